@@ -10,6 +10,7 @@
 #include "core/base/stopwatch.h"
 #include "core/formats/file/atomic_file.h"
 #include "core/service/describe/graph_document.h"
+#include "core/service/inputs/table_limits.h"
 #include "core/service/service_state.h"
 
 namespace normlens::service {
@@ -86,7 +87,13 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
   } else {
     if (!state_->early) task.report("running the model once for shapes");
     if (auto status = state_->early ? Status{} : probeModel(*state_->model, inputs->tensors, task); !status) {
-      if (given || status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
+      if (status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
+      if (given) {
+        // A limit that is known says more than where the run stopped.
+        const std::string limit = missingRows(state_->model->graph(), inputs->specs);
+        if (limit.empty()) return tl::unexpected(status.error());
+        return fail(ErrorCode::BadInput, limit);
+      }
       probeError = status.error();
     }
     state_->inputs = std::move(*inputs);

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/theme/theme.h"
+
 namespace normlens::graphview {
 namespace {
 
+// At the usual size of text; they grow with it, so that the graph is read as the rest is.
 constexpr double kReadableZoom = 0.7;  // smaller text is no first look
 constexpr double kNamesZoom = 0.78;    // at which names are easy to read
 constexpr double kKept = 60;           // pixels of the graph that stay in sight
@@ -19,7 +22,7 @@ Camera Camera::zoomedAbout(const QPointF& screen, double newZoom) const {
 Camera Camera::fitting(const QRectF& world, const QRectF& viewport) {
   if (world.isEmpty() || viewport.isEmpty()) return {};
   const double zoom = std::min(viewport.width() / world.width(), viewport.height() / world.height());
-  Camera camera{std::clamp(zoom, kMinZoom, 1.0), {}};
+  Camera camera{std::clamp(zoom, kMinZoom, ui::textScale()), {}};
   return camera.placing(world.center(), viewport.center());
 }
 
@@ -38,23 +41,25 @@ Camera Camera::between(const Camera& from, const Camera& to, double t, const QSi
 Camera firstLook(const layout::Layout& layout, const QRectF& area) {
   const QRectF bounds = layout.bounds;
   const Camera whole = Camera::fitting(bounds, area);
-  if (whole.zoom >= kReadableZoom) return whole;
+  const double readable = kReadableZoom * ui::textScale(), actual = ui::textScale();
+  if (whole.zoom >= readable) return whole;
   const auto first = [&](bool tooLarge) {
     return tooLarge && !layout.points.empty() ? layout.boxes.front().rect.center() : bounds.center();
   };
   if (layout.direction == layout::Direction::Right) {
-    const double zoom = std::clamp(area.height() / bounds.height(), kReadableZoom, 1.0);
+    const double zoom = std::clamp(area.height() / bounds.height(), readable, actual);
     const double y = first(bounds.height() * zoom > area.height()).y();
     return Camera{zoom, {}}.placing({bounds.left(), y}, {area.left(), area.center().y()});
   }
-  const double zoom = std::clamp(area.width() / bounds.width(), kReadableZoom, 1.0);
+  const double zoom = std::clamp(area.width() / bounds.width(), readable, actual);
   const double x = first(bounds.width() * zoom > area.width()).x();
   return Camera{zoom, {}}.placing({x, bounds.top()}, {area.center().x(), area.top()});
 }
 
 Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area) {
   const double whole = Camera::fitting(box, area).zoom;
-  const double zoom = std::clamp(now.zoom, std::min(0.8, whole), std::max(1.2, whole));
+  const double zoom =
+      std::clamp(now.zoom, std::min(0.8 * ui::textScale(), whole), std::max(1.2 * ui::textScale(), whole));
   const bool tall = box.height() * zoom > area.height();
   const QPointF world = tall ? QPointF(box.center().x(), box.top()) : box.center();
   const QPointF screen = tall ? QPointF(area.center().x(), area.top()) : area.center();
@@ -63,8 +68,9 @@ Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area) {
 
 Camera lookAtNames(const QRectF& around, const QPointF& focus, const QRectF& area) {
   const Camera whole = Camera::fitting(around.adjusted(0, -6, 0, 6), area);
-  if (whole.zoom >= kNamesZoom) return whole;
-  return Camera{kNamesZoom, {}}.placing(focus, area.center());
+  const double names = kNamesZoom * ui::textScale();
+  if (whole.zoom >= names) return whole;
+  return Camera{names, {}}.placing(focus, area.center());
 }
 
 Camera keptInSight(Camera camera, const QRectF& graph, const QSizeF& viewport) {

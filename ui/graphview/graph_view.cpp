@@ -36,7 +36,7 @@ GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this
   connect(zoom, &ZoomControl::zoomInRequested, this, &GraphView::zoomIn);
   connect(zoom, &ZoomControl::zoomOutRequested, this, &GraphView::zoomOut);
   connect(zoom, &ZoomControl::fitRequested, this, &GraphView::fit);
-  connect(zoom, &ZoomControl::actualSizeRequested, this, [this] { setZoom(1); });
+  connect(zoom, &ZoomControl::actualSizeRequested, this, [this] { setZoom(ui::textScale()); });
   connect(&worker_, &layout::LayoutWorker::finished, this, &GraphView::takeLayout);
   connect(&worker_, &layout::LayoutWorker::failed, this, [this](const QString& message) {
     message_.stage.clear();
@@ -83,6 +83,12 @@ void GraphView::changeEvent(QEvent* event) {
     update();
   }
   if (event->type() == QEvent::FontChange) painter_.clearCaches();
+  // Another size of text: the same place, larger or smaller.
+  if (event->type() == QEvent::StyleChange && textScale_ != ui::textScale()) {
+    const double ratio = ui::textScale() / std::exchange(textScale_, ui::textScale());
+    if (!shown_.scene.empty()) moveCamera(camera_.zoomedAbout(QRectF(rect()).center(), camera_.zoom * ratio), false);
+    updateOverlays();
+  }
   QWidget::changeEvent(event);
 }
 
@@ -139,7 +145,7 @@ void GraphView::moveCamera(const Camera& target, bool animated) {
 
 void GraphView::cameraChanged() {
   if (!shown_.scene.empty()) camera_ = keptInSight(camera_, shown_.scene.layout->bounds, size());
-  overlays_.setCamera(camera_.zoom, camera_.toWorld(QRectF(rect())));
+  overlays_.setCamera(camera_.zoom / ui::textScale(), camera_.toWorld(QRectF(rect())));
   Q_EMIT viewMoved();
   update();
 }
@@ -147,7 +153,7 @@ void GraphView::cameraChanged() {
 void GraphView::updateOverlays() {
   const bool shown = !shown_.scene.empty() && message_.error.isEmpty() && document_ != nullptr;
   overlays_.show(shown, shown_.scene, marks_.lighting, marks_.means);
-  overlays_.setCamera(camera_.zoom, camera_.toWorld(QRectF(rect())));
+  overlays_.setCamera(camera_.zoom / ui::textScale(), camera_.toWorld(QRectF(rect())));
 }
 
 void GraphView::resizeEvent(QResizeEvent* event) {

@@ -200,7 +200,8 @@ class GraphView : public QWidget {
   layout::LayoutWorker worker_;
   Shown shown_;
   Camera camera_;
-  Reach reach_;  // of what the pointer is on
+  double textScale_ = ui::textScale();  // that the camera stands for
+  Reach reach_;                         // of what the pointer is on
   History history_;
   Place place_;  // to go to
   GraphPainter painter_;

@@ -69,7 +69,10 @@ DifferenceTable::Columns columns() {
       word(tr("#"), tr("Its place in order of execution."), stepWords, {{kSortRole, stepKey}}),
       word(tr("Place"), tr("The LayerNorm, the output or the value that is compared."), textOf(&Row::name)),
       word(tr("What"), tr("Which tensor of it is compared."), [](const Row& row) { return kindWords(row.kind); }),
-      figure(tr("Max rel"), tr("The largest difference, divided by the largest value of the original."), &Row::max_rel),
+      word(
+          tr("Max rel"), tr("The largest difference, divided by the largest value of the original."),
+          [](const Row& row) { return formatNumber(row.max_rel, 3); },
+          {{kSortRole, &Row::max_rel}, {DifferenceTable::FloorRole, isAtFloor}}, Qt::AlignRight),
       word(tr("Rounding"),
            tr("What the original loses by this precision alone: its largest relative difference from itself in "
               "float64."),
@@ -107,6 +110,16 @@ QString alignmentWords(const std::string& aligned) {
   if (aligned == "mean") return DifferenceTable::tr("without the mean");
   if (aligned == "beta") return DifferenceTable::tr("with β added");
   return {};
+}
+
+std::optional<double> floorOf(const Row& row) {
+  constexpr double kFloors = 6;  // as core/run/proof
+  return row.rounding ? std::optional(kFloors * *row.rounding) : std::nullopt;
+}
+
+bool isAtFloor(const Row& row) {
+  const auto floor = floorOf(row);
+  return floor && row.max_rel <= *floor;
 }
 
 // ---- DifferenceTable
@@ -161,7 +174,12 @@ DifferenceMatrix::Columns DifferenceMatrix::columnsOfTypes() const {
         {typeName(type),
          typeError(type).isEmpty() ? tr("The largest relative difference in this type.") : typeError(type),
          shown,
-         {{Qt::ToolTipRole, [this, type](const DifferencePlace& place) { return tip(place, type); }}},
+         {{Qt::ToolTipRole, [this, type](const DifferencePlace& place) { return tip(place, type); }},
+          {DifferenceTable::FloorRole,
+           [type](const DifferencePlace& place) {
+             const Row* row = place.at(type);
+             return row != nullptr && isAtFloor(*row);
+           }}},
          Qt::AlignRight});
   }
   return columns;
@@ -181,6 +199,7 @@ QString DifferenceMatrix::tip(const DifferencePlace& place, int type) const {
       tr("%1 · %2 · max rel %3 · max abs %4")
           .arg(text(row->name), typeName(type), formatNumber(row->max_rel, 3), formatNumber(row->max_abs, 3));
   if (row->rounding) words += tr(" · the original's own rounding %1").arg(formatNumber(*row->rounding, 3));
+  if (isAtFloor(*row)) words += tr(" · within 6 × that: rounding alone explains it");
   return words;
 }
 

@@ -2,6 +2,7 @@
 // were picked. DifferenceMatrix: the largest relative difference of each place in each type, side by side.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/protocol/difference_messages.h"
@@ -14,12 +15,17 @@ namespace normlens::ui {
 // How the two tensors were made comparable; empty where they are compared as they are.
 [[nodiscard]] QString alignmentWords(const std::string& aligned);
 
+// Six times what the original itself loses by the type, as the proof allows; nullopt: not known.
+[[nodiscard]] std::optional<double> floorOf(const protocol::DiffRow& row);
+// Rounding alone explains its difference.
+[[nodiscard]] bool isAtFloor(const protocol::DiffRow& row);
+
 class DifferenceTable final : public RecordTable<protocol::DiffRow> {
   Q_OBJECT
 
  public:
   enum Column { Step, Name, What, MaxRel, Rounding, MaxAbs, MeanAbs, Cosine, Ulp, Worst, Aligned, Batch, ColumnCount };
-  enum Role { NormRole = kSortRole + 1 };
+  enum Role { NormRole = kSortRole + 1, FloorRole };  // FloorRole: isAtFloor()
 
   explicit DifferenceTable(QObject* parent = nullptr);
 

@@ -1,5 +1,7 @@
 #include "ui/models/inputs_model.h"
 
+#include <algorithm>
+
 namespace normlens::ui {
 
 namespace {
@@ -69,9 +71,14 @@ QString errorOf(const QStringList& row, int column) {
   }
 }
 
-RecordColumn<QStringList> cell(int column, const QString& title, const QString& meaning) {
+using Refusal = std::function<QString(const QStringList& row, int column)>;
+
+RecordColumn<QStringList> cell(int column, const QString& title, const QString& meaning, const Refusal& refusal) {
   const auto typed = [column](const QStringList& row) { return row[column]; };
-  const auto error = [column](const QStringList& row) { return errorOf(row, column); };
+  const auto error = [column, refusal](const QStringList& row) {
+    const QString own = errorOf(row, column);
+    return own.isEmpty() ? refusal(row, column) : own;
+  };
   const auto tip = [=](const QStringList& row) { return error(row).isEmpty() ? typed(row) : error(row); };
   const auto shown = [=](const QStringList& row) {
     const bool normal = column == InputsModel::Low && typed(row).isEmpty() && error(row).isEmpty();
@@ -104,20 +111,52 @@ QStringList InputsModel::types() {
           QStringLiteral("float32"), QStringLiteral("float64")};
 }
 
-InputsModel::InputsModel(QObject* parent)
-    : RecordTable(
-          {cell(Name, tr("Input"), tr("Its name in the model.")),
-           cell(Type, tr("Type"), tr("The type of its elements.")),
-           cell(Shape, tr("Shape"), tr("Its sizes, outermost first; empty for a single number.")),
-           cell(Low, tr("From"), tr("The least number that is drawn; empty for floats: drawn from normal(0, 1).")),
-           cell(High, tr("To"), tr("The largest number that is drawn, itself included.")),
-           cell(Note, tr("What was assumed"), tr("Why the engine guessed it so; empty where you said it."))},
-          {}, parent) {}
+InputsModel::InputsModel(QObject* parent) : RecordTable({}, {}, parent) {
+  const Refusal refusal = [this](const QStringList& row, int column) { return refusalOf(row, column); };
+  setRows(
+      {},
+      {cell(Name, tr("Input"), tr("Its name in the model."), refusal),
+       cell(Type, tr("Type"), tr("The type of its elements."), refusal),
+       cell(Shape, tr("Shape"), tr("Its sizes, outermost first; empty for a single number."), refusal),
+       cell(Low, tr("From"), tr("The least number that is drawn; empty for floats: drawn from normal(0, 1)."), refusal),
+       cell(High, tr("To"), tr("The largest number that is drawn, itself included."), refusal),
+       cell(Note, tr("What was assumed"), tr("Why the engine guessed it so; empty where you said it."), refusal)});
+}
 
 void InputsModel::setInputs(const std::vector<protocol::InputSpec>& inputs) {
   before_.clear();
   for (const protocol::InputSpec& input : inputs) before_.push_back(rowOf(input));
+  refused_.clear();
+  refusal_.clear();
   setRows(before_);
+}
+
+void InputsModel::retype(const std::vector<QStringList>& typed, const QString& refusal) {
+  const auto named = [](const QStringList& a, const QStringList& b) { return a[Name] == b[Name]; };
+  if (!std::ranges::equal(typed, before_, named)) return;  // of another model
+  refused_ = refusal.isEmpty() ? std::vector<QStringList>() : typed;
+  refusal_ = refusal;
+  std::vector<QStringList> rows = typed;
+  for (size_t i = 0; i < rows.size(); ++i) rows[i][Note] = before_[i][Note];
+  setRows(std::move(rows));
+}
+
+QString InputsModel::refusal() const {
+  for (const QStringList& row : rows()) {
+    for (int column = 0; column < ColumnCount; ++column) {
+      if (!refusalOf(row, column).isEmpty()) return refusal_;
+    }
+  }
+  return {};
+}
+
+// The cells that were typed and with which the model did not run.
+QString InputsModel::refusalOf(const QStringList& row, int column) const {
+  if (refusal_.isEmpty() || column == Name || column == Note) return {};
+  const auto same = [&](const QStringList& other) { return other[Name] == row[Name]; };
+  const auto then = std::ranges::find_if(refused_, same), ran = std::ranges::find_if(before_, same);
+  const bool typed = then != refused_.end() && ran != before_.end() && (*then)[column] == row[column];
+  return typed && (*ran)[column] != row[column] ? refusal_ : QString();
 }
 
 void InputsModel::setEditable(bool editable) { editable_ = editable; }

@@ -68,7 +68,9 @@ class RecordTable : public QAbstractTableModel {
     const Row& at = row(index.row());
     const RecordColumn<Row>& column = columns_[static_cast<size_t>(index.column())];
     for (const Values* values : {&column.values, &values_}) {
-      if (const auto value = values->find(role); value != values->end()) return value->second(at);
+      const auto value = values->find(role);
+      if (value == values->end()) continue;
+      return role == Qt::ToolTipRole ? withWords(value->second(at).toString(), column.shown(at)) : value->second(at);
     }
     if (role == Qt::TextAlignmentRole) return QVariant::fromValue(Qt::AlignVCenter | column.side);
     const bool words = role == Qt::DisplayRole || role == Qt::ToolTipRole || role == Qt::AccessibleTextRole;
@@ -80,7 +82,7 @@ class RecordTable : public QAbstractTableModel {
     const RecordColumn<Row>& column = columns_[static_cast<size_t>(section)];
     if (role == Qt::TextAlignmentRole) return QVariant::fromValue(Qt::AlignVCenter | column.side);
     if (role == Qt::DisplayRole) return column.title;
-    return role == Qt::ToolTipRole && !column.meaning.isEmpty() ? QVariant(column.meaning) : QVariant();
+    return role == Qt::ToolTipRole && !column.meaning.isEmpty() ? withWords(column.meaning, column.title) : QVariant();
   }
 
  protected:
@@ -102,6 +104,11 @@ class RecordTable : public QAbstractTableModel {
   }
 
  private:
+  // What is cut off in its cell is read in the tooltip.
+  [[nodiscard]] static QVariant withWords(const QString& tip, const QString& words) {
+    return tip.isEmpty() || tip.contains(words) ? tip : words + u'\n' + tip;
+  }
+
   std::vector<Row> rows_;
   Columns columns_;
   Values values_;

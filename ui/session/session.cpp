@@ -182,20 +182,35 @@ void Session::setInputs(const protocol::InputsParams& inputs) {
         rememberInputs(path_, inputs);
         voidProof();
         proofs_.clear();
+        runAnalysis([this, before](const EngineError& error) {
+          if (!error.cancelled()) Q_EMIT inputsRefused(asSentence(error.message));
+          useInputsAgain(before);
+        });
         Q_EMIT inputsChanged();
-        runAnalysis([this, before](const EngineError&) { inputsRefused(before); });
       },
       [this, before](const EngineError& error) {
         // Stopped, the engine may have taken them all the same.
         if (error.cancelled()) {
           engine_->request(methods::kSetInputs, before, this, [](const Reply<protocol::InputsInfo>&) {});
+        } else {
+          Q_EMIT inputsRefused(asSentence(error.message));
         }
         resume();  // a plan that was changed meanwhile
       });
 }
 
+void Session::guessInputs() {
+  if (!model_ || !served_) return;
+  voidProof();
+  proofs_.clear();
+  inputs_ = {};
+  rememberInputs(path_, inputs_);
+  analyzeGuessing();
+  Q_EMIT inputsChanged();
+}
+
 // The model cannot be run with them, or that was stopped: it is analysed anew with those that it ran with.
-void Session::inputsRefused(const protocol::InputsParams& before) {
+void Session::useInputsAgain(const protocol::InputsParams& before) {
   inputs_ = before;
   rememberInputs(path_, before);
   Q_EMIT inputsChanged();

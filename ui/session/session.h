@@ -113,8 +113,9 @@ class Session final : public QObject {
   void cancel();                                           // the running job, else the confirmation
 
   // What the model is run with: nothing set means guessed by the engine. Analyses anew; the plan's parameters stay.
-  // What the engine refuses is told by problem() and changes nothing.
+  // What the engine refuses is told by problem() and inputsRefused() and changes nothing.
   void setInputs(const protocol::InputsParams& inputs);
+  void guessInputs();  // forgets what was set, whatever runs; where there is no guess the model is shown without shapes
   [[nodiscard]] const protocol::InputsParams& inputs() const { return inputs_; }
 
   // Norm flavour of the folded model. A change makes the proof void: it was of another file.
@@ -145,7 +146,8 @@ class Session final : public QObject {
   void leaving();                                              // the model shown is about to go
   void projectRestored(const normlens::ui::Project& project);  // its plan is shown
   void inputsChanged();
-  void modelChanged();  // also when there is none any more
+  void inputsRefused(const QString& reason);  // a sentence; what they were before is used again
+  void modelChanged();                        // also when there is none any more
   void analysisChanged();
   void confirmed(const QStringList& norms);  // the run that had to agree is done; names of those with another verdict
   void planChanged();                        // also when only its parameters changed
@@ -192,7 +194,7 @@ class Session final : public QObject {
   void analyzeGuessing();
   void runAnalysis(Failed failed);
   void dropAnalysis();
-  void inputsRefused(const protocol::InputsParams& before);
+  void useInputsAgain(const protocol::InputsParams& before);
   void restoreProject();
   void analyzed(protocol::Analysis&& analysis);
   void confirm();

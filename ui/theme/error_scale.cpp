@@ -29,6 +29,8 @@ QColor shareColor(double share, const Theme& theme) {
   return {mixed(a.red(), b.red(), between), mixed(a.green(), b.green(), between), mixed(a.blue(), b.blue(), between)};
 }
 
+QColor floorColor(const Theme& theme) { return theme.dark ? QColor(0x2A4A40) : QColor(0xCFE9E0); }
+
 QColor errorColor(double error, const Theme& theme) { return shareColor(errorShare(error), theme); }
 
 }  // namespace normlens::ui

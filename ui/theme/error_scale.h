@@ -14,6 +14,8 @@ inline constexpr int kErrorDecades = 16;  // the scale begins at 10^-16
 // 0 to 1: where an error lies on the scale. Exactly zero and what is below the scale: 0; above, infinite, NaN: 1.
 [[nodiscard]] double errorShare(double error);
 [[nodiscard]] QColor errorColor(double error, const Theme& theme);
+// Of an error that rounding alone explains: calm, off the scale.
+[[nodiscard]] QColor floorColor(const Theme& theme);
 [[nodiscard]] QColor shareColor(double share, const Theme& theme);
 
 }  // namespace normlens::ui

@@ -19,12 +19,6 @@ QString firstInstalled(const QStringList& wanted) {
   return {};
 }
 
-// The application's own font says which size of text was chosen.
-int scaledPixels(int pixels) {
-  const int base = QFont().pixelSize();
-  return base > 0 ? qRound(pixels * static_cast<double>(base) / kBaseFontPixels) : pixels;
-}
-
 QPalette paletteFor(const Theme& theme) {
   QPalette palette;
   palette.setColor(QPalette::Window, theme.panel);
@@ -53,8 +47,10 @@ QPalette paletteFor(const Theme& theme) {
   return palette;
 }
 
+// Text, the boxes around it and what is drawn as a thick border; not hairlines, margins and paddings.
 QString withTextScaled(const QString& sheet, double scale) {
-  static const QRegularExpression size(QStringLiteral("font-size: (\\d+)px"));
+  static const QRegularExpression size(
+      QStringLiteral("\\b(?:(?:font-size|height|width|radius): |border: (?=[3-9]px))(\\d+)px"));
   QString scaled;
   qsizetype done = 0;
   for (auto found = size.globalMatch(sheet); found.hasNext();) {
@@ -192,11 +188,19 @@ bool desktopIsDark(const QPalette& desktopPalette) {
   return desktopPalette.color(QPalette::Active, QPalette::WindowText).lightness() > 127;
 }
 
+// The application's own font says which size of text was chosen.
+double textScale() {
+  const int base = QFont().pixelSize();
+  return base > 0 ? static_cast<double>(base) / kBaseFontPixels : 1;
+}
+
+int grown(int pixels) { return qRound(pixels * textScale()); }
+
 QFont uiFont(int pixels, QFont::Weight weight) {
   QFont font;
   const QString family = firstInstalled({QStringLiteral("Inter"), QStringLiteral("Inter Variable")});
   if (!family.isEmpty()) font.setFamily(family);
-  font.setPixelSize(scaledPixels(pixels));
+  font.setPixelSize(grown(pixels));
   font.setWeight(weight);
   return font;
 }
@@ -207,7 +211,7 @@ QFont monoFont(int pixels, QFont::Weight weight) {
                                          QStringLiteral("DejaVu Sans Mono"), QStringLiteral("Liberation Mono")});
   if (!family.isEmpty()) font.setFamily(family);
   font.setStyleHint(QFont::Monospace);
-  font.setPixelSize(scaledPixels(pixels));
+  font.setPixelSize(grown(pixels));
   font.setWeight(weight);
   return font;
 }

@@ -55,6 +55,11 @@ struct Theme {
 
 inline constexpr int kBaseFontPixels = 13;
 
+// The chosen size of text as a multiple of the usual one.
+[[nodiscard]] double textScale();
+// A length around text, given for the usual size of text, at the chosen one.
+[[nodiscard]] int grown(int pixels);
+
 // Inter where it is installed, else the system's font. Sizes in device-independent pixels; base 13, rows 12,
 // captions 11, titles 15 and 28. They are those of the usual text size and follow the one that was chosen.
 [[nodiscard]] QFont uiFont(int pixels = 13, QFont::Weight weight = QFont::Normal);

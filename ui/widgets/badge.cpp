@@ -9,7 +9,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kHeight = 22, kIcon = 14, kSide = 8, kGap = 4;
+constexpr int kHeight = 22, kIcon = 14, kSide = 8, kGap = 4, kLeastLetters = 6;
 
 QFont badgeFont() { return uiFont(12, QFont::DemiBold); }
 
@@ -36,7 +36,7 @@ Colors colorsOf(Badge::Tone tone, const Theme& theme) {
 }  // namespace
 
 Badge::Badge(QWidget* parent, Look look) : QWidget(parent), look_(look) {
-  setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+  setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
 }
 
 void Badge::set(Tone tone, const QString& icon, const QString& word) {
@@ -49,9 +49,16 @@ void Badge::set(Tone tone, const QString& icon, const QString& word) {
 }
 
 QSize Badge::sizeHint() const {
-  const int icon = icon_.isEmpty() ? 0 : kIcon + kGap;
-  return {2 * kSide + icon + QFontMetrics(badgeFont()).horizontalAdvance(word_), kHeight};
+  return {widthWith(QFontMetrics(badgeFont()).horizontalAdvance(word_)), grown(kHeight)};
 }
+
+QSize Badge::minimumSizeHint() const {
+  const QFontMetrics metrics(badgeFont());
+  return {widthWith(qMin(metrics.horizontalAdvance(word_), kLeastLetters * metrics.averageCharWidth())),
+          grown(kHeight)};
+}
+
+int Badge::widthWith(int word) const { return 2 * kSide + (icon_.isEmpty() ? 0 : grown(kIcon) + kGap) + word; }
 
 void Badge::paintEvent(QPaintEvent*) {
   const Colors colors = colorsOf(tone_, themeOf(this));
@@ -67,12 +74,16 @@ void Badge::paintEvent(QPaintEvent*) {
   }
   double left = kSide;
   if (!icon_.isEmpty()) {
-    paintIcon(painter, QRectF(left, (height() - kIcon) / 2.0, kIcon, kIcon), icon_, colors.ink);
-    left += kIcon + kGap;
+    const int icon = grown(kIcon);
+    paintIcon(painter, QRectF(left, (height() - icon) / 2.0, icon, icon), icon_, colors.ink);
+    left += icon + kGap;
   }
   painter.setFont(badgeFont());
   painter.setPen(colors.ink);
-  painter.drawText(QRectF(left, 0, width() - left, height()), Qt::AlignVCenter | Qt::AlignLeft, word_);
+  const double room = width() - left;
+  const int words = width() >= sizeHint().width() ? width() : static_cast<int>(room) - kSide;
+  painter.drawText(QRectF(left, 0, room, height()), Qt::AlignVCenter | Qt::AlignLeft,
+                   QFontMetrics(badgeFont()).elidedText(word_, Qt::ElideRight, words));
 }
 
 }  // namespace normlens::ui

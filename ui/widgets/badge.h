@@ -18,12 +18,14 @@ class Badge final : public QWidget {
   void set(Tone tone, const QString& icon, const QString& word);
   [[nodiscard]] QString word() const { return word_; }
   [[nodiscard]] QSize sizeHint() const override;
-  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
+  [[nodiscard]] QSize minimumSizeHint() const override;  // its word ends in "…"
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  [[nodiscard]] int widthWith(int word) const;
+
   Look look_;
   Tone tone_ = Tone::Neutral;
   QString icon_, word_;

@@ -4,6 +4,8 @@
 #include <QPushButton>
 #include <QStyle>
 
+#include "ui/widgets/follow_text.h"
+
 namespace normlens::ui {
 
 QFrame* makeLine(Qt::Orientation orientation, QWidget* parent) {
@@ -34,7 +36,7 @@ QPushButton* makeButton(const QString& text, const char* kind, QWidget* parent) 
 QFrame* makeBar(const QString& objectName, int height, QWidget* parent) {
   auto* bar = new QFrame(parent);
   bar->setObjectName(objectName);
-  bar->setFixedHeight(height);
+  setTextHeight(bar, height);
   auto* layout = new QHBoxLayout(bar);
   layout->setContentsMargins(16, 0, 16, 0);
   layout->setSpacing(8);

@@ -40,11 +40,20 @@ void IconButton::setIconExtent(int pixels) {
   updateGeometry();
 }
 
+void IconButton::showWords(bool words) {
+  words_ = words;
+  updateGeometry();
+  update();
+}
+
+int IconButton::extent() const { return grown(iconExtent_); }
+
 QSize IconButton::sizeHint() const {
-  if (text().isEmpty()) return {iconExtent_ + 12, kHeight};
-  const int icon = iconName_.isEmpty() ? 0 : iconExtent_ + kGap;
-  const int arrow = hasArrow() ? kArrow + kGap : 0;
-  return {2 * kSide + icon + QFontMetrics(buttonFont()).horizontalAdvance(text()) + arrow, kHeight};
+  const bool bare = text().isEmpty() || !words_;
+  const int arrow = hasArrow() ? grown(kArrow) + kGap : 0;
+  if (bare) return {extent() + 12 + arrow, grown(kHeight)};
+  const int icon = iconName_.isEmpty() ? 0 : extent() + kGap;
+  return {2 * kSide + icon + QFontMetrics(buttonFont()).horizontalAdvance(text()) + arrow, grown(kHeight)};
 }
 
 void IconButton::paintEvent(QPaintEvent*) {
@@ -64,22 +73,25 @@ void IconButton::paintEvent(QPaintEvent*) {
                    : outlined              ? theme.panel
                                            : QColor(Qt::transparent));
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
-  const double top = (height() - iconExtent_) / 2.0;
-  if (text().isEmpty()) {
-    paintIcon(painter, QRectF((width() - iconExtent_) / 2.0, top, iconExtent_, iconExtent_), iconName_, ink);
+  const double top = (height() - extent()) / 2.0;
+  if (hasArrow()) {
+    const int arrow = grown(kArrow);
+    paintIcon(painter, QRectF(width() - kSide - arrow, (height() - arrow) / 2.0, arrow, arrow),
+              QStringLiteral("chevron_down"), ink);
+  }
+  if (text().isEmpty() || !words_) {
+    const double left = hasArrow() ? kSide : (width() - extent()) / 2.0;
+    paintIcon(painter, QRectF(left, top, extent(), extent()), iconName_, ink);
     return;
   }
   double left = kSide;
   if (!iconName_.isEmpty()) {
-    paintIcon(painter, QRectF(left, top, iconExtent_, iconExtent_), iconName_, ink);
-    left += iconExtent_ + kGap;
+    paintIcon(painter, QRectF(left, top, extent(), extent()), iconName_, ink);
+    left += extent() + kGap;
   }
   painter.setFont(buttonFont());
   painter.setPen(ink);
   painter.drawText(QRectF(left, 0, width() - left, height()), Qt::AlignVCenter | Qt::AlignLeft, text());
-  if (!hasArrow()) return;
-  paintIcon(painter, QRectF(width() - kSide - kArrow, (height() - kArrow) / 2.0, kArrow, kArrow),
-            QStringLiteral("chevron_down"), ink);
 }
 
 }  // namespace normlens::ui

@@ -18,6 +18,7 @@ class IconButton : public QToolButton {
   void setIconName(const QString& name);
   void setLook(Look look);
   void setIconExtent(int pixels);
+  void showWords(bool words);  // beside the icon; off where there is no room
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
 
@@ -25,11 +26,13 @@ class IconButton : public QToolButton {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  [[nodiscard]] int extent() const;  // of the icon, with the size of text
   [[nodiscard]] bool hasArrow() const { return look_ == Look::Outlined && menu() != nullptr; }
 
   QString iconName_;
   Look look_ = Look::Flat;
   int iconExtent_ = 16;
+  bool words_ = true;
 };
 
 }  // namespace normlens::ui

@@ -7,6 +7,7 @@
 #include "ui/theme/class_mark.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/frames.h"
 
 namespace normlens::ui {
@@ -14,7 +15,7 @@ namespace normlens::ui {
 class NeedRow final : public QAbstractButton {
  public:
   NeedRow(const Need& need, QWidget* parent) : QAbstractButton(parent), need_(need) {
-    setFixedHeight(22);
+    setTextHeight(this, 22);
     setFocusPolicy(Qt::TabFocus);
     setAttribute(Qt::WA_Hover);
     const QString whole = need.note.isEmpty() ? need.name : need.name + QStringLiteral(", ") + need.note;

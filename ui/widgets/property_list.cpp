@@ -5,6 +5,7 @@
 
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/frames.h"
 
 namespace normlens::ui {
@@ -21,7 +22,7 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
   }
   for (const Property& property : properties) {
     auto* row = new QWidget(this);
-    row->setFixedHeight(23);
+    setTextHeight(row, 23);
     row->setToolTip(property.tip);
     auto* line = new QHBoxLayout(row);
     line->setContentsMargins(0, 0, 0, 0);

@@ -18,7 +18,6 @@ QFont buttonFont() { return uiFont(13, QFont::DemiBold); }
 PushButton::PushButton(const QString& text, Look look, QWidget* parent) : QPushButton(text, parent), look_(look) {
   setAttribute(Qt::WA_Hover);
   setSizePolicy(look == Look::Filled ? QSizePolicy::Fixed : QSizePolicy::Preferred, QSizePolicy::Fixed);
-  setFixedHeight(kHeight);
 }
 
 void PushButton::setIconName(const QString& name) {
@@ -28,8 +27,8 @@ void PushButton::setIconName(const QString& name) {
 }
 
 QSize PushButton::sizeHint() const {
-  const int icon = iconName_.isEmpty() ? 0 : kIcon + kGap;
-  return {2 * kSide + icon + QFontMetrics(buttonFont()).horizontalAdvance(text()), kHeight};
+  const int icon = iconName_.isEmpty() ? 0 : grown(kIcon) + kGap;
+  return {2 * kSide + icon + QFontMetrics(buttonFont()).horizontalAdvance(text()), grown(kHeight)};
 }
 
 QSize PushButton::minimumSizeHint() const { return sizeHint() - QSize(2 * (kSide - kLeastSide), 0); }
@@ -53,10 +52,11 @@ void PushButton::paintEvent(QPaintEvent*) {
   painter.setBrush(ground);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
   const QFont font = buttonFont();
-  const int icon = iconName_.isEmpty() ? 0 : kIcon + kGap;
+  const int icon = iconName_.isEmpty() ? 0 : grown(kIcon) + kGap;
   const QString shown = QFontMetrics(font).elidedText(text(), Qt::ElideRight, width() - 2 * kLeastSide - icon);
   double left = (width() - icon - QFontMetrics(font).horizontalAdvance(shown)) / 2.0;
-  if (icon > 0) paintIcon(painter, QRectF(left, (height() - kIcon) / 2.0, kIcon, kIcon), iconName_, ink);
+  if (icon > 0)
+    paintIcon(painter, QRectF(left, (height() - grown(kIcon)) / 2.0, grown(kIcon), grown(kIcon)), iconName_, ink);
   left += icon;
   painter.setFont(font);
   painter.setPen(ink);

@@ -2,6 +2,9 @@
 
 #include <QHeaderView>
 
+#include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
+
 namespace normlens::ui {
 
 QTableView* makeRowTable(const QString& objectName, const QString& accessibleName, int rowHeight, QWidget* parent) {
@@ -11,7 +14,8 @@ QTableView* makeRowTable(const QString& objectName, const QString& accessibleNam
   table->setShowGrid(false);
   table->setTabKeyNavigation(false);
   table->verticalHeader()->hide();
-  table->verticalHeader()->setDefaultSectionSize(rowHeight);
+  table->verticalHeader()->setMinimumSectionSize(1);
+  followText(table, [table, rowHeight] { table->verticalHeader()->setDefaultSectionSize(grown(rowHeight)); });
   table->horizontalHeader()->setHighlightSections(false);
   return table;
 }

@@ -2,13 +2,23 @@
 
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 
+#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 namespace normlens::ui {
+
+namespace {
+
+constexpr int kHeight = 26, kSide = 12, kArrow = 11, kGap = 6;
+
+QFont strongFont() { return uiFont(12, QFont::DemiBold); }
+
+}  // namespace
 
 Segmented::Segmented(const QVector<Segment>& segments, QWidget* parent) : QWidget(parent), segments_(segments) {
   setFocusPolicy(Qt::TabFocus);
@@ -17,9 +27,30 @@ Segmented::Segmented(const QVector<Segment>& segments, QWidget* parent) : QWidge
 
 QSize Segmented::sizeHint() const {
   int widest = 0;
-  const QFontMetrics metrics(uiFont(12, QFont::DemiBold));
+  const QFontMetrics metrics(strongFont());
   for (const Segment& segment : segments_) widest = qMax(widest, metrics.horizontalAdvance(segment.text));
-  return {static_cast<int>(segments_.size()) * (widest + 24), 26};
+  if (folded_) return {widest + 2 * kSide + kGap + grown(kArrow), grown(kHeight)};
+  return {static_cast<int>(segments_.size()) * (widest + 2 * kSide), grown(kHeight)};
+}
+
+void Segmented::setFolded(bool folded) {
+  folded_ = folded;
+  updateGeometry();
+  update();
+}
+
+void Segmented::openMenu() {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->setToolTipsVisible(true);
+  for (int i = 0; i < segments_.size(); ++i) {
+    QAction* action = menu->addAction(segments_[i].text);
+    action->setToolTip(segments_[i].tip);
+    action->setCheckable(true);
+    action->setChecked(i == current_);
+    connect(action, &QAction::triggered, this, [this, i] { choose(i); });
+  }
+  menu->popup(mapToGlobal(rect().bottomLeft()));
 }
 
 void Segmented::setCurrent(int index) {
@@ -40,6 +71,7 @@ QRectF Segmented::cell(int index) const {
 }
 
 int Segmented::cellAt(const QPoint& position) const {
+  if (folded_) return rect().contains(position) ? current_ : -1;
   for (int i = 0; i < segments_.size(); ++i) {
     if (cell(i).contains(position)) return i;
   }
@@ -53,6 +85,7 @@ void Segmented::paintEvent(QPaintEvent*) {
   painter.setPen(hasFocus() ? theme.accent : theme.hairline);
   painter.setBrush(theme.chrome);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
+  if (folded_) return paintFolded(painter);
   for (int i = 0; i < segments_.size(); ++i) {
     const QRectF area = cell(i);
     const bool on = i == current_;
@@ -61,17 +94,31 @@ void Segmented::paintEvent(QPaintEvent*) {
       painter.setBrush(theme.dark ? theme.hairline : theme.panel);
       painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
     }
-    painter.setFont(uiFont(12, on ? QFont::DemiBold : QFont::Normal));
+    painter.setFont(on ? strongFont() : uiFont(12));
     painter.setPen(on ? theme.text : theme.textSoft);
     painter.drawText(area, Qt::AlignCenter, segments_[i].text);
   }
 }
 
-void Segmented::mousePressEvent(QMouseEvent* event) { choose(cellAt(event->position().toPoint())); }
+void Segmented::paintFolded(QPainter& painter) const {
+  const Theme theme = themeOf(this);
+  const int arrow = grown(kArrow);
+  painter.setFont(strongFont());
+  painter.setPen(theme.text);
+  painter.drawText(rect().adjusted(kSide, 0, -kSide - arrow, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                   segments_.value(current_).text);
+  paintIcon(painter, QRectF(width() - kSide - arrow, (height() - arrow) / 2.0, arrow, arrow),
+            QStringLiteral("chevron_down"), theme.textSoft);
+}
+
+void Segmented::mousePressEvent(QMouseEvent* event) {
+  folded_ ? openMenu() : choose(cellAt(event->position().toPoint()));
+}
 
 void Segmented::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Left) return choose(current_ - 1);
   if (event->key() == Qt::Key_Right) return choose(current_ + 1);
+  if (folded_ && (event->key() == Qt::Key_Space || event->key() == Qt::Key_Return)) return openMenu();
   QWidget::keyPressEvent(event);
 }
 

@@ -1,4 +1,5 @@
-// A row of choices of which one is on; arrow keys move within it.
+// A row of choices of which one is on; arrow keys move within it. Where there is no room for all, the one that is on
+// stands alone and opens a menu of them.
 #pragma once
 
 #include <QStringList>
@@ -18,7 +19,9 @@ class Segmented final : public QWidget {
 
   [[nodiscard]] int current() const { return current_; }
   void setCurrent(int index);  // no signal
+  void setFolded(bool folded);
   [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
 
  Q_SIGNALS:
   void chosen(int index);  // by the user
@@ -33,9 +36,12 @@ class Segmented final : public QWidget {
   [[nodiscard]] QRectF cell(int index) const;
   [[nodiscard]] int cellAt(const QPoint& position) const;
   void choose(int index);
+  void openMenu();
+  void paintFolded(QPainter& painter) const;
 
   QVector<Segment> segments_;
   int current_ = 0;
+  bool folded_ = false;
 };
 
 }  // namespace normlens::ui

@@ -14,6 +14,7 @@
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/copy_table.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/row_table.h"
 
 namespace normlens::ui {
@@ -120,7 +121,9 @@ QTableView* makeTable(const char* name, const QString& accessible, int rowHeight
 }
 
 void setColumnWidths(QTableView* table, std::initializer_list<std::pair<int, int>> widths) {
-  for (const auto& [column, width] : widths) table->horizontalHeader()->resizeSection(column, width);
+  followText(table, [table, all = std::vector<std::pair<int, int>>(widths)] {
+    for (const auto& [column, width] : all) table->horizontalHeader()->resizeSection(column, grown(width));
+  });
 }
 
 void showRow(QTableView* table, const QModelIndex& at) {

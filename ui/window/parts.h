@@ -69,7 +69,8 @@ void addLeadingIcon(QLineEdit* field, const char* name);
 using ExtendMenu = std::function<void(QMenu* menu, const QModelIndex& at)>;
 [[nodiscard]] QTableView* makeTable(const char* name, const QString& accessible, int rowHeight,
                                     QAbstractItemModel* model, QWidget* parent, const ExtendMenu& extend = {});
-void setColumnWidths(QTableView* table, std::initializer_list<std::pair<int, int>> widths);  // column, pixels
+// Column, pixels at the usual size of text; the table has its model.
+void setColumnWidths(QTableView* table, std::initializer_list<std::pair<int, int>> widths);
 // Makes it the current row, or none, and shows it.
 void showRow(QTableView* table, const QModelIndex& at);
 

@@ -270,9 +270,9 @@ QVector<Scene> scenes() {
       {QStringLiteral("plan"), at(BottomPanel::Plan), {}},
       {QStringLiteral("plan_edits_off"), editsTurnedOff, {}},
       {QStringLiteral("state_folded"), foldedNorm, {}},
-      {QStringLiteral("state_preview"), previewOfAnEdit, {}},
-      {QStringLiteral("state_unticked"), anEditLeftOut, {}},
-      {QStringLiteral("state_why_not"), whyNot, {}},
+      {QStringLiteral("state_preview"), previewOfAnEdit, {}, false},
+      {QStringLiteral("state_unticked"), anEditLeftOut, {}, false},
+      {QStringLiteral("state_why_not"), whyNot, {}, false},
       {QStringLiteral("norm_table"), normTable, {}},
       {QStringLiteral("inputs"), at(BottomPanel::Inputs), {}},
       {QStringLiteral("inputs_wrong"), inputsWrong, {}},
@@ -350,7 +350,7 @@ QVector<Scene> scenes() {
       {QStringLiteral("large_text"), largeText, {}},
       {QStringLiteral("compared"), compared, {}},
       {QStringLiteral("engine_lost"), engineLost, {}},
-      {QStringLiteral("engine_silent"), engineSilent, {QStringLiteral("--slow"), QStringLiteral("fold=3000")}},
+      {QStringLiteral("engine_silent"), engineSilent, {QStringLiteral("--slow"), QStringLiteral("fold=3000")}, false},
       {QStringLiteral("folding"),
        [](Stage& stage) {
          open(stage, stage.model);

@@ -1,5 +1,6 @@
-// normlens-screens FOLDER MODEL OTHER [--dark] [--only NAME]: writes one PNG per scene. NORMLENS_ENGINE is the command
-// of an engine; without it, and where a scene needs one that dawdles, the fake engine serves.
+// normlens-screens FOLDER MODEL OTHER [--dark] [--only NAME] [--font PIXELS] [--size WIDTHxHEIGHT]: writes one PNG per
+// scene. NORMLENS_ENGINE is the command of an engine; without it, and where a scene needs one that dawdles, the fake
+// engine serves.
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QDir>
@@ -26,12 +27,25 @@ ui::EngineCommand engineFor(const normlens::screens::Scene& scene) {
   return qEnvironmentVariableIsEmpty("NORMLENS_ENGINE") ? fake : ui::engineCommandFromSettings();
 }
 
-bool photograph(const normlens::screens::Scene& scene, const QStringList& words, bool dark) {
+// How all scenes look.
+struct Look {
+  bool dark = false;
+  int fontPixels = ui::kBaseFontPixels;
+  QSize size;
+};
+
+// "1000x700", else as large as the window is at first.
+QSize sizeOf(const QString& words) {
+  const QSize size(words.section(u'x', 0, 0).toInt(), words.section(u'x', 1).toInt());
+  return size.isEmpty() ? QSize(1440, 900) : size;
+}
+
+bool photograph(const normlens::screens::Scene& scene, const QStringList& words, const Look& look) {
   QSettings().clear();
-  ui::applyTheme(*qApp, dark ? ui::darkTheme() : ui::lightTheme());
+  ui::applyTheme(*qApp, look.dark ? ui::darkTheme() : ui::lightTheme(), look.fontPixels);
   ui::MainWindow window(
-      {engineFor(scene), dark ? ui::ColorScheme::Dark : ui::ColorScheme::Light, false, false, QString()});
-  window.resize(1440, 900);
+      {engineFor(scene), look.dark ? ui::ColorScheme::Dark : ui::ColorScheme::Light, false, false, QString()});
+  window.resize(look.size);
   window.workspace()->graph()->view()->setAnimated(false);
   window.show();
   normlens::screens::Stage stage{window, words[1], words[2]};
@@ -53,17 +67,20 @@ int main(int argc, char** argv) {
   QCommandLineParser parser;
   const QCommandLineOption dark(QStringLiteral("dark"));
   const QCommandLineOption only(QStringLiteral("only"), {}, QStringLiteral("NAME"));
-  parser.addOptions({dark, only});
+  const QCommandLineOption font(QStringLiteral("font"), {}, QStringLiteral("PIXELS"), QStringLiteral("13"));
+  const QCommandLineOption size(QStringLiteral("size"), {}, QStringLiteral("WIDTHxHEIGHT"));
+  parser.addOptions({dark, only, font, size});
   parser.process(application);
   const QStringList words = parser.positionalArguments();
   if (words.size() != 3 || !QDir().mkpath(words[0])) {
-    std::fputs("normlens-screens FOLDER MODEL OTHER [--dark] [--only NAME]\n", stderr);
+    std::fputs("normlens-screens FOLDER MODEL OTHER [--dark] [--only NAME] [--font PIXELS] [--size WxH]\n", stderr);
     return 2;
   }
+  const Look look{parser.isSet(dark), parser.value(font).toInt(), sizeOf(parser.value(size))};
   int failed = 0;
   for (const normlens::screens::Scene& scene : normlens::screens::scenes()) {
     if (parser.isSet(only) && scene.name != parser.value(only)) continue;
-    if (!photograph(scene, words, parser.isSet(dark))) ++failed;
+    if (!photograph(scene, words, look)) ++failed;
   }
   return failed == 0 ? 0 : 1;
 }

@@ -186,6 +186,45 @@ class TestInputs final : public QObject {
     QVERIFY(shown.session.plan().has_value());
   }
 
+  // What was typed stays in its cell, with the reason; typed anew, or guessed, it is forgotten.
+  void whatWasRefusedStaysAndIsMarked() {
+    Shown shown({QStringLiteral("--error"), QStringLiteral("set_inputs")});
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    auto* table = shown.child<QTableView>("inputsTable");
+    const auto cell = [&](int column, int role) { return table->model()->index(0, column).data(role).toString(); };
+    const QString before = cell(InputsModel::Shape, Qt::DisplayRole);
+    const auto refuse = [&] {
+      edit(table, 0, InputsModel::Shape, QStringLiteral("1, 4096"));
+      QTRY_VERIFY(shown.child<QAbstractButton>("inputsApply")->isEnabled());
+      shown.click("inputsApply");
+      QTRY_VERIFY(!shown.session.busy() && !cell(InputsModel::Shape, InputsModel::ErrorRole).isEmpty());
+      QCOMPARE(cell(InputsModel::Shape, Qt::DisplayRole), QStringLiteral("1, 4096"));
+      QVERIFY(cell(InputsModel::Shape, Qt::ToolTipRole).contains(cell(InputsModel::Shape, InputsModel::ErrorRole)));
+      QVERIFY2(cell(InputsModel::Type, InputsModel::ErrorRole).isEmpty(), "it is as it was when the model ran");
+      QCOMPARE(state(shown), cell(InputsModel::Shape, InputsModel::ErrorRole));
+    };
+    refuse();
+    edit(table, 0, InputsModel::Shape, QStringLiteral("1, 8"));
+    QTRY_VERIFY(cell(InputsModel::Shape, InputsModel::ErrorRole).isEmpty());
+    refuse();
+    shown.click("inputsGuess");
+    QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
+    QCOMPARE(cell(InputsModel::Shape, Qt::DisplayRole), before);
+    QVERIFY(cell(InputsModel::Shape, InputsModel::ErrorRole).isEmpty());
+  }
+
+  void guessAgainGivesUpWhatRuns() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("fold=60000")});
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    shown.session.fold();
+    QTRY_COMPARE(shown.session.job().kind, JobKind::Folding);
+    shown.click("inputsGuess");
+    QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
+    QVERIFY(!shown.session.foldResult());
+  }
+
   void inputsThatAreStoppedAreAskedForAgain() {
     protocol::InputsParams inputs;
     inputs.npz = test::modelFile(folder_, QStringLiteral("sample.npz")).toStdString();

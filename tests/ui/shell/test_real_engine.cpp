@@ -93,6 +93,30 @@ class TestRealEngine final : public QObject {
     QVERIFY(told("storyPlan").contains(QStringLiteral("Folded")));
   }
 
+  // A table that is too small is named with its rows, for the length of an input as for its values.
+  void aLimitThatIsKnownIsSaid() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    QVERIFY(showPlanned(window, "gpt2.pt"));
+    Session& session = *window.session();
+    QString reason;
+    connect(&session, &Session::inputsRefused, &window, [&](const QString& told) { reason = told; });
+    const auto refusalOf = [&](const std::string& spec) {
+      reason.clear();
+      protocol::InputsParams inputs;
+      inputs.specs = {spec};
+      session.setInputs(inputs);
+      [[maybe_unused]] const bool done =
+          QTest::qWaitFor([&] { return !reason.isEmpty() && !session.busy() && session.plan(); }, kPatienceMs);
+      return reason;
+    };
+    const std::string ids = session.analysis()->inputs.front().name;
+    const QString tooLong = refusalOf(ids + "=int64[1,200]:0..9");
+    QVERIFY2(tooLong.contains(QStringLiteral("has 128 rows")) && tooLong.contains(QStringLiteral("200")),
+             qPrintable(tooLong));
+    const QString tooHigh = refusalOf(ids + "=int64[1,16]:0..99999");
+    QVERIFY2(tooHigh.contains(QStringLiteral("rows: the values")), qPrintable(tooHigh));
+  }
+
   void aBlockedNormNamesItsBlocker() {
     MainWindow window({realEngine(), ColorScheme::Dark, false, false});
     window.show();

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ui/layout/box_metrics.h"
+#include "ui/theme/theme.h"
 
 namespace normlens::graphview {
 namespace {
@@ -39,7 +40,7 @@ QString CanvasMessage::text() const {
 
 void CanvasMessage::paint(QPainter& painter, const QRectF& area, bool overGraph, const ui::Theme& theme) const {
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.setFont(layout::labelFont(kTextPixels, false));
+  painter.setFont(layout::labelFont(ui::grown(kTextPixels), false));
   if (!overGraph || !error.isEmpty()) {
     const QPointF middle = area.center();
     if (spins() && error.isEmpty()) paintSpinner(painter, middle - QPointF(0, 34), 13, theme);
@@ -50,7 +51,7 @@ void CanvasMessage::paint(QPainter& painter, const QRectF& area, bool overGraph,
     return;
   }
   const double width = painter.fontMetrics().horizontalAdvance(text()) + 46;
-  const QRectF note(12, 12, width, 28);
+  const QRectF note(12, 12, width, ui::grown(28));
   painter.setPen(QPen(theme.control, 1));
   painter.setBrush(theme.panel);
   painter.drawRoundedRect(note.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);

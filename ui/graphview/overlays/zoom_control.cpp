@@ -44,8 +44,11 @@ void ZoomControl::setZoom(double zoom) {
   update();
 }
 
+QSize ZoomControl::sizeHint() const { return {ui::grown(140), ui::grown(28)}; }
+
 QRectF ZoomControl::partRect(int part) const {
-  return {kEdges[part], 0, kEdges[part + 1] - kEdges[part], static_cast<double>(height())};
+  const double scale = width() / kEdges[4];
+  return {kEdges[part] * scale, 0, (kEdges[part + 1] - kEdges[part]) * scale, static_cast<double>(height())};
 }
 
 int ZoomControl::partAt(const QPointF& position) const {
@@ -69,7 +72,8 @@ void ZoomControl::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(partRect(hovered_).adjusted(2.5, 2.5, -2.5, -2.5), 4, 4);
   }
   painter.setPen(QPen(theme.hairline, 1));
-  painter.drawLine(QPointF(kEdges[3] + 0.5, 5), QPointF(kEdges[3] + 0.5, height() - 5));
+  const double line = partRect(3).left() + 0.5;
+  painter.drawLine(QPointF(line, 5), QPointF(line, height() - 5));
   painter.setPen(QPen(theme.textSoft, 1.4, Qt::SolidLine, Qt::FlatCap));
   painter.setBrush(Qt::NoBrush);
   const QPointF minus = partRect(0).center(), plus = partRect(2).center();
@@ -78,7 +82,7 @@ void ZoomControl::paintEvent(QPaintEvent*) {
   painter.drawLine(plus - QPointF(0, 4.5), plus + QPointF(0, 4.5));
   paintCorners(painter, partRect(3).center());
   painter.setPen(theme.text);
-  painter.setFont(layout::labelFont(12, false));
+  painter.setFont(layout::labelFont(ui::grown(12), false));
   painter.drawText(partRect(1), Qt::AlignCenter, QStringLiteral("%1%").arg(percent_));
 }
 

@@ -12,7 +12,7 @@ class ZoomControl : public QWidget {
   explicit ZoomControl(QWidget* parent);
 
   void setZoom(double zoom);
-  [[nodiscard]] QSize sizeHint() const override { return {140, 28}; }
+  [[nodiscard]] QSize sizeHint() const override;
 
  Q_SIGNALS:
   void zoomOutRequested();

@@ -3,7 +3,7 @@
 #include <QPainter>
 
 #include "ui/models/forced_error_table.h"
-#include "ui/theme/theme.h"
+#include "ui/theme/error_scale.h"
 
 namespace normlens::ui {
 
@@ -14,7 +14,7 @@ void FigureDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   const int tone = toneRole_ < 0 ? ForcedErrorTable::Plain : index.data(toneRole_).toInt();
   if (tone != ForcedErrorTable::Plain) {
     painter->fillRect(option.rect.adjusted(1, 1, -1, -2),
-                      tone == ForcedErrorTable::Wrong ? theme.blockedBack : theme.goodBack);
+                      tone == ForcedErrorTable::Wrong ? theme.blockedBack : floorColor(theme));
   }
   const auto alignment = index.data(Qt::TextAlignmentRole).value<Qt::Alignment>();
   const bool figure = alignment.testFlag(Qt::AlignRight), name = index.column() == nameColumn_;

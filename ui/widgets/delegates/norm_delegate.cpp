@@ -97,7 +97,7 @@ void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& opti
     painter.setBrush(theme.accentText);
     painter.drawRoundedRect(QRectF(row.left() + 6, row.top() + 4, 3, row.height() - 8), 1.5, 1.5);
   }
-  const QRect line(row.left(), row.top(), row.width(), kRow);
+  const QRect line(row.left(), row.top(), row.width(), grown(kRow));
   const Verdict verdict = verdictOf(index);
   paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14),
             verdictIcon(verdict, index.data(NormModel::EarlyRole).toBool()), verdictColor(verdict, theme));
@@ -119,7 +119,7 @@ void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& opti
   if (!current) return;
   painter.setFont(uiFont(11));
   painter.setPen(theme.text);
-  painter.drawText(QRect(kTextLeft + 4, row.top() + kRow - 1, reasonWidth(), row.height() - kRow),
+  painter.drawText(QRect(kTextLeft + 4, row.top() + grown(kRow) - 1, reasonWidth(), row.height() - grown(kRow)),
                    Qt::TextWordWrap | Qt::AlignTop, unbroken(index.data(NormModel::ReasonRole).toString()));
 }
 
@@ -135,9 +135,9 @@ int NormDelegate::reasonHeight(const QString& reason) const {
 }
 
 QSize NormDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const {
-  if (index.data(NormModel::IsGroupRole).toBool()) return {100, 27};
+  if (index.data(NormModel::IsGroupRole).toBool()) return {100, grown(27)};
   const bool current = index == view_->currentIndex();
-  return {100, kRow + (current ? reasonHeight(index.data(NormModel::ReasonRole).toString()) : 0)};
+  return {100, grown(kRow) + (current ? reasonHeight(index.data(NormModel::ReasonRole).toString()) : 0)};
 }
 
 void NormDelegate::currentChanged(const QModelIndex& now, const QModelIndex& before) {

@@ -31,6 +31,8 @@ void paintTitle(QPainter& painter, QRect area, const QString& title, const QVect
 
 }  // namespace
 
+QSize PaletteDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const { return {200, grown(30)}; }
+
 void PaletteDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   const Theme theme = themeOf(option.palette);
   painter->save();

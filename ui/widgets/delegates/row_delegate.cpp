@@ -41,6 +41,6 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
   painter->restore();
 }
 
-QSize RowDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const { return {80, rowHeight_}; }
+QSize RowDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const { return {80, grown(rowHeight_)}; }
 
 }  // namespace normlens::ui

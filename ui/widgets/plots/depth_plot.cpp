@@ -39,8 +39,9 @@ void DepthPlot::rescale() {
     for (int place = 0; place < model_->places(); ++place) {
       const protocol::DiffRow* row = model_->at(place, type);
       if (row == nullptr || !std::isfinite(row->max_rel) || row->max_rel <= 0) continue;
-      least = std::min(least, row->max_rel);
-      most = std::max(most, row->max_rel);
+      const double floor = floorOf(*row).value_or(row->max_rel);
+      least = std::min({least, row->max_rel, floor > 0 ? floor : row->max_rel});
+      most = std::max({most, row->max_rel, floor});
     }
   }
   high_ = most > 0 ? static_cast<int>(std::ceil(std::log10(most))) : 0;
@@ -57,7 +58,7 @@ void DepthPlot::setChosen(int place) {
 
 QRectF DepthPlot::plotArea() const {
   const int below = height() >= kCaptionFrom ? kBottom + kCaption : kBottom;
-  return {kPlaceLeft, kTop, static_cast<double>(width() - kPlaceLeft - kPlaceRight),
+  return {static_cast<double>(placeLeft()), kTop, static_cast<double>(width() - placeLeft() - kPlaceRight),
           static_cast<double>(height() - kTop - below)};
 }
 
@@ -82,14 +83,14 @@ void DepthPlot::paintAxes(QPainter& painter) const {
   const Theme theme = themeOf(this);
   const QRectF plot = plotArea();
   painter.setFont(uiFont(11));
-  const int lines = std::max(1, static_cast<int>(plot.height() / 22));
+  const int lines = std::max(1, static_cast<int>(plot.height() / grown(22)));
   const int every = std::max(1, (high_ - low_ + lines - 1) / lines);
   for (int power = high_; power >= low_; power -= every) {
     const double y = position(0, std::pow(10.0, power)).y();
     painter.setPen(QPen(theme.hairline, 1));
     painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
     painter.setPen(theme.textFaint);
-    painter.drawText(QRectF(0, y - 8, kPlaceLeft - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
+    painter.drawText(QRectF(0, y - 8, placeLeft() - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
                      power == 0 ? QStringLiteral("1") : QStringLiteral("1e%1").arg(power));
   }
   if (height() >= kCaptionFrom) {
@@ -117,10 +118,11 @@ QPainterPath DepthPlot::pathOf(const std::function<double(int place)>& errorOf) 
 void DepthPlot::paintLine(QPainter& painter, int type) const {
   const Theme theme = themeOf(this);
   painter.setBrush(Qt::NoBrush);
-  painter.setPen(QPen(seriesColor(type, theme), 1, Qt::DotLine));
+  // What lies below is explained by rounding.
+  painter.setPen(QPen(seriesColor(type, theme), 1.2, Qt::DotLine));
   painter.drawPath(pathOf([&](int place) {
     const protocol::DiffRow* row = model_->at(place, type);
-    return row != nullptr && row->rounding ? *row->rounding : -1;
+    return row != nullptr ? floorOf(*row).value_or(-1) : -1;
   }));
   painter.setPen(QPen(seriesColor(type, theme), 1.5));
   painter.drawPath(pathOf([&](int place) {
@@ -167,8 +169,8 @@ bool DepthPlot::event(QEvent* event) {
   QToolTip::showText(help->globalPos(),
                      mark.place >= 0
                          ? model_->tip(mark.place, mark.type)
-                         : tr("How the error grows from the first LayerNorm to the outputs; dotted: what the original "
-                              "loses by that precision alone."),
+                         : tr("How the error grows from the first LayerNorm to the outputs; dotted: six times what "
+                              "the original loses by that precision alone. What lies below is its rounding."),
                      this);
   return true;
 }

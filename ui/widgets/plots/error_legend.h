@@ -1,4 +1,5 @@
-// The logarithmic colour scale of errors with its ends.
+// What the colours and lines of errors mean: the calm colour and the line of the noise floor, and where there is room
+// the logarithmic scale with its ends.
 #pragma once
 
 #include <QWidget>
@@ -10,8 +11,8 @@ class ErrorLegend final : public QWidget {
 
  public:
   explicit ErrorLegend(QWidget* parent = nullptr);
-  [[nodiscard]] QSize sizeHint() const override { return {236, 16}; }
-  [[nodiscard]] QSize minimumSizeHint() const override { return {120, 16}; }
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override;  // without the scale
 
  protected:
   void paintEvent(QPaintEvent* event) override;

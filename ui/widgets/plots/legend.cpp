@@ -17,7 +17,7 @@ LegendEntry::LegendEntry(QChar letter, QWidget* parent) : QWidget(parent), lette
 }
 
 QSize LegendEntry::sizeHint() const {
-  return {26 + QFontMetrics(uiFont(12)).horizontalAdvance(classWord(letter_)), 24};
+  return {26 + QFontMetrics(uiFont(12)).horizontalAdvance(classWord(letter_)), grown(24)};
 }
 
 void LegendEntry::paintEvent(QPaintEvent*) {

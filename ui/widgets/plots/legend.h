@@ -12,6 +12,7 @@ class LegendEntry final : public QWidget {
  public:
   LegendEntry(QChar letter, QWidget* parent);
   [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
 
  protected:
   void paintEvent(QPaintEvent* event) override;

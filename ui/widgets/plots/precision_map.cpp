@@ -15,7 +15,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kRow = 14, kTop = 2, kMark = 8;
+constexpr int kRow = 17, kTop = 2, kMark = 8;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ PrecisionMap::PrecisionMap(DifferenceMatrix* model, QWidget* parent) : QWidget(p
   describe();
 }
 
-QSize PrecisionMap::sizeHint() const { return {360, kTop + kRow * std::max(1, model_->types())}; }
+QSize PrecisionMap::sizeHint() const { return {360, kTop + grown(kRow) * std::max(1, model_->types())}; }
 
 void PrecisionMap::describe() {
   QString words = tr("%1 places in %2 precisions").arg(model_->places()).arg(model_->types());
@@ -49,14 +49,16 @@ void PrecisionMap::setChosen(int place, int type) {
 }
 
 QRectF PrecisionMap::cellRect(const Cell& cell) const {
-  const double wide = static_cast<double>(width() - kPlaceLeft - kPlaceRight) / std::max(1, model_->places());
-  return {kPlaceLeft + cell.place * wide, static_cast<double>(kTop + cell.type * kRow), wide, kRow};
+  const double wide = static_cast<double>(width() - placeLeft() - kPlaceRight) / std::max(1, model_->places());
+  return {placeLeft() + cell.place * wide, static_cast<double>(kTop + cell.type * grown(kRow)), wide,
+          static_cast<double>(grown(kRow))};
 }
 
 PrecisionMap::Cell PrecisionMap::cellAt(const QPointF& position) const {
-  const double wide = static_cast<double>(width() - kPlaceLeft - kPlaceRight) / std::max(1, model_->places());
-  const Cell cell{static_cast<int>((position.x() - kPlaceLeft) / wide), static_cast<int>((position.y() - kTop) / kRow)};
-  const bool inside = position.x() >= kPlaceLeft && position.y() >= kTop && cell.place < model_->places() &&
+  const double wide = static_cast<double>(width() - placeLeft() - kPlaceRight) / std::max(1, model_->places());
+  const Cell cell{static_cast<int>((position.x() - placeLeft()) / wide),
+                  static_cast<int>((position.y() - kTop) / grown(kRow))};
+  const bool inside = position.x() >= placeLeft() && position.y() >= kTop && cell.place < model_->places() &&
                       cell.type < model_->types();
   return inside ? cell : Cell{};
 }
@@ -71,7 +73,7 @@ void PrecisionMap::paintCells(QPainter& painter) const {
   const Theme theme = themeOf(this);
   painter.setFont(monoFont(11));
   for (int type = 0; type < model_->types(); ++type) {
-    const QRectF label(0, kTop + type * kRow, kPlaceLeft - 8, kRow);
+    const QRectF label(0, kTop + type * grown(kRow), placeLeft() - 8, grown(kRow));
     if (model_->typeError(type).isEmpty()) {
       painter.setRenderHint(QPainter::Antialiasing, true);
       paintSeriesMark(painter, {kMark, label.center().y()}, type, theme);
@@ -86,7 +88,7 @@ void PrecisionMap::paintCells(QPainter& painter) const {
                        QPoint(qRound(exact.right()) - 1, qRound(exact.bottom()) - 1));
       const protocol::DiffRow* row = model_->at(place, type);
       if (row != nullptr) {
-        painter.fillRect(cell, errorColor(row->max_rel, theme));
+        painter.fillRect(cell, isAtFloor(*row) ? floorColor(theme) : errorColor(row->max_rel, theme));
       } else {
         painter.fillRect(cell, theme.panel);
         painter.fillRect(cell, QBrush(theme.control, Qt::BDiagPattern));

@@ -6,12 +6,15 @@
 
 #include <QWidget>
 
+#include "ui/theme/theme.h"
+
 namespace normlens::ui {
 
 class DifferenceMatrix;
 
 // What PrecisionMap and DepthPlot leave on their left and right, so that places lie above each other.
-inline constexpr int kPlaceLeft = 88, kPlaceRight = 14;
+[[nodiscard]] inline int placeLeft() { return grown(88); }
+inline constexpr int kPlaceRight = 14;
 
 class PrecisionMap final : public QWidget {
   Q_OBJECT
@@ -21,7 +24,9 @@ class PrecisionMap final : public QWidget {
 
   void setChosen(int place, int type);  // -1: none
   [[nodiscard]] QSize sizeHint() const override;
-  [[nodiscard]] QSize minimumSizeHint() const override { return {kPlaceLeft + kPlaceRight + 120, sizeHint().height()}; }
+  [[nodiscard]] QSize minimumSizeHint() const override {
+    return {placeLeft() + kPlaceRight + 120, sizeHint().height()};
+  }
 
  Q_SIGNALS:
   void chosen(int place, int type);  // by the user

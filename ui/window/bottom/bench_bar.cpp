@@ -7,7 +7,10 @@
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/push_button.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/window/bottom/side_choice.h"
 #include "ui/window/parts.h"
 
@@ -16,13 +19,16 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kMostCount = 10'000;
-constexpr int kNarrowest = 760, kRoomForLabels = 960;  // pixels
-constexpr int kDeviceLetters = 1, kTypeLetters = 5;    // an icon's room comes on top
+constexpr int kDeviceLetters = 1, kTypeLetters = 7;  // an icon's room comes on top
 
 }  // namespace
 
 BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
   row_ = makeRow(this, 6, {16, 5, 12, 5});
+  room_ = new RoomSteps(this);
+  room_->add([this](bool taken) {
+    for (QWidget* label : labels_) label->setVisible(!taken);
+  });
   const auto button = [&](const QString& words, const char* name, const QString& tip) {
     auto* made = describe(new PushButton(words, PushButton::Look::Outlined, this), name, tip);
     row_->addWidget(made);
@@ -56,20 +62,13 @@ void BenchBar::addLabelled(const QString& words, QWidget* field) {
   row_->addWidget(field);
 }
 
-QSize BenchBar::minimumSizeHint() const { return {kNarrowest, QWidget::minimumSizeHint().height()}; }
-
-void BenchBar::resizeEvent(QResizeEvent* event) {
-  for (QWidget* label : labels_) label->setVisible(width() >= kRoomForLabels);
-  QWidget::resizeEvent(event);
-}
-
 void BenchBar::buildCounts() {
   const auto spin = [&](const QString& words, const char* name, const QString& tip) {
     auto* field = describe(new QSpinBox(this), name, tip, tip);
     field->setRange(1, kMostCount);
     field->setButtonSymbols(QAbstractSpinBox::NoButtons);
     field->setAlignment(Qt::AlignRight);
-    field->setFixedWidth(44);
+    setTextWidth(field, 44);
     addLabelled(words, field);
     connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
     return field;
@@ -78,9 +77,13 @@ void BenchBar::buildCounts() {
   iterations_ = spin(tr("Runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
   const QString varied = tr("What is varied: NAME=VALUE,VALUE with spaces between; batch, seq, dtype, device or norm.");
   sweep_ = describe(new QLineEdit(this), "benchSweep", varied, varied);
-  sweep_->setPlaceholderText(tr("seq=64,256 dtype=float32,bfloat16"));
-  sweep_->setMinimumWidth(60);
-  sweep_->setMaximumWidth(300);
+  const QString example = tr("seq=64,256 dtype=float32,bfloat16");
+  sweep_->setPlaceholderText(example);
+  sweep_->setToolTip(varied + u'\n' + example);
+  followText(sweep_, [this] {
+    sweep_->setMinimumWidth(grown(60));
+    sweep_->setMaximumWidth(grown(300));
+  });
   addLabelled(tr("Sweep"), sweep_);
   row_->setStretchFactor(sweep_, 1);
   connect(sweep_, &QLineEdit::editingFinished, this, &BenchBar::apply);
@@ -94,6 +97,7 @@ void BenchBar::buildChoices() {
     auto* field = describe(new QComboBox(this), name, tip, tip);
     field->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     field->setMinimumContentsLength(letters);
+    field->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
     row_->addWidget(field);
     return field;
   };

@@ -14,6 +14,7 @@ class QSpinBox;
 namespace normlens::ui {
 
 class PushButton;
+class RoomSteps;
 class Session;
 class SideChoice;
 
@@ -23,11 +24,7 @@ class BenchBar final : public QWidget {
  public:
   BenchBar(Session* session, QWidget* parent);  // session: not owned
   [[nodiscard]] QHBoxLayout* row() const { return row_; }
-  // Less than its layout would like: the labels go first.
-  [[nodiscard]] QSize minimumSizeHint() const override;
-
- protected:
-  void resizeEvent(QResizeEvent* event) override;
+  [[nodiscard]] RoomSteps* room() const { return room_; }  // the labels go first
 
  private:
   void buildCounts();
@@ -41,6 +38,7 @@ class BenchBar final : public QWidget {
 
   Session* session_;  // Not owned.
   QHBoxLayout* row_;
+  RoomSteps* room_;
   QVector<QWidget*> labels_;
   PushButton *start_, *stop_;
   QSpinBox *rounds_, *iterations_;

@@ -7,7 +7,9 @@
 #include <QEvent>
 #include <QHeaderView>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QToolButton>
@@ -19,6 +21,9 @@
 #include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/delegates/number_delegate.h"
+#include "ui/widgets/follow_text.h"
+#include "ui/widgets/icon_button.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/window/bottom/bench_bar.h"
 #include "ui/window/parts.h"
 
@@ -27,7 +32,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kTable = 5;  // after the charts, which are numbered as BenchChart
-constexpr int kRowHeight = 20;
+constexpr int kRowHeight = 20, kKindsWidth = 122, kKindHeight = 25;
 
 // -1: none.
 int chosenIn(const QActionGroup& group) {
@@ -73,10 +78,30 @@ void BenchPage::buildBar() {
                       tr("The chart as a picture, the figures as text."));
   buildBesideMenu();
   buildExportMenu();
+  auto* more = describe(new IconButton(QStringLiteral("more"), {}, tr("What can stand beside it, and export."), bar_),
+                        "benchMore");
+  auto* menu = new QMenu(more);
+  for (QPushButton* button : {beside_, export_}) {
+    button->menu()->setTitle(button->text());
+    menu->addMenu(button->menu());
+  }
+  more->setMenu(menu);
+  more->setPopupMode(QToolButton::InstantPopup);
+  more->hide();
+  bar_->row()->addWidget(more);
+  bar_->room()->add([this, more](bool taken) {
+    beside_->setVisible(!taken);
+    export_->setVisible(!taken);
+    more->setVisible(taken);
+  });
 }
 
 QWidget* BenchPage::buildKinds() {
-  auto* column = new QWidget(this);
+  auto* area = new QScrollArea(this);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* column = new QWidget(area);
   auto* layout = makeColumn(column, 0, {8, 6, 8, 6});
   kinds_ = new QButtonGroup(this);
   const struct {
@@ -94,13 +119,16 @@ QWidget* BenchPage::buildKinds() {
     button->setProperty("kind", "choice");
     button->setCheckable(true);
     button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    setTextHeight(button, kKindHeight);
     kinds_->addButton(button, i);
     layout->addWidget(button);
   }
   layout->addStretch(1);
   kinds_->button(0)->setChecked(true);
   connect(kinds_, &QButtonGroup::idClicked, this, &BenchPage::showChart);
-  return column;
+  area->setWidget(column);
+  setTextWidth(area, kKindsWidth);
+  return area;
 }
 
 QWidget* BenchPage::buildMiddle() {
@@ -117,7 +145,7 @@ QWidget* BenchPage::buildMiddle() {
 
 QWidget* BenchPage::buildFigures() {
   auto* column = new QWidget(this);
-  column->setMaximumWidth(430);
+  followText(column, [column] { column->setMaximumWidth(grown(430)); });
   auto* layout = makeColumn(column);
   auto* head = makeRow(nullptr, 8, {16, 4, 12, 2});
   const QString shown = tr("The point whose figures are shown.");

@@ -1,6 +1,9 @@
 #include "ui/window/bottom/bottom_panel.h"
 
 #include <QAbstractItemView>
+#include <QCoreApplication>
+#include <QEvent>
+#include <QMenu>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QStackedWidget>
@@ -12,7 +15,9 @@
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bench_page.h"
 #include "ui/window/bottom/differences_page.h"
@@ -39,6 +44,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   layoutOf(header)->setContentsMargins(0, 0, 16, 0);
   tabs_ = describe(new QTabBar(header), "bottomTabs");
   tabs_->setExpanding(false);
+  tabs_->setUsesScrollButtons(false);
   const QPair<QString, QString> titles[] = {
       {tr("Plan"), tr("The edits, in the order in which they are made; untick one to leave it out.")},
       {tr("LayerNorms"), tr("All LayerNorms as a table: sort, filter, group, copy.")},
@@ -57,8 +63,23 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   layoutOf(header)->addSpacing(16);
   layoutOf(header)->addWidget(summary_, 1);
   layoutOf(header)->addWidget(planButtons_);
+  layoutOf(header)->addWidget(planMore_);
   layout->addWidget(header);
+  room_ = new RoomSteps(header);
+  room_->add([this](bool taken) { summary_->setVisible(!taken); });
+  room_->add([this](bool taken) {
+    planButtonsFold_ = taken;
+    showPlanButtons();
+  });
+  room_->add([this](bool taken) {
+    setKind(tabs_, taken ? "tight" : "");
+    QEvent restyled(QEvent::StyleChange);  // the tabs measure themselves anew
+    QCoreApplication::sendEvent(tabs_, &restyled);
+  });
+  room_->add([this](bool taken) { tabs_->setUsesScrollButtons(taken); });
   pages_ = new QStackedWidget(this);
+  pages_->setSizePolicy(QSizePolicy::Ignored,
+                        QSizePolicy::Ignored);  // no page keeps the window from being made smaller
   const auto addPage = [this](auto* page, const char* lesson) {
     pages_->addWidget(page);
     if (lesson != nullptr) linkLesson(page, lesson);
@@ -96,7 +117,18 @@ QWidget* BottomPanel::makePlanButtons(Actions* actions) {
     followAction(button, action);
     layout->addWidget(button);
   }
+  auto* menu = new QMenu(this);
+  menu->addActions({actions->suggestBest, actions->foldAll, actions->resetPlan});
+  planMore_ = describe(new IconButton(QStringLiteral("more"), {}, tr("Change the plan as a whole."), this), "planMore");
+  planMore_->setMenu(menu);
+  planMore_->setPopupMode(QToolButton::InstantPopup);
   return row;
+}
+
+void BottomPanel::showPlanButtons() {
+  const bool wanted = tab() == Plan && session_->analysis().has_value();
+  planButtons_->setVisible(wanted && !planButtonsFold_);
+  planMore_->setVisible(wanted && planButtonsFold_);
 }
 
 QPlainTextEdit* BottomPanel::makeLog() {
@@ -152,7 +184,8 @@ void BottomPanel::showSummary() {
     summary = tr("same plan, original against folded, same inputs");
   }
   summary_->setFullText(summary);
-  planButtons_->setVisible(tab() == Plan && session_->analysis().has_value());
+  showPlanButtons();
+  room_->fit();
 }
 
 }  // namespace normlens::ui

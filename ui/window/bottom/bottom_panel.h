@@ -12,7 +12,9 @@ namespace normlens::ui {
 class Actions;
 class DifferencesPage;
 class ElidedLabel;
+class IconButton;
 class LearnPage;
+class RoomSteps;
 class Session;
 
 class BottomPanel final : public QFrame {
@@ -38,12 +40,16 @@ class BottomPanel final : public QFrame {
   [[nodiscard]] QWidget* makePlanButtons(Actions* actions);
   [[nodiscard]] QPlainTextEdit* makeLog();
   void showSummary();
+  void showPlanButtons();
 
   Session* session_;  // Not owned.
   QTabBar* tabs_;
   QStackedWidget* pages_;
   QWidget* planButtons_;
+  IconButton* planMore_ = nullptr;  // the same where there is no room for them
+  bool planButtonsFold_ = false;
   ElidedLabel* summary_;
+  RoomSteps* room_ = nullptr;
   DifferencesPage* differences_;
   LearnPage* learn_;
   QPlainTextEdit* log_;

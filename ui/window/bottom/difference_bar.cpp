@@ -11,14 +11,19 @@
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/follow_text.h"
+#include "ui/widgets/room_steps.h"
+#include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 namespace {
 
-constexpr int kMostBatches = 1000;
-constexpr const char* kTypes[] = {"float64", "float32", "float16", "bfloat16"};
+constexpr int kMostBatches = 1000, kBatchesWidth = 100;
+// With the short words of the bar.
+constexpr std::pair<const char*, const char*> kTypes[] = {
+    {"float64", "f64"}, {"float32", "f32"}, {"float16", "f16"}, {"bfloat16", "bf16"}};
 
 }  // namespace
 
@@ -37,11 +42,12 @@ DifferenceBar::DifferenceBar(Session* session, DifferenceRun* run, QWidget* pare
 }
 
 void DifferenceBar::buildControls() {
-  auto* row = makeRow(this, 12, {16, 5, 12, 5});
+  auto* row = makeRow(this, 8, {16, 4, 12, 4});
   const auto chosen = DifferenceSettings().dtypes;
-  for (const char* type : kTypes) {
-    auto* box = new QCheckBox(QLatin1String(type), this);
+  for (const auto& [type, brief] : kTypes) {
+    auto* box = new QCheckBox(QLatin1String(brief), this);
     box->setObjectName(QStringLiteral("difference_") + QLatin1String(type));
+    box->setAccessibleName(QLatin1String(type));
     box->setToolTip(tr("Compare both models in %1.").arg(QLatin1String(type)));
     box->setChecked(std::find(chosen.begin(), chosen.end(), type) != chosen.end());
     connect(box, &QCheckBox::toggled, this, &DifferenceBar::showState);
@@ -54,7 +60,7 @@ void DifferenceBar::buildControls() {
                tr("Batches"));
   batches_->setRange(1, kMostBatches);
   batches_->setButtonSymbols(QAbstractSpinBox::NoButtons);
-  batches_->setFixedWidth(96);
+  setTextWidth(batches_, kBatchesWidth);
   batches_->setPrefix(tr("batches: "));
   row->addWidget(batches_);
   other_ = addButton(row, "menu", {}, "differenceAgainst", tr("What the original is compared with."));
@@ -63,12 +69,22 @@ void DifferenceBar::buildControls() {
   connect(inputs_, &QPushButton::clicked, this, &DifferenceBar::inputsWanted);
   words_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "differenceState");
   row->addWidget(words_, 1);
+  view_ = new Segmented({{tr("By depth"), tr("Errors by place and precision, as a heat map and as a chart.")},
+                         {tr("Figures"), tr("The same errors as a table of numbers.")},
+                         {tr("Tensors"), tr("Both tensors of the chosen row, and their difference.")}},
+                        this);
+  describe(view_, "differenceView", {}, tr("What is shown beside the table"));
   progress_ = describe(new QProgressBar(this), "differenceProgress", {}, tr("Progress of the comparison"));
   progress_->setTextVisible(false);
   progress_->setRange(0, 1000);
   progress_->setFixedSize(120, 6);
   row->addWidget(progress_);
+  row->addWidget(view_);
   go_ = addButton(row, "secondary", {}, "differenceGo", {});
+  auto* room = new RoomSteps(this);
+  room->add([this](bool taken) { view_->setFolded(taken); });
+  room->add([this](bool taken) { words_->setVisible(!taken); });
+  room->add([this](bool taken) { inputs_->setVisible(!taken); });  // they have a tab of their own
   connect(go_, &QPushButton::clicked, this, [this] { run_->running() ? run_->cancel() : run_->start(settings()); });
 }
 
@@ -97,7 +113,7 @@ DifferenceSettings DifferenceBar::settings() const {
   settings.batches = batches_->value();
   settings.dtypes.clear();
   for (const QCheckBox* box : types_) {
-    if (box->isChecked()) settings.dtypes.push_back(box->text().toStdString());
+    if (box->isChecked()) settings.dtypes.push_back(box->accessibleName().toStdString());
   }
   return settings;
 }

@@ -14,6 +14,7 @@ class QSpinBox;
 namespace normlens::ui {
 
 class ElidedLabel;
+class Segmented;
 class Session;
 
 class DifferenceBar final : public QWidget {
@@ -22,7 +23,8 @@ class DifferenceBar final : public QWidget {
  public:
   DifferenceBar(Session* session, DifferenceRun* run, QWidget* parent);  // not owned
 
-  [[nodiscard]] DifferenceSettings settings() const;  // as they are chosen now
+  [[nodiscard]] DifferenceSettings settings() const;       // as they are chosen now
+  [[nodiscard]] Segmented* view() const { return view_; }  // what is shown beside the table
 
  Q_SIGNALS:
   void inputsWanted();  // the tab where they are set
@@ -44,6 +46,7 @@ class DifferenceBar final : public QWidget {
   QPushButton* inputs_;
   QPushButton* go_;
   QProgressBar* progress_;
+  Segmented* view_;
   ElidedLabel* words_;
 };
 

@@ -13,6 +13,7 @@
 #include "ui/session/words/format.h"
 #include "ui/widgets/delegates/figure_delegate.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/plots/depth_plot.h"
 #include "ui/widgets/plots/error_legend.h"
 #include "ui/widgets/plots/precision_map.h"
@@ -26,7 +27,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kBarHeight = 40, kRowHeight = 23, kFigureWidth = 84, kPlaceWidth = 130;
+constexpr int kRowHeight = 23, kFigureWidth = 84, kPlaceWidth = 130;
 
 bool isAt(const protocol::DiffRow& row, const DifferencePlace& place) {
   return row.kind == place.kind && row.value == place.value && row.output == place.output;
@@ -50,11 +51,10 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
                                     this),
                       "differenceSubject", {}, tr("What is compared"));
   head->addWidget(subject_);
-  barArea_ = makeBarArea();
-  head->addWidget(barArea_, 1);
+  bar_ = new DifferenceBar(session_, run_, this);
+  head->addWidget(bar_, 1);
   auto* forced = new ForcedErrorsPage(session, this);
   forcedBar_ = forced->bar();
-  forcedBar_->setFixedHeight(kBarHeight);
   head->addWidget(forcedBar_, 1);
   layout->addLayout(head);
   layout->addWidget(makeLine(Qt::Horizontal, this));
@@ -80,23 +80,10 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
   showResult();
 }
 
-// A narrow window scrolls the controls instead of growing.
-QScrollArea* DifferencesPage::makeBarArea() {
-  auto* area = new QScrollArea(this);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setWidgetResizable(true);
-  area->setFixedHeight(kBarHeight);
-  area->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  bar_ = new DifferenceBar(session_, run_, area);
-  area->setWidget(bar_);
-  return area;
-}
-
 QWidget* DifferencesPage::makeRows() {
   auto* panel = new QWidget(this);
   auto* layout = makeColumn(panel);
-  auto* head = makeRow(nullptr, 10, {16, 4, 12, 4});
+  auto* head = makeRow(nullptr, 10, {16, 2, 12, 2});
   type_ = describe(new QComboBox(panel), "differenceType", tr("The precision whose rows the table shows."),
                    tr("Precision of the rows"));
   agreement_ = describe(new ElidedLabel({}, Qt::ElideRight, panel), "differenceAgreement",
@@ -106,7 +93,7 @@ QWidget* DifferencesPage::makeRows() {
   head->addWidget(agreement_, 1);
   layout->addLayout(head);
   table_ = makeTable("differenceTable", tr("Differences by place"), kRowHeight, sorter_, panel);
-  table_->setItemDelegate(new FigureDelegate(DifferenceTable::Name, table_));
+  table_->setItemDelegate(new FigureDelegate(DifferenceTable::Name, table_, DifferenceTable::FloorRole));
   table_->setSortingEnabled(true);
   table_->sortByColumn(DifferenceTable::Step, Qt::AscendingOrder);
   setColumnWidths(table_, {{DifferenceTable::Step, 56},
@@ -129,33 +116,31 @@ QWidget* DifferencesPage::makeRows() {
 
 QWidget* DifferencesPage::makeViews() {
   auto* panel = new QWidget(this);
-  auto* layout = makeColumn(panel, 4, {12, 4, 12, 6});
-  auto* view = new Segmented({{tr("By depth"), tr("Errors by place and precision, as a heat map and as a chart.")},
-                              {tr("Figures"), tr("The same errors as a table of numbers.")},
-                              {tr("Tensors"), tr("Both tensors of the chosen row, and their difference.")}},
-                             panel);
-  describe(view, "differenceView", {}, tr("What is shown beside the table"));
-  auto* head = makeRow(nullptr);
-  head->addWidget(view);
-  head->addStretch(1);
-  auto* legend = new ErrorLegend(panel);
-  head->addWidget(legend);
-  layout->addLayout(head);
+  auto* layout = makeColumn(panel, 2, {12, 4, 12, 2});
   auto* views = new QStackedWidget(panel);
-  auto* depth = new QWidget(views);
+  // In a low dock it scrolls: rows of cells are not squeezed.
+  auto* scroll = new QScrollArea(views);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* depth = new QWidget(scroll);
   auto* column = makeColumn(depth, 2);
   map_ = new PrecisionMap(matrix_, depth);
   plot_ = new DepthPlot(matrix_, depth);
   column->addWidget(map_);
+  auto* legend = makeRow(nullptr);
+  legend->addStretch(1);
+  legend->addWidget(new ErrorLegend(depth));
+  column->addLayout(legend);
   column->addWidget(plot_, 1);
+  scroll->setWidget(depth);
   figures_ = makeTable("differenceFigures", tr("Errors by place and precision"), kRowHeight, matrix_, views);
-  figures_->setItemDelegate(new FigureDelegate(DifferenceMatrix::Name, figures_));
-  figures_->horizontalHeader()->setDefaultSectionSize(kFigureWidth);
+  figures_->setItemDelegate(new FigureDelegate(DifferenceMatrix::Name, figures_, DifferenceTable::FloorRole));
+  followText(figures_, [this] { figures_->horizontalHeader()->setDefaultSectionSize(grown(kFigureWidth)); });
   pair_ = new TensorPairView(run_, views);
-  for (QWidget* each : std::initializer_list<QWidget*>{depth, figures_, pair_}) views->addWidget(each);
+  for (QWidget* each : std::initializer_list<QWidget*>{scroll, figures_, pair_}) views->addWidget(each);
   layout->addWidget(views, 1);
-  connect(view, &Segmented::chosen, views, &QStackedWidget::setCurrentIndex);
-  connect(view, &Segmented::chosen, legend, [legend](int chosen) { legend->setVisible(chosen == 0); });
+  connect(bar_->view(), &Segmented::chosen, views, &QStackedWidget::setCurrentIndex);
   connect(map_, &PrecisionMap::chosen, this, &DifferencesPage::choose);
   connect(plot_, &DepthPlot::chosen, this, &DifferencesPage::choose);
   connect(figures_, &QTableView::clicked, this,
@@ -173,7 +158,7 @@ QString DifferencesPage::emptyWords() const {
 void DifferencesPage::showResult() {
   const std::string before = type_->currentText().toStdString();
   matrix_->setColumns(run_->columns());
-  figures_->horizontalHeader()->resizeSection(DifferenceMatrix::Name, kPlaceWidth);
+  figures_->horizontalHeader()->resizeSection(DifferenceMatrix::Name, grown(kPlaceWidth));
   type_->clear();
   for (const protocol::DiffResult& column : run_->columns()) {
     if (column.error.empty()) type_->addItem(text(column.dtype));
@@ -187,7 +172,7 @@ void DifferencesPage::showResult() {
 
 void DifferencesPage::showPage() {
   const bool forced = subject_->current() == 1;
-  barArea_->setVisible(!forced);
+  bar_->setVisible(!forced);
   forcedBar_->setVisible(forced);
   stack_->setCurrentIndex(forced ? 2 : run_->columns().empty() ? 0 : 1);
 }

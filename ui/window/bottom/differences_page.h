@@ -8,7 +8,6 @@
 
 class QComboBox;
 class QLabel;
-class QScrollArea;
 class QStackedWidget;
 class QTableView;
 
@@ -39,7 +38,6 @@ class DifferencesPage final : public QWidget {
   void inputsWanted();
 
  private:
-  [[nodiscard]] QScrollArea* makeBarArea();
   [[nodiscard]] QWidget* makeRows();
   [[nodiscard]] QWidget* makeViews();
   void showResult();
@@ -59,7 +57,7 @@ class DifferencesPage final : public QWidget {
   DifferenceMatrix* matrix_;
   DifferenceBar* bar_;
   Segmented* subject_;  // two models, or folded anyway
-  QWidget *barArea_, *forcedBar_;
+  QWidget* forcedBar_;
   QStackedWidget* stack_;
   QLabel* empty_;
   QComboBox* type_;

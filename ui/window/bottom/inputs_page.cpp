@@ -27,6 +27,11 @@ InputsPage::InputsPage(Session* session, QWidget* parent)
     connect(session_, signal, this, &InputsPage::fill);
   }
   connect(session_, &Session::jobChanged, this, &InputsPage::showState);
+  connect(session_, &Session::inputsRefused, this, [this](const QString& reason) {
+    refusal_ = reason;
+    fill();
+  });
+  connect(session_, &Session::leaving, this, &InputsPage::forgetTyped);
   fill();
 }
 
@@ -41,7 +46,10 @@ QLayout* InputsPage::buildBar() {
   apply_ = addButton(bar, "secondary", tr("Use these inputs"), "inputsApply",
                      tr("Run the model on numbers drawn by this table and analyse anew; the plan is kept."));
   connect(load_, &QPushButton::clicked, this, &InputsPage::load);
-  connect(guess_, &QPushButton::clicked, this, [this] { session_->setInputs({}); });
+  connect(guess_, &QPushButton::clicked, this, [this] {
+    forgetTyped();
+    session_->guessInputs();
+  });
   connect(apply_, &QPushButton::clicked, this, &InputsPage::apply);
   return bar;
 }
@@ -68,7 +76,18 @@ void InputsPage::fill() {
   model_->setInputs(!found     ? inputsOfGraph(session_->index())
                     : analysis ? analysis->inputs
                                : std::vector<protocol::InputSpec>());
+  // What was typed stays while it is tried, and when it was refused.
+  if (session_->job().kind == JobKind::Analyzing || !refusal_.isEmpty()) {
+    if (!tried_.empty()) model_->retype(tried_, refusal_);
+  } else if (analysis) {
+    forgetTyped();
+  }
   showState();
+}
+
+void InputsPage::forgetTyped() {
+  tried_.clear();
+  refusal_.clear();
 }
 
 void InputsPage::showState() {
@@ -77,7 +96,8 @@ void InputsPage::showState() {
   const bool set = !nothingChosen(inputs);
   const bool free = session_->analysis().has_value() && session_->served() && !session_->busy();
   load_->setEnabled(free);
-  guess_->setEnabled(free && set);
+  // Also while something runs: it is given up.
+  guess_->setEnabled(session_->model().has_value() && session_->served());
   apply_->setEnabled(free && model_->edited() && error.isEmpty());
   QString words;
   if (!session_->model()) {
@@ -86,6 +106,8 @@ void InputsPage::showState() {
     words = tr("The engine runs the model on them.");
   } else if (!error.isEmpty()) {
     words = error;
+  } else if (!model_->refusal().isEmpty()) {
+    words = model_->refusal();
   } else if (session_->analysis() && session_->analysis()->never_runs) {
     words = tr("The model is never run, whatever its inputs are.");
   } else if (model_->edited()) {
@@ -101,7 +123,7 @@ void InputsPage::showState() {
                 ? tr("The model ran on no guess. Double-click a cell to say what fits.")
                 : tr("Guessed from the graph. Double-click a cell to change it.");
   }
-  setKind(state_, error.isEmpty() ? "soft" : "error");
+  setKind(state_, error.isEmpty() && model_->refusal().isEmpty() ? "soft" : "error");
   state_->setFullText(words);
 }
 
@@ -111,6 +133,8 @@ void InputsPage::apply() {
   protocol::InputsParams inputs = session_->inputs();
   inputs.npz.clear();
   inputs.specs = *specs;
+  tried_ = model_->rows();
+  refusal_.clear();
   session_->setInputs(inputs);
 }
 
@@ -121,6 +145,7 @@ void InputsPage::load() {
     protocol::InputsParams inputs = session_->inputs();
     inputs.npz = path.toStdString();
     inputs.specs.clear();
+    forgetTyped();
     session_->setInputs(inputs);
   });
 }

@@ -1,7 +1,9 @@
 // What the model is run with: the engine's guess, edited in a table, or arrays from a file.
 #pragma once
 
+#include <QStringList>
 #include <QWidget>
+#include <vector>
 
 class QLayout;
 class QPushButton;
@@ -27,6 +29,7 @@ class InputsPage final : public QWidget {
   void fill();
   void showState();
   void apply();
+  void forgetTyped();
 
   Session* session_;  // Not owned.
   InputsModel* model_;
@@ -35,6 +38,8 @@ class InputsPage final : public QWidget {
   QPushButton* apply_;
   QPushButton* load_;
   QPushButton* guess_;
+  std::vector<QStringList> tried_;  // what the table held when it was last used, until the model ran with it
+  QString refusal_;                 // why it did not
 };
 
 }  // namespace normlens::ui

@@ -9,7 +9,9 @@
 
 #include "ui/models/norm_table.h"
 #include "ui/session/session.h"
+#include "ui/theme/theme.h"
 #include "ui/widgets/delegates/norm_table_delegate.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
@@ -35,7 +37,7 @@ QLayout* NormTablePage::buildBar() {
                           tr("Filter the table of LayerNorms"));
   filter->setPlaceholderText(tr("Filter by name, verdict or reason"));
   filter->setClearButtonEnabled(true);
-  filter->setMaximumWidth(280);
+  followText(filter, [filter] { filter->setMaximumWidth(grown(280)); });
   auto* grouped = describe(new QCheckBox(tr("Group by verdict"), this), "normTableGrouped",
                            tr("Norms that fold free first, blocked ones last; the columns sort within each group."));
   count_ = makeLabel({}, "faint", this);

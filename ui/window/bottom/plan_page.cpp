@@ -10,7 +10,9 @@
 #include "ui/models/edit_model.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
+#include "ui/theme/theme.h"
 #include "ui/widgets/delegates/edit_delegate.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
@@ -90,8 +92,24 @@ void PlanPage::buildTable() {
   header->setSectionResizeMode(QHeaderView::Interactive);
   header->setSectionResizeMode(EditModel::What, QHeaderView::Stretch);
   header->setMinimumSectionSize(60);
-  setColumnWidths(table_,
-                  {{EditModel::Kind, 216}, {EditModel::Where, 190}, {EditModel::Cost, 150}, {EditModel::Frees, 130}});
+  followText(table_, [this] { fitColumns(); });
+}
+
+// The columns around it give way so far that what an edit does can be read.
+void PlanPage::fitColumns() {
+  constexpr int kLeastWhat = 170;
+  constexpr std::pair<int, int> kWidths[] = {
+      {EditModel::Kind, 216}, {EditModel::Where, 190}, {EditModel::Cost, 150}, {EditModel::Frees, 130}};
+  int all = 0;
+  for (const auto& [column, wide] : kWidths) all += grown(wide);
+  const double share = qBound(0.6, (width() - grown(kLeastWhat)) / static_cast<double>(all), 1.0);
+  for (const auto& [column, wide] : kWidths)
+    table_->horizontalHeader()->resizeSection(column, static_cast<int>(grown(wide) * share));
+}
+
+void PlanPage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fitColumns();
 }
 
 void PlanPage::extendMenu(QMenu* menu, const QModelIndex& at) {

@@ -23,10 +23,12 @@ class PlanPage final : public QWidget {
   void nodeChosen(int node);
 
  protected:
+  void resizeEvent(QResizeEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void buildTable();
+  void fitColumns();
   void consider(const QModelIndex& index);  // what would fall with that edit
   void showPlan();
   void showState();

@@ -13,13 +13,14 @@ namespace normlens::ui {
 namespace {
 
 constexpr QLatin1String kAsk("?");
-constexpr int kLetters = 4;  // an icon's room comes on top
+constexpr int kLetters = 5;  // an icon's room comes on top
 
 }  // namespace
 
 SideChoice::SideChoice(Session* session, Which which, QWidget* parent) : QComboBox(parent), session_(session) {
   setSizeAdjustPolicy(AdjustToMinimumContentsLengthWithIcon);
   setMinimumContentsLength(kLetters);
+  setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
   const auto add = [this](const QString& words, const QString& side, const QString& tip) {
     addItem(words, side);
     setItemData(count() - 1, tip, Qt::ToolTipRole);

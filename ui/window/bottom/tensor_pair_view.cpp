@@ -67,8 +67,7 @@ void TensorPairView::buildMaps() {
        tr("Largest difference in this cell: %1. Click to look closer.")}};
   for (const auto& kind : kinds) {
     auto* column = makeColumn(nullptr, 2);
-    Panel panel{makeLabel({}, "faint", maps), describe(new HeatMap(maps), kind.name, {}, kind.accessible)};
-    panel.caption->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    Panel panel{makeWords("faint", maps), describe(new HeatMap(maps), kind.name, {}, kind.accessible)};
     panel.map->setMeaning(kind.meaning);
     panel.map->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     connect(panel.map, &HeatMap::cellClicked, this, &TensorPairView::zoomTo);

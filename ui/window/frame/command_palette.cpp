@@ -8,7 +8,9 @@
 #include <QLineEdit>
 #include <QListView>
 
+#include "ui/theme/theme.h"
 #include "ui/widgets/delegates/palette_delegate.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
@@ -45,7 +47,7 @@ CommandPalette::CommandPalette(QWidget* parent) : QFrame(parent), model_(new Pal
   layout->addWidget(list_);
   nothing_ = makeLabel(tr("Nothing is called that."), "faint", this);
   nothing_->setAlignment(Qt::AlignCenter);
-  nothing_->setFixedHeight(kRow);
+  setTextHeight(nothing_, kRow);
   layout->addWidget(nothing_);
   connect(field_, &QLineEdit::textChanged, this, &CommandPalette::narrow);
   connect(list_, &QListView::clicked, this, [this](const QModelIndex& index) { choose(index.row()); });
@@ -85,8 +87,8 @@ void CommandPalette::narrow(const QString& pattern) {
 
 void CommandPalette::place() {
   const int rows = qBound(1, model_->rowCount(), kMostRows);
-  list_->setFixedHeight(rows * kRow + 2);
-  const int wide = qMin(kWidth, parentWidget()->width() - 32);
+  list_->setFixedHeight(rows * grown(kRow) + 2);
+  const int wide = qMin(grown(kWidth), parentWidget()->width() - 32);
   layout()->activate();
   setGeometry((parentWidget()->width() - wide) / 2, kTop, wide, layout()->sizeHint().height());
 }

@@ -34,6 +34,8 @@ QTreeView* makeTree(const char* name, const QString& accessible, QAbstractItemMo
   return view;
 }
 
+constexpr int kLegendFrom = 340;
+
 }  // namespace
 
 NormPanel::NormPanel(Session* session, QWidget* parent)
@@ -61,8 +63,11 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
   pages_->addWidget(makeModulePage());
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
   layout->addWidget(pages_, 1);
-  layout->addWidget(makeLine(Qt::Horizontal, this));
-  layout->addWidget(new Legend(this));
+  legend_ = new QWidget(this);
+  auto* legend = makeColumn(legend_);
+  legend->addWidget(makeLine(Qt::Horizontal, legend_));
+  legend->addWidget(new Legend(legend_));
+  layout->addWidget(legend_);
   connect(session_, &Session::modelChanged, this, &NormPanel::fillModules);
   connect(session_, &Session::analysisChanged, this, &NormPanel::fillNorms);
   connect(session_, &Session::modelChanged, this, &NormPanel::fillNorms);
@@ -118,6 +123,12 @@ QWidget* NormPanel::makeModulePage() {
     if (!following_ && now.isValid()) Q_EMIT scopeChosen(now.data(ScopeModel::ScopeRole).toInt());
   });
   return modules_;
+}
+
+// Where the list would be left with a few rows, it is worth more than the legend.
+void NormPanel::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  legend_->setVisible(height() >= grown(kLegendFrom));
 }
 
 void NormPanel::fillNorms() {

@@ -27,6 +27,9 @@ class NormPanel final : public QFrame {
  Q_SIGNALS:
   void scopeChosen(int scope);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   QWidget* makeNormPage();
   QWidget* makeModulePage();
@@ -38,6 +41,7 @@ class NormPanel final : public QFrame {
 
   Session* session_;  // Not owned.
   QTabBar* tabs_;
+  QWidget* legend_ = nullptr;
   QStackedWidget* pages_;
   QTreeView* norms_;
   QTreeView* modules_;

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "ui/client/engine_command.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
@@ -24,7 +25,8 @@ constexpr int kPageWidth = 680, kNameWidth = 180;
 IconButton* makeStep(QSpinBox* spin, const QString& icon, const QString& word, void (QSpinBox::*step)()) {
   auto* button = new IconButton(icon, {}, word, spin->parentWidget());
   button->setIconExtent(14);
-  button->setFixedSize(28, 28);
+  setTextHeight(button, 28);
+  setTextWidth(button, 28);
   button->setFocusPolicy(Qt::NoFocus);  // the arrow keys do it in the field
   QObject::connect(button, &QToolButton::clicked, spin, step);
   return button;
@@ -43,7 +45,7 @@ PreferencesPage::PreferencesPage(QWidget* parent) : QWidget(parent) {
   auto* body = new QWidget(scroll);
   auto* across = makeRow(body, -1, {24, 28, 24, 28});
   auto* page = new QWidget(body);
-  page->setMaximumWidth(kPageWidth);
+  followText(page, [page] { page->setMaximumWidth(grown(kPageWidth)); });
   across->addStretch(1);
   across->addWidget(page, 100);
   across->addStretch(1);
@@ -88,7 +90,7 @@ QVBoxLayout* PreferencesPage::addSection(const QString& title, const QString& me
 void PreferencesPage::addRow(QVBoxLayout* section, const QString& name, QWidget* control, const QString& tip) {
   auto* row = new QHBoxLayout;
   auto* label = makeLabel(name, "plain12", section->parentWidget());
-  label->setFixedWidth(kNameWidth);
+  setTextWidth(label, kNameWidth);
   label->setBuddy(control);
   label->setToolTip(tip);
   control->setToolTip(tip);
@@ -112,7 +114,7 @@ void PreferencesPage::addNumber(QVBoxLayout* section, int Preferences::*field, c
   spin->setSuffix(suffix);
   spin->setSpecialValueText(least);
   spin->setButtonSymbols(QAbstractSpinBox::NoButtons);
-  spin->setFixedWidth(90);
+  setTextWidth(spin, 90);
   connect(spin, &QSpinBox::valueChanged, this, [this, field](int value) {
     chosen_.*field = value;
     Q_EMIT changed();
@@ -153,8 +155,7 @@ void PreferencesPage::addEngine() {
          "shows the models of gpu-box here and measures there."));
   engine_ = describe(new QLineEdit(column_->parentWidget()), "preferEngine");
   engine_->setMinimumWidth(380);
-  addRow(section, tr("Command"), engine_,
-         tr("Program and arguments that start the engine; empty: the one that came with the window."));
+  addRow(section, tr("Command"), engine_, {});
   auto* row = new QHBoxLayout;
   row->addSpacing(kNameWidth + section->spacing());
   applyEngine_ = addButton(row, "secondary", tr("Use this engine"), "preferEngineApply",
@@ -199,6 +200,8 @@ void PreferencesPage::showEngineState() {
   engineNote_->setText(fixed ? tr("The environment variable NORMLENS_ENGINE names the engine now.") : QString());
   const QString usual = defaultEngineProgram();
   engine_->setPlaceholderText(usual.isEmpty() ? tr("no engine was found beside the window") : usual);
+  engine_->setToolTip(tr("Program and arguments that start the engine; empty: the one that came with the window.") +
+                      u'\n' + engine_->placeholderText());
 }
 
 void PreferencesPage::setPreferences(const Preferences& preferences) {

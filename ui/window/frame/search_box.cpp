@@ -9,9 +9,16 @@
 
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/row_delegate.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
+
+namespace {
+
+constexpr int kKeyRoom = 46, kIconRoom = 40;
+
+}  // namespace
 
 SearchBox::SearchBox(QWidget* parent)
     : QLineEdit(parent), model_(new SearchModel(this)), completer_(new QCompleter(this)) {
@@ -19,12 +26,13 @@ SearchBox::SearchBox(QWidget* parent)
            tr("Type any part of a name, or op:, name:, shape:, dtype:, attr: and a word, or /a regular expression/; "
               "Enter goes there, F3 to the next. Ctrl+F brings you here."),
            tr("Search norms, modules, operators and commands"));
-  setPlaceholderText(tr("Search norms, modules, commands"));
-  setTextMargins(0, 0, 46, 0);
+  setTextMargins(0, 0, kKeyRoom, 0);
   addLeadingIcon(this, "search");
   setAcceptDrops(false);  // a file dropped here is opened by the window
-  setMinimumWidth(180);
-  setMaximumWidth(360);
+  followText(this, [this] {
+    setMinimumWidth(grown(180));
+    setMaximumWidth(grown(360));
+  });
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   completer_->setModel(model_);
   completer_->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
@@ -47,6 +55,14 @@ SearchBox::SearchBox(QWidget* parent)
   connect(completer_, qOverload<const QModelIndex&>(&QCompleter::activated), this, [this](const QModelIndex& index) {
     choose(index.row());  // of the completer's own model, which holds every row of ours
   });
+}
+
+// As many words as there is room for.
+void SearchBox::resizeEvent(QResizeEvent* event) {
+  QLineEdit::resizeEvent(event);
+  const int room = width() - kIconRoom - kKeyRoom;
+  const QString all = tr("Search norms, modules, commands");
+  setPlaceholderText(fontMetrics().horizontalAdvance(all) <= room ? all : tr("Search"));
 }
 
 void SearchBox::begin() {
@@ -131,7 +147,8 @@ void SearchBox::paintEvent(QPaintEvent* event) {
   painter.setFont(uiFont(11));
   const QString note = countText();
   const double width = std::max(40.0, painter.fontMetrics().horizontalAdvance(note) + 12.0);
-  const QRectF key(this->width() - width - 6, (height() - 18) / 2.0, width, 18);
+  const double high = grown(18);
+  const QRectF key(this->width() - width - 6, (height() - high) / 2, width, high);
   painter.setPen(theme.hairline);
   painter.setBrush(theme.chrome);
   painter.drawRoundedRect(key.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);

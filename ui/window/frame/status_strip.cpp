@@ -7,6 +7,7 @@
 #include "ui/client/process_memory.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/window/parts.h"
 
@@ -65,10 +66,11 @@ const char* dotKind(EngineClient::State state, int silence) {
 
 StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
   describe(this, "statusBar", {}, tr("Status"));
-  setFixedHeight(24);
+  setTextHeight(this, 24);
   auto* layout = makeRow(this, 10, {12, 0, 12, 0});
   dot_ = makeLabel({}, "dot", this);
-  dot_->setFixedSize(7, 7);
+  setTextWidth(dot_, 7);
+  setTextHeight(dot_, 7);
   layout->addWidget(dot_);
   const auto addLabel = [&](const char* name, const QString& tip) {
     if (layout->count() > 1) {

@@ -59,6 +59,7 @@ StoryStep planStep(const Session& session) {
     return step;
   }
   const int edits = static_cast<int>(session.plan()->edits.size());
+  step.brief = step.caption;
   step.caption = tr("The plan does · %1, policy %2")
                      .arg(edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits), text(session.plan()->policy));
   const PlanSummary summary = planSummary(session.analysis()->norms, session.planMarks());

@@ -1,14 +1,25 @@
 #include "ui/window/frame/story_bar.h"
 
+#include <QMenu>
+
 #include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
+#include "ui/widgets/icon_button.h"
 #include "ui/widgets/push_button.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
 
+namespace {
+
+constexpr int kArrow = 30, kNarrowArrow = 18, kLeastModel = 110, kLeastPlan = 190;
+
+}  // namespace
+
 StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
   describe(this, "storyBar", {}, tr("Progress of the work"));
-  setFixedHeight(52);
+  setTextHeight(this, 52);
   auto* layout = makeRow(this, 0, {8, 0, 12, 0});
   // By StoryIndex.
   const std::pair<const char*, QString> segments[StorySteps] = {
@@ -19,7 +30,9 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
       {"storyMeasured", tr("Median latency of the original divided by that of the folded model.")}};
   for (int i = 0; i < StorySteps; ++i) {
     if (i > 0) {
-      layout->addWidget(new ThemedIcon("chevron_right", &Theme::control, {30, 44}, {9, 16, 12, 12}, this));
+      arrows_[static_cast<size_t>(i)] =
+          new ThemedIcon("chevron_right", &Theme::control, {kArrow, 44}, {9, 16, 12, 12}, this);
+      layout->addWidget(arrows_[static_cast<size_t>(i)]);
     }
     auto* segment = describe(new StorySegment(this), segments[i].first, segments[i].second);
     connect(segment, &QAbstractButton::clicked, this, [this, i] { Q_EMIT stepClicked(i); });
@@ -27,10 +40,48 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
     segments_[static_cast<size_t>(i)] = segment;
     layout->addWidget(segment);
   }
+  // A file's name and what the plan does can be long: they end in "…" before another step has to go.
+  segments_[StoryModel]->setLeastPieces(kLeastModel);
+  segments_[StoryPlan]->setLeastPieces(kLeastPlan);
+  addOverflow();
   layout->addStretch(1);
   button_ = describe(new PushButton({}, PushButton::Look::Filled, this), "nextAction");
   connect(button_, &QPushButton::clicked, this, &StoryBar::nextClicked);
   layout->addWidget(button_);
+}
+
+// What is told first gives way last: the plan and what can be done stay.
+void StoryBar::addOverflow() {
+  more_ =
+      describe(new IconButton(QStringLiteral("more"), {}, tr("The steps that have no room here."), this), "storyMore");
+  more_->setMenu(new QMenu(more_));
+  more_->setPopupMode(QToolButton::InstantPopup);
+  more_->hide();
+  layout()->addWidget(more_);
+  room_ = new RoomSteps(this);
+  room_->add([this](bool taken) { segments_[StoryPlan]->setBrief(taken); });
+  room_->add([this](bool taken) {
+    for (QWidget* arrow : arrows_) {
+      if (arrow != nullptr) arrow->setFixedWidth(taken ? kNarrowArrow : kArrow);
+    }
+  });
+  for (const int index : {StoryModel, StoryMeasured, StoryProved}) {
+    room_->add([this, index](bool taken) { showOverflow(index, taken); });
+  }
+}
+
+void StoryBar::showOverflow(int index, bool taken) {
+  const auto at = static_cast<size_t>(index);
+  segments_[at]->setVisible(!taken);
+  if (QWidget* arrow = arrows_[index > 0 ? at : 1]) arrow->setVisible(!taken);
+  more_->menu()->clear();
+  for (int i = 0; i < StorySteps; ++i) {
+    const StorySegment* segment = segments_[static_cast<size_t>(i)];
+    if (!segment->isHidden()) continue;
+    connect(more_->menu()->addAction(segment->accessibleName()), &QAction::triggered, this,
+            [this, i] { Q_EMIT stepClicked(i); });
+  }
+  more_->setVisible(!more_->menu()->isEmpty());
 }
 
 void StoryBar::setStory(const Story& story) {
@@ -45,25 +96,7 @@ void StoryBar::setStory(const Story& story) {
   button_->setToolTip(story.nextTip);
   button_->setAccessibleDescription(story.nextTip);
   button_->setIconName(story.nextIcon);
-  giveRoom();
-}
-
-// What the plan does takes the most words: it gives way before the others do.
-void StoryBar::giveRoom() {
-  StorySegment* plan = segments_[StoryPlan];
-  int others = 0;
-  for (int i = 0; i < layout()->count(); ++i) {
-    const QLayoutItem* item = layout()->itemAt(i);
-    if (item->widget() != plan && !item->isEmpty()) others += item->sizeHint().width();
-  }
-  const QMargins margins = layout()->contentsMargins();
-  const int room = width() - margins.left() - margins.right() - others;
-  plan->setMaximumWidth(qMax(plan->minimumSizeHint().width(), room));
-}
-
-void StoryBar::resizeEvent(QResizeEvent* event) {
-  QFrame::resizeEvent(event);
-  giveRoom();
+  room_->fit();
 }
 
 }  // namespace normlens::ui

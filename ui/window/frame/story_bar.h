@@ -1,4 +1,5 @@
-// The workflow at a glance: Model › Can be done › The plan does › Proved › Measured, and the one filled button.
+// The workflow at a glance: Model › Can be done › The plan does › Proved › Measured, and the one filled button. Steps
+// for which there is no room stand in a menu at their end.
 #pragma once
 
 #include <QFrame>
@@ -8,7 +9,9 @@
 
 namespace normlens::ui {
 
+class IconButton;
 class PushButton;
+class RoomSteps;
 
 class StoryBar final : public QFrame {
   Q_OBJECT
@@ -24,14 +27,15 @@ class StoryBar final : public QFrame {
   void stepClicked(int index);
   void nextClicked();
 
- protected:
-  void resizeEvent(QResizeEvent* event) override;
-
  private:
-  void giveRoom();
+  void addOverflow();
+  void showOverflow(int index, bool taken);
 
   std::array<StorySegment*, StorySteps> segments_{};
+  std::array<QWidget*, StorySteps> arrows_{};  // before each segment but the first
+  IconButton* more_;
   PushButton* button_;
+  RoomSteps* room_;
   NextAction next_ = NextAction::None;
 };
 

@@ -11,6 +11,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kSide = 8, kIcon = 15, kIconGap = 4, kPieceGap = 4, kIconPieceGap = 14;
+constexpr int kHeight = 44, kCaptionTop = 4, kCaptionHeight = 16, kPiecesTop = 21, kPiecesHeight = 19, kTick = 12;
 
 QFont fontOf(StoryPiece::Tone tone) {
   const bool strong = tone != StoryPiece::Tone::Plain && tone != StoryPiece::Tone::Faint;
@@ -42,7 +43,7 @@ QColor iconColorOf(StoryPiece::Tone tone, const Theme& theme) {
 int gapBefore(const StoryPiece& piece) { return piece.icon.isEmpty() ? kPieceGap : kIconPieceGap; }
 
 int widthOf(const StoryPiece& piece) {
-  const int icon = piece.icon.isEmpty() ? 0 : kIcon + kIconGap;
+  const int icon = piece.icon.isEmpty() ? 0 : grown(kIcon) + kIconGap;
   return icon + QFontMetrics(fontOf(piece.tone)).horizontalAdvance(piece.text);
 }
 
@@ -67,15 +68,30 @@ QString StorySegment::words() const {
   return all.join(u' ');
 }
 
-QSize StorySegment::sizeHint() const {
-  int width = 0;
-  for (const StoryPiece& piece : step_.pieces) width += widthOf(piece) + (width > 0 ? gapBefore(piece) : 0);
-  const int caption = QFontMetrics(uiFont(11)).horizontalAdvance(step_.caption) + 20;
-  return {2 * kSide + qMax(width, caption) + 1, 44};
+void StorySegment::setLeastPieces(int pixels) { leastPieces_ = pixels; }
+
+void StorySegment::setBrief(bool brief) {
+  brief_ = brief;
+  updateGeometry();
+  update();
 }
 
+const QString& StorySegment::caption() const { return brief_ && !step_.brief.isEmpty() ? step_.brief : step_.caption; }
+
+int StorySegment::captionWidth() const {
+  return QFontMetrics(uiFont(11)).horizontalAdvance(caption()) + (step_.done ? grown(kTick) + 8 : 0);
+}
+
+int StorySegment::piecesWidth() const {
+  int width = 0;
+  for (const StoryPiece& piece : step_.pieces) width += widthOf(piece) + (width > 0 ? gapBefore(piece) : 0);
+  return width;
+}
+
+QSize StorySegment::sizeHint() const { return {2 * kSide + qMax(piecesWidth(), captionWidth()) + 1, grown(kHeight)}; }
+
 QSize StorySegment::minimumSizeHint() const {
-  return {2 * kSide + QFontMetrics(uiFont(11)).horizontalAdvance(step_.caption) + 20, 44};
+  return {2 * kSide + qMax(qMin(piecesWidth(), grown(leastPieces_)), captionWidth()) + 1, grown(kHeight)};
 }
 
 void StorySegment::paintEvent(QPaintEvent*) {
@@ -90,26 +106,30 @@ void StorySegment::paintEvent(QPaintEvent*) {
   const QFont captionFont = uiFont(11);
   painter.setFont(captionFont);
   painter.setPen(theme.textSoft);
-  painter.drawText(QRectF(kSide, 4, width() - kSide, 16), Qt::AlignVCenter | Qt::AlignLeft, step_.caption);
+  const int captionHeight = grown(kCaptionHeight), tick = grown(kTick);
+  painter.drawText(QRectF(kSide, grown(kCaptionTop), width() - kSide, captionHeight), Qt::AlignVCenter | Qt::AlignLeft,
+                   caption());
   if (step_.done) {
-    const double left = kSide + QFontMetrics(captionFont).horizontalAdvance(step_.caption) + 5;
-    paintIcon(painter, QRectF(left, 6, 12, 12), step_.early ? QStringLiteral("clock") : QStringLiteral("check"),
+    const double left = kSide + QFontMetrics(captionFont).horizontalAdvance(caption()) + 5;
+    const double top = grown(kCaptionTop) + (captionHeight - tick) / 2.0;
+    paintIcon(painter, QRectF(left, top, tick, tick), step_.early ? QStringLiteral("clock") : QStringLiteral("check"),
               step_.early ? theme.textSoft : theme.good);
   }
   int left = kSide;
-  const int right = width() - kSide + 1;
+  const int right = width() - kSide + 1, top = grown(kPiecesTop), high = grown(kPiecesHeight), icon = grown(kIcon);
   for (const StoryPiece& piece : step_.pieces) {
     if (left > kSide) left += gapBefore(piece);
     if (left >= right) break;
     if (!piece.icon.isEmpty()) {
-      paintIcon(painter, QRectF(left, 23, kIcon, kIcon), piece.icon, iconColorOf(piece.tone, theme));
-      left += kIcon + kIconGap;
+      paintIcon(painter, QRectF(left, top + (high - icon) / 2.0, icon, icon), piece.icon,
+                iconColorOf(piece.tone, theme));
+      left += icon + kIconGap;
     }
     const QFont font = fontOf(piece.tone);
     const QString shown = QFontMetrics(font).elidedText(piece.text, Qt::ElideRight, qMax(0, right - left));
     painter.setFont(font);
     painter.setPen(colorOf(piece.tone, theme));
-    painter.drawText(QRectF(left, 21, right - left + 2, 19), Qt::AlignVCenter | Qt::AlignLeft, shown);
+    painter.drawText(QRectF(left, top, right - left + 2, high), Qt::AlignVCenter | Qt::AlignLeft, shown);
     left += QFontMetrics(font).horizontalAdvance(shown);
   }
 }

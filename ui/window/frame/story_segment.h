@@ -18,6 +18,7 @@ struct StoryStep {
   bool done = false;
   QVector<StoryPiece> pieces;
   bool early = false;  // done, to be confirmed
+  QString brief = {};  // the caption where room is short; empty: the same
 };
 
 class StorySegment final : public QAbstractButton {
@@ -29,6 +30,8 @@ class StorySegment final : public QAbstractButton {
   void setStep(const StoryStep& step);
   [[nodiscard]] const StoryStep& step() const { return step_; }
   [[nodiscard]] QString words() const;  // of all pieces
+  void setBrief(bool brief);            // the short caption
+  void setLeastPieces(int pixels);      // the pieces may be cut down to that, at the usual size of text
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override;
 
@@ -36,7 +39,13 @@ class StorySegment final : public QAbstractButton {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  [[nodiscard]] const QString& caption() const;
+  [[nodiscard]] int captionWidth() const;
+  [[nodiscard]] int piecesWidth() const;
+
   StoryStep step_;
+  bool brief_ = false;
+  int leastPieces_ = QWIDGETSIZE_MAX;
 };
 
 }  // namespace normlens::ui

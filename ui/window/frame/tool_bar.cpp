@@ -3,8 +3,10 @@
 #include <QAction>
 #include <QMenu>
 
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/window/actions.h"
 #include "ui/window/frame/search_box.h"
 #include "ui/window/parts.h"
@@ -13,18 +15,22 @@ namespace normlens::ui {
 
 ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
   describe(this, "toolBar", {}, tr("Tools"));
-  setFixedHeight(44);
+  setTextHeight(this, 44);
   auto* layout = makeRow(this, 2, {13, 0, 12, 0});
-  addButton(QStringLiteral("open"), actions->open, true);
+  IconButton* open = addButton(QStringLiteral("open"), actions->open, true);
   layout->addSpacing(4);
-  linkLesson(addButton(QStringLiteral("fold"), actions->fold, true), "plan");
+  IconButton* fold = addButton(QStringLiteral("fold"), actions->fold, true);
+  linkLesson(fold, "plan");
   addMenuArrow(actions->foldMenu, tr("Choose what may be folded: the policy."));
   layout->addSpacing(4);
-  linkLesson(addButton(QStringLiteral("verify"), actions->verify, true), "proof");
+  IconButton* verify = addButton(QStringLiteral("verify"), actions->verify, true);
+  linkLesson(verify, "proof");
   layout->addSpacing(4);
-  linkLesson(addButton(QStringLiteral("measure"), actions->measure, true), "latency");
+  IconButton* measure = addButton(QStringLiteral("measure"), actions->measure, true);
+  linkLesson(measure, "latency");
   layout->addSpacing(4);
-  linkLesson(addButton(QStringLiteral("export"), actions->exportModel, true), "flavours");
+  IconButton* write = addButton(QStringLiteral("export"), actions->exportModel, true);
+  linkLesson(write, "flavours");
   addMenuArrow(actions->exportMenu, tr("Choose how the norm is written into the exported file."));
   const auto addSeparator = [&] {
     QFrame* line = makeLine(Qt::Vertical, this);
@@ -37,7 +43,9 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
   addButton(QStringLiteral("undo"), actions->undo, false);
   addButton(QStringLiteral("redo"), actions->redo, false);
   addSeparator();
-  layout->addSpacing(24);
+  auto* gap = new QWidget(this);
+  gap->setFixedWidth(24);
+  layout->addWidget(gap);
   search_ = new SearchBox(this);
   layout->addWidget(search_, 100);
   layout->addStretch(1);
@@ -46,10 +54,14 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
   device_->setLook(IconButton::Look::Outlined);
   device_->setPopupMode(QToolButton::InstantPopup);
   addDeviceMenu(actions->restartEngine);
-  device_->setFixedHeight(28);
   layout->addWidget(device_);
   layout->addSpacing(4);
   addMainMenu(actions);
+  auto* steps = new RoomSteps(this);
+  steps->add([gap](bool taken) { gap->setVisible(!taken); });
+  for (IconButton* button : {verify, measure, write, open, fold, device_}) {
+    steps->add([button](bool taken) { button->showWords(!taken); });
+  }
 }
 
 void ToolBar::addDeviceMenu(QAction* restart) {

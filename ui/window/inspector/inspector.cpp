@@ -10,6 +10,7 @@
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/push_button.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/window/inspector/model_page.h"
 #include "ui/window/inspector/node_page.h"
 #include "ui/window/inspector/norm_page.h"
@@ -39,8 +40,14 @@ ElidedLabel* InspectorPage::addTitle(QBoxLayout* row, Qt::TextElideMode mode) {
 
 PushButton* InspectorPage::addFooterButton(const QString& text, const char* name) {
   if (footer == nullptr) {
-    footer = makeBar(QStringLiteral("panelFooter"), 48, page);
+    footer = new QFrame(page);
+    footer->setObjectName(QStringLiteral("panelFooter"));
+    auto* row = makeRow(footer, 8, {16, 8, 16, 8});
     static_cast<QVBoxLayout*>(page->layout())->addWidget(footer);
+    // Buttons that do not fit side by side stand one above the other.
+    (new RoomSteps(footer))->add([row](bool taken) {
+      row->setDirection(taken ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    });
   }
   auto* button = describe(new PushButton(text, PushButton::Look::Outlined, footer), name);
   layoutOf(footer)->addWidget(button, 1);

@@ -16,7 +16,7 @@ namespace normlens::ui {
 ModelPage::ModelPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
   InspectorPage page(this);
   title_ = page.addTitle(page.layout, Qt::ElideMiddle);
-  subtitle_ = page.add(makeLabel({}, "soft", page.body));
+  subtitle_ = page.add(makeWords("soft", page.body));
   page.layout->addSpacing(4);
   note_ = page.add(makeWords("body", page.body));
   page.layout->addSpacing(4);

@@ -55,7 +55,7 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   auto* head = new QHBoxLayout;
   title_ = describe(page.addTitle(head, Qt::ElideLeft), "inspectorTitle");
   page.layout->addLayout(head);
-  subtitle_ = page.add(makeLabel({}, "soft", page.body));
+  subtitle_ = page.add(makeWords("soft", page.body));
   page.layout->addSpacing(4);
   plan_ = page.add(new PlanCard(session, page.body));
   reason_ = page.add(describe(makeWords("body", page.body), "reason"));
@@ -142,7 +142,7 @@ QWidget* NormPage::makeCriteria(QWidget* parent) {
   const auto add = [&](const QString& rule) {
     auto* frame = new QFrame(both);
     auto* lines = makeColumn(frame, 2, {9, 6, 6, 6});
-    const Criterion made{frame, makeLabel({}, "strong", frame), makeLabel({}, "small", frame)};
+    const Criterion made{frame, makeLabel({}, "strong", frame), makeWords("small", frame)};
     for (QWidget* line : {makeLabel(rule, "small", frame), made.answer, made.note}) lines->addWidget(line);
     row->addWidget(frame, 1);
     return made;

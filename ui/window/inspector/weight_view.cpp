@@ -15,6 +15,7 @@
 #include "ui/widgets/plots/heat_map.h"
 #include "ui/widgets/plots/histogram_plot.h"
 #include "ui/widgets/property_list.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
 
@@ -50,11 +51,14 @@ void WeightView::build() {
                          {tr("After the plan"), tr("The tensor centered, and rounded to its type.")}},
                         body_);
   describe(when_, "weightWhen", {}, tr("The tensor before or after the plan"));
+  auto* choices = new QWidget(body_);
+  makeRow(choices)->addWidget(when_, 0, Qt::AlignLeft);
+  (new RoomSteps(choices))->add([this](bool taken) { when_->setFolded(taken); });
   heat_ = new HeatMap(body_);
   histogram_ = new HistogramPlot(body_);
   facts_ = new PropertyList(body_);
   for (QWidget* part :
-       std::initializer_list<QWidget*>{columnsTitle_, columns_, when_, heat_, histogram_, facts_, makeButtons()}) {
+       std::initializer_list<QWidget*>{columnsTitle_, columns_, choices, heat_, histogram_, facts_, makeButtons()}) {
     column->addWidget(part);
   }
   layout->addWidget(body_);
@@ -69,6 +73,9 @@ QWidget* WeightView::makeButtons() {
   auto* save = addButton(layout, "secondary", tr("Save as .npy"), "saveTensor",
                          tr("Write the tensor as it is in the file to a NumPy file; the engine does it, in pieces."));
   layout->addStretch(1);
+  (new RoomSteps(row))->add([layout](bool taken) {
+    layout->setDirection(taken ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  });
   connect(copy, &QPushButton::clicked, this,
           [this] { QGuiApplication::clipboard()->setText(tensorText(*stats_, session_->digits())); });
   connect(save, &QPushButton::clicked, this, &WeightView::save);

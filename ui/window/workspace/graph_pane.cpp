@@ -9,9 +9,11 @@
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/hint_card.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/graph_actions.h"
@@ -53,7 +55,9 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   crumbs_ = new QFrame(bar);
   crumbs_->setAccessibleName(tr("Place in the model"));
   crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  setTextWidthAtLeast(crumbs_, 110);
   crumbLayout_ = makeRow(crumbs_, 1);
+  crumbRoom_ = new RoomSteps(crumbs_);
   layoutOf(bar)->addWidget(crumbs_, 1);
   after_ = describe(new Segmented({{tr("Before"), tr("The model as it was read (B).")},
                                    {tr("After"), tr("The model as the plan makes it: RMSNorms, weights that are "
@@ -76,6 +80,9 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   layoutOf(bar)->addSpacing(4);
   layoutOf(bar)->addWidget(options);
   layout->addWidget(bar);
+  auto* steps = new RoomSteps(bar);
+  for (Segmented* choice : {mode_, after_}) steps->add([choice](bool taken) { choice->setFolded(taken); });
+  steps->add([this](bool taken) { crumbs_->setVisible(!taken); });  // the inspector tells the place as well
   pictures_ = new PictureBar(this);
   layout->addWidget(pictures_);
   describe(view_, "graph", {}, tr("Graph of the model"));
@@ -287,6 +294,7 @@ void GraphPane::goToScope(int scope) {
 }
 
 void GraphPane::showCrumbs(int scope, const QString& last) {
+  crumbRoom_->clear();
   while (QLayoutItem* item = crumbLayout_->takeAt(0)) {
     if (item->widget() != nullptr) item->widget()->deleteLater();
     delete item;
@@ -300,8 +308,10 @@ void GraphPane::showCrumbs(int scope, const QString& last) {
   if (parts.isEmpty()) parts.push_back({model, 0});
   if (!last.isEmpty()) parts.push_back({last, -1});
   for (int i = 0; i < parts.size(); ++i) {
+    ThemedIcon* arrow = nullptr;
     if (i > 0) {
-      crumbLayout_->addWidget(new ThemedIcon("chevron_right", &Theme::textFaint, {12, 16}, {1, 3, 10, 10}, crumbs_));
+      arrow = new ThemedIcon("chevron_right", &Theme::textFaint, {12, 16}, {1, 3, 10, 10}, crumbs_);
+      crumbLayout_->addWidget(arrow);
     }
     auto* crumb = new QToolButton(crumbs_);
     crumb->setText(parts[i].first);
@@ -316,8 +326,14 @@ void GraphPane::showCrumbs(int scope, const QString& last) {
       });
     }
     crumbLayout_->addWidget(crumb);
+    // The outermost go first; the tooltip of what is left says where it is.
+    crumbRoom_->add([arrow, crumb](bool taken) {
+      crumb->setVisible(!taken);
+      if (arrow != nullptr) arrow->setVisible(!taken);
+    });
   }
   crumbLayout_->addStretch(1);
+  crumbRoom_->fit();
 }
 
 }  // namespace normlens::ui

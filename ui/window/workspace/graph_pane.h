@@ -17,6 +17,7 @@ class GraphActions;
 class HintCard;
 class PictureBar;
 class Segmented;
+class RoomSteps;
 class Session;
 
 class GraphPane final : public QFrame {
@@ -67,6 +68,7 @@ class GraphPane final : public QFrame {
   Segmented* mode_;
   QFrame* crumbs_;
   QHBoxLayout* crumbLayout_;
+  RoomSteps* crumbRoom_ = nullptr;
   bool coneShown_ = false;
   int asked_ = 0;  // for maps: only the last answer counts
 };

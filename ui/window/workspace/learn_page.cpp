@@ -8,6 +8,7 @@
 #include <QTextCursor>
 
 #include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
@@ -53,7 +54,7 @@ LearnPage::LearnPage(QWidget* parent) : QWidget(parent) {
   auto* row = makeRow(this);
   titles_ = describe(new QListWidget(this), "lessons", tr("What the words of this program mean, a page each."),
                      tr("Lessons"));
-  titles_->setFixedWidth(kTitleWidth);
+  setTextWidth(titles_, kTitleWidth);
   titles_->setFrameShape(QFrame::NoFrame);
   text_ = describe(new QTextBrowser(this), "lessonText", {}, tr("Lesson"));
   text_->setFrameShape(QFrame::NoFrame);

@@ -5,6 +5,7 @@
 #include <QProgressBar>
 
 #include "ui/graphview/paint/picture_job.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/window/parts.h"
 
@@ -14,7 +15,7 @@ using graphview::PictureJob;
 
 PictureBar::PictureBar(QWidget* parent) : QFrame(parent) {
   describe(this, "pictureBar", {}, tr("Picture that is being written"));
-  setFixedHeight(28);
+  setTextHeight(this, 28);
   auto* layout = makeRow(this, -1, {12, 0, 8, 0});
   label_ = new QLabel(this);
   layout->addWidget(label_);

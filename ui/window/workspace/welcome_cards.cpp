@@ -7,6 +7,7 @@
 
 #include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/welcome_page.h"
 
@@ -14,7 +15,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kPictureHeight = 76, kRowHeight = 50, kNumberSize = 20, kBarHeight = 4;
+constexpr int kPictureHeight = 76, kRowHeight = 50, kNumberSize = 21, kBarHeight = 4;
 
 QString tr(const char* words) { return WelcomePage::tr(words); }
 
@@ -83,7 +84,8 @@ QFrame* makeStepCard(int number, PaintStep picture, const QString& title, const 
   layout->addSpacing(8);
   auto* head = makeRow(nullptr, 8);
   QLabel* disc = makeLabel(QString::number(number), "stepNumber", card);
-  disc->setFixedSize(kNumberSize, kNumberSize);
+  setTextWidth(disc, kNumberSize);
+  setTextHeight(disc, kNumberSize);
   disc->setAlignment(Qt::AlignCenter);
   head->addWidget(disc);
   head->addWidget(makeLabel(title, "title", card));
@@ -97,7 +99,7 @@ QFrame* makeStepCard(int number, PaintStep picture, const QString& title, const 
 QPushButton* makeDemoCard(const DemoModel& model, QWidget* parent) {
   const bool counted = model.free >= 0;  // else: room for a second line
   auto* card = makeCard("demoCard", tr("Open the demo %1").arg(model.title), model.path, parent);
-  card->setFixedHeight(counted ? 84 : 98);
+  setTextHeight(card, counted ? 84 : 98);
   card->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   auto* layout = makeColumn(card, 3, {14, 10, 14, 10});
   auto* head = makeRow(nullptr, 8);
@@ -124,7 +126,7 @@ QPushButton* makeDemoCard(const DemoModel& model, QWidget* parent) {
 QPushButton* makeRecentRow(const RecentFile& file, QWidget* parent) {
   const QFileInfo info(file.path);
   auto* row = makeCard("recentRow", tr("Open %1").arg(file.path), file.path, parent);
-  row->setFixedHeight(kRowHeight);
+  setTextHeight(row, kRowHeight);
   auto* layout = makeRow(row, 10, {14, 6, 14, 6});
   layout->addWidget(new ThemedIcon("file", &Theme::textSoft, {16, 16}, {0, 0, 16, 16}, row));
   auto* lines = makeColumn(nullptr);

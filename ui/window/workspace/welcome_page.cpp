@@ -5,6 +5,7 @@
 #include <QPushButton>
 
 #include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/welcome_cards.h"
@@ -60,7 +61,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QScrollArea(parent) {
   setWidget(page);
   auto* outer = makeRow(page, -1, {24, 48, 24, 32});
   auto* column = new QWidget(page);
-  column->setMaximumWidth(kPageWidth);
+  followText(column, [column] { column->setMaximumWidth(grown(kPageWidth)); });
   outer->addStretch(1);
   outer->addWidget(column, 100);
   outer->addStretch(1);
@@ -106,7 +107,7 @@ void WelcomePage::refresh() {
 
 QWidget* WelcomePage::makeDropArea(QWidget* parent) {
   drop_ = new QFrame(parent);
-  drop_->setFixedHeight(176);
+  setTextHeight(drop_, 176);
   setDropping(false);
   auto* open = describe(new PushButton(tr("Open model"), PushButton::Look::Filled, drop_), "welcomeOpen",
                         tr("Choose a TorchScript or ONNX model, or a project, to open (Ctrl+O)."));

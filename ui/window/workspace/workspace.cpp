@@ -3,6 +3,8 @@
 #include <QSettings>
 #include <QSplitter>
 
+#include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/inspector/inspector.h"
@@ -12,6 +14,14 @@
 
 namespace normlens::ui {
 
+namespace {
+
+// In pixels, at the usual size of text.
+constexpr int kNorms = 264, kLeastNorms = 236, kInspector = 320, kLeastInspector = 260, kBottom = 264,
+              kLeastBottom = 120;
+
+}  // namespace
+
 Workspace::Workspace(Session* session, Actions* actions, QWidget* parent) : QWidget(parent) {
   across_ = makeSplitter(Qt::Horizontal, this);
   down_ = makeSplitter(Qt::Vertical, across_);
@@ -20,9 +30,12 @@ Workspace::Workspace(Session* session, Actions* actions, QWidget* parent) : QWid
   graph_ = new GraphPane(session, upper_);
   bottom_ = new BottomPanel(session, actions, down_);
   inspector_ = new Inspector(session, across_);
-  norms_->setMinimumWidth(200);
-  inspector_->setMinimumWidth(260);
-  bottom_->setMinimumHeight(120);
+  followText(this, [this] {
+    norms_->setMinimumWidth(grown(kLeastNorms));
+    inspector_->setMinimumWidth(grown(kLeastInspector));
+    bottom_->setMinimumHeight(grown(kLeastBottom));
+    arrange();
+  });
   graph_->setMinimumSize(240, 160);
   upper_->addWidget(norms_);
   upper_->addWidget(graph_);
@@ -33,10 +46,29 @@ Workspace::Workspace(Session* session, Actions* actions, QWidget* parent) : QWid
   upper_->setStretchFactor(1, 1);
   down_->setStretchFactor(0, 1);
   across_->setStretchFactor(0, 1);
-  upper_->setSizes({264, 855});
-  down_->setSizes({544, 236});
-  across_->setSizes({1120, 320});
+  for (QSplitter* splitter : {across_, down_, upper_}) {
+    connect(splitter, &QSplitter::splitterMoved, this, [this] { arranged_ = true; });
+  }
   makeColumn(this)->addWidget(across_);
+}
+
+// As wide as their text wants them, but never so wide that the graph has no room.
+void Workspace::arrange() {
+  if (arranged_ || width() == 0) return;
+  const auto share = [](int whole, double part, int least, int wanted) {
+    return qBound(grown(least), static_cast<int>(whole * part), qMax(grown(least), grown(wanted)));
+  };
+  const int inspector = share(width(), 0.25, kLeastInspector, kInspector);
+  const int norms = share(width(), 0.2, kLeastNorms, kNorms);
+  const int bottom = share(height(), 0.33, kLeastBottom, kBottom);
+  across_->setSizes({width() - inspector, inspector});
+  upper_->setSizes({norms, width() - inspector - norms});
+  down_->setSizes({height() - bottom, bottom});
+}
+
+void Workspace::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange();
 }
 
 void Workspace::saveSizes() const {
@@ -46,7 +78,7 @@ void Workspace::saveSizes() const {
 
 void Workspace::restoreSizes() {
   for (const auto& [key, splitter] : splitters()) {
-    splitter->restoreState(QSettings().value(key).toByteArray());
+    arranged_ = splitter->restoreState(QSettings().value(key).toByteArray()) || arranged_;
     splitter->setHandleWidth(1);
   }
   graph_->actions()->restore();

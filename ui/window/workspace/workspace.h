@@ -28,7 +28,11 @@ class Workspace final : public QWidget {
   void saveSizes() const;  // to QSettings
   void restoreSizes();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  void arrange();
   [[nodiscard]] std::array<std::pair<QString, QSplitter*>, 3> splitters() const;  // with their keys in QSettings
 
   QSplitter* across_;  // everything but the inspector, inspector
@@ -38,6 +42,7 @@ class Workspace final : public QWidget {
   GraphPane* graph_;
   BottomPanel* bottom_;
   Inspector* inspector_;
+  bool arranged_ = false;  // the user moved a border, now or another time
 };
 
 }  // namespace normlens::ui
