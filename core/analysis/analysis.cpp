@@ -131,6 +131,7 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task&
 
 Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, FiniteWeights& weights, const Task& task) {
   auto analysis = std::make_unique<Analysis>();
+  analysis->bytesOfConstants = bytesOfConstants(graph);
   const auto aside = howAside(graph);
   auto scales = std::async(aside, [&] { return absorbScales(graph); });
   analysis->norms = findNorms(graph);

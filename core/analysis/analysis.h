@@ -51,6 +51,7 @@ struct Analysis {
   std::vector<NormVerdict> verdicts;  // by norm
   PaperCriteria paper;
   Plan best;  // the fixed cut that the verdicts come from
+  int64_t bytesOfConstants = 0;
 };
 
 // `graph` outlives the analysis. It has shapes from a probe run; without them every norm is blocked and says so.

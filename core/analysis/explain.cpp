@@ -123,7 +123,7 @@ std::string copiesText(const Analysis& analysis, const NormVerdict& verdict) {
     bytes += planned.bytesGrown;
   }
   return (verdict.copies.size() == 1 ? "with a copy of " : "with copies of ") + names + " (+" + bytesText(bytes) +
-         ", " + percentText(growthPercent(graph, bytes)) + ")";
+         ", " + percentText(growthPercent(analysis, bytes)) + ")";
 }
 
 std::string freeSentence(const Analysis& analysis, const NormVerdict& verdict) {
@@ -195,9 +195,9 @@ std::string blockerInWords(const Analysis& analysis, int norm) {
   return path.empty() ? std::string() : asReason(blockedSentence(analysis, analysis.claims[path.back()]));
 }
 
-double growthPercent(const Graph& graph, int64_t bytes) {
+double growthPercent(const Analysis& analysis, int64_t bytes) {
   constexpr double kPercent = 100;
-  return kPercent * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, bytesOfConstants(graph)));
+  return kPercent * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, analysis.bytesOfConstants));
 }
 
 std::string percentText(double percent) {

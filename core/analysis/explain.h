@@ -25,7 +25,7 @@ void explainVerdicts(Analysis& analysis);
 // What stands in the way of folding the norm without a centering, as such a reason; empty: nothing does.
 [[nodiscard]] std::string blockerInWords(const Analysis& analysis, int norm);
 // By how many percent of all its constants a copy makes the file grow.
-[[nodiscard]] double growthPercent(const graph::Graph& graph, int64_t bytes);
+[[nodiscard]] double growthPercent(const Analysis& analysis, int64_t bytes);
 // "13%"
 [[nodiscard]] std::string percentText(double percent);
 

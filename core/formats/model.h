@@ -107,8 +107,9 @@ class Model {
   virtual Status probe(const Tensors& inputs, const Task& task) = 0;
   // For a model whose run takes long: the same without one, by the operators' own rules, if those tell it of every
   // value. It is for probe() to confirm. False: nothing has changed.
-  virtual bool inferShapes(const Tensors& inputs) {
+  virtual bool inferShapes(const Tensors& inputs, const Task& task) {
     static_cast<void>(inputs);
+    static_cast<void>(task);
     return false;
   }
   // Sizes of inputs that an analysis may rely on, until the next probe; see Graph::assumed.

@@ -79,7 +79,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
   auto inputs = rules_.notRun.empty() ? chooseModelInputs(*state_->model, state_->choice)
                                       : Result<ChosenInputs>(fail(ErrorCode::RunFailed, rules_.notRun));
   const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
-  state_->early = inputs && params.early && inferModelShapes(*state_->model, inputs->tensors);
+  state_->early = inputs && params.early && inferModelShapes(*state_->model, inputs->tensors, task);
   if (!inputs) {
     // The user's own inputs are the user's to mend; a failed guess leaves the model open for viewing.
     if (given) return tl::unexpected(inputs.error());

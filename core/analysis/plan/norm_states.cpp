@@ -137,7 +137,7 @@ class States {
   [[nodiscard]] int64_t bytesOf(ValueId constant) const {
     return graph::byteCount(graph_.constant(graph_.value(constant).constant).view);
   }
-  [[nodiscard]] double percentOf(int64_t bytes) const { return growthPercent(graph_, bytes); }
+  [[nodiscard]] double percentOf(int64_t bytes) const { return growthPercent(analysis_, bytes); }
 
   [[nodiscard]] std::vector<PlanWay> waysOf(int norm, const NormState& state) {
     if (verdictOf(norm) == Verdict::Blocked) return {};

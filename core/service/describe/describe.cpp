@@ -121,13 +121,15 @@ protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis&
           editedValues(valueOf, planned.edit)};
 }
 
-protocol::PlanWay describeWay(const Graph& graph, const analysis::PlanWay& way, const protocol::NormPrices& prices) {
+protocol::PlanWay describeWay(const analysis::Analysis& analysis, const analysis::PlanWay& way,
+                              const protocol::NormPrices& prices) {
   protocol::PlanWay out;
   out.kind = way.copy ? "copy" : "centering";
   out.value = way.value;
-  out.text = (way.copy ? "a copy of " : "a centering of ") + analysis::describeValue(graph, way.value);
+  out.text =
+      (way.copy ? "a copy of " : "a centering of ") + analysis::describeValue(analysis.scales.graph(), way.value);
   out.bytes_grown = way.bytesGrown;
-  out.growth_percent = analysis::growthPercent(graph, way.bytesGrown);
+  out.growth_percent = analysis::growthPercent(analysis, way.bytesGrown);
   if (prices.rows > 0) {
     out.cost_us =
         prices.centering_us * static_cast<double>(way.elements) / static_cast<double>(prices.rows * prices.width);
@@ -136,8 +138,7 @@ protocol::PlanWay describeWay(const Graph& graph, const analysis::PlanWay& way, 
   return out;
 }
 
-std::vector<protocol::NormState> describeStates(const Graph& graph, const analysis::Analysis& analysis,
-                                                const PricedPlan& planned) {
+std::vector<protocol::NormState> describeStates(const analysis::Analysis& analysis, const PricedPlan& planned) {
   constexpr std::array<const char*, 3> kNames = {"folded", "folded_with_centering", "kept"};
   std::vector<protocol::NormState> out;
   for (auto& state : normStates(analysis, planned.plan, planned.options ? &*planned.options : nullptr)) {
@@ -147,7 +148,7 @@ std::vector<protocol::NormState> describeStates(const Graph& graph, const analys
     item.because = std::move(state.because);
     item.centerings.assign(state.centerings.begin(), state.centerings.end());
     item.counted = state.counted;
-    for (const auto& way : state.ways) item.ways.push_back(describeWay(graph, way, planned.prices));
+    for (const auto& way : state.ways) item.ways.push_back(describeWay(analysis, way, planned.prices));
     out.push_back(std::move(item));
   }
   return out;
@@ -232,7 +233,7 @@ protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& an
   const analysis::Plan& plan = priced.plan;
   protocol::PlanInfo info;
   info.prices = priced.prices;
-  info.norms = describeStates(graph, analysis, priced);
+  info.norms = describeStates(analysis, priced);
   info.policy = policyName(plan.policy);
   info.folded = plan.folded;
   info.layer_norms = static_cast<int>(analysis.norms.layerNorms.size());

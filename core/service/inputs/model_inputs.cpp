@@ -143,10 +143,10 @@ Status probeModel(formats::Model& model, const formats::Tensors& inputs, const T
   return model.probe(inputs, task);
 }
 
-bool inferModelShapes(formats::Model& model, const formats::Tensors& inputs) {
+bool inferModelShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
   const auto wide = widened(inputs);
-  return std::ranges::any_of(wide, [&](const auto& tensors) { return model.inferShapes(tensors); }) ||
-         model.inferShapes(inputs);
+  return std::ranges::any_of(wide, [&](const auto& tensors) { return model.inferShapes(tensors, task); }) ||
+         model.inferShapes(inputs, task);
 }
 
 }  // namespace normlens::service

@@ -22,6 +22,6 @@ struct ChosenInputs {
 // 1).
 [[nodiscard]] Status probeModel(formats::Model& model, const formats::Tensors& inputs, const Task& task);
 // The same for Model::inferShapes().
-[[nodiscard]] bool inferModelShapes(formats::Model& model, const formats::Tensors& inputs);
+[[nodiscard]] bool inferModelShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task);
 
 }  // namespace normlens::service

@@ -35,7 +35,7 @@ class OnnxModel final : public Model, public NormFuser {
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
   // Fails where the model cannot be run; graph() then has the shapes that onnx infers.
   Status probe(const Tensors& inputs, const Task& task) override;
-  bool inferShapes(const Tensors& inputs) override;
+  bool inferShapes(const Tensors& inputs, const Task& task) override;
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Runner>> runner(const Tensors& inputs,
                                                        const RunSettings& settings) const override;

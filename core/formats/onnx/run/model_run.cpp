@@ -59,12 +59,13 @@ Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, c
 
 // What is inferred once the numbers of the model were run: of every value, and right where it hangs on numbers.
 // nullopt: the whole model has to be run.
-std::optional<ProbeShapes> shapesByNumbers(const OnnxSource& source, const Tensors& inputs, const Task& task) {
+std::optional<ProbeShapes> shapesByNumbers(const OnnxSource& source, const Tensors& inputs, NumbersAsked asked,
+                                           const Task& task) {
   ProbeShapes seen;
   for (;;) {
     const size_t before = seen.size();
     StaticShapes inferred = staticShapes(source, inputs, seen);
-    const auto numbers = numbersOf(source, inferred, inputs);
+    const auto numbers = numbersOf(source, inferred, inputs, asked);
     if (!numbers) return std::nullopt;
     if (numbers->source.skeleton->graph().output().empty())
       return numbers->complete ? std::optional(std::move(inferred.shapes)) : std::nullopt;
@@ -75,11 +76,12 @@ std::optional<ProbeShapes> shapesByNumbers(const OnnxSource& source, const Tenso
     for (const auto& [name, view] : *ran) {
       const auto known = inferred.shapes.find(name);
       if (known == inferred.shapes.end())
-        seen[name] = {view.dtype, view.shape};
+        seen[name] = inferred.shapes[name] = {view.dtype, view.shape};
       else if (known->second.shape != view.shape)
         return std::nullopt;
     }
-    if (numbers->complete) return std::move(inferred.shapes);
+    const bool known = asked == NumbersAsked::OfUnknownShapes && covers(inferred.shapes, source.skeleton->graph());
+    if (numbers->complete || known) return std::move(inferred.shapes);
     if (seen.size() == before) return std::nullopt;
   }
 }
@@ -120,19 +122,19 @@ Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
   return done;
 }
 
-bool OnnxModel::inferShapes(const Tensors& inputs) {
-  const GraphProto& graph = source_.skeleton->graph();
-  if (graph.node_size() < kManyNodes || source_.skeleton->functions_size() > 0) return false;
-  const StaticShapes inferred = staticShapes(source_, inputs);
-  if (!covers(inferred.shapes, graph)) return false;
-  lowered_ = lowerModel(source_, &inferred.shapes);
+bool OnnxModel::inferShapes(const Tensors& inputs, const Task& task) {
+  const RunWatch watch(RunWatch::Kind::Probe);
+  if (source_.skeleton->graph().node_size() < kManyNodes) return false;
+  const auto shapes = shapesByNumbers(source_, inputs, NumbersAsked::OfUnknownShapes, task);
+  if (!shapes || !covers(*shapes, source_.skeleton->graph())) return false;
+  lowered_ = lowerModel(source_, &*shapes);
   return true;
 }
 
 Status OnnxModel::probeByRunning(const Tensors& inputs, const Task& task) {
   task.report("running the model once");
   if (takesLongToRun(source_)) {
-    if (auto shapes = shapesByNumbers(source_, inputs, task)) {
+    if (auto shapes = shapesByNumbers(source_, inputs, NumbersAsked::All, task)) {
       adoptShapes(std::move(*shapes));
       return {};
     }

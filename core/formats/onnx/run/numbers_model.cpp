@@ -1,6 +1,7 @@
 #include "core/formats/onnx/run/numbers_model.h"
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_set>
 
 #include "core/formats/onnx/read/bodies.h"
@@ -22,10 +23,15 @@ class NumbersSearch {
     for (const TensorProto& tensor : graph_.initializer()) constants_.insert(tensor.name());
   }
 
-  std::optional<NumbersModel> search(const Tensors& inputs) {
+  std::optional<NumbersModel> search(const Tensors& inputs, NumbersAsked asked) {
     if (source_.skeleton->functions_size() > 0) return std::nullopt;
     for (const NodeProto& node : graph_.node()) {
       if (!take(node)) return std::nullopt;
+    }
+    if (asked == NumbersAsked::OfUnknownShapes) {
+      keepOnlyBehind(asked_);
+    } else {
+      asked_.insert(inferred_.alsoTapped.begin(), inferred_.alsoTapped.end());
     }
     return model(inputs);
   }
@@ -81,19 +87,33 @@ class NumbersSearch {
     return true;
   }
 
+  void keepOnlyBehind(Names needed) {
+    std::vector<const NodeProto*> kept;
+    made_.clear();
+    read_.clear();
+    for (const NodeProto* node : std::ranges::reverse_view(kept_)) {
+      if (std::ranges::none_of(node->output(), [&](const auto& output) { return needed.contains(output); })) continue;
+      needed.insert(node->input().begin(), node->input().end());
+      kept.push_back(node);
+    }
+    kept_.clear();
+    for (const NodeProto* node : std::ranges::reverse_view(kept)) keep(*node);
+  }
+
   [[nodiscard]] NumbersModel model(const Tensors& inputs) const {
     NumbersModel out{source_, {}, complete_};
-    auto skeleton = std::make_shared<ModelProto>(*source_.skeleton);
+    auto skeleton = std::make_shared<ModelProto>();
+    skeleton->set_ir_version(source_.skeleton->ir_version());
+    *skeleton->mutable_opset_import() = source_.skeleton->opset_import();
     GraphProto& graph = *skeleton->mutable_graph();
-    graph.clear_node();
-    graph.clear_input();
-    graph.clear_output();
-    graph.clear_value_info();
+    graph.set_name(graph_.name());
     for (const NodeProto* node : kept_) *graph.add_node() = *node;
-    auto& tensors = *graph.mutable_initializer();
-    tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
-                                 [&](const TensorProto& tensor) { return !read_.contains(tensor.name()); }),
-                  tensors.end());
+    for (const TensorProto& tensor : graph_.initializer()) {
+      if (read_.contains(tensor.name())) *graph.add_initializer() = tensor;
+    }
+    for (const auto& tensor : graph_.sparse_initializer()) {
+      if (read_.contains(tensor.values().name())) *graph.add_sparse_initializer() = tensor;
+    }
     int position = 0;
     for (const auto& input : graph_.input()) {
       if (constants_.contains(input.name())) continue;
@@ -109,7 +129,6 @@ class NumbersSearch {
       const auto elements = static_cast<size_t>(graph::elementCount(value.shape).value_or(0));
       out.inputs.push_back({name, standIn(value.dtype, value.shape, zeros(elements * graph::dtypeBytes(value.dtype)))});
     }
-    for (const std::string& name : inferred_.alsoTapped) graph.add_output()->set_name(name);
     for (const std::string& name : asked_) graph.add_output()->set_name(name);
     out.source.skeleton = std::move(skeleton);
     return out;
@@ -138,8 +157,9 @@ bool takesLongToRun(const OnnxSource& source) {
   return bytes > kManyBytes;
 }
 
-std::optional<NumbersModel> numbersOf(const OnnxSource& source, const StaticShapes& inferred, const Tensors& inputs) {
-  return NumbersSearch(source, inferred).search(inputs);
+std::optional<NumbersModel> numbersOf(const OnnxSource& source, const StaticShapes& inferred, const Tensors& inputs,
+                                      NumbersAsked asked) {
+  return NumbersSearch(source, inferred).search(inputs, asked);
 }
 
 }  // namespace normlens::formats::onnx

@@ -5,6 +5,7 @@
 // large it takes a fraction of a run of the whole, and no memory for them. Private to formats/onnx.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "core/formats/model.h"
@@ -16,6 +17,11 @@ namespace normlens::formats::onnx {
 // Its weights take hundreds of megabytes.
 [[nodiscard]] bool takesLongToRun(const OnnxSource& source);
 
+enum class NumbersAsked : uint8_t {
+  All,
+  OfUnknownShapes,  // nothing is compared, and only what tells the shapes that could not be inferred is run
+};
+
 struct NumbersModel {
   OnnxSource source;  // outputs: the values that are to be compared, and those of no known shape that can be computed
   Tensors inputs;     // zeros in place of floats that only their shape is read of
@@ -23,6 +29,6 @@ struct NumbersModel {
 };
 // nullopt: a number is computed from floats, or there are bodies: the whole model has to be run.
 [[nodiscard]] std::optional<NumbersModel> numbersOf(const OnnxSource& source, const StaticShapes& inferred,
-                                                    const Tensors& inputs);
+                                                    const Tensors& inputs, NumbersAsked asked = NumbersAsked::All);
 
 }  // namespace normlens::formats::onnx
