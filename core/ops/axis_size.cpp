@@ -39,16 +39,29 @@ AxisSize SizeQuestion::of(ValueId value, size_t axis) {
   if (shape == nullptr || axis >= shape->size()) return {Kind::Free, value, axis};
   const auto& made = graph_.value(value);
   if (isHeld(made) || made.literal || isFixedInput(value, axis)) return kFixedSize;
-  if (depth_ >= kDeepest) return {Kind::Free, value, axis};
+  if (depth_ >= kDeepest) {
+    ++cutShort_;
+    return {Kind::Free, value, axis};
+  }
   if (depth_ == 0) answers_.clear();
-  Answers& answers = lasts(value) ? lasting_ : answers_;
   const Axis asked{value, axis};
-  if (const auto known = answers.find(asked); known != answers.end()) return answered(asked, known->second);
+  const bool lasting = lasts(value);
+  for (Answers* known : {&lasting_, &answers_}) {
+    const auto found = known->find(asked);
+    if (found == known->end()) continue;
+    if (asker_) found->second.askedFor.push_back(*asker_);
+    return found->second.size;
+  }
+  const int before = cutShort_;
+  const auto outer = std::exchange(asker_, asked);
   ++depth_;
-  const AxisSize answer = ask(value, axis);
+  const AxisSize size = ask(value, axis);
   --depth_;
-  answers.emplace(asked, answer);
-  return answer;
+  asker_ = outer;
+  Answer& answer = (lasting && cutShort_ == before ? lasting_ : answers_)[asked];
+  answer.size = size;
+  if (asker_) answer.askedFor.push_back(*asker_);
+  return size;
 }
 
 AxisSize SizeQuestion::ask(ValueId value, size_t axis) {
@@ -60,27 +73,29 @@ AxisSize SizeQuestion::ask(ValueId value, size_t axis) {
   return shapeOf(graph_, graph::operandAt(node, 0)) == nullptr ? own : opRow(node.kind).size(*this, node, own);
 }
 
-// Not of a value in a body, which need not run.
+// Not of a value in a body: those are few, and what fixes them may not run.
 bool SizeQuestion::lasts(ValueId value) const {
   const auto& made = graph_.value(value);
   return (made.producer == kNone ? made.paramOf : graph_.node(made.producer).block) == 0;
 }
 
-// As far as is known now: the axis whose size it was may have become fixed.
-AxisSize SizeQuestion::answered(const Axis& asked, const AxisSize& answer) {
-  const bool elsewhere = answer.kind == Kind::Free && Axis(answer.value, answer.axis) != asked;
-  return elsewhere && lasts(answer.value) ? of(answer.value, answer.axis) : answer;
+void SizeQuestion::forget(const Axis& axis) {
+  std::vector<Axis> toForget{axis};
+  while (!toForget.empty()) {
+    const auto known = lasting_.extract(toForget.back());
+    toForget.pop_back();
+    if (!known.empty()) toForget.insert(toForget.end(), known.mapped().askedFor.begin(), known.mapped().askedFor.end());
+  }
 }
 
 void SizeQuestion::added(const Node& node) {
   if (node.block != 0) return;
   for (const ValueId operand : node.operands) {
     const Shape* shape = shapeOf(graph_, operand);
-    for (size_t axis = 0; shape != nullptr && lasts(operand) && axis < shape->size(); ++axis) {
-      if (!hasWidthOfAWeight(graph_, operand, axis)) continue;
-      const AxisSize size = of(operand, axis);
-      lasting_[{operand, axis}] = kFixedSize;
-      if (size.kind == Kind::Free && lasts(size.value)) lasting_[{size.value, size.axis}] = kFixedSize;
+    for (size_t axis = 0; shape != nullptr && axis < shape->size(); ++axis) {
+      const auto known = lasting_.find({operand, axis});
+      const bool open = known != lasting_.end() && known->second.size.kind != Kind::Fixed;
+      if (open && hasWidthOfAWeight(graph_, operand, axis)) forget(known->first);
     }
   }
 }

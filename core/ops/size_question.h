@@ -1,14 +1,14 @@
 // A question for the size of an axis and its subquestions, each answered once: what a size rule asks.
 //
 // A lowering keeps one while it adds nodes: along a stream of thousands of blocks each question would else walk back to
-// the input. Answers of values in the main block last, since a size that is the input's can later only turn out to be
-// fixed; it then is wherever it is the size.
+// the input. An answer of a value in the main block lasts until a node is added that fixes what it rests on.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/ops/axis_size.h"
 
@@ -40,10 +40,14 @@ class SizeQuestion {
       return std::hash<uint64_t>()((static_cast<uint64_t>(axis.first) << 16U) ^ axis.second);
     }
   };
-  using Answers = std::unordered_map<Axis, AxisSize, AxisHash>;
+  struct Answer {
+    AxisSize size;
+    std::vector<Axis> askedFor;  // what was answered with it
+  };
+  using Answers = std::unordered_map<Axis, Answer, AxisHash>;
   [[nodiscard]] bool lasts(graph::ValueId value) const;
-  AxisSize answered(const Axis& asked, const AxisSize& answer);
   AxisSize ask(graph::ValueId value, size_t axis);
+  void forget(const Axis& axis);
   [[nodiscard]] bool isAssumed(graph::ValueId input, size_t fromLast) const;
   // A tensor of the file that no caller can give in other sizes.
   [[nodiscard]] bool isHeld(const graph::Value& made) const;
@@ -54,7 +58,8 @@ class SizeQuestion {
   Answers lasting_, answers_;                        // answers_: of one question
   std::unordered_map<graph::ValueId, bool> ranked_;  // hasRankOfProbe
   std::optional<bool> ranksDeclared_;
-  int depth_ = 0;
+  std::optional<Axis> asker_;  // the question that is being answered
+  int depth_ = 0, cutShort_ = 0;
 };
 
 }  // namespace normlens::ops

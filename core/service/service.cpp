@@ -79,14 +79,15 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
   auto inputs = rules_.notRun.empty() ? chooseModelInputs(*state_->model, state_->choice)
                                       : Result<ChosenInputs>(fail(ErrorCode::RunFailed, rules_.notRun));
   const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
-  state_->early = inputs && params.early && inferModelShapes(*state_->model, inputs->tensors, task);
+  // What the user gives is tried at once: whether the model takes it is the question.
+  const bool early = inputs && params.early && !given && inferModelShapes(*state_->model, inputs->tensors, task);
   if (!inputs) {
     // The user's own inputs are the user's to mend; a failed guess leaves the model open for viewing.
     if (given) return tl::unexpected(inputs.error());
     probeError = inputs.error();
   } else {
-    if (!state_->early) task.report("running the model once for shapes");
-    if (auto status = state_->early ? Status{} : probeModel(*state_->model, inputs->tensors, task); !status) {
+    if (!early) task.report("running the model once for shapes");
+    if (auto status = early ? Status{} : probeModel(*state_->model, inputs->tensors, task); !status) {
       if (status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
       if (given) {
         // A limit that is known says more than where the run stopped.
@@ -98,6 +99,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
     }
     state_->inputs = std::move(*inputs);
   }
+  state_->early = early;
   auto found = state_->analysed(probeError, task);
   if (found && told.size() == found->values.size()) {
     std::erase_if(found->values, [&](const auto& value) { return value == told[static_cast<size_t>(value.id)]; });

@@ -5,6 +5,7 @@
 
 #include "core/ops/axis_size.h"
 #include "core/ops/rules.h"
+#include "core/ops/size_question.h"
 #include "tests/ops/patterns.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/graph_interpreter.h"
@@ -141,9 +142,46 @@ TEST(Refused, whatIsLeftBesideASizeThatTheInputDecides) {
   testing::GraphBuilder g(1);
   const auto x = g.input(kX);
   const auto written = std::array{int64_t{0}, int64_t{1}};
-  EXPECT_TRUE(writesSizesOfInput(g.graph(), x, kX, written));
+  SizeQuestion open(g.graph());
+  EXPECT_TRUE(writesSizesOfInput(open, x, kX, written));
   g.graph().values[static_cast<size_t>(x)].declared = kX;
-  EXPECT_FALSE(writesSizesOfInput(g.graph(), x, kX, written));
+  SizeQuestion declared(g.graph());
+  EXPECT_FALSE(writesSizesOfInput(declared, x, kX, written));
+}
+
+// A question that is kept while a graph is made, as a lowering does, knows what each node fixes.
+TEST(KeptSizeQuestion, WhatAWeightFixesIsFixedFromThereOn) {
+  testing::GraphBuilder g(1);
+  const auto x = g.input(kX);
+  const auto y = g.function(graph::Function::SquareRoot, {x}, kX);
+  SizeQuestion kept(g.graph());
+  EXPECT_EQ(kept.of(y, 2), (AxisSize{AxisSize::Kind::Free, x, 2}));
+  const auto h = g.add(OpKind::Linear, {y, g.weight({4, 8})}, {2, 3, 4});
+  kept.added(g.graph().node(g.graph().value(h).producer));
+  EXPECT_TRUE(kept.isFixed(y, 2));
+  EXPECT_FALSE(kept.isFixed(y, 1));
+  EXPECT_FALSE(kept.isFixed(x, 2)) << "y may be wider than x in another run, had it another operand";
+}
+
+// ... and knows what one knows that is asked now.
+TEST(KeptSizeQuestion, SaysWhatAFreshOneSaysAlongALongStream) {
+  testing::GraphBuilder g(2);
+  auto stream = g.input(kX);
+  SizeQuestion kept(g.graph());
+  for (int block = 0; block < 200; ++block) {
+    const auto side = g.function(graph::Function::SquareRoot, {stream}, kX);
+    EXPECT_EQ(kept.of(side, 1).kind, AxisSize::Kind::Free);
+    const bool projects = block % 7 == 3;
+    const auto out = projects ? g.add(OpKind::Linear, {side, g.weight({8, 8})}, kX) : side;
+    stream = g.add(OpKind::Add, {stream, out}, kX);
+    for (const auto value : {out, stream}) kept.added(g.graph().node(g.graph().value(value).producer));
+  }
+  for (size_t value = 0; value < g.graph().values.size(); ++value) {
+    const auto id = static_cast<graph::ValueId>(value);
+    for (size_t axis = 0; axis < 3; ++axis) {
+      EXPECT_EQ(kept.isFixed(id, axis), isSizeFixed(g.graph(), id, axis)) << value << " " << axis;
+    }
+  }
 }
 
 // As above, where not even the size of x is known.

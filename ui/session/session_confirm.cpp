@@ -36,9 +36,9 @@ void Session::confirm() {
                            confirmation_ = {};
                            if (reply) return confirmedBy(std::move(*reply));
                            const EngineError& error = reply.error();
-                           if (!error.cancelled() && !error.engineDied)
-                             Q_EMIT problem(asSentence(error.message), asSentence(error.hint));
-                           Q_EMIT jobChanged();
+                           if (error.cancelled() || error.engineDied) return Q_EMIT jobChanged();
+                           Q_EMIT problem(asSentence(error.message), asSentence(error.hint));
+                           dropAnalysis();
                          });
   confirmation_ = {JobKind::Confirming, *id, {}, -1, -1};
   Q_EMIT jobChanged();

@@ -1,4 +1,6 @@
 // Verdicts by inferred shapes are shown before the run that confirms them, and say so.
+#include <QLabel>
+
 #include "tests/ui/shell/shown_window.h"
 #include "ui/models/norm_model.h"
 #include "ui/window/actions.h"

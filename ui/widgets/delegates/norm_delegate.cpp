@@ -18,24 +18,22 @@ constexpr int kRow = 24, kTextLeft = 46, kIconLeft = 26, kRight = 12, kReasonBot
 
 Verdict verdictOf(const QModelIndex& index) { return static_cast<Verdict>(index.data(NormModel::VerdictRole).toInt()); }
 
-// "transformer.h.3." quiet and "ln_2" strong; the quiet part gives way first.
+// "transformer.h.3." quiet and "ln_2" strong. The quiet part gives way first, from its start; where the strong one is
+// long ("LayerNormalization") it leaves half of the room to what tells it from the others.
 void paintName(QPainter& painter, const QRect& area, const QString& name, const Theme& theme, bool strong) {
-  const qsizetype dot = name.lastIndexOf(u'.');
-  QString lead = name.left(dot + 1);
-  const QString last = name.mid(dot + 1);
-  const QFont quietFont = uiFont(12);
-  const QFont strongFont = uiFont(12, strong ? QFont::DemiBold : QFont::Medium);
-  const int lastWidth = QFontMetrics(strongFont).horizontalAdvance(last);
-  lead = QFontMetrics(quietFont).elidedText(lead, Qt::ElideLeft, qMax(0, area.width() - lastWidth));
+  const qsizetype end = 1 + qMax(name.lastIndexOf(u'.'), name.lastIndexOf(u'/'));
+  const QFont quietFont = uiFont(12), strongFont = uiFont(12, strong ? QFont::DemiBold : QFont::Medium);
+  const QFontMetrics quiet(quietFont), metrics(strongFont);
+  const int room = qMax(area.width() / 2, area.width() - quiet.horizontalAdvance(name.left(end)));
+  const QString last = metrics.elidedText(name.mid(end), Qt::ElideMiddle, room);
+  const QString lead =
+      quiet.elidedText(name.left(end), Qt::ElideLeft, qMax(0, area.width() - metrics.horizontalAdvance(last)));
   painter.setFont(quietFont);
   painter.setPen(theme.textSoft);
   painter.drawText(area, Qt::AlignVCenter | Qt::AlignLeft, lead);
-  const int leadWidth = QFontMetrics(quietFont).horizontalAdvance(lead);
   painter.setFont(strongFont);
   painter.setPen(theme.text);
-  const QRect rest = area.adjusted(leadWidth, 0, 0, 0);
-  painter.drawText(rest, Qt::AlignVCenter | Qt::AlignLeft,
-                   QFontMetrics(strongFont).elidedText(last, Qt::ElideRight, rest.width()));
+  painter.drawText(area.adjusted(quiet.horizontalAdvance(lead), 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, last);
 }
 
 }  // namespace
