@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/run/tensors.h"
 
@@ -43,9 +44,11 @@ std::vector<NormPlace> normPlaces(const Graph& graph, const std::vector<analysis
   return places;
 }
 
-// "13", "block/13#1": not a name of the file but a number, and another one once ops were added.
+// "x" of "x#1", which the reader calls so where several values of the file are called x.
+std::string_view withoutCount(std::string_view name) { return name.substr(0, name.rfind('#')); }
+
+// "13", "block/13": not a name of the file but a number, and another one once ops were added.
 bool isNumber(std::string_view name) {
-  name = name.substr(0, name.rfind('#'));
   const size_t slash = name.rfind('/');
   if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
   return !name.empty() && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
@@ -99,6 +102,12 @@ class Matcher {
  public:
   Matcher(const Graph& a, const Graph& b) : a_(a), b_(b), order_(a) {
     for (size_t id = 0; id < b.values.size(); ++id) byName_.emplace(b.values[id].name, static_cast<ValueId>(id));
+    for (const Graph* graph : {&a, &b}) {
+      for (const graph::Value& value : graph->values) {
+        const auto name = withoutCount(value.name);
+        if (name != value.name) shared_.insert(name);
+      }
+    }
   }
   Matcher(const Graph& a, const std::vector<analysis::LayerNorm>& normsOfA, const Graph& b) : Matcher(a, b) {
     const analysis::Norms normsOfB = analysis::findNorms(b);
@@ -172,8 +181,12 @@ class Matcher {
     if (ofA == graph::kNoValue) return graph::kNoValue;
     const std::string& name = a_.value(ofA).name;
     const auto same = byName_.find(name);
-    if (same == byName_.end() || (isNumber(name) && !areMadeAlike(ofA, same->second))) return graph::kNoValue;
+    if (same == byName_.end() || (isDoubtful(name) && !areMadeAlike(ofA, same->second))) return graph::kNoValue;
     return same->second;
+  }
+  // Another value may have the name once ops were added.
+  [[nodiscard]] bool isDoubtful(std::string_view name) const {
+    return isNumber(withoutCount(name)) || shared_.contains(withoutCount(name));
   }
   [[nodiscard]] bool areMadeAlike(ValueId ofA, ValueId ofB) const {
     const NodeId makerOfA = a_.value(ofA).producer, makerOfB = b_.value(ofB).producer;
@@ -192,6 +205,7 @@ class Matcher {
   Order order_;
   std::vector<NormPlace> placesOfA_, placesOfB_;
   std::unordered_map<std::string, ValueId> byName_;
+  std::unordered_set<std::string_view> shared_;  // names that several values have
 };
 
 // ---- alignments, in float64; nullopt where they are not possible

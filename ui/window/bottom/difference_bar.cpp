@@ -82,9 +82,9 @@ void DifferenceBar::buildControls() {
   row->addWidget(view_);
   go_ = addButton(row, "secondary", {}, "differenceGo", {});
   auto* room = new RoomSteps(this);
-  room->add([this](bool taken) { view_->setFolded(taken); });
   room->add([this](bool taken) { words_->setVisible(!taken); });
   room->add([this](bool taken) { inputs_->setVisible(!taken); });  // they have a tab of their own
+  room->add([this](bool taken) { view_->setFolded(taken); });
   connect(go_, &QPushButton::clicked, this, [this] { run_->running() ? run_->cancel() : run_->start(settings()); });
 }
 
