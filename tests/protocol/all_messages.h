@@ -5,6 +5,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/weight_messages.h"
 
 namespace normlens::protocol {
 
@@ -17,6 +18,7 @@ using AllMessages =
                      ExportResult, BenchParams, LatencyStats, BenchResult, OpShare, BenchSide, BenchPoint, NormWork,
                      BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats, SaveTensorParams, SavedTensor,
                      InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult, ForcedErrorParams,
-                     ForcedError, TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests>;
+                     ForcedError, TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests,
+                     WeightChangesParams, WeightChange, WeightChanges>;
 
 }  // namespace normlens::protocol
