@@ -196,8 +196,11 @@ void compared(Stage& stage, int number) {
   (void)waitFor([&] { return std::ranges::all_of(graphs(), [](auto* graph) { return graph->isLaidOut(); }); });
   const auto* summary = stage.window.findChild<ui::ElidedLabel*>(QStringLiteral("compareSummary"));
   (void)waitFor([&] { return !summary->fullText().contains(QStringLiteral("being compared")); });
-  for (int change = 0; change < number; ++change) QTest::keyClick(&stage.window, Qt::Key_F8);
-  QTest::qWait(600);
+  for (int change = 0; change < number; ++change) {
+    QTest::keyClick(&stage.window, Qt::Key_F8);
+    QTest::qWait(150);
+  }
+  QTest::qWait(1200);
 }
 
 void measure(Stage& stage, const std::vector<std::string>& sweep) {
