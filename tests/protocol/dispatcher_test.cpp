@@ -34,7 +34,7 @@ class DispatcherTest : public ::testing::Test {
       return Result<ZeroMeanGraph>(graph);
     });
     // Runs until it is cancelled.
-    dispatcher_.bind(methods::kAnalyze, [this](const NoParams&, const Task& task) {
+    dispatcher_.bind(methods::kAnalyze, [this](const AnalyzeParams&, const Task& task) {
       running_ = true;
       while (!task.cancelled() && !released_) std::this_thread::sleep_for(1ms);
       running_ = false;
