@@ -43,6 +43,7 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
   to.bind(methods::kReadGraph, [&](const auto& p, const Task& task) { return s.readGraph(p, task); });
   to.bind(methods::kWeightDigests, [&](const auto& p, const Task& task) { return s.weightDigests(p, task); });
+  to.bind(methods::kWeightChanges, [&](const auto& p, const Task& task) { return s.weightChanges(p, task); });
   to.bind(methods::kAnalyze, [&](const auto& p, const Task& task) { return s.analyze(task, p); });
   to.bind(methods::kZeroMeanGraph, [&](const auto& p, const Task&) { return s.zeroMeanGraph(p); });
   to.bind(methods::kZeroMeanMap, [&](const auto& p, const Task& t) { return s.zeroMeanMap(p, t); });

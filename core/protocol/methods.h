@@ -7,6 +7,7 @@
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/messages.h"
+#include "core/protocol/weight_messages.h"
 
 namespace normlens::protocol {
 
@@ -30,6 +31,7 @@ inline constexpr Method<InitializeParams, EngineInfo> kInitialize{"initialize"};
 inline constexpr Method<OpenParams, ModelInfo> kOpen{"open"};
 inline constexpr Method<ReadGraphParams, ModelInfo> kReadGraph{"read_graph"};
 inline constexpr Method<WeightDigestsParams, WeightDigests> kWeightDigests{"weight_digests"};
+inline constexpr Method<WeightChangesParams, WeightChanges> kWeightChanges{"weight_changes"};
 inline constexpr Method<AnalyzeParams, Analysis> kAnalyze{"analyze"};
 inline constexpr Method<InputsParams, InputsInfo> kSetInputs{"set_inputs"};
 inline constexpr Method<NormParams, ZeroMeanGraph> kZeroMeanGraph{"zero_mean_graph"};

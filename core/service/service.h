@@ -15,6 +15,7 @@
 #include "core/formats/model.h"
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/messages.h"
+#include "core/protocol/weight_messages.h"
 #include "core/service/bench.h"
 #include "core/service/inputs/size_conditions.h"
 
@@ -56,6 +57,8 @@ class Service {
   // Another file, or the folded model, as open() would tell it; the open model stays.
   [[nodiscard]] Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params, const Task& task) const;
   [[nodiscard]] Result<protocol::WeightDigests> weightDigests(const protocol::WeightDigestsParams& params,
+                                                              const Task& task) const;
+  [[nodiscard]] Result<protocol::WeightChanges> weightChanges(const protocol::WeightChangesParams& params,
                                                               const Task& task) const;
   // Checked when they are used.
   void setInputs(InputChoice inputs);

@@ -2,6 +2,7 @@
 // measurements, differences.
 #include "core/run/inputs/npy_file.h"
 #include "core/service/describe/tensor_stats.h"
+#include "core/service/describe/weight_changes.h"
 #include "core/service/describe/weight_digests.h"
 #include "core/service/service_state.h"
 
@@ -36,6 +37,14 @@ Result<protocol::WeightDigests> Service::weightDigests(const protocol::WeightDig
   const auto other = state_->other(params.path, task);
   if (!other) return tl::unexpected(other.error());
   return service::weightDigests(other->model->graph(), task);
+}
+
+Result<protocol::WeightChanges> Service::weightChanges(const protocol::WeightChangesParams& params,
+                                                       const Task& task) const {
+  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
+  const auto other = state_->other(params.path, task);
+  if (!other) return tl::unexpected(other.error());
+  return service::weightChanges(state_->model->graph(), other->model->graph(), params.pairs, task);
 }
 
 Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params, const BenchListener& listener,

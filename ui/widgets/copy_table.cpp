@@ -9,15 +9,16 @@
 
 namespace normlens::ui {
 
-void copyTable(const QTableView& table, TableFormat format) {
+void copyTable(const QTableView& table, TableFormat format, CopyRows which) {
   QVector<int> rows;
-  for (const QModelIndex& index : table.selectionModel()->selectedRows()) rows << index.row();
+  const auto chosen = which == CopyRows::All ? QModelIndexList() : table.selectionModel()->selectedRows();
+  for (const QModelIndex& index : chosen) rows << index.row();
   std::sort(rows.begin(), rows.end());
   if (rows.isEmpty()) rows = allRows(*table.model());
   QGuiApplication::clipboard()->setText(tableText(*table.model(), rows, format));
 }
 
-void addCopyActions(QMenu* menu, QTableView* table) {
+void addCopyActions(QMenu* menu, QTableView* table, CopyRows which) {
   struct Entry {
     TableFormat format;
     const char* name;
@@ -30,7 +31,8 @@ void addCopyActions(QMenu* menu, QTableView* table) {
   for (const Entry& entry : entries) {
     QAction* action = menu->addAction(entry.title);
     action->setObjectName(QLatin1String(entry.name));
-    QObject::connect(action, &QAction::triggered, table, [table, format = entry.format] { copyTable(*table, format); });
+    QObject::connect(action, &QAction::triggered, table,
+                     [table, which, format = entry.format] { copyTable(*table, format, which); });
   }
 }
 

@@ -9,9 +9,11 @@
 
 namespace normlens::ui {
 
-void copyTable(const QTableView& table, TableFormat format);
+enum class CopyRows { Chosen, All };
+
+void copyTable(const QTableView& table, TableFormat format, CopyRows which = CopyRows::Chosen);
 // "Copy as CSV", "Copy as Markdown", "Copy as LaTeX".
-void addCopyActions(QMenu* menu, QTableView* table);
+void addCopyActions(QMenu* menu, QTableView* table, CopyRows which = CopyRows::Chosen);
 // Ctrl+C while the table has the focus.
 void addCopyShortcut(QTableView* table);
 

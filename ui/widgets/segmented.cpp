@@ -14,7 +14,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kHeight = 26, kSide = 12, kArrow = 11, kGap = 6;
+constexpr int kHeight = 26, kSide = 12, kSnugSide = 9, kArrow = 11, kGap = 6;
 
 QFont strongFont() { return uiFont(12, QFont::DemiBold); }
 
@@ -25,12 +25,31 @@ Segmented::Segmented(const QVector<Segment>& segments, QWidget* parent) : QWidge
   setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
 }
 
+int Segmented::wanted(int index) const {
+  return QFontMetrics(strongFont()).horizontalAdvance(segments_[index].text) + 2 * (snug_ ? kSnugSide : kSide);
+}
+
 QSize Segmented::sizeHint() const {
-  int widest = 0;
-  const QFontMetrics metrics(strongFont());
-  for (const Segment& segment : segments_) widest = qMax(widest, metrics.horizontalAdvance(segment.text));
-  if (folded_) return {widest + 2 * kSide + kGap + grown(kArrow), grown(kHeight)};
-  return {static_cast<int>(segments_.size()) * (widest + 2 * kSide), grown(kHeight)};
+  int widest = 0, all = 0;
+  for (int i = 0; i < segments_.size(); ++i) {
+    widest = qMax(widest, wanted(i));
+    all += wanted(i);
+  }
+  if (folded_) return {widest + kGap + grown(kArrow), grown(kHeight)};
+  return {snug_ ? all : static_cast<int>(segments_.size()) * widest, grown(kHeight)};
+}
+
+void Segmented::setSnug(bool snug) {
+  snug_ = snug;
+  updateGeometry();
+  update();
+}
+
+void Segmented::setSegments(const QVector<Segment>& segments) {
+  segments_ = segments;
+  setAccessibleDescription(segments_.value(current_).text);
+  updateGeometry();
+  update();
 }
 
 void Segmented::setFolded(bool folded) {
@@ -66,6 +85,11 @@ void Segmented::choose(int index) {
 }
 
 QRectF Segmented::cell(int index) const {
+  if (snug_) {
+    int left = 0;
+    for (int i = 0; i < index; ++i) left += wanted(i);
+    return QRectF(left, 0, wanted(index), height());
+  }
   const double each = width() / static_cast<double>(segments_.size());
   return {index * each, 0, each, static_cast<double>(height())};
 }

@@ -1,5 +1,5 @@
-// A row of choices of which one is on; arrow keys move within it. Where there is no room for all, the one that is on
-// stands alone and opens a menu of them.
+// A row of choices of which one is on, all equally wide unless snug; arrow keys move within it. Where there is no room
+// for all, the one that is on stands alone and opens a menu of them.
 #pragma once
 
 #include <QStringList>
@@ -20,6 +20,9 @@ class Segmented final : public QWidget {
   [[nodiscard]] int current() const { return current_; }
   void setCurrent(int index);  // no signal
   void setFolded(bool folded);
+  [[nodiscard]] bool folded() const { return folded_; }
+  void setSnug(bool snug);                             // each as wide as its own text, not as the widest
+  void setSegments(const QVector<Segment>& segments);  // as many as before; the one that is on stays on
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
 
@@ -33,6 +36,7 @@ class Segmented final : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  [[nodiscard]] int wanted(int index) const;  // width
   [[nodiscard]] QRectF cell(int index) const;
   [[nodiscard]] int cellAt(const QPoint& position) const;
   void choose(int index);
@@ -41,7 +45,7 @@ class Segmented final : public QWidget {
 
   QVector<Segment> segments_;
   int current_ = 0;
-  bool folded_ = false;
+  bool folded_ = false, snug_ = false;
 };
 
 }  // namespace normlens::ui

@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
+#include <QSaveFile>
 #include <QSplitter>
 #include <QTableView>
 
@@ -153,6 +154,11 @@ void askForFile(QWidget* parent, const FileQuestion& question, const std::functi
   }
   QObject::connect(dialog, &QFileDialog::fileSelected, parent, use);
   dialog->open();
+}
+
+bool writeFile(const QString& path, const QByteArray& bytes) {
+  QSaveFile file(path);
+  return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit();
 }
 
 QStringList modelFilters() {

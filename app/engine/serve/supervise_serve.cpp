@@ -33,6 +33,7 @@ constexpr std::array kPaths = {
     PathParameter{methods::kOpen, "inputs"},
     PathParameter{methods::kReadGraph, "path"},
     PathParameter{methods::kWeightDigests, "path"},
+    PathParameter{methods::kWeightChanges, "path"},
     PathParameter{methods::kSetInputs, "npz"},
     PathParameter{methods::kBench, "a"},
     PathParameter{methods::kBench, "b"},

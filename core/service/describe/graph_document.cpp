@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/base/formatted.h"
 #include "core/ops/rules.h"
@@ -106,6 +107,10 @@ std::vector<protocol::GraphValue> graphValues(const Graph& graph) {
 protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms& norms) {
   protocol::GraphDocument document;
   std::map<NodeId, int> normOf;
+  std::set<NodeId> rmsNorms;  // that are written out as single ops: where they end
+  for (const auto& norm : norms.others) {
+    if (norm.kind == "RMSNorm") rmsNorms.insert(norm.node);
+  }
   for (const auto& norm : norms.layerNorms) {
     for (const NodeId member : norm.members) normOf.emplace(member, norm.index);
   }
@@ -117,7 +122,7 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     item.label = labelOf(node);
     item.name = node.name;
     item.scope = node.scope;
-    item.role = roleOf(graph, node);
+    item.role = rmsNorms.contains(id) ? "M" : roleOf(graph, node);
     item.helper = item.role == "H";
     std::copy_if(node.operands.begin(), node.operands.end(), std::back_inserter(item.inputs),
                  [](ValueId v) { return v != kNoValue; });

@@ -112,4 +112,10 @@ protocol::ForcedError forcedError(const CannedModel& model, const protocol::Forc
   return {params.norm, params.dtype, "", wrong ? 0.02 + 0.003 * params.norm : 3 * rounding, 24 * rounding};
 }
 
+protocol::WeightChanges weightChanges(const protocol::WeightChangesParams& params) {
+  protocol::WeightChanges told;
+  for (size_t i = 0; i < params.pairs.size(); ++i) told.changes.push_back({"", 0.25, 2, i == 0 ? 0 : -1});
+  return told;
+}
+
 }  // namespace normlens::fake

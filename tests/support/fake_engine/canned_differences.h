@@ -3,6 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/weight_messages.h"
 #include "tests/support/fake_engine/canned_model.h"
 
 namespace normlens::fake {
@@ -11,6 +12,8 @@ namespace normlens::fake {
 [[nodiscard]] Result<protocol::DiffResult> diffResult(const CannedModel& model, const protocol::DiffParams& params);
 [[nodiscard]] Result<protocol::TensorPair> tensorPair(const CannedModel& model,
                                                       const protocol::TensorPairParams& params);
+// The first of the weights was centered, the others changed otherwise.
+[[nodiscard]] protocol::WeightChanges weightChanges(const protocol::WeightChangesParams& params);
 // A norm that folds is off by rounding.
 [[nodiscard]] protocol::ForcedError forcedError(const CannedModel& model, const protocol::ForcedErrorParams& params);
 

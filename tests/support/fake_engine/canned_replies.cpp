@@ -120,7 +120,7 @@ protocol::ModelInfo foldedInfo(const CannedModel& model) {
     protocol::GraphNode& node = info.graph.nodes[static_cast<size_t>(model.normNodes[norm])];
     node.op = "aten::rms_norm";
     node.label = "rms_norm";
-    node.role = "O";
+    node.role = "M";
     node.norm = -1;
   }
   return info;

@@ -55,6 +55,7 @@ class Engine {
     bind(methods::kOpen, [this](const auto& p) { return open(p); });
     bindNeedingModel(methods::kReadGraph, [this](const auto& p) { return readGraph(p); });
     bindNeedingModel(methods::kWeightDigests, [this](const auto& p) { return weightDigests(p); });
+    bindNeedingModel(methods::kWeightChanges, [](const auto& p) { return weightChanges(p); });
     bindAnalyze();
     bindNeedingModel(methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
     bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p); });
@@ -99,21 +100,21 @@ class Engine {
 
   void bindAnalyze() {
     const std::string name(methods::kAnalyze.name);
-    dispatcher_.bind(methods::kAnalyze,
-                     [this, name](const protocol::AnalyzeParams& params, const Task& task) -> Result<protocol::Analysis> {
-                       if (auto status = mischief_.before(name, task); !status) return tl::unexpected(status.error());
-                       if (!model_) return fail(ErrorCode::Usage, "No model is open.");
-                       auto told = analysis(*model_);
-                       if (!inputs_.empty()) told.inputs = inputs_;
-                       told.unused_arrays = unusedArrays_;
-                       told.early = params.early && mischief_.early > 0;
-                       if (params.early || mischief_.early == 0) return told;
-                       if (auto status = mischief_.confirming(task); !status) return tl::unexpected(status.error());
-                       told.values.clear();
-                       if (mischief_.surprise >= 0)
-                         told.norms.at(static_cast<size_t>(mischief_.surprise)).verdict = "blocked";
-                       return told;
-                     });
+    dispatcher_.bind(
+        methods::kAnalyze,
+        [this, name](const protocol::AnalyzeParams& params, const Task& task) -> Result<protocol::Analysis> {
+          if (auto status = mischief_.before(name, task); !status) return tl::unexpected(status.error());
+          if (!model_) return fail(ErrorCode::Usage, "No model is open.");
+          auto told = analysis(*model_);
+          if (!inputs_.empty()) told.inputs = inputs_;
+          told.unused_arrays = unusedArrays_;
+          told.early = params.early && mischief_.early > 0;
+          if (params.early || mischief_.early == 0) return told;
+          if (auto status = mischief_.confirming(task); !status) return tl::unexpected(status.error());
+          told.values.clear();
+          if (mischief_.surprise >= 0) told.norms.at(static_cast<size_t>(mischief_.surprise)).verdict = "blocked";
+          return told;
+        });
   }
 
   // Rounds come one after another, so that a window has something to follow and to stop.
@@ -162,14 +163,14 @@ class Engine {
     return modelInfo(*model_, params.path);
   }
 
-  // The first weight of a folded model is another one.
+  // The first two weights of a folded model are other ones.
   [[nodiscard]] Result<protocol::WeightDigests> weightDigests(const protocol::WeightDigestsParams& params) const {
     const bool folded = params.other && params.path.empty();
     protocol::WeightDigests told;
     for (const auto& value : (folded ? foldedInfo(*model_) : modelInfo(*model_, params.path)).graph.values) {
       if (!value.constant) continue;
       told.values.push_back(value.id);
-      told.digests.push_back(folded && told.digests.empty() ? "centered" : value.name);
+      told.digests.push_back(folded && told.digests.size() < 2 ? value.name + " folded" : value.name);
     }
     return told;
   }

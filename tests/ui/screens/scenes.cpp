@@ -20,6 +20,7 @@
 #include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
 #include "ui/widgets/delegates/edit_delegate.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/inspector/weight_view.h"
@@ -184,7 +185,8 @@ void engineSilent(Stage& stage) {
   (void)waitFor([&] { return stage.window.engine()->silence() >= 7; });
 }
 
-void compared(Stage& stage) {
+// Goes to a change by its number.
+void compared(Stage& stage, int number) {
   open(stage, stage.model);
   fold(stage);
   trigger(stage, "compareFolded");
@@ -192,8 +194,13 @@ void compared(Stage& stage) {
     return stage.window.findChild<QWidget*>(QStringLiteral("compare"))->findChildren<graphview::GraphView*>();
   };
   (void)waitFor([&] { return std::ranges::all_of(graphs(), [](auto* graph) { return graph->isLaidOut(); }); });
-  QTest::keyClick(&stage.window, Qt::Key_F8);
-  QTest::qWait(600);
+  const auto* summary = stage.window.findChild<ui::ElidedLabel*>(QStringLiteral("compareSummary"));
+  (void)waitFor([&] { return !summary->fullText().contains(QStringLiteral("being compared")); });
+  for (int change = 0; change < number; ++change) {
+    QTest::keyClick(&stage.window, Qt::Key_F8);
+    QTest::qWait(150);
+  }
+  QTest::qWait(1200);
 }
 
 void measure(Stage& stage, const std::vector<std::string>& sweep) {
@@ -348,7 +355,8 @@ QVector<Scene> scenes() {
       {QStringLiteral("palette"), palette, {}},
       {QStringLiteral("preferences"), [](Stage& stage) { trigger(stage, "preferences"); }, {}},
       {QStringLiteral("large_text"), largeText, {}},
-      {QStringLiteral("compared"), compared, {}},
+      {QStringLiteral("compared"), [](Stage& stage) { compared(stage, 6); }, {}},
+      {QStringLiteral("compared_weight"), [](Stage& stage) { compared(stage, 1); }, {}},
       {QStringLiteral("engine_lost"), engineLost, {}},
       {QStringLiteral("engine_silent"), engineSilent, {QStringLiteral("--slow"), QStringLiteral("fold=3000")}, false},
       {QStringLiteral("folding"),

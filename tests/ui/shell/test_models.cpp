@@ -6,7 +6,6 @@
 
 #include "tests/support/graph_documents.h"
 #include "tests/ui/shell/shell_test.h"
-#include "ui/graphview/compare/graph_diff.h"
 #include "ui/models/bench_export.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_model.h"
@@ -56,44 +55,6 @@ class TestModels final : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void graphsAreComparedNodeByNode() {
-    using graphview::NodeMark;
-    protocol::GraphDocument a;
-    a.scopes = {{0, "", "", "", -1}, {1, "ln", "ln", "LayerNorm", 0}};
-    const auto add = [](protocol::GraphDocument& graph, const char* op, const char* name, int scope) {
-      protocol::GraphNode node;
-      node.id = static_cast<int>(graph.nodes.size());
-      node.op = op;
-      node.name = name;
-      node.scope = scope;
-      graph.nodes.push_back(node);
-    };
-    protocol::GraphDocument b = a;
-    add(a, "aten::linear", "fc", 0);
-    add(a, "aten::layer_norm", "ln", 1);
-    add(a, "aten::gelu", "", 0);
-    add(b, "aten::linear", "fc", 0);
-    add(b, "aten::mean", "ln", 1);
-    add(b, "aten::rms_norm", "ln", 1);
-    add(b, "aten::relu", "", 0);
-    const graphview::GraphDiff diff = graphview::compareGraphs(a, b);
-    QCOMPARE(diff.a.partners, (std::vector<int>{0, 2, -1}));  // the norm went to the norm, not to what came before it
-    QCOMPARE(diff.b.partners, (std::vector<int>{0, -1, 1, -1}));
-    QCOMPARE(diff.a.marks, (std::vector{NodeMark::Same, NodeMark::Changed, NodeMark::Only}));
-    QCOMPARE(diff.b.marks, (std::vector{NodeMark::Same, NodeMark::Only, NodeMark::Changed, NodeMark::Only}));
-    QCOMPARE(diff.changed, 1);
-    QCOMPARE(diff.onlyA, 1);
-    QCOMPARE(diff.onlyB, 2);
-    QVERIFY(!diff.same());
-    QVERIFY(graphview::compareGraphs(a, a).same());
-    a.nodes[0].inputs = {7, 8};
-    QVERIFY(graphview::compareGraphs(a, a, {{8, "w"}}, {{8, "w"}}).same());
-    const graphview::GraphDiff weights = graphview::compareGraphs(a, a, {{8, "w"}}, {{8, "w'"}});
-    QCOMPARE(weights.a.marks[0], NodeMark::Changed);
-    QCOMPARE(weights.changed, 1);
-    QVERIFY(graphview::compareGraphs(a, a, {{8, "w"}}, {}).same());  // nothing is known of the other's
-  }
-
   void normsAreGroupedByVerdict() {
     NormModel model;
     const QAbstractItemModelTester tester(&model, kFatal);

@@ -30,6 +30,9 @@ size_t commonEnd(const std::string& a, const std::string& b) {
   return static_cast<size_t>(endA - a.rbegin());
 }
 
+// Of a norm that is written out, the op that ends it.
+bool isNorm(const GraphNode& node) { return node.role == "N" || node.role == "M"; }
+
 // The weights that a node reads, in order.
 std::vector<std::string> weightsOf(const GraphNode& node, const WeightTexts& known) {
   std::vector<std::string> weights;
@@ -54,11 +57,6 @@ class Comparison {
       const auto found = groupsB.find(key);
       if (found != groupsB.end()) compare(nodesA, found->second, key.second.empty());
     }
-    const auto alone = [](const GraphDiff::Side& side) {
-      return static_cast<int>(std::ranges::count(side.marks, NodeMark::Only));
-    };
-    diff_.onlyA = alone(diff_.a);
-    diff_.onlyB = alone(diff_.b);
     return std::move(diff_);
   }
 
@@ -67,7 +65,6 @@ class Comparison {
     diff_.a.marks[static_cast<size_t>(a)] = diff_.b.marks[static_cast<size_t>(b)] = mark;
     diff_.a.partners[static_cast<size_t>(a)] = b;
     diff_.b.partners[static_cast<size_t>(b)] = a;
-    if (mark == NodeMark::Changed) ++diff_.changed;
   }
 
   [[nodiscard]] bool sameWeights(int a, int b) const {
@@ -98,7 +95,8 @@ class Comparison {
     }
     for (const int node : restA) {
       const auto likeness = [&](int other) {
-        return commonEnd(a_.nodes[static_cast<size_t>(node)].op, b_.nodes[static_cast<size_t>(other)].op);
+        const GraphNode &ours = a_.nodes[static_cast<size_t>(node)], &theirs = b_.nodes[static_cast<size_t>(other)];
+        return std::pair(isNorm(ours) && isNorm(theirs), commonEnd(ours.op, theirs.op));
       };
       const auto best = std::ranges::max_element(restB, {}, likeness);
       if (best == restB.end()) break;

@@ -22,10 +22,6 @@ struct GraphDiff {
     std::vector<int> partners;  // places in the other graph; -1
   };
   Side a, b;
-  int changed = 0;  // pairs
-  int onlyA = 0, onlyB = 0;
-
-  [[nodiscard]] bool same() const { return changed + onlyA + onlyB == 0; }
 };
 
 // By value id, what a weight is told apart by; values that are missing are not compared.

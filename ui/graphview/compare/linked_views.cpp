@@ -32,12 +32,6 @@ LinkedViews::LinkedViews(GraphView* a, GraphView* b, QObject* parent) : QObject(
   }
 }
 
-void LinkedViews::setDiff(GraphDiff diff) {
-  diff_ = std::move(diff);
-  current_ = -1;
-  collectDifferences();
-}
-
 void LinkedViews::setLinked(bool linked) {
   linked_ = linked;
   if (!linked) return;
@@ -45,36 +39,15 @@ void LinkedViews::setLinked(bool linked) {
   follow(a_);
 }
 
-// What b has alone stands behind what comes before it in both.
-void LinkedViews::collectDifferences() {
-  differences_.clear();
-  for (size_t node = 0; node < diff_.a.marks.size(); ++node) {
-    if (diff_.a.marks[node] == NodeMark::Same) continue;
-    differences_.push_back({static_cast<double>(node), static_cast<int>(node), diff_.a.partners[node]});
-  }
-  double before = -1;
-  for (size_t node = 0; node < diff_.b.marks.size(); ++node) {
-    if (diff_.b.marks[node] == NodeMark::Only) {
-      differences_.push_back({before + 0.5, -1, static_cast<int>(node)});
-    } else {
-      before = diff_.b.partners[node];
-    }
-  }
-  std::ranges::stable_sort(differences_, {}, &Difference::order);
-}
-
-void LinkedViews::showNextDifference(bool forward) {
-  if (differences_.empty()) return;
-  const int count = static_cast<int>(differences_.size());
-  current_ = current_ < 0 ? (forward ? 0 : count - 1) : (current_ + (forward ? 1 : count - 1)) % count;
-  const Difference& difference = differences_[static_cast<size_t>(current_)];
-  const QScopedValueRollback<bool> moving(following_, true);
-  const auto show = [](GraphView* view, int place) {
+void LinkedViews::show(int a, int b) {
+  const QScopedValueRollback<bool> moving(following_, a >= 0 && b >= 0);
+  const auto reveal = [](GraphView* view, int place) {
     const auto* document = documentOf(view);
-    if (document != nullptr && place >= 0) view->reveal(document->nodes[static_cast<size_t>(place)].id);
+    if (document == nullptr) return;
+    place < 0 ? view->selectNode(-1) : view->reveal(document->nodes[static_cast<size_t>(place)].id);
   };
-  show(a_, difference.a);
-  show(b_, difference.b);
+  reveal(a_, a);
+  reveal(b_, b);
 }
 
 // Made once per layout: a view moves at every step of a drag.

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <vector>
+#include <utility>
 
 #include "ui/graphview/compare/graph_diff.h"
 #include "ui/layout/layout.h"
@@ -23,19 +23,15 @@ class LinkedViews final : public QObject {
  public:
   LinkedViews(GraphView* a, GraphView* b, QObject* parent);  // views: not owned, outlive this
 
-  void setDiff(GraphDiff diff);  // of the documents that the views show
-  [[nodiscard]] const GraphDiff& diff() const { return diff_; }
+  void setDiff(GraphDiff diff) { diff_ = std::move(diff); }  // of the documents that the views show
   void setLinked(bool linked);
   [[nodiscard]] bool linked() const { return linked_; }
 
-  // The next place, in the order in which nodes run, where the graphs differ, in both views. Wraps around.
-  void showNextDifference(bool forward = true);
+  // Goes to a node in each, by its place in the document's nodes; -1: nothing is
+  // chosen there, and that view follows the other while they are linked.
+  void show(int a, int b);
 
  private:
-  struct Difference {
-    double order = 0;    // where it comes among the others
-    int a = -1, b = -1;  // places of nodes; one may be -1
-  };
   struct GroupBoxes {
     std::shared_ptr<const layout::Layout> layout;  // that they are of
     std::unordered_map<std::string, int> boxByPath;
@@ -43,7 +39,6 @@ class LinkedViews final : public QObject {
   const std::unordered_map<std::string, int>& groupBoxesOf(const GraphView* view);
   void follow(GraphView* moved);
   void openTheSame(GraphView* changed);
-  void collectDifferences();
   [[nodiscard]] GraphView* other(const GraphView* view) const { return view == a_ ? b_ : a_; }
   [[nodiscard]] const GraphDiff::Side& sideOf(const GraphView* view) const { return view == a_ ? diff_.a : diff_.b; }
 
@@ -51,8 +46,6 @@ class LinkedViews final : public QObject {
   GraphView* b_;  // not owned
   GraphDiff diff_;
   GroupBoxes groupsA_, groupsB_;
-  std::vector<Difference> differences_;
-  int current_ = -1;
   bool linked_ = true;
   bool following_ = false;  // the move comes from here
 };

@@ -3,9 +3,16 @@
 #include <QPainter>
 
 #include "ui/models/forced_error_table.h"
+#include "ui/theme/class_mark.h"
 #include "ui/theme/error_scale.h"
 
 namespace normlens::ui {
+
+namespace {
+
+constexpr int kMark = 13, kMarkGap = 9;
+
+}  // namespace
 
 void FigureDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   const Theme theme = themeOf(option.palette);
@@ -19,7 +26,14 @@ void FigureDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   const auto alignment = index.data(Qt::TextAlignmentRole).value<Qt::Alignment>();
   const bool figure = alignment.testFlag(Qt::AlignRight), name = index.column() == nameColumn_;
   const QFont font = figure || name ? monoFont(11) : uiFont(12);
-  const QRect area = option.rect.adjusted(index.column() == 0 ? 16 : 8, 0, -8, 0);
+  QRect area = option.rect.adjusted(index.column() == 0 ? 16 : 8, 0, -8, 0);
+  const QString mark = markRole_ < 0 || index.column() > 0 ? QString() : index.data(markRole_).toString();
+  if (!mark.isEmpty()) {
+    const int extent = grown(kMark);
+    paintClassMark(*painter, QRectF(area.left(), area.center().y() - extent / 2.0 + 0.5, extent, extent), mark.front(),
+                   theme);
+    area.setLeft(area.left() + extent + kMarkGap);
+  }
   painter->setFont(font);
   painter->setPen(tone == ForcedErrorTable::Wrong ? theme.blocked : name || figure ? theme.text : theme.textSoft);
   const QString words = index.data().toString() + (tone == ForcedErrorTable::Within ? QStringLiteral(" ✓") : QString());

@@ -10,13 +10,14 @@ class FigureDelegate final : public QStyledItemDelegate {
   Q_OBJECT
 
  public:
-  // toneRole: of the model, a ForcedErrorTable::Tone; -1: no figure is marked.
-  FigureDelegate(int nameColumn, QObject* parent, int toneRole = -1)
-      : QStyledItemDelegate(parent), nameColumn_(nameColumn), toneRole_(toneRole) {}
+  // toneRole: of the model, a ForcedErrorTable::Tone; markRole: a letter whose class mark stands in the first column.
+  // -1: there is none.
+  FigureDelegate(int nameColumn, QObject* parent, int toneRole = -1, int markRole = -1)
+      : QStyledItemDelegate(parent), nameColumn_(nameColumn), toneRole_(toneRole), markRole_(markRole) {}
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
  private:
-  int nameColumn_, toneRole_;
+  int nameColumn_, toneRole_, markRole_;
 };
 
 }  // namespace normlens::ui

@@ -5,7 +5,6 @@
 #include <QGuiApplication>
 #include <QMenu>
 #include <QPushButton>
-#include <QSaveFile>
 #include <QTableView>
 #include <functional>
 
@@ -28,11 +27,6 @@ QAction* addChoice(QMenu* menu, QActionGroup* group, const QString& words, int d
   action->setData(data);
   group->addAction(action);
   return action;
-}
-
-bool writeFile(const QString& path, const QByteArray& bytes) {
-  QSaveFile file(path);
-  return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit();
 }
 
 }  // namespace

@@ -7,14 +7,18 @@
 #include <utility>
 
 #include "core/protocol/methods.h"
+#include "ui/graphview/compare/change_list.h"
 #include "ui/graphview/compare/linked_views.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
+#include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/parts.h"
+#include "ui/window/workspace/changes/changes_panel.h"
 
 namespace normlens::ui {
 
@@ -22,6 +26,8 @@ namespace {
 
 constexpr int kBarHeight = 44;
 constexpr int kTitleHeight = 30;
+// In pixels; of the list at the usual size of text.
+constexpr int kList = 420, kLeastList = 300, kLeastGraph = 300;
 
 }  // namespace
 
@@ -29,44 +35,75 @@ CompareView::CompareView(Session* session, QWidget* parent) : QWidget(parent), s
   setObjectName(QStringLiteral("compare"));
   build();
   views_ = new graphview::LinkedViews(viewA_, viewB_, this);
-  connect(previous_, &IconButton::clicked, this, [this] { views_->showNextDifference(false); });
-  connect(next_, &IconButton::clicked, this, [this] { views_->showNextDifference(true); });
+  // Not the buttons' own: a button that is pressed by a key acts a moment later, and loses presses meanwhile.
+  const auto stepBy = [this](IconButton* button, const QKeySequence& keys, bool forward) {
+    const auto step = [this, forward] { changes_->step(forward); };
+    connect(button, &IconButton::clicked, this, step);
+    connect(new QShortcut(keys, this), &QShortcut::activated, this, step);
+  };
+  stepBy(previous_, QKeySequence(Qt::SHIFT | Qt::Key_F8), false);
+  stepBy(next_, QKeySequence(Qt::Key_F8), true);
   connect(link_, &IconButton::toggled, this, [this](bool on) { views_->setLinked(on); });
+  connect(listed_, &IconButton::clicked, this, [this](bool on) {
+    wanted_ = on;
+    arrange();
+  });
+  connect(changes_, &ChangesPanel::chosen, views_, &graphview::LinkedViews::show);
+  connect(viewA_, &graphview::GraphView::nodeSelected, this, [this](int node) { followUser(false, node); });
+  connect(viewB_, &graphview::GraphView::nodeSelected, this, [this](int node) { followUser(true, node); });
   // The open model is another one now, or none; replies may be under way though another page is shown.
   connect(session_, &Session::modelChanged, this, [this] {
     cancelRequests();
     other_.reset();
+    changes_->show({}, {});
     if (isVisible()) Q_EMIT closed();
   });
 }
 
 void CompareView::build() {
-  auto* layout = makeColumn(this);
+  auto* column = makeColumn(this);
+  column->addWidget(makeTopBar());
+  across_ = makeSplitter(Qt::Horizontal, this);
+  auto* sides = makeSplitter(Qt::Horizontal, across_);
+  sides->addWidget(makeSide(titleA_, viewA_, tr("Graph of the open model")));
+  sides->addWidget(makeSide(titleB_, viewB_, tr("Graph of the other model")));
+  sides->setSizes({1, 1});
+  changes_ = new ChangesPanel(session_, across_);
+  across_->addWidget(sides);
+  across_->addWidget(changes_);
+  across_->setStretchFactor(0, 1);
+  column->addWidget(across_, 1);
+  connect(across_, &QSplitter::splitterMoved, this, [this] { arranged_ = true; });
+  followText(this, [this] {
+    changes_->setMinimumWidth(grown(kLeastList));
+    arrange();
+  });
+}
+
+QWidget* CompareView::makeTopBar() {
   QFrame* bar = makeBar(QStringLiteral("compareBar"), kBarHeight, this);
   layoutOf(bar)->setContentsMargins(14, 0, 12, 0);
   summary_ = describe(new ElidedLabel({}, Qt::ElideRight, bar), "compareSummary");
   layoutOf(bar)->addWidget(summary_, 1);
-  link_ = new IconButton({}, tr("Linked"), tr("Move, zoom and open both graphs together."), bar);
-  link_->setCheckable(true);
-  link_->setChecked(true);
-  link_->setLook(IconButton::Look::Outlined);
-  previous_ = new IconButton({}, tr("Previous"), tr("Go to the difference before this one (Shift+F8)."), bar);
-  next_ = new IconButton({}, tr("Next"), tr("Go to the next difference (F8)."), bar);
-  previous_->setShortcut(QKeySequence(Qt::SHIFT | Qt::Key_F8));
-  next_->setShortcut(QKeySequence(Qt::Key_F8));
-  for (QWidget* button : {link_, previous_, next_}) layoutOf(bar)->addWidget(button);
+  const auto toggle = [&](const QString& words, const QString& tip) {
+    auto* button = new IconButton({}, words, tip, bar);
+    button->setCheckable(true);
+    button->setChecked(true);
+    button->setLook(IconButton::Look::Outlined);
+    return button;
+  };
+  link_ = describe(toggle(tr("Linked"), tr("Move, zoom and open both graphs together.")), "compareLinked");
+  listed_ = describe(toggle(tr("Changes"), tr("The list of what differs.")), "compareListed");
+  previous_ = new IconButton({}, tr("Previous"), tr("Go to the change before this one (Shift+F8)."), bar);
+  next_ = new IconButton({}, tr("Next"), tr("Go to the next change (F8)."), bar);
+  for (QWidget* button : {link_, listed_, previous_, next_}) layoutOf(bar)->addWidget(button);
   auto* close = describe(new PushButton(tr("Back to the model"), PushButton::Look::Outlined, bar), "leaveCompare",
                          tr("Leave the comparison (Esc)."));
   layoutOf(bar)->addWidget(close);
   connect(close, &PushButton::clicked, this, &CompareView::leave);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), this, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
   connect(escape, &QShortcut::activated, this, &CompareView::leave);
-  layout->addWidget(bar);
-  auto* sides = makeSplitter(Qt::Horizontal, this);
-  sides->addWidget(makeSide(titleA_, viewA_, tr("Graph of the open model")));
-  sides->addWidget(makeSide(titleB_, viewB_, tr("Graph of the other model")));
-  sides->setSizes({1, 1});
-  layout->addWidget(sides, 1);
+  return bar;
 }
 
 QWidget* CompareView::makeSide(ElidedLabel*& title, graphview::GraphView*& view, const QString& name) {
@@ -93,6 +130,7 @@ void CompareView::compareWith(const QString& path) {
     view->setMarks({});
   }
   views_->setDiff({});
+  changes_->show({}, {});
   viewA_->setDocument(session_->document());
   viewA_->setFocus();
   viewB_->setDocument(nullptr);
@@ -144,47 +182,86 @@ void CompareView::takeWeights(bool other, const Reply<protocol::WeightDigests>& 
   for (size_t i = 0; i < std::min(reply->values.size(), reply->digests.size()); ++i) {
     weights.texts.emplace(reply->values[i], reply->digests[i]);
   }
-  if (weightsRemark().isEmpty()) showDifferences();
+  if (weightsA_.request != 0 || weightsB_.request != 0 || !weightsProblem_.isEmpty()) return;
+  showDifferences();
+  askForFigures();
+}
+
+void CompareView::askForFigures() {
+  const protocol::WeightChangesParams params{path_.toStdString(), changes_->changes().differingWeights()};
+  if (params.pairs.empty()) return;
+  figures_ = session_->engine()->request(
+      protocol::methods::kWeightChanges, params, this,
+      [this, weights = params.pairs, comparison = comparison_](const Reply<protocol::WeightChanges>& reply) {
+        if (comparison == comparison_) takeFigures(weights, reply);
+      });
+  showSummary();
+}
+
+void CompareView::takeFigures(const std::vector<std::pair<int, int>>& weights,
+                              const Reply<protocol::WeightChanges>& reply) {
+  figures_ = 0;
+  if (reply) {
+    changes_->setFigures(weights, reply->changes);
+  } else {
+    weightsProblem_ = asSentence(reply.error().message);
+  }
+  showSummary();
 }
 
 void CompareView::showDifferences() {
   auto diff = graphview::compareGraphs(*session_->document(), *other_, weightsA_.texts, weightsB_.texts);
   viewA_->setMarks(diff.a.marks);
   viewB_->setMarks(diff.b.marks);
+  changes_->show({session_->document(), other_},
+                 graphview::changesOf(*session_->document(), *other_, diff, weightsA_.texts, weightsB_.texts));
   views_->setDiff(std::move(diff));
   showSummary();
 }
 
 void CompareView::showSummary() {
-  const auto& diff = views_->diff();
-  const bool some = other_ != nullptr && !diff.same();
+  const bool some = changes_->changes().rowCount() > 0;
   previous_->setEnabled(some);
   next_->setEnabled(some);
-  if (other_ == nullptr) {
-    summary_->setFullText(tr("The graphs are compared when both are read."));
-  } else if (!some) {
-    const QString remark = weightsRemark();
-    summary_->setFullText(remark.isEmpty() ? tr("The same operators with the same weights in the same modules.")
-                                           : tr("The same operators in the same modules.   %1").arg(remark));
-  } else {
-    summary_->setFullText(tr("≠ %1 changed   + %2 only on the left   + %3 only on the right   %4")
-                              .arg(diff.changed)
-                              .arg(diff.onlyA)
-                              .arg(diff.onlyB)
-                              .arg(weightsRemark())
-                              .trimmed());
-  }
+  if (other_ == nullptr) return summary_->setFullText(tr("The graphs are compared when both are read."));
+  const QString remark = weightsRemark();
+  const QString told = some               ? changes_->changes().summary()
+                       : remark.isEmpty() ? tr("The same operators with the same weights in the same modules.")
+                                          : tr("The same operators in the same modules.");
+  summary_->setFullText(remark.isEmpty() ? told : QStringLiteral("%1   %2").arg(told, remark));
+}
+
+void CompareView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange();
+}
+
+void CompareView::arrange() {
+  if (across_ == nullptr || width() == 0) return;
+  const int list = grown(kList);
+  const bool shown = wanted_.value_or(width() - list >= 2 * kLeastGraph);
+  listed_->setChecked(shown);
+  changes_->setVisible(shown);
+  if (shown && !arranged_) across_->setSizes({width() - list, list});
+}
+
+void CompareView::followUser(bool other, int node) {
+  const auto document = other ? other_ : session_->document();
+  if (document == nullptr || node < 0) return;
+  const auto found = std::ranges::find(document->nodes, node, &protocol::GraphNode::id);
+  changes_->follow(other, static_cast<int>(found - document->nodes.begin()));
 }
 
 QString CompareView::weightsRemark() const {
   if (!weightsProblem_.isEmpty()) return tr("The weights could not be compared: %1").arg(weightsProblem_);
-  if (weightsA_.request != 0 || weightsB_.request != 0) return tr("The weights are being compared.");
+  const bool asked = weightsA_.request != 0 || weightsB_.request != 0 || figures_ != 0;
+  if (asked) return tr("The weights are being compared.");
   return {};
 }
 
 void CompareView::cancelRequests() {
   ++comparison_;
-  for (EngineClient::RequestId* request : {&request_, &weightsA_.request, &weightsB_.request}) {
+  for (EngineClient::RequestId* request : {&request_, &weightsA_.request, &weightsB_.request, &figures_}) {
     if (*request != 0) session_->engine()->cancel(std::exchange(*request, 0));
   }
 }

@@ -1,5 +1,5 @@
-// Two models side by side: the open one and what it was folded to, or any other file. What differs is marked, first the
-// operators, then the weights, and both graphs move and open together.
+// Two models side by side: the open one and what it was folded to, or any other file. What differs is marked and
+// listed, first the operators, then the weights, then by how much; both graphs move and open together.
 //
 // The other model is read by the engine beside the open one, which stays as it is. Thread: GUI thread.
 #pragma once
@@ -7,13 +7,16 @@
 #include <QString>
 #include <QWidget>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/protocol/messages.h"
+#include "core/protocol/weight_messages.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/compare/graph_diff.h"
 
-class QLabel;
-class QPushButton;
+class QSplitter;
 
 namespace normlens::graphview {
 class GraphView;
@@ -22,6 +25,7 @@ class LinkedViews;
 
 namespace normlens::ui {
 
+class ChangesPanel;
 class ElidedLabel;
 class IconButton;
 class Session;
@@ -38,13 +42,21 @@ class CompareView final : public QWidget {
  Q_SIGNALS:
   void closed();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void build();
+  QWidget* makeTopBar();
   QWidget* makeSide(ElidedLabel*& title, graphview::GraphView*& view, const QString& name);
   void showReply(const Reply<protocol::ModelInfo>& reply);
   void askForWeights(bool other);
   void takeWeights(bool other, const Reply<protocol::WeightDigests>& reply);
   void showDifferences();
+  void askForFigures();  // by how much the weights that differ do
+  void takeFigures(const std::vector<std::pair<int, int>>& weights, const Reply<protocol::WeightChanges>& reply);
+  void arrange();  // the list beside the graphs, where there is room for it
+  void followUser(bool other, int node);
   void showSummary();
   [[nodiscard]] QString weightsRemark() const;  // empty when they were compared
   void cancelRequests();
@@ -61,6 +73,7 @@ class CompareView final : public QWidget {
   QString path_;
   std::shared_ptr<const protocol::GraphDocument> other_;
   Weights weightsA_, weightsB_;
+  EngineClient::RequestId figures_ = 0;
   QString weightsProblem_;
   int comparison_ = 0;  // grows: replies to an earlier one are nobody's
   ElidedLabel* titleA_ = nullptr;
@@ -69,6 +82,11 @@ class CompareView final : public QWidget {
   IconButton* previous_ = nullptr;
   IconButton* next_ = nullptr;
   IconButton* link_ = nullptr;
+  IconButton* listed_ = nullptr;
+  QSplitter* across_ = nullptr;  // both graphs, the list
+  ChangesPanel* changes_ = nullptr;
+  std::optional<bool> wanted_;  // whether the list is shown, once the user said so
+  bool arranged_ = false;       // the user moved its border
   graphview::GraphView* viewA_ = nullptr;
   graphview::GraphView* viewB_ = nullptr;
   graphview::LinkedViews* views_ = nullptr;

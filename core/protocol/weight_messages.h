@@ -1,0 +1,33 @@
+// By how much the weights of two models differ, pair by pair. As messages.h in every other respect.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/protocol/field_list.h"
+
+namespace normlens::protocol {
+
+// ---- weight_changes: WeightChangesParams -> WeightChanges. What became of the open model's weights in another one.
+struct WeightChangesParams {
+  std::string path;                        // of the other model, as for read_graph
+  std::vector<std::pair<int, int>> pairs;  // ids of constants: of the open model, of the other
+};
+NORMLENS_FIELDS(WeightChangesParams, path, pairs)
+
+struct WeightChange {
+  std::string reason;       // why there are no figures; empty: there are
+  double max_abs = 0;       // the largest difference of two elements
+  double max_original = 0;  // the largest magnitude of the open model's elements
+  int centered_axis =
+      -1;  // the other is the open model's less its means along this axis, but for rounding; -1: it is not
+};
+NORMLENS_FIELDS(WeightChange, reason, max_abs, max_original, centered_axis)
+
+struct WeightChanges {
+  std::vector<WeightChange> changes;  // of each pair
+};
+NORMLENS_FIELDS(WeightChanges, changes)
+
+}  // namespace normlens::protocol

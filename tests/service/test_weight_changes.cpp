@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stop_token>
+
+#include "core/service/describe/weight_changes.h"
+#include "tests/support/graph_text.h"
+
+namespace normlens::service {
+namespace {
+
+using graph::DType;
+using graph::tensorFromDoubles;
+
+graph::Graph graphOf(const graph::TensorView& view) {
+  graph::Graph graph;
+  graph.constants.emplace_back();
+  graph.constants.back().view = view;
+  graph.values.emplace_back();
+  graph.values.back().constant = 0;
+  graph.values.emplace_back();  // computed
+  return graph;
+}
+
+protocol::WeightChange changeOf(const graph::TensorView& a, const graph::TensorView& b) {
+  const auto told = weightChanges(graphOf(a), graphOf(b), {{0, 0}}, {});
+  EXPECT_TRUE(told) << (told ? "" : told.error().message);
+  return told ? told->changes.at(0) : protocol::WeightChange{};
+}
+
+// Rows x columns of numbers without a pattern, from a generator of its own.
+std::vector<double> someNumbers(int64_t count) {
+  std::vector<double> numbers;
+  uint32_t state = 7;
+  for (int64_t i = 0; i < count; ++i) {
+    state = state * 1664525U + 1013904223U;
+    numbers.push_back(static_cast<float>(state >> 8) / static_cast<double>(1 << 24) - 0.4);
+  }
+  return numbers;
+}
+
+// Less the means along an axis of a matrix.
+std::vector<double> centered(std::vector<double> numbers, int64_t rows, int64_t columns, int axis) {
+  const int64_t groups = axis == 0 ? columns : rows, size = axis == 0 ? rows : columns;
+  const auto at = [&](int64_t group, int64_t i) -> double& {
+    return numbers[static_cast<size_t>(axis == 0 ? i * columns + group : group * columns + i)];
+  };
+  for (int64_t group = 0; group < groups; ++group) {
+    double mean = 0;
+    for (int64_t i = 0; i < size; ++i) mean += at(group, i) / static_cast<double>(size);
+    for (int64_t i = 0; i < size; ++i) at(group, i) -= mean;
+  }
+  return numbers;
+}
+
+TEST(WeightChanges, areTheLargestDifferenceAndTheLargestElementBefore) {
+  const auto change = changeOf(tensorFromDoubles({2, 2}, {1, -8, 3, 4}), tensorFromDoubles({2, 2}, {1, -7.5, 3, 6}));
+  EXPECT_EQ(change.reason, "");
+  EXPECT_EQ(change.max_abs, 2);
+  EXPECT_EQ(change.max_original, 8);
+  EXPECT_EQ(change.centered_axis, -1);
+}
+
+TEST(WeightChanges, tellTheAxisAlongWhichAWeightWasCentered) {
+  constexpr int64_t kRows = 300, kColumns = 301;  // more than a block
+  const auto numbers = someNumbers(kRows * kColumns);
+  for (const DType type : {DType::Float32, DType::Float16, DType::BFloat16}) {
+    for (const int axis : {0, 1}) {
+      const auto change =
+          changeOf(tensorFromDoubles({kRows, kColumns}, numbers, type),
+                   tensorFromDoubles({kRows, kColumns}, centered(numbers, kRows, kColumns, axis), type));
+      EXPECT_EQ(change.centered_axis, axis) << graph::dtypeName(type);
+      EXPECT_GT(change.max_abs, 0.05);
+    }
+  }
+}
+
+TEST(WeightChanges, aBiasCanBeCenteredAndAMeanThatIsLeftIsNoCentering) {
+  const auto bias = tensorFromDoubles({4}, {1, 2, 3, 6});
+  EXPECT_EQ(changeOf(bias, tensorFromDoubles({4}, {-2, -1, 0, 3})).centered_axis, 0);
+  EXPECT_EQ(changeOf(bias, tensorFromDoubles({4}, {-1, 0, 1, 4})).centered_axis, -1) << "shifted by another number";
+  EXPECT_EQ(changeOf(bias, tensorFromDoubles({4}, {-2, -1, 1, 2})).centered_axis, -1)
+      << "no mean, but otherwise changed";
+  const auto one = changeOf(tensorFromDoubles({1}, {5}), tensorFromDoubles({1}, {0}));
+  EXPECT_EQ(one.centered_axis, -1) << "an axis of one element";
+}
+
+TEST(WeightChanges, doNotDependOnHowATensorLiesInMemory) {
+  auto transposed = tensorFromDoubles({2, 3}, {1, 4, 2, 5, 3, 6});
+  transposed.strides = {1, 2};  // 1 2 3 / 4 5 6
+  const auto change = changeOf(transposed, tensorFromDoubles({2, 3}, {-1, 0, 1, -1, 0, 1}));
+  EXPECT_EQ(change.max_abs, 5);
+  EXPECT_EQ(change.centered_axis, 1);
+}
+
+TEST(WeightChanges, whatIsNotFiniteOnOneSideIsInfinitelyFar) {
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(changeOf(tensorFromDoubles({2}, {nan, 1}), tensorFromDoubles({2}, {nan, 3})).max_abs, 2);
+  const auto change = changeOf(tensorFromDoubles({2}, {nan, 1}), tensorFromDoubles({2}, {0, 1}));
+  EXPECT_EQ(change.max_abs, infinity);
+  EXPECT_EQ(change.max_original, 1);
+  EXPECT_EQ(change.centered_axis, -1);
+}
+
+TEST(WeightChanges, sayWhyThereAreNone) {
+  EXPECT_NE(changeOf(tensorFromDoubles({4}, {1, 2, 3, 4}), tensorFromDoubles({2, 2}, {1, 2, 3, 4})).reason, "");
+  const auto graph = graphOf(tensorFromDoubles({1}, {1}));
+  EXPECT_FALSE(weightChanges(graph, graph, {{0, 1}}, {})) << "a value that is computed";
+  EXPECT_FALSE(weightChanges(graph, graph, {{-1, 0}}, {}));
+  EXPECT_FALSE(weightChanges(graph, graph, {{0, 7}}, {}));
+  std::stop_source stop;
+  stop.request_stop();
+  const auto told = weightChanges(graph, graph, {{0, 0}}, Task{nullptr, stop.get_token()});
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, ErrorCode::Cancelled);
+}
+
+}  // namespace
+}  // namespace normlens::service

@@ -1,0 +1,120 @@
+// What differs between two graphs, as marks and as a list.
+#include <gtest/gtest.h>
+
+#include "ui/graphview/compare/change_list.h"
+
+namespace normlens::graphview {
+namespace {
+
+using protocol::GraphDocument;
+
+class Graph {
+ public:
+  Graph() { document_.scopes = {{0, "", "", "", -1}, {1, "ln", "ln", "LayerNorm", 0}}; }
+
+  Graph& node(const char* op, const char* name, const char* role = "L", std::vector<int> inputs = {}) {
+    protocol::GraphNode made;
+    made.id = static_cast<int>(document_.nodes.size());
+    made.op = op;
+    made.name = name;
+    made.role = role;
+    made.scope = made.name == "ln" ? 1 : 0;
+    made.inputs = std::move(inputs);
+    document_.nodes.push_back(std::move(made));
+    return *this;
+  }
+  // Value ids are their places.
+  Graph& values(const std::vector<const char*>& names) {
+    for (const char* name : names) {
+      protocol::GraphValue value;
+      value.id = static_cast<int>(document_.values.size());
+      value.name = name;
+      document_.values.push_back(std::move(value));
+    }
+    return *this;
+  }
+  operator const GraphDocument&() const { return document_; }  // NOLINT(google-explicit-constructor): it is one
+
+ private:
+  GraphDocument document_;
+};
+
+// One line for a change: what it is, the places, the pairs of weights ("=": the same).
+std::vector<std::string> listed(const GraphDocument& a, const GraphDocument& b, const WeightTexts& weightsOfA = {},
+                                const WeightTexts& weightsOfB = {}) {
+  static constexpr const char* kKinds[] = {"rms", "op", "weight", "added", "removed"};
+  std::vector<std::string> lines;
+  for (const Change& change : changesOf(a, b, compareGraphs(a, b, weightsOfA, weightsOfB), weightsOfA, weightsOfB)) {
+    std::string line = kKinds[static_cast<size_t>(change.kind)];
+    line += " " + std::to_string(change.a) + " " + std::to_string(change.b);
+    for (const WeightPair& pair : change.weights) {
+      line += " " + std::to_string(pair.a) + (pair.same ? "=" : "/") + std::to_string(pair.b);
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(GraphDiff, nodesBelongTogetherByNameThenByOperator) {
+  const Graph a = Graph().node("aten::linear", "fc").node("aten::layer_norm", "ln").node("aten::gelu", "");
+  const Graph b =
+      Graph().node("aten::linear", "fc").node("aten::mean", "ln").node("aten::rms_norm", "ln").node("aten::relu", "");
+  const GraphDiff diff = compareGraphs(a, b);
+  EXPECT_EQ(diff.a.partners, (std::vector<int>{0, 2, -1})) << "the norm went to the norm, not to what came before it";
+  EXPECT_EQ(diff.b.partners, (std::vector<int>{0, -1, 1, -1}));
+  EXPECT_EQ(diff.a.marks, (std::vector{NodeMark::Same, NodeMark::Changed, NodeMark::Only}));
+  EXPECT_EQ(diff.b.marks, (std::vector{NodeMark::Same, NodeMark::Only, NodeMark::Changed, NodeMark::Only}));
+}
+
+TEST(GraphDiff, aLayerNormGoesToTheOpThatEndsAnRmsNorm) {
+  const Graph a = Graph().node("aten::layer_norm", "ln", "N");
+  const Graph b = Graph().node("aten::pow", "ln", "O").node("aten::mul", "ln", "M");
+  EXPECT_EQ(compareGraphs(a, b).a.partners, (std::vector<int>{1}));
+  EXPECT_EQ(listed(a, b), (Lines{"added -1 0", "rms 0 1"}));
+}
+
+TEST(GraphDiff, otherWeightsAreAChangeWhereBothSidesAreKnown) {
+  const Graph a = Graph().values({"x", "w"}).node("aten::linear", "fc", "L", {0, 1});
+  EXPECT_EQ(listed(a, a, {{1, "w"}}, {{1, "w"}}), Lines());
+  EXPECT_EQ(listed(a, a, {{1, "w"}}, {{1, "w'"}}), Lines{"weight 0 0 1/1"});
+  EXPECT_EQ(listed(a, a, {{1, "w"}}, {}), Lines()) << "nothing is known of the other's";
+}
+
+TEST(ChangeList, isInTheOrderInWhichNodesRun) {
+  const Graph a = Graph().node("embedding", "wte").node("layer_norm", "ln", "N").node("gelu", "act", "O");
+  const Graph b =
+      Graph().node("embedding", "wte").node("sub", "mean", "A").node("rms_norm", "ln", "M").node("add", "end");
+  EXPECT_EQ(listed(a, b), (Lines{"added -1 1", "rms 1 2", "added -1 3", "removed 2 -1"}));
+}
+
+TEST(ChangeList, hasARowForEachWeightAndOneForAWeightThatSeveralRead) {
+  const Graph a = Graph()
+                      .values({"x", "fc.weight", "fc.bias", "y"})
+                      .node("linear", "fc", "L", {0, 1, 2})
+                      .node("linear", "again", "L", {3, 1, 2});
+  const WeightTexts before{{1, "w"}, {2, "b"}};
+  EXPECT_EQ(listed(a, a, before, {{1, "w'"}, {2, "b'"}}), (Lines{"weight 0 0 1/1", "weight 0 0 2/2"}));
+  EXPECT_EQ(listed(a, a, before, {{1, "w"}, {2, "b'"}}), (Lines{"weight 0 0 2/2"}));
+}
+
+TEST(ChangeList, tellsOfAReplacedNormWhichWeightsStay) {
+  const Graph a = Graph().values({"x", "ln.weight", "ln.bias"}).node("layer_norm", "ln", "N", {0, 1, 2});
+  const Graph b = Graph().values({"x", "ln.weight"}).node("rms_norm", "ln", "M", {0, 1});
+  EXPECT_EQ(listed(a, b, {{1, "g"}, {2, "b"}}, {{1, "g"}}), Lines{"rms 0 0 1=1 2/-1"});
+  const Graph shiftOnly = Graph().values({"x", "ln.bias"}).node("rms_norm", "ln", "M", {0, 1});
+  EXPECT_EQ(listed(a, shiftOnly, {{1, "g"}, {2, "b"}}, {{1, "b"}}), Lines{"rms 0 0 1/-1 2=1"}) << "by name";
+  const Graph other = Graph().node("group_norm", "ln", "O");
+  EXPECT_EQ(listed(a, other), Lines{"op 0 0"});
+}
+
+TEST(ChangeList, aWeightThatOnlyOneSideHasIsARow) {
+  const Graph a = Graph().values({"x", "fc.weight"}).node("linear", "fc", "L", {0, 1});
+  const Graph b = Graph().values({"x", "fc.weight", "fc.bias"}).node("linear", "fc", "L", {0, 1, 2});
+  EXPECT_EQ(listed(a, b, {{1, "w"}}, {{1, "w"}, {2, "b"}}), Lines{"weight 0 0 -1/2"});
+  EXPECT_EQ(listed(b, a, {{1, "w"}, {2, "b"}}, {{1, "w"}}), Lines{"weight 0 0 2/-1"});
+}
+
+}  // namespace
+}  // namespace normlens::graphview

@@ -1,0 +1,40 @@
+// What differs between two graphs, as a list: the marks of a GraphDiff in the order in which nodes run, weight by
+// weight.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/protocol/messages.h"
+#include "ui/graphview/compare/graph_diff.h"
+
+namespace normlens::graphview {
+
+// Two weights that take the same place, as value ids; -1: the other node has no such weight.
+struct WeightPair {
+  int a = -1, b = -1;
+  bool same = false;
+
+  bool operator==(const WeightPair&) const = default;
+};
+
+struct Change {
+  enum class Kind : uint8_t {
+    RmsNorm,   // a LayerNorm, or what was one, is an RMSNorm
+    Operator,  // any other one in its place
+    Weight,    // the same operator reads another weight
+    Added,     // only in b
+    Removed,   // only in a
+  };
+  Kind kind = Kind::Weight;
+  int a = -1, b = -1;               // places in GraphDocument::nodes; -1 on the side that has nothing of the kind
+  std::vector<WeightPair> weights;  // Weight: that one; else all that the two nodes read
+};
+
+// diff: of a and b. A weight that several nodes read is told once, at the first. What only b has stands behind what
+// comes before it in both. Where the weights of a side are not known yet, no weights are told.
+[[nodiscard]] std::vector<Change> changesOf(const protocol::GraphDocument& a, const protocol::GraphDocument& b,
+                                            const GraphDiff& diff, const WeightTexts& weightsOfA,
+                                            const WeightTexts& weightsOfB);
+
+}  // namespace normlens::graphview

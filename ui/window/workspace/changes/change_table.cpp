@@ -1,0 +1,204 @@
+#include "ui/window/workspace/changes/change_table.h"
+
+#include <QStringList>
+#include <algorithm>
+
+namespace normlens::ui {
+
+namespace {
+
+using graphview::Change;
+using Row = ChangeRow;
+
+// Of a change of one weight.
+const protocol::WeightChange* figuresOf(const Row& row) {
+  const bool known = row.change.kind == Change::Kind::Weight && row.figures.front().has_value();
+  return known ? &*row.figures.front() : nullptr;
+}
+
+bool isCentered(const Row& row) {
+  const auto* figures = figuresOf(row);
+  return figures != nullptr && figures->centered_axis >= 0;
+}
+
+// Whatever both files call them: op names differ from format to format.
+QString operatorName(const protocol::GraphNode& node) {
+  if (node.role == "N") return ChangeTable::tr("LayerNorm");
+  return node.role == "M" ? ChangeTable::tr("RMSNorm") : text(node.label);
+}
+
+QString placeOf(const protocol::GraphDocument& graph, const protocol::GraphNode& node) {
+  if (!node.name.empty()) return text(node.name);
+  const bool known = node.scope >= 0 && static_cast<size_t>(node.scope) < graph.scopes.size();
+  const QString scope = known ? text(graph.scopes[static_cast<size_t>(node.scope)].path) : QString();
+  return scope.isEmpty() ? text(node.label) : QStringLiteral("%1 · %2").arg(scope, text(node.label));
+}
+
+QString weightName(const ComparedGraphs& graphs, const graphview::WeightPair& pair) {
+  const bool left = pair.a >= 0;
+  return text((left ? graphs.a : graphs.b)->values[static_cast<size_t>(left ? pair.a : pair.b)].name);
+}
+
+Row rowOf(Change change, const ComparedGraphs& graphs) {
+  Row row;
+  const auto *left = graphs.nodeA(change.a), *right = graphs.nodeB(change.b);
+  row.where = left != nullptr ? placeOf(*graphs.a, *left) : placeOf(*graphs.b, *right);
+  if (left != nullptr) row.before = operatorName(*left);
+  if (right != nullptr) row.after = operatorName(*right);
+  const std::string& role = (right != nullptr ? right : left)->role;
+  row.mark = role.empty() ? QChar(u'O') : QChar::fromLatin1(role.front());
+  if (change.kind == Change::Kind::Weight) {
+    const QString name = weightName(graphs, change.weights.front());
+    if (!name.isEmpty()) row.where = name;
+  }
+  row.figures.resize(change.weights.size());
+  row.change = std::move(change);
+  return row;
+}
+
+QString tipOf(const Row& row) {
+  switch (row.change.kind) {
+    case Change::Kind::RmsNorm:
+    case Change::Kind::Operator:
+      return ChangeTable::tr("Another operator in its place.");
+    case Change::Kind::Added:
+      return ChangeTable::tr("The model on the left has nothing of the kind there.");
+    case Change::Kind::Removed:
+      return ChangeTable::tr("The model on the right has nothing of the kind there.");
+    case Change::Kind::Weight:
+      break;
+  }
+  const auto* figures = figuresOf(row);
+  if (figures != nullptr && !figures->reason.empty())
+    return ChangeTable::tr("There is no figure: %1.").arg(text(figures->reason));
+  return isCentered(row) ? ChangeTable::tr("The weight on the right is that on the left less its means.")
+                         : ChangeTable::tr("The same operator with another weight.");
+}
+
+// Weights by their figures, behind them what has none.
+double largestKey(const Row& row) {
+  const auto* figures = figuresOf(row);
+  return figures != nullptr && figures->reason.empty() ? figures->max_abs : -1 - static_cast<double>(row.change.kind);
+}
+
+ChangeTable::Columns columns() {
+  const auto tr = [](const char* words) { return ChangeTable::tr(words); };
+  return {{tr("Kind"), tr("What became of it, from the left to the right."), &Row::kindWord},
+          {tr("Where, in order"),
+           tr("The weight or the module, in the order in which the operators run."),
+           &Row::where,
+           {{kSortRole, [](const Row& row) { return row.order; }}}},
+          {tr("Largest change"),
+           tr("Of a weight, the largest difference of two of its elements."),
+           &Row::largest,
+           {{kSortRole, largestKey}},
+           Qt::AlignRight}};
+}
+
+}  // namespace
+
+ChangeClass ChangeRow::kind() const {
+  if (change.kind == Change::Kind::RmsNorm) return ChangeClass::RmsNorms;
+  if (change.kind != Change::Kind::Weight) return ChangeClass::Ops;
+  return isCentered(*this) ? ChangeClass::Centered : ChangeClass::Weights;
+}
+
+QString ChangeRow::kindWord() const {
+  switch (change.kind) {
+    case Change::Kind::RmsNorm:
+    case Change::Kind::Operator:
+      return ChangeTable::tr("replaced");
+    case Change::Kind::Added:
+      return ChangeTable::tr("added");
+    case Change::Kind::Removed:
+      return ChangeTable::tr("removed");
+    case Change::Kind::Weight:
+      break;
+  }
+  return isCentered(*this) ? ChangeTable::tr("centered") : ChangeTable::tr("changed");
+}
+
+QString ChangeRow::largest() const {
+  if (change.kind == Change::Kind::Added) return ChangeTable::tr("new op");
+  if (change.kind == Change::Kind::Removed) return ChangeTable::tr("op gone");
+  if (change.kind != Change::Kind::Weight) return QStringLiteral("%1 → %2").arg(before, after);
+  if (change.weights.front().a < 0) return ChangeTable::tr("new weight");
+  if (change.weights.front().b < 0) return ChangeTable::tr("weight gone");
+  const auto* known = figuresOf(*this);
+  if (known == nullptr) return QStringLiteral("…");
+  return known->reason.empty() ? formatNumber(known->max_abs, 2) : QStringLiteral("–");
+}
+
+QString ChangeRow::title() const {
+  return QStringLiteral("%1: %2").arg(where,
+                                      change.a >= 0 && change.b >= 0 && before != after ? largest() : kindWord());
+}
+
+ChangeTable::ChangeTable(QObject* parent)
+    : RecordTable(columns(),
+                  {{MarkRole, [](const Row& row) { return QString(row.mark); }},
+                   {ClassRole, [](const Row& row) { return QString::number(static_cast<int>(row.kind())); }},
+                   {Qt::ToolTipRole, tipOf}},
+                  parent) {}
+
+void ChangeTable::show(ComparedGraphs graphs, std::vector<Change> changes) {
+  graphs_ = std::move(graphs);
+  std::vector<Row> all;
+  for (Change& change : changes) {
+    all.push_back(rowOf(std::move(change), graphs_));
+    all.back().order = static_cast<int>(all.size());
+  }
+  setRows(std::move(all));
+}
+
+std::vector<ChangeTable::Weights> ChangeTable::differingWeights() const {
+  std::vector<Weights> weights;
+  for (const Row& row : rows()) {
+    for (const auto& pair : row.change.weights) {
+      if (!pair.same && pair.a >= 0 && pair.b >= 0) weights.emplace_back(pair.a, pair.b);
+    }
+  }
+  return weights;
+}
+
+void ChangeTable::setFigures(const std::vector<Weights>& weights, const std::vector<protocol::WeightChange>& changes) {
+  std::map<Weights, const protocol::WeightChange*> known;
+  for (size_t i = 0; i < std::min(weights.size(), changes.size()); ++i) known.emplace(weights[i], &changes[i]);
+  std::vector<Row> all = rows();
+  for (Row& row : all) {
+    for (size_t i = 0; i < row.figures.size(); ++i) {
+      const auto found = known.find({row.change.weights[i].a, row.change.weights[i].b});
+      if (found != known.end()) row.figures[i] = *found->second;
+    }
+  }
+  replaceRows(0, std::move(all));
+}
+
+std::array<int, kChangeClasses> ChangeTable::counts() const {
+  std::array<int, kChangeClasses> counts{rowCount()};
+  for (const Row& row : rows()) ++counts[static_cast<size_t>(row.kind())];
+  return counts;
+}
+
+QString ChangeTable::summary() const {
+  const auto counted = counts();
+  const auto of = [&](ChangeClass kind) { return counted[static_cast<size_t>(kind)]; };
+  const auto ops = [&](Change::Kind kind) {
+    return static_cast<int>(std::ranges::count_if(rows(), [&](const Row& row) { return row.change.kind == kind; }));
+  };
+  QStringList parts;
+  const auto tell = [&](int count, const QString& one, const QString& several) {
+    if (count > 0) parts << (count == 1 ? one : several.arg(count));
+  };
+  const bool others = of(ChangeClass::Centered) > 0;
+  tell(of(ChangeClass::RmsNorms), tr("1 LayerNorm → RMSNorm"), tr("%1 LayerNorm → RMSNorm"));
+  tell(of(ChangeClass::Centered), tr("1 centered"), tr("%1 centered"));
+  tell(of(ChangeClass::Weights), others ? tr("1 other weight changed") : tr("1 weight changed"),
+       others ? tr("%1 other weights changed") : tr("%1 weights changed"));
+  tell(ops(Change::Kind::Operator), tr("1 other op in its place"), tr("%1 other ops in their places"));
+  tell(ops(Change::Kind::Added), tr("1 op only on the right"), tr("%1 ops only on the right"));
+  tell(ops(Change::Kind::Removed), tr("1 op only on the left"), tr("%1 ops only on the left"));
+  return parts.join(QStringLiteral(" · "));
+}
+
+}  // namespace normlens::ui
