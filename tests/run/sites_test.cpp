@@ -79,21 +79,22 @@ TEST(Sites, ANormThatIsWrittenOutHasItsRank) {
 }
 
 TEST(Sites, ANameOfSeveralValuesIsNoPartnerOfAnotherOp) {
-  const graph::Graph a = parsed(R"(graph {
+  graph::Graph a = parsed(R"(graph {
   input %x: float32[3, 8]
   const %g: float32[8] random 1
   const %b: float32[8] random 2
   %h: float32[3, 8] = LayerNorm(%x, %g, %b) {axes = [1], eps = 1e-05, normalized_shape = [8]} op "layer_norm" name "n"
-  %h#1: float32[3, 8] = Mul(%h, 3) op "mul"
-  return %h#1
-})"),
-                     b = parsed(R"(graph {
+  %again: float32[3, 8] = Mul(%h, 3) op "mul"
+  return %again
+})");
+  const graph::Graph b = parsed(R"(graph {
   input %x: float32[3, 8]
   const %g: float32[8] random 1
   %y: float32[3, 8] = RmsNorm(%x, %g) {axes = [1], eps = 1e-05, normalized_shape = [8]} op "rms_norm" name "n"
   %h: float32[3, 8] = Mul(%y, 3) op "mul"
   return %h
 })");
+  a.values[static_cast<size_t>(named(a, "again"))].name = "h#1";
   const auto sites = normSites(a, analysis::findNorms(a).layerNorms, b);
   const auto output = std::ranges::find(sites, SiteKind::NormOutput, &Site::kind);
   ASSERT_NE(output, sites.end());

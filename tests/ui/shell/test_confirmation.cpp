@@ -22,8 +22,9 @@ class TestConfirmation final : public QObject {
     QCOMPARE(shown.session.confirmation().kind, JobKind::Confirming);
     QVERIFY(storyOf(shown.session).steps[StoryFoldable].early);
     QVERIFY(!shown.session.busy());
-    QTRY_VERIFY(shown.window.findChild<QLabel*>(QStringLiteral("jobStage"))->text().startsWith(
-        QStringLiteral("Confirming what was inferred")));
+    QTRY_VERIFY(shown.window.findChild<QLabel*>(QStringLiteral("jobStage"))
+                    ->text()
+                    .startsWith(QStringLiteral("Confirming what was inferred")));
     QCOMPARE(verdictIcon(Verdict::Free, true), QStringLiteral("free_early"));
   }
 

@@ -106,9 +106,10 @@ void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& opti
               planColor(state, theme));
     right += 20;
   }
-  const QString word = state == PlanState::Unknown ? index.data(NormModel::WidthRole).toString()
-                                                   : index.data(NormModel::PlanWordRole).toString();
   const QFont wordFont = uiFont(11);
+  const int role = state == PlanState::Unknown ? NormModel::WidthRole : NormModel::PlanWordRole;
+  const int wordRoom = (line.width() - grown(kTextLeft) - right) / 2;  // the rest is the name's
+  const QString word = QFontMetrics(wordFont).elidedText(index.data(role).toString(), Qt::ElideRight, wordRoom);
   painter.setFont(wordFont);
   painter.setPen(theme.textSoft);
   painter.drawText(line.adjusted(0, 0, -right, 0), Qt::AlignVCenter | Qt::AlignRight, word);

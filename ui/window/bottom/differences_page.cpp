@@ -44,19 +44,20 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
       matrix_(new DifferenceMatrix(this)) {
   sorter_->setSourceModel(rows_);
   auto* layout = makeColumn(this);
-  auto* head = makeRow(nullptr, 0, {16, 0, 0, 0});
+  head_ = makeRow(nullptr, 0, {16, 0, 0, 0});
   subject_ = describe(new Segmented({{tr("Two models"), tr("The model and its fold, or another file, place by place.")},
                                      {tr("Folded anyway"), tr("What folding each LayerNorm against its verdict would "
                                                               "do to the outputs.")}},
                                     this),
                       "differenceSubject", {}, tr("What is compared"));
-  head->addWidget(subject_);
+  subject_->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+  head_->addWidget(subject_);
   bar_ = new DifferenceBar(session_, run_, this);
-  head->addWidget(bar_, 1);
+  head_->addWidget(bar_, 1);
   auto* forced = new ForcedErrorsPage(session, this);
   forcedBar_ = forced->bar();
-  head->addWidget(forcedBar_, 1);
-  layout->addLayout(head);
+  head_->addWidget(forcedBar_, 1);
+  layout->addLayout(head_);
   layout->addWidget(makeLine(Qt::Horizontal, this));
   stack_ = new QStackedWidget(this);
   empty_ = describe(makeNotice(this), "differencesEmpty");
@@ -78,6 +79,13 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
   }
   connect(session_->selection(), &GraphSelection::changed, this, &DifferencesPage::followSelection);
   showResult();
+}
+
+// Where both do not fit into one row they take two.
+void DifferencesPage::resizeEvent(QResizeEvent* event) {
+  constexpr int kOneRow = 780;
+  head_->setDirection(width() < grown(kOneRow) ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  QWidget::resizeEvent(event);
 }
 
 QWidget* DifferencesPage::makeRows() {

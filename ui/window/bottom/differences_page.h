@@ -6,6 +6,7 @@
 #include <QWidget>
 #include <string>
 
+class QBoxLayout;
 class QComboBox;
 class QLabel;
 class QStackedWidget;
@@ -37,6 +38,9 @@ class DifferencesPage final : public QWidget {
  Q_SIGNALS:
   void inputsWanted();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   [[nodiscard]] QWidget* makeRows();
   [[nodiscard]] QWidget* makeViews();
@@ -57,6 +61,7 @@ class DifferencesPage final : public QWidget {
   DifferenceMatrix* matrix_;
   DifferenceBar* bar_;
   Segmented* subject_;  // two models, or folded anyway
+  QBoxLayout* head_;    // the choice of the subject and its bar
   QWidget* forcedBar_;
   QStackedWidget* stack_;
   QLabel* empty_;

@@ -18,7 +18,7 @@ namespace {
 
 // In pixels, at the usual size of text.
 constexpr int kNorms = 264, kLeastNorms = 236, kInspector = 320, kLeastInspector = 260, kBottom = 264,
-              kLeastBottom = 120;
+              kLeastBottom = 156;
 
 }  // namespace
 
