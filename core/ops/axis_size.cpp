@@ -43,7 +43,7 @@ AxisSize SizeQuestion::of(ValueId value, size_t axis) {
     ++cutShort_;
     return {Kind::Free, value, axis};
   }
-  if (depth_ == 0) answers_.clear();
+  begin();
   const Axis asked{value, axis};
   const bool lasting = lasts(value);
   for (Answers* known : {&lasting_, &answers_}) {
@@ -71,6 +71,13 @@ AxisSize SizeQuestion::ask(ValueId value, size_t axis) {
   if (producer == kNone) return own;
   const Node& node = graph_.node(producer);
   return shapeOf(graph_, graph::operandAt(node, 0)) == nullptr ? own : opRow(node.kind).size(*this, node, own);
+}
+
+// What was answered from too far away is asked again by the next question.
+void SizeQuestion::begin() {
+  if (depth_ > 0) return;
+  answers_.clear();
+  if (std::exchange(cutShort_, 0) > 0) ranked_.clear();
 }
 
 // Not of a value in a body: those are few, and what fixes them may not run.
@@ -111,8 +118,12 @@ bool SizeQuestion::hasRankOfProbe(ValueId value) {
   const auto& made = graph_.value(value);
   if (isHeld(made) || made.literal || made.declared) return true;
   if (made.producer == kNone) return made.shape && isAssumed(value, made.shape->size() + 1);
+  begin();
   if (const auto known = ranked_.find(value); known != ranked_.end()) return known->second;
-  if (depth_ >= kDeepest) return false;
+  if (depth_ >= kDeepest) {
+    ++cutShort_;
+    return false;
+  }
   ++depth_;
   const Node& node = graph_.node(made.producer);
   const bool sizes = node.kind == OpKind::ShapeQuery && !graph::floatAttribute(node, "fill");
@@ -181,8 +192,6 @@ bool isSizeFixed(const Graph& graph, ValueId value, size_t axis) {
 bool isBroadcastInEveryRun(const Graph& graph, ValueId operand, size_t fromLast) {
   return SizeQuestion(graph).isBroadcast(operand, fromLast);
 }
-
-bool hasRankOfProbe(const Graph& graph, ValueId value) { return SizeQuestion(graph).hasRankOfProbe(value); }
 
 bool isFixedCut(const Graph& graph, const Node& cut) { return SizeQuestion(graph).isFixedCut(cut); }
 

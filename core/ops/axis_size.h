@@ -35,9 +35,6 @@ struct AxisSize {
 // the axis counted from the last, which is 1.
 [[nodiscard]] bool isBroadcastInEveryRun(const graph::Graph& graph, graph::ValueId operand, size_t fromLast);
 
-// The value has as many axes in every run.
-[[nodiscard]] bool hasRankOfProbe(const graph::Graph& graph, graph::ValueId value);
-
 // A model's input has that size, and may have another.
 [[nodiscard]] bool isSizeOfInput(const graph::Graph& graph, graph::ValueId value, size_t axis);
 

@@ -27,7 +27,7 @@ class SizeQuestion {
     return isFixed(from, axis) ? kFixedSize : own;
   }
   bool isBroadcast(graph::ValueId operand, size_t fromLast);
-  // The number of axes follows from those of the inputs, which a file may leave open.
+  // The value has as many axes in every run: they follow from those of the inputs, which a file may leave open.
   bool hasRankOfProbe(graph::ValueId value);
   bool isFixedCut(const graph::Node& cut);
   // The node was added to the graph since: with a weight it may fix the sizes of what it reads.
@@ -46,6 +46,7 @@ class SizeQuestion {
   };
   using Answers = std::unordered_map<Axis, Answer, AxisHash>;
   [[nodiscard]] bool lasts(graph::ValueId value) const;
+  void begin();
   AxisSize ask(graph::ValueId value, size_t axis);
   void forget(const Axis& axis);
   [[nodiscard]] bool isAssumed(graph::ValueId input, size_t fromLast) const;

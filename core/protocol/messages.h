@@ -107,7 +107,7 @@ struct Blocker {
 };
 NORMLENS_FIELDS(Blocker, node, gamma, reason)
 
-// ---- analyze: no params -> Analysis. Runs the model once for shapes, then the analysis.
+// ---- analyze: AnalyzeParams -> Analysis. Runs the model once for shapes, then the analysis.
 struct NormInfo {
   int index = 0;
   std::string name;

@@ -17,6 +17,7 @@
 #include "core/run/inputs/other_sizes.h"
 #include "core/run/proof/verify.h"
 #include "core/service/describe/describe.h"
+#include "core/service/describe/graph_document.h"
 #include "core/service/differences.h"
 #include "core/service/forced_errors.h"
 #include "core/service/inputs/model_inputs.h"
@@ -116,10 +117,7 @@ struct Service::State {
   // The constant behind a value.
   [[nodiscard]] Result<graph::ConstantId> constantOf(int value) const {
     if (auto status = needModel(); !status) return tl::unexpected(status.error());
-    const auto& graph = model->graph();
-    const bool known = value >= 0 && static_cast<size_t>(value) < graph.values.size();
-    if (known && graph.value(value).constant != graph::kNone) return graph.value(value).constant;
-    return fail(ErrorCode::Usage, "value " + std::to_string(value) + " is not a tensor of the file");
+    return service::constantOf(model->graph(), value);
   }
 
   [[nodiscard]] protocol::PlanInfo describe(const PricedPlan& planned) const {

@@ -184,6 +184,19 @@ TEST(KeptSizeQuestion, SaysWhatAFreshOneSaysAlongALongStream) {
   }
 }
 
+// What was too far away for one question is near enough for another.
+TEST(KeptSizeQuestion, OfRanksTooSaysWhatAFreshOneSays) {
+  testing::GraphBuilder g(3);
+  std::vector<graph::ValueId> stream{g.add(OpKind::ShapeQuery, {g.input(kX)}, {3}, {}, "", graph::DType::Int64)};
+  for (int i = 0; i < 600; ++i) stream.push_back(g.function(graph::Function::SquareRoot, {stream.back()}, {3}));
+  SizeQuestion kept(g.graph());
+  EXPECT_FALSE(kept.hasRankOfProbe(stream.back())) << "the question goes no deeper";
+  for (const auto value : {stream[300], stream[10], stream[500]}) {
+    EXPECT_TRUE(SizeQuestion(g.graph()).hasRankOfProbe(value));
+    EXPECT_TRUE(kept.hasRankOfProbe(value));
+  }
+}
+
 // As above, where not even the size of x is known.
 TEST(Refused, toTakeWhatIsLeftForAnAxisOfTheInput) {
   testing::GraphBuilder g(1);

@@ -18,7 +18,7 @@ QString markdownField(QString field) {
 }
 
 // What LaTeX reads as more than itself, and signs that its usual fonts lack.
-QString latexField(const QString& field) {
+QString latexField(QString field) {
   static const QHash<QChar, QString> kWritten{{u'\\', QStringLiteral("\\textbackslash{}")},
                                               {u'~', QStringLiteral("\\textasciitilde{}")},
                                               {u'^', QStringLiteral("\\textasciicircum{}")},
@@ -35,17 +35,17 @@ QString latexField(const QString& field) {
                                               {u'Δ', QStringLiteral("$\\Delta$")}};
   constexpr QStringView kEscaped = u"&%$#_{}";
   QString written;
-  for (const QChar c : field) {
+  for (const QChar c : std::as_const(field)) {
     if (kEscaped.contains(c)) written += u'\\';
     written += kWritten.value(c, QString(c));
   }
   return written;
 }
 
-QString latexLine(const QStringList& fields) {
-  QStringList written;
-  for (const QString& field : fields) written << latexField(field);
-  return written.join(QStringLiteral(" & ")) + QStringLiteral(" \\\\\n");
+QString joined(const QStringList& fields, QString (*written)(QString field), const QString& between) {
+  QStringList all;
+  for (const QString& field : fields) all << written(field);
+  return all.join(between);
 }
 
 // Where a reader looks for digits below each other.
@@ -66,18 +66,15 @@ QString latexBefore(const QAbstractItemModel& model, const QVector<int>& rows) {
 
 QString lineOf(const QStringList& fields, TableFormat format) {
   if (format == TableFormat::Csv) return csvLine(fields);
-  if (format == TableFormat::Latex) return latexLine(fields);
-  QStringList written;
-  for (const QString& field : fields) written << markdownField(field);
-  return QStringLiteral("| %1 |\n").arg(written.join(QStringLiteral(" | ")));
+  if (format == TableFormat::Latex)
+    return joined(fields, latexField, QStringLiteral(" & ")) + QStringLiteral(" \\\\\n");
+  return QStringLiteral("| ") + joined(fields, markdownField, QStringLiteral(" | ")) + QStringLiteral(" |\n");
 }
 
 }  // namespace
 
 QString csvLine(const QStringList& fields) {
-  QStringList written;
-  for (const QString& field : fields) written << csvField(field);
-  return written.join(u',') + QStringLiteral("\r\n");
+  return joined(fields, csvField, QStringLiteral(",")) + QStringLiteral("\r\n");
 }
 
 QString tableText(const QAbstractItemModel& model, const QVector<int>& rows, TableFormat format) {

@@ -39,10 +39,10 @@ struct Site {
 };
 
 // A norm's partner is the value of the same name, else the norm (LayerNorm or RMSNorm, written out or not) of the same
-// rank where both graphs have equally many; a name that is a number, or of several values, counts only
-// where the same op made both; where beta
-// was split off, the sum that adds it counts as the norm's output, and where gamma was a multiplication behind it, the
-// product. A value's partner has its name. Sites without a partner are left out. In execution order.
+// rank where both graphs have equally many; where beta was split off, the sum that adds it counts as the norm's output,
+// and where gamma was a multiplication behind it, the product. A value's partner has its name. A name that is a number,
+// or of several values, counts only where the same op made both. Sites without a partner are left out. In execution
+// order.
 [[nodiscard]] std::vector<Site> normSites(const graph::Graph& a, const std::vector<analysis::LayerNorm>& norms,
                                           const graph::Graph& b);
 [[nodiscard]] std::vector<Site> valueSites(const graph::Graph& a, const std::vector<graph::ValueId>& values,

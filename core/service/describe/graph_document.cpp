@@ -104,6 +104,12 @@ std::vector<protocol::GraphValue> graphValues(const Graph& graph) {
   return out;
 }
 
+Result<graph::ConstantId> constantOf(const Graph& graph, int value) {
+  const bool known = value >= 0 && static_cast<size_t>(value) < graph.values.size();
+  if (known && graph.value(value).constant != graph::kNone) return graph.value(value).constant;
+  return fail(ErrorCode::Usage, "value " + std::to_string(value) + " is not a tensor of the file");
+}
+
 protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms& norms) {
   protocol::GraphDocument document;
   std::map<NodeId, int> normOf;

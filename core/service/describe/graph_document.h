@@ -11,5 +11,7 @@ namespace normlens::service {
 [[nodiscard]] protocol::GraphDocument graphDocument(const graph::Graph& graph, const analysis::Norms& norms);
 // All values, in id order.
 [[nodiscard]] std::vector<protocol::GraphValue> graphValues(const graph::Graph& graph);
+// The constant behind a value that a client names. Error: Usage.
+[[nodiscard]] Result<graph::ConstantId> constantOf(const graph::Graph& graph, int value);
 
 }  // namespace normlens::service

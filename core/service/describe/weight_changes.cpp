@@ -9,6 +9,7 @@
 #include "core/run/compare/tensor_parts.h"
 #include "core/run/compare/ulp.h"
 #include "core/run/tensors.h"
+#include "core/service/describe/graph_document.h"
 
 namespace normlens::service {
 namespace {
@@ -117,12 +118,6 @@ Result<protocol::WeightChange> changeOf(const TensorView& a, const TensorView& b
   return change;
 }
 
-Result<const graph::Constant*> constantOf(const graph::Graph& graph, int value) {
-  const bool known = value >= 0 && static_cast<size_t>(value) < graph.values.size();
-  if (known && graph.value(value).constant != graph::kNone) return &graph.constant(graph.value(value).constant);
-  return fail(ErrorCode::Usage, "value " + std::to_string(value) + " is not a tensor of the file");
-}
-
 }  // namespace
 
 Result<protocol::WeightChanges> weightChanges(const graph::Graph& a, const graph::Graph& b,
@@ -133,7 +128,7 @@ Result<protocol::WeightChanges> weightChanges(const graph::Graph& a, const graph
     const auto before = constantOf(a, ours), after = constantOf(b, theirs);
     if (!before) return tl::unexpected(before.error());
     if (!after) return tl::unexpected(after.error());
-    auto change = changeOf((*before)->view, (*after)->view, task);
+    auto change = changeOf(a.constant(*before).view, b.constant(*after).view, task);
     if (!change) return tl::unexpected(change.error());
     told.changes.push_back(std::move(*change));
   }

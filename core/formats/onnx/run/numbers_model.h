@@ -29,6 +29,6 @@ struct NumbersModel {
 };
 // nullopt: a number is computed from floats, or there are bodies: the whole model has to be run.
 [[nodiscard]] std::optional<NumbersModel> numbersOf(const OnnxSource& source, const StaticShapes& inferred,
-                                                    const Tensors& inputs, NumbersAsked asked = NumbersAsked::All);
+                                                    const Tensors& inputs, NumbersAsked asked);
 
 }  // namespace normlens::formats::onnx
