@@ -8,6 +8,7 @@
 
 #include "core/analysis/claims/shifts.h"
 #include "core/analysis/explain.h"
+#include "core/analysis/plan/given_plan.h"
 #include "core/analysis/plan/served_norms.h"
 
 namespace normlens::analysis {
@@ -74,17 +75,7 @@ std::launch howAside(const graph::Graph& graph) {
 }
 
 Plan paperPlan(const Analysis& analysis) {
-  Plan plan;
-  plan.policy = Policy::Paper;
-  for (const fold::Edit& edit : analysis.paper.edits) {
-    PlannedEdit planned{edit, graph::kNone, {}, 0, 0};
-    if (const auto* replace = std::get_if<fold::ReplaceNorm>(&edit)) {
-      plan.folded.push_back(replace->norm);
-      planned.frees = {replace->norm};
-    }
-    if (std::holds_alternative<fold::InsertCentering>(edit)) ++plan.centerings;
-    plan.edits.push_back(std::move(planned));
-  }
+  Plan plan = givenPlan(Policy::Paper, analysis.paper.edits, analysis.scales.graph());
   findServedNorms(analysis, plan);
   return plan;
 }

@@ -50,7 +50,9 @@ std::vector<ClaimId> nearestBlocker(const Claims& claims, int norm) {
 }
 
 // "with γ between 0.61 and 1.38", of a norm whose output is not zero-mean for that reason.
-std::string gammaRange(const Graph& graph, const Node& node) {
+std::string gammaRange(const Analysis& analysis, NodeId id) {
+  const Graph& graph = analysis.scales.graph();
+  const Node& node = graph.node(id);
   if (node.kind != graph::OpKind::LayerNorm || node.operands.size() < 2 || node.operands[1] == kNoValue) return {};
   const auto constant = graph.value(node.operands[1]).constant;
   if (constant == kNone) return {};
@@ -58,7 +60,8 @@ std::string gammaRange(const Graph& graph, const Node& node) {
   if (!numbers || numbers->empty()) return {};
   const auto [low, high] = std::minmax_element(numbers->begin(), numbers->end());
   if (*low == *high) return {};
-  const std::string which = node.name.empty() ? "a LayerNorm" : "the LayerNorm " + node.name;
+  const auto norm = std::ranges::find(analysis.norms.layerNorms, id, &LayerNorm::node);
+  const std::string which = norm == analysis.norms.layerNorms.end() ? "a LayerNorm" : "the LayerNorm " + norm->title;
   return which + " with \xCE\xB3 between " + formatted("%.3g", *low) + " and " + formatted("%.3g", *high);
 }
 
@@ -71,7 +74,7 @@ std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
   }
   const auto& value = graph.value(claim.value);
   if (value.producer != kNone) {
-    const std::string range = gammaRange(graph, graph.node(value.producer));
+    const std::string range = gammaRange(analysis, value.producer);
     if (!range.empty()) return "Its input comes from " + range + ": not zero-mean.";
   }
   return "Its input comes from " + describeValue(graph, claim.value) + ", which cannot be centered: " + claim.reason +
@@ -253,7 +256,7 @@ std::string describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms
       return others > 1 ? text + " and " + std::to_string(others) + " other biases" : text;
     }
     std::string operator()(const fold::ReplaceNorm& edit) const {
-      return "replace " + norms[static_cast<size_t>(edit.norm)].name + " by an RMSNorm";
+      return "replace " + norms[static_cast<size_t>(edit.norm)].title + " by an RMSNorm";
     }
   };
   return std::visit(Visitor{graph, norms}, planned.edit);

@@ -41,6 +41,11 @@ class Builder {
         }
       }
     }
+    // Of a layer that could be centered, and may not: why.
+    const auto& blocker = analysis_.verdicts[static_cast<size_t>(norm_)].blocker;
+    for (ZeroMeanVertex& at : out_.vertices) {
+      if (blocker && at.node == blocker->node && at.vertexClass != 'O') at.note = blocker->reason;
+    }
     out_.values.assign(values_.begin(), values_.end());
     return std::move(out_);
   }

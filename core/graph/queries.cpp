@@ -10,6 +10,11 @@ bool sameTypeAndShape(const Graph& graph, ValueId a, ValueId b) {
   return first.shape && first.shape == second.shape && first.dtype == second.dtype;
 }
 
+bool isHeld(const Graph& graph, ValueId value) {
+  const ConstantId constant = value == kNoValue ? kNone : graph.value(value).constant;
+  return constant != kNone && graph.constant(constant).volatileReason.empty();
+}
+
 bool isSizeDeclared(const Value& input, size_t axis) {
   return input.declared && axis < input.declared->size() && (*input.declared)[axis] >= 0;
 }

@@ -11,6 +11,9 @@ namespace normlens::graph {
 // Both shapes are known and equal, and so are the types: an op from one to the other may be left out.
 [[nodiscard]] bool sameTypeAndShape(const Graph& graph, ValueId a, ValueId b);
 
+// A constant that no run has otherwise.
+[[nodiscard]] bool isHeld(const Graph& graph, ValueId value);
+
 // The file fixes the size of that axis of an input; the number of axes of every input.
 [[nodiscard]] bool isSizeDeclared(const Value& input, size_t axis);
 [[nodiscard]] bool areRanksDeclared(const Graph& graph);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "core/graph/queries.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/axis_view.h"
 #include "core/ops/index_maps.h"
@@ -26,7 +27,7 @@ bool hasWeightAlong(const Graph& graph, const Node& norm, const Shape& shape, si
   return std::ranges::any_of(std::array<size_t, 2>{1, 2}, [&](size_t operand) {
     const ValueId weight = graph::operandAt(norm, operand);
     const Shape* part = shapeOf(graph, weight);
-    if (part == nullptr || graph.value(weight).constant == graph::kNone || part->size() < fromLast) return false;
+    if (part == nullptr || !graph::isHeld(graph, weight) || part->size() < fromLast) return false;
     return (*part)[part->size() - fromLast] == shape[axis];
   });
 }
@@ -68,12 +69,6 @@ bool isAxisKept(SizeQuestion& sizes, const AxisSize& size, ValueId x, const Shap
   return false;
 }
 
-bool isSizeOfInput(const Graph& graph, ValueId value, size_t axis) {
-  const AxisSize size = axisSize(graph, value, axis);
-  return size.kind == AxisSize::Kind::Free && size.value != graph::kNoValue &&
-         graph.value(size.value).producer == graph::kNone;
-}
-
 std::optional<Pattern> narrowedInEveryRun(const Graph& graph, ValueId operand, const Pattern& pattern,
                                           const Shape& full) {
   const Shape* part = shapeOf(graph, operand);
@@ -109,12 +104,15 @@ bool writesSizesOfInput(SizeQuestion& sizes, ValueId x, const Shape& y, std::spa
   });
 }
 
-bool sumsOverSizeOfInput(const Graph& graph, const Node& reshape, const Pattern& pattern) {
+bool sumsOverOpenSize(const Graph& graph, const Node& reshape, const Pattern& pattern) {
   const ValueId x = graph::operandAt(reshape, 0);
   const Shape* in = shapeOf(graph, x);
-  const auto dims = in == nullptr ? std::nullopt : alignTo(pattern, *in);
-  for (size_t axis = 0; dims && axis < dims->size(); ++axis) {
-    if (anySummed((*dims)[axis]) && isSizeOfInput(graph, x, axis)) return true;
+  // What only adds or drops axes of size 1 leaves rows as they are.
+  if (in == nullptr || graph::boolAttribute(reshape, "ones_only")) return false;
+  const auto dims = alignTo(pattern, *in);
+  for (size_t axis = 0; axis < in->size(); ++axis) {
+    const bool summed = !dims || anySummed((*dims)[axis]);  // rows that end within an axis
+    if (summed && !isSizeFixed(graph, x, axis)) return true;
   }
   return false;
 }

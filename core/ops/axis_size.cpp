@@ -32,13 +32,18 @@ bool countsFromTheEnd(const Node& cut, int64_t size) {
   return graph::boolAttribute(cut, "from_end") || outside("start") || outside("end") || outside("index");
 }
 
+// Of a shorter axis a Slice takes less; of any the first element.
+bool mayReachTheEnd(const Node& slice) {
+  return !graph::boolAttribute(slice, "exact") && graph::intAttribute(slice, "end").value_or(2) > 1;
+}
+
 }  // namespace
 
 AxisSize SizeQuestion::of(ValueId value, size_t axis) {
   const Shape* shape = shapeOf(graph_, value);
   if (shape == nullptr || axis >= shape->size()) return {Kind::Free, value, axis};
   const auto& made = graph_.value(value);
-  if (isHeld(made) || made.literal || isFixedInput(value, axis)) return kFixedSize;
+  if (graph::isHeld(graph_, value) || made.literal || isFixedInput(value, axis)) return kFixedSize;
   if (depth_ >= kDeepest) {
     ++cutShort_;
     return {Kind::Free, value, axis};
@@ -116,7 +121,7 @@ bool SizeQuestion::isBroadcast(ValueId operand, size_t fromLast) {
 bool SizeQuestion::hasRankOfProbe(ValueId value) {
   if (ranksAreDeclared()) return true;
   const auto& made = graph_.value(value);
-  if (isHeld(made) || made.literal || made.declared) return true;
+  if (graph::isHeld(graph_, value) || made.literal || made.declared) return true;
   if (made.producer == kNone) return made.shape && isAssumed(value, made.shape->size() + 1);
   begin();
   if (const auto known = ranked_.find(value); known != ranked_.end()) return known->second;
@@ -144,7 +149,8 @@ bool SizeQuestion::isFixedCut(const Node& cut) {
     case OpKind::Select:
       return graph::intAttribute(cut, "index") && sized;
     case OpKind::Slice:
-      return graph::intAttribute(cut, "start") && graph::intAttribute(cut, "end") && sized;
+      return graph::intAttribute(cut, "start") && graph::intAttribute(cut, "end") && sized &&
+             (!mayReachTheEnd(cut) || isFixed(cut.operands[0], axis));
     case OpKind::Split:
       return graph::intsAttribute(cut, "sizes") ||
              (graph::boolAttribute(cut, "divides") && isFixed(cut.operands[0], axis));
@@ -155,10 +161,6 @@ bool SizeQuestion::isFixedCut(const Node& cut) {
 
 bool SizeQuestion::isAssumed(ValueId input, size_t fromLast) const {
   return std::ranges::find(graph_.assumed, graph::SizeOfOne{input, static_cast<int>(fromLast)}) != graph_.assumed.end();
-}
-
-bool SizeQuestion::isHeld(const graph::Value& made) const {
-  return made.constant != kNone && graph_.constant(made.constant).volatileReason.empty();
 }
 
 bool SizeQuestion::isFixedInput(ValueId value, size_t axis) const {

@@ -35,9 +35,6 @@ struct AxisSize {
 // the axis counted from the last, which is 1.
 [[nodiscard]] bool isBroadcastInEveryRun(const graph::Graph& graph, graph::ValueId operand, size_t fromLast);
 
-// A model's input has that size, and may have another.
-[[nodiscard]] bool isSizeOfInput(const graph::Graph& graph, graph::ValueId value, size_t axis);
-
 // A Slice, Select, Split or Unbind takes the same positions in every run.
 [[nodiscard]] bool isFixedCut(const graph::Graph& graph, const graph::Node& cut);
 
@@ -62,9 +59,9 @@ struct AxisSize {
 [[nodiscard]] bool writesSizesOfInput(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y,
                                       std::span<const int64_t> written);
 
-// The pattern of what a Reshape makes sums along an axis of x with an input's size: how a longer one would be cut into
-// rows is not known.
-[[nodiscard]] bool sumsOverSizeOfInput(const graph::Graph& graph, const graph::Node& reshape, const Pattern& pattern);
+// The pattern of what a Reshape makes sums along an axis of x that may have another size: how a longer one would be cut
+// into rows is not known.
+[[nodiscard]] bool sumsOverOpenSize(const graph::Graph& graph, const graph::Node& reshape, const Pattern& pattern);
 
 // The pattern restricts, of what a Reshape makes, an axis that is Torn.
 [[nodiscard]] bool restrictsTornAxis(const graph::Graph& graph, const graph::Node& reshape, const Pattern& pattern);

@@ -73,7 +73,7 @@ constexpr std::array kRows = {
     OpRow{OpKind::Reduce, Linear, reduceZeroMean, reduceShift, reduceSize, "sums over different axes commute"},
     OpRow{OpKind::Mix, Linear, mixZeroMean, mixShift, mixSize,
           "one map for all channels: the sum over channels passes through it"},
-    OpRow{OpKind::ShapeQuery, Opaque, shapeQueryZeroMean, shapeQueryShift, ownSize, "reads no values; zeros sum to 0"},
+    OpRow{OpKind::ShapeQuery, Opaque, shapeQueryZeroMean, shapeQueryShift, newSize, "reads no values; zeros sum to 0"},
     OpRow{OpKind::If, Scalar, controlZeroMean, controlShift, ownSize, "one of the branches"},
     OpRow{OpKind::Loop, Scalar, controlZeroMean, controlShift, ownSize, "induction over passes"},
 };

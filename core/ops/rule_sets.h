@@ -19,7 +19,7 @@ NORMLENS_RULE(maskedFill);
 NORMLENS_RULE(maskedCopy);
 NORMLENS_RULE(opaque);
 NORMLENS_RULE(shapeQuery);
-SizeRule ownSize, sameSize, broadcastSize;
+SizeRule ownSize, newSize, sameSize, broadcastSize;
 
 // rules_shape.cpp
 NORMLENS_RULE(reshape);

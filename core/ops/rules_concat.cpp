@@ -30,6 +30,19 @@ std::optional<std::vector<int64_t>> starts(const Graph& graph, const Node& node,
   return out;
 }
 
+// Where the operands up to this one end is so in every run.
+bool endsFixed(const Graph& graph, const Node& concat, size_t operand, size_t axis) {
+  for (size_t i = 0; i <= operand; ++i) {
+    if (!isSizeFixed(graph, concat.operands[i], axis)) return false;
+  }
+  return true;
+}
+
+// Every position stands for itself: it does not matter where an operand begins.
+bool eachByItself(const Factors& axis) {
+  return std::ranges::all_of(axis, [](const Factor& factor) { return factor.whole() && !factor.summed; });
+}
+
 // x W + b, however a format writes it: Linear(x, W, b), MatMul(x, W), AddMatMul(b, x, W) or MatMul(x, W) + b.
 struct LinearForm {
   ValueId input = kNoValue;
@@ -146,6 +159,8 @@ ZeroMean concatZeroMean(const Graph& graph, const Node& node, int output, const 
       if (!stays) return ZeroMean::refused(kCutsChannels);
       continue;
     }
+    if (!eachByItself(dims[view->axis]) && !endsFixed(graph, node, i, view->axis))
+      return ZeroMean::refused("only a run knows where its parts begin");
     dims[view->axis] = std::move(seen->factors);
     all.push_back({node.operands[i], joinDims(dims)});
   }
@@ -159,8 +174,16 @@ Shift concatShift(const Graph& graph, const Node& node, int operand, const Patte
   auto wide = placed(view->dims[view->axis], (*view->in)[view->axis], (*from)[static_cast<size_t>(operand)],
                      (*view->out)[view->axis], false);
   if (!wide) return Shift::refused(kCutsChannels);
-  view->dims[view->axis] = std::move(*wide);
-  return carries(node.outputs[0], view->dims);
+  if (endsFixed(graph, node, static_cast<size_t>(operand), view->axis)) {
+    view->dims[view->axis] = std::move(*wide);
+    return carries(node.outputs[0], view->dims);
+  }
+  // Another run may have it elsewhere: as in windowShift(), each position stands for itself.
+  const bool apart = anySummed(view->dims[view->axis]);
+  view->dims[view->axis] = wholeKept((*view->out)[view->axis]);
+  Pattern left = joinDims(view->dims);
+  if (apart && !left.sumsAnything()) return Shift::refused("only a run knows where its parts begin");
+  return Shift::carried({{node.outputs[0], std::move(left)}});
 }
 
 ZeroMean stackZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {

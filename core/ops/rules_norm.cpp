@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/graph/queries.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/axis_view.h"
 #include "core/ops/rule_sets.h"
@@ -187,7 +188,7 @@ AxisSize layerNormSize(SizeQuestion& sizes, const Node& node, const AxisSize& ow
 AxisSize channelNormSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
   const Graph& graph = sizes.graph();
   const ValueId gamma = graph::operandAt(node, 1);
-  if (own.axis == 1 && gamma != kNoValue && graph.value(gamma).constant != graph::kNone) return kFixedSize;
+  if (own.axis == 1 && graph::isHeld(graph, gamma)) return kFixedSize;
   return graph.value(own.value).output == 0 ? sizes.of(node.operands[0], own.axis) : own;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/ops/axis_size.h"
+#include "core/ops/axis_view.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rule_sets.h"
 #include "core/ops/size_question.h"
@@ -244,6 +245,12 @@ ZeroMean shapeQueryZeroMean(const Graph&, const Node& node, int, const Pattern&)
 Shift shapeQueryShift(const Graph&, const Node&, int, const Pattern&) { return Shift::absorbed(); }
 
 AxisSize ownSize(SizeQuestion&, const Node&, const AxisSize& own) { return own; }
+
+// Of a new tensor: in the shape of another one, or of sizes that are listed.
+AxisSize newSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  if (graph::boolAttribute(node, "like")) return sameSize(sizes, node, own);
+  return listsAxis(node, "fixed", own.axis) ? kFixedSize : own;
+}
 
 AxisSize sameSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
   const ValueId x = node.operands[0];

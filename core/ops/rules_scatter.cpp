@@ -1,6 +1,7 @@
 // Rows and elements written to positions that are known at run time: Scatter.
 #include <algorithm>
 
+#include "core/ops/axis_size.h"
 #include "core/ops/axis_view.h"
 #include "core/ops/rule_sets.h"
 
@@ -107,12 +108,16 @@ struct Elements {
   const Shape* updates = nullptr;  // of the index's rank, or {}: one number for all
   const Shape* index = nullptr;
   size_t axis = 0;
-
-  // All positions of x along this axis are written to, or none, as far as the index's size says.
-  [[nodiscard]] bool fills(size_t i) const {
-    return i != axis && (*index)[i] == (*x)[i] && (updates->empty() || (*updates)[i] == (*x)[i]);
-  }
 };
+
+// All positions of x along this axis are written to, or none, as far as the index's size says in every run.
+bool fills(const Graph& graph, const Node& node, const Elements& all, size_t i) {
+  if (i == all.axis || (*all.index)[i] != (*all.x)[i]) return false;
+  const auto asX = [&](size_t operand) {
+    return axisSize(graph, node.operands[operand], i) == axisSize(graph, node.operands[0], i);
+  };
+  return asX(2) && (all.updates->empty() || ((*all.updates)[i] == (*all.x)[i] && asX(1)));
+}
 
 std::optional<Elements> elementsOf(const Graph& graph, const Node& node) {
   Elements all;
@@ -139,7 +144,8 @@ FactorsPerDim equallyIndexed(const Graph& graph, const Node& node, const Element
     if (!anySummed(dims[i])) continue;
     FactorsPerDim index;
     for (size_t k = 0; k < dims.size(); ++k) index.push_back(k == i ? dims[i] : wholeKept((*all.index)[k]));
-    if (!all.fills(i) || !isConstantAlong(graph, node.operands[2], joinDims(index))) out[i] = asKept(dims[i]);
+    if (!fills(graph, node, all, i) || !isConstantAlong(graph, node.operands[2], joinDims(index)))
+      out[i] = asKept(dims[i]);
   }
   return out;
 }
@@ -151,7 +157,8 @@ ZeroMean elementsZeroMean(const Graph& graph, const Node& node, const Pattern& p
   if (anySummed((*dims)[all->axis])) return ZeroMean::refused(kSumsPositions);
   FactorsPerDim updates, index;
   for (size_t i = 0; i < dims->size(); ++i) {
-    if (anySummed((*dims)[i]) && !all->fills(i)) return ZeroMean::refused("it writes to some of the norm's channels");
+    if (anySummed((*dims)[i]) && !fills(graph, node, *all, i))
+      return ZeroMean::refused("it writes to some of the norm's channels");
     index.push_back(seenBy(*all, i, (*dims)[i], (*all->index)[i]));
     if (!all->updates->empty()) updates.push_back(seenBy(*all, i, (*dims)[i], (*all->updates)[i]));
   }

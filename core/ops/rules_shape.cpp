@@ -14,7 +14,7 @@ using graph::Node;
 using graph::Shape;
 
 ZeroMean reshapeZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
-  if (sumsOverSizeOfInput(graph, node, pattern)) return ZeroMean::refused("a run decides how it is cut into rows");
+  if (sumsOverOpenSize(graph, node, pattern)) return ZeroMean::refused("a run decides how it is cut into rows");
   return ZeroMean::of({{node.operands.at(0), pattern}});
 }
 Shift reshapeShift(const Graph&, const Node& node, int operand, const Pattern& pattern) {
@@ -143,7 +143,8 @@ AxisSize expandSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) 
   const Shape& out = *shapeOf(sizes.graph(), own.value);
   const size_t fromLast = out.size() - own.axis;
   const bool kept = out[own.axis] > 1 && in.size() >= fromLast && in[in.size() - fromLast] == out[own.axis];
-  return kept ? sizes.of(node.operands[0], in.size() - fromLast) : own;
+  if (kept) return sizes.of(node.operands[0], in.size() - fromLast);
+  return listsAxis(node, "fixed", own.axis) ? kFixedSize : own;
 }
 
 AxisSize reshapeSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {

@@ -33,7 +33,7 @@ std::optional<int64_t> inside(std::optional<int64_t> start, int64_t length, int6
 bool mayTakeLess(const Graph& graph, const Node& node, ValueId in, size_t axis, bool whole) {
   if (!whole || graph::boolAttribute(node, "from_end")) return false;
   const bool written = graph::intAttribute(node, "end") || graph::intsAttribute(node, "sizes");
-  return written && isSizeOfInput(graph, in, axis);
+  return written && !isSizeFixed(graph, in, axis);
 }
 
 // y is the window [start, start + length) of x's axis.

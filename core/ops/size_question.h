@@ -51,7 +51,6 @@ class SizeQuestion {
   void forget(const Axis& axis);
   [[nodiscard]] bool isAssumed(graph::ValueId input, size_t fromLast) const;
   // A tensor of the file that no caller can give in other sizes.
-  [[nodiscard]] bool isHeld(const graph::Value& made) const;
   [[nodiscard]] bool isFixedInput(graph::ValueId value, size_t axis) const;
   bool ranksAreDeclared();
 

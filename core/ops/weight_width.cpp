@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::ops {
@@ -14,14 +15,14 @@ using graph::Node;
 using graph::OpKind;
 using graph::ValueId;
 
-// A constant, perhaps turned.
+// A constant, perhaps turned. Not one that may be another in a run (an initializer that is an input, too).
 bool isWeight(const Graph& graph, ValueId value) {
   while (value != kNoValue && graph.value(value).producer != kNone) {
     const Node& node = graph.node(graph.value(value).producer);
     if (node.kind != OpKind::Permute && node.kind != OpKind::Cast && node.kind != OpKind::Identity) return false;
     value = node.operands[0];
   }
-  return value != kNoValue && graph.value(value).constant != kNone;
+  return value != kNoValue && graph::isHeld(graph, value);
 }
 
 bool contractsWithWeight(const Graph& graph, const graph::Use& use, size_t axis, size_t rank) {

@@ -55,7 +55,8 @@ Outcome soundOutcome(const std::string& text, Policy policy) {
 }
 
 std::string model(const std::string& body) {
-  return "graph {\n input %x: float64[2, 3, 8]\n input %z: float64[2, 3, 8]\n const %w: float64[8, 8] random 1\n"
+  return "graph {\n input %x: float64[2, 3, 8] declared [-1, -1, 8]\n input %z: float64[2, 3, 8] declared [-1, -1, "
+         "8]\n const %w: float64[8, 8] random 1\n"
          " const %w2: float64[8, 8] random 2\n const %b: float64[8] random 3\n const %g: float64[8] random 4\n"
          " const %g2: float64[8] random 5\n" +
          body + "}";

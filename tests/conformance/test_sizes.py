@@ -120,6 +120,68 @@ class RowsByChance(Base):
         return F.layer_norm(rows, rows.shape[-1:]).sin()
 
 
+def centered(x: Tensor) -> Tensor:
+    return x - x.mean(-1, keepdim=True)
+
+
+class CutOfRepeated(torch.nn.Module):
+    """Centered over all that is there: the first 12 are all of it in the sample alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.head = torch.nn.LayerNorm(12), torch.nn.Linear(12, 4)
+
+    def forward(self, x: Tensor):
+        return self.head(self.norm(centered(torch.cat([x, x], -1))[..., :12]))
+
+
+class RowsOfRepeated(CutOfRepeated):
+    def forward(self, x: Tensor):
+        return self.head(self.norm(centered(torch.cat([x, x], -1)).reshape(-1, 12)))
+
+
+class BehindACut(Base):
+    """Of an input that is shorter the cut is shorter, and what stands behind it elsewhere."""
+
+    def forward(self, x: Tensor, u: Tensor):
+        both = torch.cat([x[..., :6], self.first(u), self.second(u)], -1)
+        return self.head(self.norm(both[..., 6 : 6 + 8]))
+
+
+class RowsOfACut(CutOfRepeated):
+    def forward(self, x: Tensor):
+        return self.head(self.norm(centered(x[..., :6]).reshape(-1, 12)))
+
+
+class BehindAnInput(Base):
+    def forward(self, x: Tensor, u: Tensor):
+        return self.head(self.norm(torch.cat([x, self.first(u), self.second(u)], -1)[..., 6 : 6 + 8]))
+
+
+class ReadBehindAnInput(Base):
+    """What the norm reads is read elsewhere as well, where it stands among the first six."""
+
+    def forward(self, x: Tensor, u: Tensor):
+        y = self.first(u)
+        read = torch.cat([x, y], -1)[..., :6].relu()
+        return self.head(self.norm(y)) + read.sum(-1, keepdim=True)
+
+
+class PartOfASplit(Base):
+    """A part of one size is smaller where less is left."""
+
+    def forward(self, x: Tensor, u: Tensor):
+        parts = torch.split(x, 4, -1)
+        both = torch.cat([parts[1], self.first(u), self.second(u)], -1)
+        return self.head(self.norm(both[..., 4 : 4 + 8]))
+
+
+class ScatteredAsFarAsAnInput(Base):
+    def forward(self, x: Tensor, wide: Tensor, rows: Tensor):
+        index = rows.unsqueeze(-1).expand(rows.size(0), rows.size(1), wide.size(-1))
+        return self.head(self.norm(self.first(x).scatter(1, index, self.first(x[:, :2]))))
+
+
 def numbers(*shape):
     return torch.randn(*shape, dtype=torch.float64)
 
@@ -170,6 +232,21 @@ class Sizes(unittest.TestCase):
             (GateByTokens(), (numbers(2, 1, WIDTH),)),
             (GateOfAWeightsCorner(), (numbers(2, 1, WIDTH),)),
             (ProductOfInputs(), (numbers(2, 1, WIDTH), numbers(2, 1, WIDTH))),
+        ):
+            with self.subTest(type(made).__name__):
+                self.assert_not_folded(made, sample)
+
+    def test_what_stands_where_at_the_samples_sizes_alone_is_relied_on_nowhere(self):
+        u = numbers(2, 3, WIDTH)
+        for made, sample in (
+            (CutOfRepeated(), (numbers(2, 3, 6),)),
+            (RowsOfRepeated(), (numbers(2, 3, 6),)),
+            (BehindACut(), (numbers(2, 3, 12), u)),
+            (RowsOfACut(), (numbers(2, 3, 8),)),
+            (BehindAnInput(), (numbers(2, 3, 6), u)),
+            (ReadBehindAnInput(), (numbers(2, 3, 6), u)),
+            (PartOfASplit(), (numbers(2, 3, 8), u)),
+            (ScatteredAsFarAsAnInput(), (numbers(2, 4, WIDTH), numbers(2, 1, WIDTH), torch.tensor([[0, 1], [2, 3]]))),
         ):
             with self.subTest(type(made).__name__):
                 self.assert_not_folded(made, sample)

@@ -211,7 +211,7 @@ OneNode scatterElements(Draw& draw) {
   Tensor positions = draw.flat(index);
   for (double& item : positions.at) item = std::fmod(std::floor(std::abs(item) * 100), static_cast<double>(x[axis]));
   return oneNode(OpKind::Scatter,
-                 {x, draw.below(4) == 0 ? Operand::number(0) : Operand(updates),
+                 {Operand::declaring(x), draw.below(4) == 0 ? Operand::number(0) : Operand::declaring(updates),
                   draw.below(4) == 0 ? Operand(index) : Operand::of(std::move(positions))},
                  {{"axis", static_cast<int64_t>(axis)}, {"elements", true}, {"reduction", reduction(draw)}}, {x});
 }

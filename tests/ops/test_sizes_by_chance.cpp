@@ -41,10 +41,13 @@ TEST(Refused, partsOfTheChannelsThatMoveWithTheInput) {
   const Attributes from{{"start", int64_t{6}}};
   const Attributes toTheEnd{{"start", int64_t{6}}, {"end", int64_t{12}}, {"from_end", true}};
   const Attributes written{{"start", int64_t{6}}, {"end", int64_t{12}}};
+  Attributes exact = written;
+  exact.emplace_back("exact", true);
   for (const bool ofLinear : {false, true}) {
     EXPECT_TRUE(refuses(ofLinear, OpKind::Slice, from));
     EXPECT_EQ(refuses(ofLinear, OpKind::Slice, toTheEnd), !ofLinear);
-    EXPECT_FALSE(refuses(ofLinear, OpKind::Slice, written));
+    EXPECT_EQ(refuses(ofLinear, OpKind::Slice, written), !ofLinear) << "of a shorter axis it takes less";
+    EXPECT_FALSE(refuses(ofLinear, OpKind::Slice, exact)) << "of a shorter axis it takes nothing: the run fails";
     EXPECT_TRUE(refuses(ofLinear, OpKind::Split, {}));
     EXPECT_EQ(refuses(ofLinear, OpKind::Split, {{"divides", true}}), !ofLinear);
     EXPECT_FALSE(refuses(ofLinear, OpKind::Split, {{"sizes", Ints{6, 6}}}));

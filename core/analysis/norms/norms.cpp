@@ -115,6 +115,27 @@ class Names {
   std::map<std::string, int> seen_;
 };
 
+// Of ONNX norms: "/encoder/norm/LayerNormalization" and "node_layer_norm_1" are both of the module encoder.norm. Where
+// more is in that module, the name's own part follows.
+void giveTitles(const Graph& graph, std::vector<LayerNorm>& norms) {
+  std::vector<size_t> parts(graph.scopes.size());
+  for (const Node& node : graph.nodes) parts[static_cast<size_t>(node.scope)] += node.helper ? 0 : 1;
+  for (const graph::Scope& scope : graph.scopes) {
+    if (scope.parent != graph::kNone) parts[static_cast<size_t>(scope.parent)] += graph.nodes.size();
+  }
+  Names names;
+  for (LayerNorm& norm : norms) {
+    const graph::ScopeId scope = graph.node(norm.node).scope;
+    const std::string& path = graph.scope(scope).path;
+    if (path.empty() || norm.name.starts_with(path)) {
+      norm.title = names.give(norm.name);
+    } else {
+      const bool alone = parts[static_cast<size_t>(scope)] <= norm.members.size();
+      norm.title = names.give(alone ? path : path + "." + norm.name.substr(norm.name.find_last_of("/.") + 1));
+    }
+  }
+}
+
 template <class Found>
 void sortByExecution(const std::map<NodeId, size_t>& position, std::vector<Found>& norms) {
   std::ranges::stable_sort(norms, {}, [&](const Found& norm) { return position.at(norm.node); });
@@ -168,6 +189,7 @@ Norms findNorms(const Graph& graph) {
     if (isInside(graph, norm)) norm.name = names.give(norm.name.empty() ? graph.node(norm.node).name : norm.name);
   }
   for (OtherNorm& norm : out.others) norm.name = names.give(graph.node(norm.node).name);
+  giveTitles(graph, out.layerNorms);
   return out;
 }
 

@@ -45,8 +45,9 @@ struct LayerNorm : NormParts {
     size_t operand = 0;
   };
 
-  std::string name;  // unique in the file
-  int index = 0;     // execution order among the LayerNorms
+  std::string name;   // unique in the file
+  std::string title;  // to be read: its module's path where the file has one, which `name` need not say; unique as well
+  int index = 0;      // execution order among the LayerNorms
   // Decomposed: mean(x^2) - mean(x)^2, of which the mean square stays, and what adds the mean's share of a norm that is
   // multiplied out. What subtracts from the input itself is replaced by the input, too.
   std::vector<LeftOut> leftOut;

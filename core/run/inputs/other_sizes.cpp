@@ -61,6 +61,20 @@ SizeTrials trialsOf(const std::vector<Shape>& shapes, const Axes& set) {
   return trials;
 }
 
+SizeTrials neighboursOf(const std::vector<Shape>& shapes, const Axes& set) {
+  SizeTrials trials;
+  addTrial(trials, shapes, set, oneMore);
+  addTrial(trials, shapes, set, oneLess);
+  return trials;
+}
+
+SizeTrials fewOf(const std::vector<Shape>& shapes, const Axes& set) {
+  constexpr int64_t kFew = 3;
+  SizeTrials trials;
+  addTrial(trials, shapes, set, [](int64_t size) { return size > kTiny ? kFew : size; });
+  return trials;
+}
+
 Axes listedAxes(const std::vector<Shape>& shapes, const std::vector<std::vector<int>>& freeAxes) {
   Axes axes;
   for (size_t i = 0; i < std::min(shapes.size(), freeAxes.size()); ++i) {
@@ -112,7 +126,9 @@ std::vector<SizeTrials> otherSizes(const std::vector<Shape>& shapes, const std::
   addTrial(all[0], shapes, together, twice);
   addTrial(all[0], shapes, firstAxes, twice);
   addTrial(all[0], shapes, together, oneMore);
-  for (const Axes& set : setsOfOneSize(shapes)) all.push_back(trialsOf(shapes, set));
+  for (const auto& trialsOfSet : {trialsOf, neighboursOf, fewOf}) {
+    for (const Axes& set : setsOfOneSize(shapes)) all.push_back(trialsOfSet(shapes, set));
+  }
   std::erase_if(all, [](const SizeTrials& trials) { return trials.empty(); });
   return all;
 }

@@ -13,7 +13,8 @@ using SizeTrials = std::vector<std::vector<graph::Shape>>;
 
 // First all free axes together (`freeAxes` is by input and may be empty: then axis 0, where it agrees with that of the
 // first input). Then, one after the other, each set of axes that have one size (a sequence, an image's sides), free or
-// not as far as is known, but for the batch; at most five sets.
+// not as far as is known, but for the batch; at most five sets, each by a factor, by one (what repeats at a factor does
+// not there) and to few (what the sample is cut at may lie beyond those).
 [[nodiscard]] std::vector<SizeTrials> otherSizes(const std::vector<graph::Shape>& shapes,
                                                  const std::vector<std::vector<int>>& freeAxes);
 

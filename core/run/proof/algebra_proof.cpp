@@ -84,10 +84,13 @@ class AlgebraProof {
 
   Status compareAtOtherSizes() {
     task_.report("verifying at other sizes", 0.4);
+    std::vector<std::vector<graph::Shape>> tried;
     for (const SizeTrials& trials : otherSizes(shapesOf(sample_), options_.freeAxes)) {
       // The first size that the model takes.
       for (const auto& shapes : trials) {
         if (outcome_.refuted) return {};
+        if (std::ranges::find(tried, shapes) != tried.end()) continue;
+        tried.push_back(shapes);
         const auto inputs = drawnAt(shapes);
         if (!inputs) continue;
         const auto taken = compareOnDrawn(*inputs);

@@ -2,34 +2,12 @@
 
 #include <algorithm>
 
+#include "core/analysis/plan/given_plan.h"
 #include "core/analysis/plan/served_norms.h"
 #include "core/service/plans/norm_times.h"
 
 namespace normlens::service {
 namespace {
-
-// A plan that came from a file, told in the same terms as the planner's own.
-analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& graph) {
-  analysis::Plan out;
-  out.policy = analysis::policyFromName(plan.policy).value_or(analysis::Policy::Balanced);
-  for (const auto& edit : plan.edits) {
-    analysis::PlannedEdit planned;
-    planned.edit = edit;
-    planned.bytes = bytesOf(edit, graph);
-    if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
-      planned.bytesGrown = center->split ? planned.bytes : 0;
-    }
-    if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) planned.frees = {shift->norm};
-    if (std::holds_alternative<fold::InsertCentering>(edit)) ++out.centerings;
-    if (const auto* replace = std::get_if<fold::ReplaceNorm>(&edit)) {
-      out.folded.push_back(replace->norm);
-      planned.frees = {replace->norm};
-    }
-    out.bytesGrown += planned.bytesGrown;
-    out.edits.push_back(std::move(planned));
-  }
-  return out;
-}
 
 // Whether a plan may hinge on what a centering costs.
 bool pricesMatter(const analysis::Analysis& analysis, analysis::Policy policy) {
@@ -40,10 +18,11 @@ bool pricesMatter(const analysis::Analysis& analysis, analysis::Policy policy) {
 }
 
 struct Size {
-  int64_t rows = 1, width = 1;
+  int64_t rows = 0, width = 0;
 };
 
-// Of the norm that works on most elements, with fewer rows where more would only take longer to measure.
+// Of the norm that works on most elements, with fewer rows where more would only take longer to measure. No rows: the
+// shape of none is known.
 Size largestNorm(const graph::Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
   constexpr int64_t kMostElements = int64_t{1} << 22;
   Size largest;
@@ -54,7 +33,7 @@ Size largestNorm(const graph::Graph& graph, const std::vector<analysis::LayerNor
     if (width < 1 || elements <= largest.rows * largest.width) continue;
     largest = {elements / width, width};
   }
-  largest.rows = std::clamp<int64_t>(kMostElements / largest.width, 1, largest.rows);
+  if (largest.rows > 0) largest.rows = std::clamp<int64_t>(kMostElements / largest.width, 1, largest.rows);
   return largest;
 }
 
@@ -86,6 +65,10 @@ Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& 
         return fail(ErrorCode::Usage, "value " + std::to_string(value) + " is not a tensor of the file");
     }
   }
+  for (const int norm : params.keep_norms) {
+    if (norm < 0 || static_cast<size_t>(norm) >= analysis_.norms.layerNorms.size())
+      return fail(ErrorCode::Usage, "there is no LayerNorm " + std::to_string(norm));
+  }
   analysis::PlanOptions options;
   options.policy = *policy;
   options.maxGrowthPercent = params.max_growth_percent;
@@ -99,6 +82,7 @@ Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& 
 Result<protocol::NormPrices> PlanMaker::timesOf(formats::NormFlavour norm, const Task& task) {
   if (const auto known = times_.find(norm); known != times_.end()) return known->second;
   const Size size = largestNorm(model_.graph(), analysis_.norms.layerNorms);
+  if (size.rows == 0) return protocol::NormPrices{};
   auto times = timeNorms(model_, size.rows, size.width, norm, task);
   if (times) times_[norm] = *times;
   return times;
@@ -106,7 +90,8 @@ Result<protocol::NormPrices> PlanMaker::timesOf(formats::NormFlavour norm, const
 
 Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::NormFlavour norm, const Task& task) {
   if (fromFile_) {
-    PricedPlan given{fromFoldPlan(*fromFile_, model_.graph()), {}, std::nullopt};
+    const auto policy = analysis::policyFromName(fromFile_->policy).value_or(analysis::Policy::Balanced);
+    PricedPlan given{givenPlan(policy, fromFile_->edits, model_.graph()), {}, std::nullopt};
     findServedNorms(analysis_, given.plan);
     return given;
   }
@@ -118,6 +103,7 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
   }
   const auto times = timesOf(norm, task);
   if (!times) return tl::unexpected(times.error());
+  if (times->rows == 0) return PricedPlan{makePlan(analysis_, *options), {}, *options};
   options->prices = analysis::elementPrices(times->layer_norm_us, times->rms_norm_us, times->centering_us,
                                             times->rows * times->width);
   return PricedPlan{makePlan(analysis_, *options), *times, *options};

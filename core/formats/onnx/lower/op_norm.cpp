@@ -169,7 +169,7 @@ void resize(OpContext& op) {
     if (scales && scales->size() == listed.size())
       same = (*scales)[i] == 1.0;
     else if (op.has(3) && before && after && after->size() == before->size())
-      same = (*before)[at] == (*after)[at] && (*before)[at] >= 0;
+      same = (*before)[at] == (*after)[at] && (*before)[at] >= 0 && op.listsSize(3, static_cast<int64_t>(i), *axis);
     if (!same) axes.push_back(*axis);
   }
   op.setAxes(axes, rank);

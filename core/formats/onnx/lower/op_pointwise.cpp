@@ -58,6 +58,7 @@ void castLike(OpContext& op) {
 
 void constantOfShape(OpContext& op) {
   op.operand(0);
+  op.markFixedAxes(0);
   const auto number = op.hasAttribute("value") ? op.numberOf("value") : 0.0;
   if (number) op.set("fill", *number);
 }

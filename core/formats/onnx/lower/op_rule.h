@@ -97,6 +97,10 @@ class OpContext {
 
   // The size of an axis, where the file says it for every run.
   [[nodiscard]] std::optional<int64_t> fixedSize(const Operand& operand, int64_t axis) const;
+  // What this list has there and the size of an axis of input 0, equal in the probe, are equal in every run.
+  [[nodiscard]] bool listsSize(int list, int64_t element, int64_t axis) const;
+  // Sets "fixed" of an Expand or a new tensor to the axes that have the size that this input lists for every run.
+  void markFixedAxes(int sizes);
   // Sets "computed" of a Reshape to the sizes that this input lists.
   void markComputedAxes(int sizes);
 

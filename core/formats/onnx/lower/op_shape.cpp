@@ -30,9 +30,15 @@ void view(OpContext& op) {
   op.computed(1);
 }
 
+void expand(OpContext& op) {
+  view(op);
+  op.markFixedAxes(1);
+}
+
 // Without axes it drops those that have size 1 in that run.
 void squeeze(OpContext& op) {
   view(op);
+  op.set("ones_only", true);
   const bool given = op.has(1) || op.hasAttribute("axes");
   for (int64_t axis = 0; !given && axis < op.rank(0).value_or(0); ++axis) {
     if (!op.isSizeFixed(op.in(0), axis)) op.opaque();
@@ -41,6 +47,7 @@ void squeeze(OpContext& op) {
 
 void unsqueeze(OpContext& op) {
   view(op);
+  op.set("ones_only", true);
   const auto rank = op.rank(0);
   auto axes = op.intsOf("axes", 1);
   if (!rank || !axes) return;
@@ -114,16 +121,16 @@ struct Window {
 };
 
 // All positions in reverse order.
-bool reverses(const Window& window, int64_t size) {
+bool reverses(const Window& window) {
   if (!window.stepKnown || window.step != -1 || !window.start || !window.end) return false;
   const bool fromLast = *window.start == -1 || *window.start == std::numeric_limits<int64_t>::max() ||
-                        *window.start == std::numeric_limits<int32_t>::max() || (size > 0 && *window.start >= size - 1);
+                        *window.start == std::numeric_limits<int32_t>::max();
   return fromLast && *window.end <= std::numeric_limits<int32_t>::min();
 }
 
 // Attributes of a Slice along one axis of this size (-1: not known), and whether it is a flip instead.
 OpKind describeWindow(const Window& window, std::optional<int64_t> axis, int64_t size, graph::Attributes& attributes) {
-  if (reverses(window, size)) {
+  if (reverses(window)) {
     if (axis) attributes.emplace_back("axes", std::vector<int64_t>{*axis});
     return OpKind::Roll;
   }
@@ -264,7 +271,7 @@ const std::vector<OpRule>& shapeRules() {
       {"Transpose", OpKind::Permute, transpose},
       {"DepthToSpace", OpKind::Rearrange, depthToSpace},
       {"SpaceToDepth", OpKind::Rearrange, spaceToDepth},
-      {"Expand", OpKind::Expand, view},
+      {"Expand", OpKind::Expand, expand},
       {"Tile", OpKind::Expand, tile},
       {"Slice", OpKind::Slice, slice},
       {"Split", OpKind::Split, split},

@@ -109,7 +109,28 @@ bool OpContext::isSizeFixed(const Operand& operand, int64_t axis) const {
   return lowering_.sizes().isFixed(operand.value, static_cast<size_t>(axis));
 }
 
+bool OpContext::listsSize(int list, int64_t element, int64_t axis) const {
+  const auto read = SizeReader(lowering_).readBy(in(list).value, element);
+  if (read)
+    return lowering_.sizes().of(read->value, read->axis) ==
+           lowering_.sizes().of(in(0).value, static_cast<size_t>(axis));
+  const auto known = knownInts(list);
+  const bool written = known && element < static_cast<int64_t>(known->size()) && (*known)[static_cast<size_t>(element)];
+  return written && isSizeFixed(in(0), axis);
+}
+
 bool OpContext::isRankFixed(const Operand& operand) const { return lowering_.sizes().hasRankOfProbe(operand.value); }
+
+void OpContext::markFixedAxes(int sizes) {
+  const auto dims = outputTypeAt(0).dims;
+  const auto numbers = has(sizes) ? knownInts(sizes) : std::nullopt;
+  if (!dims || !numbers || numbers->size() != dims->size()) return;
+  std::vector<int64_t> fixed;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    if ((*numbers)[i] && *(*numbers)[i] == (*dims)[i] && (*dims)[i] > 1) fixed.push_back(static_cast<int64_t>(i));
+  }
+  if (!fixed.empty()) set("fixed", std::move(fixed));
+}
 
 void OpContext::markComputedAxes(int sizes) {
   const auto dims = outputTypeAt(0).dims;

@@ -195,7 +195,7 @@ class Checker {
       if (!inputs.insert(input.name()).second) return wrong("input " + quotedName(input.name()) + " is defined twice");
       names.add(input.name());
     }
-    if (auto ok = initializers(graph, inputs, names); !ok) return ok;
+    if (auto ok = initializers(graph, inputs, outer, names); !ok) return ok;
     if (auto ok = nodes(graph.node(), names, depth); !ok) return ok;
     for (const auto& output : graph.output()) {
       if (!names.has(output.name()))
@@ -205,11 +205,14 @@ class Checker {
   }
 
   static Status initializers(const GraphProto& graph, const std::unordered_set<std::string_view>& inputs,
-                             Names& names) {
+                             const Names* outer, Names& names) {
     std::unordered_set<std::string_view> seen;
     const auto add = [&](const std::string& name) -> Status {
       if (name.empty()) return wrong("has an initializer without a name");
       if (!seen.insert(name).second) return wrong("initializer " + quotedName(name) + " is defined twice");
+      // ONNX wants names of one file apart (IR, "Names Within a Graph"); ONNX Runtime reads the outer one.
+      if (outer != nullptr && outer->has(name))
+        return wrong("initializer " + quotedName(name) + " of a body has the name of a value around it");
       if (!inputs.contains(name)) names.add(name);
       return {};
     };

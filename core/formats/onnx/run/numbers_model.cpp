@@ -65,7 +65,8 @@ class NumbersSearch {
       compared = true;
     }
     if (!number && !compared) return true;
-    const bool readsShapesOnly = node.op_type() == "Shape" || node.op_type() == "Size" || !number;
+    const bool readsShapesOnly =
+        node.op_type() == "Shape" || node.op_type() == "Size" || (!number && !sizeFollowsNumbers(node.op_type()));
     if (!readsShapesOnly && std::ranges::any_of(node.input(), [&](const auto& input) { return isFloatNumber(input); }))
       return false;
     return keep(node);

@@ -14,13 +14,6 @@ using Names = std::unordered_set<std::string>;
 
 constexpr int64_t kSmallest = 64 << 10;  // bytes; smaller ones are not worth a difference
 
-// What these make out of floats has a size that hangs on the numbers.
-bool sizeFollowsNumbers(const std::string& op) {
-  static constexpr std::array kOps = {"NonZero", "Unique", "NonMaxSuppression", "Compress",
-                                      "Resize",  "Range",  "Upsample"};
-  return std::ranges::find(kOps, op) != kOps.end();
-}
-
 Names largeFloats(const OnnxSource& source) {
   Names names;
   for (const auto& [name, weight] : *source.weights) {
@@ -30,6 +23,12 @@ Names largeFloats(const OnnxSource& source) {
 }
 
 }  // namespace
+
+bool sizeFollowsNumbers(std::string_view op) {
+  static constexpr std::array<std::string_view, 8> kOps = {"NonZero", "Unique", "NonMaxSuppression", "Compress",
+                                                           "Resize",  "Range",  "Upsample",          "OneHot"};
+  return std::ranges::find(kOps, op) != kOps.end();
+}
 
 bool isKnownFloat(const KnownTypes& types, const std::string& name) {
   const auto found = types.find(name);

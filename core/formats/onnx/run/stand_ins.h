@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "core/formats/onnx/read/known_types.h"
@@ -13,6 +14,8 @@
 
 namespace normlens::formats::onnx {
 
+// Whether what the op makes out of floats has a size that hangs on their numbers.
+[[nodiscard]] bool sizeFollowsNumbers(std::string_view op);
 [[nodiscard]] bool isKnownFloat(const KnownTypes& types, const std::string& name);
 
 // Worth sparing a copy, and of a type whose numbers no kernel asks for before it runs.

@@ -63,6 +63,7 @@ void narrow(OpContext& op) {
   const Position start = position(op, "start", axis);
   const auto length = op.fixedIntOf("length");
   setCut(op, start, {start.at && length ? std::optional(*start.at + *length) : std::nullopt, start.fromEnd});
+  op.set("exact", true);  // of a shorter axis it takes nothing: the run fails
   op.set("step", int64_t{1});
 }
 
@@ -85,11 +86,10 @@ void unbind(OpContext& op) {
   op.setAxis("dim", op.rankOf("self"));
 }
 
-// The sizes that the file writes, of all parts; nullopt: they follow from the axis' size, or a run computes them.
+// The sizes that the file writes, of all parts; nullopt: they follow from the axis' size (of a shorter one the last
+// part of one size is smaller), or a run computes them.
 std::optional<std::vector<int64_t>> writtenSizes(const OpContext& op, int64_t size) {
   for (const char* name : {"split_size", "split_sizes"}) {
-    if (const auto each = op.fixedIntOf(name); each && *each > 0 && size % *each == 0)
-      return std::vector<int64_t>(static_cast<size_t>(size / *each), *each);
     const auto sizes = op.fixedIntsOf(name);
     if (sizes && std::accumulate(sizes->begin(), sizes->end(), int64_t{0}) == size) return sizes;
   }

@@ -111,6 +111,7 @@ void shapeQuery(OpContext& op) { op.operandOf({"self", "a", "input"}); }
 // A new tensor of one number, in the shape of another one or in sizes of its own.
 void filled(OpContext& op, std::optional<double> number) {
   shapeQuery(op);
+  op.has("size") ? op.markFixedAxes("size") : op.set("like", true);
   if (!op.setKnown("fill", number)) op.kind = OpKind::Opaque;
 }
 void zeros(OpContext& op) { filled(op, 0.0); }

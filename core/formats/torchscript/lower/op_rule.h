@@ -100,6 +100,8 @@ class OpContext {
 
   // Sets "computed" of a Reshape to the sizes that this argument lists, or has as a tensor.
   void markComputedAxes(std::string_view sizes);
+  // Sets "fixed" of an Expand or a new tensor to the axes that have the size that this argument lists for every run.
+  void markFixedAxes(std::string_view sizes);
 
   // Literal arguments that are neither operands nor set yet, under their schema names.
   void addRemainingLiterals();

@@ -22,6 +22,7 @@ void reshape(OpContext& op) {
 // An axis that is dropped in one run, since it has size 1 there, is kept in another.
 void squeeze(OpContext& op) {
   reshape(op);
+  op.set("ones_only", true);
   const auto rank = op.rankOf("self");
   auto axes = op.has("dim") ? op.axesOf("dim", rank) : std::vector<int64_t>(static_cast<size_t>(rank.value_or(0)));
   if (!rank) return;
@@ -36,12 +37,16 @@ void squeeze(OpContext& op) {
 
 void unsqueeze(OpContext& op) {
   op.operand("self");
+  op.set("ones_only", true);
   const auto rank = op.rankOf("self");
   const auto axis = rank ? op.axisOf("dim", *rank + 1) : std::nullopt;
   if (axis) op.set("ones", std::vector<int64_t>{*axis});
 }
 
-void expand(OpContext& op) { op.operand("self"); }
+void expand(OpContext& op) {
+  op.operand("self");
+  op.markFixedAxes("size");
+}
 
 // repeat() of axes of size 1 only is an expand; else each position is one of x's. A count may be known at run time
 // only.

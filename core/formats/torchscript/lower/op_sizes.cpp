@@ -218,6 +218,18 @@ std::optional<int64_t> OpContext::fixedLengthOf(std::string_view argument) const
   return listed && listed->fixedLength ? std::optional(static_cast<int64_t>(listed->sizes.size())) : std::nullopt;
 }
 
+void OpContext::markFixedAxes(std::string_view sizes) {
+  const auto y = outputShape();
+  const int value = valueOf(sizes);
+  const auto listed = y && value != kNone ? SizeReader(lowering_).listed(value) : std::nullopt;
+  if (!listed || listed->sizes.size() != y->size()) return;
+  std::vector<int64_t> fixed;
+  for (size_t i = 0; i < y->size(); ++i) {
+    if (listed->sizes[i].number == (*y)[i]) fixed.push_back(static_cast<int64_t>(i));
+  }
+  if (!fixed.empty()) set("fixed", std::move(fixed));
+}
+
 void OpContext::markComputedAxes(std::string_view sizes) {
   const auto y = outputShape();
   const int value = valueOf(sizes);

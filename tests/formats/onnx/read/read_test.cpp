@@ -88,6 +88,16 @@ TEST_F(ReadTest, RefusesWhatMakesNoSense) {
       {"domain 'com.acme', which the model does not import",
        [](ModelProto& m) { m.mutable_graph()->mutable_node(0)->set_domain("com.acme"); }},
       {"without an operator", [](ModelProto& m) { m.mutable_graph()->mutable_node(0)->clear_op_type(); }},
+      {"initializer 'W' of a body has the name of a value around it",
+       [](ModelProto& m) {
+         auto* node = m.mutable_graph()->add_node();
+         node->set_op_type("If");
+         node->add_input("x");
+         auto* body = node->add_attribute();
+         body->set_name("then_branch");
+         body->set_type(::ONNX_NAMESPACE::AttributeProto::GRAPH);
+         *body->mutable_g()->add_initializer() = m.graph().initializer(0);
+       }},
       {"input 'x' is defined twice", [](ModelProto& m) { *m.mutable_graph()->add_input() = m.graph().input(0); }},
   };
   for (const Case& one : cases) {

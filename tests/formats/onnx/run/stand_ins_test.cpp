@@ -39,6 +39,7 @@ TEST(StandIns, WeightsBehindShapesThatHangOnNumbersAreKept) {
       << "a shape is no number of the weights";
   const std::unordered_set<std::string> none;
   EXPECT_EQ(onlyForShape(sourceWith("y = NonZero(h)")), none);
+  EXPECT_EQ(onlyForShape(sourceWith("y = OneHot(ids, depth, h)")), none) << "how many values is a number of theirs";
   EXPECT_EQ(onlyForShape(sourceWith("i = Cast<to = 7>(h) y = Reshape(h, i)")), none);
   EXPECT_EQ(onlyForShape(sourceWith("i = ArgMax(h) y = Gather(h, i)")), none);
   EXPECT_EQ(onlyForShape(sourceWith(R"(c = Constant<value = bool {1}>()

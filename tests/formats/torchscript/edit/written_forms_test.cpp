@@ -167,16 +167,18 @@ TEST(AddedProducts, AreCenteredWhereOthersReadTheSum) {
 const std::string kImage =
     "  z = torch.conv2d(x.transpose(1, 2).unsqueeze(2), self.deep[:, :, None, None], self.row32)\n";
 
-INSTANTIATE_TEST_SUITE_P(
-    PixelShuffles, FreeFormTest,
-    ::testing::Values(Form{"IntoTheImage", kImage + "  y = self.norm(torch.pixel_shuffle(z, 2).permute(0, 2, 3, 1))\n"},
-                      Form{"AndBack", kImage + "  u = torch.pixel_unshuffle(torch.pixel_shuffle(z, 2), 2)\n"
-                                               "  y = self.norm(u.permute(0, 2, 3, 1).view(-1, 8))\n"}),
-    kName);
+INSTANTIATE_TEST_SUITE_P(PixelShuffles, FreeFormTest,
+                         ::testing::Values(Form{
+                             "IntoTheImage",
+                             kImage + "  y = self.norm(torch.pixel_shuffle(z, 2).permute(0, 2, 3, 1))\n"}),
+                         kName);
 
 INSTANTIATE_TEST_SUITE_P(
     PixelShuffles, BlockedFormTest,
     ::testing::Values(
+        // That the channels are 8 in every run is not seen.
+        Form{"AndBack", kImage + "  u = torch.pixel_unshuffle(torch.pixel_shuffle(z, 2), 2)\n"
+                                 "  y = self.norm(u.permute(0, 2, 3, 1).view(-1, 8))\n"},
         Form{"OfAnotherGrouping",
              "  u = torch.pixel_unshuffle(torch.constant_pad_nd(h, [0, 0, 0, h.size(1)]).unsqueeze(0), 2)\n"
              "  y = self.norm(u.flatten().view(-1, 8))\n"},

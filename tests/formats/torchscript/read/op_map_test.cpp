@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sliceFromTheEnd", "x[-1:]", "aten::slice", OpKind::Slice, "from_end", true},
         Case{"narrowToHalfOfALinear", "torch.narrow(x @ w, -1, 0, (x @ w).size(-1) // 2)", "aten::narrow",
              OpKind::Slice, "end", int64_t{2}},
-        Case{"splitInto", "torch.split(x, 2, -1)[0]", "aten::split", OpKind::Split, "sizes", Ints{2, 2}},
+        Case{"splitInto", "torch.split(x, 2, -1)[0]", "aten::split", OpKind::Split, "divides", true},
         Case{"splitIntoListed", "x.split_with_sizes([1, 3], -1)[0]", "aten::split_with_sizes", OpKind::Split, "sizes",
              Ints{1, 3}},
         Case{"chunk", "torch.chunk(x, 2, -1)[0]", "aten::chunk", OpKind::Split, "divides", true},
