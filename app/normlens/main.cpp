@@ -185,7 +185,10 @@ int main(int argc, char** argv) {
   std::optional<ui::Milestones> milestones;
   if (line.times) milestones.emplace(&window, sinceStart);
   if (screenshot) return takeScreenshot(window, line);
-  if (line.size.isValid()) window.resize(line.size);
+  if (line.size.isValid()) {
+    window.setWindowState(Qt::WindowNoState);  // it may have been left maximised
+    window.resize(line.size);
+  }
   window.show();
   if (!line.model.isEmpty()) window.openFile(line.model);
   return QApplication::exec();

@@ -73,6 +73,13 @@ int nameOnce(NewFile& file, Naming naming) {
   return ::rename(file.temporary.c_str(), file.target.c_str()) == 0 ? 0 : errno;
 }
 
+// 0: the name is free, or a plain file's. A device or a pipe (/dev/null) is nobody's to replace.
+int inTheWay(const fs::path& target) {
+  struct stat there {};
+  if (::lstat(target.c_str(), &there) != 0 || S_ISREG(there.st_mode)) return 0;
+  return S_ISDIR(there.st_mode) ? EISDIR : ENXIO;
+}
+
 // Of an older file of that name, else as for any new file. Where a file system knows no modes, it has its own.
 void setMode(const NewFile& file, Naming naming) {
   constexpr mode_t kPermissions = 0777;
@@ -133,8 +140,7 @@ OrErrno<Descriptor> openFolder(const fs::path& path) {
 
 OrErrno<NewFile> createNew(const fs::path& path) {
   const fs::path target = behindLinks(path);
-  std::error_code ignored;
-  if (fs::is_directory(target, ignored)) return tl::unexpected(EISDIR);
+  if (const int error = inTheWay(target); error != 0) return tl::unexpected(error);
   Descriptor file(::open(folderOf(target).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file) return NewFile{std::move(file), target, {}, false};
   if (lacksUnnamedFiles(errno)) return createNamed(target);
@@ -145,8 +151,7 @@ fs::path partOf(const fs::path& target) { return target.string() + ".normlens-pa
 
 OrErrno<NewFile> takeUp(const fs::path& path) {
   const fs::path target = behindLinks(path), part = partOf(target);
-  std::error_code ignored;
-  if (fs::is_directory(target, ignored)) return tl::unexpected(EISDIR);
+  if (const int error = inTheWay(target); error != 0) return tl::unexpected(error);
   for (;;) {
     constexpr int kHow = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     Descriptor file(::open(part.c_str(), kHow, 0600));

@@ -72,6 +72,12 @@ OrErrno<std::vector<std::string>> namesIn(const fs::path& folder) {
 
 int remove(const fs::path& path) { return hasDoor() ? ask(Ask::Remove, path).error : direct::remove(path); }
 
+bool isSame(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error) && !error) return true;
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
 OrErrno<std::string> readSmall(const fs::path& path, size_t most) {
   const auto file = openToRead(path);
   if (!file) return tl::unexpected(file.error());

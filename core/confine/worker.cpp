@@ -91,6 +91,7 @@ void closeAllBut(const std::vector<int>& kept, int door) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   std::signal(SIGINT, SIG_IGN);  // of the terminal: the starter hears it, and tells by SIGTERM
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow so large is told by the write
   ::dup2(ends.noise.get(), STDOUT_FILENO);
   ::dup2(ends.noise.get(), STDERR_FILENO);
   closeAllBut(start.keep, ends.door.get());

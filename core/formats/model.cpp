@@ -1,6 +1,20 @@
 #include "core/formats/model.h"
 
+#include <algorithm>
+
+#include "core/base/files.h"
+
 namespace normlens::formats {
+
+std::vector<std::filesystem::path> ModelFacts::files() const {
+  std::vector<std::filesystem::path> all{path};
+  all.insert(all.end(), dataFiles.begin(), dataFiles.end());
+  return all;
+}
+
+bool ModelFacts::isReadFrom(const std::filesystem::path& file) const {
+  return std::ranges::any_of(files(), [&](const auto& own) { return files::isSame(own, file); });
+}
 
 std::vector<InputArray> Model::inputArrays(const std::vector<std::string>& given) const {
   static_cast<void>(given);

@@ -57,15 +57,20 @@ struct InputArray {
 struct ModelFacts {
   std::string format;  // "torchscript"
   std::filesystem::path path;
-  int64_t fileBytes = 0;
-  int64_t modified = 0;    // when the file was last written: nanoseconds since 1970
-  int64_t parameters = 0;  // elements, tied ones counted once
+  std::vector<std::filesystem::path> dataFiles;  // that it reads beside it
+  int64_t fileBytes = 0;                         // of all of them
+  int64_t modified = 0;                          // when the file was last written: nanoseconds since 1970
+  int64_t parameters = 0;                        // elements, tied ones counted once
   int64_t parameterBytes = 0;
   graph::DType dtype = graph::DType::Float32;  // most common floating type of the weights; inputs are cast to it
   // What the runtime computes in where that is not dtype, with weights rounded to dtype: ONNX Runtime has no bfloat16
   // on the CPU and takes float32. Unknown: dtype itself.
   graph::DType computedIn = graph::DType::Unknown;
   std::string note;  // one sentence worth saying: quantised, in training mode ...
+
+  // All files that it was read from, `path` first. Nothing may be written over one of them, under whatever name.
+  [[nodiscard]] std::vector<std::filesystem::path> files() const;
+  [[nodiscard]] bool isReadFrom(const std::filesystem::path& file) const;
 };
 
 // What takes LayerNorm's place (command line: --norm).

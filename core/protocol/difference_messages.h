@@ -69,9 +69,10 @@ NORMLENS_FIELDS(ForcedErrorParams, norm, dtype)
 struct ForcedError {
   int norm = 0;
   std::string dtype;
-  std::string error;   // why there is no figure; the other types may have one
-  double max_rel = 0;  // on the inputs that were set, of the output that is farthest above its limit
-  double limit = 0;    // of that output: six times the noise floor, as in a proof
+  std::string error;  // why there is no figure; the other types may have one
+  double max_rel =
+      0;  // on the inputs that were set, of the output that differs most of those above their limits, else of all
+  double limit = 0;  // of that output: six times the noise floor, as in a proof
 };
 NORMLENS_FIELDS(ForcedError, norm, dtype, error, max_rel, limit)
 

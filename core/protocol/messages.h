@@ -110,7 +110,7 @@ NORMLENS_FIELDS(Blocker, node, gamma, reason)
 // ---- analyze: AnalyzeParams -> Analysis. Runs the model once for shapes, then the analysis.
 struct NormInfo {
   int index = 0;
-  std::string name;
+  std::string name, title;  // of the file; to be read, with its module's path
   std::string scope;
   std::string form;  // op, decomposed, fused
   int node = -1;
@@ -128,7 +128,7 @@ struct NormInfo {
   double gamma_min = 0, gamma_max = 0, beta_min = 0, beta_max = 0;
   bool has_gamma = false, has_beta = false;
 };
-NORMLENS_FIELDS(NormInfo, index, name, scope, form, node, normalized_shape, eps, verdict, reason, centerings,
+NORMLENS_FIELDS(NormInfo, index, name, title, scope, form, node, normalized_shape, eps, verdict, reason, centerings,
                 shared_with, blocker_path, blocker, paper, paper_practical, paper_strict, gamma_min, gamma_max,
                 beta_min, beta_max, has_gamma, has_beta, holds_if, would_fold_if)
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/run/compare/diff.h"
@@ -110,10 +111,16 @@ Result<protocol::ForcedError> ForcedErrors::measure(const ForcedSubject& subject
   if (!outputs) return told(outputs.error());
   const auto diffs = run::compareOutputs(kept_->outputs, *outputs);
   if (!diffs) return told(diffs.error());
+  if (std::ranges::none_of(*diffs, &run::TensorDiff::telling)) {
+    result.error = "no output has a finite number in this type";
+    return result;
+  }
+  // The largest difference that rounding does not explain, else the largest: the same output in every type.
   const double factor = run::VerifyOptions().floorFactor;
+  const auto key = [](double error, double limit) { return std::pair(error > limit, error); };
   for (size_t i = 0; i < diffs->size(); ++i) {
     const double limit = factor * kept_->noise[i], error = (*diffs)[i].maxRel;
-    if (i > 0 && error * result.limit <= result.max_rel * limit) continue;
+    if (i > 0 && key(error, limit) <= key(result.max_rel, result.limit)) continue;
     result.max_rel = error;
     result.limit = limit;
   }

@@ -81,6 +81,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
   const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
   // What the user gives is tried at once: whether the model takes it is the question.
   const bool early = inputs && params.early && !given && inferModelShapes(*state_->model, inputs->tensors, task);
+  state_->noInputs = inputs ? std::string() : inputs.error().message;
   if (!inputs) {
     // The user's own inputs are the user's to mend; a failed guess leaves the model open for viewing.
     if (given) return tl::unexpected(inputs.error());
@@ -140,7 +141,7 @@ Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params, con
 }
 
 Result<protocol::NormPrices> Service::normPrices(const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
   return state_->plans->timesOf(formats::NormFlavour::Portable, task);
 }
 
@@ -174,7 +175,9 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   result.plan = state_->describe(*planned);
   if (planned->plan.folded.empty()) {
     result.reason = state_->layerNorms().empty() ? "there is no LayerNorm in this model"
-                                                 : "no LayerNorm of this model can be folded under this policy";
+                    : state_->noInputs.empty()
+                        ? "no LayerNorm of this model can be folded under this policy"
+                        : "no LayerNorm can be folded: the model was not run: " + state_->noInputs;
     return result;
   }
   task.report("centering weights and rewriting the graph");
@@ -224,8 +227,8 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   const std::filesystem::path path = params.path;
   const auto& original = state_->model->facts().path;
-  if (state_->isOpenFile(path)) {
-    return fail(ErrorCode::Usage, "the folded model may not overwrite the original " + original.string(),
+  if (state_->model->facts().isReadFrom(path)) {
+    return fail(ErrorCode::Usage, "the folded model may not overwrite the original " + path.string(),
                 "choose another name");
   }
   if (!formats::suffixFits(original, path)) {
@@ -271,7 +274,7 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
 Status Service::savePlanFile(const std::filesystem::path& path) const {
   if (auto status = state_->needAnalysis(); !status) return status;
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
-  if (state_->isOpenFile(path)) {
+  if (state_->model->facts().isReadFrom(path)) {
     return fail(ErrorCode::Usage, "a plan may not overwrite the model " + path.string(), "choose another name");
   }
   const std::string text =

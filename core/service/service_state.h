@@ -33,6 +33,7 @@ struct Service::State {
   InputChoice choice;
   bool strict = false;  // of RunRules
   ChosenInputs inputs;
+  std::string noInputs;   // why there are none; empty: there are
   bool early = false;     // shapes are inferred ones
   analysis::Norms norms;  // of the structure, before the probe
   analysis::FiniteWeights weights;
@@ -61,14 +62,15 @@ struct Service::State {
     if (analysis) return {};
     return fail(ErrorCode::Usage, "the model has not been analysed yet");
   }
+  [[nodiscard]] Status needInputs() const {
+    if (auto status = needAnalysis(); !status) return status;
+    if (noInputs.empty()) return {};
+    return fail(ErrorCode::RunFailed, "the model was not run: " + noInputs, "say what fits its inputs");
+  }
   // After needAnalysis().
   [[nodiscard]] Status needNorm(int norm) const {
     if (norm >= 0 && static_cast<size_t>(norm) < layerNorms().size()) return {};
     return fail(ErrorCode::Usage, "there is no LayerNorm " + std::to_string(norm));
-  }
-  [[nodiscard]] bool isOpenFile(const std::filesystem::path& path) const {
-    std::error_code ignored;
-    return path == model->facts().path || std::filesystem::equivalent(path, model->facts().path, ignored);
   }
   [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
 

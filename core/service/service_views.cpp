@@ -49,7 +49,7 @@ Result<protocol::WeightChanges> Service::weightChanges(const protocol::WeightCha
 
 Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params, const BenchListener& listener,
                                              const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
   auto a = state_->side(params.a, task);
   if (!a) return tl::unexpected(a.error());
   if (a->model == nullptr) return fail(ErrorCode::Usage, "there is no model to measure", "name one");
@@ -65,18 +65,18 @@ Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params
 }
 
 Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
   return state_->differences.compare(state_->diffSubject(), params, task);
 }
 
 Result<protocol::ForcedError> Service::forcedError(const protocol::ForcedErrorParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
   if (auto status = state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
   return state_->forcedErrors.measure({*state_->model, *state_->analysis, state_->inputs.tensors}, params, task);
 }
 
 Result<protocol::TensorPair> Service::tensorPair(const protocol::TensorPairParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
   return state_->differences.tensorPair(state_->diffSubject(), params, task);
 }
 
@@ -94,8 +94,7 @@ Result<protocol::SavedTensor> Service::saveTensor(const protocol::SaveTensorPara
   const auto constant = state_->constantOf(params.value);
   if (!constant) return tl::unexpected(constant.error());
   const std::filesystem::path path = params.path;
-  std::error_code ignored;
-  if (std::filesystem::equivalent(path, state_->model->facts().path, ignored)) {
+  if (state_->model->facts().isReadFrom(path)) {
     return fail(ErrorCode::Usage, "a tensor may not overwrite the model " + path.string(), "choose another name");
   }
   const auto bytes = run::writeNpyFile(path, state_->model->graph().constant(*constant).view, task);

@@ -4,6 +4,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import warnings
 
 import numpy
 import torch
@@ -62,6 +63,35 @@ class SharedNorm(torch.nn.Module):
         return self.norm(y) + self.beside(y)
 
 
+class WithNoGrad(torch.nn.Module):
+    """A block that changes no value, and a warning."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
+
+    def forward(self, x: Tensor):
+        with torch.no_grad():
+            y = self.first(x)
+        if x.size(0) > 0:
+            warnings.warn("deprecated")
+        with torch.autograd.profiler.record_function("norm"):
+            return self.norm(y)
+
+
+class WithAutocast(torch.nn.Module):
+    """A block that changes what type ops compute in."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
+
+    def forward(self, x: Tensor):
+        with torch.autocast(device_type="cpu", dtype=torch.bfloat16):
+            y = self.first(x)
+        return self.norm(y)
+
+
 class HuntFinds(unittest.TestCase):
     def fold(self, made, *inputs, options=()):
         torch.manual_seed(5)
@@ -87,6 +117,20 @@ class HuntFinds(unittest.TestCase):
         for bad in (float("-inf"), float("nan")):
             self.assertEqual(self.fold(TokenAddend(bad), x, ids)[1]["folded"], 0, bad)
         self.assertEqual(self.fold(TokenAddend(1.0), x, ids)[1]["folded"], 1)
+
+    def test_blocks_that_change_no_value_are_run(self):
+        x = torch.randn(2, 3, WIDTH, dtype=torch.float64)
+        status, result = self.fold(WithNoGrad(), x)
+        self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), result)
+
+    def test_a_block_that_changes_the_type_is_told(self):
+        torch.manual_seed(5)
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder) / "m.pt"
+            torch.jit.script(WithAutocast().eval()).save(str(model))
+            status, result, errors = engine("analyze", model, "--input", f"in_0=float32[2,{WIDTH}]")
+            self.assertNotIn("crashed", str(result) + errors)
+            self.assertIn("'with' block", str(result) + errors)
 
     def test_what_is_written_can_be_loaded(self):
         torch.manual_seed(5)

@@ -1,6 +1,7 @@
 #include "app/engine/verbs/output_path.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -12,11 +13,13 @@ class OutputPath : public ::testing::Test {
   void SetUp() override {
     std::filesystem::create_directories(folder_ / "sub.pt");
     std::ofstream(folder_ / "model.pt") << "x";
+    std::ofstream(folder_ / "weights.pt") << "x";
     std::error_code ignored;
     std::filesystem::create_symlink(folder_ / "model.pt", folder_ / "link.pt", ignored);
   }
-  Status check(const std::filesystem::path& out) { return checkOutput(folder_ / "model.pt", folder_ / out); }
+  Status check(const std::filesystem::path& out) { return checkOutput(model_, folder_ / out); }
   const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "normlens_output_path_test";
+  const Files model_{folder_ / "model.pt", folder_ / "weights.pt"};
 };
 
 TEST_F(OutputPath, TakesTheModelsSuffix) {
@@ -26,7 +29,7 @@ TEST_F(OutputPath, TakesTheModelsSuffix) {
 }
 
 TEST_F(OutputPath, RefusesTheModelItself) {
-  for (const char* same : {"model.pt", "./model.pt", "sub.pt/../model.pt", "link.pt"}) {
+  for (const char* same : {"model.pt", "./model.pt", "sub.pt/../model.pt", "link.pt", "weights.pt"}) {
     const Status status = check(same);
     ASSERT_FALSE(status) << same;
     EXPECT_EQ(status.error().code, ErrorCode::Usage);
@@ -49,12 +52,17 @@ TEST_F(OutputPath, NamesAFolderThatIsNotThere) {
   EXPECT_EQ(check("sub.pt").error().message, (folder_ / "sub.pt").string() + " is a folder");
 }
 
+TEST_F(OutputPath, RefusesWhatIsNoPlainFile) {
+  std::filesystem::remove(folder_ / "pipe.pt");
+  ASSERT_EQ(::mkfifo((folder_ / "pipe.pt").c_str(), 0600), 0);
+  EXPECT_EQ(check("pipe.pt").error().message, (folder_ / "pipe.pt").string() + " is a device or a pipe");
+  EXPECT_EQ(checkSavedPlan(folder_ / "pipe.pt", model_, {}).error().code, ErrorCode::WriteFailed);
+}
+
 TEST_F(OutputPath, APlanIsWrittenOverNothingElse) {
-  const auto check = [&](const char* plan) {
-    return checkSavedPlan(folder_ / plan, {folder_ / "model.pt", folder_ / "out.pt", ""});
-  };
+  const auto check = [&](const char* plan) { return checkSavedPlan(folder_ / plan, model_, {folder_ / "out.pt", ""}); };
   EXPECT_TRUE(check("plan.json"));
-  for (const char* other : {"model.pt", "link.pt", "./out.pt"}) {
+  for (const char* other : {"model.pt", "link.pt", "./out.pt", "weights.pt"}) {
     const Status status = check(other);
     ASSERT_FALSE(status) << other;
     EXPECT_EQ(status.error().code, ErrorCode::Usage);

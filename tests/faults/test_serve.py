@@ -118,6 +118,26 @@ class ServeFaults(FaultCase):
             self.assertTrue(served.ask("analyze")["norms"])
         served.shutdown()
 
+    def test_cancelled_while_it_comes_back(self):
+        """The model is not given up for requests that nobody waits for any more."""
+        served = self.serve().begin()
+        served.ask("open", {"path": str(MODELS["deep.pt"])})
+        served.ask("analyze")
+        served.ask("fold", {"verify": False})
+        worker = served.workers()[-1]
+        signal_to(worker, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: worker not in served.workers() and served.workers(), 3))
+        coming = served.workers()[-1]
+        signal_to(coming, signal.SIGSTOP)  # as one that takes its time
+        for _ in range(3):
+            asked = served.send("plan", {})
+            served.notify("$/cancelRequest", {"id": asked})
+        time.sleep(2)
+        self.assertEqual(served.workers()[-1], coming)
+        signal_to(coming, signal.SIGCONT)
+        self.assertTrue(served.ask("fold", {"verify": False})["plan"]["folded"])
+        served.shutdown()
+
     def test_while_it_comes_back(self):
         served = self.serve().begin()
         served.ask("open", {"path": str(MODELS["deep.pt"])})

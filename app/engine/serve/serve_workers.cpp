@@ -57,7 +57,9 @@ void ServeSupervisor::watchOver() {
   for (ServeSide* side : sides()) {
     if (side->worker().overdue()) side->worker().kill(confine::Worker::Reason::Deadline);
     if (side->pending.empty()) continue;
-    const Pending& running = side->pending.front();
+    Pending& running = side->pending.front();
+    // One that brings the model back has not read it yet.
+    if (running.cancelled && !side->ready()) running.cancelled = Clock::now();
     const bool tooLong = running.cancelled && Clock::now() > *running.cancelled + kCancelPatience;
     if (tooLong) side->worker().kill(confine::Worker::Reason::Stopped);
   }
@@ -130,6 +132,8 @@ void ServeSupervisor::bringBack(std::string notRun, ServeSide& lost, std::list<P
   for (Pending& request : unanswered) {
     if (request.method == methods::kPing) {
       answerPing(request.id);
+    } else if (request.cancelled) {
+      answer(request.id, {ErrorCode::Cancelled, "stopped on request", {}});
     } else {
       hand(*current_, std::move(request));
     }

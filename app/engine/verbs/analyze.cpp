@@ -17,13 +17,13 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
     return text + std::string(width - std::min(width, text.size()) + 2, ' ');
   };
   size_t width = 0;
-  for (const auto& norm : model.analysis.norms) width = std::max(width, norm.name.size());
+  for (const auto& norm : model.analysis.norms) width = std::max(width, norm.title.size());
   for (size_t n = 0; n < model.analysis.norms.size(); ++n) {
     const auto& norm = model.analysis.norms[n];
     const auto& state = plan.norms[n];
     constexpr size_t kVerdictWidth = 14;  // "with_centering"
     constexpr size_t kStateWidth = 10;    // "would fold"
-    console.print("  " + padded(norm.name, width) + padded(norm.verdict, kVerdictWidth) +
+    console.print("  " + padded(norm.title, width) + padded(norm.verdict, kVerdictWidth) +
                   padded(state.state == "kept" ? "kept" : "would fold", kStateWidth) + norm.reason);
     // Of what is blocked the verdict has said it.
     if (!state.because.empty() && norm.verdict != "blocked") console.print("    " + stateText(state, false));

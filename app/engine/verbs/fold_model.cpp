@@ -22,11 +22,11 @@ void printOutcome(const std::string& model, const protocol::Analysis& analysis, 
   if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
   for (const auto& condition : outcome.fold.holds_if) console.print("  holds if " + asText(condition));
   for (const auto& norm : analysis.norms) {
-    for (const std::string& line : wouldFold(norm)) console.print("  " + norm.name + " " + line);
+    for (const std::string& line : wouldFold(norm)) console.print("  " + norm.title + " " + line);
   }
   for (const auto& state : outcome.fold.plan.norms) {
     if (!state.because.empty())
-      console.print("  " + analysis.norms[static_cast<size_t>(state.norm)].name + ": " +
+      console.print("  " + analysis.norms[static_cast<size_t>(state.norm)].title + ": " +
                     stateText(state, outcome.applied));
   }
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
@@ -148,8 +148,9 @@ Exit foldToFile(const FoldOptions& options, const Call& call, const FoldReport& 
   const auto info = service.open(options.model, task);
   if (!info) return console.fail(info.error());
   if (!info->note.empty()) console.note(options.model + ": " + info->note);
-  if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
-  const Status planFits = checkSavedPlan(options.savePlan, {options.model, options.output, options.inputs.npz});
+  const Files files = service.model()->facts().files();
+  if (const Status good = checkOutput(files, options.output); !good) return console.fail(good.error());
+  const Status planFits = checkSavedPlan(options.savePlan, files, {options.output, options.inputs.npz});
   if (!options.savePlan.empty() && !planFits) return console.fail(planFits.error());
   if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
   service.expectExport();

@@ -45,7 +45,8 @@ Exit run(const Options& options, const Call& call) {
   service.setRules(call.rules);
   const auto opened = openModel(service, options.model, options.inputs, console, task);
   if (!opened) return console.fail(opened.error());
-  if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
+  if (const Status good = checkOutput(service.model()->facts().files(), options.output); !good)
+    return console.fail(good.error());
   if (const Status runs = requireRunnable(options.model, opened->analysis); !runs) return console.fail(runs.error());
   noteAssumedInputs(opened->analysis, console);
   auto fusing = service::fuseNorms(*service.model(), service.inputs(), !options.noVerify, task);

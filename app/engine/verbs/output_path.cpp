@@ -1,43 +1,53 @@
 #include "app/engine/verbs/output_path.h"
 
+#include <algorithm>
 #include <string>
 
+#include "core/base/files.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {
 namespace {
 
-bool sameFile(const std::filesystem::path& a, const std::filesystem::path& b) {
+bool isOneOf(const Files& all, const std::filesystem::path& file) {
+  return std::ranges::any_of(all, [&](const auto& each) { return !each.empty() && files::isSame(each, file); });
+}
+
+// Whether the name is free, or that of a file that may be written over.
+Status checkPlainFile(const std::filesystem::path& path) {
   std::error_code error;
-  if (std::filesystem::equivalent(a, b, error) && !error) return true;
-  return std::filesystem::weakly_canonical(a, error) == std::filesystem::weakly_canonical(b, error);
+  const auto there = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there)) return {};
+  const bool folder = std::filesystem::is_directory(there);
+  return fail(ErrorCode::WriteFailed, path.string() + " is a " + (folder ? "folder" : "device or a pipe"),
+              "choose another name");
 }
 
 }  // namespace
 
-Status checkOutput(const std::filesystem::path& model, const std::filesystem::path& out) {
-  if (sameFile(model, out)) {
+Status checkOutput(const Files& model, const std::filesystem::path& out) {
+  if (isOneOf(model, out)) {
     return fail(ErrorCode::Usage, "the output " + out.string() + " is the model itself", "choose another name");
   }
-  if (!service::suffixFits(model, out)) {
+  if (!service::suffixFits(model.front(), out)) {
     return fail(ErrorCode::Usage, "the output " + out.string() + " has another suffix than the model",
-                "name it " + std::filesystem::path(out).replace_extension(model.extension()).string());
+                "name it " + std::filesystem::path(out).replace_extension(model.front().extension()).string());
   }
   std::error_code error;
   const std::filesystem::path folder = out.has_parent_path() ? out.parent_path() : std::filesystem::path(".");
   if (!std::filesystem::is_directory(folder, error)) {
     return fail(ErrorCode::WriteFailed, "there is no folder " + folder.string() + " to write to");
   }
-  if (std::filesystem::is_directory(out, error)) return fail(ErrorCode::WriteFailed, out.string() + " is a folder");
-  return {};
+  return checkPlainFile(out);
 }
 
-Status checkSavedPlan(const std::filesystem::path& plan, std::initializer_list<std::filesystem::path> others) {
-  for (const auto& other : others) {
-    if (other.empty() || !sameFile(plan, other)) continue;
-    return fail(ErrorCode::Usage, "the plan would be written over " + other.string(), "choose another name");
+Status checkSavedPlan(const std::filesystem::path& plan, const Files& model,
+                      std::initializer_list<std::filesystem::path> others) {
+  if (isOneOf(model, plan) || isOneOf(others, plan)) {
+    return fail(ErrorCode::Usage, "the plan would be written over " + plan.string() + ", which is read or written here",
+                "choose another name");
   }
-  return {};
+  return checkPlainFile(plan);
 }
 
 }  // namespace normlens::engine

@@ -3,17 +3,21 @@
 
 #include <filesystem>
 #include <initializer_list>
+#include <vector>
 
 #include "core/base/result.h"
 
 namespace normlens::engine {
 
-// Errors: Usage where OUT is the model itself or has another suffix than the model, whose format it shares; WriteFailed
-// where the folder does not exist or OUT is a folder.
-[[nodiscard]] Status checkOutput(const std::filesystem::path& model, const std::filesystem::path& out);
+using Files = std::vector<std::filesystem::path>;  // of a model: itself, then what it reads beside it
 
-// Where --save-plan writes. Error: Usage where that is one of these files; an empty name is none.
-[[nodiscard]] Status checkSavedPlan(const std::filesystem::path& plan,
+// Errors: Usage where OUT is one of the model's files or has another suffix than the model, whose format it shares;
+// WriteFailed where the folder does not exist or OUT is a folder, a device or a pipe.
+[[nodiscard]] Status checkOutput(const Files& model, const std::filesystem::path& out);
+
+// Where --save-plan writes. Errors: Usage where that is one of the model's files or of these, an empty name is none;
+// WriteFailed as above.
+[[nodiscard]] Status checkSavedPlan(const std::filesystem::path& plan, const Files& model,
                                     std::initializer_list<std::filesystem::path> others);
 
 }  // namespace normlens::engine

@@ -1,7 +1,5 @@
 #include "core/formats/archive/archive_crc.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -11,20 +9,9 @@
 #include "core/base/parallel.h"
 #include "core/formats/archive/archive_reader.h"
 #include "core/formats/archive/inflate.h"
-
-#ifdef NORMLENS_HAVE_ISAL
-#include <isa-l/crc.h>
-#endif
+#include "core/formats/file/crc32.h"
 
 namespace normlens::formats {
-
-uint32_t crcOf(uint32_t start, const std::byte* data, size_t size) {
-#ifdef NORMLENS_HAVE_ISAL
-  return crc32_gzip_refl(start, reinterpret_cast<const unsigned char*>(data), size);
-#else
-  return static_cast<uint32_t>(crc32_z(start, reinterpret_cast<const Bytef*>(data), size));
-#endif
-}
 
 std::optional<uint32_t> crcOfDeflated(std::span<const std::byte> packed, uint64_t size) {
   uint32_t crc = 0;

@@ -6,6 +6,7 @@
 #include "core/formats/archive/archive_crc.h"
 #include "core/formats/archive/zip_layout.h"
 #include "core/formats/file/atomic_file.h"
+#include "core/formats/file/crc32.h"
 
 namespace normlens::formats {
 namespace {

@@ -19,6 +19,8 @@ namespace {
 constexpr int kMaxDepth = 1000;  // torch's own unpickler frees nested values recursively
 constexpr const char* kTooDeep = "its objects are nested more than 1000 deep";
 constexpr size_t kKeptItems = 64;
+// Each takes a hundred bytes or two here and in LibTorch, and a thousand of them are one byte of a DEFLATEd record.
+constexpr size_t kMostPushed = size_t{4} << 20;
 
 class Scanner {
  public:
@@ -56,7 +58,14 @@ class Scanner {
     return line;
   }
 
-  void push(ThingPtr thing) { stack_.push_back(std::move(thing)); }
+  void push(ThingPtr thing) {
+    if (++pushed_ > kMostPushed) throw BrokenPickle{"it holds more than 4 million objects"};
+    stack_.push_back(std::move(thing));
+  }
+  void pushMark() {
+    if (++marks_ > kMaxDepth) throw BrokenPickle{kTooDeep};
+    push(makeThing(Thing::Kind::Mark));
+  }
   ThingPtr pop() {
     if (stack_.empty() || stack_.back()->kind == Thing::Kind::Mark)
       throw BrokenPickle{"the pickle reads an empty stack"};
@@ -76,6 +85,7 @@ class Scanner {
     if (mark == stack_.rend()) throw BrokenPickle{"the pickle has no mark where one is needed"};
     std::vector<ThingPtr> items(mark.base(), stack_.end());
     stack_.erase(mark.base() - 1, stack_.end());
+    --marks_;
     return items;
   }
 
@@ -238,7 +248,7 @@ class Scanner {
     switch (opcode) {
       case '\x80': take(1); break;                                                             // PROTO
       case '.': return false;                                                                  // STOP
-      case '(': push(makeThing(Thing::Kind::Mark)); break;                                          // MARK
+      case '(': pushMark(); break;                                                                  // MARK
       case 'N': case '\x88': case '\x89': push(makeThing(Thing::Kind::Other)); break;               // NONE, TRUE, FALSE
       case 'K': push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(1)))); break;     // BININT1
       case 'M': push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(2)))); break;     // BININT2
@@ -296,6 +306,8 @@ class Scanner {
   PickleUse use_;
   size_t at_ = 0;
   size_t opcodeAt_ = 0;
+  size_t pushed_ = 0;
+  int marks_ = 0;  // that are open
   std::vector<ThingPtr> stack_;
   std::unordered_map<uint64_t, ThingPtr> memo_;
   std::unordered_set<std::string> seenGlobals_;

@@ -41,8 +41,9 @@ struct PickleScan {
   bool rootIsDict = false;             // the pickled object itself is a plain dict
 };
 
-// Look: any pickle of the opcodes that LibTorch reads, which are those of Python's protocol 2. Load: LibTorch is going to unpickle it, so what could mean to it another thing than to
-// the scan is refused. LoadWithEnums: its code has enum classes, whose calls may leave nothing on LibTorch's stack.
+// Look: any pickle of the opcodes that LibTorch reads, which are those of Python's protocol 2. Load: LibTorch is going
+// to unpickle it, so what could mean to it another thing than to the scan is refused. LoadWithEnums: its code has enum
+// classes, whose calls may leave nothing on LibTorch's stack.
 enum class PickleUse : uint8_t { Look, Load, LoadWithEnums };
 
 // Errors: Unreadable with what is wrong, in words, without a file name ("the pickle is cut off").

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/formats/file/crc32.h"
 #include "core/formats/file/kept_part.h"
 #include "core/formats/file/strokes_ahead.h"
 #include "core/formats/file/write_progress.h"
@@ -26,6 +27,9 @@ tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
     case ENOSPC:
     case EDQUOT:
       return fail(ErrorCode::WriteFailed, file + "the disk is full", "free some space or choose another folder");
+    case EFBIG:
+      return fail(ErrorCode::WriteFailed, file + "it would be larger than this process or file system lets a file be",
+                  "raise the limit (ulimit -f) or choose another folder");
     case EACCES:
     case EPERM:
     case EROFS:
@@ -34,6 +38,10 @@ tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
     case ENOTDIR:
       return fail(ErrorCode::WriteFailed, file + "its folder does not exist",
                   "create the folder or choose another one");
+    case EISDIR:
+      return fail(ErrorCode::WriteFailed, file + "it is a folder", "choose another name");
+    case ENXIO:
+      return fail(ErrorCode::WriteFailed, file + "it is a device or a pipe, not a plain file", "choose another name");
     case EAGAIN:
       return fail(ErrorCode::WriteFailed, file + "another fold is writing it", "wait for it or choose another name");
     case EEXIST:
@@ -52,6 +60,29 @@ int reserve(int descriptor, uint64_t size) {
     return limited && size / static_cast<uint64_t>(system.f_bsize) > system.f_bavail ? ENOSPC : 0;
   }
   return ::fallocate(descriptor, 0, 0, static_cast<off_t>(size)) == 0 ? 0 : errno;
+}
+
+// Whether the file still has what an earlier writer recorded of the pieces.
+Result<bool> isAsRecorded(int descriptor, std::span<const FilePiece> pieces, const KeptPart& part, const Task& task) {
+  std::vector<std::byte> buffer(size_t{1} << 20);
+  const uint64_t written = part.written();
+  uint32_t sum = 0;
+  uint64_t read = 0;
+  for (const FilePiece& piece : pieces) {
+    for (uint64_t at = 0; at < piece.bytes.size() && read < written;) {
+      const uint64_t wanted = std::min({uint64_t{buffer.size()}, piece.bytes.size() - at, written - read});
+      const ssize_t got = ::pread(descriptor, buffer.data(), wanted, static_cast<off_t>(piece.offset + at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      sum = crcOf(sum, buffer.data(), static_cast<size_t>(got));
+      at += static_cast<uint64_t>(got);
+      read += static_cast<uint64_t>(got);
+      task.report("checking what an earlier fold has written",
+                  static_cast<double>(read) / static_cast<double>(written));
+      if (auto status = task.check(); !status) return tl::unexpected(status.error());
+    }
+  }
+  return sum == part.sum();
 }
 
 }  // namespace
@@ -110,14 +141,19 @@ Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
 Status AtomicFile::writeAll(std::span<const FilePiece> pieces, const Task& task, const ContentDigest& digest) {
   if (!file_.kept()) return writeStrokes(pieces, task, nullptr);
   KeptPart part(file_.descriptor(), size_, digest ? digest() : std::string());
-  if (auto status = begin(part); !status) return status;
+  if (auto status = begin(part, pieces, task); !status) return status;
   auto status = writeStrokes(pieces, task, &part);
   // Where it was stopped, and of a disk that is full, as much as is there.
   if (const int error = part.record(); error != 0 && status) return failed(error);
   return status;
 }
 
-Status AtomicFile::begin(KeptPart& part) {
+Status AtomicFile::begin(KeptPart& part, std::span<const FilePiece> pieces, const Task& task) {
+  if (part.isOurs()) {
+    const auto same = isAsRecorded(file_.descriptor(), pieces, part, task);
+    if (!same) return tl::unexpected(same.error());
+    if (!*same) part.disown();
+  }
   if (const int error = file_.cut(part.isOurs() ? part.end() : 0); error != 0) return failed(error);
   if (part.isOurs()) return {};
   int error = reserve(file_.descriptor(), part.end());
@@ -137,7 +173,7 @@ Status AtomicFile::writeStrokes(std::span<const FilePiece> pieces, const Task& t
     const auto& [offset, bytes, isThere] = **stroke;
     if (auto status = isThere ? task.check() : writeAt(offset, bytes); !status) return status;
     if (isThere) continue;
-    if (const int error = part == nullptr ? 0 : part->wrote(bytes.size()); error != 0) return failed(error);
+    if (const int error = part == nullptr ? 0 : part->wrote(bytes); error != 0) return failed(error);
     if (auto status = progress.wrote(bytes.size()); !status) return status;
   }
   return {};

@@ -5,7 +5,8 @@
 // with a sentence that names the file.
 //
 // A model's file is kept where the user asked for that (--resume): as a part beside it that survives its writer, with a
-// record of what it is to become and how much of that is safely on the disk (kept_part.h). writeAll() goes on there.
+// record of what it is to become, how much of that is safely on the disk and its sum (kept_part.h). writeAll() goes on
+// there, unless what is there is not of that sum.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +70,7 @@ class AtomicFile {
   AtomicFile(std::filesystem::path path, files::NewFile file, uint64_t size)
       : path_(std::move(path)), file_(std::move(file)), size_(size) {}
   [[nodiscard]] tl::unexpected<Error> failed(int error) const;
-  [[nodiscard]] Status begin(KeptPart& part);
+  [[nodiscard]] Status begin(KeptPart& part, std::span<const FilePiece> pieces, const Task& task);
   [[nodiscard]] static Result<AtomicFile> reserved(AtomicFile file);
   [[nodiscard]] Status writeStrokes(std::span<const FilePiece> pieces, const Task& task, KeptPart* part);
   [[nodiscard]] Status nameIt(files::Naming naming);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/formats/file/crc32.h"
 #include "core/formats/file/sha256.h"
 
 namespace normlens::formats {
@@ -19,14 +20,14 @@ namespace {
 
 constexpr uint64_t kPlace = 4096;                         // a place for a record: a page
 constexpr uint64_t kRecordedEvery = uint64_t{128} << 20;  // bytes: what is lost at most, against a flush of the disk
-constexpr std::array kMark{'N', 'L', 'p', 'a', 'r', 't', '0', '1'};
+constexpr std::array kMark{'N', 'L', 'p', 'a', 'r', 't', '0', '2'};
 
 using Digest = std::array<char, 64>;
 
 struct Record {
   std::array<char, kMark.size()> mark = kMark;
   Digest digest{};
-  uint64_t size = 0, written = 0, turn = 0;
+  uint64_t size = 0, written = 0, sumOfWritten = 0, turn = 0;
   Digest sum{};  // of all that is before it
 
   [[nodiscard]] Digest sumOfRest() const {
@@ -54,6 +55,7 @@ KeptPart::KeptPart(int descriptor, uint64_t size, std::string digest)
     const bool same = std::string_view(record.digest.data(), record.digest.size()) == digest_;
     if (!whole || !same || record.size != size || record.written > size || record.turn < turn_) continue;
     written_ = recorded_ = record.written;
+    sum_ = static_cast<uint32_t>(record.sumOfWritten);
     turn_ = record.turn;
   }
 }
@@ -63,12 +65,14 @@ uint64_t KeptPart::end() const { return placesAt(size_) + 2 * kPlace; }
 // Both places are taken on the disk, as a full one may have no room for them later.
 int KeptPart::begin() {
   written_ = recorded_ = 0;
+  sum_ = 0;
   const int error = put();
   return error != 0 ? error : put();
 }
 
-int KeptPart::wrote(uint64_t bytes) {
-  written_ += bytes;
+int KeptPart::wrote(std::span<const std::byte> bytes) {
+  written_ += bytes.size();
+  sum_ = crcOf(sum_, bytes.data(), bytes.size());
   return written_ - recorded_ >= kRecordedEvery ? record() : 0;
 }
 
@@ -84,6 +88,7 @@ int KeptPart::put() {
   std::memcpy(record.digest.data(), digest_.data(), std::min(digest_.size(), record.digest.size()));
   record.size = size_;
   record.written = written_;
+  record.sumOfWritten = sum_;
   record.turn = ++turn_;
   record.sum = record.sumOfRest();
   const auto at = static_cast<off_t>(placesAt(size_) + turn_ % 2 * kPlace);

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "core/base/printable.h"
-#include "core/formats/archive/archive_crc.h"
 #include "core/formats/archive/archive_reader.h"
+#include "core/formats/file/crc32.h"
 #include "core/run/inputs/npy.h"
 
 namespace normlens::run {

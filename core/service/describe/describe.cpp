@@ -38,6 +38,7 @@ protocol::NormInfo describeNorm(const Graph& graph, const analysis::Analysis& an
   protocol::NormInfo info;
   info.index = norm.index;
   info.name = norm.name;
+  info.title = norm.title;
   info.scope = graph.scope(graph.node(norm.node).scope).path;
   info.form = normFormName(norm.form);
   info.node = norm.node;

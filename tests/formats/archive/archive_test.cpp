@@ -89,6 +89,21 @@ TEST_F(ArchiveTest, RefusesBombs) {
   EXPECT_NE(refusal(buildZip(entries)).find("nested more than 1000 deep"), std::string::npos);
 }
 
+// Of a few kilobytes, DEFLATEd.
+TEST_F(ArchiveTest, ManyObjectsAreRefusedBeforeTheyTakeTheMemory) {
+  const auto why = [](const std::string& pickle) {
+    const auto scan = scanPickle(pickle);
+    return scan ? std::string() : scan.error().message;
+  };
+  const std::string items(1 << 20, 'N');
+  EXPECT_EQ(why("\x80\x02(" + items + items + "t."), "");
+  EXPECT_NE(why("\x80\x02(" + items + items + items + items + "t.").find("4 million objects"), std::string::npos);
+  EXPECT_NE(why("\x80\x02" + std::string(2000, '(')).find("nested more than 1000 deep"), std::string::npos);
+  std::string wide = "\x80\x02]";
+  for (int i = 0; i < 3000; ++i) wide += "(NNe";
+  EXPECT_EQ(why(wide + "."), "") << "marks that are closed are none";
+}
+
 // Each list is put into the next one while it is empty, and filled by way of the memo.
 TEST_F(ArchiveTest, NestingThroughTheMemoCounts) {
   const auto slot = [](char opcode, int number) {

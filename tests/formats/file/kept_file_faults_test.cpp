@@ -34,6 +34,7 @@ TEST_F(KeptFile, BeginsAnewWhereItIsDamaged) {
       [&] { fs::resize_file(part(), 3 * kSize); },
       [&] { overwrite(part(), kRecords, std::string(2 * kPlace, 'x')); },
       [&] { overwrite(part(), kRecords, std::string(2 * kPlace, '\0')); },
+      [&] { overwrite(part(), kStroke + 5, "flipped"); },  // of what was written
       [&] {
         for (const size_t place : {0, 1})
           overwrite(part(), kRecords + place * kPlace + 81, "\x7f");  // how much is there

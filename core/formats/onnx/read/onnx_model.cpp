@@ -132,7 +132,10 @@ Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& 
   task.report("reading the graph");
   ModelFacts facts;
   facts.path = path;
-  for (const auto& each : filesOf(*source)) facts.fileBytes += static_cast<int64_t>(each->bytes().size());
+  for (const auto& each : filesOf(*source)) {
+    facts.fileBytes += static_cast<int64_t>(each->bytes().size());
+    if (each != *file) facts.dataFiles.push_back(each->path());
+  }
   facts.modified = (*file)->modified();
   auto model = fromSource(std::move(*source), std::move(facts));
   if (!model) {

@@ -10,6 +10,7 @@
 namespace normlens::formats::torchscript {
 namespace {
 
+namespace aten = c10::aten;
 namespace prim = c10::prim;
 using c10::IValue;
 using torch::jit::Node;
@@ -61,6 +62,16 @@ std::string describe(const Program& program, int node) {
   const ProgramNode& at = program.nodes[static_cast<size_t>(node)];
   const std::string& path = program.frames[static_cast<size_t>(at.frame)].path;
   return std::string(at.node->kind().toQualString()) + (path.empty() ? "" : " in " + path);
+}
+
+// What `with` enters may change how ops compute (autocast) or run code of its own. Gradients, which no run here takes,
+// and names of stretches for a profiler change nothing.
+void requireHarmless(const Node* op) {
+  const auto type = op->input()->type()->cast<c10::ClassType>();
+  const std::string name = type && type->name() ? type->name()->qualifiedName() : op->input()->type()->str();
+  const auto isOf = [&](std::string_view module) { return name.find(module) != std::string::npos; };
+  if (isOf("torch.autograd.grad_mode.") || isOf("torch.autograd.profiler.record_function")) return;
+  throw std::runtime_error("a 'with' block of " + name + " is not understood");
 }
 
 }  // namespace
@@ -216,6 +227,7 @@ void Interpreter::runBlock(int block) {
 void Interpreter::prepare(int node) {
   Step& step = steps_[static_cast<size_t>(node)];
   Node* op = program_.nodes[static_cast<size_t>(node)].node;
+  if (op->kind() == prim::Enter || op->kind() == prim::Exit) requireHarmless(op);
   step.ready = true;
   switch (op->kind()) {
     case prim::If:
@@ -242,6 +254,11 @@ void Interpreter::prepare(int node) {
       return;
     case prim::SetAttr:
       step.kind = Kind::SetAttr;
+      return;
+    case prim::Enter:
+    case prim::Exit:
+    case aten::warn:
+      step.kind = Kind::Nothing;
       return;
     default:
       break;
@@ -289,6 +306,8 @@ void Interpreter::runSimple(int node) {
       return set(at.outputs[0], makeTuple(at.node->output()->type(), std::move(stack)));
     case Kind::Unpack:
       return setAll(at.outputs, elementsOf(stack[0]));
+    case Kind::Nothing:
+      return setAll(at.outputs, std::vector<IValue>(at.outputs.size()));
     case Kind::Raise:
       throw std::runtime_error(stack[0].isString() ? stack[0].toStringRef() : "the model raised an error");
     case Kind::Compiled:

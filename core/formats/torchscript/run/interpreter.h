@@ -63,6 +63,7 @@ class Interpreter {
   enum class Kind : uint8_t {
     Operator,
     Compiled,
+    Nothing,  // changes no value
     If,
     Loop,
     List,
