@@ -64,6 +64,7 @@ class GraphView : public QWidget {
   // few words, for the way to the blocker while that is out of sight.
   void setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath = {},
                     const QString& reason = {});
+  void setOwnCentering(const QString& title, const QString& detail);  // beside the highlighted norm; empty: nothing
   void clearHighlight();
   [[nodiscard]] bool hasHighlight() const { return marks_.lighting.active(); }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ui/graphview/graph_view.h"
+#include "ui/graphview/overlays/centering_callout.h"
 
 namespace normlens::graphview {
 
@@ -160,6 +161,10 @@ void GraphView::setHighlight(const protocol::ZeroMeanGraph& graph, const std::ve
   wanted_.highlight = Highlight{graph, blockerPath};
   shown_.openForLight.clear();
   if (document_ != nullptr) requestLayout();
+}
+
+void GraphView::setOwnCentering(const QString& title, const QString& detail) {
+  overlays_.centeringCallout()->setWords(title, detail);
 }
 
 void GraphView::clearHighlight() {

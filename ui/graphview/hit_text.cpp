@@ -59,7 +59,10 @@ QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts
     const int index = scene.valueOfEdge(hit.edge);
     if (index < 0) return tr("%n values", scene.edge(hit.edge).dataCount);
     const auto& value = document.values[static_cast<size_t>(index)];
-    return QStringLiteral("<b>%1</b><br>%2").arg(escaped(value.name), describe(value));
+    // By what makes it: values of TorchScript are named x.1 or 9.
+    const std::string maker = scene.hierarchy->path(scene.dataOf(hit.edge).front().from);
+    const QString name = maker == value.name ? QString() : QStringLiteral("<br>") + escaped(value.name);
+    return QStringLiteral("<b>%1</b><br>%2%3").arg(escaped(maker), describe(value), name);
   }
   if (hit.box < 0) return {};
   const int index = scene.box(hit.box).item;

@@ -20,7 +20,9 @@ void addLatency(Rows& rows, const BenchPoint& point) {
     const auto say = [&](const protocol::BenchSide& side) { return QString::number(side.latency.*member, 'f', 3); };
     rows.push_back({figure, say(point.a), point.b ? say(*point.b) : QString(), tip});
   };
-  add(tr("median, ms"), &protocol::LatencyStats::median_ms, tr("Half of the runs are faster."));
+  const auto [a, b] = roundMedians(point);
+  rows.push_back({tr("median, ms"), formatMedian(a), point.b ? formatMedian(b) : QString(),
+                  tr("Median over rounds; the speed-up is the ratio of the two.")});
   add(tr("mean, ms"), &protocol::LatencyStats::mean_ms, tr("Average of all runs, disturbed ones included."));
   add(tr("p5, ms"), &protocol::LatencyStats::p5_ms, tr("5 of 100 runs are faster."));
   add(tr("p95, ms"), &protocol::LatencyStats::p95_ms, tr("95 of 100 runs are faster."));

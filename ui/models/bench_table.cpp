@@ -10,9 +10,9 @@ using protocol::BenchPoint;
 using protocol::BenchSide;
 using Say = std::function<QString(const BenchPoint&)>;
 
-QString milliseconds(double ms) { return QString::number(ms, 'f', 3); }
-QString median(const BenchSide& side) { return milliseconds(side.latency.median_ms); }
-QString p95(const BenchSide& side) { return milliseconds(side.latency.p95_ms); }
+QString medianOfA(const BenchPoint& point) { return formatMedian(roundMedians(point).first); }
+QString medianOfB(const BenchPoint& point) { return point.b ? formatMedian(roundMedians(point).second) : QString(); }
+QString p95(const BenchSide& side) { return QString::number(side.latency.p95_ms, 'f', 3); }
 
 // failed: what stands there of a point that has no figures.
 RecordColumn<BenchPoint> figure(const QString& title, const QString& meaning, const Say& say,
@@ -56,9 +56,9 @@ BenchTable::Columns columns(const std::optional<PaperSeries>& paper) {
   const auto tr = [](const char* words) { return BenchTable::tr(words); };
   return {
       {tr("Point"), tr("What is varied, and its value here."), pointName},
-      figure(tr("A, ms"), tr("Median time of one run of the first model."), ofA(median), tr("failed")),
-      figure(tr("B, ms"), tr("Median time of one run of the second model."), ofB(median)),
-      figure(tr("Speed-up"), tr("A's median over rounds divided by B's."), speedup),
+      figure(tr("A, ms"), tr("Median over rounds of the time of one run of the first model."), medianOfA, tr("failed")),
+      figure(tr("B, ms"), tr("Median over rounds of the time of one run of the second model."), medianOfB),
+      figure(tr("Speed-up"), tr("A's median divided by B's."), speedup),
       figure(tr("95% interval"), tr("Bootstrap interval of the speed-up; noise where it holds 1."), interval),
       figure(tr("A p95"), tr("95 of 100 runs of the first model are faster."), ofA(p95)),
       figure(tr("B p95"), tr("95 of 100 runs of the second model are faster."), ofB(p95)),

@@ -1,5 +1,9 @@
 #include "ui/models/forced_error_table.h"
 
+#include <QStringList>
+#include <algorithm>
+#include <utility>
+
 #include "ui/models/norm_model.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/session.h"
@@ -51,7 +55,7 @@ ForcedErrorTable::Columns columns() {
     };
     const auto limit = [type](const Row& row) {
       const auto* error = measured(row, type);
-      return error == nullptr ? QStringLiteral("–") : formatError(error->limit);
+      return error == nullptr ? QStringLiteral("–") : forcedFigure(error->limit);
     };
     all.push_back({text(types[type]),
                    tr("The largest relative difference at the model's outputs."),
@@ -60,12 +64,13 @@ ForcedErrorTable::Columns columns() {
                     {Qt::ToolTipRole, tip},
                     {ForcedErrorTable::ToneRole, [type](const Row& row) { return toneOf(measured(row, type)); }}},
                    Qt::AlignRight});
-    all.push_back({tr("6 × floor"),
+    all.push_back({ForcedErrorTable::tr("6 × floor, %1").arg(text(types[type])),
                    tr("What rounding alone may do in this type: six times its noise."),
                    limit,
                    {{kSortRole, key(&protocol::ForcedError::limit)}},
                    Qt::AlignRight});
   }
+  all.push_back({tr("No figure because"), tr("Why it could not be measured in a type."), &Row::missing});
   return all;
 }
 
@@ -78,13 +83,28 @@ QString forcedFigure(double error) {
   return printed.left(exponent) + u'e' + QString::number(printed.mid(exponent + 1).toInt());
 }
 
+QString missingFigures(const ForcedErrors& errors, int norm) {
+  std::vector<std::pair<std::string, QStringList>> reasons;  // with the types that each is told of
+  for (const std::string& type : ForcedErrors::types()) {
+    const protocol::ForcedError* error = errors.at(norm, type);
+    if (error == nullptr || error->error.empty()) continue;
+    auto told = std::ranges::find(reasons, error->error, &std::pair<std::string, QStringList>::first);
+    if (told == reasons.end()) told = reasons.insert(reasons.end(), {error->error, {}});
+    told->second << text(type);
+  }
+  QStringList sentences;
+  for (const auto& [reason, types] : reasons)
+    sentences << QStringLiteral("%1: %2").arg(types.join(QStringLiteral(", ")), asSentence(text(reason)));
+  return sentences.join(u' ');
+}
+
 ForcedErrorTable::ForcedErrorTable(QObject* parent)
     : RecordTable(columns(), {{NormRole, [](const Row& row) { return row.norm; }}}, parent) {}
 
 void ForcedErrorTable::show(const Session& session) {
   std::vector<Row> all;
   for (const auto& norm : session.analysis() ? session.analysis()->norms : std::vector<protocol::NormInfo>()) {
-    Row row{norm.index, norm.name, norm.verdict, {}};
+    Row row{norm.index, norm.title, norm.verdict, {}, missingFigures(*session.forcedErrors(), norm.index)};
     for (const std::string& type : ForcedErrors::types()) {
       const protocol::ForcedError* error = session.forcedErrors()->at(norm.index, type);
       row.errors.push_back(error == nullptr ? std::nullopt : std::optional(*error));

@@ -10,22 +10,27 @@
 
 namespace normlens::ui {
 
+class ForcedErrors;
 class Session;
 
 // "2.9e-2": a digit more than formatError(), as what is compared differs little from type to type.
 [[nodiscard]] QString forcedFigure(double error);
 
+// Why there are no figures of a norm in some types, "float16: There is no kernel for it."; empty: none is missing.
+[[nodiscard]] QString missingFigures(const ForcedErrors& errors, int norm);
+
 struct ForcedErrorRow {
   int norm = -1;
   std::string name, verdict;
   std::vector<std::optional<protocol::ForcedError>> errors;  // by type; nullopt: not measured
+  QString missing;                                           // why figures are not there
 };
 
 class ForcedErrorTable final : public RecordTable<ForcedErrorRow> {
   Q_OBJECT
 
  public:
-  enum Column { Name, Verdict, FirstType };  // then two for each type: the error, the limit
+  enum Column { Name, Verdict, FirstType };  // then two for each type: the error, the limit; then why
   enum Role { NormRole = kSortRole + 1, ToneRole };
   enum Tone { Plain, Within, Wrong };
 

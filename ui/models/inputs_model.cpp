@@ -1,6 +1,10 @@
 #include "ui/models/inputs_model.h"
 
+#include <QHash>
+#include <QLocale>
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace normlens::ui {
 
@@ -25,6 +29,13 @@ std::optional<double> numberOf(const QString& text) {
   bool ok = false;
   const double number = text.trimmed().toDouble(&ok);
   return ok && qIsFinite(number) ? std::optional(number) : std::nullopt;
+}
+
+// Of whole numbers of a type.
+double largestOf(const QString& type) {
+  const QHash<QString, double> limits{{"bool", 1},      {"uint8", 255},        {"int8", 127},
+                                      {"int16", 32767}, {"int32", 2147483647}, {"int64", 9223372036854774784.0}};
+  return limits.value(type, std::numeric_limits<double>::infinity());
 }
 
 // Elements that an input can have without filling the machine: 2^31.
@@ -63,6 +74,9 @@ QString errorOf(const QStringList& row, int column) {
       const bool bothEmpty = row[InputsModel::Low].trimmed().isEmpty() && row[InputsModel::High].trimmed().isEmpty();
       if (bothEmpty) return isFloat(row[InputsModel::Type].trimmed()) ? QString() : tr("Whole numbers need a range.");
       if (!numberOf(cell)) return tr("\"%1\" is no number.").arg(cell);
+      const QString type = row[InputsModel::Type].trimmed();
+      if (const double most = largestOf(type); std::abs(*numberOf(cell)) > most)
+        return tr("%1 holds no number beyond %2.").arg(type, QLocale::c().toString(most, 'g', 10));
       const auto low = numberOf(row[InputsModel::Low]), high = numberOf(row[InputsModel::High]);
       return low && high && *low > *high ? tr("The range ends before it begins.") : QString();
     }

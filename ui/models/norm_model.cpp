@@ -12,14 +12,14 @@ namespace {
 // internalId of a group is 0, of a norm its group's row + 1.
 constexpr quintptr kGroupId = 0;
 
-// Characters of the dotted prefix that all names share: "m.model." of "m.model.a.ln" and "m.model.b.ln".
+// Characters of the dotted prefix that all titles share: "m.model." of "m.model.a.ln" and "m.model.b.ln".
 qsizetype sharedPrefix(const std::vector<protocol::NormInfo>& norms) {
   if (norms.size() < 2) return 0;
-  const std::string& first = norms.front().name;
+  const std::string& first = norms.front().title;
   size_t shared = first.size();
   for (const protocol::NormInfo& norm : norms) {
     const auto differ = std::mismatch(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(shared),
-                                      norm.name.begin(), norm.name.end());
+                                      norm.title.begin(), norm.title.end());
     shared = static_cast<size_t>(differ.first - first.begin());
   }
   const size_t dot = shared == 0 ? std::string::npos : first.rfind('.', shared - 1);
@@ -83,7 +83,7 @@ void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms, bool earl
   for (const protocol::NormInfo& norm : norms) {
     auto& group = groups_[static_cast<size_t>(verdictFromName(norm.verdict))];
     const QString width = norm.normalized_shape.empty() ? QString() : formatShape(norm.normalized_shape);
-    group.push_back({norm.index, text(norm.name), text(norm.name).mid(prefix), text(norm.reason), width, {}});
+    group.push_back({norm.index, text(norm.title), text(norm.title).mid(prefix), text(norm.reason), width, {}});
   }
   endResetModel();
 }

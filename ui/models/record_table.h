@@ -82,6 +82,8 @@ class RecordTable : public QAbstractTableModel {
     const RecordColumn<Row>& column = columns_[static_cast<size_t>(section)];
     if (role == Qt::TextAlignmentRole) return QVariant::fromValue(Qt::AlignVCenter | column.side);
     if (role == Qt::DisplayRole) return column.title;
+    // Of figures the largest are looked for.
+    if (role == Qt::InitialSortOrderRole && column.side == Qt::AlignRight) return int{Qt::DescendingOrder};
     return role == Qt::ToolTipRole && !column.meaning.isEmpty() ? withWords(column.meaning, column.title) : QVariant();
   }
 

@@ -9,10 +9,11 @@ namespace normlens::ui {
 
 namespace methods = protocol::methods;
 
-DifferenceRun::DifferenceRun(Session* session) : QObject(session), session_(session) {
+DifferenceRun::DifferenceRun(Session* session)
+    : QObject(session), session_(session), question_(session->engine(), this) {
   connect(session_->engine(), &EngineClient::progressed, this,
           [this](qint64 id, const QString& stage, double fraction) {
-            if (id != request_ || !running()) return;
+            if (!question_.is(id)) return;
             stage_ = stage;
             share_ = std::clamp(fraction, 0.0, 1.0);
             Q_EMIT progressed();
@@ -28,6 +29,8 @@ DifferenceRun::DifferenceRun(Session* session) : QObject(session), session_(sess
   });
 }
 
+EngineClient* DifferenceRun::engine() const { return session_->engine(); }
+
 QString DifferenceRun::obstacle(const DifferenceSettings& settings) const {
   if (!session_->model()) return tr("Differences come with a model.");
   if (!session_->served()) return tr("The engine does not have the model open.");
@@ -42,7 +45,7 @@ QString DifferenceRun::obstacle(const DifferenceSettings& settings) const {
 }
 
 void DifferenceRun::start(const DifferenceSettings& settings) {
-  stop();
+  question_.drop();
   settings_ = settings;
   columns_.clear();
   problem_ = obstacle(settings);
@@ -62,18 +65,16 @@ void DifferenceRun::next() {
   params.values = values_;
   stage_ = tr("comparing in %1").arg(text(params.dtype));
   share_ = 0;
-  auto id = std::make_shared<EngineClient::RequestId>(0);
-  *id = session_->engine()->request(methods::kDiff, params, this, [this, id](Reply<protocol::DiffResult>& reply) {
-    if (*id == request_) received(reply);  // not superseded
-  });
-  request_ = *id;
+  question_.ask(methods::kDiff, params, [this](Reply<protocol::DiffResult>& reply) { received(reply); });
   Q_EMIT changed();
 }
 
 void DifferenceRun::received(Reply<protocol::DiffResult>& reply) {
-  request_ = 0;
   if (reply) {
     columns_.push_back(std::move(*reply));
+    for (protocol::DiffRow& row : columns_.back().rows) {
+      if (const auto* norm = session_->norm(row.norm)) row.name = norm->title;
+    }
     if (columns_.size() < settings_.dtypes.size()) {
       next();
       return;
@@ -84,18 +85,13 @@ void DifferenceRun::received(Reply<protocol::DiffResult>& reply) {
   Q_EMIT changed();
 }
 
-void DifferenceRun::stop() {
-  if (running()) session_->engine()->cancel(request_);
-  request_ = 0;
-}
-
 void DifferenceRun::cancel() {
-  stop();
+  question_.drop();
   Q_EMIT changed();
 }
 
 void DifferenceRun::forget() {
-  stop();
+  question_.drop();
   columns_.clear();
   problem_.clear();
   Q_EMIT changed();
@@ -113,8 +109,7 @@ double DifferenceRun::fraction() const {
 }
 
 void DifferenceRun::requestTile(const protocol::DiffRow& row, const std::string& dtype,
-                                const protocol::TensorTile& tile, QObject* context, const TileDone& done) {
-  if (tileRequest_ != 0) session_->engine()->cancel(tileRequest_);
+                                const protocol::TensorTile& tile, Question& question, const TileDone& done) {
   protocol::TensorPairParams params;
   params.against = settings_.against.toStdString();
   params.dtype = dtype;
@@ -124,13 +119,7 @@ void DifferenceRun::requestTile(const protocol::DiffRow& row, const std::string&
   params.value = row.value;
   params.output = row.output;
   params.tile = tile;
-  const int question = ++tileQuestion_;
-  tileRequest_ = session_->engine()->request(methods::kTensorPair, params, context,
-                                             [this, question, done](const Reply<protocol::TensorPair>& reply) {
-                                               if (question != tileQuestion_) return;
-                                               tileRequest_ = 0;
-                                               done(reply);
-                                             });
+  question.ask(methods::kTensorPair, params, [done](const Reply<protocol::TensorPair>& reply) { done(reply); });
 }
 
 }  // namespace normlens::ui

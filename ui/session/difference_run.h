@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/protocol/difference_messages.h"
-#include "ui/client/engine_client.h"
+#include "ui/client/question.h"
 
 namespace normlens::ui {
 
@@ -28,13 +28,14 @@ class DifferenceRun final : public QObject {
 
  public:
   explicit DifferenceRun(Session* session);  // session: not owned, is the parent
+  [[nodiscard]] EngineClient* engine() const;
 
   void start(const DifferenceSettings& settings);
   void cancel();                                                             // what is done stays
   void addValue(int value);                                                  // compared as well, from the next start on
   [[nodiscard]] QString obstacle(const DifferenceSettings& settings) const;  // why it cannot be started; or empty
 
-  [[nodiscard]] bool running() const { return request_ != 0; }
+  [[nodiscard]] bool running() const { return question_.pending(); }
   [[nodiscard]] const DifferenceSettings& settings() const { return settings_; }  // of the last start
   // One per type that is done, in the order of the settings.
   [[nodiscard]] const std::vector<protocol::DiffResult>& columns() const { return columns_; }
@@ -43,10 +44,10 @@ class DifferenceRun final : public QObject {
   [[nodiscard]] QString stage() const { return stage_; }
   [[nodiscard]] double fraction() const;  // of all types together
 
-  // A piece of the tensors behind a row. The answer to a question that was followed by another one is dropped.
+  // A piece of the tensors behind a row.
   using TileDone = std::function<void(const Reply<protocol::TensorPair>&)>;
   void requestTile(const protocol::DiffRow& row, const std::string& dtype, const protocol::TensorTile& tile,
-                   QObject* context, const TileDone& done);
+                   Question& question, const TileDone& done);
 
  Q_SIGNALS:
   void changed();     // columns, running or problem
@@ -56,16 +57,13 @@ class DifferenceRun final : public QObject {
  private:
   void next();
   void received(Reply<protocol::DiffResult>& reply);
-  void stop();
   void forget();
 
   Session* session_;  // Not owned.
   DifferenceSettings settings_;
   std::vector<protocol::DiffResult> columns_;
   std::vector<int> values_;
-  EngineClient::RequestId request_ = 0;  // 0: none
-  EngineClient::RequestId tileRequest_ = 0;
-  int tileQuestion_ = 0;
+  Question question_;
   QString stage_, problem_;
   double share_ = 0;  // of the type that is being compared
 };

@@ -9,10 +9,10 @@
 
 namespace normlens::ui {
 
-ForcedErrors::ForcedErrors(Session* session) : QObject(session), session_(session) {
+ForcedErrors::ForcedErrors(Session* session) : QObject(session), session_(session), question_(session->engine(), this) {
   connect(session_->engine(), &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double) {
-    if (id != request_ || !running()) return;
-    stage_ = tr("%1: %2").arg(text(queue_.front().second), stage);
+    if (!question_.is(id)) return;
+    tell(stage);
     Q_EMIT changed();
   });
   connect(session_, &Session::modelChanged, this, &ForcedErrors::forget);
@@ -42,25 +42,31 @@ void ForcedErrors::start(const std::vector<int>& norms) {
       }
     }
   }
+  total_ = queue_.size();
   next();
+}
+
+double ForcedErrors::fraction() const {
+  return total_ == 0 ? 0 : static_cast<double>(total_ - queue_.size()) / static_cast<double>(total_);
+}
+
+// "12 of 401, float32: folding it alone"
+void ForcedErrors::tell(const QString& stage) {
+  stage_ = tr("%1 of %2, %3").arg(total_ - queue_.size() + 1).arg(total_).arg(text(queue_.front().second));
+  if (!stage.isEmpty()) stage_ += QStringLiteral(": ") + stage;
 }
 
 void ForcedErrors::next() {
   if (!queue_.empty()) {
     const auto& [norm, type] = queue_.front();
-    stage_ = tr("measuring in %1").arg(text(type));
-    auto id = std::make_shared<EngineClient::RequestId>(0);
-    *id = session_->engine()->request(protocol::methods::kForcedError, {norm, type}, this,
-                                      [this, id](Reply<protocol::ForcedError>& reply) {
-                                        if (*id == request_) received(reply);  // not superseded
-                                      });
-    request_ = *id;
+    tell({});
+    question_.ask(protocol::methods::kForcedError, {norm, type},
+                  [this](Reply<protocol::ForcedError>& reply) { received(reply); });
   }
   Q_EMIT changed();
 }
 
 void ForcedErrors::received(Reply<protocol::ForcedError>& reply) {
-  request_ = 0;
   if (reply) {
     figures_[queue_.front()] = std::move(*reply);
     queue_.pop_front();
@@ -72,8 +78,7 @@ void ForcedErrors::received(Reply<protocol::ForcedError>& reply) {
 }
 
 void ForcedErrors::stop() {
-  if (running()) session_->engine()->cancel(request_);
-  request_ = 0;
+  question_.drop();
   queue_.clear();
   stage_.clear();
 }

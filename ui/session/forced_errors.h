@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/protocol/difference_messages.h"
-#include "ui/client/engine_client.h"
+#include "ui/client/question.h"
 
 namespace normlens::ui {
 
@@ -30,9 +30,10 @@ class ForcedErrors final : public QObject {
   void start(const std::vector<int>& norms);  // what is known already is not asked again
   void cancel();                              // what is done stays
   [[nodiscard]] bool runsFor(const std::vector<int>& norms) const { return running() && norms == wanted_; }
-  [[nodiscard]] bool running() const { return request_ != 0; }
+  [[nodiscard]] bool running() const { return question_.pending(); }
   [[nodiscard]] QString obstacle() const;                     // why it cannot be started; or empty
   [[nodiscard]] QString stage() const { return stage_; }      // in words, while it runs
+  [[nodiscard]] double fraction() const;                      // of all that was asked for
   [[nodiscard]] QString problem() const { return problem_; }  // why it ended early; a sentence, or empty
   // nullptr: not measured.
   [[nodiscard]] const protocol::ForcedError* at(int norm, const std::string& type) const;
@@ -44,6 +45,7 @@ class ForcedErrors final : public QObject {
  private:
   void next();
   void received(Reply<protocol::ForcedError>& reply);
+  void tell(const QString& stage);
   void stop();
   void forget();
 
@@ -51,8 +53,9 @@ class ForcedErrors final : public QObject {
   Session* session_;
   std::map<Place, protocol::ForcedError> figures_;
   std::deque<Place> queue_;
-  std::vector<int> wanted_;              // by the last start
-  EngineClient::RequestId request_ = 0;  // 0: none
+  size_t total_ = 0;         // that it began with
+  std::vector<int> wanted_;  // by the last start
+  Question question_;
   QString stage_, problem_;
 };
 

@@ -8,8 +8,23 @@
 
 namespace normlens::ui {
 
-NormCosts::NormCosts(Session* session) : QObject(session), session_(session) {
-  connect(session_, &Session::modelChanged, this, &NormCosts::forget);
+namespace {
+
+// Near enough that time goes by elements: of a small tensor most of it is the call's own.
+bool isNear(double elements, double measured) {
+  constexpr double kFarthest = 4;
+  return elements <= kFarthest * measured && measured <= kFarthest * elements;
+}
+
+}  // namespace
+
+NormCosts::NormCosts(Session* session) : QObject(session), session_(session), question_(session->engine(), this) {
+  connect(session_, &Session::modelChanged, this, [this] {
+    giveWay();
+    forget();
+  });
+  // Other inputs, other tensors: still wanted, asked again once the plan is there.
+  connect(session_, &Session::analysisChanged, this, &NormCosts::forget);
   connect(session_, &Session::jobChanged, this, &NormCosts::ask);
 }
 
@@ -20,46 +35,56 @@ void NormCosts::want() {
 
 void NormCosts::giveWay() {
   wanted_ = false;
-  stop();
-}
-
-void NormCosts::stop() {
-  if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
+  question_.drop();
 }
 
 void NormCosts::ask() {
-  if (session_->busy()) return stop();
+  if (session_->busy()) return question_.drop();
   const bool ready = session_->served() && session_->analysis();
-  if (!wanted_ || !ready || prices_ || request_ != 0 || !problem_.isEmpty()) return;
-  auto id = std::make_shared<EngineClient::RequestId>(0);
-  *id = session_->engine()->request(protocol::methods::kNormPrices, {}, this,
-                                    [this, id](const Reply<protocol::NormPrices>& reply) {
-                                      if (*id != request_) return;
-                                      request_ = 0;
-                                      if (reply) {
-                                        prices_ = *reply;
-                                      } else if (!reply.error().cancelled() && !reply.error().engineDied) {
-                                        problem_ = asSentence(reply.error().message);
-                                      }
-                                      Q_EMIT changed();
-                                    });
-  request_ = *id;
+  if (!wanted_ || !ready || prices_ || question_.pending() || !problem_.isEmpty()) return;
+  question_.ask(protocol::methods::kNormPrices, {}, [this](const Reply<protocol::NormPrices>& reply) {
+    if (reply) {
+      prices_ = *reply;
+    } else if (!reply.error().cancelled() && !reply.error().engineDied) {
+      problem_ = asSentence(reply.error().message);
+    }
+    Q_EMIT changed();
+  });
 }
 
 void NormCosts::forget() {
-  giveWay();
+  question_.drop();
   prices_.reset();
   problem_.clear();
   Q_EMIT changed();
 }
 
+double NormCosts::elementsOf(int norm) const {
+  const protocol::GraphValue* input = session_->index().value(session_->inputOfNorm(norm));
+  if (input == nullptr || !input->has_shape) return 0;
+  double elements = 1;
+  for (const int64_t size : input->shape) elements *= static_cast<double>(size);
+  return elements;
+}
+
+double NormCosts::measured() const {
+  return prices_ ? static_cast<double>(prices_->rows) * static_cast<double>(prices_->width) : 0;
+}
+
 // Prices are of one tensor; a norm over another number of elements takes as much more or less.
 std::optional<NormCost> NormCosts::of(int norm) const {
-  const protocol::GraphValue* input = session_->index().value(session_->inputOfNorm(norm));
-  if (!prices_ || prices_->rows * prices_->width <= 0 || input == nullptr || !input->has_shape) return std::nullopt;
-  double share = 1 / static_cast<double>(prices_->rows * prices_->width);
-  for (const int64_t size : input->shape) share *= static_cast<double>(size);
-  return NormCost{share * (prices_->layer_norm_us - prices_->rms_norm_us), share * prices_->centering_us};
+  const double elements = elementsOf(norm);
+  if (elements <= 0 || measured() <= 0 || !isNear(elements, measured())) return std::nullopt;
+  const double share = elements / measured();
+  return NormCost{shownMicroseconds(share * (prices_->layer_norm_us - prices_->rms_norm_us)),
+                  shownMicroseconds(share * prices_->centering_us)};
+}
+
+QString NormCosts::problem(int norm) const {
+  const double elements = elementsOf(norm);
+  if (!problem_.isEmpty() || elements <= 0 || measured() <= 0 || isNear(elements, measured())) return problem_;
+  return tr("Measured over %1 elements, too far from the %2 that this norm reads to tell its price.")
+      .arg(formatCount(static_cast<int64_t>(measured())), formatCount(static_cast<int64_t>(elements)));
 }
 
 }  // namespace normlens::ui

@@ -1,18 +1,19 @@
-// What folding a norm saves and what a centering costs where the model runs: asked of the engine once for each model,
-// when first wanted. It measures, so it is not asked while a job runs, and gives way to other work. Thread: GUI thread.
+// What folding a norm saves and what a centering costs where the model runs: asked of the engine once for each
+// analysis, when first wanted. It measures, so it is not asked while a job runs, and gives way to other work. Thread:
+// GUI thread.
 #pragma once
 
 #include <QObject>
 #include <optional>
 
 #include "core/protocol/messages.h"
-#include "ui/client/engine_client.h"
+#include "ui/client/question.h"
 
 namespace normlens::ui {
 
 class Session;
 
-// Of one norm, in microseconds each run.
+// Of one norm, in microseconds each run, as they are shown: sums of them add up on the screen.
 struct NormCost {
   double saves = 0;    // folding it
   double centers = 0;  // a centering of its input
@@ -33,21 +34,22 @@ class NormCosts final : public QObject {
   void want();     // changed() follows, once nothing else runs
   void giveWay();  // to what is asked next; to be wanted again
   [[nodiscard]] std::optional<NormCost> of(int norm) const;
-  [[nodiscard]] QString problem() const { return problem_; }  // why they are not to be had; a sentence, or empty
+  [[nodiscard]] QString problem(int norm) const;  // why there is none, and will be none; a sentence, or empty
 
  Q_SIGNALS:
   void changed();
 
  private:
   void ask();
-  void stop();
   void forget();
+  [[nodiscard]] double elementsOf(int norm) const;  // of what it reads; 0: not known
+  [[nodiscard]] double measured() const;            // elements of the tensor that was measured; 0: none was
 
   Session* session_;
   std::optional<protocol::NormPrices> prices_;
   QString problem_;
   bool wanted_ = false;
-  EngineClient::RequestId request_ = 0;  // 0: none
+  Question question_;
 };
 
 }  // namespace normlens::ui

@@ -99,7 +99,7 @@ void PlanChoices::keepNorms(const std::vector<int>& norms, bool keep) {
   params.keep_norms.assign(kept.begin(), kept.end());
   if (params.keep_norms == wanted_.params.keep_norms) return;
   const protocol::NormInfo* info = session_->norm(norms.front());
-  QString name = info != nullptr ? shortName(text(info->name), 2) : QString::number(norms.front());
+  QString name = info != nullptr ? shortName(text(info->title), 2) : QString::number(norms.front());
   if (norms.size() > 1) name = tr("%n LayerNorms", nullptr, static_cast<int>(norms.size()));
   push(params, keep ? tr("keep %1").arg(name) : tr("fold %1").arg(name));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/protocol/methods.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 
@@ -64,7 +65,23 @@ QString fallen(const Fall& fall) {
   return told.join(u' ');
 }
 
-PlanPreview::PlanPreview(Session* session) : QObject(session), session_(session) {
+void askForCentering(Session& session, Question& question, protocol::PlanParams without, const Fall& fall,
+                     const std::function<void(const Fall&)>& done) {
+  const protocol::GraphNode* node = session.index().node(fall.edit.node);
+  if (fall.norms.empty() || fall.edit.kind != "center_constant" || node == nullptr || node->outputs.empty()) return;
+  const int value = node->outputs.front();
+  without.center_values.push_back(value);
+  question.ask(protocol::methods::kPlan, without, [fall, value, done](const Reply<protocol::PlanInfo>& reply) {
+    if (!reply) return;
+    Fall known = fall;
+    known.centered = static_cast<int>(std::ranges::count_if(
+        fall.norms, [&](int norm) { return std::ranges::find(reply->folded, norm) != reply->folded.end(); }));
+    known.centering = value;
+    if (known.centered > 0) done(known);
+  });
+}
+
+PlanPreview::PlanPreview(Session* session) : QObject(session), session_(session), question_(session->engine(), this) {
   constexpr int kWait = 150;
   wait_.setSingleShot(true);
   wait_.setInterval(kWait);
@@ -80,7 +97,7 @@ void PlanPreview::consider(const protocol::EditInfo& edit) {
 }
 
 void PlanPreview::forget() {
-  ++asked_;
+  question_.drop();
   wait_.stop();
   edit_.reset();
   if (std::exchange(fall_, std::nullopt)) Q_EMIT changed();
@@ -89,29 +106,14 @@ void PlanPreview::forget() {
 void PlanPreview::ask() {
   if (!session_->plan() || !session_->served() || session_->busy()) return;
   const protocol::PlanParams without = toggled(session_->choices()->params(), *edit_, false);
-  session_->previewPlan(without, this, [this, asked = ++asked_](const Reply<protocol::PlanInfo>& reply) {
-    if (asked != asked_ || !reply || !session_->plan()) return;
+  question_.ask(protocol::methods::kPlan, without, [this, without](const Reply<protocol::PlanInfo>& reply) {
+    if (!reply || !session_->plan()) return;
     fall_ = fallBetween(*session_->plan(), *reply, *edit_);
     Q_EMIT changed();
-    if (!fall_->norms.empty()) askCentering();
-  });
-}
-
-// Behind the op that reads the weight.
-void PlanPreview::askCentering() {
-  const protocol::GraphNode* node = session_->index().node(edit_->node);
-  if (edit_->kind != "center_constant" || node == nullptr || node->outputs.empty()) return;
-  const int value = node->outputs.front();
-  protocol::PlanParams instead = toggled(session_->choices()->params(), *edit_, false);
-  instead.center_values.push_back(value);
-  session_->previewPlan(instead, this, [this, value, asked = ++asked_](const Reply<protocol::PlanInfo>& reply) {
-    if (asked != asked_ || !reply || !fall_) return;
-    const auto kept = std::ranges::count_if(
-        fall_->norms, [&](int norm) { return std::ranges::find(reply->folded, norm) != reply->folded.end(); });
-    if (kept == 0) return;
-    fall_->centering = value;
-    fall_->centered = static_cast<int>(kept);
-    Q_EMIT changed();
+    askForCentering(*session_, question_, without, *fall_, [this](const Fall& known) {
+      fall_ = known;
+      Q_EMIT changed();
+    });
   });
 }
 

@@ -5,11 +5,13 @@
 
 #include <QObject>
 #include <QTimer>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "core/protocol/messages.h"
+#include "ui/client/question.h"
 
 namespace normlens::ui {
 
@@ -28,6 +30,10 @@ struct Fall {
                                const protocol::EditInfo& edit);
 // "Without h.0.proj.weight, 9 LayerNorms would stay" and "33 edits fall with it."
 [[nodiscard]] QString fallTitle(const Fall& fall, const Session& session);
+// Asks whether a run-time centering behind the op that reads the weight would keep some of the norms folded in the plan
+// `without` the edit. done() only where it would.
+void askForCentering(Session& session, Question& question, protocol::PlanParams without, const Fall& fall,
+                     const std::function<void(const Fall&)>& done);
 [[nodiscard]] QString fallDetail(const Fall& fall);  // of what would be
 [[nodiscard]] QString fallen(const Fall& fall);      // of what was: what became of the norms
 
@@ -47,13 +53,12 @@ class PlanPreview final : public QObject {
 
  private:
   void ask();
-  void askCentering();
 
   Session* session_;
   std::optional<protocol::EditInfo> edit_;
   std::optional<Fall> fall_;
   QTimer wait_;
-  int asked_ = 0;  // only the last answer counts
+  Question question_;
 };
 
 }  // namespace normlens::ui

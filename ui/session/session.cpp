@@ -4,7 +4,9 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/methods.h"
+#include "ui/session/difference_run.h"
 #include "ui/session/forced_errors.h"
+#include "ui/session/left_out.h"
 #include "ui/session/norm_costs.h"
 #include "ui/session/project/input_presets.h"
 #include "ui/session/words/format.h"
@@ -28,17 +30,21 @@ Session::Session(EngineClient* engine, QObject* parent)
       preview_(new PlanPreview(this)),
       measurements_(new Measurements(this)),
       selection_(new GraphSelection(this)),
+      leftOut_(new LeftOut(this)),
       costs_(new NormCosts(this)),
-      forcedErrors_(new ForcedErrors(this)) {
+      forcedErrors_(new ForcedErrors(this)),
+      differences_(new DifferenceRun(this)),
+      jobQuestion_(engine, this),
+      confirmationQuestion_(engine, this) {
   connect(choices_, &PlanChoices::changed, this, &Session::planChosen);
   connect(engine_, &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double fraction) {
-    if (id == confirmation_.request && confirmation_.kind != JobKind::None) {
+    if (confirmationQuestion_.is(id)) {
       confirmation_.stage = stage;
       confirmation_.fraction = fraction;
       Q_EMIT jobChanged();
       return;
     }
-    if (id != job_.request || !busy()) return;
+    if (!jobQuestion_.is(id)) return;
     job_.stage = stage;
     job_.fraction = fraction;
     remaining_.report(stage, fraction, clock_.elapsed());
@@ -46,8 +52,7 @@ Session::Session(EngineClient* engine, QObject* parent)
     Q_EMIT jobChanged();
   });
   connect(engine_, &EngineClient::measured, this, [this](const protocol::BenchUpdate& update) {
-    if (update.id != job_.request || job_.kind != JobKind::Measuring) return;
-    measurements_->tell(update);
+    if (jobQuestion_.is(update.id) && job_.kind == JobKind::Measuring) measurements_->tell(update);
   });
   connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
     if (job_.kind == JobKind::Measuring) measurements_->end(std::nullopt);
@@ -55,8 +60,9 @@ Session::Session(EngineClient* engine, QObject* parent)
     served_ = false;
     fatal_ = fatal_ || (recovering_ && engine_->failedStarts() == 0);
     recovering_ = false;
-    confirmation_ = {};
+    dropConfirmation();
     endJob();
+    Q_EMIT jobChanged();  // what can be asked of the engine has changed
     Q_EMIT engineLost(reason);
   });
 }
@@ -64,9 +70,9 @@ Session::Session(EngineClient* engine, QObject* parent)
 // ---- jobs
 
 void Session::startJob(JobKind kind) {
-  if (busy()) engine_->cancel(job_.request);
+  jobQuestion_.drop();
   if (job_.kind == JobKind::Measuring) measurements_->end(std::nullopt);
-  job_ = {kind, 0, {}, -1, -1};
+  job_ = {kind, {}, -1, -1};
   clock_.start();
   remaining_.begin(0);
   Q_EMIT jobChanged();
@@ -74,6 +80,7 @@ void Session::startJob(JobKind kind) {
 
 void Session::endJob() {
   if (!busy()) return;
+  jobQuestion_.drop();
   job_ = {};
   Q_EMIT jobChanged();
 }
@@ -83,9 +90,7 @@ void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
                      const std::type_identity_t<Params>& params, std::type_identity_t<std::function<void(T&)>> done,
                      Failed failed) {
   startJob(kind);
-  auto id = std::make_shared<EngineClient::RequestId>(0);
-  *id = engine_->request(method, params, this, [this, id, kind, done, failed](Reply<T>& reply) {
-    if (*id != job_.request) return;  // superseded
+  jobQuestion_.ask(method, params, [this, kind, done, failed](Reply<T>& reply) {
     endJob();
     if (reply) {
       done(*reply);
@@ -98,12 +103,12 @@ void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
     if (!reply.error().cancelled()) Q_EMIT problem(asSentence(reply.error().message), asSentence(reply.error().hint));
     if (failed) failed(reply.error());
   });
-  job_.request = *id;
 }
 
 void Session::cancel() {
-  if (busy()) return engine_->cancel(job_.request);
-  if (confirmation_.kind != JobKind::None) engine_->cancel(confirmation_.request);
+  if (busy()) return jobQuestion_.stop();
+  if (confirmationQuestion_.pending()) return confirmationQuestion_.stop();
+  forcedErrors_->running() ? forcedErrors_->cancel() : differences_->cancel();
 }
 
 void Session::startOpening(const QString& path) {
@@ -155,6 +160,7 @@ void Session::analyzeGuessing() {
 }
 
 void Session::runAnalysis(Failed failed) {
+  foldServed_ = false;
   runJob(
       JobKind::Analyzing, methods::kAnalyze, protocol::AnalyzeParams{true},
       [this](protocol::Analysis& analysis) { analyzed(std::move(analysis)); }, std::move(failed));
@@ -180,10 +186,8 @@ void Session::setInputs(const protocol::InputsParams& inputs) {
       [this, inputs, before](const protocol::InputsInfo&) {
         inputs_ = inputs;
         rememberInputs(path_, inputs);
-        voidProof();
-        proofs_.clear();
         runAnalysis([this, before](const EngineError& error) {
-          if (!error.cancelled()) Q_EMIT inputsRefused(asSentence(error.message));
+          Q_EMIT inputsUnused(error.cancelled() ? QString() : asSentence(error.message));
           useInputsAgain(before);
         });
         Q_EMIT inputsChanged();
@@ -192,20 +196,18 @@ void Session::setInputs(const protocol::InputsParams& inputs) {
         // Stopped, the engine may have taken them all the same.
         if (error.cancelled()) {
           engine_->request(methods::kSetInputs, before, this, [](const Reply<protocol::InputsInfo>&) {});
-        } else {
-          Q_EMIT inputsRefused(asSentence(error.message));
         }
+        Q_EMIT inputsUnused(error.cancelled() ? QString() : asSentence(error.message));
         resume();  // a plan that was changed meanwhile
       });
 }
 
 void Session::guessInputs() {
   if (!model_ || !served_) return;
-  voidProof();
-  proofs_.clear();
   inputs_ = {};
   rememberInputs(path_, inputs_);
   analyzeGuessing();
+  Q_EMIT problemOver();
   Q_EMIT inputsChanged();
 }
 
@@ -223,7 +225,8 @@ void Session::useInputsAgain(const protocol::InputsParams& before) {
 
 void Session::planChosen() {
   if (plan_ && samePlan(plannedFor_, choices_->params()) && !busy()) return foldChosen();
-  plan_.reset();
+  // While the engine is away the plan before is shown: there will be no other until it is back.
+  if (engine_->state() != EngineClient::State::Dead) plan_.reset();
   statsCache_.clear();
   ++planRevision_;
   voidProof();
@@ -299,9 +302,10 @@ void Session::fold() {
 
 void Session::keepProof() {
   constexpr size_t kMostProofs = 32;
+  provedWith_ = inputs_;
   std::erase_if(proofs_, [this](const Proof& proof) { return isOfPlan(proof); });
   if (proofs_.size() == kMostProofs) proofs_.erase(proofs_.begin());
-  proofs_.push_back({choices_->params(), flavour_, *fold_});
+  proofs_.push_back({choices_->params(), flavour_, *fold_, std::nullopt});
 }
 
 bool Session::isOfPlan(const Proof& proof) const {
@@ -315,6 +319,7 @@ void Session::showProofOfPlan() {
       proofs_, [this](const Proof& proof) { return isOfPlan(proof) && sameEdits(proof.result.plan, *plan_); });
   if (known == proofs_.end()) return;
   fold_ = known->result;
+  exported_ = known->exported;
   foldServed_ = false;
   Q_EMIT foldChanged();
 }
@@ -363,6 +368,8 @@ void Session::exportTo(const QString& path, bool force) {
   params.force = force;
   runJob(JobKind::Exporting, methods::kExport, params, [this](const protocol::ExportResult& result) {
     exported_ = result;
+    const auto proved = std::ranges::find_if(proofs_, [this](const Proof& proof) { return isOfPlan(proof); });
+    if (proved != proofs_.end()) proved->exported = result;
     Q_EMIT exportDone();
   });
 }

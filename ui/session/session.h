@@ -20,7 +20,7 @@
 #include <optional>
 
 #include "core/protocol/messages.h"
-#include "ui/client/engine_client.h"
+#include "ui/client/question.h"
 #include "ui/session/graph_selection.h"
 #include "ui/session/measurements.h"
 #include "ui/session/model_index.h"
@@ -33,14 +33,26 @@
 
 namespace normlens::ui {
 
+class DifferenceRun;
 class ForcedErrors;
+class LeftOut;
 class NormCosts;
 
-enum class JobKind { None, Opening, Analyzing, Confirming, Planning, Folding, Measuring, Exporting, SavingTensor };
+enum class JobKind {
+  None,
+  Opening,
+  Analyzing,
+  Confirming,
+  Planning,
+  Folding,
+  Measuring,
+  Exporting,
+  SavingTensor,
+  Comparing,  // these run beside the others: see ForcedErrors, DifferenceRun
+};
 
 struct Job {
   JobKind kind = JobKind::None;
-  EngineClient::RequestId request = 0;
   QString stage;            // in words, from the engine
   double fraction = -1;     // negative: unknown
   qint64 remainingMs = -1;  // of the stage; negative: unknown
@@ -72,8 +84,10 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] PlanChoices* choices() const { return choices_; }
   [[nodiscard]] PlanPreview* preview() const { return preview_; }
+  [[nodiscard]] LeftOut* leftOut() const { return leftOut_; }
   [[nodiscard]] NormCosts* costs() const { return costs_; }
   [[nodiscard]] ForcedErrors* forcedErrors() const { return forcedErrors_; }
+  [[nodiscard]] DifferenceRun* differences() const { return differences_; }
   // What the plan does with a norm, and with all of them by their index; with those that would fall by the preview.
   [[nodiscard]] PlanMark planMark(int norm) const;
   [[nodiscard]] std::vector<PlanMark> planMarks() const;
@@ -87,15 +101,18 @@ class Session final : public QObject {
   [[nodiscard]] bool busy() const { return job_.kind != JobKind::None; }
   // The run that confirms an early analysis. It goes on beside the jobs, which the engine does after it.
   [[nodiscard]] const Job& confirmation() const { return confirmation_; }
+  // What runs, to be told of and to be stopped: the job, else the confirmation, else what compares.
+  [[nodiscard]] Job running() const;
   // What is known was inferred, and no run has confirmed it.
   [[nodiscard]] bool early() const { return analysis_ && analysis_->early; }
   // The engine has the model shown, not another one or none: work can be asked of it. Else resume() opens it again.
   [[nodiscard]] bool served() const { return served_; }
   // The project that is opened until its plan is there; nullptr: none.
   [[nodiscard]] const Project* restoring() const { return restoring_ ? &*restoring_ : nullptr; }
-  [[nodiscard]] const protocol::NormInfo* norm(int index) const;  // nullptr when there is no such norm
-  [[nodiscard]] int normNamed(const QString& name) const;         // by full name, or by its end; -1
-  [[nodiscard]] bool folds(int norm) const;                       // the plan turns it into an RMSNorm
+  [[nodiscard]] const protocol::NormInfo* norm(int index) const;     // nullptr when there is no such norm
+  [[nodiscard]] int normNamed(const QString& name) const;            // by full name, or by its end; -1
+  [[nodiscard]] QString titleOfNorm(const std::string& name) const;  // the name itself where no norm has it
+  [[nodiscard]] bool folds(int norm) const;                          // the plan turns it into an RMSNorm
   // The value that the norm reads first: where 'Center here' applies. -1 when not known.
   [[nodiscard]] int inputOfNorm(int norm) const;
 
@@ -110,10 +127,10 @@ class Session final : public QObject {
   void fold();                                             // applies the plan and proves it; again: proves anew
   void measure();                                          // as measurements() says; stopped, what was measured is kept
   void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
-  void cancel();                                           // the running job, else the confirmation
+  void cancel();                                           // what running() tells of
 
   // What the model is run with: nothing set means guessed by the engine. Analyses anew; the plan's parameters stay.
-  // What the engine refuses is told by problem() and inputsRefused() and changes nothing.
+  // What the engine refuses is told by problem() and inputsUnused() and changes nothing.
   void setInputs(const protocol::InputsParams& inputs);
   void guessInputs();  // forgets what was set, whatever runs; where there is no guess the model is shown without shapes
   [[nodiscard]] const protocol::InputsParams& inputs() const { return inputs_; }
@@ -133,21 +150,18 @@ class Session final : public QObject {
   }
 
   // ---- the inspector's questions
-  // 0: known already, and done() was called. Else the request, to cancel it by.
-  EngineClient::RequestId requestTensorStats(int value, QObject* context,
-                                             std::function<void(const Reply<protocol::TensorStats>&)> done);
+  // Known already: done() is called at once.
+  void requestTensorStats(int value, Question& question,
+                          const std::function<void(const Reply<protocol::TensorStats>&)>& done);
   void saveTensor(int value, const QString& path);  // a job
-  void previewCenter(int value, QObject* context, std::function<void(const Reply<protocol::CenterPreview>&)> done);
-  // The plan that other parameters would give; nothing changes.
-  EngineClient::RequestId previewPlan(const protocol::PlanParams& params, QObject* context,
-                                      std::function<void(const Reply<protocol::PlanInfo>&)> done);
 
  Q_SIGNALS:
   void leaving();                                              // the model shown is about to go
   void projectRestored(const normlens::ui::Project& project);  // its plan is shown
   void inputsChanged();
-  void inputsRefused(const QString& reason);  // a sentence; what they were before is used again
-  void modelChanged();                        // also when there is none any more
+  // What they were before is used again. reason: a sentence; empty where the run was stopped.
+  void inputsUnused(const QString& reason);
+  void modelChanged();  // also when there is none any more
   void analysisChanged();
   void confirmed(const QStringList& norms);  // the run that had to agree is done; names of those with another verdict
   void planChanged();                        // also when only its parameters changed
@@ -158,6 +172,7 @@ class Session final : public QObject {
   void tensorSaved(const QString& path, qint64 bytes);
   void openFailed();  // after problem(), or given up for another; what was shown is shown still
   void problem(const QString& message, const QString& hint);
+  void problemOver();  // what was told of the inputs
   void engineLost(const QString& reason);
 
  private:
@@ -197,6 +212,7 @@ class Session final : public QObject {
   void useInputsAgain(const protocol::InputsParams& before);
   void restoreProject();
   void analyzed(protocol::Analysis&& analysis);
+  void dropProofsOfOtherInputs();
   void confirm();
   void dropConfirmation();
   void takeAnalysis(protocol::Analysis&& analysis);
@@ -209,8 +225,10 @@ class Session final : public QObject {
   PlanPreview* preview_;
   Measurements* measurements_;
   GraphSelection* selection_;
+  LeftOut* leftOut_;
   NormCosts* costs_;
   ForcedErrors* forcedErrors_;
+  DifferenceRun* differences_;
   QString path_;
   std::optional<protocol::ModelInfo> model_;
   ModelIndex index_;
@@ -225,15 +243,18 @@ class Session final : public QObject {
     protocol::PlanParams params;
     std::string flavour;
     protocol::FoldResult result;
+    std::optional<protocol::ExportResult> exported;
   };
   [[nodiscard]] bool isOfPlan(const Proof& proof) const;
-  std::vector<Proof> proofs_;  // of this model with these inputs, the newest last
+  std::vector<Proof> proofs_;          // of this model, the newest last
+  protocol::InputsParams provedWith_;  // the inputs of all of them
   std::optional<protocol::ExportResult> exported_;
   std::string flavour_ = protocol::FoldParams().norm;
   int digits_ = 4;
   double limitSeconds_ = 0;
   int64_t limitBytes_ = 0;
   Job job_, confirmation_;
+  Question jobQuestion_, confirmationQuestion_;  // of these two
   QElapsedTimer clock_;
   RemainingTime remaining_;
   QHash<int, protocol::TensorStats> statsCache_;  // under choices_

@@ -12,7 +12,7 @@ namespace {
 
 using Norms = std::vector<protocol::NormInfo>;
 
-// Names of norms that are told otherwise than before, or were not there.
+// Titles of norms that are told otherwise than before, or were not there.
 QStringList changedVerdicts(const Norms& before, const Norms& after) {
   QStringList names;
   for (const protocol::NormInfo& norm : after) {
@@ -20,7 +20,7 @@ QStringList changedVerdicts(const Norms& before, const Norms& after) {
       return old.name == norm.name && old.index == norm.index && old.verdict == norm.verdict;
     };
     const auto at = static_cast<size_t>(norm.index);
-    if (at >= before.size() || !same(before[at])) names << text(norm.name);
+    if (at >= before.size() || !same(before[at])) names << text(norm.title);
   }
   return names;
 }
@@ -29,24 +29,21 @@ QStringList changedVerdicts(const Norms& before, const Norms& after) {
 
 void Session::confirm() {
   if (!early() || confirmation_.kind != JobKind::None || !served_) return;
-  auto id = std::make_shared<EngineClient::RequestId>(0);
-  *id = engine_->request(protocol::methods::kAnalyze, protocol::AnalyzeParams{}, this,
-                         [this, id](Reply<protocol::Analysis>& reply) {
-                           if (*id != confirmation_.request || confirmation_.kind == JobKind::None) return;
-                           confirmation_ = {};
-                           if (reply) return confirmedBy(std::move(*reply));
-                           const EngineError& error = reply.error();
-                           if (error.cancelled() || error.engineDied) return Q_EMIT jobChanged();
-                           Q_EMIT problem(asSentence(error.message), asSentence(error.hint));
-                           dropAnalysis();
-                         });
-  confirmation_ = {JobKind::Confirming, *id, {}, -1, -1};
+  confirmationQuestion_.ask(protocol::methods::kAnalyze, {}, [this](Reply<protocol::Analysis>& reply) {
+    confirmation_ = {};
+    if (reply) return confirmedBy(std::move(*reply));
+    const EngineError& error = reply.error();
+    if (error.cancelled() || error.engineDied) return Q_EMIT jobChanged();
+    Q_EMIT problem(asSentence(error.message), asSentence(error.hint));
+    dropAnalysis();
+  });
+  confirmation_ = {JobKind::Confirming, {}, -1, -1};
   Q_EMIT jobChanged();
 }
 
 void Session::dropConfirmation() {
-  const Job dropped = std::exchange(confirmation_, {});
-  if (dropped.kind != JobKind::None) engine_->cancel(dropped.request);
+  confirmation_ = {};
+  confirmationQuestion_.drop();
 }
 
 void Session::confirmedBy(protocol::Analysis&& run) {

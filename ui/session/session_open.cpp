@@ -74,7 +74,7 @@ void Session::resume() {
     reopen();
   } else if (!analysis_) {
     analyze();
-  } else if (!plan_) {
+  } else if (!plan_ || !samePlan(plannedFor_, choices_->params())) {
     requestPlan();
   }
 }

@@ -85,6 +85,7 @@ void Session::takeAnalysis(protocol::Analysis&& analysis) {
 
 void Session::analyzed(protocol::Analysis&& analysis) {
   takeAnalysis(std::move(analysis));
+  dropProofsOfOtherInputs();
   // Once the user has changed the plan it is no longer the project's.
   if (restoring_ && choices_->undoStack()->count() == 0) {
     restoring_->lost.clear();
@@ -94,6 +95,14 @@ void Session::analyzed(protocol::Analysis&& analysis) {
   Q_EMIT analysisChanged();
   selection_->askZeroMean();
   requestPlan();
+}
+
+// A fold that was proved with other inputs is taken back, as the user might: to do it again is to prove it with these.
+void Session::dropProofsOfOtherInputs() {
+  if (proofs_.empty() || protocol::toJson(provedWith_) == protocol::toJson(inputs_)) return;
+  voidProof();
+  proofs_.clear();
+  if (choices_->folded()) choices_->undoStack()->undo();
 }
 
 // Its plan is there: what remains is what was measured, and the selection.
@@ -113,32 +122,18 @@ void Session::setDigits(int digits) {
   Q_EMIT digitsChanged();
 }
 
-EngineClient::RequestId Session::requestTensorStats(int value, QObject* context,
-                                                    std::function<void(const Reply<protocol::TensorStats>&)> done) {
-  if (const auto cached = statsCache_.constFind(value); cached != statsCache_.constEnd()) {
-    done(*cached);
-    return 0;
-  }
+void Session::requestTensorStats(int value, Question& question,
+                                 const std::function<void(const Reply<protocol::TensorStats>&)>& done) {
+  question.drop();
+  if (const auto cached = statsCache_.constFind(value); cached != statsCache_.constEnd()) return done(*cached);
   protocol::TensorParams params;
   params.value = value;
   params.plan = choices_->params();
-  return engine_->request(methods::kTensorStats, params, context,
-                          [this, value, done, revision = planRevision_](const Reply<protocol::TensorStats>& reply) {
-                            if (reply && revision == planRevision_) statsCache_.insert(value, *reply);
-                            done(reply);
-                          });
-}
-
-void Session::previewCenter(int value, QObject* context,
-                            std::function<void(const Reply<protocol::CenterPreview>&)> done) {
-  protocol::CenterParams params;
-  params.value = value;
-  engine_->request(methods::kPreviewCenter, params, context, std::move(done));
-}
-
-EngineClient::RequestId Session::previewPlan(const protocol::PlanParams& params, QObject* context,
-                                             std::function<void(const Reply<protocol::PlanInfo>&)> done) {
-  return engine_->request(methods::kPlan, params, context, std::move(done));
+  question.ask(methods::kTensorStats, params,
+               [this, value, done, revision = planRevision_](const Reply<protocol::TensorStats>& reply) {
+                 if (reply && revision == planRevision_) statsCache_.insert(value, *reply);
+                 done(reply);
+               });
 }
 
 }  // namespace normlens::ui

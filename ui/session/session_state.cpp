@@ -1,6 +1,8 @@
 // Session: what is asked of what it knows.
 #include <algorithm>
 
+#include "ui/session/difference_run.h"
+#include "ui/session/forced_errors.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 
@@ -26,6 +28,11 @@ int Session::normNamed(const QString& name) const {
     if (byEnd < 0 && full.endsWith(u'.' + name)) byEnd = norm.index;
   }
   return byEnd;
+}
+
+QString Session::titleOfNorm(const std::string& name) const {
+  const protocol::NormInfo* info = norm(normNamed(text(name)));
+  return text(info != nullptr ? info->title : name);
 }
 
 bool Session::folds(int norm) const {
@@ -57,6 +64,14 @@ std::vector<PlanMark> Session::planMarks() const {
     for (const int norm : preview_->fall()->norms) marks[static_cast<size_t>(norm)] = {PlanState::WouldFall, {}};
   }
   return marks;
+}
+
+Job Session::running() const {
+  if (busy()) return job_;
+  if (confirmation_.kind != JobKind::None) return confirmation_;
+  if (forcedErrors_->running()) return {JobKind::Comparing, forcedErrors_->stage(), forcedErrors_->fraction(), -1};
+  if (differences_->running()) return {JobKind::Comparing, differences_->stage(), differences_->fraction(), -1};
+  return {};
 }
 
 int Session::firstOther() const {

@@ -94,6 +94,7 @@ QString styleSheetFor(const Theme& theme, double textScale) {
       {"@chosen", theme.classes.chosen},
   };
   for (const auto& [name, color] : colors) sheet.replace(QLatin1String(name), color.name());
+  sheet.replace(QLatin1String("@mono"), monoFont().family());
   return withTextScaled(sheet, textScale);
 }
 

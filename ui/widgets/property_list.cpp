@@ -3,7 +3,6 @@
 #include <QHBoxLayout>
 #include <QVBoxLayout>
 
-#include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/frames.h"
@@ -27,11 +26,9 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
     auto* line = new QHBoxLayout(row);
     line->setContentsMargins(0, 0, 0, 0);
     line->setSpacing(12);
-    auto* name = makeLabel(property.name, property.strong ? "section" : "plain12", row);
-    name->setFont(uiFont(12));
+    auto* name = makeLabel(property.name, property.strong ? "section" : "fact", row);
     auto* value = new ElidedLabel(property.value, Qt::ElideMiddle, row);
-    value->setProperty("kind", "mono");
-    value->setFont(monoFont(11, property.strong ? QFont::Bold : QFont::Normal));
+    value->setProperty("kind", property.strong ? "monoStrong" : "mono");
     value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     value->setTextInteractionFlags(Qt::TextSelectableByMouse);
     line->addWidget(name);

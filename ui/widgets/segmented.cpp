@@ -14,7 +14,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kHeight = 26, kSide = 12, kSnugSide = 9, kArrow = 11, kGap = 6;
+constexpr int kHeight = 26, kSide = 12, kSnugSide = 9, kArrow = 11, kIcon = 14, kGap = 6;
 
 QFont strongFont() { return uiFont(12, QFont::DemiBold); }
 
@@ -35,6 +35,7 @@ QSize Segmented::sizeHint() const {
     widest = qMax(widest, wanted(i));
     all += wanted(i);
   }
+  if (folded_ && !icon_.isEmpty()) return {2 * kSide + grown(kIcon) + kGap + grown(kArrow), grown(kHeight)};
   if (folded_) return {widest + kGap + grown(kArrow), grown(kHeight)};
   return {snug_ ? all : static_cast<int>(segments_.size()) * widest, grown(kHeight)};
 }
@@ -54,6 +55,12 @@ void Segmented::setSegments(const QVector<Segment>& segments) {
 
 void Segmented::setFolded(bool folded) {
   folded_ = folded;
+  updateGeometry();
+  update();
+}
+
+void Segmented::setBare(const QString& icon) {
+  icon_ = icon;
   updateGeometry();
   update();
 }
@@ -129,8 +136,13 @@ void Segmented::paintFolded(QPainter& painter) const {
   const int arrow = grown(kArrow);
   painter.setFont(strongFont());
   painter.setPen(theme.text);
-  painter.drawText(rect().adjusted(kSide, 0, -kSide - arrow, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                   segments_.value(current_).text);
+  if (icon_.isEmpty()) {
+    painter.drawText(rect().adjusted(kSide, 0, -kSide - arrow, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                     segments_.value(current_).text);
+  } else {
+    const int icon = grown(kIcon);
+    paintIcon(painter, QRectF(kSide, (height() - icon) / 2.0, icon, icon), icon_, theme.text);
+  }
   paintIcon(painter, QRectF(width() - kSide - arrow, (height() - arrow) / 2.0, arrow, arrow),
             QStringLiteral("chevron_down"), theme.textSoft);
 }

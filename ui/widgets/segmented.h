@@ -1,5 +1,5 @@
 // A row of choices of which one is on, all equally wide unless snug; arrow keys move within it. Where there is no room
-// for all, the one that is on stands alone and opens a menu of them.
+// for all, the one that is on stands alone and opens a menu of them; where there is less still, an icon does.
 #pragma once
 
 #include <QStringList>
@@ -20,6 +20,7 @@ class Segmented final : public QWidget {
   [[nodiscard]] int current() const { return current_; }
   void setCurrent(int index);  // no signal
   void setFolded(bool folded);
+  void setBare(const QString& icon);  // folded, this icon stands for the words; empty: they stand themselves
   [[nodiscard]] bool folded() const { return folded_; }
   void setSnug(bool snug);                             // each as wide as its own text, not as the widest
   void setSegments(const QVector<Segment>& segments);  // as many as before; the one that is on stays on
@@ -46,6 +47,7 @@ class Segmented final : public QWidget {
   QVector<Segment> segments_;
   int current_ = 0;
   bool folded_ = false, snug_ = false;
+  QString icon_;
 };
 
 }  // namespace normlens::ui

@@ -220,7 +220,7 @@ void Actions::update(Session& session) {
   exportMenu->setEnabled(settled);
   flavourGroup->setEnabled(settled);  // not while the other one is folded or measured
   updatePlan(session, alive);
-  stop->setEnabled(session.busy() || session.confirmation().kind != JobKind::None);
+  stop->setEnabled(session.running().kind != JobKind::None);
   for (QAction* save : {saveProject, saveProjectAs}) save->setEnabled(analysed);
   closeModel->setEnabled(!session.path().isEmpty());
   compareFolded->setEnabled(folded && idle);

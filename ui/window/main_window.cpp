@@ -4,6 +4,7 @@
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QMimeData>
+#include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QTimer>
@@ -56,6 +57,8 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
   preferences_.scheme = options_.scheme;
   usePreferences();
   if (options_.rememberLayout) {
+    constexpr int kTitleBar = 40;
+    resize(size().boundedTo(screen()->availableSize() - QSize(0, kTitleBar)));
     restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
     workspace_->restoreSizes();
   }

@@ -109,6 +109,8 @@ class MainWindow final : public QMainWindow {
   void showLeftOut();  // what fell with an edit that the user left out
   void showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways = {});
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();
+  void addButtonsTo(std::vector<PaletteEntry>& entries);
+  void chooseDevice(const QString& device);  // "cpu", "cuda"
   void showPanel(ActionPanel panel);
   void showLesson();
   void showPreferences();
@@ -133,12 +135,6 @@ class MainWindow final : public QMainWindow {
   CompareView* compare_ = nullptr;  // made when it is first asked for
   StatusStrip* status_ = nullptr;
   // An edit that the user left out, until the plan without it is there.
-  struct LeftOut {
-    protocol::EditInfo edit;
-    protocol::PlanInfo before;
-    int centering = -1;  // see Fall
-  };
-  std::optional<LeftOut> leftOut_;
   bool shown_ = false;
   bool toldUnconfined_ = false;  // once is enough
 };

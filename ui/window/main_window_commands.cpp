@@ -6,6 +6,7 @@
 
 #include "ui/client/engine_client.h"
 #include "ui/models/norm_model.h"
+#include "ui/session/forced_errors.h"
 #include "ui/session/project/project_keeper.h"
 #include "ui/session/project/recent_files.h"
 #include "ui/session/session.h"
@@ -37,13 +38,7 @@ void MainWindow::connectCommands() {
     connect(panel, &QAction::triggered, this,
             [this, panel] { showPanel(static_cast<ActionPanel>(panel->data().toInt())); });
   }
-  connect(tools_, &ToolBar::deviceChosen, this, [this](const QString& device) {
-    Preferences chosen = preferences_;
-    chosen.device = device;
-    applyPreferences(chosen);
-    preferencesPage_->setPreferences(chosen);
-    refresh();
-  });
+  connect(tools_, &ToolBar::deviceChosen, this, &MainWindow::chooseDevice);
   connect(preferencesPage_, &PreferencesPage::closed, this, [this] {
     showWork();
     pages_->setFocus();
@@ -56,6 +51,33 @@ void MainWindow::connectCommands() {
     engine_->setCommand(options_.engine);
     session_->recover();
   });
+}
+
+void MainWindow::chooseDevice(const QString& device) {
+  Preferences chosen = preferences_;
+  chosen.device = device;
+  applyPreferences(chosen);
+  preferencesPage_->setPreferences(chosen);
+  refresh();
+}
+
+// What has a button, but no action.
+void MainWindow::addButtonsTo(std::vector<PaletteEntry>& entries) {
+  const QString icon = QStringLiteral("chevron_right");
+  const auto addDevice = [&](const QString& title, const QString& device, bool there) {
+    entries.push_back({title, {}, icon, there, [this, device] { chooseDevice(device); }});
+  };
+  const bool hasGpu = engine_->state() == EngineClient::State::Ready && engine_->info().device != "CPU";
+  addDevice(tr("Device: measure on the CPU"), QStringLiteral("cpu"), true);
+  addDevice(tr("Device: measure on the GPU"), QStringLiteral("cuda"), hasGpu);
+  const protocol::NormInfo* norm = session_->norm(session_->selection()->current().norm);
+  const bool blocked = norm != nullptr && verdictFromName(norm->verdict) == Verdict::Blocked;
+  entries.push_back({tr("Show the error if folded anyway"), blocked ? text(norm->title) : tr("of a blocked LayerNorm"),
+                     icon, blocked && session_->forcedErrors()->obstacle().isEmpty(), [this] {
+                       showPage(workspace_);
+                       actions_->toggleInspector->setChecked(true);
+                       session_->forcedErrors()->start({session_->selection()->current().norm});
+                     }});
 }
 
 std::vector<PaletteEntry> MainWindow::paletteEntries() {
@@ -76,10 +98,11 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
     entries.push_back({titleOf(action), keysOf(action), QStringLiteral("chevron_right"), action->isEnabled(),
                        [action] { action->trigger(); }});
   }
+  addButtonsTo(entries);
   if (session_->analysis()) {
     for (const protocol::NormInfo& norm : session_->analysis()->norms) {
       const Verdict verdict = verdictFromName(norm.verdict);
-      entries.push_back({text(norm.name), verdictTitle(verdict), verdictIcon(verdict), true,
+      entries.push_back({text(norm.title), verdictTitle(verdict), verdictIcon(verdict), true,
                          [this, index = norm.index] { session_->selection()->selectNorm(index); }});
     }
   }

@@ -8,6 +8,9 @@
 
 #include "ui/client/engine_client.h"
 #include "ui/models/norm_model.h"
+#include "ui/session/difference_run.h"
+#include "ui/session/forced_errors.h"
+#include "ui/session/left_out.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/info_bar.h"
@@ -83,12 +86,7 @@ void MainWindow::connectSession() {
   });
   connect(session_, &Session::confirmed, this, &MainWindow::logConfirmation);
   connect(session_, &Session::foldChanged, this, &MainWindow::showFoldResult);
-  connect(session_->choices(), &PlanChoices::leavingOut, this, [this](const protocol::EditInfo& edit) {
-    const auto& fall = session_->preview()->fall();
-    const bool known = fall && fall->edit.text == edit.text;
-    if (session_->plan()) leftOut_ = LeftOut{edit, *session_->plan(), known ? fall->centering : -1};
-  });
-  connect(session_, &Session::planChanged, this, &MainWindow::showLeftOut);
+  connect(session_->leftOut(), &LeftOut::changed, this, &MainWindow::showLeftOut);
   connect(session_->measurements(), &Measurements::changed, this, [this] {
     if (session_->measurements()->last()) workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
@@ -106,6 +104,12 @@ void MainWindow::connectSession() {
                             &Session::foldChanged, &Session::jobChanged, &Session::exportDone}) {
     connect(session_, signal, this, &MainWindow::refresh);
   }
+  connect(session_->forcedErrors(), &ForcedErrors::changed, this, &MainWindow::refresh);
+  connect(session_->differences(), &DifferenceRun::changed, this, &MainWindow::refresh);
+  connect(session_->differences(), &DifferenceRun::progressed, this, &MainWindow::refresh);
+  connect(session_, &Session::problemOver, this, [this] {
+    if (!info_->isAbout(kEngineTopic)) info_->dismiss();
+  });
   connect(session_->measurements(), &Measurements::changed, this, &MainWindow::refresh);
   connect(session_->measurements(), &Measurements::paramsChanged, this, &MainWindow::refresh);
   connect(session_->selection(), &GraphSelection::changed, this, &MainWindow::refresh);
@@ -125,7 +129,7 @@ void MainWindow::logConfirmation(const QStringList& norms) {
 void MainWindow::dismissWhenWorkBegins() {
   const Job& job = session_->job();
   const bool asked = job.kind == JobKind::Folding || job.kind == JobKind::Measuring || job.kind == JobKind::Exporting;
-  if (asked && job.request == 0 && !info_->isAbout(kEngineTopic)) info_->dismiss();
+  if (asked && job.stage.isEmpty() && !info_->isAbout(kEngineTopic)) info_->dismiss();
 }
 
 void MainWindow::refresh() {
@@ -134,7 +138,7 @@ void MainWindow::refresh() {
   story_->setVisible(pages_->currentWidget() == workspace_);
   status_->showEngine(*engine_);
   status_->showModel(*session_);
-  status_->showJob(session_->busy() ? session_->job() : session_->confirmation());
+  status_->showJob(session_->running());
   const bool ready = engine_->state() == EngineClient::State::Ready;
   showTitle();
   const protocol::EngineInfo& engine = engine_->info();
@@ -188,33 +192,38 @@ void MainWindow::showFoldResult() {
   QString hint = tr("Nothing was written.");
   if (result->verify && !result->verify->first_diverging.empty() &&
       !why.contains(text(result->verify->first_diverging))) {
-    hint += u' ' + tr("The first LayerNorm to differ is %1.").arg(text(result->verify->first_diverging));
+    hint +=
+        u' ' + tr("The first LayerNorm to differ is %1.").arg(session_->titleOfNorm(result->verify->first_diverging));
   }
   info_->show(InfoBar::Tone::Error, why, hint);
 }
 
 void MainWindow::showLeftOut() {
-  if (!session_->plan()) return;
-  if (!leftOut_) return info_->dismissAbout(kLeftOutTopic);
-  const LeftOut left = *std::exchange(leftOut_, std::nullopt);
-  const Fall fall = fallBetween(left.before, *session_->plan(), left.edit);
-  const auto edits = static_cast<int>(fall.edits.size());
+  const auto& left = session_->leftOut()->fall();
+  if (!left) return info_->dismissAbout(kLeftOutTopic);
+  if (left->centering >= 0 && !info_->isAbout(kLeftOutTopic)) return;  // dismissed before that was known
+  const auto edits = static_cast<int>(left->edits.size());
   const QString fell = edits == 0   ? tr("It was left out.")
                        : edits == 1 ? tr("1 edit fell with it.")
                                     : tr("%1 edits fell with it.").arg(edits);
   std::vector<InfoBar::Way> ways{{tr("Undo"), [this] { actions_->undo->trigger(); }}};
-  if (left.centering >= 0) {
-    ways.push_back({tr("Put a centering there instead"), [this, left] {
+  if (left->centering >= 0) {
+    ways.push_back({tr("Put a centering there instead"), [this, fall = *left] {
                       session_->choices()->undoStack()->undo();
-                      session_->choices()->center(left.centering, left.edit);
+                      session_->choices()->center(fall.centering, fall.edit);
                     }});
   }
-  info_->show(InfoBar::Tone::Message, fell, fallen(fall), std::move(ways));
+  info_->show(InfoBar::Tone::Message, fell, fallen(*left), std::move(ways));
   info_->setTopic(kLeftOutTopic);
 }
 
 void MainWindow::showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways) {
-  ways.push_back({tr("Show in folder"), [path] { QDesktopServices::openUrl(QUrl::fromLocalFile(folderOf(path))); }});
+  ways.push_back({tr("Show in folder"), [this, path] {
+                    const QString folder = folderOf(path);
+                    if (!QDesktopServices::openUrl(QUrl::fromLocalFile(folder)))
+                      info_->show(InfoBar::Tone::Message,
+                                  tr("No program here shows folders. It is in %1.").arg(folder));
+                  }});
   info_->show(InfoBar::Tone::Message, words, {}, std::move(ways));
 }
 
@@ -268,7 +277,7 @@ void MainWindow::fillSearch() {
   if (session_->analysis()) {
     for (const protocol::NormInfo& norm : session_->analysis()->norms) {
       const Verdict verdict = verdictFromName(norm.verdict);
-      entries.push_back({Target::Norm, norm.index, text(norm.name), verdictTitle(verdict), verdictIcon(verdict)});
+      entries.push_back({Target::Norm, norm.index, text(norm.title), verdictTitle(verdict), verdictIcon(verdict)});
     }
   }
   tools_->search()->model()->setEntries(std::move(entries));

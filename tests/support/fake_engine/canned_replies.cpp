@@ -47,6 +47,7 @@ protocol::NormInfo normInfo(const CannedModel& model, int index) {
   protocol::NormInfo info;
   info.index = index;
   info.name = node.name;
+  info.title = node.name;
   info.scope = node.name;
   info.form = "op";
   info.node = node.id;

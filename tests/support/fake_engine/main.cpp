@@ -59,7 +59,9 @@ class Engine {
     bindAnalyze();
     bindNeedingModel(methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
     bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p); });
-    bindNeedingModel(methods::kNormPrices, [](const auto&) { return protocol::NormPrices{16, 64, 3.4, 2.1, 1.6}; });
+    bindNeedingModel(methods::kNormPrices, [this](const auto&) {
+      return protocol::NormPrices{rows(), 64, 3.4, 2.1, 1.6};
+    });
     bindNeedingModel(methods::kForcedError, [this](const auto& p) { return forcedError(*model_, p); });
     bindNeedingModel(methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
     bindNeedingModel(methods::kFold, [this](const auto& p) { return foldResult(*model_, p); });
@@ -173,6 +175,11 @@ class Engine {
       told.digests.push_back(folded && told.digests.size() < 2 ? value.name + " folded" : value.name);
     }
     return told;
+  }
+
+  // As many as tokens are put in, though the canned tensors keep their shapes.
+  [[nodiscard]] int64_t rows() const {
+    return inputs_.empty() || inputs_.front().shape.size() < 2 ? 16 : inputs_.front().shape[1];
   }
 
   Result<protocol::InputsInfo> setInputs(const protocol::InputsParams& params) {

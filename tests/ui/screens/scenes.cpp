@@ -294,6 +294,7 @@ QVector<Scene> scenes() {
       {QStringLiteral("differences_figures"), [](Stage& stage) { differences(stage, stage.model, 1); }, {}},
       {QStringLiteral("differences_tensors"), [](Stage& stage) { differences(stage, stage.model, 2); }, {}},
       {QStringLiteral("differences_paper"), [](Stage& stage) { differences(stage, stage.other, 0); }, {}},
+      {QStringLiteral("benchmark_empty"), at(BottomPanel::Benchmark), {}},
       {QStringLiteral("benchmark"), measured, {}},
       {QStringLiteral("benchmark_sizes"), measuredOverSizes, {}},
       {QStringLiteral("benchmark_table"),

@@ -17,6 +17,7 @@
 #include "tests/ui/shell/shown_window.h"
 #include "ui/charts/bench_charts.h"
 #include "ui/charts/chart_view.h"
+#include "ui/models/bench_export.h"
 #include "ui/models/bench_figures.h"
 #include "ui/models/bench_table.h"
 #include "ui/session/bench_collector.h"
@@ -118,6 +119,31 @@ class TestBench final : public QObject {
     });
     QCOMPARE(*slowest->breakEven, 327.8);
     QVERIFY(slowest->label.contains(QStringLiteral("V100")));
+  }
+
+  // One measurement has one median, the speed-up is the ratio of the two.
+  void theMediansAreTheSameEverywhere() {
+    Shown shown;
+    prepare(shown);
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.measurements()->last().has_value() && !shown.session.busy());
+    const protocol::BenchResult result = *shown.session.measurements()->last();
+    BenchTable table;
+    table.setResult(result, {});
+    const QString a = table.index(0, BenchTable::MedianA).data().toString();
+    const QString b = table.index(0, BenchTable::MedianB).data().toString();
+    const QString story = shown.child<StorySegment>("storyMeasured")->accessibleName();
+    QVERIFY2(story.contains(QStringLiteral("%1 → %2 ms").arg(a, b)), qPrintable(story + u' ' + a + u' ' + b));
+    BenchFigures figures;
+    figures.setPoint(result.points.front());
+    const auto median = figures.match(figures.index(0, 0), Qt::DisplayRole, QStringLiteral("median, ms"));
+    QCOMPARE(median.size(), 1);
+    QCOMPARE(median.first().siblingAtColumn(BenchFigures::A).data().toString(), a);
+    QCOMPARE(median.first().siblingAtColumn(BenchFigures::B).data().toString(), b);
+    const auto [medianA, medianB] = roundMedians(result.points.front());
+    QVERIFY(benchCsv(result, {}).contains(QString::number(medianA, 'g', 7)));
+    QCOMPARE(a, formatMedian(medianA));
+    QCOMPARE(b, formatMedian(medianB));
   }
 
   void whatWasToldIsTheResultSoFar() {

@@ -12,6 +12,7 @@
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/models/search/palette_model.h"
+#include "ui/session/forced_errors.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
@@ -179,6 +180,30 @@ class TestCommands final : public QObject {
       QVERIFY2(listed.contains(action), qPrintable(action->objectName()));
     }
     QVERIFY(listed.size() > 25);
+  }
+
+  void whatHasOnlyAButtonIsInThePaletteToo() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    const auto first = [&] { return shown.child<QListView>("paletteList")->model()->index(0, 0).data().toString(); };
+    openPalette(shown);
+    type(shown, QStringLiteral("device"));
+    QVERIFY2(first().startsWith(QStringLiteral("Device: ")), qPrintable(first()));
+    press(shown, Qt::Key_Escape);
+    shown.clickNorm(4);
+    openPalette(shown);
+    type(shown, QStringLiteral("error if folded anyway"));
+    QCOMPARE(first(), QStringLiteral("Show the error if folded anyway"));
+    press(shown, Qt::Key_Return);
+    QTRY_VERIFY(shown.session.forcedErrors()->has(4));
+  }
+
+  void theEnginesButtonStandsBelowItsField() {
+    Shown shown;
+    shown.child<QAction>("preferences")->trigger();
+    shown.child<QSpinBox>("preferFont")->setValue(18);
+    const auto left = [&](const char* name) { return shown.child<QWidget>(name)->mapTo(&shown.window, QPoint()).x(); };
+    QTRY_COMPARE(left("preferEngineApply"), left("preferEngine"));
   }
 
   void preferencesHoldAtOnceAndAreKept() {

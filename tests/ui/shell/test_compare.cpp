@@ -1,6 +1,8 @@
 // Two models side by side, by actions, clicks and keys.
 #include <QClipboard>
 #include <QFile>
+#include <QHeaderView>
+#include <QLabel>
 #include <QMenu>
 #include <QTableView>
 #include <QToolButton>
@@ -85,6 +87,14 @@ class TestCompare final : public QObject {
     QVERIFY(shown.window.workspace()->isVisible());
   }
 
+  void aFoldThatIsTakenBackIsNotShownAnyMore() {
+    Shown shown;
+    auto* compare = compareFolded(shown);
+    QVERIFY(compare->isVisible());
+    shown.window.actions()->undo->trigger();
+    QTRY_VERIFY(!compare->isVisible());
+  }
+
   void aChangeIsShownInBothGraphs() {
     Shown shown;
     auto* compare = compareFolded(shown);
@@ -142,6 +152,75 @@ class TestCompare final : public QObject {
     QFile file(path);
     QVERIFY(file.open(QIODevice::ReadOnly));
     QCOMPARE(file.readAll().count('\n'), norms + 2 + 1);
+  }
+
+  void aKindWithoutChangesSaysSo() {
+    Shown shown;
+    auto* compare = compareFolded(shown);
+    const auto* nothing = shown.child<QLabel>("changesNothing");
+    QVERIFY(!nothing->isVisible());
+    narrowTo(compare, ChangeClass::Ops);
+    QVERIFY(nothing->isVisible());
+    QCOMPARE(nothing->text(), QStringLiteral("No operators differ but LayerNorms that are RMSNorms."));
+    narrowTo(compare, ChangeClass::Centered);
+    QVERIFY(!nothing->isVisible());
+  }
+
+  void theLargestChangeComesFirstAndPlacesAreThoseShown() {
+    Shown shown;
+    auto* compare = compareFolded(shown);
+    auto* table = tableOf(compare);
+    clickRow(table, 2);
+    const QString chosen = table->currentIndex().siblingAtColumn(ChangeTable::Where).data().toString();
+    const QHeaderView* header = table->horizontalHeader();
+    const int left = header->sectionViewportPosition(ChangeTable::Largest);
+    QTest::mouseClick(header->viewport(), Qt::LeftButton, {}, QPoint(left + 20, header->height() / 2));
+    QCOMPARE(header->sortIndicatorOrder(), Qt::DescendingOrder);
+    QCOMPARE(table->model()->index(0, ChangeTable::Largest).data().toString(), QStringLiteral("0.25"));
+    QCOMPARE(table->currentIndex().siblingAtColumn(ChangeTable::Where).data().toString(), chosen);
+    const int row = table->currentIndex().row();
+    QVERIFY(row != 2);
+    QStringList told;
+    for (const auto* label : shown.child<QWidget>("changeDetails")->findChildren<QLabel*>()) told << label->text();
+    const QString place = QStringLiteral("%1 of %2").arg(row + 1).arg(table->model()->rowCount());
+    QVERIFY2(told.contains(place), qPrintable(told.join(u'|') + place));
+  }
+
+  // A module has several operators of a name, also of one kind.
+  void operatorsAreToldApart() {
+    auto graph = std::make_shared<protocol::GraphDocument>();
+    graph->scopes = {{0, "", "", "Model", -1}, {1, "1", "layer.1", "Norm", 0}};
+    std::vector<graphview::Change> changes;
+    for (const char* label : {"mean", "sub", "sub", "sub"}) {
+      const int id = static_cast<int>(graph->nodes.size());
+      protocol::GraphNode node;
+      node.id = id;
+      node.label = label;
+      node.name = "layer.1";
+      node.scope = 1;
+      node.role = "S";
+      node.outputs = {id};
+      protocol::GraphValue made;
+      made.id = id;
+      if (id < 3) made.name = "x." + std::to_string(id);  // the last has no name, as the third
+      if (id == 2) made.name.clear();
+      graph->nodes.push_back(node);
+      graph->values.push_back(made);
+      changes.push_back({graphview::Change::Kind::Added, -1, id, {}});
+    }
+    ChangeTable table;
+    table.show({graph, graph}, changes);
+    const auto where = [&](int row) { return table.index(row, ChangeTable::Where).data().toString(); };
+    QCOMPARE(where(0), QStringLiteral("layer.1 · mean · x.0"));
+    QCOMPARE(where(1), QStringLiteral("layer.1 · sub · x.1"));
+    QCOMPARE(where(2), QStringLiteral("layer.1 · sub"));
+    QCOMPARE(where(3), QStringLiteral("layer.1 · sub (2)"));
+    // An operator with a name of its own needs no more.
+    graph->nodes[0].name = "/layer.1/ReduceMean";
+    graph->nodes[0].label = "ReduceMean";
+    graph->values[0].name = "/layer.1/ReduceMean_output_0";
+    table.show({graph, graph}, {changes.front()});
+    QCOMPARE(where(0), QStringLiteral("/layer.1/ReduceMean"));
   }
 
   void theListGivesWayToTheGraphs() {

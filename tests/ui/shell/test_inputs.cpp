@@ -214,6 +214,24 @@ class TestInputs final : public QObject {
     QVERIFY(cell(InputsModel::Shape, InputsModel::ErrorRole).isEmpty());
   }
 
+  void whatWasTypedOutlivesAStop() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("set_inputs=2000")});
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    auto* table = shown.child<QTableView>("inputsTable");
+    edit(table, 0, InputsModel::Shape, QStringLiteral("3, 7"));
+    QTRY_VERIFY(shown.child<QAbstractButton>("inputsApply")->isEnabled());
+    shown.click("inputsApply");
+    QTRY_COMPARE(shown.session.job().kind, JobKind::Analyzing);
+    shown.session.cancel();
+    QTRY_VERIFY(!shown.session.busy());
+    const QModelIndex cell = table->model()->index(0, InputsModel::Shape);
+    QCOMPARE(cell.data().toString(), QStringLiteral("3, 7"));
+    QVERIFY(cell.data(InputsModel::ErrorRole).toString().isEmpty());
+    QVERIFY(shown.child<QAbstractButton>("inputsApply")->isEnabled());
+    QCOMPARE(shown.session.analysis()->inputs.front().shape, (std::vector<int64_t>{1, 16}));
+  }
+
   void guessAgainGivesUpWhatRuns() {
     Shown shown({QStringLiteral("--slow"), QStringLiteral("fold=60000")});
     shown.openAndAnalyse(model_);

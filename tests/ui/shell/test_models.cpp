@@ -28,6 +28,7 @@ protocol::NormInfo norm(int index, const std::string& name, const std::string& v
   protocol::NormInfo info;
   info.index = index;
   info.name = name;
+  info.title = name;
   info.verdict = verdict;
   info.reason = "because of " + name;
   info.normalized_shape = {768};
@@ -302,11 +303,11 @@ class TestModels final : public QObject {
     point.threads = 2;
     point.a.model = "original";
     point.a.runtime = "LibTorch 2.15.0";
-    point.a.latency.median_ms = 1234.5;
+    point.a.latency.median_ms = 1240;  // of all runs; what is told is that of the rounds
     point.a.peak_bytes = 27648;
     point.b = point.a;
     point.b->model = "folded";
-    point.rounds = {{1, 1}, {1, 1}};
+    point.rounds = {{1234.5, 987.6}, {1234.5, 987.6}};
     point.speedup = 1.25;
     point.ci_high = std::numeric_limits<double>::infinity();
     point.break_even = 12345;

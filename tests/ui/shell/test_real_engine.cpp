@@ -8,6 +8,7 @@
 
 #include "tests/ui/shell/shell_test.h"
 #include "ui/client/engine_client.h"
+#include "ui/session/left_out.h"
 #include "ui/session/session.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/main_window.h"
@@ -99,7 +100,7 @@ class TestRealEngine final : public QObject {
     QVERIFY(showPlanned(window, "gpt2.pt"));
     Session& session = *window.session();
     QString reason;
-    connect(&session, &Session::inputsRefused, &window, [&](const QString& told) { reason = told; });
+    connect(&session, &Session::inputsUnused, &window, [&](const QString& told) { reason = told; });
     const auto refusalOf = [&](const std::string& spec) {
       reason.clear();
       protocol::InputsParams inputs;
@@ -132,6 +133,31 @@ class TestRealEngine final : public QObject {
     QVERIFY(blocked->paper);  // the papers take a LayerNorm's output for zero-mean
   }
 
+  // Also where nobody pointed at it before.
+  void aCenteringIsOfferedInThePlaceOfAnEditThatIsLeftOut() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    const auto& edits = session.plan()->edits;
+    const auto edit = std::ranges::find_if(
+        edits, [](const auto& e) { return e.text.find("center h.0.attn.proj.weight") != std::string::npos; });
+    QVERIFY(edit != edits.end());
+    session.choices()->setEditOn(*edit, false);
+    QTRY_VERIFY_WITH_TIMEOUT(session.leftOut()->fall() && session.leftOut()->fall()->centering >= 0, kPatienceMs);
+    QVERIFY(!session.leftOut()->fall()->norms.empty());
+    const size_t folded = session.plan()->folded.size();
+    const auto buttons = window.infoBar()->findChildren<QAbstractButton*>();
+    const auto offer = std::ranges::find_if(
+        buttons, [](const auto* button) { return button->text() == QStringLiteral("Put a centering there instead"); });
+    QVERIFY(offer != buttons.end());
+    QTest::mouseClick(*offer, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan() && session.plan()->folded.size() > folded, kPatienceMs);
+    QVERIFY(!session.leftOut()->fall());
+    QVERIFY(!window.infoBar()->isVisible());
+  }
+
   void aTensorIsCountedBeforeAndAfterThePlanAndSaved() {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     window.show();
@@ -141,7 +167,8 @@ class TestRealEngine final : public QObject {
     const int weight = session.index().constantNamedIn(QStringLiteral("center h.0.attn.proj.weight"));
     QVERIFY(weight >= 0);
     std::optional<protocol::TensorStats> stats;
-    session.requestTensorStats(weight, &window, [&](const Reply<protocol::TensorStats>& reply) {
+    Question question(session.engine(), &window);
+    session.requestTensorStats(weight, question, [&](const Reply<protocol::TensorStats>& reply) {
       QVERIFY(reply.has_value());
       stats = *reply;
     });

@@ -51,13 +51,16 @@ class TestSession final : public QObject {
     QCOMPARE(marks()[0].state, PlanState::Folded);
     QVERIFY(shown.window.actions()->undo->text().contains(QStringLiteral("fold 9 LayerNorms")));
     const double proved = session.foldResult()->verify->algebra.max_rel;
+    session.exportTo(folder_.filePath(QStringLiteral("folded.pt")));
+    QTRY_VERIFY(session.exported() && !session.busy());
     shown.window.actions()->undo->trigger();
-    QVERIFY(!session.foldResult() && session.keepsProof());
+    QVERIFY(!session.foldResult() && !session.exported() && session.keepsProof());
     QCOMPARE(marks()[0].state, PlanState::Planned);
     QVERIFY(!shown.window.actions()->exportModel->isEnabled());
     shown.window.actions()->redo->trigger();
     QVERIFY(session.foldResult());
     QCOMPARE(session.foldResult()->verify->algebra.max_rel, proved);
+    QVERIFY2(session.exported(), "what was written is of that plan, too");
     QTRY_VERIFY(shown.window.actions()->exportModel->isEnabled());  // the engine has made it again
     session.choices()->keepNorm(0, true);
     QTRY_VERIFY(session.plan() && session.plan()->folded.size() == 8 && !session.busy());
@@ -66,9 +69,18 @@ class TestSession final : public QObject {
     shown.window.actions()->undo->trigger();
     QTRY_VERIFY(session.foldResult() && !session.busy());
     QCOMPARE(marks()[0].state, PlanState::Folded);
-    session.setInputs(shown.session.inputs());  // what was proved was proved with other inputs
+    session.setInputs(session.inputs());  // the same: what was proved stands
     QTRY_VERIFY(session.plan() && !session.busy());
+    QVERIFY(session.foldResult() && session.exported());
+    protocol::InputsParams other;
+    other.specs = {"in_0=int64[3,7]:0..100"};
+    session.setInputs(other);
+    QTRY_VERIFY(session.plan() && !session.busy() && !session.inputs().specs.empty());
     QVERIFY(!session.foldResult() && !session.keepsProof());
+    QVERIFY2(!session.choices()->folded(), "there is no fold to undo");
+    QVERIFY(shown.window.actions()->redo->text().contains(QStringLiteral("fold 9 LayerNorms")));
+    shown.window.actions()->redo->trigger();  // proves it with these
+    QTRY_VERIFY(session.foldResult() && !session.busy());
   }
 
   void anOlderProofIsShownUntilThereIsAnother() {

@@ -14,8 +14,10 @@
 #include "ui/session/project/project_keeper.h"
 #include "ui/session/project/recent_files.h"
 #include "ui/widgets/info_bar.h"
+#include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/screenshot.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 
@@ -201,6 +203,22 @@ class TestSurvival final : public QObject {
     shown.child<QAction>("restartEngine")->trigger();
     QTRY_COMPARE(shown.window.engine()->state(), EngineClient::State::Ready);
     QTRY_VERIFY(!shown.window.infoBar()->isVisible());
+  }
+
+  void thePlanIsShownAndChangedWhileTheEngineIsAway() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    QVERIFY(shown.child<QAbstractButton>("inputsGuess")->isEnabled());
+    ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
+    QTRY_VERIFY(shown.window.infoBar()->showsError());
+    QVERIFY(!shown.child<QAbstractButton>("inputsGuess")->isEnabled());
+    QVERIFY(!shown.child<QAbstractButton>("inputsLoad")->isEnabled());
+    shown.session.choices()->keepNorm(2, true);
+    QVERIFY(shown.session.plan());
+    shown.child<QAction>("restartEngine")->trigger();
+    QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());
+    QVERIFY2(!shown.session.folds(2), "asked for once it was back");
   }
 
   void whatItSaidLongBeforeItDiedAreNotItsLastWords() {

@@ -2,17 +2,22 @@
 // its own centering, and the error of folding it all the same.
 #include <QAction>
 #include <QLabel>
+#include <QSet>
+#include <QSpinBox>
 #include <QTableView>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/graphview/overlays/blocker_chip.h"
 #include "ui/models/forced_error_table.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/norm_costs.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/plots/histogram_plot.h"
 #include "ui/widgets/segmented.h"
+#include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
@@ -37,6 +42,19 @@ QString words(Shown& shown, const char* label) { return shown.child<QLabel>(labe
 
 QList<QAbstractButton*> rows(Shown& shown) { return shown.child<QWidget>("paths")->findChildren<QAbstractButton*>(); }
 
+// What the card says: saves, costs, together.
+QStringList costsOf(Shown& shown) {
+  QStringList values;
+  for (const auto* value : shown.child<QWidget>("costs")->findChildren<ElidedLabel*>()) values << value->fullText();
+  return values;
+}
+
+void useTokens(Shown& shown, int tokens) {
+  protocol::InputsParams inputs;
+  inputs.specs = {"input_ids=int64[1," + std::to_string(tokens) + "]"};
+  shown.session.setInputs(inputs);
+}
+
 QRectF blockerOnScreen(Shown& shown) {
   graphview::GraphView* view = graphOf(shown);
   return view->camera().toScreen(view->scene().box(view->lighting().blockerBox()).rect);
@@ -57,6 +75,7 @@ class TestWhyNot final : public QObject {
 
  private Q_SLOTS:
   void init() { model_ = test::modelFile(folder_, QStringLiteral("bert.pt")); }
+  void cleanup() { applyTheme(*qApp, lightTheme()); }
 
   void theBlockerComesFirstAndARowGoesToItsNode() {
     Shown shown;
@@ -124,6 +143,93 @@ class TestWhyNot final : public QObject {
     QVERIFY(shown.child<QAbstractButton>("foldThis")->isVisible());
   }
 
+  // The window remembers inputs by the file: these two have files of their own.
+  void pricesAreAskedAnewWithOtherInputs() {
+    Shown shown;
+    showBlocked(shown, test::modelFile(folder_, QStringLiteral("bert_5_tokens.pt")));
+    QTRY_COMPARE(shown.child<QAbstractButton>("centerHere")->text(), QStringLiteral("Center here: +0.3 µs"));
+    useTokens(shown, 5);  // the fake engine measures so many rows; the norm still reads 16
+    QTRY_COMPARE(shown.child<QAbstractButton>("centerHere")->text(), QStringLiteral("Center here: +0.9 µs"));
+    // Of 4.16 and 5.12 the difference is 0.96, of what is shown 0.9.
+    QCOMPARE(costsOf(shown),
+             (QStringList{QStringLiteral("4.2 µs"), QStringLiteral("5.1 µs"), QStringLiteral("0.9 µs slower")}));
+  }
+
+  void whatWasMeasuredFarAwayIsNoPrice() {
+    Shown shown;
+    showBlocked(shown, test::modelFile(folder_, QStringLiteral("bert_65_tokens.pt")));
+    useTokens(shown, 65);
+    const auto tip = [&] {
+      return shown.child<QWidget>("costs")->findChildren<ElidedLabel*>().first()->parentWidget()->toolTip();
+    };
+    QTRY_VERIFY2(tip().contains(QStringLiteral("4,160 elements")), qPrintable(tip()));
+    QVERIFY(tip().contains(QStringLiteral("1,024")));
+    QCOMPARE(costsOf(shown), (QStringList{QStringLiteral("–"), QStringLiteral("–")}));
+    QCOMPARE(shown.child<QAbstractButton>("centerHere")->text(), QStringLiteral("Center here"));
+    QVERIFY(!shown.child<QWidget>("centeringCallout")->isVisible());
+  }
+
+  void itsOwnCenteringStandsBesideItInTheGraph() {
+    Shown shown;
+    showBlocked(shown, model_);
+    auto* callout = shown.child<QWidget>("centeringCallout");
+    QTRY_VERIFY(callout->isVisible());
+    const NormCost cost = *shown.session.costs()->of(kBlocked);
+    QCOMPARE(callout->accessibleName(), QStringLiteral("Its own centering: %1, folding it saves %2")
+                                            .arg(formatMicroseconds(cost.centers), formatMicroseconds(cost.saves)));
+    graphview::GraphView* view = graphOf(shown);
+    QVERIFY(view->rect().contains(callout->geometry()));
+    const QRectF covered = view->camera().toWorld(QRectF(callout->geometry()));
+    for (const layout::Box& box : view->scene().layout->boxes) {
+      if (box.kind != layout::BoxKind::Frame) QVERIFY(!box.rect.adjusted(1, 1, -1, -1).intersects(covered));
+    }
+    moveAway(shown);
+    QVERIFY(!callout->isVisible());
+    shown.clickNorm(0);  // folds free
+    QTRY_VERIFY(!callout->isVisible());
+  }
+
+  void theChipDoesNotLieOverTheCallout() {
+    Shown shown;
+    showBlocked(shown, model_);
+    graphview::GraphView* view = graphOf(shown);
+    view->setAnimated(false);
+    view->setZoom(1);
+    const QPointF norm = view->scene().box(view->lighting().chosenBox()).rect.center();
+    // The norm stands at the height of the chip, its blocker above the view.
+    const double zoom = view->camera().toScreen(QRectF(0, 0, 1, 1)).width();
+    view->centerOn(norm + QPointF(0, (view->height() / 2.0 - 34) / zoom));
+    const auto *chip = shown.child<QWidget>("blockerChip"), *callout = shown.child<QWidget>("centeringCallout");
+    QTRY_VERIFY(chip->isVisible());
+    QVERIFY(!callout->isVisible() || !callout->geometry().intersects(chip->geometry()));
+  }
+
+  void theChipsReasonGivesWayBeforeTheDistance() {
+    const QFontMetrics metrics(QApplication::font());
+    const QString distance = QStringLiteral("2 blocks up"), reason = QStringLiteral("γ from 0.347 to 1.69");
+    const QString all = QStringLiteral("2 blocks up · γ from 0.347 to 1.69");
+    const int whole = metrics.horizontalAdvance(all), least = metrics.horizontalAdvance(distance);
+    const auto words = [&](int room) { return graphview::chipWords(distance, reason, metrics, room); };
+    QCOMPARE(words(whole), all);
+    QVERIFY(words(whole - 20).startsWith(QStringLiteral("2 blocks up · γ from")));
+    QVERIFY(words(whole - 20).endsWith(u'…'));
+    QCOMPARE(words(least + 5), distance);
+    QCOMPARE(words(least - 5), QString());
+  }
+
+  void figuresFollowTheSizeOfText() {
+    Shown shown;
+    showBlocked(shown, model_);
+    shown.click("showForced");
+    QTRY_VERIFY(shown.session.forcedErrors()->has(kBlocked));
+    shown.child<QSpinBox>("preferFont")->setValue(18);
+    const int figures = monoFont(11).pixelSize();
+    QCOMPARE(figures, 15);
+    QTRY_COMPARE(shown.child<QLabel>("forced_float64")->font().pixelSize(), figures);
+    for (const auto* value : shown.child<QWidget>("costs")->findChildren<ElidedLabel*>())
+      QCOMPARE(value->font().pixelSize(), figures);
+  }
+
   void theErrorIsMeasuredWhenAsked() {
     Shown shown;
     showBlocked(shown, model_);
@@ -133,6 +239,8 @@ class TestWhyNot final : public QObject {
     QCOMPARE(words(shown, "forced_float64"), QStringLiteral("3.2e-2"));
     QCOMPARE(words(shown, "forced_float16"), QStringLiteral("–"));  // no kernel
     QVERIFY(shown.child<QLabel>("forced_float16")->toolTip().contains(QStringLiteral("no kernel")));
+    QCOMPARE(words(shown, "forcedMissing"), QStringLiteral("float16: There is no kernel for float16 on this device."));
+    QVERIFY(shown.child<QLabel>("forcedMissing")->isVisible());
     QVERIFY(!shown.child<QAbstractButton>("showForced")->isVisible());  // nothing is left to do
   }
 
@@ -152,6 +260,12 @@ class TestWhyNot final : public QObject {
     QCOMPARE(tone(0), int{ForcedErrorTable::Within});
     QCOMPARE(tone(kBlocked), int{ForcedErrorTable::Wrong});
     QCOMPARE(table.index(kBlocked, ForcedErrorTable::FirstType).data().toString(), QStringLiteral("3.2e-2"));
+    QCOMPARE(table.index(kBlocked, ForcedErrorTable::FirstType + 1).data().toString(), QStringLiteral("5.3e-15"));
+    const int last = table.columnCount() - 1;
+    QVERIFY(table.index(kBlocked, last).data().toString().startsWith(QStringLiteral("float16: There is no kernel")));
+    QSet<QString> heads;  // that a CSV can be read by
+    for (int column = 0; column <= last; ++column) heads << table.headerData(column, Qt::Horizontal).toString();
+    QCOMPARE(heads.size(), table.columnCount());
     // The inspector has this one, and nothing is left to measure.
     QCOMPARE(words(shown, "forced_float64"), QStringLiteral("3.2e-2"));
     QVERIFY(!shown.child<QAbstractButton>("forcedGo")->isVisible());
@@ -168,6 +282,20 @@ class TestWhyNot final : public QObject {
     // The next question is answered at once, not after a minute.
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY_WITH_TIMEOUT(shown.session.plan() && shown.session.plan()->policy == "all", 1000);
+  }
+
+  void escapeStopsIt() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("forced_error=60000")});
+    showBlocked(shown, model_);
+    auto* stop = shown.child<QWidget>("cancelJob");
+    QTRY_VERIFY(!stop->isVisible());
+    shown.click("showForced");
+    QVERIFY(stop->isVisible());
+    QVERIFY2(shown.session.running().stage.startsWith(QStringLiteral("1 of 4, float64")),
+             qPrintable(shown.session.running().stage));
+    shown.window.actions()->stop->trigger();
+    QVERIFY(!shown.session.forcedErrors()->running());
+    QVERIFY(!stop->isVisible());
   }
 
   void whatCannotBeMeasuredIsSaid() {

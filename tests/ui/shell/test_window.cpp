@@ -19,10 +19,12 @@
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/models/norm_model.h"
+#include "ui/models/norm_table.h"
 #include "ui/session/session.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
+#include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/main_window.h"
@@ -272,6 +274,18 @@ class TestWindow final : public QObject {
     QTest::keyClicks(filter, QStringLiteral("h.1 ln_2"));
     auto* list = shown.child<QTreeView>("normList");
     QCOMPARE(list->model()->rowCount(list->model()->index(0, 0)), 1);
+  }
+
+  void theTablesHeadersAreWhole() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Norms);
+    const auto* header = shown.child<QTableView>("normTable")->horizontalHeader();
+    QTRY_VERIFY(header->isVisible());
+    constexpr int kPadding = 16, kSortArrow = 7;
+    const QString words = header->model()->headerData(NormTable::InPlan, Qt::Horizontal).toString();
+    const int wanted = QFontMetrics(uiFont(11, QFont::Medium)).horizontalAdvance(words) + kPadding + kSortArrow;
+    QVERIFY2(header->sectionSize(NormTable::InPlan) >= wanted, qPrintable(QString::number(wanted)));
   }
 
   void aScreenshotIsTakenOnceTheModelIsShown() {

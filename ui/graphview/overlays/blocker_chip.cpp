@@ -1,6 +1,5 @@
 #include "ui/graphview/overlays/blocker_chip.h"
 
-#include <QFontMetrics>
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
@@ -122,6 +121,15 @@ QPoint BlockerChip::place(double zoom, const QRectF& world, const QRect& keepOff
   return fits ? QPoint(beside, corner.y()) : QPoint(corner.x(), std::max(kEdge, above));
 }
 
+QString chipWords(const QString& distance, const QString& reason, const QFontMetrics& metrics, int room) {
+  const QString all = reason.isEmpty() ? distance : QStringLiteral("%1 · %2").arg(distance, reason);
+  if (metrics.horizontalAdvance(all) <= room) return all;
+  // Fewer letters of a reason than these tell nothing.
+  const QString few = QStringLiteral("%1 · %2…").arg(distance, reason.left(4));
+  if (!reason.isEmpty() && metrics.horizontalAdvance(few) <= room) return metrics.elidedText(all, Qt::ElideRight, room);
+  return metrics.horizontalAdvance(distance) <= room ? distance : QString();
+}
+
 QString BlockerChip::distance() const {
   const QString blocks = blocks_ == 1 ? tr("1 block") : tr("%1 blocks").arg(blocks_);
   switch (beyond_) {
@@ -140,7 +148,7 @@ QString BlockerChip::distance() const {
 }
 
 void BlockerChip::describe() {
-  const QString away = reason_.isEmpty() ? distance() : QStringLiteral("%1 · %2").arg(distance(), reason_);
+  const QString away = chipWords(distance(), reason_, QFontMetrics(wordsFont()), QWIDGETSIZE_MAX);
   setText(away);
   setAccessibleName(tr("Blocker: %1, %2").arg(name_, away));
   setToolTip(tr("Blocker: %1, %2\nA click goes there, and so does G.").arg(name_, away));
@@ -165,16 +173,16 @@ void BlockerChip::paintEvent(QPaintEvent*) {
   ui::paintClassMark(painter, QRectF(kPad + kArrow, (height() - 14) / 2.0, 14, 14), u'O', theme);
   double left = kPad + kArrow + kMark;
   const double right = width() - kPad;
+  const auto room = [&] { return static_cast<int>(std::max(0.0, right - left)) + 1; };
   const auto draw = [&](const QFont& font, const QColor& color, const QString& words) {
-    const QFontMetrics metrics(font);
-    const QString shown = metrics.elidedText(words, Qt::ElideMiddle, static_cast<int>(std::max(0.0, right - left)) + 1);
     painter.setFont(font);
     painter.setPen(color);
-    painter.drawText(QRectF(left, 0, right - left + 2, height()), Qt::AlignVCenter | Qt::AlignLeft, shown);
-    left += metrics.horizontalAdvance(shown) + kGap;
+    painter.drawText(QRectF(left, 0, right - left + 2, height()), Qt::AlignVCenter | Qt::AlignLeft, words);
+    left += QFontMetrics(font).horizontalAdvance(words) + kGap;
   };
-  draw(nameFont(), theme.text, tr("Blocker: %1").arg(name_));
-  draw(wordsFont(), theme.textSoft, text());
+  draw(nameFont(), theme.text,
+       QFontMetrics(nameFont()).elidedText(tr("Blocker: %1").arg(name_), Qt::ElideMiddle, room()));
+  draw(wordsFont(), theme.textSoft, chipWords(distance(), reason_, QFontMetrics(wordsFont()), room()));
 }
 
 }  // namespace normlens::graphview

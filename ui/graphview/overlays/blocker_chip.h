@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QAbstractButton>
+#include <QFontMetrics>
 #include <QRectF>
 #include <cstdint>
 
@@ -17,6 +18,9 @@ enum class Beyond : uint8_t { Nothing, Top, Bottom, Left, Right };
 [[nodiscard]] Beyond beyondEdge(const QRectF& box, const QRectF& visible, bool runsDown);
 // How many blocks lie from one item to the other, the last one counted; 0: they are in one block, or not in blocks.
 [[nodiscard]] int blocksBetween(const layout::Hierarchy& hierarchy, int from, int to);
+
+// "2 blocks up · γ not equal" in so many pixels: the reason gives way first, then the distance.
+[[nodiscard]] QString chipWords(const QString& distance, const QString& reason, const QFontMetrics& metrics, int room);
 
 class BlockerChip final : public QAbstractButton {
   Q_OBJECT

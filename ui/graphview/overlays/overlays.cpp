@@ -1,6 +1,9 @@
 #include "ui/graphview/overlays/overlays.h"
 
+#include <algorithm>
+
 #include "ui/graphview/overlays/blocker_chip.h"
+#include "ui/graphview/overlays/centering_callout.h"
 #include "ui/graphview/overlays/mean_legend.h"
 #include "ui/graphview/overlays/minimap.h"
 #include "ui/graphview/overlays/shortcut_sheet.h"
@@ -19,6 +22,7 @@ Overlays::Overlays(QWidget* canvas)
       minimap_(new Minimap(canvas)),
       zoomControl_(new ZoomControl(canvas)),
       meanLegend_(new MeanLegend(canvas)),
+      centering_(new CenteringCallout(canvas)),
       blocker_(new BlockerChip(canvas)),
       keys_(new ShortcutSheet(canvas)) {
   for (QWidget* widget : std::initializer_list<QWidget*>{minimap_, zoomControl_, meanLegend_}) widget->hide();
@@ -33,8 +37,10 @@ void Overlays::show(bool shown, const Scene& scene, const Lighting& lighting, co
   meanLegend_->setVisible(shown && means.active());
   if (shown) {
     blocker_->setScene(scene, lighting);
+    centering_->setScene(scene, lighting);
   } else {
     blocker_->clear();
+    centering_->clear();
   }
   place();
 }
@@ -44,7 +50,11 @@ void Overlays::setBlockerReason(const QString& reason) { blocker_->setReason(rea
 void Overlays::setCamera(double zoom, const QRectF& visible) {
   zoomControl_->setZoom(zoom);
   minimap_->setVisibleArea(visible);
-  blocker_->setVisibleArea(zoom, visible, corner());
+  // Not `zoom`, which is told relative to the size of text.
+  const double pixels = canvas_->width() / std::max(1e-9, visible.width());
+  blocker_->setVisibleArea(pixels, visible, corner());
+  const QRegion chip = blocker_->isHidden() ? QRegion() : QRegion(blocker_->geometry());
+  centering_->setVisibleArea(pixels, visible, chip + corner());
 }
 
 QRect Overlays::corner() const {

@@ -1,4 +1,5 @@
-// What lies over a graph: the minimap, the zoom control, the legend of means, the way to a blocker, the sheet of keys.
+// What lies over a graph: the minimap, the zoom control, the legend of means, the way to a blocker and the price of a
+// centering instead, the sheet of keys.
 // Thread: GUI thread.
 #pragma once
 
@@ -12,6 +13,7 @@ class QWidget;
 namespace normlens::graphview {
 
 class BlockerChip;
+class CenteringCallout;
 class MeanLegend;
 class Minimap;
 class ShortcutSheet;
@@ -21,10 +23,11 @@ class Overlays {
  public:
   explicit Overlays(QWidget* canvas);  // their parent
 
-  // shown: there is a graph to lie over. What is pointed at has to live until the next call.
+  // shown: there is a graph to lie over. What is referred to has to live until the next call.
   void show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means);
   void setCamera(double zoom, const QRectF& visible);  // visible: in world units
   void setBlockerReason(const QString& reason);        // of the highlight that is laid out next
+  [[nodiscard]] CenteringCallout* centeringCallout() const { return centering_; }
   void toggleKeys();
   bool hideKeys();  // false: they were not shown
   [[nodiscard]] const BlockerChip* blockerChip() const { return blocker_; }
@@ -36,11 +39,12 @@ class Overlays {
   [[nodiscard]] QRect corner() const;  // where minimap and zoom control are
 
   QWidget* canvas_;
-  Minimap* minimap_;          // Owned by Qt.
-  ZoomControl* zoomControl_;  // Owned by Qt.
-  MeanLegend* meanLegend_;    // Owned by Qt.
-  BlockerChip* blocker_;      // Owned by Qt.
-  ShortcutSheet* keys_;       // Owned by Qt.
+  Minimap* minimap_;             // Owned by Qt.
+  ZoomControl* zoomControl_;     // Owned by Qt.
+  MeanLegend* meanLegend_;       // Owned by Qt.
+  CenteringCallout* centering_;  // Owned by Qt.
+  BlockerChip* blocker_;         // Owned by Qt.
+  ShortcutSheet* keys_;          // Owned by Qt.
 };
 
 }  // namespace normlens::graphview

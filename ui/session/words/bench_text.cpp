@@ -66,15 +66,17 @@ QString deviceName(const protocol::BenchResult& result) {
 }
 
 std::pair<double, double> roundMedians(const protocol::BenchPoint& point) {
+  if (point.rounds.empty()) return {point.a.latency.median_ms, point.b ? point.b->latency.median_ms : 0};
   const auto medianOf = [&](double std::pair<double, double>::*side) {
     std::vector<double> times;
     for (const auto& round : point.rounds) times.push_back(round.*side);
-    if (times.empty()) return 0.0;
     std::ranges::sort(times);
     return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
   };
   return {medianOf(&std::pair<double, double>::first), medianOf(&std::pair<double, double>::second)};
 }
+
+QString formatMedian(double ms) { return QString::number(ms, 'f', 3); }
 
 bool isOfFold(const protocol::BenchPoint& point) {
   return point.a.model == "original" && point.b && protocol::flavourOfFold(point.b->model);

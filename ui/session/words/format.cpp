@@ -7,6 +7,12 @@
 
 namespace normlens::ui {
 
+namespace {
+
+constexpr double kWholeMicroseconds = 99.5;  // from here on without a decimal
+
+}  // namespace
+
 QString formatBytes(int64_t bytes) {
   if (bytes < 1000) return QStringLiteral("%1 B").arg(bytes);
   double value = static_cast<double>(bytes);
@@ -35,8 +41,12 @@ QString formatMilliseconds(double ms) {
 }
 
 QString formatMicroseconds(double us) {
-  constexpr double kWhole = 99.5;  // from here on without a decimal
-  return QStringLiteral("%1 µs").arg(us, 0, 'f', std::abs(us) >= kWhole ? 0 : 1);
+  return QStringLiteral("%1 µs").arg(us, 0, 'f', std::abs(us) >= kWholeMicroseconds ? 0 : 1);
+}
+
+double shownMicroseconds(double us) {
+  const double steps = std::abs(us) >= kWholeMicroseconds ? 1 : 10;
+  return std::round(us * steps) / steps;
 }
 
 QString formatRatio(double ratio) { return QStringLiteral("%1×").arg(ratio, 0, 'f', 2); }

@@ -12,6 +12,7 @@ namespace normlens::ui {
 [[nodiscard]] QString formatError(double value);                       // "4e-16"; "0" when exactly zero
 [[nodiscard]] QString formatMilliseconds(double ms);                   // "0.42 ms", "1.8 s"
 [[nodiscard]] QString formatMicroseconds(double us);                   // "0.3 µs"
+[[nodiscard]] double shownMicroseconds(double us);                     // the number that formatMicroseconds() writes
 [[nodiscard]] QString formatRatio(double ratio);                       // "1.06×"
 [[nodiscard]] QString formatShape(const std::vector<int64_t>& shape);  // "1×1024×768"; "scalar" for no axes
 [[nodiscard]] QString formatNumber(double value, int digits = 4);      // significant digits, "1e-05"

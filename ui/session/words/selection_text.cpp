@@ -62,7 +62,7 @@ QString valueText(const Session& session, const protocol::GraphValue& value) {
 
 QString normText(const Session& session, const protocol::NormInfo& norm) {
   Lines lines;
-  lines.head(text(norm.name));
+  lines.head(text(norm.title));
   lines.fact(tr("verdict"), text(norm.verdict));
   lines.fact(tr("reason"), text(norm.reason));
   for (const auto& condition : norm.holds_if) lines.fact(tr("holds if"), text(condition.text));

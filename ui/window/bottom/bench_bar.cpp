@@ -24,7 +24,9 @@ constexpr int kDeviceLetters = 1, kTypeLetters = 7;  // an icon's room comes on 
 }  // namespace
 
 BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
-  row_ = makeRow(this, 6, {16, 5, 12, 5});
+  rows_ = makeRow(this, 6, {16, 5, 12, 5});
+  row_ = makeRow(nullptr, 6);
+  rows_->addLayout(row_);
   room_ = new RoomSteps(this);
   room_->add([this](bool taken) {
     for (QWidget* label : labels_) label->setVisible(!taken);
@@ -37,6 +39,9 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
   start_ = button(tr("Measure"), "benchStart", tr("Run both models in turn and time them."));
   stop_ = button(tr("Stop"), "benchStop", tr("Stop; what was measured stays."));
   buildSides();
+  row_->addStretch(0);
+  row_ = makeRow(nullptr, 6);
+  rows_->addLayout(row_, 1);
   buildCounts();
   buildChoices();
   row_->addStretch(0);
@@ -54,6 +59,10 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
   }
   fill();
   showState();
+}
+
+void BenchBar::setStacked(bool stacked) {
+  rows_->setDirection(stacked ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 void BenchBar::addLabelled(const QString& words, QWidget* field) {

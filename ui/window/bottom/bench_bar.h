@@ -22,9 +22,10 @@ class BenchBar final : public QWidget {
   Q_OBJECT
 
  public:
-  BenchBar(Session* session, QWidget* parent);  // session: not owned
-  [[nodiscard]] QHBoxLayout* row() const { return row_; }
+  BenchBar(Session* session, QWidget* parent);             // session: not owned
+  [[nodiscard]] QHBoxLayout* row() const { return row_; }  // the counts, and what else there is
   [[nodiscard]] RoomSteps* room() const { return room_; }  // the labels go first
+  void setStacked(bool stacked);                           // the models over the counts, not beside them
 
  private:
   void buildCounts();
@@ -37,7 +38,8 @@ class BenchBar final : public QWidget {
   [[nodiscard]] bool hasGpu() const;
 
   Session* session_;  // Not owned.
-  QHBoxLayout* row_;
+  QHBoxLayout* rows_;
+  QHBoxLayout* row_;  // the last of them
   RoomSteps* room_;
   QVector<QWidget*> labels_;
   PushButton *start_, *stop_;

@@ -94,6 +94,7 @@ void BenchPage::buildBar() {
     export_->setVisible(!taken);
     more->setVisible(taken);
   });
+  bar_->room()->add([this](bool taken) { bar_->setStacked(taken); });
 }
 
 QWidget* BenchPage::buildKinds() {

@@ -13,7 +13,6 @@
 #include "ui/session/session.h"
 #include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"
-#include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
@@ -135,7 +134,6 @@ QPlainTextEdit* BottomPanel::makeLog() {
   auto* log = describe(new QPlainTextEdit(pages_), "log", {}, tr("Log"));
   log->setReadOnly(true);
   log->setMaximumBlockCount(kMostLogLines);
-  log->setFont(monoFont(11));
   log->setTabChangesFocus(true);
   log->document()->setDocumentMargin(12);
   log->setPlaceholderText(tr("Nothing said yet."));
@@ -174,7 +172,7 @@ void BottomPanel::showSummary() {
     if (plan->centerings > 1) parts << tr("%1 centerings at run time").arg(plan->centerings);
     parts << tr("%1 written").arg(formatBytes(plan->bytes_centered));
     if (plan->bytes_grown > 0) parts << tr("file grows by %1").arg(formatBytes(plan->bytes_grown));
-    parts << (plan->gap == 0 ? tr("proved best") : tr("not proved best"));
+    parts << (plan->gap == 0 ? tr("no other plan saves more") : tr("another plan may save more"));
     summary = parts.join(QStringLiteral(" · "));
   } else if (tab() == Benchmark && session_->measurements()->last()) {
     summary = tr("on %1 · interleaved rounds, same inputs").arg(deviceName(*session_->measurements()->last()));

@@ -10,6 +10,7 @@
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
+#include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/room_steps.h"
@@ -20,7 +21,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kMostBatches = 1000, kBatchesWidth = 100;
+constexpr int kMostBatches = 1000, kBatchesWidth = 100, kBriefBatchesWidth = 44, kMostNameWidth = 160;
 // With the short words of the bar.
 constexpr std::pair<const char*, const char*> kTypes[] = {
     {"float64", "f64"}, {"float32", "f32"}, {"float16", "f16"}, {"bfloat16", "bf16"}};
@@ -54,14 +55,14 @@ void DifferenceBar::buildControls() {
     row->addWidget(box);
     types_.push_back(box);
   }
+  buildTypesMenu(row);
   batches_ =
       describe(new QSpinBox(this), "differenceBatches",
                tr("How many input sets: the first is the model's own, others are drawn like it; the worst counts."),
                tr("Batches"));
   batches_->setRange(1, kMostBatches);
   batches_->setButtonSymbols(QAbstractSpinBox::NoButtons);
-  setTextWidth(batches_, kBatchesWidth);
-  batches_->setPrefix(tr("batches: "));
+  followText(batches_, [this] { showBatches(); });
   row->addWidget(batches_);
   other_ = addButton(row, "menu", {}, "differenceAgainst", tr("What the original is compared with."));
   inputs_ = addButton(row, "secondary", {}, "differenceInputs",
@@ -85,7 +86,36 @@ void DifferenceBar::buildControls() {
   room->add([this](bool taken) { words_->setVisible(!taken); });
   room->add([this](bool taken) { inputs_->setVisible(!taken); });  // they have a tab of their own
   room->add([this](bool taken) { view_->setFolded(taken); });
+  room->add([this](bool taken) {
+    briefBatches_ = taken;
+    showBatches();
+  });
+  room->add([this](bool taken) {
+    for (QCheckBox* box : types_) box->setVisible(!taken);
+    typesMenu_->setVisible(taken);
+  });
   connect(go_, &QPushButton::clicked, this, [this] { run_->running() ? run_->cancel() : run_->start(settings()); });
+}
+
+// The same boxes behind one button, where there is no room for them.
+void DifferenceBar::buildTypesMenu(QBoxLayout* row) {
+  typesMenu_ = addButton(row, "menu", {}, "differenceTypes", tr("The precisions in which both models are compared."));
+  auto* menu = new QMenu(typesMenu_);
+  for (QCheckBox* box : types_) {
+    QAction* action = menu->addAction(box->accessibleName());
+    action->setCheckable(true);
+    action->setChecked(box->isChecked());
+    connect(action, &QAction::toggled, box, &QCheckBox::setChecked);
+    connect(box, &QCheckBox::toggled, action, &QAction::setChecked);
+  }
+  typesMenu_->setMenu(menu);
+  typesMenu_->hide();
+}
+
+// The tooltip says what a bare number is.
+void DifferenceBar::showBatches() {
+  batches_->setPrefix(briefBatches_ ? QString() : tr("batches: "));
+  batches_->setFixedWidth(grown(briefBatches_ ? kBriefBatchesWidth : kBatchesWidth));
 }
 
 void DifferenceBar::buildMenu() {
@@ -144,7 +174,11 @@ void DifferenceBar::showState() {
   go_->setEnabled(running || (obstacle.isEmpty() && !session_->busy()));
   progress_->setVisible(running);
   progress_->setValue(static_cast<int>(1000 * run_->fraction()));
-  other_->setText(against_.isEmpty() ? tr("Folded model") : QFileInfo(against_).fileName());
+  const QString other = against_.isEmpty() ? tr("Folded model") : QFileInfo(against_).fileName();
+  other_->setText(other_->fontMetrics().elidedText(other, Qt::ElideMiddle, grown(kMostNameWidth)));
+  other_->setToolTip(tr("What the original is compared with.") + (against_.isEmpty() ? QString() : u'\n' + against_));
+  const size_t types = settings().dtypes.size();
+  typesMenu_->setText(types == 1 ? tr("1 type") : tr("%1 types").arg(types));
   const protocol::InputsParams& inputs = session_->inputs();
   inputs_->setText(!inputs.npz.empty()     ? QFileInfo(text(inputs.npz)).fileName()
                    : !inputs.specs.empty() ? tr("My inputs")

@@ -6,6 +6,7 @@
 
 #include "ui/session/difference_run.h"
 
+class QBoxLayout;
 class QCheckBox;
 class QProgressBar;
 class QPushButton;
@@ -32,7 +33,9 @@ class DifferenceBar final : public QWidget {
 
  private:
   void buildControls();
+  void buildTypesMenu(QBoxLayout* row);
   void buildMenu();
+  void showBatches();
   void setAgainst(const QString& path);
   void showState();
   [[nodiscard]] QString outcome() const;
@@ -41,7 +44,9 @@ class DifferenceBar final : public QWidget {
   DifferenceRun* run_;  // Not owned.
   QString against_;     // empty: the folded model
   std::vector<QCheckBox*> types_;
+  QPushButton* typesMenu_;
   QSpinBox* batches_;
+  bool briefBatches_ = false;
   QPushButton* other_;
   QPushButton* inputs_;
   QPushButton* go_;

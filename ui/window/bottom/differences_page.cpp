@@ -38,7 +38,7 @@ bool isAt(const protocol::DiffRow& row, const DifferencePlace& place) {
 DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
     : QWidget(parent),
       session_(session),
-      run_(new DifferenceRun(session)),
+      run_(session->differences()),
       rows_(new DifferenceTable(this)),
       sorter_(new RecordSorter(this)),
       matrix_(new DifferenceMatrix(this)) {
@@ -126,11 +126,10 @@ QWidget* DifferencesPage::makeViews() {
   auto* panel = new QWidget(this);
   auto* layout = makeColumn(panel, 2, {12, 4, 12, 2});
   auto* views = new QStackedWidget(panel);
-  // In a low dock it scrolls: rows of cells are not squeezed.
+  // In a small dock it scrolls: rows of cells are not squeezed.
   auto* scroll = new QScrollArea(views);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   auto* depth = new QWidget(scroll);
   auto* column = makeColumn(depth, 2);
   map_ = new PrecisionMap(matrix_, depth);
@@ -207,7 +206,8 @@ void DifferencesPage::showType() {
       parts << tr("%1: top-1 agrees in %2%").arg(text(row.name), formatNumber(100 * *row.top1, 4));
       if (row.top5) parts << tr("top-5 in %1%").arg(formatNumber(100 * *row.top5, 4));
     }
-    if (!column.first_diverging.empty()) parts << tr("first to differ: %1").arg(text(column.first_diverging));
+    if (!column.first_diverging.empty())
+      parts << tr("first to differ: %1").arg(session_->titleOfNorm(column.first_diverging));
     if (!column.norms_reason.empty()) parts << asSentence(text(column.norms_reason));
     if (!column.note.empty()) parts << asSentence(text(column.note));
   }

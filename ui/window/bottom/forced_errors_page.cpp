@@ -8,15 +8,17 @@
 #include "ui/models/forced_error_table.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/session.h"
+#include "ui/theme/theme.h"
 #include "ui/widgets/delegates/figure_delegate.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 namespace {
 
-constexpr int kRowHeight = 23, kNameWidth = 190, kVerdictWidth = 130, kFigureWidth = 84;
+constexpr int kRowHeight = 23, kNameWidth = 190, kVerdictWidth = 130, kFigureWidth = 84, kLimitWidth = 136;
 
 }  // namespace
 
@@ -31,6 +33,12 @@ ForcedErrorsPage::ForcedErrorsPage(Session* session, QWidget* parent)
   table_->setItemDelegate(new FigureDelegate(ForcedErrorTable::Name, table_, ForcedErrorTable::ToneRole));
   table_->horizontalHeader()->setDefaultSectionSize(kFigureWidth);
   setColumnWidths(table_, {{ForcedErrorTable::Name, kNameWidth}, {ForcedErrorTable::Verdict, kVerdictWidth}});
+  followText(table_, [this] {
+    const int types = static_cast<int>(ForcedErrors::types().size());
+    for (int type = 0; type < types; ++type)
+      table_->horizontalHeader()->resizeSection(ForcedErrorTable::FirstType + 2 * type + 1, grown(kLimitWidth));
+  });
+  table_->horizontalHeader()->setStretchLastSection(true);
   makeColumn(this)->addWidget(table_);
   connect(go_, &QPushButton::clicked, this, &ForcedErrorsPage::go);
   connect(errors_, &ForcedErrors::changed, this, &ForcedErrorsPage::showFigures);

@@ -27,8 +27,8 @@ InputsPage::InputsPage(Session* session, QWidget* parent)
     connect(session_, signal, this, &InputsPage::fill);
   }
   connect(session_, &Session::jobChanged, this, &InputsPage::showState);
-  connect(session_, &Session::inputsRefused, this, [this](const QString& reason) {
-    refusal_ = reason;
+  connect(session_, &Session::inputsUnused, this, [this](const QString& reason) {
+    unused_ = reason;
     fill();
   });
   connect(session_, &Session::leaving, this, &InputsPage::forgetTyped);
@@ -76,9 +76,9 @@ void InputsPage::fill() {
   model_->setInputs(!found     ? inputsOfGraph(session_->index())
                     : analysis ? analysis->inputs
                                : std::vector<protocol::InputSpec>());
-  // What was typed stays while it is tried, and when it was refused.
-  if (session_->job().kind == JobKind::Analyzing || !refusal_.isEmpty()) {
-    if (!tried_.empty()) model_->retype(tried_, refusal_);
+  // What was typed stays while it is tried, and when it was refused or stopped.
+  if (session_->job().kind == JobKind::Analyzing || unused_) {
+    if (!tried_.empty()) model_->retype(tried_, unused_.value_or(QString()));
   } else if (analysis) {
     forgetTyped();
   }
@@ -87,7 +87,7 @@ void InputsPage::fill() {
 
 void InputsPage::forgetTyped() {
   tried_.clear();
-  refusal_.clear();
+  unused_.reset();
 }
 
 void InputsPage::showState() {
@@ -134,7 +134,7 @@ void InputsPage::apply() {
   inputs.npz.clear();
   inputs.specs = *specs;
   tried_ = model_->rows();
-  refusal_.clear();
+  unused_.reset();
   session_->setInputs(inputs);
 }
 

@@ -3,6 +3,7 @@
 
 #include <QStringList>
 #include <QWidget>
+#include <optional>
 #include <vector>
 
 class QLayout;
@@ -39,7 +40,7 @@ class InputsPage final : public QWidget {
   QPushButton* load_;
   QPushButton* guess_;
   std::vector<QStringList> tried_;  // what the table held when it was last used, until the model ran with it
-  QString refusal_;                 // why it did not
+  std::optional<QString> unused_;   // it did not: why, or empty where it was stopped
 };
 
 }  // namespace normlens::ui

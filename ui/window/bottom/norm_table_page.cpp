@@ -41,7 +41,7 @@ QLayout* NormTablePage::buildBar() {
   auto* grouped = describe(new QCheckBox(tr("Group by verdict"), this), "normTableGrouped",
                            tr("Norms that fold free first, blocked ones last; the columns sort within each group."));
   count_ = makeLabel({}, "faint", this);
-  bar->addWidget(filter, 1);
+  bar->addWidget(filter, 100);  // before the stretch, up to its own most
   bar->addWidget(grouped);
   bar->addStretch(1);
   bar->addWidget(count_);
@@ -65,7 +65,7 @@ void NormTablePage::buildTable() {
   setColumnWidths(table_, {{NormTable::Place, 56},
                            {NormTable::Name, 210},
                            {NormTable::Verdict, 120},
-                           {NormTable::InPlan, 84},
+                           {NormTable::InPlan, 108},
                            {NormTable::Over, 64},
                            {NormTable::Form, 84},
                            {NormTable::Centerings, 84},

@@ -27,7 +27,7 @@ std::vector<EditLine> linesOf(const Session& session) {
     const protocol::GraphScope* scope = node != nullptr ? session.index().scope(node->scope) : nullptr;
     if (scope != nullptr) line.where = text(scope->path);
     for (const int norm : row.edit.frees.indices(kNamedNorms)) {
-      if (const protocol::NormInfo* info = session.norm(norm)) line.norms << text(info->name);
+      if (const protocol::NormInfo* info = session.norm(norm)) line.norms << text(info->title);
     }
     line.row = std::move(row);
     lines.push_back(std::move(line));

@@ -155,7 +155,8 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
                     tr("%1 against %2").arg(formatError(proof.nearer->folded), formatError(proof.nearer->original)),
                     tr("How far the folded model and the original are from the original's float64 copy."), true});
   }
-  if (!proof.first_diverging.empty()) file.push_back({tr("first to differ"), text(proof.first_diverging), {}, true});
+  if (!proof.first_diverging.empty())
+    file.push_back({tr("first to differ"), session_->titleOfNorm(proof.first_diverging), {}, true});
   if (!proof.not_run.empty()) {
     file.push_back({tr("folded, but not run by these inputs"), nameList(proof.not_run), {}, true});
   }

@@ -30,7 +30,8 @@ QString rangeWords(int64_t from, int64_t count) {
 
 }  // namespace
 
-TensorPairView::TensorPairView(DifferenceRun* run, QWidget* parent) : QWidget(parent), run_(run) {
+TensorPairView::TensorPairView(DifferenceRun* run, QWidget* parent)
+    : QWidget(parent), run_(run), tile_(run->engine(), this) {
   setObjectName(QStringLiteral("tensorPair"));
   auto* layout = makeColumn(this, 4);
   layout->addLayout(buildHead());
@@ -108,7 +109,7 @@ void TensorPairView::ask(const protocol::TensorTile& tile) {
   if (!row_) return;
   asked_ = true;
   if (!pair_) say(tr("Running both models for these tensors."));
-  run_->requestTile(*row_, dtype_, tile, this, [this](const Reply<protocol::TensorPair>& reply) { showPair(reply); });
+  run_->requestTile(*row_, dtype_, tile, tile_, [this](const Reply<protocol::TensorPair>& reply) { showPair(reply); });
 }
 
 void TensorPairView::showPair(const Reply<protocol::TensorPair>& reply) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/protocol/difference_messages.h"
-#include "ui/client/engine_client.h"
+#include "ui/client/question.h"
 
 class QLabel;
 class QLayout;
@@ -47,6 +47,7 @@ class TensorPairView final : public QWidget {
   void zoomToWorst();
 
   DifferenceRun* run_;  // Not owned.
+  Question tile_;
   std::optional<protocol::DiffRow> row_;
   std::string dtype_;
   std::optional<protocol::TensorPair> pair_;

@@ -157,7 +157,9 @@ void PreferencesPage::addEngine() {
   engine_->setMinimumWidth(380);
   addRow(section, tr("Command"), engine_, {});
   auto* row = new QHBoxLayout;
-  row->addSpacing(kNameWidth + section->spacing());
+  auto* indent = new QWidget(column_->parentWidget());  // as wide as the names above
+  setTextWidth(indent, kNameWidth);
+  row->addWidget(indent);
   applyEngine_ = addButton(row, "secondary", tr("Use this engine"), "preferEngineApply",
                            tr("Start the engine with this command and open the model again; the plan is kept."));
   engineNote_ = makeWords("faint", column_->parentWidget());

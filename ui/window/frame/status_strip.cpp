@@ -35,6 +35,8 @@ QString jobWord(JobKind kind) {
       return StatusStrip::tr("Exporting");
     case JobKind::SavingTensor:
       return StatusStrip::tr("Saving the tensor");
+    case JobKind::Comparing:
+      return StatusStrip::tr("Comparing");
     case JobKind::None:
       break;
   }

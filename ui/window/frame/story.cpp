@@ -119,16 +119,16 @@ StoryStep measuredStep(const Session& session) {
     return step;
   }
   const QString device = deviceName(*bench);
+  const auto [a, b] = roundMedians(*first);
   if (!first->b) {
-    step.pieces.push_back({formatMilliseconds(first->a.latency.median_ms), Tone::Strong});
+    step.pieces.push_back({tr("%1 ms").arg(formatMedian(a)), Tone::Strong});
     step.pieces.push_back({tr("on %1, alone").arg(device)});
     return step;
   }
-  const auto [a, b] = roundMedians(*first);
   step.pieces.push_back({first->crowded ? tr("not reliable") : formatRatio(first->speedup), Tone::Strong});
   const QString where = first->crowded ? tr("on a busy %1") : first->noise ? tr("within noise on %1") : tr("on %1");
   step.pieces.push_back({where.arg(device)});
-  step.pieces.push_back({tr("· %1 → %2").arg(formatMilliseconds(a), formatMilliseconds(b))});
+  step.pieces.push_back({tr("· %1 → %2 ms").arg(formatMedian(a), formatMedian(b))});
   if (bench->points.size() > 1) step.pieces.push_back({tr("· at %1").arg(pointName(*first))});
   if (!isOfFold(*first)) {
     const auto [left, right] = sideNames(*first);

@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <algorithm>
 
+#include "core/protocol/methods.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/lesson_link.h"
@@ -11,7 +12,8 @@
 
 namespace normlens::ui {
 
-CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent) : QFrame(parent), session_(session) {
+CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent)
+    : QFrame(parent), session_(session), question_(session->engine(), this) {
   setObjectName(QStringLiteral("centerCard") + suffix);
   linkLesson(this, "auxiliary");
   setProperty("kind", "card");
@@ -42,6 +44,7 @@ CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent)
 }
 
 void CenterCard::ask(int value) {
+  question_.drop();
   value_ = value;
   if (value < 0) {
     tell(tr("Nothing to center here"), tr("This has no tensor that changes with the input."), false, false);
@@ -53,8 +56,7 @@ void CenterCard::ask(int value) {
     return;
   }
   tell(tr("Center here?"), tr("Asking the engine."), false, false);
-  session_->previewCenter(value, this, [this, value](const Reply<protocol::CenterPreview>& reply) {
-    if (value != value_) return;
+  question_.ask(protocol::methods::kPreviewCenter, {value}, [this](const Reply<protocol::CenterPreview>& reply) {
     if (!reply) {
       tell(tr("Center here?"), asSentence(reply.error().message), false, false);
       return;
@@ -79,6 +81,7 @@ void CenterCard::tell(const QString& title, const QString& sentence, bool allowe
 }
 
 void CenterCard::dismiss() {
+  question_.drop();
   value_ = -1;
   hide();
 }

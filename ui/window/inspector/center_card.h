@@ -3,6 +3,8 @@
 
 #include <QFrame>
 
+#include "ui/client/question.h"
+
 class QLabel;
 class QPushButton;
 
@@ -24,6 +26,7 @@ class CenterCard final : public QFrame {
   void tell(const QString& title, const QString& sentence, bool allowed, bool remove);
 
   Session* session_;  // Not owned.
+  Question question_;
   int value_ = -1;
   bool remove_ = false;
   QLabel* title_;

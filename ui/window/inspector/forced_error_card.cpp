@@ -10,7 +10,6 @@
 #include "ui/session/forced_errors.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/window/parts.h"
 
@@ -39,6 +38,8 @@ ForcedErrorCard::ForcedErrorCard(Session* session, QWidget* parent)
   lines->addWidget(words_);
   buildTable();
   lines->addWidget(table_);
+  missing_ = describe(makeWords("soft", this), "forcedMissing");
+  lines->addWidget(missing_);
   auto* row = new QHBoxLayout;
   go_ = addButton(row, "secondary", {}, "showForced", {});
   row->addStretch(1);
@@ -67,12 +68,10 @@ void ForcedErrorCard::buildTable() {
     ++column;
     auto* head = makeLabel(shortType(type), "small", table_);
     head->setToolTip(text(type));
-    figures_ << describe(makeLabel({}, "mono", table_), ("forced_" + type).c_str());
+    figures_ << describe(makeLabel({}, "monoStrong", table_), ("forced_" + type).c_str());
     limits_ << makeLabel({}, "mono", table_);
     for (QLabel* label : {head, figures_.back(), limits_.back()})
       label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    figures_.back()->setFont(monoFont(11, QFont::Bold));
-    limits_.back()->setFont(monoFont(11));
     grid_->addWidget(head, 0, column);
     grid_->addWidget(figures_.back(), 1, column);
     grid_->addWidget(limits_.back(), 2, column);
@@ -98,23 +97,25 @@ void ForcedErrorCard::showFigures() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   if (norm == nullptr) return;
   const bool running = errors_->running();
-  name_->setFullText(shortName(text(norm->name)));
+  name_->setFullText(shortName(text(norm->title)));
   bool any = false;
   for (qsizetype i = 0; i < figures_.size(); ++i) {
     const protocol::ForcedError* error = errors_->at(norm_, ForcedErrors::types()[static_cast<size_t>(i)]);
     const bool there = error != nullptr && error->error.empty();
     any = any || error != nullptr;
     figures_[i]->setText(there ? forcedFigure(error->max_rel) : error != nullptr ? QStringLiteral("–") : QString());
-    setKind(figures_[i], there && error->max_rel > error->limit ? "monoBad" : "mono");
+    setKind(figures_[i], there && error->max_rel > error->limit ? "monoBad" : "monoStrong");
     figures_[i]->setToolTip(
         error == nullptr ? QString()
         : !there         ? asSentence(text(error->error))
         : error->max_rel > error->limit
             ? tr("Other outputs: %1 times the limit.").arg(formatError(error->max_rel / error->limit))
             : tr("Within the noise of rounding."));
-    limits_[i]->setText(there ? formatError(error->limit) : QString());
+    limits_[i]->setText(there ? forcedFigure(error->limit) : QString());
   }
   table_->setVisible(any);
+  missing_->setText(missingFigures(*errors_, norm_));
+  missing_->setVisible(!missing_->text().isEmpty());
   const QString obstacle = errors_->obstacle();
   words_->setText(running                         ? errors_->stage()
                   : !errors_->problem().isEmpty() ? errors_->problem()

@@ -33,6 +33,7 @@ class ForcedErrorCard final : public QWidget {
   int norm_ = -1;
   QLabel* words_;
   QWidget* table_;
+  QLabel* missing_;  // why figures are not there
   QGridLayout* grid_;
   ElidedLabel* name_;
   QVector<QLabel*> figures_, limits_;  // by type

@@ -108,8 +108,8 @@ void NormPage::showNorm(int index) {
   const protocol::NormInfo* norm = session_->norm(index);
   if (norm == nullptr) return;
   const Verdict verdict = verdictFromName(norm->verdict);
-  title_->setFullText(shortName(text(norm->name)));
-  title_->setToolTip(text(norm->name));
+  title_->setFullText(shortName(text(norm->title)));
+  title_->setToolTip(text(norm->title));
   reason_->setText(unbroken(text(norm->reason)));
   // Told by the blocker's row and its numbers.
   reason_->setVisible(!norm->blocker || norm->blocker->gamma < 0);

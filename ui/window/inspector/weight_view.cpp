@@ -21,7 +21,8 @@
 
 namespace normlens::ui {
 
-WeightView::WeightView(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+WeightView::WeightView(Session* session, QWidget* parent)
+    : QWidget(parent), session_(session), question_(session->engine(), this) {
   linkLesson(this, "centering");
   build();
   connect(session_, &Session::digitsChanged, this, &WeightView::showFigures);
@@ -84,16 +85,13 @@ QWidget* WeightView::makeButtons() {
 
 void WeightView::showConstant(int value) {
   // A large table takes seconds to count: what is no longer looked at need not be.
-  if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
+  question_.drop();
   value_ = value;
-  const int asked = ++asked_;
   stats_.reset();
   setVisible(value >= 0);
   if (value < 0) return;
   showReading();
-  request_ = session_->requestTensorStats(value, this, [this, asked](const Reply<protocol::TensorStats>& reply) {
-    if (asked != asked_) return;
-    request_ = 0;
+  session_->requestTensorStats(value, question_, [this](const Reply<protocol::TensorStats>& reply) {
     if (!reply) {
       state_->setText(reply.error().cancelled() ? tr("Stopped.") : asSentence(reply.error().message));
       return;

@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <optional>
 
-#include "ui/client/engine_client.h"
+#include "ui/client/question.h"
 
 class QLabel;
 
@@ -38,8 +38,7 @@ class WeightView final : public QWidget {
 
   Session* session_;  // Not owned.
   int value_ = -1;
-  EngineClient::RequestId request_ = 0;  // under way; 0: none
-  int asked_ = 0;                        // grows: replies to an earlier one are nobody's
+  Question question_;
   std::optional<protocol::TensorStats> stats_;
   ElidedLabel* title_;
   QLabel* shape_;

@@ -2,6 +2,7 @@
 
 #include <QLabel>
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ui/session/norm_costs.h"
@@ -36,7 +37,8 @@ QString difference(const NormCost& cost) {
 
 }  // namespace
 
-WhyNot::WhyNot(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+WhyNot::WhyNot(Session* session, QWidget* parent)
+    : QWidget(parent), session_(session), numbers_(session->engine(), this) {
   auto* column = makeColumn(this, 8);
   auto* why = new QWidget(this);
   auto* lines = makeColumn(why, 4);
@@ -78,8 +80,7 @@ QWidget* WhyNot::makeCosts() {
 
 void WhyNot::leave() {
   norm_ = -1;
-  ++asked_;
-  if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
+  numbers_.drop();
   session_->costs()->giveWay();
   errors_->leave();
 }
@@ -130,12 +131,9 @@ void WhyNot::askGamma() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   gamma_->hide();
   if (norm == nullptr || !norm->blocker || norm->blocker->gamma < 0) return;
-  request_ = session_->requestTensorStats(norm->blocker->gamma, this,
-                                          [this, asked = asked_](const Reply<protocol::TensorStats>& reply) {
-                                            if (asked != asked_) return;
-                                            request_ = 0;
-                                            if (reply) showGamma(*reply);
-                                          });
+  session_->requestTensorStats(norm->blocker->gamma, numbers_, [this](const Reply<protocol::TensorStats>& reply) {
+    if (reply) showGamma(*reply);
+  });
 }
 
 void WhyNot::showGamma(const protocol::TensorStats& stats) {
@@ -155,17 +153,24 @@ void WhyNot::showCosts() {
   if (!isShown()) return;
   costs_->setVisible(session_->inputOfNorm(norm_) >= 0);
   const auto cost = session_->costs()->of(norm_);
-  const QString problem = session_->costs()->problem();
+  const QString problem = session_->costs()->problem(norm_);
   costsNote_->setText(cost ? tr("estimates, each run") : problem.isEmpty() ? tr("not measured yet") : QString());
   if (!cost) {
     const QString unknown = QStringLiteral("–");
-    return costList_->setProperties({{tr("folding it saves"), unknown, problem}, {tr("a centering costs"), unknown}});
+    return costList_->setProperties(
+        {{tr("folding it saves"), unknown, problem}, {tr("a centering costs"), unknown, problem}});
   }
-  costList_->setProperties(
-      {{tr("folding it saves"), formatMicroseconds(cost->saves), tr("What a LayerNorm takes more than an RMSNorm.")},
-       {tr("a centering costs"), formatMicroseconds(cost->centers), tr("Subtracting the mean of what it reads.")},
-       {tr("together"), difference(*cost),
-        tr("Measured where the model runs, over one tensor of the norm's size; a whole run may differ."), true}});
+  QVector<Property> lines{
+      {cost->saves < 0 ? tr("folding it costs") : tr("folding it saves"), formatMicroseconds(std::abs(cost->saves)),
+       tr("What a LayerNorm takes more than an RMSNorm, or less where tensors are small.")},
+      {tr("a centering costs"), formatMicroseconds(cost->centers), tr("Subtracting the mean of what it reads.")},
+      {tr("together"), difference(*cost),
+       tr("Measured where the model runs, over one tensor of the norm's size; a whole run may differ."), true}};
+  if (cost->together() < 0) {
+    lines.push_back({tr("the plan counts"), tr("elements, not time"),
+                     tr("The verdict holds on every machine. 'Suggest best' plans by times measured on this one.")});
+  }
+  costList_->setProperties(lines);
 }
 
 }  // namespace normlens::ui

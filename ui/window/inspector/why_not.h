@@ -4,7 +4,7 @@
 
 #include <QWidget>
 
-#include "ui/client/engine_client.h"
+#include "ui/client/question.h"
 
 class QLabel;
 class QVBoxLayout;
@@ -43,10 +43,9 @@ class WhyNot final : public QWidget {
   void showCosts();
   [[nodiscard]] bool isShown() const { return norm_ >= 0; }
 
-  Session* session_;                     // Not owned.
-  int norm_ = -1;                        // -1: none is shown
-  EngineClient::RequestId request_ = 0;  // for the numbers; 0: none under way
-  int asked_ = 0;                        // grows: answers to an earlier question are nobody's
+  Session* session_;  // Not owned.
+  Question numbers_;
+  int norm_ = -1;  // -1: none is shown
   QLabel* count_;
   NeedsList* paths_;
   QWidget* gamma_;

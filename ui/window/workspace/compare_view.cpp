@@ -31,7 +31,13 @@ constexpr int kList = 420, kLeastList = 300, kLeastGraph = 300;
 
 }  // namespace
 
-CompareView::CompareView(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+CompareView::CompareView(Session* session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      graph_(session->engine(), this),
+      figures_(session->engine(), this),
+      weightsA_{Question(session->engine(), this), {}},
+      weightsB_{Question(session->engine(), this), {}} {
   setObjectName(QStringLiteral("compare"));
   build();
   views_ = new graphview::LinkedViews(viewA_, viewB_, this);
@@ -57,6 +63,10 @@ CompareView::CompareView(Session* session, QWidget* parent) : QWidget(parent), s
     other_.reset();
     changes_->show({}, {});
     if (isVisible()) Q_EMIT closed();
+  });
+  // The fold that is shown was taken back, or is another one now.
+  connect(session_, &Session::foldChanged, this, [this] {
+    if (isVisible() && path_.isEmpty()) leave();
   });
 }
 
@@ -136,18 +146,15 @@ void CompareView::compareWith(const QString& path) {
   viewB_->setDocument(nullptr);
   viewB_->setBusy(path.isEmpty() ? tr("Reading the folded graph") : tr("Opening %1").arg(QFileInfo(path).fileName()));
   cancelRequests();
-  weightsA_ = weightsB_ = {};
+  weightsA_.texts.clear();
+  weightsB_.texts.clear();
   weightsProblem_.clear();
   showSummary();
-  request_ =
-      session_->engine()->request(protocol::methods::kReadGraph, protocol::ReadGraphParams{path.toStdString()}, this,
-                                  [this, comparison = comparison_](const Reply<protocol::ModelInfo>& reply) {
-                                    if (comparison == comparison_) showReply(reply);
-                                  });
+  graph_.ask(protocol::methods::kReadGraph, {path.toStdString()},
+             [this](const Reply<protocol::ModelInfo>& reply) { showReply(reply); });
 }
 
 void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
-  request_ = 0;
   viewB_->setBusy({});
   if (!reply) {
     const QString problem = asSentence(reply.error().message);
@@ -164,16 +171,13 @@ void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
 
 void CompareView::askForWeights(bool other) {
   const protocol::WeightDigestsParams params{other, other ? path_.toStdString() : std::string()};
-  (other ? weightsB_ : weightsA_).request =
-      session_->engine()->request(protocol::methods::kWeightDigests, params, this,
-                                  [this, other, comparison = comparison_](const Reply<protocol::WeightDigests>& reply) {
-                                    if (comparison == comparison_) takeWeights(other, reply);
-                                  });
+  (other ? weightsB_ : weightsA_)
+      .question.ask(protocol::methods::kWeightDigests, params,
+                    [this, other](const Reply<protocol::WeightDigests>& reply) { takeWeights(other, reply); });
 }
 
 void CompareView::takeWeights(bool other, const Reply<protocol::WeightDigests>& reply) {
   Weights& weights = other ? weightsB_ : weightsA_;
-  weights.request = 0;
   if (!reply) {
     weightsProblem_ = asSentence(reply.error().message);
     showSummary();
@@ -182,7 +186,7 @@ void CompareView::takeWeights(bool other, const Reply<protocol::WeightDigests>& 
   for (size_t i = 0; i < std::min(reply->values.size(), reply->digests.size()); ++i) {
     weights.texts.emplace(reply->values[i], reply->digests[i]);
   }
-  if (weightsA_.request != 0 || weightsB_.request != 0 || !weightsProblem_.isEmpty()) return;
+  if (weightsA_.question.pending() || weightsB_.question.pending() || !weightsProblem_.isEmpty()) return;
   showDifferences();
   askForFigures();
 }
@@ -190,17 +194,14 @@ void CompareView::takeWeights(bool other, const Reply<protocol::WeightDigests>& 
 void CompareView::askForFigures() {
   const protocol::WeightChangesParams params{path_.toStdString(), changes_->changes().differingWeights()};
   if (params.pairs.empty()) return;
-  figures_ = session_->engine()->request(
-      protocol::methods::kWeightChanges, params, this,
-      [this, weights = params.pairs, comparison = comparison_](const Reply<protocol::WeightChanges>& reply) {
-        if (comparison == comparison_) takeFigures(weights, reply);
-      });
+  figures_.ask(
+      protocol::methods::kWeightChanges, params,
+      [this, weights = params.pairs](const Reply<protocol::WeightChanges>& reply) { takeFigures(weights, reply); });
   showSummary();
 }
 
 void CompareView::takeFigures(const std::vector<std::pair<int, int>>& weights,
                               const Reply<protocol::WeightChanges>& reply) {
-  figures_ = 0;
   if (reply) {
     changes_->setFigures(weights, reply->changes);
   } else {
@@ -254,16 +255,13 @@ void CompareView::followUser(bool other, int node) {
 
 QString CompareView::weightsRemark() const {
   if (!weightsProblem_.isEmpty()) return tr("The weights could not be compared: %1").arg(weightsProblem_);
-  const bool asked = weightsA_.request != 0 || weightsB_.request != 0 || figures_ != 0;
-  if (asked) return tr("The weights are being compared.");
+  if (weightsA_.question.pending() || weightsB_.question.pending() || figures_.pending())
+    return tr("The weights are being compared.");
   return {};
 }
 
 void CompareView::cancelRequests() {
-  ++comparison_;
-  for (EngineClient::RequestId* request : {&request_, &weightsA_.request, &weightsB_.request, &figures_}) {
-    if (*request != 0) session_->engine()->cancel(std::exchange(*request, 0));
-  }
+  for (Question* question : {&graph_, &weightsA_.question, &weightsB_.question, &figures_}) question->drop();
 }
 
 void CompareView::leave() {

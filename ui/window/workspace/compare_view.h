@@ -13,7 +13,7 @@
 
 #include "core/protocol/messages.h"
 #include "core/protocol/weight_messages.h"
-#include "ui/client/engine_client.h"
+#include "ui/client/question.h"
 #include "ui/graphview/compare/graph_diff.h"
 
 class QSplitter;
@@ -62,20 +62,18 @@ class CompareView final : public QWidget {
   void cancelRequests();
   void leave();
 
-  // One of the two, and what is known of its weights.
+  // What is asked of one of the two, and what is known of its weights.
   struct Weights {
-    EngineClient::RequestId request = 0;
+    Question question;
     graphview::WeightTexts texts;
   };
 
   Session* session_;  // not owned
-  EngineClient::RequestId request_ = 0;
+  Question graph_, figures_;
   QString path_;
   std::shared_ptr<const protocol::GraphDocument> other_;
   Weights weightsA_, weightsB_;
-  EngineClient::RequestId figures_ = 0;
   QString weightsProblem_;
-  int comparison_ = 0;  // grows: replies to an earlier one are nobody's
   ElidedLabel* titleA_ = nullptr;
   ElidedLabel* titleB_ = nullptr;
   ElidedLabel* summary_ = nullptr;

@@ -2,10 +2,11 @@
 
 #include <QFileInfo>
 #include <QToolButton>
+#include <cmath>
 
 #include "core/protocol/methods.h"
-#include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
@@ -34,24 +35,25 @@ QString blockerReason(const Session& session, const protocol::NormInfo& blocked)
   return GraphPane::tr("γ from %1 to %2").arg(formatNumber(norm->gamma_min, 3), formatNumber(norm->gamma_max, 3));
 }
 
-void addButton(QFrame* bar, const QString& icon, QAction* action) {
+IconButton* addButton(QFrame* bar, const QString& icon, QAction* action) {
   auto* button = new IconButton(icon, {}, action->toolTip(), bar);
   button->setIconExtent(14);
   followAction(button, action);
   layoutOf(bar)->addWidget(button);
+  return button;
 }
 
 }  // namespace
 
 GraphPane::GraphPane(Session* session, QWidget* parent)
-    : QFrame(parent), session_(session), view_(new graphview::GraphView(this)) {
+    : QFrame(parent), session_(session), map_(session->engine(), this), view_(new graphview::GraphView(this)) {
   linkLesson(this, "zero_mean_graph");
   auto* layout = makeColumn(this);
   QFrame* bar = makeBar(QStringLiteral("crumbBar"), 36, this);
   layoutOf(bar)->setContentsMargins(11, 0, 12, 0);
   actions_ = new GraphActions(view_, this);
-  addButton(bar, QStringLiteral("chevron_left"), actions_->back);
-  addButton(bar, QStringLiteral("chevron_right"), actions_->forward);
+  IconButton* const history[] = {addButton(bar, QStringLiteral("chevron_left"), actions_->back),
+                                 addButton(bar, QStringLiteral("chevron_right"), actions_->forward)};
   crumbs_ = new QFrame(bar);
   crumbs_->setAccessibleName(tr("Place in the model"));
   crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -80,9 +82,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   layoutOf(bar)->addSpacing(4);
   layoutOf(bar)->addWidget(options);
   layout->addWidget(bar);
-  auto* steps = new RoomSteps(bar);
-  for (Segmented* choice : {mode_, after_}) steps->add([choice](bool taken) { choice->setFolded(taken); });
-  steps->add([this](bool taken) { crumbs_->setVisible(!taken); });  // the inspector tells the place as well
+  makeRoomIn(bar, {history[0], history[1]});
   pictures_ = new PictureBar(this);
   layout->addWidget(pictures_);
   describe(view_, "graph", {}, tr("Graph of the model"));
@@ -122,7 +122,19 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   connect(session_, &Session::analysisChanged, this, &GraphPane::showAnalysis);
   connect(session_->selection(), &GraphSelection::changed, this, &GraphPane::showSelection);
   connect(session_->selection(), &GraphSelection::zeroMeanChanged, this, &GraphPane::showZeroMean);
+  connect(session_->costs(), &NormCosts::changed, this, &GraphPane::showOwnCentering);
   connect(session_, &Session::jobChanged, this, &GraphPane::showJob);
+}
+
+void GraphPane::makeRoomIn(QFrame* bar, const QVector<QWidget*>& history) {
+  auto* steps = new RoomSteps(bar);
+  for (Segmented* choice : {mode_, after_}) steps->add([choice](bool taken) { choice->setFolded(taken); });
+  steps->add([this](bool taken) { crumbs_->setVisible(!taken); });  // the inspector tells the place as well
+  steps->add([history](bool taken) {                                // which keys and the mouse's buttons do, too
+    for (QWidget* button : history) button->setVisible(!taken);
+  });
+  steps->add([this](bool taken) { mode_->setBare(taken ? QStringLiteral("zero_mean") : QString()); });
+  steps->add([this](bool taken) { after_->setBare(taken ? QStringLiteral("fold") : QString()); });
 }
 
 void GraphPane::showModel() {
@@ -207,12 +219,10 @@ void GraphPane::showMode() {
 
 void GraphPane::requestMap() {
   if (mode_->current() != Tensors || !session_->analysis()) return;
-  const int asked = ++asked_;
-  session_->engine()->request(protocol::methods::kZeroMeanMap, session_->choices()->params(), this,
-                              [this, asked](const Reply<protocol::ZeroMeanMap>& reply) {
-                                if (asked != asked_ || mode_->current() != Tensors) return;
-                                if (reply) view_->setZeroMeanMap(*reply);
-                              });
+  map_.ask(protocol::methods::kZeroMeanMap, session_->choices()->params(),
+           [this](const Reply<protocol::ZeroMeanMap>& reply) {
+             if (reply && mode_->current() == Tensors) view_->setZeroMeanMap(*reply);
+           });
 }
 
 void GraphPane::requestCone(int node) {
@@ -255,6 +265,16 @@ void GraphPane::showZeroMean() {
     return;
   }
   view_->setHighlight(*graph, norm->blocker_path, blockerReason(*session_, *norm));
+  showOwnCentering();
+}
+
+void GraphPane::showOwnCentering() {
+  const protocol::NormInfo* norm = blockedNorm();
+  const auto cost = norm != nullptr ? session_->costs()->of(norm->index) : std::nullopt;
+  if (!cost) return view_->setOwnCentering({}, {});
+  view_->setOwnCentering(tr("Its own centering: %1").arg(formatMicroseconds(cost->centers)),
+                         (cost->saves < 0 ? tr("folding it costs %1") : tr("folding it saves %1"))
+                             .arg(formatMicroseconds(std::abs(cost->saves))));
 }
 
 void GraphPane::askForPicture(bool whole) {

@@ -4,6 +4,7 @@
 #include <QFrame>
 
 #include "core/protocol/messages.h"
+#include "ui/client/question.h"
 
 class QHBoxLayout;
 
@@ -42,12 +43,14 @@ class GraphPane final : public QFrame {
   void compareHereRequested(int value);
 
  private:
+  void makeRoomIn(QFrame* bar, const QVector<QWidget*>& history);  // how it gives way
   void showModel();
   void showAnalysis();
   void showSelection();
   void goToBlocker();
   [[nodiscard]] const protocol::NormInfo* blockedNorm() const;  // chosen, and something is in its way; nullptr
   void showZeroMean();
+  void showOwnCentering();
   void showMode();
   void showAfter(bool after);
   void showPlan();
@@ -60,6 +63,7 @@ class GraphPane final : public QFrame {
   void showCrumbs(int scope, const QString& last);
 
   Session* session_;  // Not owned.
+  Question map_;
   graphview::GraphView* view_;
   GraphActions* actions_;
   PictureBar* pictures_;
@@ -70,7 +74,6 @@ class GraphPane final : public QFrame {
   QHBoxLayout* crumbLayout_;
   RoomSteps* crumbRoom_ = nullptr;
   bool coneShown_ = false;
-  int asked_ = 0;  // for maps: only the last answer counts
 };
 
 }  // namespace normlens::ui

@@ -1,10 +1,10 @@
 #include "ui/window/workspace/picture_bar.h"
 
 #include <QFileInfo>
-#include <QLabel>
 #include <QProgressBar>
 
 #include "ui/graphview/paint/picture_job.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/window/parts.h"
@@ -17,7 +17,7 @@ PictureBar::PictureBar(QWidget* parent) : QFrame(parent) {
   describe(this, "pictureBar", {}, tr("Picture that is being written"));
   setTextHeight(this, 28);
   auto* layout = makeRow(this, -1, {12, 0, 8, 0});
-  label_ = new QLabel(this);
+  label_ = new ElidedLabel({}, Qt::ElideMiddle, this);  // a long name of a file takes no room from what is above it
   layout->addWidget(label_);
   progress_ = new QProgressBar(this);
   progress_->setTextVisible(false);
@@ -38,7 +38,7 @@ PictureBar::PictureBar(QWidget* parent) : QFrame(parent) {
 PictureBar::~PictureBar() = default;
 
 void PictureBar::start(graphview::PictureOrder order) {
-  label_->setText(tr("Writing %1").arg(QFileInfo(order.path).fileName()));
+  label_->setFullText(tr("Writing %1").arg(QFileInfo(order.path).fileName()));
   progress_->setRange(0, 0);
   job_ = std::make_unique<PictureJob>(std::move(order));
   connect(job_.get(), &PictureJob::progressed, this, [this](double fraction) {

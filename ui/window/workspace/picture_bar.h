@@ -4,7 +4,6 @@
 #include <QFrame>
 #include <memory>
 
-class QLabel;
 class QProgressBar;
 
 namespace normlens::graphview {
@@ -13,6 +12,8 @@ struct PictureOrder;
 }  // namespace normlens::graphview
 
 namespace normlens::ui {
+
+class ElidedLabel;
 
 class PictureBar final : public QFrame {
   Q_OBJECT
@@ -29,7 +30,7 @@ class PictureBar final : public QFrame {
  private:
   void end(bool written, const QString& message);
 
-  QLabel* label_;
+  ElidedLabel* label_;
   QProgressBar* progress_;
   std::unique_ptr<graphview::PictureJob> job_;
 };

@@ -27,11 +27,32 @@ QString operatorName(const protocol::GraphNode& node) {
   return node.role == "M" ? ChangeTable::tr("RMSNorm") : text(node.label);
 }
 
-QString placeOf(const protocol::GraphDocument& graph, const protocol::GraphNode& node) {
-  if (!node.name.empty()) return text(node.name);
+QString scopeOf(const protocol::GraphDocument& graph, const protocol::GraphNode& node) {
   const bool known = node.scope >= 0 && static_cast<size_t>(node.scope) < graph.scopes.size();
-  const QString scope = known ? text(graph.scopes[static_cast<size_t>(node.scope)].path) : QString();
-  return scope.isEmpty() ? text(node.label) : QStringLiteral("%1 · %2").arg(scope, text(node.label));
+  return known ? text(graph.scopes[static_cast<size_t>(node.scope)].path) : QString();
+}
+
+// What the file calls what an operator makes.
+QString resultOf(const protocol::GraphDocument& graph, const protocol::GraphNode& node) {
+  const bool known = !node.outputs.empty() && static_cast<size_t>(node.outputs.front()) < graph.values.size();
+  return known ? text(graph.values[static_cast<size_t>(node.outputs.front())].name) : QString();
+}
+
+// "layer.1 · mean · x.7": the name of a TorchScript operator is its module's, which has several of them; that of an
+// ONNX operator is its own, "/layer.1/ReduceMean".
+QString operatorPlace(const protocol::GraphDocument& graph, const protocol::GraphNode& node) {
+  const QString name = node.name.empty() ? scopeOf(graph, node) : text(node.name);
+  const QString operation = operatorName(node), result = resultOf(graph, node);
+  QStringList parts{name};
+  if (!name.section(u'/', -1).startsWith(operation, Qt::CaseInsensitive)) parts << operation;
+  if (name.isEmpty() || !result.startsWith(name)) parts << result;
+  parts.removeAll(QString());
+  return parts.join(QStringLiteral(" · "));
+}
+
+QString placeOf(const protocol::GraphDocument& graph, const protocol::GraphNode& node, Change::Kind kind) {
+  const bool named = kind == Change::Kind::RmsNorm || kind == Change::Kind::Weight;
+  return named && !node.name.empty() ? text(node.name) : operatorPlace(graph, node);
 }
 
 QString weightName(const ComparedGraphs& graphs, const graphview::WeightPair& pair) {
@@ -42,7 +63,7 @@ QString weightName(const ComparedGraphs& graphs, const graphview::WeightPair& pa
 Row rowOf(Change change, const ComparedGraphs& graphs) {
   Row row;
   const auto *left = graphs.nodeA(change.a), *right = graphs.nodeB(change.b);
-  row.where = left != nullptr ? placeOf(*graphs.a, *left) : placeOf(*graphs.b, *right);
+  row.where = left != nullptr ? placeOf(*graphs.a, *left, change.kind) : placeOf(*graphs.b, *right, change.kind);
   if (left != nullptr) row.before = operatorName(*left);
   if (right != nullptr) row.after = operatorName(*right);
   const std::string& role = (right != nullptr ? right : left)->role;
@@ -144,9 +165,13 @@ ChangeTable::ChangeTable(QObject* parent)
 void ChangeTable::show(ComparedGraphs graphs, std::vector<Change> changes) {
   graphs_ = std::move(graphs);
   std::vector<Row> all;
+  std::map<QString, int> told;  // rows by what they say
   for (Change& change : changes) {
     all.push_back(rowOf(std::move(change), graphs_));
-    all.back().order = static_cast<int>(all.size());
+    Row& row = all.back();
+    row.order = static_cast<int>(all.size());
+    const int same = ++told[row.kindWord() + row.where];
+    if (same > 1) row.where += tr(" (%1)").arg(same);
   }
   setRows(std::move(all));
 }

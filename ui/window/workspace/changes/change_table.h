@@ -35,7 +35,7 @@ struct ComparedGraphs {
 struct ChangeRow {
   graphview::Change change;
   int order = 0;                                               // among all
-  QString where;                                               // name of the weight or of the node
+  QString where;                                               // name of the weight, the norm or the operator
   QString before, after;                                       // what the operators are called; empty: there is none
   QChar mark;                                                  // letter of the node's class
   std::vector<std::optional<protocol::WeightChange>> figures;  // of change.weights; nullopt: not known, or the same

@@ -2,9 +2,11 @@
 
 #include <QFileInfo>
 #include <QHeaderView>
+#include <QLabel>
 #include <QMenu>
 #include <QScopedValueRollback>
 #include <QTableView>
+#include <algorithm>
 
 #include "ui/models/record_sorter.h"
 #include "ui/session/session.h"
@@ -23,7 +25,24 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kSide = 16, kTitleHeight = 30, kRowHeight = 26, kKindWidth = 112, kLargestWidth = 164;
+constexpr int kSide = 16, kTitleHeight = 30, kRowHeight = 26, kKindWidth = 112, kPad = 20, kSortArrow = 14;
+
+// Where rows differ, but none of them in this way.
+QString nothingOf(ChangeClass kind) {
+  switch (kind) {
+    case ChangeClass::RmsNorms:
+      return ChangesPanel::tr("No LayerNorm is an RMSNorm on the right.");
+    case ChangeClass::Centered:
+      return ChangesPanel::tr("No weight was only centered.");
+    case ChangeClass::Weights:
+      return ChangesPanel::tr("No weights differ otherwise than by centering.");
+    case ChangeClass::Ops:
+      return ChangesPanel::tr("No operators differ but LayerNorms that are RMSNorms.");
+    case ChangeClass::All:
+      break;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -47,8 +66,13 @@ void ChangesPanel::build() {
   table_->sortByColumn(ChangeTable::Where, Qt::AscendingOrder);
   table_->horizontalHeader()->setSectionResizeMode(ChangeTable::Where, QHeaderView::Stretch);
   table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  followText(table_, [this] { table_->setMinimumHeight(grown(4 * kRowHeight)); });
-  setColumnWidths(table_, {{ChangeTable::Kind, kKindWidth}, {ChangeTable::Largest, kLargestWidth}});
+  followText(table_, [this] {
+    table_->setMinimumHeight(grown(4 * kRowHeight));
+    fitLargest();
+  });
+  setColumnWidths(table_, {{ChangeTable::Kind, kKindWidth}});
+  nothing_ = describe(makeNotice(table_->viewport()), "changesNothing");
+  makeColumn(table_->viewport())->addWidget(nothing_);
   layout->addWidget(makeHeader());
   auto* bar = makeRow(nullptr, 0, {kSide, 8, kSide, 8});
   filter_ = describe(new Segmented(QVector<Segment>(kChangeClasses), this), "changeFilter", {}, tr("Kinds of changes"));
@@ -61,8 +85,10 @@ void ChangesPanel::build() {
   connect(filter_, &Segmented::chosen, this, [this](int kind) {
     const QScopedValueRollback<bool> quiet(quiet_, true);
     shown_->setFilterFixedString(kind == 0 ? QString() : QString::number(kind));
+    showNothing();
     showChosen();
   });
+  connect(shown_, &RecordSorter::layoutChanged, this, &ChangesPanel::showChosen);  // sorted: another place in the order
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this] {
     showChosen();
     const int row = currentRow();
@@ -153,6 +179,22 @@ int ChangesPanel::currentRow() const {
   return at.isValid() ? shown_->mapToSource(at).row() : -1;
 }
 
+void ChangesPanel::showNothing() {
+  nothing_->setText(nothingOf(static_cast<ChangeClass>(filter_->current())));
+  nothing_->setVisible(rows_->rowCount() > 0 && shown_->rowCount() == 0);
+}
+
+// As wide as its words, so that names have what is left.
+void ChangesPanel::fitLargest() {
+  const QFontMetrics figures(monoFont(11)), head(uiFont(11, QFont::Medium));
+  qsizetype letters = 0;
+  for (const ChangeRow& row : rows_->rows()) letters = std::max(letters, row.largest().size());
+  const int cells = static_cast<int>(letters) * figures.horizontalAdvance(u'0');
+  const QString title = rows_->headerData(ChangeTable::Largest, Qt::Horizontal, Qt::DisplayRole).toString();
+  table_->horizontalHeader()->resizeSection(ChangeTable::Largest,
+                                            kPad + std::max(cells, head.horizontalAdvance(title) + kSortArrow));
+}
+
 void ChangesPanel::showCounts() {
   const auto counts = rows_->counts();
   const auto segment = [&](const QString& words, ChangeClass kind, const QString& tip) {
@@ -165,6 +207,8 @@ void ChangesPanel::showCounts() {
        segment(tr("Weights"), ChangeClass::Weights, tr("Weights that were changed otherwise.")),
        segment(tr("Ops"), ChangeClass::Ops, tr("Operators that only one side has, or others in their places."))});
   foldFilter();
+  fitLargest();
+  showNothing();
 }
 
 void ChangesPanel::showChosen() {

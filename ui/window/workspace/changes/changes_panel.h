@@ -44,6 +44,8 @@ class ChangesPanel final : public QWidget {
   QWidget* makeHeader();
   QWidget* makeDetails();
   void showCounts();
+  void showNothing();  // why the list is empty
+  void fitLargest();
   void showChosen();
   void foldFilter();
   void save();                           // asks for a file
@@ -55,6 +57,7 @@ class ChangesPanel final : public QWidget {
   RecordSorter* shown_;
   Segmented* filter_ = nullptr;
   QTableView* table_ = nullptr;
+  QLabel* nothing_ = nullptr;
   QWidget* details_ = nullptr;
   ElidedLabel* title_ = nullptr;
   QLabel* place_ = nullptr;  // "6 of 34"

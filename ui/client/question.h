@@ -1,0 +1,45 @@
+// A question to the engine of which only the newest answer is heard: to ask again is to drop what was asked before.
+// Thread: GUI thread.
+#pragma once
+
+#include "ui/client/engine_client.h"
+
+namespace normlens::ui {
+
+class Question final {
+  Q_DISABLE_COPY_MOVE(Question)
+
+ public:
+  // engine: not owned, outlives the question. owner: has this as a member; when it is gone nothing is answered.
+  Question(EngineClient* engine, QObject* owner) : engine_(engine), owner_(owner) {}
+  ~Question() = default;
+
+  template <class Params, class T>
+  void ask(const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
+           std::type_identity_t<std::function<void(Reply<T>&)>> done) {
+    drop();
+    request_ = engine_->request(method, params, owner_, [this, asked = asked_, done](Reply<T>& reply) {
+      if (asked != asked_) return;
+      request_ = 0;
+      done(reply);
+    });
+  }
+  void stop() {  // answered as cancelled, or with what came first
+    if (pending()) engine_->cancel(request_);
+  }
+  void drop() {  // not answered any more
+    stop();
+    request_ = 0;
+    ++asked_;
+  }
+  [[nodiscard]] bool pending() const { return request_ != 0; }
+  [[nodiscard]] bool is(EngineClient::RequestId id) const { return pending() && id == request_; }
+
+ private:
+  EngineClient* engine_;
+  QObject* owner_;
+  EngineClient::RequestId request_ = 0;  // 0: none
+  int asked_ = 0;                        // grows
+};
+
+}  // namespace normlens::ui
