@@ -148,13 +148,13 @@ QWidget* BenchPage::buildFigures() {
   auto* column = new QWidget(this);
   followText(column, [column] { column->setMaximumWidth(grown(430)); });
   auto* layout = makeColumn(column);
-  auto* head = makeRow(nullptr, 8, {16, 4, 12, 2});
+  auto* head = makeColumn(nullptr, 0, {16, 2, 12, 0});  // beside the point the words would stand one below the other
   const QString shown = tr("The point whose figures are shown.");
   point_ = describe(new QComboBox(column), "benchPoint", shown, shown);
   point_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   note_ = describe(makeWords("soft", column), "benchNote");
-  head->addWidget(point_);
-  head->addWidget(note_, 1);
+  head->addWidget(point_, 0, Qt::AlignLeft);
+  head->addWidget(note_);
   layout->addLayout(head);
   figuresTable_ = makeTable("benchFigures", tr("Figures of the point"), kRowHeight, figures_, column);
   figuresTable_->setItemDelegate(new NumberDelegate(figuresTable_));
