@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <mutex>
@@ -72,10 +73,13 @@ OrErrno<std::vector<std::string>> namesIn(const fs::path& folder) {
 
 int remove(const fs::path& path) { return hasDoor() ? ask(Ask::Remove, path).error : direct::remove(path); }
 
-bool isSame(const fs::path& a, const fs::path& b) {
-  std::error_code error;
-  if (fs::equivalent(a, b, error) && !error) return true;
-  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+bool isOneOf(const std::vector<fs::path>& all, const fs::path& file) {
+  return std::ranges::any_of(all, [&](const fs::path& each) {
+    if (each.empty()) return false;
+    std::error_code error;
+    if (fs::equivalent(each, file, error) && !error) return true;
+    return fs::weakly_canonical(each, error) == fs::weakly_canonical(file, error);
+  });
 }
 
 OrErrno<std::string> readSmall(const fs::path& path, size_t most) {

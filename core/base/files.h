@@ -26,8 +26,8 @@ using direct::OrErrno;
 // Names in a folder, in no order.
 [[nodiscard]] OrErrno<std::vector<std::string>> namesIn(const std::filesystem::path& folder);
 [[nodiscard]] int remove(const std::filesystem::path& path);
-// Whether both name one file, or would if there were one.
-[[nodiscard]] bool isSame(const std::filesystem::path& a, const std::filesystem::path& b);
+// Whether the file is one of these under whatever name, or would be if there were one. An empty name is none.
+[[nodiscard]] bool isOneOf(const std::vector<std::filesystem::path>& all, const std::filesystem::path& file);
 // The whole of a small regular file. EFBIG: it has more than `most` bytes; EINVAL: it is no regular file.
 [[nodiscard]] OrErrno<std::string> readSmall(const std::filesystem::path& path, size_t most);
 

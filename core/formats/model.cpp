@@ -1,7 +1,5 @@
 #include "core/formats/model.h"
 
-#include <algorithm>
-
 #include "core/base/files.h"
 
 namespace normlens::formats {
@@ -12,9 +10,7 @@ std::vector<std::filesystem::path> ModelFacts::files() const {
   return all;
 }
 
-bool ModelFacts::isReadFrom(const std::filesystem::path& file) const {
-  return std::ranges::any_of(files(), [&](const auto& own) { return files::isSame(own, file); });
-}
+bool ModelFacts::isReadFrom(const std::filesystem::path& file) const { return normlens::files::isOneOf(files(), file); }
 
 std::vector<InputArray> Model::inputArrays(const std::vector<std::string>& given) const {
   static_cast<void>(given);

@@ -1,6 +1,5 @@
 #include "app/engine/verbs/output_path.h"
 
-#include <algorithm>
 #include <string>
 
 #include "core/base/files.h"
@@ -8,10 +7,6 @@
 
 namespace normlens::engine {
 namespace {
-
-bool isOneOf(const Files& all, const std::filesystem::path& file) {
-  return std::ranges::any_of(all, [&](const auto& each) { return !each.empty() && files::isSame(each, file); });
-}
 
 // Whether the name is free, or that of a file that may be written over.
 Status checkPlainFile(const std::filesystem::path& path) {
@@ -26,7 +21,7 @@ Status checkPlainFile(const std::filesystem::path& path) {
 }  // namespace
 
 Status checkOutput(const Files& model, const std::filesystem::path& out) {
-  if (isOneOf(model, out)) {
+  if (files::isOneOf(model, out)) {
     return fail(ErrorCode::Usage, "the output " + out.string() + " is the model itself", "choose another name");
   }
   if (!service::suffixFits(model.front(), out)) {
@@ -43,7 +38,7 @@ Status checkOutput(const Files& model, const std::filesystem::path& out) {
 
 Status checkSavedPlan(const std::filesystem::path& plan, const Files& model,
                       std::initializer_list<std::filesystem::path> others) {
-  if (isOneOf(model, plan) || isOneOf(others, plan)) {
+  if (files::isOneOf(model, plan) || files::isOneOf(others, plan)) {
     return fail(ErrorCode::Usage, "the plan would be written over " + plan.string() + ", which is read or written here",
                 "choose another name");
   }

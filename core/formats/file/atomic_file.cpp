@@ -71,12 +71,10 @@ Result<bool> isAsRecorded(int descriptor, std::span<const FilePiece> pieces, con
   for (const FilePiece& piece : pieces) {
     for (uint64_t at = 0; at < piece.bytes.size() && read < written;) {
       const uint64_t wanted = std::min({uint64_t{buffer.size()}, piece.bytes.size() - at, written - read});
-      const ssize_t got = ::pread(descriptor, buffer.data(), wanted, static_cast<off_t>(piece.offset + at));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return false;
-      sum = crcOf(sum, buffer.data(), static_cast<size_t>(got));
-      at += static_cast<uint64_t>(got);
-      read += static_cast<uint64_t>(got);
+      if (!readBack(descriptor, piece.offset + at, std::span(buffer).first(wanted))) return false;
+      sum = crcOf(sum, buffer.data(), wanted);
+      at += wanted;
+      read += wanted;
       task.report("checking what an earlier fold has written",
                   static_cast<double>(read) / static_cast<double>(written));
       if (auto status = task.check(); !status) return tl::unexpected(status.error());

@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kMadeBytes = size_t{1} << 20;       // stays in a cache until it is written
 constexpr size_t kWorthMapping = size_t{256} << 10;  // less is mapped as it is written
 
+}  // namespace
+
 Status readBack(int descriptor, uint64_t offset, std::span<std::byte> into) {
   while (!into.empty()) {
     const ssize_t got = ::pread(descriptor, into.data(), into.size(), static_cast<off_t>(offset));
@@ -24,8 +26,6 @@ Status readBack(int descriptor, uint64_t offset, std::span<std::byte> into) {
   }
   return {};
 }
-
-}  // namespace
 
 StrokesAhead::StrokesAhead(std::span<const FilePiece> pieces, Written written) : descriptor_(written.descriptor) {
   for (const FilePiece& piece : pieces) {

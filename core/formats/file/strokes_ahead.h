@@ -11,6 +11,9 @@
 
 namespace normlens::formats {
 
+// Of what an earlier writer has written.
+[[nodiscard]] Status readBack(int descriptor, uint64_t offset, std::span<std::byte> into);
+
 // Thread: one owner; the strokes are made on a thread of its own, which the destructor ends. The pieces outlive it.
 class StrokesAhead {
  public:

@@ -62,8 +62,9 @@ void CenteringCallout::place() {
   const QRect right(QPoint(static_cast<int>(shown.right()), top), size());
   const QRect left(QPoint(static_cast<int>(shown.left()) - width(), top), size());
   right_ = isFree(right);
-  if (right_ || isFree(left)) move((right_ ? right : left).topLeft());
-  setVisible(right_ || isFree(left));
+  const bool fits = right_ || isFree(left);
+  if (fits) move((right_ ? right : left).topLeft());
+  setVisible(fits);
 }
 
 bool CenteringCallout::isFree(const QRect& area) const {

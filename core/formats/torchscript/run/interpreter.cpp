@@ -69,8 +69,10 @@ std::string describe(const Program& program, int node) {
 void requireHarmless(const Node* op) {
   const auto type = op->input()->type()->cast<c10::ClassType>();
   const std::string name = type && type->name() ? type->name()->qualifiedName() : op->input()->type()->str();
-  const auto isOf = [&](std::string_view module) { return name.find(module) != std::string::npos; };
-  if (isOf("torch.autograd.grad_mode.") || isOf("torch.autograd.profiler.record_function")) return;
+  if (name.starts_with("__torch__.torch.autograd.grad_mode.") ||
+      name.starts_with("__torch__.torch.autograd.profiler.record_function")) {
+    return;
+  }
   throw std::runtime_error("a 'with' block of " + name + " is not understood");
 }
 
