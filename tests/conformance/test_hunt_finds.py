@@ -5,6 +5,7 @@ import sys
 import tempfile
 import unittest
 import warnings
+from typing import Any
 
 import numpy
 import torch
@@ -92,6 +93,51 @@ class WithAutocast(torch.nn.Module):
         return self.norm(y)
 
 
+@torch.jit.script
+class Later:
+    """Holds a tensor and adds to it, channel by channel, if it grows beyond what any sample has."""
+
+    def __init__(self, held: Tensor):
+        self.held = held
+
+    def change(self):
+        if bool(self.held.abs().max() > 1e6):
+            self.held.add_(torch.arange(self.held.size(-1)).to(self.held))
+
+    def look(self) -> int:
+        return self.held.size(-1)
+
+    def __enter__(self):
+        self.change()
+
+    def __exit__(self, type: Any, value: Any, trace: Any):
+        pass
+
+
+class WrittenByAMethod(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
+
+    def forward(self, x: Tensor):
+        y = self.first(x)
+        Later(y).change()
+        return self.norm(y)
+
+
+class WrittenByAWith(WrittenByAMethod):
+    def forward(self, x: Tensor):
+        y = self.first(x)
+        with Later(y):
+            z = y * 1.0
+        return self.norm(z)
+
+
+class OnlyLookedAt(WrittenByAMethod):
+    def forward(self, x: Tensor):
+        return self.norm(self.first(x)) * Later(x).look()
+
+
 class HuntFinds(unittest.TestCase):
     def fold(self, made, *inputs, options=()):
         torch.manual_seed(5)
@@ -122,6 +168,11 @@ class HuntFinds(unittest.TestCase):
         x = torch.randn(2, 3, WIDTH, dtype=torch.float64)
         status, result = self.fold(WithNoGrad(), x)
         self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), result)
+
+    def test_what_hidden_code_may_write_is_not_relied_on(self):
+        x = torch.randn(2, 3, WIDTH, dtype=torch.float64)
+        for kind, folded in ((WrittenByAMethod, 0), (WrittenByAWith, 0), (OnlyLookedAt, 1)):
+            self.assertEqual(self.fold(kind(), x)[1]["folded"], folded, kind.__name__)
 
     def test_a_block_that_changes_the_type_is_told(self):
         torch.manual_seed(5)

@@ -14,6 +14,7 @@
 #include "core/formats/torchscript/edit/norms/fusable_norms.h"
 #include "core/formats/torchscript/edit/place_weights.h"
 #include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/hidden_calls.h"
 #include "core/formats/torchscript/program/memory_sharing.h"
 #include "core/graph/queries.h"
 
@@ -143,8 +144,7 @@ class CodeEdits final : public EditTarget {
   [[nodiscard]] bool isPlainSum(const ProgramNode& at) const {
     if (at.node->kind() != c10::aten::add && at.node->kind() != c10::aten::sub) return false;
     return std::ranges::none_of(model_.program().nodes, [](const ProgramNode& each) {
-      const auto kind = each.node->kind();
-      return mayMutate(*each.node) || kind == c10::prim::CallMethod || kind == c10::prim::CallFunction;
+      return mayMutate(*each.node) || runsHiddenCode(*each.node);
     });
   }
 

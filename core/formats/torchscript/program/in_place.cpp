@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "core/formats/torchscript/program/hidden_calls.h"
 #include "core/formats/torchscript/program/memory_sharing.h"
 
 namespace normlens::formats::torchscript {
@@ -13,6 +14,7 @@ namespace {
 namespace prim = c10::prim;
 
 constexpr const char* kAliasReason = "an in-place operation changes this tensor through an alias";
+constexpr const char* kHiddenReason = "code that is only known when the model runs may change this tensor";
 constexpr const char* kWrittenReason = "the model writes this tensor while it runs";
 
 class InPlaceAnalysis {
@@ -23,7 +25,7 @@ class InPlaceAnalysis {
     program_.inPlace.renamed.assign(program_.nodes.size(), {});
     program_.inPlace.opaqueReason.assign(program_.values.size(), {});
     findWrites();
-    if (writes_.empty()) return std::move(found_);
+    if (writes_.empty() && hidden_.empty()) return std::move(found_);
     findDefiningBlocks();
     findUses();
     tensorOf_.resize(program_.values.size());
@@ -34,6 +36,11 @@ class InPlaceAnalysis {
       if (writesContainer(write)) noteContainers(write, group);
       const bool isKnown = program_.value(write.value).known.has_value();
       if (isKnown || !writesContainer(write)) judge(write, group);
+    }
+    for (const Write& write : hidden_) {
+      const std::vector<int> group = sharing.sharingWith(write.value);
+      noteState(group);
+      makeOpaque(group, kHiddenReason);
     }
     for (ConstantTensor& constant : program_.constants) {
       if (holdsWritten(constant.tensor, found_)) constant.volatileReason = kWrittenReason;
@@ -53,6 +60,9 @@ class InPlaceAnalysis {
   void findWrites() {
     for (size_t i = 0; i < program_.nodes.size(); ++i) {
       const ProgramNode& n = program_.nodes[i];
+      if (runsHiddenCode(*n.node) && hiddenCodeMayWrite(*n.node, index_)) {
+        for (const int input : n.inputs) hidden_.push_back({static_cast<int>(i), input});
+      }
       const auto* schema = n.node->maybeSchema();
       if (schema == nullptr) continue;
       const bool updates = updatesStatistics(n);
@@ -218,17 +228,9 @@ class InPlaceAnalysis {
     const int tensor = tensorOf_[static_cast<size_t>(write.value)];
     bool safe = isMadeForBranch(write.value, writer.block);
     std::vector<int> names;
+    if (noteState(group)) safe = false;
     for (const int member : group) {
       const ProgramValue& value = program_.value(member);
-      if (isInput(member)) program_.writesInputs = true;
-      if (value.known) {
-        noteWrittenState(value);
-        safe = false;
-      }
-      for (const auto& [owner, name] : attributesRead(value)) {
-        noteMemory(owner->getAttr(name));  // what it holds when the run starts
-        program_.writesState = true;
-      }
       const bool isWritten = tensorOf_[static_cast<size_t>(member)] == tensor;
       if (isWritten) names.push_back(member);
       // What an If or Loop around the write returns is made after it.
@@ -241,7 +243,30 @@ class InPlaceAnalysis {
       program_.inPlace.renamed[static_cast<size_t>(write.node)] = std::move(names);
       return;
     }
-    for (const int member : group) program_.inPlace.opaqueReason[static_cast<size_t>(member)] = kAliasReason;
+    makeOpaque(group, kAliasReason);
+  }
+
+  void makeOpaque(const std::vector<int>& group, const char* reason) {
+    for (const int member : group) program_.inPlace.opaqueReason[static_cast<size_t>(member)] = reason;
+  }
+
+  // What is written together with these: the model's inputs, and its own state. Says whether the file holds one of
+  // them.
+  bool noteState(const std::vector<int>& group) {
+    bool holdsKnown = false;
+    for (const int member : group) {
+      const ProgramValue& value = program_.value(member);
+      if (isInput(member)) program_.writesInputs = true;
+      if (value.known) {
+        noteWrittenState(value);
+        holdsKnown = true;
+      }
+      for (const auto& [owner, name] : attributesRead(value)) {
+        noteMemory(owner->getAttr(name));  // what it holds when the run starts
+        program_.writesState = true;
+      }
+    }
+    return holdsKnown;
   }
 
   // The attributes of the file that this may be, where that is not known before the run.
@@ -283,6 +308,7 @@ class InPlaceAnalysis {
   std::vector<std::vector<Use>> uses_;
   std::vector<int> tensorOf_;  // by value: the first name of the same tensor
   std::vector<Write> writes_;
+  std::vector<Write> hidden_;  // by code that the program does not show
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/hidden_calls.h"
 #include "core/formats/torchscript/run/meta_run.h"
 #include "core/formats/torchscript/run/recurrent_check.h"
 
@@ -64,16 +65,17 @@ std::string describe(const Program& program, int node) {
   return std::string(at.node->kind().toQualString()) + (path.empty() ? "" : " in " + path);
 }
 
-// What `with` enters may change how ops compute (autocast) or run code of its own. Gradients, which no run here takes,
-// and names of stretches for a profiler change nothing.
-void requireHarmless(const Node* op) {
-  const auto type = op->input()->type()->cast<c10::ClassType>();
-  const std::string name = type && type->name() ? type->name()->qualifiedName() : op->input()->type()->str();
-  if (name.starts_with("__torch__.torch.autograd.grad_mode.") ||
-      name.starts_with("__torch__.torch.autograd.profiler.record_function")) {
-    return;
-  }
-  throw std::runtime_error("a 'with' block of " + name + " is not understood");
+// Calls what `with` enters or leaves; no exception is handed to it, as none is in the JIT. The methods of autocast are
+// empty: a pass of LibTorch's compiler knows the class, which this run does not have.
+void enterOrLeave(const Node* op, std::vector<IValue>& stack) {
+  const auto& type = stack[0].toObjectRef().type();
+  const std::string name = type->name() ? type->name()->qualifiedName() : "an object without a name";
+  torch::jit::Function* method = methodOfWith(*op);
+  if (method == nullptr || name.find("autocast_mode.autocast") != std::string::npos)
+    throw std::runtime_error("a 'with' block of " + name + " is not understood");
+  if (op->kind() == prim::Exit) stack.insert(stack.end(), 3, IValue());
+  method->run(stack);
+  stack.resize(op->outputs().size());
 }
 
 }  // namespace
@@ -229,7 +231,6 @@ void Interpreter::runBlock(int block) {
 void Interpreter::prepare(int node) {
   Step& step = steps_[static_cast<size_t>(node)];
   Node* op = program_.nodes[static_cast<size_t>(node)].node;
-  if (op->kind() == prim::Enter || op->kind() == prim::Exit) requireHarmless(op);
   step.ready = true;
   switch (op->kind()) {
     case prim::If:
@@ -259,6 +260,8 @@ void Interpreter::prepare(int node) {
       return;
     case prim::Enter:
     case prim::Exit:
+      step.kind = Kind::With;
+      return;
     case aten::warn:
       step.kind = Kind::Nothing;
       return;
@@ -310,6 +313,9 @@ void Interpreter::runSimple(int node) {
       return setAll(at.outputs, elementsOf(stack[0]));
     case Kind::Nothing:
       return setAll(at.outputs, std::vector<IValue>(at.outputs.size()));
+    case Kind::With:
+      enterOrLeave(at.node, stack);
+      break;
     case Kind::Raise:
       throw std::runtime_error(stack[0].isString() ? stack[0].toStringRef() : "the model raised an error");
     case Kind::Compiled:

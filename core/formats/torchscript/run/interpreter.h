@@ -64,6 +64,7 @@ class Interpreter {
     Operator,
     Compiled,
     Nothing,  // changes no value
+    With,
     If,
     Loop,
     List,
