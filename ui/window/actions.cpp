@@ -76,6 +76,8 @@ Actions::Actions(QWidget* window) : QObject(window) {
                 tr("Run a command, or go to a LayerNorm or a panel, by a few letters of its name."));
   explain = add("explain", tr("Explain this"), QKeySequence(Qt::Key_F1),
                 tr("Open the lesson that explains what is under the pointer."));
+  lessons = add("lessons", tr("Lessons"), QKeySequence(Qt::CTRL | Qt::Key_1),
+                tr("What LayerNorm, RMSNorm and centering do, to be moved by hand."));
   stop = add("stop", tr("Stop what is running"), QKeySequence(Qt::Key_Escape), tr("Stop the running job."));
   restartEngine = add("restartEngine", tr("Restart engine"), {},
                       tr("Start the engine anew and open the model again; the plan is kept."));
@@ -131,7 +133,7 @@ void Actions::addMenus(QWidget* window) {
   viewMenu->addActions({toggleInspector, toggleBottom});
   viewMenu->addActions({compareFolded, compareWith});
   viewMenu->addMenu(themeMenu);
-  viewMenu->addAction(preferences);
+  viewMenu->addActions({lessons, preferences});
 }
 
 void Actions::addPanels() {

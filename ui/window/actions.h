@@ -52,7 +52,8 @@ class Actions final : public QObject {
   QAction* findNext;
   QAction* findPrevious;
   QAction* command;
-  QAction* explain;  // the lesson of what is under the pointer
+  QAction* explain;  // the page of what is under the pointer
+  QAction* lessons;
   QAction* stop;
   QAction* restartEngine;
   QAction* closeModel;

@@ -25,6 +25,7 @@ class Actions;
 class CommandPalette;
 class CompareView;
 class EngineClient;
+class LessonsPage;
 class PreferencesPage;
 class ProjectKeeper;
 class Session;
@@ -113,6 +114,7 @@ class MainWindow final : public QMainWindow {
   void chooseDevice(const QString& device);  // "cpu", "cuda"
   void showPanel(ActionPanel panel);
   void showLesson();
+  void showLessons(const QString& link);  // empty: where the reader was
   void showPreferences();
   void applyPreferences(const Preferences& preferences);
   void usePreferences();
@@ -133,6 +135,7 @@ class MainWindow final : public QMainWindow {
   PreferencesPage* preferencesPage_ = nullptr;
   CommandPalette* palette_ = nullptr;
   CompareView* compare_ = nullptr;  // made when it is first asked for
+  LessonsPage* lessons_ = nullptr;  // the same
   StatusStrip* status_ = nullptr;
   // An edit that the user left out, until the plan without it is there.
   bool shown_ = false;

@@ -19,6 +19,7 @@
 #include "ui/window/frame/preferences_page.h"
 #include "ui/window/frame/tool_bar.h"
 #include "ui/window/main_window.h"
+#include "ui/window/learn/lessons_page.h"
 #include "ui/window/workspace/graph_actions.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/welcome_page.h"
@@ -33,6 +34,8 @@ void MainWindow::connectCommands() {
   actions_->fileMenu->insertSeparator(actions_->closeModel);
   preferencesPage_->addDirection(graph.leftToRight);
   connect(actions_->explain, &QAction::triggered, this, &MainWindow::showLesson);
+  connect(actions_->lessons, &QAction::triggered, this, [this] { showLessons({}); });
+  connect(workspace_->bottom(), &BottomPanel::lessonWanted, this, &MainWindow::showLessons);
   connect(actions_->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
   for (QAction* panel : actions_->panels) {
     connect(panel, &QAction::triggered, this,
@@ -119,6 +122,18 @@ void MainWindow::showLesson() {
   pages_->setCurrentWidget(workspace_);
   actions_->toggleBottom->setChecked(true);
   workspace_->bottom()->showLesson(lesson);
+}
+
+void MainWindow::showLessons(const QString& link) {
+  if (lessons_ == nullptr) {
+    lessons_ = new LessonsPage(options_.rememberLayout, pages_);
+    pages_->addWidget(lessons_);
+    connect(lessons_, &LessonsPage::closed, this, &MainWindow::showWork);
+  }
+  lessons_->setModelName(QFileInfo(session_->path()).fileName());
+  if (!link.isEmpty()) lessons_->walk()->goTo(link);
+  showPage(lessons_);
+  lessons_->setFocus();
 }
 
 void MainWindow::showPanel(ActionPanel panel) {

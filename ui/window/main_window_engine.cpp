@@ -22,6 +22,7 @@
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/frame/tool_bar.h"
 #include "ui/window/main_window.h"
+#include "ui/window/learn/lessons_page.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/welcome_page.h"
@@ -136,6 +137,7 @@ void MainWindow::refresh() {
   actions_->update(*session_);
   story_->setStory(storyOf(*session_));
   story_->setVisible(pages_->currentWidget() == workspace_);
+  tools_->setVisible(lessons_ == nullptr || pages_->currentWidget() != static_cast<QWidget*>(lessons_));
   status_->showEngine(*engine_);
   status_->showModel(*session_);
   status_->showJob(session_->running());

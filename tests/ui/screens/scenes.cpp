@@ -24,6 +24,7 @@
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/inspector/weight_view.h"
+#include "ui/window/learn/lessons_page.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -257,9 +258,23 @@ void differences(Stage& stage, const QString& model, int view) {
   selectNorm(stage, 3);
 }
 
-}  // namespace
+QVector<Scene> lessonScenes() {
+  QVector<Scene> scenes;
+  for (const ui::Lesson& lesson : ui::bundledLessons()) {
+    for (const ui::LessonStep& step : lesson.steps) {
+      const auto show = [link = lesson.name + u'/' + step.name](Stage& stage) {
+        open(stage, stage.model);
+        trigger(stage, "lessons");
+        stage.window.findChild<ui::LessonsPage*>()->walk()->goTo(link);
+        QTest::qWait(1200);  // what moves has arrived
+      };
+      scenes << Scene{QStringLiteral("lesson_%1_%2").arg(lesson.name, step.name), show, {}};
+    }
+  }
+  return scenes;
+}
 
-QVector<Scene> scenes() {
+QVector<Scene> windowScenes() {
   const auto at = [](BottomPanel::Tab tab) {
     return [tab](Stage& stage) {
       open(stage, stage.model);
@@ -369,5 +384,9 @@ QVector<Scene> scenes() {
        {QStringLiteral("--slow"), QStringLiteral("fold=60000")}},
   };
 }
+
+}  // namespace
+
+QVector<Scene> scenes() { return windowScenes() + lessonScenes(); }
 
 }  // namespace normlens::screens

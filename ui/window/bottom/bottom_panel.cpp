@@ -98,6 +98,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
     showSummary();
   });
   connect(plan, &PlanPage::nodeChosen, this, &BottomPanel::nodeChosen);
+  connect(learn_, &LearnPage::lessonWanted, this, &BottomPanel::lessonWanted);
   connect(differences_, &DifferencesPage::inputsWanted, this, [this] { showTab(Inputs); });
   connect(proof, &ProofPage::exportAnywayClicked, this, &BottomPanel::exportAnywayClicked);
   for (const auto signal :

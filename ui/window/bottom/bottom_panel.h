@@ -35,6 +35,7 @@ class BottomPanel final : public QFrame {
  Q_SIGNALS:
   void nodeChosen(int node);
   void exportAnywayClicked();
+  void lessonWanted(const QString& link);  // see LessonWalk::goTo()
 
  private:
   [[nodiscard]] QWidget* makePlanButtons(Actions* actions);

@@ -6,6 +6,7 @@
 #include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextCursor>
+#include <QUrl>
 
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
@@ -20,7 +21,7 @@ constexpr int kLineHeight = 125;  // percent
 constexpr int kNameRole = Qt::UserRole;
 constexpr int kTextRole = Qt::UserRole + 1;
 
-QString folder() { return QStringLiteral(":/normlens/lessons/"); }
+QString folder() { return QStringLiteral(":/normlens/words/"); }
 
 // "06_gamma_beta.md" is gamma_beta.
 QString nameOf(const QString& file) { return file.section(u'_', 1).chopped(3); }
@@ -62,6 +63,7 @@ LearnPage::LearnPage(QWidget* parent) : QWidget(parent) {
   text_->document()->setDocumentMargin(16);
   row->addWidget(titles_);
   row->addWidget(text_, 1);
+  connect(text_, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) { Q_EMIT lessonWanted(link.path()); });
   connect(titles_, &QListWidget::currentRowChanged, this, &LearnPage::read);
   fill();
 }

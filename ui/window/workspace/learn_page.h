@@ -1,4 +1,5 @@
-// The lessons: a list of titles and the one that is read. Texts: resources/lessons, in the order of their numbers.
+// What the words of this program mean: a list of titles and the page that is read. Texts: resources/words, in the order
+// of their numbers. A link "lesson:projection/lost" leads to a lesson that shows it (learn/lessons_page.h).
 #pragma once
 
 #include <QWidget>
@@ -17,6 +18,9 @@ class LearnPage final : public QWidget {
   // name: "gamma_beta"; the first lesson where there is none of that name.
   void showLesson(const QString& name);
   [[nodiscard]] QString lesson() const;  // the name of the one that is shown
+
+ Q_SIGNALS:
+  void lessonWanted(const QString& link);
 
  private:
   void fill();

@@ -1,0 +1,163 @@
+// The lessons as a reader goes through them: by keys and buttons, with the figure's sliders, and for a room.
+#include <QLabel>
+#include <QRegularExpression>
+#include <QSettings>
+#include <QSlider>
+#include <QTemporaryDir>
+#include <QTextBrowser>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/learn/figure.h"
+#include "ui/window/actions.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/learn/lessons_page.h"
+#include "ui/window/learn/presenter.h"
+#include "ui/window/workspace/learn_page.h"
+#include "ui/window/workspace/workspace.h"
+
+namespace normlens::ui {
+namespace {
+
+struct Reading : Shown {
+  explicit Reading(bool remember = false) : Shown({}, remember) {
+    window.actions()->lessons->trigger();
+    page = window.findChild<LessonsPage*>();
+  }
+  void key(Qt::Key which, Qt::KeyboardModifiers with = {}) { QTest::keyClick(page, which, with); }
+
+  LessonsPage* page;
+};
+
+// To its end, as a key on it would.
+void slide(QSlider* slider, Qt::Key key, int times) {
+  for (int i = 0; i < times; ++i) QTest::keyClick(slider, key);
+}
+
+}  // namespace
+
+class LessonsTest final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+  void init() { QSettings().remove(QStringLiteral("learn/passed")); }
+
+  void everyStepIsReachedAndLeft() {
+    Reading reading;
+    QVERIFY(reading.page != nullptr && reading.page->isVisible());
+    QVERIFY(!reading.child<QWidget>("toolBar")->isVisible() && !reading.child<QWidget>("storyBar")->isVisible());
+    LessonWalk* walk = reading.page->walk();
+    QStringList titles;
+    for (bool more = true; more; more = walk->next() != nullptr) {
+      if (!titles.isEmpty()) reading.key(Qt::Key_Right);
+      titles << reading.child<QLabel>("lessonTitle")->text();
+      QVERIFY(reading.page->figure() != nullptr && !reading.page->figure()->accessibleName().isEmpty());
+      QVERIFY(!reading.child<QTextBrowser>("lessonText")->toPlainText().isEmpty());
+      if (titles.size() > 200) break;
+    }
+    int steps = 0;
+    for (const Lesson& lesson : walk->lessons()) steps += static_cast<int>(lesson.steps.size());
+    QCOMPARE(static_cast<int>(titles.size()), steps);
+    QCOMPARE(titles.removeDuplicates(), 0);
+    QVERIFY(!reading.child<QAbstractButton>("lessonNext")->isEnabled());
+    for (int i = 1; i < steps; ++i) reading.click("lessonPrevious");
+    QCOMPARE(reading.child<QLabel>("lessonTitle")->text(), titles.first());
+    reading.key(Qt::Key_Escape);
+    QVERIFY(!reading.page->isVisible() && reading.child<QWidget>("toolBar")->isVisible());
+  }
+
+  void theExerciseIsPassedWithTheFigureOnly() {
+    Reading reading(true);
+    reading.page->walk()->goTo(QStringLiteral("projection/lost"));
+    const auto* told = reading.child<QLabel>("tryTold");
+    reading.click("tryCheck");
+    QVERIFY(told->isVisible() && told->property("kind").toString() == QStringLiteral("error"));
+    QVERIFY(!reading.page->walk()->isPassed(0));
+    const QString before = reading.child<QLabel>("tryLive")->text();
+    slide(reading.child<QSlider>("meanSlider"), Qt::Key_Left, 12);  // 1.2 to 0
+    QVERIFY(reading.child<QLabel>("tryLive")->text() != before);
+    reading.key(Qt::Key_Return);
+    QCOMPARE(told->property("kind").toString(), QStringLiteral("passed"));
+    QVERIFY(reading.page->walk()->isPassed(0));
+    Reading again(true);
+    QVERIFY(again.page->walk()->isPassed(0));  // another day
+  }
+
+  void theScaleAloneChangesNothing() {
+    Reading reading;
+    reading.page->walk()->goTo(QStringLiteral("projection/lost"));
+    Figure* figure = reading.page->figure();
+    QTRY_VERIFY(std::abs(*figure->number(QStringLiteral("mean")) - 1.2) < 1e-6);
+    const double difference = *figure->number(QStringLiteral("difference"));
+    slide(reading.child<QSlider>("scaleSlider"), Qt::Key_Right, 5);
+    QVERIFY(*figure->number(QStringLiteral("mean")) > 1.5);
+    QVERIFY(std::abs(*figure->number(QStringLiteral("difference")) - difference) < 1e-9);
+    QVERIFY(*figure->number(QStringLiteral("layerNormMoved")) < 1e-9);
+    QVERIFY(*figure->number(QStringLiteral("rmsNormMoved")) > 1);
+    reading.key(Qt::Key_R);
+    QTRY_VERIFY(std::abs(*figure->number(QStringLiteral("mean")) - 1.2) < 1e-6);
+  }
+
+  void aRoomSeesTheSameWalk() {
+    Reading reading;
+    reading.page->walk()->goTo(QStringLiteral("projection/mean"));
+    reading.key(Qt::Key_F5);
+    Presenter* presenter = reading.page->presenter();
+    QVERIFY(presenter != nullptr);
+    QVERIFY(QTest::qWaitForWindowExposed(presenter));
+    const auto* title = presenter->findChild<QLabel*>(QStringLiteral("presentedTitle"));
+    for (const Qt::Key on : {Qt::Key_Right, Qt::Key_Space, Qt::Key_PageDown}) {
+      const QString before = title->text();
+      QTest::keyClick(presenter, on);
+      QVERIFY(title->text() != before);
+      QCOMPARE(title->text(), reading.page->walk()->current().present);
+    }
+    QTest::keyClick(presenter, Qt::Key_PageUp);
+    QCOMPARE(reading.page->walk()->step(), 2);
+    QTest::keyClick(presenter, Qt::Key_5);
+    QCOMPARE(reading.page->walk()->step(), 4);
+    QTest::keyClick(presenter, Qt::Key_B);
+    QVERIFY(!title->isVisible());
+    QTest::keyClick(presenter, Qt::Key_B);
+    QVERIFY(title->isVisible() && presenter->figure()->isVisible());
+    QTest::keyClick(presenter, Qt::Key_Escape);
+    QTRY_VERIFY(reading.page->presenter() == nullptr);
+    QCOMPARE(reading.page->walk()->step(), 4);
+  }
+
+  void aPageOfWordsLeadsToItsLesson() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    shown.window.workspace()->bottom()->showLesson(QStringLiteral("zero_mean"));
+    auto* words = shown.window.findChild<LearnPage*>()->findChild<QTextBrowser*>();
+    QRegularExpression link(QStringLiteral("lesson:[a-z_/]+"));
+    auto found = link.globalMatch(words->document()->toHtml());
+    int links = 0;
+    for (; found.hasNext(); ++links) {
+      const QString target = found.next().captured().section(u':', 1);
+      Q_EMIT words->anchorClicked(QUrl(QStringLiteral("lesson:") + target));
+      auto* page = shown.window.findChild<LessonsPage*>();
+      QVERIFY(page != nullptr && page->isVisible());
+      QCOMPARE(page->walk()->currentLesson().name + u'/' + page->walk()->current().name, target);
+    }
+    QCOMPARE(links, 2);
+  }
+
+  void narrowPagesGiveWay() {
+    Reading reading;
+    const int wide = reading.child<QWidget>("lessonList")->width();
+    reading.window.resize(1100, 800);
+    QTRY_VERIFY(reading.child<QWidget>("lessonList")->width() < wide / 2);
+    reading.window.resize(860, 800);
+    auto* text = reading.child<QWidget>("lessonColumn");
+    QTRY_VERIFY(text->geometry().bottom() <= reading.child<QWidget>("figureArea")->geometry().top());
+  }
+
+ private:
+  QTemporaryDir folder_;
+};
+
+}  // namespace normlens::ui
+
+QTEST_MAIN(normlens::ui::LessonsTest)
+#include "test_lessons.moc"

@@ -1,0 +1,36 @@
+#include "ui/learn/figures.h"
+
+#include "ui/learn/projection_figure.h"
+#include "ui/learn/speed_figure.h"
+
+namespace normlens::ui {
+namespace {
+
+struct Kind {
+  const char* name;
+  Figure* (*make)(QWidget* parent);
+};
+
+template <class T>
+Figure* make(QWidget* parent) {
+  return new T(parent);
+}
+
+constexpr Kind kKinds[] = {{"projection", make<ProjectionFigure>}, {"speed", make<SpeedFigure>}};
+
+}  // namespace
+
+QStringList figureKinds() {
+  QStringList names;
+  for (const Kind& kind : kKinds) names << QString::fromLatin1(kind.name);
+  return names;
+}
+
+Figure* makeFigure(const QString& kind, QWidget* parent) {
+  for (const Kind& known : kKinds) {
+    if (kind == QLatin1String(known.name)) return known.make(parent);
+  }
+  return nullptr;
+}
+
+}  // namespace normlens::ui

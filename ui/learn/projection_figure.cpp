@@ -1,0 +1,386 @@
+#include "ui/learn/projection_figure.h"
+
+#include <QCheckBox>
+#include <QGridLayout>
+#include <QJsonArray>
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+#include <array>
+#include <cmath>
+
+#include "ui/learn/value_slider.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/frames.h"
+
+namespace normlens::ui {
+namespace {
+
+constexpr int kGlide = 200, kPlay = 900;  // ms
+constexpr double kMostMean = 2, kMostScale = 4;
+constexpr std::array kOtherMeans = {-0.6, 0.3, 1.0, 1.8};  // beside that of x
+const Vector kInPlane = {1.25, -0.35, -0.9};
+const Vector kGamma = {1.4, 0.6, 1.0}, kBeta = {0.35, -0.25, 0.45};
+
+struct LayerWords {
+  const char* key;
+  const char* word;
+  const char* tip;
+  SceneMark::Shape shape;
+  Ink ink;
+};
+
+constexpr std::array<LayerWords, 5> kLayers = {{
+    {"meanPart", QT_TRANSLATE_NOOP("ProjectionFigure", "mean part"),
+     QT_TRANSLATE_NOOP("ProjectionFigure", "μ1: the part of x along the uniform vector 1 = (1, 1, 1)."),
+     SceneMark::Shape::Disc, Ink::MeanPart},
+    {"projection", QT_TRANSLATE_NOOP("ProjectionFigure", "projection"),
+     QT_TRANSLATE_NOOP("ProjectionFigure", "x − μ1: what is left of x in the plane of zero-mean vectors."),
+     SceneMark::Shape::Disc, Ink::Projection},
+    {"length", QT_TRANSLATE_NOOP("ProjectionFigure", "length √d"),
+     QT_TRANSLATE_NOOP("ProjectionFigure", "The norm's output before γ and β: always √d long, here √3."),
+     SceneMark::Shape::Diamond, Ink::Output},
+    {"affine", QT_TRANSLATE_NOOP("ProjectionFigure", "γ and β"),
+     QT_TRANSLATE_NOOP("ProjectionFigure", "The output after each number is multiplied by its γ and its β is added."),
+     SceneMark::Shape::Square, Ink::Affine},
+    {"otherMeans", QT_TRANSLATE_NOOP("ProjectionFigure", "other means"),
+     QT_TRANSLATE_NOOP("ProjectionFigure", "Inputs that differ from x by their mean alone, and what becomes of them."),
+     SceneMark::Shape::Ring, Ink::Faint},
+}};
+
+QString meanWords(double mean) { return QString::number(std::abs(mean) < 5e-4 ? 0.0 : mean, 'f', 2); }
+QString scaleWords(double power) { return QStringLiteral("%1×").arg(std::exp2(power), 0, 'f', 2); }
+
+QIcon markIcon(const LayerWords& layer, const Theme& theme) {
+  QPixmap picture(32, 32);
+  picture.setDevicePixelRatio(2);
+  picture.fill(Qt::transparent);
+  QPainter painter(&picture);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setBackground(theme.panel);
+  paintSceneMark(painter, {8, 8}, layer.shape, inkColor(layer.ink, theme), 0.8);
+  return QIcon(picture);
+}
+
+Vector between(const Vector& a, const Vector& b, double t) {
+  Vector made(a.size());
+  for (size_t i = 0; i < a.size(); ++i) made[i] = a[i] + (b[i] - a[i]) * t;
+  return made;
+}
+
+}  // namespace
+
+ProjectionFigure::ProjectionFigure(QWidget* parent) : Figure(parent), inPlane_(kInPlane) {
+  setObjectName(QStringLiteral("projectionFigure"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(16);
+  toggles_ = makeLayers();
+  column->addWidget(toggles_);
+  auto* sides = new QHBoxLayout;
+  sides->setSpacing(16);
+  layerNorm_ = makeSide(tr("LayerNorm"), tr("onto the plane of zero-mean vectors, then to radius √3"));
+  rmsNorm_ = makeSide(tr("RMSNorm"), tr("onto the sphere of radius √3"));
+  sides->addWidget(layerNorm_.card);
+  sides->addWidget(rmsNorm_.card);
+  column->addLayout(sides, 1);
+  controls_ = static_cast<QFrame*>(makeControls());
+  column->addWidget(controls_);
+  glide_.setDuration(kGlide);
+  glide_.setEasingCurve(QEasingCurve::OutCubic);
+  connect(&glide_, &QVariantAnimation::valueChanged, this, [this](const QVariant& at) {
+    const auto [mean, scale] = at.toPointF();
+    mean_ = mean;
+    scale_ = scale;
+    draw();
+  });
+  played_.setDuration(kPlay);
+  played_.setStartValue(0.0);
+  played_.setEndValue(1.0);
+  connect(&played_, &QVariantAnimation::valueChanged, this, [this] { draw(); });
+  connect(&played_, &QVariantAnimation::finished, this, [this] {
+    move_.reset();
+    draw();
+  });
+  draw();
+}
+
+QWidget* ProjectionFigure::makeLayers() {
+  auto* bar = new QWidget(this);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins({});
+  row->setSpacing(16);
+  row->addWidget(makeLabel(tr("Show"), "soft", bar));
+  for (size_t i = 0; i < kLayers.size(); ++i) {
+    auto* box = new QCheckBox(tr(kLayers[i].word), bar);
+    box->setObjectName(QLatin1String(kLayers[i].key));
+    box->setToolTip(tr(kLayers[i].tip));
+    layers_[static_cast<Layer>(i)] = box;
+    row->addWidget(box);
+    connect(box, &QCheckBox::toggled, this, &ProjectionFigure::draw);
+  }
+  row->addStretch();
+  return bar;
+}
+
+ProjectionFigure::Side ProjectionFigure::makeSide(const QString& title, const QString& claim) {
+  Side side;
+  side.card = new QFrame(this);
+  side.card->setProperty("kind", "card");
+  auto* column = new QVBoxLayout(side.card);
+  column->setContentsMargins(1, 12, 1, 0);
+  column->setSpacing(2);
+  const auto inset = [&](QLabel* label) {
+    label->setContentsMargins(14, 0, 14, 0);
+    return label;
+  };
+  side.title = inset(makeLabel(title, "title", side.card));
+  side.claim = inset(makeLabel(claim, "soft", side.card));
+  side.claim->setWordWrap(true);
+  side.scene = new VectorScene(side.card);
+  side.scene->setToolTip(tr("Drag to turn; drag the tip of x to move it in the plane, with Shift along 1."));
+  side.finding = inset(makeLabel({}, "name", side.card));
+  side.finding->setFixedHeight(grown(40));
+  column->addWidget(side.title);
+  column->addWidget(side.claim);
+  column->addWidget(side.scene, 1);
+  column->addWidget(makeLine(Qt::Horizontal, side.card));
+  column->addWidget(side.finding);
+  connect(side.scene, &VectorScene::cameraTurned, this, [this](const VectorCamera& camera) {
+    layerNorm_.scene->setCamera(camera);
+    rmsNorm_.scene->setCamera(camera);
+  });
+  connect(side.scene, &VectorScene::tipDragged, this, [this](const Vector& x) {
+    mean_ = std::clamp(meanOf(x) / scale_, -kMostMean, kMostMean);
+    inPlane_ = withoutMean(x);
+    for (double& each : inPlane_) each /= scale_;
+    draw();
+  });
+  return side;
+}
+
+QWidget* ProjectionFigure::makeControls() {
+  auto* card = new QFrame(this);
+  card->setProperty("kind", "card");
+  auto* row = new QHBoxLayout(card);
+  row->setContentsMargins(16, 10, 16, 10);
+  row->setSpacing(32);
+  meanSlider_ = new ValueSlider(
+      "meanSlider", {tr("Mean of x"), tr("Moves x along the uniform vector."), -kMostMean, kMostMean, 0.1, meanWords},
+      card);
+  scaleSlider_ = new ValueSlider("scaleSlider",
+                                 {tr("Scale of x"), tr("Multiplies all of x, its mean as well."),
+                                  -std::log2(kMostScale), std::log2(kMostScale), 0.1, scaleWords},
+                                 card);
+  row->addWidget(meanSlider_, 3);
+  row->addWidget(scaleSlider_, 3);
+  row->addWidget(makeLine(Qt::Vertical, card));
+  auto* grid = new QGridLayout;
+  grid->setHorizontalSpacing(16);
+  movedTitle_ = makeLabel({}, "soft", card);
+  layerNormMoved_ = makeLabel({}, "mono", card);
+  rmsNormMoved_ = makeLabel({}, "mono", card);
+  grid->addWidget(movedTitle_, 0, 0, 1, 2);
+  grid->addWidget(makeLabel(tr("LayerNorm"), "fact", card), 1, 0);
+  grid->addWidget(layerNormMoved_, 1, 1, Qt::AlignRight);
+  grid->addWidget(makeLabel(tr("RMSNorm"), "fact", card), 2, 0);
+  grid->addWidget(rmsNormMoved_, 2, 1, Qt::AlignRight);
+  row->addLayout(grid, 2);
+  connect(meanSlider_, &ValueSlider::moved, this, [this](double mean) { moveTo(mean, scale_, Motion::Cut); });
+  connect(scaleSlider_, &ValueSlider::moved, this,
+          [this](double power) { moveTo(mean_, std::exp2(power), Motion::Cut); });
+  return card;
+}
+
+bool ProjectionFigure::shows(Layer layer) const { return layers_.at(layer)->isChecked(); }
+
+void ProjectionFigure::showState(const QJsonObject& state, Motion motion) {
+  const QJsonArray shown = state[QStringLiteral("show")].toArray();
+  for (const auto& [layer, box] : layers_) {
+    const QSignalBlocker quiet(box);
+    box->setChecked(shown.contains(QLatin1String(kLayers[layer].key)));
+  }
+  inPlane_ = kInPlane;
+  move_.reset();
+  played_.stop();
+  moveTo(state[QStringLiteral("mean")].toDouble(1), state[QStringLiteral("scale")].toDouble(1), motion);
+  const QString played = state[QStringLiteral("play")].toString();
+  for (const Layer move : {Projection, Length, Affine}) {
+    if (motion == Motion::Animated && played == QLatin1String(kLayers[move].key)) play(move);
+  }
+}
+
+void ProjectionFigure::moveTo(double mean, double scale, Motion motion) {
+  glide_.stop();
+  if (motion == Motion::Cut) {
+    mean_ = mean;
+    scale_ = scale;
+    return draw();
+  }
+  glide_.setStartValue(QPointF(mean_, scale_));
+  glide_.setEndValue(QPointF(mean, scale));
+  glide_.start();
+}
+
+void ProjectionFigure::play(Layer move) {
+  move_ = move;
+  played_.start();
+}
+
+Vector ProjectionFigure::input(double mean) const {
+  Vector x = inPlane_;
+  for (double& each : x) each = scale_ * (each + mean);
+  return x;
+}
+
+Vector ProjectionFigure::finished(Vector normed) const {
+  return shows(Affine) ? scaledAndShifted(normed, kGamma, kBeta) : normed;
+}
+
+void ProjectionFigure::addOtherMeans(SceneContent& content, Vector (*norm)(std::span<const double>)) const {
+  if (!shows(OtherMeans)) return;
+  content.lines.push_back({input(-1.4), input(2.6), Ink::Faint, false, true, false, {}, 1});
+  std::vector<Vector> way;
+  for (double mean = kOtherMeans.front(); mean <= kOtherMeans.back(); mean += 0.05)
+    way.push_back(finished(norm(input(mean))));
+  content.curves.push_back({std::move(way), Ink::Output, true});
+  for (const double mean : kOtherMeans) {
+    const Vector x = input(mean), y = finished(norm(x));
+    content.marks.push_back({x, SceneMark::Shape::Ring, Ink::Faint, {}, tr("an input of mean %1").arg(scale_ * mean)});
+    content.marks.push_back(
+        {y, SceneMark::Shape::HollowDiamond, Ink::Output, {}, tr("what becomes of mean %1").arg(scale_ * mean)});
+  }
+}
+
+namespace {
+
+const Vector kOrigin = {0, 0, 0};
+
+void addAxes(SceneContent& content) {
+  content.lines.push_back({Vector(3, -0.85), Vector(3, 2.3), Ink::Faint, false, true, false, QStringLiteral("1"), 1});
+  const QString names[] = {QStringLiteral("x₁"), QStringLiteral("x₂"), QStringLiteral("x₃")};
+  for (size_t i = 0; i < 3; ++i) {
+    Vector axis(3, 0);
+    axis[i] = 1.9;
+    content.lines.push_back({kOrigin, axis, Ink::Faint, true, false, false, names[i], 1});
+  }
+}
+
+void addInput(SceneContent& content, const Vector& x) {
+  content.tip = x;
+  content.lines.push_back({kOrigin, x, Ink::Input, true, false, true, {}, 1});
+}
+
+}  // namespace
+
+SceneContent ProjectionFigure::layerNormContent() const {
+  SceneContent content;
+  const Vector x = input(mean_), mean = meanPart(x), rest = withoutMean(x), normed = layerNormOf(x);
+  addAxes(content);
+  if (shows(Length)) {
+    std::vector<Vector> circle = circleInPlane(std::sqrt(3.0));
+    if (shows(Affine)) {
+      for (Vector& at : circle) at = scaledAndShifted(at, kGamma, kBeta);
+    }
+    content.curves.push_back({std::move(circle), shows(Affine) ? Ink::Affine : Ink::Output, false});
+  }
+  if (shows(MeanPart)) {
+    content.lines.push_back({mean, x, Ink::MeanPart, false, true, false, {}, 1});
+    content.lines.push_back({kOrigin, mean, Ink::MeanPart, true, true, true, QStringLiteral("μ1"), 0.6});
+  }
+  if (shows(Projection)) {
+    content.lines.push_back({x, rest, Ink::Projection, false, true, false, {}, 1});
+    content.lines.push_back({kOrigin, rest, Ink::Projection, true, false, true, QStringLiteral("x − μ1"), 0.6});
+  }
+  addInput(content, x);
+  addOtherMeans(content, layerNormOf);
+  content.marks.push_back(
+      {x, SceneMark::Shape::Disc, Ink::Input, QStringLiteral("x"), tr("x, of mean %1").arg(meanOf(x))});
+  if (shows(Length)) {
+    content.marks.push_back({normed, SceneMark::Shape::Diamond, Ink::Output, shows(Affine) ? QString() : tr("LN(x)"),
+                             tr("the output before γ and β")});
+  }
+  if (shows(Affine))
+    content.marks.push_back({finished(normed), SceneMark::Shape::Square, Ink::Affine, tr("LN(x)"), tr("the output")});
+  if (move_) {
+    const Vector& from = *move_ == Projection ? x : *move_ == Length ? rest : normed;
+    const Vector& to = *move_ == Projection ? rest : *move_ == Length ? normed : finished(normed);
+    content.marks.push_back({between(from, to, played_.currentValue().toDouble()),
+                             SceneMark::Shape::Disc,
+                             *move_ == Affine ? Ink::Affine : Ink::Output,
+                             {},
+                             {}});
+  }
+  return content;
+}
+
+SceneContent ProjectionFigure::rmsNormContent() const {
+  SceneContent content;
+  const Vector x = input(mean_), normed = rmsNormOf(x);
+  content.sphere = std::sqrt(3.0);
+  content.curves.push_back({circleInPlane(std::sqrt(3.0)), Ink::Output, false});
+  addAxes(content);
+  addInput(content, x);
+  content.lines.push_back(
+      {kOrigin, finished(normed), shows(Affine) ? Ink::Affine : Ink::Output, true, false, true, {}, 1});
+  addOtherMeans(content, rmsNormOf);
+  content.marks.push_back(
+      {x, SceneMark::Shape::Disc, Ink::Input, QStringLiteral("x"), tr("x, of mean %1").arg(meanOf(x))});
+  content.marks.push_back({finished(normed), shows(Affine) ? SceneMark::Shape::Square : SceneMark::Shape::Diamond,
+                           shows(Affine) ? Ink::Affine : Ink::Output, tr("RMS(x)"), tr("the output")});
+  return content;
+}
+
+void ProjectionFigure::draw() {
+  const Theme theme = themeOf(this);
+  for (const auto& [layer, box] : layers_) box->setIcon(markIcon(kLayers[layer], theme));
+  meanSlider_->setValue(mean_);
+  scaleSlider_->setValue(std::log2(scale_));
+  layerNorm_.scene->setContent(layerNormContent());
+  rmsNorm_.scene->setContent(rmsNormContent());
+  const int inputs = static_cast<int>(kOtherMeans.size()) + 1;
+  const bool others = shows(OtherMeans);
+  layerNorm_.finding->setText(others ? tr("%1 inputs → 1 output: the mean is gone").arg(inputs)
+                                     : tr("mean %1 → 0").arg(meanOf(input(mean_)), 0, 'f', 2));
+  rmsNorm_.finding->setText(
+      others ? tr("%1 inputs → %1 outputs: the mean is still there").arg(inputs)
+             : tr("mean %1 → %2").arg(meanOf(input(mean_)), 0, 'f', 2).arg(meanOf(rmsNormOf(input(mean_))), 0, 'f', 2));
+  movedTitle_->setText(tr("Mean 0 to %1 moves the output by").arg(meanWords(mean_)));
+  layerNormMoved_->setText(QString::number(*number(QStringLiteral("layerNormMoved")), 'f', 2));
+  rmsNormMoved_->setText(QString::number(*number(QStringLiteral("rmsNormMoved")), 'f', 2));
+  setAccessibleName(tr("LayerNorm's output moved by %1, RMSNorm's by %2; they differ by %3")
+                        .arg(layerNormMoved_->text(), rmsNormMoved_->text())
+                        .arg(*number(QStringLiteral("difference")), 0, 'f', 2));
+  Q_EMIT changed();
+}
+
+std::optional<double> ProjectionFigure::number(const QString& name) const {
+  const Vector x = input(mean_), centered = input(0);
+  if (name == QLatin1String("difference")) return distance(finished(layerNormOf(x)), finished(rmsNormOf(x)));
+  if (name == QLatin1String("layerNormMoved"))
+    return distance(finished(layerNormOf(x)), finished(layerNormOf(centered)));
+  if (name == QLatin1String("rmsNormMoved")) return distance(finished(rmsNormOf(x)), finished(rmsNormOf(centered)));
+  if (name == QLatin1String("mean")) return std::abs(meanOf(x));
+  return std::nullopt;
+}
+
+void ProjectionFigure::setPresented(double factor) {
+  toggles_->setVisible(factor == 1);
+  controls_->setVisible(factor == 1);
+  for (const Side& side : {layerNorm_, rmsNorm_}) {
+    side.card->setProperty("kind", factor == 1 ? "card" : "bare");
+    side.scene->setFactor(factor);
+    side.claim->setVisible(factor == 1);
+    const auto enlarge = [&](QLabel* label, int pixels, QFont::Weight weight) {
+      label->setFont(uiFont(static_cast<int>(pixels * factor), weight));
+      label->setStyleSheet(factor == 1 ? QString() : QStringLiteral("font-size: %1px;").arg(pixels * factor));
+    };
+    enlarge(side.title, 17, QFont::DemiBold);
+    enlarge(side.finding, 14, QFont::Normal);
+    side.finding->setFixedHeight(grown(static_cast<int>(40 * factor)));
+  }
+}
+
+void ProjectionFigure::showControls(bool shown) { controls_->setVisible(shown); }
+
+}  // namespace normlens::ui

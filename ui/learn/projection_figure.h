@@ -1,0 +1,71 @@
+// LayerNorm and RMSNorm of a vector of width 3, side by side under one camera: what each throws away.
+//
+// State: "mean" and "scale" of x, "show": of "meanPart", "projection", "length", "affine", "otherMeans"; "play": the
+// move that is shown once when the step is entered, "projection", "length" or "affine".
+// Numbers: "difference" of the two outputs, "layerNormMoved" and "rmsNormMoved" since mean 0, "mean".
+#pragma once
+
+#include <QFrame>
+#include <QVariantAnimation>
+#include <map>
+
+#include "ui/learn/figure.h"
+#include "ui/learn/vector_scene.h"
+
+class QCheckBox;
+class QHBoxLayout;
+class QLabel;
+
+namespace normlens::ui {
+
+class ValueSlider;
+
+class ProjectionFigure final : public Figure {
+  Q_OBJECT
+
+ public:
+  explicit ProjectionFigure(QWidget* parent);
+
+  void showState(const QJsonObject& state, Motion motion) override;
+  [[nodiscard]] std::optional<double> number(const QString& name) const override;
+  void setPresented(double factor) override;
+  void showControls(bool shown) override;
+
+ private:
+  enum Layer { MeanPart, Projection, Length, Affine, OtherMeans };
+
+  // What stands in one of the two cards.
+  struct Side {
+    QFrame* card = nullptr;
+    QLabel* title = nullptr;
+    QLabel* claim = nullptr;
+    VectorScene* scene = nullptr;
+    QLabel* finding = nullptr;
+  };
+
+  QWidget* makeLayers();
+  Side makeSide(const QString& title, const QString& claim);
+  QWidget* makeControls();
+  void moveTo(double mean, double scale, Motion motion);
+  void play(Layer move);
+  void draw();
+  [[nodiscard]] Vector input(double mean) const;       // as the scale is
+  [[nodiscard]] Vector finished(Vector normed) const;  // with γ and β where they are shown
+  [[nodiscard]] SceneContent layerNormContent() const;
+  [[nodiscard]] SceneContent rmsNormContent() const;
+  void addOtherMeans(SceneContent& content, Vector (*norm)(std::span<const double>)) const;
+  [[nodiscard]] bool shows(Layer layer) const;
+
+  Vector inPlane_;  // x without its mean, before it is scaled
+  double mean_ = 1, scale_ = 1;
+  std::map<Layer, QCheckBox*> layers_;
+  QWidget* toggles_;
+  Side layerNorm_, rmsNorm_;
+  QFrame* controls_;
+  ValueSlider *meanSlider_ = nullptr, *scaleSlider_ = nullptr;
+  QLabel *movedTitle_ = nullptr, *layerNormMoved_ = nullptr, *rmsNormMoved_ = nullptr;
+  QVariantAnimation glide_, played_;
+  std::optional<Layer> move_;  // that is played
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,241 @@
+#include "ui/window/learn/lessons_page.h"
+
+#include <QBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QStyle>
+#include <QTextBlock>
+#include <QTextBrowser>
+#include <QTextCursor>
+
+#include "ui/learn/figure.h"
+#include "ui/learn/figures.h"
+#include "ui/learn/formula_view.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
+#include "ui/widgets/icon_button.h"
+#include "ui/widgets/push_button.h"
+#include "ui/window/learn/lesson_list.h"
+#include "ui/window/learn/presenter.h"
+#include "ui/window/learn/try_card.h"
+#include "ui/window/parts.h"
+
+namespace normlens::ui {
+namespace {
+
+constexpr int kBar = 44, kTextWidth = 344, kMargin = 24, kFoot = 56;
+constexpr int kNarrowList = 1200, kTextAbove = 960;  // widths below which the page gives way
+
+// Body 16 on 24; Markdown comes without distances.
+void setOut(QTextDocument& document) {
+  document.setDefaultFont(uiFont(16));
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
+    QTextCursor cursor(block);
+    QTextBlockFormat format = block.blockFormat();
+    format.setBottomMargin(grown(12));
+    format.setLineHeight(grown(24), QTextBlockFormat::FixedHeight);
+    cursor.setBlockFormat(format);
+  }
+}
+
+bool isReduced(const QWidget& widget) {
+  return widget.style()->styleHint(QStyle::SH_Widget_Animation_Duration, nullptr, &widget) == 0;
+}
+
+}  // namespace
+
+LessonsPage::LessonsPage(bool remembers, QWidget* parent)
+    : QWidget(parent), walk_(new LessonWalk(bundledLessons(), remembers, this)), list_(new LessonList(walk_, this)) {
+  setObjectName(QStringLiteral("lessonsPage"));
+  setFocusPolicy(Qt::StrongFocus);
+  auto* column = makeColumn(this);
+  column->addWidget(makeTopBar());
+  auto* body = new QBoxLayout(QBoxLayout::LeftToRight);
+  body->setObjectName(QStringLiteral("body"));
+  body->setSpacing(0);
+  body->addWidget(list_);
+  auto* rest = new QBoxLayout(QBoxLayout::LeftToRight);
+  rest->setObjectName(QStringLiteral("rest"));
+  rest->setSpacing(0);
+  rest->addWidget(makeText());
+  auto* area = describe(new QScrollArea(this), "figureArea");  // where the page is smaller than its figure
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidgetResizable(true);
+  figures_ = describe(new QStackedWidget(area), "figures");
+  figures_->setContentsMargins(16, 16, 16, 16);
+  area->setWidget(figures_);
+  rest->addWidget(area, 1);
+  body->addLayout(rest, 1);
+  column->addLayout(body, 1);
+  connect(walk_, &LessonWalk::moved, this, &LessonsPage::showStep);
+  showStep();
+}
+
+LessonsPage::~LessonsPage() = default;
+
+QWidget* LessonsPage::makeTopBar() {
+  QFrame* bar = makeBar(QStringLiteral("lessonsBar"), kBar, this);
+  back_ = new IconButton(QStringLiteral("chevron_left"), tr("Back"), tr("Back to the model (Esc)."), bar);
+  back_->setObjectName(QStringLiteral("lessonsBack"));
+  back_->setLook(IconButton::Look::Outlined);
+  auto* present = new IconButton(QStringLiteral("view"), tr("Present"),
+                                 tr("The same lesson for a room: large type, one figure, nothing else (F5)."), bar);
+  present->setObjectName(QStringLiteral("present"));
+  present->setLook(IconButton::Look::Outlined);
+  layoutOf(bar)->addWidget(back_);
+  layoutOf(bar)->addStretch();
+  layoutOf(bar)->addWidget(makeLabel(tr("Lessons"), "strong", bar));
+  layoutOf(bar)->addStretch();
+  layoutOf(bar)->addWidget(present);
+  connect(back_, &IconButton::clicked, this, &LessonsPage::closed);
+  connect(present, &IconButton::clicked, this, &LessonsPage::present);
+  return bar;
+}
+
+QWidget* LessonsPage::makeText() {
+  textColumn_ = new QFrame(this);
+  textColumn_->setObjectName(QStringLiteral("lessonColumn"));
+  auto* column = makeColumn(textColumn_);
+  auto* area = new QScrollArea(textColumn_);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidgetResizable(true);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* inside = new QWidget(area);
+  auto* words = makeColumn(inside, 12, {kMargin, 20, kMargin, 16});
+  eyebrow_ = makeLabel({}, "soft", inside);
+  title_ = describe(makeWords("hero", inside), "lessonTitle");
+  text_ = describe(new QTextBrowser(inside), "lessonText", {}, tr("Lesson"));
+  text_->setFrameShape(QFrame::NoFrame);
+  text_->setOpenLinks(false);
+  text_->document()->setDocumentMargin(0);
+  text_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  text_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  formulas_ = new FormulaView(inside);
+  try_ = new TryCard([this](const QString& name) { return figure() ? figure()->number(name) : std::nullopt; }, inside);
+  for (QWidget* part : std::initializer_list<QWidget*>{eyebrow_, title_, text_, formulas_}) words->addWidget(part);
+  words->addStretch();
+  words->addWidget(try_);
+  area->setWidget(inside);
+  column->addWidget(area, 1);
+  QFrame* foot = makeBar(QStringLiteral("lessonsFoot"), kFoot, textColumn_);
+  previous_ = describe(new PushButton(tr("Back"), PushButton::Look::Outlined, foot), "lessonPrevious");
+  next_ = describe(new PushButton({}, PushButton::Look::Filled, foot), "lessonNext");
+  layoutOf(foot)->setContentsMargins(kMargin, 0, kMargin, 0);
+  layoutOf(foot)->addWidget(previous_);
+  layoutOf(foot)->addStretch();
+  layoutOf(foot)->addWidget(next_);
+  column->addWidget(foot);
+  connect(previous_, &PushButton::clicked, walk_, &LessonWalk::back);
+  connect(next_, &PushButton::clicked, walk_, &LessonWalk::forward);
+  connect(try_, &TryCard::solved, walk_, &LessonWalk::pass);
+  return textColumn_;
+}
+
+// What the parts with the focus leave: a slider takes the arrows for itself. Esc while something runs stops that.
+void LessonsPage::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_Escape:
+      Q_EMIT closed();
+      return;
+    case Qt::Key_F5:
+      return present();
+    case Qt::Key_PageDown:
+      return walk_->goTo(walk_->lesson() + 1, 0);
+    case Qt::Key_PageUp:
+      return walk_->goTo(walk_->lesson() - 1, 0);
+    case Qt::Key_Right:
+      return walk_->forward();
+    case Qt::Key_Left:
+      return walk_->back();
+    case Qt::Key_Space:
+      if (figure() != nullptr && figure()->togglePlay()) return;
+      return QWidget::keyPressEvent(event);
+    case Qt::Key_R:
+      return showFigure(walk_->current());
+    case Qt::Key_F:
+      textColumn_->setHidden(!textColumn_->isHidden());
+      return list_->setHidden(textColumn_->isHidden());
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      return try_->check();
+    default:
+      return QWidget::keyPressEvent(event);
+  }
+}
+
+void LessonsPage::setModelName(const QString& name) { back_->setText(name.isEmpty() ? tr("Start page") : name); }
+
+Figure* LessonsPage::figure() const { return qobject_cast<Figure*>(figures_->currentWidget()); }
+
+void LessonsPage::showStep() {
+  const LessonStep& step = walk_->current();
+  eyebrow_->setText(tr("Lesson %1 · step %2 of %3")
+                        .arg(walk_->lesson() + 1)
+                        .arg(walk_->step() + 1)
+                        .arg(walk_->currentLesson().steps.size()));
+  title_->setText(step.title);
+  text_->setMarkdown(step.text);
+  formulas_->setFormulas(step.formulas);
+  showFigure(step);
+  try_->showExercise(step.exercise, walk_->isPassed(walk_->lesson(), walk_->step()));
+  const LessonStep* next = walk_->next();
+  next_->setText(next != nullptr ? tr("Next: %1").arg(next->list) : tr("Done"));
+  next_->setEnabled(next != nullptr);
+  previous_->setEnabled(walk_->previous() != nullptr);
+  arrange();
+}
+
+void LessonsPage::showFigure(const LessonStep& step) {
+  auto& figure = made_[step.figure];
+  const bool isNew = figure == nullptr;
+  if (isNew) {
+    figure = makeFigure(step.figure, figures_);
+    if (figure == nullptr) return;
+    figures_->addWidget(figure);
+    connect(figure, &Figure::changed, try_, &TryCard::refresh);
+  }
+  figures_->setCurrentWidget(figure);
+  figure->showState(step.state, isNew || isReduced(*this) ? Motion::Cut : Motion::Animated);
+}
+
+void LessonsPage::arrange() {
+  list_->setNarrow(width() < grown(kNarrowList));
+  const bool above = width() < grown(kTextAbove);
+  auto* rest = findChild<QBoxLayout*>(QStringLiteral("rest"));
+  rest->setDirection(above ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  if (above) {
+    textColumn_->setFixedWidth(width() - list_->width());
+    textColumn_->setMaximumHeight(height() / 2);
+  } else {
+    textColumn_->setFixedWidth(grown(kTextWidth));
+    textColumn_->setMaximumHeight(QWIDGETSIZE_MAX);
+  }
+  setOut(*text_->document());
+  text_->document()->setTextWidth(textColumn_->width() - 2 * kMargin);
+  text_->setFixedHeight(static_cast<int>(text_->document()->size().height()) + 2);
+}
+
+void LessonsPage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange();
+}
+
+bool LessonsPage::event(QEvent* event) {
+  const bool handled = QWidget::event(event);
+  if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) arrange();
+  return handled;
+}
+
+void LessonsPage::present() {
+  presenter_ = std::make_unique<Presenter>(walk_);
+  connect(presenter_.get(), &Presenter::closed, this, [this] {
+    presenter_.release()->deleteLater();
+    activateWindow();
+    setFocus();
+  });
+  presenter_->showOn(screen());
+}
+
+}  // namespace normlens::ui

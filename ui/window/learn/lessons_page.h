@@ -1,0 +1,67 @@
+// The lessons, in place of the graph page: list, text, figure. Links: LessonWalk::goTo().
+#pragma once
+
+#include <QWidget>
+#include <map>
+#include <memory>
+
+#include "ui/window/learn/lesson_walk.h"
+
+class QLabel;
+class QScrollArea;
+class QStackedWidget;
+class QTextBrowser;
+
+namespace normlens::ui {
+
+class Figure;
+class FormulaView;
+class IconButton;
+class LessonList;
+class Presenter;
+class PushButton;
+class TryCard;
+
+class LessonsPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  LessonsPage(bool remembers, QWidget* parent);  // remembers: what was passed
+  ~LessonsPage() override;
+
+  [[nodiscard]] LessonWalk* walk() const { return walk_; }
+  [[nodiscard]] Figure* figure() const;    // of the current step
+  void setModelName(const QString& name);  // empty: no model is open
+  void present();
+  [[nodiscard]] Presenter* presenter() const { return presenter_.get(); }  // nullptr while nothing is presented
+
+ Q_SIGNALS:
+  void closed();
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  QWidget* makeTopBar();
+  QWidget* makeText();
+  void showStep();
+  void showFigure(const LessonStep& step);
+  void arrange();
+
+  LessonWalk* walk_;
+  LessonList* list_;
+  IconButton* back_ = nullptr;
+  QWidget* textColumn_ = nullptr;
+  QLabel *eyebrow_ = nullptr, *title_ = nullptr;
+  QTextBrowser* text_ = nullptr;
+  FormulaView* formulas_ = nullptr;
+  TryCard* try_ = nullptr;
+  PushButton *previous_ = nullptr, *next_ = nullptr;
+  QStackedWidget* figures_ = nullptr;
+  std::map<QString, Figure*> made_;  // by kind
+  std::unique_ptr<Presenter> presenter_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,184 @@
+#include "ui/window/learn/presenter.h"
+
+#include <QApplication>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPainter>
+#include <QScreen>
+#include <algorithm>
+
+#include "ui/learn/figure.h"
+#include "ui/learn/figures.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/frames.h"
+#include "ui/window/learn/lesson_walk.h"
+
+namespace normlens::ui {
+namespace {
+
+// For 1440 × 900.
+constexpr int kMargin = 96, kTop = 54, kFoot = 104, kFigureTop = 200;
+constexpr int kLesson = 24, kTitle = 60, kNames = 20;
+constexpr double kLines = 1.55;
+constexpr int kRest = 3000;  // ms without the mouse until the line below fades
+
+}  // namespace
+
+Presenter::Presenter(LessonWalk* walk) : walk_(walk) {
+  setObjectName(QStringLiteral("presenter"));
+  setWindowTitle(tr("NormLens lessons"));
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  lesson_ = makeLabel({}, "presented", this);
+  title_ = makeLabel({}, "presented", this);
+  title_->setObjectName(QStringLiteral("presentedTitle"));
+  rest_.setSingleShot(true);
+  rest_.setInterval(kRest);
+  connect(&rest_, &QTimer::timeout, this, [this] {
+    chrome_ = false;
+    update();
+  });
+  connect(walk_, &LessonWalk::moved, this, &Presenter::showStep);
+}
+
+void Presenter::showOn(QScreen* screen) {
+  setGeometry(screen->geometry());
+  showFullScreen();
+  showStep();
+  setFocus();
+  rest_.start();
+}
+
+double Presenter::factor() const { return std::min(width() / 1440.0, height() / 900.0) * enlarged_; }
+int Presenter::scaled(int pixels) const { return static_cast<int>(pixels * factor()); }
+QRectF Presenter::foot() const { return QRectF(0, height() - scaled(kFoot), width(), scaled(kFoot)); }
+
+void Presenter::showStep() {
+  const LessonStep& step = walk_->current();
+  lesson_->setText(walk_->currentLesson().title);
+  title_->setText(step.present);
+  auto& figure = made_[step.figure];
+  if (figure == nullptr) figure = makeFigure(step.figure, this);
+  if (figure == nullptr) return;
+  if (figure_ != nullptr && figure_ != figure) figure_->hide();
+  figure_ = figure;
+  figure_->show();
+  figure_->showState(step.state, Motion::Animated);
+  arrange();
+  draw(curtain_);
+}
+
+void Presenter::arrange() {
+  const auto place = [this](QLabel* label, int top, int pixels, int weight) {
+    label->setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(scaled(pixels)).arg(weight));
+    label->setGeometry(scaled(kMargin), scaled(top), width() - 2 * scaled(kMargin), scaled(pixels * 3 / 2));
+  };
+  place(lesson_, kTop, kLesson, 400);
+  place(title_, kTop + kLesson + 16, kTitle, 700);
+  if (figure_ == nullptr) return;
+  figure_->setPresented(kLines * factor());
+  figure_->setGeometry(scaled(kMargin), scaled(kFigureTop), width() - 2 * scaled(kMargin),
+                       height() - scaled(kFigureTop) - scaled(kFoot) - scaled(16));
+}
+
+void Presenter::draw(Curtain curtain) {
+  curtain_ = curtain;
+  for (QWidget* part : std::initializer_list<QWidget*>{lesson_, title_, figure_}) {
+    if (part != nullptr) part->setVisible(curtain_ == Curtain::None);
+  }
+  update();
+}
+
+void Presenter::paintEvent(QPaintEvent*) {
+  const Theme theme = themeOf(this);
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  if (curtain_ != Curtain::None) return painter.fillRect(rect(), curtain_ == Curtain::Black ? Qt::black : Qt::white);
+  painter.fillRect(rect(), theme.panel);
+  if (!chrome_) return;
+  painter.setPen(theme.hairline);
+  painter.drawLine(foot().topLeft(), foot().topRight());
+  painter.setFont(uiFont(scaled(kNames)));
+  painter.setPen(theme.textSoft);
+  const double side = scaled(24), middle = foot().center().y();
+  const QRectF names = foot().adjusted(scaled(kMargin) + side * 1.5, 0, -scaled(kMargin) - side * 1.5, 0);
+  if (const LessonStep* previous = walk_->previous()) {
+    paintIcon(painter, QRectF(scaled(kMargin), middle - side / 2, side, side), QStringLiteral("chevron_left"),
+              theme.textSoft);
+    painter.drawText(names, Qt::AlignLeft | Qt::AlignVCenter, previous->list);
+  }
+  if (const LessonStep* next = walk_->next()) {
+    paintIcon(painter, QRectF(width() - scaled(kMargin) - side, middle - side / 2, side, side),
+              QStringLiteral("chevron_right"), theme.text);
+    painter.setPen(theme.text);
+    painter.drawText(names, Qt::AlignRight | Qt::AlignVCenter, next->list);
+  }
+  const int steps = static_cast<int>(walk_->currentLesson().steps.size());
+  const double gap = scaled(32), radius = scaled(6);
+  for (int i = 0; i < steps; ++i) {
+    const QPointF at(width() / 2.0 + (i - (steps - 1) / 2.0) * gap, middle);
+    const bool here = i == walk_->step(), done = i < walk_->step();
+    painter.setPen(here || done ? QPen(Qt::NoPen) : QPen(theme.textSoft, 1.5));
+    painter.setBrush(here ? QBrush(theme.accent) : done ? QBrush(theme.textSoft) : QBrush(Qt::NoBrush));
+    if (here) {
+      painter.drawRoundedRect(QRectF(at - QPointF(radius * 2, radius), QSizeF(radius * 4, radius * 2)), radius, radius);
+    } else {
+      painter.drawEllipse(at, radius, radius);
+    }
+  }
+}
+
+void Presenter::keyPressEvent(QKeyEvent* event) {
+  const int key = event->key();
+  if (key == Qt::Key_B || key == Qt::Key_W) {
+    const Curtain wanted = key == Qt::Key_B ? Curtain::Black : Curtain::White;
+    return draw(curtain_ == wanted ? Curtain::None : wanted);
+  }
+  if (key >= Qt::Key_1 && key <= Qt::Key_9) return walk_->goTo(walk_->lesson(), key - Qt::Key_1);
+  switch (key) {
+    case Qt::Key_Right:
+    case Qt::Key_Space:
+    case Qt::Key_PageDown:
+      return walk_->forward();
+    case Qt::Key_Left:
+    case Qt::Key_PageUp:
+      return walk_->back();
+    case Qt::Key_Plus:
+    case Qt::Key_Minus:
+      enlarged_ = std::clamp(enlarged_ * (key == Qt::Key_Plus ? 1.1 : 1 / 1.1), 0.6, 1.6);
+      arrange();
+      return update();
+    case Qt::Key_Escape:
+      close();
+      return;
+    default:
+      return QWidget::keyPressEvent(event);
+  }
+}
+
+void Presenter::mouseMoveEvent(QMouseEvent* event) {
+  chrome_ = true;
+  rest_.start();
+  // Sliders stand over the line below, while the mouse is near it.
+  if (figure_ != nullptr) figure_->showControls(event->position().y() > foot().top() - foot().height());
+  update();
+}
+
+void Presenter::mousePressEvent(QMouseEvent* event) {
+  if (!foot().contains(event->position())) return;
+  if (event->position().x() < width() / 3.0) return walk_->back();
+  if (event->position().x() > width() * 2 / 3.0) walk_->forward();
+}
+
+void Presenter::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange();
+}
+
+void Presenter::closeEvent(QCloseEvent* event) {
+  QWidget::closeEvent(event);
+  Q_EMIT closed();
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,60 @@
+// The lesson that is open, for a room: title, figure, one line below, nothing smaller than 18 pixels. A window of its
+// own on the whole screen; the same walk as the page.
+//
+// Keys: → Space PgDn on, ← PgUp back, 1 to 9 a step, B black, W white, + − size, Esc out.
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+#include <map>
+
+class QLabel;
+class QScreen;
+class QStackedLayout;
+
+namespace normlens::ui {
+
+class Figure;
+class LessonWalk;
+
+class Presenter final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Presenter(LessonWalk* walk);  // not owned
+
+  void showOn(QScreen* screen);
+  [[nodiscard]] Figure* figure() const { return figure_; }
+
+ Q_SIGNALS:
+  void closed();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
+
+ private:
+  enum class Curtain { None, Black, White };
+
+  void showStep();
+  void arrange();
+  void draw(Curtain curtain);
+  [[nodiscard]] double factor() const;  // of lengths for 1440 pixels
+  [[nodiscard]] int scaled(int pixels) const;
+  [[nodiscard]] QRectF foot() const;
+
+  LessonWalk* walk_;
+  QLabel *lesson_, *title_;
+  Figure* figure_ = nullptr;
+  std::map<QString, Figure*> made_;  // by kind
+  double enlarged_ = 1;
+  Curtain curtain_ = Curtain::None;
+  bool chrome_ = true;  // the line below
+  QTimer rest_;         // of the mouse
+};
+
+}  // namespace normlens::ui
