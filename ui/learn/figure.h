@@ -4,6 +4,7 @@
 #pragma once
 
 #include <QJsonObject>
+#include <QVBoxLayout>
 #include <QWidget>
 #include <optional>
 
@@ -15,18 +16,30 @@ class Figure : public QWidget {
   Q_OBJECT
 
  public:
-  using QWidget::QWidget;
+  explicit Figure(QWidget* parent);
 
   // As the step says. Animated: what moves gets there in 200 ms.
   virtual void showState(const QJsonObject& state, Motion motion) = 0;
   [[nodiscard]] virtual std::optional<double> number(const QString& name) const = 0;  // nullopt: none of that name
-  // For a room: text `factor` times as large, lines 1.55 times as wide, and no controls but on demand.
-  virtual void setPresented(double factor) = 0;
-  virtual void showControls(bool shown) = 0;
   virtual bool togglePlay() { return false; }  // Space; false: it has nothing to play
+
+  // For a room: text and lines `factor` times as large; the controls float over the picture, and only on demand.
+  void setPresented(double factor);
+  void showControls(bool shown) { controls_->setVisible(shown); }
 
  Q_SIGNALS:
   void changed();  // a number, the finding
+
+ protected:
+  virtual void enlarge(double factor) = 0;
+  [[nodiscard]] QVBoxLayout* column() const { return column_; }
+  void setControls(QWidget* controls);  // at the foot; once the rest of the column is there
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  QVBoxLayout* column_;
+  QWidget* controls_ = nullptr;
+  bool presented_ = false;
 };
 
 }  // namespace normlens::ui

@@ -78,6 +78,7 @@ NormPasses passesOf(NormWay way, const Vector& x, const Vector& gamma, const Vec
     });
   }
   walk.made().output = std::move(output);
+  walk.made().keepsMean = way != NormWay::RmsNorm;
   return std::move(walk.made());
 }
 

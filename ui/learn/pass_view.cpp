@@ -40,6 +40,13 @@ const NormPassStep* PassView::current() const {
   return &passes_.steps[static_cast<size_t>(std::min<int>(time_, static_cast<int>(passes_.steps.size()))) - 1];
 }
 
+QString PassView::registersOf(const NormPassStep& at) const {
+  const QString squares = tr("squares %1").arg(at.squares, 0, 'f', 2);
+  if (!passes_.keepsMean) return squares;
+  const bool isSum = at.pass == 0 && passes_.passes.size() == 3;
+  return QStringLiteral("%1   %2").arg((isSum ? tr("sum %1") : tr("mean %1")).arg(at.mean, 0, 'f', 2), squares);
+}
+
 void PassView::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
@@ -56,7 +63,7 @@ void PassView::paintEvent(QPaintEvent*) {
   painter.setPen(theme.textSoft);
   painter.drawText(QRectF(inside.left(), inside.top(), inside.width(), line), Qt::AlignRight | Qt::AlignVCenter,
                    claim_);
-  const double tall = std::clamp(inside.height() - 3.4 * line, 18.0, 40.0 * factor_);
+  const double tall = std::clamp(inside.height() - 3.4 * line, 18.0, 110.0 * factor_);
   paintRow(painter, QRectF(inside.left(), inside.top() + line * 1.3, inside.width(), tall));
   paintFacts(painter, QRectF(inside.left(), inside.bottom() - line * 1.8, inside.width(), line * 1.8));
 }
@@ -106,8 +113,7 @@ void PassView::paintFacts(QPainter& painter, const QRectF& area) const {
   painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,
                    tr("%1 operations   %2 numbers moved").arg(operations).arg(moved));
   if (at == nullptr) return;
-  painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter,
-                   tr("mean %1   squares %2").arg(at->mean, 0, 'f', 2).arg(at->squares, 0, 'f', 2));
+  painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, registersOf(*at));
 }
 
 }  // namespace normlens::ui

@@ -28,15 +28,16 @@ struct LayerWords {
   const char* tip;
   SceneMark::Shape shape;
   Ink ink;
+  Qt::PenStyle line = Qt::NoPen;  // it is a line, not a mark
 };
 
 constexpr std::array<LayerWords, 5> kLayers = {{
     {"meanPart", QT_TRANSLATE_NOOP("ProjectionFigure", "mean part"),
      QT_TRANSLATE_NOOP("ProjectionFigure", "μ1: the part of x along the uniform vector 1 = (1, 1, 1)."),
-     SceneMark::Shape::Disc, Ink::MeanPart},
+     SceneMark::Shape::Disc, Ink::MeanPart, Qt::DashLine},
     {"projection", QT_TRANSLATE_NOOP("ProjectionFigure", "projection"),
      QT_TRANSLATE_NOOP("ProjectionFigure", "x − μ1: what is left of x in the plane of zero-mean vectors."),
-     SceneMark::Shape::Disc, Ink::Projection},
+     SceneMark::Shape::Disc, Ink::Projection, Qt::SolidLine},
     {"length", QT_TRANSLATE_NOOP("ProjectionFigure", "length √d"),
      QT_TRANSLATE_NOOP("ProjectionFigure", "The norm's output before γ and β: always √d long, here √3."),
      SceneMark::Shape::Diamond, Ink::Output},
@@ -58,7 +59,13 @@ QIcon markIcon(const LayerWords& layer, const Theme& theme) {
   QPainter painter(&picture);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setBackground(theme.panel);
-  paintSceneMark(painter, {8, 8}, layer.shape, inkColor(layer.ink, theme), 0.8);
+  const QColor color = inkColor(layer.ink, theme);
+  if (layer.line == Qt::NoPen) {
+    paintSceneMark(painter, {8, 8}, layer.shape, color, 0.8);
+  } else {
+    painter.setPen(QPen(color, 2.5, layer.line, Qt::FlatCap));
+    painter.drawLine(QPointF(0, 8), QPointF(16, 8));
+  }
   return QIcon(picture);
 }
 
@@ -72,20 +79,16 @@ Vector between(const Vector& a, const Vector& b, double t) {
 
 ProjectionFigure::ProjectionFigure(QWidget* parent) : Figure(parent), inPlane_(kInPlane) {
   setObjectName(QStringLiteral("projectionFigure"));
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(16);
   toggles_ = makeLayers();
-  column->addWidget(toggles_);
+  column()->addWidget(toggles_);
   auto* sides = new QHBoxLayout;
   sides->setSpacing(16);
   layerNorm_ = makeSide(tr("LayerNorm"), tr("onto the plane of zero-mean vectors, then to radius √3"));
   rmsNorm_ = makeSide(tr("RMSNorm"), tr("onto the sphere of radius √3"));
   sides->addWidget(layerNorm_.card);
   sides->addWidget(rmsNorm_.card);
-  column->addLayout(sides, 1);
-  controls_ = static_cast<QFrame*>(makeControls());
-  column->addWidget(controls_);
+  column()->addLayout(sides, 1);
+  setControls(makeControls());
   glide_.setDuration(kGlide);
   glide_.setEasingCurve(QEasingCurve::OutCubic);
   connect(&glide_, &QVariantAnimation::valueChanged, this, [this](const QVariant& at) {
@@ -144,7 +147,8 @@ ProjectionFigure::Side ProjectionFigure::makeSide(const QString& title, const QS
   column->addWidget(side.title);
   column->addWidget(side.claim);
   column->addWidget(side.scene, 1);
-  column->addWidget(makeLine(Qt::Horizontal, side.card));
+  side.line = makeLine(Qt::Horizontal, side.card);
+  column->addWidget(side.line);
   column->addWidget(side.finding);
   connect(side.scene, &VectorScene::cameraTurned, this, [this](const VectorCamera& camera) {
     layerNorm_.scene->setCamera(camera);
@@ -177,6 +181,7 @@ QWidget* ProjectionFigure::makeControls() {
   row->addWidget(makeLine(Qt::Vertical, card));
   auto* grid = new QGridLayout;
   grid->setHorizontalSpacing(16);
+  grid->setVerticalSpacing(2);
   movedTitle_ = makeLabel({}, "soft", card);
   layerNormMoved_ = makeLabel({}, "mono", card);
   rmsNormMoved_ = makeLabel({}, "mono", card);
@@ -220,6 +225,7 @@ void ProjectionFigure::moveTo(double mean, double scale, Motion motion) {
   glide_.setStartValue(QPointF(mean_, scale_));
   glide_.setEndValue(QPointF(mean, scale));
   glide_.start();
+  draw();  // where it is there already, no value changes
 }
 
 void ProjectionFigure::play(Layer move) {
@@ -364,23 +370,20 @@ std::optional<double> ProjectionFigure::number(const QString& name) const {
   return std::nullopt;
 }
 
-void ProjectionFigure::setPresented(double factor) {
-  toggles_->setVisible(factor == 1);
-  controls_->setVisible(factor == 1);
+void ProjectionFigure::enlarge(double factor) {
+  toggles_->hide();
   for (const Side& side : {layerNorm_, rmsNorm_}) {
-    side.card->setProperty("kind", factor == 1 ? "card" : "bare");
+    setKind(side.card, "bare");
     side.scene->setFactor(factor);
-    side.claim->setVisible(factor == 1);
-    const auto enlarge = [&](QLabel* label, int pixels, QFont::Weight weight) {
-      label->setFont(uiFont(static_cast<int>(pixels * factor), weight));
-      label->setStyleSheet(factor == 1 ? QString() : QStringLiteral("font-size: %1px;").arg(pixels * factor));
+    side.claim->hide();
+    side.line->hide();
+    const auto set = [&](QLabel* label, int pixels) {
+      label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(pixels * factor)));
     };
-    enlarge(side.title, 17, QFont::DemiBold);
-    enlarge(side.finding, 14, QFont::Normal);
-    side.finding->setFixedHeight(grown(static_cast<int>(40 * factor)));
+    set(side.title, 20);
+    set(side.finding, 16);
+    side.finding->setFixedHeight(static_cast<int>(32 * factor));
   }
 }
-
-void ProjectionFigure::showControls(bool shown) { controls_->setVisible(shown); }
 
 }  // namespace normlens::ui

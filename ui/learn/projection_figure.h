@@ -28,8 +28,9 @@ class ProjectionFigure final : public Figure {
 
   void showState(const QJsonObject& state, Motion motion) override;
   [[nodiscard]] std::optional<double> number(const QString& name) const override;
-  void setPresented(double factor) override;
-  void showControls(bool shown) override;
+
+ protected:
+  void enlarge(double factor) override;
 
  private:
   enum Layer { MeanPart, Projection, Length, Affine, OtherMeans };
@@ -40,6 +41,7 @@ class ProjectionFigure final : public Figure {
     QLabel* title = nullptr;
     QLabel* claim = nullptr;
     VectorScene* scene = nullptr;
+    QFrame* line = nullptr;
     QLabel* finding = nullptr;
   };
 
@@ -61,7 +63,6 @@ class ProjectionFigure final : public Figure {
   std::map<Layer, QCheckBox*> layers_;
   QWidget* toggles_;
   Side layerNorm_, rmsNorm_;
-  QFrame* controls_;
   ValueSlider *meanSlider_ = nullptr, *scaleSlider_ = nullptr;
   QLabel *movedTitle_ = nullptr, *layerNormMoved_ = nullptr, *rmsNormMoved_ = nullptr;
   QVariantAnimation glide_, played_;

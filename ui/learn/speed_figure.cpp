@@ -2,8 +2,6 @@
 
 #include <QFrame>
 #include <QHBoxLayout>
-#include <QLabel>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
@@ -26,22 +24,18 @@ double perNumber(int count) { return static_cast<double>(count) / static_cast<do
 
 SpeedFigure::SpeedFigure(QWidget* parent) : Figure(parent) {
   setObjectName(QStringLiteral("speedFigure"));
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins({});
-  column->setSpacing(16);
   const Vector gamma(kRow.size(), 1.1), beta(kRow.size(), 0.2);
   const auto add = [&](NormWay way, const QString& title, const QString& claim) {
     auto* view = new PassView(title, claim, this);
     view->setPasses(passesOf(way, kRow, gamma, beta), kRow);
     longest_ = std::max(longest_, static_cast<int>(view->passes().steps.size()));
     views_.push_back(view);
-    column->addWidget(view, 1);
+    column()->addWidget(view, 1);
   };
   add(NormWay::LayerNormTwoPasses, tr("LayerNorm, the mean first"), tr("reads the row three times"));
   add(NormWay::LayerNormOnePass, tr("LayerNorm, one pass (Welford)"), tr("reads it twice, computes more"));
   add(NormWay::RmsNorm, tr("RMSNorm"), tr("reads it twice, computes least"));
-  controls_ = makeControls();
-  column->addWidget(controls_);
+  setControls(makeControls());
   clock_.setEndValue(1.0);
   connect(&clock_, &QVariantAnimation::valueChanged, this, [this](const QVariant& at) { setTime(at.toDouble()); });
   connect(&clock_, &QVariantAnimation::stateChanged, this, [this](QAbstractAnimation::State state) {
@@ -113,11 +107,8 @@ std::optional<double> SpeedFigure::number(const QString& name) const {
   return std::floor(perNumber(first->reads - 1));
 }
 
-void SpeedFigure::setPresented(double factor) {
+void SpeedFigure::enlarge(double factor) {
   for (PassView* view : views_) view->setFactor(factor);
-  controls_->setVisible(factor == 1);
 }
-
-void SpeedFigure::showControls(bool shown) { controls_->setVisible(shown); }
 
 }  // namespace normlens::ui

@@ -10,8 +10,6 @@
 
 #include "ui/learn/figure.h"
 
-class QLabel;
-
 namespace normlens::ui {
 
 class IconButton;
@@ -26,9 +24,10 @@ class SpeedFigure final : public Figure {
 
   void showState(const QJsonObject& state, Motion motion) override;
   [[nodiscard]] std::optional<double> number(const QString& name) const override;
-  void setPresented(double factor) override;
-  void showControls(bool shown) override;
   bool togglePlay() override;
+
+ protected:
+  void enlarge(double factor) override;
 
  private:
   QWidget* makeControls();
@@ -36,7 +35,6 @@ class SpeedFigure final : public Figure {
   void play(double from);
 
   std::vector<PassView*> views_;  // by NormWay
-  QWidget* controls_;
   IconButton* button_ = nullptr;
   ValueSlider* slider_ = nullptr;
   int longest_ = 1;  // steps

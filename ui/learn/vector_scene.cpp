@@ -13,7 +13,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr double kPlane = 2.9;                // radius of what is shown of the plane
-constexpr double kAcross = 6.4, kDown = 7.4;  // units that are to fit
+constexpr double kAcross = 6.0, kDown = 7.0;  // units that are to fit
 constexpr double kGrip = 14;                  // pixels around what can be taken
 
 }  // namespace
@@ -77,7 +77,7 @@ void VectorScene::setFactor(double factor) {
 }
 
 double VectorScene::unit() const { return std::min(width() / kAcross, height() / kDown); }
-QPointF VectorScene::origin() const { return {width() * 0.46, height() * 0.62}; }
+QPointF VectorScene::origin() const { return {width() * 0.49, height() * 0.62}; }
 QPointF VectorScene::placeOf(const Vector& x) const { return origin() + camera_.onPage(x) * unit(); }
 
 bool VectorScene::isAtTip(const QPointF& at) const {
@@ -129,11 +129,12 @@ void VectorScene::paintLine(QPainter& painter, const SceneLine& line, const Them
   painter.setFont(font);
   painter.setPen(color);
   const QPointF at = from + way * line.labelAt;
-  const double wide = QFontMetricsF(font).horizontalAdvance(line.label);
-  const bool left = at.x() < origin().x() || line.labelAt < 1;
-  painter.drawText(
-      at + QPointF(left ? -wide - 8 * factor_ : 8 * factor_, line.labelAt < 1 ? 18 * factor_ : -4 * factor_),
-      line.label);
+  const double wide = QFontMetricsF(font).horizontalAdvance(line.label), gap = 8 * factor_;
+  QPointF beside(at.x() < origin().x() ? -wide - gap : gap,
+                 at.y() < origin().y() && at.x() > origin().x() + gap ? 2 * gap : -gap / 2);
+  if (line.labelAt < 1)
+    beside = std::abs(way.y()) > std::abs(way.x()) ? QPointF(-wide - gap, gap / 2) : QPointF(-wide / 2, 2.3 * gap);
+  painter.drawText(at + beside, line.label);
 }
 
 void VectorScene::paintMark(QPainter& painter, const SceneMark& mark, const Theme& theme) const {

@@ -63,9 +63,10 @@ LessonsPage::LessonsPage(bool remembers, QWidget* parent)
   auto* area = describe(new QScrollArea(this), "figureArea");  // where the page is smaller than its figure
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);
-  figures_ = describe(new QStackedWidget(area), "figures");
-  figures_->setContentsMargins(16, 16, 16, 16);
-  area->setWidget(figures_);
+  auto* ground = describe(new QWidget(area), "figureGround");
+  figures_ = describe(new QStackedWidget(ground), "figures");
+  makeColumn(ground, 0, {16, 16, 16, 16})->addWidget(figures_);
+  area->setWidget(ground);
   rest->addWidget(area, 1);
   body->addLayout(rest, 1);
   column->addLayout(body, 1);
@@ -80,7 +81,7 @@ QWidget* LessonsPage::makeTopBar() {
   back_ = new IconButton(QStringLiteral("chevron_left"), tr("Back"), tr("Back to the model (Esc)."), bar);
   back_->setObjectName(QStringLiteral("lessonsBack"));
   back_->setLook(IconButton::Look::Outlined);
-  auto* present = new IconButton(QStringLiteral("view"), tr("Present"),
+  auto* present = new IconButton({}, tr("Present"),
                                  tr("The same lesson for a room: large type, one figure, nothing else (F5)."), bar);
   present->setObjectName(QStringLiteral("present"));
   present->setLook(IconButton::Look::Outlined);
@@ -111,6 +112,7 @@ QWidget* LessonsPage::makeText() {
   text_->setOpenLinks(false);
   text_->document()->setDocumentMargin(0);
   text_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  text_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   text_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   formulas_ = new FormulaView(inside);
   try_ = new TryCard([this](const QString& name) { return figure() ? figure()->number(name) : std::nullopt; }, inside);
@@ -213,8 +215,9 @@ void LessonsPage::arrange() {
     textColumn_->setMaximumHeight(QWIDGETSIZE_MAX);
   }
   setOut(*text_->document());
-  text_->document()->setTextWidth(textColumn_->width() - 2 * kMargin);
-  text_->setFixedHeight(static_cast<int>(text_->document()->size().height()) + 2);
+  const int measure = textColumn_->width() - 2 * kMargin - 1;  // and a hairline
+  text_->document()->setTextWidth(measure);
+  text_->setFixedHeight(static_cast<int>(text_->document()->size().height()) + grown(8));
 }
 
 void LessonsPage::resizeEvent(QResizeEvent* event) {

@@ -1,0 +1,33 @@
+#include "ui/learn/figure.h"
+
+namespace normlens::ui {
+
+Figure::Figure(QWidget* parent) : QWidget(parent), column_(new QVBoxLayout(this)) {
+  column_->setContentsMargins({});
+  column_->setSpacing(16);
+}
+
+void Figure::setControls(QWidget* controls) {
+  controls_ = controls;
+  controls_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+  column_->addWidget(controls_);
+}
+
+void Figure::setPresented(double factor) {
+  if (!presented_) {
+    presented_ = true;
+    column_->removeWidget(controls_);
+    controls_->hide();
+  }
+  enlarge(factor);
+}
+
+void Figure::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (!presented_) return;
+  const int tall = controls_->sizeHint().height();
+  controls_->setGeometry(0, height() - tall, width(), tall);
+  controls_->raise();
+}
+
+}  // namespace normlens::ui
