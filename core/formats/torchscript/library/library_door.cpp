@@ -1,8 +1,20 @@
 // What libnormlens_torchscript.so shows to who loads it.
 #include "core/formats/torchscript/library/library.h"
 #include "core/formats/torchscript/program/open.h"
+#include "core/formats/torchscript/run/cuda_library.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+Result<std::unique_ptr<Model>> open(const std::filesystem::path& path, const Task& task, bool strict) {
+  loadCudaIfPermitted();
+  return openTorchScript(path, task, strict);
+}
+
+}  // namespace
+}  // namespace normlens::formats::torchscript
 
 extern "C" const normlens::formats::torchscript::LibraryDoor* normlensTorchScript() {
-  static constexpr normlens::formats::torchscript::LibraryDoor kDoor{&normlens::formats::torchscript::openTorchScript};
+  static constexpr normlens::formats::torchscript::LibraryDoor kDoor{&normlens::formats::torchscript::open};
   return &kDoor;
 }

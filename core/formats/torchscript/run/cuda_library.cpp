@@ -3,6 +3,8 @@
 #include <ATen/Context.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <mutex>
@@ -26,6 +28,10 @@ Status load() {
   if (dlopen(besideTorch("libtorch_cuda.so").c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return fail(ErrorCode::Unsupported, "this LibTorch has no CUDA half that can be loaded", kHint);
   }
+  // Settled by whoever asks first, for the whole process: a convolution on the CPU asks.
+  if (!at::globalContext().hasCUDA()) {
+    return fail(ErrorCode::Internal, "LibTorch was asked for a GPU before its CUDA half was loaded", kHint);
+  }
   const auto* device = c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)
                            ? c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)
                            : nullptr;
@@ -42,6 +48,14 @@ Status loadCuda() {
   static Status loaded;
   std::call_once(once, [] { loaded = load(); });
   return loaded;
+}
+
+bool loadCudaIfPermitted(const char* device) {
+  const int opened = ::open(device, O_RDWR | O_CLOEXEC);
+  if (opened < 0) return false;
+  ::close(opened);
+  static_cast<void>(loadCuda());  // what is missing is told to who asks for a GPU
+  return true;
 }
 
 }  // namespace normlens::formats::torchscript

@@ -117,6 +117,11 @@ TEST(TorchRunner, WithoutAGpuItSaysWhatIsMissing) {
   EXPECT_FALSE(runner.error().message.empty());
 }
 
+TEST(TorchRunner, CudaIsLoadedAheadWhereItsDeviceMayBeOpened) {
+  EXPECT_FALSE(loadCudaIfPermitted("/dev/no-such-driver"));
+  EXPECT_TRUE(loadCudaIfPermitted("/dev/null"));
+}
+
 TEST(TorchRunner, ACudaGraphIsReplayedWhereThereIsAGpu) {
   if (!loadCuda()) GTEST_SKIP() << "no GPU";
   const ModelPtr model = sample();
