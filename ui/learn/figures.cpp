@@ -1,5 +1,6 @@
 #include "ui/learn/figures.h"
 
+#include "ui/learn/graph_walk_figure.h"
 #include "ui/learn/projection_figure.h"
 #include "ui/learn/speed_figure.h"
 
@@ -16,7 +17,8 @@ Figure* make(QWidget* parent) {
   return new T(parent);
 }
 
-constexpr Kind kKinds[] = {{"projection", make<ProjectionFigure>}, {"speed", make<SpeedFigure>}};
+constexpr Kind kKinds[] = {
+    {"graph_walk", make<GraphWalkFigure>}, {"projection", make<ProjectionFigure>}, {"speed", make<SpeedFigure>}};
 
 }  // namespace
 

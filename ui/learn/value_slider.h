@@ -23,6 +23,7 @@ class ValueSlider final : public QWidget {
   ValueSlider(const char* objectName, const SlidValue& what, QWidget* parent);
 
   void setValue(double value);  // no signal
+  void setUnit(double unit) { what_.unit = unit; }
   [[nodiscard]] double value() const { return value_; }
 
  Q_SIGNALS:

@@ -126,11 +126,10 @@ void MainWindow::showLesson() {
 
 void MainWindow::showLessons(const QString& link) {
   if (lessons_ == nullptr) {
-    lessons_ = new LessonsPage(options_.rememberLayout, pages_);
+    lessons_ = new LessonsPage(session_, options_.rememberLayout, pages_);
     pages_->addWidget(lessons_);
     connect(lessons_, &LessonsPage::closed, this, &MainWindow::showWork);
   }
-  lessons_->setModelName(QFileInfo(session_->path()).fileName());
   if (!link.isEmpty()) lessons_->walk()->goTo(link);
   showPage(lessons_);
   lessons_->setFocus();

@@ -40,7 +40,6 @@ class LessonsTest final : public QObject {
 
  private Q_SLOTS:
   void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
-  void init() { QSettings().remove(QStringLiteral("learn/passed")); }
 
   void everyStepIsReachedAndLeft() {
     Reading reading;
@@ -67,6 +66,7 @@ class LessonsTest final : public QObject {
   }
 
   void theExerciseIsPassedWithTheFigureOnly() {
+    QSettings().remove(QStringLiteral("learn/passed"));  // the one case that keeps it
     Reading reading(true);
     reading.page->walk()->goTo(QStringLiteral("projection/lost"));
     const auto* told = reading.child<QLabel>("tryTold");
@@ -141,6 +141,29 @@ class LessonsTest final : public QObject {
       QCOMPARE(page->walk()->currentLesson().name + u'/' + page->walk()->current().name, target);
     }
     QCOMPARE(links, 2);
+  }
+
+  void theWalkGoesOverTheOpenModel() {
+    Reading reading;
+    reading.page->walk()->goTo(QStringLiteral("zero_mean_graph/forward"));
+    Figure* figure = reading.page->figure();
+    QCOMPARE(*figure->number(QStringLiteral("norms")), 0.0);  // none is open
+    reading.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    reading.window.actions()->lessons->trigger();
+    const auto norms = static_cast<double>(reading.session.analysis()->norms.size());
+    QCOMPARE(*figure->number(QStringLiteral("norms")), norms);
+    QTRY_VERIFY(*figure->number(QStringLiteral("setSize")) > 0);
+    const auto* rule = reading.child<QLabel>("walkRule");
+    const QString first = rule->text();
+    reading.click("walkStep");
+    QVERIFY(rule->text() != first && *figure->number(QStringLiteral("at")) < 1);
+    reading.key(Qt::Key_Return);
+    QCOMPARE(reading.child<QLabel>("tryTold")->property("kind").toString(), QStringLiteral("error"));
+    slide(reading.child<QSlider>("walkSlider"), Qt::Key_Right, 51);
+    QCOMPARE(*figure->number(QStringLiteral("at")), 1.0);
+    QVERIFY(!reading.child<QLabel>("lessonTitle")->text().isEmpty() && rule->text() != first);
+    reading.key(Qt::Key_Return);
+    QCOMPARE(reading.child<QLabel>("tryTold")->property("kind").toString(), QStringLiteral("passed"));
   }
 
   void narrowPagesGiveWay() {

@@ -1,8 +1,10 @@
 #include "ui/window/learn/lessons_page.h"
 
 #include <QBoxLayout>
+#include <QFileInfo>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QPointer>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QStyle>
@@ -10,9 +12,11 @@
 #include <QTextBrowser>
 #include <QTextCursor>
 
+#include "core/protocol/methods.h"
 #include "ui/learn/figure.h"
 #include "ui/learn/figures.h"
 #include "ui/learn/formula_view.h"
+#include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
@@ -40,14 +44,22 @@ void setOut(QTextDocument& document) {
   }
 }
 
+OpenModel openModel(const Session& session) {
+  return {session.document(), session.analysis() ? session.analysis()->norms : std::vector<protocol::NormInfo>()};
+}
+
 bool isReduced(const QWidget& widget) {
   return widget.style()->styleHint(QStyle::SH_Widget_Animation_Duration, nullptr, &widget) == 0;
 }
 
 }  // namespace
 
-LessonsPage::LessonsPage(bool remembers, QWidget* parent)
-    : QWidget(parent), walk_(new LessonWalk(bundledLessons(), remembers, this)), list_(new LessonList(walk_, this)) {
+LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      graph_(session->engine(), this),
+      walk_(new LessonWalk(bundledLessons(), remembers, this)),
+      list_(new LessonList(walk_, this)) {
   setObjectName(QStringLiteral("lessonsPage"));
   setFocusPolicy(Qt::StrongFocus);
   auto* column = makeColumn(this);
@@ -71,6 +83,9 @@ LessonsPage::LessonsPage(bool remembers, QWidget* parent)
   body->addLayout(rest, 1);
   column->addLayout(body, 1);
   connect(walk_, &LessonWalk::moved, this, &LessonsPage::showStep);
+  connect(session_, &Session::modelChanged, this, &LessonsPage::showModel);
+  connect(session_, &Session::analysisChanged, this, &LessonsPage::showModel);
+  showModel();
   showStep();
 }
 
@@ -167,7 +182,21 @@ void LessonsPage::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-void LessonsPage::setModelName(const QString& name) { back_->setText(name.isEmpty() ? tr("Start page") : name); }
+void LessonsPage::showModel() {
+  const QString name = QFileInfo(session_->path()).fileName();
+  back_->setText(name.isEmpty() ? tr("Start page") : name);
+  for (const auto& [kind, figure] : made_) figure->showModel(openModel(*session_));
+}
+
+void LessonsPage::serve(Figure* figure) {
+  connect(figure, &Figure::graphWanted, this, [this, figure](int norm) {
+    graph_.ask(protocol::methods::kZeroMeanGraph, {norm},
+               [at = QPointer(figure)](const Reply<protocol::ZeroMeanGraph>& reply) {
+                 if (at && reply) at->showGraph(*reply);
+               });
+  });
+  figure->showModel(openModel(*session_));
+}
 
 Figure* LessonsPage::figure() const { return qobject_cast<Figure*>(figures_->currentWidget()); }
 
@@ -196,6 +225,7 @@ void LessonsPage::showFigure(const LessonStep& step) {
     figure = makeFigure(step.figure, figures_);
     if (figure == nullptr) return;
     figures_->addWidget(figure);
+    serve(figure);
     connect(figure, &Figure::changed, try_, &TryCard::refresh);
   }
   figures_->setCurrentWidget(figure);
@@ -232,7 +262,7 @@ bool LessonsPage::event(QEvent* event) {
 }
 
 void LessonsPage::present() {
-  presenter_ = std::make_unique<Presenter>(walk_);
+  presenter_ = std::make_unique<Presenter>(walk_, [this](Figure* figure) { serve(figure); });
   connect(presenter_.get(), &Presenter::closed, this, [this] {
     presenter_.release()->deleteLater();
     activateWindow();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "ui/client/question.h"
 #include "ui/window/learn/lesson_walk.h"
 
 class QLabel;
@@ -20,18 +21,18 @@ class IconButton;
 class LessonList;
 class Presenter;
 class PushButton;
+class Session;
 class TryCard;
 
 class LessonsPage final : public QWidget {
   Q_OBJECT
 
  public:
-  LessonsPage(bool remembers, QWidget* parent);  // remembers: what was passed
+  LessonsPage(Session* session, bool remembers, QWidget* parent);  // session: not owned; remembers: what was passed
   ~LessonsPage() override;
 
   [[nodiscard]] LessonWalk* walk() const { return walk_; }
-  [[nodiscard]] Figure* figure() const;    // of the current step
-  void setModelName(const QString& name);  // empty: no model is open
+  [[nodiscard]] Figure* figure() const;  // of the current step
   void present();
   [[nodiscard]] Presenter* presenter() const { return presenter_.get(); }  // nullptr while nothing is presented
 
@@ -48,8 +49,12 @@ class LessonsPage final : public QWidget {
   QWidget* makeText();
   void showStep();
   void showFigure(const LessonStep& step);
+  void showModel();
+  void serve(Figure* figure);  // what it wants to know of the open model
   void arrange();
 
+  Session* session_;
+  Question graph_;
   LessonWalk* walk_;
   LessonList* list_;
   IconButton* back_ = nullptr;

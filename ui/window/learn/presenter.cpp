@@ -25,7 +25,7 @@ constexpr int kRest = 3000;  // ms without the mouse until the line below fades
 
 }  // namespace
 
-Presenter::Presenter(LessonWalk* walk) : walk_(walk) {
+Presenter::Presenter(LessonWalk* walk, Serve serve) : walk_(walk), serve_(std::move(serve)) {
   setObjectName(QStringLiteral("presenter"));
   setWindowTitle(tr("NormLens lessons"));
   setFocusPolicy(Qt::StrongFocus);
@@ -59,8 +59,11 @@ void Presenter::showStep() {
   lesson_->setText(walk_->currentLesson().title);
   title_->setText(step.present);
   auto& figure = made_[step.figure];
-  if (figure == nullptr) figure = makeFigure(step.figure, this);
-  if (figure == nullptr) return;
+  if (figure == nullptr) {
+    figure = makeFigure(step.figure, this);
+    if (figure == nullptr) return;
+    serve_(figure);
+  }
   if (figure_ != nullptr && figure_ != figure) figure_->hide();
   figure_ = figure;
   figure_->show();

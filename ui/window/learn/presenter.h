@@ -6,6 +6,7 @@
 
 #include <QTimer>
 #include <QWidget>
+#include <functional>
 #include <map>
 
 class QLabel;
@@ -21,7 +22,9 @@ class Presenter final : public QWidget {
   Q_OBJECT
 
  public:
-  explicit Presenter(LessonWalk* walk);  // not owned
+  using Serve = std::function<void(Figure* figure)>;  // tells a new figure of the open model
+
+  Presenter(LessonWalk* walk, Serve serve);  // walk: not owned
 
   void showOn(QScreen* screen);
   [[nodiscard]] Figure* figure() const { return figure_; }
@@ -48,6 +51,7 @@ class Presenter final : public QWidget {
   [[nodiscard]] QRectF foot() const;
 
   LessonWalk* walk_;
+  Serve serve_;
   QLabel *lesson_, *title_;
   Figure* figure_ = nullptr;
   std::map<QString, Figure*> made_;  // by kind

@@ -1,0 +1,294 @@
+#include "ui/learn/graph_walk_figure.h"
+
+#include <QComboBox>
+#include <QFrame>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "ui/graphview/graph_view.h"
+#include "ui/learn/value_slider.h"
+#include "ui/session/words/format.h"
+#include "ui/theme/class_mark.h"
+#include "ui/widgets/follow_text.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/icon_button.h"
+#include "ui/widgets/segmented.h"
+
+namespace normlens::ui {
+namespace {
+
+constexpr int kSide = 240, kTick = 900;  // pixels; ms a vertex
+constexpr int kLeastGraph = 180;
+constexpr int kShownLayers = 12;
+
+QString percent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
+
+QFrame* makeCard(QWidget* parent, const QMargins& margins) {
+  auto* card = new QFrame(parent);
+  card->setProperty("kind", "card");
+  auto* column = new QVBoxLayout(card);
+  column->setContentsMargins(margins);
+  column->setSpacing(6);
+  return card;
+}
+
+QLabel* makeText(const char* kind, QWidget* parent) {
+  QLabel* label = makeLabel({}, kind, parent);
+  label->setWordWrap(true);
+  parent->layout()->addWidget(label);
+  return label;
+}
+
+}  // namespace
+
+GraphWalkFigure::GraphWalkFigure(QWidget* parent) : Figure(parent) {
+  setObjectName(QStringLiteral("graphWalkFigure"));
+  column()->addWidget(makeBar());
+  auto* row = new QHBoxLayout;
+  row->setSpacing(16);
+  view_ = new graphview::GraphView(this);
+  view_->setAccessibleName(tr("Graph of the open model"));
+  view_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // what the page has is enough
+  view_->setMinimumHeight(kLeastGraph);
+  row->addWidget(view_, 1);
+  row->addWidget(makeSide());
+  column()->addLayout(row, 1);
+  column()->addWidget(makeCallout());
+  setControls(makeControls());
+  clock_.setInterval(kTick);
+  connect(&clock_, &QTimer::timeout, this, &GraphWalkFigure::tick);
+  showModel({});
+}
+
+QWidget* GraphWalkFigure::makeBar() {
+  auto* bar = new QWidget(this);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins({});
+  row->addWidget(makeLabel(tr("Zero-mean graph of"), "soft", bar));
+  norms_ = new QComboBox(bar);
+  norms_->setObjectName(QStringLiteral("walkNorm"));
+  norms_->setAccessibleName(tr("LayerNorm"));
+  norms_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  norms_->setMinimumContentsLength(16);
+  row->addWidget(norms_);
+  row->addStretch();
+  direction_ = new Segmented({{tr("Forward"), tr("As the model runs: from the leaves to the norm.")},
+                              {tr("Backward"), tr("As the question runs: from the norm to the leaves.")}},
+                             bar);
+  row->addWidget(direction_);
+  connect(norms_, &QComboBox::activated, this, &GraphWalkFigure::chooseNorm);
+  connect(direction_, &Segmented::chosen, this, [this] { goTo(0); });
+  return bar;
+}
+
+QWidget* GraphWalkFigure::makeSide() {
+  QFrame* card = makeCard(this, {14, 12, 14, 12});
+  setTextWidth(card, kSide);
+  setTitle_ = makeText("section", card);
+  set_ = makeText("fact", card);
+  static_cast<QVBoxLayout*>(card->layout())->addStretch();
+  totals_ = makeText("soft", card);
+  return card;
+}
+
+QWidget* GraphWalkFigure::makeCallout() {
+  QFrame* card = makeCard(this, {16, 10, 16, 10});
+  rule_ = makeText("strong", card);
+  rule_->setObjectName(QStringLiteral("walkRule"));
+  why_ = makeText("soft", card);
+  return card;
+}
+
+QWidget* GraphWalkFigure::makeControls() {
+  auto* card = new QFrame(this);
+  card->setProperty("kind", "card");
+  auto* row = new QHBoxLayout(card);
+  row->setContentsMargins(16, 10, 16, 10);
+  const auto add = [&](const char* name, const QString& words, const QString& tip, auto act) {
+    auto* button = new IconButton({}, words, tip, card);
+    button->setObjectName(QLatin1String(name));
+    button->setLook(IconButton::Look::Outlined);
+    connect(button, &IconButton::clicked, this, act);
+    row->addWidget(button);
+    return button;
+  };
+  play_ = add("walkPlay", tr("Play"), tr("A vertex after the other (Space)."), [this] { togglePlay(); });
+  add("walkStep", tr("Step"), tr("The next vertex."), [this] { goTo(step_ + 1); });
+  slider_ = new ValueSlider("walkSlider", {tr("Way"), tr("How far the walk is."), 0, 1, 0.02, percent}, card);
+  row->addWidget(slider_, 1);
+  add("walkNextAdd", tr("Next add"), tr("To the next residual add."), [this] { jump(u'R'); });
+  add("walkNextLayer", tr("Next layer"), tr("To the next layer that would be centered."), [this] { jump(u'L'); });
+  connect(slider_, &ValueSlider::moved, this,
+          [this](double share) { goTo(static_cast<int>(std::lround(share * (steps() - 1)))); });
+  return card;
+}
+
+void GraphWalkFigure::showModel(const OpenModel& model) {
+  const bool isNew = model.document != model_.document;
+  model_ = model;
+  const QSignalBlocker quiet(norms_);
+  const int kept = norms_->currentIndex();
+  norms_->clear();
+  for (const protocol::NormInfo& norm : model_.norms) norms_->addItem(text(norm.title));
+  if (isNew) view_->setDocument(model_.document);
+  view_->setNorms(model_.norms);
+  view_->setError(model_.document == nullptr ? tr("No model is open: this lesson walks over the one that is.")
+                  : model_.norms.empty()     ? tr("This model has no LayerNorm to walk to.")
+                                             : QString());
+  graph_ = {};
+  show();
+  // Of the last norm the set is the largest.
+  if (!model_.norms.empty()) chooseNorm(isNew ? norms_->count() - 1 : std::clamp(kept, 0, norms_->count() - 1));
+}
+
+void GraphWalkFigure::chooseNorm(int index) {
+  if (index < 0 || index >= static_cast<int>(model_.norms.size())) return;
+  norms_->setCurrentIndex(index);
+  Q_EMIT graphWanted(index);
+}
+
+void GraphWalkFigure::showGraph(const protocol::ZeroMeanGraph& graph) {
+  graph_ = graph;
+  std::map<int, size_t> place;  // in the order of execution
+  for (size_t i = 0; model_.document && i < model_.document->nodes.size(); ++i) place[model_.document->nodes[i].id] = i;
+  std::ranges::stable_sort(graph_.vertices, {}, [&](const protocol::ZeroMeanVertex& at) { return place[at.node]; });
+  goTo(static_cast<int>(std::lround(wanted_ * std::max(0, steps() - 1))));
+}
+
+void GraphWalkFigure::showState(const QJsonObject& state, Motion motion) {
+  clock_.stop();
+  playing_ = motion == Motion::Animated && state[QStringLiteral("play")].toBool();
+  wanted_ = state[QStringLiteral("at")].toDouble();
+  direction_->setCurrent(state[QStringLiteral("backward")].toBool() ? 1 : 0);
+  const int norm = state[QStringLiteral("norm")].toInt(std::max(0, norms_->currentIndex()));
+  chooseNorm(std::min(norm, static_cast<int>(model_.norms.size()) - 1));
+  if (playing_) clock_.start();
+  show();
+}
+
+const protocol::ZeroMeanVertex& GraphWalkFigure::vertexAt(int step) const {
+  const bool backward = direction_->current() == 1;
+  return graph_.vertices[static_cast<size_t>(backward ? steps() - 1 - step : step)];
+}
+
+void GraphWalkFigure::goTo(int step) {
+  step_ = std::clamp(step, 0, std::max(0, steps() - 1));
+  show();
+}
+
+void GraphWalkFigure::tick() {
+  if (step_ + 1 >= steps()) {
+    clock_.stop();
+    playing_ = false;
+  } else {
+    ++step_;
+  }
+  show();
+}
+
+bool GraphWalkFigure::togglePlay() {
+  playing_ = !clock_.isActive() && steps() > 0;
+  if (playing_) {
+    if (step_ + 1 >= steps()) step_ = 0;
+    clock_.start();
+  } else {
+    clock_.stop();
+  }
+  show();
+  return true;
+}
+
+void GraphWalkFigure::jump(QChar vertexClass) {
+  for (int step = step_ + 1; step < steps(); ++step) {
+    if (text(vertexAt(step).vertex_class) == QString(vertexClass)) return goTo(step);
+  }
+}
+
+QString GraphWalkFigure::nameOf(int node) const {
+  const auto& nodes = model_.document->nodes;
+  const auto at = std::ranges::find(nodes, node, &protocol::GraphNode::id);
+  if (at == nodes.end()) return {};
+  return at->name.empty() ? text(at->label) : QStringLiteral("%1 (%2)").arg(shortName(text(at->name)), text(at->label));
+}
+
+std::vector<int> GraphWalkFigure::layersUpTo(int step) const {
+  std::vector<int> layers;
+  for (int i = 0; i <= step && i < steps(); ++i) {
+    if (vertexAt(i).vertex_class == "L") layers.push_back(vertexAt(i).node);
+  }
+  return layers;
+}
+
+protocol::ZeroMeanGraph GraphWalkFigure::visited() const {
+  protocol::ZeroMeanGraph part;
+  part.norm = graph_.norm;
+  std::vector<int> nodes;
+  for (int i = 0; i <= step_ && i < steps(); ++i) {
+    part.vertices.push_back(vertexAt(i));
+    nodes.push_back(vertexAt(i).node);
+  }
+  std::vector<int> values;
+  for (const protocol::GraphNode& node : model_.document->nodes) {
+    if (std::ranges::find(nodes, node.id) == nodes.end()) continue;
+    values.insert(values.end(), node.outputs.begin(), node.outputs.end());
+  }
+  std::ranges::copy_if(graph_.values, std::back_inserter(part.values),
+                       [&](int value) { return std::ranges::find(values, value) != values.end(); });
+  return part;
+}
+
+void GraphWalkFigure::show() {
+  play_->setText(playing_ ? tr("Pause") : tr("Play"));
+  const bool there = model_.document != nullptr && steps() > 0;
+  slider_->setEnabled(there);
+  slider_->setUnit(1.0 / std::max(1, steps() - 1));
+  slider_->setValue(there && steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0);
+  totals_->setText(model_.norms.empty() ? QString()
+                                        : tr("Of %1 LayerNorms\nexact rules fold %2\nthe paper's rules %3")
+                                              .arg(model_.norms.size())
+                                              .arg(static_cast<int>(*number(QStringLiteral("folds"))))
+                                              .arg(static_cast<int>(*number(QStringLiteral("paper")))));
+  if (!there) {
+    for (QLabel* label : {rule_, why_, set_, setTitle_}) label->clear();
+    setAccessibleName(tr("No walk"));
+    return Q_EMIT changed();
+  }
+  const protocol::ZeroMeanVertex& at = vertexAt(step_);
+  const QChar letter = at.vertex_class.empty() ? u' ' : text(at.vertex_class).front();
+  rule_->setText(tr("Step %1 of %2 · %3: %4").arg(step_ + 1).arg(steps()).arg(nameOf(at.node), text(at.note)));
+  why_->setText(classMeaning(letter));
+  const std::vector<int> layers = layersUpTo(step_);
+  setTitle_->setText(tr("Set so far: %1 layers").arg(layers.size()));
+  QStringList names;
+  for (const int layer : layers) names << nameOf(layer);
+  const auto more = names.size() - kShownLayers;
+  if (more > 0) names = QStringList{tr("%1 more above").arg(more)} + names.mid(more);
+  set_->setText(names.join(u'\n'));
+  view_->setHighlight(visited());
+  view_->reveal(at.node);
+  setAccessibleName(rule_->text());
+  Q_EMIT changed();
+}
+
+std::optional<double> GraphWalkFigure::number(const QString& name) const {
+  const auto count = [&](auto&& condition) {
+    return static_cast<double>(std::ranges::count_if(model_.norms, condition));
+  };
+  if (name == QLatin1String("setSize")) return static_cast<double>(layersUpTo(steps() - 1).size());
+  if (name == QLatin1String("at")) return steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0;
+  if (name == QLatin1String("norms")) return static_cast<double>(model_.norms.size());
+  if (name == QLatin1String("folds")) return count([](const auto& norm) { return norm.verdict != "blocked"; });
+  if (name == QLatin1String("paper")) return count([](const auto& norm) { return norm.paper; });
+  return std::nullopt;
+}
+
+void GraphWalkFigure::enlarge(double factor) {
+  for (QLabel* label : {rule_, why_, setTitle_, set_, totals_})
+    label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(13 * factor)));
+}
+
+}  // namespace normlens::ui
