@@ -1,5 +1,6 @@
 #include "ui/learn/figures.h"
 
+#include "ui/learn/compression_figure.h"
 #include "ui/learn/graph_walk_figure.h"
 #include "ui/learn/projection_figure.h"
 #include "ui/learn/speed_figure.h"
@@ -17,8 +18,10 @@ Figure* make(QWidget* parent) {
   return new T(parent);
 }
 
-constexpr Kind kKinds[] = {
-    {"graph_walk", make<GraphWalkFigure>}, {"projection", make<ProjectionFigure>}, {"speed", make<SpeedFigure>}};
+constexpr Kind kKinds[] = {{"compression", make<CompressionFigure>},
+                           {"graph_walk", make<GraphWalkFigure>},
+                           {"projection", make<ProjectionFigure>},
+                           {"speed", make<SpeedFigure>}};
 
 }  // namespace
 

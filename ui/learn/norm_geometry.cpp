@@ -44,6 +44,23 @@ Vector scaledAndShifted(std::span<const double> x, std::span<const double> gamma
   return made;
 }
 
+Vector compressed(std::span<const double> x) { return {x.begin(), x.end() - (x.empty() ? 0 : 1)}; }
+
+Vector restored(std::span<const double> compressed) {
+  Vector x(compressed.begin(), compressed.end());
+  x.push_back(-std::accumulate(x.begin(), x.end(), 0.0));
+  return x;
+}
+
+Vector crmsNormOf(std::span<const double> compressed) {
+  Vector normed(compressed.begin(), compressed.end());
+  const double sum = std::accumulate(normed.begin(), normed.end(), 0.0);
+  const double squares = std::inner_product(normed.begin(), normed.end(), normed.begin(), 0.0) + sum * sum;
+  if (squares == 0) return normed;
+  for (double& each : normed) each /= std::sqrt(squares / static_cast<double>(normed.size() + 1));
+  return normed;
+}
+
 double angleToUniform(std::span<const double> x) {
   const double length = lengthOf(x);
   if (length == 0) return 90;

@@ -24,6 +24,14 @@ using Vector = std::vector<double>;
 [[nodiscard]] Vector scaledAndShifted(std::span<const double> x, std::span<const double> gamma,
                                       std::span<const double> beta);
 
+// Of a vector with mean zero: all but the last number, which is minus the sum of the others. Source of these three:
+// paper 003 (Pre-CRMSNorm), section 3.
+[[nodiscard]] Vector compressed(std::span<const double> x);
+[[nodiscard]] Vector restored(std::span<const double> compressed);
+// What RMSNorm makes of the restored vector, without its last number: x / √((Σx² + (Σx)²) / d), d one more than the
+// width of x. Zero stays zero.
+[[nodiscard]] Vector crmsNormOf(std::span<const double> compressed);
+
 // To the uniform vector, in degrees from 0 to 180; 90 for the zero vector, which has no part along it.
 [[nodiscard]] double angleToUniform(std::span<const double> x);
 

@@ -70,6 +70,18 @@ class NormGeometryTest final : public QObject {
     QCOMPARE(layerNormOf(Vector(3, 4.0)), Vector(3, 0));
   }
 
+  void aStreamOfMeanZeroNeedsOneNumberLess() {
+    for (const size_t width : {2U, 3U, 17U, 768U}) {
+      const Vector x = withoutMean(drawn(width, 9)), less = compressed(x);
+      QCOMPARE(less.size(), width - 1);
+      close(distance(restored(less), x), 0, 1e-11);
+      close(distance(crmsNormOf(less), compressed(rmsNormOf(x))), 0, 1e-11);
+    }
+    const Vector withMean = drawn(8, 9);
+    QVERIFY(distance(restored(compressed(withMean)), withMean) > 0.1);
+    QCOMPARE(crmsNormOf(Vector(3, 0)), Vector(3, 0));
+  }
+
   void whatIsDraggedComesBackFromThePage() {
     VectorCamera camera;
     camera.turn({40, -7});
