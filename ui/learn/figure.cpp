@@ -1,6 +1,13 @@
 #include "ui/learn/figure.h"
 
+#include <QStyle>
+
 namespace normlens::ui {
+
+Motion wantedMotion(const QWidget& widget) {
+  const int duration = widget.style()->styleHint(QStyle::SH_Widget_Animation_Duration, nullptr, &widget);
+  return duration == 0 ? Motion::Cut : Motion::Animated;
+}
 
 Figure::Figure(QWidget* parent) : QWidget(parent), column_(new QVBoxLayout(this)) {
   column_->setContentsMargins({});

@@ -21,6 +21,7 @@ struct OpenModel {
 };
 
 enum class Motion { Animated, Cut };
+[[nodiscard]] Motion wantedMotion(const QWidget& widget);  // by the desktop's wish for less of it
 
 class Figure : public QWidget {
   Q_OBJECT

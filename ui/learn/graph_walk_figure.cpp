@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_set>
 
 #include "ui/graphview/graph_view.h"
 #include "ui/learn/value_slider.h"
@@ -23,7 +24,7 @@ namespace {
 
 constexpr int kSide = 240, kTick = 900;  // pixels; ms a vertex
 constexpr int kLeastGraph = 180;
-constexpr int kShownLayers = 12;
+constexpr size_t kShownLayers = 12;
 
 QString percent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
 
@@ -226,18 +227,15 @@ std::vector<int> GraphWalkFigure::layersUpTo(int step) const {
 protocol::ZeroMeanGraph GraphWalkFigure::visited() const {
   protocol::ZeroMeanGraph part;
   part.norm = graph_.norm;
-  std::vector<int> nodes;
+  std::unordered_set<int> nodes, values;
   for (int i = 0; i <= step_ && i < steps(); ++i) {
     part.vertices.push_back(vertexAt(i));
-    nodes.push_back(vertexAt(i).node);
+    nodes.insert(vertexAt(i).node);
   }
-  std::vector<int> values;
   for (const protocol::GraphNode& node : model_.document->nodes) {
-    if (std::ranges::find(nodes, node.id) == nodes.end()) continue;
-    values.insert(values.end(), node.outputs.begin(), node.outputs.end());
+    if (nodes.contains(node.id)) values.insert(node.outputs.begin(), node.outputs.end());
   }
-  std::ranges::copy_if(graph_.values, std::back_inserter(part.values),
-                       [&](int value) { return std::ranges::find(values, value) != values.end(); });
+  std::ranges::copy_if(graph_.values, std::back_inserter(part.values), [&](int id) { return values.contains(id); });
   return part;
 }
 
@@ -264,9 +262,9 @@ void GraphWalkFigure::show() {
   const std::vector<int> layers = layersUpTo(step_);
   setTitle_->setText(tr("Set so far: %1 layers").arg(layers.size()));
   QStringList names;
-  for (const int layer : layers) names << nameOf(layer);
-  const auto more = names.size() - kShownLayers;
-  if (more > 0) names = QStringList{tr("%1 more above").arg(more)} + names.mid(more);
+  const size_t hidden = layers.size() > kShownLayers ? layers.size() - kShownLayers : 0;
+  if (hidden > 0) names << tr("%1 more above").arg(hidden);
+  for (size_t i = hidden; i < layers.size(); ++i) names << nameOf(layers[i]);
   set_->setText(names.join(u'\n'));
   view_->setHighlight(visited());
   view_->reveal(at.node);

@@ -7,7 +7,6 @@
 #include <QPointer>
 #include <QScrollArea>
 #include <QStackedWidget>
-#include <QStyle>
 #include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextCursor>
@@ -48,10 +47,6 @@ OpenModel openModel(const Session& session) {
   return {session.document(), session.analysis() ? session.analysis()->norms : std::vector<protocol::NormInfo>()};
 }
 
-bool isReduced(const QWidget& widget) {
-  return widget.style()->styleHint(QStyle::SH_Widget_Animation_Duration, nullptr, &widget) == 0;
-}
-
 }  // namespace
 
 LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
@@ -64,14 +59,11 @@ LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
   setFocusPolicy(Qt::StrongFocus);
   auto* column = makeColumn(this);
   column->addWidget(makeTopBar());
-  auto* body = new QBoxLayout(QBoxLayout::LeftToRight);
-  body->setObjectName(QStringLiteral("body"));
-  body->setSpacing(0);
+  auto* body = makeRow(nullptr);
   body->addWidget(list_);
-  auto* rest = new QBoxLayout(QBoxLayout::LeftToRight);
-  rest->setObjectName(QStringLiteral("rest"));
-  rest->setSpacing(0);
-  rest->addWidget(makeText());
+  rest_ = new QBoxLayout(QBoxLayout::LeftToRight);
+  rest_->setSpacing(0);
+  rest_->addWidget(makeText());
   auto* area = describe(new QScrollArea(this), "figureArea");  // where the page is smaller than its figure
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);
@@ -79,8 +71,8 @@ LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
   figures_ = describe(new QStackedWidget(ground), "figures");
   makeColumn(ground, 0, {16, 16, 16, 16})->addWidget(figures_);
   area->setWidget(ground);
-  rest->addWidget(area, 1);
-  body->addLayout(rest, 1);
+  rest_->addWidget(area, 1);
+  body->addLayout(rest_, 1);
   column->addLayout(body, 1);
   connect(walk_, &LessonWalk::moved, this, &LessonsPage::showStep);
   connect(session_, &Session::modelChanged, this, &LessonsPage::showModel);
@@ -229,14 +221,13 @@ void LessonsPage::showFigure(const LessonStep& step) {
     connect(figure, &Figure::changed, try_, &TryCard::refresh);
   }
   figures_->setCurrentWidget(figure);
-  figure->showState(step.state, isNew || isReduced(*this) ? Motion::Cut : Motion::Animated);
+  figure->showState(step.state, isNew ? Motion::Cut : wantedMotion(*this));
 }
 
 void LessonsPage::arrange() {
   list_->setNarrow(width() < grown(kNarrowList));
   const bool above = width() < grown(kTextAbove);
-  auto* rest = findChild<QBoxLayout*>(QStringLiteral("rest"));
-  rest->setDirection(above ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  rest_->setDirection(above ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
   if (above) {
     textColumn_->setFixedWidth(width() - list_->width());
     textColumn_->setMaximumHeight(height() / 2);

@@ -8,8 +8,8 @@
 #include "ui/client/question.h"
 #include "ui/window/learn/lesson_walk.h"
 
+class QBoxLayout;
 class QLabel;
-class QScrollArea;
 class QStackedWidget;
 class QTextBrowser;
 
@@ -58,6 +58,7 @@ class LessonsPage final : public QWidget {
   LessonWalk* walk_;
   LessonList* list_;
   IconButton* back_ = nullptr;
+  QBoxLayout* rest_ = nullptr;  // text, figure
   QWidget* textColumn_ = nullptr;
   QLabel *eyebrow_ = nullptr, *title_ = nullptr;
   QTextBrowser* text_ = nullptr;

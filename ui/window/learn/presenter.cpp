@@ -67,9 +67,9 @@ void Presenter::showStep() {
   if (figure_ != nullptr && figure_ != figure) figure_->hide();
   figure_ = figure;
   figure_->show();
-  figure_->showState(step.state, Motion::Animated);
+  figure_->showState(step.state, wantedMotion(*this));
   arrange();
-  draw(curtain_);
+  setCurtain(curtain_);
 }
 
 void Presenter::arrange() {
@@ -85,7 +85,7 @@ void Presenter::arrange() {
                        height() - scaled(kFigureTop) - scaled(kFoot) - scaled(16));
 }
 
-void Presenter::draw(Curtain curtain) {
+void Presenter::setCurtain(Curtain curtain) {
   curtain_ = curtain;
   for (QWidget* part : std::initializer_list<QWidget*>{lesson_, title_, figure_}) {
     if (part != nullptr) part->setVisible(curtain_ == Curtain::None);
@@ -136,7 +136,7 @@ void Presenter::keyPressEvent(QKeyEvent* event) {
   const int key = event->key();
   if (key == Qt::Key_B || key == Qt::Key_W) {
     const Curtain wanted = key == Qt::Key_B ? Curtain::Black : Curtain::White;
-    return draw(curtain_ == wanted ? Curtain::None : wanted);
+    return setCurtain(curtain_ == wanted ? Curtain::None : wanted);
   }
   if (key >= Qt::Key_1 && key <= Qt::Key_9) return walk_->goTo(walk_->lesson(), key - Qt::Key_1);
   switch (key) {

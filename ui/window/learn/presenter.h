@@ -45,7 +45,7 @@ class Presenter final : public QWidget {
 
   void showStep();
   void arrange();
-  void draw(Curtain curtain);
+  void setCurtain(Curtain curtain);
   [[nodiscard]] double factor() const;  // of lengths for 1440 pixels
   [[nodiscard]] int scaled(int pixels) const;
   [[nodiscard]] QRectF foot() const;
