@@ -4,7 +4,7 @@
 #include <QTimer>
 #include <csignal>
 
-#include "ui/client/handover.h"
+#include "core/base/handed_over.h"
 #include "ui/client/window_words.h"
 
 namespace normlens::ui {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "core/base/handed_over.h"
+
 namespace normlens::layout {
 
 LayoutWorker::LayoutWorker(QObject* parent, DotProgram dot) : QObject(parent) {
@@ -52,12 +54,10 @@ void LayoutWorker::work(const std::stop_token& quit, const DotProgram& dot) {
 // Runs `action` in the GUI thread, unless a newer request has come meanwhile.
 template <class Deliver>
 void LayoutWorker::deliver(const std::stop_token& stop, Deliver action) {
-  QMetaObject::invokeMethod(
-      this,
-      [stop, action = std::move(action)] {
-        if (!stop.stop_requested()) action();
-      },
-      Qt::QueuedConnection);
+  QMetaObject::invokeMethod(this, HandedOver([stop, action = std::move(action)] {
+                              if (!stop.stop_requested()) action();
+                            }),
+                            Qt::QueuedConnection);
 }
 
 void LayoutWorker::carryOut(const Job& job, GroupLayouter& layouter) {

@@ -15,6 +15,8 @@
 #include <functional>
 #include <utility>
 
+#include "core/base/handed_over.h"
+
 namespace normlens::graphview {
 namespace {
 
@@ -203,7 +205,9 @@ PictureJob::~PictureJob() {
 void PictureJob::cancel() { thread_.request_stop(); }
 
 void PictureJob::work(const std::stop_token& stop) {
-  const auto tell = [this](auto action) { QMetaObject::invokeMethod(this, std::move(action), Qt::QueuedConnection); };
+  const auto tell = [this](auto action) {
+    QMetaObject::invokeMethod(this, HandedOver(std::move(action)), Qt::QueuedConnection);
+  };
   const auto written =
       Writer(*order_, stop, [&](double fraction) { tell([this, fraction] { Q_EMIT progressed(fraction); }); }).run();
   if (written) {

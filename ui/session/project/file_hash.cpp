@@ -6,6 +6,9 @@
 #include <QFileInfo>
 #include <QPointer>
 #include <QThreadPool>
+#include <memory>
+
+#include "core/base/handed_over.h"
 
 namespace normlens::ui {
 
@@ -34,15 +37,15 @@ void FileHash::start(const QString& path) {
   stop();
   stopped_ = std::make_shared<std::atomic<bool>>(false);
   // The worker may outlive this object: it holds nothing of it but a pointer that is looked at on this thread only.
-  QThreadPool::globalInstance()->start([path, stopped = stopped_, self = QPointer<FileHash>(this)] {
+  HandedOver work([path, stopped = stopped_, self = QPointer<FileHash>(this)] {
     const QString sha256 = hashOf(path, *stopped);
-    QMetaObject::invokeMethod(
-        QCoreApplication::instance(),
-        [path, stopped, self, sha256] {
-          if (self && !*stopped) Q_EMIT self->done(path, sha256);
-        },
-        Qt::QueuedConnection);
+    QMetaObject::invokeMethod(QCoreApplication::instance(), HandedOver([path, stopped, self, sha256] {
+                                if (self && !*stopped) Q_EMIT self->done(path, sha256);
+                              }),
+                              Qt::QueuedConnection);
   });
+  // The pool copies what it is given.
+  QThreadPool::globalInstance()->start([task = std::make_shared<decltype(work)>(std::move(work))] { (*task)(); });
 }
 
 void FileHash::stop() {

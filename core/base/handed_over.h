@@ -11,7 +11,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace normlens::ui {
+namespace normlens {
 
 template <class Call>
 class HandedOver {
@@ -47,4 +47,4 @@ class HandedOver {
   Call call_;
 };
 
-}  // namespace normlens::ui
+}  // namespace normlens
