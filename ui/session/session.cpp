@@ -8,6 +8,7 @@
 #include "ui/session/forced_errors.h"
 #include "ui/session/left_out.h"
 #include "ui/session/norm_costs.h"
+#include "ui/session/probe_run.h"
 #include "ui/session/project/input_presets.h"
 #include "ui/session/words/format.h"
 
@@ -33,6 +34,7 @@ Session::Session(EngineClient* engine, QObject* parent)
       leftOut_(new LeftOut(this)),
       costs_(new NormCosts(this)),
       forcedErrors_(new ForcedErrors(this)),
+      probe_(new ProbeRun(this)),
       differences_(new DifferenceRun(this)),
       jobQuestion_(engine, this),
       confirmationQuestion_(engine, this) {

@@ -35,6 +35,7 @@ namespace normlens::ui {
 
 class DifferenceRun;
 class ForcedErrors;
+class ProbeRun;
 class LeftOut;
 class NormCosts;
 
@@ -87,6 +88,7 @@ class Session final : public QObject {
   [[nodiscard]] LeftOut* leftOut() const { return leftOut_; }
   [[nodiscard]] NormCosts* costs() const { return costs_; }
   [[nodiscard]] ForcedErrors* forcedErrors() const { return forcedErrors_; }
+  [[nodiscard]] ProbeRun* probe() const { return probe_; }
   [[nodiscard]] DifferenceRun* differences() const { return differences_; }
   // What the plan does with a norm, and with all of them by their index; with those that would fall by the preview.
   [[nodiscard]] PlanMark planMark(int norm) const;
@@ -228,6 +230,7 @@ class Session final : public QObject {
   LeftOut* leftOut_;
   NormCosts* costs_;
   ForcedErrors* forcedErrors_;
+  ProbeRun* probe_;
   DifferenceRun* differences_;
   QString path_;
   std::optional<protocol::ModelInfo> model_;

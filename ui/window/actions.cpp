@@ -78,6 +78,9 @@ Actions::Actions(QWidget* window) : QObject(window) {
                 tr("Open the lesson that explains what is under the pointer."));
   lessons = add("lessons", tr("Lessons"), QKeySequence(Qt::CTRL | Qt::Key_1),
                 tr("What LayerNorm, RMSNorm and centering do, to be moved by hand."));
+  probe = add(
+      "probe", tr("Geometry probe"), QKeySequence(Qt::CTRL | Qt::Key_3),
+      tr("Where the vectors point that go into the open model's norms, and whether an RMSNorm would miss the mean."));
   stop = add("stop", tr("Stop what is running"), QKeySequence(Qt::Key_Escape), tr("Stop the running job."));
   restartEngine = add("restartEngine", tr("Restart engine"), {},
                       tr("Start the engine anew and open the model again; the plan is kept."));
@@ -133,7 +136,7 @@ void Actions::addMenus(QWidget* window) {
   viewMenu->addActions({toggleInspector, toggleBottom});
   viewMenu->addActions({compareFolded, compareWith});
   viewMenu->addMenu(themeMenu);
-  viewMenu->addActions({lessons, preferences});
+  viewMenu->addActions({lessons, probe, preferences});
 }
 
 void Actions::addPanels() {

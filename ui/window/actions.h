@@ -54,6 +54,7 @@ class Actions final : public QObject {
   QAction* command;
   QAction* explain;  // the page of what is under the pointer
   QAction* lessons;
+  QAction* probe;
   QAction* stop;
   QAction* restartEngine;
   QAction* closeModel;

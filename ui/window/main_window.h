@@ -27,6 +27,7 @@ class CompareView;
 class EngineClient;
 class LessonsPage;
 class PreferencesPage;
+class ProbePage;
 class ProjectKeeper;
 class Session;
 class StatusStrip;
@@ -34,6 +35,7 @@ class StoryBar;
 class ToolBar;
 struct PaletteEntry;
 enum class ActionPanel;
+enum class LearnPageKind;
 class WelcomePage;
 class Workspace;
 
@@ -115,6 +117,8 @@ class MainWindow final : public QMainWindow {
   void showPanel(ActionPanel panel);
   void showLesson();
   void showLessons(const QString& link);  // empty: where the reader was
+  void showProbe();
+  void showLearnPage(LearnPageKind page);
   void showPreferences();
   void applyPreferences(const Preferences& preferences);
   void usePreferences();
@@ -136,6 +140,7 @@ class MainWindow final : public QMainWindow {
   CommandPalette* palette_ = nullptr;
   CompareView* compare_ = nullptr;  // made when it is first asked for
   LessonsPage* lessons_ = nullptr;  // the same
+  ProbePage* probe_ = nullptr;      // the same
   StatusStrip* status_ = nullptr;
   // An edit that the user left out, until the plan without it is there.
   bool shown_ = false;

@@ -18,7 +18,9 @@
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/frame/preferences_page.h"
 #include "ui/window/frame/tool_bar.h"
+#include "ui/window/learn/learn_bar.h"
 #include "ui/window/learn/lessons_page.h"
+#include "ui/window/learn/probe_page.h"
 #include "ui/window/main_window.h"
 #include "ui/window/workspace/graph_actions.h"
 #include "ui/window/workspace/graph_pane.h"
@@ -35,6 +37,7 @@ void MainWindow::connectCommands() {
   preferencesPage_->addDirection(graph.leftToRight);
   connect(actions_->explain, &QAction::triggered, this, &MainWindow::showLesson);
   connect(actions_->lessons, &QAction::triggered, this, [this] { showLessons({}); });
+  connect(actions_->probe, &QAction::triggered, this, &MainWindow::showProbe);
   connect(workspace_->bottom(), &BottomPanel::lessonWanted, this, &MainWindow::showLessons);
   connect(actions_->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
   for (QAction* panel : actions_->panels) {
@@ -129,10 +132,27 @@ void MainWindow::showLessons(const QString& link) {
     lessons_ = new LessonsPage(session_, options_.rememberLayout, pages_);
     pages_->addWidget(lessons_);
     connect(lessons_, &LessonsPage::closed, this, &MainWindow::showWork);
+    connect(lessons_, &LessonsPage::pageWanted, this, &MainWindow::showLearnPage);
   }
   if (!link.isEmpty()) lessons_->walk()->goTo(link);
   showPage(lessons_);
   lessons_->setFocus();
+}
+
+void MainWindow::showProbe() {
+  if (probe_ == nullptr) {
+    probe_ = new ProbePage(session_, pages_);
+    pages_->addWidget(probe_);
+    connect(probe_, &ProbePage::closed, this, &MainWindow::showWork);
+    connect(probe_, &ProbePage::pageWanted, this, &MainWindow::showLearnPage);
+  }
+  showPage(probe_);
+  probe_->setFocus();
+}
+
+void MainWindow::showLearnPage(LearnPageKind page) {
+  if (page == LearnPageKind::Probe) return showProbe();
+  showLessons({});
 }
 
 void MainWindow::showPanel(ActionPanel panel) {

@@ -22,6 +22,7 @@
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/frame/tool_bar.h"
 #include "ui/window/learn/lessons_page.h"
+#include "ui/window/learn/probe_page.h"
 #include "ui/window/main_window.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/graph_pane.h"
@@ -137,7 +138,9 @@ void MainWindow::refresh() {
   actions_->update(*session_);
   story_->setStory(storyOf(*session_));
   story_->setVisible(pages_->currentWidget() == workspace_);
-  tools_->setVisible(lessons_ == nullptr || pages_->currentWidget() != static_cast<QWidget*>(lessons_));
+  const QWidget* page = pages_->currentWidget();
+  tools_->setVisible(page == nullptr ||
+                     (page != static_cast<QWidget*>(lessons_) && page != static_cast<QWidget*>(probe_)));
   status_->showEngine(*engine_);
   status_->showModel(*session_);
   status_->showJob(session_->running());

@@ -20,6 +20,7 @@
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/push_button.h"
+#include "ui/window/learn/learn_bar.h"
 #include "ui/window/learn/lesson_list.h"
 #include "ui/window/learn/presenter.h"
 #include "ui/window/learn/try_card.h"
@@ -28,7 +29,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kBar = 44, kTextWidth = 344, kMargin = 24, kFoot = 56;
+constexpr int kTextWidth = 344, kMargin = 24, kFoot = 56;
 constexpr int kNarrowList = 1200, kTextAbove = 960;  // widths below which the page gives way
 
 // Body 16 on 24; Markdown comes without distances.
@@ -84,22 +85,16 @@ LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
 LessonsPage::~LessonsPage() = default;
 
 QWidget* LessonsPage::makeTopBar() {
-  QFrame* bar = makeBar(QStringLiteral("lessonsBar"), kBar, this);
-  back_ = new IconButton(QStringLiteral("chevron_left"), tr("Back"), tr("Back to the model (Esc)."), bar);
-  back_->setObjectName(QStringLiteral("lessonsBack"));
-  back_->setLook(IconButton::Look::Outlined);
+  bar_ = new LearnBar(LearnPageKind::Lessons, this);
   auto* present = new IconButton({}, tr("Present"),
-                                 tr("The same lesson for a room: large type, one figure, nothing else (F5)."), bar);
+                                 tr("The same lesson for a room: large type, one figure, nothing else (F5)."), bar_);
   present->setObjectName(QStringLiteral("present"));
   present->setLook(IconButton::Look::Outlined);
-  layoutOf(bar)->addWidget(back_);
-  layoutOf(bar)->addStretch();
-  layoutOf(bar)->addWidget(makeLabel(tr("Lessons"), "strong", bar));
-  layoutOf(bar)->addStretch();
-  layoutOf(bar)->addWidget(present);
-  connect(back_, &IconButton::clicked, this, &LessonsPage::closed);
+  bar_->addAtEnd(present);
+  connect(bar_, &LearnBar::closed, this, &LessonsPage::closed);
+  connect(bar_, &LearnBar::pageWanted, this, &LessonsPage::pageWanted);
   connect(present, &IconButton::clicked, this, &LessonsPage::present);
-  return bar;
+  return bar_;
 }
 
 QWidget* LessonsPage::makeText() {
@@ -175,8 +170,7 @@ void LessonsPage::keyPressEvent(QKeyEvent* event) {
 }
 
 void LessonsPage::showModel() {
-  const QString name = QFileInfo(session_->path()).fileName();
-  back_->setText(name.isEmpty() ? tr("Start page") : name);
+  bar_->setModelName(QFileInfo(session_->path()).fileName());
   for (const auto& [kind, figure] : made_) figure->showModel(openModel(*session_));
 }
 

@@ -17,11 +17,12 @@ namespace normlens::ui {
 
 class Figure;
 class FormulaView;
-class IconButton;
+class LearnBar;
 class LessonList;
 class Presenter;
 class PushButton;
 class Session;
+enum class LearnPageKind;
 class TryCard;
 
 class LessonsPage final : public QWidget {
@@ -38,6 +39,7 @@ class LessonsPage final : public QWidget {
 
  Q_SIGNALS:
   void closed();
+  void pageWanted(normlens::ui::LearnPageKind page);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -57,7 +59,7 @@ class LessonsPage final : public QWidget {
   Question graph_;
   LessonWalk* walk_;
   LessonList* list_;
-  IconButton* back_ = nullptr;
+  LearnBar* bar_ = nullptr;
   QBoxLayout* rest_ = nullptr;  // text, figure
   QWidget* textColumn_ = nullptr;
   QLabel *eyebrow_ = nullptr, *title_ = nullptr;
