@@ -11,6 +11,8 @@ std::span<const Verb> verbs() {
       Verb{"sweep", "Analyze or fold many models, one after another, skipping those that are done", declareSweep},
       Verb{"fuse", "Write each norm, and the residual add before it, as one op, with nothing folded", declareFuse},
       Verb{"diff", "Compare the outputs and the norms of two models on the same inputs", declareDiff},
+      Verb{"probe", "Where the inputs of each norm point, and who would miss the mean that LayerNorm takes out",
+           declareProbe},
       Verb{"bench", "Measure the latency of a model, or of two side by side", declareBench},
       Verb{"check", "Take a model through every stage and time each: what a bug report shows", declareCheck},
       Verb{"serve", "Answer the window's requests on stdin and stdout", declareServe},

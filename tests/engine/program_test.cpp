@@ -51,6 +51,9 @@ TEST(Program, UsageErrorsAreOneLineAndTwo) {
       {"diff", "a.pt", "b.pt", "--batches", "0"},
       {"bench", "a.pt", "--sweep", "batch"},
       {"diff", "a.pt"},
+      {"probe"},
+      {"probe", "a.pt", "--seed", "many"},
+      {"probe", "a.pt", "--policy", "reckless"},
   };
   for (auto row : rows) {
     row.emplace_back("--json");
@@ -88,6 +91,7 @@ TEST(Program, AFileThatIsNotThereIsThree) {
                                              {"fold", "/no/such/model.pt", "-o", "/tmp/never_written.pt"},
                                              {"fuse", "/no/such/model.pt", "-o", "/tmp/never_written.pt"},
                                              {"diff", "/no/such/model.pt", "/no/such/other.pt"},
+                                             {"probe", "/no/such/model.pt"},
                                              {"bench", "/no/such/model.pt"}}) {
     auto arguments = row;
     arguments.emplace_back("--json");
