@@ -285,4 +285,6 @@ Status Service::savePlanFile(const std::filesystem::path& path) const {
   return writeText(path, *text);
 }
 
+std::string Service::sourceSha256() const { return state_->hash ? state_->hash->get() : std::string(); }
+
 }  // namespace normlens::service

@@ -105,6 +105,8 @@ class Service {
   // The same as a file; never over the open model, and complete or not at all.
   [[nodiscard]] Status savePlanFile(const std::filesystem::path& path) const;
 
+  // Of the open model, as Model::fileSha256 has it; empty where no model is open.
+  [[nodiscard]] std::string sourceSha256() const;
   [[nodiscard]] const formats::Model* model() const;
   // The inputs that the last analyze() ran the model with.
   [[nodiscard]] const formats::Tensors& inputs() const;

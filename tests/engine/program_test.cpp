@@ -52,6 +52,9 @@ TEST(Program, UsageErrorsAreOneLineAndTwo) {
       {"bench", "a.pt", "--sweep", "batch"},
       {"diff", "a.pt"},
       {"probe"},
+      {"report", "a.pt"},
+      {"report", "a.pt", "-o", "b.txt"},
+      {"report", "a.pt", "-o", "b.md", "--rounds", "0"},
       {"probe", "a.pt", "--seed", "many"},
       {"probe", "a.pt", "--policy", "reckless"},
   };
@@ -92,6 +95,7 @@ TEST(Program, AFileThatIsNotThereIsThree) {
                                              {"fuse", "/no/such/model.pt", "-o", "/tmp/never_written.pt"},
                                              {"diff", "/no/such/model.pt", "/no/such/other.pt"},
                                              {"probe", "/no/such/model.pt"},
+                                             {"report", "/no/such/model.pt", "-o", "/tmp/never_written.md"},
                                              {"bench", "/no/such/model.pt"}}) {
     auto arguments = row;
     arguments.emplace_back("--json");

@@ -110,6 +110,25 @@ TEST_F(Verbs, ATableIsNotWrittenOverWhatIsRead) {
   EXPECT_EQ(contents(at("model.pt")), before);
 }
 
+TEST_F(Verbs, ReportWritesOnePage) {
+  const Answer html = ask({"report", gpt2_, "-o", at("report.html"), "--bench", "--rounds", "2"});
+  EXPECT_EQ(html.status, 0) << html.err;
+  EXPECT_EQ(html.object["exact"], true);
+  EXPECT_EQ(html.object["folded"], html.object["layer_norms"]);
+  EXPECT_EQ(html.object["measured"], true);
+  const std::string page = contents(at("report.html"));
+  for (const char* part : {"No output changed beyond rounding", "h.0.ln_1", "Latency", "gpt2.plan.json"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(ask({"fold", gpt2_, "-o", at("folded.pt"), "--no-verify"}).status, 0);
+  const Answer compared = ask({"report", gpt2_, at("folded.pt"), "-o", at("report.md")});
+  EXPECT_EQ(compared.status, 0) << compared.err;
+  EXPECT_EQ(compared.object["exact"], true);
+  EXPECT_EQ(compared.object["folded"], html.object["folded"]);
+  EXPECT_TRUE(contents(at("report.md")).starts_with("# Fold report: gpt2.pt\n"));
+  EXPECT_EQ(ask({"report", gpt2_, "-o", at("report.pdf")}).status, 2);
+}
+
 // gpt2.pt calls its input ids, torch calls that ids.1.
 TEST_F(Verbs, InputsHaveTheNamesThatTheirAuthorGaveThem) {
   EXPECT_EQ(ask({"analyze", gpt2_}).object["inputs"][0]["name"], "ids");
