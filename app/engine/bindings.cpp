@@ -61,6 +61,7 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   });
   to.bind(methods::kDiff, [&](const auto& p, const Task& task) { return s.diff(p, task); });
   to.bind(methods::kForcedError, [&](const auto& p, const Task& task) { return s.forcedError(p, task); });
+  to.bind(methods::kProbe, [&](const auto& p, const Task& task) { return s.probe(p, task); });
   to.bind(methods::kTensorPair, [&](const auto& p, const Task& task) { return s.tensorPair(p, task); });
   to.bind(methods::kTensorStats, [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });
   to.bind(methods::kSaveTensor, [&](const auto& p, const Task& task) { return s.saveTensor(p, task); });

@@ -56,7 +56,9 @@ Declared declareFold(CLI::App& app, const confine::Limits& limits);
 Declared declareSweep(CLI::App& app, const confine::Limits& limits);
 Declared declareFuse(CLI::App& app, const confine::Limits& limits);
 Declared declareDiff(CLI::App& app, const confine::Limits& limits);
+Declared declareProbe(CLI::App& app, const confine::Limits& limits);
 Declared declareBench(CLI::App& app, const confine::Limits& limits);
+Declared declareReport(CLI::App& app, const confine::Limits& limits);
 Declared declareServe(CLI::App& app, const confine::Limits& limits);
 Declared declareDoctor(CLI::App& app, const confine::Limits& limits);
 

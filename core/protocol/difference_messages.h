@@ -63,8 +63,10 @@ NORMLENS_FIELDS(DiffResult, dtype, note, error, rows, batches, norms_reason, fir
 struct ForcedErrorParams {
   int norm = 0;
   std::string dtype;
+  bool as_it_is = false;  // nothing is centered: an RMSNorm takes its place. norm may be kAllNorms then
 };
-NORMLENS_FIELDS(ForcedErrorParams, norm, dtype)
+NORMLENS_FIELDS(ForcedErrorParams, norm, dtype, as_it_is)
+inline constexpr int kAllNorms = -1;  // at once
 
 struct ForcedError {
   int norm = 0;

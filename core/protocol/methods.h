@@ -7,6 +7,7 @@
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/messages.h"
+#include "core/protocol/probe_messages.h"
 #include "core/protocol/weight_messages.h"
 
 namespace normlens::protocol {
@@ -48,6 +49,7 @@ inline constexpr Method<SaveTensorParams, SavedTensor> kSaveTensor{"save_tensor"
 inline constexpr Method<DiffParams, DiffResult> kDiff{"diff"};
 inline constexpr Method<ForcedErrorParams, ForcedError> kForcedError{"forced_error"};
 inline constexpr Method<TensorPairParams, TensorPair> kTensorPair{"tensor_pair"};
+inline constexpr Method<ProbeParams, ProbeResult> kProbe{"probe"};
 inline constexpr Method<NoParams, void> kPing{"ping"};  // at once, whatever runs
 inline constexpr Method<NoParams, void> kShutdown{"shutdown"};
 

@@ -35,6 +35,22 @@ analysis::Plan alone(const analysis::Analysis& analysis, int norm) {
   return makePlan(analysis, options);
 }
 
+// An RMSNorm where a LayerNorm is, and nothing else; of all that may be replaced, or of one.
+fold::FoldPlan replacedOnly(const analysis::Analysis& analysis, int norm) {
+  fold::FoldPlan plan{"all", {}};
+  for (const analysis::LayerNorm& each : analysis.norms.layerNorms) {
+    const bool all = norm == protocol::kAllNorms && each.blockedReason.empty();
+    if (all || each.index == norm) plan.edits.emplace_back(fold::ReplaceNorm{each.index});
+  }
+  return plan;
+}
+
+fold::FoldPlan planFor(const analysis::Analysis& analysis, const protocol::ForcedErrorParams& params) {
+  if (params.as_it_is) return replacedOnly(analysis, params.norm);
+  const analysis::Plan plan = alone(analysis, params.norm);
+  return plan.folded.empty() ? fold::FoldPlan{} : toFoldPlan(plan);
+}
+
 }  // namespace
 
 ForcedErrors::ForcedErrors() : kept_(std::make_unique<Kept>()) {}
@@ -97,15 +113,14 @@ Result<protocol::ForcedError> ForcedErrors::measure(const ForcedSubject& subject
     return result;
   };
   if (const Status kept = keepType(subject, params.dtype, task); !kept) return told(kept.error());
-  const auto plan = alone(subject.analysis, params.norm);
-  if (plan.folded.empty()) {
+  const fold::FoldPlan plan = planFor(subject.analysis, params);
+  if (plan.edits.empty()) {
     result.error = "nothing would make an RMSNorm of it";
     return result;
   }
   task.report("folding it alone");
   const formats::Model& model = kept_->model ? *kept_->model : subject.original;
-  const auto folded =
-      model.apply(toFoldPlan(plan), subject.analysis.norms.layerNorms, formats::NormFlavour::Portable, task);
+  const auto folded = model.apply(plan, subject.analysis.norms.layerNorms, formats::NormFlavour::Portable, task);
   if (!folded) return told(folded.error());
   const auto outputs = (*folded)->run(subject.inputs, task);
   if (!outputs) return told(outputs.error());

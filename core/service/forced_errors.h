@@ -1,6 +1,6 @@
-// What folding one LayerNorm against its verdict would do to the model's outputs, in any floating type, beside the
-// noise that the model's own rounding makes there. Keeps the last type's copy of the model with its outputs and its
-// noise, so that one norm after the other costs one run each.
+// What folding one LayerNorm against its verdict, or replacing one or all of them as they are, would do to the model's
+// outputs, in any floating type, beside the noise that the model's own rounding makes there. Keeps the last type's copy
+// of the model with its outputs and its noise, so that one norm after the other costs one run each.
 //
 // Thread: one.
 #pragma once
@@ -28,8 +28,8 @@ class ForcedErrors {
   ForcedErrors(const ForcedErrors&) = delete;
   ForcedErrors& operator=(const ForcedErrors&) = delete;
 
-  // Precondition: the analysis has the norm. What the type, or the norm, is in the way of is told in the result.
-  // Errors: Usage (no such type), Cancelled.
+  // Precondition: the analysis has the norm, or all are meant. What the type, or the norm, is in the way of is told in
+  // the result. Errors: Usage (no such type), Cancelled.
   [[nodiscard]] Result<protocol::ForcedError> measure(const ForcedSubject& subject,
                                                       const protocol::ForcedErrorParams& params, const Task& task);
   // To be called when the original, its analysis or its inputs change.

@@ -2,16 +2,15 @@
 
 #include <cstring>
 #include <future>
-#include <span>
 
 #include "core/analysis/plan/preview.h"
 #include "core/analysis/zero_mean_map.h"
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
-#include "core/formats/file/atomic_file.h"
 #include "core/service/describe/graph_document.h"
 #include "core/service/inputs/table_limits.h"
 #include "core/service/service_state.h"
+#include "core/service/text_file.h"
 
 namespace normlens::service {
 namespace {
@@ -271,18 +270,21 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
   return {};
 }
 
-Status Service::savePlanFile(const std::filesystem::path& path) const {
-  if (auto status = state_->needAnalysis(); !status) return status;
+Result<std::string> Service::planText() const {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  return planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->hash->get());
+}
+
+Status Service::savePlanFile(const std::filesystem::path& path) const {
+  const auto text = planText();
+  if (!text) return tl::unexpected(text.error());
   if (state_->model->facts().isReadFrom(path)) {
     return fail(ErrorCode::Usage, "a plan may not overwrite the model " + path.string(), "choose another name");
   }
-  const std::string text =
-      planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->hash->get());
-  auto file = formats::AtomicFile::create(path, text.size());
-  if (!file) return tl::unexpected(file.error());
-  if (auto status = file->writeAt(0, std::as_bytes(std::span(text))); !status) return status;
-  return file->commit();
+  return writeText(path, *text);
 }
+
+std::string Service::sourceSha256() const { return state_->hash ? state_->hash->get() : std::string(); }
 
 }  // namespace normlens::service

@@ -15,6 +15,7 @@
 #include "core/formats/model.h"
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/messages.h"
+#include "core/protocol/probe_messages.h"
 #include "core/protocol/weight_messages.h"
 #include "core/service/bench.h"
 #include "core/service/inputs/size_conditions.h"
@@ -88,6 +89,8 @@ class Service {
                                                     const Task& task);
   // The open model against the last fold, whether it was proved or not, or against a file. See differences.h.
   [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
+  // The geometry of the norms of the open model, or of the last fold, on the inputs.
+  [[nodiscard]] Result<protocol::ProbeResult> probe(const protocol::ProbeParams& params, const Task& task) const;
   // One norm folded whatever its verdict, the last fold left alone. See forced_errors.h.
   [[nodiscard]] Result<protocol::ForcedError> forcedError(const protocol::ForcedErrorParams& params, const Task& task);
   [[nodiscard]] Result<protocol::TensorPair> tensorPair(const protocol::TensorPairParams& params, const Task& task);
@@ -97,9 +100,13 @@ class Service {
 
   // A plan from a file (--plan) instead of the planner's own; its SHA-256 must be the open model's.
   [[nodiscard]] Status usePlanFile(const std::filesystem::path& path);
-  // That of the last fold; never over the open model, and complete or not at all.
+  // That of the last fold, as usePlanFile() takes it.
+  [[nodiscard]] Result<std::string> planText() const;
+  // The same as a file; never over the open model, and complete or not at all.
   [[nodiscard]] Status savePlanFile(const std::filesystem::path& path) const;
 
+  // Of the open model, as Model::fileSha256 has it; empty where no model is open.
+  [[nodiscard]] std::string sourceSha256() const;
   [[nodiscard]] const formats::Model* model() const;
   // The inputs that the last analyze() ran the model with.
   [[nodiscard]] const formats::Tensors& inputs() const;

@@ -1,6 +1,7 @@
 // Service: what it tells of models and tensors beside the way from a file to a folded one: other graphs, weights,
-// measurements, differences.
+// measurements, differences, the geometry of norms.
 #include "core/run/inputs/npy_file.h"
+#include "core/service/describe/probe_rows.h"
 #include "core/service/describe/tensor_stats.h"
 #include "core/service/describe/weight_changes.h"
 #include "core/service/describe/weight_digests.h"
@@ -69,9 +70,26 @@ Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, c
   return state_->differences.compare(state_->diffSubject(), params, task);
 }
 
+Result<protocol::ProbeResult> Service::probe(const protocol::ProbeParams& params, const Task& task) const {
+  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  if (params.folded && !state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  const auto places = run::listNorms(state_->model->graph(), state_->layerNorms());
+  const run::ProbeOptions options{static_cast<uint64_t>(params.seed), params.folded ? &places : nullptr};
+  const formats::Model& model = params.folded ? *state_->folded : *state_->model;
+  const auto norms = params.folded ? analysis::findNorms(model.graph()).layerNorms : state_->layerNorms();
+  const auto found = run::probeNorms(model, norms, state_->inputs.tensors, options, task);
+  if (!found) return tl::unexpected(found.error());
+  protocol::ProbeResult result;
+  result.dtype = graph::dtypeName(model.facts().dtype);
+  for (const auto& norm : *found) result.rows.push_back(describeProbe(norm));
+  if (params.folded) result.paired = callLike(places, result.rows);
+  return result;
+}
+
 Result<protocol::ForcedError> Service::forcedError(const protocol::ForcedErrorParams& params, const Task& task) {
   if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
-  if (auto status = state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
+  const bool all = params.as_it_is && params.norm == protocol::kAllNorms;
+  if (auto status = all ? Status{} : state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
   return state_->forcedErrors.measure({*state_->model, *state_->analysis, state_->inputs.tensors}, params, task);
 }
 

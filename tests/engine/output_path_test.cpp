@@ -56,11 +56,13 @@ TEST_F(OutputPath, RefusesWhatIsNoPlainFile) {
   std::filesystem::remove(folder_ / "pipe.pt");
   ASSERT_EQ(::mkfifo((folder_ / "pipe.pt").c_str(), 0600), 0);
   EXPECT_EQ(check("pipe.pt").error().message, (folder_ / "pipe.pt").string() + " is a device or a pipe");
-  EXPECT_EQ(checkSavedPlan(folder_ / "pipe.pt", model_, {}).error().code, ErrorCode::WriteFailed);
+  EXPECT_EQ(checkWrittenBeside("the plan", folder_ / "pipe.pt", model_, {}).error().code, ErrorCode::WriteFailed);
 }
 
 TEST_F(OutputPath, APlanIsWrittenOverNothingElse) {
-  const auto check = [&](const char* plan) { return checkSavedPlan(folder_ / plan, model_, {folder_ / "out.pt", ""}); };
+  const auto check = [&](const char* plan) {
+    return checkWrittenBeside("the plan", folder_ / plan, model_, {folder_ / "out.pt", ""});
+  };
   EXPECT_TRUE(check("plan.json"));
   for (const char* other : {"model.pt", "link.pt", "./out.pt", "weights.pt"}) {
     const Status status = check(other);

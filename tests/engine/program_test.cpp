@@ -51,6 +51,12 @@ TEST(Program, UsageErrorsAreOneLineAndTwo) {
       {"diff", "a.pt", "b.pt", "--batches", "0"},
       {"bench", "a.pt", "--sweep", "batch"},
       {"diff", "a.pt"},
+      {"probe"},
+      {"report", "a.pt"},
+      {"report", "a.pt", "-o", "b.txt"},
+      {"report", "a.pt", "-o", "b.md", "--rounds", "0"},
+      {"probe", "a.pt", "--seed", "many"},
+      {"probe", "a.pt", "--policy", "reckless"},
   };
   for (auto row : rows) {
     row.emplace_back("--json");
@@ -88,6 +94,8 @@ TEST(Program, AFileThatIsNotThereIsThree) {
                                              {"fold", "/no/such/model.pt", "-o", "/tmp/never_written.pt"},
                                              {"fuse", "/no/such/model.pt", "-o", "/tmp/never_written.pt"},
                                              {"diff", "/no/such/model.pt", "/no/such/other.pt"},
+                                             {"probe", "/no/such/model.pt"},
+                                             {"report", "/no/such/model.pt", "-o", "/tmp/never_written.md"},
                                              {"bench", "/no/such/model.pt"}}) {
     auto arguments = row;
     arguments.emplace_back("--json");

@@ -83,6 +83,52 @@ TEST_F(Verbs, AnalyzeSumsUp) {
   EXPECT_GT(answer.object["layer_norms"].size(), 0U);
 }
 
+TEST_F(Verbs, ProbeTellsTheGeometryOfEveryNorm) {
+  const Answer answer = ask({"probe", gpt2_, "--after", "--csv", at("probe.csv")});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  ASSERT_EQ(answer.object["norms"].size(), 9U);
+  for (const json& norm : answer.object["norms"]) {
+    EXPECT_EQ(norm["kind"], "LayerNorm");
+    EXPECT_EQ(norm["after"]["kind"], "RMSNorm");
+    EXPECT_NEAR(norm["after"]["input"]["angle_deg"].get<double>(), 90, 1e-3);
+    EXPECT_GT(norm["swap"]["outputs"]["max_rel"].get<double>(), norm["swap"]["outputs"]["limit"].get<double>());
+  }
+  EXPECT_GT(answer.object["all_swapped"]["max_rel"].get<double>(), 0);
+  const std::string table = contents(at("probe.csv"));
+  EXPECT_EQ(std::ranges::count(table, '\n'), 10);
+  const Answer same = ask({"probe", gpt2_, "--seed", "18"});
+  EXPECT_EQ(same.object["norms"][0]["input"], answer.object["norms"][0]["input"]);
+  EXPECT_NE(same.object["norms"][0]["random"], answer.object["norms"][0]["random"]);
+}
+
+TEST_F(Verbs, ATableIsNotWrittenOverWhatIsRead) {
+  fs::copy_file(gpt2_, at("model.pt"));
+  const std::string before = contents(at("model.pt"));
+  for (const char* table : {"model.pt", "./model.pt"}) {
+    EXPECT_EQ(ask({"probe", at("model.pt"), "--csv", at(table)}).status, 2);
+  }
+  EXPECT_EQ(contents(at("model.pt")), before);
+}
+
+TEST_F(Verbs, ReportWritesOnePage) {
+  const Answer html = ask({"report", gpt2_, "-o", at("report.html"), "--bench", "--rounds", "2"});
+  EXPECT_EQ(html.status, 0) << html.err;
+  EXPECT_EQ(html.object["exact"], true);
+  EXPECT_EQ(html.object["folded"], html.object["layer_norms"]);
+  EXPECT_EQ(html.object["measured"], true);
+  const std::string page = contents(at("report.html"));
+  for (const char* part : {"No output changed beyond rounding", "h.0.ln_1", "Latency", "gpt2.plan.json"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(ask({"fold", gpt2_, "-o", at("folded.pt"), "--no-verify"}).status, 0);
+  const Answer compared = ask({"report", gpt2_, at("folded.pt"), "-o", at("report.md")});
+  EXPECT_EQ(compared.status, 0) << compared.err;
+  EXPECT_EQ(compared.object["exact"], true);
+  EXPECT_EQ(compared.object["folded"], html.object["folded"]);
+  EXPECT_TRUE(contents(at("report.md")).starts_with("# Fold report: gpt2.pt\n"));
+  EXPECT_EQ(ask({"report", gpt2_, "-o", at("report.pdf")}).status, 2);
+}
+
 // gpt2.pt calls its input ids, torch calls that ids.1.
 TEST_F(Verbs, InputsHaveTheNamesThatTheirAuthorGaveThem) {
   EXPECT_EQ(ask({"analyze", gpt2_}).object["inputs"][0]["name"], "ids");

@@ -20,7 +20,8 @@ def words_of(verb, model, out):
             "fold": ["fold", model, "-o", out],
             "fuse": ["fuse", model, "-o", out],
             "bench": ["bench", model],
-            "diff": ["diff", model, model]}[verb] + ["--input", "x=float32[4,8]"]
+            "diff": ["diff", model, model],
+            "probe": ["probe", model]}[verb] + ["--input", "x=float32[4,8]"]
 
 
 @expand
@@ -85,7 +86,7 @@ class CommandFaults(FaultCase):
         return process
 
     @cases(*((f"{verb}_{model.replace('.', '_')}", verb, model) for verb, model in
-             itertools.product(("analyze", "fold", "fuse", "bench", "diff"), ENDLESS)))
+             itertools.product(("analyze", "fold", "fuse", "bench", "diff", "probe"), ENDLESS)))
     def interrupted(self, verb, model):
         process = self.start_endless(verb, model)
         began = time.monotonic()

@@ -5,20 +5,20 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/probe_messages.h"
 #include "core/protocol/weight_messages.h"
 
 namespace normlens::protocol {
 
-using AllMessages =
-    ::testing::Types<NoParams, AnalyzeParams, InitializeParams, EngineInfo, GraphNode, GraphValue, GraphScope,
-                     GraphDocument, OpenParams, ReadGraphParams, ModelInfo, SizeCondition, Blocker, NormInfo,
-                     OtherNormInfo, Totals, InputSpec, Analysis, NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap,
-                     ShiftConeParams, ShiftCone, PlanParams, EditInfo, NormPrices, PlanWay, NormState, PlanInfo,
-                     CenterParams, CenterPreview, FoldParams, ErrorPair, FromExact, VerifyResult, FoldResult,
-                     ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, OpShare, BenchSide, BenchPoint,
-                     NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats, SaveTensorParams,
-                     SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult,
-                     ForcedErrorParams, ForcedError, TensorTile, TensorPairParams, TensorPair, WeightDigestsParams,
-                     WeightDigests, WeightChangesParams, WeightChange, WeightChanges>;
+using AllMessages = ::testing::Types<
+    NoParams, AnalyzeParams, InitializeParams, EngineInfo, GraphNode, GraphValue, GraphScope, GraphDocument, OpenParams,
+    ReadGraphParams, ModelInfo, SizeCondition, Blocker, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis,
+    NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams, EditInfo,
+    NormPrices, PlanWay, NormState, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, FromExact,
+    VerifyResult, FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, OpShare, BenchSide,
+    BenchPoint, NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats, SaveTensorParams,
+    SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult, ForcedErrorParams, ForcedError,
+    TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests, WeightChangesParams, WeightChange,
+    WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, ProbeRow, ProbeResult>;
 
 }  // namespace normlens::protocol

@@ -4,18 +4,15 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/table_text.h"
+
 namespace normlens::ui {
 
 namespace {
 
-QString csvField(QString field) {
-  const bool quote = field.contains(u',') || field.contains(u'"') || field.contains(u'\n') || field.contains(u'\r');
-  return quote ? u'"' + field.replace(u'"', QStringLiteral("\"\"")) + u'"' : field;
-}
+QString csvText(QString field) { return QString::fromStdString(csvField(field.toStdString())); }
 
-QString markdownField(QString field) {
-  return field.replace(u'\\', QStringLiteral("\\\\")).replace(u'|', QStringLiteral("\\|")).replace(u'\n', u' ');
-}
+QString markdownText(QString field) { return QString::fromStdString(markdownField(field.toStdString())); }
 
 // What LaTeX reads as more than itself, and signs that its usual fonts lack.
 QString latexField(QString field) {
@@ -68,13 +65,13 @@ QString lineOf(const QStringList& fields, TableFormat format) {
   if (format == TableFormat::Csv) return csvLine(fields);
   if (format == TableFormat::Latex)
     return joined(fields, latexField, QStringLiteral(" & ")) + QStringLiteral(" \\\\\n");
-  return QStringLiteral("| ") + joined(fields, markdownField, QStringLiteral(" | ")) + QStringLiteral(" |\n");
+  return QStringLiteral("| ") + joined(fields, markdownText, QStringLiteral(" | ")) + QStringLiteral(" |\n");
 }
 
 }  // namespace
 
 QString csvLine(const QStringList& fields) {
-  return joined(fields, csvField, QStringLiteral(",")) + QStringLiteral("\r\n");
+  return joined(fields, csvText, QStringLiteral(",")) + QStringLiteral("\r\n");
 }
 
 QString tableText(const QAbstractItemModel& model, const QVector<int>& rows, TableFormat format) {

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cctype>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "app/engine/verbs/number_check.h"
 #include "app/engine/verbs/paper_reference.h"
 #include "app/engine/verbs/reports.h"
+#include "app/engine/verbs/shell_words.h"
 #include "core/base/formatted.h"
 
 namespace normlens::engine {
@@ -29,26 +28,6 @@ struct Options {
     return std::ranges::any_of(params.sweep, [](const std::string& sweep) { return sweep.starts_with("norm="); });
   }
 };
-
-// One word for a shell.
-std::string shellWord(const std::string& word) {
-  constexpr std::string_view kPlain = "-_./=,:+%@^";
-  const bool isPlain = std::ranges::all_of(word, [&](unsigned char c) {
-    return std::isalnum(c) || kPlain.find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (isPlain && !word.empty()) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
-// As it was typed, for the report: can be pasted into a shell.
-std::string commandLine() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string line;
-  for (std::string word; std::getline(file, word, '\0');) line += (line.empty() ? "" : " ") + shellWord(word);
-  return line;
-}
 
 void printSide(const std::string& where, const char* name, const protocol::BenchSide& side, bool replayed,
                Console& console) {

@@ -150,7 +150,7 @@ Exit foldToFile(const FoldOptions& options, const Call& call, const FoldReport& 
   if (!info->note.empty()) console.note(options.model + ": " + info->note);
   const Files files = service.model()->facts().files();
   if (const Status good = checkOutput(files, options.output); !good) return console.fail(good.error());
-  const Status planFits = checkSavedPlan(options.savePlan, files, {options.output, options.inputs.npz});
+  const Status planFits = checkWrittenBeside("the plan", options.savePlan, files, {options.output, options.inputs.npz});
   if (!options.savePlan.empty() && !planFits) return console.fail(planFits.error());
   if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
   service.expectExport();

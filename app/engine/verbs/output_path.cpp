@@ -36,13 +36,13 @@ Status checkOutput(const Files& model, const std::filesystem::path& out) {
   return checkPlainFile(out);
 }
 
-Status checkSavedPlan(const std::filesystem::path& plan, const Files& model,
-                      std::initializer_list<std::filesystem::path> others) {
-  if (files::isOneOf(model, plan) || files::isOneOf(others, plan)) {
-    return fail(ErrorCode::Usage, "the plan would be written over " + plan.string() + ", which is read or written here",
+Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
+                          std::initializer_list<std::filesystem::path> others) {
+  if (files::isOneOf(model, path) || files::isOneOf(others, path)) {
+    return fail(ErrorCode::Usage, what + " would be written over " + path.string() + ", which is read or written here",
                 "choose another name");
   }
-  return checkPlainFile(plan);
+  return checkPlainFile(path);
 }
 
 }  // namespace normlens::engine

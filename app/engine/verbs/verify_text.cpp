@@ -6,9 +6,11 @@
 #include "core/base/formatted.h"
 
 namespace normlens::engine {
-void printVerify(const protocol::VerifyResult& verify, Console& console) {
+namespace {
+
+std::string outcomeOf(const protocol::VerifyResult& verify) {
   const std::string word = !verify.exact ? "not decided" : *verify.exact ? "proved" : "refuted";
-  std::string line = "  " + word + ": ";
+  std::string line = word + ": ";
   line += verify.algebra_done ? "float64 " + formatted("%.2g", verify.algebra.max_rel) : "float64 not possible";
   if (!verify.algebra_reason.empty()) line += " (" + verify.algebra_reason + ")";
   if (verify.file_done) {
@@ -20,19 +22,31 @@ void printVerify(const protocol::VerifyResult& verify, Console& console) {
   } else if (!verify.file_reason.empty()) {
     line += ", files not compared (" + verify.file_reason + ")";
   }
-  console.print(line);
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> verifyLines(const protocol::VerifyResult& verify) {
+  std::vector<std::string> lines{outcomeOf(verify)};
   if (verify.nearer) {
-    console.print("  the folded model is nearer to exact arithmetic than the original: " +
-                  formatted("%.2g", verify.nearer->folded) + " against " + formatted("%.2g", verify.nearer->original));
+    lines.push_back("the folded model is nearer to exact arithmetic than the original: " +
+                    formatted("%.2g", verify.nearer->folded) + " against " +
+                    formatted("%.2g", verify.nearer->original));
   }
   if (verify.sample_only) {
-    console.print("  compared on these inputs alone: the model refused all other values and sizes that were tried");
+    lines.emplace_back("compared on these inputs alone: the model refused all other values and sizes that were tried");
   }
   if (!verify.not_run.empty()) {
-    console.print("  folded, but in a branch that these inputs do not take: " +
-                  boost::algorithm::join(verify.not_run, ", "));
+    lines.push_back("folded, but in a branch that these inputs do not take: " +
+                    boost::algorithm::join(verify.not_run, ", "));
   }
-  if (!verify.first_diverging.empty()) console.print("  first norm that differs: " + verify.first_diverging);
+  if (!verify.first_diverging.empty()) lines.push_back("first norm that differs: " + verify.first_diverging);
+  return lines;
+}
+
+void printVerify(const protocol::VerifyResult& verify, Console& console) {
+  for (const std::string& line : verifyLines(verify)) console.print("  " + line);
 }
 
 }  // namespace normlens::engine

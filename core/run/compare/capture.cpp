@@ -19,4 +19,19 @@ Result<Captured> capture(const formats::Model& model, std::vector<graph::ValueId
   });
 }
 
+std::vector<std::pair<size_t, size_t>> captureTurns(const std::vector<int64_t>& bytes) {
+  constexpr int64_t kMostCapturedBytes = int64_t{1} << 30;
+  std::vector<std::pair<size_t, size_t>> turns;
+  for (size_t begin = 0; begin < bytes.size();) {
+    size_t end = begin;
+    int64_t together = 0;
+    while (end < bytes.size() && (end == begin || together + bytes[end] <= kMostCapturedBytes)) {
+      together += bytes[end++];
+    }
+    turns.emplace_back(begin, end);
+    begin = end;
+  }
+  return turns;
+}
+
 }  // namespace normlens::run

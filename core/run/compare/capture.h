@@ -1,7 +1,9 @@
 // Values of a model's graph as one run made them. Thread: one thread per model.
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/formats/model.h"
@@ -16,5 +18,9 @@ using Captured = std::unordered_map<graph::ValueId, graph::TensorView>;
 
 [[nodiscard]] Result<Captured> capture(const formats::Model& model, std::vector<graph::ValueId> values,
                                        const formats::Tensors& inputs, const Task& task);
+
+// Which neighbours one run may capture together, by how many bytes each of them takes: [first, end) of each run. More
+// than a gigabyte takes more runs, and what takes more by itself one of its own.
+[[nodiscard]] std::vector<std::pair<size_t, size_t>> captureTurns(const std::vector<int64_t>& bytes);
 
 }  // namespace normlens::run

@@ -12,9 +12,6 @@ using formats::Model;
 using formats::Tensors;
 using graph::ValueId;
 
-// What one run may capture; more sites take more runs.
-constexpr int64_t kMostCapturedBytes = int64_t{1} << 30;
-
 // Which of the two models an error is about.
 tl::unexpected<Error> errorOf(const Model& model, Error error) {
   if (error.code != ErrorCode::Cancelled) error.message = model.facts().path.string() + ": " + error.message;
@@ -125,15 +122,11 @@ class Comparison {
   }
 
   Status compareSites(const Tensors& inputs) {
-    for (size_t begin = 0; begin < sites_.size();) {
-      size_t end = begin;
-      int64_t bytes = 0;
-      while (end < sites_.size() && (end == begin || bytes + bytesOf(sites_[end]) <= kMostCapturedBytes)) {
-        bytes += bytesOf(sites_[end++]);
-      }
+    std::vector<int64_t> bytes;
+    for (const Site& site : sites_) bytes.push_back(bytesOf(site));
+    for (const auto& [begin, end] : captureTurns(bytes)) {
       report("comparing the norms", 0.4 + 0.6 * static_cast<double>(begin) / static_cast<double>(sites_.size()));
       if (const Status done = compareSites(inputs, begin, end); !done) return done;
-      begin = end;
     }
     return {};
   }

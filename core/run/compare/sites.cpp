@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/run/compare/norm_order.h"
 #include "core/run/tensors.h"
 
 namespace normlens::run {
@@ -27,19 +28,11 @@ struct NormPlace {
   ValueId input = graph::kNoValue, output = graph::kNoValue;
 };
 
-// LayerNorms and RMSNorms, written out or not: what a fold makes one of the other. In execution order.
 std::vector<NormPlace> normPlaces(const Graph& graph, const std::vector<analysis::LayerNorm>& layerNorms,
                                   const std::vector<analysis::OtherNorm>& others) {
-  std::unordered_map<NodeId, const analysis::NormParts*> byNode;
-  for (const analysis::LayerNorm& norm : layerNorms) byNode.emplace(norm.node, &norm);
-  for (const analysis::OtherNorm& norm : others) {
-    if (norm.kind == "RMSNorm") byNode.emplace(norm.node, &norm);
-  }
   std::vector<NormPlace> places;
-  for (const NodeId id : graph.executionOrder()) {
-    if (const auto norm = byNode.find(id); norm != byNode.end()) {
-      places.push_back({id, norm->second->input, norm->second->output});
-    }
+  for (const EitherNorm& norm : normsInOrder(graph, layerNorms, others)) {
+    places.push_back({norm.parts().node, norm.parts().input, norm.parts().output});
   }
   return places;
 }

@@ -1,0 +1,134 @@
+#include "app/engine/verbs.h"
+#include "app/engine/verbs/model_options.h"
+#include "app/engine/verbs/output_path.h"
+#include "app/engine/verbs/probe/probe_report.h"
+#include "core/base/plural.h"
+#include "core/protocol/json.h"
+#include "core/service/text_file.h"
+
+namespace normlens::engine {
+namespace {
+
+struct Options {
+  std::string model, csv, policy = "balanced";
+  int64_t seed = protocol::ProbeParams().seed;
+  bool after = false;
+  InputOptions inputs;
+};
+
+// What is in the way of one figure is told in it.
+Result<protocol::ForcedError> swapped(service::Service& service, int norm, const std::string& dtype, const Task& task) {
+  auto effect = service.forcedError({norm, dtype, true}, task);
+  if (effect || effect.error().code == ErrorCode::Cancelled) return effect;
+  protocol::ForcedError untold;
+  untold.error = effect.error().message;
+  return untold;
+}
+
+// One LayerNorm after the other, then all at once.
+Status measureEffects(service::Service& service, ProbeOutcome& outcome, const Task& task) {
+  int layerNorms = 0;
+  for (const protocol::ProbeRow& row : outcome.before.rows) {
+    outcome.effects.emplace_back();
+    if (row.kind != "LayerNorm") continue;
+    ++layerNorms;
+    auto effect = swapped(service, row.norm, outcome.before.dtype, task);
+    if (!effect) return tl::unexpected(effect.error());
+    outcome.effects.back() = std::move(*effect);
+  }
+  if (layerNorms < 2) return {};
+  auto all = swapped(service, protocol::kAllNorms, outcome.before.dtype, task);
+  if (!all) return tl::unexpected(all.error());
+  outcome.all = std::move(*all);
+  return {};
+}
+
+// Nothing where nothing folds.
+Status probeFold(service::Service& service, const Options& options, ProbeOutcome& outcome, Console& console,
+                 const Task& task) {
+  protocol::FoldParams params;
+  params.plan.policy = options.policy;
+  params.verify = false;
+  const auto folded = service.fold(params, task);
+  if (!folded) return tl::unexpected(folded.error());
+  if (folded->plan.folded.empty()) {
+    console.note(folded->reason + ", so there is no fold to look at");
+    return {};
+  }
+  auto after = service.probe({true, options.seed}, task);
+  if (!after) return tl::unexpected(after.error());
+  if (!after->paired) console.note("the norms of the fold are not those of the model one for one, so it is not told");
+  outcome.after = std::move(*after);
+  return {};
+}
+
+Result<ProbeOutcome> probe(service::Service& service, const Options& options, Console& console, const Task& task) {
+  ProbeOutcome outcome;
+  outcome.seed = options.seed;
+  auto before = service.probe({false, options.seed}, task);
+  if (!before) return tl::unexpected(before.error());
+  outcome.before = std::move(*before);
+  if (const Status done = measureEffects(service, outcome, task); !done) return tl::unexpected(done.error());
+  if (!options.after) return outcome;
+  if (const Status done = probeFold(service, options, outcome, console, task); !done) {
+    return tl::unexpected(done.error());
+  }
+  return outcome;
+}
+
+Exit run(const Options& options, const Call& call) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
+  service::Service service;
+  service.setRules(call.rules);
+  const auto opened = openModel(service, options.model, options.inputs, console, task);
+  if (!opened) return console.fail(opened.error());
+  const Status fits =
+      checkWrittenBeside("the table", options.csv, service.model()->facts().files(), {options.inputs.npz});
+  if (!options.csv.empty() && !fits) return console.fail(fits.error());
+  if (const Status runs = requireRunnable(options.model, opened->analysis); !runs) return console.fail(runs.error());
+  noteAssumedInputs(opened->analysis, console);
+  const auto outcome = probe(service, options, console, task);
+  if (!outcome) return console.fail(inFile(options.model, outcome.error()));
+  if (!options.csv.empty()) {
+    if (const Status written = service::writeText(options.csv, probeCsv(*outcome)); !written)
+      return console.fail(written.error());
+  }
+  console.print(options.model + ": " + plural(outcome->before.rows.size(), "norm") + ", run in " +
+                outcome->before.dtype + "; angles in degrees to the uniform vector [1 ... 1]");
+  if (!outcome->before.rows.empty()) {
+    for (const std::string& line : probeLines(*outcome)) console.print("  " + line);
+  }
+  return console.finish(
+      [&] {
+        nlohmann::json report = probeReport(*outcome);
+        report["inputs"] = protocol::toJson(opened->analysis.inputs);
+        return report;
+      },
+      Exit::Done);
+}
+
+NamedFiles filesOf(const Options& options) {
+  NamedFiles files = namedFiles({options.model}, options.inputs);
+  files.grants.toWrite(options.csv);
+  return files;
+}
+
+}  // namespace
+
+Declared declareProbe(CLI::App& app, const confine::Limits&) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
+  options->inputs.addTo(app);
+  app.add_option("--seed", options->seed, "Of the random vectors that the inputs are held against")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--csv", options->csv, "Write the table to this file")->type_name("FILE.csv");
+  app.add_flag("--after", options->after, "Also of the folded model, which is made in memory");
+  app.add_option("--policy", options->policy, "What --after folds")
+      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
+      ->capture_default_str();
+  return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
+}
+
+}  // namespace normlens::engine

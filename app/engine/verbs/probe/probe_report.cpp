@@ -1,0 +1,231 @@
+#include "app/engine/verbs/probe/probe_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/engine/verbs/probe/text_table.h"
+#include "core/base/formatted.h"
+#include "core/base/plural.h"
+#include "core/base/table_text.h"
+#include "core/protocol/json.h"
+
+namespace normlens::engine {
+namespace {
+
+using nlohmann::json;
+using protocol::ForcedError;
+using protocol::ProbeRow;
+using protocol::SideAngles;
+using protocol::toJson;
+
+constexpr double kHardly = 3e-2;  // a relative change of an output below which a swap hardly shows
+
+json orNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
+
+// nullptr: the fold was not asked for, or its norms are not those of the original one for one.
+const ProbeRow* afterOf(const ProbeOutcome& outcome, size_t row) {
+  return outcome.after && outcome.after->paired ? &outcome.after->rows[row] : nullptr;
+}
+
+json effectEntry(const std::optional<ForcedError>& effect) {
+  if (!effect || !effect->error.empty()) return nullptr;
+  return {{"max_rel", toJson(effect->max_rel)}, {"limit", toJson(effect->limit)}};
+}
+
+json swapEntry(const ProbeRow& row, const std::optional<ForcedError>& effect) {
+  if (row.kind != "LayerNorm") return nullptr;
+  const std::string& why = row.swap_reason.empty() && effect ? effect->error : row.swap_reason;
+  return {{"max_rel", row.swap ? toJson(row.swap->max_rel) : json(nullptr)},
+          {"mean_rel", row.swap ? toJson(row.swap->mean_rel) : json(nullptr)},
+          {"outputs", effectEntry(effect)},
+          {"notices", orNull(wouldNotice(effect))},
+          {"reason", orNull(why)}};
+}
+
+void addSides(json& entry, const ProbeRow& row) {
+  const bool told = row.reason.empty();
+  entry["input"] = told ? toJson(row.input) : json(nullptr);
+  entry["output"] = told ? toJson(row.output) : json(nullptr);
+  entry["random"] = told ? toJson(row.random) : json(nullptr);
+  entry["reason"] = orNull(row.reason);
+}
+
+json rowEntry(const ProbeOutcome& outcome, size_t index) {
+  const ProbeRow& row = outcome.before.rows[index];
+  json entry = {{"name", row.name}, {"title", row.title}, {"kind", row.kind}, {"width", row.width}};
+  addSides(entry, row);
+  entry["swap"] = swapEntry(row, outcome.effects[index]);
+  entry["after"] = nullptr;
+  if (const ProbeRow* after = afterOf(outcome, index)) {
+    entry["after"] = {{"kind", after->kind}};
+    addSides(entry["after"], *after);
+  }
+  return entry;
+}
+
+std::string spread(double mean, double deviation) { return formatted("%.2f +- %.2f", mean, deviation); }
+std::string percent(double share) { return formatted("%.3g%%", 100 * share); }
+std::string relative(double error) { return formatted("%.2g", error); }
+
+std::vector<std::string> heads(bool after) {
+  std::vector<std::string> all = {"norm",           "kind",        "rows x width", "input angle", "output",
+                                  "to random",      "input norm",  "output norm",  "mean share",  "error if swapped",
+                                  "of the outputs", "would notice"};
+  if (after) all.insert(all.end(), {"folded to", "input angle", "mean share"});
+  return all;
+}
+
+std::vector<std::string> cells(const ProbeOutcome& outcome, size_t index) {
+  const ProbeRow& row = outcome.before.rows[index];
+  const auto& effect = outcome.effects[index];
+  std::vector<std::string> all = {row.title, row.kind};
+  if (row.reason.empty()) {
+    all.insert(all.end(),
+               {std::to_string(row.input.rows) + " x " + std::to_string(row.width),
+                spread(row.input.angle_deg, row.input.angle_std), spread(row.output.angle_deg, row.output.angle_std),
+                spread(row.random.angle_deg, row.random.angle_std), formatted("%.3g", row.input.norm),
+                formatted("%.3g", row.output.norm), percent(row.input.mean_share)});
+  } else {
+    all.insert(all.end(), 7, "-");
+  }
+  all.push_back(row.swap ? relative(row.swap->mean_rel) + ", " + relative(row.swap->max_rel) : "-");
+  all.push_back(effect && effect->error.empty() ? relative(effect->max_rel) : "-");
+  const std::string notices = wouldNotice(effect);
+  all.push_back(notices.empty() ? "-" : notices);
+  if (const ProbeRow* after = afterOf(outcome, index)) {
+    all.push_back(after->kind);
+    all.push_back(after->reason.empty() ? spread(after->input.angle_deg, after->input.angle_std) : "-");
+    all.push_back(after->reason.empty() ? percent(after->input.mean_share) : "-");
+  }
+  return all;
+}
+
+// From the least to the largest of a figure over the LayerNorms that have it.
+template <class Figure>
+std::optional<std::pair<double, double>> rangeOf(const ProbeOutcome& outcome, const Figure& figure) {
+  std::optional<std::pair<double, double>> range;
+  for (const ProbeRow& row : outcome.before.rows) {
+    const double value = figure(row);
+    if (row.kind != "LayerNorm" || !row.reason.empty() || std::isnan(value)) continue;
+    if (!range) range = {value, value};
+    range = {std::min(range->first, value), std::max(range->second, value)};
+  }
+  return range;
+}
+
+// Sentences made of the numbers.
+std::vector<std::string> findings(const ProbeOutcome& outcome) {
+  std::vector<std::string> said;
+  const auto angles = rangeOf(outcome, [](const ProbeRow& row) { return row.input.angle_deg; });
+  const auto shares = rangeOf(outcome, [](const ProbeRow& row) { return row.input.mean_share; });
+  if (angles && shares) {
+    said.push_back(
+        formatted("LayerNorms get inputs at %.1f to %.1f degrees to the uniform vector, on average; the mean "
+                  "holds %.2g to %.2g%% of their energy",
+                  angles->first, angles->second, 100 * shares->first, 100 * shares->second));
+  }
+  const auto unmissed = std::ranges::count_if(outcome.effects, [](const auto& effect) {
+    const std::string notices = wouldNotice(effect);
+    return notices == "nothing" || notices == "hardly";
+  });
+  const auto known =
+      std::ranges::count_if(outcome.effects, [](const auto& effect) { return effect && effect->error.empty(); });
+  if (known > 0) {
+    said.push_back(
+        std::to_string(unmissed) + " of " + plural(known, "LayerNorm") +
+        formatted(" would hardly be missed: an RMSNorm in its place, as it is, changes an output by less than %.2g",
+                  kHardly));
+  }
+  if (outcome.all && outcome.all->error.empty()) {
+    said.push_back(formatted("RMSNorms in the places of all of them change an output by %.2g (rounding: up to %.2g)",
+                             outcome.all->max_rel, outcome.all->limit));
+  }
+  return said;
+}
+
+void addNumbers(const SideAngles& side, std::vector<std::string>& fields) {
+  for (const double figure :
+       {side.angle_deg, side.angle_std, side.norm, side.norm_std, side.mean_share, side.mean_share_std})
+    fields.push_back(formatted("%.17g", figure));
+}
+
+void addHeads(const std::string& side, std::vector<std::string>& fields) {
+  for (const char* figure : {"angle_deg", "angle_std", "norm", "norm_std", "mean_share", "mean_share_std"})
+    fields.push_back(side + "_" + figure);
+}
+
+std::vector<std::string> csvHeads(bool after) {
+  std::vector<std::string> fields = {"name", "title", "kind", "rows", "width"};
+  addHeads("input", fields);
+  addHeads("output", fields);
+  fields.insert(fields.end(), {"random_angle_deg", "random_angle_std", "random_expected_std", "swap_max_rel",
+                               "swap_mean_rel", "swap_outputs_max_rel", "swap_outputs_limit", "notices"});
+  if (!after) return fields;
+  fields.emplace_back("after_kind");
+  addHeads("after_input", fields);
+  addHeads("after_output", fields);
+  return fields;
+}
+
+std::vector<std::string> csvCells(const ProbeOutcome& outcome, size_t index) {
+  const ProbeRow& row = outcome.before.rows[index];
+  const auto& effect = outcome.effects[index];
+  const auto number = [](bool known, double figure) { return known ? formatted("%.17g", figure) : std::string(); };
+  const bool told = row.reason.empty(), tried = effect && effect->error.empty();
+  std::vector<std::string> fields = {row.name, row.title, row.kind, std::to_string(row.input.rows),
+                                     std::to_string(row.width)};
+  const size_t sides = csvHeads(false).size() - 8;
+  if (told) addNumbers(row.input, fields);
+  if (told) addNumbers(row.output, fields);
+  fields.resize(sides);
+  fields.insert(
+      fields.end(),
+      {number(told, row.random.angle_deg), number(told, row.random.angle_std), number(told, row.random.expected_std),
+       number(row.swap.has_value(), row.swap ? row.swap->max_rel : 0),
+       number(row.swap.has_value(), row.swap ? row.swap->mean_rel : 0), number(tried, tried ? effect->max_rel : 0),
+       number(tried, tried ? effect->limit : 0), wouldNotice(effect)});
+  if (const ProbeRow* after = afterOf(outcome, index)) {
+    fields.push_back(after->kind);
+    if (after->reason.empty()) addNumbers(after->input, fields);
+    if (after->reason.empty()) addNumbers(after->output, fields);
+    fields.resize(csvHeads(true).size());
+  }
+  return fields;
+}
+
+}  // namespace
+
+std::string wouldNotice(const std::optional<ForcedError>& effect) {
+  if (!effect || !effect->error.empty()) return {};
+  if (effect->max_rel <= effect->limit) return "nothing";
+  return effect->max_rel < kHardly ? "hardly" : "yes";
+}
+
+json probeReport(const ProbeOutcome& outcome) {
+  json norms = json::array();
+  for (size_t i = 0; i < outcome.before.rows.size(); ++i) norms.push_back(rowEntry(outcome, i));
+  return {{"dtype", outcome.before.dtype},
+          {"seed", outcome.seed},
+          {"norms", norms},
+          {"all_swapped", effectEntry(outcome.all)}};
+}
+
+std::vector<std::string> probeLines(const ProbeOutcome& outcome) {
+  TextTable table(heads(outcome.after && outcome.after->paired));
+  for (size_t i = 0; i < outcome.before.rows.size(); ++i) table.add(cells(outcome, i));
+  std::vector<std::string> lines = table.lines();
+  for (const ProbeRow& row : outcome.before.rows) {
+    if (!row.reason.empty()) lines.push_back(row.title + ": no figures: " + row.reason);
+  }
+  for (std::string& sentence : findings(outcome)) lines.push_back(std::move(sentence));
+  return lines;
+}
+
+std::string probeCsv(const ProbeOutcome& outcome) {
+  const bool after = outcome.after && outcome.after->paired;
+  std::string text = csvLine(csvHeads(after));
+  for (size_t i = 0; i < outcome.before.rows.size(); ++i) text += csvLine(csvCells(outcome, i));
+  return text;
+}
+
+}  // namespace normlens::engine

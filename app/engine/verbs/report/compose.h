@@ -1,0 +1,19 @@
+// Makes the page of the facts: every number of it is one of them, and what was not found is left out. Thread: pure.
+#pragma once
+
+#include <string>
+
+#include "app/engine/verbs/report/document.h"
+#include "app/engine/verbs/report/facts.h"
+
+namespace normlens::engine::report {
+
+[[nodiscard]] Document composed(const Facts& facts);
+
+// How many of the model's LayerNorms are none in the fold.
+[[nodiscard]] int foldedNorms(const Facts& facts);
+// Of a fold in memory: proved, refuted, nullopt: not decided. Of a file: whether no output is beyond its limit, nullopt
+// where they could not be compared.
+[[nodiscard]] std::optional<bool> isEqual(const Facts& facts);
+
+}  // namespace normlens::engine::report

@@ -1,0 +1,55 @@
+// A page before it is HTML or Markdown: plain text everywhere, which only the writers escape. Thread: value types.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace normlens::engine::report {
+
+enum class Tone { Good, Bad, Neutral };
+
+// The verdict on top, and the few numbers that matter. A number that was not measured is left out.
+struct Banner {
+  Tone tone = Tone::Neutral;
+  std::string title, text;
+  std::vector<std::pair<std::string, std::string>> figures;  // "25 / 25" "norms folded"
+};
+
+struct Table {
+  std::vector<std::string> heads;  // empty: the table has none
+  std::vector<std::vector<std::string>> rows;
+};
+
+// A drawing made by figures.h, which escapes what it writes, and what it shows in words, for who does not see it.
+struct Figure {
+  std::string svg, alt;
+};
+
+struct Paragraph {
+  std::string text;
+};
+
+// Lines for a shell.
+struct Commands {
+  std::vector<std::string> lines;
+};
+
+using Block = std::variant<Paragraph, Table, Figure, Commands>;
+
+struct Section {
+  std::string title, note;  // note: small, at the right of the title
+  bool half = false;        // stands beside its neighbour where there is room
+  std::vector<Block> blocks;
+};
+
+struct Document {
+  std::string title, subtitle;
+  Banner banner;
+  std::vector<Section> sections;
+  std::string planName, plan;  // a file to be taken along, and its text; empty: there is none
+  std::string footer;
+};
+
+}  // namespace normlens::engine::report

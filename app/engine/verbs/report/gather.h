@@ -1,0 +1,25 @@
+// Finds what a report tells: folds in memory or opens the fold that was given, compares, measures.
+#pragma once
+
+#include <string>
+
+#include "app/engine/verbs.h"
+#include "app/engine/verbs/model_options.h"
+#include "app/engine/verbs/report/facts.h"
+
+namespace normlens::engine::report {
+
+struct ReportOptions {
+  std::string model, folded, output, policy = "balanced", norm = "portable", planFile, device = "cpu";
+  double maxGrowth = 10;
+  bool bench = false;
+  int rounds = protocol::BenchParams().rounds;
+  InputOptions inputs;
+};
+
+// `service` has the model open and analysed. What cannot be compared or measured is told in the facts. Errors: FOLDED
+// cannot be opened, the plan is of another file, Cancelled. Thread: one.
+[[nodiscard]] Result<Facts> gather(service::Service& service, const OpenedModel& opened, const ReportOptions& options,
+                                   const service::RunRules& rules, const Task& task);
+
+}  // namespace normlens::engine::report

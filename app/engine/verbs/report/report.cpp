@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "app/engine/verbs.h"
+#include "app/engine/verbs/model_options.h"
+#include "app/engine/verbs/number_check.h"
+#include "app/engine/verbs/output_path.h"
+#include "app/engine/verbs/report/compose.h"
+#include "app/engine/verbs/report/gather.h"
+#include "app/engine/verbs/report/html_writer.h"
+#include "app/engine/verbs/report/markdown_writer.h"
+#include "core/protocol/json.h"
+#include "core/service/text_file.h"
+
+namespace normlens::engine {
+namespace {
+
+using report::Facts;
+using report::ReportOptions;
+
+struct Writer {
+  std::string_view suffix, name;
+  std::string (*write)(const report::Document& document);
+};
+constexpr std::array kWriters = {Writer{".html", "html", report::asHtml},
+                                 Writer{".md", "markdown", report::asMarkdown}};
+
+Result<const Writer*> writerFor(const std::string& output) {
+  const std::string suffix = std::filesystem::path(output).extension().string();
+  const auto* found = std::ranges::find(kWriters, suffix, &Writer::suffix);
+  if (found != kWriters.end()) return found;
+  return fail(ErrorCode::Usage, "-o " + output + ": a report is written as HTML or as Markdown",
+              "name it .html or .md");
+}
+
+nlohmann::json summary(const Facts& facts, const std::string& output, const Writer& writer, size_t bytes) {
+  return {{"output", output},
+          {"format", writer.name},
+          {"bytes", bytes},
+          {"layer_norms", facts.analysis.totals.layer_norms},
+          {"folded", report::foldedNorms(facts)},
+          {"exact", protocol::toJson(report::isEqual(facts))},
+          {"measured", facts.bench.has_value()}};
+}
+
+Exit run(const ReportOptions& options, const Call& call) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
+  const auto writer = writerFor(options.output);
+  if (!writer) return console.fail(writer.error());
+  service::Service service;
+  service.setRules(call.rules);
+  const auto opened = openModel(service, options.model, options.inputs, console, task);
+  if (!opened) return console.fail(opened.error());
+  const Status fits = checkWrittenBeside("the report", options.output, service.model()->facts().files(),
+                                         {options.folded, options.planFile, options.inputs.npz});
+  if (!fits) return console.fail(fits.error());
+  if (const Status good = checkFlavour(opened->info.format, options.norm); !good) return console.fail(good.error());
+  noteAssumedInputs(opened->analysis, console);
+  const auto facts = report::gather(service, *opened, options, call.rules, task);
+  if (!facts) return console.fail(facts.error());
+  const report::Document document = report::composed(*facts);
+  const std::string page = (*writer)->write(document);
+  if (const Status written = service::writeText(options.output, page); !written) return console.fail(written.error());
+  console.print(options.model + ": " + document.banner.title + ". " + document.banner.text);
+  console.print("  written to " + options.output);
+  return console.finish([&] { return summary(*facts, options.output, **writer, page.size()); }, Exit::Done);
+}
+
+NamedFiles filesOf(const ReportOptions& options) {
+  NamedFiles files = namedFiles({options.model, options.folded}, options.inputs);
+  files.grants.toRead(options.planFile);
+  files.grants.toWrite(options.output);
+  files.gpu = options.bench && options.device == "cuda";
+  return files;
+}
+
+void declareFold(CLI::App& app, ReportOptions& options) {
+  app.add_option("--policy", options.policy, "What may be done to fold, where no FOLDED is given")
+      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
+      ->capture_default_str();
+  app.add_option("--max-growth", options.maxGrowth, "By how much the file may grow, policy balanced")
+      ->check(notNegative())
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  app.add_option("--norm", options.norm, "What takes LayerNorm's place")
+      ->check(CLI::IsMember(kNormFlavours))
+      ->capture_default_str();
+  app.add_option("--plan", options.planFile, "Use the edits of this file")->type_name("PLAN.json");
+}
+
+void declareBench(CLI::App& app, ReportOptions& options) {
+  app.add_flag("--bench", options.bench, "Also measure the latency of both");
+  app.add_option("--device", options.device, "Where --bench runs")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--rounds", options.rounds, "Rounds of --bench, each A B B A")
+      ->check(wholeFrom(1))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+Declared declareReport(CLI::App& app, const confine::Limits&) {
+  const auto options = std::make_shared<ReportOptions>();
+  app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
+  app.add_option("folded", options->folded, "Its fold; without it the model is folded in memory, and that is proved")
+      ->type_name("FOLDED");
+  app.add_option("-o,--output", options->output, "Where to write the report: .html or .md")
+      ->required()
+      ->type_name("REPORT");
+  options->inputs.addTo(app);
+  options->inputs.addSizesTo(app);
+  declareFold(app, *options);
+  declareBench(app, *options);
+  return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
+}
+
+}  // namespace normlens::engine

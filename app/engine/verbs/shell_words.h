@@ -1,0 +1,14 @@
+// Command lines that can be pasted into a shell.
+#pragma once
+
+#include <string>
+
+namespace normlens::engine {
+
+// Quoted where it has to be. Thread: pure.
+[[nodiscard]] std::string shellWord(const std::string& word);
+
+// Of this process, as it was typed.
+[[nodiscard]] std::string commandLine();
+
+}  // namespace normlens::engine

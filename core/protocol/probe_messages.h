@@ -1,0 +1,68 @@
+// The geometry probe: where the vectors point that go into a model's norms and come out of them (paper 002). As
+// messages.h in every other respect. Angles in degrees; NaN where there was no vector to tell of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/protocol/field_list.h"
+
+namespace normlens::protocol {
+
+// ---- probe: ProbeParams -> ProbeResult. One run of the open model, or of its last fold, on the inputs that were set.
+struct ProbeParams {
+  bool folded = false;  // of the last fold, proved or not
+  int64_t seed = 17;    // of the random vectors
+};
+NORMLENS_FIELDS(ProbeParams, folded, seed)
+
+// Of the rows on one side of a norm: what lies along the axes that it is taken over. A mean and the standard deviation
+// over the rows of each figure; rows that are not finite take no part, zero ones in the length alone.
+struct SideAngles {
+  double angle_deg = 0, angle_std = 0;            // to the uniform vector [1 ... 1]
+  double norm = 0, norm_std = 0;                  // the length
+  double mean_share = 0, mean_share_std = 0;      // of the squared length along the uniform vector
+  int64_t rows = 0, zero_rows = 0, bad_rows = 0;  // bad: not finite
+};
+NORMLENS_FIELDS(SideAngles, angle_deg, angle_std, norm, norm_std, mean_share, mean_share_std, rows, zero_rows, bad_rows)
+
+// The control: the input's rows against random vectors, the same ones for all norms of a width.
+struct RandomAngles {
+  double angle_deg = 0, angle_std = 0;
+  double expected_std = 0;  // 1/sqrt(width) radians
+};
+NORMLENS_FIELDS(RandomAngles, angle_deg, angle_std, expected_std)
+
+// An RMSNorm in the LayerNorm's place on the very same rows, with its gamma, beta and eps, in float64:
+// |RMSNorm - LayerNorm| / |LayerNorm| over the rows.
+struct SwapError {
+  double max_rel = 0, mean_rel = 0;
+};
+NORMLENS_FIELDS(SwapError, max_rel, mean_rel)
+
+struct ProbeRow {
+  std::string name, title;  // of a fold: those of the norm of the open model in whose place it stands, where that is so
+  std::string kind;         // LayerNorm, RMSNorm
+  int norm = -1;            // index of the open model's LayerNorm; -1: an RMSNorm of its own
+  int node = -1;            // of the probed model
+  int64_t width = 0;        // numbers in a row
+  std::string reason;       // why there are no figures; empty: there are
+  SideAngles input, output;
+  RandomAngles random;
+  std::optional<SwapError> swap;  // of a LayerNorm
+  std::string swap_reason;        // why it is not told where it could be
+};
+NORMLENS_FIELDS(ProbeRow, name, title, kind, norm, node, width, reason, input, output, random, swap, swap_reason)
+
+struct ProbeResult {
+  std::string dtype;           // that the model was run in; the figures are float64
+  std::vector<ProbeRow> rows;  // in execution order
+  // Of a fold: its norms stand one for one where the open model's do. What an effect on the outputs is, forced_error
+  // tells of one norm after the other.
+  bool paired = true;
+};
+NORMLENS_FIELDS(ProbeResult, dtype, rows, paired)
+
+}  // namespace normlens::protocol

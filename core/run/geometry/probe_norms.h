@@ -1,0 +1,45 @@
+// The geometry probe: one model on one set of inputs, and of each of its LayerNorms and RMSNorms where the vectors that
+// go in and come out point. Paper 002; what is measured of a vector: vector_geometry.h, over the rows: norm_geometry.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/norms/norms.h"
+#include "core/base/task.h"
+#include "core/formats/model.h"
+#include "core/run/geometry/norm_geometry.h"
+
+namespace normlens::run {
+
+struct NormGeometry {
+  std::string name, title;  // title: to be read, see analysis::LayerNorm
+  bool layerNorm = true;    // false: an RMSNorm
+  int index = -1;           // of the LayerNorm
+  graph::NodeId node = graph::kNone;
+  std::vector<int64_t> axes;  // of its input, that it is taken over; empty: not known
+  std::string reason;      // why there are no figures: these inputs do not come by it, no floats ...; empty: there are
+  InputGeometry input;     // what it normalises, over its axes
+  SideGeometry output;     // gamma and beta in it, also where they are ops of their own right behind it
+  std::string swapReason;  // a LayerNorm's, where input.swap could not be computed
+};
+
+// The norms without any figures, in execution order.
+[[nodiscard]] std::vector<NormGeometry> listNorms(const graph::Graph& graph,
+                                                  const std::vector<analysis::LayerNorm>& norms);
+
+struct ProbeOptions {
+  uint64_t seed = 0;  // of the control vectors
+  // The norms of the model that this one is a fold of. Nobody has run a fold for its shapes: where there are as many
+  // norms, each has the axes of the one in whose place it stands.
+  const std::vector<NormGeometry>* foldOf = nullptr;
+};
+// The same with figures. A norm inside a larger op, whose own input nobody sees, has a reason and no figures. `norms`:
+// the model's LayerNorms as they were found after its probe. Errors: the model fails, Cancelled. Thread: one per model.
+[[nodiscard]] Result<std::vector<NormGeometry>> probeNorms(const formats::Model& model,
+                                                           const std::vector<analysis::LayerNorm>& norms,
+                                                           const formats::Tensors& inputs, const ProbeOptions& options,
+                                                           const Task& task);
+
+}  // namespace normlens::run

@@ -1,0 +1,17 @@
+// What the geometry probe finds, told in protocol structs. Thread: pure functions.
+#pragma once
+
+#include <vector>
+
+#include "core/protocol/probe_messages.h"
+#include "core/run/geometry/probe_norms.h"
+
+namespace normlens::service {
+
+[[nodiscard]] protocol::ProbeRow describeProbe(const run::NormGeometry& norm);
+
+// Calls the rows of a fold by the norms of the original in whose places they stand: the k-th by the k-th. False where
+// there are not as many; then nothing is changed but the indices, which are of no LayerNorm of the original.
+[[nodiscard]] bool callLike(const std::vector<run::NormGeometry>& original, std::vector<protocol::ProbeRow>& rows);
+
+}  // namespace normlens::service

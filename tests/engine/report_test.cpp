@@ -1,0 +1,260 @@
+// The page about a fold: what it claims, that nothing of a model's file is more than text in it, that it is whole.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "app/engine/verbs/report/base64.h"
+#include "app/engine/verbs/report/compose.h"
+#include "app/engine/verbs/report/figures.h"
+#include "app/engine/verbs/report/html_writer.h"
+#include "app/engine/verbs/report/markdown_writer.h"
+
+namespace normlens::engine::report {
+namespace {
+
+constexpr const char* kHostile = "<script>alert(1)</script>\"'><img src=x onerror=y>|`**b** [l](http://e) &lt;";
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+protocol::DiffRow row(const char* kind, const std::string& name, double maxRel) {
+  protocol::DiffRow made;
+  made.kind = kind;
+  made.name = name;
+  made.norm = 0;
+  made.max_rel = maxRel;
+  return made;
+}
+
+protocol::EditInfo edit(const char* kind, const std::string& text) {
+  protocol::EditInfo made;
+  made.kind = kind;
+  made.text = text;
+  return made;
+}
+
+protocol::NormState folded(int norm, const std::string& because) {
+  protocol::NormState made;
+  made.norm = norm;
+  made.state = "folded";
+  made.because = because;
+  return made;
+}
+
+// A fold of two LayerNorms of two, proved; every text that a file decides is `name`.
+Facts someFacts(const std::string& name = "ln") {
+  Facts facts;
+  facts.model = name + ".pt";
+  facts.version = "0.1.0";
+  facts.date = "2030-01-02";
+  facts.sha256 = std::string(64, 'a');
+  facts.norm = "portable";
+  facts.info.format = "torchscript";
+  facts.info.parameters = 1'500'000;
+  facts.analysis.totals.layer_norms = 2;
+  facts.analysis.totals.free = 2;
+  facts.analysis.inputs.emplace_back();
+  facts.analysis.inputs.front().name = name;
+  for (int i = 0; i < 2; ++i) {
+    protocol::NormInfo norm;
+    norm.title = name + std::to_string(i);
+    norm.verdict = "free";
+    norm.reason = "reason of " + name;
+    facts.analysis.norms.push_back(norm);
+  }
+  protocol::FoldResult fold;
+  fold.ok = true;
+  fold.plan.policy = "balanced";
+  fold.plan.layer_norms = 2;
+  fold.plan.folded = {0, 1};
+  fold.plan.tensors_centered = 3;
+  fold.plan.norms = {folded(0, name), folded(1, name)};
+  fold.plan.edits = {edit("center_constant", "center " + name), edit("replace_norm", name), edit("replace_norm", name)};
+  fold.verify.emplace();
+  fold.verify->algebra_done = fold.verify->file_done = true;
+  fold.verify->algebra = {1e-16, 4e-16, 1e-10};
+  fold.verify->file = {1e-7, 3e-7, 2e-6};
+  fold.verify->file_dtype = "float32";
+  fold.verify->exact = true;
+  facts.fold = fold;
+  facts.plan = "{\"plan\": true}";
+  protocol::DiffResult diff;
+  diff.dtype = "float32";
+  diff.rows = {row("norm_output", name, 2e-7), row("output", name, 3e-7)};
+  facts.inType = diff;
+  diff.dtype = "float64";
+  facts.exact = diff;
+  return facts;
+}
+
+protocol::BenchResult someBench(bool noise) {
+  protocol::BenchPoint point;
+  point.device = "cpu";
+  point.dtype = "float32";
+  point.threads = 2;
+  point.rounds = {{2, 1}, {2.1, 1.1}, {2, 1}};
+  point.b.emplace();
+  point.speedup = 1.98;
+  point.ci_low = noise ? 0.9 : 1.9;
+  point.ci_high = 2.05;
+  point.noise = noise;
+  protocol::BenchResult result;
+  result.points = {point};
+  result.machine.cpu = "Some CPU";
+  return result;
+}
+
+TEST(Report, AProvedFoldSaysSo) {
+  const Document document = composed(someFacts());
+  EXPECT_EQ(document.banner.tone, Tone::Good);
+  EXPECT_EQ(document.banner.title, "No output changed beyond rounding");
+  EXPECT_TRUE(
+      has(document.banner.text, "2 of 2 LayerNorms are now RMSNorms. Proved in float64 and in the file's own type"));
+  ASSERT_EQ(document.banner.figures.size(), 3U) << "no latency: it was not measured";
+  EXPECT_EQ(document.banner.figures[0].first, "2 / 2");
+  EXPECT_EQ(document.banner.figures[2].first, "4e-16");
+}
+
+TEST(Report, WhatIsNotProvedIsNotCalledSo) {
+  Facts facts = someFacts();
+  facts.fold->verify->exact = false;
+  facts.fold->reason = "the folded model gives other outputs; the first LayerNorm to differ is ln0";
+  Document document = composed(facts);
+  EXPECT_EQ(document.banner.tone, Tone::Bad);
+  EXPECT_EQ(document.banner.title, "The fold changes an output");
+  EXPECT_FALSE(has(document.banner.text, "Proved"));
+  EXPECT_TRUE(has(document.banner.text, "ln0"));
+  facts.fold->verify->exact.reset();
+  document = composed(facts);
+  EXPECT_EQ(document.banner.tone, Tone::Bad);
+  EXPECT_FALSE(has(document.banner.title, "No output changed"));
+}
+
+TEST(Report, NothingFoldedIsNeitherGoodNorBad) {
+  Facts facts = someFacts();
+  facts.plan.clear();
+  facts.fold = protocol::FoldResult{};
+  facts.fold->reason = "no LayerNorm of this model can be folded under this policy";
+  facts.exact = facts.inType = std::nullopt;
+  const Document document = composed(facts);
+  EXPECT_EQ(document.banner.tone, Tone::Neutral);
+  EXPECT_TRUE(document.banner.figures.empty());
+  EXPECT_FALSE(has(asHtml(document), "download="));
+}
+
+TEST(Report, AFileIsComparedAndNotProved) {
+  Facts facts = someFacts();
+  facts.fold.reset();
+  facts.plan.clear();
+  facts.file = FoldedFile{"folded.pt", 0, 1e-6};
+  EXPECT_EQ(isEqual(facts), true);
+  EXPECT_TRUE(has(composed(facts).banner.text, "a comparison, not a proof"));
+  facts.file->limit = 1e-7;
+  EXPECT_EQ(isEqual(facts), false);
+  EXPECT_EQ(composed(facts).banner.tone, Tone::Bad);
+  facts.inType->error = "other shapes";
+  EXPECT_EQ(isEqual(facts), std::nullopt);
+  facts.inType.reset();
+  facts.exact.reset();
+  EXPECT_EQ(isEqual(facts), std::nullopt);
+  EXPECT_EQ(composed(facts).banner.tone, Tone::Bad);
+}
+
+TEST(Report, ASpeedUpInsideItsNoiseIsCalledNoise) {
+  Facts facts = someFacts();
+  for (const bool noise : {false, true}) {
+    facts.bench = someBench(noise);
+    const std::string html = asHtml(composed(facts));
+    EXPECT_EQ(has(html, "(noise)"), noise);
+    EXPECT_TRUE(has(html, "1.98×"));
+    EXPECT_TRUE(has(html, "Some CPU"));
+    EXPECT_TRUE(has(html, "3 rounds"));
+    EXPECT_TRUE(has(html, "--rounds 3"));
+  }
+}
+
+TEST(Report, NormsOfWhichTheSameIsSaidAreOneRow) {
+  Facts facts = someFacts();
+  EXPECT_TRUE(has(asMarkdown(composed(facts)), "| free | folded because ln | 2 | ln0, ln1 | reason of ln |"));
+  facts.analysis.norms[1].verdict = "blocked";
+  EXPECT_TRUE(has(asMarkdown(composed(facts)), "| blocked | folded | 1 | ln1 | reason of ln |"));
+}
+
+// Nothing that a model's file says is markup, in no place.
+TEST(Report, AHostileNameIsText) {
+  Facts facts = someFacts(kHostile);
+  facts.bench = someBench(true);
+  facts.bench->machine.cpu = kHostile;
+  facts.fold->holds_if = {{"x", -1, kHostile, kHostile}};
+  facts.fold->verify->first_diverging = kHostile;
+  facts.fold->reason = kHostile;
+  facts.inType->norms_reason = kHostile;
+  for (const std::optional<bool> exact : {std::optional(true), std::optional(false)}) {
+    facts.fold->verify->exact = exact;
+    const std::string html = asHtml(composed(facts));
+    for (const char* markup : {"<script", "<img", "onerror=y>"}) EXPECT_FALSE(has(html, markup)) << markup;
+    EXPECT_TRUE(has(html, "&lt;script&gt;"));
+    const std::string markdown = asMarkdown(composed(facts));
+    const std::string outside = markdown.substr(0, markdown.find("```"));  // commands are fenced
+    for (const char* markup : {"<script", "<img", " **b**", "[l](", "|`"}) {
+      for (size_t at = outside.find(markup); at != std::string::npos; at = outside.find(markup, at + 1)) {
+        ADD_FAILURE() << markup << " in " << outside.substr(at > 20 ? at - 20 : 0, 60);
+      }
+    }
+  }
+}
+
+TEST(Report, ControlCharactersAreGone) {
+  EXPECT_EQ(escaped("a\nb\x1b[2J\xE2\x80\xAE"), "a?b?[2J???");
+  EXPECT_EQ(escaped("<a href=\"x\" id='y'>&"), "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;");
+  EXPECT_EQ(markdownText("a|b\n`c`"), "a\\|b?\\`c\\`");
+}
+
+TEST(Report, AFenceIsLongerThanWhatItHolds) {
+  Document document;
+  document.sections.push_back({"t", "", false, {Commands{{"normlens '```` x'"}}}});
+  const std::string markdown = asMarkdown(document);
+  EXPECT_TRUE(has(markdown, "\n`````sh\n"));
+  EXPECT_TRUE(has(markdown, "\n`````\n"));
+}
+
+TEST(Report, ThePageIsWholeAndAsksForNothing) {
+  Facts facts = someFacts();
+  facts.bench = someBench(false);
+  const std::string html = asHtml(composed(facts));
+  EXPECT_TRUE(html.starts_with("<!DOCTYPE html>"));
+  EXPECT_TRUE(html.ends_with("</html>\n"));
+  EXPECT_TRUE(has(html, "default-src 'none'"));
+  EXPECT_TRUE(has(html, "prefers-color-scheme: dark"));
+  for (const char* outside : {"http://", "https://", "<script", "<link", "@import", "url("})
+    EXPECT_FALSE(has(html, outside));
+  EXPECT_TRUE(has(html, "download=\"ln.plan.json\" href=\"data:application/json;base64," + base64(facts.plan) + "\""));
+  EXPECT_TRUE(has(html, "normlens fold ln.pt -o ln-rms.pt"));
+}
+
+TEST(Report, Base64IsThatOfTheStandard) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("\xff\xfe\xfd\xfc"), "//79/A==");
+}
+
+TEST(Figures, StayInsideTheirFrameWhateverTheNumbers) {
+  ProofChart chart;
+  chart.norms = {"a", "b", "c"};
+  chart.exact = {0.0, 1e-300, std::nullopt};
+  chart.file = {1e-7, std::numeric_limits<double>::infinity(), std::nan("")};
+  chart.exactLimit = 1e-10;
+  chart.fileType = "float32";
+  for (const std::string& svg : {proofFigure(chart).svg, latencyFigure({{1, 1}}).svg,
+                                 latencyFigure({{0, 0}, {0, 0}}).svg, proofFigure(ProofChart{}).svg}) {
+    EXPECT_FALSE(has(svg, "\"nan")) << svg;
+    EXPECT_FALSE(has(svg, "\"inf")) << svg;
+    EXPECT_FALSE(has(svg, "\"-")) << svg;
+    EXPECT_TRUE(svg.ends_with("</svg>"));
+  }
+}
+
+}  // namespace
+}  // namespace normlens::engine::report

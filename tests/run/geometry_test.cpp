@@ -1,0 +1,238 @@
+// Known answers of the geometry probe: paper 002's identities, random vectors, and what has no direction.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+#include "core/run/compare/capture.h"
+#include "core/run/geometry/norm_geometry.h"
+#include "core/run/geometry/probe_norms.h"
+#include "core/run/geometry/row_reader.h"
+#include "core/run/inputs/draw.h"
+#include "core/run/tensors.h"
+#include "kernels/reference/row_norm.h"
+#include "tests/support/fake_model.h"
+
+namespace normlens::run {
+namespace {
+
+using graph::DType;
+using Vector = std::vector<double>;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kRad = std::numbers::pi / 180;
+
+graph::TensorView normalRows(int64_t rows, int64_t width, uint64_t seed, double mean = 0) {
+  formats::InputSpec spec;
+  spec.dtype = DType::Float64;
+  spec.shape = {rows, width};
+  auto numbers = *graph::toDoubles(drawInputs({spec}, seed)->front().view);
+  for (double& number : numbers) number += mean;
+  return fromDoubles(DType::Float64, {rows, width}, numbers);
+}
+
+Vector rowOf(int64_t width, double mean, uint64_t seed = 3) {
+  return *graph::toDoubles(normalRows(1, width, seed, mean));
+}
+
+double lengthOf(const Vector& x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
+
+TEST(VectorGeometry, KnownAngles) {
+  EXPECT_EQ(geometryOf(Vector{1, -1, 2, -2}).angleDeg, 90) << "a centered vector: exactly";
+  EXPECT_EQ(geometryOf(Vector{1, -1, 2, -2}).meanShare, 0);
+  EXPECT_EQ(geometryOf(Vector{3, 3, 3}).angleDeg, 0);
+  EXPECT_EQ(geometryOf(Vector{-3, -3, -3}).angleDeg, 180);
+  EXPECT_EQ(geometryOf(Vector{3, 3, 3}).meanShare, 1);
+  EXPECT_NEAR(geometryOf(Vector{1, 0}).angleDeg, 45, 1e-13);
+  EXPECT_NEAR(geometryOf(Vector{3, 4}).length, 5, 1e-15);
+  EXPECT_EQ(geometryOf(Vector{7}).angleDeg, 0);
+}
+
+// Equations 6 and 8: |mu| = |x| cos(theta), and what is left is orthogonal to 1.
+TEST(VectorGeometry, TheMeanVectorIsTheProjection) {
+  for (const double mean : {-2.0, -0.1, 0.3, 50.0}) {
+    const Vector x = rowOf(97, mean);
+    const double mu = std::accumulate(x.begin(), x.end(), 0.0) / 97;
+    const VectorGeometry geometry = geometryOf(x);
+    EXPECT_NEAR(lengthOf(x) * std::cos(geometry.angleDeg * kRad), mu * std::sqrt(97), 1e-11);
+    EXPECT_NEAR(geometry.meanShare, std::pow(std::cos(geometry.angleDeg * kRad), 2), 1e-14);
+    EXPECT_NEAR(geometryOf(kernels::reference::center(x)).angleDeg, 90, 1e-12);
+  }
+}
+
+// Equation 9, and that LayerNorm's output without gamma and beta is orthogonal to 1 and of length sqrt(d).
+TEST(VectorGeometry, LayerNormIsTheNormalisedRest) {
+  const Vector x = rowOf(64, 1.5), y = kernels::reference::layerNorm(x, 0), rest = kernels::reference::center(x);
+  const double length = lengthOf(rest);
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], 8 * rest[i] / length, 1e-14);
+  EXPECT_NEAR(geometryOf(y).angleDeg, 90, 1e-13);
+  EXPECT_NEAR(geometryOf(y).length, 8, 1e-13);
+}
+
+TEST(VectorGeometry, NoSquareOverflowsOrVanishes) {
+  for (const double scale : {1e-300, 1e300}) {
+    const VectorGeometry geometry = geometryOf(Vector{scale, 0});
+    EXPECT_NEAR(geometry.angleDeg, 45, 1e-13);
+    EXPECT_DOUBLE_EQ(geometry.length, scale);
+    EXPECT_NEAR(angleBetween(Vector{scale, 0}, Vector{0, scale}), 90, 1e-13);
+  }
+}
+
+TEST(VectorGeometry, AZeroVectorHasNoDirection) {
+  const VectorGeometry geometry = geometryOf(Vector{0, 0, 0});
+  EXPECT_TRUE(std::isnan(geometry.angleDeg));
+  EXPECT_TRUE(std::isnan(geometry.meanShare));
+  EXPECT_EQ(geometry.length, 0);
+  EXPECT_TRUE(std::isnan(angleBetween(Vector{0, 0}, Vector{1, 0})));
+}
+
+TEST(AngleBetween, IsThatToTheUniformVectorToo) {
+  const Vector ones(33, 1.0);
+  for (const double mean : {-4.0, 0.0, 0.2}) {
+    const Vector x = rowOf(33, mean);
+    EXPECT_NEAR(angleBetween(x, ones), geometryOf(x).angleDeg, 1e-11);
+  }
+  EXPECT_EQ(angleBetween(ones, ones), 0);
+}
+
+TEST(SwapError, IsTheChordBetweenTheTwoOutputs) {
+  for (const double mean : {-3.0, 0.0, 0.05, 1.0}) {
+    const Vector x = rowOf(48, mean);
+    const double chord = 2 * std::abs(std::cos((90 + geometryOf(x).angleDeg) / 2 * kRad));
+    EXPECT_NEAR(swapError(x, {}), chord, 1e-13) << mean;
+  }
+}
+
+TEST(SwapError, ACenteredInputChangesNothingWhateverGammaBetaAndEpsAre) {
+  const Vector gamma = rowOf(4, 1), beta = rowOf(4, 0, 5);
+  EXPECT_EQ(swapError(Vector{1, -1, 2, -2}, {gamma, beta, 1e-5}), 0);
+  EXPECT_GT(swapError(Vector{2, 0, 3, -1}, {gamma, beta, 1e-5}), 0.1);
+  EXPECT_EQ(swapError(Vector{0, 0, 0, 0}, {gamma, beta, 1e-5}), 0) << "both are beta";
+  EXPECT_EQ(swapError(Vector{2, 2}, {{}, {}, 1e-5}), kInf) << "a zero output becomes another";
+}
+
+TEST(ForEachRow, RowsLieAlongTheAxesWhateverTheStrides) {
+  Vector numbers(24);
+  std::iota(numbers.begin(), numbers.end(), 0.0);
+  graph::TensorView view = fromDoubles(DType::Float32, {2, 3, 4}, numbers);
+  std::vector<Vector> rows;
+  const auto keep = [&](std::span<const double> row) { rows.emplace_back(row.begin(), row.end()); };
+  ASSERT_TRUE(forEachRow(view, {-1}, keep));
+  ASSERT_EQ(rows.size(), 6U);
+  EXPECT_EQ(rows[4], (Vector{16, 17, 18, 19}));
+  rows.clear();
+  ASSERT_TRUE(forEachRow(view, {1}, keep));
+  ASSERT_EQ(rows.size(), 8U);
+  EXPECT_EQ(rows[5], (Vector{13, 17, 21}));
+  rows.clear();
+  ASSERT_TRUE(forEachRow(view, {0, 2}, keep));
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1], (Vector{4, 5, 6, 7, 16, 17, 18, 19}));
+  rows.clear();
+  std::swap(view.shape[0], view.shape[2]);
+  std::swap(view.strides[0], view.strides[2]);
+  ASSERT_TRUE(forEachRow(view, {2}, keep));
+  ASSERT_EQ(rows.size(), 12U);
+  EXPECT_EQ(rows[4], (Vector{5, 17})) << "index 1, 1";
+  rows.clear();
+  ASSERT_TRUE(forEachRow(view, {0, 1, 2}, keep));
+  EXPECT_EQ(rows.size(), 1U);
+}
+
+TEST(ForEachRow, WhatHasNoRowsIsRefusedPlainly) {
+  const auto ignore = [](std::span<const double>) {};
+  const auto codeOf = [&](const graph::TensorView& view, std::vector<int64_t> axes) {
+    const Status status = forEachRow(view, axes, ignore);
+    return status ? ErrorCode::Internal : status.error().code;
+  };
+  const Vector six(6, 1.0);
+  EXPECT_EQ(codeOf(fromDoubles(DType::Int64, {2, 3}, six), {1}), ErrorCode::Unsupported);
+  EXPECT_EQ(codeOf(fromDoubles(DType::Bool, {2, 3}, six), {1}), ErrorCode::Unsupported);
+  EXPECT_EQ(codeOf(fromDoubles(DType::Float32, {0, 3}, Vector()), {1}), ErrorCode::BadInput);
+  EXPECT_EQ(codeOf(fromDoubles(DType::Float32, {2, 3}, six), {2}), ErrorCode::BadInput);
+}
+
+// 90 degrees with a spread of 1/sqrt(d) radians: to the uniform vector as to any other.
+TEST(NormGeometry, RandomVectorsAreNearlyOrthogonal) {
+  for (const int64_t width : {16, 256}) {
+    const auto geometry = inputGeometry(normalRows(4000, width, 11), {{1}, 17});
+    ASSERT_TRUE(geometry) << geometry.error().message;
+    const double expected = expectedSpreadDeg(width);
+    EXPECT_NEAR(expected, 180 / std::numbers::pi / std::sqrt(static_cast<double>(width)), 1e-12);
+    for (const Spread& angle : {geometry->side.angleDeg, geometry->randomDeg}) {
+      EXPECT_NEAR(angle.mean, 90, 5 * expected / std::sqrt(4000.0));
+      EXPECT_NEAR(angle.deviation, expected, 0.06 * expected);
+    }
+    EXPECT_NEAR(geometry->side.meanShare.mean, 1.0 / static_cast<double>(width), 0.1 / static_cast<double>(width));
+    EXPECT_EQ(geometry->width, width);
+    EXPECT_EQ(geometry->side.rows, 4000);
+  }
+}
+
+TEST(NormGeometry, MeansAndSpreadsOverRows) {
+  const auto side = sideGeometry(fromDoubles(DType::Float64, {2, 2}, Vector{1, 0, 3, 3}), {1});
+  ASSERT_TRUE(side);
+  EXPECT_NEAR(side->angleDeg.mean, 22.5, 1e-12);
+  EXPECT_NEAR(side->angleDeg.deviation, 22.5, 1e-12);
+  EXPECT_NEAR(side->length.mean, (1 + std::sqrt(18.0)) / 2, 1e-14);
+  EXPECT_NEAR(side->meanShare.mean, 0.75, 1e-14);
+}
+
+TEST(NormGeometry, ZeroRowsHaveALengthAloneAndBadRowsNothing) {
+  const double nan = std::nan("");
+  const auto side = sideGeometry(fromDoubles(DType::Float32, {4, 2}, Vector{0, 0, 1, -1, nan, 1, kInf, 2}), {1});
+  ASSERT_TRUE(side);
+  EXPECT_EQ(side->rows, 4);
+  EXPECT_EQ(side->zero, 1);
+  EXPECT_EQ(side->notFinite, 2);
+  EXPECT_EQ(side->angleDeg.mean, 90);
+  EXPECT_EQ(side->angleDeg.deviation, 0);
+  EXPECT_NEAR(side->length.mean, std::sqrt(2.0) / 2, 1e-7);
+  const NormConstants plain;
+  const auto none = inputGeometry(fromDoubles(DType::Float32, {1, 2}, Vector{nan, nan}), {{1}, 17, &plain});
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(std::isnan(none->side.angleDeg.mean));
+  EXPECT_TRUE(std::isnan(none->randomDeg.mean));
+  EXPECT_FALSE(none->swap);
+}
+
+TEST(NormGeometry, ControlVectorsAreFixedByWidthAndSeed) {
+  EXPECT_EQ(controlVectors(8, 17), controlVectors(8, 17));
+  EXPECT_NE(controlVectors(8, 17), controlVectors(8, 18));
+  ASSERT_EQ(controlVectors(8, 17).size(), 2U);
+}
+
+TEST(CaptureTurns, ARunTakesAGigabyteOrOneValue) {
+  constexpr int64_t kGigabyte = int64_t{1} << 30;
+  using Turns = std::vector<std::pair<size_t, size_t>>;
+  EXPECT_EQ(captureTurns({}), Turns{});
+  EXPECT_EQ(captureTurns({1, 2, 3}), (Turns{{0, 3}}));
+  EXPECT_EQ(captureTurns({kGigabyte, 1, 2 * kGigabyte, 1}), (Turns{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
+}
+
+// The fake model shows its output wherever it is looked at.
+TEST(ProbeNorms, OfAModelOfOneLayerNorm) {
+  const test::FakeModel model;
+  const auto probed = probeNorms(model, test::FakeModel::norms(), test::FakeModel::sample(5), {}, {});
+  ASSERT_TRUE(probed) << probed.error().message;
+  ASSERT_EQ(probed->size(), 1U);
+  const NormGeometry& norm = probed->front();
+  EXPECT_EQ(norm.reason, "");
+  EXPECT_EQ(norm.name, "ln");
+  EXPECT_TRUE(norm.layerNorm);
+  EXPECT_EQ(norm.input.side.rows, 5);
+  EXPECT_EQ(norm.input.width, test::FakeModel::kWidth);
+  EXPECT_NEAR(norm.output.angleDeg.mean, 90, 1e-4) << "in float32";
+  ASSERT_TRUE(norm.input.swap);
+  EXPECT_LT(norm.input.swap->max, 1e-6) << "a centered input";
+}
+
+TEST(ProbeNorms, AModelThatFailsSaysWhy) {
+  const test::FakeModel model(test::Fault::OriginalFails);
+  EXPECT_FALSE(probeNorms(model, test::FakeModel::norms(), test::FakeModel::sample(), {}, {}));
+}
+
+}  // namespace
+}  // namespace normlens::run
