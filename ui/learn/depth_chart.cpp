@@ -78,8 +78,8 @@ int DepthChart::placeAt(const QPointF& at) const {
 QString DepthChart::tickWords(double value) const {
   if (!axis_.logarithmic) return QString::number(value, 'g', 4) + axis_.unit;
   const double number = std::pow(10.0, value);
-  return axis_.unit == QStringLiteral("%") ? formatNumber(number * 100, 2) + QStringLiteral(" %")
-                                           : formatNumber(number, 2);
+  if (axis_.unit == QStringLiteral("%")) return QStringLiteral("%1 %").arg(number * 100, 0, 'g', 4);
+  return QString::number(number, 'g', 4);
 }
 
 void DepthChart::paintEvent(QPaintEvent*) {

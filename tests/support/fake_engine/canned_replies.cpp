@@ -340,4 +340,24 @@ protocol::InputsInfo inputsInfo(const protocol::InputsParams& params) {
   return info;
 }
 
+protocol::ProbeResult probe(const CannedModel& model, const protocol::ProbeParams& params) {
+  protocol::ProbeResult result;
+  result.dtype = "float32";
+  for (size_t i = 0; i < model.normNodes.size(); ++i) {
+    protocol::ProbeRow row;
+    const double mean = params.folded ? 0 : 4.0 / static_cast<double>(i + 1);  // degrees from 90
+    row.name = row.title = "norm " + std::to_string(i);
+    row.kind = params.folded ? "RMSNorm" : "LayerNorm";
+    row.norm = static_cast<int>(i);
+    row.node = model.normNodes[i];
+    row.width = model.width;
+    row.input = {90 - mean, mean / 3, 2.0 + static_cast<double>(i), 0.2, mean * mean / 3283, 0, 16, 0, 0};
+    row.output = {90.5, 0.4, 8, 0, 1e-4, 0, 16, 0, 0};
+    row.random = {90, 7.1, 7.16};
+    if (!params.folded) row.swap = {0.08 / static_cast<double>(i + 1), 0.07 / static_cast<double>(i + 1)};
+    result.rows.push_back(row);
+  }
+  return result;
+}
+
 }  // namespace normlens::fake

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/protocol/messages.h"
+#include "core/protocol/probe_messages.h"
 #include "tests/support/fake_engine/canned_model.h"
 
 namespace normlens::fake {
@@ -21,5 +22,8 @@ namespace normlens::fake {
 [[nodiscard]] std::vector<protocol::InputSpec> analysisInputs();
 // Believes whatever it is told; one input.
 [[nodiscard]] protocol::InputsInfo inputsInfo(const protocol::InputsParams& params);
+
+// Inputs of a mean that dies away with depth; folded they have none.
+[[nodiscard]] protocol::ProbeResult probe(const CannedModel& model, const protocol::ProbeParams& params);
 
 }  // namespace normlens::fake

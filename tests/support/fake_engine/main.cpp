@@ -63,6 +63,7 @@ class Engine {
       return protocol::NormPrices{rows(), 64, 3.4, 2.1, 1.6};
     });
     bindNeedingModel(methods::kForcedError, [this](const auto& p) { return forcedError(*model_, p); });
+    bindNeedingModel(methods::kProbe, [this](const auto& p) { return probe(*model_, p); });
     bindNeedingModel(methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
     bindNeedingModel(methods::kFold, [this](const auto& p) { return foldResult(*model_, p); });
     bindNeedingModel(methods::kZeroMeanMap, [this](const auto& p) { return zeroMeanMap(*model_, p); });

@@ -18,6 +18,7 @@
 #include "ui/models/inputs_model.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/norm_costs.h"
+#include "ui/session/probe_run.h"
 #include "ui/session/session.h"
 #include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/widgets/elided_label.h"
@@ -348,6 +349,13 @@ QVector<Scene> windowScenes() {
        },
        {QStringLiteral("--round"), QStringLiteral("300")}},
       {QStringLiteral("learn"), at(BottomPanel::Learn), {}},
+      {QStringLiteral("probe"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         trigger(stage, "probe");
+         (void)waitFor([&] { return stage.window.session()->probe()->result().has_value(); });
+       },
+       {}},
       {QStringLiteral("log"), at(BottomPanel::Log), {}},
       {QStringLiteral("norm_page"),
        [](Stage& stage) {

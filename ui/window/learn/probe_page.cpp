@@ -2,6 +2,7 @@
 
 #include <QFileInfo>
 #include <QGridLayout>
+#include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QScrollArea>
@@ -17,6 +18,7 @@
 #include "ui/session/probe_run.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/delegates/figure_delegate.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/push_button.h"
 #include "ui/widgets/segmented.h"
@@ -101,6 +103,7 @@ QWidget* ProbePage::makeSide() {
   seed_ = describe(new QSpinBox(inside), "probeSeed", tr("Of the control: the same vectors for all norms of a width."),
                    tr("Seed"));
   seed_->setRange(0, kMostSeed);
+  seed_->setButtonSymbols(QAbstractSpinBox::NoButtons);
   seed_->setValue(static_cast<int>(protocol::ProbeParams().seed));
   words->addWidget(seed_);
   words->addSpacing(12);
@@ -149,6 +152,8 @@ QWidget* ProbePage::makeFigures() {
   grid->addWidget(lengths_, 1, 0);
   grid->addWidget(errors_, 1, 1);
   view_ = makeTable("probeTable", tr("Norms of the probe"), kRow, table_, this);
+  view_->setItemDelegate(new FigureDelegate(0, view_));
+  view_->horizontalHeader()->setStretchLastSection(true);
   view_->setMinimumHeight(grown(kTable));
   setColumnWidths(view_, {{0, 150}, {1, 80}, {2, 100}, {3, 100}, {4, 100}, {5, 90}, {6, 100}, {7, 110}, {8, 110}});
   grid->addWidget(view_, 2, 0, 1, 2);
@@ -173,11 +178,11 @@ void ProbePage::refresh() {
   run_->setText(probe_->running() ? tr("Stop") : probe_->result() ? tr("Run again") : tr("Run"));
   run_->setEnabled(probe_->running() || obstacle.isEmpty());
   csv_->setEnabled(probe_->result().has_value());
-  QString words = probe_->running()              ? tr("The engine runs the model and looks at each norm.")
-                  : !probe_->problem().isEmpty() ? probe_->problem()
-                  : probe_->result()             ? probeFindings(*probe_->result()).join(QStringLiteral("\n\n"))
-                                                 : obstacle;
-  says_->setText(unbroken(words));
+  const QString words = probe_->running()              ? tr("The engine runs the model and looks at each norm.")
+                        : !probe_->problem().isEmpty() ? probe_->problem()
+                        : probe_->result()             ? probeFindings(*probe_->result()).join(QStringLiteral("\n\n"))
+                                                       : obstacle;
+  says_->setText(words);
 }
 
 void ProbePage::showCharts() {
