@@ -154,13 +154,13 @@ Figure latencyFigure(const std::vector<std::pair<double, double>>& rounds) {
     high = std::max({high, a, b});
   }
   const double margin = std::max((high - low) * 0.15, high * 0.01);
-  const Scale y{low - margin, high + margin, kHeight - kBottom, kTop};
+  const Scale y{std::max(0.0, low - margin), high + margin, kHeight - kBottom, kTop};
   const Scale x{1, static_cast<double>(rounds.size()), kLeft, kWidth - kRight};
   std::string out;
   const double step = stepFor(y.high - y.low);
   for (double tick = std::ceil(y.low / step) * step; tick <= y.high; tick += step) {
     out += line("axis", kLeft, y.at(tick), kWidth - kRight, y.at(tick));
-    out += text(kLeft - 6, y.at(tick) + 4, "end", formatted("%.4g", tick));
+    out += text(kLeft - 6, y.at(tick) + 4, "end", formatted("%.4g", std::abs(tick)));
   }
   std::vector<std::pair<double, double>> a, b;
   for (size_t i = 0; i < rounds.size(); ++i) {
