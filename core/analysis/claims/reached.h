@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/base/grouped.h"
+#include "core/analysis/claims/grouped.h"
 
 namespace normlens::analysis {
 

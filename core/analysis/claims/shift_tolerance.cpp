@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/grouped.h"
+#include "core/analysis/claims/grouped.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {

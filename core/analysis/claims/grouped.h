@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace normlens {
+namespace normlens::analysis {
 
 template <class T>
 class Grouped {
@@ -29,4 +29,4 @@ class Grouped {
   std::vector<T> items_;
 };
 
-}  // namespace normlens
+}  // namespace normlens::analysis
