@@ -44,6 +44,7 @@ NORMLENS_FIELDS(BenchParams, a, b, rounds, iterations, warmup, sweep, device, dt
 }
 
 struct LatencyStats {
+  // The median over rounds, of which the speed-up is the ratio; mean and percentiles of all samples.
   double median_ms = 0, mean_ms = 0, p5_ms = 0, p95_ms = 0, p99_ms = 0;
   double throughput = 0;  // items per second: axis 0 of the first input by the median
 };

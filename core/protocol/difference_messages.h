@@ -39,7 +39,9 @@ struct DiffRow {
   double worst_a = 0, worst_b = 0;   // the elements there
   std::vector<int64_t> ulps;  // elements by distance: 0, 1, 2, 3-4, 5-8 ... units in the last place; empty: no floats
   double max_ulp = 0;
-  std::optional<double> rounding;    // what the open model loses by the type alone: max_rel against its float64 copy
+  // What the open model loses by the type alone: max_rel against its float64 copy; in float64, against a copy whose
+  // weights are off by up to half a unit in the last place.
+  std::optional<double> rounding;
   std::optional<double> top1, top5;  // shares of agreement, over all batches; of outputs like logits
 };
 NORMLENS_FIELDS(DiffRow, kind, name, norm, value, node, output, step, depth, shape, dtype, aligned, batch, max_abs,

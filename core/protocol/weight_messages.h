@@ -20,10 +20,12 @@ struct WeightChange {
   std::string reason;       // why there are no figures; empty: there are
   double max_abs = 0;       // the largest difference of two elements
   double max_original = 0;  // the largest magnitude of the open model's elements
-  int centered_axis =
-      -1;  // the other is the open model's less its means along this axis, but for rounding; -1: it is not
+  // The other is the open model's less its means along this axis, but for rounding; -1: it is not.
+  int centered_axis = -1;
+  int64_t centered_part = 0;  // elements of it that each mean is over, a head or a group; 0: all
+  std::string shift_of;       // the LayerNorm whose beta moved in, whether or not it is centered as well; empty: none
 };
-NORMLENS_FIELDS(WeightChange, reason, max_abs, max_original, centered_axis)
+NORMLENS_FIELDS(WeightChange, reason, max_abs, max_original, centered_axis, centered_part, shift_of)
 
 struct WeightChanges {
   std::vector<WeightChange> changes;  // of each pair

@@ -86,9 +86,19 @@ struct Differences::Kept {
   std::unique_ptr<formats::Model> other;  // of a file
   std::unique_ptr<formats::Model> exact;  // a float64 copy of the original; nullptr: not made yet, or not possible
   std::optional<run::ModelPair> pair;
+  std::unique_ptr<formats::Model> moved;  // a copy of the pair's first model in float64, its weights moved; the same
   // The tensors last looked at, and what they are.
   std::string place;
   std::optional<run::SitePair> tensors;
+
+  // By what the first model's rounding shows: its float64 copy. Nothing is finer than that itself; there, as in a
+  // proof, a copy tells whose weights are off by up to half a unit in the last place.
+  const formats::Model* reference(const formats::Model& original) {
+    const bool finest = pair->a->facts().dtype == DType::Float64;
+    auto& copy = finest ? moved : exact;
+    if (!copy) copy = (finest ? pair->a->perturbed(1) : original.toFloat64()).value_or(nullptr);
+    return copy.get();
+  }
 };
 
 Differences::Differences() : kept_(std::make_unique<Kept>()) {}
@@ -154,10 +164,7 @@ Result<protocol::DiffResult> Differences::compare(const DiffSubject& subject, co
   for (const int value : params.values) {
     if (value >= 0 && static_cast<size_t>(value) < graph.values.size()) options.values.push_back(value);
   }
-  if (kept_->pair->a->facts().dtype != DType::Float64) {
-    if (!kept_->exact) kept_->exact = subject.original.toFloat64().value_or(nullptr);
-    options.reference = kept_->exact.get();
-  }
+  options.reference = kept_->reference(subject.original);
   const auto diff = run::diffModels(*kept_->pair->a, subject.norms, *kept_->pair->b, *batches, options, task);
   if (!diff) return told(diff.error());
   for (const run::DiffRow& row : diff->rows) result.rows.push_back(describe(row, graph));

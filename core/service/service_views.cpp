@@ -45,7 +45,8 @@ Result<protocol::WeightChanges> Service::weightChanges(const protocol::WeightCha
   if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
   const auto other = state_->other(params.path, task);
   if (!other) return tl::unexpected(other.error());
-  return service::weightChanges(state_->model->graph(), other->model->graph(), params.pairs, task);
+  const auto norms = state_->analysis ? std::span(state_->layerNorms()) : std::span<const analysis::LayerNorm>();
+  return service::weightChanges(state_->model->graph(), other->model->graph(), params.pairs, norms, task);
 }
 
 Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params, const BenchListener& listener,

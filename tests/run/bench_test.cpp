@@ -86,6 +86,21 @@ TEST(Bench, TwoModelsSideBySide) {
   EXPECT_EQ(report->b->ops.size(), 2U);
 }
 
+// In all that is told: the medians of all runs are other numbers here.
+TEST(Bench, TheMediansAreThoseOfWhichTheFactorIsTheRatio) {
+  const FakeModel a;
+  const auto b = a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {});
+  BenchOptions options;
+  options.rounds = 4;
+  options.iterations = 1;
+  options.warmup = 0;
+  const auto report = benchModels(a, b->get(), FakeModel::sample(), options, {});
+  ASSERT_TRUE(report);
+  EXPECT_DOUBLE_EQ(report->a.latency.medianMs, medianOver(report->rounds).aMs);
+  EXPECT_DOUBLE_EQ(report->speedup.ratio, report->a.latency.medianMs / report->b->latency.medianMs);
+  EXPECT_GT(std::abs(median(report->a.samples) - report->a.latency.medianMs), 1e-4);
+}
+
 TEST(Bench, CudaGraphsAreRefusedOnTheCpu) {
   BenchOptions options;
   options.settings.cudaGraph = true;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stop_token>
@@ -24,7 +25,7 @@ graph::Graph graphOf(const graph::TensorView& view) {
 }
 
 protocol::WeightChange changeOf(const graph::TensorView& a, const graph::TensorView& b) {
-  const auto told = weightChanges(graphOf(a), graphOf(b), {{0, 0}}, {});
+  const auto told = weightChanges(graphOf(a), graphOf(b), {{0, 0}}, {}, {});
   EXPECT_TRUE(told) << (told ? "" : told.error().message);
   return told ? told->changes.at(0) : protocol::WeightChange{};
 }
@@ -86,6 +87,84 @@ TEST(WeightChanges, aBiasCanBeCenteredAndAMeanThatIsLeftIsNoCentering) {
   EXPECT_EQ(one.centered_axis, -1) << "an axis of one element";
 }
 
+TEST(WeightChanges, tellACenteringOverHeadsOrGroups) {
+  constexpr int64_t kHeads = 12, kSize = 16, kColumns = 20;
+  const auto numbers = someNumbers(kHeads * kSize * kColumns);
+  auto perHead = numbers;
+  for (int64_t head = 0; head < kHeads; ++head) {
+    const auto begin = perHead.begin() + head * kSize * kColumns, end = begin + kSize * kColumns;
+    std::ranges::copy(centered({begin, end}, kSize, kColumns, 0), begin);
+  }
+  const graph::Shape shape{kHeads * kSize, kColumns};
+  const auto told = [&](const std::vector<double>& after) {
+    return changeOf(tensorFromDoubles(shape, numbers, DType::Float32), tensorFromDoubles(shape, after, DType::Float32));
+  };
+  EXPECT_EQ(told(perHead).centered_axis, 0);
+  EXPECT_EQ(told(perHead).centered_part, kSize);
+  EXPECT_EQ(told(centered(numbers, kHeads * kSize, kColumns, 0)).centered_part, 0) << "the whole axis";
+  auto some = numbers;  // a third of the rows, as where queries, keys and values are one weight
+  std::ranges::copy_n(perHead.begin(), kHeads / 3 * kSize * kColumns, some.begin());
+  EXPECT_EQ(told(some).centered_part, kSize);
+  auto off = perHead;  // one mean is left
+  for (int64_t row = 0; row < kSize; ++row) off[static_cast<size_t>(row * kColumns)] += 0.01;
+  EXPECT_EQ(told(off).centered_axis, -1);
+  perHead[5] += 0.01;
+  EXPECT_EQ(told(perHead).centered_axis, -1);
+}
+
+// The linear of %n takes the shift of the norm; what %off reads has nothing to do with it.
+TEST(WeightChanges, tellAShiftThatMovedIntoABias) {
+  const auto parsed = graph::parseGraph(R"(graph {
+  input %x: float64[2, 5, 8]
+  const %g: float64[8] random 3
+  const %beta: float64[8] random 4
+  const %w: float64[6, 8] random 5
+  const %b: float64[6] random 6
+  const %off: float64[6] random 7
+  %n: float64[2, 5, 8] = LayerNorm(%x, %g, %beta) {axes = [2], eps = 1e-05}
+  %y: float64[2, 5, 6] = Linear(%n, %w, %b)
+  %z: float64[2, 5, 6] = Add(%y, %off)
+  return %z
+})");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const graph::Graph& before = *parsed;
+  const auto idOf = [&](const std::string& name) {
+    return static_cast<int>(std::ranges::find(before.values, name, &graph::Value::name) - before.values.begin());
+  };
+  const auto numbersOf = [&](const char* name) {
+    return *graph::toDoubles(before.constants[static_cast<size_t>(before.value(idOf(name)).constant)].view);
+  };
+  const auto norms = analysis::findNorms(before).layerNorms;
+  const auto beta = numbersOf("beta");
+  auto weight = numbersOf("w"), bias = numbersOf("b");
+  // What became of the bias `name`, with these numbers and with `weight` beside it.
+  const auto told = [&](const char* name, const std::vector<double>& after) {
+    graph::Graph other = before;
+    const auto put = [&](const char* constant, const graph::Shape& shape, const std::vector<double>& numbers) {
+      other.constants[static_cast<size_t>(before.value(idOf(constant)).constant)].view =
+          tensorFromDoubles(shape, numbers, DType::Float64);
+    };
+    put(name, {6}, after);
+    put("w", {6, 8}, weight);
+    const auto changes = weightChanges(before, other, {{idOf(name), idOf(name)}, {idOf("w"), idOf("w")}}, norms, {});
+    EXPECT_TRUE(changes);
+    return changes ? changes->changes.at(0) : protocol::WeightChange{};
+  };
+  const auto plusShift = [&](std::vector<double> numbers) {
+    for (size_t i = 0; i < weight.size(); ++i) numbers[i / 8] += weight[i] * beta[i % 8];
+    return numbers;
+  };
+  EXPECT_EQ(told("b", plusShift(bias)).shift_of, norms.at(0).title);
+  EXPECT_EQ(told("off", plusShift(numbersOf("off"))).shift_of, "");
+  auto half = plusShift(bias);
+  half[2] += 0.01;
+  EXPECT_EQ(told("b", half).shift_of, "");
+  weight = centered(weight, 6, 8, 0);  // by the weights that the linear has by then
+  const auto both = told("b", plusShift(centered(bias, 6, 1, 0)));
+  EXPECT_EQ(both.shift_of, norms.at(0).title);
+  EXPECT_EQ(both.centered_axis, 0);
+}
+
 TEST(WeightChanges, doNotDependOnHowATensorLiesInMemory) {
   auto transposed = tensorFromDoubles({2, 3}, {1, 4, 2, 5, 3, 6});
   transposed.strides = {1, 2};  // 1 2 3 / 4 5 6
@@ -106,12 +185,12 @@ TEST(WeightChanges, whatIsNotFiniteOnOneSideIsInfinitelyFar) {
 TEST(WeightChanges, sayWhyThereAreNone) {
   EXPECT_NE(changeOf(tensorFromDoubles({4}, {1, 2, 3, 4}), tensorFromDoubles({2, 2}, {1, 2, 3, 4})).reason, "");
   const auto graph = graphOf(tensorFromDoubles({1}, {1}));
-  EXPECT_FALSE(weightChanges(graph, graph, {{0, 1}}, {})) << "a value that is computed";
-  EXPECT_FALSE(weightChanges(graph, graph, {{-1, 0}}, {}));
-  EXPECT_FALSE(weightChanges(graph, graph, {{0, 7}}, {}));
+  EXPECT_FALSE(weightChanges(graph, graph, {{0, 1}}, {}, {})) << "a value that is computed";
+  EXPECT_FALSE(weightChanges(graph, graph, {{-1, 0}}, {}, {}));
+  EXPECT_FALSE(weightChanges(graph, graph, {{0, 7}}, {}, {}));
   std::stop_source stop;
   stop.request_stop();
-  const auto told = weightChanges(graph, graph, {{0, 0}}, Task{nullptr, stop.get_token()});
+  const auto told = weightChanges(graph, graph, {{0, 0}}, {}, Task{nullptr, stop.get_token()});
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, ErrorCode::Cancelled);
 }

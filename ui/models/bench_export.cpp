@@ -22,11 +22,11 @@ QString known(const std::optional<Value>& value) {
 }
 
 // In the order of sideHeads.
-QStringList sideFields(const protocol::BenchSide& side, double median) {
+QStringList sideFields(const protocol::BenchSide& side) {
   const protocol::LatencyStats& latency = side.latency;
   return {sideName(side.model),
           text(side.runtime),
-          number(median),
+          number(latency.median_ms),
           number(latency.mean_ms),
           number(latency.p5_ms),
           number(latency.p95_ms),
@@ -55,9 +55,8 @@ QStringList fieldsOf(const protocol::BenchPoint& point, const std::optional<Pape
   const bool measured = point.error.empty();
   const bool two = measured && point.b;
   const QStringList nothing(sideHeads({}).size());
-  const auto [medianOfA, medianOfB] = roundMedians(point);
-  fields += measured ? sideFields(point.a, medianOfA) : nothing;
-  fields += two ? sideFields(*point.b, medianOfB) : nothing;
+  fields += measured ? sideFields(point.a) : nothing;
+  fields += two ? sideFields(*point.b) : nothing;
   if (two) {
     fields << number(point.speedup) << number(point.ci_low) << number(point.ci_high)
            << (point.noise ? QStringLiteral("noise") : QString());

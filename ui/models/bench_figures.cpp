@@ -20,9 +20,8 @@ void addLatency(Rows& rows, const BenchPoint& point) {
     const auto say = [&](const protocol::BenchSide& side) { return QString::number(side.latency.*member, 'f', 3); };
     rows.push_back({figure, say(point.a), point.b ? say(*point.b) : QString(), tip});
   };
-  const auto [a, b] = roundMedians(point);
-  rows.push_back({tr("median, ms"), formatMedian(a), point.b ? formatMedian(b) : QString(),
-                  tr("Median over rounds; the speed-up is the ratio of the two.")});
+  add(tr("median, ms"), &protocol::LatencyStats::median_ms,
+      tr("Median over rounds; the speed-up is the ratio of the two."));
   add(tr("mean, ms"), &protocol::LatencyStats::mean_ms, tr("Average of all runs, disturbed ones included."));
   add(tr("p5, ms"), &protocol::LatencyStats::p5_ms, tr("5 of 100 runs are faster."));
   add(tr("p95, ms"), &protocol::LatencyStats::p95_ms, tr("95 of 100 runs are faster."));
@@ -49,7 +48,7 @@ void addSpeedup(Rows& rows, const BenchPoint& point) {
   rows.push_back({tr("speed-up"), formatRatio(point.speedup),
                   tr("%1 to %2").arg(formatNumber(point.ci_low, 3), formatNumber(point.ci_high, 3)),
                   point.noise ? tr("The interval holds 1: this difference is noise.")
-                              : tr("Median over rounds of the times' ratio, and its 95% interval.")});
+                              : tr("The ratio of the medians, and its 95% interval.")});
   if (point.fold_ms) {
     rows.push_back({tr("fold, break-even"), formatMilliseconds(*point.fold_ms),
                     point.break_even ? tr("%1 runs").arg(formatCount(qRound64(*point.break_even))) : tr("never"),

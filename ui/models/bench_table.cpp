@@ -10,8 +10,8 @@ using protocol::BenchPoint;
 using protocol::BenchSide;
 using Say = std::function<QString(const BenchPoint&)>;
 
-QString medianOfA(const BenchPoint& point) { return formatMedian(roundMedians(point).first); }
-QString medianOfB(const BenchPoint& point) { return point.b ? formatMedian(roundMedians(point).second) : QString(); }
+QString medianOfA(const BenchPoint& point) { return formatMedian(point.a.latency.median_ms); }
+QString medianOfB(const BenchPoint& point) { return point.b ? formatMedian(point.b->latency.median_ms) : QString(); }
 QString p95(const BenchSide& side) { return QString::number(side.latency.p95_ms, 'f', 3); }
 
 // failed: what stands there of a point that has no figures.

@@ -75,7 +75,7 @@ DifferenceTable::Columns columns() {
           {{kSortRole, &Row::max_rel}, {DifferenceTable::FloorRole, isAtFloor}}, Qt::AlignRight),
       word(tr("Rounding"),
            tr("What the original loses by this precision alone: its largest relative difference from itself in "
-              "float64."),
+              "float64, or there from a copy whose weights are off by up to half a unit in the last place."),
            roundingWords, {{kSortRole, [](const Row& row) { return row.rounding.value_or(-1); }}}, Qt::AlignRight),
       figure(tr("Max abs"), tr("The largest difference."), &Row::max_abs),
       figure(tr("Mean abs"), tr("The mean of all differences, without their signs."), &Row::mean_abs),

@@ -1,5 +1,5 @@
 // What fell with the edit that the user left out last, and whether a run-time centering in its place would pay: asked
-// once the plan without it is there, also where the user was faster than the preview. Thread: GUI thread.
+// once the plan without it is there, where the user was faster than the preview. Thread: GUI thread.
 #pragma once
 
 #include <QObject>
@@ -31,6 +31,7 @@ class LeftOut final : public QObject {
     protocol::EditInfo edit;
     protocol::PlanInfo before;
     protocol::PlanParams without;
+    std::optional<Fall> known;  // by the preview
   };
   Session* session_;
   std::optional<Leaving> leaving_;  // until the plan without it is there

@@ -103,6 +103,10 @@ void PlanPreview::forget() {
   if (std::exchange(fall_, std::nullopt)) Q_EMIT changed();
 }
 
+std::optional<Fall> PlanPreview::known(const protocol::EditInfo& edit) const {
+  return fall_ && fall_->edit.text == edit.text && !question_.pending() ? fall_ : std::nullopt;
+}
+
 void PlanPreview::ask() {
   if (!session_->plan() || !session_->served() || session_->busy()) return;
   const protocol::PlanParams without = toggled(session_->choices()->params(), *edit_, false);

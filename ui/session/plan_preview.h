@@ -47,6 +47,8 @@ class PlanPreview final : public QObject {
   void consider(const protocol::EditInfo& edit);
   void forget();
   [[nodiscard]] const std::optional<Fall>& fall() const { return fall_; }
+  // Of this edit, all of it; nullopt: another was considered, or the engine has not answered.
+  [[nodiscard]] std::optional<Fall> known(const protocol::EditInfo& edit) const;
 
  Q_SIGNALS:
   void changed();

@@ -93,6 +93,7 @@ void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
                      Failed failed) {
   startJob(kind);
   jobQuestion_.ask(method, params, [this, kind, done, failed](Reply<T>& reply) {
+    const Job ended = job_;
     endJob();
     if (reply) {
       done(*reply);
@@ -102,7 +103,11 @@ void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
       if (kind == JobKind::Measuring) failed(reply.error());
       return;
     }
-    if (!reply.error().cancelled()) Q_EMIT problem(asSentence(reply.error().message), asSentence(reply.error().hint));
+    if (reply.error().cancelled()) {
+      Q_EMIT stopped(ended);
+    } else {
+      Q_EMIT problem(asSentence(reply.error().message), asSentence(reply.error().hint));
+    }
     if (failed) failed(reply.error());
   });
 }
@@ -110,7 +115,9 @@ void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
 void Session::cancel() {
   if (busy()) return jobQuestion_.stop();
   if (confirmationQuestion_.pending()) return confirmationQuestion_.stop();
+  const Job comparing = running();
   forcedErrors_->running() ? forcedErrors_->cancel() : differences_->cancel();
+  if (comparing.kind != JobKind::None) Q_EMIT stopped(comparing);
 }
 
 void Session::startOpening(const QString& path) {

@@ -169,6 +169,7 @@ class Session final : public QObject {
   void planChanged();                        // also when only its parameters changed
   void foldChanged();
   void jobChanged();
+  void stopped(const normlens::ui::Job& job);  // as far as it had come
   void exportDone();
   void digitsChanged();
   void tensorSaved(const QString& path, qint64 bytes);

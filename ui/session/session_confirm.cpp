@@ -30,10 +30,14 @@ QStringList changedVerdicts(const Norms& before, const Norms& after) {
 void Session::confirm() {
   if (!early() || confirmation_.kind != JobKind::None || !served_) return;
   confirmationQuestion_.ask(protocol::methods::kAnalyze, {}, [this](Reply<protocol::Analysis>& reply) {
-    confirmation_ = {};
+    const Job ended = std::exchange(confirmation_, {});
     if (reply) return confirmedBy(std::move(*reply));
     const EngineError& error = reply.error();
-    if (error.cancelled() || error.engineDied) return Q_EMIT jobChanged();
+    if (error.cancelled() || error.engineDied) {
+      Q_EMIT jobChanged();
+      if (error.cancelled()) Q_EMIT stopped(ended);
+      return;
+    }
     Q_EMIT problem(asSentence(error.message), asSentence(error.hint));
     dropAnalysis();
   });

@@ -72,6 +72,7 @@ void Segmented::openMenu() {
   for (int i = 0; i < segments_.size(); ++i) {
     QAction* action = menu->addAction(segments_[i].text);
     action->setToolTip(segments_[i].tip);
+    action->setEnabled(segments_[i].offered);
     action->setCheckable(true);
     action->setChecked(i == current_);
     connect(action, &QAction::triggered, this, [this, i] { choose(i); });
@@ -86,7 +87,7 @@ void Segmented::setCurrent(int index) {
 }
 
 void Segmented::choose(int index) {
-  if (index < 0 || index >= segments_.size() || index == current_) return;
+  if (index < 0 || index >= segments_.size() || index == current_ || !segments_[index].offered) return;
   setCurrent(index);
   Q_EMIT chosen(index);
 }
@@ -126,7 +127,7 @@ void Segmented::paintEvent(QPaintEvent*) {
       painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
     }
     painter.setFont(on ? strongFont() : uiFont(12));
-    painter.setPen(on ? theme.text : theme.textSoft);
+    painter.setPen(on ? theme.text : segments_[i].offered ? theme.textSoft : theme.control);
     painter.drawText(area, Qt::AlignCenter, segments_[i].text);
   }
 }

@@ -9,6 +9,7 @@ namespace normlens::ui {
 
 struct Segment {
   QString text, tip;
+  bool offered = true;  // can be chosen
 };
 
 class Segmented final : public QWidget {

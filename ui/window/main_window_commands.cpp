@@ -4,6 +4,7 @@
 #include <QFileInfo>
 #include <QStackedWidget>
 
+#include "ui/client/devices.h"
 #include "ui/client/engine_client.h"
 #include "ui/models/norm_model.h"
 #include "ui/session/forced_errors.h"
@@ -64,7 +65,6 @@ void MainWindow::chooseDevice(const QString& device) {
   chosen.device = device;
   applyPreferences(chosen);
   preferencesPage_->setPreferences(chosen);
-  refresh();
 }
 
 // What has a button, but no action.
@@ -73,9 +73,8 @@ void MainWindow::addButtonsTo(std::vector<PaletteEntry>& entries) {
   const auto addDevice = [&](const QString& title, const QString& device, bool there) {
     entries.push_back({title, {}, icon, there, [this, device] { chooseDevice(device); }});
   };
-  const bool hasGpu = engine_->state() == EngineClient::State::Ready && engine_->info().device != "CPU";
   addDevice(tr("Device: measure on the CPU"), QStringLiteral("cpu"), true);
-  addDevice(tr("Device: measure on the GPU"), QStringLiteral("cuda"), hasGpu);
+  addDevice(tr("Device: measure on the GPU"), QStringLiteral("cuda"), !devicesOf(*engine_).gpu.isEmpty());
   const protocol::NormInfo* norm = session_->norm(session_->selection()->current().norm);
   const bool blocked = norm != nullptr && verdictFromName(norm->verdict) == Verdict::Blocked;
   entries.push_back({tr("Show the error if folded anyway"), blocked ? text(norm->title) : tr("of a blocked LayerNorm"),
@@ -177,12 +176,12 @@ void MainWindow::applyPreferences(const Preferences& preferences) {
   preferences_ = preferences;
   if (options_.rememberLayout) savePreferences(preferences_);
   usePreferences();
+  refresh();
   if (look) applyLook();
 }
 
 void MainWindow::usePreferences() {
   session_->setDigits(preferences_.digits);
-  session_->measurements()->setDevice(preferences_.device);
   session_->setLimits(preferences_.timeLimitSeconds, bytesOf(preferences_.memoryLimitGb));
   project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
 }

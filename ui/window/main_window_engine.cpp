@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ui/client/devices.h"
 #include "ui/client/engine_client.h"
 #include "ui/models/norm_model.h"
 #include "ui/session/difference_run.h"
@@ -17,6 +18,7 @@
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/frame/norm_panel.h"
+#include "ui/window/frame/preferences_page.h"
 #include "ui/window/frame/search_box.h"
 #include "ui/window/frame/status_strip.h"
 #include "ui/window/frame/story_bar.h"
@@ -86,6 +88,7 @@ void MainWindow::connectSession() {
     }
     fillSearch();
   });
+  connect(session_, &Session::stopped, status_, &StatusStrip::showStopped);
   connect(session_, &Session::confirmed, this, &MainWindow::logConfirmation);
   connect(session_, &Session::foldChanged, this, &MainWindow::showFoldResult);
   connect(session_->leftOut(), &LeftOut::changed, this, &MainWindow::showLeftOut);
@@ -144,11 +147,11 @@ void MainWindow::refresh() {
   status_->showEngine(*engine_);
   status_->showModel(*session_);
   status_->showJob(session_->running());
-  const bool ready = engine_->state() == EngineClient::State::Ready;
   showTitle();
-  const protocol::EngineInfo& engine = engine_->info();
-  tools_->setDevices(ready, engine.no_gpu.empty() && engine.device != "CPU" ? text(engine.device) : QString(),
-                     text(engine.no_gpu), preferences_.device);
+  const Devices devices = devicesOf(*engine_);
+  tools_->setDevices(devices, preferences_.device);
+  preferencesPage_->setDevices(devices);
+  session_->measurements()->setDevice(devices.used(preferences_.device));
 }
 
 void MainWindow::showEngineLost(const QString& reason) {

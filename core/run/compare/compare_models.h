@@ -28,7 +28,7 @@ struct DiffRow {
   int batch = 0;  // in which the tensors are farthest apart by max_rel; all but `top` is of that batch
   TensorDiff diff;
   std::optional<UlpHistogram> ulps;  // in the coarser of the two types; nullopt where it is no real floating one
-  // What the first model loses by itself: max_rel of its tensor here against the one of its float64 copy.
+  // What the first model loses by itself: max_rel of its tensor here against the one of DiffOptions::reference.
   std::optional<double> rounding;
   std::optional<TopAgreement> top;  // of outputs like logits, over all batches
 };
@@ -41,7 +41,8 @@ struct ModelDiff {
 };
 
 struct DiffOptions {
-  // A float64 copy of the first model, for DiffRow::rounding; nullptr: not wanted. Costs a run or two per batch.
+  // For DiffRow::rounding, the first model's float64 copy; of one in float64, a perturbed copy. nullptr: not wanted.
+  // Costs a run or two per batch.
   const formats::Model* reference = nullptr;
   std::vector<graph::ValueId> values;  // of the first model, to be compared as well
   std::optional<double> limit;  // above which a norm diverges; nullopt: divergenceLimit() of the first model's type

@@ -79,9 +79,12 @@ Result<RoundMedians> runRound(const Side& a, const Side& b, int iterations, Benc
 }
 
 void summarizeRounds(BenchReport& report, uint64_t seed) {
+  const auto [medianOfA, medianOfB] = medianOver(report.rounds);
   report.a.latency = summarize(report.a.samples);
+  report.a.latency.medianMs = medianOfA;
   if (!report.b) return;
   report.b->latency = summarize(report.b->samples);
+  report.b->latency.medianMs = medianOfB;
   report.speedup = bootstrapSpeedup(report.rounds, seed);
 }
 

@@ -1,10 +1,10 @@
 // Latency of one model, or of two side by side.
 //
-// Two models are run interleaved, a round is A B B A, so that a drift of the clock hits both alike; the speed-up is the
-// median over rounds of (median of A) / (median of B), with a bootstrap interval. Both see the same inputs, the same
-// type, device and number of threads. Warm-up goes on until two windows of runs agree within 3%. Memory and the times
-// of single ops are taken after the last round, in passes of their own. Thread: one thread; nothing else should run
-// meanwhile.
+// Two models are run interleaved, a round is A B B A, so that a drift of the clock hits both alike. A side's median is
+// that over rounds of its median in each; the speed-up is A's by B's, with a bootstrap interval. Both see the same
+// inputs, the same type, device and number of threads. Warm-up goes on until two windows of runs agree within 3%.
+// Memory and the times of single ops are taken after the last round, in passes of their own. Thread: one thread;
+// nothing else should run meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace normlens::run {
 
 // What was measured of one model.
 struct SideReport {
-  LatencyStats latency;
+  LatencyStats latency;              // the median over rounds; mean and percentiles of all samples
   std::vector<double> samples;       // milliseconds, in order
   std::optional<int64_t> peakBytes;  // see formats::Runner; nullopt: not known, see peakReason
   std::string peakReason;            // empty where it is known

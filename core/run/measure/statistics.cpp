@@ -29,23 +29,20 @@ LatencyStats summarize(const std::vector<double>& milliseconds) {
           .p99Ms = percentile(milliseconds, 99)};
 }
 
-namespace {
-
-double ratioOfMedians(const std::vector<RoundMedians>& rounds) {
+RoundMedians medianOver(const std::vector<RoundMedians>& rounds) {
   std::vector<double> a, b;
   for (const RoundMedians& round : rounds) {
     a.push_back(round.aMs);
     b.push_back(round.bMs);
   }
-  return median(std::move(a)) / median(std::move(b));
+  return {median(std::move(a)), median(std::move(b))};
 }
-
-}  // namespace
 
 Speedup bootstrapSpeedup(const std::vector<RoundMedians>& rounds, uint64_t seed, int resamples) {
   Speedup speedup;
   if (rounds.empty()) return speedup;
-  speedup.ratio = ratioOfMedians(rounds);
+  const auto ratioOf = [](const RoundMedians& medians) { return medians.aMs / medians.bMs; };
+  speedup.ratio = ratioOf(medianOver(rounds));
   speedup.low = 0;
   speedup.high = std::numeric_limits<double>::infinity();
   if (rounds.size() < 2) return speedup;
@@ -54,7 +51,7 @@ Speedup bootstrapSpeedup(const std::vector<RoundMedians>& rounds, uint64_t seed,
   std::vector<RoundMedians> drawn(rounds.size());
   for (int i = 0; i < resamples; ++i) {
     for (RoundMedians& round : drawn) round = rounds[engine() % rounds.size()];
-    ratios.push_back(ratioOfMedians(drawn));
+    ratios.push_back(ratioOf(medianOver(drawn)));
   }
   speedup.low = std::min(percentile(ratios, 2.5), speedup.ratio);
   speedup.high = std::max(percentile(ratios, 97.5), speedup.ratio);

@@ -19,6 +19,8 @@ struct LatencyStats {
 struct RoundMedians {
   double aMs = 0, bMs = 0;  // bMs: 0 without a second model
 };
+// Side by side: the one median that is told of a measurement.
+[[nodiscard]] RoundMedians medianOver(const std::vector<RoundMedians>& rounds);
 struct Speedup {
   double ratio = 1;          // of the median over rounds of a to that of b: above 1, b is faster
   double low = 1, high = 1;  // its 95% confidence interval

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 
+#include "core/analysis/claims/shifts.h"
+#include "core/fold/edited_weight.h"
 #include "core/run/compare/tensor_parts.h"
 #include "core/run/compare/ulp.h"
 #include "core/run/tensors.h"
+#include "core/service/describe/axis_looks.h"
 #include "core/service/describe/graph_document.h"
 
 namespace normlens::service {
@@ -40,46 +44,14 @@ std::optional<std::vector<double>> numbersAt(const TensorView& view, int64_t fir
   return numbers;
 }
 
-// Whether b is a less its means along one axis: then they differ by the same everywhere along it, and b has no mean
-// left there. Takes the elements one after another in row-major order.
-class AxisLook {
- public:
-  AxisLook(int axis, int64_t size, int64_t inner)
-      : axis_(axis), size_(size), first_(static_cast<size_t>(inner)), sums_(first_.size()) {}
-
-  void include(double a, double b) {
-    const double difference = a - b;
-    if (along_ == 0) {
-      first_[at_] = difference;
-      sums_[at_] = 0;
-    }
-    sums_[at_] += b;
-    uneven_ = std::max(uneven_, std::abs(difference - first_[at_]));
-    if (along_ == size_ - 1) left_ = std::max(left_, std::abs(sums_[at_]) / static_cast<double>(size_));
-    if (++at_ < first_.size()) return;
-    at_ = 0;
-    along_ = along_ + 1 == size_ ? 0 : along_ + 1;
-  }
-
-  [[nodiscard]] int axis() const { return axis_; }
-  [[nodiscard]] bool isCentered(double rounding) const { return uneven_ <= 2 * rounding && left_ <= rounding; }
-
- private:
-  int axis_;
-  int64_t size_, along_ = 0;  // of the axis, and the place on it
-  size_t at_ = 0;             // among the places that follow the axis
-  std::vector<double> first_, sums_;
-  double uneven_ = 0, left_ = 0;
-};
-
 // Integers are not centered, and an axis of size 1 has nothing but means.
-std::vector<AxisLook> axesOf(const graph::Shape& shape, bool floats) {
-  std::vector<AxisLook> looks;
+std::vector<AxisWalk> axesOf(const graph::Shape& shape, bool floats) {
+  std::vector<AxisWalk> axes;
   int64_t inner = 1;
   for (size_t axis = shape.size(); floats && axis-- > 0; inner *= shape[axis]) {
-    if (shape[axis] > 1 && inner <= kMostSums) looks.emplace_back(static_cast<int>(axis), shape[axis], inner);
+    if (shape[axis] > 1 && inner <= kMostSums) axes.emplace_back(static_cast<int>(axis), shape[axis], inner);
   }
-  return looks;
+  return axes;
 }
 
 bool sameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || (std::isinf(a) && a == b); }
@@ -90,46 +62,157 @@ protocol::WeightChange without(std::string reason) {
   return change;
 }
 
+double roundingOf(const protocol::WeightChange& change, graph::DType type) {
+  return 2 * run::machineEpsilon(type) * change.max_original;
+}
+
+// Calls visit(x, y) for what stands in the same place, in row-major order, until done(). False: they are no real
+// numbers.
+template <class Visit, class Done>
+Result<bool> forEachPair(const TensorView& a, const TensorView& b, const Task& task, Visit visit, Done done) {
+  const int64_t count = *graph::elementCount(a.shape);
+  for (int64_t first = 0; first < count && !done(); first += run::kPartElements) {
+    if (auto status = task.check(); !status) return tl::unexpected(status.error());
+    const int64_t length = std::min(run::kPartElements, count - first);
+    const auto ours = numbersAt(a, first, length), theirs = numbersAt(b, first, length);
+    if (!ours || !theirs) return false;
+    for (size_t i = 0; i < ours->size(); ++i) visit((*ours)[i], (*theirs)[i]);
+  }
+  return true;
+}
+
+// nullptr: none is.
+const AxisWalk* centeredOf(const std::vector<MeansLook>& looks, double rounding) {
+  const auto found = std::ranges::find_if(looks, [&](const MeansLook& look) { return look.isCentered(rounding); });
+  return found == looks.end() ? nullptr : &found->walk();
+}
+
+// A centering along parts of an axis.
+Status tellCenteredParts(const TensorView& a, const TensorView& b, const std::vector<AxisWalk>& axes, double rounding,
+                         const Task& task, protocol::WeightChange& change) {
+  std::vector<PartsLook> parts;
+  for (const AxisWalk& axis : axes) parts.emplace_back(axis, rounding);
+  const auto seen = forEachPair(
+      a, b, task,
+      [&](double x, double y) {
+        for (PartsLook& part : parts) part.include(x, y);
+      },
+      [&] { return std::ranges::all_of(parts, &PartsLook::isDone); });
+  if (!seen) return tl::unexpected(seen.error());
+  std::vector<MeansLook> looks;
+  for (const PartsLook& part : parts) part.addTo(looks);
+  const auto looked = forEachPair(
+      a, b, task,
+      [&](double x, double y) {
+        for (MeansLook& look : looks) look.include(x, y);
+      },
+      [&] { return looks.empty(); });
+  if (!looked) return tl::unexpected(looked.error());
+  if (const AxisWalk* centered = centeredOf(looks, rounding)) {
+    change.centered_axis = centered->axis();
+    change.centered_part = centered->size();
+  }
+  return {};
+}
+
 Result<protocol::WeightChange> changeOf(const TensorView& a, const TensorView& b, const Task& task) {
   if (a.shape != b.shape) return without("they have different shapes");
-  const auto count = graph::elementCount(a.shape);
-  if (!count || a.data == nullptr || b.data == nullptr) return without("their elements are not known");
+  if (!graph::elementCount(a.shape) || a.data == nullptr || b.data == nullptr)
+    return without("their elements are not known");
   const graph::DType type = run::coarserType(a.dtype, b.dtype);
-  auto axes = axesOf(a.shape, type != graph::DType::Unknown);
+  const auto axes = axesOf(a.shape, type != graph::DType::Unknown);
+  std::vector<MeansLook> looks(axes.begin(), axes.end());
   protocol::WeightChange change;
-  for (int64_t first = 0; first < *count; first += run::kPartElements) {
-    if (auto status = task.check(); !status) return tl::unexpected(status.error());
-    const int64_t length = std::min(run::kPartElements, *count - first);
-    const auto ours = numbersAt(a, first, length), theirs = numbersAt(b, first, length);
-    if (!ours || !theirs) return without("their elements are no real numbers");
-    for (size_t i = 0; i < ours->size(); ++i) {
-      const double x = (*ours)[i], y = (*theirs)[i];
-      for (AxisLook& axis : axes) axis.include(x, y);
-      if (std::isfinite(x)) change.max_original = std::max(change.max_original, std::abs(x));
-      if (sameSpecial(x, y)) continue;
-      const double apart = std::abs(x - y);
-      change.max_abs = std::max(change.max_abs, std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart);
+  const auto include = [&](double x, double y) {
+    for (MeansLook& look : looks) look.include(x, y);
+    if (std::isfinite(x)) change.max_original = std::max(change.max_original, std::abs(x));
+    if (sameSpecial(x, y)) return;
+    const double apart = std::abs(x - y);
+    change.max_abs = std::max(change.max_abs, std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart);
+  };
+  const auto seen = forEachPair(a, b, task, include, [] { return false; });
+  if (!seen) return tl::unexpected(seen.error());
+  if (!*seen) return without("their elements are no real numbers");
+  if (change.max_abs == 0 || !std::isfinite(change.max_abs)) return change;
+  const double rounding = roundingOf(change, type);
+  if (const AxisWalk* centered = centeredOf(looks, rounding)) {
+    change.centered_axis = centered->axis();
+  } else if (const Status told = tellCenteredParts(a, b, axes, rounding, task, change); !told) {
+    return tl::unexpected(told.error());
+  }
+  return change;
+}
+
+// By bias of a: the norm whose beta can move into it, and the bias with that in it by the weights of b.
+struct Shift {
+  std::string norm;
+  fold::WeightSource bias;
+};
+using Shifts = std::map<graph::ConstantId, Shift>;
+
+// weights: of b, by what a has in their places, where they differ.
+Shifts shiftsIn(const graph::Graph& a, std::span<const analysis::LayerNorm> norms,
+                const std::map<graph::ConstantId, TensorView>& weights) {
+  Shifts shifts;
+  for (const analysis::LayerNorm& norm : norms) {
+    const auto movable = analysis::movableShift(a, norm);
+    if (!movable) continue;
+    const auto& edit = movable->edit;
+    const auto value = graph::operandAt(a.node(edit.shiftNode), static_cast<size_t>(edit.shiftOperand));
+    const auto beta = graph::toDoubles(a.constant(a.value(value).constant).view);
+    for (size_t i = 0; beta && i < edit.parts.size(); ++i) {
+      const auto& part = edit.parts[i];
+      const auto other = weights.find(part.weight);
+      const TensorView& weight = other != weights.end() ? other->second : a.constant(part.weight).view;
+      shifts[part.bias] = {norm.title,
+                           fold::shift({a.constant(part.bias).view, {}}, {weight, {}}, part.inputDim, *beta)};
     }
   }
-  if (change.max_abs == 0 || !std::isfinite(change.max_abs)) return change;
-  const double rounding = 2 * run::machineEpsilon(type) * change.max_original;
-  const auto centered = std::ranges::find_if(axes, [&](const AxisLook& axis) { return axis.isCentered(rounding); });
-  if (centered != axes.end()) change.centered_axis = centered->axis();
-  return change;
+  return shifts;
+}
+
+// What is left of the change once the shift is in the bias: nothing, or a centering.
+Status tellShift(const Shift& shift, const TensorView& b, const Task& task, protocol::WeightChange& change) {
+  const auto moved = shift.bias.inMemory(1);
+  if (!moved) return {};
+  const auto rest = changeOf(*moved, b, task);
+  if (!rest) return tl::unexpected(rest.error());
+  const double rounding = roundingOf(*rest, run::coarserType(moved->dtype, b.dtype));
+  if (!rest->reason.empty() || (rest->centered_axis < 0 && rest->max_abs > rounding)) return {};
+  change.shift_of = shift.norm;
+  change.centered_axis = rest->centered_axis;
+  change.centered_part = rest->centered_part;
+  return {};
 }
 
 }  // namespace
 
 Result<protocol::WeightChanges> weightChanges(const graph::Graph& a, const graph::Graph& b,
-                                              const std::vector<std::pair<int, int>>& pairs, const Task& task) {
-  protocol::WeightChanges told;
+                                              const std::vector<std::pair<int, int>>& pairs,
+                                              std::span<const analysis::LayerNorm> norms, const Task& task) {
+  std::vector<graph::ConstantId> before;
+  std::map<graph::ConstantId, TensorView> after;
+  std::vector<TensorView> others;
   for (const auto& [ours, theirs] : pairs) {
-    task.report("comparing the weights", static_cast<double>(told.changes.size()) / static_cast<double>(pairs.size()));
-    const auto before = constantOf(a, ours), after = constantOf(b, theirs);
-    if (!before) return tl::unexpected(before.error());
-    if (!after) return tl::unexpected(after.error());
-    auto change = changeOf(a.constant(*before).view, b.constant(*after).view, task);
+    const auto own = constantOf(a, ours), other = constantOf(b, theirs);
+    if (!own) return tl::unexpected(own.error());
+    if (!other) return tl::unexpected(other.error());
+    before.push_back(*own);
+    others.push_back(b.constant(*other).view);
+    after.emplace(*own, others.back());
+  }
+  const Shifts shifts = shiftsIn(a, norms, after);
+  protocol::WeightChanges told;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    task.report("comparing the weights", static_cast<double>(i) / static_cast<double>(pairs.size()));
+    auto change = changeOf(a.constant(before[i]).view, others[i], task);
     if (!change) return tl::unexpected(change.error());
+    const auto shift = shifts.find(before[i]);
+    const bool explained = change->max_abs == 0 || change->centered_axis >= 0 || !change->reason.empty();
+    if (shift != shifts.end() && !explained) {
+      if (const Status known = tellShift(shift->second, others[i], task, *change); !known)
+        return tl::unexpected(known.error());
+    }
     told.changes.push_back(std::move(*change));
   }
   return told;

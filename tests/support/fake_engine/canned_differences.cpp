@@ -21,7 +21,7 @@ protocol::DiffRow rowOf(const std::string& kind, const std::string& name, const 
   row.max_rel = error;
   row.max_abs = 3.1 * error;
   row.mean_abs = 0.4 * error;
-  if (dtype != "float64") row.rounding = 0.6 * error;
+  row.rounding = 0.6 * error;
   row.cosine = 1 - error * error;
   row.worst_index = {0, 3, 41};
   row.worst_a = 1.25;
@@ -114,7 +114,7 @@ protocol::ForcedError forcedError(const CannedModel& model, const protocol::Forc
 
 protocol::WeightChanges weightChanges(const protocol::WeightChangesParams& params) {
   protocol::WeightChanges told;
-  for (size_t i = 0; i < params.pairs.size(); ++i) told.changes.push_back({"", 0.25, 2, i == 0 ? 0 : -1});
+  for (size_t i = 0; i < params.pairs.size(); ++i) told.changes.push_back({"", 0.25, 2, i == 0 ? 0 : -1, 0, ""});
   return told;
 }
 

@@ -114,10 +114,10 @@ protocol::ModelInfo modelInfo(const CannedModel& model, const std::string& path)
   return info;
 }
 
-protocol::ModelInfo foldedInfo(const CannedModel& model) {
+protocol::ModelInfo foldedInfo(const CannedModel& model, const protocol::PlanParams& params) {
   protocol::ModelInfo info = modelInfo(model, "");
   for (size_t norm = 0; norm < model.normNodes.size(); ++norm) {
-    if (!foldsFree(model, static_cast<int>(norm))) continue;
+    if (!folds(model, params, static_cast<int>(norm))) continue;
     protocol::GraphNode& node = info.graph.nodes[static_cast<size_t>(model.normNodes[norm])];
     node.op = "aten::rms_norm";
     node.label = "rms_norm";

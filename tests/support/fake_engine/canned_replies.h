@@ -9,7 +9,7 @@ namespace normlens::fake {
 
 [[nodiscard]] protocol::ModelInfo modelInfo(const CannedModel& model, const std::string& path);
 // The same with an RMSNorm in the place of each LayerNorm that folds free.
-[[nodiscard]] protocol::ModelInfo foldedInfo(const CannedModel& model);
+[[nodiscard]] protocol::ModelInfo foldedInfo(const CannedModel& model, const protocol::PlanParams& params);
 [[nodiscard]] protocol::Analysis analysis(const CannedModel& model);
 [[nodiscard]] protocol::ZeroMeanMap zeroMeanMap(const CannedModel& model, const protocol::PlanParams& params);
 [[nodiscard]] protocol::ShiftCone shiftCone(const CannedModel& model, int node);

@@ -41,13 +41,13 @@ protocol::Transport standardStreams() {
 class Engine {
  public:
   explicit Engine(Mischief mischief) : mischief_(std::move(mischief)), dispatcher_(standardStreams()) {
-    bind(methods::kInitialize, [](const auto&) {
+    bind(methods::kInitialize, [this](const auto&) {
       protocol::EngineInfo info;
       info.version = "0.1.0 (fake)";
       info.torch = "none";
       info.formats = {"torchscript"};
-      info.device = "CPU";
-      info.no_gpu = "No NVIDIA driver was found.";
+      info.device = mischief_.gpu.empty() ? "CPU" : mischief_.gpu;
+      if (mischief_.gpu.empty()) info.no_gpu = "No NVIDIA driver was found.";
       info.pid = getpid();
       info.memory_bytes = 41 << 20;
       return info;
@@ -65,7 +65,10 @@ class Engine {
     bindNeedingModel(methods::kForcedError, [this](const auto& p) { return forcedError(*model_, p); });
     bindNeedingModel(methods::kProbe, [this](const auto& p) { return probe(*model_, p); });
     bindNeedingModel(methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
-    bindNeedingModel(methods::kFold, [this](const auto& p) { return foldResult(*model_, p); });
+    bindNeedingModel(methods::kFold, [this](const auto& p) {
+      folded_ = p.plan;
+      return foldResult(*model_, p);
+    });
     bindNeedingModel(methods::kZeroMeanMap, [this](const auto& p) { return zeroMeanMap(*model_, p); });
     bindNeedingModel(methods::kShiftCone, [this](const auto& p) { return shiftCone(*model_, p.node); });
     bindBench();
@@ -159,7 +162,7 @@ class Engine {
   }
 
   [[nodiscard]] Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params) const {
-    if (params.path.empty()) return foldedInfo(*model_);
+    if (params.path.empty()) return foldedInfo(*model_, folded_);
     if (params.path.find("broken") != std::string::npos) {
       return fail(ErrorCode::Unreadable, params.path + " is not a model.");
     }
@@ -170,7 +173,7 @@ class Engine {
   [[nodiscard]] Result<protocol::WeightDigests> weightDigests(const protocol::WeightDigestsParams& params) const {
     const bool folded = params.other && params.path.empty();
     protocol::WeightDigests told;
-    for (const auto& value : (folded ? foldedInfo(*model_) : modelInfo(*model_, params.path)).graph.values) {
+    for (const auto& value : (folded ? foldedInfo(*model_, folded_) : modelInfo(*model_, params.path)).graph.values) {
       if (!value.constant) continue;
       told.values.push_back(value.id);
       told.digests.push_back(folded && told.digests.size() < 2 ? value.name + " folded" : value.name);
@@ -196,6 +199,7 @@ class Engine {
   Mischief mischief_;
   protocol::Dispatcher dispatcher_;
   std::optional<CannedModel> model_;
+  protocol::PlanParams folded_;              // of the last fold
   std::vector<protocol::InputSpec> inputs_;  // set by the window; empty: guessed
   std::vector<std::string> unusedArrays_;    // of the file that the window named
 };

@@ -57,6 +57,7 @@ Mischief Mischief::fromArguments(int argc, char** argv) {
       mischief.attacks.emplace_back(value.substr(0, value.find('=')), value.substr(value.find('=') + 1));
     if (option == "--while") mischief.onlyWhile = value;
     if (option == "--blocks") mischief.blocks = std::atoi(value.c_str());
+    if (option == "--gpu") mischief.gpu = value;
     if (option == "--early") mischief.early = std::atoi(value.c_str());
     if (option == "--surprise") mischief.surprise = std::atoi(value.c_str());
     if (option == "--round") mischief.roundPause = std::chrono::milliseconds(std::atoi(value.c_str()));

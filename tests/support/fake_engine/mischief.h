@@ -10,6 +10,7 @@
 //   --blocks N          size of the model
 //   --early MS          analyses early, and then takes so long to confirm it
 //   --surprise NORM     ... and finds this one blocked
+//   --gpu NAME          has that GPU
 //   --round MS          pause between the rounds of a measurement, not really mischief
 #pragma once
 
@@ -26,7 +27,7 @@ struct Mischief {
   std::vector<std::pair<std::string, int>> slow, deaf;
   std::vector<std::string> crash, garbage, error, nonsense;
   std::vector<std::pair<std::string, std::string>> attacks;  // method, how
-  std::string onlyWhile;
+  std::string onlyWhile, gpu;
   int blocks = 4;
   int early = 0, surprise = -1;
   std::chrono::milliseconds roundPause{2};

@@ -12,7 +12,8 @@ class Graph {
  public:
   Graph() { document_.scopes = {{0, "", "", "", -1}, {1, "ln", "ln", "LayerNorm", 0}}; }
 
-  Graph& node(const char* op, const char* name, const char* role = "L", std::vector<int> inputs = {}) {
+  Graph& node(const char* op, const char* name, const char* role = "L", std::vector<int> inputs = {},
+              std::vector<int> outputs = {}) {
     protocol::GraphNode made;
     made.id = static_cast<int>(document_.nodes.size());
     made.op = op;
@@ -20,6 +21,7 @@ class Graph {
     made.role = role;
     made.scope = made.name == "ln" ? 1 : 0;
     made.inputs = std::move(inputs);
+    made.outputs = std::move(outputs);
     document_.nodes.push_back(std::move(made));
     return *this;
   }
@@ -39,7 +41,7 @@ class Graph {
   GraphDocument document_;
 };
 
-// One line for a change: what it is, the places, the pairs of weights ("=": the same).
+// One line for a change: what it is, the places, the pairs of weights ("=": the same, "~": that, through new ops).
 std::vector<std::string> listed(const GraphDocument& a, const GraphDocument& b, const WeightTexts& weightsOfA = {},
                                 const WeightTexts& weightsOfB = {}) {
   static constexpr const char* kKinds[] = {"rms", "op", "weight", "added", "removed"};
@@ -48,7 +50,7 @@ std::vector<std::string> listed(const GraphDocument& a, const GraphDocument& b, 
     std::string line = kKinds[static_cast<size_t>(change.kind)];
     line += " " + std::to_string(change.a) + " " + std::to_string(change.b);
     for (const WeightPair& pair : change.weights) {
-      line += " " + std::to_string(pair.a) + (pair.same ? "=" : "/") + std::to_string(pair.b);
+      line += " " + std::to_string(pair.a) + (pair.through ? "~" : pair.same ? "=" : "/") + std::to_string(pair.b);
     }
     lines.push_back(line);
   }
@@ -114,6 +116,20 @@ TEST(ChangeList, aWeightThatOnlyOneSideHasIsARow) {
   const Graph b = Graph().values({"x", "fc.weight", "fc.bias"}).node("linear", "fc", "L", {0, 1, 2});
   EXPECT_EQ(listed(a, b, {{1, "w"}}, {{1, "w"}, {2, "b"}}), Lines{"weight 0 0 -1/2"});
   EXPECT_EQ(listed(b, a, {{1, "w"}, {2, "b"}}, {{1, "w"}}), Lines{"weight 0 0 2/-1"});
+}
+
+TEST(ChangeList, aWeightThatIsCenteredAtRunTimeIsNotGone) {
+  const Graph a = Graph().values({"x", "pos", "y"}).node("add", "sum", "R", {0, 1}, {2});
+  const Graph b = Graph()
+                      .values({"x", "pos", "y", "mean", "centered", "other"})
+                      .node("mean", "", "Z", {1}, {3})
+                      .node("sub", "", "S", {1, 3}, {4})
+                      .node("add", "sum", "R", {0, 4}, {2});
+  EXPECT_EQ(listed(a, b, {{1, "p"}}, {{1, "p"}}), (Lines{"added -1 0", "added -1 1", "weight 0 2 1~1"}));
+  EXPECT_EQ(listed(a, b, {{1, "p"}}, {{1, "q"}}), (Lines{"added -1 0", "added -1 1", "weight 0 2 1/-1"}))
+      << "another weight";
+  const Graph gone = Graph().values({"x", "pos", "y"}).node("add", "sum", "R", {0, 0}, {2});
+  EXPECT_EQ(listed(a, gone, {{1, "p"}}, {{1, "p"}}), Lines{"weight 0 0 1/-1"});
 }
 
 }  // namespace

@@ -222,6 +222,32 @@ class ReadingTest : public QObject {
     QCOMPARE(layout::shortCount(50'000), QStringLiteral("50k"));
   }
 
+  // A weight has no edge on which its centering could stand.
+  void aCenteringOfAWeightStandsBesideTheOpThatReadsIt() {
+    ShownGraph graph(gpt2Document());
+    graph.open("transformer.h.3");
+    const int norm = graph.nodeIn("transformer.h.3.ln_1", "layer_norm");
+    const auto& inputs = std::ranges::find(graph.document->nodes, norm, &protocol::GraphNode::id)->inputs;
+    const auto isWeight = [&](int id) {
+      return std::ranges::find(graph.document->values, id, &protocol::GraphValue::id)->constant;
+    };
+    const auto weight = std::ranges::find_if(inputs, isWeight);
+    const auto made = std::ranges::find_if_not(inputs, isWeight);
+    QVERIFY(weight != inputs.end() && made != inputs.end());
+    PlanPicture picture;
+    picture.centerings = {{*weight, norm}};
+    graph.view.setPlan(picture);
+    const auto& scene = graph.view.scene();
+    const QRectF box = scene.box(scene.boxOf(scene.hierarchy->itemOfId(norm))).rect;
+    QCOMPARE(graph.view.planMarks().centerings.size(), size_t{1});
+    const QPointF at = graph.view.planMarks().centerings.front();
+    QVERIFY(!box.contains(at) && box.adjusted(-20, 0, 0, 0).contains(at));
+    picture.centerings = {{*made, norm}};  // of another value on its edge, and nowhere else
+    graph.view.setPlan(picture);
+    QCOMPARE(graph.view.planMarks().centerings.size(), size_t{1});
+    QVERIFY(graph.view.planMarks().centerings.front() != at);
+  }
+
   void theSheetOfKeysComesAndGoes() {
     ShownGraph graph(gpt2Document(2));
     auto* sheet = graph.view.findChild<ShortcutSheet*>();

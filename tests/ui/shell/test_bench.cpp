@@ -1,171 +1,27 @@
-// The Benchmark page: measuring live, sweeps, stopping, overlays, export.
-#include <QAbstractItemModelTester>
-#include <QClipboard>
+// The Benchmark page: what is measured, live, to its end or not, and what becomes of a measurement.
 #include <QComboBox>
 #include <QLabel>
-#include <QLegend>
-#include <QLegendMarker>
-#include <QLineEdit>
-#include <QMenu>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTableView>
-#include <QValueAxis>
-#include <QXYSeries>
 #include <csignal>
 
-#include "tests/ui/shell/shown_window.h"
-#include "ui/charts/bench_charts.h"
-#include "ui/charts/chart_view.h"
-#include "ui/models/bench_export.h"
-#include "ui/models/bench_figures.h"
-#include "ui/models/bench_table.h"
-#include "ui/session/bench_collector.h"
+#include "tests/ui/shell/bench_window.h"
 #include "ui/session/project/project.h"
-#include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"
-#include "ui/session/words/paper_figures.h"
-#include "ui/theme/theme.h"
-#include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/frame/story_segment.h"
-#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
-
-namespace {
-
-QXYSeries* lineNamed(const ChartView& view, const QString& name) {
-  for (QAbstractSeries* series : view.chart()->series()) {
-    if (series->name() == name) return qobject_cast<QXYSeries*>(series);
-  }
-  return nullptr;
-}
-
-void type(Shown& shown, const char* field, const QString& words) {
-  auto* edit = shown.child<QLineEdit>(field);
-  edit->setFocus();
-  edit->selectAll();
-  QTest::keyClicks(edit, words);
-}
-
-protocol::BenchPoint measuredPoint(const std::string& seq, double speedup) {
-  protocol::BenchPoint point;
-  point.at = {{"seq", seq}};
-  point.a.runtime = "LibTorch 2.15.0";
-  point.a.latency.median_ms = 2;
-  point.b = point.a;
-  point.b->latency.median_ms = 2 / speedup;
-  point.rounds = {{2, 2 / speedup}, {2, 2 / speedup}};
-  point.speedup = speedup;
-  point.noise = false;
-  point.complete = true;
-  return point;
-}
-
-}  // namespace
 
 class TestBench final : public QObject {
   Q_OBJECT
 
- private:
-  QTemporaryDir folder_;
-  QString model_;
-
-  // A window on its Benchmark page, with a folded model.
-  void prepare(Shown& shown) {
-    shown.openAndAnalyse(model_);
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
-  }
-
  private Q_SLOTS:
   void initTestCase() { model_ = test::modelFile(folder_); }
 
-  void theModelsAreModels() {
-    BenchTable table;
-    const QAbstractItemModelTester tableTester(&table, QAbstractItemModelTester::FailureReportingMode::QtTest);
-    BenchFigures figures;
-    const QAbstractItemModelTester figuresTester(&figures, QAbstractItemModelTester::FailureReportingMode::QtTest);
-    protocol::BenchResult result;
-    result.points = {measuredPoint("64", 1.1), protocol::BenchPoint()};
-    result.points[1].at = {{"seq", "256"}};
-    result.points[1].error = "the memory does not suffice";
-    const PaperFigures papers = paperFigures();
-    QVERIFY(!papers.series.isEmpty());
-    table.setResult(result, papers.series[0]);
-    figures.setPoint(result.points[0]);
-    QCOMPARE(table.rowCount(), 2);
-    QCOMPARE(table.index(0, BenchTable::Speedup).data().toString(), QStringLiteral("1.100"));
-    QCOMPARE(table.index(0, BenchTable::Paper).data().toString(), QStringLiteral("1.02×"));
-    QCOMPARE(table.index(1, BenchTable::MedianA).data().toString(), QStringLiteral("failed"));
-    QVERIFY(table.index(1, BenchTable::MedianA).data(Qt::ToolTipRole).toString().contains(QStringLiteral("memory")));
-    QVERIFY(figures.rowCount() >= 8);
-    figures.setPoint(result.points[1]);
-    QCOMPARE(figures.rowCount(), 0);
-  }
-
-  void thePapersFiguresAreThePapers() {
-    const PaperFigures papers = paperFigures();
-    const auto gpt2 = std::find_if(papers.series.begin(), papers.series.end(),
-                                   [](const PaperSeries& s) { return s.label.startsWith(QStringLiteral("GPT-2 ")); });
-    QVERIFY(gpt2 != papers.series.end());
-    QCOMPARE(gpt2->over, QStringLiteral("seq"));
-    QCOMPARE(*gpt2->at(64), 1 / (1 - 0.0423));
-    QCOMPARE(*gpt2->at(16384), 1 / (1 - 0.2147));
-    QVERIFY(!gpt2->at(65));
-    const auto slowest = std::max_element(papers.folds.begin(), papers.folds.end(), [](const auto& a, const auto& b) {
-      return a.breakEven.value_or(0) < b.breakEven.value_or(0);
-    });
-    QCOMPARE(*slowest->breakEven, 327.8);
-    QVERIFY(slowest->label.contains(QStringLiteral("V100")));
-  }
-
-  // One measurement has one median, the speed-up is the ratio of the two.
-  void theMediansAreTheSameEverywhere() {
-    Shown shown;
-    prepare(shown);
-    shown.click("benchStart");
-    QTRY_VERIFY(shown.session.measurements()->last().has_value() && !shown.session.busy());
-    const protocol::BenchResult result = *shown.session.measurements()->last();
-    BenchTable table;
-    table.setResult(result, {});
-    const QString a = table.index(0, BenchTable::MedianA).data().toString();
-    const QString b = table.index(0, BenchTable::MedianB).data().toString();
-    const QString story = shown.child<StorySegment>("storyMeasured")->accessibleName();
-    QVERIFY2(story.contains(QStringLiteral("%1 → %2 ms").arg(a, b)), qPrintable(story + u' ' + a + u' ' + b));
-    BenchFigures figures;
-    figures.setPoint(result.points.front());
-    const auto median = figures.match(figures.index(0, 0), Qt::DisplayRole, QStringLiteral("median, ms"));
-    QCOMPARE(median.size(), 1);
-    QCOMPARE(median.first().siblingAtColumn(BenchFigures::A).data().toString(), a);
-    QCOMPARE(median.first().siblingAtColumn(BenchFigures::B).data().toString(), b);
-    const auto [medianA, medianB] = roundMedians(result.points.front());
-    QVERIFY(benchCsv(result, {}).contains(QString::number(medianA, 'g', 7)));
-    QCOMPARE(a, formatMedian(medianA));
-    QCOMPARE(b, formatMedian(medianB));
-  }
-
-  void whatWasToldIsTheResultSoFar() {
-    BenchCollector collector;
-    QVERIFY(!collector.result());
-    protocol::BenchUpdate failed;
-    failed.points = 2;
-    failed.now.error = "no";
-    collector.put(failed);
-    QVERIFY(collector.result().has_value());
-    collector.put({0, 1, 2, measuredPoint("64", 1.1)});
-    collector.put({0, 1, 2, measuredPoint("64", 1.2)});
-    collector.put({0, 7, 2, measuredPoint("64", 9)});  // never told of 2 to 6
-    QCOMPARE(collector.result()->points.size(), size_t{2});
-    QVERIFY(firstMeasured(*collector.result()) == &collector.result()->points[1]);
-    QCOMPARE(collector.result()->points[1].speedup, 1.2);
-    QVERIFY(collector.result()->cancelled);
-  }
-
   void measuringDrawsAsItGoes() {
     Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
-    prepare(shown);
+    showBenchmark(shown, model_);
     shown.child<QSpinBox>("benchRounds")->setValue(30);
     shown.click("benchStart");
     auto* chart = shown.child<ChartView>("benchChart");
@@ -244,57 +100,9 @@ class TestBench final : public QObject {
     QVERIFY(shown.child<QLabel>("benchNote")->text().contains(QStringLiteral("ONNX Runtime 1.31.0")));
   }
 
-  void aModelAgainstItselfHasTwoNames() {
-    protocol::BenchPoint point = measuredPoint("64", 1);
-    point.a.model = point.b->model = "original";
-    QCOMPARE(sideNames(point), qMakePair(QStringLiteral("original, A"), QStringLiteral("original, B")));
-    point.b.reset();
-    QCOMPARE(sideNames(point), qMakePair(QStringLiteral("original"), QString()));
-  }
-
-  void aFewDisturbedRoundsDoNotSqueezeTheOthers() {
-    protocol::BenchResult result;
-    result.points = {measuredPoint("64", 1)};
-    result.points[0].rounds.assign(20, {2, 2.5});
-    const auto axis = [&] {
-      const auto chart = makeBenchChart(BenchChart::Latency, {result}, lightTheme());
-      auto* numbers = qobject_cast<QValueAxis*>(chart->axes(Qt::Vertical).front());
-      return qMakePair(numbers->max(), numbers->titleText());
-    };
-    QCOMPARE(axis().second, QStringLiteral("ms"));
-    result.points[0].rounds[3].first = 190;
-    QVERIFY(axis().first < 3);
-    QCOMPARE(axis().second, QStringLiteral("ms (1 round above)"));
-    result.points[0].rounds[5].second = 170;
-    QCOMPARE(axis().second, QStringLiteral("ms (2 rounds above)"));
-    for (size_t i = 6; i < 12; ++i) result.points[0].rounds[i].first = 190;  // no longer an exception
-    QVERIFY(axis().first > 190);
-    QCOMPARE(axis().second, QStringLiteral("ms"));
-  }
-
-  void aSlowerFoldOnACpuIsToldTheFlavourThatIsNot() {
-    protocol::BenchPoint point = measuredPoint("64", 0.9);
-    point.a.model = "original";
-    point.b->model = "folded";
-    point.device = "cpu";
-    point.norm = "portable";
-    QVERIFY(losesToSeveralOps(point));
-    const auto without = [&](const auto& change) {
-      protocol::BenchPoint other = point;
-      change(other);
-      return losesToSeveralOps(other);
-    };
-    QVERIFY(!without([](auto& other) { other.noise = true; }));
-    QVERIFY(!without([](auto& other) { other.speedup = 1.1; }));
-    QVERIFY(!without([](auto& other) { other.norm = "fast"; }));
-    QVERIFY(!without([](auto& other) { other.device = "cuda"; }));
-    QVERIFY(!without([](auto& other) { other.b->runtime = "ONNX Runtime 1.31.0"; }));
-    QVERIFY(!without([](auto& other) { other.a.model = "fused"; }));
-  }
-
   void stoppedItKeepsWhatWasMeasured() {
     Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
-    prepare(shown);
+    showBenchmark(shown, model_);
     type(shown, "benchSweep", QStringLiteral("seq=64,256,1024"));
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->live().result() &&
@@ -312,7 +120,7 @@ class TestBench final : public QObject {
 
   void anEngineThatDiesLeavesWhatItHadTold() {
     Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
-    prepare(shown);
+    showBenchmark(shown, model_);
     type(shown, "benchSweep", QStringLiteral("seq=64,256,1024"));
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->live().result() &&
@@ -335,7 +143,7 @@ class TestBench final : public QObject {
 
   void aPointThatFailsSaysSoAndTheRestGoesOn() {
     Shown shown;
-    prepare(shown);
+    showBenchmark(shown, model_);
     type(shown, "benchSweep", QStringLiteral("seq=64,16384,256"));
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
@@ -362,107 +170,9 @@ class TestBench final : public QObject {
     QVERIFY(shown.child<QTableView>("benchTable")->isVisible());
   }
 
-  void zoomAndHiddenSeriesOutliveNewFigures() {
-    Shown shown;
-    prepare(shown);
-    shown.session.measure();
-    QTRY_VERIFY(shown.session.measurements()->last().has_value());
-    auto* chart = shown.child<ChartView>("benchChart");
-    const auto range = [&] {
-      auto* axis = qobject_cast<QValueAxis*>(chart->chart()->axes(Qt::Vertical).front());
-      return axis->max() - axis->min();
-    };
-    const double whole = range();
-    chart->zoomAt(chart->rect().center(), 2);
-    QVERIFY(chart->isZoomed());
-    const double near = range();
-    QVERIFY(near < whole);
-    const QString original = QStringLiteral("original");
-    for (QLegendMarker* marker : chart->chart()->legend()->markers()) {
-      if (marker->label() == original) Q_EMIT marker->clicked();
-    }
-    QVERIFY(chart->isHidden(original));
-    QVERIFY(!lineNamed(*chart, original)->isVisible());
-    shown.session.measure();
-    QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
-    QVERIFY(!lineNamed(*chart, original)->isVisible());
-    QCOMPARE(range(), near);
-    QTest::mouseDClick(chart->viewport(), Qt::LeftButton, {}, chart->rect().center());
-    QVERIFY(!chart->isZoomed());
-    QCOMPARE(range(), whole);
-    chart->toggleSeries(original);
-    QVERIFY(lineNamed(*chart, original)->isVisible());
-  }
-
-  void thePointerReadsValues() {
-    Shown shown;
-    prepare(shown);
-    shown.session.measure();
-    QTRY_VERIFY(shown.session.measurements()->last().has_value());
-    auto* chart = shown.child<ChartView>("benchChart");
-    auto* line = lineNamed(*chart, QStringLiteral("folded"));
-    Q_EMIT line->hovered(line->at(3), true);
-    QVERIFY(chart->hoverText().startsWith(QStringLiteral("folded, round 4: ")));
-    Q_EMIT line->hovered(line->at(3), false);
-    QVERIFY(chart->hoverText().isEmpty());
-  }
-
-  void earlierRunsAndPapersLieBesideIt() {
-    Shown shown;
-    prepare(shown);
-    type(shown, "benchSweep", QStringLiteral("seq=64,256"));
-    shown.click("benchStart");
-    QTRY_VERIFY(shown.session.measurements()->last().has_value());
-    shown.session.measure();
-    QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
-    shown.click("benchSpeedup");
-    auto* chart = shown.child<ChartView>("benchChart");
-    const auto choose = [&](int menu, int entry) {
-      QMenu* beside = shown.child<QPushButton>("benchBeside")->menu();
-      beside->actions()[menu]->menu()->actions()[entry]->trigger();
-    };
-    QVERIFY(lineNamed(*chart, QStringLiteral("earlier")) == nullptr);
-    choose(0, 1);
-    QVERIFY(lineNamed(*chart, QStringLiteral("earlier")) != nullptr);
-    choose(1, 2);
-    const auto* paper = lineNamed(*chart, QStringLiteral("GPT-2 on A100-40GB, batch 4"));
-    QVERIFY(paper != nullptr);
-    QCOMPARE(paper->count(), 5);
-    QCOMPARE(paper->pen().style(), Qt::DashLine);
-  }
-
-  void figuresGoToFilesAndTheClipboard() {
-    Shown shown;
-    prepare(shown);
-    shown.session.measure();
-    QTRY_VERIFY(shown.session.measurements()->last().has_value());
-    shown.child<QAction>("benchCopyMarkdown")->trigger();
-    const QString copied = QGuiApplication::clipboard()->text();
-    QVERIFY(copied.startsWith(QStringLiteral("| Point |")));
-    QVERIFY2(copied.contains(text(shown.session.measurements()->last()->versions)), qPrintable(copied));
-    const auto save = [&](const char* action, const char* dialog, const QString& name) {
-      const QString path = folder_.filePath(name);
-      shown.child<QAction>(action)->trigger();
-      shown.answerFileDialog(dialog, path);
-      QFile file(path);
-      return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-    };
-    QVERIFY(save("benchSaveCsv", "benchCsvDialog", QStringLiteral("a.csv")).startsWith("Point,"));
-    QVERIFY(save("benchSaveJson", "benchJsonDialog", QStringLiteral("a.json")).contains("\"samples_ms\""));
-    QVERIFY(save("benchSavePicture", "benchPictureDialog", QStringLiteral("a.png")).startsWith("\x89PNG"));
-    QVERIFY(shown.child<ChartView>("benchChart")->savePicture(folder_.filePath(QStringLiteral("a.svg"))));
-    QFile svg(folder_.filePath(QStringLiteral("a.svg")));
-    QVERIFY(svg.open(QIODevice::ReadOnly) && svg.readAll().contains("<svg"));
-    QVERIFY(save("benchSavePicture", "benchPictureDialog", QStringLiteral("a.pdf")).startsWith("%PDF"));
-    shown.child<QAction>("benchCopyLatex")->trigger();
-    QVERIFY(QGuiApplication::clipboard()->text().startsWith(QStringLiteral("\\begin{tabular}")));
-    for (const char* name : {"none/a.svg", "none/a.pdf"})
-      QVERIFY(!shown.child<ChartView>("benchChart")->savePicture(folder_.filePath(QLatin1String(name))));
-  }
-
   void aProjectKeepsThemAll() {
     Shown shown;
-    prepare(shown);
+    showBenchmark(shown, model_);
     type(shown, "benchSweep", QStringLiteral("seq=64,256"));
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
@@ -477,7 +187,7 @@ class TestBench final : public QObject {
 
   void aChangedPlanMakesItAnEarlierRun() {
     Shown shown;
-    prepare(shown);
+    showBenchmark(shown, model_);
     shown.session.measure();
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
     shown.session.choices()->keepNorm(2, true);
@@ -488,7 +198,7 @@ class TestBench final : public QObject {
 
   void aPlanChangedWhileMeasuringIsNotWhatWasMeasured() {
     Shown shown({QStringLiteral("--round"), QStringLiteral("50")});
-    prepare(shown);
+    showBenchmark(shown, model_);
     QVERIFY(shown.child<QAction>("flavour_fast")->isEnabled());
     shown.session.measure();
     QVERIFY(!shown.child<QAction>("flavour_fast")->isEnabled());
@@ -504,7 +214,7 @@ class TestBench final : public QObject {
 
   void theProgressOfAJobLeavesTheFiguresAlone() {
     Shown shown({QStringLiteral("--slow"), QStringLiteral("export=200")});
-    prepare(shown);
+    showBenchmark(shown, model_);
     shown.session.measure();
     QTRY_VERIFY(shown.session.measurements()->last().has_value() && !shown.session.busy());
     QSignalSpy resets(shown.child<QTableView>("benchTable")->model(), &QAbstractItemModel::modelReset);
@@ -512,6 +222,10 @@ class TestBench final : public QObject {
     QTRY_VERIFY(shown.session.exported().has_value() && !shown.session.busy());
     QCOMPARE(resets.count(), 0);
   }
+
+ private:
+  QTemporaryDir folder_;
+  QString model_;
 };
 
 }  // namespace normlens::ui

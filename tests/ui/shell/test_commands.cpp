@@ -1,12 +1,15 @@
 // The command palette by keys alone, and the preferences: what is chosen holds at once and is kept.
 #include <QAbstractItemModelTester>
+#include <QComboBox>
 #include <QLabel>
 #include <QListView>
+#include <QMenu>
 #include <QSet>
 #include <QSettings>
 #include <QSpinBox>
 #include <QStackedWidget>
 #include <QTextBrowser>
+#include <algorithm>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
@@ -207,8 +210,9 @@ class TestCommands final : public QObject {
   }
 
   void preferencesHoldAtOnceAndAreKept() {
+    const QStringList withGpu{QStringLiteral("--gpu"), QStringLiteral("H100")};
     {
-      Shown shown({}, true);
+      Shown shown(withGpu, true);
       shown.openAndAnalyse(model_);
       shown.clickNorm(3);
       QTest::keyClick(&shown.window, Qt::Key_Comma, Qt::ControlModifier);
@@ -237,10 +241,35 @@ class TestCommands final : public QObject {
     QCOMPARE(kept.scheme, ColorScheme::Dark);
     QCOMPARE(kept.fontPixels, 15);
     QCOMPARE(kept.digits, 2);
-    Shown again({}, true);
+    Shown again(withGpu, true);
     QCOMPARE(again.session.digits(), 2);
     again.openAndAnalyse(model_);
     QCOMPARE(again.session.measurements()->params().device, std::string("cuda"));
+  }
+
+  // In all places that offer it, with the reason.
+  void aGpuThatIsNotThereCannotBeChosen() {
+    Shown shown({}, true);
+    Preferences earlier;
+    earlier.device = QStringLiteral("cuda");  // with another engine
+    savePreferences(earlier);
+    Shown other({}, true);
+    for (Shown* each : {&shown, &other}) {
+      each->openAndAnalyse(model_);
+      each->child<QAction>("preferences")->trigger();
+      auto* device = each->child<Segmented>("preferDevice");
+      QTest::mouseClick(device, Qt::LeftButton, {}, QPoint(device->width() * 3 / 4, device->height() / 2));
+      QTest::keyClick(device, Qt::Key_Right);
+      QCOMPARE(device->current(), 0);
+      QCOMPARE(each->session.measurements()->params().device, std::string("cpu"));
+      const QString reason = QStringLiteral("No GPU found. No NVIDIA driver was found.");
+      QCOMPARE(each->child<QLabel>("preferDeviceNote")->text(), reason);
+      const auto* bench = each->child<QComboBox>("benchDevice");
+      QVERIFY(!bench->model()->flags(bench->model()->index(1, 0)).testFlag(Qt::ItemIsEnabled));
+      QVERIFY(bench->toolTip().endsWith(reason));
+      const auto actions = each->child<QMenu>("deviceMenu")->actions();
+      QVERIFY(std::ranges::any_of(actions, [&](const QAction* action) { return action->text() == reason; }));
+    }
   }
 
   void anotherEngineIsStartedAndTheModelReopened() {

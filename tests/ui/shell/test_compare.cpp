@@ -13,6 +13,7 @@
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
+#include "ui/window/workspace/changes/change_details.h"
 #include "ui/window/workspace/changes/changes_panel.h"
 #include "ui/window/workspace/compare_view.h"
 #include "ui/window/workspace/workspace.h"
@@ -87,12 +88,30 @@ class TestCompare final : public QObject {
     QVERIFY(shown.window.workspace()->isVisible());
   }
 
-  void aFoldThatIsTakenBackIsNotShownAnyMore() {
+  void theFoldIsFollowed() {
     Shown shown;
     auto* compare = compareFolded(shown);
-    QVERIFY(compare->isVisible());
+    const auto graphs = graphsOf(compare);
+    for (auto* graph : graphs) QVERIFY(graph->waitForLayout(5000));
+    graphs[0]->setZoom(0.5);
+    const QString all = summaryOf(compare);
     shown.window.actions()->undo->trigger();
-    QTRY_VERIFY(!compare->isVisible());
+    QVERIFY(compare->isVisible());
+    QCOMPARE(summaryOf(compare), QStringLiteral("Once the plan is folded again, its fold is compared here."));
+    QCOMPARE(tableOf(compare)->model()->rowCount(), 0);
+    shown.window.actions()->redo->trigger();
+    QTRY_COMPARE(summaryOf(compare), all);
+    QTRY_VERIFY(graphs[1]->waitForLayout(5000));
+    QCOMPARE(graphs[0]->zoom(), 0.5);
+    QTRY_COMPARE(graphs[1]->zoom(), 0.5);  // still linked
+    // Another fold: the engine makes it first.
+    const auto norms = shown.session.plan()->folded.size();
+    shown.session.choices()->keepNorms({shown.session.plan()->folded.front()}, true);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QVERIFY(summaryOf(compare).startsWith(QStringLiteral("Once")));
+    shown.session.fold();
+    QTRY_VERIFY(summaryOf(compare).startsWith(QStringLiteral("%1 LayerNorm → RMSNorm").arg(norms - 1)));
+    QVERIFY(compare->isVisible());
   }
 
   void aChangeIsShownInBothGraphs() {
@@ -221,6 +240,42 @@ class TestCompare final : public QObject {
     graph->values[0].name = "/layer.1/ReduceMean_output_0";
     table.show({graph, graph}, {changes.front()});
     QCOMPARE(where(0), QStringLiteral("/layer.1/ReduceMean"));
+  }
+
+  void whatBecameOfAWeightIsSaid() {
+    auto graph = std::make_shared<protocol::GraphDocument>();
+    graph->scopes = {{0, "", "", "Model", -1}};
+    std::vector<graphview::Change> changes;
+    std::vector<ChangeTable::Weights> weights;
+    for (const char* name : {"up.bias", "q.weight", "other"}) {
+      const int id = static_cast<int>(graph->nodes.size());
+      protocol::GraphNode node;
+      node.id = id;
+      node.inputs = {id};
+      protocol::GraphValue weight;
+      weight.id = id;
+      weight.name = name;
+      graph->nodes.push_back(node);
+      graph->values.push_back(weight);
+      changes.push_back({graphview::Change::Kind::Weight, id, id, {{id, id, false}}});
+      weights.emplace_back(id, id);
+    }
+    ChangeTable table;
+    table.show({graph, graph}, changes);
+    table.setFigures(weights, {{"", 0.25, 2, -1, 0, "h.0.ln_2"}, {"", 0.25, 2, 0, 16, ""}, {"", 0.25, 2, -1, 0, ""}});
+    const auto kind = [&](int row) { return table.index(row, ChangeTable::Kind).data().toString(); };
+    QCOMPARE(kind(0), QStringLiteral("shift moved"));
+    QCOMPARE(kind(1), QStringLiteral("centered"));
+    QCOMPARE(kind(2), QStringLiteral("changed"));
+    QCOMPARE(table.summary(), QStringLiteral("1 centered · 1 shift moved · 1 other weight changed"));
+    const auto said = [&](int row) {
+      QStringList words;
+      for (const Property& property : changeDetails(table.row(row), table.graphs()))
+        words << property.name + u'=' + property.value;
+      return words.join(u'|');
+    };
+    QVERIFY2(said(0).contains(QStringLiteral("shift moved in=β of h.0.ln_2")), qPrintable(said(0)));
+    QVERIFY2(said(1).contains(QStringLiteral("centered=means of 16 each along axis 0 are gone")), qPrintable(said(1)));
   }
 
   void theListGivesWayToTheGraphs() {

@@ -58,7 +58,16 @@ class TestConfirmation final : public QObject {
     shown.window.actions()->stop->trigger();
     QTRY_COMPARE(shown.session.confirmation().kind, JobKind::None);
     QVERIFY(shown.session.early());
+    const auto* stage = shown.child<QLabel>("jobStage");
+    QVERIFY2(stage->isVisible() && stage->text().startsWith(QStringLiteral("Confirming what was inferred")) &&
+                 stage->text().endsWith(QStringLiteral("· stopped")),
+             qPrintable(stage->text()));
+    const auto saysSo = [&] {
+      return storyOf(shown.session).steps[StoryFoldable].pieces.last().text == QStringLiteral("· not confirmed");
+    };
+    QVERIFY(saysSo());
     shown.session.fold();
+    QVERIFY(!saysSo());
     QCOMPARE(shown.session.confirmation().kind, JobKind::Confirming);
     QTRY_VERIFY_WITH_TIMEOUT(shown.session.foldResult().has_value() && !shown.session.early(), 10000);
   }

@@ -303,7 +303,7 @@ class TestModels final : public QObject {
     point.threads = 2;
     point.a.model = "original";
     point.a.runtime = "LibTorch 2.15.0";
-    point.a.latency.median_ms = 1240;  // of all runs; what is told is that of the rounds
+    point.a.latency.median_ms = 1234.5;
     point.a.peak_bytes = 27648;
     point.b = point.a;
     point.b->model = "folded";

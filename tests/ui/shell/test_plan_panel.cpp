@@ -3,11 +3,14 @@
 #include <QClipboard>
 #include <QHeaderView>
 #include <QMenu>
+#include <QSet>
 #include <QTableView>
 
 #include "tests/ui/shell/shown_window.h"
+#include "ui/client/engine_client.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_table.h"
+#include "ui/session/left_out.h"
 #include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
@@ -86,6 +89,29 @@ class TestPlanPanel final : public QObject {
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && shown.session.folds(8));
     QVERIFY(!shown.window.infoBar()->isVisible());
+  }
+
+  // Whether a centering in its place would pay: a question that takes as long as a plan.
+  void whatThePreviewKnowsIsNotAskedAgain() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("plan=150")});
+    shown.openAndAnalyse(model_);
+    QTableView* table = planTable(shown);
+    const QString last = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
+    QTRY_VERIFY(rowOf(*table->model(), last) >= 0);
+    const int row = rowOf(*table->model(), last);
+    const QModelIndex at = table->model()->index(row, EditModel::Kind);
+    table->scrollTo(at);
+    QTest::mouseMove(table->viewport(), EditDelegate::tickArea(table->visualRect(at)).center());
+    QTRY_VERIFY(shown.session.preview()->fall());
+    const protocol::EditInfo edit = shown.session.preview()->fall()->edit;
+    QVERIFY(!shown.session.preview()->known(edit));
+    QTRY_VERIFY(shown.session.preview()->known(edit));
+    QSet<qint64> asked;
+    connect(shown.window.engine(), &EngineClient::progressed, this, [&](qint64 id) { asked.insert(id); });
+    clickTick(table, row);
+    QTRY_VERIFY(shown.session.plan() && shown.session.leftOut()->fall());
+    QTest::qWait(500);
+    QCOMPARE(asked.size(), 1);  // the plan without it
   }
 
   void anEditIsTurnedOffAndOnByItsTick() {

@@ -15,7 +15,11 @@ class Lister {
  public:
   Lister(const GraphDocument& a, const GraphDocument& b, const GraphDiff& diff, const WeightTexts& weightsOfA,
          const WeightTexts& weightsOfB)
-      : a_(a), b_(b), diff_(diff), weightsOfA_(weightsOfA), weightsOfB_(weightsOfB) {}
+      : a_(a), b_(b), diff_(diff), weightsOfA_(weightsOfA), weightsOfB_(weightsOfB) {
+    for (size_t node = 0; node < b.nodes.size(); ++node) {
+      for (const int output : b.nodes[node].outputs) makerInB_.emplace(output, static_cast<int>(node));
+    }
+  }
 
   std::vector<Change> run() {
     for (size_t node = 0; node < diff_.a.marks.size(); ++node) {
@@ -58,7 +62,7 @@ class Lister {
       return add(rms ? Change::Kind::RmsNorm : Change::Kind::Operator, a, b, weights);
     }
     for (const WeightPair& pair : weights) {
-      if (!pair.same && told_.emplace(pair.a, pair.b).second) add(Change::Kind::Weight, a, b, {pair});
+      if ((!pair.same || pair.through) && told_.emplace(pair.a, pair.b).second) add(Change::Kind::Weight, a, b, {pair});
     }
   }
 
@@ -94,9 +98,32 @@ class Lister {
     }
     for (const int weight : theirs) pairs.push_back({-1, weight, false});
     for (WeightPair& pair : pairs) {
+      if (pair.b < 0 && b >= 0) {
+        pair.b = behindNewOps(b, weightsOfA_.at(pair.a));
+        pair.through = pair.b >= 0;
+      }
       pair.same = pair.a >= 0 && pair.b >= 0 && weightsOfA_.at(pair.a) == weightsOfB_.at(pair.b);
     }
     return pairs;
+  }
+
+  // The same weight where the node of b reads it through ops that only b has; -1.
+  [[nodiscard]] int behindNewOps(int node, const std::string& weight) const {
+    std::vector<int> open{node};
+    std::set<int> seen;
+    while (!open.empty()) {
+      const int at = open.back();
+      open.pop_back();
+      for (const int input : b_.nodes[static_cast<size_t>(at)].inputs) {
+        const auto known = weightsOfB_.find(input);
+        if (at != node && known != weightsOfB_.end() && known->second == weight) return input;
+        const auto maker = makerInB_.find(input);
+        const bool isNew =
+            maker != makerInB_.end() && diff_.b.marks[static_cast<size_t>(maker->second)] == NodeMark::Only;
+        if (isNew && seen.insert(maker->second).second) open.push_back(maker->second);
+      }
+    }
+    return -1;
   }
 
   static const std::string& nameOf(const GraphDocument& graph, int value) {
@@ -110,6 +137,7 @@ class Lister {
   const WeightTexts& weightsOfB_;
   std::vector<Listed> listed_;
   std::set<std::pair<int, int>> told_;
+  std::unordered_map<int, int> makerInB_;  // places of nodes, by value
   double order_ = 0;
 };
 

@@ -14,6 +14,7 @@ namespace normlens::graphview {
 struct WeightPair {
   int a = -1, b = -1;
   bool same = false;
+  bool through = false;  // the other node reads it through ops that only its graph has
 
   bool operator==(const WeightPair&) const = default;
 };

@@ -7,7 +7,7 @@ namespace normlens::graphview {
 
 namespace {
 
-constexpr double kBehindBox = 15;  // from where the value leaves its box, world units
+constexpr double kBehindBox = 15;  // from where the value leaves its box, or beside it; world units
 
 struct EdgeStart {
   QPointF at;
@@ -53,11 +53,20 @@ PlanMarks::PlanMarks(const Scene& scene, const PlanPicture& picture) : active(tr
   put(picture.centered, &Pills::centered);
   put(picture.shifted, &Pills::shifted);
   std::set<int> values;
-  for (const int id : picture.centerings) {
+  for (const auto& [id, node] : picture.centerings) {
     if (const int value = hierarchy.values.of(id); value >= 0) values.insert(value);
   }
-  const QPointF step = scene.runsDown() ? QPointF(0, kBehindBox) : QPointF(kBehindBox, 0);
-  for (const auto& [value, start] : startsOf(scene, values)) centerings.push_back(start.at + step);
+  const auto starts = startsOf(scene, values);
+  const QPointF behind = scene.runsDown() ? QPointF(0, kBehindBox) : QPointF(kBehindBox, 0);
+  for (const auto& [value, start] : starts) centerings.push_back(start.at + behind);
+  for (const auto& [id, node] : picture.centerings) {
+    const int item = hierarchy.itemOfId(node), box = item < 0 ? -1 : scene.boxOf(item);
+    const int value = hierarchy.values.of(id);
+    if (box < 0 || value < 0 || !hierarchy.document->values[static_cast<size_t>(value)].constant) continue;
+    const QRectF at = scene.box(box).rect;
+    centerings.push_back(scene.runsDown() ? QPointF(at.left() - kBehindBox, at.center().y())
+                                          : QPointF(at.center().x(), at.top() - kBehindBox));
+  }
 }
 
 }  // namespace normlens::graphview

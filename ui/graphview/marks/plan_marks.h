@@ -17,8 +17,9 @@ namespace normlens::graphview {
 struct PlanPicture {
   std::vector<std::pair<int, ui::PlanState>> norms;  // by node
   std::vector<int> centered, shifted;                // nodes: a weight was centered, a norm's shift was moved in
-  std::vector<int> centerings;                       // values whose mean is subtracted at run time
-  bool proved = false;                               // done, and no output changed
+  // Values whose mean is subtracted at run time, and a node to show that at: a weight has no edge of its own.
+  std::vector<std::pair<int, int>> centerings;
+  bool proved = false;  // done, and no output changed
 };
 
 struct PlanMarks {

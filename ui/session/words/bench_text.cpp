@@ -4,7 +4,6 @@
 #include <QDateTime>
 #include <QFileInfo>
 #include <QStringList>
-#include <algorithm>
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/json.h"
@@ -63,17 +62,6 @@ QString deviceName(const protocol::BenchResult& result) {
   if (first == nullptr) return {};
   if (first->device == "cpu") return QStringLiteral("CPU");
   return result.machine.gpu.empty() ? QStringLiteral("CUDA") : text(result.machine.gpu);
-}
-
-std::pair<double, double> roundMedians(const protocol::BenchPoint& point) {
-  if (point.rounds.empty()) return {point.a.latency.median_ms, point.b ? point.b->latency.median_ms : 0};
-  const auto medianOf = [&](double std::pair<double, double>::*side) {
-    std::vector<double> times;
-    for (const auto& round : point.rounds) times.push_back(round.*side);
-    std::ranges::sort(times);
-    return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
-  };
-  return {medianOf(&std::pair<double, double>::first), medianOf(&std::pair<double, double>::second)};
 }
 
 QString formatMedian(double ms) { return QString::number(ms, 'f', 3); }

@@ -5,7 +5,6 @@
 #include <QPair>
 #include <QString>
 #include <optional>
-#include <utility>
 
 #include "core/protocol/bench_messages.h"
 
@@ -29,9 +28,6 @@ namespace normlens::ui {
 [[nodiscard]] QString runName(const protocol::BenchResult& result);
 // What a point varies as a number: its sequence length or batch size. nullopt: it varies something else, or more.
 [[nodiscard]] std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& over);
-// Of A's and B's rounds, in milliseconds: what the speed-up is the ratio of, so these are shown wherever a median is;
-// those of all runs would differ in the last digits. 0 for B where A was timed alone.
-[[nodiscard]] std::pair<double, double> roundMedians(const protocol::BenchPoint& point);
 [[nodiscard]] QString formatMedian(double ms);  // "2.197"
 // The two sides run in different runtimes.
 [[nodiscard]] bool isMixed(const protocol::BenchPoint& point);

@@ -4,7 +4,9 @@
 #include <QComboBox>
 #include <QLineEdit>
 #include <QSpinBox>
+#include <QStandardItemModel>
 
+#include "ui/client/devices.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
@@ -52,7 +54,7 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
   connect(stop_, &QPushButton::clicked, session_, &Session::cancel);
   connect(session_->measurements(), &Measurements::paramsChanged, this, &BenchBar::fill);
   connect(session_->measurements(), &Measurements::paramsChanged, this, &BenchBar::showState);
-  connect(session_, &Session::engineLost, this, &BenchBar::showState);
+  connect(session_->engine(), &EngineClient::stateChanged, this, &BenchBar::showState);
   for (const auto signal :
        {&Session::foldChanged, &Session::jobChanged, &Session::analysisChanged, &Session::modelChanged}) {
     connect(session_, signal, this, &BenchBar::showState);
@@ -179,13 +181,12 @@ void BenchBar::showState() {
     field->setEnabled(!measuring);
   }
   const bool onCuda = session_->measurements()->params().device == "cuda";
-  graphs_->setVisible(hasGpu() || onCuda);
-  graphs_->setEnabled(hasGpu() && onCuda && !measuring);
-}
-
-bool BenchBar::hasGpu() const {
-  const EngineClient* engine = session_->engine();
-  return engine->state() == EngineClient::State::Ready && engine->info().device != "CPU";
+  const Devices devices = devicesOf(*session_->engine());
+  const bool hasGpu = !devices.gpu.isEmpty();
+  graphs_->setVisible(hasGpu || onCuda);
+  graphs_->setEnabled(hasGpu && onCuda && !measuring);
+  qobject_cast<QStandardItemModel*>(device_->model())->item(1)->setEnabled(hasGpu);
+  device_->setToolTip(hasGpu ? device_->accessibleName() : device_->accessibleName() + u'\n' + devices.missing);
 }
 
 }  // namespace normlens::ui

@@ -35,7 +35,6 @@ class BenchBar final : public QWidget {
   void fill();       // from the session
   void apply();      // to the session
   void showState();  // what can be done now
-  [[nodiscard]] bool hasGpu() const;
 
   Session* session_;  // Not owned.
   QHBoxLayout* rows_;

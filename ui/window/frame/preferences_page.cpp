@@ -105,6 +105,16 @@ void PreferencesPage::addRow(QVBoxLayout* section, const QString& name, QWidget*
   section->addLayout(row);
 }
 
+// Under the control of the row above.
+QHBoxLayout* PreferencesPage::addIndented(QVBoxLayout* section) {
+  auto* row = new QHBoxLayout;
+  auto* indent = new QWidget(column_->parentWidget());
+  setTextWidth(indent, kNameWidth);
+  row->addWidget(indent);
+  section->addLayout(row);
+  return row;
+}
+
 void PreferencesPage::addNumber(QVBoxLayout* section, int Preferences::*field, const char* name, const QString& title,
                                 const QString& tip, const QString& suffix, const QString& least) {
   const auto& number = *std::find_if(std::begin(kPreferenceNumbers), std::end(kPreferenceNumbers),
@@ -156,24 +166,20 @@ void PreferencesPage::addEngine() {
   engine_ = describe(new QLineEdit(column_->parentWidget()), "preferEngine");
   engine_->setMinimumWidth(380);
   addRow(section, tr("Command"), engine_, {});
-  auto* row = new QHBoxLayout;
-  auto* indent = new QWidget(column_->parentWidget());  // as wide as the names above
-  setTextWidth(indent, kNameWidth);
-  row->addWidget(indent);
+  QHBoxLayout* row = addIndented(section);
   applyEngine_ = addButton(row, "secondary", tr("Use this engine"), "preferEngineApply",
                            tr("Start the engine with this command and open the model again; the plan is kept."));
   engineNote_ = makeWords("faint", column_->parentWidget());
   row->addWidget(engineNote_, 1);
-  section->addLayout(row);
-  device_ = new Segmented({{tr("CPU"), tr("Measurements start out on the processor of the engine's machine.")},
-                           {tr("CUDA"), tr("Measurements start out on the engine's GPU; without one they say so.")}},
-                          column_->parentWidget());
+  device_ = new Segmented(QVector<Segment>(std::size(kDevices)), column_->parentWidget());
   device_->setObjectName(QStringLiteral("preferDevice"));
   connect(device_, &Segmented::chosen, this, [this](int index) {
     chosen_.device = QLatin1String(kDevices[index]);
     Q_EMIT changed();
   });
   addRow(section, tr("Device"), device_, tr("Where models are measured unless the Benchmark panel says otherwise."));
+  deviceNote_ = describe(makeWords("faint", column_->parentWidget()), "preferDeviceNote");
+  addIndented(section)->addWidget(deviceNote_, 1);
   addNumber(
       section, &Preferences::timeLimitSeconds, "preferTimeLimit", tr("Longest run"),
       tr("A run of a model is stopped after this time. Usual: 10 minutes, a minute to find the shapes, 20 seconds on "
@@ -206,6 +212,15 @@ void PreferencesPage::showEngineState() {
                       u'\n' + engine_->placeholderText());
 }
 
+void PreferencesPage::setDevices(const Devices& devices) {
+  devices_ = devices;
+  const bool hasGpu = !devices.gpu.isEmpty();
+  device_->setSegments({{tr("CPU"), tr("Measurements start out on the processor of the engine's machine.")},
+                        {tr("CUDA"), tr("Measurements start out on the engine's GPU."), hasGpu}});
+  device_->setCurrent(devices.used(chosen_.device) == QLatin1String(kDevices[1]) ? 1 : 0);
+  deviceNote_->setText(hasGpu ? devices.gpu : devices.missing);
+}
+
 void PreferencesPage::setPreferences(const Preferences& preferences) {
   chosen_ = preferences;
   scheme_->setCurrent(static_cast<int>(preferences.scheme));
@@ -213,7 +228,7 @@ void PreferencesPage::setPreferences(const Preferences& preferences) {
     const QSignalBlocker quiet(spin);
     spin->setValue(preferences.*field);
   }
-  device_->setCurrent(preferences.device == QLatin1String(kDevices[1]) ? 1 : 0);
+  setDevices(devices_);
   engine_->setText(preferences.engineCommand);
   showEngineState();
 }

@@ -4,9 +4,11 @@
 #include <QWidget>
 #include <vector>
 
+#include "ui/client/devices.h"
 #include "ui/window/frame/preferences.h"
 
 class QAction;
+class QHBoxLayout;
 class QLabel;
 class QLineEdit;
 class QPushButton;
@@ -24,6 +26,7 @@ class PreferencesPage final : public QWidget {
   explicit PreferencesPage(QWidget* parent);
 
   void setPreferences(const Preferences& preferences);  // no signal
+  void setDevices(const Devices& devices);              // a choice of what there is
   // A row for the graph's direction, which is the graph's own switch and follows it. Not owned.
   void addDirection(QAction* leftToRight);
   [[nodiscard]] const Preferences& preferences() const { return chosen_; }
@@ -39,6 +42,7 @@ class PreferencesPage final : public QWidget {
  private:
   QVBoxLayout* addSection(const QString& title, const QString& meaning);
   void addRow(QVBoxLayout* section, const QString& name, QWidget* control, const QString& tip);
+  QHBoxLayout* addIndented(QVBoxLayout* section);
   void addAppearance();
   void addNumbers();
   void addEngine();
@@ -49,11 +53,13 @@ class PreferencesPage final : public QWidget {
   void applyEngine();
 
   Preferences chosen_;
+  Devices devices_;
   QVBoxLayout* column_;
   QVBoxLayout* appearance_ = nullptr;
   Segmented* scheme_;
   std::vector<std::pair<QSpinBox*, int Preferences::*>> numbers_;
   Segmented* device_;
+  QLabel* deviceNote_;
   QLineEdit* engine_;
   QPushButton* applyEngine_;
   QLabel* engineNote_;

@@ -15,7 +15,8 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kMemoryMs = 2000;  // from one look at the engine's memory to the next
+constexpr int kMemoryMs = 2000;   // from one look at the engine's memory to the next
+constexpr int kStoppedMs = 6000;  // for which is told what was stopped
 
 QString jobWord(JobKind kind) {
   switch (kind) {
@@ -41,6 +42,10 @@ QString jobWord(JobKind kind) {
       break;
   }
   return {};
+}
+
+QString jobWords(const Job& job) {
+  return job.stage.isEmpty() ? jobWord(job.kind) : QStringLiteral("%1: %2").arg(jobWord(job.kind), job.stage);
 }
 
 QString engineWord(EngineClient::State state) {
@@ -98,8 +103,10 @@ StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
   cancel_->setIconExtent(12);
   cancel_->setFixedSize(20, 20);
   connect(cancel_, &QToolButton::clicked, this, &StatusStrip::cancelClicked);
-  job_ = {stage_, bar_, cancel_};
-  for (QWidget* part : job_) layout->addWidget(part);
+  for (QWidget* part : std::initializer_list<QWidget*>{stage_, bar_, cancel_}) layout->addWidget(part);
+  stopped_ = new QTimer(this);
+  stopped_->setSingleShot(true);
+  connect(stopped_, &QTimer::timeout, stage_, &QWidget::hide);
   auto* memoryTimer = new QTimer(this);
   connect(memoryTimer, &QTimer::timeout, this, &StatusStrip::showMemory);
   memoryTimer->start(kMemoryMs);
@@ -135,9 +142,12 @@ void StatusStrip::showModel(const Session& session) {
 
 void StatusStrip::showJob(const Job& job) {
   const bool running = job.kind != JobKind::None;
-  for (QWidget* part : job_) part->setVisible(running);
+  if (running) stopped_->stop();
+  stage_->setVisible(running || stopped_->isActive());
+  bar_->setVisible(running);
+  cancel_->setVisible(running);
   if (!running) return;
-  QString words = job.stage.isEmpty() ? jobWord(job.kind) : QStringLiteral("%1: %2").arg(jobWord(job.kind), job.stage);
+  QString words = jobWords(job);
   const QString left = remainingWords(job.remainingMs);
   if (silence_ > 0) {
     words += tr(" · no news for %1 s").arg(silence_);
@@ -147,6 +157,12 @@ void StatusStrip::showJob(const Job& job) {
   stage_->setText(words);
   bar_->setRange(0, job.fraction < 0 ? 0 : 1000);
   if (job.fraction >= 0) bar_->setValue(static_cast<int>(qBound(0.0, job.fraction, 1.0) * 1000));
+}
+
+void StatusStrip::showStopped(const Job& job) {
+  stopped_->start(kStoppedMs);
+  showJob({});
+  stage_->setText(tr("%1 · stopped").arg(jobWords(job)));
 }
 
 }  // namespace normlens::ui

@@ -1,13 +1,14 @@
-// The line at the bottom: engine, device, model size, memory; at the right what is running, how far, and its stop.
+// The line at the bottom: engine, device, model size, memory; at the right what is running, how far, and its stop;
+// what was stopped.
 #pragma once
 
 #include <QFrame>
-#include <array>
 
 #include "ui/client/engine_client.h"
 
 class QLabel;
 class QProgressBar;
+class QTimer;
 
 namespace normlens::ui {
 
@@ -24,6 +25,7 @@ class StatusStrip final : public QFrame {
   void showEngine(const EngineClient& engine);
   void showModel(const Session& session);
   void showJob(const Job& job);
+  void showStopped(const Job& job);  // for some seconds, unless something else runs
 
  Q_SIGNALS:
   void cancelClicked();
@@ -42,7 +44,7 @@ class StatusStrip final : public QFrame {
   QLabel* stage_;
   QProgressBar* bar_;
   IconButton* cancel_;
-  std::array<QWidget*, 3> job_;  // shown while something runs
+  QTimer* stopped_;  // runs while what was stopped is told
 };
 
 }  // namespace normlens::ui

@@ -49,6 +49,8 @@ StoryStep foldableStep(const Session& session) {
   }
   if (totals.blocked > 0)
     step.pieces.push_back({tr("%1 blocked").arg(totals.blocked), Tone::Blocked, QStringLiteral("blocked")});
+  if (session.early() && !session.busy() && session.confirmation().kind == JobKind::None)
+    step.pieces.push_back({tr("· not confirmed"), Tone::Faint});
   return step;
 }
 
@@ -119,16 +121,16 @@ StoryStep measuredStep(const Session& session) {
     return step;
   }
   const QString device = deviceName(*bench);
-  const auto [a, b] = roundMedians(*first);
+  const QString a = formatMedian(first->a.latency.median_ms);
   if (!first->b) {
-    step.pieces.push_back({tr("%1 ms").arg(formatMedian(a)), Tone::Strong});
+    step.pieces.push_back({tr("%1 ms").arg(a), Tone::Strong});
     step.pieces.push_back({tr("on %1, alone").arg(device)});
     return step;
   }
   step.pieces.push_back({first->crowded ? tr("not reliable") : formatRatio(first->speedup), Tone::Strong});
   const QString where = first->crowded ? tr("on a busy %1") : first->noise ? tr("within noise on %1") : tr("on %1");
   step.pieces.push_back({where.arg(device)});
-  step.pieces.push_back({tr("· %1 → %2 ms").arg(formatMedian(a), formatMedian(b))});
+  step.pieces.push_back({tr("· %1 → %2 ms").arg(a, formatMedian(first->b->latency.median_ms))});
   if (bench->points.size() > 1) step.pieces.push_back({tr("· at %1").arg(pointName(*first))});
   if (!isOfFold(*first)) {
     const auto [left, right] = sideNames(*first);

@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QMenu>
 
+#include "ui/client/devices.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
@@ -114,8 +115,9 @@ void ToolBar::addMenuArrow(QMenu* menu, const QString& tip) {
   layout()->addWidget(button);
 }
 
-void ToolBar::setDevices(bool engine, const QString& gpu, const QString& noGpu, const QString& chosen) {
-  const bool onGpu = !gpu.isEmpty() && chosen == QLatin1String("cuda");
+void ToolBar::setDevices(const Devices& devices, const QString& chosen) {
+  const auto& [engine, gpu, missing] = devices;
+  const bool onGpu = devices.used(chosen) == QLatin1String("cuda");
   const QString device = !engine ? tr("No engine") : onGpu ? gpu : tr("CPU");
   device_->setText(device);
   device_->setAccessibleName(tr("Device: %1").arg(device));
@@ -126,7 +128,7 @@ void ToolBar::setDevices(bool engine, const QString& gpu, const QString& noGpu, 
   gpu_->setChecked(onGpu);
   // The reason stands in the menu itself: nobody hovers over what cannot be chosen.
   noGpu_->setVisible(engine && gpu.isEmpty());
-  noGpu_->setText(tr("No GPU found. %1").arg(noGpu));
+  noGpu_->setText(missing);
 }
 
 }  // namespace normlens::ui

@@ -11,6 +11,7 @@ namespace normlens::ui {
 class Actions;
 class IconButton;
 class SearchBox;
+struct Devices;
 
 class ToolBar final : public QFrame {
   Q_OBJECT
@@ -18,8 +19,7 @@ class ToolBar final : public QFrame {
  public:
   ToolBar(Actions* actions, QWidget* parent);  // actions: not owned
 
-  // gpu: its name; empty: there is none, and noGpu says why and what would mend it. chosen: "cpu" or "cuda".
-  void setDevices(bool engine, const QString& gpu, const QString& noGpu, const QString& chosen);
+  void setDevices(const Devices& devices, const QString& chosen);  // chosen: "cpu" or "cuda"
   [[nodiscard]] SearchBox* search() const { return search_; }
 
  Q_SIGNALS:

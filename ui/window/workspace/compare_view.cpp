@@ -27,7 +27,7 @@ namespace {
 constexpr int kBarHeight = 44;
 constexpr int kTitleHeight = 30;
 // In pixels; of the list at the usual size of text.
-constexpr int kList = 420, kLeastList = 300, kLeastGraph = 300;
+constexpr int kList = 500, kLeastList = 300, kLeastGraph = 300;
 
 }  // namespace
 
@@ -59,15 +59,32 @@ CompareView::CompareView(Session* session, QWidget* parent)
   connect(viewB_, &graphview::GraphView::nodeSelected, this, [this](int node) { followUser(true, node); });
   // The open model is another one now, or none; replies may be under way though another page is shown.
   connect(session_, &Session::modelChanged, this, [this] {
-    cancelRequests();
-    other_.reset();
-    changes_->show({}, {});
+    forgetOther();
     if (isVisible()) Q_EMIT closed();
   });
-  // The fold that is shown was taken back, or is another one now.
-  connect(session_, &Session::foldChanged, this, [this] {
-    if (isVisible() && path_.isEmpty()) leave();
-  });
+  connect(session_, &Session::foldChanged, this, &CompareView::missFold);
+  // Queued: where the engine has to make it first, that job has begun by then.
+  for (const auto signal : {&Session::foldChanged, &Session::jobChanged})
+    connect(session_, signal, this, &CompareView::followFold, Qt::QueuedConnection);
+}
+
+// The fold that is shown was taken back, or is another one now.
+void CompareView::missFold() {
+  if (!isVisible() || !path_.isEmpty()) return;
+  forgetOther();
+  missesFold_ = true;
+  viewB_->setError(tr("The plan is not folded now."));
+  showSummary();
+}
+
+void CompareView::followFold() {
+  if (!missesFold_ || !isVisible() || session_->busy() || !session_->foldResult()) return;
+  // Until it is laid out, so that the open model's graph stays where it is.
+  views_->setLinked(false);
+  connect(
+      viewB_, &graphview::GraphView::layoutFinished, this, [this] { views_->setLinked(link_->isChecked()); },
+      Qt::SingleShotConnection);
+  readOther();
 }
 
 void CompareView::build() {
@@ -130,27 +147,34 @@ QWidget* CompareView::makeSide(ElidedLabel*& title, graphview::GraphView*& view,
   return side;
 }
 
-void CompareView::compareWith(const QString& path) {
-  path_ = path;
-  other_.reset();
-  titleA_->setFullText(QFileInfo(session_->path()).fileName());
-  titleB_->setFullText(path.isEmpty() ? tr("folded") : QFileInfo(path).fileName());
-  for (graphview::GraphView* view : {viewA_, viewB_}) {
-    view->setError({});
-    view->setMarks({});
-  }
-  views_->setDiff({});
-  changes_->show({}, {});
-  viewA_->setDocument(session_->document());
-  viewA_->setFocus();
-  viewB_->setDocument(nullptr);
-  viewB_->setBusy(path.isEmpty() ? tr("Reading the folded graph") : tr("Opening %1").arg(QFileInfo(path).fileName()));
+void CompareView::forgetOther() {
   cancelRequests();
-  weightsA_.texts.clear();
+  other_.reset();
+  missesFold_ = false;
   weightsB_.texts.clear();
   weightsProblem_.clear();
+  for (graphview::GraphView* view : {viewA_, viewB_}) view->setMarks({});
+  views_->setDiff({});
+  changes_->show({}, {});
+  viewB_->setDocument(nullptr);
+}
+
+void CompareView::compareWith(const QString& path) {
+  path_ = path;
+  titleA_->setFullText(QFileInfo(session_->path()).fileName());
+  titleB_->setFullText(path.isEmpty() ? tr("folded") : QFileInfo(path).fileName());
+  weightsA_.texts.clear();
+  viewA_->setDocument(session_->document());
+  viewA_->setFocus();
+  views_->setLinked(link_->isChecked());
+  readOther();
+}
+
+void CompareView::readOther() {
+  forgetOther();
+  viewB_->setBusy(path_.isEmpty() ? tr("Reading the folded graph") : tr("Opening %1").arg(QFileInfo(path_).fileName()));
   showSummary();
-  graph_.ask(protocol::methods::kReadGraph, {path.toStdString()},
+  graph_.ask(protocol::methods::kReadGraph, {path_.toStdString()},
              [this](const Reply<protocol::ModelInfo>& reply) { showReply(reply); });
 }
 
@@ -164,7 +188,7 @@ void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
   }
   other_ = std::make_shared<const protocol::GraphDocument>(reply->graph);
   viewB_->setDocument(other_);
-  askForWeights(false);
+  if (weightsA_.texts.empty()) askForWeights(false);
   askForWeights(true);
   showDifferences();
 }
@@ -224,7 +248,9 @@ void CompareView::showSummary() {
   const bool some = changes_->changes().rowCount() > 0;
   previous_->setEnabled(some);
   next_->setEnabled(some);
-  if (other_ == nullptr) return summary_->setFullText(tr("The graphs are compared when both are read."));
+  if (other_ == nullptr)
+    return summary_->setFullText(missesFold_ ? tr("Once the plan is folded again, its fold is compared here.")
+                                             : tr("The graphs are compared when both are read."));
   const QString remark = weightsRemark();
   const QString told = some               ? changes_->changes().summary()
                        : remark.isEmpty() ? tr("The same operators with the same weights in the same modules.")

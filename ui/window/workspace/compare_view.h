@@ -1,7 +1,8 @@
 // Two models side by side: the open one and what it was folded to, or any other file. What differs is marked and
 // listed, first the operators, then the weights, then by how much; both graphs move and open together.
 //
-// The other model is read by the engine beside the open one, which stays as it is. Thread: GUI thread.
+// The other model is read by the engine beside the open one, which stays as it is. What it was folded to is followed: a
+// fold that is taken back, or done anew, is waited for here. Thread: GUI thread.
 #pragma once
 
 #include <QString>
@@ -49,6 +50,10 @@ class CompareView final : public QWidget {
   void build();
   QWidget* makeTopBar();
   QWidget* makeSide(ElidedLabel*& title, graphview::GraphView*& view, const QString& name);
+  void forgetOther();
+  void readOther();
+  void missFold();
+  void followFold();
   void showReply(const Reply<protocol::ModelInfo>& reply);
   void askForWeights(bool other);
   void takeWeights(bool other, const Reply<protocol::WeightDigests>& reply);
@@ -71,6 +76,7 @@ class CompareView final : public QWidget {
   Session* session_;  // not owned
   Question graph_, figures_;
   QString path_;
+  bool missesFold_ = false;  // the one that was compared is gone
   std::shared_ptr<const protocol::GraphDocument> other_;
   Weights weightsA_, weightsB_;
   QString weightsProblem_;

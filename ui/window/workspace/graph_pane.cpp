@@ -172,8 +172,7 @@ void GraphPane::showPlan() {
   for (const protocol::EditInfo& edit : session_->plan()->edits) {
     if (edit.kind == "center_constant") picture.centered.push_back(edit.node);
     if (edit.kind == "absorb_shift") picture.shifted.push_back(edit.node);
-    if (edit.kind == "insert_centering")
-      picture.centerings.insert(picture.centerings.end(), edit.values.begin(), edit.values.end());
+    if (edit.kind == "insert_centering") picture.centerings.emplace_back(edit.values.front(), edit.node);
   }
   view_->setPlan(std::move(picture));
 }

@@ -60,8 +60,15 @@ void addFigures(QVector<Property>& all, const protocol::WeightChange& change) {
         {tr("of the largest element"), percent(change.max_abs / change.max_original),
          tr("Its share of the largest magnitude on the left, which is %1.").arg(formatNumber(change.max_original))});
   }
+  if (!change.shift_of.empty()) {
+    all.append({tr("shift moved in"), tr("β of %1").arg(text(change.shift_of)),
+                tr("The right is the left and the linear's weight times that β, up to rounding.")});
+  }
   if (change.centered_axis >= 0) {
-    all.append({tr("centered"), tr("mean along axis %1 is gone").arg(change.centered_axis),
+    all.append({tr("centered"),
+                change.centered_part == 0
+                    ? tr("mean along axis %1 is gone").arg(change.centered_axis)
+                    : tr("means of %1 each along axis %2 are gone").arg(change.centered_part).arg(change.centered_axis),
                 tr("The right is the left less its means along this axis, up to rounding.")});
   }
 }

@@ -21,6 +21,11 @@ bool isCentered(const Row& row) {
   return figures != nullptr && figures->centered_axis >= 0;
 }
 
+bool hasShift(const Row& row) {
+  const auto* figures = figuresOf(row);
+  return figures != nullptr && !figures->shift_of.empty();
+}
+
 // Whatever both files call them: op names differ from format to format.
 QString operatorName(const protocol::GraphNode& node) {
   if (node.role == "N") return ChangeTable::tr("LayerNorm");
@@ -92,6 +97,9 @@ QString tipOf(const Row& row) {
   const auto* figures = figuresOf(row);
   if (figures != nullptr && !figures->reason.empty())
     return ChangeTable::tr("There is no figure: %1.").arg(text(figures->reason));
+  if (row.change.weights.front().through)
+    return ChangeTable::tr("On the right it is read through ops that the left has not, as a centering at run time is.");
+  if (hasShift(row)) return ChangeTable::tr("The β of %1 was moved into it.").arg(text(figures->shift_of));
   return isCentered(row) ? ChangeTable::tr("The weight on the right is that on the left less its means.")
                          : ChangeTable::tr("The same operator with another weight.");
 }
@@ -121,6 +129,7 @@ ChangeTable::Columns columns() {
 ChangeClass ChangeRow::kind() const {
   if (change.kind == Change::Kind::RmsNorm) return ChangeClass::RmsNorms;
   if (change.kind != Change::Kind::Weight) return ChangeClass::Ops;
+  if (hasShift(*this)) return ChangeClass::Shifts;
   return isCentered(*this) ? ChangeClass::Centered : ChangeClass::Weights;
 }
 
@@ -136,6 +145,7 @@ QString ChangeRow::kindWord() const {
     case Change::Kind::Weight:
       break;
   }
+  if (hasShift(*this)) return ChangeTable::tr("shift moved");
   return isCentered(*this) ? ChangeTable::tr("centered") : ChangeTable::tr("changed");
 }
 
@@ -145,6 +155,7 @@ QString ChangeRow::largest() const {
   if (change.kind != Change::Kind::Weight) return QStringLiteral("%1 → %2").arg(before, after);
   if (change.weights.front().a < 0) return ChangeTable::tr("new weight");
   if (change.weights.front().b < 0) return ChangeTable::tr("weight gone");
+  if (change.weights.front().through) return ChangeTable::tr("through new ops");
   const auto* known = figuresOf(*this);
   if (known == nullptr) return QStringLiteral("…");
   return known->reason.empty() ? formatNumber(known->max_abs, 2) : QStringLiteral("–");
@@ -215,9 +226,10 @@ QString ChangeTable::summary() const {
   const auto tell = [&](int count, const QString& one, const QString& several) {
     if (count > 0) parts << (count == 1 ? one : several.arg(count));
   };
-  const bool others = of(ChangeClass::Centered) > 0;
+  const bool others = of(ChangeClass::Centered) + of(ChangeClass::Shifts) > 0;
   tell(of(ChangeClass::RmsNorms), tr("1 LayerNorm → RMSNorm"), tr("%1 LayerNorm → RMSNorm"));
   tell(of(ChangeClass::Centered), tr("1 centered"), tr("%1 centered"));
+  tell(of(ChangeClass::Shifts), tr("1 shift moved"), tr("%1 shifts moved"));
   tell(of(ChangeClass::Weights), others ? tr("1 other weight changed") : tr("1 weight changed"),
        others ? tr("%1 other weights changed") : tr("%1 weights changed"));
   tell(ops(Change::Kind::Operator), tr("1 other op in its place"), tr("%1 other ops in their places"));

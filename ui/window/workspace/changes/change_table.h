@@ -15,8 +15,8 @@
 namespace normlens::ui {
 
 // What the list can be narrowed to.
-enum class ChangeClass : uint8_t { All, RmsNorms, Centered, Weights, Ops };
-inline constexpr int kChangeClasses = 5;
+enum class ChangeClass : uint8_t { All, RmsNorms, Centered, Shifts, Weights, Ops };
+inline constexpr int kChangeClasses = 6;
 
 // The two graphs; the list holds them while it is shown.
 struct ComparedGraphs {

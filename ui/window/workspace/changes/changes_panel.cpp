@@ -34,8 +34,10 @@ QString nothingOf(ChangeClass kind) {
       return ChangesPanel::tr("No LayerNorm is an RMSNorm on the right.");
     case ChangeClass::Centered:
       return ChangesPanel::tr("No weight was only centered.");
+    case ChangeClass::Shifts:
+      return ChangesPanel::tr("No shift of a LayerNorm was moved into a bias.");
     case ChangeClass::Weights:
-      return ChangesPanel::tr("No weights differ otherwise than by centering.");
+      return ChangesPanel::tr("No weights differ otherwise than by centering and shifts.");
     case ChangeClass::Ops:
       return ChangesPanel::tr("No operators differ but LayerNorms that are RMSNorms.");
     case ChangeClass::All:
@@ -204,6 +206,7 @@ void ChangesPanel::showCounts() {
       {segment(tr("All"), ChangeClass::All, tr("All changes.")),
        segment(tr("RMSNorm"), ChangeClass::RmsNorms, tr("LayerNorms that are RMSNorms on the right.")),
        segment(tr("Centered"), ChangeClass::Centered, tr("Weights whose mean was taken out.")),
+       segment(tr("Shifts"), ChangeClass::Shifts, tr("Biases into which the β of a LayerNorm was moved.")),
        segment(tr("Weights"), ChangeClass::Weights, tr("Weights that were changed otherwise.")),
        segment(tr("Ops"), ChangeClass::Ops, tr("Operators that only one side has, or others in their places."))});
   foldFilter();
