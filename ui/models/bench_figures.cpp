@@ -59,8 +59,8 @@ void addSpeedup(Rows& rows, const BenchPoint& point) {
 BenchFigures::Columns columns(const BenchPoint* point) {
   const auto [a, b] = point != nullptr ? sideNames(*point) : QPair<QString, QString>();
   return {{point != nullptr ? tr("Figure") : QString(), {}, &BenchFigure::name},
-          {a, {}, &BenchFigure::a, {}, Qt::AlignRight},
-          {b, {}, &BenchFigure::b, {}, Qt::AlignRight}};
+          {a, a, &BenchFigure::a, {}, Qt::AlignRight},
+          {b, b, &BenchFigure::b, {}, Qt::AlignRight}};
 }
 
 }  // namespace

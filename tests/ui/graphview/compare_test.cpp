@@ -125,8 +125,8 @@ TEST(ChangeList, aWeightThatIsCenteredAtRunTimeIsNotGone) {
                       .node("mean", "", "Z", {1}, {3})
                       .node("sub", "", "S", {1, 3}, {4})
                       .node("add", "sum", "R", {0, 4}, {2});
-  EXPECT_EQ(listed(a, b, {{1, "p"}}, {{1, "p"}}), (Lines{"added -1 0", "added -1 1", "weight 0 2 1~1"}));
-  EXPECT_EQ(listed(a, b, {{1, "p"}}, {{1, "q"}}), (Lines{"added -1 0", "added -1 1", "weight 0 2 1/-1"}))
+  EXPECT_EQ(listed(a, b, {{1, "p"}}, {{1, "p"}}), (Lines{"added -1 0 -1/1", "added -1 1 -1/1", "weight 0 2 1~1"}));
+  EXPECT_EQ(listed(a, b, {{1, "p"}}, {{1, "q"}}), (Lines{"added -1 0 -1/1", "added -1 1 -1/1", "weight 0 2 1/-1"}))
       << "another weight";
   const Graph gone = Graph().values({"x", "pos", "y"}).node("add", "sum", "R", {0, 0}, {2});
   EXPECT_EQ(listed(a, gone, {{1, "p"}}, {{1, "p"}}), Lines{"weight 0 0 1/-1"});

@@ -224,28 +224,27 @@ class ReadingTest : public QObject {
 
   // A weight has no edge on which its centering could stand.
   void aCenteringOfAWeightStandsBesideTheOpThatReadsIt() {
-    ShownGraph graph(gpt2Document());
-    graph.open("transformer.h.3");
-    const int norm = graph.nodeIn("transformer.h.3.ln_1", "layer_norm");
-    const auto& inputs = std::ranges::find(graph.document->nodes, norm, &protocol::GraphNode::id)->inputs;
-    const auto isWeight = [&](int id) {
-      return std::ranges::find(graph.document->values, id, &protocol::GraphValue::id)->constant;
+    test::DocumentBuilder b;
+    const int position = b.weight("position", {1, 16, 8});
+    const int embedded = b.op(0, "embedding", "L", {}, {1, 16, 8});
+    const int sum = b.op(0, "add", "R", {embedded, position}, {1, 16, 8}, true);
+    const int add = b.lastNode();
+    b.op(0, "gelu", "O", {sum}, {1, 16, 8});
+    ShownGraph graph(b.take());
+    const auto marks = [&](int value) {
+      PlanPicture picture;
+      picture.centerings = {{value, add}};
+      graph.view.setPlan(picture);
+      return graph.view.planMarks().centerings;
     };
-    const auto weight = std::ranges::find_if(inputs, isWeight);
-    const auto made = std::ranges::find_if_not(inputs, isWeight);
-    QVERIFY(weight != inputs.end() && made != inputs.end());
-    PlanPicture picture;
-    picture.centerings = {{*weight, norm}};
-    graph.view.setPlan(picture);
     const auto& scene = graph.view.scene();
-    const QRectF box = scene.box(scene.boxOf(scene.hierarchy->itemOfId(norm))).rect;
-    QCOMPARE(graph.view.planMarks().centerings.size(), size_t{1});
-    const QPointF at = graph.view.planMarks().centerings.front();
-    QVERIFY(!box.contains(at) && box.adjusted(-20, 0, 0, 0).contains(at));
-    picture.centerings = {{*made, norm}};  // of another value on its edge, and nowhere else
-    graph.view.setPlan(picture);
-    QCOMPARE(graph.view.planMarks().centerings.size(), size_t{1});
-    QVERIFY(graph.view.planMarks().centerings.front() != at);
+    const QRectF box = scene.box(scene.boxOf(scene.hierarchy->itemOfId(add))).rect;
+    const auto ofWeight = marks(position);
+    QCOMPARE(ofWeight.size(), size_t{1});
+    QVERIFY(!box.contains(ofWeight.front()) && box.adjusted(-20, 0, 0, 0).contains(ofWeight.front()));
+    const auto onEdge = marks(embedded);
+    QCOMPARE(onEdge.size(), size_t{1});
+    QVERIFY(onEdge.front() != ofWeight.front());
   }
 
   void theSheetOfKeysComesAndGoes() {

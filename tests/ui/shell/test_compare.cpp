@@ -93,7 +93,9 @@ class TestCompare final : public QObject {
     auto* compare = compareFolded(shown);
     const auto graphs = graphsOf(compare);
     for (auto* graph : graphs) QVERIFY(graph->waitForLayout(5000));
+    QTRY_COMPARE(graphs[1]->zoom(), graphs[0]->zoom());
     graphs[0]->setZoom(0.5);
+    for (auto* graph : graphs) QTRY_COMPARE(graph->zoom(), 0.5);
     const QString all = summaryOf(compare);
     shown.window.actions()->undo->trigger();
     QVERIFY(compare->isVisible());

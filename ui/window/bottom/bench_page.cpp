@@ -145,8 +145,12 @@ QWidget* BenchPage::buildMiddle() {
 }
 
 QWidget* BenchPage::buildFigures() {
-  auto* column = new QWidget(this);
-  followText(column, [column] { column->setMaximumWidth(grown(430)); });
+  auto* area = new QScrollArea(this);  // in a low dock the note alone is higher
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  followText(area, [area] { area->setMaximumWidth(grown(430)); });
+  auto* column = new QWidget(area);
   auto* layout = makeColumn(column);
   auto* head = makeColumn(nullptr, 0, {16, 2, 12, 0});  // beside the point the words would stand one below the other
   const QString shown = tr("The point whose figures are shown.");
@@ -161,13 +165,15 @@ QWidget* BenchPage::buildFigures() {
   QHeaderView* header = figuresTable_->horizontalHeader();
   header->setSectionResizeMode(QHeaderView::Stretch);
   header->setSectionResizeMode(BenchFigures::Figure, QHeaderView::ResizeToContents);
+  figuresTable_->setMinimumHeight(2 * kRowHeight);
   layout->addWidget(figuresTable_, 1);
   layout->addStretch();
+  area->setWidget(column);
   connect(point_, &QComboBox::activated, this, [this](int index) {
     following_ = index == point_->count() - 1;
     showChart();
   });
-  return column;
+  return area;
 }
 
 // ---- what is shown
@@ -191,7 +197,7 @@ const protocol::BenchResult* BenchPage::earlier() const {
 QString BenchPage::emptyText() const {
   if (session_->job().kind == JobKind::Measuring) return tr("Measuring: rounds of the two models alternate.");
   if (session_->canMeasure() || session_->busy()) return tr("Not measured yet. Measure times both models.");
-  return tr("Fold first, or choose models that need no fold; then Measure times them.");
+  return tr("Fold first, or choose models that need no fold.");
 }
 
 void BenchPage::showResult() {

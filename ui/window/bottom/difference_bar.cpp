@@ -21,7 +21,8 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kMostBatches = 1000, kBatchesWidth = 100, kBriefBatchesWidth = 44, kMostNameWidth = 160;
+constexpr int kMostBatches = 1000, kBatchesWidth = 100, kBriefBatchesWidth = 44, kMostNameWidth = 160,
+              kBriefNameWidth = 60;
 // With the short words of the bar.
 constexpr std::pair<const char*, const char*> kTypes[] = {
     {"float64", "f64"}, {"float32", "f32"}, {"float16", "f16"}, {"bfloat16", "bf16"}};
@@ -93,6 +94,10 @@ void DifferenceBar::buildControls() {
   room->add([this](bool taken) {
     for (QCheckBox* box : types_) box->setVisible(!taken);
     typesMenu_->setVisible(taken);
+  });
+  room->add([this](bool taken) {
+    briefOther_ = taken;
+    showState();
   });
   connect(go_, &QPushButton::clicked, this, [this] { run_->running() ? run_->cancel() : run_->start(settings()); });
 }
@@ -174,8 +179,11 @@ void DifferenceBar::showState() {
   go_->setEnabled(running || (obstacle.isEmpty() && !session_->busy()));
   progress_->setVisible(running);
   progress_->setValue(static_cast<int>(1000 * run_->fraction()));
-  const QString other = against_.isEmpty() ? tr("Folded model") : QFileInfo(against_).fileName();
-  other_->setText(other_->fontMetrics().elidedText(other, Qt::ElideMiddle, grown(kMostNameWidth)));
+  const QString other = !against_.isEmpty() ? QFileInfo(against_).fileName()
+                        : briefOther_       ? tr("Folded")
+                                            : tr("Folded model");
+  other_->setText(
+      other_->fontMetrics().elidedText(other, Qt::ElideMiddle, grown(briefOther_ ? kBriefNameWidth : kMostNameWidth)));
   other_->setToolTip(tr("What the original is compared with.") + (against_.isEmpty() ? QString() : u'\n' + against_));
   const size_t types = settings().dtypes.size();
   typesMenu_->setText(types == 1 ? tr("1 type") : tr("%1 types").arg(types));

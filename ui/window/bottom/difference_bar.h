@@ -46,7 +46,7 @@ class DifferenceBar final : public QWidget {
   std::vector<QCheckBox*> types_;
   QPushButton* typesMenu_;
   QSpinBox* batches_;
-  bool briefBatches_ = false;
+  bool briefBatches_ = false, briefOther_ = false;
   QPushButton* other_;
   QPushButton* inputs_;
   QPushButton* go_;

@@ -33,7 +33,7 @@ NormTablePage::NormTablePage(Session* session, QWidget* parent)
 QLayout* NormTablePage::buildBar() {
   auto* bar = makeRow(nullptr, 14, {16, 6, 16, 6});
   auto* filter = describe(new QLineEdit(this), "normTableFilter",
-                          tr("Show only norms in whose name, verdict or reason all these words occur."),
+                          tr("Filter by name, verdict or reason: only norms in which all these words occur are shown."),
                           tr("Filter the table of LayerNorms"));
   filter->setPlaceholderText(tr("Filter by name, verdict or reason"));
   filter->setClearButtonEnabled(true);

@@ -23,6 +23,8 @@ namespace normlens::ui {
 
 namespace {
 
+constexpr int kLeastTree = 40;  // an own size: Qt's least would keep windows from being as low as a small screen
+
 QTreeView* makeTree(const char* name, const QString& accessible, QAbstractItemModel* model, QWidget* parent) {
   auto* view = describe(new QTreeView(parent), name, {}, accessible);
   view->setModel(model);
@@ -31,6 +33,7 @@ QTreeView* makeTree(const char* name, const QString& accessible, QAbstractItemMo
   view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   view->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   view->setFrameShape(QFrame::NoFrame);
+  view->setMinimumHeight(kLeastTree);
   return view;
 }
 
@@ -68,6 +71,7 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
   legend->addWidget(makeLine(Qt::Horizontal, legend_));
   legend->addWidget(new Legend(legend_));
   layout->addWidget(legend_);
+  legend_->hide();  // until there is room: it keeps no window from being as low as its screen
   connect(session_, &Session::modelChanged, this, &NormPanel::fillModules);
   connect(session_, &Session::analysisChanged, this, &NormPanel::fillNorms);
   connect(session_, &Session::modelChanged, this, &NormPanel::fillNorms);

@@ -99,7 +99,7 @@ QFrame* makeStepCard(int number, PaintStep picture, const QString& title, const 
 QPushButton* makeDemoCard(const DemoModel& model, QWidget* parent) {
   const bool counted = model.free >= 0;  // else: room for more lines
   auto* card = makeCard("demoCard", tr("Open the demo %1").arg(model.title), model.path, parent);
-  setTextHeight(card, counted ? 84 : 114);
+  setTextHeight(card, counted ? 84 : 124);
   card->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   auto* layout = makeColumn(card, 3, {14, 10, 14, 10});
   auto* head = makeRow(nullptr, 8);
