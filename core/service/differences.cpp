@@ -92,11 +92,17 @@ struct Differences::Kept {
   std::optional<run::SitePair> tensors;
 
   // By what the first model's rounding shows: its float64 copy. Nothing is finer than that itself; there, as in a
-  // proof, a copy tells whose weights are off by up to half a unit in the last place.
+  // proof, a copy tells whose weights are off by up to half a unit in the last place: of the file's type against a
+  // file, whose weights were rounded to it.
+  [[nodiscard]] Result<std::unique_ptr<formats::Model>> movedCopy(const formats::Model& original) const {
+    if (!other) return pair->a->perturbed(1);
+    auto made = original.perturbed(1);
+    return made ? (*made)->toFloat64() : std::move(made);
+  }
   const formats::Model* reference(const formats::Model& original) {
     const bool finest = pair->a->facts().dtype == DType::Float64;
     auto& copy = finest ? moved : exact;
-    if (!copy) copy = (finest ? pair->a->perturbed(1) : original.toFloat64()).value_or(nullptr);
+    if (!copy) copy = (finest ? movedCopy(original) : original.toFloat64()).value_or(nullptr);
     return copy.get();
   }
 };

@@ -59,6 +59,25 @@ TEST_F(DifferencesOfDemos, AnExactFoldDiffersByTheRoundingOfEachType) {
   }
 }
 
+// Its weights were rounded to float32.
+TEST_F(DifferencesOfDemos, AFileOfTheFoldIsAtItsFloorInFloat64) {
+  foldWith("gpt2.pt", "balanced");
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "differences_folded.pt";
+  protocol::ExportParams written;
+  written.path = file;
+  written.force = true;
+  ASSERT_TRUE(service_.exportTo(written, Task{}));
+  protocol::DiffParams params;
+  params.against = file;
+  params.dtype = "float64";
+  const auto result = service_.diff(params, Task{});
+  std::filesystem::remove(file);
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_TRUE(output(*result).rounding);
+  EXPECT_GT(output(*result).max_rel, 1e-10);
+  EXPECT_LE(output(*result).max_rel, 6 * *output(*result).rounding);
+}
+
 TEST_F(DifferencesOfDemos, WhatThePaperPromisesAndGammaBreaksIsSeenInFloat64) {
   foldWith("bert.pt", "paper");
   const auto result = diff("float64");

@@ -123,7 +123,7 @@ class GraphView : public QWidget {
   void centerOn(const QPointF& world);
 
   [[nodiscard]] QSize sizeHint() const override { return {820, 620}; }
-  [[nodiscard]] QSize minimumSizeHint() const override { return {200, 100}; }
+  [[nodiscard]] QSize minimumSizeHint() const override { return {200, 80}; }
 
  Q_SIGNALS:
   void nodeSelected(int node);    // by the user; -1 when the selection was cleared

@@ -127,7 +127,7 @@ void Segmented::paintEvent(QPaintEvent*) {
       painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
     }
     painter.setFont(on ? strongFont() : uiFont(12));
-    painter.setPen(on ? theme.text : segments_[i].offered ? theme.textSoft : theme.control);
+    painter.setPen(on ? theme.text : segments_[i].offered ? theme.textSoft : theme.textFaint);
     painter.drawText(area, Qt::AlignCenter, segments_[i].text);
   }
 }

@@ -23,7 +23,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kLeastTree = 40;  // an own size: Qt's least would keep windows from being as low as a small screen
+constexpr int kLeastTree = 26;  // an own size: Qt's least would keep windows from being as low as a small screen
 
 QTreeView* makeTree(const char* name, const QString& accessible, QAbstractItemModel* model, QWidget* parent) {
   auto* view = describe(new QTreeView(parent), name, {}, accessible);

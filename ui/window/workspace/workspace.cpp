@@ -36,7 +36,7 @@ Workspace::Workspace(Session* session, Actions* actions, QWidget* parent) : QWid
     bottom_->setMinimumHeight(grown(kLeastBottom));
     arrange();
   });
-  graph_->setMinimumSize(220, 150);
+  graph_->setMinimumSize(220, 134);
   upper_->addWidget(norms_);
   upper_->addWidget(graph_);
   down_->addWidget(upper_);
