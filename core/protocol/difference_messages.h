@@ -40,7 +40,7 @@ struct DiffRow {
   std::vector<int64_t> ulps;  // elements by distance: 0, 1, 2, 3-4, 5-8 ... units in the last place; empty: no floats
   double max_ulp = 0;
   // What the open model loses by the type alone: max_rel against its float64 copy; in float64, against a copy whose
-  // weights are off by up to half a unit in the last place.
+  // weights are off by up to half a unit in the last place, against a file of that file's type.
   std::optional<double> rounding;
   std::optional<double> top1, top5;  // shares of agreement, over all batches; of outputs like logits
 };

@@ -25,7 +25,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kSide = 16, kTitleHeight = 30, kRowHeight = 26, kKindWidth = 112, kPad = 20, kSortArrow = 14;
+constexpr int kSide = 16, kTitleHeight = 30, kRowHeight = 26, kKindWidth = 124, kPad = 20, kSortArrow = 14;
 
 // Where rows differ, but none of them in this way.
 QString nothingOf(ChangeClass kind) {
