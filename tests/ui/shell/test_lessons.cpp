@@ -166,6 +166,20 @@ class LessonsTest final : public QObject {
     QCOMPARE(reading.child<QLabel>("tryTold")->property("kind").toString(), QStringLiteral("passed"));
   }
 
+  void pageAndRoomBothWalkToTheEnd() {
+    Reading reading;
+    reading.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    reading.window.actions()->lessons->trigger();
+    reading.page->walk()->goTo(QStringLiteral("zero_mean_graph/states"));
+    reading.key(Qt::Key_F5);
+    Presenter* presenter = reading.page->presenter();
+    QVERIFY(presenter != nullptr);
+    reading.page->walk()->goTo(QStringLiteral("zero_mean_graph/exact"));  // both ask for the same graph
+    for (const Figure* figure :
+         {static_cast<const Figure*>(presenter->figure()), static_cast<const Figure*>(reading.page->figure())})
+      QTRY_COMPARE(*figure->number(QStringLiteral("at")), 1.0);
+  }
+
   void narrowPagesGiveWay() {
     Reading reading;
     const int wide = reading.child<QWidget>("lessonList")->width();

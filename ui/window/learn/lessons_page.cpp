@@ -4,7 +4,6 @@
 #include <QFileInfo>
 #include <QKeyEvent>
 #include <QLabel>
-#include <QPointer>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QTextBlock>
@@ -12,6 +11,7 @@
 #include <QTextCursor>
 
 #include "core/protocol/methods.h"
+#include "ui/client/question.h"
 #include "ui/learn/figure.h"
 #include "ui/learn/figures.h"
 #include "ui/learn/formula_view.h"
@@ -53,7 +53,6 @@ OpenModel openModel(const Session& session) {
 LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
     : QWidget(parent),
       session_(session),
-      graph_(session->engine(), this),
       walk_(new LessonWalk(bundledLessons(), remembers, this)),
       list_(new LessonList(walk_, this)) {
   setObjectName(QStringLiteral("lessonsPage"));
@@ -175,11 +174,12 @@ void LessonsPage::showModel() {
 }
 
 void LessonsPage::serve(Figure* figure) {
-  connect(figure, &Figure::graphWanted, this, [this, figure](int norm) {
-    graph_.ask(protocol::methods::kZeroMeanGraph, {norm},
-               [at = QPointer(figure)](const Reply<protocol::ZeroMeanGraph>& reply) {
-                 if (at && reply) at->showGraph(*reply);
-               });
+  // Of each figure's own: page and presenter show the same step, and neither drops what the other has asked.
+  const auto question = std::make_shared<Question>(session_->engine(), figure);
+  connect(figure, &Figure::graphWanted, figure, [question, figure](int norm) {
+    question->ask(protocol::methods::kZeroMeanGraph, {norm}, [figure](const Reply<protocol::ZeroMeanGraph>& reply) {
+      if (reply) figure->showGraph(*reply);
+    });
   });
   figure->showModel(openModel(*session_));
 }

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 
-#include "ui/client/question.h"
 #include "ui/window/learn/lesson_walk.h"
 
 class QBoxLayout;
@@ -56,7 +55,6 @@ class LessonsPage final : public QWidget {
   void arrange();
 
   Session* session_;
-  Question graph_;
   LessonWalk* walk_;
   LessonList* list_;
   LearnBar* bar_ = nullptr;
