@@ -68,11 +68,11 @@ void CompressionFigure::setWidth(int width) {
   centered_ = restored(centered_);
   Vector stream = centered_;
   for (double& each : stream) each += kMean;
-  const Vector less = compressed(centered_), normed = rmsNormOf(centered_), crms = crmsNormOf(less);
+  const Vector less = compressed(centered_), normed = rmsNormOf(centered_), crms = crmsNormOf(less),
+               back = restored(less);
   const auto last = static_cast<int>(d) - 1;
-  const Vector* const shown[] = {&stream, &centered_, &less, &centered_, &normed, &crms};
-  for (size_t i = 0; i < rows_.size(); ++i)
-    rows_[i]->setValues(i == 3 ? restored(less) : *shown[i], d, i == 1 || i == 3 ? last : -1);
+  const Vector* const shown[] = {&stream, &centered_, &less, &back, &normed, &crms};
+  for (size_t i = 0; i < rows_.size(); ++i) rows_[i]->setValues(*shown[i], d, i == 1 || i == 3 ? last : -1);
   slider_->setValue(static_cast<double>(d));
   finding_->setText(tr("%1 numbers a token in place of %2: %3 % less to move; %4")
                         .arg(d - 1)

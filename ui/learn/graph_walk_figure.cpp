@@ -162,12 +162,11 @@ void GraphWalkFigure::showGraph(const protocol::ZeroMeanGraph& graph) {
 
 void GraphWalkFigure::showState(const QJsonObject& state, Motion motion) {
   clock_.stop();
-  playing_ = motion == Motion::Animated && state[QStringLiteral("play")].toBool();
   wanted_ = state[QStringLiteral("at")].toDouble();
   direction_->setCurrent(state[QStringLiteral("backward")].toBool() ? 1 : 0);
   const int norm = state[QStringLiteral("norm")].toInt(std::max(0, norms_->currentIndex()));
   chooseNorm(std::min(norm, static_cast<int>(model_.norms.size()) - 1));
-  if (playing_) clock_.start();
+  if (motion == Motion::Animated && state[QStringLiteral("play")].toBool()) clock_.start();
   show();
 }
 
@@ -184,7 +183,6 @@ void GraphWalkFigure::goTo(int step) {
 void GraphWalkFigure::tick() {
   if (step_ + 1 >= steps()) {
     clock_.stop();
-    playing_ = false;
   } else {
     ++step_;
   }
@@ -192,12 +190,11 @@ void GraphWalkFigure::tick() {
 }
 
 bool GraphWalkFigure::togglePlay() {
-  playing_ = !clock_.isActive() && steps() > 0;
-  if (playing_) {
+  if (clock_.isActive()) {
+    clock_.stop();
+  } else if (steps() > 0) {
     if (step_ + 1 >= steps()) step_ = 0;
     clock_.start();
-  } else {
-    clock_.stop();
   }
   show();
   return true;
@@ -240,7 +237,7 @@ protocol::ZeroMeanGraph GraphWalkFigure::visited() const {
 }
 
 void GraphWalkFigure::show() {
-  play_->setText(playing_ ? tr("Pause") : tr("Play"));
+  play_->setText(clock_.isActive() ? tr("Pause") : tr("Play"));
   const bool there = model_.document != nullptr && steps() > 0;
   slider_->setEnabled(there);
   slider_->setUnit(1.0 / std::max(1, steps() - 1));

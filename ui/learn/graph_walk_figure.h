@@ -61,7 +61,6 @@ class GraphWalkFigure final : public Figure {
   protocol::ZeroMeanGraph graph_;  // in the order of execution
   int step_ = 0;
   double wanted_ = 0;  // share of the way that the lesson asks for, until there is a graph
-  bool playing_ = false;
   QComboBox* norms_ = nullptr;
   Segmented* direction_ = nullptr;
   graphview::GraphView* view_ = nullptr;

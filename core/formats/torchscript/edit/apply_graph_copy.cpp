@@ -4,6 +4,8 @@
 
 #include <unordered_set>
 
+#include "core/formats/torchscript/program/hidden_calls.h"
+
 namespace normlens::formats::torchscript {
 
 using torch::jit::Block;
@@ -78,7 +80,7 @@ void redirect(GraphCopy& copy, const OperandSite& site, Value* to) {
 bool removable(const Node& node) {
   const auto kind = node.kind();
   if (kind == c10::prim::Param || kind == c10::prim::Return || !node.blocks().empty()) return false;
-  if (kind == c10::prim::CallMethod || kind == c10::prim::CallFunction) return false;
+  if (runsHiddenCode(node)) return false;
   return !node.hasUses() && !node.hasSideEffects() && !mayMutate(node);
 }
 

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/formats/torchscript/program/hidden_calls.h"
+
 namespace normlens::formats::torchscript {
 namespace {
 
@@ -132,9 +134,7 @@ std::string signatureOf(const FusedNorm& fused, size_t body, const std::string& 
 }  // namespace
 
 bool onlyComputes(const Node& node) {
-  const auto kind = node.kind();
-  return kind != prim::CallMethod && kind != prim::CallFunction && !node.hasAttribute(c10::attr::Subgraph) &&
-         !node.hasSideEffects() && !mayMutate(node);
+  return !runsHiddenCode(node) && !node.hasAttribute(c10::attr::Subgraph) && !node.hasSideEffects() && !mayMutate(node);
 }
 
 bool isReaderAlone(const Graph& body, const Node& reader, size_t input) {
