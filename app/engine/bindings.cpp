@@ -64,6 +64,8 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kProbe, [&](const auto& p, const Task& task) { return s.probe(p, task); });
   to.bind(methods::kTensorPair, [&](const auto& p, const Task& task) { return s.tensorPair(p, task); });
   to.bind(methods::kTensorStats, [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });
+  to.bind(methods::kPartialCentering, [&](const auto& p, const Task& task) { return s.partialCentering(p, task); });
+  to.bind(methods::kCenteringCut, [&](const auto& p, const Task& task) { return s.centeringCut(p, task); });
   to.bind(methods::kSaveTensor, [&](const auto& p, const Task& task) { return s.saveTensor(p, task); });
   to.bind(methods::kSetInputs, [&](const auto& p, const Task&) { return setInputs(s, p); });
 }

@@ -80,6 +80,10 @@ Plan paperPlan(const Analysis& analysis) {
   return plan;
 }
 
+Planner plannerOf(const Analysis& analysis) {
+  return {analysis.scales.graph(), analysis.norms.layerNorms, analysis.claims, analysis.scales.edits};
+}
+
 std::set<graph::ValueId> changedAtRunTime(const Plan& plan) {
   std::set<graph::ValueId> values;
   for (const PlannedEdit& planned : plan.edits) {
@@ -143,10 +147,13 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, FiniteWeigh
 
 Plan makePlan(const Analysis& analysis, const PlanOptions& options) {
   if (options.policy == Policy::Paper) return paperPlan(analysis);
-  Plan plan =
-      Planner(analysis.scales.graph(), analysis.norms.layerNorms, analysis.claims, analysis.scales.edits).plan(options);
+  Plan plan = plannerOf(analysis).plan(options);
   if (options.moveShifts) moveShifts(analysis, options.keepValues, plan);
   return plan;
+}
+
+CutPicture cutPicture(const Analysis& analysis, const PlanOptions& options) {
+  return plannerOf(analysis).cutPicture(options);
 }
 
 }  // namespace normlens::analysis

@@ -6,6 +6,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/lesson_messages.h"
 #include "core/protocol/messages.h"
 #include "core/protocol/probe_messages.h"
 #include "core/protocol/weight_messages.h"
@@ -50,6 +51,8 @@ inline constexpr Method<DiffParams, DiffResult> kDiff{"diff"};
 inline constexpr Method<ForcedErrorParams, ForcedError> kForcedError{"forced_error"};
 inline constexpr Method<TensorPairParams, TensorPair> kTensorPair{"tensor_pair"};
 inline constexpr Method<ProbeParams, ProbeResult> kProbe{"probe"};
+inline constexpr Method<PartialCenteringParams, PartialCentering> kPartialCentering{"partial_centering"};
+inline constexpr Method<CenteringCutParams, CenteringCut> kCenteringCut{"centering_cut"};
 inline constexpr Method<NoParams, void> kPing{"ping"};  // at once, whatever runs
 inline constexpr Method<NoParams, void> kShutdown{"shutdown"};
 

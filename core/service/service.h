@@ -14,6 +14,7 @@
 #include "core/base/task.h"
 #include "core/formats/model.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/lesson_messages.h"
 #include "core/protocol/messages.h"
 #include "core/protocol/probe_messages.h"
 #include "core/protocol/weight_messages.h"
@@ -91,8 +92,13 @@ class Service {
   [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
   // The geometry of the norms of the open model, or of the last fold, on the inputs.
   [[nodiscard]] Result<protocol::ProbeResult> probe(const protocol::ProbeParams& params, const Task& task) const;
-  // One norm folded whatever its verdict, the last fold left alone. See forced_errors.h.
+  // One norm folded whatever its verdict, the last fold left alone. See forced_error.h.
   [[nodiscard]] Result<protocol::ForcedError> forcedError(const protocol::ForcedErrorParams& params, const Task& task);
+  // See lessons/.
+  [[nodiscard]] Result<protocol::PartialCentering> partialCentering(const protocol::PartialCenteringParams& params,
+                                                                    const Task& task);
+  [[nodiscard]] Result<protocol::CenteringCut> centeringCut(const protocol::CenteringCutParams& params,
+                                                            const Task& task);
   [[nodiscard]] Result<protocol::TensorPair> tensorPair(const protocol::TensorPairParams& params, const Task& task);
   [[nodiscard]] Result<protocol::TensorStats> tensorStats(const protocol::TensorParams& params, const Task& task);
   [[nodiscard]] Result<protocol::SavedTensor> saveTensor(const protocol::SaveTensorParams& params,

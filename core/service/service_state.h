@@ -19,8 +19,8 @@
 #include "core/service/describe/describe.h"
 #include "core/service/describe/graph_document.h"
 #include "core/service/differences.h"
-#include "core/service/forced_errors.h"
 #include "core/service/inputs/model_inputs.h"
+#include "core/service/original_in_type.h"
 #include "core/service/plans/plan_file.h"
 #include "core/service/plans/plan_maker.h"
 #include "core/service/service.h"
@@ -50,7 +50,7 @@ struct Service::State {
   bool foldOk = false;
   FoldTimes times;
   Differences differences;
-  ForcedErrors forcedErrors;
+  OriginalInType originalInType;
   std::unique_ptr<SourceHash> hash;  // last: it ends before the model does
 
   [[nodiscard]] Status needModel() const {
@@ -67,6 +67,8 @@ struct Service::State {
     if (noInputs.empty()) return {};
     return fail(ErrorCode::RunFailed, "the model was not run: " + noInputs, "say what fits its inputs");
   }
+  // After needInputs().
+  [[nodiscard]] AnalysedModel analysedModel() const { return {*model, *analysis, inputs.tensors}; }
   // After needAnalysis().
   [[nodiscard]] Status needNorm(int norm) const {
     if (norm >= 0 && static_cast<size_t>(norm) < layerNorms().size()) return {};
@@ -86,7 +88,7 @@ struct Service::State {
     plans.emplace(*model, *analysis);
     folded.reset();
     differences.forget();
-    forcedErrors.forget();
+    originalInType.forget();
     return std::move(conditional->wouldFoldIf);
   }
 

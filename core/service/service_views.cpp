@@ -5,6 +5,9 @@
 #include "core/service/describe/tensor_stats.h"
 #include "core/service/describe/weight_changes.h"
 #include "core/service/describe/weight_digests.h"
+#include "core/service/forced_error.h"
+#include "core/service/lessons/centering_cut.h"
+#include "core/service/lessons/partial_centering.h"
 #include "core/service/service_state.h"
 
 namespace normlens::service {
@@ -91,7 +94,21 @@ Result<protocol::ForcedError> Service::forcedError(const protocol::ForcedErrorPa
   if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
   const bool all = params.as_it_is && params.norm == protocol::kAllNorms;
   if (auto status = all ? Status{} : state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
-  return state_->forcedErrors.measure({*state_->model, *state_->analysis, state_->inputs.tensors}, params, task);
+  return service::forcedError(state_->originalInType, state_->analysedModel(), params, task);
+}
+
+Result<protocol::PartialCentering> Service::partialCentering(const protocol::PartialCenteringParams& params,
+                                                             const Task& task) {
+  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  if (auto status = state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
+  if (const auto constant = state_->constantOf(params.value); !constant) return tl::unexpected(constant.error());
+  if (!(params.share >= 0 && params.share <= 1)) return fail(ErrorCode::Usage, "a share lies between 0 and 1");
+  return service::partialCentering(state_->originalInType, state_->analysedModel(), params, task);
+}
+
+Result<protocol::CenteringCut> Service::centeringCut(const protocol::CenteringCutParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  return service::centeringCut(*state_->plans, *state_->analysis, params, task);
 }
 
 Result<protocol::TensorPair> Service::tensorPair(const protocol::TensorPairParams& params, const Task& task) {

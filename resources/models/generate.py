@@ -1,4 +1,5 @@
-"""Makes the demo models beside this file: gpt2.pt, bert.pt, vit.pt. Needs torch alone.
+"""Makes the demo models beside this file, gpt2.pt, bert.pt, vit.pt, and those of the lessons (lessons/*.pt, see
+lesson_models.py). Needs torch alone.
 
 Small versions of three common layouts, with random weights, traced to TorchScript. Every LayerNorm has a random weight
 and bias and every linear a random bias: with the values a fresh network starts from (1 and 0), half of what makes
@@ -18,6 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+import lesson_models
 
 
 @dataclasses.dataclass
@@ -208,6 +210,9 @@ def main():
     save(folder, "gpt2.pt", GPT2(Size()), ids, 1)
     save(folder, "bert.pt", BERT(Size()), ids, 2)
     save(folder, "vit.pt", ViT(Size()), torch.zeros(2, 3, 32, 32), 3)
+    (folder / "lessons").mkdir(exist_ok=True)
+    for seed, (name, model, example) in enumerate(lesson_models.all_models(), start=4):
+        save(folder / "lessons", f"{name}.pt", model, example, seed)
 
 
 if __name__ == "__main__":

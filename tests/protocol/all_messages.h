@@ -5,6 +5,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/lesson_messages.h"
 #include "core/protocol/probe_messages.h"
 #include "core/protocol/weight_messages.h"
 
@@ -19,6 +20,7 @@ using AllMessages = ::testing::Types<
     BenchPoint, NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats, SaveTensorParams,
     SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult, ForcedErrorParams, ForcedError,
     TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests, WeightChangesParams, WeightChange,
-    WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, ProbeRow, ProbeResult>;
+    WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, ProbeRow, ProbeResult, PartialCenteringParams,
+    PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut>;
 
 }  // namespace normlens::protocol

@@ -14,10 +14,15 @@
 
 namespace normlens::ui {
 
-// What lessons show of the model that is open.
+class EngineClient;
+
+// What lessons show of a model: the one that is open, or one of their own.
 struct OpenModel {
   std::shared_ptr<const protocol::GraphDocument> document;  // null: none is open
   std::vector<protocol::NormInfo> norms;
+  std::vector<protocol::EditInfo> edits;  // that make the norms' inputs zero-mean
+  EngineClient* engine = nullptr;         // that has it open; not owned
+  QString trouble;                        // why there is none, where one was asked for
 };
 
 enum class Motion { Animated, Cut };
@@ -33,16 +38,15 @@ class Figure : public QWidget {
   virtual void showState(const QJsonObject& state, Motion motion) = 0;
   [[nodiscard]] virtual std::optional<double> number(const QString& name) const = 0;  // nullopt: none of that name
   virtual bool togglePlay() { return false; }  // Space; false: it has nothing to play
-  virtual void showModel(const OpenModel& /*model*/) {}
-  virtual void showGraph(const protocol::ZeroMeanGraph& /*graph*/) {}  // as it was wanted
+  [[nodiscard]] virtual bool wantsModel() const { return false; }
+  virtual void showModel(const OpenModel& /*model*/) {}  // again whenever more of it is known
 
   // For a room: text and lines `factor` times as large; the controls float over the picture, and only on demand.
   void setPresented(double factor);
   void showControls(bool shown) { controls_->setVisible(shown); }
 
  Q_SIGNALS:
-  void changed();              // a number, the finding
-  void graphWanted(int norm);  // its zero-mean graph
+  void changed();  // a number, the finding
 
  protected:
   virtual void enlarge(double factor) = 0;

@@ -1,7 +1,10 @@
 #include "ui/learn/figures.h"
 
 #include "ui/learn/compression_figure.h"
-#include "ui/learn/graph_walk_figure.h"
+#include "ui/learn/live/centering_figure.h"
+#include "ui/learn/live/cut_figure.h"
+#include "ui/learn/live/forced_figure.h"
+#include "ui/learn/live/graph_walk_figure.h"
 #include "ui/learn/projection_figure.h"
 #include "ui/learn/speed_figure.h"
 
@@ -18,7 +21,10 @@ Figure* make(QWidget* parent) {
   return new T(parent);
 }
 
-constexpr Kind kKinds[] = {{"compression", make<CompressionFigure>},
+constexpr Kind kKinds[] = {{"centering", make<CenteringFigure>},
+                           {"compression", make<CompressionFigure>},
+                           {"cut", make<CutFigure>},
+                           {"forced", make<ForcedFigure>},
                            {"graph_walk", make<GraphWalkFigure>},
                            {"projection", make<ProjectionFigure>},
                            {"speed", make<SpeedFigure>}};

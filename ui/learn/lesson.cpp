@@ -73,6 +73,7 @@ LessonStep stepOf(const Section& section) {
           section.text,
           section.formulas,
           data[QStringLiteral("figure")].toString(),
+          data[QStringLiteral("model")].toString(),
           data[QStringLiteral("state")].toObject(),
           std::nullopt};
 }

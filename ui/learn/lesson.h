@@ -2,8 +2,8 @@
 //
 //   # LayerNorm as a projection                          the lesson
 //   ## Take the mean away                                a step; what is in the comment behind it is JSON
-//   <!-- {"name": "mean", "figure": "projection", "state": {"mean": 1.2}} -->
-//   Text. A fenced block of the kind `formula` holds formulas: see formula_view.h.
+//   <!-- {"name": "mean", "figure": "projection", "state": {"mean": 1.2}} -->      "model": one of
+//   resources/models/lessons Text. A fenced block of the kind `formula` holds formulas: see formula_view.h.
 //   ### Try it                                           an exercise; the paragraph behind the comment is the task
 //   <!-- {"number": "difference", "below": 0.005, "live": "They differ by %1", "passed": "…", "failed": "…"} -->
 //
@@ -41,6 +41,7 @@ struct LessonStep {
   QString text;      // Markdown
   QString formulas;  // lines
   QString figure;    // see figures.h
+  QString model;     // of the lesson's own, resources/models/lessons; empty: the one that is open
   QJsonObject state;
   std::optional<Exercise> exercise;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/learn/card_paint.h"
 #include "ui/theme/theme.h"
 
 namespace normlens::ui {
@@ -51,20 +52,10 @@ void PassView::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(theme.hairline);
-  painter.setBrush(theme.panel);
-  painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8);
-  const QRectF inside = QRectF(rect()).adjusted(16, 10, -16, -10);
+  const QRectF inside = paintCard(painter, rect(), {title_, claim_}, theme, factor_);
   const double line = 22 * factor_;
-  painter.setFont(uiFont(static_cast<int>(14 * factor_), QFont::DemiBold));
-  painter.setPen(theme.text);
-  painter.drawText(QRectF(inside.left(), inside.top(), inside.width(), line), Qt::AlignLeft | Qt::AlignVCenter, title_);
-  painter.setFont(uiFont(static_cast<int>(12 * factor_)));
-  painter.setPen(theme.textSoft);
-  painter.drawText(QRectF(inside.left(), inside.top(), inside.width(), line), Qt::AlignRight | Qt::AlignVCenter,
-                   claim_);
-  const double tall = std::clamp(inside.height() - 3.4 * line, 18.0, 110.0 * factor_);
-  paintRow(painter, QRectF(inside.left(), inside.top() + line * 1.3, inside.width(), tall));
+  const double tall = std::clamp(inside.height() - 2.1 * line, 18.0, 110.0 * factor_);
+  paintRow(painter, QRectF(inside.left(), inside.top(), inside.width(), tall));
   paintFacts(painter, QRectF(inside.left(), inside.bottom() - line * 1.8, inside.width(), line * 1.8));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/learn/card_paint.h"
 #include "ui/theme/theme.h"
 
 namespace normlens::ui {
@@ -33,19 +34,9 @@ void ValueRow::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(theme.hairline);
-  painter.setBrush(theme.panel);
-  painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8);
-  const QRectF inside = QRectF(rect()).adjusted(16, 8, -16, -8);
+  const QRectF inside = paintCard(painter, rect(), {title_, claim_}, theme, factor_);
   const double line = 20 * factor_;
-  const QRectF heading(inside.left(), inside.top(), inside.width(), line);
-  painter.setFont(uiFont(static_cast<int>(13 * factor_), QFont::DemiBold));
-  painter.setPen(theme.text);
-  painter.drawText(heading, Qt::AlignLeft | Qt::AlignVCenter, title_);
-  painter.setFont(uiFont(static_cast<int>(12 * factor_)));
-  painter.setPen(theme.textSoft);
-  painter.drawText(heading, Qt::AlignRight | Qt::AlignVCenter, claim_);
-  const QRectF bars(inside.left(), heading.bottom() + 4, inside.width(), inside.height() - 2 * line - 4);
+  const QRectF bars(inside.left(), inside.top(), inside.width(), inside.height() - line);
   double most = 1e-9;
   for (const double each : values_) most = std::max(most, std::abs(each));
   const double step = inside.width() / static_cast<double>(std::max<size_t>(cells_, 1));

@@ -1,5 +1,6 @@
 #include "core/analysis/plan/min_cut.h"
 
+#include <algorithm>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/property_map/property_map.hpp>
@@ -48,6 +49,7 @@ FlowNetwork::Cut FlowNetwork::solve(int source, int sink) const {
   std::vector<std::pair<uint32_t, uint32_t>> ends(2 * edges_.size());
   std::vector<Arc> reverse(ends.size());
   std::vector<int64_t> capacity(ends.size(), 0), residual(ends.size(), 0);
+  std::vector<uint32_t> arcOf;  // by edge
   for (const Edge& edge : edges_) {
     const uint32_t forward = next[edge.from]++, backward = next[edge.to]++;
     ends[forward] = {edge.from, edge.to};
@@ -55,6 +57,7 @@ FlowNetwork::Cut FlowNetwork::solve(int source, int sink) const {
     reverse[forward] = Arc(edge.to, backward);
     reverse[backward] = Arc(edge.from, forward);
     capacity[forward] = edge.capacity;
+    arcOf.push_back(forward);
   }
   const Network network(boost::edges_are_sorted, ends.begin(), ends.end(), static_cast<uint32_t>(nodes));
   const auto index = boost::get(boost::edge_index, network);
@@ -68,6 +71,7 @@ FlowNetwork::Cut FlowNetwork::solve(int source, int sink) const {
   cut.flow = boost::boykov_kolmogorov_max_flow(network, byArc(capacity), byArc(residual), byArc(reverse),
                                                byNode(predecessor), byNode(color), byNode(distance), nodeIndex,
                                                static_cast<uint32_t>(source), static_cast<uint32_t>(sink));
+  for (const uint32_t arc : arcOf) cut.flows.push_back(std::max<int64_t>(0, capacity[arc] - residual[arc]));
   cut.onSinkSide = reachingSink(network, reverse, residual, static_cast<uint32_t>(sink));
   return cut;
 }

@@ -1,6 +1,7 @@
 // Minimum s-t cut with integer capacities; Boost's Boykov-Kolmogorov maximum flow underneath.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,13 +13,16 @@ class FlowNetwork {
   static constexpr int64_t kUncuttable = int64_t{1} << 56;
 
   explicit FlowNetwork(int nodes) : nodes_(nodes) {}
-  void connect(int from, int to, int64_t capacity) {
+  // Its index among the edges.
+  size_t connect(int from, int to, int64_t capacity) {
     edges_.push_back({static_cast<uint32_t>(from), static_cast<uint32_t>(to), capacity});
+    return edges_.size() - 1;
   }
 
   struct Cut {
     int64_t flow = 0;              // = capacity of the cut: the proof that it is minimal
     std::vector<bool> onSinkSide;  // the least sink side: on a tie a node stays with the source
+    std::vector<int64_t> flows;    // of each edge
   };
   [[nodiscard]] Cut solve(int source, int sink) const;
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/analysis/plan/min_cut.h"
 #include "core/analysis/plan/planner.h"
 
 namespace normlens::analysis {

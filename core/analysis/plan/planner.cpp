@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/analysis/claims/reached.h"
-#include "core/analysis/plan/min_cut.h"
 #include "core/analysis/plan/plan_conflicts.h"
 #include "core/graph/queries.h"
 
@@ -33,6 +32,10 @@ int64_t wholeBytes(double bytes) {
 bool contains(const std::vector<int>& items, int item) {
   return std::find(items.begin(), items.end(), item) != items.end();
 }
+
+// Of a claim's nodes in the network.
+int rawNode(int claim) { return 2 * claim; }
+int tolNode(int claim) { return 2 * claim + 1; }
 
 }  // namespace
 
@@ -69,50 +72,57 @@ void Planner::collectScaled() {
   }
 }
 
-Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& options) const {
+Planner::Network Planner::networkOf(const Prices& prices, const PlanOptions& options) const {
   const int count = static_cast<int>(claims_.all().size());
   const int norms = static_cast<int>(norms_.size());
   const int source = 2 * count + norms;
   const int sink = source + 1;
-  const auto raw = [](int c) { return 2 * c; };
-  const auto tol = [](int c) { return 2 * c + 1; };
-  FlowNetwork network(sink + 1);
-  std::vector<int64_t> price(static_cast<size_t>(count));
+  Network network{FlowNetwork(sink + 1), source, sink, {}, {}, {}, 0};
   for (int c = 0; c < count; ++c) {
     const Claim& claim = claims_[c];
-    price[static_cast<size_t>(c)] = cutPrice(c, prices, options);
-    network.connect(raw(c), tol(c), price[static_cast<size_t>(c)]);
-    if (staysAsMade(claim, options)) network.connect(source, raw(c), FlowNetwork::kUncuttable);
+    network.prices.push_back(cutPrice(c, prices, options));
+    network.cutEdges.push_back(network.flow.connect(rawNode(c), tolNode(c), network.prices.back()));
+    if (staysAsMade(claim, options)) network.flow.connect(source, rawNode(c), FlowNetwork::kUncuttable);
     for (const Need& need : claim.needs) {
-      network.connect(need.throughTolerantUse ? tol(need.claim) : raw(need.claim), raw(c), FlowNetwork::kUncuttable);
+      network.flow.connect(need.throughTolerantUse ? tolNode(need.claim) : rawNode(need.claim), rawNode(c),
+                           FlowNetwork::kUncuttable);
     }
   }
-  int64_t possible = 0;
+  network.normEdges.resize(static_cast<size_t>(norms));
   for (int n = 0; n < norms; ++n) {
     if (claims_.root(n) == kNone || contains(options.keepNorms, n)) continue;
-    const int root = claims_.rootTolerant(n) ? tol(claims_.root(n)) : raw(claims_.root(n));
+    const int root = claims_.rootTolerant(n) ? tolNode(claims_.root(n)) : rawNode(claims_.root(n));
     const int64_t saves = prices.perFoldedElement * elements_[static_cast<size_t>(n)];
-    network.connect(root, 2 * count + n, FlowNetwork::kUncuttable);
-    network.connect(2 * count + n, sink, saves);
-    possible += saves;
+    network.flow.connect(root, 2 * count + n, FlowNetwork::kUncuttable);
+    network.normEdges[static_cast<size_t>(n)] = network.flow.connect(2 * count + n, sink, saves);
+    network.possible += saves;
   }
-  const auto cut = network.solve(source, sink);
+  return network;
+}
 
+Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& options) const {
+  const Network network = networkOf(prices, options);
+  return solutionOf(network, network.flow.solve(network.source, network.sink), options);
+}
+
+Planner::Solution Planner::solutionOf(const Network& network, const FlowNetwork::Cut& cut,
+                                      const PlanOptions& options) const {
+  const int count = static_cast<int>(claims_.all().size());
   Solution solution;
   solution.flow = cut.flow;
-  solution.value = possible - cut.flow;
+  solution.value = network.possible - cut.flow;
   solution.cuts.assign(static_cast<size_t>(count), CutKind::None);
   for (int c = 0; c < count; ++c) {
-    if (cut.onSinkSide[static_cast<size_t>(raw(c))] || !cut.onSinkSide[static_cast<size_t>(tol(c))]) continue;
+    if (cut.onSinkSide[static_cast<size_t>(rawNode(c))] || !cut.onSinkSide[static_cast<size_t>(tolNode(c))]) continue;
     solution.cuts[static_cast<size_t>(c)] = cutKind(c);
     if (cutKind(c) == CutKind::Copy) {
       const bool counts = !contains(options.copyValues, claims_[c].value);
       if (counts) solution.bytesGrown += constantBytes(claims_[c]);
-      solution.value += price[static_cast<size_t>(c)];
+      solution.value += network.prices[static_cast<size_t>(c)];
     }
   }
   propagate(solution, options);
-  for (int n = 0; n < norms; ++n) {
+  for (int n = 0; n < static_cast<int>(norms_.size()); ++n) {
     const int vertex = 2 * count + n;
     solution.folded.push_back(cut.onSinkSide[static_cast<size_t>(vertex)] && holds(solution, n));
   }

@@ -20,6 +20,7 @@
 
 #include "core/analysis/claims/claims.h"
 #include "core/analysis/norms/norms.h"
+#include "core/analysis/plan/min_cut.h"
 #include "core/base/index_ranges.h"
 #include "core/fold/plan.h"
 #include "core/graph/graph.h"
@@ -87,6 +88,24 @@ struct Plan {
   double gap = 0;
 };
 
+// What the minimum cut of a plan is made of, as far as run-time centerings decide; amounts as prices have them.
+struct CutPicture {
+  // A value whose mean could be taken away at run time, and which norms that mean reaches.
+  struct Place {
+    graph::ValueId value = graph::kNoValue;
+    int64_t price = 0, flow = 0;
+    bool cut = false;
+    std::vector<int> norms;
+  };
+  struct Saving {
+    int norm = 0;
+    int64_t saving = 0, flow = 0;
+    bool freed = false;
+  };
+  std::vector<Place> places;    // where a mean comes in that nothing centers in the file, and where the cut goes
+  std::vector<Saving> savings;  // of the norms that only such a mean keeps from folding, or would
+};
+
 class Planner {
  public:
   // All three outlive the planner. `scales` are the edits of absorbScales(), on whose graph the claims were built.
@@ -94,6 +113,8 @@ class Planner {
           const std::vector<fold::AbsorbScale>& scales);
 
   [[nodiscard]] Plan plan(const PlanOptions& options) const;
+  // Of the first cut of plan(options), copies of constants for nothing.
+  [[nodiscard]] CutPicture cutPicture(const PlanOptions& options) const;
   // Norms of which something is claimed: no plan folds more.
   [[nodiscard]] size_t candidates() const;
 
@@ -102,6 +123,15 @@ class Planner {
     int64_t perCenteredElement = 0;  // 0: centering is not to be had
     int64_t perCopiedByte = 0;
     int64_t perFoldedElement = 0;
+  };
+  struct Network {
+    FlowNetwork flow;
+    int source = 0, sink = 0;
+    std::vector<int64_t> prices;  // by claim, of raw(c) -> tol(c)
+    // Indices of edges: by claim raw(c) -> tol(c), by norm that to the sink; nullopt: no plan folds it.
+    std::vector<size_t> cutEdges;
+    std::vector<std::optional<size_t>> normEdges;
+    int64_t possible = 0;  // what all norms together save
   };
   struct Solution {
     std::vector<CutKind> cuts;  // by claim
@@ -120,7 +150,10 @@ class Planner {
   [[nodiscard]] int64_t copyPrice(const Claim& claim, const Prices& prices, const PlanOptions& options) const;
   // Nothing makes the value itself zero-mean; a cut may for its tolerant readers.
   [[nodiscard]] static bool staysAsMade(const Claim& claim, const PlanOptions& options);
+  [[nodiscard]] Network networkOf(const Prices& prices, const PlanOptions& options) const;
   [[nodiscard]] Solution solve(const Prices& prices, const PlanOptions& options) const;
+  [[nodiscard]] Solution solutionOf(const Network& network, const FlowNetwork::Cut& cut,
+                                    const PlanOptions& options) const;
   [[nodiscard]] Solution solveWithinGrowth(const PlanOptions& options, double& gap) const;
   void propagate(Solution& solution, const PlanOptions& options) const;
   [[nodiscard]] bool holds(const Solution& solution, int norm) const;

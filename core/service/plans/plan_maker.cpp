@@ -37,6 +37,12 @@ Size largestNorm(const graph::Graph& graph, const std::vector<analysis::LayerNor
   return largest;
 }
 
+// The fixed ones where nothing was measured.
+analysis::ElementPrices elementPrices(const protocol::NormPrices& times) {
+  if (times.rows == 0) return {};
+  return analysis::elementPrices(times.layer_norm_us, times.rms_norm_us, times.centering_us, times.rows * times.width);
+}
+
 }  // namespace
 
 fold::FoldPlan toFoldPlan(const analysis::Plan& plan) {
@@ -98,15 +104,22 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
   auto options = optionsFor(params);
   if (!options) return tl::unexpected(options.error());
   options->moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
-  if (params.prices == "fixed" || !pricesMatter(analysis_, options->policy)) {
+  if (params.prices == "fixed" || !pricesMatter(analysis_, options->policy))
     return PricedPlan{makePlan(analysis_, *options), {}, *options};
-  }
   const auto times = timesOf(norm, task);
   if (!times) return tl::unexpected(times.error());
-  if (times->rows == 0) return PricedPlan{makePlan(analysis_, *options), {}, *options};
-  options->prices = analysis::elementPrices(times->layer_norm_us, times->rms_norm_us, times->centering_us,
-                                            times->rows * times->width);
+  options->prices = elementPrices(*times);
   return PricedPlan{makePlan(analysis_, *options), *times, *options};
+}
+
+Result<analysis::PlanOptions> PlanMaker::options(const protocol::PlanParams& params, formats::NormFlavour norm,
+                                                 const Task& task) {
+  auto options = optionsFor(params);
+  if (!options || params.prices == "fixed") return options;
+  const auto times = timesOf(norm, task);
+  if (!times) return tl::unexpected(times.error());
+  options->prices = elementPrices(*times);
+  return options;
 }
 
 }  // namespace normlens::service

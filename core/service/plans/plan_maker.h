@@ -32,6 +32,9 @@ class PlanMaker {
   // From now on no plan moves a shift: one did not fit the type of a bias. False where that changes nothing.
   bool leaveShifts() { return std::exchange(moveShifts_, false); }
 
+  // What make() plans by: of the planner's own plans, whatever came from a file. Errors: as make().
+  [[nodiscard]] Result<analysis::PlanOptions> options(const protocol::PlanParams& params, formats::NormFlavour norm,
+                                                      const Task& task);
   // Errors: Usage; those of timeNorms() where prices are to be measured.
   [[nodiscard]] Result<PricedPlan> make(const protocol::PlanParams& params, formats::NormFlavour norm,
                                         const Task& task);

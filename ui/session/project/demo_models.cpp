@@ -57,4 +57,10 @@ QVector<DemoModel> demoModels() {
   return models;
 }
 
+QString lessonModel(const QString& name) {
+  const std::optional<QDir> folder = demoFolder();
+  const QFileInfo file(folder ? folder->filePath(QStringLiteral("lessons/%1.pt").arg(name)) : QString());
+  return file.exists() ? file.canonicalFilePath() : QString();
+}
+
 }  // namespace normlens::ui

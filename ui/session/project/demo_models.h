@@ -18,5 +18,7 @@ struct DemoModel {
 // the first folder that has .pt files. models.json in it may carry, per file name, {"title", "description", "free",
 // "with_centering", "blocked"}.
 [[nodiscard]] QVector<DemoModel> demoModels();
+// One of the lessons' own, in the folder `lessons` there: "mixer". Empty: it is not there.
+[[nodiscard]] QString lessonModel(const QString& name);
 
 }  // namespace normlens::ui

@@ -49,6 +49,11 @@ void ColumnPlot::setMeans(const std::vector<double>& means) {
   update();
 }
 
+void ColumnPlot::setLeft(double share) {
+  left_ = share;
+  update();
+}
+
 void ColumnPlot::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
@@ -68,14 +73,18 @@ void ColumnPlot::paintEvent(QPaintEvent*) {
     label(plot.top(), formatNumber(reach_, 2));
     label(plot.bottom(), QStringLiteral("−") + formatNumber(reach_, 2));
     const double step = plot.width() / static_cast<double>(means_.size());
-    painter.setPen(QPen(theme.classes.chosen, std::clamp(step * 0.6, 1.0, 4.0), Qt::SolidLine, Qt::FlatCap));
-    for (size_t i = 0; i < means_.size(); ++i) {
-      if (!std::isfinite(means_[i])) continue;
-      const double x = plot.left() + (static_cast<double>(i) + 0.5) * step;
-      painter.drawLine(QPointF(x, zero), QPointF(x, zero - means_[i] / reach_ * plot.height() / 2));
-    }
+    const auto paintBars = [&](const QColor& color, double share) {
+      painter.setPen(QPen(color, std::clamp(step * 0.6, 1.0, 4.0), Qt::SolidLine, Qt::FlatCap));
+      for (size_t i = 0; i < means_.size(); ++i) {
+        if (!std::isfinite(means_[i])) continue;
+        const double x = plot.left() + (static_cast<double>(i) + 0.5) * step;
+        painter.drawLine(QPointF(x, zero), QPointF(x, zero - share * means_[i] / reach_ * plot.height() / 2));
+      }
+    };
+    paintBars(theme.classes.chosen, 1);
+    if (left_ > 0) paintBars(theme.linearLine, left_);
   }
-  painter.setPen(QPen(theme.linearLine, 2));
+  painter.setPen(QPen(theme.linearLine, left_ > 0 ? 1 : 2));
   painter.drawLine(QPointF(plot.left(), zero), QPointF(plot.right(), zero));
   const double keyMiddle = height() - kLegend / 2.0 + 2;
   paintKey(painter, kLeft, keyMiddle, theme.classes.chosen, tr("before"), theme);

@@ -13,6 +13,7 @@ class ColumnPlot final : public QWidget {
   explicit ColumnPlot(QWidget* parent = nullptr);
 
   void setMeans(const std::vector<double>& means);
+  void setLeft(double share);  // of each: what a centering in part leaves, in the place of the line; 0: nothing
   [[nodiscard]] QSize sizeHint() const override { return {280, 96}; }
 
  protected:
@@ -20,6 +21,7 @@ class ColumnPlot final : public QWidget {
 
  private:
   std::vector<double> means_;
+  double left_ = 0;
   double reach_ = 0;  // the axis goes from -reach_ to reach_; a round number
 };
 

@@ -10,8 +10,6 @@
 #include <QTextBrowser>
 #include <QTextCursor>
 
-#include "core/protocol/methods.h"
-#include "ui/client/question.h"
 #include "ui/learn/figure.h"
 #include "ui/learn/figures.h"
 #include "ui/learn/formula_view.h"
@@ -22,6 +20,7 @@
 #include "ui/widgets/push_button.h"
 #include "ui/window/learn/learn_bar.h"
 #include "ui/window/learn/lesson_list.h"
+#include "ui/window/learn/lesson_models.h"
 #include "ui/window/learn/presenter.h"
 #include "ui/window/learn/try_card.h"
 #include "ui/window/parts.h"
@@ -44,16 +43,13 @@ void setOut(QTextDocument& document) {
   }
 }
 
-OpenModel openModel(const Session& session) {
-  return {session.document(), session.analysis() ? session.analysis()->norms : std::vector<protocol::NormInfo>()};
-}
-
 }  // namespace
 
 LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
     : QWidget(parent),
       session_(session),
       walk_(new LessonWalk(bundledLessons(), remembers, this)),
+      models_(new LessonModels(session, this)),
       list_(new LessonList(walk_, this)) {
   setObjectName(QStringLiteral("lessonsPage"));
   setFocusPolicy(Qt::StrongFocus);
@@ -75,9 +71,8 @@ LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
   body->addLayout(rest_, 1);
   column->addLayout(body, 1);
   connect(walk_, &LessonWalk::moved, this, &LessonsPage::showStep);
-  connect(session_, &Session::modelChanged, this, &LessonsPage::showModel);
-  connect(session_, &Session::analysisChanged, this, &LessonsPage::showModel);
-  showModel();
+  connect(session_, &Session::modelChanged, this, &LessonsPage::showModelName);
+  showModelName();
   showStep();
 }
 
@@ -108,6 +103,7 @@ QWidget* LessonsPage::makeText() {
   auto* words = makeColumn(inside, 12, {kMargin, 20, kMargin, 16});
   eyebrow_ = makeLabel({}, "soft", inside);
   title_ = describe(makeWords("hero", inside), "lessonTitle");
+  which_ = describe(makeWords("soft", inside), "lessonModel");
   text_ = describe(new QTextBrowser(inside), "lessonText", {}, tr("Lesson"));
   text_->setFrameShape(QFrame::NoFrame);
   text_->setOpenLinks(false);
@@ -117,7 +113,8 @@ QWidget* LessonsPage::makeText() {
   text_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   formulas_ = new FormulaView(inside);
   try_ = new TryCard([this](const QString& name) { return figure() ? figure()->number(name) : std::nullopt; }, inside);
-  for (QWidget* part : std::initializer_list<QWidget*>{eyebrow_, title_, text_, formulas_}) words->addWidget(part);
+  for (QWidget* part : std::initializer_list<QWidget*>{eyebrow_, title_, which_, text_, formulas_})
+    words->addWidget(part);
   words->addStretch();
   words->addWidget(try_);
   area->setWidget(inside);
@@ -168,20 +165,18 @@ void LessonsPage::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-void LessonsPage::showModel() {
+void LessonsPage::showModelName() {
   bar_->setModelName(QFileInfo(session_->path()).fileName());
-  for (const auto& [kind, figure] : made_) figure->showModel(openModel(*session_));
+  showWhichModel();
 }
 
-void LessonsPage::serve(Figure* figure) {
-  // Of each figure's own: page and presenter show the same step, and neither drops what the other has asked.
-  const auto question = std::make_shared<Question>(session_->engine(), figure);
-  connect(figure, &Figure::graphWanted, figure, [question, figure](int norm) {
-    question->ask(protocol::methods::kZeroMeanGraph, {norm}, [figure](const Reply<protocol::ZeroMeanGraph>& reply) {
-      if (reply) figure->showGraph(*reply);
-    });
-  });
-  figure->showModel(openModel(*session_));
+void LessonsPage::showWhichModel() {
+  const QString& own = walk_->current().model;
+  const bool asks = figure() != nullptr && figure()->wantsModel();
+  which_->setText(!own.isEmpty()       ? tr("On a small model of this lesson, %1.pt").arg(own)
+                  : models_->usesToy() ? tr("No model is open: using the demo gpt2.pt")
+                                       : QString());
+  which_->setVisible(asks && !which_->text().isEmpty());
 }
 
 Figure* LessonsPage::figure() const { return qobject_cast<Figure*>(figures_->currentWidget()); }
@@ -196,6 +191,7 @@ void LessonsPage::showStep() {
   text_->setMarkdown(step.text);
   formulas_->setFormulas(step.formulas);
   showFigure(step);
+  showWhichModel();
   try_->showExercise(step.exercise, walk_->isPassed(walk_->lesson(), walk_->step()));
   const LessonStep* next = walk_->next();
   next_->setText(next != nullptr ? tr("Next: %1").arg(next->list) : tr("Done"));
@@ -211,10 +207,10 @@ void LessonsPage::showFigure(const LessonStep& step) {
     figure = makeFigure(step.figure, figures_);
     if (figure == nullptr) return;
     figures_->addWidget(figure);
-    serve(figure);
     connect(figure, &Figure::changed, try_, &TryCard::refresh);
   }
   figures_->setCurrentWidget(figure);
+  models_->serve(figure, step.model);
   figure->showState(step.state, isNew ? Motion::Cut : wantedMotion(*this));
 }
 
@@ -247,7 +243,7 @@ bool LessonsPage::event(QEvent* event) {
 }
 
 void LessonsPage::present() {
-  presenter_ = std::make_unique<Presenter>(walk_, [this](Figure* figure) { serve(figure); });
+  presenter_ = std::make_unique<Presenter>(walk_, models_);
   connect(presenter_.get(), &Presenter::closed, this, [this] {
     presenter_.release()->deleteLater();
     activateWindow();

@@ -18,6 +18,7 @@ class Figure;
 class FormulaView;
 class LearnBar;
 class LessonList;
+class LessonModels;
 class Presenter;
 class PushButton;
 class Session;
@@ -50,17 +51,18 @@ class LessonsPage final : public QWidget {
   QWidget* makeText();
   void showStep();
   void showFigure(const LessonStep& step);
-  void showModel();
-  void serve(Figure* figure);  // what it wants to know of the open model
+  void showModelName();
+  void showWhichModel();  // where it is not the open one
   void arrange();
 
   Session* session_;
   LessonWalk* walk_;
+  LessonModels* models_;
   LessonList* list_;
   LearnBar* bar_ = nullptr;
   QBoxLayout* rest_ = nullptr;  // text, figure
   QWidget* textColumn_ = nullptr;
-  QLabel *eyebrow_ = nullptr, *title_ = nullptr;
+  QLabel *eyebrow_ = nullptr, *title_ = nullptr, *which_ = nullptr;
   QTextBrowser* text_ = nullptr;
   FormulaView* formulas_ = nullptr;
   TryCard* try_ = nullptr;

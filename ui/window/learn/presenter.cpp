@@ -12,6 +12,7 @@
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
+#include "ui/window/learn/lesson_models.h"
 #include "ui/window/learn/lesson_walk.h"
 
 namespace normlens::ui {
@@ -25,7 +26,7 @@ constexpr int kRest = 3000;  // ms without the mouse until the line below fades
 
 }  // namespace
 
-Presenter::Presenter(LessonWalk* walk, Serve serve) : walk_(walk), serve_(std::move(serve)) {
+Presenter::Presenter(LessonWalk* walk, LessonModels* models) : walk_(walk), models_(models) {
   setObjectName(QStringLiteral("presenter"));
   setWindowTitle(tr("NormLens lessons"));
   setFocusPolicy(Qt::StrongFocus);
@@ -62,11 +63,11 @@ void Presenter::showStep() {
   if (figure == nullptr) {
     figure = makeFigure(step.figure, this);
     if (figure == nullptr) return;
-    serve_(figure);
   }
   if (figure_ != nullptr && figure_ != figure) figure_->hide();
   figure_ = figure;
   figure_->show();
+  models_->serve(figure_, step.model);
   figure_->showState(step.state, wantedMotion(*this));
   arrange();
   setCurtain(curtain_);

@@ -6,7 +6,6 @@
 
 #include <QTimer>
 #include <QWidget>
-#include <functional>
 #include <map>
 
 class QLabel;
@@ -16,15 +15,14 @@ class QStackedLayout;
 namespace normlens::ui {
 
 class Figure;
+class LessonModels;
 class LessonWalk;
 
 class Presenter final : public QWidget {
   Q_OBJECT
 
  public:
-  using Serve = std::function<void(Figure* figure)>;  // tells a new figure of the open model
-
-  Presenter(LessonWalk* walk, Serve serve);  // walk: not owned
+  Presenter(LessonWalk* walk, LessonModels* models);  // neither is owned
 
   void showOn(QScreen* screen);
   [[nodiscard]] Figure* figure() const { return figure_; }
@@ -51,7 +49,7 @@ class Presenter final : public QWidget {
   [[nodiscard]] QRectF foot() const;
 
   LessonWalk* walk_;
-  Serve serve_;
+  LessonModels* models_;
   QLabel *lesson_, *title_;
   Figure* figure_ = nullptr;
   std::map<QString, Figure*> made_;  // by kind

@@ -1,4 +1,4 @@
-#include "ui/learn/graph_walk_figure.h"
+#include "ui/learn/live/graph_walk_figure.h"
 
 #include <QComboBox>
 #include <QFrame>
@@ -130,6 +130,8 @@ QWidget* GraphWalkFigure::makeControls() {
 
 void GraphWalkFigure::showModel(const OpenModel& model) {
   const bool isNew = model.document != model_.document;
+  if (model.engine != model_.engine)
+    question_ = model.engine != nullptr ? std::make_unique<Question>(model.engine, this) : nullptr;
   model_ = model;
   const QSignalBlocker quiet(norms_);
   const int kept = norms_->currentIndex();
@@ -137,7 +139,7 @@ void GraphWalkFigure::showModel(const OpenModel& model) {
   for (const protocol::NormInfo& norm : model_.norms) norms_->addItem(text(norm.title));
   if (isNew) view_->setDocument(model_.document);
   view_->setNorms(model_.norms);
-  view_->setError(model_.document == nullptr ? tr("No model is open: this lesson walks over the one that is.")
+  view_->setError(model_.document == nullptr ? (model_.trouble.isEmpty() ? tr("Opening the model") : model_.trouble)
                   : model_.norms.empty()     ? tr("This model has no LayerNorm to walk to.")
                                              : QString());
   graph_ = {};
@@ -149,7 +151,10 @@ void GraphWalkFigure::showModel(const OpenModel& model) {
 void GraphWalkFigure::chooseNorm(int index) {
   if (index < 0 || index >= static_cast<int>(model_.norms.size())) return;
   norms_->setCurrentIndex(index);
-  Q_EMIT graphWanted(index);
+  if (question_ == nullptr) return;
+  question_->ask(protocol::methods::kZeroMeanGraph, {index}, [this](const Reply<protocol::ZeroMeanGraph>& reply) {
+    if (reply) showGraph(*reply);
+  });
 }
 
 void GraphWalkFigure::showGraph(const protocol::ZeroMeanGraph& graph) {

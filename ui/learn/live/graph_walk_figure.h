@@ -10,6 +10,7 @@
 #include <QTimer>
 #include <vector>
 
+#include "ui/client/question.h"
 #include "ui/learn/figure.h"
 
 class QComboBox;
@@ -32,8 +33,8 @@ class GraphWalkFigure final : public Figure {
   explicit GraphWalkFigure(QWidget* parent);
 
   void showState(const QJsonObject& state, Motion motion) override;
+  [[nodiscard]] bool wantsModel() const override { return true; }
   void showModel(const OpenModel& model) override;
-  void showGraph(const protocol::ZeroMeanGraph& graph) override;
   [[nodiscard]] std::optional<double> number(const QString& name) const override;
   bool togglePlay() override;
 
@@ -46,6 +47,7 @@ class GraphWalkFigure final : public Figure {
   QWidget* makeCallout();
   QWidget* makeControls();
   void chooseNorm(int index);
+  void showGraph(const protocol::ZeroMeanGraph& graph);
   void goTo(int step);
   void show();
   void tick();
@@ -68,6 +70,7 @@ class GraphWalkFigure final : public Figure {
   IconButton* play_ = nullptr;
   ValueSlider* slider_ = nullptr;
   QTimer clock_;
+  std::unique_ptr<Question> question_;  // of the engine that has the model
 };
 
 }  // namespace normlens::ui

@@ -1,0 +1,69 @@
+#include "core/service/lessons/centering_cut.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/analysis/explain.h"
+
+namespace normlens::service {
+namespace {
+
+constexpr double kMostFactor = 1000;
+constexpr int kCurvePoints = 61;
+constexpr double kCurveEnd = 3;  // times the price
+
+analysis::PlanOptions priced(analysis::PlanOptions options, double factor) {
+  const double centering = static_cast<double>(options.prices.centering) * factor;
+  options.prices.centering = std::max<int64_t>(1, std::llround(centering));
+  return options;
+}
+
+protocol::CutPoint pointAt(const analysis::Analysis& analysis, const analysis::PlanOptions& options, double factor,
+                           double unit) {
+  const auto picture = analysis::cutPicture(analysis, priced(options, factor));
+  protocol::CutPoint point;
+  point.factor = factor;
+  for (const auto& place : picture.places) point.paid += place.cut ? static_cast<double>(place.price) * unit : 0;
+  for (const auto& norm : picture.savings) {
+    point.saved += norm.freed ? static_cast<double>(norm.saving) * unit : 0;
+    point.freed += norm.freed ? 1 : 0;
+  }
+  return point;
+}
+
+}  // namespace
+
+Result<protocol::CenteringCut> centeringCut(PlanMaker& plans, const analysis::Analysis& analysis,
+                                            const protocol::CenteringCutParams& params, const Task& task) {
+  if (!(params.factor >= 0 && params.factor <= kMostFactor))
+    return fail(ErrorCode::Usage, "a price cannot be that many times what it is", "give a factor from 0 to 1000");
+  const auto options = plans.options(params.plan, formats::NormFlavour::Portable, task);
+  if (!options) return tl::unexpected(options.error());
+  if (options->policy == analysis::Policy::Paper)
+    return fail(ErrorCode::Usage, "the papers' policy centers nothing at run time", "free, balanced or all");
+  const graph::Graph& graph = analysis.scales.graph();
+  protocol::CenteringCut told;
+  told.measured = options->prices.inPicoseconds;
+  // Prices are per element: in picoseconds, or a thousandth of what folding one saves.
+  const double unit = told.measured ? 1e-6 : 1e-3;
+  const auto picture = analysis::cutPicture(analysis, priced(*options, params.factor));
+  for (const auto& place : picture.places) {
+    const double price = static_cast<double>(place.price) * unit, flow = static_cast<double>(place.flow) * unit;
+    const auto producer = graph.value(place.value).producer;
+    told.values.push_back(
+        {place.value, producer, analysis::describeValue(graph, place.value), price, flow, place.cut, place.norms});
+    told.paid += place.cut ? price : 0;
+  }
+  for (const auto& norm : picture.savings) {
+    const double saving = static_cast<double>(norm.saving) * unit, flow = static_cast<double>(norm.flow) * unit;
+    told.norms.push_back({norm.norm, saving, flow, norm.freed});
+    told.flow += flow;
+    (norm.freed ? told.saved : told.given_up) += saving;
+  }
+  if (!params.curve) return told;
+  for (int i = 0; i < kCurvePoints; ++i)
+    told.curve.push_back(pointAt(analysis, *options, kCurveEnd * i / (kCurvePoints - 1), unit));
+  return told;
+}
+
+}  // namespace normlens::service

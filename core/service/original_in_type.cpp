@@ -1,0 +1,74 @@
+#include "core/service/original_in_type.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/run/compare/diff.h"
+#include "core/run/proof/verify.h"
+#include "core/run/tensors.h"
+
+namespace normlens::service {
+
+Status OriginalInType::take(const AnalysedModel& subject, const std::string& dtype, const Task& task) {
+  const graph::DType type = graph::dtypeFromName(dtype);
+  if (!graph::isFloat(type)) {
+    return fail(ErrorCode::Usage, "'" + dtype + "' is no floating type", "float64, float32, float16 or bfloat16");
+  }
+  if (dtype_ == dtype) return {};
+  forget();
+  std::unique_ptr<formats::Model> copy;
+  if (type != subject.original.facts().dtype) {
+    task.report("copying the model to " + dtype);
+    auto made = subject.original.converted(type);
+    if (!made) return tl::unexpected(made.error());
+    copy = std::move(*made);
+  }
+  const formats::Model& model = copy ? *copy : subject.original;
+  auto outputs = model.run(subject.inputs, task);
+  if (!outputs) return tl::unexpected(outputs.error());
+  outputs_ = std::move(*outputs);
+  if (const Status done = measureNoise(model, subject, task); !done) return done;
+  copy_ = std::move(copy);
+  dtype_ = dtype;
+  return {};
+}
+
+// As the proof of a fold measures it.
+Status OriginalInType::measureNoise(const formats::Model& model, const AnalysedModel& subject, const Task& task) {
+  const run::VerifyOptions usual;
+  noise_.assign(outputs_.size(), usual.floorEpsilons * run::machineEpsilon(model.facts().dtype));
+  for (int copy = 0; copy < usual.perturbedCopies; ++copy) {
+    task.report("measuring the noise of rounding", static_cast<double>(copy) / usual.perturbedCopies);
+    if (const Status running = task.check(); !running) return running;
+    const auto perturbed = model.perturbed(usual.seed + static_cast<uint64_t>(copy));
+    if (!perturbed) return {};  // nothing to perturb
+    const auto outputs = (*perturbed)->run(subject.inputs, task);
+    if (!outputs && outputs.error().code == ErrorCode::Cancelled) return tl::unexpected(outputs.error());
+    const auto diffs = outputs ? run::compareOutputs(outputs_, *outputs) : tl::unexpected(outputs.error());
+    if (!diffs) continue;
+    for (size_t i = 0; i < diffs->size(); ++i) {
+      // A copy that overflows says nothing about rounding.
+      if (std::isfinite((*diffs)[i].maxRel)) noise_[i] = std::max(noise_[i], (*diffs)[i].maxRel);
+    }
+  }
+  return {};
+}
+
+Result<OriginalInType::OutputError> OriginalInType::errorOf(const formats::Tensors& outputs) const {
+  const auto diffs = run::compareOutputs(outputs_, outputs);
+  if (!diffs) return tl::unexpected(diffs.error());
+  if (std::ranges::none_of(*diffs, &run::TensorDiff::telling)) {
+    return fail(ErrorCode::RunFailed, "no output has a finite number in this type");
+  }
+  const double factor = run::VerifyOptions().floorFactor;
+  const auto key = [](const OutputError& of) { return std::pair(of.maxRel > of.limit, of.maxRel); };
+  OutputError worst{(*diffs)[0].maxRel, factor * noise_[0]};
+  for (size_t i = 1; i < diffs->size(); ++i) {
+    const OutputError next{(*diffs)[i].maxRel, factor * noise_[i]};
+    if (key(next) > key(worst)) worst = next;
+  }
+  return worst;
+}
+
+}  // namespace normlens::service

@@ -1,0 +1,263 @@
+#include "ui/learn/live/cut_figure.h"
+
+#include <QFrame>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QStackedWidget>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/graphview/graph_view.h"
+#include "ui/learn/live/cut_view.h"
+#include "ui/learn/live/price_curve.h"
+#include "ui/learn/value_slider.h"
+#include "ui/session/words/format.h"
+#include "ui/widgets/follow_text.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/segmented.h"
+
+namespace normlens::ui {
+namespace {
+
+constexpr int kPlanCard = 250;
+constexpr int kMostNamed = 4;
+
+QString times(double factor) { return QObject::tr("%1×").arg(formatNumber(factor, 3)); }
+
+}  // namespace
+
+CutFigure::CutFigure(QWidget* parent) : Figure(parent) {
+  setObjectName(QStringLiteral("cutFigure"));
+  column()->addWidget(makeBar());
+  pictures_ = new QStackedWidget(this);
+  reduced_ = new CutView(pictures_);
+  graph_ = new graphview::GraphView(pictures_);
+  graph_->setAccessibleName(tr("The cut on the model"));
+  pictures_->addWidget(reduced_);
+  pictures_->addWidget(graph_);
+  pictures_->setMinimumHeight(reduced_->minimumSizeHint().height());
+  column()->addWidget(pictures_, 3);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(16);
+  curve_ = new PriceCurve(this);
+  row->addWidget(curve_, 1);
+  row->addWidget(makePlanCard());
+  column()->addLayout(row, 2);
+  setControls(makeControls());
+  showModel({});
+}
+
+QWidget* CutFigure::makeBar() {
+  auto* bar = new QWidget(this);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins({});
+  name_ = makeLabel({}, "soft", bar);
+  row->addWidget(name_);
+  row->addStretch();
+  prices_ =
+      new Segmented({{tr("Counted"), tr("A centering costs what folding a norm of its size saves, and a shade more.")},
+                     {tr("Measured here"), tr("What norms and centerings take on this machine, measured now.")}},
+                    bar);
+  prices_->setObjectName(QStringLiteral("cutPrices"));
+  way_ = new Segmented({{tr("Reduced"), tr("Only what the choice is about.")},
+                        {tr("On the model"), tr("The same cut over the graph: triangles where a mean is taken away.")}},
+                       bar);
+  way_->setObjectName(QStringLiteral("cutWay"));
+  row->addWidget(prices_);
+  row->addWidget(way_);
+  connect(prices_, &Segmented::chosen, this, [this] {
+    curveKnown_ = false;
+    ask();
+  });
+  connect(way_, &Segmented::chosen, this, [this](int way) { pictures_->setCurrentIndex(way); });
+  return bar;
+}
+
+QWidget* CutFigure::makePlanCard() {
+  auto* card = new QFrame(this);
+  card->setProperty("kind", "card");
+  setTextWidth(card, kPlanCard);
+  auto* column = new QVBoxLayout(card);
+  column->setContentsMargins(16, 12, 16, 12);
+  column->setSpacing(6);
+  column->addWidget(makeLabel(tr("The plan at this price"), "strong", card));
+  const auto add = [&](const char* kind) {
+    auto* label = makeLabel({}, kind, card);
+    label->setWordWrap(true);
+    column->addWidget(label);
+    return label;
+  };
+  sums_ = add("mono");
+  sums_->setObjectName(QStringLiteral("cutSums"));
+  stays_ = add("soft");
+  column->addStretch();
+  column->addWidget(makeLabel(tr("Why nothing beats it"), "section", card));
+  proof_ = add("fact");
+  proof_->setObjectName(QStringLiteral("cutProof"));
+  return card;
+}
+
+QWidget* CutFigure::makeControls() {
+  auto* card = new QFrame(this);
+  card->setProperty("kind", "card");
+  auto* row = new QHBoxLayout(card);
+  row->setContentsMargins(16, 10, 16, 10);
+  slider_ =
+      new ValueSlider("priceSlider", {tr("Price of a centering"), tr("Times what it costs."), 0, 3, 0.05, times}, card);
+  row->addWidget(slider_);
+  connect(slider_, &ValueSlider::moved, this, [this](double price) {
+    price_ = price;
+    ask();
+  });
+  return card;
+}
+
+void CutFigure::showState(const QJsonObject& state, Motion /*motion*/) {
+  price_ = state[QStringLiteral("price")].toDouble(1);
+  slider_->setValue(price_);
+  const int prices = state[QStringLiteral("measured")].toBool() ? 1 : 0;
+  if (prices != prices_->current()) curveKnown_ = false;
+  prices_->setCurrent(prices);
+  way_->setCurrent(state[QStringLiteral("graph")].toBool() ? 1 : 0);
+  pictures_->setCurrentIndex(way_->current());
+  ask();
+}
+
+void CutFigure::showModel(const OpenModel& model) {
+  if (model.engine != model_.engine || model.document != model_.document) {
+    question_ = model.engine != nullptr ? std::make_unique<Question>(model.engine, this) : nullptr;
+    asked_.reset();
+    cut_.reset();
+    curveKnown_ = false;
+    graph_->setDocument(model.document);
+  }
+  model_ = model;
+  graph_->setNorms(model_.norms);
+  trouble_ = model_.document != nullptr ? QString()
+             : model_.trouble.isEmpty() ? tr("Opening the model")
+                                        : model_.trouble;
+  ask();
+}
+
+void CutFigure::ask() {
+  show();
+  if (question_ == nullptr || asked_ || model_.norms.empty()) return;
+  protocol::CenteringCutParams params;
+  params.plan.prices = prices_->current() == 1 ? "measured" : "fixed";
+  params.factor = price_;
+  params.curve = !curveKnown_;
+  asked_ = price_;
+  const bool measured = prices_->current() == 1;
+  question_->ask(protocol::methods::kCenteringCut, params,
+                 [this, measured](const Reply<protocol::CenteringCut>& reply) {
+                   solved_ = *asked_;
+    const bool newest = asked_ == price_ && measured == (prices_->current() == 1);
+                   asked_.reset();
+                   take(reply);
+                   if (!newest) ask();
+                 });
+}
+
+void CutFigure::take(const Reply<protocol::CenteringCut>& reply) {
+  if (reply) {
+    trouble_.clear();
+    cut_ = *reply;
+    if (!reply->curve.empty()) {
+      curve_->setCurve(reply->curve, reply->measured);
+      curveKnown_ = true;
+    }
+  } else if (!reply.error().cancelled()) {
+    cut_.reset();
+    trouble_ = reply.error().message;
+  }
+  show();
+}
+
+QString CutFigure::nameOf(int norm) const {
+  return norm >= 0 && norm < static_cast<int>(model_.norms.size())
+             ? shortName(text(model_.norms[static_cast<size_t>(norm)].title))
+             : QString();
+}
+
+void CutFigure::show() {
+  slider_->setValue(price_);
+  curve_->setPrice(price_);
+  QString trouble = trouble_;
+  if (trouble.isEmpty() && model_.document != nullptr && model_.norms.empty())
+    trouble = tr("This model has no LayerNorm.");
+  if (trouble.isEmpty() && !cut_) trouble = asked_ ? tr("The engine solves it") : QString();
+  if (trouble.isEmpty() && cut_ && cut_->norms.empty())
+    trouble = tr("There is nothing to cut: no LayerNorm of this model waits for a centering at run time.");
+  QStringList names;
+  if (cut_) {
+    for (const auto& norm : cut_->norms) names << nameOf(norm.norm);
+  }
+  reduced_->setCut(cut_.value_or(protocol::CenteringCut{}), names, trouble);
+  name_->setText(cut_ ? tr("%1 LayerNorms wait for a centering at run time").arg(cut_->norms.size()) : QString());
+  showOnModel();
+  showPlan();
+  Q_EMIT changed();
+}
+
+void CutFigure::showOnModel() {
+  if (!cut_ || !model_.document) return graph_->setPlan(std::nullopt);
+  graphview::PlanPicture picture;
+  for (const auto& norm : cut_->norms) {
+    const int node = model_.norms[static_cast<size_t>(norm.norm)].node;
+    picture.norms.emplace_back(node, norm.freed ? PlanState::Planned : PlanState::Kept);
+  }
+  for (const auto& value : cut_->values) {
+    if (value.cut) picture.centerings.emplace_back(value.value, value.node);
+  }
+  graph_->setPlan(std::move(picture));
+}
+
+void CutFigure::showPlan() {
+  const bool there = cut_ && !cut_->norms.empty();
+  for (QLabel* label : {sums_, stays_, proof_}) label->clear();
+  setAccessibleName(there ? tr("%1 norms freed by %2 centerings")
+                                .arg(static_cast<int>(*number(QStringLiteral("freed"))))
+                                .arg(static_cast<int>(*number(QStringLiteral("values"))))
+                          : tr("No cut"));
+  if (!there) return;
+  const auto amount = [&](double value) { return amountWords(value, cut_->measured); };
+  sums_->setText(tr("%1 norms freed   +%2\n%3 centerings   −%4\nsaved   %5")
+                     .arg(static_cast<int>(*number(QStringLiteral("freed"))))
+                     .arg(amount(cut_->saved))
+                     .arg(static_cast<int>(*number(QStringLiteral("values"))))
+                     .arg(amount(cut_->paid), amount(cut_->saved - cut_->paid)));
+  QStringList staying;
+  for (const auto& norm : cut_->norms) {
+    if (!norm.freed) staying << nameOf(norm.norm);
+  }
+  const int more = static_cast<int>(staying.size()) - kMostNamed;
+  if (more > 0) staying = staying.mid(0, kMostNamed) << tr("and %1 more").arg(more);
+  if (!staying.isEmpty()) stays_->setText(tr("Stay LayerNorms: %1").arg(staying.join(QStringLiteral(", "))));
+  proof_->setText(tr("Flow %1 = cut %2. Whatever is cut has to let no flow by, so no cut is cheaper.")
+                      .arg(amount(cut_->flow), amount(cut_->paid + cut_->given_up)));
+}
+
+std::optional<double> CutFigure::number(const QString& name) const {
+  if (!cut_) return std::nullopt;
+  if (name == QLatin1String("price")) return solved_;
+  if (name == QLatin1String("freed"))
+    return static_cast<double>(std::ranges::count(cut_->norms, true, &protocol::CutNorm::freed));
+  if (name == QLatin1String("values"))
+    return static_cast<double>(std::ranges::count(cut_->values, true, &protocol::CutValue::cut));
+  if (name == QLatin1String("paid")) return cut_->paid;
+  if (name == QLatin1String("saved")) return cut_->saved;
+  if (name == QLatin1String("net")) return cut_->saved - cut_->paid;
+  if (name == QLatin1String("cut")) return cut_->paid + cut_->given_up;
+  if (name == QLatin1String("cutRounded")) return std::round(cut_->paid + cut_->given_up);
+  if (name == QLatin1String("flow")) return cut_->flow;
+  return std::nullopt;
+}
+
+void CutFigure::enlarge(double factor) {
+  reduced_->setFactor(factor);
+  curve_->setFactor(factor);
+  for (QLabel* label : {name_, sums_, stays_, proof_})
+    label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(13 * factor)));
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,32 @@
+// Where the means of a norm's input lie: now as bars, and as they were before as a dashed outline, on one axis.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+namespace normlens::ui {
+
+class MeanSpreadPlot final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit MeanSpreadPlot(QWidget* parent);
+
+  void setCaption(const QString& caption);           // "h.3.ln_2, 512 rows"
+  void setBefore(const std::vector<double>& means);  // the axis reaches as far as these
+  void setNow(const std::vector<double>& means, const QString& words);
+  void setFactor(double factor);
+  [[nodiscard]] QSize minimumSizeHint() const override { return {220, 140}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  [[nodiscard]] std::vector<double> binned(const std::vector<double>& means) const;  // shares of the rows
+
+  QString caption_, words_;
+  std::vector<double> before_, now_;
+  double reach_ = 1, factor_ = 1;
+};
+
+}  // namespace normlens::ui

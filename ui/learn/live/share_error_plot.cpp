@@ -1,0 +1,122 @@
+#include "ui/learn/live/share_error_plot.h"
+
+#include <QPainter>
+#include <QPainterPath>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/learn/card_paint.h"
+#include "ui/session/words/format.h"
+#include "ui/theme/theme.h"
+
+namespace normlens::ui {
+
+ShareErrorPlot::ShareErrorPlot(QWidget* parent) : QWidget(parent) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+  setAccessibleName(tr("Error of the outputs with RMSNorm in its place"));
+  setToolTip(tr("The largest relative difference of an output, each point a run of the model."));
+}
+
+void ShareErrorPlot::setErrors(const std::map<double, double>& errors, double limit) {
+  errors_ = errors;
+  limit_ = limit;
+  double least = limit > 0 ? limit : 1, most = limit;
+  for (const auto& [share, error] : errors) {
+    if (!std::isfinite(error)) continue;
+    if (error > 0) least = std::min(least, error);
+    most = std::max(most, error);
+  }
+  low_ = static_cast<int>(std::floor(std::log10(std::max(least, 1e-20))));
+  high_ = std::max(low_ + 2, static_cast<int>(std::ceil(std::log10(std::max(most, 1e-20)))));
+  update();
+}
+
+void ShareErrorPlot::setShare(double share) {
+  share_ = share;
+  update();
+}
+
+void ShareErrorPlot::setWords(const QString& type, const QString& trouble) {
+  type_ = type;
+  trouble_ = trouble;
+  update();
+}
+
+void ShareErrorPlot::setFactor(double factor) {
+  factor_ = factor;
+  update();
+}
+
+// An error of exactly 0 lies on the axis.
+QPointF ShareErrorPlot::at(const QRectF& plot, double share, double error) const {
+  const double power = std::clamp(error > 0 ? std::log10(error) : low_, double(low_), double(high_));
+  return {plot.left() + share * plot.width(), plot.bottom() - (power - low_) / (high_ - low_) * plot.height()};
+}
+
+void ShareErrorPlot::paintAxis(QPainter& painter, const QRectF& plot) const {
+  const Theme theme = themeOf(this);
+  const double line = 18 * factor_;
+  const int step = std::max(1, (high_ - low_ + 3) / 4);
+  for (int power = low_; power <= high_; power += step) {
+    const double y = at(plot, 0, std::pow(10.0, power)).y();
+    painter.setPen(QPen(theme.hairline, 1));
+    painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
+    painter.setPen(theme.textFaint);
+    painter.drawText(QRectF(plot.left() - 60, y - line / 2, 54, line), Qt::AlignRight | Qt::AlignVCenter,
+                     power == 0 ? QStringLiteral("1") : QStringLiteral("1e%1").arg(power));
+  }
+  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    painter.drawText(QRectF(plot.left() + share * plot.width() - 40, plot.bottom() + 2, 80, line), Qt::AlignCenter,
+                     share < 1 ? QString::number(share * 100) : QStringLiteral("100 %"));
+  }
+}
+
+void ShareErrorPlot::paintEvent(QPaintEvent*) {
+  const Theme theme = themeOf(this);
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const CardWords words{tr("Output error with RMSNorm in its place"), type_};
+  const QRectF inside = paintCard(painter, rect(), words, theme, factor_);
+  painter.setFont(uiFont(static_cast<int>(11 * factor_)));
+  if (!trouble_.isEmpty() || errors_.empty()) {
+    painter.setPen(theme.textSoft);
+    painter.drawText(inside, Qt::AlignCenter | Qt::TextWordWrap, trouble_);
+    return;
+  }
+  const QRectF plot = inside.adjusted(44 * factor_, 6, -26 * factor_, -20 * factor_);
+  paintAxis(painter, plot);
+  const double limit = at(plot, 0, limit_).y();
+  painter.setPen(QPen(theme.textSoft, 1, Qt::DashLine));
+  painter.drawLine(QPointF(plot.left(), limit), QPointF(plot.right(), limit));
+  painter.setPen(theme.textSoft);
+  painter.drawText(QPointF(plot.left() + 4, limit - 4), tr("6 × noise of rounding"));
+  QPainterPath path;
+  for (const auto& [share, error] : errors_) {
+    const QPointF point = at(plot, share, error);
+    path.elementCount() == 0 ? path.moveTo(point) : path.lineTo(point);
+  }
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(theme.opaqueLine, 2));
+  painter.drawPath(path);
+  for (const auto& [share, error] : errors_) {
+    const bool chosen = share == share_;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(error <= limit_ ? theme.linearLine : chosen ? theme.accent : theme.opaqueLine);
+    const double radius = (chosen ? 5 : 2.5) * factor_;
+    painter.drawEllipse(at(plot, share, error), radius, radius);
+  }
+  painter.setPen(QPen(theme.accent, 1));
+  const double x = plot.left() + share_ * plot.width();
+  painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+  const auto here = errors_.find(share_);
+  if (here == errors_.end()) return;
+  painter.setFont(uiFont(static_cast<int>(12 * factor_), QFont::DemiBold));
+  painter.setPen(theme.text);
+  const QRectF label(x - 130 * factor_, at(plot, share_, here->second).y() - 22 * factor_, 122 * factor_, 18 * factor_);
+  const bool left = x - 130 * factor_ > plot.left();
+  painter.drawText(left ? label : label.translated(138 * factor_, 0),
+                   (left ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter,
+                   tr("%1 now").arg(formatError(here->second)));
+}
+
+}  // namespace normlens::ui

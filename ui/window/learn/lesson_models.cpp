@@ -1,0 +1,111 @@
+#include "ui/window/learn/lesson_models.h"
+
+#include <algorithm>
+
+#include "ui/client/engine_client.h"
+#include "ui/session/model_index.h"
+#include "ui/session/project/demo_models.h"
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+namespace {
+
+OpenModel openModel(const Session& session) {
+  OpenModel model;
+  model.document = session.document();
+  if (session.analysis()) {
+    model.norms = session.analysis()->norms;
+    model.edits = session.analysis()->edits;
+  }
+  model.engine = session.engine();
+  return model;
+}
+
+QString toyPath() {
+  const auto demos = demoModels();
+  const auto toy = std::ranges::find_if(demos, [](const DemoModel& demo) { return demo.path.endsWith(u"gpt2.pt"); });
+  return toy == demos.end() ? QString() : toy->path;
+}
+
+}  // namespace
+
+LessonModels::LessonModels(Session* session, QObject* parent) : QObject(parent), session_(session) {
+  connect(session_, &Session::modelChanged, this, &LessonModels::sessionChanged);
+  connect(session_, &Session::analysisChanged, this, &LessonModels::sessionChanged);
+}
+
+LessonModels::~LessonModels() = default;
+
+bool LessonModels::usesToy() const { return session_->document() == nullptr; }
+
+void LessonModels::serve(Figure* figure, const QString& model) {
+  std::erase_if(served_, [&](const Served& each) { return each.figure.isNull() || each.figure == figure; });
+  if (!figure->wantsModel()) return;
+  served_.push_back({figure, model});
+  tell(served_.back());
+}
+
+void LessonModels::sessionChanged() {
+  for (const Served& each : std::vector(served_)) {
+    if (each.figure && each.model.isEmpty()) tell(each);
+  }
+}
+
+void LessonModels::tell(const Served& served) {
+  if (served.model.isEmpty() && !usesToy()) return served.figure->showModel(openModel(*session_));
+  open(served.model.isEmpty() ? toyPath() : lessonModel(served.model));
+  served.figure->showModel(own_);
+}
+
+void LessonModels::open(const QString& path) {
+  if (path == path_) return;
+  path_ = path;
+  own_ = {};
+  if (path.isEmpty()) {
+    own_.trouble = tr("The model of this lesson did not come with the program.");
+    return;
+  }
+  if (!engine_) {
+    engine_ = std::make_unique<EngineClient>();
+    engine_->setCommand(session_->engine()->command());
+    connect(engine_.get(), &EngineClient::engineDied, this, [this](const QString& reason) {
+      path_.clear();
+      own_ = {};
+      own_.trouble = reason;
+      tellOwn();
+    });
+  }
+  if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead)
+    engine_->start();
+  protocol::OpenParams params;
+  params.path = path.toStdString();
+  const auto failed = [this, path](const EngineError& error) {
+    if (path != path_ || error.engineDied) return;
+    own_ = {};
+    own_.trouble = error.message;
+    tellOwn();
+  };
+  engine_->request(protocol::methods::kOpen, params, this, [this, path, failed](Reply<protocol::ModelInfo>& reply) {
+    if (!reply) return failed(reply.error());
+    ModelIndex index(std::make_shared<const protocol::GraphDocument>(std::move(reply->graph)));
+    engine_->request(protocol::methods::kAnalyze, {}, this,
+                     [this, path, failed, index](Reply<protocol::Analysis>& analysis) mutable {
+                       if (!analysis) return failed(analysis.error());
+                       if (path != path_) return;
+                       index.merge(analysis->values);
+                       own_.document = index.document();
+                       own_.norms = std::move(analysis->norms);
+                       own_.edits = std::move(analysis->edits);
+                       own_.engine = engine_.get();
+                       tellOwn();
+                     });
+  });
+}
+
+void LessonModels::tellOwn() {
+  for (const Served& each : std::vector(served_)) {
+    if (each.figure && (!each.model.isEmpty() || usesToy())) each.figure->showModel(own_);
+  }
+}
+
+}  // namespace normlens::ui

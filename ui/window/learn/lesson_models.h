@@ -1,0 +1,46 @@
+// Where a lesson's figure has its model from: the one that is open; without one a bundled model; or a model of the
+// lesson's own. Bundled ones are opened in an engine of their own, so that what the reader has open stays as it is.
+//
+// Thread: GUI thread.
+#pragma once
+
+#include <QObject>
+#include <QPointer>
+#include <memory>
+#include <vector>
+
+#include "ui/learn/figure.h"
+
+namespace normlens::ui {
+
+class Session;
+
+class LessonModels final : public QObject {
+  Q_OBJECT
+
+ public:
+  LessonModels(Session* session, QObject* parent);  // session: not owned
+  ~LessonModels() override;
+
+  // From now on the figure is told of that model: its name under models/lessons; empty: the open one, or the toy.
+  void serve(Figure* figure, const QString& model);
+  [[nodiscard]] bool usesToy() const;  // where a step names none: no model is open
+
+ private:
+  struct Served {
+    QPointer<Figure> figure;
+    QString model;
+  };
+  void sessionChanged();
+  void tell(const Served& served);
+  void open(const QString& path);  // in the own engine; nothing where it is there or on its way
+  void tellOwn();
+
+  Session* session_;
+  std::unique_ptr<EngineClient> engine_;  // nullptr until it is wanted
+  QString path_;                          // of the own model
+  OpenModel own_;
+  std::vector<Served> served_;
+};
+
+}  // namespace normlens::ui
