@@ -23,7 +23,7 @@ namespace normlens::ui {
 struct Exercise {
   QString task;
   QString number;  // of Figure::number()
-  QString live;    // "They differ by %1"; empty: the answer is typed
+  QString live;    // "They differ by %1", or where to do it; empty: the answer is typed
   QString passed;  // what it showed
   QString failed;  // what is still off, never the answer
   double above = -std::numeric_limits<double>::infinity();

@@ -36,6 +36,7 @@ CutFigure::CutFigure(QWidget* parent) : Figure(parent) {
   pictures_->addWidget(reduced_);
   pictures_->addWidget(graph_);
   pictures_->setMinimumHeight(reduced_->minimumSizeHint().height());
+  pictures_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // what the page has is enough
   column()->addWidget(pictures_, 3);
   auto* row = new QHBoxLayout;
   row->setSpacing(16);

@@ -82,13 +82,13 @@ void ColumnPlot::paintEvent(QPaintEvent*) {
       }
     };
     paintBars(theme.classes.chosen, 1);
-    if (left_ > 0) paintBars(theme.linearLine, left_);
+    if (left_ > 0 && left_ < 1) paintBars(theme.linearLine, left_);
   }
-  painter.setPen(QPen(theme.linearLine, left_ > 0 ? 1 : 2));
+  painter.setPen(left_ > 0 ? QPen(theme.hairline, 1) : QPen(theme.linearLine, 2));
   painter.drawLine(QPointF(plot.left(), zero), QPointF(plot.right(), zero));
   const double keyMiddle = height() - kLegend / 2.0 + 2;
   paintKey(painter, kLeft, keyMiddle, theme.classes.chosen, tr("before"), theme);
-  paintKey(painter, kLeft + 72, keyMiddle, theme.linearLine, tr("after centering"), theme);
+  if (left_ < 1) paintKey(painter, kLeft + 72, keyMiddle, theme.linearLine, tr("after centering"), theme);
 }
 
 }  // namespace normlens::ui

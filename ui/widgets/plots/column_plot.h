@@ -13,7 +13,7 @@ class ColumnPlot final : public QWidget {
   explicit ColumnPlot(QWidget* parent = nullptr);
 
   void setMeans(const std::vector<double>& means);
-  void setLeft(double share);  // of each: what a centering in part leaves, in the place of the line; 0: nothing
+  void setLeft(double share);  // of each: what a centering in part leaves, in the line's place; 0: nothing, 1: all
   [[nodiscard]] QSize sizeHint() const override { return {280, 96}; }
 
  protected:

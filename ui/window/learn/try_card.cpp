@@ -49,7 +49,9 @@ void TryCard::showExercise(const std::optional<Exercise>& exercise, bool passed)
 void TryCard::refresh() {
   if (!exercise_ || exercise_->isTyped()) return;
   const auto number = number_(exercise_->number);
-  live_->setText(number ? exercise_->live.arg(formatNumber(*number, 3)) : QString());
+  const QString& live = exercise_->live;  // some tell where to look, without a number
+  const QString words = live.contains(QStringLiteral("%1")) ? live.arg(formatNumber(number.value_or(0), 3)) : live;
+  live_->setText(number ? words : QString());
 }
 
 void TryCard::check() {
