@@ -20,11 +20,11 @@ std::vector<int64_t> unflattenedSizes(const ops::Factors& axis) {
 }
 
 // CenteringCode's ops. Axes are counted from the end: the same code then serves inputs without a batch axis.
-class GraphOps {
+class CenteringOps {
  public:
   using Value = torch::jit::Value*;
 
-  explicit GraphOps(Graph& graph) : graph_(graph) {}
+  explicit CenteringOps(Graph& graph) : graph_(graph) {}
 
   Value cut(Value x, const Axes& axes) {
     int64_t right = 0;
@@ -117,7 +117,7 @@ CenteredValue centeredBefore(std::vector<Node*> readers, const OperandSite& orig
             for (const Node* reader : readers) twins.push_back(copy.at(reader));
             Value* x = copy.read(original);
             const torch::jit::WithInsertPoint here(pointBefore(twins));
-            GraphOps ops(*copy.graph());
+            CenteringOps ops(*copy.graph());
             return CenteringCode(ops, axes).emit(x);
           }};
 }

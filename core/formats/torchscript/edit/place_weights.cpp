@@ -17,7 +17,7 @@ struct Version {
 };
 
 // Where one read gets its constant from.
-struct Read {
+struct PlacedRead {
   size_t version = 0;
   OperandSite site;
   int constantSite = kNone;  // index in ConstantTensor::sites; kNone: not known
@@ -40,7 +40,7 @@ c10::IValue withElement(const c10::IValue& container, std::span<const int64_t> p
   throw EditRefused("a weight is held in a container that cannot be rebuilt");
 }
 
-size_t versionAtSite(const std::vector<WeightVersion>& versions, const std::vector<Read>& reads, int site,
+size_t versionAtSite(const std::vector<WeightVersion>& versions, const std::vector<PlacedRead>& reads, int site,
                      bool readElsewhere) {
   const auto kept = std::ranges::find(versions, true, &WeightVersion::keptForOthers);
   if (readElsewhere && kept != versions.end()) return static_cast<size_t>(kept - versions.begin());
@@ -75,8 +75,8 @@ class WeightPlacement {
     }
     // A read whose place is not known is served only where all places hold what it wants.
     const bool oneVersion =
-        std::ranges::all_of(reads, [&](const Read& read) { return read.version == reads.front().version; });
-    const bool unknown = std::ranges::any_of(reads, [](const Read& read) { return read.constantSite == kNone; });
+        std::ranges::all_of(reads, [&](const PlacedRead& read) { return read.version == reads.front().version; });
+    const bool unknown = std::ranges::any_of(reads, [](const PlacedRead& read) { return read.constantSite == kNone; });
     if (unknown && (!oneVersion || versions.size() > 1)) {
       throw EditRefused("'" + held.sites.front().path +
                         "' is read out of a list, and only some of its reads may change");
@@ -93,8 +93,8 @@ class WeightPlacement {
     return out;
   }
 
-  [[nodiscard]] std::vector<Read> readsOf(const std::vector<WeightVersion>& versions) const {
-    std::vector<Read> reads;
+  [[nodiscard]] std::vector<PlacedRead> readsOf(const std::vector<WeightVersion>& versions) const {
+    std::vector<PlacedRead> reads;
     for (size_t v = 0; v < versions.size(); ++v) {
       for (const auto& use : versions[v].uses) {
         const OperandSite& site = model_.lowered().siteOf(use);
@@ -131,7 +131,8 @@ class WeightPlacement {
     }
   }
 
-  void redirect(const Read& read, const std::vector<Read>& all, const TensorSite& site, const at::Tensor& tensor) {
+  void redirect(const PlacedRead& read, const std::vector<PlacedRead>& all, const TensorSite& site,
+                const at::Tensor& tensor) {
     for (const auto& at : chainOf(read.site)) {
       const Frame& frame = model_.program().frame(at.frame);
       // A function gets no attributes, nor does an object that is no module: its caller hands in another tensor.

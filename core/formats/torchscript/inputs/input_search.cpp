@@ -173,11 +173,11 @@ class Mender {
 };
 
 bool isSmall(const InputCandidate& candidate) {
-  constexpr int64_t kMostElements = int64_t{1} << 22;
+  constexpr int64_t kMostDrawn = int64_t{1} << 22;
   int64_t elements = 0;
   for (const InputSpec& spec : candidate)
-    elements += std::min(graph::elementCount(spec.shape).value_or(kMostElements), kMostElements);
-  return elements < kMostElements;
+    elements += std::min(graph::elementCount(spec.shape).value_or(kMostDrawn), kMostDrawn);
+  return elements < kMostDrawn;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace normlens::formats::torchscript {
 namespace {
 
 constexpr int kRunsBefore = 3;  // the JIT compiles in the second one what it saw in the first
-constexpr const char* kHint = "measure without CUDA graphs";
+constexpr const char* kWithoutCapture = "measure without CUDA graphs";
 
 // Beside the program, or in lib/ beside its folder.
 Result<MakeCudaGraph> loadGraphs() {
@@ -49,7 +49,7 @@ Result<std::unique_ptr<CapturedPass>> CapturedPass::record(c10::Device device, c
   const auto make = loadGraphs();
   if (!make) return tl::unexpected(make.error());
   const auto failed = [](const std::string& why) {
-    return fail(ErrorCode::RunFailed, "the model cannot be captured as a CUDA graph: " + why, kHint);
+    return fail(ErrorCode::RunFailed, "the model cannot be captured as a CUDA graph: " + why, kWithoutCapture);
   };
   try {
     const c10::impl::VirtualGuardImpl guard(device.type());

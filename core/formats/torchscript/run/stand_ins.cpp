@@ -50,7 +50,7 @@ const c10::StorageImpl* storageOf(const at::Tensor& tensor) {
   return tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
 }
 
-bool holdsTensor(const IValue& value) {
+bool hasTensors(const IValue& value) {
   bool found = false;
   forEachTensor(value, [&](const at::Tensor&) { found = true; });
   return found;
@@ -96,7 +96,7 @@ void StandIns::follow(const Node* node, const std::vector<IValue>& inputs, const
   if (dependsOnValues(node)) throw ValueNeeded(op + " reads what was not computed");
   for (const IValue& value : outputs) {
     // Sizes and types are known; any other number is not.
-    if (!holdsTensor(value) && !value.isNone() && kindOf(node) != graph::OpKind::ShapeQuery)
+    if (!hasTensors(value) && !value.isNone() && kindOf(node) != graph::OpKind::ShapeQuery)
       throw ValueNeeded(op + " makes a number of what was not computed");
     mark(value, true);
   }

@@ -54,11 +54,11 @@ Value* asTensor(Graph& graph, Value* value) {
 }
 
 // normCode's ops.
-class GraphOps {
+class NormOps {
  public:
   using Value = torch::jit::Value*;
 
-  GraphOps(Graph& graph, const NormParts& parts, const NormReplacement& norm)
+  NormOps(Graph& graph, const NormParts& parts, const NormReplacement& norm)
       : graph_(graph), parts_(parts), norm_(norm) {}
 
   Value rmsNorm(Value x, std::optional<Value> /*gamma*/) {  // None where there is none
@@ -124,7 +124,7 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
               return removeUnused({node});
             }
             const NormParts parts = partsOf(graph, *node);
-            GraphOps ops(graph, parts, norm);
+            NormOps ops(graph, parts, norm);
             const auto given = [](bool is, Value* value) { return is ? std::optional(value) : std::nullopt; };
             const bool addsBeta = norm.beta && norm.flavour != NormFlavour::Fast;  // whose op takes it
             Value* y = normCode(ops, norm.flavour != NormFlavour::Primitives, parts.x, given(norm.gamma, parts.gamma),
