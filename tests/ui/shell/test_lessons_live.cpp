@@ -160,6 +160,20 @@ class LiveLessonsTest final : public QObject {
     QVERIFY(reader.passes());
   }
 
+  // The lessons' own engine ends with them, whatever it is at; and is there again when they are.
+  void whoLeavesTheLessonsTakesTheirEngineAlong() {
+    Reader reader(QStringLiteral("gpt2.pt"));
+    for (int round = 0; round < 3; ++round) {
+      reader.goTo("centering/kinds");
+      if (round == 0) QVERIFY(reader.settles("error"));
+      QTest::keyClick(reader.page, Qt::Key_Escape);
+      QVERIFY(!reader.page->isVisible() && !reader.value("error"));
+      reader.window.actions()->lessons->trigger();
+      QVERIFY(reader.settles("error"));
+    }
+    reader.goTo("min_cut/cut");  // and the window ends while it is asked
+  }
+
   void everyLessonToItsEndInPageAndRoom_data() {
     QTest::addColumn<QString>("model");
     QTest::newRow("gpt2") << QStringLiteral("gpt2.pt");

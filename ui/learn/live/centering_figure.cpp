@@ -236,7 +236,7 @@ void CenteringFigure::askWeight() {
 }
 
 void CenteringFigure::askNext() {
-  if (running_ || layer() == nullptr || runQuestion_ == nullptr || !trouble_.isEmpty()) return;
+  if (!isVisible() || running_ || layer() == nullptr || runQuestion_ == nullptr || !trouble_.isEmpty()) return;
   std::optional<double> next;
   if (!runs_.contains(share_)) next = share_;
   for (const double share : kCurve) {
@@ -262,6 +262,18 @@ void CenteringFigure::take(double share, const Reply<protocol::PartialCentering>
   }
   showErrors();
   askNext();
+}
+
+void CenteringFigure::showEvent(QShowEvent* event) {
+  Figure::showEvent(event);
+  askNext();
+}
+
+void CenteringFigure::hideEvent(QHideEvent* event) {
+  Figure::hideEvent(event);
+  clock_.stop();
+  running_.reset();
+  if (runQuestion_) runQuestion_->drop();
 }
 
 void CenteringFigure::setShare(double share) {

@@ -44,6 +44,8 @@ class CenteringFigure final : public Figure {
 
  protected:
   void enlarge(double factor) override;
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;  // the engine is wanted elsewhere
 
  private:
   QWidget* makeBar();

@@ -34,25 +34,36 @@ LessonModels::LessonModels(Session* session, QObject* parent) : QObject(parent),
   connect(session_, &Session::analysisChanged, this, &LessonModels::sessionChanged);
 }
 
-LessonModels::~LessonModels() = default;
+LessonModels::~LessonModels() { rest(); }
+
+// Figures first: their questions are to an engine that is there.
+void LessonModels::rest() {
+  path_.clear();
+  own_ = {};
+  for (const Served& each : std::vector(served_)) {
+    if (each.figure && each.own) each.figure->showModel({});
+  }
+  engine_.reset();
+}
 
 bool LessonModels::usesToy() const { return session_->document() == nullptr; }
 
 void LessonModels::serve(Figure* figure, const QString& model) {
   std::erase_if(served_, [&](const Served& each) { return each.figure.isNull() || each.figure == figure; });
   if (!figure->wantsModel()) return;
-  served_.push_back({figure, model});
+  served_.push_back({figure, model, false});
   tell(served_.back());
 }
 
 void LessonModels::sessionChanged() {
-  for (const Served& each : std::vector(served_)) {
+  for (Served& each : served_) {
     if (each.figure && each.model.isEmpty()) tell(each);
   }
 }
 
-void LessonModels::tell(const Served& served) {
-  if (served.model.isEmpty() && !usesToy()) return served.figure->showModel(openModel(*session_));
+void LessonModels::tell(Served& served) {
+  served.own = !served.model.isEmpty() || usesToy();
+  if (!served.own) return served.figure->showModel(openModel(*session_));
   open(served.model.isEmpty() ? toyPath() : lessonModel(served.model));
   served.figure->showModel(own_);
 }
@@ -104,7 +115,7 @@ void LessonModels::open(const QString& path) {
 
 void LessonModels::tellOwn() {
   for (const Served& each : std::vector(served_)) {
-    if (each.figure && (!each.model.isEmpty() || usesToy())) each.figure->showModel(own_);
+    if (each.figure && each.own) each.figure->showModel(own_);
   }
 }
 

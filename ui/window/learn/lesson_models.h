@@ -25,14 +25,16 @@ class LessonModels final : public QObject {
   // From now on the figure is told of that model: its name under models/lessons; empty: the open one, or the toy.
   void serve(Figure* figure, const QString& model);
   [[nodiscard]] bool usesToy() const;  // where a step names none: no model is open
+  void rest();                         // the own engine ends; the next serve() starts it again
 
  private:
   struct Served {
     QPointer<Figure> figure;
     QString model;
+    bool own = false;  // it has been told of the own model
   };
   void sessionChanged();
-  void tell(const Served& served);
+  void tell(Served& served);
   void open(const QString& path);  // in the own engine; nothing where it is there or on its way
   void tellOwn();
 

@@ -71,6 +71,7 @@ LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
   body->addLayout(rest_, 1);
   column->addLayout(body, 1);
   connect(walk_, &LessonWalk::moved, this, &LessonsPage::showStep);
+  connect(this, &LessonsPage::closed, models_, &LessonModels::rest);
   connect(session_, &Session::modelChanged, this, &LessonsPage::showModelName);
   showModelName();
   showStep();
@@ -229,6 +230,11 @@ void LessonsPage::arrange() {
   const int measure = textColumn_->width() - 2 * kMargin - 1;  // and a hairline
   text_->document()->setTextWidth(measure);
   text_->setFixedHeight(static_cast<int>(text_->document()->size().height()) + grown(8));
+}
+
+void LessonsPage::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (figure() != nullptr) models_->serve(figure(), walk_->current().model);
 }
 
 void LessonsPage::resizeEvent(QResizeEvent* event) {

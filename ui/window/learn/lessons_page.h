@@ -42,6 +42,7 @@ class LessonsPage final : public QWidget {
   void pageWanted(normlens::ui::LearnPageKind page);
 
  protected:
+  void showEvent(QShowEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
