@@ -15,6 +15,8 @@ LOWER = ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/forma
 TORCH_ROOMS = ["library", "program", "lower", "inputs", "run", "edit", "save"]
 OWN = {
     "core/base": ["core/base"],
+    # Numbers alone: what the engine measures and the lessons draw.
+    "core/base/geometry": ["core/base/geometry"],
     "core/graph": ["core/base", "core/graph"],
     "core/ops": ["core/base", "core/graph", "core/ops"],
     "core/fold": ["core/base", "core/graph", "core/ops", "core/fold"],

@@ -6,13 +6,13 @@
 #include <numbers>
 #include <numeric>
 
+#include "core/base/geometry/vector_geometry.h"
 #include "core/run/compare/capture.h"
 #include "core/run/geometry/norm_geometry.h"
 #include "core/run/geometry/probe_norms.h"
 #include "core/run/geometry/row_reader.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
-#include "kernels/reference/row_norm.h"
 #include "tests/support/fake_model.h"
 
 namespace normlens::run {
@@ -37,70 +37,38 @@ Vector rowOf(int64_t width, double mean, uint64_t seed = 3) {
   return *graph::toDoubles(normalRows(1, width, seed, mean));
 }
 
-double lengthOf(const Vector& x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
-
-TEST(VectorGeometry, KnownAngles) {
-  EXPECT_EQ(geometryOf(Vector{1, -1, 2, -2}).angleDeg, 90) << "a centered vector: exactly";
-  EXPECT_EQ(geometryOf(Vector{1, -1, 2, -2}).meanShare, 0);
-  EXPECT_EQ(geometryOf(Vector{3, 3, 3}).angleDeg, 0);
-  EXPECT_EQ(geometryOf(Vector{-3, -3, -3}).angleDeg, 180);
-  EXPECT_EQ(geometryOf(Vector{3, 3, 3}).meanShare, 1);
-  EXPECT_NEAR(geometryOf(Vector{1, 0}).angleDeg, 45, 1e-13);
-  EXPECT_NEAR(geometryOf(Vector{3, 4}).length, 5, 1e-15);
-  EXPECT_EQ(geometryOf(Vector{7}).angleDeg, 0);
+int64_t total(const AngleCounts& angles) {
+  return std::accumulate(angles.counts.begin(), angles.counts.end(), int64_t{0});
 }
 
-// Equations 6 and 8: |mu| = |x| cos(theta), and what is left is orthogonal to 1.
-TEST(VectorGeometry, TheMeanVectorIsTheProjection) {
-  for (const double mean : {-2.0, -0.1, 0.3, 50.0}) {
-    const Vector x = rowOf(97, mean);
-    const double mu = std::accumulate(x.begin(), x.end(), 0.0) / 97;
-    const VectorGeometry geometry = geometryOf(x);
-    EXPECT_NEAR(lengthOf(x) * std::cos(geometry.angleDeg * kRad), mu * std::sqrt(97), 1e-11);
-    EXPECT_NEAR(geometry.meanShare, std::pow(std::cos(geometry.angleDeg * kRad), 2), 1e-14);
-    EXPECT_NEAR(geometryOf(kernels::reference::center(x)).angleDeg, 90, 1e-12);
-  }
+// The step that an angle is counted in.
+int64_t countAt(const AngleCounts& angles, double angle) {
+  return angles.counts.at(static_cast<size_t>((angle - angles.low) / angles.step));
 }
 
-// Equation 9, and that LayerNorm's output without gamma and beta is orthogonal to 1 and of length sqrt(d).
-TEST(VectorGeometry, LayerNormIsTheNormalisedRest) {
-  const Vector x = rowOf(64, 1.5), y = kernels::reference::layerNorm(x, 0), rest = kernels::reference::center(x);
-  const double length = lengthOf(rest);
-  for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], 8 * rest[i] / length, 1e-14);
-  EXPECT_NEAR(geometryOf(y).angleDeg, 90, 1e-13);
-  EXPECT_NEAR(geometryOf(y).length, 8, 1e-13);
-}
-
-TEST(VectorGeometry, NoSquareOverflowsOrVanishes) {
-  for (const double scale : {1e-300, 1e300}) {
-    const VectorGeometry geometry = geometryOf(Vector{scale, 0});
-    EXPECT_NEAR(geometry.angleDeg, 45, 1e-13);
-    EXPECT_DOUBLE_EQ(geometry.length, scale);
-    EXPECT_NEAR(angleBetween(Vector{scale, 0}, Vector{0, scale}), 90, 1e-13);
-  }
-}
-
-TEST(VectorGeometry, AZeroVectorHasNoDirection) {
-  const VectorGeometry geometry = geometryOf(Vector{0, 0, 0});
-  EXPECT_TRUE(std::isnan(geometry.angleDeg));
-  EXPECT_TRUE(std::isnan(geometry.meanShare));
-  EXPECT_EQ(geometry.length, 0);
-  EXPECT_TRUE(std::isnan(angleBetween(Vector{0, 0}, Vector{1, 0})));
-}
-
-TEST(AngleBetween, IsThatToTheUniformVectorToo) {
-  const Vector ones(33, 1.0);
-  for (const double mean : {-4.0, 0.0, 0.2}) {
-    const Vector x = rowOf(33, mean);
-    EXPECT_NEAR(angleBetween(x, ones), geometryOf(x).angleDeg, 1e-11);
-  }
-  EXPECT_EQ(angleBetween(ones, ones), 0);
+TEST(AngleTally, CountsEachAngleWhereItLies) {
+  AngleTally tally;
+  EXPECT_TRUE(tally.take().counts.empty());
+  for (const double angle : {90.0, 90.0 - 1e-9, 90.0 + 1e-9, 88.0, 91.5}) tally.add(angle);
+  const AngleCounts few = tally.take();
+  EXPECT_EQ(countAt(few, 90), 3) << "rounding does not part what stands at a right angle";
+  EXPECT_EQ(countAt(few, 88), 1);
+  EXPECT_EQ(total(few), 5);
+  EXPECT_LE(few.counts.size(), 64U);
+  tally.add(0);
+  tally.add(180);
+  const AngleCounts wide = tally.take();
+  EXPECT_LE(wide.counts.size(), 64U);
+  EXPECT_EQ(total(wide), 7);
+  EXPECT_EQ(wide.counts.front(), 1);
+  EXPECT_EQ(wide.counts.back(), 1);
+  EXPECT_NEAR(std::fmod((90 - wide.low) / wide.step, 1), 0.5, 1e-9) << "90 is in the middle of a step";
 }
 
 TEST(SwapError, IsTheChordBetweenTheTwoOutputs) {
   for (const double mean : {-3.0, 0.0, 0.05, 1.0}) {
     const Vector x = rowOf(48, mean);
-    const double chord = 2 * std::abs(std::cos((90 + geometryOf(x).angleDeg) / 2 * kRad));
+    const double chord = 2 * std::abs(std::cos((90 + geometry::geometryOf(x).angleDeg) / 2 * kRad));
     EXPECT_NEAR(swapError(x, {}), chord, 1e-13) << mean;
   }
 }
@@ -168,6 +136,10 @@ TEST(NormGeometry, RandomVectorsAreNearlyOrthogonal) {
     EXPECT_NEAR(geometry->side.meanShare.mean, 1.0 / static_cast<double>(width), 0.1 / static_cast<double>(width));
     EXPECT_EQ(geometry->width, width);
     EXPECT_EQ(geometry->side.rows, 4000);
+    EXPECT_NEAR(geometry->bareDeg.mean, 90, 1e-10) << "LayerNorm without gamma and beta";
+    EXPECT_NEAR(geometry->bareDeg.deviation, 0, 1e-10);
+    EXPECT_EQ(total(geometry->side.angles), 4000);
+    EXPECT_EQ(total(geometry->randomAngles), 8000) << "two control vectors";
   }
 }
 
@@ -196,6 +168,19 @@ TEST(NormGeometry, ZeroRowsHaveALengthAloneAndBadRowsNothing) {
   EXPECT_TRUE(std::isnan(none->side.angleDeg.mean));
   EXPECT_TRUE(std::isnan(none->randomDeg.mean));
   EXPECT_FALSE(none->swap);
+  EXPECT_TRUE(none->side.angles.counts.empty());
+}
+
+TEST(NormGeometry, BeforeGammaAndBetaAnRmsNormLeavesTheAngle) {
+  InputQuestion question{{1}, 17};
+  question.takesMean = false;
+  const auto rms = inputGeometry(normalRows(50, 16, 11, 0.5), question);
+  ASSERT_TRUE(rms);
+  EXPECT_EQ(rms->bareDeg.mean, rms->side.angleDeg.mean);
+  EXPECT_LT(rms->bareDeg.mean, 80);
+  const auto alongOne = inputGeometry(fromDoubles(DType::Float64, {1, 3}, Vector{0.1, 0.1, 0.1}), {{1}, 17});
+  ASSERT_TRUE(alongOne);
+  EXPECT_TRUE(std::isnan(alongOne->bareDeg.mean)) << "nothing is left of it";
 }
 
 TEST(NormGeometry, ControlVectorsAreFixedByWidthAndSeed) {

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <span>
 
+#include "core/base/geometry/norm_formulas.h"
 #include "core/run/geometry/row_reader.h"
 #include "core/run/inputs/draw.h"
 
@@ -39,13 +40,14 @@ class SideSums {
       ++side_.notFinite;
       return false;
     }
-    const VectorGeometry geometry = geometryOf(row);
+    const auto geometry = geometry::geometryOf(row);
     length_.add(geometry.length);
     if (geometry.length == 0) {
       ++side_.zero;
       return true;
     }
     angle_.add(geometry.angleDeg);
+    angles_.add(geometry.angleDeg);
     share_.add(geometry.meanShare);
     return true;
   }
@@ -54,13 +56,22 @@ class SideSums {
     side.angleDeg = angle_.spread();
     side.length = length_.spread();
     side.meanShare = share_.spread();
+    side.angles = angles_.take();
     return side;
   }
 
  private:
   SideGeometry side_;
   Running angle_, length_, share_;
+  AngleTally angles_;
 };
+
+// Of a vector along 1 rounding is left, which has no angle to tell.
+void addBare(std::span<const double> row, Running& bare) {
+  constexpr double kRounding = 1e-12;
+  if (1 - geometry::geometryOf(row).meanShare > kRounding)
+    bare.add(geometry::geometryOf(geometry::layerNormOf(row)).angleDeg);
+}
 
 }  // namespace
 
@@ -74,7 +85,8 @@ Result<SideGeometry> sideGeometry(const graph::TensorView& view, const std::vect
 Result<InputGeometry> inputGeometry(const graph::TensorView& view, const InputQuestion& question) {
   InputGeometry geometry;
   SideSums sums;
-  Running random, swap;
+  Running random, swap, bare;
+  AngleTally randomAngles;
   double worst = 0;
   std::vector<std::vector<double>> controls;
   const Status read = forEachRow(view, question.axes, [&](std::span<const double> row) {
@@ -82,8 +94,12 @@ Result<InputGeometry> inputGeometry(const graph::TensorView& view, const InputQu
     if (controls.empty()) controls = controlVectors(geometry.width, question.seed);
     if (!sums.add(row)) return;
     for (const auto& control : controls) {
-      if (const double angle = angleBetween(row, control); !std::isnan(angle)) random.add(angle);
+      const double angle = geometry::angleBetween(row, control);
+      if (std::isnan(angle)) continue;
+      random.add(angle);
+      randomAngles.add(angle);
     }
+    if (question.takesMean) addBare(row, bare);
     if (question.swap == nullptr) return;
     const double error = swapError(row, *question.swap);
     worst = std::max(worst, error);
@@ -92,6 +108,8 @@ Result<InputGeometry> inputGeometry(const graph::TensorView& view, const InputQu
   if (!read) return tl::unexpected(read.error());
   geometry.side = sums.take();
   geometry.randomDeg = random.spread();
+  geometry.randomAngles = randomAngles.take();
+  geometry.bareDeg = question.takesMean ? bare.spread() : geometry.side.angleDeg;
   if (const double mean = swap.spread().mean; !std::isnan(mean)) geometry.swap = SwapError{worst, mean};
   return geometry;
 }

@@ -9,7 +9,8 @@
 
 #include "core/base/result.h"
 #include "core/graph/types.h"
-#include "core/run/geometry/vector_geometry.h"
+#include "core/run/geometry/angle_counts.h"
+#include "core/run/geometry/swap_error.h"
 
 namespace normlens::run {
 
@@ -21,7 +22,8 @@ struct Spread {
 
 // A row with an element that is not finite takes no part in any figure; a zero row has a length and no direction.
 struct SideGeometry {
-  Spread angleDeg, length, meanShare;  // VectorGeometry of each row
+  Spread angleDeg, length, meanShare;  // geometry::VectorGeometry of each row
+  AngleCounts angles;
   int64_t rows = 0, zero = 0, notFinite = 0;
 };
 
@@ -34,6 +36,8 @@ struct InputGeometry {
   SideGeometry side;
   int64_t width = 0;                // d
   Spread randomDeg;                 // the angles of the same rows to the control vectors
+  AngleCounts randomAngles;         // the same
+  Spread bareDeg;                   // the angle to 1 of what the norm makes of them before gamma and beta
   std::optional<SwapError> swap{};  // where it was asked for
 };
 
@@ -44,6 +48,7 @@ struct InputQuestion {
   std::vector<int64_t> axes;
   uint64_t seed = 0;                    // of the control vectors
   const NormConstants* swap = nullptr;  // what the norm does; nullptr: no swap
+  bool takesMean = true;                // it is a LayerNorm
 };
 [[nodiscard]] Result<InputGeometry> inputGeometry(const graph::TensorView& view, const InputQuestion& question);
 

@@ -128,6 +128,7 @@ class Probing {
 
   [[nodiscard]] Result<InputGeometry> measureInput(Place& place, const graph::TensorView& view) const {
     InputQuestion question{place.told.axes, seed_};
+    question.takesMean = place.told.layerNorm;
     if (!place.told.layerNorm) return inputGeometry(view, question);
     const int64_t width = widthOf(view, place.told.axes);
     const auto gamma = constantOf(model_.graph(), place.norm.gamma, width, "gamma");

@@ -1,5 +1,6 @@
 // The geometry probe: one model on one set of inputs, and of each of its LayerNorms and RMSNorms where the vectors that
-// go in and come out point. Paper 002; what is measured of a vector: vector_geometry.h, over the rows: norm_geometry.h.
+// go in and come out point. Paper 002; what is measured of a vector: core/base/geometry, over the rows:
+// norm_geometry.h.
 #pragma once
 
 #include <optional>

@@ -1,23 +1,9 @@
-#include "ui/learn/norm_geometry.h"
+#include "core/base/geometry/norm_formulas.h"
 
-#include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
-namespace normlens::ui {
-
-double meanOf(std::span<const double> x) {
-  return x.empty() ? 0 : std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-}
-
-double lengthOf(std::span<const double> x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
-
-double distance(std::span<const double> a, std::span<const double> b) {
-  Vector difference(a.size());
-  std::ranges::transform(a, b, difference.begin(), std::minus());
-  return lengthOf(difference);
-}
+namespace normlens::geometry {
 
 Vector meanPart(std::span<const double> x) { return Vector(x.size(), meanOf(x)); }
 
@@ -61,11 +47,4 @@ Vector crmsNormOf(std::span<const double> compressed) {
   return normed;
 }
 
-double angleToUniform(std::span<const double> x) {
-  const double length = lengthOf(x);
-  if (length == 0) return 90;
-  const double cosine = meanOf(x) * std::sqrt(static_cast<double>(x.size())) / length;
-  return std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::numbers::pi;
-}
-
-}  // namespace normlens::ui
+}  // namespace normlens::geometry

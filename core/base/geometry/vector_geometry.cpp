@@ -1,14 +1,12 @@
-#include "core/run/geometry/vector_geometry.h"
+#include "core/base/geometry/vector_geometry.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <vector>
+#include <numeric>
 
-#include "kernels/reference/row_norm.h"
-
-namespace normlens::run {
+namespace normlens::geometry {
 namespace {
 
 constexpr double kDegrees = 180 / std::numbers::pi;
@@ -21,10 +19,16 @@ double largest(std::span<const double> x) {
 }
 
 // By a number: its largest element is 1 then.
-std::vector<double> scaled(std::span<const double> x, double by) {
-  std::vector<double> out(x.begin(), x.end());
+Vector scaled(std::span<const double> x, double by) {
+  Vector out(x.begin(), x.end());
   for (double& v : out) v /= by;
   return out;
+}
+
+}  // namespace
+
+double meanOf(std::span<const double> x) {
+  return x.empty() ? 0 : std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
 }
 
 double lengthOf(std::span<const double> x) {
@@ -35,18 +39,16 @@ double lengthOf(std::span<const double> x) {
   return scale * std::sqrt(squares);
 }
 
-double distance(std::span<const double> x, std::span<const double> y) {
-  std::vector<double> apart(x.begin(), x.end());
-  for (size_t i = 0; i < apart.size(); ++i) apart[i] -= y[i];
+double distance(std::span<const double> a, std::span<const double> b) {
+  Vector apart(a.begin(), a.end());
+  for (size_t i = 0; i < apart.size(); ++i) apart[i] -= b[i];
   return lengthOf(apart);
 }
-
-}  // namespace
 
 VectorGeometry geometryOf(std::span<const double> x) {
   const double scale = largest(x);
   if (scale == 0) return {kNan, 0, kNan};
-  const std::vector<double> unit = scaled(x, scale);
+  const Vector unit = scaled(x, scale);
   const auto d = static_cast<double>(unit.size());
   double mean = 0, rest = 0, across = 0;
   for (const double v : unit) mean += v;
@@ -64,17 +66,8 @@ VectorGeometry geometryOf(std::span<const double> x) {
 double angleBetween(std::span<const double> x, std::span<const double> y) {
   const double lengthOfX = lengthOf(x), lengthOfY = lengthOf(y);
   if (lengthOfX == 0 || lengthOfY == 0) return kNan;
-  const std::vector<double> u = scaled(x, lengthOfX), v = scaled(y, lengthOfY);
+  const Vector u = scaled(x, lengthOfX), v = scaled(y, lengthOfY);
   return 2 * std::atan2(distance(u, v), distance(u, scaled(v, -1))) * kDegrees;
 }
 
-double swapError(std::span<const double> x, const NormConstants& constants) {
-  namespace reference = kernels::reference;
-  const auto& [gamma, beta, eps] = constants;
-  const auto before = reference::affine(reference::layerNorm(x, eps), gamma, beta);
-  const auto after = reference::affine(reference::rmsNorm(x, eps), gamma, beta);
-  const double apart = distance(after, before);
-  return apart == 0 ? 0 : apart / lengthOf(before);
-}
-
-}  // namespace normlens::run
+}  // namespace normlens::geometry

@@ -3,15 +3,19 @@
 //   mean vector    mu = mean(x) 1 = (x . 1^) 1^                         equations 2 and 7
 //   its length     |mu| = |x| cos(theta), theta the angle to 1          equation 6
 //   the rest       x_perp = x - mu, which is orthogonal to 1            equation 8
-//   LayerNorm      y = sqrt(d) x_perp / |x_perp|    (eps 0)             equation 9
-//   RMSNorm        y = sqrt(d) x / |x|              (eps 0)             Zhang and Sennrich 2019, equation 4
-// So theta = 90 degrees is where the two agree. All in float64; scaled first, so that no square over- or underflows.
-// Thread: pure functions.
+// All in float64; scaled first, so that no square over- or underflows. Thread: pure functions.
 #pragma once
 
 #include <span>
+#include <vector>
 
-namespace normlens::run {
+namespace normlens::geometry {
+
+using Vector = std::vector<double>;
+
+[[nodiscard]] double meanOf(std::span<const double> x);  // 0 where there is no element
+[[nodiscard]] double lengthOf(std::span<const double> x);
+[[nodiscard]] double distance(std::span<const double> a, std::span<const double> b);  // of the same width
 
 struct VectorGeometry {
   double angleDeg = 0;   // theta in [0, 180]: 0 along 1, 90 orthogonal, 180 against it
@@ -24,14 +28,4 @@ struct VectorGeometry {
 // Between two vectors of one width, in degrees, [0, 180]; NaN where one is zero. Both finite.
 [[nodiscard]] double angleBetween(std::span<const double> x, std::span<const double> y);
 
-// What is computed behind the division by the root; empty: 1 and 0.
-struct NormConstants {
-  std::span<const double> gamma, beta;  // as many elements as x, or none
-  double eps = 0;
-};
-// |RMSNorm(x) - LayerNorm(x)| / |LayerNorm(x)|, with the same gamma, beta and eps: by how much the output of this norm
-// changes where its mean is not subtracted any more. 0 where nothing changes; infinite where a zero output does.
-// With gamma 1, beta 0 and eps 0 it is 2 |cos((90 + theta) / 2)|, the chord between two vectors of length sqrt(d).
-[[nodiscard]] double swapError(std::span<const double> x, const NormConstants& constants);
-
-}  // namespace normlens::run
+}  // namespace normlens::geometry
