@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "app/engine/verbs/report/last_fold.h"
 #include "core/protocol/bench_messages.h"
 #include "core/service/describe/engine_info.h"
 
@@ -62,6 +63,8 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kDiff, [&](const auto& p, const Task& task) { return s.diff(p, task); });
   to.bind(methods::kForcedError, [&](const auto& p, const Task& task) { return s.forcedError(p, task); });
   to.bind(methods::kProbe, [&](const auto& p, const Task& task) { return s.probe(p, task); });
+  to.bind(methods::kProbeSwaps, [&](const auto& p, const Task& task) { return s.probeSwaps(p, task); });
+  to.bind(methods::kReport, [&](const auto& p, const Task& task) { return report::reportOfLastFold(s, p, task); });
   to.bind(methods::kTensorPair, [&](const auto& p, const Task& task) { return s.tensorPair(p, task); });
   to.bind(methods::kTensorStats, [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });
   to.bind(methods::kPartialCentering, [&](const auto& p, const Task& task) { return s.partialCentering(p, task); });

@@ -9,6 +9,7 @@
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/messages.h"
 #include "core/protocol/probe_messages.h"
+#include "core/protocol/report_messages.h"
 #include "core/protocol/weight_messages.h"
 
 namespace normlens::protocol {
@@ -53,6 +54,8 @@ inline constexpr Method<TensorPairParams, TensorPair> kTensorPair{"tensor_pair"}
 inline constexpr Method<ProbeParams, ProbeResult> kProbe{"probe"};
 inline constexpr Method<PartialCenteringParams, PartialCentering> kPartialCentering{"partial_centering"};
 inline constexpr Method<CenteringCutParams, CenteringCut> kCenteringCut{"centering_cut"};
+inline constexpr Method<ProbeSwapsParams, ProbeSwaps> kProbeSwaps{"probe_swaps"};
+inline constexpr Method<ReportParams, Report> kReport{"report"};
 inline constexpr Method<NoParams, void> kPing{"ping"};  // at once, whatever runs
 inline constexpr Method<NoParams, void> kShutdown{"shutdown"};
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/protocol/difference_messages.h"
 #include "core/protocol/field_list.h"
 
 namespace normlens::protocol {
@@ -35,6 +36,13 @@ struct RandomAngles {
 };
 NORMLENS_FIELDS(RandomAngles, angle_deg, angle_std, expected_std)
 
+// How many rows have which angle: counts[i] those from low + i * step on, up to the next.
+struct AngleCounts {
+  double low = 0, step = 0;  // degrees
+  std::vector<int64_t> counts;
+};
+NORMLENS_FIELDS(AngleCounts, low, step, counts)
+
 // An RMSNorm in the LayerNorm's place on the very same rows, with its gamma, beta and eps, in float64:
 // |RMSNorm - LayerNorm| / |LayerNorm| over the rows.
 struct SwapError {
@@ -51,18 +59,49 @@ struct ProbeRow {
   std::string reason;       // why there are no figures; empty: there are
   SideAngles input, output;
   RandomAngles random;
-  std::optional<SwapError> swap;  // of a LayerNorm
-  std::string swap_reason;        // why it is not told where it could be
+  // Of the output before gamma and beta: a LayerNorm's stands at a right angle, an RMSNorm's where its input does.
+  double bare_angle_deg = 0, bare_angle_std = 0;
+  AngleCounts input_angles, output_angles, random_angles;  // behind the means and spreads above
+  std::optional<SwapError> swap;                           // of a LayerNorm
+  std::string swap_reason;                                 // why it is not told where it could be
 };
-NORMLENS_FIELDS(ProbeRow, name, title, kind, norm, node, width, reason, input, output, random, swap, swap_reason)
+NORMLENS_FIELDS(ProbeRow, name, title, kind, norm, node, width, reason, input, output, random, bare_angle_deg,
+                bare_angle_std, input_angles, output_angles, random_angles, swap, swap_reason)
 
 struct ProbeResult {
-  std::string dtype;           // that the model was run in; the figures are float64
-  std::vector<ProbeRow> rows;  // in execution order
-  // Of a fold: its norms stand one for one where the open model's do. What an effect on the outputs is, forced_error
-  // tells of one norm after the other.
-  bool paired = true;
+  std::string dtype;                  // that the model was run in; the figures are float64
+  std::vector<ProbeRow> rows;         // in execution order
+  bool paired = true;                 // of a fold: its norms stand one for one where the open model's do
+  std::vector<std::string> findings;  // what the figures say, in sentences made of them, without full stops
 };
-NORMLENS_FIELDS(ProbeResult, dtype, rows, paired)
+NORMLENS_FIELDS(ProbeResult, dtype, rows, paired, findings)
+
+// ---- probe_swaps: ProbeSwapsParams -> ProbeSwaps. By how much the open model's outputs change, in its own type, where
+// an RMSNorm takes the place of one LayerNorm after the other, as it is, then of all at once. A run for each, at least.
+struct ProbeSwapsParams {
+  bool fold_first = false;  // also where its zero mean is made first, of the LayerNorms that fold free
+  double hardly = 3e-2;     // a swap that changes no output by more is hardly noticed
+};
+NORMLENS_FIELDS(ProbeSwapsParams, fold_first, hardly)
+
+struct ProbeSwap {
+  int norm = 0;          // index of the LayerNorm
+  ForcedError as_it_is;  // simulated: this norm alone
+  std::optional<ForcedError> folded;
+  // What would notice as_it_is: "nothing" where the outputs change by no more than rounding, "hardly" where by less
+  // than `hardly`, else "yes"; empty where it could not be measured.
+  std::string notices;
+};
+NORMLENS_FIELDS(ProbeSwap, norm, as_it_is, folded, notices)
+
+struct ProbeSwaps {
+  std::string dtype;
+  double hardly = 0;                  // as asked
+  std::vector<ProbeSwap> swaps;       // in the order of the LayerNorms
+  std::optional<ForcedError> all;     // as they are, at once; where there are several
+  std::vector<std::string> findings;  // as in ProbeResult
+  bool cancelled = false;             // what had been measured is told
+};
+NORMLENS_FIELDS(ProbeSwaps, dtype, hardly, swaps, all, findings, cancelled)
 
 }  // namespace normlens::protocol

@@ -218,6 +218,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   }
   result.holds_if = state_->conditions;
   state_->foldOk = result.ok;
+  state_->toldFold = result;
   return result;
 }
 

@@ -36,6 +36,15 @@ struct RunRules {
   bool strict = false;  // this process is not confined, see formats::openModel
 };
 
+// The last fold with what it is of, as open(), analyze() and fold() tell them.
+struct ToldFold {
+  protocol::ModelInfo info;
+  protocol::Analysis analysis;
+  protocol::FoldResult fold;
+  std::string norm;  // its flavour
+  InputChoice inputs;
+};
+
 // How long the parts of a fold took, for the command line's JSON.
 struct FoldTimes {
   double load_ms = 0;
@@ -82,6 +91,7 @@ class Service {
   void expectExport();
   // Plans, applies and (when asked) proves. The folded model is kept for exportTo and bench.
   [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);
+  [[nodiscard]] Result<ToldFold> lastFold() const;
   // Where the fold was not proved, large weights are read here for the first time. Refused where one holds what has no
   // mean; the next fold() leaves it out.
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
@@ -92,6 +102,8 @@ class Service {
   [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
   // The geometry of the norms of the open model, or of the last fold, on the inputs.
   [[nodiscard]] Result<protocol::ProbeResult> probe(const protocol::ProbeParams& params, const Task& task) const;
+  // What becomes of the outputs where LayerNorms are RMSNorms as they are. See probe_swaps.h.
+  [[nodiscard]] Result<protocol::ProbeSwaps> probeSwaps(const protocol::ProbeSwapsParams& params, const Task& task);
   // One norm folded whatever its verdict, the last fold left alone. See forced_error.h.
   [[nodiscard]] Result<protocol::ForcedError> forcedError(const protocol::ForcedErrorParams& params, const Task& task);
   // See lessons/.

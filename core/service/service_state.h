@@ -48,6 +48,7 @@ struct Service::State {
   formats::NormFlavour flavour = formats::NormFlavour::Portable;
   protocol::FoldParams foldParams;
   bool foldOk = false;
+  protocol::FoldResult toldFold;  // of `folded`
   FoldTimes times;
   Differences differences;
   OriginalInType originalInType;

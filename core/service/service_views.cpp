@@ -1,6 +1,7 @@
 // Service: what it tells of models and tensors beside the way from a file to a folded one: other graphs, weights,
 // measurements, differences, the geometry of norms.
 #include "core/run/inputs/npy_file.h"
+#include "core/service/describe/probe_findings.h"
 #include "core/service/describe/probe_rows.h"
 #include "core/service/describe/tensor_stats.h"
 #include "core/service/describe/weight_changes.h"
@@ -8,6 +9,7 @@
 #include "core/service/forced_error.h"
 #include "core/service/lessons/centering_cut.h"
 #include "core/service/lessons/partial_centering.h"
+#include "core/service/probe_swaps.h"
 #include "core/service/service_state.h"
 
 namespace normlens::service {
@@ -69,6 +71,15 @@ Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params
                        listener, task);
 }
 
+Result<ToldFold> Service::lastFold() const {
+  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  const formats::Model& model = *state_->model;
+  return ToldFold{describeModel(model, state_->norms),
+                  describeAnalysis(model.graph(), *state_->analysis, state_->inputs.specs, {}), state_->toldFold,
+                  std::string(formats::normFlavourName(state_->flavour)), state_->choice};
+}
+
 Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, const Task& task) {
   if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
   return state_->differences.compare(state_->diffSubject(), params, task);
@@ -87,7 +98,13 @@ Result<protocol::ProbeResult> Service::probe(const protocol::ProbeParams& params
   result.dtype = graph::dtypeName(model.facts().dtype);
   for (const auto& norm : *found) result.rows.push_back(describeProbe(norm));
   if (params.folded) result.paired = callLike(places, result.rows);
+  result.findings = angleFindings(result.rows);
   return result;
+}
+
+Result<protocol::ProbeSwaps> Service::probeSwaps(const protocol::ProbeSwapsParams& params, const Task& task) {
+  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  return service::probeSwaps(state_->originalInType, state_->analysedModel(), params, task);
 }
 
 Result<protocol::ForcedError> Service::forcedError(const protocol::ForcedErrorParams& params, const Task& task) {

@@ -9,13 +9,12 @@ namespace normlens::engine {
 namespace {
 
 using nlohmann::json;
-using protocol::ForcedError;
 
 protocol::ProbeRow row(const char* name, const char* kind) {
   protocol::ProbeRow made;
   made.name = made.title = name;
   made.kind = kind;
-  made.norm = 0;
+  made.norm = std::string(kind) == "LayerNorm" ? 0 : -1;
   made.width = 64;
   made.input = {.angle_deg = 85.5, .angle_std = 1.25, .norm = 12, .norm_std = 1, .mean_share = 0.006, .rows = 32};
   made.output = {.angle_deg = 90, .norm = 8, .rows = 32};
@@ -24,19 +23,18 @@ protocol::ProbeRow row(const char* name, const char* kind) {
   return made;
 }
 
-std::optional<ForcedError> effect(double error, double limit) {
-  ForcedError made;
-  made.max_rel = error;
-  made.limit = limit;
-  return made;
-}
-
 ProbeOutcome someOutcome() {
   ProbeOutcome outcome;
   outcome.seed = 17;
   outcome.before.dtype = "float32";
   outcome.before.rows = {row("ln", "LayerNorm"), row("rms", "RMSNorm")};
-  outcome.effects = {effect(0.02, 1e-6), std::nullopt};
+  outcome.before.findings = {"what is said of angles"};
+  protocol::ProbeSwap swap;
+  swap.as_it_is.max_rel = 0.02;
+  swap.as_it_is.limit = 1e-6;
+  swap.notices = "hardly";
+  outcome.swaps.swaps = {swap};
+  outcome.swaps.findings = {"what is said of swaps"};
   return outcome;
 }
 
@@ -60,14 +58,24 @@ TEST(ProbeReport, HasTheFieldsOfTheContract) {
   EXPECT_TRUE(report["all_swapped"].is_null());
 }
 
-TEST(ProbeReport, WhoWouldNotice) {
-  EXPECT_EQ(wouldNotice(effect(1e-7, 1e-6)), "nothing");
-  EXPECT_EQ(wouldNotice(effect(2e-6, 1e-6)), "hardly");
-  EXPECT_EQ(wouldNotice(effect(3e-2, 1e-6)), "yes");
-  EXPECT_EQ(wouldNotice(std::nullopt), "");
-  auto untold = effect(0, 0);
-  untold->error = "no output has a finite number in this type";
-  EXPECT_EQ(wouldNotice(untold), "");
+TEST(ProbeReport, ASwapThatCouldNotBeMeasuredSaysWhy) {
+  ProbeOutcome outcome = someOutcome();
+  outcome.swaps.swaps[0].as_it_is.error = "no output has a finite number in this type";
+  outcome.swaps.swaps[0].notices.clear();
+  const json swap = probeReport(outcome)["norms"][0]["swap"];
+  EXPECT_TRUE(swap["outputs"].is_null());
+  EXPECT_TRUE(swap["notices"].is_null());
+  EXPECT_EQ(swap["reason"], "no output has a finite number in this type");
+}
+
+// The engine makes them once, for the window as well.
+TEST(ProbeReport, FindingsAreThoseOfTheEngine) {
+  const ProbeOutcome outcome = someOutcome();
+  EXPECT_EQ(probeReport(outcome)["findings"], json({"what is said of angles", "what is said of swaps"}));
+  const auto lines = probeLines(outcome);
+  ASSERT_GE(lines.size(), 2U);
+  EXPECT_EQ(lines[lines.size() - 2], "what is said of angles");
+  EXPECT_EQ(lines.back(), "what is said of swaps");
 }
 
 TEST(ProbeReport, ANormWithoutFiguresSaysWhy) {

@@ -7,7 +7,9 @@
 #include "app/engine/verbs/report/base64.h"
 #include "app/engine/verbs/report/compose.h"
 #include "app/engine/verbs/report/figures.h"
+#include "app/engine/verbs/report/graph_picture.h"
 #include "app/engine/verbs/report/html_writer.h"
+#include "app/engine/verbs/report/last_fold.h"
 #include "app/engine/verbs/report/markdown_writer.h"
 
 namespace normlens::engine::report {
@@ -230,6 +232,90 @@ TEST(Report, ThePageIsWholeAndAsksForNothing) {
     EXPECT_FALSE(has(html, outside));
   EXPECT_TRUE(has(html, "download=\"ln.plan.json\" href=\"data:application/json;base64," + base64(facts.plan) + "\""));
   EXPECT_TRUE(has(html, "normlens fold ln.pt -o ln-rms.pt"));
+}
+
+TEST(Report, PicturesOfTheGraphStandInThePageAndAreToldInMarkdown) {
+  Facts facts = someFacts();
+  const std::string svg = "<svg viewBox=\"0 0 9 9\"><text>ln &lt;b&gt;</text></svg>";
+  facts.pictures = {{"Before", {svg, kHostile, true}}, {"After", {svg, "after", true}}};
+  const std::string html = asHtml(composed(facts));
+  EXPECT_TRUE(has(html, "<figure class=\"graph\"")) << html;
+  EXPECT_TRUE(has(html, svg));
+  EXPECT_FALSE(has(html, "<script"));
+  EXPECT_FALSE(has(html, "not drawn"));
+  EXPECT_TRUE(has(asMarkdown(composed(facts)), "## After\n"));
+  EXPECT_FALSE(has(asMarkdown(composed(facts)), "<svg"));
+}
+
+TEST(Report, WithoutPicturesItSaysHowToGetThem) {
+  EXPECT_TRUE(has(asHtml(composed(someFacts())), "choose File, Export report."));
+  Facts nothing = someFacts();
+  nothing.plan.clear();
+  EXPECT_FALSE(has(asHtml(composed(nothing)), "Export report")) << "there is no fold to draw";
+}
+
+TEST(GraphPicture, IsTakenAsItIs) {
+  const std::string svg =
+      "<svg width=\"9mm\" viewBox=\"0 0 9 9\" xmlns=\"http://www.w3.org/2000/svg\">\n<title>g</title>"
+      "<g fill='url(#gradient1)' ><path d=\"M0 0\"/></g><text x=\"1\">a &lt;script&gt; &amp; href=\"b\"</text></svg>";
+  const auto taken = drawingOnly("<?xml version=\"1.0\"?>\n<!DOCTYPE svg>\n" + svg + "\n");
+  ASSERT_TRUE(taken) << taken.error().message;
+  EXPECT_EQ(*taken, svg) << "text is no markup";
+}
+
+TEST(GraphPicture, WhatRunsOrIsFetchedOrEndsItEarlyIsRefused) {
+  for (const char* inside : {"<script>alert(1)</script>",
+                             "<SCRIPT/>",
+                             "<image href=\"http://e/x.png\"/>",
+                             "<a href=\"x\"/>",
+                             "<foreignObject><p/></foreignObject>",
+                             "<rect onclick=\"x()\"/>",
+                             "<rect ONload='x()'/>",
+                             "<rect style=\"background:url(http://e)\"/>",
+                             "<rect fill=\"url(http://e)\"/>",
+                             "<rect fill=\"URL(//e)\"/>",
+                             "<rect class=\"banner\"/>",
+                             "<use xlink:href=\"#a\"/>",
+                             "<!-- x -->",
+                             "<![CDATA[x]]>",
+                             "</svg><p>",
+                             "<g>",
+                             "</g>",
+                             "<rect fill=red/>",
+                             "<rect fill=\"red/>",
+                             "<rect"}) {
+    EXPECT_FALSE(drawingOnly("<svg>" + std::string(inside) + "</svg>")) << inside;
+  }
+  for (const char* whole : {"", "<p/>", "<svg>", "<svg></svg><p/>", "<svg", "text"})
+    EXPECT_FALSE(drawingOnly(whole)) << whole;
+}
+
+// The window's way, with a model.
+TEST(ReportOfLastFold, TellsTheFoldThatWasMade) {
+  service::Service service;
+  const auto path = std::filesystem::path(NORMLENS_DEMO_MODELS) / "gpt2.pt";
+  ASSERT_TRUE(service.open(path, Task{}));
+  ASSERT_TRUE(service.analyze(Task{}));
+  protocol::ReportParams params;
+  params.model = "gpt2.pt";
+  EXPECT_FALSE(reportOfLastFold(service, params, Task{})) << "nothing is folded";
+  const auto fold = service.fold({}, Task{});
+  ASSERT_TRUE(fold && fold->ok);
+  params.pictures = {{"Before", "the graph", "<?xml?><svg><rect/></svg>"}};
+  params.bench.emplace().points.emplace_back().a.model = "elsewhere.pt";
+  const auto page = reportOfLastFold(service, params, Task{});
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_TRUE(has(page->text, "No output changed beyond rounding"));
+  EXPECT_TRUE(has(page->text, "<svg><rect/></svg>"));
+  EXPECT_TRUE(has(page->text, "normlens fold gpt2.pt -o gpt2-rms.pt --plan gpt2.plan.json"))
+      << "the page has that plan";
+  EXPECT_FALSE(has(page->text, "Latency")) << "that was no measurement of this fold";
+  params.format = "markdown";
+  EXPECT_TRUE(has(reportOfLastFold(service, params, Task{})->text, "# Fold report: gpt2.pt"));
+  params.pictures.front().svg = "<svg><script/></svg>";
+  EXPECT_FALSE(reportOfLastFold(service, params, Task{}));
+  params.format = "pdf";
+  EXPECT_EQ(reportOfLastFold(service, params, Task{}).error().code, ErrorCode::Usage);
 }
 
 TEST(Report, Base64IsThatOfTheStandard) {

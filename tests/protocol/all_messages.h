@@ -7,6 +7,7 @@
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/probe_messages.h"
+#include "core/protocol/report_messages.h"
 #include "core/protocol/weight_messages.h"
 
 namespace normlens::protocol {
@@ -20,7 +21,8 @@ using AllMessages = ::testing::Types<
     BenchPoint, NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats, SaveTensorParams,
     SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult, ForcedErrorParams, ForcedError,
     TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests, WeightChangesParams, WeightChange,
-    WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, ProbeRow, ProbeResult, PartialCenteringParams,
+    WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, AngleCounts, ProbeRow, ProbeResult,
+    ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture, ReportParams, Report, PartialCenteringParams,
     PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut>;
 
 }  // namespace normlens::protocol

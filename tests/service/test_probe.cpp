@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include "core/service/service.h"
 
@@ -101,6 +102,71 @@ TEST_F(Probe, ASwapAsItIsShowsInTheOutputs) {
   }
   EXPECT_FALSE(service_.forcedError({protocol::kAllNorms, "float32"}, Task{})) << "a fold is of one norm";
   EXPECT_FALSE(service_.forcedError({99, "float32", true}, Task{}));
+}
+
+// One answer for the page and the command line: each norm alone, and all at once, as forcedError() measures them.
+TEST_F(Probe, SwapsAreMeasuredOneAfterTheOther) {
+  open("gpt2.pt");
+  double last = -1;
+  Task task;
+  task.onProgress = [&](std::string_view, double fraction) {
+    EXPECT_GE(fraction, last);
+    EXPECT_LE(fraction, 1);
+    last = fraction;
+  };
+  const auto swaps = service_.probeSwaps({.fold_first = true}, task);
+  ASSERT_TRUE(swaps) << swaps.error().message;
+  EXPECT_GT(last, 0.5);
+  EXPECT_FALSE(swaps->cancelled);
+  EXPECT_EQ(swaps->dtype, "float32");
+  ASSERT_EQ(swaps->swaps.size(), analysis_.norms.size());
+  for (size_t i = 0; i < swaps->swaps.size(); ++i) {
+    const auto& swap = swaps->swaps[i];
+    EXPECT_EQ(swap.norm, static_cast<int>(i));
+    EXPECT_GT(swap.as_it_is.max_rel, swap.as_it_is.limit);
+    EXPECT_EQ(swap.notices, swap.as_it_is.max_rel < 3e-2 ? "hardly" : "yes");
+    ASSERT_EQ(swap.folded.has_value(), analysis_.norms[i].verdict == "free");
+    EXPECT_LE(swap.folded ? swap.folded->max_rel : 0, swap.as_it_is.limit);
+  }
+  const auto alone = service_.forcedError({1, "float32", true}, Task{});
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(swaps->swaps[1].as_it_is.max_rel, alone->max_rel);
+  ASSERT_TRUE(swaps->all);
+  EXPECT_GT(swaps->all->max_rel, swaps->all->limit);
+  EXPECT_FALSE(swaps->findings.empty());
+}
+
+TEST_F(Probe, StoppedSwapsTellWhatTheyHave) {
+  open("gpt2.pt");
+  std::stop_source stop;
+  Task task;
+  task.stop = stop.get_token();
+  int stages = 0;
+  task.onProgress = [&](std::string_view, double) {
+    if (++stages == 3) stop.request_stop();
+  };
+  const auto swaps = service_.probeSwaps({}, task);
+  ASSERT_TRUE(swaps) << swaps.error().message;
+  EXPECT_TRUE(swaps->cancelled);
+  EXPECT_EQ(swaps->swaps.size(), 2U);
+  EXPECT_FALSE(swaps->all);
+  const auto none = service_.probeSwaps({}, task);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::Cancelled);
+}
+
+TEST_P(Probe, AngleCountsHoldEveryRow) {
+  open(GetParam());
+  for (const auto& row : probe().rows) {
+    const auto total = [](const protocol::AngleCounts& angles) {
+      return std::accumulate(angles.counts.begin(), angles.counts.end(), int64_t{0});
+    };
+    EXPECT_EQ(total(row.input_angles), row.input.rows - row.input.zero_rows - row.input.bad_rows);
+    EXPECT_EQ(total(row.output_angles), row.output.rows - row.output.zero_rows - row.output.bad_rows);
+    EXPECT_EQ(total(row.random_angles), 2 * total(row.input_angles)) << "two control vectors";
+    EXPECT_NEAR(row.bare_angle_deg, 90, 1e-9) << "LayerNorm's output before gamma and beta";
+    EXPECT_NEAR(row.bare_angle_std, 0, 1e-9);
+  }
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ protocol::SideAngles describe(const run::SideGeometry& side) {
           .bad_rows = side.notFinite};
 }
 
+protocol::AngleCounts describe(const run::AngleCounts& angles) { return {angles.low, angles.step, angles.counts}; }
+
 }  // namespace
 
 protocol::ProbeRow describeProbe(const run::NormGeometry& norm) {
@@ -29,6 +31,11 @@ protocol::ProbeRow describeProbe(const run::NormGeometry& norm) {
   row.input = describe(norm.input.side);
   row.output = describe(norm.output);
   row.random = {norm.input.randomDeg.mean, norm.input.randomDeg.deviation, run::expectedSpreadDeg(norm.input.width)};
+  row.bare_angle_deg = norm.input.bareDeg.mean;
+  row.bare_angle_std = norm.input.bareDeg.deviation;
+  row.input_angles = describe(norm.input.side.angles);
+  row.output_angles = describe(norm.output.angles);
+  row.random_angles = describe(norm.input.randomAngles);
   if (norm.input.swap) row.swap = {norm.input.swap->max, norm.input.swap->mean};
   row.swap_reason = norm.swapReason;
   return row;

@@ -354,10 +354,38 @@ protocol::ProbeResult probe(const CannedModel& model, const protocol::ProbeParam
     row.input = {90 - mean, mean / 3, 2.0 + static_cast<double>(i), 0.2, mean * mean / 3283, 0, 16, 0, 0};
     row.output = {90.5, 0.4, 8, 0, 1e-4, 0, 16, 0, 0};
     row.random = {90, 7.1, 7.16};
+    row.bare_angle_deg = 90;
+    row.input_angles = {88 - mean, 0.5, {1, 3, 6, 4, 2}};
+    row.output_angles = {90, 0.5, {5, 11}};
+    row.random_angles = {76, 7, {1, 8, 14, 7, 2}};
     if (!params.folded) row.swap = {0.08 / static_cast<double>(i + 1), 0.07 / static_cast<double>(i + 1)};
     result.rows.push_back(row);
   }
+  result.findings = {params.folded ? "its norms get inputs at exactly 90°" : "its norms get inputs near 90°"};
   return result;
+}
+
+// The swaps of the first half are noticed, those of the second hardly.
+protocol::ProbeSwaps probeSwaps(const CannedModel& model, const protocol::ProbeSwapsParams& params) {
+  protocol::ProbeSwaps swaps;
+  swaps.dtype = "float32";
+  swaps.hardly = params.hardly;
+  const auto error = [](int norm, double most) { return protocol::ForcedError{norm, "float32", {}, most, 1.7e-6}; };
+  const auto norms = static_cast<int>(model.normNodes.size());
+  for (int norm = 0; norm < norms; ++norm) {
+    const bool noticed = norm < norms / 2;
+    swaps.swaps.push_back({norm, error(norm, noticed ? 4e-2 : 1e-2), error(norm, 4e-7), noticed ? "yes" : "hardly"});
+  }
+  swaps.all = error(protocol::kAllNorms, 0.21);
+  swaps.findings = {std::to_string(norms - norms / 2) + " would hardly be missed"};
+  return swaps;
+}
+
+protocol::Report report(const protocol::ReportParams& params) {
+  protocol::Report made;
+  made.text = params.format + " report of " + params.model + (params.bench ? ", measured" : "");
+  for (const auto& picture : params.pictures) made.text += "\n" + picture.title + "\n" + picture.svg;
+  return made;
 }
 
 }  // namespace normlens::fake

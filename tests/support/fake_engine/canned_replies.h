@@ -3,6 +3,7 @@
 
 #include "core/protocol/messages.h"
 #include "core/protocol/probe_messages.h"
+#include "core/protocol/report_messages.h"
 #include "tests/support/fake_engine/canned_model.h"
 
 namespace normlens::fake {
@@ -24,6 +25,8 @@ namespace normlens::fake {
 [[nodiscard]] protocol::InputsInfo inputsInfo(const protocol::InputsParams& params);
 
 // Inputs of a mean that dies away with depth; folded they have none.
+[[nodiscard]] protocol::Report report(const protocol::ReportParams& params);
+[[nodiscard]] protocol::ProbeSwaps probeSwaps(const CannedModel& model, const protocol::ProbeSwapsParams& params);
 [[nodiscard]] protocol::ProbeResult probe(const CannedModel& model, const protocol::ProbeParams& params);
 
 }  // namespace normlens::fake

@@ -64,6 +64,8 @@ class Engine {
     });
     bindNeedingModel(methods::kForcedError, [this](const auto& p) { return forcedError(*model_, p); });
     bindNeedingModel(methods::kProbe, [this](const auto& p) { return probe(*model_, p); });
+    bindNeedingModel(methods::kProbeSwaps, [this](const auto& p) { return probeSwaps(*model_, p); });
+    bindNeedingModel(methods::kReport, [](const auto& p) { return report(p); });
     bindNeedingModel(methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
     bindNeedingModel(methods::kFold, [this](const auto& p) {
       folded_ = p.plan;

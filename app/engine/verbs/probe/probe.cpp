@@ -16,33 +16,6 @@ struct Options {
   InputOptions inputs;
 };
 
-// What is in the way of one figure is told in it.
-Result<protocol::ForcedError> swapped(service::Service& service, int norm, const std::string& dtype, const Task& task) {
-  auto effect = service.forcedError({norm, dtype, true}, task);
-  if (effect || effect.error().code == ErrorCode::Cancelled) return effect;
-  protocol::ForcedError untold;
-  untold.error = effect.error().message;
-  return untold;
-}
-
-// One LayerNorm after the other, then all at once.
-Status measureEffects(service::Service& service, ProbeOutcome& outcome, const Task& task) {
-  int layerNorms = 0;
-  for (const protocol::ProbeRow& row : outcome.before.rows) {
-    outcome.effects.emplace_back();
-    if (row.kind != "LayerNorm") continue;
-    ++layerNorms;
-    auto effect = swapped(service, row.norm, outcome.before.dtype, task);
-    if (!effect) return tl::unexpected(effect.error());
-    outcome.effects.back() = std::move(*effect);
-  }
-  if (layerNorms < 2) return {};
-  auto all = swapped(service, protocol::kAllNorms, outcome.before.dtype, task);
-  if (!all) return tl::unexpected(all.error());
-  outcome.all = std::move(*all);
-  return {};
-}
-
 // Nothing where nothing folds.
 Status probeFold(service::Service& service, const Options& options, ProbeOutcome& outcome, Console& console,
                  const Task& task) {
@@ -68,7 +41,10 @@ Result<ProbeOutcome> probe(service::Service& service, const Options& options, Co
   auto before = service.probe({false, options.seed}, task);
   if (!before) return tl::unexpected(before.error());
   outcome.before = std::move(*before);
-  if (const Status done = measureEffects(service, outcome, task); !done) return tl::unexpected(done.error());
+  auto swaps = service.probeSwaps({}, task);
+  if (!swaps) return tl::unexpected(swaps.error());
+  if (swaps->cancelled) return fail(ErrorCode::Cancelled, "stopped on request");
+  outcome.swaps = std::move(*swaps);
   if (!options.after) return outcome;
   if (const Status done = probeFold(service, options, outcome, console, task); !done) {
     return tl::unexpected(done.error());

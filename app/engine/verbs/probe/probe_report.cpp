@@ -1,11 +1,9 @@
 #include "app/engine/verbs/probe/probe_report.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/engine/verbs/probe/text_table.h"
 #include "core/base/formatted.h"
-#include "core/base/plural.h"
 #include "core/base/table_text.h"
 #include "core/protocol/json.h"
 
@@ -15,10 +13,9 @@ namespace {
 using nlohmann::json;
 using protocol::ForcedError;
 using protocol::ProbeRow;
+using protocol::ProbeSwap;
 using protocol::SideAngles;
 using protocol::toJson;
-
-constexpr double kHardly = 3e-2;  // a relative change of an output below which a swap hardly shows
 
 json orNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
@@ -27,18 +24,32 @@ const ProbeRow* afterOf(const ProbeOutcome& outcome, size_t row) {
   return outcome.after && outcome.after->paired ? &outcome.after->rows[row] : nullptr;
 }
 
-json effectEntry(const std::optional<ForcedError>& effect) {
-  if (!effect || !effect->error.empty()) return nullptr;
+// nullptr: it is no LayerNorm.
+const ProbeSwap* swapOf(const ProbeOutcome& outcome, const ProbeRow& row) {
+  const auto& swaps = outcome.swaps.swaps;
+  const auto found = row.kind == "LayerNorm" ? std::ranges::find(swaps, row.norm, &ProbeSwap::norm) : swaps.end();
+  return found == swaps.end() ? nullptr : &*found;
+}
+
+// Of the outputs; nullptr: it could not be measured.
+const ForcedError* effectOf(const ProbeOutcome& outcome, const ProbeRow& row) {
+  const ProbeSwap* swap = swapOf(outcome, row);
+  return swap != nullptr && swap->as_it_is.error.empty() ? &swap->as_it_is : nullptr;
+}
+
+json effectEntry(const ForcedError* effect) {
+  if (effect == nullptr || !effect->error.empty()) return nullptr;
   return {{"max_rel", toJson(effect->max_rel)}, {"limit", toJson(effect->limit)}};
 }
 
-json swapEntry(const ProbeRow& row, const std::optional<ForcedError>& effect) {
+json swapEntry(const ProbeOutcome& outcome, const ProbeRow& row) {
   if (row.kind != "LayerNorm") return nullptr;
-  const std::string& why = row.swap_reason.empty() && effect ? effect->error : row.swap_reason;
+  const ProbeSwap* swap = swapOf(outcome, row);
+  const std::string& why = row.swap_reason.empty() && swap != nullptr ? swap->as_it_is.error : row.swap_reason;
   return {{"max_rel", row.swap ? toJson(row.swap->max_rel) : json(nullptr)},
           {"mean_rel", row.swap ? toJson(row.swap->mean_rel) : json(nullptr)},
-          {"outputs", effectEntry(effect)},
-          {"notices", orNull(wouldNotice(effect))},
+          {"outputs", effectEntry(effectOf(outcome, row))},
+          {"notices", swap != nullptr ? orNull(swap->notices) : json(nullptr)},
           {"reason", orNull(why)}};
 }
 
@@ -54,7 +65,7 @@ json rowEntry(const ProbeOutcome& outcome, size_t index) {
   const ProbeRow& row = outcome.before.rows[index];
   json entry = {{"name", row.name}, {"title", row.title}, {"kind", row.kind}, {"width", row.width}};
   addSides(entry, row);
-  entry["swap"] = swapEntry(row, outcome.effects[index]);
+  entry["swap"] = swapEntry(outcome, row);
   entry["after"] = nullptr;
   if (const ProbeRow* after = afterOf(outcome, index)) {
     entry["after"] = {{"kind", after->kind}};
@@ -77,7 +88,7 @@ std::vector<std::string> heads(bool after) {
 
 std::vector<std::string> cells(const ProbeOutcome& outcome, size_t index) {
   const ProbeRow& row = outcome.before.rows[index];
-  const auto& effect = outcome.effects[index];
+  const ForcedError* effect = effectOf(outcome, row);
   std::vector<std::string> all = {row.title, row.kind};
   if (row.reason.empty()) {
     all.insert(all.end(),
@@ -89,58 +100,14 @@ std::vector<std::string> cells(const ProbeOutcome& outcome, size_t index) {
     all.insert(all.end(), 7, "-");
   }
   all.push_back(row.swap ? relative(row.swap->mean_rel) + ", " + relative(row.swap->max_rel) : "-");
-  all.push_back(effect && effect->error.empty() ? relative(effect->max_rel) : "-");
-  const std::string notices = wouldNotice(effect);
-  all.push_back(notices.empty() ? "-" : notices);
+  all.push_back(effect != nullptr ? relative(effect->max_rel) : "-");
+  all.push_back(effect != nullptr ? swapOf(outcome, row)->notices : "-");
   if (const ProbeRow* after = afterOf(outcome, index)) {
     all.push_back(after->kind);
     all.push_back(after->reason.empty() ? spread(after->input.angle_deg, after->input.angle_std) : "-");
     all.push_back(after->reason.empty() ? percent(after->input.mean_share) : "-");
   }
   return all;
-}
-
-// From the least to the largest of a figure over the LayerNorms that have it.
-template <class Figure>
-std::optional<std::pair<double, double>> rangeOf(const ProbeOutcome& outcome, const Figure& figure) {
-  std::optional<std::pair<double, double>> range;
-  for (const ProbeRow& row : outcome.before.rows) {
-    const double value = figure(row);
-    if (row.kind != "LayerNorm" || !row.reason.empty() || std::isnan(value)) continue;
-    if (!range) range = {value, value};
-    range = {std::min(range->first, value), std::max(range->second, value)};
-  }
-  return range;
-}
-
-// Sentences made of the numbers.
-std::vector<std::string> findings(const ProbeOutcome& outcome) {
-  std::vector<std::string> said;
-  const auto angles = rangeOf(outcome, [](const ProbeRow& row) { return row.input.angle_deg; });
-  const auto shares = rangeOf(outcome, [](const ProbeRow& row) { return row.input.mean_share; });
-  if (angles && shares) {
-    said.push_back(
-        formatted("LayerNorms get inputs at %.1f to %.1f degrees to the uniform vector, on average; the mean "
-                  "holds %.2g to %.2g%% of their energy",
-                  angles->first, angles->second, 100 * shares->first, 100 * shares->second));
-  }
-  const auto unmissed = std::ranges::count_if(outcome.effects, [](const auto& effect) {
-    const std::string notices = wouldNotice(effect);
-    return notices == "nothing" || notices == "hardly";
-  });
-  const auto known =
-      std::ranges::count_if(outcome.effects, [](const auto& effect) { return effect && effect->error.empty(); });
-  if (known > 0) {
-    said.push_back(
-        std::to_string(unmissed) + " of " + plural(known, "LayerNorm") +
-        formatted(" would hardly be missed: an RMSNorm in its place, as it is, changes an output by less than %.2g",
-                  kHardly));
-  }
-  if (outcome.all && outcome.all->error.empty()) {
-    said.push_back(formatted("RMSNorms in the places of all of them change an output by %.2g (rounding: up to %.2g)",
-                             outcome.all->max_rel, outcome.all->limit));
-  }
-  return said;
 }
 
 void addNumbers(const SideAngles& side, std::vector<std::string>& fields) {
@@ -169,9 +136,9 @@ std::vector<std::string> csvHeads(bool after) {
 
 std::vector<std::string> csvCells(const ProbeOutcome& outcome, size_t index) {
   const ProbeRow& row = outcome.before.rows[index];
-  const auto& effect = outcome.effects[index];
+  const ForcedError* effect = effectOf(outcome, row);
   const auto number = [](bool known, double figure) { return known ? formatted("%.17g", figure) : std::string(); };
-  const bool told = row.reason.empty(), tried = effect && effect->error.empty();
+  const bool told = row.reason.empty(), tried = effect != nullptr;
   std::vector<std::string> fields = {row.name, row.title, row.kind, std::to_string(row.input.rows),
                                      std::to_string(row.width)};
   const size_t sides = csvHeads(false).size() - 8;
@@ -183,7 +150,7 @@ std::vector<std::string> csvCells(const ProbeOutcome& outcome, size_t index) {
       {number(told, row.random.angle_deg), number(told, row.random.angle_std), number(told, row.random.expected_std),
        number(row.swap.has_value(), row.swap ? row.swap->max_rel : 0),
        number(row.swap.has_value(), row.swap ? row.swap->mean_rel : 0), number(tried, tried ? effect->max_rel : 0),
-       number(tried, tried ? effect->limit : 0), wouldNotice(effect)});
+       number(tried, tried ? effect->limit : 0), tried ? swapOf(outcome, row)->notices : std::string()});
   if (const ProbeRow* after = afterOf(outcome, index)) {
     fields.push_back(after->kind);
     if (after->reason.empty()) addNumbers(after->input, fields);
@@ -193,13 +160,13 @@ std::vector<std::string> csvCells(const ProbeOutcome& outcome, size_t index) {
   return fields;
 }
 
-}  // namespace
-
-std::string wouldNotice(const std::optional<ForcedError>& effect) {
-  if (!effect || !effect->error.empty()) return {};
-  if (effect->max_rel <= effect->limit) return "nothing";
-  return effect->max_rel < kHardly ? "hardly" : "yes";
+std::vector<std::string> findings(const ProbeOutcome& outcome) {
+  std::vector<std::string> said = outcome.before.findings;
+  said.insert(said.end(), outcome.swaps.findings.begin(), outcome.swaps.findings.end());
+  return said;
 }
+
+}  // namespace
 
 json probeReport(const ProbeOutcome& outcome) {
   json norms = json::array();
@@ -207,7 +174,8 @@ json probeReport(const ProbeOutcome& outcome) {
   return {{"dtype", outcome.before.dtype},
           {"seed", outcome.seed},
           {"norms", norms},
-          {"all_swapped", effectEntry(outcome.all)}};
+          {"all_swapped", outcome.swaps.all ? effectEntry(&*outcome.swaps.all) : json(nullptr)},
+          {"findings", findings(outcome)}};
 }
 
 std::vector<std::string> probeLines(const ProbeOutcome& outcome) {

@@ -140,9 +140,12 @@ Document composed(const Facts& facts) {
   document.subtitle = subtitleOf(facts);
   document.banner = facts.file ? ofFile(facts) : ofFold(facts);
   addFigures(facts, document.banner);
-  document.sections =
-      withoutEmpty(planSection(facts), proofSection(facts), normsSection(facts), differencesSection(facts),
-                   latencySection(facts), std::optional<Section>(commandsSection(facts)));
+  document.sections = graphSections(facts);
+  for (Section& section :
+       withoutEmpty(planSection(facts), proofSection(facts), normsSection(facts), differencesSection(facts),
+                    latencySection(facts), std::optional<Section>(commandsSection(facts)))) {
+    document.sections.push_back(std::move(section));
+  }
   document.plan = facts.plan;
   document.planName = planName(facts);
   document.footer = "Made by NormLens " + facts.version + ": one file, no scripts, nothing from elsewhere.";

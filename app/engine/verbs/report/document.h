@@ -22,9 +22,11 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-// A drawing made by figures.h, which escapes what it writes, and what it shows in words, for who does not see it.
+// A drawing made by figures.h, which escapes what it writes, or checked by graph_picture.h, and what it shows in words,
+// for who does not see it.
 struct Figure {
   std::string svg, alt;
+  bool graph = false;  // it has its own colours and size
 };
 
 struct Paragraph {

@@ -74,6 +74,34 @@ Status openFolded(const ReportOptions& options, const service::RunRules& rules, 
   return {};
 }
 
+Status measure(service::Service& service, const ReportOptions& options, Facts& facts, const Task& task) {
+  protocol::BenchParams params;
+  params.a = "original";
+  params.b = facts.file ? facts.file->path : "folded";
+  params.device = options.device;
+  params.rounds = options.rounds;
+  auto bench = service.bench(
+      params, [](int, int, const protocol::BenchPoint&) {}, task);
+  if (!bench && bench.error().code == ErrorCode::Cancelled) return tl::unexpected(bench.error());
+  if (!bench) {
+    facts.benchError = bench.error().message;
+    return {};
+  }
+  if (bench->cancelled) return fail(ErrorCode::Cancelled, "stopped on request");
+  facts.bench = std::move(*bench);
+  return {};
+}
+
+}  // namespace
+
+Facts named(const std::string& model) {
+  Facts facts;
+  facts.model = model;
+  facts.version = kVersion;
+  facts.date = today();
+  return facts;
+}
+
 Status compare(service::Service& service, Facts& facts, const Task& task) {
   protocol::DiffParams params;
   params.against = facts.file ? facts.file->path : std::string();
@@ -95,32 +123,9 @@ Status compare(service::Service& service, Facts& facts, const Task& task) {
   return ask("float64", facts.exact);
 }
 
-Status measure(service::Service& service, const ReportOptions& options, Facts& facts, const Task& task) {
-  protocol::BenchParams params;
-  params.a = "original";
-  params.b = facts.file ? facts.file->path : "folded";
-  params.device = options.device;
-  params.rounds = options.rounds;
-  auto bench = service.bench(
-      params, [](int, int, const protocol::BenchPoint&) {}, task);
-  if (!bench && bench.error().code == ErrorCode::Cancelled) return tl::unexpected(bench.error());
-  if (!bench) {
-    facts.benchError = bench.error().message;
-    return {};
-  }
-  if (bench->cancelled) return fail(ErrorCode::Cancelled, "stopped on request");
-  facts.bench = std::move(*bench);
-  return {};
-}
-
-}  // namespace
-
 Result<Facts> gather(service::Service& service, const OpenedModel& opened, const ReportOptions& options,
                      const service::RunRules& rules, const Task& task) {
-  Facts facts;
-  facts.model = options.model;
-  facts.version = kVersion;
-  facts.date = today();
+  Facts facts = named(options.model);
   facts.info = opened.info;
   facts.analysis = opened.analysis;
   facts.norm = options.norm;

@@ -17,6 +17,12 @@ struct ReportOptions {
   InputOptions inputs;
 };
 
+// Of that model, today, by this program.
+[[nodiscard]] Facts named(const std::string& model);
+
+// The original against the fold, in the file's own type and in float64. Errors: Cancelled.
+[[nodiscard]] Status compare(service::Service& service, Facts& facts, const Task& task);
+
 // `service` has the model open and analysed. What cannot be compared or measured is told in the facts. Errors: FOLDED
 // cannot be opened, the plan is of another file, Cancelled. Thread: one.
 [[nodiscard]] Result<Facts> gather(service::Service& service, const OpenedModel& opened, const ReportOptions& options,

@@ -56,7 +56,9 @@ pre { margin: 8px 0; padding: 12px 16px; border: 1px solid var(--line); border-r
 pre b { color: var(--faint); font-weight: 400; user-select: none; }
 figure { margin: 8px 0; }
 figure svg { display: block; width: 100%; height: auto; }
-figure text { fill: var(--soft); font-size: 11px; }
+.graph svg { width: auto; max-width: 100%; max-height: 560px; margin: 0 auto; border: 1px solid var(--line);
+  border-radius: 8px; }
+figure:not(.graph) text { fill: var(--soft); font-size: 11px; }
 .axis { stroke: var(--line); }
 .limit { stroke: var(--soft); stroke-dasharray: 4 3; }
 .a { stroke: var(--a); fill: none; } .b { stroke: var(--b); fill: none; }
@@ -75,7 +77,8 @@ footer { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 4p
   h1 { font-size: 20px; line-height: 26px; } .sections { display: grid; gap: 12px 20px; } section { margin: 0; }
   .banner { margin: 12px 0; padding: 10px 14px; flex-wrap: nowrap; } .banner dd { font-size: 16px; line-height: 20px; }
   th, td { padding-top: 3px; padding-bottom: 3px; } .number, pre, .note, th, footer { font-size: 9px; }
-  pre { padding: 6px 10px; line-height: 15px; } figure, pre, tr, .banner { break-inside: avoid; } }
+  pre { padding: 6px 10px; line-height: 15px; } figure, pre, tr, .banner { break-inside: avoid; }
+  .graph svg { max-height: 80mm; } }
 )css";
 
 }  // namespace normlens::engine::report

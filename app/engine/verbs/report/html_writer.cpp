@@ -89,7 +89,11 @@ struct BlockWriter {
     for (const auto& row : table.rows) html += rowOf(row, "td", numbers);
     return html + "</tbody>\n</table>\n";
   }
-  std::string operator()(const Figure& figure) const { return "<figure>" + figure.svg + "</figure>\n"; }
+  std::string operator()(const Figure& figure) const {
+    const std::string kind =
+        figure.graph ? " class=\"graph\" role=\"img\" aria-label=\"" + escaped(figure.alt) + "\"" : "";
+    return "<figure" + kind + ">" + figure.svg + "</figure>\n";
+  }
   std::string operator()(const Commands& commands) const {
     std::string html = "<pre>";
     for (size_t i = 0; i < commands.lines.size(); ++i) {

@@ -159,6 +159,19 @@ std::string limitWord(const Facts& facts) {
 
 std::string planName(const Facts& facts) { return std::filesystem::path(facts.model).stem().string() + ".plan.json"; }
 
+std::vector<Section> graphSections(const Facts& facts) {
+  std::vector<Section> sections;
+  for (const auto& [title, figure] : facts.pictures) sections.push_back({title, "of the graph", true, {figure}});
+  if (sections.empty() && (facts.file || !facts.plan.empty())) {
+    sections.push_back({"The graph",
+                        "not drawn",
+                        false,
+                        {Paragraph{"Pictures of the graph before and after the fold are in the report that the window "
+                                   "writes: open the model there, fold it, and choose File, Export report."}}});
+  }
+  return sections;
+}
+
 std::optional<Section> planSection(const Facts& facts) {
   if (facts.plan.empty()) return std::nullopt;
   const protocol::PlanInfo& plan = facts.fold->plan;

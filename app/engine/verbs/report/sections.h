@@ -10,6 +10,8 @@
 
 namespace normlens::engine::report {
 
+// Empty: there is no fold to draw.
+[[nodiscard]] std::vector<Section> graphSections(const Facts& facts);
 [[nodiscard]] std::optional<Section> planSection(const Facts& facts);
 [[nodiscard]] std::optional<Section> proofSection(const Facts& facts);
 [[nodiscard]] std::optional<Section> normsSection(const Facts& facts);

@@ -1,0 +1,103 @@
+#include "core/service/describe/probe_findings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/formatted.h"
+#include "core/base/plural.h"
+
+namespace normlens::service {
+namespace {
+
+using protocol::ForcedError;
+using protocol::ProbeRow;
+
+constexpr double kNear = 6, kExact = 1e-4;  // degrees from a right angle; the latter is what float32 rounds
+
+// "1 of 25 LayerNorms gets", "24 of 25 LayerNorms get"
+std::string partOf(std::ptrdiff_t some, std::ptrdiff_t all, const char* one, const char* many) {
+  return std::to_string(some) + " of " + plural(all, "LayerNorm") + " " + (some == 1 ? one : many);
+}
+
+bool standsUpright(const ProbeRow& row) {
+  return std::abs(row.input.angle_deg - 90) < kExact && row.input.angle_std < kExact;
+}
+
+std::vector<const ProbeRow*> told(const std::vector<ProbeRow>& rows, const std::string& kind) {
+  std::vector<const ProbeRow*> all;
+  for (const ProbeRow& row : rows) {
+    if (row.kind == kind && row.reason.empty() && std::isfinite(row.input.angle_deg)) all.push_back(&row);
+  }
+  return all;
+}
+
+// "0.03 to 3 %"
+std::string shares(const std::vector<const ProbeRow*>& norms) {
+  const auto [least, most] = std::ranges::minmax(norms, {}, [](const ProbeRow* row) { return row->input.mean_share; });
+  return formatted("%.2g to %.2g %%", 100 * least->input.mean_share, 100 * most->input.mean_share);
+}
+
+// Of the LayerNorms, or of the RMSNorms that a fold has put in their places.
+void addUpright(const std::vector<const ProbeRow*>& norms, const char* noun, const char* so,
+                std::vector<std::string>& said) {
+  const auto upright = std::ranges::count_if(norms, [](const ProbeRow* row) { return standsUpright(*row); });
+  if (upright == 0) return;
+  said.push_back(std::to_string(upright) + " of " + plural(std::ssize(norms), noun) +
+                 (upright == 1 ? " gets an input at exactly 90°" : " get inputs at exactly 90°") + so);
+}
+
+bool isKnown(const std::optional<ForcedError>& error) { return error && error->error.empty(); }
+
+}  // namespace
+
+std::vector<std::string> angleFindings(const std::vector<ProbeRow>& rows) {
+  std::vector<std::string> said;
+  const auto layerNorms = told(rows, "LayerNorm"), rmsNorms = told(rows, "RMSNorm");
+  if (layerNorms.empty() && rmsNorms.empty()) return {"There is no norm whose input could be measured"};
+  if (!layerNorms.empty()) {
+    const auto near = std::ranges::count_if(
+        layerNorms, [](const ProbeRow* row) { return std::abs(row->input.angle_deg - 90) <= kNear; });
+    said.push_back(partOf(near, std::ssize(layerNorms), "gets inputs", "get inputs") +
+                   formatted(" within %.0f° of a right angle to the uniform vector; the mean holds ", kNear) +
+                   shares(layerNorms) + " of their energy");
+  }
+  addUpright(layerNorms, "LayerNorm", ": the mean that is subtracted is zero", said);
+  addUpright(rmsNorms, "RMSNorm", ": what LayerNorm would subtract is zero", said);
+  const ProbeRow& last = layerNorms.empty() ? *rmsNorms.back() : *layerNorms.back();
+  if (std::isfinite(last.random.angle_deg)) {
+    said.push_back(formatted("Random vectors stand at %.1f° with a spread of %.2f°; expected: 90°, ",
+                             last.random.angle_deg, last.random.angle_std) +
+                   "1/√" + std::to_string(last.width) + formatted(" = %.2f°", last.random.expected_std));
+  }
+  return said;
+}
+
+std::string wouldNotice(const ForcedError& swap, double hardly) {
+  if (!swap.error.empty()) return {};
+  if (swap.max_rel <= swap.limit) return "nothing";
+  return swap.max_rel < hardly ? "hardly" : "yes";
+}
+
+std::vector<std::string> swapFindings(const protocol::ProbeSwaps& swaps) {
+  std::vector<std::string> said;
+  std::ptrdiff_t known = 0, unmissed = 0;
+  double folded = -1;
+  for (const auto& swap : swaps.swaps) {
+    known += swap.notices.empty() ? 0 : 1;
+    unmissed += swap.notices == "nothing" || swap.notices == "hardly" ? 1 : 0;
+    if (isKnown(swap.folded)) folded = std::max(folded, swap.folded->max_rel);
+  }
+  if (known > 0) {
+    said.push_back(
+        partOf(unmissed, known, "would hardly be missed", "would hardly be missed") +
+        formatted(": an RMSNorm in its place alone, as it is, changes an output by less than %.2g", swaps.hardly));
+  }
+  if (isKnown(swaps.all)) {
+    said.push_back(formatted("RMSNorms in the places of all of them change an output by %.2g (rounding: up to %.2g)",
+                             swaps.all->max_rel, swaps.all->limit));
+  }
+  if (folded >= 0) said.push_back(formatted("Folding one first changes an output by %.2g at most", folded));
+  return said;
+}
+
+}  // namespace normlens::service
