@@ -15,6 +15,8 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kTitle = 34, kLeft = 56, kRight = 16, kFoot = 40, kLines = 4;
+constexpr int kLegendLine = 22;                // where the legend has no room beside the title
+constexpr int kToMark = 12, kBeforeMark = 20;  // of an entry of the legend
 
 }  // namespace
 
@@ -38,11 +40,10 @@ DepthChart::DepthChart(const QString& title, const QString& caption, QWidget* pa
   setAccessibleName(title);
 }
 
-void DepthChart::setSeries(std::vector<DepthSeries> series, const DepthAxis& axis,
-                           const std::optional<DepthBand>& band) {
+void DepthChart::setSeries(std::vector<DepthSeries> series, const DepthAxis& axis, std::vector<DepthBand> bands) {
   series_ = std::move(series);
   axis_ = axis;
-  band_ = band;
+  bands_ = std::move(bands);
   update();
 }
 
@@ -57,8 +58,21 @@ void DepthChart::setChosen(int place) {
   update();
 }
 
+void DepthChart::setNamesChosen(bool names) {
+  namesChosen_ = names;
+  update();
+}
+
 QRectF DepthChart::plotArea() const {
-  return QRectF(rect()).adjusted(grown(kLeft), grown(kTitle), -kRight, -grown(kFoot));
+  const int top = grown(kTitle) + (legendHasRoom() ? 0 : grown(kLegendLine));
+  return QRectF(rect()).adjusted(grown(kLeft), top, -kRight, -grown(kFoot));
+}
+
+bool DepthChart::legendHasRoom() const {
+  double wide = QFontMetricsF(uiFont(13, QFont::DemiBold)).horizontalAdvance(title_);
+  for (const DepthSeries& series : series_)
+    wide += QFontMetricsF(uiFont(12)).horizontalAdvance(series.name) + kToMark + kBeforeMark;
+  return wide < width() - 2 * kRight;
 }
 
 double DepthChart::step() const { return plotArea().width() / std::max<double>(1, static_cast<double>(names_.size())); }
@@ -79,12 +93,18 @@ QString DepthChart::tickWords(double value) const {
   if (!axis_.logarithmic) return QString::number(value, 'g', 4) + axis_.unit;
   const double number = std::pow(10.0, value);
   if (axis_.unit == QStringLiteral("%")) return QStringLiteral("%1 %").arg(number * 100, 0, 'g', 4);
-  return QString::number(number, 'g', 4);
+  constexpr double kLeastPlain = -1, kMostPlain = 3;  // powers of ten that are written out
+  const bool plain = value >= kLeastPlain && value <= kMostPlain;
+  return plain ? QString::number(number, 'g', 4) : QStringLiteral("1e%1").arg(value, 0, 'f', 0);
 }
 
 void DepthChart::paintEvent(QPaintEvent*) {
-  const Theme theme = themeOf(this);
   QPainter painter(this);
+  paint(painter);
+}
+
+void DepthChart::paint(QPainter& painter) const {
+  const Theme theme = themeOf(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(theme.hairline);
   painter.setBrush(theme.panel);
@@ -93,15 +113,23 @@ void DepthChart::paintEvent(QPaintEvent*) {
   paintGround(painter);
   paintLegend(painter);
   for (const DepthSeries& series : series_) paintSeries(painter, series);
+  paintChosen(painter);
 }
 
 void DepthChart::paintGround(QPainter& painter) const {
   const Theme theme = themeOf(this);
   const QRectF plot = plotArea();
-  painter.setFont(uiFont(11));
   if (chosen_ >= 0 && chosen_ < names_.size()) {
     painter.fillRect(QRectF(plot.left() + chosen_ * step(), plot.top(), step(), plot.height()), theme.selection);
   }
+  painter.setFont(uiFont(11));
+  paintAxes(painter);
+  for (const DepthBand& band : bands_) paintBand(painter, band);
+}
+
+void DepthChart::paintAxes(QPainter& painter) const {
+  const Theme theme = themeOf(this);
+  const QRectF plot = plotArea();
   const double range = axis_.high - axis_.low;
   const double every = axis_.logarithmic ? std::ceil(range / kLines) : range / kLines;
   for (double tick = axis_.low; tick <= axis_.high + 1e-9; tick += every) {
@@ -110,17 +138,6 @@ void DepthChart::paintGround(QPainter& painter) const {
     painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
     painter.setPen(theme.textSoft);
     painter.drawText(QRectF(0, y - 10, plot.left() - 8, 20), Qt::AlignRight | Qt::AlignVCenter, tickWords(tick));
-  }
-  if (band_) {
-    const double top = placeOf(0, band_->level + band_->about).y(), low = placeOf(0, band_->level - band_->about).y();
-    QColor shade = theme.textFaint;
-    shade.setAlphaF(0.18F);
-    painter.fillRect(QRectF(plot.left(), top, plot.width(), std::max(1.0, low - top)), shade);
-    painter.setPen(QPen(theme.textSoft, 1.2, Qt::DashLine));
-    const double level = placeOf(0, band_->level).y();
-    painter.drawLine(QPointF(plot.left(), level), QPointF(plot.right(), level));
-    painter.drawText(QRectF(plot.left() + 8, top - 20, plot.width(), 18), Qt::AlignLeft | Qt::AlignVCenter,
-                     band_->words);
   }
   painter.setPen(theme.textSoft);
   const auto count = static_cast<int>(names_.size());
@@ -131,13 +148,48 @@ void DepthChart::paintGround(QPainter& painter) const {
   painter.drawText(QRectF(plot.left(), plot.bottom() + grown(18), plot.width(), 18), Qt::AlignCenter, caption_);
 }
 
+void DepthChart::paintBand(QPainter& painter, const DepthBand& band) const {
+  const Theme theme = themeOf(this);
+  const QRectF plot = plotArea();
+  const double top = placeOf(0, band.level + band.about).y(), low = placeOf(0, band.level - band.about).y();
+  if (band.about > 0) {
+    QColor shade = theme.textFaint;
+    shade.setAlphaF(0.18F);
+    painter.fillRect(QRectF(plot.left(), top, plot.width(), std::max(1.0, low - top)), shade);
+  }
+  painter.setPen(QPen(band.color != nullptr ? theme.*band.color : theme.textSoft, 1.2, Qt::DashLine));
+  const double level = placeOf(0, band.level).y();
+  painter.drawLine(QPointF(plot.left(), level), QPointF(plot.right(), level));
+  // Above it, or below where there is no room.
+  const double y = top - 20 >= plot.top() - 4 ? top - 20 : low + 2;
+  painter.drawText(QRectF(plot.left() + 8, y, plot.width() - 16, 18),
+                   (band.wordsAtEnd ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, band.words);
+}
+
+void DepthChart::paintChosen(QPainter& painter) const {
+  const Theme theme = themeOf(this);
+  const QRectF plot = plotArea();
+  if (chosen_ < 0 || chosen_ >= names_.size() || !namesChosen_) return;
+  painter.setFont(monoFont(11));
+  const double wide = std::min(plot.width(), painter.fontMetrics().horizontalAdvance(names_[chosen_]) + 16.0);
+  const double middle = std::clamp(placeOf(chosen_, 1).x(), plot.left() + wide / 2, plot.right() - wide / 2);
+  const QRectF label(middle - wide / 2, plot.bottom() - grown(22), wide, grown(18));
+  painter.setPen(QPen(theme.accentText, 1));
+  painter.setBrush(theme.panel);
+  painter.drawRoundedRect(label, 4, 4);
+  painter.setPen(theme.text);
+  painter.drawText(label, Qt::AlignCenter,
+                   painter.fontMetrics().elidedText(names_[chosen_], Qt::ElideLeft, static_cast<int>(wide) - 8));
+}
+
 void DepthChart::paintLegend(QPainter& painter) const {
   const Theme theme = themeOf(this);
-  const QRectF line(16, 6, width() - 32, grown(24));
+  QRectF line(16, 6, width() - 32, grown(24));
   painter.setFont(uiFont(13, QFont::DemiBold));
   painter.setPen(theme.text);
   painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, title_);
   painter.setFont(uiFont(12));
+  if (!legendHasRoom()) line.translate(0, grown(kLegendLine));
   double right = line.right();
   for (auto series = series_.rbegin(); series != series_.rend(); ++series) {
     const double wide = painter.fontMetrics().horizontalAdvance(series->name);
@@ -145,48 +197,59 @@ void DepthChart::paintLegend(QPainter& painter) const {
     painter.setPen(theme.textSoft);
     painter.drawText(QRectF(right, line.top(), wide + 2, line.height()), Qt::AlignLeft | Qt::AlignVCenter,
                      series->name);
-    right -= 12;
-    paintSceneMark(painter, {right, line.center().y()}, series->mark, theme.*(series->color), 0.8);
-    right -= 20;
+    right -= kToMark;
+    const QPointF at(right, line.center().y());
+    if (series->way == DepthSeries::Way::Limit) {
+      painter.setPen(QPen(theme.*(series->color), 1.2, Qt::DashLine));
+      painter.drawLine(at - QPointF(8, 0), at + QPointF(8, 0));
+    } else {
+      paintSceneMark(painter, at, series->mark, theme.*(series->color), 0.8);
+    }
+    right -= kBeforeMark;
   }
 }
 
+void DepthChart::paintSpread(QPainter& painter, int place, double value, double spread) const {
+  const QPointF up = placeOf(place, value + spread), down = placeOf(place, value - spread);
+  const QPointF cap(std::min(4.0, step() / 4), 0);
+  painter.drawLine(up, down);
+  painter.drawLine(up - cap, up + cap);
+  painter.drawLine(down - cap, down + cap);
+}
+
 void DepthChart::paintSeries(QPainter& painter, const DepthSeries& series) const {
+  using Way = DepthSeries::Way;
   const Theme theme = themeOf(this);
   const QColor color = theme.*(series.color);
-  const auto there = [&](size_t i) { return i < series.values.size() && std::isfinite(series.values[i]); };
   QPainterPath path;
   bool drawing = false;
-  const double bar = std::clamp(step() * 0.7, 1.0, 16.0);
+  const double bar = std::clamp(step() * 0.7, 1.0, 16.0), foot = plotArea().bottom();
+  std::vector<QPointF> marks;
   for (size_t i = 0; i < series.values.size(); ++i) {
-    if (!there(i)) {
+    if (!std::isfinite(series.values[i])) {
       drawing = false;
       continue;
     }
-    const QPointF at = placeOf(static_cast<int>(i), series.values[i]);
-    if (series.way == DepthSeries::Way::Bars) {
-      painter.fillRect(QRectF(at.x() - bar / 2, at.y(), bar, plotArea().bottom() - at.y()), color);
-    }
+    const auto place = static_cast<int>(i);
+    const QPointF at = placeOf(place, series.values[i]);
+    marks.push_back(at);
     drawing ? path.lineTo(at) : path.moveTo(at);
     drawing = true;
-    if (i >= series.spreads.size() || !std::isfinite(series.spreads[i])) continue;
-    const QPointF up = placeOf(static_cast<int>(i), series.values[i] + series.spreads[i]);
-    const QPointF down = placeOf(static_cast<int>(i), series.values[i] - series.spreads[i]);
-    const QPointF cap(std::min(4.0, step() / 4), 0);
-    painter.setPen(QPen(color, 1.2));
-    painter.drawLine(up, down);
-    painter.drawLine(up - cap, up + cap);
-    painter.drawLine(down - cap, down + cap);
+    painter.setPen(QPen(color, 1.2, series.way == Way::Limit ? Qt::DashLine : Qt::SolidLine));
+    if (series.way == Way::Bars) painter.fillRect(QRectF(at.x() - bar / 2, at.y(), bar, foot - at.y()), color);
+    if (series.way == Way::Stems) painter.drawLine(at, QPointF(at.x(), foot));
+    if (series.way == Way::Limit) painter.drawLine(at - QPointF(step() / 2, 0), at + QPointF(step() / 2, 0));
+    if (i < series.spreads.size() && std::isfinite(series.spreads[i]))
+      paintSpread(painter, place, series.values[i], series.spreads[i]);
   }
-  if (series.way == DepthSeries::Way::Line) {
+  if (series.way == Way::Line) {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(color, 1.6));
     painter.drawPath(path);
   }
-  if (series.way == DepthSeries::Way::Bars || (series.way == DepthSeries::Way::Line && step() < 12)) return;
-  for (size_t i = 0; i < series.values.size(); ++i) {
-    if (there(i)) paintSceneMark(painter, placeOf(static_cast<int>(i), series.values[i]), series.mark, color, 0.7);
-  }
+  const bool crowded = series.way == Way::Line && step() < 12;
+  if (series.way == Way::Bars || series.way == Way::Limit || crowded) return;
+  for (const QPointF& at : marks) paintSceneMark(painter, at, series.mark, color, 0.7);
 }
 
 void DepthChart::mousePressEvent(QMouseEvent* event) {

@@ -1,11 +1,10 @@
 // Figures of norms by depth: one place for each norm, in the order in which they run; series with marks, lines or bars,
-// a spread where there is one, a band to compare with. Places are chosen by a click.
+// a spread where there is one, levels to compare with. Places are chosen by a click.
 #pragma once
 
 #include <QColor>
 #include <QString>
 #include <QWidget>
-#include <optional>
 #include <vector>
 
 #include "ui/learn/vector_scene.h"
@@ -13,7 +12,8 @@
 namespace normlens::ui {
 
 struct DepthSeries {
-  enum class Way { Marks, Line, Bars };
+  // Stems: marks on a line from the foot. Limit: a dash at each place, without marks.
+  enum class Way { Marks, Line, Bars, Stems, Limit };
   QString name;
   Way way = Way::Marks;
   SceneMark::Shape mark = SceneMark::Shape::Ring;
@@ -28,10 +28,12 @@ struct DepthAxis {
   QString unit;
 };
 
-// A level that holds for all places, and how far about it.
+// A level that holds for all places, how far about it, and what it is in words at one end of it.
 struct DepthBand {
   double level = 0, about = 0;
   QString words;
+  QColor Theme::*color = nullptr;  // nullptr: that of captions
+  bool wordsAtEnd = false;
 };
 
 class DepthChart final : public QWidget {
@@ -40,10 +42,12 @@ class DepthChart final : public QWidget {
  public:
   DepthChart(const QString& title, const QString& caption, QWidget* parent);
 
-  void setSeries(std::vector<DepthSeries> series, const DepthAxis& axis, const std::optional<DepthBand>& band = {});
+  void setSeries(std::vector<DepthSeries> series, const DepthAxis& axis, std::vector<DepthBand> bands = {});
   void setNames(const QStringList& names);  // of the places
   void setChosen(int place);                // -1: none
+  void setNamesChosen(bool names);          // the chosen one's name stands in the chart
   [[nodiscard]] QPointF placeOf(int place, double value) const;
+  void paint(QPainter& painter) const;  // as it is shown, without what lies over it
   [[nodiscard]] QSize sizeHint() const override { return {420, 220}; }
   [[nodiscard]] QSize minimumSizeHint() const override { return {240, 150}; }
 
@@ -57,10 +61,15 @@ class DepthChart final : public QWidget {
 
  private:
   [[nodiscard]] QRectF plotArea() const;
-  [[nodiscard]] double step() const;  // pixels a place
+  [[nodiscard]] bool legendHasRoom() const;  // beside the title
+  [[nodiscard]] double step() const;         // pixels a place
   [[nodiscard]] int placeAt(const QPointF& at) const;
   [[nodiscard]] QString tickWords(double value) const;
   void paintGround(QPainter& painter) const;
+  void paintAxes(QPainter& painter) const;
+  void paintBand(QPainter& painter, const DepthBand& band) const;
+  void paintChosen(QPainter& painter) const;
+  void paintSpread(QPainter& painter, int place, double value, double spread) const;
   void paintLegend(QPainter& painter) const;
   void paintSeries(QPainter& painter, const DepthSeries& series) const;
 
@@ -68,8 +77,9 @@ class DepthChart final : public QWidget {
   QStringList names_;
   std::vector<DepthSeries> series_;
   DepthAxis axis_;
-  std::optional<DepthBand> band_;
+  std::vector<DepthBand> bands_;
   int chosen_ = -1;
+  bool namesChosen_ = false;
 };
 
 // The powers of ten around these values, at least two apart; those that are not above 0 are left out.

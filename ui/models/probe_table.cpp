@@ -4,22 +4,35 @@
 #include <cmath>
 #include <limits>
 
+#include "ui/models/forced_error_table.h"
+
 namespace normlens::ui {
 namespace {
 
+using protocol::ForcedError;
 using protocol::ProbeRow;
-using Row = ProbeRow;
+using Row = ProbeFigures;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+const QString kUnknown = QStringLiteral("–");
 
 QString angleWords(double angle, double spread) {
-  return std::isfinite(angle) ? QStringLiteral("%1° ± %2").arg(angle, 0, 'f', 1).arg(spread, 0, 'f', 1)
-                              : QStringLiteral("–");
+  return std::isfinite(angle) ? QStringLiteral("%1° ± %2").arg(angle, 0, 'f', 1).arg(spread, 0, 'f', 1) : kUnknown;
 }
 
-QString numberWords(double value) { return std::isfinite(value) ? formatNumber(value, 3) : QStringLiteral("–"); }
+QString numberWords(double value) { return std::isfinite(value) ? formatNumber(value, 3) : kUnknown; }
 
-double swapOf(const Row& row) { return row.swap ? row.swap->mean_rel : kNone; }
+QString shareWords(double share) {
+  return std::isfinite(share) ? formatNumber(share * 100, 2) + QStringLiteral(" %") : kUnknown;
+}
+
+QString errorWords(double error) { return std::isfinite(error) ? forcedFigure(error) : kUnknown; }
+
+double ownErrorOf(const Row& row) { return row.row.swap ? row.row.swap->mean_rel : kNone; }
+
+double outputErrorOf(const Row& row) {
+  return row.swap && row.swap->as_it_is.error.empty() ? row.swap->as_it_is.max_rel : kNone;
+}
 
 RecordColumn<Row> figure(const char* title, const char* tip, std::function<QString(const Row&)> words,
                          std::function<double(const Row&)> key) {
@@ -34,85 +47,92 @@ RecordColumn<Row> figure(const char* title, const char* tip, std::function<QStri
           Qt::AlignRight};
 }
 
-ProbeTable::Columns columns() {
+RecordColumn<Row> angle(const char* title, const char* tip, protocol::SideAngles ProbeRow::*side) {
+  return figure(
+      title, tip, [side](const Row& row) { return angleWords((row.row.*side).angle_deg, (row.row.*side).angle_std); },
+      [side](const Row& row) { return (row.row.*side).angle_deg; });
+}
+
+QString noticeWords(const Row& row) {
+  if (!row.row.reason.empty()) return asSentence(text(row.row.reason));
+  if (!row.swap) return kUnknown;
+  if (!row.swap->as_it_is.error.empty()) return asSentence(text(row.swap->as_it_is.error));
+  if (row.swap->notices == "nothing") return ProbeTable::tr("nothing");
+  return row.swap->notices == "hardly" ? ProbeTable::tr("hardly") : ProbeTable::tr("yes");
+}
+
+ProbeTable::Columns columnsOfVectors() {
   const auto tr = [](const char* words) { return ProbeTable::tr(words); };
-  return {
-      {tr("Norm"), tr("In the order in which they run."), textOf(&Row::title)},
-      {tr("Kind"), tr("LayerNorm or RMSNorm."), textOf(&Row::kind)},
-      figure(
-          "Input angle", "Of the input to the uniform vector: mean and standard deviation over the rows.",
-          [](const Row& row) { return angleWords(row.input.angle_deg, row.input.angle_std); },
-          [](const Row& row) { return row.input.angle_deg; }),
-      figure(
-          "Output angle", "Of the output to the uniform vector.",
-          [](const Row& row) { return angleWords(row.output.angle_deg, row.output.angle_std); },
-          [](const Row& row) { return row.output.angle_deg; }),
-      figure(
-          "Random", "The control: the input's angle to random vectors.",
-          [](const Row& row) { return angleWords(row.random.angle_deg, row.random.angle_std); },
-          [](const Row& row) { return row.random.angle_deg; }),
-      figure(
-          "Input length", "Mean length of the input's rows.",
-          [](const Row& row) { return numberWords(row.input.norm); }, [](const Row& row) { return row.input.norm; }),
-      figure(
-          "Output length", "Mean length of the output's rows.",
-          [](const Row& row) { return numberWords(row.output.norm); }, [](const Row& row) { return row.output.norm; }),
-      figure(
-          "Share of energy", "Of the input's squared length, what lies along the uniform vector.",
-          [](const Row& row) {
-            return std::isfinite(row.input.mean_share)
-                       ? formatNumber(row.input.mean_share * 100, 2) + QStringLiteral(" %")
-                       : QStringLiteral("–");
-          },
-          [](const Row& row) { return row.input.mean_share; }),
-      figure(
-          "Error if swapped", "Of this norm's output, if an RMSNorm took its place as it is: mean relative error.",
-          [](const Row& row) { return row.swap ? formatError(row.swap->mean_rel) : QStringLiteral("–"); }, swapOf),
-      {tr("Would notice"), tr("Hardly: the mean relative error of its output stays below 3e-2."), [](const Row& row) {
-         if (!row.reason.empty()) return asSentence(text(row.reason));
-         if (!row.swap) return asSentence(text(row.swap_reason));
-         return row.swap->mean_rel < kHardlyNoticed ? ProbeTable::tr("hardly") : ProbeTable::tr("yes");
-       }}};
+  return {{tr("Norm"), tr("In the order in which they run."), [](const Row& row) { return text(row.row.title); }},
+          {tr("Kind"), tr("LayerNorm or RMSNorm."), [](const Row& row) { return text(row.row.kind); }},
+          angle("Input angle", "Of the input to the uniform vector: mean and standard deviation over the rows.",
+                &ProbeRow::input),
+          angle("Output angle", "Of the output to the uniform vector.", &ProbeRow::output),
+          figure(
+              "Random", "The control: the input's angle to random vectors.",
+              [](const Row& row) { return angleWords(row.row.random.angle_deg, row.row.random.angle_std); },
+              [](const Row& row) { return row.row.random.angle_deg; }),
+          figure(
+              "Input length", "Mean length of the input's rows.",
+              [](const Row& row) { return numberWords(row.row.input.norm); },
+              [](const Row& row) { return row.row.input.norm; }),
+          figure(
+              "Output length", "Mean length of the output's rows.",
+              [](const Row& row) { return numberWords(row.row.output.norm); },
+              [](const Row& row) { return row.row.output.norm; }),
+          figure(
+              "Share of energy", "Of the input's squared length, what lies along the uniform vector.",
+              [](const Row& row) { return shareWords(row.row.input.mean_share); },
+              [](const Row& row) { return row.row.input.mean_share; })};
+}
+
+void addFold(ProbeTable::Columns& columns) {
+  columns.emplace_back(ProbeTable::tr("Folded to"), ProbeTable::tr("What stands in its place after the last fold."),
+                       [](const Row& row) { return row.folded ? text(row.folded->kind) : kUnknown; });
+  columns.push_back(figure(
+      "Folded angle", "Of what goes into it then.",
+      [](const Row& row) {
+        return row.folded ? angleWords(row.folded->input.angle_deg, row.folded->input.angle_std) : kUnknown;
+      },
+      [](const Row& row) { return row.folded ? row.folded->input.angle_deg : kNone; }));
+}
+
+void addSwaps(ProbeTable::Columns& columns, double hardly) {
+  columns.push_back(figure(
+      "Own error", "Of this norm's output, if an RMSNorm took its place as it is: mean relative error over the rows.",
+      [](const Row& row) { return errorWords(ownErrorOf(row)); }, ownErrorOf));
+  columns.push_back(figure(
+      "Error if swapped", "Of the model's outputs, if an RMSNorm took the place of this norm alone, as it is.",
+      [](const Row& row) { return errorWords(outputErrorOf(row)); }, outputErrorOf));
+  columns.emplace_back(ProbeTable::tr("Would notice"),
+                       ProbeTable::tr("Hardly: with this norm swapped alone, no output changes by %1 or more. Nothing: "
+                                      "it changes by no more than rounding.")
+                           .arg(formatNumber(hardly)),
+                       noticeWords);
 }
 
 }  // namespace
 
-ProbeTable::ProbeTable(QObject* parent) : RecordTable(columns(), {}, parent) {}
+ProbeTable::ProbeTable(QObject* parent) : RecordTable(columnsOfVectors(), {}, parent) {}
 
-QStringList probeFindings(const protocol::ProbeResult& result) {
-  int layerNorms = 0, near = 0, hardly = 0, exact = 0;
-  double least = std::numeric_limits<double>::infinity(), most = 0;
-  for (const Row& row : result.rows) {
-    if (row.kind != "LayerNorm" || !std::isfinite(row.input.angle_deg)) continue;
-    constexpr double kNear = 6, kExact = 1e-4;  // degrees
-    ++layerNorms;
-    near += std::abs(row.input.angle_deg - 90) <= kNear ? 1 : 0;
-    exact += std::abs(row.input.angle_deg - 90) < kExact && row.input.angle_std < kExact ? 1 : 0;
-    hardly += row.swap && row.swap->mean_rel < kHardlyNoticed ? 1 : 0;
-    least = std::min(least, row.input.mean_share);
-    most = std::max(most, row.input.mean_share);
+void ProbeTable::show(const protocol::ProbeResult* result, const protocol::ProbeResult* folded,
+                      const protocol::ProbeSwaps* swaps) {
+  std::vector<Row> rows;
+  const bool paired =
+      result != nullptr && folded != nullptr && folded->paired && folded->rows.size() == result->rows.size();
+  for (size_t i = 0; result != nullptr && i < result->rows.size(); ++i) {
+    Row& made = rows.emplace_back();
+    made.row = result->rows[i];
+    if (paired) made.folded = folded->rows[i];
+    if (swaps == nullptr || made.row.kind != "LayerNorm") continue;
+    const auto swap = std::ranges::find(swaps->swaps, made.row.norm, &protocol::ProbeSwap::norm);
+    if (swap != swaps->swaps.end()) made.swap = *swap;
   }
-  if (layerNorms == 0) return {ProbeTable::tr("There is no LayerNorm whose input could be measured.")};
-  QStringList findings{
-      ProbeTable::tr("%1 of %2 LayerNorms get inputs within 6° of a right angle to the uniform vector. "
-                     "The mean holds %3 to %4 % of their energy.")
-          .arg(near)
-          .arg(layerNorms)
-          .arg(formatNumber(least * 100, 2), formatNumber(most * 100, 2)),
-      ProbeTable::tr("Swapped for an RMSNorm as it is, %1 of them would change its output by less than 3e-2. "
-                     "Folding first changes nothing.")
-          .arg(hardly)};
-  if (exact > 0)
-    findings << ProbeTable::tr("%1 stand at exactly 90°: their input has mean zero, and they are RMSNorms already.")
-                    .arg(exact);
-  const Row& last = result.rows.back();
-  if (std::isfinite(last.random.angle_deg))
-    findings << ProbeTable::tr("Random vectors: %1° with spread %2°; 1/√%3 is %4°.")
-                    .arg(last.random.angle_deg, 0, 'f', 1)
-                    .arg(last.random.angle_std, 0, 'f', 2)
-                    .arg(last.width)
-                    .arg(last.random.expected_std, 0, 'f', 2);
-  return findings;
+  const bool swappable = std::ranges::any_of(rows, [](const Row& row) { return row.row.kind == "LayerNorm"; });
+  Columns columns = columnsOfVectors();
+  if (paired) addFold(columns);
+  if (swappable) addSwaps(columns, swaps != nullptr ? swaps->hardly : protocol::ProbeSwapsParams().hardly);
+  setRows(std::move(rows), std::move(columns));
 }
 
 }  // namespace normlens::ui

@@ -1,24 +1,29 @@
-// The geometry probe's figures, a norm a row.
+// The geometry probe's figures, a norm a row: of the open model, beside it of its fold, and what a swap does to the
+// outputs, where these are known.
 #pragma once
+
+#include <optional>
 
 #include "core/protocol/probe_messages.h"
 #include "ui/models/record_table.h"
 
 namespace normlens::ui {
 
-// Below it a norm hardly notices if an RMSNorm takes its place as it is: mean relative error of its output.
-inline constexpr double kHardlyNoticed = 3e-2;
+struct ProbeFigures {
+  protocol::ProbeRow row;
+  std::optional<protocol::ProbeRow> folded;  // that stands in its place
+  std::optional<protocol::ProbeSwap> swap;
+};
 
-class ProbeTable final : public RecordTable<protocol::ProbeRow> {
+class ProbeTable final : public RecordTable<ProbeFigures> {
   Q_OBJECT
 
  public:
   explicit ProbeTable(QObject* parent = nullptr);
 
-  void show(std::vector<protocol::ProbeRow> rows) { setRows(std::move(rows)); }
+  // nullptr: not known, or not wanted. A fold whose norms do not stand one for one is left out.
+  void show(const protocol::ProbeResult* result, const protocol::ProbeResult* folded,
+            const protocol::ProbeSwaps* swaps);
 };
-
-// What the figures say, in sentences made of them.
-[[nodiscard]] QStringList probeFindings(const protocol::ProbeResult& result);
 
 }  // namespace normlens::ui

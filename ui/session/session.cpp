@@ -10,6 +10,7 @@
 #include "ui/session/norm_costs.h"
 #include "ui/session/probe_run.h"
 #include "ui/session/project/input_presets.h"
+#include "ui/session/report_run.h"
 #include "ui/session/words/format.h"
 
 namespace normlens::ui {
@@ -35,6 +36,7 @@ Session::Session(EngineClient* engine, QObject* parent)
       costs_(new NormCosts(this)),
       forcedErrors_(new ForcedErrors(this)),
       probe_(new ProbeRun(this)),
+      report_(new ReportRun(this)),
       differences_(new DifferenceRun(this)),
       jobQuestion_(engine, this),
       confirmationQuestion_(engine, this) {
@@ -115,9 +117,7 @@ void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
 void Session::cancel() {
   if (busy()) return jobQuestion_.stop();
   if (confirmationQuestion_.pending()) return confirmationQuestion_.stop();
-  const Job comparing = running();
-  forcedErrors_->running() ? forcedErrors_->cancel() : differences_->cancel();
-  if (comparing.kind != JobKind::None) Q_EMIT stopped(comparing);
+  cancelBeside();
 }
 
 void Session::startOpening(const QString& path) {

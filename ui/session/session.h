@@ -36,6 +36,7 @@ namespace normlens::ui {
 class DifferenceRun;
 class ForcedErrors;
 class ProbeRun;
+class ReportRun;
 class LeftOut;
 class NormCosts;
 
@@ -50,6 +51,8 @@ enum class JobKind {
   Exporting,
   SavingTensor,
   Comparing,  // these run beside the others: see ForcedErrors, DifferenceRun
+  Probing,    // see ProbeRun
+  Reporting,  // see ReportRun
 };
 
 struct Job {
@@ -89,6 +92,7 @@ class Session final : public QObject {
   [[nodiscard]] NormCosts* costs() const { return costs_; }
   [[nodiscard]] ForcedErrors* forcedErrors() const { return forcedErrors_; }
   [[nodiscard]] ProbeRun* probe() const { return probe_; }
+  [[nodiscard]] ReportRun* report() const { return report_; }
   [[nodiscard]] DifferenceRun* differences() const { return differences_; }
   // What the plan does with a norm, and with all of them by their index; with those that would fall by the preview.
   [[nodiscard]] PlanMark planMark(int norm) const;
@@ -196,6 +200,7 @@ class Session final : public QObject {
   void keepProof();
   void showProofOfPlan();
   [[nodiscard]] bool hasSides() const;
+  void cancelBeside();
   [[nodiscard]] int firstOther() const;  // the norm from which on a failed proof saw other outputs
   void ask(Wanted wanted);
   void startOpening(const QString& path);
@@ -232,6 +237,7 @@ class Session final : public QObject {
   NormCosts* costs_;
   ForcedErrors* forcedErrors_;
   ProbeRun* probe_;
+  ReportRun* report_;
   DifferenceRun* differences_;
   QString path_;
   std::optional<protocol::ModelInfo> model_;

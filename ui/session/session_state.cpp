@@ -3,6 +3,8 @@
 
 #include "ui/session/difference_run.h"
 #include "ui/session/forced_errors.h"
+#include "ui/session/probe_run.h"
+#include "ui/session/report_run.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 
@@ -69,9 +71,24 @@ std::vector<PlanMark> Session::planMarks() const {
 Job Session::running() const {
   if (busy()) return job_;
   if (confirmation_.kind != JobKind::None) return confirmation_;
+  if (report_->running()) return {JobKind::Reporting, report_->stage(), report_->fraction(), -1};
+  if (probe_->swapping()) return {JobKind::Probing, probe_->stage(), probe_->fraction(), -1};
   if (forcedErrors_->running()) return {JobKind::Comparing, forcedErrors_->stage(), forcedErrors_->fraction(), -1};
   if (differences_->running()) return {JobKind::Comparing, differences_->stage(), differences_->fraction(), -1};
   return {};
+}
+
+// What running() tells of where no job runs.
+void Session::cancelBeside() {
+  const Job beside = running();
+  if (report_->running()) {
+    report_->stop();
+  } else if (probe_->swapping()) {
+    probe_->stop();
+  } else {
+    forcedErrors_->running() ? forcedErrors_->cancel() : differences_->cancel();
+  }
+  if (beside.kind != JobKind::None) Q_EMIT stopped(beside);
 }
 
 int Session::firstOther() const {

@@ -60,6 +60,8 @@ Actions::Actions(QWidget* window) : QObject(window) {
                 tr("Time the two models of the Benchmark panel in alternating rounds."));
   exportModel =
       add("export", tr("Export"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Write the folded model to a file."));
+  exportReport = add("exportReport", tr("Export report"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
+                     tr("Write a page about the fold, with pictures of the graph, for a pull request or a paper."));
   undo = add("undo", tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
   redo =
       add("redo", tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), tr("Do the change of the plan again."));
@@ -118,6 +120,7 @@ void Actions::addMenus(QWidget* window) {
   fileMenu->addSeparator();
   fileMenu->addAction(exportModel);
   fileMenu->addMenu(exportMenu);
+  fileMenu->addAction(exportReport);
   fileMenu->addSeparator();
   fileMenu->addAction(closeModel);
   fileMenu->addAction(quit);
@@ -223,6 +226,7 @@ void Actions::update(Session& session) {
   measure->setEnabled(alive && session.canMeasure());
   exportModel->setEnabled(folded && session.foldResult()->ok && idle);
   exportMenu->setEnabled(settled);
+  exportReport->setEnabled(folded && idle);
   flavourGroup->setEnabled(settled);  // not while the other one is folded or measured
   updatePlan(session, alive);
   stop->setEnabled(session.running().kind != JobKind::None);

@@ -39,6 +39,7 @@ class Actions final : public QObject {
   QAction* verify;
   QAction* measure;
   QAction* exportModel;  // in the flavour that was folded
+  QAction* exportReport;
   QAction* undo;
   QAction* redo;
   QAction* suggestBest;

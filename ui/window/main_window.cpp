@@ -29,6 +29,7 @@
 #include "ui/window/parts.h"
 #include "ui/window/workspace/compare_view.h"
 #include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/report_export.h"
 #include "ui/window/workspace/welcome_page.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -84,6 +85,7 @@ void MainWindow::build() {
   pages_->setFocusPolicy(Qt::ClickFocus);
   welcome_ = new WelcomePage(pages_);
   workspace_ = new Workspace(session_, actions_, pages_);
+  report_ = new ReportExport(session_, workspace_->graph(), this);
   pages_->addWidget(welcome_);
   pages_->addWidget(workspace_);
   preferencesPage_ = new PreferencesPage(pages_);
@@ -107,6 +109,7 @@ void MainWindow::connectActions() {
     workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
   connect(actions_->exportModel, &QAction::triggered, this, [this] { askForExport(false); });
+  connect(actions_->exportReport, &QAction::triggered, this, [this] { report_->ask(this); });
   connect(actions_->undo, &QAction::triggered, session_->choices()->undoStack(), &QUndoStack::undo);
   connect(actions_->redo, &QAction::triggered, session_->choices()->undoStack(), &QUndoStack::redo);
   connect(actions_->suggestBest, &QAction::triggered, session_->choices(), &PlanChoices::suggestBest);

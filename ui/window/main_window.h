@@ -28,6 +28,7 @@ class EngineClient;
 class LessonsPage;
 class PreferencesPage;
 class ProbePage;
+class ReportExport;
 class ProjectKeeper;
 class Session;
 class StatusStrip;
@@ -136,6 +137,7 @@ class MainWindow final : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   WelcomePage* welcome_ = nullptr;
   Workspace* workspace_ = nullptr;
+  ReportExport* report_ = nullptr;
   PreferencesPage* preferencesPage_ = nullptr;
   CommandPalette* palette_ = nullptr;
   CompareView* compare_ = nullptr;  // made when it is first asked for

@@ -12,6 +12,8 @@
 #include "ui/session/difference_run.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/left_out.h"
+#include "ui/session/probe_run.h"
+#include "ui/session/report_run.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/info_bar.h"
@@ -28,6 +30,7 @@
 #include "ui/window/main_window.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/report_export.h"
 #include "ui/window/workspace/welcome_page.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -105,11 +108,17 @@ void MainWindow::connectSession() {
   connect(session_, &Session::tensorSaved, this, [this](const QString& path, qint64 bytes) {
     showWritten(path, tr("Wrote %1 (%2).").arg(path, formatBytes(bytes)));
   });
+  connect(report_, &ReportExport::written, this,
+          [this](const QString& path) { showWritten(path, tr("Wrote %1.").arg(path)); });
+  connect(report_, &ReportExport::failed, this, [this](const QString& why) { info_->show(InfoBar::Tone::Error, why); });
   for (const auto signal : {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged,
                             &Session::foldChanged, &Session::jobChanged, &Session::exportDone}) {
     connect(session_, signal, this, &MainWindow::refresh);
   }
   connect(session_->forcedErrors(), &ForcedErrors::changed, this, &MainWindow::refresh);
+  connect(session_->report(), &ReportRun::changed, this, &MainWindow::refresh);
+  connect(session_->probe(), &ProbeRun::changed, this, &MainWindow::refresh);
+  connect(session_->probe(), &ProbeRun::progressed, this, &MainWindow::refresh);
   connect(session_->differences(), &DifferenceRun::changed, this, &MainWindow::refresh);
   connect(session_->differences(), &DifferenceRun::progressed, this, &MainWindow::refresh);
   connect(session_, &Session::problemOver, this, [this] {

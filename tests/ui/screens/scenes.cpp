@@ -353,7 +353,23 @@ QVector<Scene> windowScenes() {
        [](Stage& stage) {
          open(stage, stage.model);
          trigger(stage, "probe");
-         (void)waitFor([&] { return stage.window.session()->probe()->result().has_value(); });
+         (void)waitFor([&] { return stage.window.session()->probe()->opened().has_value(); });
+       },
+       {}},
+      {QStringLiteral("probe_both"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         fold(stage);
+         trigger(stage, "probe");
+         const auto* probe = stage.window.session()->probe();
+         (void)waitFor([&] { return probe->opened().has_value(); });
+         auto* model = stage.window.findChild<ui::Segmented*>(QStringLiteral("probeModel"));
+         model->setCurrent(2);
+         Q_EMIT model->chosen(2);
+         (void)waitFor([&] { return probe->folded().has_value(); });
+         stage.window.findChild<QPushButton*>(QStringLiteral("probeMeasure"))->click();
+         (void)waitFor([&] { return probe->swaps().has_value(); });
+         stage.window.findChild<QTableView*>(QStringLiteral("probeTable"))->selectRow(2);
        },
        {}},
       {QStringLiteral("log"), at(BottomPanel::Log), {}},

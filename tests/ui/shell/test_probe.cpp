@@ -1,14 +1,16 @@
 // The geometry probe's page: it runs by itself, its charts and its table show the same norm, and other inputs make it
 // run anew.
 #include <QLabel>
+#include <QPainter>
 #include <QTableView>
 #include <QTemporaryDir>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/learn/depth_chart.h"
-#include "ui/models/probe_table.h"
 #include "ui/session/probe_run.h"
+#include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
+#include "ui/window/learn/probe_charts.h"
 #include "ui/window/learn/probe_page.h"
 
 namespace normlens::ui {
@@ -22,13 +24,12 @@ class ProbeTest final : public QObject {
   void itRunsWhenItIsFirstSeen() {
     Shown shown;
     shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
-    QVERIFY(!shown.session.probe()->result());
+    QVERIFY(!shown.session.probe()->opened());
     shown.window.actions()->probe->trigger();
-    QTRY_VERIFY(shown.session.probe()->result());
+    QTRY_VERIFY(shown.session.probe()->opened());
     const auto* table = shown.child<QTableView>("probeTable");
     QCOMPARE(table->model()->rowCount(), static_cast<int>(shown.session.analysis()->norms.size()));
-    const QString says = shown.child<QLabel>("probeSays")->text();
-    QVERIFY2(says.contains(QStringLiteral("90.0°")) && says.contains(QStringLiteral("7.16°")), qPrintable(says));
+    QCOMPARE(shown.child<QLabel>("probeSays")->text(), QStringLiteral("Its norms get inputs near 90°."));
     QVERIFY(!shown.child<QWidget>("toolBar")->isVisible());
     QTest::keyClick(shown.window.findChild<ProbePage*>(), Qt::Key_Escape);
     QVERIFY(shown.child<QWidget>("toolBar")->isVisible());
@@ -45,40 +46,89 @@ class ProbeTest final : public QObject {
     Shown shown;
     shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     shown.window.actions()->probe->trigger();
-    QTRY_VERIFY(shown.session.probe()->result());
+    QTRY_VERIFY(shown.session.probe()->opened());
     auto* chart = shown.window.findChild<ProbePage*>()->findChildren<DepthChart*>().first();
     QTest::mouseClick(chart, Qt::LeftButton, {}, chart->placeOf(3, 90).toPoint());
     QCOMPARE(shown.child<QTableView>("probeTable")->currentIndex().row(), 3);
   }
 
-  void aFoldIsProbedAndStandsAtRightAngles() {
+  void aFoldStandsBesideItsOriginal() {
     Shown shown;
     shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    shown.window.actions()->probe->trigger();
+    QTRY_VERIFY(shown.session.probe()->opened());
+    auto* model = shown.child<Segmented>("probeModel");
+    QVERIFY2(!model->isEnabled(), "nothing is folded");
     shown.session.fold();
     QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
-    shown.session.probe()->start({.folded = true});
-    QTRY_VERIFY(shown.session.probe()->result());
-    for (const protocol::ProbeRow& row : shown.session.probe()->result()->rows) QCOMPARE(row.input.angle_deg, 90.0);
+    QVERIFY(model->isEnabled());
+    const auto* table = shown.child<QTableView>("probeTable")->model();
+    const int columns = table->columnCount();
+    model->setCurrent(2);
+    Q_EMIT model->chosen(2);
+    QTRY_VERIFY(shown.session.probe()->folded());
+    for (const protocol::ProbeRow& row : shown.session.probe()->folded()->rows) QCOMPARE(row.input.angle_deg, 90.0);
+    QCOMPARE(table->columnCount(), columns + 2);
+    QVERIFY(shown.child<QLabel>("probeSays")->text().contains(QStringLiteral("exactly 90°")));
+    model->setCurrent(1);
+    Q_EMIT model->chosen(1);
+    QTRY_VERIFY(!shown.session.probe()->running());
+    QCOMPARE(table->index(0, 1).data().toString(), QStringLiteral("RMSNorm"));
+    QVERIFY2(!shown.child<QAbstractButton>("probeMeasure")->isVisible(), "there is nothing to swap");
+    shown.session.choices()->setPolicy(QStringLiteral("free"));
+    QTRY_VERIFY(!shown.session.foldResult());
+    QVERIFY(!shown.session.probe()->folded());
+    QCOMPARE(model->current(), 0);
   }
 
-  void findingsAreMadeOfTheFigures() {
-    protocol::ProbeResult result;
-    protocol::ProbeRow row;
-    row.kind = "LayerNorm";
-    row.width = 64;
-    row.input = {82, 1, 1, 0, 0.02, 0, 4, 0, 0};
-    row.swap = {0.5, 0.4};
-    result.rows = {row, row};
-    result.rows[1].input.angle_deg = 90;
-    result.rows[1].input.angle_std = 0;
-    result.rows[1].input.mean_share = 0;
-    result.rows[1].swap = {0, 0};
-    const QString says = probeFindings(result).join(u' ');
-    QVERIFY2(says.contains(QStringLiteral("1 of 2 LayerNorms")), qPrintable(says));
-    QVERIFY2(says.contains(QStringLiteral("0 to 2 %")), qPrintable(says));
-    QVERIFY2(says.contains(QStringLiteral("1 of them would change")), qPrintable(says));
-    QVERIFY2(says.contains(QStringLiteral("1 stand at exactly 90°")), qPrintable(says));
-    QCOMPARE(probeFindings({}).size(), 1);
+  void swapsAreMeasuredOnDemand() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    shown.window.actions()->probe->trigger();
+    QTRY_VERIFY(shown.session.probe()->opened());
+    const auto* table = shown.child<QTableView>("probeTable")->model();
+    const int last = table->columnCount() - 1;
+    QCOMPARE(table->index(0, last).data().toString(), QStringLiteral("–"));
+    shown.child<QAbstractButton>("probeMeasure")->click();
+    QVERIFY(shown.session.probe()->swapping());
+    QTRY_VERIFY(shown.session.probe()->swaps());
+    QCOMPARE(table->index(0, last).data().toString(), QStringLiteral("yes"));
+    QCOMPARE(table->index(table->rowCount() - 1, last).data().toString(), QStringLiteral("hardly"));
+    QVERIFY(!shown.child<QAbstractButton>("probeMeasure")->isVisible());
+    QVERIFY(shown.child<QLabel>("probeSays")->text().contains(QStringLiteral("would hardly be missed.")));
+  }
+
+  void escStopsMeasuring() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("probe_swaps=60000")});
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    shown.window.actions()->probe->trigger();
+    QTRY_VERIFY(shown.session.probe()->opened());
+    shown.child<QAbstractButton>("probeMeasure")->click();
+    QCOMPARE(shown.session.running().kind, JobKind::Probing);
+    shown.session.cancel();
+    QTRY_VERIFY(!shown.session.probe()->swapping());
+    QVERIFY(!shown.session.probe()->swaps());
+    QVERIFY(shown.session.probe()->problem().isEmpty());
+    QVERIFY(shown.child<QAbstractButton>("probeMeasure")->isEnabled());
+  }
+
+  void theChartsAreSavedAsAPicture() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    shown.window.actions()->probe->trigger();
+    QTRY_VERIFY(shown.session.probe()->opened());
+    auto* charts = shown.window.findChild<ProbeCharts*>();
+    QImage image(charts->size(), QImage::Format_RGB32);
+    image.fill(Qt::magenta);
+    QPainter painter(&image);
+    charts->paintPicture(painter);
+    painter.end();
+    int painted = 0;
+    for (const DepthChart* chart : charts->findChildren<DepthChart*>()) {
+      const QPoint inside = chart->geometry().center();
+      painted += image.pixelColor(inside) != QColor(Qt::magenta) ? 1 : 0;
+    }
+    QCOMPARE(painted, 4);
   }
 
  private:

@@ -8,10 +8,14 @@
 
 #include "tests/ui/shell/shell_test.h"
 #include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
 #include "ui/session/left_out.h"
 #include "ui/session/session.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/main_window.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/report_export.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 namespace {
@@ -65,6 +69,26 @@ class TestRealEngine final : public QObject {
                              kPatienceMs);
     QCOMPARE(session.analysis()->totals.layer_norms, 0);
     QCOMPARE(static_cast<int>(session.analysis()->other_norms.size()), totals.layer_norms);
+  }
+
+  void aReportHasTheGraphAndTheProof() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    QVERIFY(showPlanned(window, "gpt2.pt"));
+    window.workspace()->graph()->view()->waitForLayout(5000);
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
+    const QString path = folder_.filePath(QStringLiteral("report.html"));
+    auto* report = window.findChild<ReportExport*>();
+    QSignalSpy failed(report, &ReportExport::failed);
+    report->start(path);
+    QTRY_VERIFY2_WITH_TIMEOUT(QFile::exists(path) || failed.count() > 0, "neither written nor refused", kPatienceMs);
+    QFile file(path);
+    QVERIFY2(file.open(QIODevice::ReadOnly), qPrintable(failed.isEmpty() ? QString() : failed[0][0].toString()));
+    const QString page = QString::fromUtf8(file.readAll());
+    QVERIFY(page.contains(QStringLiteral("No output changed beyond rounding")));
+    QCOMPARE(page.count(QStringLiteral("<figure class=\"graph\"")), 2);
+    QVERIFY(page.count(QStringLiteral("</svg>")) > 4);
   }
 
   // What the README's five minutes promise: the bar on top tells what became of the norms, and Ctrl+Z takes it back.

@@ -76,7 +76,7 @@ QString asSentence(const QString& words) {
   const bool plainWord =
       std::all_of(first.begin(), first.end(), [](QChar c) { return c.isLower() || c == u',' || c == u';'; });
   if (plainWord) sentence[0] = sentence[0].toUpper();
-  if (sentence.back().isLetterOrNumber() || sentence.back() == u')') sentence += u'.';
+  if (sentence.back().isLetterOrNumber() || QStringLiteral(")°%").contains(sentence.back())) sentence += u'.';
   return sentence;
 }
 

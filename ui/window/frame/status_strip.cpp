@@ -38,6 +38,10 @@ QString jobWord(JobKind kind) {
       return StatusStrip::tr("Saving the tensor");
     case JobKind::Comparing:
       return StatusStrip::tr("Comparing");
+    case JobKind::Probing:
+      return StatusStrip::tr("Probing");
+    case JobKind::Reporting:
+      return StatusStrip::tr("Making the report");
     case JobKind::None:
       break;
   }

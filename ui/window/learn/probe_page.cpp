@@ -1,18 +1,15 @@
 #include "ui/window/learn/probe_page.h"
 
+#include <QCheckBox>
 #include <QFileInfo>
-#include <QGridLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QPainter>
 #include <QScrollArea>
 #include <QSpinBox>
 #include <QTableView>
-#include <algorithm>
-#include <cmath>
-#include <limits>
 
-#include "ui/learn/depth_chart.h"
 #include "ui/models/probe_table.h"
 #include "ui/models/table_text.h"
 #include "ui/session/probe_run.h"
@@ -20,34 +17,26 @@
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/figure_delegate.h"
 #include "ui/widgets/follow_text.h"
+#include "ui/widgets/plots/picture_file.h"
 #include "ui/widgets/push_button.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/learn/learn_bar.h"
+#include "ui/window/learn/probe_charts.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
 namespace {
 
 constexpr int kSide = 280, kRow = 28, kTable = 200;
+constexpr int kVectorColumns = 8, kColumn = 80;
 constexpr int kMostSeed = 999'999;
 
-using Side = protocol::SideAngles;
-
-std::vector<double> figuresOf(const std::vector<protocol::ProbeRow>& rows, Side protocol::ProbeRow::*side,
-                              double Side::*figure) {
-  std::vector<double> values;
-  for (const auto& row : rows)
-    values.push_back(row.reason.empty() ? row.*side.*figure : std::numeric_limits<double>::quiet_NaN());
-  return values;
+const protocol::ProbeResult* pointer(const std::optional<protocol::ProbeResult>& result) {
+  return result ? &*result : nullptr;
 }
 
-DepthAxis angleAxis(const std::vector<double>& angles, const std::vector<double>& spreads) {
-  double farthest = 5;  // degrees on either side of 90, whatever there is
-  for (size_t i = 0; i < angles.size(); ++i) {
-    if (std::isfinite(angles[i])) farthest = std::max(farthest, std::abs(angles[i] - 90) + spreads[i]);
-  }
-  const double reach = std::min(90.0, std::ceil(farthest / 5) * 5);
-  return {false, 90 - reach, 90 + reach, QStringLiteral("°")};
+void addSentences(const std::vector<std::string>& findings, QStringList& sentences) {
+  for (const std::string& finding : findings) sentences << asSentence(text(finding));
 }
 
 }  // namespace
@@ -68,15 +57,12 @@ ProbePage::ProbePage(Session* session, QWidget* parent)
   column->addLayout(body, 1);
   connect(bar_, &LearnBar::closed, this, &ProbePage::closed);
   connect(bar_, &LearnBar::pageWanted, this, &ProbePage::pageWanted);
-  connect(probe_, &ProbeRun::changed, this, [this] {
-    table_->show(probe_->result() ? probe_->result()->rows : std::vector<protocol::ProbeRow>());
-    showCharts();
-    refresh();
-  });
-  connect(session_, &Session::foldChanged, this, &ProbePage::refresh);
-  connect(session_, &Session::jobChanged, this, &ProbePage::refresh);
-  connect(session_, &Session::modelChanged, this, &ProbePage::refresh);
-  refresh();
+  connect(probe_, &ProbeRun::changed, this, &ProbePage::showFigures);
+  connect(probe_, &ProbeRun::progressed, this, &ProbePage::showProgress);
+  for (const auto signal : {&Session::foldChanged, &Session::jobChanged, &Session::modelChanged}) {
+    connect(session_, signal, this, &ProbePage::refresh);
+  }
+  showFigures();
 }
 
 QWidget* ProbePage::makeSide() {
@@ -86,53 +72,71 @@ QWidget* ProbePage::makeSide() {
   auto* area = new QScrollArea(side);
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);
-  auto* inside = new QWidget(area);
+  area->setWidget(makeControls(area));
+  column->addWidget(area, 1);
+  column->addWidget(makeFoot(side));
+  return side;
+}
+
+QWidget* ProbePage::makeControls(QWidget* side) {
+  auto* inside = new QWidget(side);
   auto* words = makeColumn(inside, 8, {20, 18, 20, 16});
   words->addWidget(makeLabel(tr("Geometry probe"), "title", inside));
   words->addWidget(makeWords(
       "soft", inside, tr("How much of each norm's input lies along the uniform vector, and would anyone miss it?")));
   words->addSpacing(8);
+  words->addWidget(makeLabel(tr("Inputs"), "soft", inside));
+  inputs_ = describe(makeWords("fact", inside), "probeInputs");
+  words->addWidget(inputs_);
+  words->addSpacing(8);
   words->addWidget(makeLabel(tr("Model"), "soft", inside));
-  model_ = describe(
-      new Segmented({{tr("As opened"), tr("The open model.")}, {tr("Folded"), tr("What the last Fold made of it.")}},
-                    inside),
-      "probeModel");
+  model_ = describe(new Segmented({{tr("As opened"), tr("The open model.")},
+                                   {tr("Folded"), tr("What the last Fold made of it.")},
+                                   {tr("Both"), tr("The open model, and its fold beside it.")}},
+                                  inside),
+                    "probeModel");
+  model_->setSnug(true);
   words->addWidget(model_);
   words->addSpacing(8);
-  words->addWidget(makeLabel(tr("Seed of the random vectors"), "soft", inside));
-  seed_ = describe(new QSpinBox(inside), "probeSeed", tr("Of the control: the same vectors for all norms of a width."),
-                   tr("Seed"));
+  words->addWidget(makeLabel(tr("Control"), "soft", inside));
+  control_ =
+      describe(new QCheckBox(tr("random vectors"), inside), "probeControl",
+               tr("The angles of the same inputs to two random vectors: the same ones for all norms of a width."));
+  control_->setChecked(true);
+  words->addWidget(control_);
+  auto* line = makeRow(nullptr, 8);
+  line->addWidget(makeLabel(tr("Seed"), "soft", inside));
+  seed_ = describe(new QSpinBox(inside), "probeSeed", tr("Of the random vectors."), tr("Seed"));
   seed_->setRange(0, kMostSeed);
   seed_->setButtonSymbols(QAbstractSpinBox::NoButtons);
   seed_->setValue(static_cast<int>(protocol::ProbeParams().seed));
-  words->addWidget(seed_);
+  line->addStretch();
+  line->addWidget(seed_);
+  words->addLayout(line);
   words->addSpacing(12);
   words->addWidget(makeLine(Qt::Horizontal, inside));
   words->addWidget(makeLabel(tr("What it says"), "section", inside));
   says_ = describe(makeWords("fact", inside), "probeSays");
   words->addWidget(says_);
   words->addStretch();
-  area->setWidget(inside);
-  column->addWidget(area, 1);
+  connect(model_, &Segmented::chosen, this, &ProbePage::run);
+  connect(control_, &QCheckBox::toggled, this, &ProbePage::showFigures);
+  return inside;
+}
+
+QWidget* ProbePage::makeFoot(QWidget* side) {
   QFrame* foot = makeBar(QStringLiteral("lessonsFoot"), 56, side);
   layoutOf(foot)->setContentsMargins(20, 0, 20, 0);
   run_ = describe(new PushButton(tr("Run again"), PushButton::Look::Filled, foot), "probeRun");
   csv_ = describe(new PushButton(tr("CSV"), PushButton::Look::Outlined, foot), "probeCsv", tr("Save the table."));
-  layoutOf(foot)->addWidget(run_);
-  layoutOf(foot)->addWidget(csv_);
+  picture_ = describe(new PushButton(tr("PNG"), PushButton::Look::Outlined, foot), "probePicture",
+                      tr("Save the charts as PNG, SVG or PDF."));
+  for (PushButton* button : {run_, csv_, picture_}) layoutOf(foot)->addWidget(button);
   layoutOf(foot)->addStretch();
-  column->addWidget(foot);
-  connect(model_, &Segmented::chosen, this, &ProbePage::run);
   connect(run_, &PushButton::clicked, this, [this] { probe_->running() ? probe_->stop() : run(); });
   connect(csv_, &PushButton::clicked, this, &ProbePage::saveCsv);
-  return side;
-}
-
-DepthChart* ProbePage::addChart(const QString& title, const QString& caption) {
-  auto* chart = new DepthChart(title, caption, this);
-  connect(chart, &DepthChart::chosen, this, &ProbePage::choose);
-  charts_.push_back(chart);
-  return chart;
+  connect(picture_, &PushButton::clicked, this, &ProbePage::savePicture);
+  return foot;
 }
 
 QWidget* ProbePage::makeFigures() {
@@ -140,109 +144,132 @@ QWidget* ProbePage::makeFigures() {
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);
   auto* ground = describe(new QWidget(area), "figureGround");
-  auto* grid = new QGridLayout(ground);
-  grid->setContentsMargins(16, 16, 16, 16);
-  grid->setSpacing(16);
-  angles_ = addChart(tr("Angle to the uniform vector"), tr("norm, in order of use · bars: one standard deviation"));
-  shares_ = addChart(tr("Energy along the uniform vector"), tr("share of the squared length"));
-  lengths_ = addChart(tr("Length of the vectors"), tr("norm, in order of use"));
-  errors_ = addChart(tr("If this norm became RMSNorm as it is"), tr("mean relative error of its own output"));
-  grid->addWidget(angles_, 0, 0);
-  grid->addWidget(shares_, 0, 1);
-  grid->addWidget(lengths_, 1, 0);
-  grid->addWidget(errors_, 1, 1);
+  auto* column = makeColumn(ground, 16, {16, 16, 16, 16});
+  charts_ = describe(new ProbeCharts(ground), "probeCharts");
   view_ = makeTable("probeTable", tr("Norms of the probe"), kRow, table_, this);
   view_->setItemDelegate(new FigureDelegate(0, view_));
   view_->horizontalHeader()->setStretchLastSection(true);
   view_->setMinimumHeight(grown(kTable));
-  setColumnWidths(view_, {{0, 150}, {1, 80}, {2, 100}, {3, 100}, {4, 100}, {5, 90}, {6, 100}, {7, 110}, {8, 110}});
-  grid->addWidget(view_, 2, 0, 1, 2);
-  grid->setRowStretch(0, 1);
-  grid->setRowStretch(1, 1);
-  grid->setColumnStretch(0, 3);
-  grid->setColumnStretch(1, 2);
+  setColumnWidths(view_, {{0, 130}, {1, 80}, {2, 100}, {3, 100}, {4, 100}, {5, 90}, {6, 100}, {7, 110}});
+  column->addWidget(charts_, 1);
+  column->addWidget(view_);
   area->setWidget(ground);
+  connect(charts_, &ProbeCharts::chosen, this, &ProbePage::choose);
+  connect(charts_, &ProbeCharts::measureWanted, probe_, &ProbeRun::startSwaps);
+  connect(charts_, &ProbeCharts::measureUnwanted, probe_, &ProbeRun::stop);
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& at) { choose(at.row()); });
+  connect(view_, &QTableView::activated, this, &ProbePage::showOnGraph);
   return area;
 }
 
-void ProbePage::run() { probe_->start({.folded = model_->current() == 1, .seed = seed_->value()}); }
+void ProbePage::run() { probe_->start(static_cast<ProbedModel>(model_->current()), seed_->value()); }
 
 void ProbePage::refresh() {
   bar_->setModelName(QFileInfo(session_->path()).fileName());
   const bool folded = session_->foldResult().has_value();
   if (!folded) model_->setCurrent(0);
   model_->setEnabled(folded);
-  const QString obstacle = probe_->obstacle();
-  run_->setText(probe_->running() ? tr("Stop") : probe_->result() ? tr("Run again") : tr("Run"));
-  run_->setEnabled(probe_->running() || obstacle.isEmpty());
-  csv_->setEnabled(probe_->result().has_value());
-  const QString words = probe_->running()              ? tr("The engine runs the model and looks at each norm.")
-                        : !probe_->problem().isEmpty() ? probe_->problem()
-                        : probe_->result()             ? probeFindings(*probe_->result()).join(QStringLiteral("\n\n"))
-                                                       : obstacle;
-  says_->setText(words);
+  inputs_->setText(inputsWords());
+  const bool some = table_->rowCount() > 0, running = probe_->running();
+  run_->setText(running ? tr("Stop") : some ? tr("Run again") : tr("Run"));
+  run_->setEnabled(running || probe_->obstacle().isEmpty());
+  charts_->allowMeasuring(probe_->obstacle().isEmpty());
+  csv_->setEnabled(some);
+  picture_->setEnabled(some);
+  says_->setText(findings());
 }
 
-void ProbePage::showCharts() {
-  const auto& rows = table_->rows();
-  QStringList names;
-  for (const auto& row : rows) names << text(row.title);
-  for (DepthChart* chart : charts_) chart->setNames(names);
-  using Row = protocol::ProbeRow;
-  using Shape = SceneMark::Shape;
-  using Way = DepthSeries::Way;
-  const auto in = [&](double Side::*figure) { return figuresOf(rows, &Row::input, figure); };
-  const auto out = [&](double Side::*figure) { return figuresOf(rows, &Row::output, figure); };
-  const auto angles = in(&Side::angle_deg), spreads = in(&Side::angle_std);
-  std::optional<DepthBand> band;
-  if (!rows.empty() && std::isfinite(rows.back().random.angle_std))
-    band = DepthBand{90, rows.back().random.angle_std,
-                     tr("random vectors, ± %1°").arg(rows.back().random.angle_std, 0, 'f', 2)};
-  angles_->setSeries({{tr("input"), Way::Marks, Shape::Ring, &Theme::blocked, angles, spreads},
-                      {tr("output"), Way::Marks, Shape::Diamond, &Theme::linearLine, out(&Side::angle_deg), {}}},
-                     angleAxis(angles, spreads), band);
-  const auto share = in(&Side::mean_share);
-  DepthAxis shareAxis = logarithmicAxis({&share});
-  shareAxis.unit = QStringLiteral("%");
-  shares_->setSeries({{tr("input"), Way::Bars, Shape::Square, &Theme::blocked, share, {}}}, shareAxis);
-  const auto lengthIn = in(&Side::norm), lengthOut = out(&Side::norm);
-  lengths_->setSeries({{tr("input"), Way::Line, Shape::Ring, &Theme::blocked, lengthIn, {}},
-                       {tr("output"), Way::Line, Shape::HollowDiamond, &Theme::linearLine, lengthOut, {}}},
-                      logarithmicAxis({&lengthIn, &lengthOut}));
-  std::vector<double> swaps;
-  for (const Row& row : rows) swaps.push_back(row.swap ? row.swap->mean_rel : std::numeric_limits<double>::quiet_NaN());
-  errors_->setSeries({{tr("simulated"), Way::Marks, Shape::Disc, &Theme::blocked, swaps, {}}},
-                     logarithmicAxis({&swaps}), DepthBand{kHardlyNoticed, 0, tr("hardly noticed below")});
+QString ProbePage::inputsWords() const {
+  if (!session_->analysis()) return {};
+  QStringList words;
+  for (const protocol::InputSpec& spec : session_->analysis()->inputs) {
+    words << text(spec.name) + u' ' + formatShape(spec.shape) + u' ' + text(spec.dtype);
+  }
+  return words.join(u'\n');
+}
+
+QString ProbePage::findings() const {
+  if (probe_->running()) return tr("The engine runs the model and looks at each norm.");
+  if (!probe_->problem().isEmpty()) return probe_->problem();
+  QStringList sentences;
+  const auto view = static_cast<ProbedModel>(model_->current());
+  if (view != ProbedModel::Folded && probe_->opened()) {
+    addSentences(probe_->opened()->findings, sentences);
+    if (probe_->swaps()) addSentences(probe_->swaps()->findings, sentences);
+  }
+  if (view != ProbedModel::Opened && probe_->folded()) {
+    if (view == ProbedModel::Both) sentences << tr("Of the fold:");
+    addSentences(probe_->folded()->findings, sentences);
+  }
+  return sentences.isEmpty() ? probe_->obstacle() : sentences.join(QStringLiteral("\n\n"));
+}
+
+void ProbePage::showFigures() {
+  const auto model = static_cast<ProbedModel>(model_->current());
+  const bool isFold = model == ProbedModel::Folded;
+  const protocol::ProbeSwaps* swaps = !isFold && probe_->swaps() ? &*probe_->swaps() : nullptr;
+  const int row = view_->currentIndex().row();
+  table_->show(pointer(isFold ? probe_->folded() : probe_->opened()),
+               model == ProbedModel::Both ? pointer(probe_->folded()) : nullptr, swaps);
+  // What comes and goes beside the vectors is as wide as its head.
+  auto* header = view_->horizontalHeader();
+  for (int column = kVectorColumns; column < table_->columnCount(); ++column)
+    header->resizeSection(column, std::max(grown(kColumn), header->sectionSizeHint(column)));
+  charts_->show(table_->rows(), {control_->isChecked(), isFold, swaps, probe_->swapping()});
+  if (row >= 0 && row < table_->rowCount()) choose(row);
+  refresh();
+}
+
+void ProbePage::showProgress() {
+  if (probe_->swapping())
+    charts_->showProgress(tr("%1, %2 %").arg(probe_->stage()).arg(qRound(probe_->fraction() * 100)));
 }
 
 void ProbePage::choose(int row) {
-  for (DepthChart* chart : charts_) chart->setChosen(row);
+  charts_->setChosen(row);
   if (row >= 0 && row != view_->currentIndex().row()) showRow(view_, table_->index(row, 0));
 }
 
-void ProbePage::saveCsv() {
-  const FileQuestion question{QStringLiteral("probeDialog"),
-                              tr("Save the probe"),
-                              {tr("Tables (*.csv)")},
-                              folderOf(session_->path()),
+void ProbePage::showOnGraph() {
+  const int row = view_->currentIndex().row();
+  if (row < 0 || table_->row(row).row.norm < 0) return;
+  session_->selection()->selectNorm(table_->row(row).row.norm);
+  Q_EMIT closed();
+}
+
+void ProbePage::save(const char* name, const QString& title, const QStringList& filters,
+                     const std::function<bool(const QString& path)>& write) {
+  const FileQuestion question{QLatin1String(name), title, filters, folderOf(session_->path()),
                               QFileInfo(session_->path()).completeBaseName() + QStringLiteral(".probe")};
-  askForFile(this, question, [this](const QString& path) {
-    if (!writeFile(path, tableText(*table_, allRows(*table_), TableFormat::Csv).toUtf8()))
-      says_->setText(tr("%1 could not be written.").arg(path));
+  askForFile(this, question, [this, write](const QString& path) {
+    if (!write(path)) says_->setText(tr("%1 could not be written.").arg(path));
+  });
+}
+
+void ProbePage::saveCsv() {
+  save("probeDialog", tr("Save the probe"), {tr("Tables (*.csv)")}, [this](const QString& path) {
+    return writeFile(path, tableText(*table_, allRows(*table_), TableFormat::Csv).toUtf8());
+  });
+}
+
+void ProbePage::savePicture() {
+  const QStringList filters{tr("PNG (*.png)"), tr("SVG (*.svg)"), tr("PDF (*.pdf)")};
+  save("probePictureDialog", tr("Save the charts"), filters, [this](const QString& path) {
+    return writePicture(path, charts_->size(), themeOf(this).canvas,
+                        [this](QPainter& painter) { charts_->paintPicture(painter); });
   });
 }
 
 void ProbePage::keyPressEvent(QKeyEvent* event) {
   if (event->key() != Qt::Key_Escape) return QWidget::keyPressEvent(event);
-  if (probe_->running()) return probe_->stop();
+  if (probe_->running() || probe_->swapping()) return probe_->stop();
   Q_EMIT closed();
 }
 
 void ProbePage::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
-  if (!probe_->result() && !probe_->running()) run();
+  if (!probe_->opened() && !probe_->running()) run();
 }
 
 }  // namespace normlens::ui

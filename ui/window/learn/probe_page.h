@@ -1,18 +1,20 @@
 // The geometry probe (paper 002): where the vectors that go into the open model's norms point, and what comes out; by
-// depth as charts, as a table, and in sentences. Runs when it is first seen.
+// depth as charts, as a table, and in sentences. Runs when it is first seen; what swaps do to the outputs is measured
+// on demand.
 #pragma once
 
 #include <QWidget>
-#include <vector>
+#include <functional>
 
+class QCheckBox;
 class QLabel;
 class QSpinBox;
 class QTableView;
 
 namespace normlens::ui {
 
-class DepthChart;
 class LearnBar;
+class ProbeCharts;
 class ProbeRun;
 class ProbeTable;
 class PushButton;
@@ -38,23 +40,31 @@ class ProbePage final : public QWidget {
 
  private:
   QWidget* makeSide();
+  QWidget* makeControls(QWidget* side);
+  QWidget* makeFoot(QWidget* side);
   QWidget* makeFigures();
-  DepthChart* addChart(const QString& title, const QString& caption);
+  void showFigures();
+  void showProgress();
   void refresh();
-  void showCharts();
+  [[nodiscard]] QString findings() const;
+  [[nodiscard]] QString inputsWords() const;
   void choose(int row);
+  void showOnGraph();
   void saveCsv();
+  void savePicture();
+  void save(const char* name, const QString& title, const QStringList& filters,
+            const std::function<bool(const QString& path)>& write);
 
   Session* session_;
   ProbeRun* probe_;
   ProbeTable* table_;
   LearnBar* bar_;
   Segmented* model_ = nullptr;
+  QCheckBox* control_ = nullptr;
   QSpinBox* seed_ = nullptr;
-  QLabel* says_ = nullptr;
-  PushButton *run_ = nullptr, *csv_ = nullptr;
-  DepthChart *angles_ = nullptr, *shares_ = nullptr, *lengths_ = nullptr, *errors_ = nullptr;
-  std::vector<DepthChart*> charts_;
+  QLabel *inputs_ = nullptr, *says_ = nullptr;
+  PushButton *run_ = nullptr, *csv_ = nullptr, *picture_ = nullptr;
+  ProbeCharts* charts_ = nullptr;
   QTableView* view_ = nullptr;
 };
 

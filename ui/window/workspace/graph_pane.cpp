@@ -6,6 +6,7 @@
 
 #include "core/protocol/methods.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/graphview/paint/picture_job.h"
 #include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
@@ -161,6 +162,10 @@ void GraphPane::showPlan() {
   after_->setEnabled(planned);
   actions_->beforeAfter->setEnabled(planned);
   if (!planned || after_->current() == 0) return view_->setPlan(std::nullopt);
+  view_->setPlan(planPicture());
+}
+
+graphview::PlanPicture GraphPane::planPicture() const {
   graphview::PlanPicture picture;
   const auto& fold = session_->foldResult();
   picture.proved = fold && fold->ok && fold->verify && fold->verify->exact == true;
@@ -174,7 +179,7 @@ void GraphPane::showPlan() {
     if (edit.kind == "absorb_shift") picture.shifted.push_back(edit.node);
     if (edit.kind == "insert_centering") picture.centerings.emplace_back(edit.values.front(), edit.node);
   }
-  view_->setPlan(std::move(picture));
+  return picture;
 }
 
 void GraphPane::showPreview() {
@@ -289,6 +294,18 @@ void GraphPane::savePicture(const QString& path, bool whole) {
   if (view_->scene().empty()) return;
   using Extent = graphview::GraphView::Extent;
   pictures_->start(view_->orderPicture(path, whole ? Extent::Whole : Extent::View));
+}
+
+std::vector<graphview::PictureOrder> GraphPane::reportPictures(const QString& folder) const {
+  if (!view_->isLaidOut() || view_->scene().empty() || !session_->plan()) return {};
+  auto before = view_->orderPicture(folder + QStringLiteral("/before.svg"), graphview::GraphView::Extent::Whole);
+  before.selectedBox = before.selectedValue = -1;
+  before.theme = lightTheme();
+  before.marks = graphview::Marks(before.scene, {session_->analysis()->norms, {}, {}, {}, {}});
+  auto after = before;
+  after.path = folder + QStringLiteral("/after.svg");
+  after.marks.plan = graphview::PlanMarks(after.scene, planPicture());
+  return {std::move(before), std::move(after)};
 }
 
 const protocol::NormInfo* GraphPane::blockedNorm() const {

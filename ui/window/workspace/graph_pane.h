@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QFrame>
+#include <vector>
 
 #include "core/protocol/messages.h"
 #include "ui/client/question.h"
@@ -10,7 +11,9 @@ class QHBoxLayout;
 
 namespace normlens::graphview {
 class GraphView;
-}
+struct PictureOrder;
+struct PlanPicture;
+}  // namespace normlens::graphview
 
 namespace normlens::ui {
 
@@ -34,6 +37,9 @@ class GraphPane final : public QFrame {
   void goToScope(int scope);
   // Writes a picture in the background; told() says how it went. One at a time: another replaces it.
   void savePicture(const QString& path, bool whole);
+  // The whole graph as it stands, before and after the plan, light, as SVG files in that folder; empty while there is
+  // none, or no plan.
+  [[nodiscard]] std::vector<graphview::PictureOrder> reportPictures(const QString& folder) const;
 
  Q_SIGNALS:
   void told(const QString& message);  // why there is nothing to show; what was written
@@ -54,6 +60,7 @@ class GraphPane final : public QFrame {
   void showMode();
   void showAfter(bool after);
   void showPlan();
+  [[nodiscard]] graphview::PlanPicture planPicture() const;
   void showPreview();
   void requestMap();
   void requestCone(int node);

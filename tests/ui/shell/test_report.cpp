@@ -1,0 +1,102 @@
+// Export report: the engine makes the page of the fold, the window its pictures of the graph.
+#include <QFile>
+#include <QTemporaryDir>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/session/report_run.h"
+#include "ui/window/actions.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/report_export.h"
+#include "ui/window/workspace/workspace.h"
+
+namespace normlens::ui {
+namespace {
+
+QByteArray read(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+struct Folded : Shown {
+  explicit Folded(const QString& model, const QStringList& mischief = {}) : Shown(mischief) {
+    openAndAnalyse(model);
+    window.workspace()->graph()->view()->waitForLayout(5000);
+    session.fold();
+    [this] { QTRY_VERIFY(session.foldResult() && !session.busy()); }();
+  }
+};
+
+}  // namespace
+
+class ReportTest final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+
+  void thereIsNoneBeforeAFold() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    QVERIFY(!shown.window.actions()->exportReport->isEnabled());
+    shown.session.fold();
+    QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
+    QVERIFY(shown.window.actions()->exportReport->isEnabled());
+  }
+
+  void thePageHasTheGraphBeforeAndAfter() {
+    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    const QString path = folder_.filePath(QStringLiteral("page.html"));
+    shown.window.actions()->exportReport->trigger();
+    shown.answerFileDialog("reportDialog", path);
+    QTRY_VERIFY(QFile::exists(path));
+    const QByteArray page = read(path);
+    QVERIFY(page.startsWith("html report of gpt2.pt"));
+    const auto before = page.indexOf("\nBefore\n"), after = page.indexOf("\nAfter\n");
+    QVERIFY(before > 0 && after > before);
+    QCOMPARE(page.count("<svg"), 2);
+    QVERIFY2(page.mid(before, after - before).size() > 500, "it is drawn");
+    QVERIFY2(page.mid(before + 8, after - before - 8) != page.mid(after + 7), "the plan is seen");
+    for (const char* never : {"<script", "<image", "href="}) QVERIFY(!page.contains(never));
+  }
+
+  void markdownHasNoPictures() {
+    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    const QString path = folder_.filePath(QStringLiteral("page.md"));
+    shown.window.findChild<ReportExport*>()->start(path);
+    QTRY_VERIFY(QFile::exists(path));
+    QCOMPARE(read(path), QByteArray("markdown report of gpt2.pt"));
+  }
+
+  void whatGoesWrongIsTold() {
+    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
+                 {QStringLiteral("--error"), QStringLiteral("report")});
+    auto* report = shown.window.findChild<ReportExport*>();
+    QSignalSpy failed(report, &ReportExport::failed);
+    const QString path = folder_.filePath(QStringLiteral("never.html"));
+    report->start(path);
+    QTRY_COMPARE(failed.count(), 1);
+    QVERIFY(!failed.first().first().toString().isEmpty());
+    QVERIFY(!QFile::exists(path));
+  }
+
+  void escStopsIt() {
+    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
+                 {QStringLiteral("--slow"), QStringLiteral("report=60000")});
+    const QString path = folder_.filePath(QStringLiteral("stopped.html"));
+    shown.window.findChild<ReportExport*>()->start(path);
+    QTRY_VERIFY(shown.session.report()->running());
+    QCOMPARE(shown.session.running().kind, JobKind::Reporting);
+    shown.session.cancel();
+    QTRY_VERIFY(!shown.session.report()->running());
+    QVERIFY(!QFile::exists(path));
+  }
+
+ private:
+  QTemporaryDir folder_;
+};
+
+}  // namespace normlens::ui
+
+QTEST_MAIN(normlens::ui::ReportTest)
+#include "test_report.moc"
