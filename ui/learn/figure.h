@@ -37,9 +37,9 @@ class Figure : public QWidget {
   // As the step says. Animated: what moves gets there in 200 ms.
   virtual void showState(const QJsonObject& state, Motion motion) = 0;
   [[nodiscard]] virtual std::optional<double> number(const QString& name) const = 0;  // nullopt: none of that name
-  virtual bool togglePlay() { return false; }  // Space; false: it has nothing to play
-  [[nodiscard]] virtual bool wantsModel() const { return false; }
-  virtual void showModel(const OpenModel& /*model*/) {}  // again whenever more of it is known
+  virtual bool togglePlay() { return false; }                      // Space; false: it has nothing to play
+  [[nodiscard]] virtual bool wantsModel() const { return false; }  // in the state that is shown
+  virtual void showModel(const OpenModel& /*model*/) {}            // again whenever more of it is known
 
   // For a room: text and lines `factor` times as large; the controls float over the picture, and only on demand.
   void setPresented(double factor);

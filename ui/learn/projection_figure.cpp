@@ -4,11 +4,11 @@
 #include <QGridLayout>
 #include <QJsonArray>
 #include <QLabel>
-#include <QPainter>
 #include <QVBoxLayout>
 #include <array>
 #include <cmath>
 
+#include "ui/learn/angles/angle_strip.h"
 #include "ui/learn/value_slider.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
@@ -16,6 +16,7 @@
 namespace normlens::ui {
 namespace {
 
+constexpr int kSidesPlace = 1;            // in the column, below the toggles
 constexpr int kGlide = 200, kPlay = 900;  // ms
 constexpr double kMostMean = 2, kMostScale = 4;
 constexpr std::array kOtherMeans = {-0.6, 0.3, 1.0, 1.8};  // beside that of x
@@ -52,23 +53,6 @@ constexpr std::array<LayerWords, 5> kLayers = {{
 QString meanWords(double mean) { return QString::number(std::abs(mean) < 5e-4 ? 0.0 : mean, 'f', 2); }
 QString scaleWords(double power) { return QStringLiteral("%1×").arg(std::exp2(power), 0, 'f', 2); }
 
-QIcon markIcon(const LayerWords& layer, const Theme& theme) {
-  QPixmap picture(32, 32);
-  picture.setDevicePixelRatio(2);
-  picture.fill(Qt::transparent);
-  QPainter painter(&picture);
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.setBackground(theme.panel);
-  const QColor color = inkColor(layer.ink, theme);
-  if (layer.line == Qt::NoPen) {
-    paintSceneMark(painter, {8, 8}, layer.shape, color, 0.8);
-  } else {
-    painter.setPen(QPen(color, 2.5, layer.line, Qt::FlatCap));
-    painter.drawLine(QPointF(0, 8), QPointF(16, 8));
-  }
-  return QIcon(picture);
-}
-
 Vector between(const Vector& a, const Vector& b, double t) {
   Vector made(a.size());
   for (size_t i = 0; i < a.size(); ++i) made[i] = a[i] + (b[i] - a[i]) * t;
@@ -89,6 +73,9 @@ ProjectionFigure::ProjectionFigure(QWidget* parent) : Figure(parent), inPlane_(k
   sides->addWidget(rmsNorm_.card);
   column()->addLayout(sides, 1);
   setControls(makeControls());
+  strip_ = new AngleStrip(this);
+  column()->addWidget(strip_);
+  connect(strip_, &AngleStrip::changed, this, &Figure::changed);
   glide_.setDuration(kGlide);
   glide_.setEasingCurve(QEasingCurve::OutCubic);
   connect(&glide_, &QVariantAnimation::valueChanged, this, [this](const QVariant& at) {
@@ -121,6 +108,7 @@ QWidget* ProjectionFigure::makeLayers() {
     layers_[static_cast<Layer>(i)] = box;
     row->addWidget(box);
     connect(box, &QCheckBox::toggled, this, &ProjectionFigure::draw);
+    if (i == Affine) connect(box, &QCheckBox::toggled, this, [this](bool shown) { strip_->showOutput(shown); });
   }
   row->addStretch();
   return bar;
@@ -205,6 +193,8 @@ void ProjectionFigure::showState(const QJsonObject& state, Motion motion) {
     const QSignalBlocker quiet(box);
     box->setChecked(shown.contains(QLatin1String(kLayers[layer].key)));
   }
+  strip_->showOutput(shows(Affine));
+  showParts(state[QStringLiteral("scene")].toBool(true), state[QStringLiteral("strip")].toBool());
   inPlane_ = kInPlane;
   move_.reset();
   played_.stop();
@@ -258,27 +248,6 @@ void ProjectionFigure::addOtherMeans(SceneContent& content, Vector (*norm)(std::
   }
 }
 
-namespace {
-
-const Vector kOrigin = {0, 0, 0};
-
-void addAxes(SceneContent& content) {
-  content.lines.push_back({Vector(3, -0.85), Vector(3, 2.3), Ink::Faint, false, true, false, QStringLiteral("1"), 1});
-  const QString names[] = {QStringLiteral("x₁"), QStringLiteral("x₂"), QStringLiteral("x₃")};
-  for (size_t i = 0; i < 3; ++i) {
-    Vector axis(3, 0);
-    axis[i] = 1.9;
-    content.lines.push_back({kOrigin, axis, Ink::Faint, true, false, false, names[i], 1});
-  }
-}
-
-void addInput(SceneContent& content, const Vector& x) {
-  content.tip = x;
-  content.lines.push_back({kOrigin, x, Ink::Input, true, false, true, {}, 1});
-}
-
-}  // namespace
-
 SceneContent ProjectionFigure::layerNormContent() const {
   SceneContent content;
   const Vector x = input(mean_), mean = meanPart(x), rest = withoutMean(x), normed = layerNormOf(x);
@@ -292,11 +261,11 @@ SceneContent ProjectionFigure::layerNormContent() const {
   }
   if (shows(MeanPart)) {
     content.lines.push_back({mean, x, Ink::MeanPart, false, true, false, {}, 1});
-    content.lines.push_back({kOrigin, mean, Ink::MeanPart, true, true, true, QStringLiteral("μ1"), 0.6});
+    content.lines.push_back({Vector(3, 0), mean, Ink::MeanPart, true, true, true, QStringLiteral("μ1"), 0.6});
   }
   if (shows(Projection)) {
     content.lines.push_back({x, rest, Ink::Projection, false, true, false, {}, 1});
-    content.lines.push_back({kOrigin, rest, Ink::Projection, true, false, true, QStringLiteral("x − μ1"), 0.6});
+    content.lines.push_back({Vector(3, 0), rest, Ink::Projection, true, false, true, QStringLiteral("x − μ1"), 0.6});
   }
   addInput(content, x);
   addOtherMeans(content, layerNormOf);
@@ -328,7 +297,7 @@ SceneContent ProjectionFigure::rmsNormContent() const {
   addAxes(content);
   addInput(content, x);
   content.lines.push_back(
-      {kOrigin, finished(normed), shows(Affine) ? Ink::Affine : Ink::Output, true, false, true, {}, 1});
+      {Vector(3, 0), finished(normed), shows(Affine) ? Ink::Affine : Ink::Output, true, false, true, {}, 1});
   addOtherMeans(content, rmsNormOf);
   content.marks.push_back(
       {x, SceneMark::Shape::Disc, Ink::Input, QStringLiteral("x"), tr("x, of mean %1").arg(meanOf(x))});
@@ -337,9 +306,28 @@ SceneContent ProjectionFigure::rmsNormContent() const {
   return content;
 }
 
+// A room sees one of the two.
+void ProjectionFigure::showParts(bool scene, bool strip) {
+  for (const Side& side : {layerNorm_, rmsNorm_}) side.card->setVisible(scene);
+  if (!presented_) {
+    toggles_->setVisible(scene);
+    showControls(scene);
+  }
+  strip_->setAlone(!scene);
+  column()->setStretch(kSidesPlace, scene ? 1 : 0);
+  column()->setStretchFactor(strip_, scene ? 0 : 1);
+  strip_->setVisible(strip && !(scene && presented_));
+}
+
+bool ProjectionFigure::wantsModel() const { return !strip_->isHidden(); }
+void ProjectionFigure::showModel(const OpenModel& model) { strip_->showModel(model); }
+
 void ProjectionFigure::draw() {
   const Theme theme = themeOf(this);
-  for (const auto& [layer, box] : layers_) box->setIcon(markIcon(kLayers[layer], theme));
+  for (const auto& [layer, box] : layers_) {
+    const LayerWords& words = kLayers[layer];
+    box->setIcon(markIcon(words.shape, words.line, inkColor(words.ink, theme), theme.panel));
+  }
   meanSlider_->setValue(mean_);
   scaleSlider_->setValue(std::log2(scale_));
   layerNorm_.scene->setContent(layerNormContent());
@@ -367,10 +355,12 @@ std::optional<double> ProjectionFigure::number(const QString& name) const {
     return distance(finished(layerNormOf(x)), finished(layerNormOf(centered)));
   if (name == QLatin1String("rmsNormMoved")) return distance(finished(rmsNormOf(x)), finished(rmsNormOf(centered)));
   if (name == QLatin1String("mean")) return std::abs(meanOf(x));
-  return std::nullopt;
+  return strip_->number(name);
 }
 
 void ProjectionFigure::enlarge(double factor) {
+  presented_ = true;
+  strip_->setFactor(factor * 0.8);  // a picture with a key, not one of two
   toggles_->hide();
   for (const Side& side : {layerNorm_, rmsNorm_}) {
     setKind(side.card, "bare");

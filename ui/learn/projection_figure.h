@@ -1,8 +1,10 @@
-// LayerNorm and RMSNorm of a vector of width 3, side by side under one camera: what each throws away.
+// LayerNorm and RMSNorm of a vector of width 3, side by side under one camera: what each throws away; below, the same
+// of the open model's vectors, as angles.
 //
 // State: "mean" and "scale" of x, "show": of "meanPart", "projection", "length", "affine", "otherMeans"; "play": the
-// move that is shown once when the step is entered, "projection", "length" or "affine".
-// Numbers: "difference" of the two outputs, "layerNormMoved" and "rmsNormMoved" since mean 0, "mean".
+// move that is shown once when the step is entered, "projection", "length" or "affine"; "strip": the angles are shown;
+// "scene": false: they alone. Numbers: "difference" of the two outputs, "layerNormMoved" and "rmsNormMoved" since mean
+// 0, "mean"; those of AngleStrip.
 #pragma once
 
 #include <QFrame>
@@ -18,6 +20,7 @@ class QLabel;
 
 namespace normlens::ui {
 
+class AngleStrip;
 class ValueSlider;
 
 class ProjectionFigure final : public Figure {
@@ -28,6 +31,8 @@ class ProjectionFigure final : public Figure {
 
   void showState(const QJsonObject& state, Motion motion) override;
   [[nodiscard]] std::optional<double> number(const QString& name) const override;
+  [[nodiscard]] bool wantsModel() const override;
+  void showModel(const OpenModel& model) override;
 
  protected:
   void enlarge(double factor) override;
@@ -57,6 +62,7 @@ class ProjectionFigure final : public Figure {
   [[nodiscard]] SceneContent rmsNormContent() const;
   void addOtherMeans(SceneContent& content, Vector (*norm)(std::span<const double>)) const;
   [[nodiscard]] bool shows(Layer layer) const;
+  void showParts(bool scene, bool strip);
 
   Vector inPlane_;  // x without its mean, before it is scaled
   double mean_ = 1, scale_ = 1;
@@ -65,6 +71,8 @@ class ProjectionFigure final : public Figure {
   Side layerNorm_, rmsNorm_;
   ValueSlider *meanSlider_ = nullptr, *scaleSlider_ = nullptr;
   QLabel *movedTitle_ = nullptr, *layerNormMoved_ = nullptr, *rmsNormMoved_ = nullptr;
+  AngleStrip* strip_ = nullptr;
+  bool presented_ = false;
   QVariantAnimation glide_, played_;
   std::optional<Layer> move_;  // that is played
 };

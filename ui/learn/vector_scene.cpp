@@ -55,6 +55,37 @@ void paintSceneMark(QPainter& painter, const QPointF& at, SceneMark::Shape shape
   }
 }
 
+QIcon markIcon(SceneMark::Shape shape, Qt::PenStyle line, const QColor& color, const QColor& ground) {
+  QPixmap picture(32, 32);
+  picture.setDevicePixelRatio(2);
+  picture.fill(Qt::transparent);
+  QPainter painter(&picture);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setBackground(ground);
+  if (line == Qt::NoPen) {
+    paintSceneMark(painter, {8, 8}, shape, color, 0.8);
+  } else {
+    painter.setPen(QPen(color, 2.5, line, Qt::FlatCap));
+    painter.drawLine(QPointF(0, 8), QPointF(16, 8));
+  }
+  return QIcon(picture);
+}
+
+void addAxes(SceneContent& content) {
+  content.lines.push_back({Vector(3, -0.85), Vector(3, 2.3), Ink::Faint, false, true, false, QStringLiteral("1"), 1});
+  const QString names[] = {QStringLiteral("x₁"), QStringLiteral("x₂"), QStringLiteral("x₃")};
+  for (size_t i = 0; i < 3; ++i) {
+    Vector axis(3, 0);
+    axis[i] = 1.9;
+    content.lines.push_back({Vector(3, 0), axis, Ink::Faint, true, false, false, names[i], 1});
+  }
+}
+
+void addInput(SceneContent& content, const Vector& x) {
+  content.tip = x;
+  content.lines.push_back({Vector(3, 0), x, Ink::Input, true, false, true, {}, 1});
+}
+
 VectorScene::VectorScene(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setMouseTracking(true);

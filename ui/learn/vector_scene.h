@@ -2,6 +2,7 @@
 // sets it back, the tip of x can be taken. Several scenes share a camera by passing it on.
 #pragma once
 
+#include <QIcon>
 #include <QWidget>
 #include <optional>
 #include <vector>
@@ -46,9 +47,15 @@ struct SceneContent {
   Vector tip;  // of the input, which can be dragged
 };
 
+void addAxes(SceneContent& content);  // the uniform vector, upright, and the axes of the three numbers
+void addInput(SceneContent& content, const Vector& x);  // as an arrow whose tip can be dragged
+
 [[nodiscard]] QColor inkColor(Ink ink, const Theme& theme);
 // At that place, about 12 pixels large.
 void paintSceneMark(QPainter& painter, const QPointF& at, SceneMark::Shape shape, const QColor& color, double factor);
+
+// A mark as an icon, or where `line` is one, that kind of line.
+[[nodiscard]] QIcon markIcon(SceneMark::Shape shape, Qt::PenStyle line, const QColor& color, const QColor& ground);
 
 class VectorScene final : public QWidget {
   Q_OBJECT

@@ -180,6 +180,22 @@ class LessonsTest final : public QObject {
       QTRY_COMPARE(*figure->number(QStringLiteral("at")), 1.0);
   }
 
+  void theLastStepShowsTheModelsAngles() {
+    Reading reading;
+    reading.page->walk()->goTo(QStringLiteral("projection/mean"));
+    Figure* figure = reading.page->figure();
+    QVERIFY(!figure->wantsModel() && !reading.child<QWidget>("angleStrip")->isVisible());
+    reading.page->walk()->goTo(QStringLiteral("projection/width"));
+    QVERIFY(figure->wantsModel() && reading.child<QWidget>("angleStrip")->isVisible());
+    QVERIFY(*figure->number(QStringLiteral("randomSpread")) > 0);
+    QTRY_VERIFY(figure->number(QStringLiteral("inputAngle")));  // of the toy
+    reading.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    QVERIFY2(!figure->number(QStringLiteral("inputAngle")), "of another model, and nobody sees it");
+    reading.window.actions()->lessons->trigger();
+    QTRY_VERIFY(figure->number(QStringLiteral("inputAngle")));
+    QCOMPARE(*figure->number(QStringLiteral("outputAngle")), 90.0);
+  }
+
   void narrowPagesGiveWay() {
     Reading reading;
     const int wide = reading.child<QWidget>("lessonList")->width();

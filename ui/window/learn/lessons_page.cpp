@@ -211,8 +211,8 @@ void LessonsPage::showFigure(const LessonStep& step) {
     connect(figure, &Figure::changed, try_, &TryCard::refresh);
   }
   figures_->setCurrentWidget(figure);
-  models_->serve(figure, step.model);
   figure->showState(step.state, isNew ? Motion::Cut : wantedMotion(*this));
+  models_->serve(figure, step.model);
 }
 
 void LessonsPage::arrange() {

@@ -67,8 +67,8 @@ void Presenter::showStep() {
   if (figure_ != nullptr && figure_ != figure) figure_->hide();
   figure_ = figure;
   figure_->show();
-  models_->serve(figure_, step.model);
   figure_->showState(step.state, wantedMotion(*this));
+  models_->serve(figure_, step.model);
   arrange();
   setCurtain(curtain_);
 }
