@@ -3,10 +3,10 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QPainterPath>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
@@ -75,27 +75,16 @@ bool DepthChart::legendHasRoom() const {
   return wide < width() - 2 * kRight;
 }
 
-double DepthChart::step() const { return plotArea().width() / std::max<double>(1, static_cast<double>(names_.size())); }
-
-QPointF DepthChart::placeOf(int place, double value) const {
-  const QRectF plot = plotArea();
-  const double at = axis_.logarithmic ? std::log10(std::max(value, 1e-300)) : value;
-  const double share = std::clamp((at - axis_.low) / (axis_.high - axis_.low), 0.0, 1.0);
-  return {plot.left() + (place + 0.5) * step(), plot.bottom() - share * plot.height()};
+DepthScale DepthChart::scale() const {
+  return {plotArea(), static_cast<int>(names_.size()), axis_.logarithmic, axis_.low, axis_.high};
 }
 
-int DepthChart::placeAt(const QPointF& at) const {
-  if (!plotArea().contains(at) || names_.isEmpty()) return -1;
-  return std::clamp(static_cast<int>((at.x() - plotArea().left()) / step()), 0, static_cast<int>(names_.size()) - 1);
-}
+QPointF DepthChart::placeOf(int place, double value) const { return scale().at(place, value); }
 
 QString DepthChart::tickWords(double value) const {
   if (!axis_.logarithmic) return QString::number(value, 'g', 4) + axis_.unit;
-  const double number = std::pow(10.0, value);
-  if (axis_.unit == QStringLiteral("%")) return QStringLiteral("%1 %").arg(number * 100, 0, 'g', 4);
-  constexpr double kLeastPlain = -1, kMostPlain = 3;  // powers of ten that are written out
-  const bool plain = value >= kLeastPlain && value <= kMostPlain;
-  return plain ? QString::number(number, 'g', 4) : QStringLiteral("1e%1").arg(value, 0, 'f', 0);
+  if (axis_.unit == QStringLiteral("%")) return QStringLiteral("%1 %").arg(std::pow(10.0, value) * 100, 0, 'g', 4);
+  return powerOfTen(value);
 }
 
 void DepthChart::paintEvent(QPaintEvent*) {
@@ -120,7 +109,8 @@ void DepthChart::paintGround(QPainter& painter) const {
   const Theme theme = themeOf(this);
   const QRectF plot = plotArea();
   if (chosen_ >= 0 && chosen_ < names_.size()) {
-    painter.fillRect(QRectF(plot.left() + chosen_ * step(), plot.top(), step(), plot.height()), theme.selection);
+    painter.fillRect(QRectF(plot.left() + chosen_ * scale().step(), plot.top(), scale().step(), plot.height()),
+                     theme.selection);
   }
   painter.setFont(uiFont(11));
   paintAxes(painter);
@@ -130,10 +120,8 @@ void DepthChart::paintGround(QPainter& painter) const {
 void DepthChart::paintAxes(QPainter& painter) const {
   const Theme theme = themeOf(this);
   const QRectF plot = plotArea();
-  const double range = axis_.high - axis_.low;
-  const double every = axis_.logarithmic ? std::ceil(range / kLines) : range / kLines;
-  for (double tick = axis_.low; tick <= axis_.high + 1e-9; tick += every) {
-    const double y = plot.bottom() - (tick - axis_.low) / range * plot.height();
+  for (const double tick : scale().ticks(kLines)) {
+    const double y = scale().levelOf(tick);
     painter.setPen(QPen(theme.hairline, 1));
     painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
     painter.setPen(theme.textSoft);
@@ -141,7 +129,7 @@ void DepthChart::paintAxes(QPainter& painter) const {
   }
   painter.setPen(theme.textSoft);
   const auto count = static_cast<int>(names_.size());
-  const int each = std::max(1, static_cast<int>(std::ceil(28 / std::max(step(), 0.01))));
+  const int each = std::max(1, static_cast<int>(std::ceil(28 / std::max(scale().step(), 0.01))));
   for (int i = 0; i < count; i += each) {
     painter.drawText(QRectF(placeOf(i, 1).x() - 20, plot.bottom() + 2, 40, 16), Qt::AlignCenter, QString::number(i));
   }
@@ -211,7 +199,7 @@ void DepthChart::paintLegend(QPainter& painter) const {
 
 void DepthChart::paintSpread(QPainter& painter, int place, double value, double spread) const {
   const QPointF up = placeOf(place, value + spread), down = placeOf(place, value - spread);
-  const QPointF cap(std::min(4.0, step() / 4), 0);
+  const QPointF cap(std::min(4.0, scale().step() / 4), 0);
   painter.drawLine(up, down);
   painter.drawLine(up - cap, up + cap);
   painter.drawLine(down - cap, down + cap);
@@ -221,45 +209,43 @@ void DepthChart::paintSeries(QPainter& painter, const DepthSeries& series) const
   using Way = DepthSeries::Way;
   const Theme theme = themeOf(this);
   const QColor color = theme.*(series.color);
-  QPainterPath path;
-  bool drawing = false;
-  const double bar = std::clamp(step() * 0.7, 1.0, 16.0), foot = plotArea().bottom();
+  const double bar = std::clamp(scale().step() * 0.7, 1.0, 16.0), foot = plotArea().bottom();
   std::vector<QPointF> marks;
   for (size_t i = 0; i < series.values.size(); ++i) {
-    if (!std::isfinite(series.values[i])) {
-      drawing = false;
-      continue;
-    }
+    if (!std::isfinite(series.values[i])) continue;
     const auto place = static_cast<int>(i);
     const QPointF at = placeOf(place, series.values[i]);
     marks.push_back(at);
-    drawing ? path.lineTo(at) : path.moveTo(at);
-    drawing = true;
     painter.setPen(QPen(color, 1.2, series.way == Way::Limit ? Qt::DashLine : Qt::SolidLine));
     if (series.way == Way::Bars) painter.fillRect(QRectF(at.x() - bar / 2, at.y(), bar, foot - at.y()), color);
     if (series.way == Way::Stems) painter.drawLine(at, QPointF(at.x(), foot));
-    if (series.way == Way::Limit) painter.drawLine(at - QPointF(step() / 2, 0), at + QPointF(step() / 2, 0));
+    if (series.way == Way::Limit)
+      painter.drawLine(at - QPointF(scale().step() / 2, 0), at + QPointF(scale().step() / 2, 0));
     if (i < series.spreads.size() && std::isfinite(series.spreads[i]))
       paintSpread(painter, place, series.values[i], series.spreads[i]);
   }
   if (series.way == Way::Line) {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(color, 1.6));
-    painter.drawPath(path);
+    const auto valueOf = [&](int place) {
+      const auto i = static_cast<size_t>(place);
+      return i < series.values.size() ? series.values[i] : std::numeric_limits<double>::quiet_NaN();
+    };
+    painter.drawPath(pathThrough(scale(), valueOf));
   }
-  const bool crowded = series.way == Way::Line && step() < 12;
+  const bool crowded = series.way == Way::Line && scale().step() < 12;
   if (series.way == Way::Bars || series.way == Way::Limit || crowded) return;
   for (const QPointF& at : marks) paintSceneMark(painter, at, series.mark, color, 0.7);
 }
 
 void DepthChart::mousePressEvent(QMouseEvent* event) {
-  if (const int place = placeAt(event->position()); place >= 0) Q_EMIT chosen(place);
+  if (const int place = scale().placeAt(event->position()); place >= 0) Q_EMIT chosen(place);
 }
 
 bool DepthChart::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  const int place = placeAt(help->pos());
+  const int place = scale().placeAt(help->pos());
   if (place < 0) return QWidget::event(event);
   QStringList lines{names_[place]};
   for (const DepthSeries& series : series_) {

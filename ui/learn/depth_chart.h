@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ui/learn/vector_scene.h"
+#include "ui/widgets/plots/depth_scale.h"
 
 namespace normlens::ui {
 
@@ -62,8 +63,7 @@ class DepthChart final : public QWidget {
  private:
   [[nodiscard]] QRectF plotArea() const;
   [[nodiscard]] bool legendHasRoom() const;  // beside the title
-  [[nodiscard]] double step() const;         // pixels a place
-  [[nodiscard]] int placeAt(const QPointF& at) const;
+  [[nodiscard]] DepthScale scale() const;
   [[nodiscard]] QString tickWords(double value) const;
   void paintGround(QPainter& painter) const;
   void paintAxes(QPainter& painter) const;

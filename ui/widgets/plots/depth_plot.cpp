@@ -6,6 +6,7 @@
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ui/models/difference_table.h"
 #include "ui/theme/theme.h"
@@ -56,20 +57,10 @@ void DepthPlot::setChosen(int place) {
   update();
 }
 
-QRectF DepthPlot::plotArea() const {
+DepthScale DepthPlot::scale() const {
   const int below = height() >= kCaptionFrom ? kBottom + kCaption : kBottom;
-  return {static_cast<double>(placeLeft()), kTop, static_cast<double>(width() - placeLeft() - kPlaceRight),
-          static_cast<double>(height() - kTop - below)};
-}
-
-// What is zero lies on the floor, what is infinite on the ceiling.
-QPointF DepthPlot::position(int place, double error) const {
-  const QRectF plot = plotArea();
-  const double step = plot.width() / std::max(1, model_->places());
-  double share = 1;
-  if (error <= 0) share = 0;
-  if (error > 0 && std::isfinite(error)) share = std::clamp((std::log10(error) - low_) / (high_ - low_), 0.0, 1.0);
-  return {plot.left() + (place + 0.5) * step, plot.bottom() - share * plot.height()};
+  const QRectF plot(placeLeft(), kTop, width() - placeLeft() - kPlaceRight, height() - kTop - below);
+  return {plot, model_->places(), true, static_cast<double>(low_), static_cast<double>(high_)};
 }
 
 void DepthPlot::paintEvent(QPaintEvent*) {
@@ -81,17 +72,16 @@ void DepthPlot::paintEvent(QPaintEvent*) {
 
 void DepthPlot::paintAxes(QPainter& painter) const {
   const Theme theme = themeOf(this);
-  const QRectF plot = plotArea();
+  const DepthScale scale = this->scale();
+  const QRectF& plot = scale.plot;
   painter.setFont(uiFont(11));
   const int lines = std::max(1, static_cast<int>(plot.height() / grown(22)));
-  const int every = std::max(1, (high_ - low_ + lines - 1) / lines);
-  for (int power = high_; power >= low_; power -= every) {
-    const double y = position(0, std::pow(10.0, power)).y();
+  for (const double power : scale.ticks(lines)) {
+    const double y = scale.levelOf(power);
     painter.setPen(QPen(theme.hairline, 1));
     painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
     painter.setPen(theme.textFaint);
-    painter.drawText(QRectF(0, y - 8, placeLeft() - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
-                     power == 0 ? QStringLiteral("1") : QStringLiteral("1e%1").arg(power));
+    painter.drawText(QRectF(0, y - 8, placeLeft() - 8, 16), Qt::AlignRight | Qt::AlignVCenter, powerOfTen(power));
   }
   if (height() >= kCaptionFrom) {
     painter.setPen(theme.textFaint);
@@ -99,57 +89,48 @@ void DepthPlot::paintAxes(QPainter& painter) const {
                      Qt::AlignRight | Qt::AlignVCenter, tr("LayerNorms and outputs, in order of execution"));
   }
   if (chosen_ < 0) return;
-  const double x = position(chosen_, 1).x();
+  const double x = scale.at(chosen_, 1).x();
   painter.setPen(QPen(theme.classes.chosen, 1.5, Qt::DashLine));
   painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
 }
 
-QPainterPath DepthPlot::pathOf(const std::function<double(int place)>& errorOf) const {
-  QPainterPath path;
-  bool drawing = false;
-  for (int place = 0; place < model_->places(); ++place) {
-    const double error = errorOf(place);
-    if (error >= 0) drawing ? path.lineTo(position(place, error)) : path.moveTo(position(place, error));
-    drawing = error >= 0;
-  }
-  return path;
-}
-
 void DepthPlot::paintLine(QPainter& painter, int type) const {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const Theme theme = themeOf(this);
+  const DepthScale scale = this->scale();
   painter.setBrush(Qt::NoBrush);
   // What lies below is explained by rounding.
   painter.setPen(QPen(seriesColor(type, theme), 1.2, Qt::DotLine));
-  painter.drawPath(pathOf([&](int place) {
+  painter.drawPath(pathThrough(scale, [&](int place) {
     const protocol::DiffRow* row = model_->at(place, type);
-    return row != nullptr ? floorOf(*row).value_or(-1) : -1;
+    return row != nullptr ? floorOf(*row).value_or(kNone) : kNone;
   }));
   painter.setPen(QPen(seriesColor(type, theme), 1.5));
-  painter.drawPath(pathOf([&](int place) {
+  painter.drawPath(pathThrough(scale, [&](int place) {
     const protocol::DiffRow* row = model_->at(place, type);
-    return row != nullptr ? row->max_rel : -1;
+    return row != nullptr ? row->max_rel : kNone;
   }));
-  const bool crowded = plotArea().width() / std::max(1, model_->places()) < 7;
+  const bool crowded = scale.step() < 7;
   if (crowded) return;
   for (int place = 0; place < model_->places(); ++place) {
     if (const protocol::DiffRow* row = model_->at(place, type)) {
-      paintSeriesMark(painter, position(place, row->max_rel), type, theme);
+      paintSeriesMark(painter, scale.at(place, row->max_rel), type, theme);
     }
   }
 }
 
 DepthPlot::Mark DepthPlot::markAt(const QPointF& at) const {
   constexpr double kReach = 12;
-  const QRectF plot = plotArea();
-  const double step = plot.width() / std::max(1, model_->places());
-  const int place = static_cast<int>((at.x() - plot.left()) / step);
-  if (at.x() < plot.left() || place >= model_->places()) return {};
+  const DepthScale scale = this->scale();
+  // A mark at the foot is near from below, too.
+  const int place = scale.placeAt({at.x(), scale.plot.center().y()});
+  if (place < 0) return {};
   Mark nearest;
   double best = kReach;
   for (int type = 0; type < model_->types(); ++type) {
     const protocol::DiffRow* row = model_->at(place, type);
     if (row == nullptr) continue;
-    const double away = std::abs(position(place, row->max_rel).y() - at.y());
+    const double away = std::abs(scale.at(place, row->max_rel).y() - at.y());
     if (away >= best) continue;
     best = away;
     nearest = {place, type};

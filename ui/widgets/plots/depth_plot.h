@@ -3,9 +3,9 @@
 // A dotted line of the same colour: what the original loses by that type alone.
 #pragma once
 
-#include <QPainterPath>
 #include <QWidget>
-#include <functional>
+
+#include "ui/widgets/plots/depth_scale.h"
 
 class QPainter;
 
@@ -36,13 +36,10 @@ class DepthPlot final : public QWidget {
     int place = -1, type = -1;
   };
   void rescale();
-  [[nodiscard]] QRectF plotArea() const;
-  [[nodiscard]] QPointF position(int place, double error) const;
+  [[nodiscard]] DepthScale scale() const;
   [[nodiscard]] Mark markAt(const QPointF& at) const;
   void paintAxes(QPainter& painter) const;
   void paintLine(QPainter& painter, int type) const;
-  // Through the errors that `errorOf` gives for a place; negative: none there.
-  [[nodiscard]] QPainterPath pathOf(const std::function<double(int place)>& errorOf) const;
 
   DifferenceMatrix* model_;   // Not owned.
   int low_ = -16, high_ = 0;  // powers of ten at the ends of the axis
