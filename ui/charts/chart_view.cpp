@@ -9,9 +9,6 @@
 #include <QLegend>
 #include <QLegendMarker>
 #include <QLineSeries>
-#include <QPageSize>
-#include <QPdfWriter>
-#include <QSvgGenerator>
 #include <QValueAxis>
 #include <QWheelEvent>
 #include <QXYSeries>
@@ -20,6 +17,7 @@
 
 #include "ui/charts/chart_style.h"
 #include "ui/session/words/format.h"
+#include "ui/widgets/plots/picture_file.h"
 
 namespace normlens::ui {
 
@@ -253,34 +251,8 @@ void ChartView::mouseDoubleClickEvent(QMouseEvent* event) {
 
 bool ChartView::savePicture(const QString& path) {
   hover_->hide();
-  if (path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive)) {
-    QSvgGenerator svg;
-    svg.setFileName(path);
-    svg.setSize(size());
-    svg.setViewBox(QRect({}, size()));
-    QPainter painter;
-    if (!painter.begin(&svg)) return false;
-    render(&painter);
-    return painter.end();
-  }
-  if (path.endsWith(QLatin1String(".pdf"), Qt::CaseInsensitive)) {
-    QPdfWriter pdf(path);
-    pdf.setPageSize(QPageSize(QSizeF(size()), QPageSize::Point));
-    pdf.setPageMargins({});
-    QPainter painter;
-    if (!painter.begin(&pdf)) return false;
-    render(&painter, QRectF(QPointF(), QSizeF(pdf.width(), pdf.height())));
-    return painter.end();
-  }
-  constexpr double kScale = 2;
-  QImage image(size() * kScale, QImage::Format_ARGB32_Premultiplied);
-  image.setDevicePixelRatio(kScale);
-  image.fill(backgroundBrush().color());
-  QPainter painter(&image);
-  painter.setRenderHint(QPainter::Antialiasing);
-  render(&painter, QRectF(QPointF(), QSizeF(size())));
-  painter.end();
-  return image.save(path);
+  return writePicture(path, size(), backgroundBrush().color(),
+                      [this](QPainter& painter) { render(&painter, QRectF({}, QSizeF(size()))); });
 }
 
 }  // namespace normlens::ui

@@ -31,8 +31,7 @@ class ChartView final : public QChartView {
   [[nodiscard]] bool isHidden(const QString& name) const { return hidden_.contains(name); }
   [[nodiscard]] QString hoverText() const;  // of the value under the pointer; empty: none
 
-  // As it is shown, by the suffix: .svg and .pdf as vectors, else an image of twice the size. False: could not be
-  // written.
+  // As it is shown: see writePicture().
   [[nodiscard]] bool savePicture(const QString& path);
 
  protected:

@@ -156,6 +156,17 @@ void askForFile(QWidget* parent, const FileQuestion& question, const std::functi
   dialog->open();
 }
 
+void askForFolder(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use) {
+  auto* dialog = new QFileDialog(parent, question.title);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(question.name);
+  dialog->setFileMode(QFileDialog::Directory);
+  dialog->setOption(QFileDialog::ShowDirsOnly);
+  if (!question.folder.isEmpty()) dialog->setDirectory(question.folder);
+  QObject::connect(dialog, &QFileDialog::fileSelected, parent, use);
+  dialog->open();
+}
+
 bool writeFile(const QString& path, const QByteArray& bytes) {
   QSaveFile file(path);
   return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit();

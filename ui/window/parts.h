@@ -84,6 +84,8 @@ struct FileQuestion {
 };
 // Not modal to the program; `use` is called if the user chose one.
 void askForFile(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use);
+// The same for a folder that is there.
+void askForFolder(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use);
 // All of it or nothing. False: it could not be written.
 [[nodiscard]] bool writeFile(const QString& path, const QByteArray& bytes);
 [[nodiscard]] QStringList modelFilters();

@@ -14,6 +14,7 @@
 #include "ui/models/table_text.h"
 #include "ui/session/session.h"
 #include "ui/session/words/bench_text.h"
+#include "ui/widgets/plots/picture_file.h"
 #include "ui/window/bottom/bench_page.h"
 #include "ui/window/parts.h"
 
@@ -70,7 +71,7 @@ void BenchPage::buildExportMenu() {
     connect(action, &QAction::triggered, this, run);
   };
   add(tr("Chart as picture…"), "benchSavePicture", [this] {
-    askWhere(tr("Save the chart"), "benchPictureDialog", {tr("SVG (*.svg)"), tr("PDF (*.pdf)"), tr("PNG (*.png)")},
+    askWhere(tr("Save the chart"), "benchPictureDialog", pictureFilters(),
              [this](const QString& path) { return chart_->savePicture(path); });
   });
   add(tr("Figures as CSV…"), "benchSaveCsv", [this] {

@@ -15,6 +15,7 @@
 #include "ui/widgets/hint_card.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
+#include "ui/widgets/plots/picture_file.h"
 #include "ui/widgets/room_steps.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
@@ -282,11 +283,9 @@ void GraphPane::showOwnCentering() {
 }
 
 void GraphPane::askForPicture(bool whole) {
-  const FileQuestion question{QStringLiteral("pictureDialog"),
-                              whole ? tr("Save picture of the whole graph") : tr("Save picture of the view"),
-                              {tr("SVG (*.svg)"), tr("PDF (*.pdf)"), tr("PNG (*.png)")},
-                              folderOf(session_->path()),
-                              QFileInfo(session_->path()).completeBaseName()};
+  const FileQuestion question{
+      QStringLiteral("pictureDialog"), whole ? tr("Save picture of the whole graph") : tr("Save picture of the view"),
+      pictureFilters(), folderOf(session_->path()), QFileInfo(session_->path()).completeBaseName()};
   askForFile(this, question, [this, whole](const QString& path) { savePicture(path, whole); });
 }
 

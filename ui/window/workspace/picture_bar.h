@@ -1,10 +1,9 @@
-// Shows that a picture is being written, how far it is, and a button to stop it. Hidden while nothing is written.
+// Writes pictures of the graph, one at a time, and shows how far it is.
 #pragma once
 
-#include <QFrame>
 #include <memory>
 
-class QProgressBar;
+#include "ui/window/writing_bar.h"
 
 namespace normlens::graphview {
 class PictureJob;
@@ -13,9 +12,7 @@ struct PictureOrder;
 
 namespace normlens::ui {
 
-class ElidedLabel;
-
-class PictureBar final : public QFrame {
+class PictureBar final : public WritingBar {
   Q_OBJECT
 
  public:
@@ -30,8 +27,6 @@ class PictureBar final : public QFrame {
  private:
   void end(bool written, const QString& message);
 
-  ElidedLabel* label_;
-  QProgressBar* progress_;
   std::unique_ptr<graphview::PictureJob> job_;
 };
 
