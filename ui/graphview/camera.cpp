@@ -56,10 +56,9 @@ Camera firstLook(const layout::Layout& layout, const QRectF& area) {
   return Camera{zoom, {}}.placing({x, bounds.top()}, {area.center().x(), area.top()});
 }
 
-Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area) {
-  const double whole = Camera::fitting(box, area).zoom;
-  const double zoom =
-      std::clamp(now.zoom, std::min(0.8 * ui::textScale(), whole), std::max(1.2 * ui::textScale(), whole));
+Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area, double names) {
+  const double fits = box.isEmpty() ? names : std::min(area.width() / box.width(), area.height() / box.height());
+  const double zoom = std::max(Camera::kMinZoom, std::clamp(now.zoom, std::min(0.8 * names, fits), 1.2 * names));
   const bool tall = box.height() * zoom > area.height();
   const QPointF world = tall ? QPointF(box.center().x(), box.top()) : box.center();
   const QPointF screen = tall ? QPointF(area.center().x(), area.top()) : area.center();

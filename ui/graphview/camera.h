@@ -36,7 +36,8 @@ struct Camera {
 // Everything if it can be read like that, else the beginning of the model.
 [[nodiscard]] Camera firstLook(const layout::Layout& layout, const QRectF& area);
 // A box, at a zoom near the one of `now`; of one that is taller than the area its top.
-[[nodiscard]] Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area);
+// names: the zoom at which names have the size of text.
+[[nodiscard]] Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area, double names);
 // All of an area of the graph if names can be read like that, else what matters in it.
 [[nodiscard]] Camera lookAtNames(const QRectF& around, const QPointF& focus, const QRectF& area);
 // Moved so far that a corner of the graph stays in sight.

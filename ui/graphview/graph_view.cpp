@@ -1,6 +1,7 @@
 #include "ui/graphview/graph_view.h"
 
 #include <QEvent>
+#include <QPaintEngine>
 #include <QPainter>
 #include <QResizeEvent>
 #include <QTimerEvent>
@@ -19,6 +20,11 @@ namespace {
 constexpr double kMargin = 22;
 constexpr double kZoomStep = 1.25;
 constexpr int kAnimationMs = 180;
+
+// Into which shapes and text go as such.
+bool isFile(const QPaintEngine& engine) {
+  return engine.type() == QPaintEngine::SVG || engine.type() == QPaintEngine::Pdf;
+}
 
 }  // namespace
 
@@ -47,6 +53,12 @@ GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this
     updateSpinner();
     update();
   });
+}
+
+void GraphView::setPresented(double factor) {
+  presented_ = factor;
+  overlays_.setPresented();
+  updateOverlays();
 }
 
 void GraphView::setBusy(const QString& stage) {
@@ -120,7 +132,7 @@ void GraphView::showItem(int item) {
   const int box = shown_.scene.boxOf(item);
   if (box < 0) return;
   userMoved_ = true;
-  moveCamera(lookAtBox(shown_.scene.box(box).rect, camera_, freeArea()), true);
+  moveCamera(lookAtBox(shown_.scene.box(box).rect, camera_, freeArea(), ui::textScale() * presented_), true);
 }
 
 void GraphView::moveCamera(const Camera& target, bool animated) {
@@ -187,7 +199,9 @@ void GraphView::paintEvent(QPaintEvent*) {
     painter.fillRect(rect(), theme_.canvas);
     message_.paint(painter, freeArea(), !shown_.scene.empty(), theme_);
   } else {
-    painter_.paint(painter, shown_.scene, camera_, size(), viewState(), theme_);
+    GraphPainter shapes(GraphPainter::Use::Picture);
+    (isFile(*painter.paintEngine()) ? shapes : painter_)
+        .paint(painter, shown_.scene, camera_, size(), viewState(), theme_);
     marks_.diff.paint(painter, shown_.scene, camera_, QRectF(rect()), theme_);
     if (message_.spins()) message_.paint(painter, freeArea(), true, theme_);
   }

@@ -107,12 +107,15 @@ class GraphView : public QWidget {
   [[nodiscard]] ViewPlace place() const;
   void setPlace(const ViewPlace& place);  // once it is laid out; unknown groups are left out
   void setAnimated(bool animated) { animated_ = animated; }
+  // For a room: what the view goes to is so many times as large, and nothing lies over the graph.
+  void setPresented(double factor);
   // What a PictureJob needs to write the graph as it stands: the part in sight, or all of it at full detail.
   enum class Extent : uint8_t { View, Whole };
   [[nodiscard]] PictureOrder orderPicture(const QString& path, Extent extent) const;
   // Until every request so far is laid out and shown. False after the timeout.
   bool waitForLayout(int milliseconds);
   [[nodiscard]] bool isLaidOut() const { return shown_.scene.layout != nullptr && !worker_.busy(); }
+  [[nodiscard]] bool isStill() const { return isLaidOut() && animation_ == nullptr; }  // and the camera is there
 
   // ---- for tests and the minimap
   [[nodiscard]] const Scene& scene() const { return shown_.scene; }
@@ -215,6 +218,7 @@ class GraphView : public QWidget {
   QPointF pressedAt_, lastDrag_;
   bool pressed_ = false, dragging_ = false;
   bool animated_ = true;
+  double presented_ = 1;
   bool userMoved_ = false;  // until then a resize fits the picture again
   QPointer<QVariantAnimation> animation_;
   CanvasMessage message_;

@@ -212,6 +212,7 @@ void GraphView::toggle(int item) {
 }
 
 void GraphView::reveal(int node) {
+  if (wanted_.highlight) wanted_.highlight->moves = false;
   if (!rebuilding()) return goTo(shown_.scene.hierarchy->itemOfId(node));
   awaited_.node = node;
   awaited_.move = true;

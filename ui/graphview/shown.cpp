@@ -125,7 +125,7 @@ Wishes wishesIn(const Hierarchy& hierarchy, const Shown& shown, const Awaited& a
   if (awaited.place) wishes.open = groupsAt(hierarchy, awaited.place->openGroups);
   if (highlight && highlight->isNew) {
     wishes.openForLight = groupsToOpen(hierarchy, wishes.open, highlight->graph, highlight->blockerPath);
-    wishes.moveTo = MoveTo::Highlight;
+    if (highlight->moves) wishes.moveTo = MoveTo::Highlight;
   }
   return wishes;
 }

@@ -55,6 +55,7 @@ struct Highlight {
   protocol::ZeroMeanGraph graph;
   std::vector<int> blockerPath;
   bool isNew = true;  // the groups it needs are not opened yet
+  bool moves = true;  // the view goes to it; not where it was sent elsewhere since
 };
 
 // What was asked for by the document's ids while there was no layout to do it in.

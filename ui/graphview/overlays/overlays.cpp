@@ -29,9 +29,9 @@ Overlays::Overlays(QWidget* canvas)
 }
 
 void Overlays::show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means) {
-  zoomControl_->setVisible(shown);
+  zoomControl_->setVisible(shown && !presented_);
   const bool roomForMap = canvas_->width() > kSmallestForMap.width() && canvas_->height() > kSmallestForMap.height();
-  minimap_->setVisible(shown && roomForMap);
+  minimap_->setVisible(shown && roomForMap && !presented_);
   minimap_->setScene(scene, lighting);
   meanLegend_->setStates(means);
   meanLegend_->setVisible(shown && means.active());

@@ -25,6 +25,7 @@ class Overlays {
 
   // shown: there is a graph to lie over. What is referred to has to live until the next call.
   void show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means);
+  void setPresented() { presented_ = true; }           // for a room: neither minimap nor zoom control
   void setCamera(double zoom, const QRectF& visible);  // visible: in world units
   void setBlockerReason(const QString& reason);        // of the highlight that is laid out next
   [[nodiscard]] CenteringCallout* centeringCallout() const { return centering_; }
@@ -39,6 +40,7 @@ class Overlays {
   [[nodiscard]] QRect corner() const;  // where minimap and zoom control are
 
   QWidget* canvas_;
+  bool presented_ = false;
   Minimap* minimap_;             // Owned by Qt.
   ZoomControl* zoomControl_;     // Owned by Qt.
   MeanLegend* meanLegend_;       // Owned by Qt.
