@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import check_includes
+import check_lesson_links
 import check_rooms
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -39,6 +40,37 @@ class Rooms(unittest.TestCase):
         self.assertIn("core/full: 33 files, 32 are the most", found)
         self.assertIn("core/full/1.h: 401 lines, 400 are the most", found)
         self.assertNotIn("core/full/0.h", " ".join(found))
+
+
+class LessonLinks(unittest.TestCase):
+    def test_all_lead_somewhere(self):
+        self.assertEqual(list(check_lesson_links.violations(ROOT)), [])
+
+    def test_planted(self):
+        step = '# Title\n\n## A step\n<!-- {"name": "one", "figure": "f"} -->\nWords.\n'
+        code = 'linkLesson(this, "nowhere");\nexplain(\n    box, tr("What it is; \\"more\\"."),\n    "right");\n'
+        files = {
+            "resources/lessons/01_first.md": step,
+            "resources/words/01_right.md": "[a](lesson:first/one) [b](lesson:first)",
+            "resources/words/02_wrong.md": "[c](lesson:first/two) [d](lesson:second)",
+            "resources/words/03_silent.md": "# No link",
+            "ui/a.cpp": code,
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                file = pathlib.Path(folder, name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+            found = list(check_lesson_links.violations(folder))
+        self.assertEqual(
+            sorted(found),
+            [
+                "resources/words/02_wrong.md: the lesson 'first' has no step 'two'",
+                "resources/words/02_wrong.md: there is no lesson 'second'",
+                "resources/words/03_silent.md: no link leads on to a lesson",
+                "ui/a.cpp: there is no page of words 'nowhere'",
+            ],
+        )
 
 
 class Window(unittest.TestCase):
