@@ -16,5 +16,7 @@ struct CardWords {
 
 // factor: of text, as in Figure::setPresented(). What is left of the area for the figure.
 QRectF paintCard(QPainter& painter, const QRectF& area, const CardWords& words, const Theme& theme, double factor);
+// A low one: the title stands at the left, the figure beside it.
+QRectF paintLowCard(QPainter& painter, const QRectF& area, const QString& title, const Theme& theme, double factor);
 
 }  // namespace normlens::ui

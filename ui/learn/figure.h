@@ -23,10 +23,17 @@ struct OpenModel {
   std::vector<protocol::EditInfo> edits;  // that make the norms' inputs zero-mean
   EngineClient* engine = nullptr;         // that has it open; not owned
   QString trouble;                        // why there is none, where one was asked for
+  int chosen = -1;                        // the norm that the reader comes from; -1: none
 };
 
 enum class Motion { Animated, Cut };
 [[nodiscard]] Motion wantedMotion(const QWidget& widget);  // by the desktop's wish for less of it
+
+// From 0 to `length`, with another picture every `frame`; in ms. Length 0: there is nothing to play.
+struct Film {
+  int length = 0, frame = 33;
+  [[nodiscard]] int frames() const { return length > 0 ? length / frame + 1 : 0; }
+};
 
 class Figure : public QWidget {
   Q_OBJECT
@@ -37,9 +44,17 @@ class Figure : public QWidget {
   // As the step says. Animated: what moves gets there in 200 ms.
   virtual void showState(const QJsonObject& state, Motion motion) = 0;
   [[nodiscard]] virtual std::optional<double> number(const QString& name) const = 0;  // nullopt: none of that name
-  virtual bool togglePlay() { return false; }                      // Space; false: it has nothing to play
+  virtual bool togglePlay() { return false; }  // Space; false: it has nothing to play
+  // What it plays in the state that is shown, and the picture at a time of it; what plays by itself stops.
+  [[nodiscard]] virtual Film film() const { return {}; }
+  virtual void showTime(int /*ms*/) {}
+  [[nodiscard]] virtual bool isSettled() const { return true; }  // nothing that is shown is still on its way
   [[nodiscard]] virtual bool wantsModel() const { return false; }  // in the state that is shown
   virtual void showModel(const OpenModel& /*model*/) {}            // again whenever more of it is known
+
+  // As it is shown, without its controls: for a file. In the units of the screen.
+  [[nodiscard]] QSize pictureSize() const;
+  void paintPicture(QPainter& painter);
 
   // For a room: text and lines `factor` times as large; the controls float over the picture, and only on demand.
   void setPresented(double factor);
@@ -55,6 +70,8 @@ class Figure : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  [[nodiscard]] std::vector<QRect> pictureParts() const;
+
   QVBoxLayout* column_;
   QWidget* controls_ = nullptr;
   bool presented_ = false;

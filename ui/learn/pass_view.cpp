@@ -52,11 +52,12 @@ void PassView::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  const QRectF inside = paintCard(painter, rect(), {title_, claim_}, theme, factor_);
-  const double line = 22 * factor_;
-  const double tall = std::clamp(inside.height() - 2.1 * line, 18.0, 110.0 * factor_);
+  const bool inRoom = factor_ > 1;
+  const QRectF inside = paintCard(painter, rect(), {title_, inRoom ? passWords() : claim_}, theme, factor_);
+  const double line = 22 * factor_, facts = line * (inRoom ? 0.9 : 1.8);
+  const double tall = std::clamp(inside.height() - facts - 0.3 * line, 12.0, 110.0 * factor_);
   paintRow(painter, QRectF(inside.left(), inside.top(), inside.width(), tall));
-  paintFacts(painter, QRectF(inside.left(), inside.bottom() - line * 1.8, inside.width(), line * 1.8));
+  paintFacts(painter, QRectF(inside.left(), inside.bottom() - facts, inside.width(), facts));
 }
 
 // Bars about zero; read in this pass filled, not yet pale, the number at work framed; green once written.
@@ -85,20 +86,25 @@ void PassView::paintRow(QPainter& painter, const QRectF& area) const {
   }
 }
 
+QString PassView::passWords() const {
+  const NormPassStep* at = current();
+  const auto passes = static_cast<int>(passes_.passes.size());
+  if (at == nullptr) return tr("%1 passes").arg(passes);
+  return tr("pass %1 of %2: %3").arg(at->pass + 1).arg(passes).arg(passes_.passes[static_cast<size_t>(at->pass)]);
+}
+
+// Which pass it is, where the heading has not said so; what it has cost, and what the registers hold.
 void PassView::paintFacts(QPainter& painter, const QRectF& area) const {
   const Theme theme = themeOf(this);
   const NormPassStep* at = current();
-  const auto passes = static_cast<int>(passes_.passes.size());
-  const QString pass =
-      at == nullptr
-          ? tr("%1 passes").arg(passes)
-          : tr("pass %1 of %2: %3").arg(at->pass + 1).arg(passes).arg(passes_.passes[static_cast<size_t>(at->pass)]);
   const int operations = at == nullptr ? 0 : at->operations, moved = at == nullptr ? 0 : at->reads + at->writes;
-  painter.setFont(uiFont(static_cast<int>(12 * factor_)));
-  painter.setPen(theme.textSoft);
-  const QRectF upper(area.left(), area.top(), area.width(), area.height() / 2);
-  const QRectF lower(area.left(), upper.bottom(), area.width(), area.height() / 2);
-  painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, pass);
+  QRectF lower = area;
+  if (factor_ <= 1) {
+    lower.setTop(area.center().y());
+    painter.setFont(uiFont(static_cast<int>(12 * factor_)));
+    painter.setPen(theme.textSoft);
+    painter.drawText(QRectF(area.topLeft(), lower.topRight()), Qt::AlignLeft | Qt::AlignVCenter, passWords());
+  }
   painter.setFont(monoFont(static_cast<int>(12 * factor_)));
   painter.setPen(theme.text);
   painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,

@@ -26,6 +26,7 @@ class PassView final : public QWidget {
  private:
   void paintRow(QPainter& painter, const QRectF& area) const;
   void paintFacts(QPainter& painter, const QRectF& area) const;
+  [[nodiscard]] QString passWords() const;
   [[nodiscard]] QString registersOf(const NormPassStep& at) const;
   [[nodiscard]] const NormPassStep* current() const;  // nullptr before the first
 

@@ -16,8 +16,8 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kSidesPlace = 1;            // in the column, below the toggles
-constexpr int kGlide = 200, kPlay = 900;  // ms
+constexpr int kSidesPlace = 1;  // in the column, below the toggles
+constexpr int kGlide = 200;     // ms
 constexpr double kMostMean = 2, kMostScale = 4;
 constexpr std::array kOtherMeans = {-0.6, 0.3, 1.0, 1.8};  // beside that of x
 const Vector kInPlane = {1.25, -0.35, -0.9};
@@ -200,9 +200,18 @@ void ProjectionFigure::showState(const QJsonObject& state, Motion motion) {
   played_.stop();
   moveTo(state[QStringLiteral("mean")].toDouble(1), state[QStringLiteral("scale")].toDouble(1), motion);
   const QString played = state[QStringLiteral("play")].toString();
+  stepsMove_.reset();
   for (const Layer move : {Projection, Length, Affine}) {
-    if (motion == Motion::Animated && played == QLatin1String(kLayers[move].key)) play(move);
+    if (played == QLatin1String(kLayers[move].key)) stepsMove_ = move;
   }
+  if (motion == Motion::Animated) play(stepsMove_);
+}
+
+void ProjectionFigure::showTime(int ms) {
+  played_.stop();
+  move_ = stepsMove_;
+  played_.setCurrentTime(ms);
+  draw();
 }
 
 void ProjectionFigure::moveTo(double mean, double scale, Motion motion) {
@@ -218,9 +227,10 @@ void ProjectionFigure::moveTo(double mean, double scale, Motion motion) {
   draw();  // where it is there already, no value changes
 }
 
-void ProjectionFigure::play(Layer move) {
+bool ProjectionFigure::play(std::optional<Layer> move) {
   move_ = move;
-  played_.start();
+  if (move) played_.start();
+  return move.has_value();
 }
 
 Vector ProjectionFigure::input(double mean) const {

@@ -33,11 +33,15 @@ class ProjectionFigure final : public Figure {
   [[nodiscard]] std::optional<double> number(const QString& name) const override;
   [[nodiscard]] bool wantsModel() const override;
   void showModel(const OpenModel& model) override;
+  bool togglePlay() override { return play(stepsMove_); }
+  [[nodiscard]] Film film() const override { return {stepsMove_ ? kPlay : 0}; }
+  void showTime(int ms) override;
 
  protected:
   void enlarge(double factor) override;
 
  private:
+  static constexpr int kPlay = 900;  // ms
   enum Layer { MeanPart, Projection, Length, Affine, OtherMeans };
 
   // What stands in one of the two cards.
@@ -54,7 +58,7 @@ class ProjectionFigure final : public Figure {
   Side makeSide(const QString& title, const QString& claim);
   QWidget* makeControls();
   void moveTo(double mean, double scale, Motion motion);
-  void play(Layer move);
+  bool play(std::optional<Layer> move);  // false: there is none
   void draw();
   [[nodiscard]] Vector input(double mean) const;       // as the scale is
   [[nodiscard]] Vector finished(Vector normed) const;  // with γ and β where they are shown
@@ -74,7 +78,8 @@ class ProjectionFigure final : public Figure {
   AngleStrip* strip_ = nullptr;
   bool presented_ = false;
   QVariantAnimation glide_, played_;
-  std::optional<Layer> move_;  // that is played
+  std::optional<Layer> move_;       // that is played
+  std::optional<Layer> stepsMove_;  // that of the lesson's step
 };
 
 }  // namespace normlens::ui

@@ -2,13 +2,16 @@
 
 #include <QFrame>
 #include <QHBoxLayout>
+#include <QLabel>
 #include <algorithm>
 #include <cmath>
 
 #include "ui/learn/pass_view.h"
 #include "ui/learn/value_slider.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
+#include "ui/widgets/push_button.h"
 
 namespace normlens::ui {
 namespace {
@@ -35,6 +38,7 @@ SpeedFigure::SpeedFigure(QWidget* parent) : Figure(parent) {
   add(NormWay::LayerNormTwoPasses, tr("LayerNorm, the mean first"), tr("reads the row three times"));
   add(NormWay::LayerNormOnePass, tr("LayerNorm, one pass (Welford)"), tr("reads it twice, computes more"));
   add(NormWay::RmsNorm, tr("RMSNorm"), tr("reads it twice, computes least"));
+  column()->addWidget(makeMeasured());
   setControls(makeControls());
   clock_.setEndValue(1.0);
   connect(&clock_, &QVariantAnimation::valueChanged, this, [this](const QVariant& at) { setTime(at.toDouble()); });
@@ -42,6 +46,55 @@ SpeedFigure::SpeedFigure(QWidget* parent) : Figure(parent) {
     button_->setText(state == QAbstractAnimation::Running ? tr("Pause") : tr("Play"));
   });
   setTime(0);
+  showModel({});
+}
+
+QWidget* SpeedFigure::makeMeasured() {
+  auto* card = new QFrame(this);
+  card->setProperty("kind", "card");
+  card->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+  auto* row = new QHBoxLayout(card);
+  row->setContentsMargins(16, 8, 16, 8);
+  measured_ = makeLabel({}, "fact", card);
+  measured_->setObjectName(QStringLiteral("measuredTimes"));
+  measured_->setWordWrap(true);
+  row->addWidget(measured_);
+  return card;
+}
+
+void SpeedFigure::showModel(const OpenModel& model) {
+  if (model.engine != model_.engine)
+    question_ = model.engine != nullptr ? std::make_unique<Question>(model.engine, this) : nullptr;
+  const bool isNew = model.document != model_.document || model.document == nullptr;
+  model_ = model;
+  if (!isNew) return;  // what was measured of it stays
+  if (question_) question_->drop();
+  measure_->setEnabled(question_ != nullptr && model_.document != nullptr);
+  measured_->setText(model_.document != nullptr  ? tr("On this machine: not measured yet.")
+                     : !model_.trouble.isEmpty() ? model_.trouble
+                                                 : tr("Opening the model"));
+}
+
+void SpeedFigure::measure() {
+  measure_->setEnabled(false);
+  measured_->setText(tr("The engine runs the model's largest LayerNorm and the RMSNorm in its place…"));
+  question_->ask(protocol::methods::kNormPrices, {},
+                 [this](const Reply<protocol::NormPrices>& reply) { showTimes(reply); });
+}
+
+void SpeedFigure::showTimes(const Reply<protocol::NormPrices>& reply) {
+  const bool measured = reply && reply->rows > 0 && reply->layer_norm_us > 0;
+  measure_->setEnabled(!reply);  // to try again
+  measured_->setText(!reply ? asSentence(reply.error().message)
+                     : !measured
+                         ? tr("This model has no LayerNorm whose size is known.")
+                         : tr("On this machine, on the CPU: LayerNorm %1, RMSNorm %2, so %3 the time. "
+                              "%4 rows of d = %5, in the model's runtime.")
+                               .arg(formatMicroseconds(reply->layer_norm_us), formatMicroseconds(reply->rms_norm_us),
+                                    formatRatio(reply->rms_norm_us / reply->layer_norm_us))
+                               .arg(reply->rows)
+                               .arg(reply->width));
+  Q_EMIT changed();
 }
 
 QWidget* SpeedFigure::makeControls() {
@@ -56,6 +109,11 @@ QWidget* SpeedFigure::makeControls() {
   slider_ = new ValueSlider("timeSlider", {tr("Time"), tr("How far they are."), 0, 1, 1.0 / 48, percent}, card);
   row->addWidget(button_);
   row->addWidget(slider_, 1);
+  measure_ = new PushButton(tr("Measure here"), PushButton::Look::Outlined, card);
+  measure_->setObjectName(QStringLiteral("measureTimes"));
+  measure_->setToolTip(tr("Some seconds: what both norms take where the engine runs."));
+  row->addWidget(measure_);
+  connect(measure_, &PushButton::clicked, this, &SpeedFigure::measure);
   connect(button_, &IconButton::clicked, this, &SpeedFigure::togglePlay);
   connect(slider_, &ValueSlider::moved, this, [this](double share) {
     clock_.stop();
@@ -77,6 +135,13 @@ bool SpeedFigure::togglePlay() {
     play(time_ < 1 ? time_ : 0);
   }
   return true;
+}
+
+Film SpeedFigure::film() const { return {kWhole, kWhole / longest_}; }
+
+void SpeedFigure::showTime(int ms) {
+  clock_.stop();
+  setTime(std::min(1.0, static_cast<double>(ms) / kWhole));
 }
 
 void SpeedFigure::play(double from) {
@@ -109,6 +174,7 @@ std::optional<double> SpeedFigure::number(const QString& name) const {
 
 void SpeedFigure::enlarge(double factor) {
   for (PassView* view : views_) view->setFactor(factor);
+  measured_->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(12 * factor)));
 }
 
 }  // namespace normlens::ui

@@ -34,8 +34,10 @@ void ValueRow::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  const QRectF inside = paintCard(painter, rect(), {title_, claim_}, theme, factor_);
-  const double line = 20 * factor_;
+  // In a room the rows are low and the text is large: the title stands beside the bars, without what it claims.
+  const QRectF inside = factor_ > 1 ? paintLowCard(painter, rect(), title_, theme, factor_)
+                                    : paintCard(painter, rect(), {title_, claim_}, theme, factor_);
+  const double line = (factor_ > 1 ? 16 : 20) * factor_;
   const QRectF bars(inside.left(), inside.top(), inside.width(), inside.height() - line);
   double most = 1e-9;
   for (const double each : values_) most = std::max(most, std::abs(each));

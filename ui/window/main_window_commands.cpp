@@ -131,11 +131,18 @@ void MainWindow::showLessons(const QString& link) {
     lessons_ = new LessonsPage(session_, options_.rememberLayout, pages_);
     pages_->addWidget(lessons_);
     connect(lessons_, &LessonsPage::closed, this, &MainWindow::showWork);
+    connect(lessons_, &LessonsPage::written, this,
+            [this](const QString& path, const QString& words) { showWritten(path, words); });
+    connect(lessons_, &LessonsPage::themeWanted, this, [this](bool dark) {
+      Preferences chosen = preferences_;
+      chosen.scheme = dark ? ColorScheme::Dark : ColorScheme::Light;
+      applyPreferences(chosen);
+      preferencesPage_->setPreferences(chosen);
+    });
     connect(lessons_, &LessonsPage::pageWanted, this, &MainWindow::showLearnPage);
   }
-  if (!link.isEmpty()) lessons_->walk()->goTo(link);
   showPage(lessons_);
-  lessons_->setFocus();
+  lessons_->open(link);
 }
 
 void MainWindow::showProbe() {

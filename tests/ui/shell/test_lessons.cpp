@@ -1,10 +1,14 @@
 // The lessons as a reader goes through them: by keys and buttons, with the figure's sliders, and for a room.
+#include <QComboBox>
+#include <QFontInfo>
 #include <QLabel>
+#include <QListWidget>
 #include <QRegularExpression>
 #include <QSettings>
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QTextBrowser>
+#include <numeric>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/learn/figure.h"
@@ -125,22 +129,118 @@ class LessonsTest final : public QObject {
     QCOMPARE(reading.page->walk()->step(), 4);
   }
 
-  void aPageOfWordsLeadsToItsLesson() {
+  // On two models, at the desk and in the room beside it.
+  void everyLessonIsWalkedToItsEnd_data() {
+    QTest::addColumn<QString>("model");
+    for (const char* model : {"gpt2.pt", "bert.pt"}) QTest::newRow(model) << QString::fromLatin1(model);
+  }
+  void everyLessonIsWalkedToItsEnd() {
+    QFETCH(QString, model);
+    Reading reading;
+    reading.openAndAnalyse(test::modelFile(folder_, model));
+    reading.window.actions()->lessons->trigger();
+    reading.key(Qt::Key_F5);
+    Presenter* presenter = reading.page->presenter();
+    QVERIFY(QTest::qWaitForWindowExposed(presenter));
+    presenter->showNormal();
+    presenter->resize(1280, 720);
+    LessonWalk* walk = reading.page->walk();
+    int steps = 1;
+    for (;; ++steps) {
+      QTRY_VERIFY(presenter->figure()->isSettled() && reading.page->figure()->isSettled());
+      const QByteArray where = (walk->currentLesson().name + u'/' + walk->current().name).toUtf8();
+      QVERIFY2(presenter->figure()->accessibleName().size() > 5, where.constData());
+      QVERIFY2(reading.page->figure()->isVisible() && presenter->figure()->isVisible(), where.constData());
+      for (const QLabel* label : presenter->findChildren<QLabel*>()) {
+        if (!label->isVisible() || label->text().isEmpty()) continue;
+        QVERIFY2(QFontInfo(label->font()).pixelSize() >= 18, qPrintable(where + ": " + label->text()));
+      }
+      if (walk->next() == nullptr) break;
+      QTest::keyClick(presenter, Qt::Key_Right);
+    }
+    QCOMPARE(steps, std::accumulate(walk->lessons().begin(), walk->lessons().end(), 0, [](int sum, const Lesson& each) {
+               return sum + static_cast<int>(each.steps.size());
+             }));
+  }
+
+  void theRoomHasADotAndBothThemes() {
+    Reading reading;
+    reading.key(Qt::Key_F5);
+    Presenter* presenter = reading.page->presenter();
+    QVERIFY(QTest::qWaitForWindowExposed(presenter));
+    const auto* dot = presenter->findChild<QWidget*>(QStringLiteral("laser"));
+    QVERIFY(!dot->isVisible());
+    QTest::keyClick(presenter, Qt::Key_L);
+    QVERIFY(dot->isVisible());
+    QWidget* figure = presenter->figure();
+    const QPointF at(120, 90);
+    QMouseEvent move(QEvent::MouseMove, at, figure->mapToGlobal(at), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(figure, &move);  // which takes it for itself
+    QCOMPARE(dot->geometry().center(), figure->mapTo(presenter, at.toPoint()));
+    QTest::keyClick(presenter, Qt::Key_L);
+    QVERIFY(!dot->isVisible());
+    const bool dark = themeOf(presenter).dark;
+    QTest::keyClick(presenter, Qt::Key_T);
+    QTRY_COMPARE(themeOf(presenter).dark, !dark);
+    QCOMPARE(themeOf(&reading.window).dark, !dark);
+    QTest::keyClick(presenter, Qt::Key_T);
+    QTRY_COMPARE(themeOf(presenter).dark, dark);
+  }
+
+  void everyPageOfWordsLeadsOnToALesson() {
     Shown shown;
     shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
-    shown.window.workspace()->bottom()->showLesson(QStringLiteral("zero_mean"));
-    auto* words = shown.window.findChild<LearnPage*>()->findChild<QTextBrowser*>();
-    QRegularExpression link(QStringLiteral("lesson:[a-z_/]+"));
-    auto found = link.globalMatch(words->document()->toHtml());
-    int links = 0;
-    for (; found.hasNext(); ++links) {
-      const QString target = found.next().captured().section(u':', 1);
-      Q_EMIT words->anchorClicked(QUrl(QStringLiteral("lesson:") + target));
-      auto* page = shown.window.findChild<LessonsPage*>();
-      QVERIFY(page != nullptr && page->isVisible());
-      QCOMPARE(page->walk()->currentLesson().name + u'/' + page->walk()->current().name, target);
+    auto* learn = shown.window.findChild<LearnPage*>();
+    auto* words = learn->findChild<QTextBrowser*>();
+    auto* titles = learn->findChild<QListWidget*>(QStringLiteral("lessons"));
+    const QRegularExpression link(QStringLiteral("\"lesson:([a-z0-9_/]+)\""));
+    QVERIFY(titles->count() > 5);
+    for (int row = 0; row < titles->count(); ++row) {
+      titles->setCurrentRow(row);
+      const QString title = titles->item(row)->text();
+      auto found = link.globalMatch(words->document()->toHtml());
+      QVERIFY2(found.hasNext(), qPrintable(title));
+      while (found.hasNext()) {
+        const QString target = found.next().captured(1);
+        Q_EMIT words->anchorClicked(QUrl(QStringLiteral("lesson:") + target));
+        auto* page = shown.window.findChild<LessonsPage*>();
+        QVERIFY(page != nullptr && page->isVisible());
+        QVERIFY2(page->walk()->has(target), qPrintable(title + u' ' + target));
+        QCOMPARE(page->walk()->currentLesson().name + u'/' + page->walk()->current().name, target);
+      }
     }
-    QCOMPARE(links, 2);
+    const auto* page = shown.window.findChild<LessonsPage*>();
+    QVERIFY(!page->walk()->has(QStringLiteral("projection/none")) && !page->walk()->has(QStringLiteral("none")));
+  }
+
+  void aLinkBringsItsNormAlong() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    shown.window.workspace()->bottom()->showLesson(QStringLiteral("zero_mean_graph"));
+    auto* words = shown.window.findChild<LearnPage*>()->findChild<QTextBrowser*>();
+    for (const int norm : {2, 0}) {
+      shown.session.selection()->selectNorm(norm);
+      Q_EMIT words->anchorClicked(QUrl(QStringLiteral("lesson:zero_mean_graph/backward")));
+      QCOMPARE(shown.child<QComboBox>("walkNorm")->currentIndex(), norm);
+    }
+  }
+
+  void theTimesOfBothNormsAreMeasuredOnDemand() {
+    Reading reading;
+    reading.page->walk()->goTo(QStringLiteral("speed/rms"));
+    reading.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    reading.window.actions()->lessons->trigger();
+    const auto* told = reading.child<QLabel>("measuredTimes");
+    QVERIFY(!told->text().contains(QStringLiteral("µs")));
+    reading.click("measureTimes");
+    QTRY_VERIFY(told->text().contains(QStringLiteral("3.4 µs")) && told->text().contains(QStringLiteral("2.1 µs")));
+    QVERIFY(told->text().contains(QStringLiteral("d = 64")));
+    QVERIFY(!reading.child<QWidget>("measureTimes")->isEnabled());  // once is enough
+    reading.key(Qt::Key_Right);
+    reading.key(Qt::Key_Left);
+    QVERIFY(told->text().contains(QStringLiteral("µs")));
+    reading.openAndAnalyse(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    QVERIFY(!told->text().contains(QStringLiteral("µs")));  // another model, other norms
   }
 
   void theWalkGoesOverTheOpenModel() {

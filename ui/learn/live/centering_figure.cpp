@@ -21,7 +21,6 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kWhole = 4000;  // ms from 0 to 100 %
 // The curve, coarse to fine: it falls where nothing is left.
 constexpr double kCurve[] = {0, 1, 0.5, 0.9, 0.99, 0.75, 0.97, 0.25, 0.997, 0.999};
 
@@ -37,7 +36,8 @@ protocol::PlanParams freePlan() {
 
 CenteringFigure::CenteringFigure(QWidget* parent) : Figure(parent) {
   setObjectName(QStringLiteral("centeringFigure"));
-  column()->addWidget(makeBar());
+  bar_ = makeBar();
+  column()->addWidget(bar_);
   auto* upper = new QHBoxLayout;
   upper->setSpacing(16);
   before_ = new WeightCard("weightBefore", this);
@@ -319,6 +319,16 @@ void CenteringFigure::showErrors() {
   Q_EMIT changed();
 }
 
+void CenteringFigure::showTime(int ms) {
+  clock_.stop();
+  setShare(std::min(1.0, static_cast<double>(ms) / kWhole));
+}
+
+bool CenteringFigure::isSettled() const {
+  return layer() == nullptr ? model_.document != nullptr || !model_.trouble.isEmpty()
+                            : !trouble_.isEmpty() || (weight_ && runs_.contains(share_));
+}
+
 bool CenteringFigure::togglePlay() {
   if (clock_.state() == QAbstractAnimation::Running) {
     clock_.stop();
@@ -347,6 +357,7 @@ std::optional<double> CenteringFigure::number(const QString& name) const {
 }
 
 void CenteringFigure::enlarge(double factor) {
+  bar_->hide();
   spread_->setFactor(factor);
   errors_->setFactor(factor);
   for (WeightCard* card : {before_, now_}) card->setFactor(factor);

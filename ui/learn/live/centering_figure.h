@@ -41,6 +41,9 @@ class CenteringFigure final : public Figure {
   void showModel(const OpenModel& model) override;
   [[nodiscard]] std::optional<double> number(const QString& name) const override;
   bool togglePlay() override;
+  [[nodiscard]] Film film() const override { return {kWhole, kWhole / 50}; }
+  void showTime(int ms) override;
+  [[nodiscard]] bool isSettled() const override;
 
  protected:
   void enlarge(double factor) override;
@@ -48,6 +51,8 @@ class CenteringFigure final : public Figure {
   void hideEvent(QHideEvent* event) override;  // the engine is wanted elsewhere
 
  private:
+  static constexpr int kWhole = 4000;  // ms from 0 to 100 %
+
   QWidget* makeBar();
   QWidget* makeControls();
   void listLayers();
@@ -74,6 +79,7 @@ class CenteringFigure final : public Figure {
   std::optional<double> running_;                      // the share that the engine is at
   QString trouble_;
   std::unique_ptr<Question> weightQuestion_, runQuestion_;
+  QWidget* bar_ = nullptr;
   Segmented* kinds_ = nullptr;
   QComboBox* weights_ = nullptr;
   WeightCard *before_ = nullptr, *now_ = nullptr;

@@ -28,7 +28,8 @@ QString times(double factor) { return QObject::tr("%1×").arg(formatNumber(facto
 
 CutFigure::CutFigure(QWidget* parent) : Figure(parent) {
   setObjectName(QStringLiteral("cutFigure"));
-  column()->addWidget(makeBar());
+  bar_ = makeBar();
+  column()->addWidget(bar_);
   pictures_ = new QStackedWidget(this);
   reduced_ = new CutView(pictures_);
   graph_ = new graphview::GraphView(pictures_);
@@ -42,7 +43,8 @@ CutFigure::CutFigure(QWidget* parent) : Figure(parent) {
   row->setSpacing(16);
   curve_ = new PriceCurve(this);
   row->addWidget(curve_, 1);
-  row->addWidget(makePlanCard());
+  planCard_ = makePlanCard();
+  row->addWidget(planCard_);
   column()->addLayout(row, 2);
   setControls(makeControls());
   showModel({});
@@ -152,7 +154,7 @@ void CutFigure::ask() {
   question_->ask(protocol::methods::kCenteringCut, params,
                  [this, measured](const Reply<protocol::CenteringCut>& reply) {
                    solved_ = *asked_;
-    const bool newest = asked_ == price_ && measured == (prices_->current() == 1);
+                   const bool newest = asked_ == price_ && measured == (prices_->current() == 1);
                    asked_.reset();
                    take(reply);
                    if (!newest) ask();
@@ -254,7 +256,15 @@ std::optional<double> CutFigure::number(const QString& name) const {
   return std::nullopt;
 }
 
+bool CutFigure::isSettled() const {
+  const bool picture = pictures_->currentWidget() != graph_ || graph_->isStill();
+  return !asked_ && (cut_ ? picture : !trouble_.isEmpty() || (model_.document != nullptr && model_.norms.empty()));
+}
+
 void CutFigure::enlarge(double factor) {
+  bar_->hide();
+  graph_->setPresented(factor);
+  planCard_->setFixedWidth(static_cast<int>(kPlanCard * factor));
   reduced_->setFactor(factor);
   curve_->setFactor(factor);
   for (QLabel* label : {name_, sums_, stays_, proof_})

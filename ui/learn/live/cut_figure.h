@@ -39,6 +39,7 @@ class CutFigure final : public Figure {
   [[nodiscard]] bool wantsModel() const override { return true; }
   void showModel(const OpenModel& model) override;
   [[nodiscard]] std::optional<double> number(const QString& name) const override;
+  [[nodiscard]] bool isSettled() const override;
 
  protected:
   void enlarge(double factor) override;
@@ -62,6 +63,7 @@ class CutFigure final : public Figure {
   bool curveKnown_ = false;
   QString trouble_;
   std::unique_ptr<Question> question_;
+  QWidget *bar_ = nullptr, *planCard_ = nullptr;
   QLabel *name_ = nullptr, *sums_ = nullptr, *stays_ = nullptr, *proof_ = nullptr;
   Segmented *prices_ = nullptr, *way_ = nullptr;
   QStackedWidget* pictures_ = nullptr;

@@ -169,7 +169,13 @@ std::optional<double> ForcedFigure::number(const QString& name) const {
   return name == QLatin1String("overLimit") ? found->max_rel / found->limit : found->max_rel;
 }
 
+bool ForcedFigure::isSettled() const {
+  if (model_.document == nullptr) return !model_.trouble.isEmpty();
+  return view_->isStill() && (norm() == nullptr || errors_.size() == kTypes.size());
+}
+
 void ForcedFigure::enlarge(double factor) {
+  view_->setPresented(factor);
   bars_->setFactor(factor);
   for (QLabel* label : {title_, reason_, facts_})
     label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(13 * factor)));

@@ -33,6 +33,7 @@ class ForcedFigure final : public Figure {
   [[nodiscard]] bool wantsModel() const override { return true; }
   void showModel(const OpenModel& model) override;
   [[nodiscard]] std::optional<double> number(const QString& name) const override;
+  [[nodiscard]] bool isSettled() const override;
 
  protected:
   void enlarge(double factor) override;

@@ -24,7 +24,8 @@ namespace {
 
 constexpr int kSide = 240, kTick = 900;  // pixels; ms a vertex
 constexpr int kLeastGraph = 180;
-constexpr size_t kShownLayers = 12;
+constexpr size_t kShownLayers = 12, kShownInRoom = 4;
+constexpr double kNamesInRoom = 1.25;  // the least zoom of a vertex that is shown leaves its name at 0.8 of that
 
 QString percent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
 
@@ -46,9 +47,10 @@ QLabel* makeText(const char* kind, QWidget* parent) {
 
 }  // namespace
 
-GraphWalkFigure::GraphWalkFigure(QWidget* parent) : Figure(parent) {
+GraphWalkFigure::GraphWalkFigure(QWidget* parent) : Figure(parent), shownLayers_(kShownLayers) {
   setObjectName(QStringLiteral("graphWalkFigure"));
-  column()->addWidget(makeBar());
+  bar_ = makeBar();
+  column()->addWidget(bar_);
   auto* row = new QHBoxLayout;
   row->setSpacing(16);
   view_ = new graphview::GraphView(this);
@@ -88,6 +90,7 @@ QWidget* GraphWalkFigure::makeBar() {
 
 QWidget* GraphWalkFigure::makeSide() {
   QFrame* card = makeCard(this, {14, 12, 14, 12});
+  side_ = card;
   setTextWidth(card, kSide);
   setTitle_ = makeText("section", card);
   set_ = makeText("fact", card);
@@ -129,7 +132,7 @@ QWidget* GraphWalkFigure::makeControls() {
 }
 
 void GraphWalkFigure::showModel(const OpenModel& model) {
-  const bool isNew = model.document != model_.document;
+  const bool isNew = model.document != model_.document, chosenAnew = model.chosen != model_.chosen;
   if (model.engine != model_.engine)
     question_ = model.engine != nullptr ? std::make_unique<Question>(model.engine, this) : nullptr;
   model_ = model;
@@ -143,22 +146,28 @@ void GraphWalkFigure::showModel(const OpenModel& model) {
                   : model_.norms.empty()     ? tr("This model has no LayerNorm to walk to.")
                                              : QString());
   graph_ = {};
+  awaited_ = false;
   show();
+  if (model_.norms.empty()) return;
   // Of the last norm the set is the largest.
-  if (!model_.norms.empty()) chooseNorm(isNew ? norms_->count() - 1 : std::clamp(kept, 0, norms_->count() - 1));
+  const int wanted = model_.chosen >= 0 && (isNew || chosenAnew) ? model_.chosen : isNew ? norms_->count() - 1 : kept;
+  chooseNorm(std::clamp(wanted, 0, norms_->count() - 1));
 }
 
 void GraphWalkFigure::chooseNorm(int index) {
   if (index < 0 || index >= static_cast<int>(model_.norms.size())) return;
   norms_->setCurrentIndex(index);
   if (question_ == nullptr) return;
+  awaited_ = true;
   question_->ask(protocol::methods::kZeroMeanGraph, {index}, [this](const Reply<protocol::ZeroMeanGraph>& reply) {
+    awaited_ = false;
     if (reply) showGraph(*reply);
   });
 }
 
 void GraphWalkFigure::showGraph(const protocol::ZeroMeanGraph& graph) {
   graph_ = graph;
+  awaited_ = false;
   std::map<int, size_t> place;  // in the order of execution
   for (size_t i = 0; model_.document && i < model_.document->nodes.size(); ++i) place[model_.document->nodes[i].id] = i;
   std::ranges::stable_sort(graph_.vertices, {}, [&](const protocol::ZeroMeanVertex& at) { return place[at.node]; });
@@ -203,6 +212,20 @@ bool GraphWalkFigure::togglePlay() {
   }
   show();
   return true;
+}
+
+Film GraphWalkFigure::film() const { return {std::max(0, steps() - 1) * kTick, kTick}; }
+
+void GraphWalkFigure::showTime(int ms) {
+  clock_.stop();
+  view_->setAnimated(false);  // a picture of each vertex, not of the way to it
+  goTo(ms / kTick);
+  view_->setAnimated(true);
+}
+
+bool GraphWalkFigure::isSettled() const {
+  if (model_.document == nullptr) return !model_.trouble.isEmpty();
+  return !awaited_ && view_->isStill();
 }
 
 void GraphWalkFigure::jump(QChar vertexClass) {
@@ -259,12 +282,13 @@ void GraphWalkFigure::show() {
   }
   const protocol::ZeroMeanVertex& at = vertexAt(step_);
   const QChar letter = at.vertex_class.empty() ? u' ' : text(at.vertex_class).front();
-  rule_->setText(tr("Step %1 of %2 · %3: %4").arg(step_ + 1).arg(steps()).arg(nameOf(at.node), text(at.note)));
+  const QString place = tr("Step %1 of %2 · %3").arg(step_ + 1).arg(steps()).arg(nameOf(at.node));
+  rule_->setText(at.note.empty() ? place : place + QStringLiteral(": ") + text(at.note));
   why_->setText(classMeaning(letter));
   const std::vector<int> layers = layersUpTo(step_);
   setTitle_->setText(tr("Set so far: %1 layers").arg(layers.size()));
   QStringList names;
-  const size_t hidden = layers.size() > kShownLayers ? layers.size() - kShownLayers : 0;
+  const size_t hidden = layers.size() > shownLayers_ ? layers.size() - shownLayers_ : 0;
   if (hidden > 0) names << tr("%1 more above").arg(hidden);
   for (size_t i = hidden; i < layers.size(); ++i) names << nameOf(layers[i]);
   set_->setText(names.join(u'\n'));
@@ -287,6 +311,10 @@ std::optional<double> GraphWalkFigure::number(const QString& name) const {
 }
 
 void GraphWalkFigure::enlarge(double factor) {
+  bar_->hide();
+  view_->setPresented(factor * kNamesInRoom);
+  shownLayers_ = kShownInRoom;
+  side_->setFixedWidth(static_cast<int>(kSide * factor));
   for (QLabel* label : {rule_, why_, setTitle_, set_, totals_})
     label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(13 * factor)));
 }

@@ -14,6 +14,7 @@
 #include "ui/learn/figure.h"
 
 class QComboBox;
+class QFrame;
 class QLabel;
 
 namespace normlens::graphview {
@@ -37,6 +38,9 @@ class GraphWalkFigure final : public Figure {
   void showModel(const OpenModel& model) override;
   [[nodiscard]] std::optional<double> number(const QString& name) const override;
   bool togglePlay() override;
+  [[nodiscard]] Film film() const override;
+  void showTime(int ms) override;
+  [[nodiscard]] bool isSettled() const override;
 
  protected:
   void enlarge(double factor) override;
@@ -61,8 +65,12 @@ class GraphWalkFigure final : public Figure {
 
   OpenModel model_;
   protocol::ZeroMeanGraph graph_;  // in the order of execution
+  bool awaited_ = false;           // a graph was wanted and is not there yet
   int step_ = 0;
   double wanted_ = 0;  // share of the way that the lesson asks for, until there is a graph
+  QWidget* bar_ = nullptr;
+  QFrame* side_ = nullptr;
+  size_t shownLayers_;
   QComboBox* norms_ = nullptr;
   Segmented* direction_ = nullptr;
   graphview::GraphView* view_ = nullptr;

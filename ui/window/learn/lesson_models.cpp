@@ -18,6 +18,7 @@ OpenModel openModel(const Session& session) {
     model.edits = session.analysis()->edits;
   }
   model.engine = session.engine();
+  model.chosen = session.selection()->current().norm;
   return model;
 }
 

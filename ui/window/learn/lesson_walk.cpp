@@ -21,13 +21,22 @@ void LessonWalk::goTo(int lesson, int step) {
   Q_EMIT moved();
 }
 
-void LessonWalk::goTo(const QString& link) {
+std::optional<LessonWalk::Place> LessonWalk::placeOf(const QString& link) const {
   const QString name = link.section(u'/', 0, 0), step = link.section(u'/', 1);
   const auto lesson = std::ranges::find(lessons_, name, &Lesson::name);
-  if (lesson == lessons_.end()) return goTo(0, 0);
-  const auto at = std::ranges::find(lesson->steps, step, &LessonStep::name);
-  goTo(static_cast<int>(lesson - lessons_.begin()),
-       at == lesson->steps.end() ? 0 : static_cast<int>(at - lesson->steps.begin()));
+  if (lesson == lessons_.end()) return std::nullopt;
+  const int at = static_cast<int>(lesson - lessons_.begin());
+  if (step.isEmpty()) return Place{at, 0};
+  const auto found = std::ranges::find(lesson->steps, step, &LessonStep::name);
+  if (found == lesson->steps.end()) return std::nullopt;
+  return Place{at, static_cast<int>(found - lesson->steps.begin())};
+}
+
+bool LessonWalk::has(const QString& link) const { return placeOf(link).has_value(); }
+
+void LessonWalk::goTo(const QString& link) {
+  const Place at = placeOf(link).value_or(Place{0, 0});
+  goTo(at.lesson, at.step);
 }
 
 std::optional<LessonWalk::Place> LessonWalk::placeAt(int steps) const {

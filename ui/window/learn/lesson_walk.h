@@ -26,6 +26,7 @@ class LessonWalk final : public QObject {
   void goTo(int lesson, int step);
   // "projection" or "projection/lost"; the beginning where there is none of that name.
   void goTo(const QString& link);
+  [[nodiscard]] bool has(const QString& link) const;
   [[nodiscard]] const LessonStep* next() const;  // nullptr at the end of all
   [[nodiscard]] const LessonStep* previous() const;
   void forward();
@@ -44,6 +45,7 @@ class LessonWalk final : public QObject {
   struct Place {
     int lesson, step;
   };
+  [[nodiscard]] std::optional<Place> placeOf(const QString& link) const;
   [[nodiscard]] std::optional<Place> placeAt(int steps) const;  // so many steps on
   [[nodiscard]] QString keyOf(int lesson, int step) const;
 

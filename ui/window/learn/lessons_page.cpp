@@ -4,6 +4,7 @@
 #include <QFileInfo>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMenu>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QTextBlock>
@@ -18,6 +19,7 @@
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/push_button.h"
+#include "ui/window/learn/figure_export.h"
 #include "ui/window/learn/learn_bar.h"
 #include "ui/window/learn/lesson_list.h"
 #include "ui/window/learn/lesson_models.h"
@@ -70,6 +72,8 @@ LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
   rest_->addWidget(area, 1);
   body->addLayout(rest_, 1);
   column->addLayout(body, 1);
+  makeExport();
+  column->addWidget(export_);
   connect(walk_, &LessonWalk::moved, this, &LessonsPage::showStep);
   connect(this, &LessonsPage::closed, models_, &LessonModels::rest);
   connect(session_, &Session::modelChanged, this, &LessonsPage::showModelName);
@@ -85,11 +89,38 @@ QWidget* LessonsPage::makeTopBar() {
                                  tr("The same lesson for a room: large type, one figure, nothing else (F5)."), bar_);
   present->setObjectName(QStringLiteral("present"));
   present->setLook(IconButton::Look::Outlined);
+  auto* save = describe(
+      new IconButton(QStringLiteral("export"), {}, tr("Save the figure as a picture, or what it plays."), bar_),
+      "figureExport");
+  save->setLook(IconButton::Look::Outlined);
+  auto* menu = new QMenu(save);
+  save->setMenu(menu);
+  save->setPopupMode(QToolButton::InstantPopup);
+  connect(menu, &QMenu::aboutToShow, this, [this, menu] {
+    menu->clear();
+    export_->fill(menu);
+  });
+  bar_->addAtEnd(save);
   bar_->addAtEnd(present);
   connect(bar_, &LearnBar::closed, this, &LessonsPage::closed);
   connect(bar_, &LearnBar::pageWanted, this, &LessonsPage::pageWanted);
   connect(present, &IconButton::clicked, this, &LessonsPage::present);
   return bar_;
+}
+
+void LessonsPage::makeExport() {
+  const auto name = [this] { return walk_->currentLesson().name + u'_' + walk_->current().name; };
+  export_ = new FigureExport([this] { return figure(); }, name, this);
+  connect(export_, &FigureExport::written, this, &LessonsPage::written);
+  connect(export_, &FigureExport::failed, this,
+          [this](const QString& message) { Q_EMIT session_->problem(message, {}); });
+  figures_->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(figures_, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    export_->fill(menu);
+    menu->popup(figures_->mapToGlobal(at));
+  });
 }
 
 QWidget* LessonsPage::makeText() {
@@ -136,6 +167,10 @@ QWidget* LessonsPage::makeText() {
 
 // What the parts with the focus leave: a slider takes the arrows for itself. Esc while something runs stops that.
 void LessonsPage::keyPressEvent(QKeyEvent* event) {
+  if (export_->writing()) {  // and the figure is not to be touched
+    if (event->key() == Qt::Key_Escape) export_->stop();
+    return;
+  }
   switch (event->key()) {
     case Qt::Key_Escape:
       Q_EMIT closed();
@@ -180,9 +215,22 @@ void LessonsPage::showWhichModel() {
   which_->setVisible(asks && !which_->text().isEmpty());
 }
 
+void LessonsPage::open(const QString& link) {
+  const int norm = session_->selection()->current().norm;
+  const bool isNew = norm != chosen_;
+  chosen_ = norm;
+  if (!link.isEmpty()) {
+    walk_->goTo(link);
+  } else if (isNew && figure() != nullptr) {
+    models_->serve(figure(), walk_->current().model);
+  }
+  setFocus();
+}
+
 Figure* LessonsPage::figure() const { return qobject_cast<Figure*>(figures_->currentWidget()); }
 
 void LessonsPage::showStep() {
+  export_->stop();
   const LessonStep& step = walk_->current();
   eyebrow_->setText(tr("Lesson %1 · step %2 of %3")
                         .arg(walk_->lesson() + 1)
@@ -250,6 +298,7 @@ bool LessonsPage::event(QEvent* event) {
 
 void LessonsPage::present() {
   presenter_ = std::make_unique<Presenter>(walk_, models_);
+  connect(presenter_.get(), &Presenter::themeWanted, this, &LessonsPage::themeWanted);
   connect(presenter_.get(), &Presenter::closed, this, [this] {
     presenter_.release()->deleteLater();
     activateWindow();

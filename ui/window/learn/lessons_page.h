@@ -15,6 +15,7 @@ class QTextBrowser;
 namespace normlens::ui {
 
 class Figure;
+class FigureExport;
 class FormulaView;
 class LearnBar;
 class LessonList;
@@ -34,12 +35,16 @@ class LessonsPage final : public QWidget {
 
   [[nodiscard]] LessonWalk* walk() const { return walk_; }
   [[nodiscard]] Figure* figure() const;  // of the current step
+  // A lesson and step (LessonWalk::goTo), of the norm that is chosen in the graph; empty: where the reader was.
+  void open(const QString& link);
   void present();
   [[nodiscard]] Presenter* presenter() const { return presenter_.get(); }  // nullptr while nothing is presented
 
  Q_SIGNALS:
   void closed();
   void pageWanted(normlens::ui::LearnPageKind page);
+  void written(const QString& path, const QString& words);  // a picture
+  void themeWanted(bool dark);
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -49,6 +54,7 @@ class LessonsPage final : public QWidget {
 
  private:
   QWidget* makeTopBar();
+  void makeExport();
   QWidget* makeText();
   void showStep();
   void showFigure(const LessonStep& step);
@@ -57,6 +63,7 @@ class LessonsPage final : public QWidget {
   void arrange();
 
   Session* session_;
+  int chosen_ = -1;  // norm that the figures know of
   LessonWalk* walk_;
   LessonModels* models_;
   LessonList* list_;
@@ -69,6 +76,7 @@ class LessonsPage final : public QWidget {
   TryCard* try_ = nullptr;
   PushButton *previous_ = nullptr, *next_ = nullptr;
   QStackedWidget* figures_ = nullptr;
+  FigureExport* export_ = nullptr;
   std::map<QString, Figure*> made_;  // by kind
   std::unique_ptr<Presenter> presenter_;
 };

@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QScreen>
 #include <algorithm>
+#include <utility>
 
 #include "ui/learn/figure.h"
 #include "ui/learn/figures.h"
@@ -22,11 +23,33 @@ namespace {
 constexpr int kMargin = 96, kTop = 54, kFoot = 104, kFigureTop = 200;
 constexpr int kLesson = 24, kTitle = 60, kNames = 20;
 constexpr double kLines = 1.55;
+constexpr int kLeastText = 18, kSmallestText = 11;  // pixels; in a room, of a figure as it is at a desk
+constexpr int kLaser = 22;
 constexpr int kRest = 3000;  // ms without the mouse until the line below fades
+
+// A red dot with a pale rim, that no click hits.
+class LaserDot final : public QWidget {
+ public:
+  explicit LaserDot(QWidget* parent) : QWidget(parent) {
+    setObjectName(QStringLiteral("laser"));
+    setAttribute(Qt::WA_TransparentForMouseEvents);
+    hide();
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(QColor(255, 255, 255, 200), 2));
+    painter.setBrush(QColor(230, 30, 40));
+    painter.drawEllipse(QRectF(rect()).adjusted(2, 2, -2, -2));
+  }
+};
 
 }  // namespace
 
-Presenter::Presenter(LessonWalk* walk, LessonModels* models) : walk_(walk), models_(models) {
+Presenter::Presenter(LessonWalk* walk, LessonModels* models)
+    : walk_(walk), models_(models), laser_(new LaserDot(this)) {
   setObjectName(QStringLiteral("presenter"));
   setWindowTitle(tr("NormLens lessons"));
   setFocusPolicy(Qt::StrongFocus);
@@ -41,6 +64,7 @@ Presenter::Presenter(LessonWalk* walk, LessonModels* models) : walk_(walk), mode
     update();
   });
   connect(walk_, &LessonWalk::moved, this, &Presenter::showStep);
+  QCoreApplication::instance()->installEventFilter(this);  // moves over the figure are the figure's own
 }
 
 void Presenter::showOn(QScreen* screen) {
@@ -80,10 +104,12 @@ void Presenter::arrange() {
   };
   place(lesson_, kTop, kLesson, 400);
   place(title_, kTop + kLesson + 16, kTitle, 700);
+  laser_->resize(scaled(kLaser), scaled(kLaser));
   if (figure_ == nullptr) return;
-  figure_->setPresented(kLines * factor());
+  figure_->setPresented(std::max(kLines * factor(), static_cast<double>(kLeastText) / kSmallestText));
   figure_->setGeometry(scaled(kMargin), scaled(kFigureTop), width() - 2 * scaled(kMargin),
                        height() - scaled(kFigureTop) - scaled(kFoot) - scaled(16));
+  laser_->raise();
 }
 
 void Presenter::setCurtain(Curtain curtain) {
@@ -103,7 +129,7 @@ void Presenter::paintEvent(QPaintEvent*) {
   if (!chrome_) return;
   painter.setPen(theme.hairline);
   painter.drawLine(foot().topLeft(), foot().topRight());
-  painter.setFont(uiFont(scaled(kNames)));
+  painter.setFont(uiFont(std::max(scaled(kNames), kLeastText)));
   painter.setPen(theme.textSoft);
   const double side = scaled(24), middle = foot().center().y();
   const QRectF names = foot().adjusted(scaled(kMargin) + side * 1.5, 0, -scaled(kMargin) - side * 1.5, 0);
@@ -141,6 +167,11 @@ void Presenter::keyPressEvent(QKeyEvent* event) {
   }
   if (key >= Qt::Key_1 && key <= Qt::Key_9) return walk_->goTo(walk_->lesson(), key - Qt::Key_1);
   switch (key) {
+    case Qt::Key_L:
+      return setLaser(laser_->isHidden());
+    case Qt::Key_T:
+      Q_EMIT themeWanted(!themeOf(this).dark);
+      return;
     case Qt::Key_Right:
     case Qt::Key_Space:
     case Qt::Key_PageDown:
@@ -161,11 +192,24 @@ void Presenter::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-void Presenter::mouseMoveEvent(QMouseEvent* event) {
-  chrome_ = true;
+void Presenter::setLaser(bool on) {
+  laser_->setVisible(on);
+  if (on) mouseMoved(mapFromGlobal(QCursor::pos()));
+}
+
+bool Presenter::eventFilter(QObject* watched, QEvent* event) {
+  const auto* widget = event->type() == QEvent::MouseMove ? qobject_cast<QWidget*>(watched) : nullptr;
+  if (widget != nullptr && widget->window() == this)
+    mouseMoved(widget->mapTo(this, static_cast<QMouseEvent*>(event)->position().toPoint()));
+  return QWidget::eventFilter(watched, event);
+}
+
+void Presenter::mouseMoved(const QPoint& at) {
+  laser_->move(at - laser_->rect().center());
   rest_.start();
   // Sliders stand over the line below, while the mouse is near it.
-  if (figure_ != nullptr) figure_->showControls(event->position().y() > foot().top() - foot().height());
+  if (figure_ != nullptr) figure_->showControls(at.y() > foot().top() - foot().height());
+  if (std::exchange(chrome_, true)) return;
   update();
 }
 

@@ -1,7 +1,8 @@
 // The lesson that is open, for a room: title, figure, one line below, nothing smaller than 18 pixels. A window of its
 // own on the whole screen; the same walk as the page.
 //
-// Keys: → Space PgDn on, ← PgUp back, 1 to 9 a step, B black, W white, + − size, Esc out.
+// Keys: → Space PgDn on, ← PgUp back, 1 to 9 a step, B black, W white, L a dot at the pointer, T light or dark, + −
+// size, Esc out.
 #pragma once
 
 #include <QTimer>
@@ -29,11 +30,12 @@ class Presenter final : public QWidget {
 
  Q_SIGNALS:
   void closed();
+  void themeWanted(bool dark);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
@@ -44,6 +46,8 @@ class Presenter final : public QWidget {
   void showStep();
   void arrange();
   void setCurtain(Curtain curtain);
+  void setLaser(bool on);
+  void mouseMoved(const QPoint& at);
   [[nodiscard]] double factor() const;  // of lengths for 1440 pixels
   [[nodiscard]] int scaled(int pixels) const;
   [[nodiscard]] QRectF foot() const;
@@ -53,6 +57,7 @@ class Presenter final : public QWidget {
   QLabel *lesson_, *title_;
   Figure* figure_ = nullptr;
   std::map<QString, Figure*> made_;  // by kind
+  QWidget* laser_;
   double enlarged_ = 1;
   Curtain curtain_ = Curtain::None;
   bool chrome_ = true;  // the line below
