@@ -25,19 +25,15 @@
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/inspector/weight_view.h"
-#include "ui/window/learn/lessons_page.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
 
 namespace normlens::screens {
 
-namespace {
-
-constexpr int kPatienceMs = 120'000;
-
-using ui::BottomPanel;
-
-bool waitFor(const std::function<bool()>& there) { return QTest::qWaitFor(there, kPatienceMs); }
+bool waitFor(const std::function<bool()>& there) {
+  constexpr int kPatienceMs = 120'000;
+  return QTest::qWaitFor(there, kPatienceMs);
+}
 
 void open(Stage& stage, const QString& model) {
   ui::Session& session = *stage.window.session();
@@ -46,12 +42,16 @@ void open(Stage& stage, const QString& model) {
   stage.window.workspace()->graph()->view()->waitForLayout(5000);
 }
 
-void idle(Stage& stage) {
-  (void)waitFor([&] { return stage.window.session()->plan().has_value() && !stage.window.session()->busy(); });
-}
-
 void trigger(Stage& stage, const char* action) {
   if (auto* found = stage.window.findChild<QAction*>(QLatin1String(action))) found->trigger();
+}
+
+namespace {
+
+using ui::BottomPanel;
+
+void idle(Stage& stage) {
+  (void)waitFor([&] { return stage.window.session()->plan().has_value() && !stage.window.session()->busy(); });
 }
 
 void showTab(Stage& stage, BottomPanel::Tab tab) { stage.window.workspace()->bottom()->showTab(tab); }
@@ -257,22 +257,6 @@ void differences(Stage& stage, const QString& model, int view) {
   auto* shown = stage.window.findChild<ui::Segmented*>(QStringLiteral("differenceView"));
   QTest::mouseClick(shown, Qt::LeftButton, {}, QPoint(shown->width() * (2 * view + 1) / 6, shown->height() / 2));
   selectNorm(stage, 3);
-}
-
-QVector<Scene> lessonScenes() {
-  QVector<Scene> scenes;
-  for (const ui::Lesson& lesson : ui::bundledLessons()) {
-    for (const ui::LessonStep& step : lesson.steps) {
-      const auto show = [link = lesson.name + u'/' + step.name](Stage& stage) {
-        open(stage, stage.model);
-        trigger(stage, "lessons");
-        stage.window.findChild<ui::LessonsPage*>()->walk()->goTo(link);
-        QTest::qWait(1200);  // what moves has arrived
-      };
-      scenes << Scene{QStringLiteral("lesson_%1_%2").arg(lesson.name, step.name), show, {}};
-    }
-  }
-  return scenes;
 }
 
 QVector<Scene> windowScenes() {

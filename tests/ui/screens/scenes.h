@@ -11,8 +11,9 @@ namespace normlens::screens {
 
 struct Stage {
   ui::MainWindow& window;
-  QString model;  // one that folds
-  QString other;  // one with blocked norms
+  QString model;               // one that folds
+  QString other;               // one with blocked norms
+  QWidget* picture = nullptr;  // what is photographed in place of the window
 };
 
 struct Scene {
@@ -23,5 +24,13 @@ struct Scene {
 };
 
 [[nodiscard]] QVector<Scene> scenes();
+
+// Every step of every lesson, at a desk and in a room.
+[[nodiscard]] QVector<Scene> lessonScenes();
+
+// What scenes are made of.
+bool waitFor(const std::function<bool()>& there);
+void open(Stage& stage, const QString& model);
+void trigger(Stage& stage, const char* action);
 
 }  // namespace normlens::screens

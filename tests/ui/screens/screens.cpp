@@ -1,9 +1,10 @@
 // normlens-screens FOLDER MODEL OTHER [--dark] [--only NAME] [--font PIXELS] [--size WIDTHxHEIGHT]: writes one PNG per
-// scene. NORMLENS_ENGINE is the command of an engine; without it, and where a scene needs one that dawdles, the fake
-// engine serves.
+// scene; NAME: of a scene, or "lesson_*" (the lessons), "present_*" (the same for a room). NORMLENS_ENGINE is the
+// command of an engine; without it, and where a scene needs one that dawdles, the fake engine serves.
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QDir>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QtTest>
@@ -51,7 +52,8 @@ bool photograph(const normlens::screens::Scene& scene, const QStringList& words,
   normlens::screens::Stage stage{window, words[1], words[2]};
   scene.set(stage);
   QTest::qWait(250);
-  return window.grab().save(QDir(words[0]).filePath(scene.name + QStringLiteral(".png")));
+  QWidget& picture = stage.picture != nullptr ? *stage.picture : window;
+  return picture.grab().save(QDir(words[0]).filePath(scene.name + QStringLiteral(".png")));
 }
 
 }  // namespace
@@ -77,9 +79,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   const Look look{parser.isSet(dark), parser.value(font).toInt(), sizeOf(parser.value(size))};
+  const auto wanted = QRegularExpression::fromWildcard(parser.value(only));
   int failed = 0;
   for (const normlens::screens::Scene& scene : normlens::screens::scenes()) {
-    if (parser.isSet(only) && scene.name != parser.value(only)) continue;
+    if (parser.isSet(only) && !wanted.match(scene.name).hasMatch()) continue;
     if (!photograph(scene, words, look)) ++failed;
   }
   return failed == 0 ? 0 : 1;
