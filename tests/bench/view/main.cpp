@@ -1,12 +1,14 @@
 // Measures the window: prints, asserts little, and is no test.
 //
 //   normlens-view-bench frames [2k|10k|50k]          frame times of the graph view; all three unless one is named
+//   normlens-view-bench lessons ENGINE MODEL         frame times of the lessons' figures; ENGINE: normlens-engine
 //   normlens-view-bench start PROGRAM [MODEL...]     PROGRAM: normlens; from its start to the first picture
-#include <QApplication>
 #include <clocale>
 #include <cstdio>
 
 #include "tests/bench/view/frame_bench.h"
+#include "tests/bench/view/frame_clock.h"
+#include "tests/bench/view/lesson_bench.h"
 #include "tests/bench/view/start_bench.h"
 #include "tests/support/graph_documents.h"
 
@@ -33,12 +35,15 @@ int benchAllFrames(const QString& only) {
 
 int main(int argc, char** argv) {
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
-  QApplication application(argc, argv);
+  normlens::bench::FrameClock application(argc, argv);
   std::setlocale(LC_NUMERIC, "C");
   const QStringList words = QCoreApplication::arguments().mid(1);
   if (words.value(0) == QLatin1String("frames")) return benchAllFrames(words.value(1));
+  if (words.value(0) == QLatin1String("lessons") && words.size() == 3)
+    return normlens::bench::benchLessons(application, words[1], words[2]) ? 0 : 1;
   if (words.value(0) == QLatin1String("start") && words.size() > 1)
     return normlens::bench::benchStarts(words[1], words.mid(2)) ? 0 : 1;
-  std::fputs("usage: normlens-view-bench frames [2k|10k|50k] | start PROGRAM [MODEL...]\n", stderr);
+  std::fputs("usage: normlens-view-bench frames [2k|10k|50k] | lessons ENGINE MODEL | start PROGRAM [MODEL...]\n",
+             stderr);
   return 2;
 }
