@@ -3,7 +3,7 @@
     check_lesson_links.py ROOT     prints each violation as "file: what is wrong", exits 1 if there is one
 
 "lesson:projection/lost" is a step of resources/lessons, linkLesson(widget, "plan") and explain(...) a page of
-resources/words. A link that leads nowhere would open the first lesson, without a word.
+resources/words. A link that leads nowhere would open the first lesson, without a word. Each lesson has a page in docs/learn.
 """
 
 import json
@@ -46,6 +46,9 @@ def violations(root):
             for page in (word for call in CALL.findall(text) for word in WORD.findall(call)):
                 if page not in pages:
                     yield f"{place}: there is no page of words '{page}'"
+    for lesson in known:
+        if not (root / "docs/learn" / f"{lesson}.md").exists():
+            yield f"docs/learn: the lesson '{lesson}' has no page"
     for page in sorted((root / "resources/words").glob("*.md")):
         if not LINK.search(page.read_text(encoding="utf-8")):
             yield f"{page.relative_to(root)}: no link leads on to a lesson"

@@ -65,6 +65,7 @@ class LessonLinks(unittest.TestCase):
         self.assertEqual(
             sorted(found),
             [
+                "docs/learn: the lesson 'first' has no page",
                 "resources/words/02_wrong.md: the lesson 'first' has no step 'two'",
                 "resources/words/02_wrong.md: there is no lesson 'second'",
                 "resources/words/03_silent.md: no link leads on to a lesson",
