@@ -20,6 +20,7 @@ namespace {
 constexpr double kMargin = 22;
 constexpr double kZoomStep = 1.25;
 constexpr int kAnimationMs = 180;
+constexpr double kLeastNames = 0.8;  // of the size of text, for what the view goes to: see lookAtBox()
 
 // Into which shapes and text go as such.
 bool isFile(const QPaintEngine& engine) {
@@ -55,8 +56,10 @@ GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this
   });
 }
 
+bool GraphView::isStill() const { return isLaidOut() && animation_ == nullptr; }
+
 void GraphView::setPresented(double factor) {
-  presented_ = factor;
+  presented_ = factor / kLeastNames;
   overlays_.setPresented();
   updateOverlays();
 }

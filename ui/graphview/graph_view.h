@@ -115,7 +115,7 @@ class GraphView : public QWidget {
   // Until every request so far is laid out and shown. False after the timeout.
   bool waitForLayout(int milliseconds);
   [[nodiscard]] bool isLaidOut() const { return shown_.scene.layout != nullptr && !worker_.busy(); }
-  [[nodiscard]] bool isStill() const { return isLaidOut() && animation_ == nullptr; }  // and the camera is there
+  [[nodiscard]] bool isStill() const;  // laid out, and the camera is there
 
   // ---- for tests and the minimap
   [[nodiscard]] const Scene& scene() const { return shown_.scene; }

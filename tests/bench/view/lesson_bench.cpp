@@ -46,7 +46,7 @@ void waitForFrame(const FrameClock& clock) {
   waitFor([&] { return clock.frames() > before; }, kFrameMs);
 }
 
-void play(FrameClock& clock, ui::Figure& figure) {
+void play(ui::Figure& figure) {
   if (!figure.togglePlay()) return;
   waitFor([] { return false; }, kPlayMs);
   figure.showTime(0);  // and stops
@@ -140,7 +140,7 @@ bool benchLessons(FrameClock& clock, const QString& engine, const QString& model
         auto& kept = all[step.figure][what];
         kept.insert(kept.end(), costs.begin(), costs.end());
       };
-      measure("plays", [&] { play(clock, *page->figure()); });
+      measure("plays", [&] { play(*page->figure()); });
       measure("is set", [&] { setTimes(clock, *page->figure()); });
       measure("slides", [&] { slide(clock, *page->figure()); });
       measure("drags", [&] { dragAll(clock, *page->figure()); });

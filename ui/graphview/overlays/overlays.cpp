@@ -35,7 +35,7 @@ void Overlays::show(bool shown, const Scene& scene, const Lighting& lighting, co
   minimap_->setScene(scene, lighting);
   meanLegend_->setStates(means);
   meanLegend_->setVisible(shown && means.active());
-  if (shown) {
+  if (shown && !presented_) {
     blocker_->setScene(scene, lighting);
     centering_->setScene(scene, lighting);
   } else {

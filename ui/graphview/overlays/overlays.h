@@ -25,7 +25,7 @@ class Overlays {
 
   // shown: there is a graph to lie over. What is referred to has to live until the next call.
   void show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means);
-  void setPresented() { presented_ = true; }           // for a room: neither minimap nor zoom control
+  void setPresented() { presented_ = true; }           // for a room: nothing small
   void setCamera(double zoom, const QRectF& visible);  // visible: in world units
   void setBlockerReason(const QString& reason);        // of the highlight that is laid out next
   [[nodiscard]] CenteringCallout* centeringCallout() const { return centering_; }

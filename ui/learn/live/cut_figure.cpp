@@ -257,8 +257,8 @@ std::optional<double> CutFigure::number(const QString& name) const {
 }
 
 bool CutFigure::isSettled() const {
-  const bool picture = pictures_->currentWidget() != graph_ || graph_->isStill();
-  return !asked_ && (cut_ ? picture : !trouble_.isEmpty() || (model_.document != nullptr && model_.norms.empty()));
+  if (model_.document == nullptr) return !model_.trouble.isEmpty();
+  return !asked_ && (pictures_->currentWidget() != graph_ || graph_->isStill());
 }
 
 void CutFigure::enlarge(double factor) {
@@ -269,6 +269,8 @@ void CutFigure::enlarge(double factor) {
   curve_->setFactor(factor);
   for (QLabel* label : {name_, sums_, stays_, proof_})
     label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(13 * factor)));
+  // The pictures take the room: of the plan its proof stays, the rest stands in them.
+  for (QLabel* label : planCard_->findChildren<QLabel*>()) label->setVisible(label == proof_);
 }
 
 }  // namespace normlens::ui

@@ -25,7 +25,6 @@ namespace {
 constexpr int kSide = 240, kTick = 900;  // pixels; ms a vertex
 constexpr int kLeastGraph = 180;
 constexpr size_t kShownLayers = 12, kShownInRoom = 4;
-constexpr double kNamesInRoom = 1.25;  // the least zoom of a vertex that is shown leaves its name at 0.8 of that
 
 QString percent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
 
@@ -312,7 +311,7 @@ std::optional<double> GraphWalkFigure::number(const QString& name) const {
 
 void GraphWalkFigure::enlarge(double factor) {
   bar_->hide();
-  view_->setPresented(factor * kNamesInRoom);
+  view_->setPresented(factor);
   shownLayers_ = kShownInRoom;
   side_->setFixedWidth(static_cast<int>(kSide * factor));
   for (QLabel* label : {rule_, why_, setTitle_, set_, totals_})

@@ -56,7 +56,8 @@ QPointF ShareErrorPlot::at(const QRectF& plot, double share, double error) const
 void ShareErrorPlot::paintAxis(QPainter& painter, const QRectF& plot) const {
   const Theme theme = themeOf(this);
   const double line = 18 * factor_;
-  const int step = std::max(1, (high_ - low_ + 3) / 4);
+  const int fitting = static_cast<int>(std::ceil(line * (high_ - low_) / std::max(1.0, plot.height())));
+  const int step = std::max({1, (high_ - low_ + 3) / 4, fitting});
   for (int power = low_; power <= high_; power += step) {
     const double y = at(plot, 0, std::pow(10.0, power)).y();
     painter.setPen(QPen(theme.hairline, 1));
@@ -112,7 +113,8 @@ void ShareErrorPlot::paintEvent(QPaintEvent*) {
   if (here == errors_.end()) return;
   painter.setFont(uiFont(static_cast<int>(12 * factor_), QFont::DemiBold));
   painter.setPen(theme.text);
-  const QRectF label(x - 130 * factor_, at(plot, share_, here->second).y() - 22 * factor_, 122 * factor_, 18 * factor_);
+  const double y = at(plot, share_, here->second).y(), above = y - 22 * factor_;
+  const QRectF label(x - 130 * factor_, above < inside.top() ? y + 6 * factor_ : above, 122 * factor_, 18 * factor_);
   const bool left = x - 130 * factor_ > plot.left();
   painter.drawText(left ? label : label.translated(138 * factor_, 0),
                    (left ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter,

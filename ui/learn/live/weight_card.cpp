@@ -68,6 +68,8 @@ void WeightCard::setWeight(const std::optional<protocol::TensorStats>& weight, d
 }
 
 void WeightCard::setFactor(double factor) {
+  map_->setMinimumHeight(kMapHeight / 2);
+  means_->setBare();
   for (QLabel* label : {title_, shape_, largest_})
     label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(13 * factor)));
 }

@@ -58,7 +58,8 @@ void ColumnPlot::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  const QRectF plot(kLeft, kTop, width() - kLeft - 2, height() - kTop - kLegend - 4);
+  const QRectF plot = bare_ ? QRectF(rect()).adjusted(0, 2, 0, -2)
+                            : QRectF(kLeft, kTop, width() - kLeft - 2, height() - kTop - kLegend - 4);
   const double zero = plot.center().y();
   painter.setFont(uiFont(11));
   painter.setPen(QPen(theme.hairline, 1));
@@ -66,7 +67,7 @@ void ColumnPlot::paintEvent(QPaintEvent*) {
   painter.drawLine(plot.bottomLeft(), plot.bottomRight());
   painter.setPen(theme.textFaint);
   const auto label = [&](double y, const QString& word) {
-    painter.drawText(QRectF(0, y - 8, kLeft - 8, 16), Qt::AlignRight | Qt::AlignVCenter, word);
+    if (!bare_) painter.drawText(QRectF(0, y - 8, kLeft - 8, 16), Qt::AlignRight | Qt::AlignVCenter, word);
   };
   label(zero, QStringLiteral("0"));
   if (reach_ > 0) {
@@ -86,6 +87,7 @@ void ColumnPlot::paintEvent(QPaintEvent*) {
   }
   painter.setPen(left_ > 0 ? QPen(theme.hairline, 1) : QPen(theme.linearLine, 2));
   painter.drawLine(QPointF(plot.left(), zero), QPointF(plot.right(), zero));
+  if (bare_) return;
   const double keyMiddle = height() - kLegend / 2.0 + 2;
   paintKey(painter, kLeft, keyMiddle, theme.classes.chosen, tr("before"), theme);
   if (left_ < 1) paintKey(painter, kLeft + 72, keyMiddle, theme.linearLine, tr("after centering"), theme);

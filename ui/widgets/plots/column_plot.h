@@ -13,8 +13,9 @@ class ColumnPlot final : public QWidget {
   explicit ColumnPlot(QWidget* parent = nullptr);
 
   void setMeans(const std::vector<double>& means);
-  void setLeft(double share);  // of each: what a centering in part leaves, in the line's place; 0: nothing, 1: all
-  [[nodiscard]] QSize sizeHint() const override { return {280, 96}; }
+  void setLeft(double share);       // of each: what a centering in part leaves, in the line's place; 0: nothing, 1: all
+  void setBare() { bare_ = true; }  // the bars alone: for a room, where the words would be too small
+  [[nodiscard]] QSize sizeHint() const override { return {280, bare_ ? 56 : 96}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -22,6 +23,7 @@ class ColumnPlot final : public QWidget {
  private:
   std::vector<double> means_;
   double left_ = 0;
+  bool bare_ = false;
   double reach_ = 0;  // the axis goes from -reach_ to reach_; a round number
 };
 
