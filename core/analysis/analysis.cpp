@@ -152,8 +152,8 @@ Plan makePlan(const Analysis& analysis, const PlanOptions& options) {
   return plan;
 }
 
-CutPicture cutPicture(const Analysis& analysis, const PlanOptions& options) {
-  return plannerOf(analysis).cutPicture(options);
+CutPicture cutPicture(const Analysis& analysis, const PlanOptions& options, size_t described) {
+  return plannerOf(analysis).cutPicture(options, described);
 }
 
 }  // namespace normlens::analysis

@@ -67,6 +67,6 @@ Result<std::unique_ptr<Analysis>> analyze(graph::Graph&& graph, const Task& task
 [[nodiscard]] Plan makePlan(const Analysis& analysis, const PlanOptions& options);
 
 // Why makePlan centers where it does. Policies other than the papers'.
-[[nodiscard]] CutPicture cutPicture(const Analysis& analysis, const PlanOptions& options);
+[[nodiscard]] CutPicture cutPicture(const Analysis& analysis, const PlanOptions& options, size_t described);
 
 }  // namespace normlens::analysis

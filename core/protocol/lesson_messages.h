@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/index_ranges.h"
 #include "core/protocol/field_list.h"
 #include "core/protocol/plan_messages.h"
 
@@ -48,7 +49,7 @@ struct CutValue {
   std::string name;
   double price = 0, flow = 0;  // flow: what of the price the maximum flow uses
   bool cut = false;            // it is centered
-  std::vector<int> norms;      // that its mean reaches
+  IndexRanges norms;           // that its mean reaches; of the 64 values with the largest flow
 };
 NORMLENS_FIELDS(CutValue, value, node, name, price, flow, cut, norms)
 

@@ -28,10 +28,23 @@ Status OriginalInType::take(const AnalysedModel& subject, const std::string& dty
   auto outputs = model.run(subject.inputs, task);
   if (!outputs) return tl::unexpected(outputs.error());
   outputs_ = std::move(*outputs);
+  if (const Status same = checkRepeats(model, subject, task); !same) return same;
   if (const Status done = measureNoise(model, subject, task); !done) return done;
   copy_ = std::move(copy);
   dtype_ = dtype;
   return {};
+}
+
+// Of a model that draws random numbers a changed copy says nothing.
+Status OriginalInType::checkRepeats(const formats::Model& model, const AnalysedModel& subject, const Task& task) const {
+  const auto again = model.run(subject.inputs, task);
+  if (!again) return tl::unexpected(again.error());
+  const auto diffs = run::compareOutputs(outputs_, *again);
+  if (!diffs) return tl::unexpected(diffs.error());
+  const run::VerifyOptions usual;
+  const double limit = usual.floorFactor * usual.floorEpsilons * run::machineEpsilon(model.facts().dtype);
+  if (std::ranges::all_of(*diffs, [&](const run::TensorDiff& diff) { return !(diff.maxRel > limit); })) return {};
+  return fail(ErrorCode::Unsupported, "the model's outputs differ from run to run: it draws random numbers");
 }
 
 // As the proof of a fold measures it.
@@ -59,7 +72,7 @@ Result<OriginalInType::OutputError> OriginalInType::errorOf(const formats::Tenso
   const auto diffs = run::compareOutputs(outputs_, outputs);
   if (!diffs) return tl::unexpected(diffs.error());
   if (std::ranges::none_of(*diffs, &run::TensorDiff::telling)) {
-    return fail(ErrorCode::RunFailed, "no output has a finite number in this type");
+    return fail(ErrorCode::RunFailed, "no output has a finite floating-point number");
   }
   const double factor = run::VerifyOptions().floorFactor;
   const auto key = [](const OutputError& of) { return std::pair(of.maxRel > of.limit, of.maxRel); };

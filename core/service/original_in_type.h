@@ -23,8 +23,8 @@ struct AnalysedModel {
 
 class OriginalInType {
  public:
-  // What is kept of another type goes. Errors: Usage (no such floating type), those of converting and running,
-  // Cancelled.
+  // What is kept of another type goes. Errors: Usage (no such floating type), Unsupported (its outputs differ from run
+  // to run), those of converting and running, Cancelled.
   [[nodiscard]] Status take(const AnalysedModel& subject, const std::string& dtype, const Task& task);
   // After take().
   [[nodiscard]] const formats::Model& model(const AnalysedModel& subject) const {
@@ -44,6 +44,7 @@ class OriginalInType {
   void forget() { *this = {}; }
 
  private:
+  [[nodiscard]] Status checkRepeats(const formats::Model& model, const AnalysedModel& subject, const Task& task) const;
   [[nodiscard]] Status measureNoise(const formats::Model& model, const AnalysedModel& subject, const Task& task);
 
   std::string dtype_;                     // empty: none

@@ -57,6 +57,19 @@ TEST(PlanFile, everyKindOfEditRoundTrips) {
   EXPECT_EQ(planToJson(*read, made.graph, made.norms, "abc"), text);
 }
 
+// ONNX's strings are bytes: what is no UTF-8 is written as JSON can, and found again.
+TEST(PlanFile, namesNeedNotBeUtf8) {
+  Planned made = planned();
+  for (auto& constant : made.graph.constants) constant.name += "\xff\xc3";
+  for (auto& value : made.graph.values) value.name += "\xff\xc3";
+  for (auto& norm : made.norms) norm.name += "\xff\xc3";
+  const std::string text = planToJson(made.plan, made.graph, made.norms, "abc");
+  const auto read = planFromJson(text, made.graph, made.norms, "abc");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->edits.size(), made.plan.edits.size());
+  EXPECT_EQ(planToJson(*read, made.graph, made.norms, "abc"), text);
+}
+
 // A fuzzer's: numbers that no int holds, which were cut down to some other one.
 TEST(PlanFile, indicesAreWholeAndInRange) {
   const Planned made = planned();

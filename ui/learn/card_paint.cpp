@@ -29,11 +29,15 @@ QRectF paintLowCard(QPainter& painter, const QRectF& area, const QString& title,
 QRectF paintCard(QPainter& painter, const QRectF& area, const CardWords& words, const Theme& theme, double factor) {
   paintGround(painter, area, theme);
   const QRectF inside = area.adjusted(16, 10, -16, -10);
-  const QRectF heading(inside.left(), inside.top(), inside.width(), 20 * factor);
+  const QRectF heading(inside.left(), inside.top(), inside.width(), 20 * factor * textScale());
+  const QFont claimFont = uiFont(static_cast<int>(12 * factor));
+  const double claim = QFontMetricsF(claimFont).horizontalAdvance(words.claim);
   painter.setFont(uiFont(static_cast<int>(13 * factor), QFont::DemiBold));
   painter.setPen(theme.text);
-  painter.drawText(heading, Qt::AlignLeft | Qt::AlignVCenter, words.title);
-  painter.setFont(uiFont(static_cast<int>(12 * factor)));
+  painter.drawText(
+      heading, Qt::AlignLeft | Qt::AlignVCenter,
+      painter.fontMetrics().elidedText(words.title, Qt::ElideRight, static_cast<int>(heading.width() - claim - 12)));
+  painter.setFont(claimFont);
   painter.setPen(theme.textSoft);
   painter.drawText(heading, Qt::AlignRight | Qt::AlignVCenter, words.claim);
   return inside.adjusted(0, heading.height() + 6, 0, 0);

@@ -32,6 +32,7 @@ ValueSlider::ValueSlider(const char* objectName, const SlidValue& what, QWidget*
   slider_->setObjectName(QLatin1String(objectName));
   slider_->setAccessibleName(what.name);
   slider_->setRange(0, kSteps);
+  slider_->setPageStep(kSteps / 10);
   slider_->installEventFilter(this);
   auto* ends = new QHBoxLayout;
   ends->addWidget(makeLabel(what.words(what.low), "small", this));

@@ -215,23 +215,23 @@ PlanOptions Planner::keepingWhatIsScaledTogether(PlanOptions options) const {
 }
 
 // A norm that the others' edits would spoil stays as it is; so few that another cut for each round is cheap.
-Plan Planner::decide(const PlanOptions& options) const {
+Planner::Decision Planner::decide(const PlanOptions& options) const {
   PlanOptions current = keepingWhatIsScaledTogether(options);
   while (true) {
     double gap = 0;
-    const Solution solution =
+    Solution solution =
         options.policy == Policy::Balanced ? solveWithinGrowth(current, gap) : solve(pricesOf(options), current);
     Plan plan = assemble(solution);
     plan.policy = options.policy;
     plan.gap = gap;
     const std::vector<int> spoiled = conflictingNorms(graph_, norms_, claims_, solution.good, plan);
-    if (spoiled.empty()) return plan;
+    if (spoiled.empty()) return {std::move(current), std::move(solution), std::move(plan)};
     current.keepNorms.insert(current.keepNorms.end(), spoiled.begin(), spoiled.end());
   }
 }
 
 Plan Planner::plan(const PlanOptions& options) const {
-  Plan plan = decide(options);
+  Plan plan = decide(options).plan;
   for (PlannedEdit& planned : plan.edits) {
     planned.bytes = bytesOf(planned.edit, graph_);
     const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);

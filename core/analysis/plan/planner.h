@@ -95,7 +95,7 @@ struct CutPicture {
     graph::ValueId value = graph::kNoValue;
     int64_t price = 0, flow = 0;
     bool cut = false;
-    std::vector<int> norms;
+    IndexRanges norms;  // told of the first `described` places by their flow
   };
   struct Saving {
     int norm = 0;
@@ -113,8 +113,8 @@ class Planner {
           const std::vector<fold::AbsorbScale>& scales);
 
   [[nodiscard]] Plan plan(const PlanOptions& options) const;
-  // Of the first cut of plan(options), copies of constants for nothing.
-  [[nodiscard]] CutPicture cutPicture(const PlanOptions& options) const;
+  // Of the cut that plan(options) makes, with the copies that it makes there already.
+  [[nodiscard]] CutPicture cutPicture(const PlanOptions& options, size_t described) const;
   // Norms of which something is claimed: no plan folds more.
   [[nodiscard]] size_t candidates() const;
 
@@ -160,7 +160,12 @@ class Planner {
   [[nodiscard]] int64_t unaffordableByte(const Prices& prices) const;
   void collectScaled();
   [[nodiscard]] PlanOptions keepingWhatIsScaledTogether(PlanOptions options) const;
-  [[nodiscard]] Plan decide(const PlanOptions& options) const;
+  struct Decision {
+    PlanOptions options;  // with the norms that others' edits would spoil kept
+    Solution solution;
+    Plan plan;
+  };
+  [[nodiscard]] Decision decide(const PlanOptions& options) const;
   [[nodiscard]] Plan assemble(const Solution& solution) const;
   [[nodiscard]] std::vector<IndexRanges> neededBy(const Solution& solution) const;
 

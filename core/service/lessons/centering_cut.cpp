@@ -9,6 +9,7 @@ namespace normlens::service {
 namespace {
 
 constexpr double kMostFactor = 1000;
+constexpr size_t kDescribed = 64;  // values of which is told which norms they reach
 constexpr int kCurvePoints = 61;
 constexpr double kCurveEnd = 3;  // times the price
 
@@ -20,7 +21,7 @@ analysis::PlanOptions priced(analysis::PlanOptions options, double factor) {
 
 protocol::CutPoint pointAt(const analysis::Analysis& analysis, const analysis::PlanOptions& options, double factor,
                            double unit) {
-  const auto picture = analysis::cutPicture(analysis, priced(options, factor));
+  const auto picture = analysis::cutPicture(analysis, priced(options, factor), 0);
   protocol::CutPoint point;
   point.factor = factor;
   for (const auto& place : picture.places) point.paid += place.cut ? static_cast<double>(place.price) * unit : 0;
@@ -39,14 +40,14 @@ Result<protocol::CenteringCut> centeringCut(PlanMaker& plans, const analysis::An
     return fail(ErrorCode::Usage, "a price cannot be that many times what it is", "give a factor from 0 to 1000");
   const auto options = plans.options(params.plan, formats::NormFlavour::Portable, task);
   if (!options) return tl::unexpected(options.error());
-  if (options->policy == analysis::Policy::Paper)
-    return fail(ErrorCode::Usage, "the papers' policy centers nothing at run time", "free, balanced or all");
+  if (options->policy != analysis::Policy::Balanced)
+    return fail(ErrorCode::Usage, "only the policy 'balanced' weighs what a centering costs", "ask for that");
   const graph::Graph& graph = analysis.scales.graph();
   protocol::CenteringCut told;
   told.measured = options->prices.inPicoseconds;
   // Prices are per element: in picoseconds, or a thousandth of what folding one saves.
   const double unit = told.measured ? 1e-6 : 1e-3;
-  const auto picture = analysis::cutPicture(analysis, priced(*options, params.factor));
+  const auto picture = analysis::cutPicture(analysis, priced(*options, params.factor), kDescribed);
   for (const auto& place : picture.places) {
     const double price = static_cast<double>(place.price) * unit, flow = static_cast<double>(place.flow) * unit;
     const auto producer = graph.value(place.value).producer;
@@ -61,8 +62,11 @@ Result<protocol::CenteringCut> centeringCut(PlanMaker& plans, const analysis::An
     (norm.freed ? told.saved : told.given_up) += saving;
   }
   if (!params.curve) return told;
-  for (int i = 0; i < kCurvePoints; ++i)
+  for (int i = 0; i < kCurvePoints; ++i) {
+    task.report("solving for other prices", static_cast<double>(i) / kCurvePoints);
+    if (const Status running = task.check(); !running) return tl::unexpected(running.error());
     told.curve.push_back(pointAt(analysis, *options, kCurveEnd * i / (kCurvePoints - 1), unit));
+  }
   return told;
 }
 

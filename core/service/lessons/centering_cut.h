@@ -7,7 +7,7 @@
 
 namespace normlens::service {
 
-// Errors: those of PlanMaker::options(); Usage (a factor that is no price, the papers' policy, which has no cut).
+// Errors: those of PlanMaker::options(); Usage (a factor that is no price, a policy that knows no prices); Cancelled.
 [[nodiscard]] Result<protocol::CenteringCut> centeringCut(PlanMaker& plans, const analysis::Analysis& analysis,
                                                           const protocol::CenteringCutParams& params, const Task& task);
 

@@ -198,18 +198,27 @@ class FromJson {
       throw std::runtime_error("an operand that is absent");
     return operand;
   }
+  // By its name as JSON has it: a file's bytes need not be UTF-8.
+  template <class T>
+  static auto named(const std::vector<T>& items, const std::string& name) {
+    const auto exact = std::ranges::find(items, name, &T::name);
+    if (exact != items.end()) return exact;
+    return std::ranges::find_if(items, [&](const T& item) {
+      return json::parse(json(item.name).dump(-1, ' ', false, json::error_handler_t::replace)) == name;
+    });
+  }
   [[nodiscard]] graph::ConstantId constantNamed(const std::string& name) const {
-    const auto found = std::ranges::find(graph_.constants, name, &graph::Constant::name);
+    const auto found = named(graph_.constants, name);
     if (found == graph_.constants.end()) throw std::runtime_error("no tensor '" + name + "'");
     return static_cast<graph::ConstantId>(found - graph_.constants.begin());
   }
   [[nodiscard]] graph::ValueId valueNamed(const std::string& name) const {
-    const auto found = std::ranges::find(graph_.values, name, &graph::Value::name);
+    const auto found = named(graph_.values, name);
     if (found == graph_.values.end()) throw std::runtime_error("no value '" + name + "'");
     return static_cast<graph::ValueId>(found - graph_.values.begin());
   }
   [[nodiscard]] int normNamed(const std::string& name) const {
-    const auto found = std::ranges::find(norms_, name, &analysis::LayerNorm::name);
+    const auto found = named(norms_, name);
     if (found == norms_.end()) throw std::runtime_error("no LayerNorm '" + name + "'");
     return found->index;
   }
@@ -225,7 +234,7 @@ std::string planToJson(const fold::FoldPlan& plan, const Graph& graph, const std
   json edits = json::array();
   for (const auto& edit : plan.edits) edits.push_back(std::visit(ToJson{graph, norms}, edit));
   const json out = {{"schema", kSchema}, {"model_sha256", sha256}, {"policy", plan.policy}, {"edits", edits}};
-  return out.dump(1) + "\n";
+  return out.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,

@@ -252,7 +252,7 @@ class LessonsTest final : public QObject {
     reading.window.actions()->lessons->trigger();
     const auto norms = static_cast<double>(reading.session.analysis()->norms.size());
     QCOMPARE(*figure->number(QStringLiteral("norms")), norms);
-    QTRY_VERIFY(*figure->number(QStringLiteral("setSize")) > 0);
+    QTRY_VERIFY(figure->number(QStringLiteral("setSize")).value_or(0) > 0);
     const auto* rule = reading.child<QLabel>("walkRule");
     const QString first = rule->text();
     reading.click("walkStep");

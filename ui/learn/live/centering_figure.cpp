@@ -191,11 +191,14 @@ void CenteringFigure::chooseKind(int kind) {
   restart();
 }
 
-// With its norm where the parts of one weight are centered for several.
+// Short where that tells it from the others; with its norm where the parts of one weight are centered for several.
 QString CenteringFigure::titleOf(const CenteredLayer& layer) const {
-  if (std::ranges::count(layers_, layer.value, &CenteredLayer::value) < 2) return shortName(layer.name);
-  return tr("%1 for %2")
-      .arg(shortName(layer.name), shortName(text(model_.norms[static_cast<size_t>(layer.norm)].title)));
+  const auto alike = [&](const CenteredLayer& each) {
+    return each.value != layer.value && shortName(each.name) == shortName(layer.name);
+  };
+  const QString name = std::ranges::any_of(layers_, alike) ? layer.name : shortName(layer.name);
+  if (std::ranges::count(layers_, layer.value, &CenteredLayer::value) < 2) return name;
+  return tr("%1 for %2").arg(name, shortName(text(model_.norms[static_cast<size_t>(layer.norm)].title)));
 }
 
 void CenteringFigure::chooseLayer(int index) {
@@ -216,8 +219,8 @@ void CenteringFigure::restart() {
   running_.reset();
   if (runQuestion_) runQuestion_->drop();
   trouble_ = model_.document == nullptr ? (model_.trouble.isEmpty() ? tr("Opening the model") : model_.trouble)
-             : layers_.empty() ? tr("Nothing is centered in this model: no LayerNorm of it folds by weights alone.")
-                               : QString();
+             : layers_.empty()          ? tr("No weight of this model is centered for a LayerNorm.")
+                                        : QString();
   spread_->setBefore({});
   askWeight();
   setShare(share_);

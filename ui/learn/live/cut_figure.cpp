@@ -9,6 +9,7 @@
 
 #include "ui/graphview/graph_view.h"
 #include "ui/learn/live/cut_view.h"
+#include "ui/learn/live/model_state.h"
 #include "ui/learn/live/price_curve.h"
 #include "ui/learn/value_slider.h"
 #include "ui/session/words/format.h"
@@ -132,6 +133,7 @@ void CutFigure::showModel(const OpenModel& model) {
     asked_.reset();
     cut_.reset();
     curveKnown_ = false;
+    curve_->setCurve({}, false);
     graph_->setDocument(model.document);
   }
   model_ = model;
@@ -171,6 +173,8 @@ void CutFigure::take(const Reply<protocol::CenteringCut>& reply) {
     }
   } else if (!reply.error().cancelled()) {
     cut_.reset();
+    curve_->setCurve({}, false);
+    curveKnown_ = false;
     trouble_ = reply.error().message;
   }
   show();
@@ -196,6 +200,7 @@ void CutFigure::show() {
     for (const auto& norm : cut_->norms) names << nameOf(norm.norm);
   }
   reduced_->setCut(cut_.value_or(protocol::CenteringCut{}), names, trouble);
+  showModelState(*graph_, model_, trouble);
   name_->setText(cut_ ? tr("%1 LayerNorms wait for a centering at run time").arg(cut_->norms.size()) : QString());
   showOnModel();
   showPlan();

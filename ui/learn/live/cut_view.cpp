@@ -65,7 +65,7 @@ CutView::Columns CutView::columns(const QRectF& area) const {
   Columns at;
   at.value = QRectF(area.left(), area.top(), name, 0);
   at.price = QRectF(at.value.right() + 8, area.top(), bar, 0);
-  at.triangle = at.price.right() + 20 * factor_;
+  at.triangle = at.price.right() + 20 * scale();
   at.saving = QRectF(area.right() - bar, area.top(), bar, 0);
   at.norm = QRectF(at.saving.left() - 8 - name, area.top(), name, 0);
   return at;
@@ -80,7 +80,7 @@ CutView::Rows CutView::rows(const QRectF& area) const {
     rows.shown.resize(kMostValues);
     std::ranges::sort(rows.shown);
   }
-  rows.top = area.top() + 22 * factor_;
+  rows.top = area.top() + 22 * scale();
   const double tall = area.bottom() - rows.top;
   rows.valueStep = tall / static_cast<double>(std::max<size_t>(1, rows.shown.size()));
   rows.normStep = tall / static_cast<double>(std::max<size_t>(1, shownNorms()));
@@ -91,7 +91,7 @@ CutView::Rows CutView::rows(const QRectF& area) const {
 void CutView::paintBar(QPainter& painter, const QRectF& room, double full, double flow, bool cut) const {
   const Theme theme = themeOf(this);
   const double wide = std::max(3.0, room.width() * std::min(1.0, full / largest()));
-  const QRectF bar(room.left(), room.center().y() - 7 * factor_, wide, 14 * factor_);
+  const QRectF bar(room.left(), room.center().y() - 7 * scale(), wide, 14 * scale());
   painter.setPen(QPen(theme.control, 1));
   painter.setBrush(theme.canvas);
   painter.drawRoundedRect(bar, 2, 2);
@@ -112,7 +112,7 @@ void CutView::paintValues(QPainter& painter, const QRectF& area) const {
   for (size_t i = 0; i < rows.shown.size(); ++i) {
     const protocol::CutValue& value = cut_.values[rows.shown[i]];
     const double middle = rows.top + (static_cast<double>(i) + 0.5) * rows.valueStep;
-    const double tall = std::min(30 * factor_, rows.valueStep - 4);
+    const double tall = std::min(30 * scale(), rows.valueStep - 4);
     painter.setFont(uiFont(static_cast<int>(12 * factor_)));
     painter.setPen(QPen(theme.opaqueLine, 1));
     painter.setBrush(theme.blockedBack);
@@ -120,17 +120,17 @@ void CutView::paintValues(QPainter& painter, const QRectF& area) const {
                shortName(text(value.name)), theme);
     paintBar(painter, QRectF(at.price.left(), middle - tall / 2, at.price.width(), tall), value.price, value.flow,
              value.cut);
-    const double side = 9 * factor_;
+    const double side = 9 * scale();
     QPolygonF triangle{{at.triangle, middle - side},
                        {at.triangle + side, middle + side * 0.7},
                        {at.triangle - side, middle + side * 0.7}};
     painter.setPen(QPen(theme.classes.centering, 1.5, value.cut ? Qt::SolidLine : Qt::DashLine));
     painter.setBrush(value.cut ? QBrush(theme.classes.centering) : QBrush(Qt::NoBrush));
     painter.drawPolygon(triangle);
-    if (rows.valueStep < 44 * factor_) continue;
+    if (rows.valueStep < 44 * scale()) continue;
     painter.setFont(monoFont(static_cast<int>(11 * factor_)));
     painter.setPen(theme.textSoft);
-    painter.drawText(QRectF(at.price.left(), middle + 8 * factor_, at.price.width(), 18 * factor_),
+    painter.drawText(QRectF(at.price.left(), middle + 8 * scale(), at.price.width(), 18 * scale()),
                      Qt::AlignLeft | Qt::AlignVCenter, amountWords(value.price, cut_.measured));
   }
 }
@@ -142,9 +142,9 @@ void CutView::paintLinks(QPainter& painter, const QRectF& area) const {
   painter.setBrush(Qt::NoBrush);
   for (size_t i = 0; i < rows.shown.size(); ++i) {
     const protocol::CutValue& value = cut_.values[rows.shown[i]];
-    const QPointF from(at.triangle + 12 * factor_, rows.top + (static_cast<double>(i) + 0.5) * rows.valueStep);
+    const QPointF from(at.triangle + 12 * scale(), rows.top + (static_cast<double>(i) + 0.5) * rows.valueStep);
     for (size_t n = 0; n < shownNorms(); ++n) {
-      if (std::ranges::find(value.norms, cut_.norms[n].norm) == value.norms.end()) continue;
+      if (!value.norms.contains(cut_.norms[n].norm)) continue;
       const QPointF to(at.norm.left() - 4, rows.top + (static_cast<double>(n) + 0.5) * rows.normStep);
       QPainterPath path(from);
       path.cubicTo(QPointF((from.x() + to.x()) / 2, from.y()), QPointF((from.x() + to.x()) / 2, to.y()), to);
@@ -162,7 +162,7 @@ void CutView::paintNorms(QPainter& painter, const QRectF& area) const {
   for (size_t n = 0; n < shownNorms(); ++n) {
     const protocol::CutNorm& norm = cut_.norms[n];
     const double middle = rows.top + (static_cast<double>(n) + 0.5) * rows.normStep;
-    const double tall = std::min(28 * factor_, rows.normStep - 4);
+    const double tall = std::min(28 * scale(), rows.normStep - 4);
     painter.setFont(uiFont(static_cast<int>(12 * factor_)));
     painter.setPen(QPen(norm.freed ? theme.good : theme.control, norm.freed ? 1.6 : 1.0));
     painter.setBrush(norm.freed ? theme.goodBack : theme.panel);
@@ -181,7 +181,7 @@ void CutView::paintEvent(QPaintEvent*) {
                             ? tr("cheapest cut: %1").arg(amountWords(cut_.paid + cut_.given_up, cut_.measured))
                             : QString();
   const QRectF inside = paintCard(painter, rect(), {tr("What a mean has to get past"), claim}, theme, factor_)
-                            .adjusted(0, 0, 0, -22 * factor_);
+                            .adjusted(0, 0, 0, -22 * scale());
   painter.setFont(uiFont(static_cast<int>(12 * factor_)));
   painter.setPen(theme.textSoft);
   if (!trouble_.isEmpty()) {
@@ -190,7 +190,7 @@ void CutView::paintEvent(QPaintEvent*) {
   }
   const Columns at = columns(inside);
   const auto head = [&](const QRectF& column, const QString& words) {
-    painter.drawText(QRectF(column.left(), inside.top(), std::max(column.width(), 120.0), 18 * factor_),
+    painter.drawText(QRectF(column.left(), inside.top(), std::max(column.width(), 120.0), 18 * scale()),
                      Qt::AlignLeft | Qt::AlignVCenter, words);
   };
   head(at.value, tr("value with a mean"));
@@ -205,14 +205,14 @@ void CutView::paintEvent(QPaintEvent*) {
   if (cut_.norms.size() > kMostNorms) foot += u' ' + tr("%1 more norms.").arg(cut_.norms.size() - kMostNorms);
   painter.setFont(uiFont(static_cast<int>(11 * factor_)));
   painter.setPen(theme.textSoft);
-  painter.drawText(QRectF(inside.left(), inside.bottom() + 4, inside.width(), 18 * factor_),
+  painter.drawText(QRectF(inside.left(), inside.bottom() + 4, inside.width(), 18 * scale()),
                    Qt::AlignLeft | Qt::AlignVCenter, foot);
 }
 
 bool CutView::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip || !trouble_.isEmpty()) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  const QRectF inside = QRectF(rect()).adjusted(16, 10 + 26 * factor_, -16, -22 * factor_);
+  const QRectF inside = QRectF(rect()).adjusted(16, 10 + 26 * scale(), -16, -22 * scale());
   const Rows rows = this->rows(inside);
   const bool left = help->pos().x() < width() / 2;
   const int row = static_cast<int>((help->pos().y() - rows.top) / (left ? rows.valueStep : rows.normStep));

@@ -6,6 +6,7 @@
 #include <QWidget>
 
 #include "core/protocol/lesson_messages.h"
+#include "ui/theme/theme.h"
 
 namespace normlens::ui {
 
@@ -25,6 +26,7 @@ class CutView final : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // of lengths around text
   struct Columns {
     QRectF value, price, norm, saving;
     double triangle = 0;

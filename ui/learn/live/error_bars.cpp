@@ -50,20 +50,20 @@ double ErrorBars::share(double error) const {
 
 void ErrorBars::paintRow(QPainter& painter, const QRectF& row, const protocol::ForcedError& error) const {
   const Theme theme = themeOf(this);
-  const QRectF bars = row.adjusted(kName * factor_, 0, -kNumber * factor_, 0);
+  const QRectF bars = row.adjusted(kName * scale(), 0, -kNumber * scale(), 0);
   painter.setFont(monoFont(static_cast<int>(12 * factor_)));
   painter.setPen(theme.text);
   painter.drawText(row, Qt::AlignLeft | Qt::AlignVCenter, text(error.dtype));
   if (!error.error.empty()) {
     painter.setFont(uiFont(static_cast<int>(12 * factor_)));
     painter.setPen(theme.textSoft);
-    const QRectF room = row.adjusted(kName * factor_, 0, 0, 0);
+    const QRectF room = row.adjusted(kName * scale(), 0, 0, 0);
     painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(asSentence(text(error.error)), Qt::ElideRight,
                                                       static_cast<int>(room.width())));
     return;
   }
-  const double tall = std::min(14 * factor_, row.height() - 6), middle = row.center().y();
+  const double tall = std::min(14 * scale(), row.height() - 6), middle = row.center().y();
   painter.fillRect(QRectF(bars.left(), middle - tall / 2, bars.width() * share(error.max_rel), tall),
                    error.max_rel > error.limit ? theme.opaqueLine : theme.linearLine);
   const double limit = bars.left() + bars.width() * share(error.limit);
@@ -79,7 +79,7 @@ void ErrorBars::paintEvent(QPaintEvent*) {
   const CardWords words{tr("Error if folded anyway"), tr("line: 6 × noise of rounding")};
   const QRectF inside = paintCard(painter, rect(), words, theme, factor_);
   const auto count = static_cast<double>(errors_.size()) + static_cast<double>(waiting_.size());
-  const double tall = std::min(34 * factor_, inside.height() / std::max(1.0, count));
+  const double tall = std::min(34 * scale(), inside.height() / std::max(1.0, count));
   QRectF row(inside.left(), inside.top(), inside.width(), tall);
   for (const auto& error : errors_) {
     paintRow(painter, row, error);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/protocol/difference_messages.h"
+#include "ui/theme/theme.h"
 
 namespace normlens::ui {
 
@@ -24,6 +25,7 @@ class ErrorBars final : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // of lengths around text
   void paintRow(QPainter& painter, const QRectF& row, const protocol::ForcedError& error) const;
   [[nodiscard]] double share(double error) const;  // of the axis
 

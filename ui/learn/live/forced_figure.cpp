@@ -10,6 +10,7 @@
 
 #include "ui/graphview/graph_view.h"
 #include "ui/learn/live/error_bars.h"
+#include "ui/learn/live/model_state.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/frames.h"
 
@@ -85,9 +86,7 @@ void ForcedFigure::showModel(const OpenModel& model) {
   }
   model_ = model;
   view_->setNorms(model_.norms);
-  view_->setError(model_.document == nullptr ? (model_.trouble.isEmpty() ? tr("Opening the model") : model_.trouble)
-                  : model_.norms.empty()     ? tr("This model has no LayerNorm.")
-                                             : QString());
+  showModelState(*view_, model_, model_.norms.empty() ? tr("This model has no LayerNorm.") : QString());
   const QSignalBlocker quiet(norms_);
   norms_->clear();
   for (const auto& each : model_.norms) norms_->addItem(shortName(text(each.title)));
@@ -148,7 +147,7 @@ void ForcedFigure::show() {
                                              : tr("%1 folds").arg(shortName(text(of->title))));
     reason_->setText(unbroken(text(of->reason)));
     if (of->has_gamma) {
-      facts_->setText(tr("γ from %1 to %2, β from %3 to %4")
+      facts_->setText(tr("Its own γ: from %1 to %2, β: from %3 to %4")
                           .arg(formatNumber(of->gamma_min, 2), formatNumber(of->gamma_max, 2),
                                formatNumber(of->beta_min, 2), formatNumber(of->beta_max, 2)));
     }

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "ui/graphview/graph_view.h"
+#include "ui/learn/live/model_state.h"
 #include "ui/learn/value_slider.h"
 #include "ui/session/words/format.h"
 #include "ui/theme/class_mark.h"
@@ -141,9 +142,7 @@ void GraphWalkFigure::showModel(const OpenModel& model) {
   for (const protocol::NormInfo& norm : model_.norms) norms_->addItem(text(norm.title));
   if (isNew) view_->setDocument(model_.document);
   view_->setNorms(model_.norms);
-  view_->setError(model_.document == nullptr ? (model_.trouble.isEmpty() ? tr("Opening the model") : model_.trouble)
-                  : model_.norms.empty()     ? tr("This model has no LayerNorm to walk to.")
-                                             : QString());
+  showModelState(*view_, model_, model_.norms.empty() ? tr("This model has no LayerNorm to walk to.") : QString());
   graph_ = {};
   awaited_ = false;
   show();
@@ -285,7 +284,7 @@ void GraphWalkFigure::show() {
   rule_->setText(at.note.empty() ? place : place + QStringLiteral(": ") + text(at.note));
   why_->setText(classMeaning(letter));
   const std::vector<int> layers = layersUpTo(step_);
-  setTitle_->setText(tr("Set so far: %1 layers").arg(layers.size()));
+  setTitle_->setText(layers.size() == 1 ? tr("Set so far: 1 layer") : tr("Set so far: %1 layers").arg(layers.size()));
   QStringList names;
   const size_t hidden = layers.size() > shownLayers_ ? layers.size() - shownLayers_ : 0;
   if (hidden > 0) names << tr("%1 more above").arg(hidden);
@@ -301,6 +300,7 @@ std::optional<double> GraphWalkFigure::number(const QString& name) const {
   const auto count = [&](auto&& condition) {
     return static_cast<double>(std::ranges::count_if(model_.norms, condition));
   };
+  if (name == QLatin1String("setSize") && steps() == 0) return std::nullopt;
   if (name == QLatin1String("setSize")) return static_cast<double>(layersUpTo(steps() - 1).size());
   if (name == QLatin1String("at")) return steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0;
   if (name == QLatin1String("norms")) return static_cast<double>(model_.norms.size());

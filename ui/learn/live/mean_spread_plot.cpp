@@ -69,7 +69,7 @@ void MeanSpreadPlot::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   const QRectF inside = paintCard(painter, rect(), {tr("Mean of the LayerNorm's input"), caption_}, theme, factor_);
-  const double line = 18 * factor_;
+  const double line = 18 * scale();
   const QRectF plot = inside.adjusted(8, 4, -8, -2 * line);
   painter.setFont(uiFont(static_cast<int>(11 * factor_)));
   painter.setPen(QPen(theme.hairline, 1));

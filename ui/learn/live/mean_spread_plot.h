@@ -4,6 +4,8 @@
 #include <QWidget>
 #include <vector>
 
+#include "ui/theme/theme.h"
+
 namespace normlens::ui {
 
 class MeanSpreadPlot final : public QWidget {
@@ -22,6 +24,7 @@ class MeanSpreadPlot final : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  [[nodiscard]] double scale() const { return factor_ * textScale(); }               // of lengths around text
   [[nodiscard]] std::vector<double> binned(const std::vector<double>& means) const;  // shares of the rows
 
   QString caption_, words_;

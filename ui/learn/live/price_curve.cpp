@@ -65,22 +65,22 @@ void PriceCurve::paintEvent(QPaintEvent*) {
   if (points_.size() < 2) return;
   double most = 1e-12;
   for (const auto& point : points_) most = std::max(most, point.saved - point.paid);
-  const QRectF plot = inside.adjusted(8, 20 * factor_, -8, -20 * factor_);
+  const QRectF plot = inside.adjusted(8, 20 * scale(), -8, -20 * scale());
   paintRegions(painter, plot);
   const double end = points_.back().factor;
   const auto at = [&](double factor, double net) {
     return QPointF(plot.left() + factor / end * plot.width(),
-                   plot.bottom() - net / most * (plot.height() - 22 * factor_));
+                   plot.bottom() - net / most * (plot.height() - 22 * scale()));
   };
   painter.setPen(theme.textSoft);
-  painter.drawText(QRectF(inside.left() + 8, inside.top(), inside.width(), 18 * factor_),
+  painter.drawText(QRectF(inside.left() + 8, inside.top(), inside.width(), 18 * scale()),
                    Qt::AlignLeft | Qt::AlignVCenter,
                    tr("saved in each run, after paying; at most %1").arg(amountWords(most, measured_)));
   painter.setPen(QPen(theme.hairline, 1));
   painter.drawLine(plot.bottomLeft(), plot.bottomRight());
   painter.setPen(theme.textFaint);
   for (int factor = 0; factor <= static_cast<int>(end); ++factor) {
-    painter.drawText(QRectF(at(factor, 0).x() - 40, plot.bottom() + 2, 80, 18 * factor_),
+    painter.drawText(QRectF(at(factor, 0).x() - 40, plot.bottom() + 2, 80, 18 * scale()),
                      Qt::AlignHCenter | Qt::AlignTop, factor == 0 ? tr("free") : tr("%1×").arg(factor));
   }
   QPainterPath path(at(points_[0].factor, points_[0].saved - points_[0].paid));

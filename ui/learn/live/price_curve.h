@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/protocol/lesson_messages.h"
+#include "ui/theme/theme.h"
 
 namespace normlens::ui {
 
@@ -24,6 +25,7 @@ class PriceCurve final : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // of lengths around text
   void paintRegions(QPainter& painter, const QRectF& plot) const;
 
   std::vector<protocol::CutPoint> points_;

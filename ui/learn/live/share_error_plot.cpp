@@ -55,7 +55,7 @@ QPointF ShareErrorPlot::at(const QRectF& plot, double share, double error) const
 
 void ShareErrorPlot::paintAxis(QPainter& painter, const QRectF& plot) const {
   const Theme theme = themeOf(this);
-  const double line = 18 * factor_;
+  const double line = 18 * scale();
   const int fitting = static_cast<int>(std::ceil(line * (high_ - low_) / std::max(1.0, plot.height())));
   const int step = std::max({1, (high_ - low_ + 3) / 4, fitting});
   for (int power = low_; power <= high_; power += step) {
@@ -84,7 +84,7 @@ void ShareErrorPlot::paintEvent(QPaintEvent*) {
     painter.drawText(inside, Qt::AlignCenter | Qt::TextWordWrap, trouble_);
     return;
   }
-  const QRectF plot = inside.adjusted(44 * factor_, 6, -26 * factor_, -20 * factor_);
+  const QRectF plot = inside.adjusted(44 * scale(), 6, -26 * scale(), -20 * scale());
   paintAxis(painter, plot);
   const double limit = at(plot, 0, limit_).y();
   painter.setPen(QPen(theme.textSoft, 1, Qt::DashLine));
@@ -113,10 +113,10 @@ void ShareErrorPlot::paintEvent(QPaintEvent*) {
   if (here == errors_.end()) return;
   painter.setFont(uiFont(static_cast<int>(12 * factor_), QFont::DemiBold));
   painter.setPen(theme.text);
-  const double y = at(plot, share_, here->second).y(), above = y - 22 * factor_;
-  const QRectF label(x - 130 * factor_, above < inside.top() ? y + 6 * factor_ : above, 122 * factor_, 18 * factor_);
-  const bool left = x - 130 * factor_ > plot.left();
-  painter.drawText(left ? label : label.translated(138 * factor_, 0),
+  const double y = at(plot, share_, here->second).y(), above = y - 22 * scale();
+  const QRectF label(x - 130 * scale(), above < inside.top() ? y + 6 * scale() : above, 122 * scale(), 18 * scale());
+  const bool left = x - 130 * scale() > plot.left();
+  painter.drawText(left ? label : label.translated(138 * scale(), 0),
                    (left ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter,
                    tr("%1 now").arg(formatError(here->second)));
 }

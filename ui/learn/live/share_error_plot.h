@@ -5,6 +5,8 @@
 #include <QWidget>
 #include <map>
 
+#include "ui/theme/theme.h"
+
 namespace normlens::ui {
 
 class ShareErrorPlot final : public QWidget {
@@ -23,6 +25,7 @@ class ShareErrorPlot final : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // of lengths around text
   void paintAxis(QPainter& painter, const QRectF& plot) const;
   [[nodiscard]] QPointF at(const QRectF& plot, double share, double error) const;
 

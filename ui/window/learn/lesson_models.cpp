@@ -6,6 +6,7 @@
 #include "ui/session/model_index.h"
 #include "ui/session/project/demo_models.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -33,6 +34,9 @@ QString toyPath() {
 LessonModels::LessonModels(Session* session, QObject* parent) : QObject(parent), session_(session) {
   connect(session_, &Session::modelChanged, this, &LessonModels::sessionChanged);
   connect(session_, &Session::analysisChanged, this, &LessonModels::sessionChanged);
+  connect(session_, &Session::jobChanged, this, [this] {
+    if (usesToy() != toy_) sessionChanged();
+  });
 }
 
 LessonModels::~LessonModels() { rest(); }
@@ -47,7 +51,8 @@ void LessonModels::rest() {
   engine_.reset();
 }
 
-bool LessonModels::usesToy() const { return session_->document() == nullptr; }
+// Not while one is on its way.
+bool LessonModels::usesToy() const { return session_->document() == nullptr && !session_->busy(); }
 
 void LessonModels::serve(Figure* figure, const QString& model) {
   std::erase_if(served_, [&](const Served& each) { return each.figure.isNull() || each.figure == figure; });
@@ -57,6 +62,7 @@ void LessonModels::serve(Figure* figure, const QString& model) {
 }
 
 void LessonModels::sessionChanged() {
+  toy_ = usesToy();
   for (Served& each : served_) {
     if (each.figure && each.model.isEmpty()) tell(each);
   }
@@ -80,22 +86,14 @@ void LessonModels::open(const QString& path) {
   if (!engine_) {
     engine_ = std::make_unique<EngineClient>();
     engine_->setCommand(session_->engine()->command());
-    connect(engine_.get(), &EngineClient::engineDied, this, [this](const QString& reason) {
-      path_.clear();
-      own_ = {};
-      own_.trouble = reason;
-      tellOwn();
-    });
+    connect(engine_.get(), &EngineClient::engineDied, this, &LessonModels::fail);
   }
   if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead)
     engine_->start();
   protocol::OpenParams params;
   params.path = path.toStdString();
   const auto failed = [this, path](const EngineError& error) {
-    if (path != path_ || error.engineDied) return;
-    own_ = {};
-    own_.trouble = error.message;
-    tellOwn();
+    if (path == path_ && !error.engineDied) fail(error.message);
   };
   engine_->request(protocol::methods::kOpen, params, this, [this, path, failed](Reply<protocol::ModelInfo>& reply) {
     if (!reply) return failed(reply.error());
@@ -112,6 +110,14 @@ void LessonModels::open(const QString& path) {
                        tellOwn();
                      });
   });
+}
+
+// The next serve() opens it anew.
+void LessonModels::fail(const QString& reason) {
+  path_.clear();
+  own_ = {};
+  own_.trouble = tr("%1 Press R to open it anew.").arg(asSentence(reason));
+  tellOwn();
 }
 
 void LessonModels::tellOwn() {

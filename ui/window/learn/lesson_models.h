@@ -37,11 +37,13 @@ class LessonModels final : public QObject {
   void tell(Served& served);
   void open(const QString& path);  // in the own engine; nothing where it is there or on its way
   void tellOwn();
+  void fail(const QString& reason);
 
   Session* session_;
   std::unique_ptr<EngineClient> engine_;  // nullptr until it is wanted
   QString path_;                          // of the own model
   OpenModel own_;
+  bool toy_ = true;  // usesToy(), as it was told
   std::vector<Served> served_;
 };
 

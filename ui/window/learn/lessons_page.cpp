@@ -7,6 +7,7 @@
 #include <QMenu>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QStyle>
 #include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextCursor>
@@ -32,6 +33,7 @@ namespace {
 
 constexpr int kTextWidth = 344, kMargin = 24, kFoot = 56;
 constexpr int kNarrowList = 1200, kTextAbove = 960;  // widths below which the page gives way
+constexpr int kScrolls = 700;                        // a height below which the text may have to be scrolled
 
 // Body 16 on 24; Markdown comes without distances.
 void setOut(QTextDocument& document) {
@@ -275,7 +277,9 @@ void LessonsPage::arrange() {
     textColumn_->setMaximumHeight(QWIDGETSIZE_MAX);
   }
   setOut(*text_->document());
-  const int measure = textColumn_->width() - 2 * kMargin - 1;  // and a hairline
+  const bool scrolls = above || height() < grown(kScrolls);
+  const int bar = scrolls ? style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, this) : 0;
+  const int measure = textColumn_->width() - 2 * kMargin - 1 - bar;  // and a hairline
   text_->document()->setTextWidth(measure);
   text_->setFixedHeight(static_cast<int>(text_->document()->size().height()) + grown(8));
 }

@@ -53,6 +53,7 @@ Presenter::Presenter(LessonWalk* walk, LessonModels* models)
   setObjectName(QStringLiteral("presenter"));
   setWindowTitle(tr("NormLens lessons"));
   setFocusPolicy(Qt::StrongFocus);
+  setAttribute(Qt::WA_QuitOnClose, false);  // the main window takes it along
   setMouseTracking(true);
   lesson_ = makeLabel({}, "presented", this);
   title_ = makeLabel({}, "presented", this);
@@ -98,9 +99,15 @@ void Presenter::showStep() {
 }
 
 void Presenter::arrange() {
-  const auto place = [this](QLabel* label, int top, int pixels, int weight) {
-    label->setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(scaled(pixels)).arg(weight));
-    label->setGeometry(scaled(kMargin), scaled(top), width() - 2 * scaled(kMargin), scaled(pixels * 3 / 2));
+  const int wide = width() - 2 * scaled(kMargin);
+  const auto place = [this, wide](QLabel* label, int top, int pixels, int weight) {
+    QFont font = label->font();
+    font.setPixelSize(scaled(pixels));
+    font.setWeight(static_cast<QFont::Weight>(weight));
+    const int wanted = std::max(1, QFontMetrics(font).horizontalAdvance(label->text()));
+    const int fitting = std::min(scaled(pixels), scaled(pixels) * wide / wanted);  // one line
+    label->setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(fitting).arg(weight));
+    label->setGeometry(scaled(kMargin), scaled(top), wide, scaled(pixels * 3 / 2));
   };
   place(lesson_, kTop, kLesson, 400);
   place(title_, kTop + kLesson + 16, kTitle, 700);
@@ -181,7 +188,7 @@ void Presenter::keyPressEvent(QKeyEvent* event) {
       return walk_->back();
     case Qt::Key_Plus:
     case Qt::Key_Minus:
-      enlarged_ = std::clamp(enlarged_ * (key == Qt::Key_Plus ? 1.1 : 1 / 1.1), 0.6, 1.6);
+      enlarged_ = std::clamp(enlarged_ * (key == Qt::Key_Plus ? 1.1 : 1 / 1.1), 0.6, 1.25);
       arrange();
       return update();
     case Qt::Key_Escape:

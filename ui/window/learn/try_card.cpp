@@ -57,11 +57,12 @@ void TryCard::refresh() {
 void TryCard::check() {
   if (!exercise_) return;
   const auto number = number_(exercise_->number);
-  bool met = number && exercise_->isMetBy(*number);
+  if (!number) return tell(tr("The figure has nothing to measure yet."), "error");
+  bool met = exercise_->isMetBy(*number);
   if (exercise_->isTyped()) {
     bool isNumber = false;
     const double typed = QLocale().toDouble(answer_->text().trimmed(), &isNumber);
-    met = number && isNumber && std::abs(typed - *number) < 1e-9 * std::max(1.0, std::abs(*number));
+    met = isNumber && std::abs(typed - *number) < 1e-9 * std::max(1.0, std::abs(*number));
   }
   tell(met ? exercise_->passed : exercise_->failed, met ? "passed" : "error");
   if (met) Q_EMIT solved();

@@ -1,0 +1,16 @@
+#include "ui/learn/live/model_state.h"
+
+#include <QCoreApplication>
+
+#include "ui/graphview/graph_view.h"
+#include "ui/learn/figure.h"
+
+namespace normlens::ui {
+
+void showModelState(graphview::GraphView& view, const OpenModel& model, const QString& trouble) {
+  const bool opens = model.document == nullptr && model.trouble.isEmpty();
+  view.setBusy(opens ? QCoreApplication::translate("LessonModel", "Opening the model") : QString());
+  view.setError(opens ? QString() : model.document == nullptr ? model.trouble : trouble);
+}
+
+}  // namespace normlens::ui
