@@ -2,6 +2,8 @@
 // Thread: GUI thread.
 #pragma once
 
+#include <memory>
+
 #include "ui/client/engine_client.h"
 
 namespace normlens::ui {
@@ -12,17 +14,18 @@ class Question final {
  public:
   // engine: not owned, outlives the question. owner: has this as a member; when it is gone nothing is answered.
   Question(EngineClient* engine, QObject* owner) : engine_(engine), owner_(owner) {}
-  ~Question() = default;
+  ~Question() { ++*asked_; }  // not answered any more, though its owner lives on
 
   template <class Params, class T>
   void ask(const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
            std::type_identity_t<std::function<void(Reply<T>&)>> done) {
     drop();
-    request_ = engine_->request(method, params, owner_, [this, asked = asked_, done](Reply<T>& reply) {
-      if (asked != asked_) return;
-      request_ = 0;
-      done(reply);
-    });
+    request_ =
+        engine_->request(method, params, owner_, [this, newest = asked_, asked = *asked_, done](Reply<T>& reply) {
+          if (asked != *newest) return;
+          request_ = 0;
+          done(reply);
+        });
   }
   void stop() {  // answered as cancelled, or with what came first
     if (pending()) engine_->cancel(request_);
@@ -30,7 +33,7 @@ class Question final {
   void drop() {  // not answered any more
     stop();
     request_ = 0;
-    ++asked_;
+    ++*asked_;
   }
   [[nodiscard]] bool pending() const { return request_ != 0; }
   [[nodiscard]] bool is(EngineClient::RequestId id) const { return pending() && id == request_; }
@@ -39,7 +42,8 @@ class Question final {
   EngineClient* engine_;
   QObject* owner_;
   EngineClient::RequestId request_ = 0;  // 0: none
-  int asked_ = 0;                        // grows
+  // Grows. What is asked holds it too, and may be answered when the question is gone.
+  std::shared_ptr<int> asked_ = std::make_shared<int>(0);
 };
 
 }  // namespace normlens::ui

@@ -5,6 +5,7 @@
 
 #include "tests/ui/shell/shell_test.h"
 #include "ui/client/engine_client.h"
+#include "ui/client/question.h"
 
 namespace normlens::ui {
 
@@ -54,6 +55,19 @@ class TestEngineClient final : public QObject {
     QVERIFY((*answer.reply)->graph.nodes.size() > 20);
     QCOMPARE(ready.engine.state(), EngineClient::State::Ready);
     QCOMPARE(answer.times, 1);
+  }
+
+  // As where a figure's model changes while its question is on the way.
+  void aQuestionThatIsGoneIsNotAnswered() {
+    Ready ready;
+    Answer<protocol::ModelInfo> gone, answer;
+    {
+      Question question(&ready.engine, &ready.context);
+      question.ask(methods::kOpen, openParams(), gone.take());
+    }
+    ready.engine.request(methods::kOpen, openParams(), &ready.context, answer.take());
+    QTRY_VERIFY(answer.reply);  // behind the other
+    QVERIFY(!gone.reply);
   }
 
   void anErrorOfTheEngineCarriesMessageAndHint() {
