@@ -34,7 +34,8 @@ std::vector<const ProbeRow*> told(const std::vector<ProbeRow>& rows, const std::
 // "0.03 to 3 %"
 std::string shares(const std::vector<const ProbeRow*>& norms) {
   const auto [least, most] = std::ranges::minmax(norms, {}, [](const ProbeRow* row) { return row->input.mean_share; });
-  return formatted("%.2g to %.2g %%", 100 * least->input.mean_share, 100 * most->input.mean_share);
+  const auto percent = [](double share) { return formatted(share < 0.1 ? "%.2g" : "%.0f", 100 * share); };
+  return percent(least->input.mean_share) + " to " + percent(most->input.mean_share) + " %";
 }
 
 // Of the LayerNorms, or of the RMSNorms that a fold has put in their places.

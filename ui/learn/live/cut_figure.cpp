@@ -267,6 +267,7 @@ bool CutFigure::isSettled() const {
 }
 
 void CutFigure::enlarge(double factor) {
+  column()->setStretchFactor(pictures_, 6);  // in a room the network is what is talked of
   bar_->hide();
   graph_->setPresented(factor);
   planCard_->setFixedWidth(static_cast<int>(kPlanCard * factor));

@@ -51,6 +51,11 @@ void CutView::setFactor(double factor) {
   update();
 }
 
+// Where rows are low, what fits them.
+QFont CutView::fontFor(double tall) const {
+  return uiFont(std::clamp(static_cast<int>(tall * 0.8 / textScale()), 8, static_cast<int>(12 * factor_)));
+}
+
 size_t CutView::shownNorms() const { return std::min(kMostNorms, cut_.norms.size()); }
 
 double CutView::largest() const {
@@ -113,7 +118,7 @@ void CutView::paintValues(QPainter& painter, const QRectF& area) const {
     const protocol::CutValue& value = cut_.values[rows.shown[i]];
     const double middle = rows.top + (static_cast<double>(i) + 0.5) * rows.valueStep;
     const double tall = std::min(30 * scale(), rows.valueStep - 4);
-    painter.setFont(uiFont(static_cast<int>(12 * factor_)));
+    painter.setFont(fontFor(tall));
     painter.setPen(QPen(theme.opaqueLine, 1));
     painter.setBrush(theme.blockedBack);
     paintNamed(painter, QRectF(at.value.left(), middle - tall / 2, at.value.width(), tall), u'O',
@@ -163,7 +168,7 @@ void CutView::paintNorms(QPainter& painter, const QRectF& area) const {
     const protocol::CutNorm& norm = cut_.norms[n];
     const double middle = rows.top + (static_cast<double>(n) + 0.5) * rows.normStep;
     const double tall = std::min(28 * scale(), rows.normStep - 4);
-    painter.setFont(uiFont(static_cast<int>(12 * factor_)));
+    painter.setFont(fontFor(tall));
     painter.setPen(QPen(norm.freed ? theme.good : theme.control, norm.freed ? 1.6 : 1.0));
     painter.setBrush(norm.freed ? theme.goodBack : theme.panel);
     paintNamed(painter, QRectF(at.norm.left(), middle - tall / 2, at.norm.width(), tall), norm.freed ? u'M' : u'N',

@@ -42,6 +42,7 @@ class CutView final : public QWidget {
   void paintNorms(QPainter& painter, const QRectF& area) const;
   // full: of the longest bar.
   void paintBar(QPainter& painter, const QRectF& room, double full, double flow, bool cut) const;
+  [[nodiscard]] QFont fontFor(double tall) const;  // of names in a row so tall
   [[nodiscard]] size_t shownNorms() const;
   [[nodiscard]] double largest() const;
 

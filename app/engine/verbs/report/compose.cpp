@@ -35,9 +35,12 @@ std::string subtitleOf(const Facts& facts) {
 
 bool applied(const Facts& facts) { return facts.fold && !facts.plan.empty(); }
 
-std::string foldedText(const Facts& facts, const std::string& where) {
-  return std::to_string(foldedNorms(facts)) + " of " + plural(facts.analysis.totals.layer_norms, "LayerNorm") +
-         (foldedNorms(facts) == 1 ? " is now an RMSNorm" : " are now RMSNorms") + where + ".";
+std::string foldedText(const Facts& facts, const std::string& where, bool accepted = true) {
+  const bool one = foldedNorms(facts) == 1;
+  const char* became = accepted ? (one ? " is now an RMSNorm" : " are now RMSNorms")
+                                : (one ? " would be an RMSNorm" : " would be RMSNorms");
+  return std::to_string(foldedNorms(facts)) + " of " + plural(facts.analysis.totals.layer_norms, "LayerNorm") + became +
+         where + ".";
 }
 
 std::string foldTitle(std::optional<bool> equal) {
@@ -55,9 +58,10 @@ Banner ofFold(const Facts& facts) {
   const protocol::FoldResult& fold = *facts.fold;
   if (!applied(facts)) return {Tone::Neutral, "Nothing was folded", fold.reason + ".", {}};
   const std::optional<bool> equal = isEqual(facts);
-  Banner banner{equal == true ? Tone::Good : Tone::Bad, foldTitle(equal), foldedText(facts, ""), {}};
+  const bool accepted = equal == true || fold.reason.empty();
+  Banner banner{equal == true ? Tone::Good : Tone::Bad, foldTitle(equal), foldedText(facts, "", accepted), {}};
   if (fold.verify) banner.text += proofText(*fold.verify);
-  if (equal != true && !fold.reason.empty()) banner.text += " It was not accepted: " + fold.reason + ".";
+  if (!accepted) banner.text += " It was not accepted: " + fold.reason + ".";
   return banner;
 }
 
