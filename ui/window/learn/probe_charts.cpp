@@ -238,7 +238,7 @@ void ProbeCharts::setChosen(int row) {
 void ProbeCharts::placeSwapNote() {
   const int wide = std::min(grown(kNoteWidth), std::max(0, errors_->width() - 32));
   note_->setFixedWidth(wide);
-  note_->adjustSize();
+  note_->resize(wide, note_->layout()->totalHeightForWidth(wide));  // its words wrap
   note_->move((errors_->width() - wide) / 2, (errors_->height() - note_->height()) / 2);
 }
 
