@@ -255,6 +255,11 @@ class LessonsTest final : public QObject {
     QTRY_VERIFY(figure->number(QStringLiteral("setSize")).value_or(0) > 0);
     const auto* rule = reading.child<QLabel>("walkRule");
     const QString first = rule->text();
+    auto* speed = reading.child<QComboBox>("walkSpeed");
+    const double pace = *figure->number(QStringLiteral("pace"));
+    speed->setFocus();
+    QTest::keyClick(speed, Qt::Key_End);
+    QCOMPARE(*figure->number(QStringLiteral("pace")), 4 * pace);
     reading.click("walkStep");
     QVERIFY(rule->text() != first && *figure->number(QStringLiteral("at")) < 1);
     reading.key(Qt::Key_Return);

@@ -27,6 +27,12 @@ constexpr int kSide = 240, kTick = 900;  // pixels; ms a vertex
 constexpr int kLeastGraph = 180;
 constexpr size_t kShownLayers = 12, kShownInRoom = 4;
 
+struct Speed {
+  const char* name;
+  double times;
+};
+constexpr Speed kSpeeds[] = {{"½×", 0.5}, {"1×", 1}, {"2×", 2}, {"4×", 4}};
+
 QString percent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
 
 QFrame* makeCard(QWidget* parent, const QMargins& margins) {
@@ -63,7 +69,7 @@ GraphWalkFigure::GraphWalkFigure(QWidget* parent) : Figure(parent), shownLayers_
   column()->addWidget(makeCallout());
   setControls(makeControls());
   clock_.setInterval(kTick);
-  connect(&clock_, &QTimer::timeout, this, &GraphWalkFigure::tick);
+  connect(&clock_, &QTimer::timeout, this, &GraphWalkFigure::walkOn);
   showModel({});
 }
 
@@ -122,6 +128,14 @@ QWidget* GraphWalkFigure::makeControls() {
   };
   play_ = add("walkPlay", tr("Play"), tr("A vertex after the other (Space)."), [this] { togglePlay(); });
   add("walkStep", tr("Step"), tr("The next vertex."), [this] { goTo(step_ + 1); });
+  speed_ = new QComboBox(card);
+  speed_->setObjectName(QStringLiteral("walkSpeed"));
+  speed_->setAccessibleName(tr("Speed"));
+  speed_->setToolTip(tr("How fast it plays."));
+  for (const Speed& speed : kSpeeds) speed_->addItem(QString::fromUtf8(speed.name));
+  speed_->setCurrentIndex(1);
+  row->addWidget(speed_);
+  connect(speed_, &QComboBox::currentIndexChanged, this, [this] { clock_.setInterval(tick()); });
   slider_ = new ValueSlider("walkSlider", {tr("Way"), tr("How far the walk is."), 0, 1, 0.02, percent}, card);
   row->addWidget(slider_, 1);
   add("walkNextAdd", tr("Next add"), tr("To the next residual add."), [this] { jump(u'R'); });
@@ -192,7 +206,9 @@ void GraphWalkFigure::goTo(int step) {
   show();
 }
 
-void GraphWalkFigure::tick() {
+int GraphWalkFigure::tick() const { return static_cast<int>(kTick / kSpeeds[speed_->currentIndex()].times); }
+
+void GraphWalkFigure::walkOn() {
   if (step_ + 1 >= steps()) {
     clock_.stop();
   } else {
@@ -212,12 +228,12 @@ bool GraphWalkFigure::togglePlay() {
   return true;
 }
 
-Film GraphWalkFigure::film() const { return {std::max(0, steps() - 1) * kTick, kTick}; }
+Film GraphWalkFigure::film() const { return {std::max(0, steps() - 1) * tick(), tick()}; }
 
 void GraphWalkFigure::showTime(int ms) {
   clock_.stop();
   view_->setAnimated(false);  // a picture of each vertex, not of the way to it
-  goTo(ms / kTick);
+  goTo(ms / tick());
   view_->setAnimated(true);
 }
 
@@ -303,6 +319,7 @@ std::optional<double> GraphWalkFigure::number(const QString& name) const {
   if (name == QLatin1String("setSize") && steps() == 0) return std::nullopt;
   if (name == QLatin1String("setSize")) return static_cast<double>(layersUpTo(steps() - 1).size());
   if (name == QLatin1String("at")) return steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0;
+  if (name == QLatin1String("pace")) return 1000.0 / clock_.interval();
   if (name == QLatin1String("norms")) return static_cast<double>(model_.norms.size());
   if (name == QLatin1String("folds")) return count([](const auto& norm) { return norm.verdict != "blocked"; });
   if (name == QLatin1String("paper")) return count([](const auto& norm) { return norm.paper; });

@@ -3,8 +3,8 @@
 // own.
 //
 // State: "norm", an index; "at", a share of the way; "play"; "backward".
-// Numbers: "setSize", the layers of the whole walk; "at", a share; "norms" and "folds" of the model, "paper": how many
-// the paper's own rules fold.
+// Numbers: "pace", vertices a second; "setSize", the layers of the whole walk; "at", a share; "norms" and "folds" of
+// the model, "paper": how many the paper's own rules fold.
 #pragma once
 
 #include <QTimer>
@@ -54,8 +54,9 @@ class GraphWalkFigure final : public Figure {
   void showGraph(const protocol::ZeroMeanGraph& graph);
   void goTo(int step);
   void show();
-  void tick();
-  void jump(QChar vertexClass);  // to the next one of it
+  void walkOn();
+  [[nodiscard]] int tick() const;  // ms a vertex
+  void jump(QChar vertexClass);    // to the next one of it
   [[nodiscard]] int steps() const { return static_cast<int>(graph_.vertices.size()); }
   // The vertex of a step, as the direction has it.
   [[nodiscard]] const protocol::ZeroMeanVertex& vertexAt(int step) const;
@@ -71,7 +72,7 @@ class GraphWalkFigure final : public Figure {
   QWidget* bar_ = nullptr;
   QFrame* side_ = nullptr;
   size_t shownLayers_;
-  QComboBox* norms_ = nullptr;
+  QComboBox *norms_ = nullptr, *speed_ = nullptr;
   Segmented* direction_ = nullptr;
   graphview::GraphView* view_ = nullptr;
   QLabel *rule_ = nullptr, *why_ = nullptr, *setTitle_ = nullptr, *set_ = nullptr, *totals_ = nullptr;
