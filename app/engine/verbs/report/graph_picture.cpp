@@ -81,10 +81,13 @@ class Reader {
   // Nothing that runs, none of the page's own classes, and no address but one within the drawing.
   static bool isHarmless(const std::string& name, std::string_view value) {
     const bool runs = name.starts_with("on") || name == "style" || name == "class" || name == "src";
-    if (runs || name.ends_with("href") || value.find('<') != std::string_view::npos) return false;
+    // An address can be written with CSS's escapes, or with HTML's.
+    if (runs || name.ends_with("href") || value.find_first_of("<\\&") != std::string_view::npos) return false;
     const std::string lower = lowered(value);
-    const size_t url = lower.find("url(");
-    return url == std::string::npos || lower.compare(url, 5, "url(#") == 0;
+    for (size_t url = lower.find("url("); url != std::string::npos; url = lower.find("url(", url + 1)) {
+      if (lower.compare(url, 5, "url(#") != 0) return false;
+    }
+    return true;
   }
 
   std::string_view text_;
