@@ -2,6 +2,7 @@
 #include <QComboBox>
 #include <QFontInfo>
 #include <QLabel>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QRegularExpression>
 #include <QSettings>
@@ -100,6 +101,20 @@ class LessonsTest final : public QObject {
     QVERIFY(*figure->number(QStringLiteral("rmsNormMoved")) > 1);
     reading.key(Qt::Key_R);
     QTRY_VERIFY(std::abs(*figure->number(QStringLiteral("mean")) - 1.2) < 1e-6);
+  }
+
+  // A figure that has nothing yet passes nobody, whatever is typed.
+  void nothingIsPassedWithoutANumber() {
+    Reading reading;
+    reading.page->walk()->goTo(QStringLiteral("zero_mean_graph/backward"));
+    QVERIFY(!reading.page->figure()->number(QStringLiteral("setSize")));
+    auto* answer = reading.child<QLineEdit>("tryAnswer");
+    answer->setFocus();
+    QTest::keyClicks(answer, QStringLiteral("0"));
+    reading.click("tryCheck");
+    const LessonWalk* walk = reading.page->walk();
+    QVERIFY(!walk->isPassed(walk->lesson(), walk->step()));
+    QCOMPARE(reading.child<QLabel>("tryTold")->property("kind").toString(), QStringLiteral("error"));
   }
 
   void aRoomSeesTheSameWalk() {
