@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "ui/learn/live/mean_spread_plot.h"
+#include "ui/learn/live/model_state.h"
 #include "ui/learn/live/share_error_plot.h"
 #include "ui/learn/live/weight_card.h"
 #include "ui/learn/value_slider.h"
@@ -218,24 +219,27 @@ void CenteringFigure::restart() {
   runs_.clear();
   running_.reset();
   if (runQuestion_) runQuestion_->drop();
-  trouble_ = model_.document == nullptr ? (model_.trouble.isEmpty() ? tr("Opening the model") : model_.trouble)
-             : layers_.empty()          ? tr("No weight of this model is centered for a LayerNorm.")
-                                        : QString();
+  trouble_ = model_.document != nullptr && layers_.empty() ? tr("No weight of this model is centered for a LayerNorm.")
+                                                           : missingModel(model_);
   spread_->setBefore({});
   askWeight();
   setShare(share_);
 }
 
 void CenteringFigure::askWeight() {
-  weight_.reset();
-  showWeight();
+  takeWeight({});
   if (layer() == nullptr || weightQuestion_ == nullptr) return;
   weightQuestion_->ask(protocol::methods::kTensorStats, {layer()->value, freePlan()},
                        [this](Reply<protocol::TensorStats>& reply) {
-                         if (reply) weight_ = std::move(*reply);
                          if (!reply) trouble_ = reply.error().message;
-                         showWeight();
+                         if (reply) takeWeight(std::move(*reply));
                        });
+}
+
+void CenteringFigure::takeWeight(std::optional<protocol::TensorStats> weight) {
+  weight_ = std::move(weight);
+  before_->setWeight(weight_, 0);
+  showWeight();
 }
 
 void CenteringFigure::askNext() {
@@ -288,7 +292,6 @@ void CenteringFigure::setShare(double share) {
 }
 
 void CenteringFigure::showWeight() {
-  before_->setWeight(weight_, 0);
   now_->setWeight(weight_, share_);
   now_->setTitle(share_ == 1 ? tr("Centered") : tr("%1 centered").arg(percent(share_)));
 }
@@ -353,10 +356,8 @@ std::optional<double> CenteringFigure::number(const QString& name) const {
   if (name == QLatin1String("limit")) return here->second.limit;
   if (name == QLatin1String("overLimit")) return here->second.max_rel / here->second.limit;
   if (name == QLatin1String("errorShare") && none != runs_.end()) return here->second.max_rel / none->second.max_rel;
-  if (name != QLatin1String("mean")) return std::nullopt;
-  double sum = 0;
-  for (const double mean : here->second.means) sum += std::abs(mean);
-  return sum / static_cast<double>(std::max<size_t>(1, here->second.means.size()));
+  if (name == QLatin1String("mean")) return meanSize(here->second.means);
+  return std::nullopt;
 }
 
 void CenteringFigure::enlarge(double factor) {

@@ -61,6 +61,7 @@ class CenteringFigure final : public Figure {
   void setShare(double share);
   void restart();  // another weight, or others centered with it
   void askWeight();
+  void takeWeight(std::optional<protocol::TensorStats> weight);
   void askNext();  // the share that is wanted, then those that the curve lacks
   void take(double share, const Reply<protocol::PartialCentering>& reply);
   void showWeight();

@@ -138,9 +138,7 @@ void CutFigure::showModel(const OpenModel& model) {
   }
   model_ = model;
   graph_->setNorms(model_.norms);
-  trouble_ = model_.document != nullptr ? QString()
-             : model_.trouble.isEmpty() ? tr("Opening the model")
-                                        : model_.trouble;
+  trouble_ = missingModel(model_);
   ask();
 }
 

@@ -15,13 +15,13 @@ namespace {
 
 constexpr int kBins = 61;  // odd: one about zero
 
+}  // namespace
+
 double meanSize(const std::vector<double>& means) {
   double sum = 0;
   for (const double mean : means) sum += std::abs(mean);
   return means.empty() ? 0 : sum / static_cast<double>(means.size());
 }
-
-}  // namespace
 
 MeanSpreadPlot::MeanSpreadPlot(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);

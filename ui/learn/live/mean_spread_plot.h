@@ -32,4 +32,7 @@ class MeanSpreadPlot final : public QWidget {
   double reach_ = 1, factor_ = 1;
 };
 
+// On average how far from zero they are.
+[[nodiscard]] double meanSize(const std::vector<double>& means);
+
 }  // namespace normlens::ui

@@ -7,9 +7,14 @@
 
 namespace normlens::ui {
 
+QString missingModel(const OpenModel& model) {
+  if (model.document != nullptr) return {};
+  return model.trouble.isEmpty() ? QCoreApplication::translate("LessonModel", "Opening the model") : model.trouble;
+}
+
 void showModelState(graphview::GraphView& view, const OpenModel& model, const QString& trouble) {
   const bool opens = model.document == nullptr && model.trouble.isEmpty();
-  view.setBusy(opens ? QCoreApplication::translate("LessonModel", "Opening the model") : QString());
+  view.setBusy(opens ? missingModel(model) : QString());
   view.setError(opens ? QString() : model.document == nullptr ? model.trouble : trouble);
 }
 

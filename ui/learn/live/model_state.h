@@ -11,6 +11,8 @@ namespace normlens::ui {
 
 struct OpenModel;
 
+// Why a figure has no model yet, or none at all; empty: it has one.
+[[nodiscard]] QString missingModel(const OpenModel& model);
 // trouble: what else is in the way; empty: nothing.
 void showModelState(graphview::GraphView& view, const OpenModel& model, const QString& trouble);
 
