@@ -34,7 +34,7 @@ QString amountWords(double amount, bool measured) {
   return measured ? formatMicroseconds(amount) : QObject::tr("%1 elements").arg(formatCount(std::llround(amount)));
 }
 
-CutView::CutView(QWidget* parent) : QWidget(parent) {
+CutView::CutView(QWidget* parent) : ScaledPlot(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setAccessibleName(tr("Network of centerings and LayerNorms with its minimum cut"));
 }
@@ -46,14 +46,9 @@ void CutView::setCut(const protocol::CenteringCut& cut, const QStringList& norms
   update();
 }
 
-void CutView::setFactor(double factor) {
-  factor_ = factor;
-  update();
-}
-
 // Where rows are low, what fits them.
 QFont CutView::fontFor(double tall) const {
-  return uiFont(std::clamp(static_cast<int>(tall * 0.8 / textScale()), 8, static_cast<int>(12 * factor_)));
+  return uiFont(std::clamp(static_cast<int>(tall * 0.8 / textScale()), 8, static_cast<int>(12 * factor())));
 }
 
 size_t CutView::shownNorms() const { return std::min(kMostNorms, cut_.norms.size()); }
@@ -133,7 +128,7 @@ void CutView::paintValues(QPainter& painter, const QRectF& area) const {
     painter.setBrush(value.cut ? QBrush(theme.classes.centering) : QBrush(Qt::NoBrush));
     painter.drawPolygon(triangle);
     if (rows.valueStep < 44 * scale()) continue;
-    painter.setFont(monoFont(static_cast<int>(11 * factor_)));
+    painter.setFont(monoFont(static_cast<int>(11 * factor())));
     painter.setPen(theme.textSoft);
     painter.drawText(QRectF(at.price.left(), middle + 8 * scale(), at.price.width(), 18 * scale()),
                      Qt::AlignLeft | Qt::AlignVCenter, amountWords(value.price, cut_.measured));
@@ -185,9 +180,9 @@ void CutView::paintEvent(QPaintEvent*) {
   const QString claim = trouble_.isEmpty()
                             ? tr("cheapest cut: %1").arg(amountWords(cut_.paid + cut_.given_up, cut_.measured))
                             : QString();
-  const QRectF inside = paintCard(painter, rect(), {tr("What a mean has to get past"), claim}, theme, factor_)
+  const QRectF inside = paintCard(painter, rect(), {tr("What a mean has to get past"), claim}, theme, factor())
                             .adjusted(0, 0, 0, -22 * scale());
-  painter.setFont(uiFont(static_cast<int>(12 * factor_)));
+  painter.setFont(uiFont(static_cast<int>(12 * factor())));
   painter.setPen(theme.textSoft);
   if (!trouble_.isEmpty()) {
     painter.drawText(inside, Qt::AlignCenter | Qt::TextWordWrap, trouble_);
@@ -208,14 +203,14 @@ void CutView::paintEvent(QPaintEvent*) {
   QString foot = tr("Filled: the flow. Dashed: the cut, through full bars only.");
   if (cut_.values.size() > kMostValues) foot += u' ' + tr("%1 more values.").arg(cut_.values.size() - kMostValues);
   if (cut_.norms.size() > kMostNorms) foot += u' ' + tr("%1 more norms.").arg(cut_.norms.size() - kMostNorms);
-  painter.setFont(uiFont(static_cast<int>(11 * factor_)));
+  painter.setFont(uiFont(static_cast<int>(11 * factor())));
   painter.setPen(theme.textSoft);
   painter.drawText(QRectF(inside.left(), inside.bottom() + 4, inside.width(), 18 * scale()),
                    Qt::AlignLeft | Qt::AlignVCenter, foot);
 }
 
 bool CutView::event(QEvent* event) {
-  if (event->type() != QEvent::ToolTip || !trouble_.isEmpty()) return QWidget::event(event);
+  if (event->type() != QEvent::ToolTip || !trouble_.isEmpty()) return ScaledPlot::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const QRectF inside = QRectF(rect()).adjusted(16, 10 + 26 * scale(), -16, -22 * scale());
   const Rows rows = this->rows(inside);

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <QStringList>
-#include <QWidget>
 
 #include "core/protocol/lesson_messages.h"
-#include "ui/theme/theme.h"
+#include "ui/learn/live/scaled_plot.h"
 
 namespace normlens::ui {
 
-class CutView final : public QWidget {
+class CutView final : public ScaledPlot {
   Q_OBJECT
 
  public:
@@ -18,7 +17,6 @@ class CutView final : public QWidget {
 
   // norms: names, of each of cut.norms. trouble: why there is nothing to draw; empty: there is.
   void setCut(const protocol::CenteringCut& cut, const QStringList& norms, const QString& trouble);
-  void setFactor(double factor);
   [[nodiscard]] QSize minimumSizeHint() const override { return {440, 220}; }
 
  protected:
@@ -26,7 +24,6 @@ class CutView final : public QWidget {
   bool event(QEvent* event) override;
 
  private:
-  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // of lengths around text
   struct Columns {
     QRectF value, price, norm, saving;
     double triangle = 0;
@@ -49,7 +46,6 @@ class CutView final : public QWidget {
   protocol::CenteringCut cut_;
   QStringList norms_;
   QString trouble_;
-  double factor_ = 1;
 };
 
 // "3.8 µs", or "2 048 elements" where nothing was measured.

@@ -15,7 +15,7 @@ constexpr int kName = 74, kNumber = 84;
 
 }  // namespace
 
-ErrorBars::ErrorBars(QWidget* parent) : QWidget(parent) {
+ErrorBars::ErrorBars(QWidget* parent) : ScaledPlot(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setAccessibleName(tr("Error of the outputs if folded anyway"));
   setToolTip(tr("The largest relative difference of an output; the line is six times what rounding does there."));
@@ -38,11 +38,6 @@ void ErrorBars::setErrors(const std::vector<protocol::ForcedError>& errors, cons
   update();
 }
 
-void ErrorBars::setFactor(double factor) {
-  factor_ = factor;
-  update();
-}
-
 double ErrorBars::share(double error) const {
   if (!(error > 0)) return 0;
   return std::clamp((std::log10(error) - low_) / (high_ - low_), 0.0, 1.0);
@@ -51,11 +46,11 @@ double ErrorBars::share(double error) const {
 void ErrorBars::paintRow(QPainter& painter, const QRectF& row, const protocol::ForcedError& error) const {
   const Theme theme = themeOf(this);
   const QRectF bars = row.adjusted(kName * scale(), 0, -kNumber * scale(), 0);
-  painter.setFont(monoFont(static_cast<int>(12 * factor_)));
+  painter.setFont(monoFont(static_cast<int>(12 * factor())));
   painter.setPen(theme.text);
   painter.drawText(row, Qt::AlignLeft | Qt::AlignVCenter, text(error.dtype));
   if (!error.error.empty()) {
-    painter.setFont(uiFont(static_cast<int>(12 * factor_)));
+    painter.setFont(uiFont(static_cast<int>(12 * factor())));
     painter.setPen(theme.textSoft);
     const QRectF room = row.adjusted(kName * scale(), 0, 0, 0);
     painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
@@ -77,7 +72,7 @@ void ErrorBars::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   const CardWords words{tr("Error if folded anyway"), tr("line: 6 × noise of rounding")};
-  const QRectF inside = paintCard(painter, rect(), words, theme, factor_);
+  const QRectF inside = paintCard(painter, rect(), words, theme, factor());
   const auto count = static_cast<double>(errors_.size()) + static_cast<double>(waiting_.size());
   const double tall = std::min(34 * scale(), inside.height() / std::max(1.0, count));
   QRectF row(inside.left(), inside.top(), inside.width(), tall);
@@ -85,7 +80,7 @@ void ErrorBars::paintEvent(QPaintEvent*) {
     paintRow(painter, row, error);
     row.translate(0, tall);
   }
-  painter.setFont(uiFont(static_cast<int>(12 * factor_)));
+  painter.setFont(uiFont(static_cast<int>(12 * factor())));
   painter.setPen(theme.textFaint);
   for (const QString& type : waiting_) {
     painter.drawText(row, Qt::AlignLeft | Qt::AlignVCenter, tr("%1: the engine runs the model").arg(type));

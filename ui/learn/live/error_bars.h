@@ -2,15 +2,14 @@
 #pragma once
 
 #include <QStringList>
-#include <QWidget>
 #include <vector>
 
 #include "core/protocol/difference_messages.h"
-#include "ui/theme/theme.h"
+#include "ui/learn/live/scaled_plot.h"
 
 namespace normlens::ui {
 
-class ErrorBars final : public QWidget {
+class ErrorBars final : public ScaledPlot {
   Q_OBJECT
 
  public:
@@ -18,21 +17,18 @@ class ErrorBars final : public QWidget {
 
   // `waiting`: of the types that are still to come.
   void setErrors(const std::vector<protocol::ForcedError>& errors, const QStringList& waiting);
-  void setFactor(double factor);
   [[nodiscard]] QSize minimumSizeHint() const override { return {260, 150}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // of lengths around text
   void paintRow(QPainter& painter, const QRectF& row, const protocol::ForcedError& error) const;
   [[nodiscard]] double share(double error) const;  // of the axis
 
   std::vector<protocol::ForcedError> errors_;
   QStringList waiting_;
   int low_ = -16, high_ = 0;
-  double factor_ = 1;
 };
 
 }  // namespace normlens::ui

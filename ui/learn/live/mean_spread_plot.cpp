@@ -23,7 +23,7 @@ double meanSize(const std::vector<double>& means) {
   return means.empty() ? 0 : sum / static_cast<double>(means.size());
 }
 
-MeanSpreadPlot::MeanSpreadPlot(QWidget* parent) : QWidget(parent) {
+MeanSpreadPlot::MeanSpreadPlot(QWidget* parent) : ScaledPlot(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setAccessibleName(tr("Means of the LayerNorm's input"));
   setToolTip(tr("The mean of each row that the LayerNorm normalises: what it would have to take away."));
@@ -49,11 +49,6 @@ void MeanSpreadPlot::setNow(const std::vector<double>& means, const QString& wor
   update();
 }
 
-void MeanSpreadPlot::setFactor(double factor) {
-  factor_ = factor;
-  update();
-}
-
 std::vector<double> MeanSpreadPlot::binned(const std::vector<double>& means) const {
   std::vector<double> bins(kBins, 0.0);
   for (const double mean : means) {
@@ -68,10 +63,10 @@ void MeanSpreadPlot::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  const QRectF inside = paintCard(painter, rect(), {tr("Mean of the LayerNorm's input"), caption_}, theme, factor_);
+  const QRectF inside = paintCard(painter, rect(), {tr("Mean of the LayerNorm's input"), caption_}, theme, factor());
   const double line = 18 * scale();
   const QRectF plot = inside.adjusted(8, 4, -8, -2 * line);
-  painter.setFont(uiFont(static_cast<int>(11 * factor_)));
+  painter.setFont(uiFont(static_cast<int>(11 * factor())));
   painter.setPen(QPen(theme.hairline, 1));
   painter.drawLine(plot.bottomLeft(), plot.bottomRight());
   const auto tick = [&](double value, Qt::Alignment alignment) {

@@ -1,14 +1,13 @@
 // Where the means of a norm's input lie: now as bars, and as they were before as a dashed outline, on one axis.
 #pragma once
 
-#include <QWidget>
 #include <vector>
 
-#include "ui/theme/theme.h"
+#include "ui/learn/live/scaled_plot.h"
 
 namespace normlens::ui {
 
-class MeanSpreadPlot final : public QWidget {
+class MeanSpreadPlot final : public ScaledPlot {
   Q_OBJECT
 
  public:
@@ -17,19 +16,17 @@ class MeanSpreadPlot final : public QWidget {
   void setCaption(const QString& caption);           // "h.3.ln_2, 512 rows"
   void setBefore(const std::vector<double>& means);  // the axis reaches as far as these
   void setNow(const std::vector<double>& means, const QString& words);
-  void setFactor(double factor);
   [[nodiscard]] QSize minimumSizeHint() const override { return {220, 140}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  [[nodiscard]] double scale() const { return factor_ * textScale(); }               // of lengths around text
   [[nodiscard]] std::vector<double> binned(const std::vector<double>& means) const;  // shares of the rows
 
   QString caption_, words_;
   std::vector<double> before_, now_;
-  double reach_ = 1, factor_ = 1;
+  double reach_ = 1;
 };
 
 // On average how far from zero they are.

@@ -11,7 +11,7 @@
 
 namespace normlens::ui {
 
-PriceCurve::PriceCurve(QWidget* parent) : QWidget(parent) {
+PriceCurve::PriceCurve(QWidget* parent) : ScaledPlot(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setAccessibleName(tr("What the best plan saves, by the price of a centering"));
 }
@@ -24,11 +24,6 @@ void PriceCurve::setCurve(const std::vector<protocol::CutPoint>& points, bool me
 
 void PriceCurve::setPrice(double factor) {
   price_ = factor;
-  update();
-}
-
-void PriceCurve::setFactor(double factor) {
-  factor_ = factor;
   update();
 }
 
@@ -60,8 +55,8 @@ void PriceCurve::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   const CardWords words{tr("Price of a centering"), tr("%1 × as it is").arg(formatNumber(price_, 3))};
-  const QRectF inside = paintCard(painter, rect(), words, theme, factor_);
-  painter.setFont(uiFont(static_cast<int>(11 * factor_)));
+  const QRectF inside = paintCard(painter, rect(), words, theme, factor());
+  painter.setFont(uiFont(static_cast<int>(11 * factor())));
   if (points_.size() < 2) return;
   double most = 1e-12;
   for (const auto& point : points_) most = std::max(most, point.saved - point.paid);

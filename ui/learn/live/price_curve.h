@@ -2,15 +2,14 @@
 // freed.
 #pragma once
 
-#include <QWidget>
 #include <vector>
 
 #include "core/protocol/lesson_messages.h"
-#include "ui/theme/theme.h"
+#include "ui/learn/live/scaled_plot.h"
 
 namespace normlens::ui {
 
-class PriceCurve final : public QWidget {
+class PriceCurve final : public ScaledPlot {
   Q_OBJECT
 
  public:
@@ -18,19 +17,17 @@ class PriceCurve final : public QWidget {
 
   void setCurve(const std::vector<protocol::CutPoint>& points, bool measured);
   void setPrice(double factor);
-  void setFactor(double factor);  // of text
   [[nodiscard]] QSize minimumSizeHint() const override { return {260, 150}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // of lengths around text
   void paintRegions(QPainter& painter, const QRectF& plot) const;
 
   std::vector<protocol::CutPoint> points_;
   bool measured_ = false;
-  double price_ = 1, factor_ = 1;
+  double price_ = 1;
 };
 
 }  // namespace normlens::ui

@@ -11,7 +11,7 @@
 
 namespace normlens::ui {
 
-ShareErrorPlot::ShareErrorPlot(QWidget* parent) : QWidget(parent) {
+ShareErrorPlot::ShareErrorPlot(QWidget* parent) : ScaledPlot(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setAccessibleName(tr("Error of the outputs with RMSNorm in its place"));
   setToolTip(tr("The largest relative difference of an output, each point a run of the model."));
@@ -39,11 +39,6 @@ void ShareErrorPlot::setShare(double share) {
 void ShareErrorPlot::setWords(const QString& type, const QString& trouble) {
   type_ = type;
   trouble_ = trouble;
-  update();
-}
-
-void ShareErrorPlot::setFactor(double factor) {
-  factor_ = factor;
   update();
 }
 
@@ -77,8 +72,8 @@ void ShareErrorPlot::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   const CardWords words{tr("Output error with RMSNorm in its place"), type_};
-  const QRectF inside = paintCard(painter, rect(), words, theme, factor_);
-  painter.setFont(uiFont(static_cast<int>(11 * factor_)));
+  const QRectF inside = paintCard(painter, rect(), words, theme, factor());
+  painter.setFont(uiFont(static_cast<int>(11 * factor())));
   if (!trouble_.isEmpty() || errors_.empty()) {
     painter.setPen(theme.textSoft);
     painter.drawText(inside, Qt::AlignCenter | Qt::TextWordWrap, trouble_);
@@ -103,7 +98,7 @@ void ShareErrorPlot::paintEvent(QPaintEvent*) {
     const bool chosen = share == share_;
     painter.setPen(Qt::NoPen);
     painter.setBrush(error <= limit_ ? theme.linearLine : chosen ? theme.accent : theme.opaqueLine);
-    const double radius = (chosen ? 5 : 2.5) * factor_;
+    const double radius = (chosen ? 5 : 2.5) * factor();
     painter.drawEllipse(at(plot, share, error), radius, radius);
   }
   painter.setPen(QPen(theme.accent, 1));
@@ -111,7 +106,7 @@ void ShareErrorPlot::paintEvent(QPaintEvent*) {
   painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
   const auto here = errors_.find(share_);
   if (here == errors_.end()) return;
-  painter.setFont(uiFont(static_cast<int>(12 * factor_), QFont::DemiBold));
+  painter.setFont(uiFont(static_cast<int>(12 * factor()), QFont::DemiBold));
   painter.setPen(theme.text);
   const double y = at(plot, share_, here->second).y(), above = y - 22 * scale();
   const QRectF label(x - 130 * scale(), above < inside.top() ? y + 6 * scale() : above, 122 * scale(), 18 * scale());

@@ -2,14 +2,13 @@
 // rounding.
 #pragma once
 
-#include <QWidget>
 #include <map>
 
-#include "ui/theme/theme.h"
+#include "ui/learn/live/scaled_plot.h"
 
 namespace normlens::ui {
 
-class ShareErrorPlot final : public QWidget {
+class ShareErrorPlot final : public ScaledPlot {
   Q_OBJECT
 
  public:
@@ -18,19 +17,17 @@ class ShareErrorPlot final : public QWidget {
   void setErrors(const std::map<double, double>& errors, double limit);  // by share; six times the noise floor
   void setShare(double share);
   void setWords(const QString& type, const QString& trouble);  // trouble: why there is nothing to draw; empty: there is
-  void setFactor(double factor);
   [[nodiscard]] QSize minimumSizeHint() const override { return {220, 140}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // of lengths around text
   void paintAxis(QPainter& painter, const QRectF& plot) const;
   [[nodiscard]] QPointF at(const QRectF& plot, double share, double error) const;
 
   std::map<double, double> errors_;
-  double limit_ = 0, share_ = 0, factor_ = 1;
+  double limit_ = 0, share_ = 0;
   int low_ = -8, high_ = 0;  // powers of ten
   QString type_, trouble_;
 };
