@@ -87,6 +87,16 @@ enum class NormFlavour {
 // Beta is part of the norm that this flavour writes; with all others it is an op of its own.
 [[nodiscard]] bool addsShift(NormFlavour flavour, std::string_view format);
 
+// What inputs are drawn for: runs whose results are looked at, or the shapes of all values only.
+enum class InputsFor : uint8_t { Values, Shapes };
+
+// A text that need not be known before the rest of a file is written: texts hold `standIn` in its place, of the same
+// length.
+struct LateText {
+  std::string standIn;
+  std::function<Result<std::string>(const Task&)> wait;  // empty: there is none. May be called on another thread, once
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -106,8 +116,9 @@ class Model {
   // Names of arrays as inputArrays has them, where they are given otherwise: by torch's numbered names, or what an only
   // list or dict holds without its name.
   [[nodiscard]] virtual std::vector<std::string> ownNames(std::vector<std::string> given) const { return given; }
-  // A workable set of inputs guessed from the graph. Free sizes are pairwise different and at least 2.
-  [[nodiscard]] virtual Result<std::vector<InputSpec>> inferInputs() const = 0;
+  // A workable set of inputs guessed from the graph. Free sizes are pairwise different and at least 2. For shapes only
+  // it is not seen to that the results are finite, which costs a forward pass.
+  [[nodiscard]] virtual Result<std::vector<InputSpec>> inferInputs(InputsFor use = InputsFor::Values) const = 0;
   // Runs the graph op by op with our own interpreter and records every value's dtype and shape in graph().
   virtual Status probe(const Tensors& inputs, const Task& task) = 0;
   // For a model whose run takes long: the same without one, by the operators' own rules, if those tell it of every
@@ -163,7 +174,10 @@ class Model {
   // replacing older ones of the same keys. takesAnnotations: it is the place where readers of the format look for a
   // file's history (ONNX: metadata_props); elsewhere only what must be told is.
   [[nodiscard]] virtual bool takesAnnotations() const { return false; }
-  virtual void annotate(const std::map<std::string, std::string>& properties) { static_cast<void>(properties); }
+  virtual void annotate(const std::map<std::string, std::string>& properties, LateText late = {}) {
+    static_cast<void>(properties);
+    static_cast<void>(late);
+  }
   // Writes to a temporary name in the same folder, fsyncs, renames. What was not edited stays bit for bit.
   [[nodiscard]] virtual Status save(const std::filesystem::path& path, const Task& task) const = 0;
 };

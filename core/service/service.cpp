@@ -59,7 +59,7 @@ void Service::setInputs(InputChoice inputs) { state_->choice = std::move(inputs)
 
 Result<protocol::InputsInfo> Service::chooseInputs(const protocol::InputsParams& params) {
   if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
-  InputChoice choice{params.npz, params.specs, {params.assume, params.strict}};
+  InputChoice choice{params.npz, params.specs, {params.assume, params.strict}, formats::InputsFor::Values};
   const auto inputs = chooseModelInputs(*state_->model, choice);
   if (!inputs) return tl::unexpected(inputs.error());
   std::vector<std::string> names;
@@ -244,7 +244,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
     return fail(ErrorCode::Refused, "the fold is not verified, so nothing was written to " + path.string(),
                 "export it all the same with --force");
   }
-  state_->folded->annotate(state_->history());
+  state_->folded->annotate(state_->history(), state_->lateHash());
   task.report("writing " + path.filename().string());
   const Stopwatch watch;
   if (auto status = state_->folded->save(path, task); !status) {
@@ -265,7 +265,9 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
   const auto text = files::readSmall(path, kMostBytes);
   if (!text)
     return fail(ErrorCode::Unreadable, "the plan " + path.string() + " cannot be read: " + std::strerror(text.error()));
-  auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), state_->hash->get());
+  const auto sha256 = state_->hash->get();
+  if (!sha256) return tl::unexpected(sha256.error());
+  auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), *sha256);
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
   state_->plans->use(std::move(*plan));
   return {};
@@ -274,7 +276,9 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
 Result<std::string> Service::planText() const {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
-  return planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->hash->get());
+  return state_->hash->get().map([&](const std::string& sha256) {
+    return planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), sha256);
+  });
 }
 
 Status Service::savePlanFile(const std::filesystem::path& path) const {
@@ -286,6 +290,8 @@ Status Service::savePlanFile(const std::filesystem::path& path) const {
   return writeText(path, *text);
 }
 
-std::string Service::sourceSha256() const { return state_->hash ? state_->hash->get() : std::string(); }
+std::string Service::sourceSha256() const {
+  return state_->hash ? state_->hash->get().value_or(std::string()) : std::string();
+}
 
 }  // namespace normlens::service

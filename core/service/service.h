@@ -28,6 +28,7 @@ struct InputChoice {
   std::filesystem::path npz;       // --inputs FILE.npz
   std::vector<std::string> specs;  // --input 'in_0=int64[1,16]:0..199', once per input
   SizeChoice sizes;                // --assume, --strict
+  formats::InputsFor use = formats::InputsFor::Values;
 };
 
 // What may be done with a stranger's model.

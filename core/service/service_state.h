@@ -159,7 +159,7 @@ struct Service::State {
   // What the exported file says of its making. Where its format has no place for that, it only tells one fold from
   // another, and the opened file need not be hashed for it.
   [[nodiscard]] std::map<std::string, std::string> history() const {
-    const std::string sha256 = model->takesAnnotations() ? hash->get() : std::string();
+    const std::string sha256 = lateHash().standIn;
     const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
                                 " LayerNorms folded, policy " + std::string(policyName(plan.policy)) + ", norms " +
                                 std::string(formats::normFlavourName(flavour));
@@ -170,6 +170,12 @@ struct Service::State {
         {"normlens.plan", planToJson(toFoldPlan(plan), model->graph(), layerNorms(), sha256)}};
     texts.merge(conditionTexts());
     return texts;
+  }
+
+  // The hash in it: reading the source for that goes on while the file is written.
+  [[nodiscard]] formats::LateText lateHash() const {
+    if (!model->takesAnnotations()) return {};
+    return {std::string(SourceHash::kHexDigits, '#'), [this](const Task& task) { return hash->get(task); }};
   }
 
   [[nodiscard]] DiffSubject diffSubject() const {

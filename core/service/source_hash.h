@@ -2,9 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 
+#include "core/base/result.h"
+#include "core/base/task.h"
 #include "core/formats/model.h"
 
 namespace normlens::service {
@@ -12,6 +16,8 @@ namespace normlens::service {
 // Thread: one caller; the hashing has a thread of its own, which the destructor ends.
 class SourceHash {
  public:
+  static constexpr size_t kHexDigits = 64;
+
   explicit SourceHash(const formats::Model& model) : model_(model) {}  // which outlives this object
   ~SourceHash() {
     worker_.request_stop();
@@ -22,12 +28,12 @@ class SourceHash {
 
   // Starts where it has not been started.
   void start() {
-    if (worker_.joinable() || !sha256_.empty()) return;
+    if (worker_.joinable()) return;
     worker_ = std::jthread([this](const std::stop_token& stop) {
-      sha256_ = model_.fileSha256([&] {
+      found_.set_value(model_.fileSha256([&] {
         resting_.wait(true);
         return !stop.stop_requested();
-      });
+      }));
     });
   }
   // While one of these lives the hashing rests, for work that the memory's speed bounds.
@@ -41,11 +47,14 @@ class SourceHash {
    private:
     SourceHash& hash_;
   };
-  // Waits for it. Empty when a file cannot be read any more.
-  [[nodiscard]] const std::string& get() {
+  // Waits for it. Errors: Unreadable when a file cannot be read any more; Cancelled.
+  [[nodiscard]] Result<std::string> get(const Task& task = {}) {
     start();
-    if (worker_.joinable()) worker_.join();
-    return sha256_;
+    while (sha256_.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+      if (auto status = task.check(); !status) return tl::unexpected(std::move(status.error()));
+    }
+    if (!sha256_.get().empty()) return sha256_.get();
+    return fail(ErrorCode::Unreadable, model_.facts().path.string() + " cannot be read any more");
   }
 
  private:
@@ -56,7 +65,8 @@ class SourceHash {
 
   const formats::Model& model_;
   std::atomic<bool> resting_ = false;
-  std::string sha256_;
+  std::promise<std::string> found_;
+  std::shared_future<std::string> sha256_ = found_.get_future();
   std::jthread worker_;
 };
 

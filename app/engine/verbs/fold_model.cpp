@@ -154,7 +154,8 @@ Exit foldToFile(const FoldOptions& options, const Call& call, const FoldReport& 
   if (!options.savePlan.empty() && !planFits) return console.fail(planFits.error());
   if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
   service.expectExport();
-  const auto analysis = analyzeModel(service, options.model, options.inputs, console, task);
+  const auto use = options.noVerify ? formats::InputsFor::Shapes : formats::InputsFor::Values;
+  const auto analysis = analyzeModel(service, options.model, options.inputs, console, task, use);
   if (!analysis) return console.fail(analysis.error());
   if (!analysis->norms.empty()) noteAssumedInputs(*analysis, console);
   return foldAndWrite({service, options, *analysis, info->note, console, task, report}, false);

@@ -35,7 +35,7 @@ Result<service::InputChoice> InputOptions::choice() const {
   if (!npz.empty() && !specs.empty()) {
     return fail(ErrorCode::Usage, "--inputs and --input were both given", "give one of them");
   }
-  return service::InputChoice{npz, specs, sizes};
+  return service::InputChoice{npz, specs, sizes, formats::InputsFor::Values};
 }
 
 NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs) {
@@ -47,9 +47,10 @@ NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOpti
 }
 
 Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path, const InputOptions& inputs,
-                                        Console& console, const Task& task) {
+                                        Console& console, const Task& task, formats::InputsFor use) {
   auto choice = inputs.choice();
   if (!choice) return tl::unexpected(choice.error());
+  choice->use = use;
   service.setInputs(std::move(*choice));
   auto analysis = service.analyze(task);
   if (!analysis) return tl::unexpected(inFile(path, analysis.error()));

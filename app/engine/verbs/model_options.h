@@ -27,7 +27,8 @@ struct InputOptions {
 
 // Sets the inputs of the open model and analyses it.
 [[nodiscard]] Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path,
-                                                      const InputOptions& inputs, Console& console, const Task& task);
+                                                      const InputOptions& inputs, Console& console, const Task& task,
+                                                      formats::InputsFor use = formats::InputsFor::Values);
 
 // Says which inputs were assumed; nothing where they could not be run, which couldNotRun() tells. For a verb whose
 // answer they decide.

@@ -127,7 +127,7 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
   if (!merged) return tl::unexpected(merged.error());
   // With every input described there is nothing to guess, and a guess may fail where the user knows better.
   if (given.empty() || !isComplete(inputs, *merged)) {
-    const auto inferred = model.inferInputs();
+    const auto inferred = model.inferInputs(choice.use);
     if (!inferred) return tl::unexpected(inferred.error());
     merged = run::mergeSpecs(*inferred, given, namesOf(inputs));
     if (!merged) return tl::unexpected(merged.error());

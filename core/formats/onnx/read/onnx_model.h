@@ -32,7 +32,7 @@ class OnnxModel final : public Model, public NormFuser {
   [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
   [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
   void assume(std::vector<graph::SizeOfOne> sizes) override { lowered_.graph.assumed = std::move(sizes); }
-  [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
+  [[nodiscard]] Result<std::vector<InputSpec>> inferInputs(InputsFor use = InputsFor::Values) const override;
   // Fails where the model cannot be run; graph() then has the shapes that onnx infers.
   Status probe(const Tensors& inputs, const Task& task) override;
   bool inferShapes(const Tensors& inputs, const Task& task) override;
@@ -53,7 +53,10 @@ class OnnxModel final : public Model, public NormFuser {
   [[nodiscard]] Result<FusedModel> joinNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] Result<FusedModel> fuseNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] bool takesAnnotations() const override { return true; }
-  void annotate(const std::map<std::string, std::string>& properties) override { properties_ = properties; }
+  void annotate(const std::map<std::string, std::string>& properties, LateText late = {}) override {
+    properties_ = properties;
+    late_ = std::move(late);
+  }
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
   [[nodiscard]] const OnnxSource& source() const { return source_; }
@@ -70,6 +73,7 @@ class OnnxModel final : public Model, public NormFuser {
   std::optional<ProbeShapes> shapes_;  // of the last successful probe
   ModelFacts facts_;
   std::map<std::string, std::string> properties_;  // see annotate()
+  LateText late_;                                  // the same
   mutable std::shared_ptr<Session> session_;       // null until the model is run
   mutable std::shared_ptr<Session> tapped_;        // of the last runSeeing(), at tappedPaths_
   mutable std::set<std::string> tappedPaths_;

@@ -143,7 +143,7 @@ std::vector<graph::Shape> shapesOf(const std::vector<SizedInput>& inputs) {
 
 }  // namespace
 
-Result<std::vector<InputSpec>> OnnxModel::inferInputs() const {
+Result<std::vector<InputSpec>> OnnxModel::inferInputs(InputsFor) const {
   auto first = specsFor(sizedInputs(*source_.skeleton), lowered_.graph);
   if (!first) return first;
   std::vector<std::vector<SizedInput>> choices;

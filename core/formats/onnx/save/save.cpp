@@ -2,8 +2,12 @@
 // with its own: data files get names that nothing has, are complete on the disk before the model gets its name, and
 // what the older model alone needed goes last.
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/base/files.h"
 #include "core/base/plain_error.h"
@@ -19,13 +23,41 @@ namespace {
 
 using History = std::map<std::string, std::string>;  // of Model::annotate
 
-Result<AtomicFile> written(const FileContents& contents, const BytesToWrite& bytes, const History& history,
-                           const Task& task) {
+bool isWithin(Bytes whole, Bytes part) {
+  return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
+}
+
+// Of bytes in memory that have the stand-in. The model's file ends with its metadata, so all else is written by then.
+MakeBytes filledIn(Bytes bytes, const LateText& late, const Task& task) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!late.wait || text.find(late.standIn) == std::string_view::npos) return {};
+  return
+      [text, late, &task, filled = std::make_shared<std::string>()](uint64_t at, std::span<std::byte> out) -> Status {
+        if (filled->empty()) {
+          const auto known = late.wait(task);
+          if (!known) return tl::unexpected(known.error());
+          *filled = boost::algorithm::replace_all_copy(std::string(text), late.standIn, *known);
+        }
+        std::memcpy(out.data(), filled->data() + at, out.size());
+        return {};
+      };
+}
+
+struct ToldOfMaking {
+  const History& history;
+  const LateText& late;
+};
+
+Result<AtomicFile> written(const FileContents& contents, const BytesToWrite& bytes, Bytes skeleton,
+                           const ToldOfMaking& told, const Task& task) {
   auto file = AtomicFile::takeUp(contents.path, contents.size);
   if (!file) return file;
   auto pieces = contents.pieces;
-  for (FilePiece& piece : pieces) piece.make = bytes.makerOf(piece.bytes);
-  const auto digest = [&] { return bytes.digestOf(pieces, history); };
+  for (FilePiece& piece : pieces) {
+    piece.make = bytes.makerOf(piece.bytes);
+    if (isWithin(skeleton, piece.bytes)) piece.make = filledIn(piece.bytes, told.late, task);
+  }
+  const auto digest = [&] { return bytes.digestOf(pieces, told.history); };
   if (auto status = file->writeAll(pieces, task, digest); !status) return tl::unexpected(std::move(status.error()));
   return file;
 }
@@ -64,7 +96,7 @@ Status unchanged(const OnnxSource& source) {
 }
 
 Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const OnnxSource& source,
-                const History& history, const Task& task) {
+                const ToldOfMaking& told, const Task& task) {
   const auto& contents = layout.files();
   uint64_t total = 0;
   for (const auto& one : contents) total += one.size - std::min(one.size, keptBytes(one.path));
@@ -72,7 +104,7 @@ Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, con
   const BytesToWrite bytes(source.pending, filesOf(source));
   std::vector<AtomicFile> files;
   for (const auto& one : contents) {
-    auto file = written(one, bytes, history, task);
+    auto file = written(one, bytes, layout.skeleton(), told, task);
     if (!file) return tl::unexpected(std::move(file.error()));
     files.push_back(std::move(*file));
   }
@@ -95,7 +127,7 @@ Status OnnxModel::save(const std::filesystem::path& path, const Task& task) cons
   try {
     const auto layout = SaveLayout::make(source_, path, properties_);
     if (!layout) return tl::unexpected<Error>(layout.error());
-    return writeAll(*layout, path, source_, properties_, task);
+    return writeAll(*layout, path, source_, {properties_, late_}, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + plainError(error));
   }

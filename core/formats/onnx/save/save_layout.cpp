@@ -207,7 +207,8 @@ void SaveLayout::placeModel(const OnnxSource& source, const fs::path& path,
     if (stub.data_location() == TensorProto::EXTERNAL && place != external_.end()) pointTo(place->second, stub);
   }
   std::vector<Bytes> pieces;
-  WireReader reader(keep(skeleton.SerializeAsString()));
+  skeleton_ = keep(skeleton.SerializeAsString());
+  WireReader reader(skeleton_);
   while (const auto field = reader.next()) {
     if (field->number != ModelProto::kGraphFieldNumber) {
       add(pieces, field->whole);

@@ -41,6 +41,8 @@ class SaveLayout {
 
   // Data files first, under names that nothing in the folder has; the model last.
   [[nodiscard]] const std::vector<FileContents>& files() const { return files_; }
+  // The model without its tensors, as it is in pieces of its file; its metadata come last.
+  [[nodiscard]] Bytes skeleton() const { return skeleton_; }
   // What the data files would be called if nothing had those names.
   [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
 
@@ -69,6 +71,7 @@ class SaveLayout {
 
   std::vector<FileContents> files_;
   std::map<std::string, Place> external_;  // by initializer
+  Bytes skeleton_;
   std::set<std::string> wanted_;
   std::set<std::string> locations_;  // taken, as they are called in the model
   std::deque<std::string> kept_;     // bytes that ranges point to

@@ -18,8 +18,10 @@ const std::vector<graph::Shape> kUnknown = {{2, 7, 8},  {2, 8},     {2, 3, 32, 3
 
 class InputInference {
  public:
-  InputInference(const TorchScriptModel& model, const c10::FunctionSchema& schema, std::vector<InputSlot> slots)
+  InputInference(const TorchScriptModel& model, const c10::FunctionSchema& schema, std::vector<InputSlot> slots,
+                 InputsFor use)
       : model_(model),
+        use_(use),
         floats_(model.facts().dtype),
         slots_(std::move(slots)),
         trials_(model.program(), schema, floats_),
@@ -59,7 +61,7 @@ class InputInference {
 
   // Relaxes the values until the results are finite; as they are where nothing helps.
   InputCandidate settled(InputCandidate candidate) {
-    if (trials_.worksFinite(candidate)) return candidate;
+    if (use_ == InputsFor::Shapes || trials_.worksFinite(candidate)) return candidate;
     // A mask of random zeros can switch off a whole row; an index may be shifted before it is used.
     auto ones = candidate, small = candidate;
     for (InputSpec& spec : ones) {
@@ -129,6 +131,7 @@ class InputInference {
   }
 
   const TorchScriptModel& model_;
+  InputsFor use_;
   graph::DType floats_;
   std::vector<InputSlot> slots_;
   InputTrials trials_;
@@ -153,10 +156,11 @@ std::vector<std::string> TorchScriptModel::ownNames(std::vector<std::string> giv
   return withContainerNames(program_.inputs, std::move(given));
 }
 
-Result<std::vector<InputSpec>> TorchScriptModel::inferInputs() const {
+Result<std::vector<InputSpec>> TorchScriptModel::inferInputs(InputsFor use) const {
   if (neverRun_) return tl::unexpected(*neverRun_);
   const auto& schema = source_.module.get_method("forward").function().getSchema();
-  return inputSlots(*this).and_then([&](auto slots) { return InputInference(*this, schema, std::move(slots)).run(); });
+  return inputSlots(*this).and_then(
+      [&](auto slots) { return InputInference(*this, schema, std::move(slots), use).run(); });
 }
 
 }  // namespace normlens::formats::torchscript

@@ -57,7 +57,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   void assume(std::vector<graph::SizeOfOne> sizes) override { lowered_.graph.assumed = std::move(sizes); }
   [[nodiscard]] std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const override;
   [[nodiscard]] std::vector<std::string> ownNames(std::vector<std::string> given) const override;
-  [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
+  [[nodiscard]] Result<std::vector<InputSpec>> inferInputs(InputsFor use = InputsFor::Values) const override;
   Status probe(const Tensors& inputs, const Task& task) override;
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Runner>> runner(const Tensors& inputs,
@@ -78,7 +78,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
   // What a fold rests on becomes an extra file: torch.jit.load(…, _extra_files={"normlens.holds_if": ""}) reads it.
-  void annotate(const std::map<std::string, std::string>& properties) override;
+  void annotate(const std::map<std::string, std::string>& properties, LateText late = {}) override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
   // The inputs as forward() takes them: whatever runs the model begins here, and ends here where it must not be run.

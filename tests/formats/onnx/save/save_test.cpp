@@ -1,6 +1,7 @@
 // Writing models: what comes back is what was written, and nothing passes through twice.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -132,6 +133,34 @@ TEST(OnnxSave, AnnotationsReplaceThoseOfTheSameKey) {
   ModelProto expected = twoLayers();
   expected.clear_metadata_props();
   EXPECT_EQ(out.SerializeAsString(), expected.SerializeAsString());
+}
+
+// What is known only when the rest is written stands where it belongs; where it cannot be told, nothing is written.
+TEST(OnnxSave, ATextMayComeLate) {
+  const TemporaryFolder folder;
+  write(folder / "a.onnx", twoLayers().SerializeAsString());
+  const auto model = opened(folder / "a.onnx");
+  const std::string standIn = "########";
+  int waits = 0;
+  model->annotate({{"plan", "of " + standIn}, {"source", standIn}}, {standIn, [&](const Task&) -> Result<std::string> {
+                                                                       ++waits;
+                                                                       return std::string("0a1b2c3d");
+                                                                     }});
+  ASSERT_TRUE(model->save(folder / "b.onnx", {}).has_value());
+  EXPECT_EQ(waits, 1);
+  ModelProto out;
+  ASSERT_TRUE(out.ParseFromString(textOf(folder / "b.onnx")));
+  const auto& texts = out.metadata_props();
+  EXPECT_EQ(std::ranges::find(texts, "plan", &::ONNX_NAMESPACE::StringStringEntryProto::key)->value(), "of 0a1b2c3d");
+  EXPECT_EQ(std::ranges::find(texts, "source", &::ONNX_NAMESPACE::StringStringEntryProto::key)->value(), "0a1b2c3d");
+
+  model->annotate({{"source", standIn}}, {standIn, [](const Task&) -> Result<std::string> {
+                                            return fail(ErrorCode::Unreadable, "a.onnx cannot be read any more");
+                                          }});
+  const auto status = model->save(folder / "c.onnx", {});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "a.onnx cannot be read any more");
+  EXPECT_FALSE(std::filesystem::exists(folder / "c.onnx"));
 }
 
 TEST(OnnxSave, OneDataFileKeepsItsLayout) {

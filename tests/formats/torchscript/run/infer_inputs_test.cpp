@@ -1,5 +1,6 @@
 // Inputs guessed for modules that keep no example.
 #include <chrono>
+#include <limits>
 
 #include "tests/formats/torchscript/torchscript_fixture.h"
 
@@ -108,6 +109,22 @@ TEST(InferInputs, AnInputThatIsLeftOutTakesNoOtherOnesArray) {
   const auto outputs = model->run({{"x", viewOf(x)}}, {});
   ASSERT_TRUE(outputs) << outputs.error().message;
   EXPECT_TRUE(at::equal(tensorOf(outputs->front().view), x * 2));
+}
+
+// Rows that hold infinities are seen by a run, which shapes alone are not worth.
+TEST(InferInputs, OnlyForValuesTheResultsAreMadeFinite) {
+  torch::jit::Module top("Top");
+  const at::Tensor table = draw({9, 4}, 1);
+  table.slice(0, 2).fill_(std::numeric_limits<double>::infinity());
+  top.register_parameter("wte", table, false);
+  top.define("def forward(self, ids):\n  return torch.embedding(self.wte, ids)\n");
+  const auto model = unprobed(top);
+  const auto forValues = model->inferInputs(InputsFor::Values), forShapes = model->inferInputs(InputsFor::Shapes);
+  ASSERT_TRUE(forValues) << forValues.error().message;
+  ASSERT_TRUE(forShapes) << forShapes.error().message;
+  EXPECT_EQ(forValues->front().high, 1);
+  EXPECT_EQ(forShapes->front().high, 8);
+  EXPECT_EQ(forShapes->front().shape, forValues->front().shape);
 }
 
 TEST(InferInputs, OneOfSeveralOptionalInputsIsGiven) {
