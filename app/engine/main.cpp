@@ -17,6 +17,12 @@
 #include "app/engine/version.h"
 #include "core/base/plain_error.h"
 
+// Read by jemalloc: one arena, which is there from the start. One that a new thread asks for when memory has run out
+// ends the process instead of the allocation. Other allocators do not look.
+extern "C" {
+const char* malloc_conf = "narenas:1";  // NOLINT(readability-identifier-naming)
+}
+
 namespace {
 
 using normlens::Error;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -175,6 +176,12 @@ std::optional<int64_t> availableMemory() {
   const auto used = number("/sys/fs/cgroup/memory.current");
   if (available && limit && used) available = std::min(*available, std::max<int64_t>(0, *limit - *used));
   return available;
+}
+
+std::optional<int64_t> memoryLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return static_cast<int64_t>(limit.rlim_cur);
 }
 
 }  // namespace normlens

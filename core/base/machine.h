@@ -41,6 +41,8 @@ class ClockReader {
 
 // Bytes that the process may still take: of the machine, and of the control group that it runs in. nullopt: not told.
 [[nodiscard]] std::optional<int64_t> availableMemory();
+// Bytes of its own that this process may have in all, where it was given a limit.
+[[nodiscard]] std::optional<int64_t> memoryLimit();
 // The bytes behind a line "name:   1234 kB" of a file of /proc.
 [[nodiscard]] std::optional<int64_t> statusBytes(const char* file, const std::string& name);
 

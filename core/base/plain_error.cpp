@@ -1,10 +1,10 @@
 #include "core/base/plain_error.h"
 
-#include <sys/resource.h>
-
 #include <new>
 #include <stdexcept>
 #include <system_error>
+
+#include "core/base/machine.h"
 
 namespace normlens {
 bool isWantOfMemory(const std::exception& error) {
@@ -23,12 +23,11 @@ std::string plainError(const std::exception& error) {
 }
 
 Error withMemoryLimit(Error error) {
-  constexpr rlim_t kBytesInMb = 1 << 20;
-  rlimit limit{};
-  const bool limited = ::getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  if (!limited || !tellsWantOfMemory(error.message)) return error;
-  error.hint = "no more than " + std::to_string(limit.rlim_cur / kBytesInMb) +
-               " MB may be taken, allow more with --memory-limit SIZE";
+  constexpr int64_t kBytesInMb = 1 << 20;
+  const auto limit = memoryLimit();
+  if (!limit || !tellsWantOfMemory(error.message)) return error;
+  error.hint =
+      "no more than " + std::to_string(*limit / kBytesInMb) + " MB may be taken, allow more with --memory-limit SIZE";
   return error;
 }
 

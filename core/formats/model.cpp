@@ -19,4 +19,12 @@ std::vector<InputArray> Model::inputArrays(const std::vector<std::string>& given
   return arrays;
 }
 
+Result<std::vector<std::vector<std::string>>> Model::sectionsAt(const std::vector<Cut>&) const {
+  return fail(ErrorCode::Unsupported, "a " + facts().format + " model cannot be run in sections");
+}
+
+Result<Section> Model::section(const std::vector<Cut>&, const std::vector<std::string>&, const Task&) const {
+  return fail(ErrorCode::Unsupported, "a " + facts().format + " model cannot be run in sections");
+}
+
 }  // namespace normlens::formats

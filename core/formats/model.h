@@ -20,6 +20,7 @@
 #include "core/base/task.h"
 #include "core/fold/plan.h"
 #include "core/formats/runner.h"
+#include "core/formats/section.h"
 #include "core/graph/graph.h"
 
 namespace normlens::analysis {
@@ -166,6 +167,13 @@ class Model {
   // Computes what apply() left for later: large edited weights take no memory before a run, or this, wants them, and a
   // save computes them on their way into the file. Errors: Refused where one cannot be edited (it holds infinities).
   [[nodiscard]] virtual Status computeWeights(const Task& task) const = 0;
+  // What each section of the model gives, by name, cut there: one for each cut, one for all outputs of the model that
+  // follow from the same cuts. Error: Unsupported where the format cannot, or a value is none of the main graph.
+  [[nodiscard]] virtual Result<std::vector<std::vector<std::string>>> sectionsAt(const std::vector<Cut>& cuts) const;
+  // One of them, with its own weights alone in memory, once it runs. Errors: as sectionsAt(); those of
+  // computeWeights().
+  [[nodiscard]] virtual Result<Section> section(const std::vector<Cut>& cuts, const std::vector<std::string>& outputs,
+                                                const Task& task) const;
   // A model of this format that is one LayerNorm with a gamma over the last axis of its input, [rows, width]: for
   // measuring what norms cost where this model runs.
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
@@ -174,7 +182,7 @@ class Model {
   // replacing older ones of the same keys. takesAnnotations: it is the place where readers of the format look for a
   // file's history (ONNX: metadata_props); elsewhere only what must be told is.
   [[nodiscard]] virtual bool takesAnnotations() const { return false; }
-  virtual void annotate(const std::map<std::string, std::string>& properties, LateText late = {}) {
+  virtual void annotate(const std::map<std::string, std::string>& properties, const LateText& late = {}) {
     static_cast<void>(properties);
     static_cast<void>(late);
   }

@@ -250,8 +250,9 @@ struct FoldParams {
   PlanParams plan;
   std::string norm = "portable";
   bool verify = true;
+  std::string proof = "auto";  // whole, sections; auto: in sections where the whole does not fit in memory
 };
-NORMLENS_FIELDS(FoldParams, plan, norm, verify)
+NORMLENS_FIELDS(FoldParams, plan, norm, verify, proof)
 
 struct ErrorPair {
   double max_abs = 0, max_rel = 0;
@@ -280,9 +281,10 @@ struct VerifyResult {
   std::optional<bool> exact;         // true proved, false refuted, nullopt not decided
   std::string first_diverging;       // norm name; empty
   std::vector<std::string> not_run;  // folded norms that the inputs did not reach
+  std::optional<int> sections;       // so many were proved one by one, and the whole was not run
 };
 NORMLENS_FIELDS(VerifyResult, algebra_done, algebra, algebra_reason, sample_only, file_done, file, file_reason,
-                file_dtype, noise_floor, noise_copies, nearer, exact, first_diverging, not_run)
+                file_dtype, noise_floor, noise_copies, nearer, exact, first_diverging, not_run, sections)
 
 struct FoldResult {
   PlanInfo plan;

@@ -167,6 +167,8 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     return fail(ErrorCode::Usage, "there is no norm flavour '" + params.norm + "'",
                 "portable, primitives or fast; for ONNX also standard or ort");
   }
+  if (params.proof != "auto" && params.proof != "whole" && params.proof != "sections")
+    return fail(ErrorCode::Usage, "there is no proof '" + params.proof + "'", "auto, whole or sections");
   const Stopwatch watch;
   auto planned = state_->plans->make(params.plan, *flavour, task);
   if (!planned) return tl::unexpected(planned.error());
@@ -186,7 +188,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     return state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
   }();
   // Large weights are read here where they are to be run, else on their way into the file.
-  if (folded && params.verify) {
+  if (folded && params.verify && !state_->isProvedInSections(params)) {
     if (auto computed = (*folded)->computeWeights(task); !computed) folded = tl::unexpected(computed.error());
   }
   if (!folded) {

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "core/analysis/analysis.h"
+#include "core/analysis/zero_mean_map.h"
 #include "core/base/stopwatch.h"
 #include "core/formats/formats.h"
 #include "core/graph/queries.h"
 #include "core/run/inputs/other_sizes.h"
+#include "core/run/proof/section_proof.h"
 #include "core/run/proof/verify.h"
 #include "core/service/describe/describe.h"
 #include "core/service/describe/graph_document.h"
@@ -196,6 +198,12 @@ struct Service::State {
   [[nodiscard]] Result<BenchModel> foldedIn(formats::NormFlavour wanted, const Task& task) const;
   [[nodiscard]] Result<BenchModel> fusedSide(const Task& task) const;
 
+  // Of what is folded with a proof that is asked for so: in sections, where the format has them.
+  [[nodiscard]] bool isProvedInSections(const protocol::FoldParams& params) const {
+    if (!params.verify || params.proof == "whole") return false;
+    return params.proof == "sections" || (!run::fitsProof(*model) && model->sectionsAt({}).has_value());
+  }
+
   [[nodiscard]] Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
     run::VerifyOptions options;
     options.flavour = flavour;
@@ -206,7 +214,9 @@ struct Service::State {
       const auto input = std::ranges::find(inputs.tensors, condition.input, &formats::NamedTensor::name);
       options.ones[static_cast<size_t>(input - inputs.tensors.begin())].push_back(-condition.axis);
     }
-    return run::verifyFold({*model, *folded, foldPlan, layerNorms()}, inputs.tensors, options, task);
+    const run::FoldUnderTest fold{*model, *folded, foldPlan, layerNorms()};
+    if (!isProvedInSections(foldParams)) return run::verifyFold(fold, inputs.tensors, options, task);
+    return run::verifyFoldInSections(fold, analysis::zeroMeanMap(*analysis, plan).now, inputs.tensors, options, task);
   }
 };
 

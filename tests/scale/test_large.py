@@ -69,6 +69,22 @@ class Large(unittest.TestCase):
         self.assertGreaterEqual(written, total)
         self.assertLess(peak - self.idle, 256 * MB + largest)
 
+    def test_a_fold_is_proved_in_sections_where_the_whole_does_not_fit(self):
+        make_sparse.make(8, 1024, self.model)
+        whole = ("fold", self.model, "-o", self.folder / "out.onnx", "--max-growth", "100", "--json", "--memory-limit")
+        status, told, err, _ = run(*whole, "1800MB")
+        self.assertEqual(status, 0, err)
+        told = json.loads(told)
+        self.assertTrue(told["verify"]["exact"])
+        self.assertEqual((told["folded"], told["verify"]["sections"]), (17, 18))
+        status, told, err, _ = run(*whole, "4GB")
+        self.assertEqual(status, 0, err)
+        self.assertNotIn("sections", json.loads(told)["verify"])
+        # Not even a section.
+        status, _, err, _ = run(*whole, "300MB")
+        self.assertEqual(status, 3)
+        self.assertIn("there is not enough memory", err)
+
     # The verdict does not read so large a weight; the fold does, and its plan is made again.
     def test_a_large_weight_that_holds_infinity_is_left_out_when_it_is_read(self):
         make_sparse.make(1, 4096, self.model)

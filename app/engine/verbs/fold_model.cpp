@@ -58,6 +58,7 @@ protocol::FoldParams foldParams(const FoldOptions& options) {
   params.plan.prices = options.prices;
   params.norm = options.norm;
   params.verify = !options.noVerify;
+  params.proof = options.proof;
   return params;
 }
 
@@ -193,6 +194,11 @@ void FoldOptions::addTo(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--norm", norm, "What takes LayerNorm's place")
       ->check(CLI::IsMember(kNormFlavours))
+      ->capture_default_str();
+  app.add_option("--proof", proof,
+                 "How to prove the result: the whole model at once, or an ONNX file section by section along its "
+                 "stream; auto: in sections where the whole does not fit in memory")
+      ->check(CLI::IsMember({"auto", "whole", "sections"}))
       ->capture_default_str();
   app.add_flag("--no-verify", noVerify, "Do not prove the result");
   app.add_flag("--force", force, "Write the result although it could not be proved");

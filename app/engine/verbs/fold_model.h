@@ -15,6 +15,7 @@ namespace normlens::engine {
 struct FoldOptions {
   std::string model, output, policy = "balanced", prices = "fixed", norm = "portable", planFile, savePlan;
   double maxGrowth = 10;
+  std::string proof = "auto";
   bool noVerify = false, force = false, resume = false;
   InputOptions inputs;
 

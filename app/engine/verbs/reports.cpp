@@ -82,6 +82,7 @@ json verifyEntry(const protocol::VerifyResult& verify) {
   json entry = {{"algebra", algebra}, {"file", file}, {"exact", toJson(verify.exact)}};
   if (!verify.first_diverging.empty()) entry["first_diverging"] = verify.first_diverging;
   if (!verify.not_run.empty()) entry["not_run"] = verify.not_run;
+  if (verify.sections) entry["sections"] = *verify.sections;
   return entry;
 }
 

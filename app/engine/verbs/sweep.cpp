@@ -73,6 +73,7 @@ json Options::decisive(const std::string& output) const {
               {"prices", fold.prices},
               {"norm", fold.norm},
               {"verify", !fold.noVerify},
+              {"proof", fold.proof},
               {"force", fold.force}});
   return all;
 }
@@ -231,7 +232,8 @@ Declared declareSweep(CLI::App& app, const confine::Limits& limits) {
   app.add_option("--threads", options->threads, "Threads of one operation; without it: as many as there are cores")
       ->check(wholeFrom(1));
   options->fold.addTo(app);
-  for (const char* howToFold : {"--policy", "--max-growth", "--prices", "--norm", "--no-verify", "--force"}) {
+  for (const char* howToFold :
+       {"--policy", "--max-growth", "--prices", "--norm", "--proof", "--no-verify", "--force"}) {
     app.get_option(howToFold)->needs(output);
   }
   return {{}, {}, [options, &limits](Console& console) { return run(*options, limits, console); }};

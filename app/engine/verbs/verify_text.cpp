@@ -34,6 +34,11 @@ std::vector<std::string> verifyLines(const protocol::VerifyResult& verify) {
                     formatted("%.2g", verify.nearer->folded) + " against " +
                     formatted("%.2g", verify.nearer->original));
   }
+  if (verify.sections) {
+    lines.push_back("section by section, " + std::to_string(*verify.sections) +
+                    " of them, on drawn values along the stream: the model as a whole was not run, and rounding was "
+                    "judged in each section alone");
+  }
   if (verify.sample_only) {
     lines.emplace_back("compared on these inputs alone: the model refused all other values and sizes that were tried");
   }

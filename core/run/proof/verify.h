@@ -109,6 +109,7 @@ struct Verification {
   std::string firstDiverging;  // name of a LayerNorm; only where exact is false
   // Replaced norms in branches and loops that the sample did not take: nothing that was run says anything about them.
   std::vector<std::string> notRun;
+  std::optional<int> sections{};  // so many were proved one by one, and the whole was not run (section_proof.h)
 };
 
 // Errors: the task was cancelled, memory was wanting, or the sample cannot be drawn like (BadInput). An original that

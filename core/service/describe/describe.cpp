@@ -269,6 +269,7 @@ protocol::VerifyResult describeVerification(const run::Verification& verificatio
   out.exact = verification.exact;
   out.first_diverging = verification.firstDiverging;
   out.not_run = verification.notRun;
+  out.sections = verification.sections;
   return out;
 }
 

@@ -32,6 +32,19 @@ QString allowedInFile(const protocol::VerifyResult& proof) {
                             : ProofPage::tr("%1 = 6 × noise floor").arg(limit);
 }
 
+// How it was proved, where that is not the usual way.
+QString noteOf(const protocol::VerifyResult& proof) {
+  if (!proof.algebra_reason.empty()) return text(proof.algebra_reason);
+  if (proof.sections)
+    return ProofPage::tr(
+        "the whole does not fit in memory: %n section(s) of it were compared, on drawn values along "
+        "the stream, and rounding was judged in each alone",
+        nullptr, *proof.sections);
+  if (proof.sample_only)
+    return ProofPage::tr("compared on these inputs alone: the model refused all other values and sizes");
+  return {};
+}
+
 }  // namespace
 
 ProofPage::ProofPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
@@ -136,9 +149,7 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
                               tr("1e-10, or six times the original's own noise in float64 where that is more.")},
                              {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
   }
-  const QString note = proof.sample_only && proof.algebra_reason.empty()
-                           ? tr("compared on these inputs alone: the model refused all other values and sizes")
-                           : text(proof.algebra_reason);
+  const QString note = noteOf(proof);
   algebraNote_->setVisible(!note.isEmpty());
   algebraNote_->setText(asSentence(note));
   QVector<Property> file;

@@ -48,14 +48,17 @@ class OnnxModel final : public Model, public NormFuser {
                                                      const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                      const Task& task) const override;
   [[nodiscard]] Status computeWeights(const Task& task) const override;
+  [[nodiscard]] Result<std::vector<std::vector<std::string>>> sectionsAt(const std::vector<Cut>& cuts) const override;
+  [[nodiscard]] Result<Section> section(const std::vector<Cut>& cuts, const std::vector<std::string>& outputs,
+                                        const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
   [[nodiscard]] Result<FusedModel> joinNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] Result<FusedModel> fuseNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] bool takesAnnotations() const override { return true; }
-  void annotate(const std::map<std::string, std::string>& properties, LateText late = {}) override {
+  void annotate(const std::map<std::string, std::string>& properties, const LateText& late = {}) override {
     properties_ = properties;
-    late_ = std::move(late);
+    late_ = late;
   }
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 

@@ -78,7 +78,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
   // What a fold rests on becomes an extra file: torch.jit.load(…, _extra_files={"normlens.holds_if": ""}) reads it.
-  void annotate(const std::map<std::string, std::string>& properties, LateText late = {}) override;
+  void annotate(const std::map<std::string, std::string>& properties, const LateText& late = {}) override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
   // The inputs as forward() takes them: whatever runs the model begins here, and ends here where it must not be run.

@@ -150,7 +150,7 @@ std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, con
 
 }  // namespace
 
-void TorchScriptModel::annotate(const std::map<std::string, std::string>& properties, LateText) {
+void TorchScriptModel::annotate(const std::map<std::string, std::string>& properties, const LateText&) {
   constexpr auto kToBeTold = "normlens.holds_if";
   if (const auto told = properties.find(kToBeTold); told != properties.end())
     source_.extraFiles[told->first] = told->second;

@@ -1,0 +1,244 @@
+#include "core/run/proof/section_proof.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/base/machine.h"
+#include "core/run/inputs/draw.h"
+#include "core/run/proof/section_plan.h"
+
+namespace normlens::run {
+namespace {
+
+using formats::Cut;
+using formats::Model;
+using formats::Section;
+using formats::Tensors;
+using graph::ValueId;
+using Names = std::vector<std::string>;
+
+bool isCentered(const fold::FoldPlan& plan, ValueId value) {
+  return std::ranges::any_of(plan.edits, [&](const fold::Edit& edit) {
+    const auto* center = std::get_if<fold::InsertCentering>(&edit);
+    return center != nullptr && center->value == value;
+  });
+}
+
+// Where the folded model's value is known: what a folded norm reads, unless it is centered on the way there.
+std::vector<ValueId> cutValues(const FoldUnderTest& fold) {
+  const graph::Graph& graph = fold.original.graph();
+  std::unordered_set<std::string> ofFolded;
+  for (const graph::Value& value : fold.folded.graph().values) ofFolded.insert(value.name);
+  std::vector<ValueId> values;
+  for (const fold::Edit& edit : fold.plan.edits) {
+    const auto* replace = std::get_if<fold::ReplaceNorm>(&edit);
+    if (replace == nullptr) continue;
+    const auto& norm = fold.norms.at(static_cast<size_t>(replace->norm));
+    const graph::Value& input = graph.value(norm.input);
+    const auto& returns = graph.blocks[0].returns;
+    const bool ofMain = input.producer != graph::kNone && graph.node(input.producer).block == 0;
+    const bool isOutput = std::ranges::find(returns, norm.input) != returns.end();
+    if (!ofMain || isOutput || !input.shape || norm.axes.empty() || !ofFolded.contains(input.name) ||
+        isCentered(fold.plan, norm.input) || std::ranges::find(values, norm.input) != values.end())
+      continue;
+    values.push_back(norm.input);
+  }
+  return values;
+}
+
+std::vector<int64_t> axesFromEnd(const FoldUnderTest& fold, ValueId value, size_t rank) {
+  auto axes = std::ranges::find(fold.norms, value, &analysis::LayerNorm::input)->axes;
+  for (int64_t& axis : axes) axis -= axis < 0 ? 0 : static_cast<int64_t>(rank);
+  return axes;
+}
+
+// The cuts as the original has them, and as the folded model does.
+struct Cuts {
+  std::vector<Cut> original, folded;
+  std::vector<bool> already;  // the original's value has no mean to take out
+};
+
+Cuts cutsOf(const FoldUnderTest& fold, const std::vector<ValueId>& zeroMean) {
+  Cuts cuts;
+  for (const ValueId id : cutValues(fold)) {
+    const graph::Value& value = fold.original.graph().value(id);
+    Cut cut{value.name, value.dtype, *value.shape, axesFromEnd(fold, id, value.shape->size()), false, false};
+    const bool already = std::ranges::find(zeroMean, id) != zeroMean.end();
+    cut.centeredIn = already;
+    cut.centeredOut = true;
+    cuts.original.push_back(cut);
+    cut.centeredIn = true;
+    cut.centeredOut = false;
+    cuts.folded.push_back(std::move(cut));
+    cuts.already.push_back(already);
+  }
+  return cuts;
+}
+
+class SectionProof {
+ public:
+  SectionProof(const FoldUnderTest& fold, Cuts cuts, const Tensors& sample, VerifyOptions options, const Task& task)
+      : fold_(fold), cuts_(std::move(cuts)), sample_(sample), options_(std::move(options)), task_(task) {
+    options_.freeAxes.clear();
+    options_.ones.clear();
+  }
+
+  Result<Verification> prove() {
+    all_.fileType = fold_.original.facts().dtype;
+    if (options_.flavour == formats::NormFlavour::Ort || options_.flavour == formats::NormFlavour::Fast) {
+      return undecided({ErrorCode::Unsupported,
+                        "norms that take the residual add in cannot be parted from it: fold with --norm portable",
+                        {}});
+    }
+    const auto sections = fold_.original.sectionsAt(cuts_.original);
+    if (!sections) return undecided(sections.error());
+    for (size_t i = 0; i < sections->size() && all_.exact != false; ++i) {
+      if (const Status go = task_.check(); !go) return tl::unexpected(go.error());
+      if (const Status done = prove((*sections)[i], part(i, sections->size())); !done) return undecided(done.error());
+      if (!all_.exact) break;
+    }
+    all_.sections = static_cast<int>(sections->size());
+    for (const fold::Edit& edit : fold_.plan.edits) noteInBody(edit);
+    return std::move(all_);
+  }
+
+ private:
+  // What memory or the user ended is an error of the proof; else the models cannot be cut.
+  Result<Verification> undecided(const Error& error) {
+    if (error.code != ErrorCode::Unsupported && error.code != ErrorCode::Refused) return tl::unexpected(error);
+    all_.exact.reset();
+    all_.algebra.reason = error.message;
+    return std::move(all_);
+  }
+
+  [[nodiscard]] Task part(size_t i, size_t count) const {
+    return {[this, i, count](std::string_view, double fraction) {
+              const double done = (static_cast<double>(i) + std::max(0.0, fraction)) / static_cast<double>(count);
+              task_.report("proving section " + std::to_string(i + 1) + " of " + std::to_string(count), done);
+            },
+            task_.stop};
+  }
+
+  Status prove(const Names& outputs, const Task& task) {
+    auto proved = proveOne(outputs, cuts_.original, task);
+    if (!proved) return tl::unexpected(proved.error());
+    include(*proved, outputs.front());
+    const auto cut = std::ranges::find(cuts_.original, outputs.front(), &Cut::value);
+    const bool already =
+        cut != cuts_.original.end() && cuts_.already[static_cast<size_t>(cut - cuts_.original.begin())];
+    if (all_.exact != true || !already) return {};
+    // That there is no mean to take out is shown as well, not believed.
+    auto asItIs = cuts_.original;
+    asItIs[static_cast<size_t>(cut - cuts_.original.begin())].centeredOut = false;
+    proved = proveOne(outputs, asItIs, task);
+    if (!proved) return tl::unexpected(proved.error());
+    include(*proved, outputs.front());
+    return {};
+  }
+
+  Result<Verification> proveOne(const Names& outputs, const std::vector<Cut>& ofOriginal, const Task& task) {
+    auto original = fold_.original.section(ofOriginal, outputs, task);
+    if (!original) return tl::unexpected(original.error());
+    auto shifted = fold_.original.section(cuts_.folded, outputs, task);
+    if (!shifted) return tl::unexpected(shifted.error());
+    auto folded = fold_.folded.section(cuts_.folded, outputs, task);
+    if (!folded) return tl::unexpected(folded.error());
+    if (folded->cuts != original->cuts || inputNames(*folded) != inputNames(*original))
+      return fail(ErrorCode::Unsupported, "the folded model is not cut as the original is before '" + outputs[0] + "'");
+    const auto inputs = inputsOf(*original);
+    if (!inputs) return tl::unexpected(inputs.error());
+    if (auto status = shifted->model->probe(*inputs, task); !status) return tl::unexpected(status.error());
+    const auto norms = analysis::findNorms(shifted->model->graph()).layerNorms;
+    const auto plan =
+        planOfSection(fold_.plan, {fold_.original.graph(), fold_.norms}, {shifted->model->graph(), norms});
+    const auto change = [&](const Model&) -> Result<std::unique_ptr<Model>> {
+      auto twin = shifted->model->toFloat64();
+      if (!twin) return twin;
+      return (*twin)->apply(plan, norms, options_.flavour, task);
+    };
+    return verifyChange({*original->model, *folded->model, change, {}}, *inputs, options_, task);
+  }
+
+  static std::vector<std::string> inputNames(const Section& section) {
+    std::vector<std::string> names;
+    for (const auto& input : section.model->inputArrays({})) names.push_back(input.name);
+    return names;
+  }
+
+  // What is cut is drawn; inputs of the whole are those of the sample.
+  [[nodiscard]] Result<Tensors> inputsOf(const Section& section) const {
+    const graph::Graph& graph = section.model->graph();
+    Tensors inputs;
+    std::vector<formats::InputSpec> drawn;
+    const size_t ofWhole = graph.inputs().size() - section.cuts.size();
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const std::string& name = graph.value(graph.inputs()[i]).name;
+      if (i < ofWhole) {
+        const auto given = std::ranges::find(sample_, name, &formats::NamedTensor::name);
+        if (given == sample_.end()) return fail(ErrorCode::BadInput, "the input '" + name + "' is not given");
+        inputs.push_back(*given);
+        continue;
+      }
+      const Cut& cut = cuts_.original[section.cuts[i - ofWhole]];
+      formats::InputSpec spec;
+      spec.name = name;
+      spec.dtype = cut.dtype;
+      spec.shape = cut.shape;
+      drawn.push_back(std::move(spec));
+    }
+    auto tensors = drawInputs(drawn, options_.seed);
+    if (!tensors) return tensors;
+    std::ranges::move(*tensors, std::back_inserter(inputs));
+    return inputs;
+  }
+
+  // The worst of all sections; the first that is not proved ends the proof.
+  void include(Verification& one, const std::string& output) {
+    AlgebraOutcome& algebra = all_.algebra;
+    if (one.algebra.worst && (!algebra.worst || one.algebra.worst->maxRel > algebra.worst->maxRel)) {
+      algebra.worst = one.algebra.worst;
+      algebra.limit = one.algebra.limit;
+    }
+    algebra.runs += one.algebra.runs;
+    algebra.telling = algebra.telling || one.algebra.telling;
+    algebra.refuted = algebra.refuted || one.algebra.refuted;
+    if (algebra.reason.empty()) algebra.reason = one.algebra.reason;
+    const auto apart = [](const FileOutcome& file) { return file.worst ? file.worst->maxRel / file.limit : -1; };
+    if (isFirst_ || !one.file.passes || apart(one.file) > apart(all_.file)) all_.file = std::move(one.file);
+    all_.exact = one.exact;
+    isFirst_ = false;
+    if (one.exact == false) all_.firstDiverging = "the section that gives '" + output + "'";
+  }
+
+  // Its branch may not have been taken by any of the inputs.
+  void noteInBody(const fold::Edit& edit) {
+    const auto* replace = std::get_if<fold::ReplaceNorm>(&edit);
+    if (replace == nullptr) return;
+    const auto& norm = fold_.norms.at(static_cast<size_t>(replace->norm));
+    if (fold_.original.graph().node(norm.node).block != 0) all_.notRun.push_back(norm.name);
+  }
+
+  const FoldUnderTest& fold_;
+  Cuts cuts_;
+  const Tensors& sample_;
+  VerifyOptions options_;
+  const Task& task_;
+  bool isFirst_ = true;
+  Verification all_;
+};
+
+}  // namespace
+
+bool fitsProof(const Model& model) {
+  // Of the weights: both models in float64 and in their own type, and what a runtime copies of each.
+  constexpr int64_t kTimes = 6;
+  const auto most = memoryLimit() ? memoryLimit() : availableMemory();
+  return !most || model.facts().parameterBytes < *most / kTimes;
+}
+
+Result<Verification> verifyFoldInSections(const FoldUnderTest& fold, const std::vector<ValueId>& zeroMean,
+                                          const Tensors& sample, const VerifyOptions& options, const Task& task) {
+  return SectionProof(fold, cutsOf(fold, zeroMean), sample, options, task).prove();
+}
+
+}  // namespace normlens::run
