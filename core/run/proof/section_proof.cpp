@@ -17,14 +17,16 @@ using formats::Tensors;
 using graph::ValueId;
 using Names = std::vector<std::string>;
 
-bool isCentered(const fold::FoldPlan& plan, ValueId value) {
+// Some of its reads see something else in the folded model.
+bool isReadOtherwise(const fold::FoldPlan& plan, ValueId value) {
   return std::ranges::any_of(plan.edits, [&](const fold::Edit& edit) {
     const auto* center = std::get_if<fold::InsertCentering>(&edit);
-    return center != nullptr && center->value == value;
+    const auto* drop = std::get_if<fold::DropAddend>(&edit);
+    return (center != nullptr && center->value == value) || (drop != nullptr && drop->value == value);
   });
 }
 
-// Where the folded model's value is known: what a folded norm reads, unless it is centered on the way there.
+// Where the folded model's value is known: what a folded norm reads.
 std::vector<ValueId> cutValues(const FoldUnderTest& fold) {
   const graph::Graph& graph = fold.original.graph();
   std::unordered_set<std::string> ofFolded;
@@ -39,7 +41,7 @@ std::vector<ValueId> cutValues(const FoldUnderTest& fold) {
     const bool ofMain = input.producer != graph::kNone && graph.node(input.producer).block == 0;
     const bool isOutput = std::ranges::find(returns, norm.input) != returns.end();
     if (!ofMain || isOutput || !input.shape || norm.axes.empty() || !ofFolded.contains(input.name) ||
-        isCentered(fold.plan, norm.input) || std::ranges::find(values, norm.input) != values.end())
+        isReadOtherwise(fold.plan, norm.input) || std::ranges::find(values, norm.input) != values.end())
       continue;
     values.push_back(norm.input);
   }
@@ -120,32 +122,42 @@ class SectionProof {
   }
 
   Status prove(const Names& outputs, const Task& task) {
-    auto proved = proveOne(outputs, cuts_.original, task);
-    if (!proved) return tl::unexpected(proved.error());
-    include(*proved, outputs.front());
+    if (auto status = proveWith(cuts_.original, outputs, task); !status) return status;
     const auto cut = std::ranges::find(cuts_.original, outputs.front(), &Cut::value);
-    const bool already =
-        cut != cuts_.original.end() && cuts_.already[static_cast<size_t>(cut - cuts_.original.begin())];
-    if (all_.exact != true || !already) return {};
+    const auto place = static_cast<size_t>(cut - cuts_.original.begin());
+    if (all_.exact != true || cut == cuts_.original.end() || !cuts_.already[place]) return {};
     // That there is no mean to take out is shown as well, not believed.
     auto asItIs = cuts_.original;
-    asItIs[static_cast<size_t>(cut - cuts_.original.begin())].centeredOut = false;
-    proved = proveOne(outputs, asItIs, task);
+    asItIs[place].centeredOut = false;
+    return proveWith(asItIs, outputs, task);
+  }
+
+  Status proveWith(const std::vector<Cut>& ofOriginal, const Names& outputs, const Task& task) {
+    auto original = fold_.original.section(ofOriginal, outputs, task);
+    if (!original) return tl::unexpected(original.error());
+    auto proved = proveOne(*original, outputs, task);
     if (!proved) return tl::unexpected(proved.error());
-    include(*proved, outputs.front());
+    const bool differs = proved->exact == false;
+    include(std::move(*proved));
+    if (!differs) return {};
+    // What was drawn may be nothing that the model ever has there.
+    if (!original->cuts.empty()) {
+      all_.exact.reset();
+      all_.file.reason = "the section that gives '" + outputs.front() + "' differs on drawn values";
+    } else {
+      all_.firstDiverging = "the section that gives '" + outputs.front() + "'";
+    }
     return {};
   }
 
-  Result<Verification> proveOne(const Names& outputs, const std::vector<Cut>& ofOriginal, const Task& task) {
-    auto original = fold_.original.section(ofOriginal, outputs, task);
-    if (!original) return tl::unexpected(original.error());
+  Result<Verification> proveOne(const Section& original, const Names& outputs, const Task& task) {
     auto shifted = fold_.original.section(cuts_.folded, outputs, task);
     if (!shifted) return tl::unexpected(shifted.error());
     auto folded = fold_.folded.section(cuts_.folded, outputs, task);
     if (!folded) return tl::unexpected(folded.error());
-    if (folded->cuts != original->cuts || inputNames(*folded) != inputNames(*original))
+    if (folded->cuts != original.cuts || inputNames(*folded) != inputNames(original))
       return fail(ErrorCode::Unsupported, "the folded model is not cut as the original is before '" + outputs[0] + "'");
-    const auto inputs = inputsOf(*original);
+    const auto inputs = inputsOf(original);
     if (!inputs) return tl::unexpected(inputs.error());
     if (auto status = shifted->model->probe(*inputs, task); !status) return tl::unexpected(status.error());
     const auto norms = analysis::findNorms(shifted->model->graph()).layerNorms;
@@ -156,7 +168,7 @@ class SectionProof {
       if (!twin) return twin;
       return (*twin)->apply(plan, norms, options_.flavour, task);
     };
-    return verifyChange({*original->model, *folded->model, change, {}}, *inputs, options_, task);
+    return verifyChange({*original.model, *folded->model, change, {}}, *inputs, options_, task);
   }
 
   static std::vector<std::string> inputNames(const Section& section) {
@@ -192,8 +204,8 @@ class SectionProof {
     return inputs;
   }
 
-  // The worst of all sections; the first that is not proved ends the proof.
-  void include(Verification& one, const std::string& output) {
+  // The worst of all; the first that is not proved ends the proof.
+  void include(Verification one) {
     AlgebraOutcome& algebra = all_.algebra;
     if (one.algebra.worst && (!algebra.worst || one.algebra.worst->maxRel > algebra.worst->maxRel)) {
       algebra.worst = one.algebra.worst;
@@ -207,7 +219,6 @@ class SectionProof {
     if (isFirst_ || !one.file.passes || apart(one.file) > apart(all_.file)) all_.file = std::move(one.file);
     all_.exact = one.exact;
     isFirst_ = false;
-    if (one.exact == false) all_.firstDiverging = "the section that gives '" + output + "'";
   }
 
   // Its branch may not have been taken by any of the inputs.
