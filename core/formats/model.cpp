@@ -23,7 +23,8 @@ Result<std::vector<std::vector<std::string>>> Model::sectionsAt(const std::vecto
   return fail(ErrorCode::Unsupported, "a " + facts().format + " model cannot be run in sections");
 }
 
-Result<Section> Model::section(const std::vector<Cut>&, const std::vector<std::string>&, const Task&) const {
+Result<Section> Model::section(const std::vector<Cut>&, const std::vector<std::string>&, const std::vector<size_t>&,
+                               const Task&) const {
   return fail(ErrorCode::Unsupported, "a " + facts().format + " model cannot be run in sections");
 }
 

@@ -170,10 +170,10 @@ class Model {
   // What each section of the model gives, by name, cut there: one for each cut, one for all outputs of the model that
   // follow from the same cuts. Error: Unsupported where the format cannot, or a value is none of the main graph.
   [[nodiscard]] virtual Result<std::vector<std::vector<std::string>>> sectionsAt(const std::vector<Cut>& cuts) const;
-  // One of them, with its own weights alone in memory, once it runs. Errors: as sectionsAt(); those of
-  // computeWeights().
+  // One of them, with its own weights alone in memory, once it runs; `begins`: cuts to begin with, read or not, beside
+  // those that it reads. Errors: as sectionsAt(); those of computeWeights().
   [[nodiscard]] virtual Result<Section> section(const std::vector<Cut>& cuts, const std::vector<std::string>& outputs,
-                                                const Task& task) const;
+                                                const std::vector<size_t>& begins, const Task& task) const;
   // A model of this format that is one LayerNorm with a gamma over the last axis of its input, [rows, width]: for
   // measuring what norms cost where this model runs.
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,

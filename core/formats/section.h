@@ -24,9 +24,10 @@ struct Cut {
   bool centeredIn = false, centeredOut = false;
 };
 
+// Its inputs are all those of the whole, read or not, and behind them one for each of its cuts, in their order.
 struct Section {
   std::unique_ptr<Model> model;
-  std::vector<size_t> cuts;  // that it begins with: its last inputs, in this order, behind inputs of the whole
+  std::vector<size_t> cuts;  // that it begins with
 };
 
 }  // namespace normlens::formats

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "core/base/machine.h"
+#include "core/base/plain_error.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/proof/section_plan.h"
 
@@ -54,6 +55,18 @@ std::vector<int64_t> axesFromEnd(const FoldUnderTest& fold, ValueId value, size_
   return axes;
 }
 
+// Of the sizes that shapes in the graph are of: a probe may have run at others than the sample's.
+Result<Tensors> asProbed(const graph::Graph& graph, const Tensors& sample, uint64_t seed) {
+  std::vector<graph::Shape> shapes = shapesOf(sample);
+  for (const ValueId input : graph.inputs()) {
+    const graph::Value& value = graph.value(input);
+    const auto given = std::ranges::find(sample, value.name, &formats::NamedTensor::name);
+    if (given != sample.end() && value.shape) shapes[static_cast<size_t>(given - sample.begin())] = *value.shape;
+  }
+  if (shapes == shapesOf(sample)) return sample;
+  return drawLike(sample, shapes, seed);
+}
+
 // The cuts as the original has them, and as the folded model does.
 struct Cuts {
   std::vector<Cut> original, folded;
@@ -79,8 +92,8 @@ Cuts cutsOf(const FoldUnderTest& fold, const std::vector<ValueId>& zeroMean) {
 
 class SectionProof {
  public:
-  SectionProof(const FoldUnderTest& fold, Cuts cuts, const Tensors& sample, VerifyOptions options, const Task& task)
-      : fold_(fold), cuts_(std::move(cuts)), sample_(sample), options_(std::move(options)), task_(task) {
+  SectionProof(const FoldUnderTest& fold, Cuts cuts, Tensors sample, VerifyOptions options, const Task& task)
+      : fold_(fold), cuts_(std::move(cuts)), sample_(std::move(sample)), options_(std::move(options)), task_(task) {
     options_.freeAxes.clear();
     options_.ones.clear();
   }
@@ -107,7 +120,9 @@ class SectionProof {
  private:
   // What memory or the user ended is an error of the proof; else the models cannot be cut.
   Result<Verification> undecided(const Error& error) {
-    if (error.code != ErrorCode::Unsupported && error.code != ErrorCode::Refused) return tl::unexpected(error);
+    const bool cannot =
+        error.code == ErrorCode::Unsupported || error.code == ErrorCode::Refused || error.code == ErrorCode::RunFailed;
+    if (!cannot || tellsWantOfMemory(error.message)) return tl::unexpected(error);
     all_.exact.reset();
     all_.algebra.reason = error.message;
     return std::move(all_);
@@ -133,7 +148,7 @@ class SectionProof {
   }
 
   Status proveWith(const std::vector<Cut>& ofOriginal, const Names& outputs, const Task& task) {
-    auto original = fold_.original.section(ofOriginal, outputs, task);
+    auto original = fold_.original.section(ofOriginal, outputs, {}, task);
     if (!original) return tl::unexpected(original.error());
     auto proved = proveOne(*original, outputs, task);
     if (!proved) return tl::unexpected(proved.error());
@@ -151,11 +166,11 @@ class SectionProof {
   }
 
   Result<Verification> proveOne(const Section& original, const Names& outputs, const Task& task) {
-    auto shifted = fold_.original.section(cuts_.folded, outputs, task);
+    auto shifted = fold_.original.section(cuts_.folded, outputs, {}, task);
     if (!shifted) return tl::unexpected(shifted.error());
-    auto folded = fold_.folded.section(cuts_.folded, outputs, task);
+    auto folded = fold_.folded.section(cuts_.folded, outputs, original.cuts, task);
     if (!folded) return tl::unexpected(folded.error());
-    if (folded->cuts != original.cuts || inputNames(*folded) != inputNames(original))
+    if (folded->cuts != original.cuts)
       return fail(ErrorCode::Unsupported, "the folded model is not cut as the original is before '" + outputs[0] + "'");
     const auto inputs = inputsOf(original);
     if (!inputs) return tl::unexpected(inputs.error());
@@ -169,12 +184,6 @@ class SectionProof {
       return (*twin)->apply(plan, norms, options_.flavour, task);
     };
     return verifyChange({*original.model, *folded->model, change, {}}, *inputs, options_, task);
-  }
-
-  static std::vector<std::string> inputNames(const Section& section) {
-    std::vector<std::string> names;
-    for (const auto& input : section.model->inputArrays({})) names.push_back(input.name);
-    return names;
   }
 
   // What is cut is drawn; inputs of the whole are those of the sample.
@@ -231,7 +240,7 @@ class SectionProof {
 
   const FoldUnderTest& fold_;
   Cuts cuts_;
-  const Tensors& sample_;
+  Tensors sample_;
   VerifyOptions options_;
   const Task& task_;
   bool isFirst_ = true;
@@ -249,7 +258,9 @@ bool fitsProof(const Model& model) {
 
 Result<Verification> verifyFoldInSections(const FoldUnderTest& fold, const std::vector<ValueId>& zeroMean,
                                           const Tensors& sample, const VerifyOptions& options, const Task& task) {
-  return SectionProof(fold, cutsOf(fold, zeroMean), sample, options, task).prove();
+  auto inputs = asProbed(fold.original.graph(), sample, options.seed);
+  if (!inputs) return tl::unexpected(inputs.error());
+  return SectionProof(fold, cutsOf(fold, zeroMean), std::move(*inputs), options, task).prove();
 }
 
 }  // namespace normlens::run

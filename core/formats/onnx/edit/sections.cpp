@@ -79,14 +79,18 @@ void declare(::ONNX_NAMESPACE::ValueInfoProto& info, const std::string& name, co
   }
 }
 
-// The parts of the graph that a slice needs, in their order.
+// The parts of the graph that a slice needs, in their order, and all its inputs.
 void keep(const Slice& slice, GraphProto& graph) {
   std::unordered_set<const NodeProto*> needed;
   for (const int node : slice.nodes) needed.insert(&graph.node(node));
   keepOnly(*graph.mutable_node(), [&](const NodeProto& node) { return needed.contains(&node); });
   const auto isRead = [&](const auto& named) { return slice.names.contains(named.name()); };
+  std::unordered_set<std::string> unread;  // an input of that name has a value no more
+  for (const TensorProto& tensor : graph.initializer()) {
+    if (!isRead(tensor)) unread.insert(tensor.name());
+  }
   keepOnly(*graph.mutable_initializer(), isRead);
-  keepOnly(*graph.mutable_input(), isRead);
+  keepOnly(*graph.mutable_input(), [&](const auto& input) { return !unread.contains(input.name()); });
   keepOnly(*graph.mutable_sparse_initializer(),
            [&](const auto& sparse) { return slice.names.contains(sparse.values().name()); });
   keepOnly(*graph.mutable_value_info(), isRead);
@@ -129,6 +133,7 @@ class SectionMaker {
       } else {
         nodes.add("Identity", {given}, cut.value);
       }
+      moveAside(cut.value);
       edited_.addBehind(edited_.main(), nullptr, nodes.take());
     }
   }
@@ -149,6 +154,15 @@ class SectionMaker {
   EditableModel& edited() { return edited_; }
 
  private:
+  // A node that the section needs for another of its outputs may make what is cut as well.
+  void moveAside(const std::string& cut) {
+    const auto made = edited_.main().madeBy.find(cut);
+    if (made == edited_.main().madeBy.end()) return;
+    for (std::string& output : *made->second->mutable_output()) {
+      if (output == cut) output = EditableModel::freshName(edited_.main(), cut + "_unread");
+    }
+  }
+
   std::string centered(const Cut& cut) {
     NodeMaker nodes(edited_.main(), opset_, cut.value, nullptr);
     std::string name = nodes.add("Sub", {cut.value, nodes.reduceMean(cut.value, cut.axes)});
@@ -182,13 +196,15 @@ Result<std::vector<Names>> OnnxModel::sectionsAt(const std::vector<Cut>& cuts) c
   return sections;
 }
 
-Result<Section> OnnxModel::section(const std::vector<Cut>& cuts, const Names& outputs, const Task& task) const {
+Result<Section> OnnxModel::section(const std::vector<Cut>& cuts, const Names& outputs,
+                                   const std::vector<size_t>& begins, const Task& task) const {
   const GraphProto& whole = source_.skeleton->graph();
   const Slicer slicer(whole, cuts);
   for (const std::string& output : outputs) {
     if (!slicer.makes(output)) return notCut(output);
   }
-  const Slice slice = slicer.behind(outputs);
+  Slice slice = slicer.behind(outputs);
+  slice.cuts.insert(begins.begin(), begins.end());
   try {
     auto skeleton = std::make_shared<ModelProto>(*source_.skeleton);
     keep(slice, *skeleton->mutable_graph());

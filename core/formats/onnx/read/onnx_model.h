@@ -50,7 +50,7 @@ class OnnxModel final : public Model, public NormFuser {
   [[nodiscard]] Status computeWeights(const Task& task) const override;
   [[nodiscard]] Result<std::vector<std::vector<std::string>>> sectionsAt(const std::vector<Cut>& cuts) const override;
   [[nodiscard]] Result<Section> section(const std::vector<Cut>& cuts, const std::vector<std::string>& outputs,
-                                        const Task& task) const override;
+                                        const std::vector<size_t>& begins, const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
   [[nodiscard]] Result<FusedModel> joinNorms(const analysis::Norms& norms, const Task& task) const override;

@@ -52,7 +52,7 @@ std::vector<Cut> cutsAt(const Names& values) {
 }
 
 std::string opsOfSection(const OnnxModel& model, const std::vector<Cut>& cuts, const Names& outputs) {
-  const auto section = model.section(cuts, outputs, {});
+  const auto section = model.section(cuts, outputs, {}, {});
   if (!section) return section.error().message;
   return opsOf(dynamic_cast<const OnnxModel&>(*section->model).source().skeleton->graph());
 }
@@ -71,7 +71,7 @@ TEST(OnnxSections, OnlyValuesOfTheMainGraphAreCut) {
     const auto sections = model->sectionsAt(cutsAt({name}));
     ASSERT_FALSE(sections) << name;
     EXPECT_EQ(sections.error().message, "the model cannot be cut at '" + std::string(name) + "'");
-    EXPECT_FALSE(model->section({}, {name}, {}));
+    EXPECT_FALSE(model->section({}, {name}, {}, {}));
   }
 }
 
@@ -82,7 +82,7 @@ TEST(OnnxSections, ASectionHasItsOwnNodesAndWeightsAlone) {
   EXPECT_EQ(opsOfSection(*model, cuts, {"h1"}), "Identity,LayerNormalization,MatMul,Add");
   cuts[0].centeredIn = cuts[1].centeredOut = true;
   EXPECT_EQ(opsOfSection(*model, cuts, {"h1"}), "ReduceMean,Sub,LayerNormalization,MatMul,Add,ReduceMean,Sub");
-  const auto section = model->section(cuts, {"h1"}, {});
+  const auto section = model->section(cuts, {"h1"}, {}, {});
   const auto& source = dynamic_cast<const OnnxModel&>(*section->model).source();
   EXPECT_EQ(source.skeleton->graph().initializer_size(), 3);  // w0, g0, b0
   EXPECT_EQ(source.weights->count("w0"), 1U);
@@ -121,9 +121,10 @@ TEST(OnnxSections, ARunInSectionsGivesWhatTheWholeDoes) {
   const auto whole = fold.model->runSeeing(fold.inputs, seen, {}).value();
   const auto cuts = cutsAt({graph.value(seen[0]).name, graph.value(seen[1]).name, graph.value(seen[2]).name});
   for (size_t i = 1; i < seen.size(); ++i) {
-    const auto section = fold.model->section(cuts, {cuts[i].value}, {});
+    const auto section = fold.model->section(cuts, {cuts[i].value}, {}, {});
     const auto& inner = section->model->graph();
-    const Tensors given{{inner.value(inner.inputs().back()).name, whole.values[i - 1].view}};
+    Tensors given = fold.inputs;  // which it does not read
+    given.push_back({inner.value(inner.inputs().back()).name, whole.values[i - 1].view});
     const auto out = section->model->run(given, {});
     ASSERT_TRUE(out) << out.error().message;
     EXPECT_LT(run::worstOf(run::compareOutputs({whole.values[i]}, *out).value()).maxAbs, 1e-6);
@@ -226,6 +227,26 @@ TEST(OnnxSections, AValueThatTheNormDoesNotReadIsNotCut) {
   EXPECT_EQ(proof.exact, true) << proof.file.reason;
 }
 
+// One node makes what is cut and what a section needs.
+TEST(OnnxSections, ANodeMayMakeTwoOfThem) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[batch, 3, 8] x) => (float[batch, 3, 6] y) {
+      wide = MatMul(x, e)
+      h, other = Split <axis = -1> (wide)
+      n = LayerNormalization <axis = -1, epsilon = 0.01> (h, g0)
+      m = MatMul(n, w)
+      y = Add(m, other)
+    })");
+  addTensor(model, "e", {8, 12}, 1);
+  addTensor(model, "g0", {6}, 2);
+  addTensor(model, "w", {6, 6}, 3);
+  const Fold fold(model);
+  const auto proof = fold.verify(*fold.of(*fold.model));
+  EXPECT_EQ(proof.exact, true) << proof.algebra.reason << proof.file.reason;
+  EXPECT_EQ(proof.sections, 2);
+}
+
 // A weight that is an output as well would be no section's.
 TEST(OnnxSections, AModelThatGivesAWeightIsNotCut) {
   ModelProto model = twoBlocks();
@@ -238,7 +259,7 @@ TEST(OnnxSections, AModelThatGivesAWeightIsNotCut) {
 // What a section has nothing of is left out of its plan.
 TEST(OnnxSections, APlanOfASectionIsAboutIt) {
   const Fold fold(twoBlocks());
-  const auto section = fold.model->section(cutsAt({"h0", "h1", "h2"}), {"h1"}, {});
+  const auto section = fold.model->section(cutsAt({"h0", "h1", "h2"}), {"h1"}, {}, {});
   const auto norms = analysis::findNorms(section->model->graph()).layerNorms;
   ASSERT_EQ(norms.size(), 1U);
   const auto plan = run::planOfSection(fold.plan, {fold.model->graph(), fold.analysis->norms.layerNorms},
