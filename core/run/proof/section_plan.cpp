@@ -64,12 +64,15 @@ class InSection {
     return found == values_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // False: there is none. Nodes are told by what they make, whose names are unique.
+  // False: there is none. Nodes are told by what they make, whose names are unique; at a cut that is given, not made.
   bool to(NodeId& node) const {
-    const auto& outputs = whole_.graph.node(node).outputs;
-    const auto made = outputs.empty() ? std::nullopt : valueOf(outputs[0]);
-    if (!made || section_.graph.value(*made).producer == graph::kNone) return false;
-    node = section_.graph.value(*made).producer;
+    const graph::Node& whole = whole_.graph.node(node);
+    const auto made = whole.outputs.empty() ? std::nullopt : valueOf(whole.outputs[0]);
+    const NodeId producer = made ? section_.graph.value(*made).producer : graph::kNone;
+    if (producer == graph::kNone) return false;
+    const graph::Node& same = section_.graph.node(producer);
+    if (same.op != whole.op || same.name != whole.name) return false;
+    node = producer;
     return true;
   }
   [[nodiscard]] bool toConstant(ConstantId& constant) const {

@@ -1,6 +1,7 @@
 // A model cut along its residual stream, and a fold proved so.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/analysis/analysis.h"
@@ -245,6 +246,26 @@ TEST(OnnxSections, ANodeMayMakeTwoOfThem) {
   const auto proof = fold.verify(*fold.of(*fold.model));
   EXPECT_EQ(proof.exact, true) << proof.algebra.reason << proof.file.reason;
   EXPECT_EQ(proof.sections, 2);
+}
+
+// The input is centered at run time for a read that stands where the model is cut: no read of the section behind.
+TEST(OnnxSections, WhatIsGivenAtACutIsNotEdited) {
+  ModelProto model = twoBlocks();
+  auto& graph = *model.mutable_graph();
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (auto& input : *graph.mutable_node(i)->mutable_input()) {
+      if (input == "h0") input = "x";
+    }
+  }
+  graph.mutable_node()->DeleteSubrange(0, 1);
+  auto& width = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(2);
+  width.set_dim_value(6);
+  const Fold fold(model);
+  EXPECT_EQ(std::ranges::count_if(fold.plan.edits,
+                                  [](const auto& edit) { return std::holds_alternative<fold::InsertCentering>(edit); }),
+            1);
+  const auto proof = fold.verify(*fold.of(*fold.model));
+  EXPECT_EQ(proof.exact, true) << proof.algebra.reason << proof.file.reason;
 }
 
 // A weight that is an output as well would be no section's.
