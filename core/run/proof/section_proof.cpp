@@ -155,8 +155,9 @@ class SectionProof {
     const bool differs = proved->exact == false;
     include(std::move(*proved));
     if (!differs) return {};
-    // What was drawn may be nothing that the model ever has there.
-    if (!original->cuts.empty()) {
+    // What was drawn may be nothing that the model ever has there, and what is expected at a cut is no output.
+    const bool endsAtCut = std::ranges::find(ofOriginal, outputs.front(), &Cut::value) != ofOriginal.end();
+    if (endsAtCut || !original->cuts.empty()) {
       all_.exact.reset();
       all_.file.reason = "the section that gives '" + outputs.front() + "' differs on drawn values";
     } else {

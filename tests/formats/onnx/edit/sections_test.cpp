@@ -145,20 +145,17 @@ TEST(OnnxSections, ARightFoldIsProved) {
 // Each edit of the plan left out: the section in which it is wanting shows it.
 TEST(OnnxSections, APlanThatLacksAnEditIsNotProved) {
   const Fold whole(twoBlocks());
-  int tried = 0, refuted = 0;
+  int tried = 0;
   for (size_t i = 0; i < whole.plan.edits.size(); ++i) {
     if (!std::holds_alternative<fold::CenterConstant>(whole.plan.edits[i])) continue;
     Fold fold(twoBlocks());
     fold.plan.edits.erase(fold.plan.edits.begin() + static_cast<std::ptrdiff_t>(i));
     const auto proof = fold.verify(*fold.of(*fold.model));
-    EXPECT_NE(proof.exact, true) << "without edit " << i;
-    const std::string where = proof.exact ? proof.firstDiverging : proof.file.reason;
-    EXPECT_TRUE(where.starts_with("the section that gives 'h")) << where;
-    refuted += proof.exact == false ? 1 : 0;
+    EXPECT_EQ(proof.exact, std::nullopt) << "without edit " << i;
+    EXPECT_TRUE(proof.file.reason.starts_with("the section that gives 'h")) << proof.file.reason;
     ++tried;
   }
-  EXPECT_EQ(refuted, 1);  // in the section that begins with the model's input
-  EXPECT_EQ(tried, 3);    // e, w0, w1
+  EXPECT_EQ(tried, 3);  // e, w0, w1
 }
 
 // The plan is right, and what is to be written is not what it makes.
