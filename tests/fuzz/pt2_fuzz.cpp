@@ -37,7 +37,7 @@ void readAll(const Archive& archive, const ProgramFile& file) {
     checkPayload(payload, record->size);
   }
   static_cast<void>(readSampleInputs(archive, file.name, signature.inputs));
-  const InputRules rules(signature.inputs, readRanges(file));
+  const InputRules rules(signature.inputs, readRanges(file), readAssertions(file));
   const auto shapes = rules.shapesFor(rules.distinctSymbols());
   if (!shapes) return;
   std::vector<GivenInput> given;

@@ -56,6 +56,14 @@ TEST(InputRulesTest, ASizeMayStandInAnExpressionAlone) {
   EXPECT_TRUE(says(problem(rules, {{DType::Float32, {18}, {}}}), "the size s0 is 9"));
 }
 
+TEST(InputRulesTest, WhatTheProgramAssertsIsAskedBefore) {
+  const SymExpr even = parseSymExpr("Equality(Mod(Symbol('s0'), Integer(2)), Integer(0))").value();
+  const SymExpr unbacked = parseSymExpr("GreaterThan(Symbol('u0'), Integer(2))").value();
+  const InputRules rules({input("x", {kS0})}, {}, {{even, "an even batch"}, {unbacked, "u0"}});
+  EXPECT_EQ(problem(rules, {{DType::Float32, {4}, {}}}), "");
+  EXPECT_TRUE(says(problem(rules, {{DType::Float32, {5}, {}}}), "an even batch"));
+}
+
 TEST(InputRulesTest, FreeSizesAreMadeToDiffer) {
   const InputRules rules({input("x", {kS0, kS1, kTwice, "5"})}, {{"s0", {2, 8}}, {"s1", {2, 3}}});
   EXPECT_EQ(rules.shapesFor(rules.exampleSymbols())->front(), (graph::Shape{3, 3, 6, 5}));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/printable.h"
+
 namespace normlens::formats::pt2 {
 namespace {
 
@@ -80,6 +82,10 @@ Status InputRules::check(const std::vector<GivenInput>& given) const {
   for (const auto& [symbol, value] : symbols) {
     if (const Status fits = checkRange({SymExpr::Kind::Symbol, 0, symbol, {}}, value, "the size " + symbol); !fits)
       return fits;
+  }
+  for (const Assertion& assertion : assertions_) {
+    if (valueOf(assertion.condition, symbols) == 0)
+      return wrong("the file asserts otherwise of these sizes: " + printable(assertion.message));
   }
   return {};
 }

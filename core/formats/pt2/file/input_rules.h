@@ -22,8 +22,9 @@ struct GivenInput {
 
 class InputRules {
  public:
-  InputRules(std::vector<UserInput> inputs, std::map<std::string, SymRange> ranges)
-      : inputs_(std::move(inputs)), ranges_(std::move(ranges)) {}
+  InputRules(std::vector<UserInput> inputs, std::map<std::string, SymRange> ranges,
+             std::vector<Assertion> assertions = {})
+      : inputs_(std::move(inputs)), ranges_(std::move(ranges)), assertions_(std::move(assertions)) {}
 
   // `given`: by input. Errors: BadInput that names the input and the axis.
   [[nodiscard]] Status check(const std::vector<GivenInput>& given) const;
@@ -43,6 +44,7 @@ class InputRules {
 
   std::vector<UserInput> inputs_;
   std::map<std::string, SymRange> ranges_;
+  std::vector<Assertion> assertions_;
 };
 
 }  // namespace normlens::formats::pt2

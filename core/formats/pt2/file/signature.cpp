@@ -131,4 +131,25 @@ std::map<std::string, SymRange> readRanges(const ProgramFile& file) {
   return ranges;
 }
 
+std::vector<Assertion> readAssertions(const ProgramFile& file) {
+  std::vector<Assertion> assertions;
+  const Json& graph = file.graph();
+  const Json* truths = graph.find("sym_bool_values");
+  for (const Json& node : graph.at("nodes").items()) {
+    if (truths == nullptr || node.at("target").text() != "torch.ops.aten._assert_scalar.default") continue;
+    const auto& inputs = node.at("inputs").items();
+    const Json* symbol = inputs.empty() ? nullptr : inputs[0].at("arg").find("as_sym_bool");
+    const Json* name = symbol == nullptr ? nullptr : symbol->find("as_name");
+    const Json* truth = name == nullptr ? nullptr : truths->find(name->text());
+    const Json* expr = truth == nullptr ? nullptr : truth->find("as_expr");
+    if (expr == nullptr) continue;
+    auto condition = parseSymExpr(expr->at("expr_str").text());
+    if (!condition) throw BrokenDocument(condition.error().message);
+    const Json* message = inputs.size() < 2 ? nullptr : inputs[1].at("arg").find("as_string");
+    std::string text = message == nullptr ? textOf(*condition) : message->text().substr(0, 200);
+    assertions.push_back({std::move(*condition), std::move(text)});
+  }
+  return assertions;
+}
+
 }  // namespace normlens::formats::pt2

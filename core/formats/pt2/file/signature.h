@@ -58,6 +58,13 @@ struct SymRange {
 };
 [[nodiscard]] std::map<std::string, SymRange> readRanges(const ProgramFile& file);
 
+// What the program asserts of sizes as it runs. The translated program does not: it is asked before a run.
+struct Assertion {
+  SymExpr condition;
+  std::string message;  // the file's own
+};
+[[nodiscard]] std::vector<Assertion> readAssertions(const ProgramFile& file);
+
 // A name that may become one of a module, tensor or value: not empty, of a sane length, no control characters.
 void checkName(const std::string& name);
 

@@ -129,6 +129,14 @@ Value combined(const std::string& name, int64_t a, int64_t b) {
     const Value whole = floorOf(a, b);
     return whole ? Value(*whole + (*whole * b != a ? 1 : 0)) : Value();
   }
+  if (name == "GreaterThan") return a >= b;
+  if (name == "LessThan") return a <= b;
+  if (name == "StrictGreaterThan") return a > b;
+  if (name == "StrictLessThan") return a < b;
+  if (name == "Equality") return a == b;
+  if (name == "Unequality") return a != b;
+  if (name == "And") return a != 0 && b != 0;
+  if (name == "Or") return a != 0 || b != 0;
   if ((name == "Pow" || name == "PowByNatural") && b >= 0 && b <= 64) {
     out = 1;
     for (int64_t i = 0; i < b; ++i) {

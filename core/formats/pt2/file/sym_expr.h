@@ -26,7 +26,8 @@ using SymValues = std::map<std::string, int64_t>;
 // Errors: Unreadable with what is wrong, in words, without a file name.
 [[nodiscard]] Result<SymExpr> parseSymExpr(std::string_view srepr);
 
-// nullopt: a symbol has no value, a function is not known, or the result is no whole number of 64 bits.
+// A comparison is 1 or 0. nullopt: a symbol has no value, a function is not known, or the result is no whole number of
+// 64 bits.
 [[nodiscard]] std::optional<int64_t> valueOf(const SymExpr& expr, const SymValues& symbols);
 
 // The value of the only symbol that is not in `known` with which expr is `wanted`, where expr is linear in it and that
