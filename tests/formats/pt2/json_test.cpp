@@ -64,6 +64,13 @@ TEST(Pt2JsonTest, RefusesWhatIsBroken) {
   EXPECT_NE(problemOf(R"({"a": 1, "a": 2})").find("twice"), std::string::npos);
 }
 
+// What is no UTF-8 could not be written again as what it was.
+TEST(Pt2JsonTest, RefusesWhatIsNoText) {
+  EXPECT_EQ(parseJson("[\"\xc3\xa9 \xf0\x9f\x98\x80\"]")->dump(), R"(["\u00e9 \ud83d\ude00"])");
+  for (const char* bytes : {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80"})
+    EXPECT_NE(problemOf("[\"" + std::string(bytes) + "\"]").find("UTF-8"), std::string::npos) << bytes;
+}
+
 TEST(Pt2JsonTest, RefusesDeepNesting) {
   EXPECT_EQ(problemOf(std::string(kMostJsonDepth, '[') + std::string(kMostJsonDepth, ']')), "");
   const std::string deep(1'000'000, '[');

@@ -65,19 +65,35 @@ class JsonReader {
   Json object(int depth) {
     ++at_;
     Json::Object members;
-    std::unordered_set<std::string> names;
     if (takes('}')) return {std::move(members)};
     do {
       space();
       if (at_ == text_.size() || text_[at_] != '"') broken("a member has no name");
       std::string name = string();
-      if (!names.insert(name).second) broken("'" + name.substr(0, 60) + "' is there twice");
       if (!takes(':')) broken("a member has no value");
       members.emplace_back(std::move(name), value(depth + 1));
     } while (takes(','));
     if (!takes('}')) broken("an object does not end");
+    checkNames(members);
     members.shrink_to_fit();
     return {std::move(members)};
+  }
+
+  // Which of two members of one name is meant, readers do not agree on.
+  void checkNames(const Json::Object& members) const {
+    constexpr size_t kFew = 12;
+    if (members.size() > kFew) {
+      std::unordered_set<std::string_view> names;
+      for (const auto& [name, value] : members) {
+        if (!names.insert(name).second) broken("'" + name.substr(0, 60) + "' is there twice");
+      }
+      return;
+    }
+    for (size_t i = 1; i < members.size(); ++i) {
+      for (size_t k = 0; k < i; ++k) {
+        if (members[k].first == members[i].first) broken("'" + members[i].first.substr(0, 60) + "' is there twice");
+      }
+    }
   }
 
   // Python writes NaN and Infinity without quotes where a program left them in.
@@ -113,15 +129,36 @@ class JsonReader {
     while (at_ < text_.size() && text_[at_] != '"') {
       const char c = text_[at_++];
       if (static_cast<unsigned char>(c) < 0x20) broken("a text has a control character");
-      if (c != '\\') {
-        out += c;
-      } else {
+      if (c == '\\') {
         escape(out);
+        continue;
       }
+      const size_t length = characterAt(at_ - 1);
+      if (length == 0) broken("a text is no UTF-8");
+      out += text_.substr(at_ - 1, length);
+      at_ += length - 1;
     }
     if (at_ == text_.size()) broken("a text does not end");
     ++at_;
     return out;
+  }
+
+  // How many bytes the character there has; 0: it is none of UTF-8 (RFC 3629: no surrogates, none longer than needed).
+  [[nodiscard]] size_t characterAt(size_t at) const {
+    const auto byte = [&](size_t i) {
+      return at + i < text_.size() ? static_cast<uint32_t>(static_cast<unsigned char>(text_[at + i])) : 0U;
+    };
+    const uint32_t first = byte(0);
+    if (first < 0x80) return 1;
+    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    uint32_t code = first & (length == 4 ? 0x07U : length == 3 ? 0x0fU : 0x1fU);
+    for (size_t i = 1; i < length; ++i) {
+      if ((byte(i) & 0xc0) != 0x80) return 0;
+      code = (code << 6) | (byte(i) & 0x3f);
+    }
+    constexpr uint32_t kLeast[] = {0x80, 0x800, 0x10000};
+    const bool surrogate = code >= 0xd800 && code < 0xe000;
+    return first < 0xc2 || first > 0xf4 || code < kLeast[length - 2] || code > 0x10ffff || surrogate ? 0 : length;
   }
 
   void escape(std::string& out) {

@@ -113,6 +113,10 @@ void Translator::whileLoop(const Json& json, Scope& scope) {
     const WithInsertPoint here(block);
     const Values next = inlined(argumentAt(json, 1), with(inside));
     if (next.size() != carried.size()) throw BrokenDocument("a loop hands on another number of values than it takes");
+    for (size_t i = 0; i < next.size(); ++i) {
+      if (*next[i]->type() != *carried[i]->type())
+        throw BrokenDocument("a loop hands on other kinds of values than it takes");
+    }
     block->registerOutput(goesOn(next));
     for (Value* value : next) block->registerOutput(value);
   }

@@ -93,10 +93,14 @@ bool isTensor(const torch::jit::Value* value) { return value->type()->isSubtypeO
 const c10::FunctionSchema& schemaOfTarget(const std::string& target) { return schemaOf(opName(target), target); }
 
 // What the file says of a value, as a probe run would have recorded it.
-ValueRecord Translator::recordOf(const std::string& name, const Json& graph) const {
+ValueRecord Translator::recordOf(const std::string& name, const Json& graph) {
   ValueRecord record;
-  if (const Json* meta = graph.at("tensor_values").find(name)) {
-    const TensorMeta tensor = readTensorMeta(*meta);
+  const auto [described, isNew] = described_.try_emplace(&graph);
+  if (isNew) {
+    for (const auto& [value, meta] : graph.at("tensor_values").members()) described->second.emplace(value, &meta);
+  }
+  if (const auto meta = described->second.find(name); meta != described->second.end()) {
+    const TensorMeta tensor = readTensorMeta(*meta->second);
     record.kind = ValueRecord::Kind::Tensor;
     record.dtype = tensor.dtype;
     record.shape = tensor.exampleShape();

@@ -48,7 +48,7 @@ class Translator {
   void bindOutputs(const Json& json, const Values& results, Scope& scope);
   void bind(const std::string& name, Value* value, Scope& scope);
   void bindList(const Json& list, Value* value, Scope& scope);
-  [[nodiscard]] torchscript::ValueRecord recordOf(const std::string& name, const Json& graph) const;
+  [[nodiscard]] torchscript::ValueRecord recordOf(const std::string& name, const Json& graph);
   // The node gets its origin, its source line and its module.
   Node* mark(Node* node, const Scope& scope, bool part = false, bool transparent = false);
 
@@ -74,6 +74,8 @@ class Translator {
   const Signature& signature_;
   std::vector<const Json*> graphs_;
   std::unordered_map<const Json*, int> numbers_;  // of graphs
+  using Members = std::unordered_map<std::string_view, const Json*>;
+  std::unordered_map<const Json*, Members> described_;  // by graph: its tensor_values
   Translation made_;
   std::shared_ptr<torch::jit::Graph> graph_ = std::make_shared<torch::jit::Graph>();
   std::optional<ModuleTree> modules_;
