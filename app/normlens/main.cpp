@@ -60,7 +60,7 @@ int parse(const QCoreApplication& application, CommandLine& line) {
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument(QStringLiteral("MODEL"),
-                               QStringLiteral("A TorchScript or ONNX file, or a project, to open."),
+                               QStringLiteral("A TorchScript, torch.export or ONNX file, or a project, to open."),
                                QStringLiteral("[MODEL]"));
   const QCommandLineOption screenshot(
       QStringLiteral("screenshot"), QStringLiteral("Render the window to FILE and exit."), QStringLiteral("FILE.png"));

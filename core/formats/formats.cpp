@@ -5,11 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/formats/archive/archive_reader.h"
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
 #ifdef NORMLENS_ONNX
 #include "core/formats/onnx/read/open.h"
 #endif
+#include "core/formats/pt2/file/container.h"
+#include "core/formats/pt2/open.h"
 #include "core/formats/torchscript/library/library.h"
 
 namespace normlens::formats {
@@ -32,6 +35,14 @@ constexpr std::array kFormats = {
            torchscript::openByLibrary,
            torchscript::torchVersion,
            [] { return std::vector<std::string>(); }},
+    Format{"torch.export",
+           FileKind::ExportedProgram,
+           {".pt2"},
+           [](const std::filesystem::path& path, const Task& task, bool strict) {
+             return torchscript::openByDoor(pt2::kLibraryDoor, path, task, strict);
+           },
+           torchscript::torchVersion,
+           [] { return std::vector<std::string>(); }},
 #ifdef NORMLENS_ONNX
     Format{
         "ONNX",
@@ -43,11 +54,23 @@ constexpr std::array kFormats = {
 #endif
 };
 
-// "TorchScript or ONNX".
+// "TorchScript, torch.export or ONNX".
 std::string readableFormats() {
   std::string names;
-  for (const Format& format : kFormats) names += (names.empty() ? "" : " or ") + std::string(format.name);
+  for (size_t i = 0; i < kFormats.size(); ++i) {
+    names += i == 0 ? "" : i + 1 == kFormats.size() ? " or " : ", ";
+    names += kFormats[i].name;
+  }
   return names;
+}
+
+// Which kind of zip a zip is, its directory tells.
+FileKind kindOf(const std::shared_ptr<const MappedFile>& file) {
+  const FileKind kind = detectKind(file->bytes());
+  if (kind != FileKind::Zip) return kind;
+  const auto archive = Archive::open(file);
+  const bool isExport = archive && pt2::containerOf(**archive) != pt2::Container::None;
+  return isExport ? FileKind::ExportedProgram : kind;
 }
 
 }  // namespace
@@ -57,7 +80,7 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
   {
     const auto file = MappedFile::open(path);
     if (!file) return tl::unexpected(file.error());
-    kind = detectKind((*file)->bytes());
+    kind = kindOf(*file);
   }
   for (const Format& format : kFormats) {
     if (format.kind == kind) return format.open(path, task, strict);

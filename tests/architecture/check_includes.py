@@ -13,6 +13,7 @@ import sys
 NORMS = ["core/analysis/norms/norms.h", "core/analysis/norms/whole_norm.h"]
 LOWER = ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats", "kernels"]
 TORCH_ROOMS = ["library", "program", "lower", "inputs", "run", "edit", "save"]
+PT2_ROOMS = ["translate", "model", "write"]
 OWN = {
     "core/base": ["core/base"],
     # Numbers alone: what the engine measures and the lessons draw.
@@ -25,6 +26,7 @@ OWN = {
     "core/analysis/claims": ["core/base", "core/graph", "core/ops", "core/fold", "core/analysis/norms", "core/analysis/claims"],
     "core/formats/file": ["core/base", "core/formats/file"],
     "core/formats/archive": ["core/base", "core/graph", "core/formats/file", "core/formats/archive"],
+    "core/formats/pt2/file": ["core/base", "core/graph", "core/formats/file", "core/formats/archive", "core/formats/pt2/file"],
     "core/formats/torchscript/file": ["core/base", "core/graph", "core/formats/file", "core/formats/archive", "core/formats/torchscript/file"],
     "core/formats": ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats"],
     # What a stranger's model is kept from: it hands over files, and looks at what kind they are.
@@ -52,7 +54,12 @@ FRAMEWORKS = {
     "Graphviz": (r"^graphviz/|^(gvc|cgraph)\.h$", ["ui/layout/dot"]),
     "LibTorch": (
         r"^(torch|c10|ATen|caffe2)/",
-        [*(f"core/formats/torchscript/{room}" for room in TORCH_ROOMS), "core/lab", "kernels/ops"],
+        [
+            *(f"core/formats/torchscript/{room}" for room in TORCH_ROOMS),
+            *(f"core/formats/pt2/{room}" for room in PT2_ROOMS),
+            "core/lab",
+            "kernels/ops",
+        ],
     ),
     "onnx": (r"^(onnx|google/protobuf)/", ["core/formats/onnx"]),
     "ONNX Runtime": (r"^onnxruntime", ["core/run", "core/formats/onnx"]),

@@ -89,6 +89,23 @@ def torchscript(folder):
     (folder / "state_dict.pt").write_bytes(state.getvalue())
 
 
+def pt2(folder):
+    linear = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LayerNorm(2))
+    batch = {"input": {0: torch.export.Dim("batch", max=8)}}
+    exported = torch.export.export(linear, (torch.zeros(3, 2),), dynamic_shapes=batch)
+    for name, program in {"exported": exported, "decomposed": exported.run_decompositions()}.items():
+        data = io.BytesIO()
+        torch.export.save(program, data)
+        (folder / f"{name}.pt2").write_bytes(data.getvalue())
+        with zipfile.ZipFile(data) as zipped:
+            for record in zipped.namelist():
+                if record.endswith(".json"):
+                    (folder / f"{name}.{pathlib.Path(record).name}").write_bytes(zipped.read(record))
+    sizes = ["Symbol('s0', positive=True)", "Mul(Integer(2), Symbol('s0'))", "FloorDiv(Add(Symbol('s0'), Integer(-1)), Integer(2))"]
+    for i, text in enumerate(sizes):
+        (folder / f"size{i}").write_text(text)
+
+
 def frame(body):
     text = json.dumps(body)
     return f"Content-Length: {len(text)}\r\n\r\n{text}"
@@ -154,6 +171,7 @@ def npz(folder):
 
 def write(folder):
     torch.manual_seed(0)
-    for name, make in {"torchscript": torchscript, "protocol": protocol, "plan": plan, "project": project, "npz": npz}.items():
+    targets = {"pt2": pt2, "torchscript": torchscript, "protocol": protocol, "plan": plan, "project": project, "npz": npz}
+    for name, make in targets.items():
         (folder / f"{name}_fuzz").mkdir(parents=True, exist_ok=True)
         make(folder / f"{name}_fuzz")

@@ -47,7 +47,8 @@ constexpr NamedWay kThemes[] = {{"system", QT_TRANSLATE_NOOP("Theme", "As the de
 std::span<const NamedWay> normFlavours() { return kFlavours; }
 
 Actions::Actions(QWidget* window) : QObject(window) {
-  open = add("open", tr("Open"), QKeySequence::Open, tr("Open a TorchScript or ONNX model, or a project."));
+  open =
+      add("open", tr("Open"), QKeySequence::Open, tr("Open a TorchScript, torch.export or ONNX model, or a project."));
   saveProject = add("saveProject", tr("Save project"), QKeySequence::Save,
                     tr("Save plan, inputs, view and measurements beside the path of the model."));
   saveProjectAs = add("saveProjectAs", tr("Save project as"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),

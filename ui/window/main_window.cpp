@@ -201,7 +201,7 @@ void MainWindow::openFile(const QString& path) {
 void MainWindow::askForModel() {
   const QString last = session_->path().isEmpty() ? QSettings().value(QStringLiteral("window/folder")).toString()
                                                   : folderOf(session_->path());
-  const QStringList filters{tr("Models and projects (*.pt *.pth *.ts *.onnx *.normlens)"), tr("All files (*)")};
+  const QStringList filters{tr("Models and projects (*.pt *.pth *.ts *.pt2 *.onnx *.normlens)"), tr("All files (*)")};
   askForFile(this, {QStringLiteral("openDialog"), tr("Open a model"), filters, last}, [this](const QString& path) {
     if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/folder"), folderOf(path));
     openFile(path);

@@ -173,7 +173,7 @@ bool writeFile(const QString& path, const QByteArray& bytes) {
 }
 
 QStringList modelFilters() {
-  return {QFileDialog::tr("Models (*.pt *.pth *.ts *.onnx)"), QFileDialog::tr("All files (*)")};
+  return {QFileDialog::tr("Models (*.pt *.pth *.ts *.pt2 *.onnx)"), QFileDialog::tr("All files (*)")};
 }
 
 QString folderOf(const QString& path) { return QFileInfo(path).absolutePath(); }

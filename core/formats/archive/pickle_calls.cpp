@@ -114,6 +114,7 @@ std::optional<DeclaredTensor> rebuiltTensor(const Thing& arguments) {
     throw BrokenPickle{"a tensor repeats its storage '" + storage.substr(0, space) + "' beyond all measure"};
   DeclaredTensor tensor;
   tensor.type = storage.substr(space + 1);
+  tensor.key = storage.substr(0, space);
   for (const ThingPtr& size : items[2]->items) tensor.sizes.push_back(size->number);
   return tensor;
 }

@@ -24,6 +24,7 @@ struct DeclaredStorage {
 struct DeclaredTensor {
   std::string type;  // of its storage: "LongStorage"
   std::vector<int64_t> sizes;
+  std::string key{};  // of its storage: "12"
 };
 
 // A short string, as it is written out or read from the memo, with the opcode that puts it there.

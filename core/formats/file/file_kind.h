@@ -13,9 +13,10 @@ namespace normlens::formats {
 
 enum class FileKind : uint8_t {
   Empty,
-  Zip,     // a complete-looking zip, or the beginning of one
-  Onnx,    // a protobuf whose first fields are those of an ONNX model
-  Pickle,  // a bare pickle: old torch.save, or anything else pickled
+  Zip,              // a complete-looking zip, or the beginning of one
+  ExportedProgram,  // a zip that torch.export wrote: only its directory tells, at the file's end
+  Onnx,             // a protobuf whose first fields are those of an ONNX model
+  Pickle,           // a bare pickle: old torch.save, or anything else pickled
   Safetensors,
   GitLfsPointer,
   Text,
@@ -25,7 +26,7 @@ enum class FileKind : uint8_t {
 [[nodiscard]] FileKind detectKind(std::span<const std::byte> bytes);
 
 // What to say of a file that no format of this build opens: names what it is and what to do. `readable`: what this
-// build reads ("TorchScript or ONNX").
+// build reads ("TorchScript, torch.export or ONNX").
 [[nodiscard]] Error notReadable(const std::filesystem::path& path, FileKind kind, const std::string& readable);
 
 }  // namespace normlens::formats

@@ -47,7 +47,24 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
   return mapped;
 }
 
+std::shared_ptr<const MappedFile> MappedFile::part(std::shared_ptr<const MappedFile> whole, uint64_t offset,
+                                                   uint64_t size) {
+  if (offset > whole->size_ || size > whole->size_ - offset) return nullptr;
+  std::shared_ptr<MappedFile> made(new MappedFile);
+  made->path_ = whole->path_;
+  made->modified_ = whole->modified_;
+  made->data_ = whole->data_ + offset;
+  made->size_ = size;
+  made->start_ = offset;
+  made->whole_ = std::move(whole);
+  return made;
+}
+
 std::span<std::byte> MappedFile::copyOnWrite() const {
+  if (whole_) {
+    const auto all = whole_->copyOnWrite();
+    return all.empty() ? all : all.subspan(start_, size_);
+  }
   std::call_once(copied_, [&] {
     if (size_ == 0) return;
     void* data = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd_, 0);
@@ -57,6 +74,11 @@ std::span<std::byte> MappedFile::copyOnWrite() const {
 }
 
 std::optional<uint64_t> MappedFile::offsetOf(std::span<const std::byte> bytes) const {
+  if (whole_) {
+    const auto offset = whole_->offsetOf(bytes);
+    const bool inside = offset && *offset >= start_ && *offset - start_ + bytes.size() <= size_;
+    return inside ? std::optional(*offset - start_) : std::nullopt;
+  }
   const std::less_equal<> before;
   for (const std::byte* base : {data_, static_cast<const std::byte*>(copy_)}) {
     if (base == nullptr || bytes.size() > size_ || !before(base, bytes.data())) continue;
@@ -67,6 +89,7 @@ std::optional<uint64_t> MappedFile::offsetOf(std::span<const std::byte> bytes) c
 
 // What a run has written to the copy is gone as well: runs start from the file's state.
 void MappedFile::letGo(std::span<const std::byte> bytes) const {
+  if (whole_) return whole_->letGo(bytes);
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const auto offset = offsetOf(bytes);
   if (!offset) return;
@@ -77,6 +100,7 @@ void MappedFile::letGo(std::span<const std::byte> bytes) const {
 }
 
 bool MappedFile::readAt(uint64_t offset, std::span<std::byte> into) const {
+  if (whole_) return offset <= size_ && into.size() <= size_ - offset && whole_->readAt(start_ + offset, into);
   while (!into.empty()) {
     const ssize_t got = ::pread(fd_, into.data(), into.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
@@ -88,6 +112,7 @@ bool MappedFile::readAt(uint64_t offset, std::span<std::byte> into) const {
 }
 
 bool MappedFile::untouched() const {
+  if (whole_) return whole_->untouched();
   struct stat info {};
   if (size_ == 0) return true;
   return ::fstat(fd_, &info) == 0 && static_cast<size_t>(info.st_size) == size_ &&
@@ -95,6 +120,7 @@ bool MappedFile::untouched() const {
 }
 
 bool MappedFile::asLong() const {
+  if (whole_) return whole_->asLong();
   struct stat info {};
   return size_ == 0 || (::fstat(fd_, &info) == 0 && static_cast<size_t>(info.st_size) == size_);
 }
@@ -105,6 +131,7 @@ tl::unexpected<Error> changedSinceOpened(const std::filesystem::path& path) {
 }
 
 MappedFile::~MappedFile() {
+  if (whole_) return;
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
   if (copy_ != nullptr) ::munmap(copy_, size_);
   if (fd_ >= 0) ::close(fd_);

@@ -17,6 +17,9 @@ class MappedFile {
  public:
   // Errors: Unreadable (no such file, a folder, not a regular file, cannot be mapped).
   [[nodiscard]] static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
+  // Some of its bytes as a file of their own (an archive in an archive). Null where the file is shorter.
+  [[nodiscard]] static std::shared_ptr<const MappedFile> part(std::shared_ptr<const MappedFile> whole, uint64_t offset,
+                                                              uint64_t size);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -42,6 +45,8 @@ class MappedFile {
 
  private:
   MappedFile() = default;
+  std::shared_ptr<const MappedFile> whole_;  // of a part
+  uint64_t start_ = 0;                       // of a part, in the whole
   int fd_ = -1;
   int64_t modified_ = 0, changed_ = 0;  // nanoseconds since 1970
   std::filesystem::path path_;

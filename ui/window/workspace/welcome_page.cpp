@@ -35,7 +35,7 @@ QHBoxLayout* makeSteps(QWidget* parent) {
     steps->addWidget(makeStepCard(steps->count() + 1, picture, title, text, parent), 1);
   };
   add(paintOpen, WelcomePage::tr("Open"),
-      WelcomePage::tr("Load a TorchScript or ONNX model. Each LayerNorm gets a verdict and a reason."));
+      WelcomePage::tr("Load a TorchScript, torch.export or ONNX model. Each LayerNorm gets a verdict and a reason."));
   add(paintFold, WelcomePage::tr("Fold"),
       WelcomePage::tr("Center the weights it depends on. The fold is proved in float64 and in the file's own type."));
   add(paintMeasure, WelcomePage::tr("Measure"),
@@ -110,7 +110,7 @@ QWidget* WelcomePage::makeDropArea(QWidget* parent) {
   setTextHeight(drop_, 176);
   setDropping(false);
   auto* open = describe(new PushButton(tr("Open model"), PushButton::Look::Filled, drop_), "welcomeOpen",
-                        tr("Choose a TorchScript or ONNX model, or a project, to open (Ctrl+O)."));
+                        tr("Choose a TorchScript, torch.export or ONNX model, or a project, to open (Ctrl+O)."));
   open->setIconName(QStringLiteral("open"));
   connect(open, &QPushButton::clicked, this, &WelcomePage::openClicked);
   auto* column = makeColumn(drop_, 6, {8, 8, 8, 8});
@@ -118,7 +118,9 @@ QWidget* WelcomePage::makeDropArea(QWidget* parent) {
   for (QWidget* part : std::initializer_list<QWidget*>{
            new ThemedIcon("file", &Theme::textSoft, {30, 30}, {0, 0, 30, 30}, drop_),
            makeLabel(tr("Drop a model here"), "title", drop_),
-           makeLabel(tr("TorchScript .pt or ONNX .onnx, up to the memory of this machine"), "step", drop_), open}) {
+           makeLabel(tr("TorchScript .pt, torch.export .pt2 or ONNX .onnx, up to the memory of this machine"), "step",
+                     drop_),
+           open}) {
     column->addWidget(part, 0, Qt::AlignHCenter);
   }
   column->insertSpacing(column->count() - 1, 6);

@@ -16,6 +16,7 @@ using protocol::DiffRow;
 
 std::string formatTitle(const std::string& format) {
   if (format == "torchscript") return "TorchScript";
+  if (format == "pt2") return "torch.export";
   return format == "onnx" ? "ONNX" : format;
 }
 

@@ -4,12 +4,21 @@
 
 #include <torch/script.h>
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "core/graph/types.h"
 
 namespace normlens::formats::torchscript {
 
 struct Program;
+
+// What a file says of an input beyond its type.
+struct DeclaredInput {
+  graph::Shape sizes;  // that every run has; -1 where the file leaves one open
+  graph::DType dtype = graph::DType::Unknown;
+};
 
 struct InputLayout {
   std::string name;   // of the array; of a container what the names of its arrays start with
@@ -18,6 +27,7 @@ struct InputLayout {
   bool optional = false;           // it, or what it is part of, may be None
   std::vector<int> values;         // program values that stand for it
   std::vector<InputLayout> parts;  // of a container: of a list and a dict as many as the code takes out of them
+  std::optional<DeclaredInput> declared{};
 
   [[nodiscard]] bool isContainer() const;
 };

@@ -16,6 +16,10 @@ struct LibraryDoor {
 };
 inline constexpr const char* kLibraryDoor = "normlensTorchScript";
 
+// Opens a file by the door of this name that the library has for its format. Errors: Internal where there is none.
+[[nodiscard]] Result<std::unique_ptr<Model>> openByDoor(const char* door, const std::filesystem::path& path,
+                                                        const Task& task, bool strict);
+
 // openTorchScript() of the library; Internal where there is none.
 [[nodiscard]] Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, const Task& task,
                                                            bool strict);

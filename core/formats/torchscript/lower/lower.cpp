@@ -84,6 +84,7 @@ Lowered Lowering::run() {
     const int param = params[i];
     graph::Value made = describe(param, recordOf(param), program_.inputs[i].name);
     if (isOneNumber(*program_.value(param).value->type())) made.declared.emplace();
+    if (const auto& declared = program_.inputs[i].declared) made.declared = declared->sizes;
     const graph::ValueId id = out_.graph.addParam(0, std::move(made));
     items_[static_cast<size_t>(param)] = Item{id, nullptr};
     out_.programValue.push_back(param);
@@ -170,8 +171,10 @@ Lowering::GraphNode Lowering::startNode(int programNode, graph::BlockId into) {
   const ProgramNode& at = node(programNode);
   GraphNode made;
   made.op = at.node->kind().toQualString();
-  made.name = program_.frame(at.frame).path;
-  made.scope = scopeOf(at.frame);
+  // One body may hold what was written in many modules: a flat export says so on each node.
+  const std::string module = at.node->scopeName();
+  made.name = module.empty() ? program_.frame(at.frame).path : module;
+  made.scope = module.empty() ? scopeOf(at.frame) : scopeAt(module);
   made.block = into;
   made.source = sourceOf(at.node);
   return made;

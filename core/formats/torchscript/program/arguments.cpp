@@ -49,7 +49,7 @@ class ArgumentMaker {
       return fail(ErrorCode::BadInput, "no array was given for the model's input '" + layout.name + "'",
                   "name it in_" + std::to_string(position) + " or '" + layout.name + "'");
     }
-    return convert(*layout.type, layout.name, *input);
+    return convert(layout, *input);
   }
 
   [[nodiscard]] const std::string* leftOver() const {
@@ -117,8 +117,11 @@ class ArgumentMaker {
     return IValue(dict);
   }
 
-  [[nodiscard]] Result<IValue> convert(const c10::Type& type, const std::string& name, const NamedTensor& input) const {
-    const at::Tensor tensor = prepared(input, floats_);
+  [[nodiscard]] Result<IValue> convert(const InputLayout& layout, const NamedTensor& input) const {
+    const c10::Type& type = *layout.type;
+    const std::string& name = layout.name;
+    const bool ownFloats = layout.declared && graph::isFloat(layout.declared->dtype);
+    const at::Tensor tensor = prepared(input, ownFloats ? layout.declared->dtype : floats_);
     const auto single = [&]() -> Status {
       if (tensor.numel() == 1) return {};
       return fail(ErrorCode::BadInput, "the model's input '" + name + "' is a number, but the array has " +

@@ -154,8 +154,12 @@ class ObjectTypes {
 
 }  // namespace
 
-Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, bool strict) {
+void prepareTorch(bool strict) {
   if (threadLimit() > 0) at::set_num_threads(threadLimit());
+  forbidOps(strict);
+}
+
+Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, bool strict) {
   const std::string path = archive->file().path().string();
   const std::string record = runningRecord(*archive);
   if (strict && !record.empty())
@@ -163,7 +167,7 @@ Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, b
                 path + " has code that runs while it is loaded (__setstate__ in " + record +
                     "), which is not done where a model cannot be confined",
                 "open it on a machine where `normlens-engine doctor` names a confinement");
-  forbidOps(strict);
+  prepareTorch(strict);
   const auto failed = [&](const std::string& why, std::string_view all) {
     if (const auto call = forbiddenInLoading(all))
       return fail(ErrorCode::Unsupported, path + " " + *call + ", as soon as it is loaded; it was not opened");

@@ -101,6 +101,8 @@ TorchScriptModel::TorchScriptModel(ModuleSource source, Program program, ModelFa
 Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::fromModule(ModuleSource source, ModelFacts facts) {
   auto program = buildProgram(source.module);
   if (!program) return tl::unexpected(program.error());
+  for (size_t i = 0; i < std::min(source.declared.size(), program->inputs.size()); ++i)
+    program->inputs[i].declared = source.declared[i];
   facts.format = "torchscript";
   facts.parameters = facts.parameterBytes = 0;
   countParameters(source.module, facts);
@@ -179,6 +181,10 @@ void TorchScriptModel::adoptProbe(const TorchScriptModel& twin, graph::DType flo
   };
   for (size_t i = 0; i < program_.nodes.size(); ++i) adopt(program_.nodes[i].outputs, other.nodes[i].outputs);
   for (size_t i = 0; i < program_.blocks.size(); ++i) adopt(program_.blocks[i].params, other.blocks[i].params);
+  adoptRecords(std::move(records));
+}
+
+void TorchScriptModel::adoptRecords(ProbeRecords records) {
   records_ = std::move(records);
   lowered_ = lowerProgram(program_, &*records_);
 }

@@ -32,6 +32,7 @@ struct ModuleSource {
   std::shared_ptr<fold::PendingWeights> pending = nullptr;  // edited weights that are not computed yet; null: none
   at::ScalarType defaultType =
       at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
+  std::vector<std::optional<DeclaredInput>> declared = {};  // by input, where the module came from a file that says it
 
   // The same with a module that was made from this one.
   [[nodiscard]] ModuleSource with(torch::jit::Module made) const {
@@ -87,6 +88,8 @@ class TorchScriptModel final : public Model, public NormFuser {
   // Takes over what a probe of `twin` found. The two have the same program; `floats`: the type of all that is of a
   // floating type there, Unknown: its own.
   void adoptProbe(const TorchScriptModel& twin, graph::DType floats = graph::DType::Unknown);
+  // The same from who knows the shapes without a run. records: by value of the program.
+  void adoptRecords(ProbeRecords records);
 
   [[nodiscard]] const ModuleSource& source() const { return source_; }
   [[nodiscard]] const Program& program() const { return program_; }

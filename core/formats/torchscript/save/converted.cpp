@@ -233,6 +233,9 @@ Result<std::unique_ptr<Model>> TorchScriptModel::converted(graph::DType dtype) c
     ModuleSource made = source_.with(rewriteTensors(source_.module, rules));
     made.archive = nullptr;
     made.defaultType = to;
+    for (auto& input : made.declared) {
+      if (input && graph::isFloat(input->dtype)) input->dtype = dtype;
+    }
     auto model = fromModule(std::move(made), facts_);
     if (!model) return tl::unexpected<Error>(model.error());
     (*model)->facts_.dtype = dtype;

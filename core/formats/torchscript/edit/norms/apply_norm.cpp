@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 #include <optional>
 
@@ -107,6 +108,11 @@ void fastAddNorm(Graph& graph, Node& node, const NormReplacement& norm) {
   }
 }
 
+// LayerNorm's result is dense, whatever its input; what is written out keeps the strides, which a view may not bear.
+bool isViewed(const Value& value) {
+  return std::ranges::any_of(value.uses(), [](const torch::jit::Use& use) { return use.user->kind() == aten::view; });
+}
+
 }  // namespace
 
 BodyEdit replaceNorm(const NormReplacement& norm) {
@@ -129,7 +135,9 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
             const bool addsBeta = norm.beta && norm.flavour != NormFlavour::Fast;  // whose op takes it
             Value* y = normCode(ops, norm.flavour != NormFlavour::Primitives, parts.x, given(norm.gamma, parts.gamma),
                                 given(addsBeta, parts.beta));
-            node->output(normOutput(*node))->replaceAllUsesWith(y);
+            Value* old = node->output(normOutput(*node));
+            if (norm.flavour == NormFlavour::Primitives && isViewed(*old)) y = graph.insert(aten::contiguous, {y});
+            old->replaceAllUsesWith(y);
             removeUnused({node});
           }};
 }

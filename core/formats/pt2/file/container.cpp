@@ -1,0 +1,94 @@
+#include "core/formats/pt2/file/container.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace normlens::formats::pt2 {
+namespace {
+
+constexpr std::string_view kModels = "models/", kJson = ".json", kFlatProgram = "serialized_exported_program.json";
+
+std::string_view inFolder(const Archive& archive, const ZipRecord& record) {
+  const std::string_view name = record.name;
+  return name.starts_with(archive.prefix()) ? name.substr(archive.prefix().size()) : std::string_view();
+}
+
+const ZipRecord* find(const Archive& archive, std::string_view name) {
+  return archive.find(std::string(archive.prefix()) + std::string(name));
+}
+
+bool has(const Archive& archive, std::string_view start) {
+  return std::ranges::any_of(archive.records(),
+                             [&](const ZipRecord& record) { return inFolder(archive, record).starts_with(start); });
+}
+
+// A record that is a few bytes long, without the newline at its end; empty where there is none.
+std::string shortText(const Archive& archive, std::string_view name) {
+  const ZipRecord* record = find(archive, name);
+  constexpr uint64_t kShort = 64;
+  auto text = record == nullptr ? Result<std::string>() : archive.read(*record, kShort);
+  if (!text) return {};
+  while (!text->empty() && text->back() == '\n') text->pop_back();
+  return *text;
+}
+
+}  // namespace
+
+std::vector<std::string> modelsIn(const Archive& archive) {
+  std::vector<std::string> names;
+  for (const ZipRecord& record : archive.records()) {
+    std::string_view name = inFolder(archive, record);
+    if (!name.starts_with(kModels) || !name.ends_with(kJson)) continue;
+    name.remove_prefix(kModels.size());
+    name.remove_suffix(kJson.size());
+    if (!name.empty() && name.find('/') == std::string_view::npos) names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Container containerOf(const Archive& archive) {
+  if (archive.find(kFlatProgram) != nullptr) return Container::Flat;
+  if (!modelsIn(archive).empty() && find(archive, "archive_format") != nullptr)
+    return has(archive, "data/weights/model_weights_config.json") || !has(archive, "data/weights/")
+               ? Container::Archive
+               : Container::Pickled;
+  if (has(archive, "data/aotinductor/")) return Container::Compiled;
+  return Container::None;
+}
+
+Status checkContainer(const Archive& archive) {
+  const std::string path = archive.file().path().string();
+  const auto unsupported = [&](const std::string& what, const char* hint) -> Status {
+    return fail(ErrorCode::Unsupported, path + " " + what, hint);
+  };
+  switch (containerOf(archive)) {
+    case Container::Flat:
+      return unsupported("is a torch.export archive of torch 2.7 or older, whose weights are pickled",
+                         "load it with a newer torch and write it again: torch.export.save(torch.export.load(FILE), "
+                         "NEW); what torch 2.5 wrote has to be exported anew");
+    case Container::Pickled:
+      return unsupported("is a torch.export archive of torch 2.8, whose weights are pickled",
+                         "load it with torch 2.9 or newer and write it again: "
+                         "torch.export.save(torch.export.load(FILE), NEW)");
+    case Container::Compiled:
+      return unsupported("is a compiled AOTInductor package, which holds machine code and no graph",
+                         "export the model itself with torch.export.save(torch.export.export(model, inputs), FILE)");
+    case Container::None:
+      return unsupported("is no torch.export archive", "write it with torch.export.save(...)");
+    case Container::Archive:
+      break;
+  }
+  if (shortText(archive, "archive_format") != "pt2")
+    return unsupported("says that it is an archive of another format than torch.export's",
+                       "write it with torch.export.save(...)");
+  if (const std::string version = shortText(archive, "archive_version"); version != "0")
+    return unsupported("is a torch.export archive of a version that NormLens does not know",
+                       "export it with torch 2.9 to 2.15");
+  const std::string order = shortText(archive, "byteorder");
+  if (!order.empty() && order != "little")
+    return unsupported("was written on a machine of another byte order", "export it on this machine");
+  return {};
+}
+
+}  // namespace normlens::formats::pt2

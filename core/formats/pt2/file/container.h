@@ -1,0 +1,29 @@
+// What a zip of torch.export is, told by its central directory: nothing of its records is looked into. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/formats/archive/archive_reader.h"
+
+namespace normlens::formats::pt2 {
+
+enum class Container : uint8_t {
+  None,      // another kind of zip
+  Archive,   // torch 2.9 and later: models/NAME.json, a raw record for each storage
+  Pickled,   // torch 2.8: models/NAME.json, pickled weights
+  Flat,      // torch 2.5 to 2.7: serialized_exported_program.json beside pickled weights, in no folder
+  Compiled,  // an AOTInductor package: machine code, no graph
+};
+[[nodiscard]] Container containerOf(const Archive& archive);
+
+// The names of the models in it, sorted: "model" where torch.export.save wrote it.
+[[nodiscard]] std::vector<std::string> modelsIn(const Archive& archive);
+
+// The container whose graph NormLens reads and whose weights it takes. Errors: Unsupported and Unreadable, one plain
+// sentence that says what the file is and what to export instead.
+[[nodiscard]] Status checkContainer(const Archive& archive);
+
+}  // namespace normlens::formats::pt2

@@ -1,0 +1,28 @@
+// What is to be said of values that a fold adds to a program, made of what is said of those that they are computed
+// from: TensorMeta with symbolic sizes and strides. No torch here. Throws BrokenDocument where it cannot be told.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/formats/pt2/file/json.h"
+
+namespace normlens::formats::pt2 {
+
+// A dense tensor of these sizes (each {"as_int": n} or {"as_expr": ...}), else as `like`.
+[[nodiscard]] Json denseMeta(const Json& like, Json::Array sizes);
+// Of an elementwise operator on both.
+[[nodiscard]] Json broadcastMeta(const Json& a, const Json& b);
+// Of a reduction; axes may be negative.
+[[nodiscard]] Json reducedMeta(const Json& of, const std::vector<int64_t>& axes, bool keepAxes);
+// An axis of a fixed size cut into several, of which one may be -1.
+[[nodiscard]] Json unflattenedMeta(const Json& of, int64_t axis, const std::vector<int64_t>& sizes);
+// Axes from first to last joined, all of fixed sizes.
+[[nodiscard]] Json flattenedMeta(const Json& of, int64_t first, int64_t last);
+// begin to end of an axis of a fixed size.
+[[nodiscard]] Json slicedMeta(const Json& of, int64_t axis, int64_t begin, int64_t end);
+// Joined along an axis on which all have fixed sizes.
+[[nodiscard]] Json joinedMeta(const std::vector<const Json*>& parts, int64_t axis);
+[[nodiscard]] Json typedMeta(Json meta, int64_t dtype);
+
+}  // namespace normlens::formats::pt2

@@ -1,0 +1,71 @@
+// What goes into an exported program's graph and comes out of it. No torch here. Errors inside the module:
+// BrokenDocument; UnsupportedProgram for what a sound file has and NormLens cannot take.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/formats/pt2/file/program_file.h"
+#include "core/formats/pt2/file/tensor_meta.h"
+
+namespace normlens::formats::pt2 {
+
+// "it ..." of a file that is sound and that NormLens cannot work with, and what to do instead.
+struct UnsupportedProgram : std::runtime_error {
+  UnsupportedProgram(const std::string& what, std::string todo) : std::runtime_error(what), hint(std::move(todo)) {}
+  std::string hint;
+};
+
+[[nodiscard]] Error unsupportedProgram(const std::filesystem::path& path, const UnsupportedProgram& problem);
+[[nodiscard]] Error damagedProgram(const std::filesystem::path& path, const std::string& what);
+
+// A tensor that the file holds.
+struct HeldTensor {
+  enum class Kind : uint8_t { Parameter, Buffer, Constant } kind = Kind::Parameter;
+  std::string placeholder;  // its name in the graph: "p_ln_weight"
+  std::string fqn;          // "ln.weight"
+  bool persistent = true;   // it is in the table of weights, else in that of constants
+};
+
+struct UserInput {
+  enum class Kind : uint8_t { Tensor, Int, Float, Bool } kind = Kind::Tensor;
+  std::string name;
+  TensorMeta meta;  // of a tensor
+  SymSize number;   // of an int
+};
+
+struct OutputSpec {
+  bool isUsers = true;   // else it tells what a buffer, parameter or input is after the run
+  bool isToken = false;  // of an effect; no value
+  std::string written;   // the buffer or parameter, where it tells that
+};
+
+struct Signature {
+  std::vector<HeldTensor> held;
+  std::vector<UserInput> inputs;    // in the order of the graph's
+  std::vector<std::string> baked;   // inputs that are Python constants: every call passes the same
+  std::vector<OutputSpec> outputs;  // 1:1 with the graph's
+};
+[[nodiscard]] Signature readSignature(const ProgramFile& file);
+
+// The symbols' ranges, by their text ("s70", "2*s44").
+struct SymRange {
+  int64_t low = 0;
+  int64_t high = INT64_MAX;
+};
+[[nodiscard]] std::map<std::string, SymRange> readRanges(const ProgramFile& file);
+
+// What the program asserts of sizes as it runs. The translated program does not: it is asked before a run.
+struct Assertion {
+  SymExpr condition;
+  std::string message;  // the file's own
+};
+[[nodiscard]] std::vector<Assertion> readAssertions(const ProgramFile& file);
+
+// A name that may become one of a module, tensor or value: not empty, of a sane length, no control characters.
+void checkName(const std::string& name);
+
+}  // namespace normlens::formats::pt2

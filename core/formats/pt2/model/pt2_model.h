@@ -1,0 +1,83 @@
+// A torch.export archive as a formats::Model. Private to formats/pt2: includes torch.
+//
+// It owns a TorchScriptModel of the translated program and lets that run, analyse and edit; what the file says itself
+// (shapes, inputs, guards) is asked of the file. Split over files: pt2_model.cpp (opening, copies), pt2_run.cpp
+// (inputs, probe, runs), pt2_apply.cpp and pt2_save.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/formats/model.h"
+#include "core/formats/pt2/translate/program.h"
+#include "core/formats/torchscript/program/torchscript_model.h"
+
+namespace normlens::formats::pt2 {
+
+class Pt2Model final : public Model {
+ public:
+  // `strict`: see openModel. Errors: Unreadable, Unsupported.
+  [[nodiscard]] static Result<std::unique_ptr<Pt2Model>> open(const std::filesystem::path& path, const Task& task,
+                                                              bool strict);
+
+  [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
+  [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
+  [[nodiscard]] const graph::Graph& graph() const override { return inner_->graph(); }
+  void assume(std::vector<graph::SizeOfOne> sizes) override { inner_->assume(std::move(sizes)); }
+  [[nodiscard]] std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const override;
+  [[nodiscard]] std::vector<std::string> ownNames(std::vector<std::string> given) const override;
+
+  // In pt2_run.cpp.
+  [[nodiscard]] Result<std::vector<InputSpec>> inferInputs(InputsFor use = InputsFor::Values) const override;
+  Status probe(const Tensors& inputs, const Task& task) override;
+  [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task) const override;
+  [[nodiscard]] Result<std::unique_ptr<Runner>> runner(const Tensors& inputs,
+                                                       const RunSettings& settings) const override;
+  [[nodiscard]] Result<SeenRun> runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                          const Task& task) const override;
+  [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const override;
+
+  [[nodiscard]] Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override;
+  [[nodiscard]] Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override;
+  [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
+                                                     const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
+                                                     const Task& task) const override;
+  [[nodiscard]] Status computeWeights(const Task& task) const override { return inner_->computeWeights(task); }
+  [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
+                                                          graph::DType dtype) const override;
+  void annotate(const std::map<std::string, std::string>& properties, const LateText& /*late*/ = {}) override {
+    history_ = properties;
+  }
+  [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
+
+  [[nodiscard]] const Program& program() const { return *program_; }
+  [[nodiscard]] const torchscript::TorchScriptModel& inner() const { return *inner_; }
+
+ private:
+  Pt2Model(std::shared_ptr<const Program> program, std::unique_ptr<torchscript::TorchScriptModel> inner,
+           ModelFacts facts);
+  // The same program with an inner model that was made of this one's.
+  [[nodiscard]] Result<std::unique_ptr<Model>> with(Result<std::unique_ptr<Model>> inner) const;
+  [[nodiscard]] Status checkInputs(const Tensors& inputs) const;
+  // What the file says of every value; nullopt where it leaves a shape open.
+  [[nodiscard]] std::optional<torchscript::ProbeRecords> recordsOfFile() const;
+  [[nodiscard]] bool isExample(const std::vector<GivenInput>& given) const;
+  [[nodiscard]] Result<std::vector<GivenInput>> given(const Tensors& inputs) const;
+
+  std::shared_ptr<const Program> program_;
+  std::unique_ptr<torchscript::TorchScriptModel> inner_;
+  ModelFacts facts_;
+  std::map<std::string, std::string> history_;  // see annotate()
+};
+
+// The inner model of a translated program. `like`: what its module is to have beside itself (owners of what it shares,
+// weights that are not computed yet). Throws BrokenDocument. Errors: Unsupported.
+[[nodiscard]] Result<std::unique_ptr<torchscript::TorchScriptModel>> innerModel(const Program& program,
+                                                                                torchscript::ModuleSource like,
+                                                                                const ModelFacts& facts);
+
+// What was caught while a program was read, as an error of the file.
+[[nodiscard]] Error programError(const std::filesystem::path& path);
+
+}  // namespace normlens::formats::pt2

@@ -1,0 +1,17 @@
+// The torch.export format's doors. No torch here.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "core/formats/model.h"
+
+namespace normlens::formats::pt2 {
+
+// Errors: Unreadable or Unsupported. `strict`: see openModel.
+[[nodiscard]] Result<std::unique_ptr<Model>> openPt2(const std::filesystem::path& path, const Task& task, bool strict);
+
+// What the library of LibTorch shows for this format.
+inline constexpr const char* kLibraryDoor = "normlensPt2";
+
+}  // namespace normlens::formats::pt2

@@ -1,0 +1,54 @@
+// An exported program as a torch::jit module, and the way back from its nodes and values to the document's. Private to
+// formats/pt2: includes torch.
+//
+//   placeholders of parameters and buffers   GetAttr chains from self, modules by the parts of the FQN
+//   nodes                                    one flat forward(); torch.cond and while_loop are prim::If and prim::Loop
+//   assertions                               left out (they fail in float64): the signature is checked before each run
+//
+// An edited copy of the module keeps the numbers of nodes, which stand in an attribute of each.
+#pragma once
+
+#include <torch/script.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/formats/pt2/file/signature.h"
+#include "core/formats/torchscript/run/probe_records.h"
+
+namespace normlens::formats::pt2 {
+
+// Where a node of the module comes from.
+struct Origin {
+  int graph = 0;             // index in graphsIn()
+  int node = 0;              // of that graph's nodes
+  bool part = false;         // it only helps to say what the node says; its operands are not the node's arguments
+  bool transparent = false;  // a part that stands for its operand: a condition made a bool, a cast of autocast
+};
+
+// The number of a node's origin; -1: it has none, so an edit has made it.
+[[nodiscard]] int originNumber(const torch::jit::Node& node);
+
+using ValueNames = std::unordered_map<const torch::jit::Value*, std::string>;
+
+struct Translation {
+  torch::jit::Module module;
+  std::vector<Origin> origins;
+  std::vector<ValueNames> names;    // by graph: what a value is called in it
+  std::vector<bool> inAutocast;     // by graph: operators in it compute in another type than their operands have
+  std::vector<bool> runsTwice;      // by graph: a loop's condition, which stands twice in the module
+  std::map<int, size_t> mutations;  // by number: copy_ nodes that stand for outputs of the program, and for which
+  std::unordered_map<const torch::jit::Value*, torchscript::ValueRecord> records;  // what the file says of each value
+};
+
+// `tensorOf` gives the tensor of each that the file holds. Throws BrokenDocument, UnsupportedProgram, c10::Error.
+[[nodiscard]] Translation translate(const ProgramFile& file, const Signature& signature,
+                                    const std::function<at::Tensor(const HeldTensor&)>& tensorOf);
+
+// The schema of an operator node's target ("torch.ops.aten.add.Tensor"). Throws UnsupportedProgram.
+[[nodiscard]] const c10::FunctionSchema& schemaOfTarget(const std::string& target);
+
+}  // namespace normlens::formats::pt2

@@ -1,0 +1,239 @@
+"""torch.export archives: opened, analysed, folded, proved, and read again by torch.
+
+Each model is exported static, dynamic and decomposed, and traced to TorchScript: verdicts agree. What is folded is
+loaded with torch.export.load: the same numbers, the same signature, ranges and guards, every untouched record byte for
+byte. The sample archives of ../shared are opened as they are.
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+import zipfile
+
+import torch
+from torch import nn
+from torch.export import Dim, export, load, save
+
+from samples import MODELS, engine
+
+WIDTH = 16
+SAMPLES = MODELS / "pt2"
+
+
+def settled(module):
+    """Random gammas, betas and biases: nothing folds by chance."""
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+    return module.eval()
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(11, WIDTH)
+        self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(3))
+        self.mix = nn.ModuleList(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Linear(WIDTH, WIDTH)) for _ in range(2))
+        self.head = nn.Linear(WIDTH, 11, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for norm, mix in zip(self.norms, self.mix):
+            x = x + mix(norm(x))
+        return self.head(self.norms[2](x))
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(6, WIDTH)
+        self.layer = nn.TransformerEncoderLayer(WIDTH, 2, 2 * WIDTH, batch_first=True, norm_first=True)
+        self.after = nn.TransformerEncoderLayer(WIDTH, 2, 2 * WIDTH, batch_first=True)
+
+    def forward(self, x):
+        return self.after(self.layer(self.first(x)))
+
+
+class Patches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cut = nn.Conv2d(3, WIDTH, 4, 4)
+        self.position = nn.Parameter(torch.randn(1, 16, WIDTH))
+        self.norm = nn.LayerNorm(WIDTH)
+        self.written = nn.Linear(WIDTH, 5)
+
+    def forward(self, image):
+        x = self.cut(image).flatten(2).transpose(1, 2) + self.position
+        mean = x.mean(-1, keepdim=True)
+        x = (x - mean) / torch.sqrt((x - mean).pow(2).mean(-1, keepdim=True) + 1e-5)
+        return self.written(self.norm(x)).mean(1)
+
+
+class Gated(nn.Module):
+    """A norm behind what only a run-time centering makes zero-mean, for two norms."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(WIDTH, WIDTH)
+        self.one, self.other = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        return self.one(x) * self.other(x + 1.0)
+
+
+def cases():
+    ids = torch.randint(0, 11, (3, 5), generator=torch.Generator().manual_seed(1))
+    draw = lambda *shape: torch.randn(shape, generator=torch.Generator().manual_seed(2))
+    batch, length = Dim("batch", max=64), Dim("length", min=2, max=64)
+    return {
+        "residual": (Residual(), ids, {0: batch, 1: length}),
+        "encoder": (Encoder(), draw(3, 5, 6), {0: batch, 1: length}),
+        "patches": (Patches(), draw(3, 3, 16, 16), {0: batch}),
+        "gated": (Gated(), draw(3, 5, WIDTH), {0: batch, 1: length}),
+    }
+
+
+def records(path):
+    with zipfile.ZipFile(path) as archive:
+        return {info.filename.split("/", 1)[1]: archive.read(info) for info in archive.infolist()}
+
+
+def document(path):
+    return json.loads(records(path)["models/model.json"])
+
+
+class Pairs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name)
+        cls.models = {}
+        torch.manual_seed(0)
+        for name, (model, sample, dynamic) in cases().items():
+            model = settled(model)
+            cls.models[name] = (model, sample)
+            exported = export(model, (sample,), dynamic_shapes=({**dynamic},))
+            save(export(model, (sample,)), cls.path / f"{name}.static.pt2")
+            save(exported, cls.path / f"{name}.dynamic.pt2")
+            save(exported.run_decompositions(), cls.path / f"{name}.core.pt2")
+            torch.jit.trace(model, sample, check_trace=False).save(str(cls.path / f"{name}.pt"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def verdicts(self, path):
+        status, analysis, errors = engine("analyze", path)
+        self.assertEqual(status, 0, errors)
+        self.assertIsNone(analysis["probe_error"])
+        return [(norm["normalized_shape"], norm["verdict"]) for norm in analysis["layer_norms"]]
+
+    def test_verdicts_are_those_of_torchscript(self):
+        for name in self.models:
+            expected = self.verdicts(self.path / f"{name}.pt")
+            self.assertTrue(expected)
+            for kind in ("static", "dynamic", "core"):
+                with self.subTest(model=name, kind=kind):
+                    self.assertEqual(self.verdicts(self.path / f"{name}.{kind}.pt2"), expected)
+
+    def test_norms_have_the_names_of_their_modules(self):
+        status, analysis, errors = engine("analyze", self.path / "residual.dynamic.pt2")
+        self.assertEqual(status, 0, errors)
+        self.assertEqual([norm["name"] for norm in analysis["layer_norms"]], ["norms.0", "norms.1", "norms.2"])
+
+    def test_what_is_folded_is_what_torch_loads(self):
+        for name in self.models:
+            for kind in ("static", "dynamic", "core"):
+                for policy, norm in (("free", "portable"), ("all", "portable"), ("all", "primitives")):
+                    with self.subTest(model=name, kind=kind, policy=policy, norm=norm):
+                        self.fold_and_load(name, kind, policy, norm)
+
+    def fold_and_load(self, name, kind, policy, norm):
+        original, out = self.path / f"{name}.{kind}.pt2", self.path / "out.pt2"
+        out.unlink(missing_ok=True)
+        status, result, errors = engine("fold", original, "-o", out, "--policy", policy, "--norm", norm)
+        self.assertEqual(status, 0, f"{errors} {result}")
+        if result["folded"] == 0:
+            self.assertFalse(out.exists())
+            return
+        self.assertIs(result["verify"]["exact"], True, result["verify"])
+        model, sample = self.models[name]
+        loaded = load(out)
+        self.assertLess(self.gap(model, loaded.module(), sample), 2e-5)
+        before, after = load(original), loaded
+        self.assertEqual(before.graph_signature.user_inputs, after.graph_signature.user_inputs)
+        self.assertEqual(str(before.call_spec), str(after.call_spec))
+        self.assertEqual(str(before.range_constraints), str(after.range_constraints))
+        if kind != "static":
+            longer = torch.cat([sample, sample])
+            self.assertLess(self.gap(model, loaded.module(), longer), 2e-5)
+        after.module()(sample)  # its guards are still there
+        self.untouched(original, out)
+
+    def gap(self, model, folded, sample):
+        with torch.no_grad():
+            a, b = model(sample), folded(sample)
+        return ((a - b).abs().max() / a.abs().max()).item()
+
+    def untouched(self, original, out):
+        a, b = records(original), records(out)
+        self.assertLessEqual(set(a), set(b))
+        changed = {record for record in a if a[record] != b[record]}
+        self.assertLessEqual(
+            {record for record in changed if not record.startswith("data/weights/weight_")},
+            {"models/model.json", "data/weights/model_weights_config.json"},
+        )
+        self.assertEqual(b["models/model.json"], json.dumps(json.loads(b["models/model.json"])).encode())
+        first, second = document(original), document(out)
+        for key in first:
+            if key != "graph_module":
+                self.assertEqual(first[key], second[key], key)
+        for key in ("module_call_graph", "metadata"):
+            self.assertEqual(first["graph_module"][key], second["graph_module"][key])
+
+    def test_a_static_export_runs_at_its_own_size_alone(self):
+        status, result, errors = engine("analyze", self.path / "encoder.static.pt2", "--input", "x=float32[4,5,6]")
+        self.assertEqual(status, 3)
+        self.assertIn("exported for 3 alone", result["error"]["message"])
+
+
+class Samples(unittest.TestCase):
+    """The archives beside the sources, each as torch wrote it."""
+
+    REFUSED = {"legacy_2.6": "torch 2.7 or older", "legacy_2.8": "torch 2.8", "quant_qdq": "quantized_decomposed"}
+
+    def test_each_is_opened_or_told_what_it_is(self):
+        for path in sorted(SAMPLES.glob("*.pt2")):
+            with self.subTest(path.stem):
+                status, result, errors = engine("analyze", path)
+                if path.stem in self.REFUSED:
+                    self.assertEqual(status, 3)
+                    self.assertIn(self.REFUSED[path.stem], result["error"]["message"])
+                    continue
+                self.assertEqual(status, 0, errors)
+                self.assertEqual(result["format"], "pt2")
+
+    def test_what_folds_is_proved(self):
+        folded = 0
+        for path in sorted(SAMPLES.glob("*.pt2")):
+            if path.stem in self.REFUSED:
+                continue
+            for norm in ("portable", "primitives"):
+                with self.subTest(model=path.stem, norm=norm), tempfile.TemporaryDirectory() as folder:
+                    out = pathlib.Path(folder) / "out.pt2"
+                    status, result, errors = engine("fold", path, "-o", out, "--policy", "all", "--norm", norm)
+                    self.assertEqual(status, 0, f"{errors} {result}")
+                    if result["folded"] > 0:
+                        self.assertIs(result["verify"]["exact"], True, result["verify"])
+                        folded += 1
+        self.assertGreater(folded, 16)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,33 @@
+// A small exported program as text, right or bent by a test: x -> linear -> layer_norm, with sizes of the test's own.
+// No torch.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/formats/archive/zip_builder.h"
+
+namespace normlens::formats::pt2::test {
+
+// The records of an archive as torch 2.15 writes one.
+struct ProgramText {
+  std::string program;  // models/model.json
+  std::string weights;  // data/weights/model_weights_config.json
+  std::string constants = R"({"config": {}})";
+  std::map<std::string, std::string> records;  // others, by name: "data/weights/weight_0"
+
+  [[nodiscard]] std::vector<formats::test::ZipEntry> entries(const std::string& folder = "m/") const;
+  // The first place of this text in the program becomes another. Fails the test where there is none.
+  ProgramText& bend(const std::string& from, const std::string& to);
+};
+
+// float32[batch, width] -> the same. The first size is the symbol s0 of 2 to 64 where it is dynamic, else 3.
+[[nodiscard]] ProgramText linearAndNorm(int width = 4, bool dynamic = false);
+
+// TensorMeta of a dense tensor; a size of -1 is the symbol s0, 3 in the example.
+[[nodiscard]] std::string tensorMeta(const std::vector<int>& sizes, int dtype = 7);
+// The raw bytes of floats.
+[[nodiscard]] std::string floats(const std::vector<float>& values);
+
+}  // namespace normlens::formats::pt2::test

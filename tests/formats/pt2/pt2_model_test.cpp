@@ -1,0 +1,214 @@
+// A small exported program from the file to the folded file. No torch header: what everybody else sees of the format.
+#include <cmath>
+#include <numeric>
+
+#include "core/analysis/analysis.h"
+#include "core/formats/pt2/open.h"
+#include "tests/formats/pt2/archive_fixture.h"
+
+namespace normlens::formats::pt2 {
+namespace {
+
+using formats::test::buildZip;
+using test::ExportedFileTest;
+using test::linearAndNorm;
+using test::ProgramText;
+using test::says;
+
+Tensors rows(int64_t batch, int64_t width) {
+  const auto values = std::make_shared<std::vector<float>>();
+  for (int64_t i = 0; i < batch * width; ++i) values->push_back(std::cos(0.9F * static_cast<float>(i)) + 0.3F);
+  graph::TensorView view;
+  view.dtype = graph::DType::Float32;
+  view.shape = {batch, width};
+  view.strides = {width, 1};
+  view.data = reinterpret_cast<const std::byte*>(values->data());
+  view.owner = values;
+  return {{"x", view}};
+}
+
+double largest(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0,
+                         [](double a, double b) { return std::max(a, std::abs(b)); });
+}
+
+// max|a - b| / max|a| of the only output.
+double difference(const Model& a, const Model& b, const Tensors& inputs) {
+  const auto x = toDoubles(a.run(inputs, {}).value()[0].view).value(),
+             y = toDoubles(b.run(inputs, {}).value()[0].view).value();
+  EXPECT_EQ(x.size(), y.size());
+  std::vector<double> gap(x.size());
+  for (size_t i = 0; i < x.size(); ++i) gap[i] = x[i] - y[i];
+  return largest(gap) / largest(x);
+}
+
+class Pt2ModelTest : public ExportedFileTest {
+ protected:
+  std::unique_ptr<Model> open(const std::filesystem::path& file) {
+    auto model = openPt2(file, {}, false);
+    EXPECT_TRUE(model) << (model ? "" : model.error().message);
+    return model ? std::move(*model) : nullptr;
+  }
+  std::unique_ptr<Model> open(const ProgramText& text) { return open(path(buildZip(text.entries()))); }
+  std::string refusal(const ProgramText& text) {
+    const auto model = openPt2(path(buildZip(text.entries())), {}, false);
+    return model ? std::string() : model.error().message;
+  }
+
+  struct Folded {
+    std::unique_ptr<Model> model;
+    std::vector<int> norms;
+  };
+  static Folded folded(Model& model, const Tensors& inputs, NormFlavour flavour) {
+    EXPECT_TRUE(model.probe(inputs, {}));
+    const auto analysis = analysis::analyze(model.graph(), {}).value();
+    fold::FoldPlan plan;
+    for (const auto& edit : analysis->best.edits) plan.edits.push_back(edit.edit);
+    auto made = model.apply(plan, analysis->norms.layerNorms, flavour, {});
+    EXPECT_TRUE(made) << (made ? "" : made.error().message);
+    return {made ? std::move(*made) : nullptr, analysis->best.folded};
+  }
+};
+
+TEST_F(Pt2ModelTest, SaysWhereItsNodesWereWritten) {
+  const auto model = open(linearAndNorm());
+  ASSERT_TRUE(model);
+  const auto& graph = model->graph();
+  ASSERT_EQ(graph.nodes.size(), 2U);
+  EXPECT_EQ(graph.node(0).op, "aten::linear");
+  EXPECT_EQ(graph.node(0).name, "fc");
+  EXPECT_EQ(graph.scope(graph.node(1).scope).path, "ln");
+  EXPECT_EQ(graph.scope(graph.node(1).scope).type, "LayerNorm");
+  EXPECT_EQ(graph.node(1).source, "model.py:7");
+  EXPECT_EQ(graph.value(graph.inputs()[0]).name, "x");
+  EXPECT_EQ(model->facts().format, "pt2");
+  EXPECT_EQ(model->facts().parameters, 28);
+}
+
+TEST_F(Pt2ModelTest, RunsAsTorchDoes) {
+  const auto model = open(linearAndNorm());
+  ASSERT_TRUE(model);
+  const auto got = toDoubles(model->run(rows(3, 4), {}).value()[0].view).value();
+  const auto weight = [](int record, int i) { return std::sin(static_cast<double>(record) + 1.7 * i); };
+  const auto x = toDoubles(rows(3, 4)[0].view).value();
+  for (int row = 0; row < 3; ++row) {
+    std::vector<double> h(4);
+    for (int i = 0; i < 4; ++i) {
+      h[static_cast<size_t>(i)] = weight(1, i);
+      for (int k = 0; k < 4; ++k)
+        h[static_cast<size_t>(i)] += weight(0, 4 * i + k) * x[static_cast<size_t>(4 * row + k)];
+    }
+    const double mean = std::accumulate(h.begin(), h.end(), 0.0) / 4;
+    double square = 0;
+    for (const double each : h) square += (each - mean) * (each - mean) / 4;
+    for (int i = 0; i < 4; ++i) {
+      const double y = (h[static_cast<size_t>(i)] - mean) / std::sqrt(square + 1e-5) * weight(2, i) + weight(3, i);
+      EXPECT_NEAR(got[static_cast<size_t>(4 * row + i)], y, 2e-6);
+    }
+  }
+}
+
+// A static export never runs at another size: in the translated program nothing else would keep it from that.
+TEST_F(Pt2ModelTest, KeepsToTheSizesOfTheExport) {
+  const auto fixed = open(linearAndNorm());
+  ASSERT_TRUE(fixed);
+  const auto refused = fixed->run(rows(5, 4), {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+  EXPECT_TRUE(says(refused.error().message, "axis 0 of the model's input 'x' is 5"));
+  EXPECT_FALSE(fixed->probe(rows(5, 4), {}));
+  const auto dynamic = open(linearAndNorm(4, true));
+  ASSERT_TRUE(dynamic);
+  EXPECT_TRUE(dynamic->run(rows(5, 4), {}));
+  EXPECT_FALSE(dynamic->run(rows(1, 4), {}));
+  EXPECT_FALSE(dynamic->run(rows(65, 4), {}));
+  const auto specs = dynamic->inferInputs().value();
+  EXPECT_EQ(specs[0].shape, (graph::Shape{3, 4}));
+  EXPECT_EQ(specs[0].freeAxes, std::vector<int>{0});
+  EXPECT_EQ(dynamic->graph().value(dynamic->graph().inputs()[0]).declared, (graph::Shape{-1, 4}));
+}
+
+TEST_F(Pt2ModelTest, FoldsAndWritesWhatItFolded) {
+  for (const bool dynamic : {false, true}) {
+    for (const NormFlavour flavour : {NormFlavour::Portable, NormFlavour::Primitives}) {
+      const ProgramText text = linearAndNorm(4, dynamic);
+      const auto model = open(text);
+      ASSERT_TRUE(model);
+      const auto inputs = rows(3, 4);
+      const auto made = folded(*model, inputs, flavour);
+      ASSERT_TRUE(made.model);
+      EXPECT_EQ(made.norms.size(), 1U);
+      EXPECT_LT(difference(*model, *made.model, inputs), 1e-6);
+      const auto out = folder_ / "folded.pt2";
+      const Status saved = made.model->save(out, {});
+      ASSERT_TRUE(saved) << saved.error().message;
+      const auto again = open(out);
+      ASSERT_TRUE(again);
+      EXPECT_EQ(difference(*made.model, *again, inputs), 0);
+      EXPECT_EQ(again->run(rows(5, 4), {}).has_value(), dynamic);
+      const auto archive = Archive::open(MappedFile::open(out).value()).value();
+      const auto program = archive->read(*archive->find("m/models/model.json"), 1 << 20).value();
+      EXPECT_EQ(program.find("layer_norm.default"), std::string::npos);
+      EXPECT_EQ(program.find("aten.rms_norm.default") != std::string::npos, flavour == NormFlavour::Portable);
+      // What was not edited is byte for byte what it was: gamma and beta, and the form of the archive.
+      for (const char* name : {"data/weights/weight_2", "data/weights/weight_3"})
+        EXPECT_EQ(archive->read(*archive->find("m/" + std::string(name)), 1 << 20).value(), text.records.at(name));
+      EXPECT_EQ(archive->read(*archive->find("m/archive_version"), 9).value(), "0");
+      EXPECT_NE(archive->read(*archive->find("m/data/weights/weight_0"), 1 << 20).value(),
+                text.records.at("data/weights/weight_0"));
+    }
+  }
+}
+
+TEST_F(Pt2ModelTest, ATwinFoldsInFloat64) {
+  const auto model = open(linearAndNorm());
+  ASSERT_TRUE(model);
+  const auto twin = model->toFloat64();
+  ASSERT_TRUE(twin) << twin.error().message;
+  const auto inputs = rows(3, 4);
+  const auto made = folded(**twin, inputs, NormFlavour::Portable);
+  ASSERT_TRUE(made.model);
+  EXPECT_LT(difference(**twin, *made.model, inputs), 1e-13);
+  EXPECT_EQ(made.model->narrowOp(inputs, {}).value(), "");
+  EXPECT_FALSE(made.model->save(folder_ / "twin.pt2", {}));
+}
+
+TEST_F(Pt2ModelTest, SavesAnUneditedModelAsItWas) {
+  const ProgramText text = linearAndNorm();
+  const auto model = open(text);
+  ASSERT_TRUE(model);
+  ASSERT_TRUE(model->save(folder_ / "copy.pt2", {}));
+  const auto archive = Archive::open(MappedFile::open(folder_ / "copy.pt2").value()).value();
+  for (const auto& entry : text.entries())
+    EXPECT_EQ(archive->read(*archive->find(entry.name), 1 << 20).value(), entry.content);
+}
+
+TEST_F(Pt2ModelTest, RefusesProgramsThatMeanNothing) {
+  EXPECT_TRUE(says(refusal(linearAndNorm().bend("aten.linear.default", "aten.unheard_of.default")),
+                   "which this engine does not have"));
+  EXPECT_TRUE(
+      says(refusal(linearAndNorm().bend("torch.ops.aten.linear.default", "torch.ops.prim.RaiseException.default")),
+           "damaged"));
+  EXPECT_TRUE(
+      says(refusal(linearAndNorm().bend("torch.ops.aten.linear.default", "_operator.matmul")), "does not have"));
+  EXPECT_TRUE(says(refusal(linearAndNorm().bend(R"("arg": {"as_tensor": {"name": "linear"}})",
+                                                R"("arg": {"as_tensor": {"name": "nothing"}})")),
+                   "read before it is made"));
+  EXPECT_TRUE(says(
+      refusal(linearAndNorm().bend(R"("name": "eps", "arg": {"as_float")", R"("name": "epsilon", "arg": {"as_float")")),
+      "does not take"));
+  EXPECT_TRUE(says(refusal(linearAndNorm().bend(R"({"as_float": 1e-05})", R"({"as_string": "x"})")), "such arguments"));
+  EXPECT_TRUE(says(refusal(linearAndNorm().bend(R"("outputs": [{"as_tensor": {"name": "linear"}}])",
+                                                R"("outputs": [{"as_tensor": {"name": "x"}}])")),
+                   "two values are called x"));
+  EXPECT_TRUE(says(refusal(linearAndNorm().bend(R"("p_fc_weight": {"dtype": 7)", R"("p_fc_weight": {"dtype": 5)")),
+                   "says otherwise"));
+  EXPECT_TRUE(says(refusal(linearAndNorm().bend("torch.ops.aten.linear.default", "torch.ops.higher_order.map_impl")),
+                   "higher-order operator map_impl"));
+  EXPECT_TRUE(
+      says(refusal(linearAndNorm().bend(R"("parameter_name": "fc.bias")", R"("parameter_name": "fc.weight.x")")),
+           "damaged"));
+}
+
+}  // namespace
+}  // namespace normlens::formats::pt2
