@@ -13,6 +13,7 @@ import sys
 NORMS = ["core/analysis/norms/norms.h", "core/analysis/norms/whole_norm.h"]
 LOWER = ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats", "kernels"]
 TORCH_ROOMS = ["library", "program", "lower", "inputs", "run", "edit", "save"]
+LAB_VALUES = ["core/lab/run_settings.h", "core/lab/run_record.h"]
 OWN = {
     "core/base": ["core/base"],
     # Numbers alone: what the engine measures and the lessons draw.
@@ -30,14 +31,15 @@ OWN = {
     # What a stranger's model is kept from: it hands over files, and looks at what kind they are.
     "core/confine": ["core/base", "core/formats/file/file_kind.h", "core/confine"],
     "core/run": LOWER + ["core/run"],
-    "core/lab": LOWER + ["core/run", "core/lab"],
-    "core/protocol": ["core/base", "core/protocol"],
+    # What a run is and what it tells: values, and the JSON of structs. Its rooms train.
+    "core/lab": ["core/base", "core/protocol", "core/lab"],
+    "core/protocol": ["core/base", "core/protocol", *LAB_VALUES],
     "core/service": ["core", "kernels"],
     "kernels": ["kernels"],
     "kernels/cpu": ["kernels/norm_rows.h", "kernels/cpu"],
     "kernels/cuda": ["kernels/norm_rows.h", "kernels/cuda"],
     "kernels/reference": ["kernels/norm_rows.h", "kernels/reference"],
-    "ui": ["core/base", "core/protocol", "ui"],
+    "ui": ["core/base", "core/protocol", *LAB_VALUES, "ui"],
     # What runs beside the window: Graphviz and nothing of it.
     "ui/layout/dot": ["core/base", "ui/layout/dot"],
     "app/layout": ["core/base", "ui/layout/dot", "app/layout"],
