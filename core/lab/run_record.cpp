@@ -38,6 +38,21 @@ std::vector<RunRecord> lastOfEach(const std::vector<RunRecord>& records) {
   return last;
 }
 
+std::vector<RunMember> membersOf(const RunSettings& settings) {
+  std::vector<RunMember> members;
+  for (const int64_t seed : settings.seeds) {
+    for (const int layers : settings.layers) {
+      for (size_t i = 0; i < settings.optimizers.size(); ++i) {
+        for (const std::string& precision : settings.precisions) {
+          for (const std::string& network : settings.networks)
+            members.push_back({network, layers, static_cast<int>(i), seed, precision});
+        }
+      }
+    }
+  }
+  return members;
+}
+
 std::string memberName(const RunMember& member, const RunSettings& settings) {
   std::string name = member.network + "_" + std::to_string(member.layers) + "x" + std::to_string(settings.width);
   if (settings.optimizers.size() > 1) name += "_optimizer" + std::to_string(member.optimizer + 1);

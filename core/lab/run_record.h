@@ -46,12 +46,14 @@ struct RunRecord {
   std::string event;
   std::string run;  // name of the run, as it was started with
   RunMember member;
-  int epoch = 0, epochs = 0;            // done, of how many of this member
-  int64_t done = 0, of = 0;             // epochs of all members, for a bar and the time left
-  std::optional<double> train_loss;     // cross entropy in nats, mean over the epoch's steps; nullopt at epoch 0
-  double test_loss = 0;                 // after the epoch
-  double test_accuracy = 0;             // in [0, 1]
-  std::vector<double> gradient_norms;   // of each linear layer's weight, at the epoch's last step; empty at epoch 0
+  int epoch = 0, epochs = 0;             // done, of how many of this member
+  int64_t done = 0, of = 0;              // epochs of all members, for a bar and the time left
+  std::optional<double> train_loss;      // cross entropy in nats, mean over the epoch's steps; nullopt before the first
+  double test_loss = 0;                  // after the epoch
+  double test_accuracy = 0;              // in [0, 1]
+  std::vector<std::string> layer_names;  // of the linear layers, in this order below; in a member's first record only
+  std::vector<double>
+      gradient_norms;  // of each linear layer's weight, at the epoch's last step; empty before the first
   std::vector<InputStatistics> inputs;  // of each linear layer
   // Largest |difference| from the network layer_norm of the same depth, optimizer, seed and precision, over all
   // parameters; those before a norm centered, in both. nullopt: it is that network, or there is none.
@@ -107,6 +109,9 @@ struct RunResult {
 
 // The last epoch that each member has done, in the order in which they began.
 [[nodiscard]] std::vector<RunRecord> lastOfEach(const std::vector<RunRecord>& records);
+// All that a run trains, in their order: for each seed, depth and optimizer (which are trained together) those of each
+// precision.
+[[nodiscard]] std::vector<RunMember> membersOf(const RunSettings& settings);
 // "cbwc_rms_norm_6x256_seed1_float32", of the characters a to z, 0 to 9 and '_': part of a file's name.
 [[nodiscard]] std::string memberName(const RunMember& member, const RunSettings& settings);
 
@@ -116,7 +121,7 @@ namespace normlens::protocol {
 NORMLENS_FIELDS(lab::RunMember, network, layers, optimizer, seed, precision)
 NORMLENS_FIELDS(lab::InputStatistics, mean, mean_spread, deviation, deviation_spread, length, length_spread)
 NORMLENS_FIELDS(lab::RunRecord, event, run, member, epoch, epochs, done, of, train_loss, test_loss, test_accuracy,
-                gradient_norms, inputs, weight_difference, ms_per_step, bytes, seconds, text)
+                layer_names, gradient_norms, inputs, weight_difference, ms_per_step, bytes, seconds, text)
 NORMLENS_FIELDS(lab::Finding, claim, holds, value, limit, text)
 NORMLENS_FIELDS(lab::StepCost, member, median_ms, low_ms, high_ms, ratio, ratio_low, ratio_high, noise, bytes)
 NORMLENS_FIELDS(lab::RunResult, run, settings, end, records, findings, costs, weights, machine)

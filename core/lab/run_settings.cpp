@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 4> kNetworks{"layer_norm", "cbwc_rms_norm
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kPrecisions{"float32", "float64"};
 constexpr std::array<std::string_view, 7> kData{"spirals", "teacher", "parity", "characters", "csv", "npz", "text"};
+constexpr std::array<std::string_view, 3> kActivations{"relu", "gelu", "tanh"};
 constexpr std::array<std::string_view, 2> kDecays{"weight", "centered"};
 
 std::string listed(Words words) {
@@ -115,6 +116,7 @@ void checkSizes(const RunSettings& settings, Checker& check) {
   for (size_t i = 0; i < settings.layers.size(); ++i)
     check.within(settings.layers[i], transformer ? 1 : 2, 200, at("layers", i));
   check.within(settings.width, 2, 16384, "width");
+  check.oneOf(settings.activation, kActivations, "activation");
   check.within(settings.epochs, 1, 100000, "epochs");
   check.within(settings.batch, 1, 1e6, "batch");
   check.require(std::isfinite(settings.norm_eps) && settings.norm_eps >= 0, "norm_eps", "must not be below 0");
@@ -139,6 +141,7 @@ Words experiments() { return kExperiments; }
 Words networks() { return kNetworks; }
 Words optimizers() { return kOptimizers; }
 Words precisions() { return kPrecisions; }
+Words activations() { return kActivations; }
 Words dataKinds() { return kData; }
 
 RunSettings usualSettings(std::string_view experiment) {

@@ -58,6 +58,9 @@ struct RunSettings {
   std::string experiment = "equivalence";
   std::vector<int> layers{6};  // linear layers of the perceptron, the last has no norm; blocks of the transformer
   int width = 256;
+  // relu, gelu, tanh: of the perceptron. A rounding error can push a number over ReLU's kink, and gradients then differ
+  // by more than rounding: in float32 that happens now and then, in float64 hardly ever.
+  std::string activation = "relu";
   int epochs = 40;
   int batch = 128;  // examples of a step
   std::vector<OptimizerSettings> optimizers{{}};
@@ -89,6 +92,7 @@ struct RunSettings {
 [[nodiscard]] std::span<const std::string_view> networks();
 [[nodiscard]] std::span<const std::string_view> optimizers();
 [[nodiscard]] std::span<const std::string_view> precisions();
+[[nodiscard]] std::span<const std::string_view> activations();
 [[nodiscard]] std::span<const std::string_view> dataKinds();
 
 // Settings that show what an experiment is about, within a minute or so on two cores.
@@ -110,7 +114,7 @@ struct RunSettings {
 namespace normlens::protocol {
 NORMLENS_FIELDS(lab::OptimizerSettings, kind, learning_rate, momentum, weight_decay, decay_of, beta1, beta2, eps)
 NORMLENS_FIELDS(lab::DataSettings, kind, path, target, samples, features, classes, noise, test_share, seed)
-NORMLENS_FIELDS(lab::RunSettings, schema, experiment, layers, width, epochs, batch, optimizers, seeds, data, precisions,
-                networks, norm_eps, random_affine, threads, handover_epoch, handover_centered, heads, context,
-                steps_per_epoch, rounds, steps_per_round)
+NORMLENS_FIELDS(lab::RunSettings, schema, experiment, layers, width, activation, epochs, batch, optimizers, seeds, data,
+                precisions, networks, norm_eps, random_affine, threads, handover_epoch, handover_centered, heads,
+                context, steps_per_epoch, rounds, steps_per_round)
 }  // namespace normlens::protocol

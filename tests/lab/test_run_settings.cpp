@@ -55,6 +55,7 @@ const Wrong kWrong[] = {
     {"type", R"({"width": "wide"})", "width must be a whole number"},
     {"type_deep", R"({"optimizers": [{"kind": 3}]})", "optimizers[0].kind must be a text"},
     {"width", R"({"width": 1})", "width is 1, and must lie between 2 and 16384"},
+    {"activation", R"({"activation": "step"})", "activation is \"step\", and must be one of relu, gelu, tanh"},
     {"layers", R"({"layers": []})", "layers is empty: at least one is needed"},
     {"layers_twice", R"({"layers": [6, 6]})", "layers names one of them twice"},
     {"layer", R"({"layers": [6, 1]})", "layers[1] is 1, and must lie between 2 and 200"},
