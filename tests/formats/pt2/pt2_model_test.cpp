@@ -160,6 +160,62 @@ TEST_F(Pt2ModelTest, FoldsAndWritesWhatItFolded) {
   }
 }
 
+// Each branch of a cond has the norm for its own, and names that the graph around it has, too.
+ProgramText normInBothBranches() {
+  ProgramText text = linearAndNorm();
+  const std::string start = R"({"target": "torch.ops.aten.layer_norm)", end = R"(null, "name": "layer_norm"})";
+  const size_t at = text.program.find(start), stop = text.program.find(end, at) + end.size();
+  const std::string node = text.program.substr(at, stop - at);
+  const auto tensor = [](const std::string& name) { return R"({"as_tensor": {"name": ")" + name + R"("}})"; };
+  const std::string inputs = tensor("linear") + ", " + tensor("p_ln_weight") + ", " + tensor("p_ln_bias");
+  const std::string square = test::tensorMeta({3, 4}), vector = test::tensorMeta({4});
+  const std::string values = R"("linear": )" + square + R"(, "layer_norm": )" + square + R"(, "p_ln_weight": )" +
+                             vector + R"(, "p_ln_bias": )" + vector;
+  const auto branch = [&](const std::string& name) {
+    return R"({"name": "", "arg": {"as_graph": {"name": ")" + name + R"(", "graph": {"inputs": [)" + inputs +
+           R"(], "outputs": [)" + tensor("layer_norm") + R"(], "nodes": [)" + node + R"(], "tensor_values": {)" +
+           values + R"(}, "sym_int_values": {}}}}, "kind": 1})";
+  };
+  const std::string cond =
+      R"({"target": "torch.ops.higher_order.cond", "inputs": [{"name": "", "arg": )" + tensor("p") +
+      R"(, "kind": 1}, )" + branch("yes") + ", " + branch("no") +
+      R"(, {"name": "", "arg": {"as_tensors": [{"name": "linear"}, {"name": "p_ln_weight"}, {"name": "p_ln_bias"}]}, "kind": 1}], "outputs": [)" +
+      tensor("layer_norm") + R"(], "metadata": {}, "is_hop_single_tensor_return": false, "name": "cond"})";
+  text.program.replace(at, stop - at, cond);
+  text.bend(R"({"as_tensor": {"name": "x"}}], "outputs")", tensor("x") + ", " + tensor("p") + R"(], "outputs")");
+  text.bend(R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}}])",
+            R"({"user_input": {"arg": )" + tensor("x") + R"(}}, {"user_input": {"arg": )" + tensor("p") + "}}]");
+  // The values of the program's own graph stand behind those of the branches.
+  const size_t own = text.program.rfind(R"("tensor_values": {)");
+  text.program.insert(own + std::string(R"("tensor_values": {)").size(), R"("p": )" + test::tensorMeta({}, 12) + ", ");
+  return text;
+}
+
+TEST_F(Pt2ModelTest, FoldsInsideBranches) {
+  const auto model = open(normInBothBranches());
+  ASSERT_TRUE(model);
+  for (const bool yes : {true, false}) {
+    auto inputs = rows(3, 4);
+    const auto truth = std::make_shared<bool>(yes);
+    graph::TensorView view;
+    view.dtype = graph::DType::Bool;
+    view.data = reinterpret_cast<const std::byte*>(truth.get());
+    view.owner = truth;
+    inputs.push_back({"p", view});
+    const auto made = folded(*model, inputs, NormFlavour::Portable);
+    ASSERT_TRUE(made.model);
+    EXPECT_EQ(made.norms.size(), 2U);
+    EXPECT_LT(difference(*model, *made.model, inputs), 1e-6);
+    ASSERT_TRUE(made.model->save(folder_ / "folded.pt2", {}));
+    const auto again = open(folder_ / "folded.pt2");
+    ASSERT_TRUE(again);
+    EXPECT_EQ(difference(*made.model, *again, inputs), 0);
+    const auto archive = Archive::open(MappedFile::open(folder_ / "folded.pt2").value()).value();
+    const auto program = archive->read(*archive->find("m/models/model.json"), 1 << 20).value();
+    EXPECT_EQ(program.find("layer_norm.default"), std::string::npos);
+  }
+}
+
 TEST_F(Pt2ModelTest, ATwinFoldsInFloat64) {
   const auto model = open(linearAndNorm());
   ASSERT_TRUE(model);
