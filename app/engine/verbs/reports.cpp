@@ -59,6 +59,8 @@ std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& anal
 
 constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is told
 
+}  // namespace
+
 json verifyEntry(const protocol::VerifyResult& verify) {
   json algebra = {{"reason", verify.algebra_reason}};
   if (verify.algebra_done) {
@@ -84,8 +86,6 @@ json verifyEntry(const protocol::VerifyResult& verify) {
   if (!verify.not_run.empty()) entry["not_run"] = verify.not_run;
   return entry;
 }
-
-}  // namespace
 
 std::string stateText(const protocol::NormState& state, bool done) {
   std::string text = state.state == "kept" ? "kept" : done ? "folded" : "would fold";
