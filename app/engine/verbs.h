@@ -55,6 +55,7 @@ Declared declareCheck(CLI::App& app, const confine::Limits& limits);
 Declared declareFold(CLI::App& app, const confine::Limits& limits);
 Declared declareSweep(CLI::App& app, const confine::Limits& limits);
 Declared declareFuse(CLI::App& app, const confine::Limits& limits);
+Declared declareCrms(CLI::App& app, const confine::Limits& limits);
 Declared declareDiff(CLI::App& app, const confine::Limits& limits);
 Declared declareProbe(CLI::App& app, const confine::Limits& limits);
 Declared declareBench(CLI::App& app, const confine::Limits& limits);

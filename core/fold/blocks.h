@@ -1,9 +1,9 @@
 // What one edit makes of one weight, block by block: computed where its bytes are wanted.
 //
 // Every function takes a strided view, `in`, and gives its result's elements in the order of outputStrides(in): the
-// view's own memory order where that is dense, row-major otherwise. Sums and means are taken in float64 whatever the
-// type; each result is rounded once. float16, bfloat16, float32 and float64. The view may start at any address, as
-// tensors in mapped files do, and stays in memory as long as the blocks.
+// view's own memory order where that is dense, row-major otherwise. narrowed() alone changes the shape. Sums and means
+// are taken in float64 whatever the type; each result is rounded once. float16, bfloat16, float32 and float64. The view
+// may start at any address, as tensors in mapped files do, and stays in memory as long as the blocks.
 //
 // Thread: `threads` workers at most are started and joined inside each call; blocks may be asked for by any number of
 // threads. Errors: Unsupported for other element types, Refused where a group to center holds a number that is not
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/fold/stream_edits.h"
 #include "core/graph/types.h"
 #include "core/ops/pattern.h"
 
@@ -61,5 +62,17 @@ struct Product {
 };
 // bias + W vector. DESIGN section 3. Errors: also Refused where a finite bias would become infinite.
 [[nodiscard]] Result<Blocks> shifted(const graph::TensorView& bias, const Product& product, int threads);
+
+// The channels of a narrow stream along `dim`, in the order of narrowLayout(): y_i = x_i, and zeros; with a factor for
+// each channel y_i = x_i factor_i - x_d factor_d, of a weight that reads the stream. Source: paper 003, section 3.2.
+// Errors: also Refused where a result is not finite.
+struct Narrowing {
+  Channels channels;
+  int dim = 0;
+  std::vector<double> factor;
+};
+// Type, shape and strides of the result, without data: the axes lie in memory in the order that they have in `in`.
+[[nodiscard]] graph::TensorView narrowLayout(const graph::TensorView& in, const Narrowing& how);
+[[nodiscard]] Result<Blocks> narrowed(const graph::TensorView& in, Narrowing how);
 
 }  // namespace normlens::fold

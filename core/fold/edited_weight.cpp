@@ -22,12 +22,20 @@ void addOrigins(const WeightSource& of, std::vector<TensorView>& to) {
 }
 
 // What an edit makes of `from`, for which it also reads `others`.
-WeightSource edited(const WeightSource& from, const std::vector<WeightSource>& others, EditedWeight::Opener open) {
+WeightSource edited(const TensorView& result, const WeightSource& from, const std::vector<WeightSource>& others,
+                    EditedWeight::Opener open) {
   std::vector<TensorView> origins;
   addOrigins(from, origins);
   for (const auto& other : others) addOrigins(other, origins);
-  auto weight = std::make_shared<const EditedWeight>(from.view, std::move(origins), std::move(open));
+  auto weight = std::make_shared<const EditedWeight>(result, std::move(origins), std::move(open));
   return {weight->view(), weight};
+}
+
+// The same, of the same shape.
+WeightSource edited(const WeightSource& from, const std::vector<WeightSource>& others, EditedWeight::Opener open) {
+  TensorView result = from.view;
+  result.strides = outputStrides(from.view);
+  return edited(result, from, others, std::move(open));
 }
 
 // What the parts of a joint centering share, found when the first of them is wanted.
@@ -58,11 +66,11 @@ class JointGroup {
 
 }  // namespace
 
-EditedWeight::EditedWeight(const TensorView& from, std::vector<TensorView> origins, Opener open)
+EditedWeight::EditedWeight(const TensorView& result, std::vector<TensorView> origins, Opener open)
     : origins_(std::move(origins)), open_(std::move(open)) {
-  view_.dtype = from.dtype;
-  view_.shape = from.shape;
-  view_.strides = outputStrides(from);
+  view_.dtype = result.dtype;
+  view_.shape = result.shape;
+  view_.strides = result.strides;
 }
 
 Status EditedWeight::compute(std::span<std::byte> out, int threads) const {
@@ -132,6 +140,13 @@ WeightSource shift(const WeightSource& bias, const WeightSource& weight, int inp
     if (!matrix) return tl::unexpected(matrix.error());
     const Product product{std::move(*matrix), inputDim, vector};
     return bias.inMemory(threads).and_then([&](const TensorView& in) { return shifted(in, product, threads); });
+  });
+}
+
+WeightSource narrow(const WeightSource& weight, Narrowing how) {
+  const TensorView result = narrowLayout(weight.view, how);
+  return edited(result, weight, {}, [weight, how = std::move(how)](int threads) {
+    return weight.inMemory(threads).and_then([&](const TensorView& in) { return narrowed(in, how); });
   });
 }
 

@@ -28,10 +28,11 @@ struct WeightSource {
 class EditedWeight {
  public:
   using Opener = std::function<Result<Blocks>(int threads)>;
-  // origins: the weights of the file that it is computed from.
-  EditedWeight(const graph::TensorView& from, std::vector<graph::TensorView> origins, Opener open);
+  // result: type, shape and strides; its data are not looked at. origins: the weights of the file that it is computed
+  // from.
+  EditedWeight(const graph::TensorView& result, std::vector<graph::TensorView> origins, Opener open);
 
-  // Type, shape and outputStrides() of what it is made from; no data.
+  // Type, shape and strides; no data.
   [[nodiscard]] const graph::TensorView& view() const { return view_; }
   [[nodiscard]] const std::vector<graph::TensorView>& origins() const { return origins_; }
   // Reads what lies across blocks, the means of columns for one. Errors: see blocks.h.
@@ -57,5 +58,8 @@ struct JointPart {
 // bias + W vector, `inputDim` the axis of W that is summed.
 [[nodiscard]] WeightSource shift(const WeightSource& bias, const WeightSource& weight, int inputDim,
                                  std::vector<double> vector);
+
+// A channel less, see blocks.h.
+[[nodiscard]] WeightSource narrow(const WeightSource& weight, Narrowing how);
 
 }  // namespace normlens::fold

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/fold/stream_edits.h"
 #include "core/graph/graph.h"
 #include "core/ops/pattern.h"
 
@@ -94,6 +95,7 @@ struct FoldPlan {
   std::string policy;
   // In the order of the variant; CenterConstant from coarse to fine.
   std::vector<Edit> edits;
+  StreamEdits streams{};  // none in a fold
 };
 
 }  // namespace normlens::fold

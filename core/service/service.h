@@ -20,6 +20,7 @@
 #include "core/protocol/weight_messages.h"
 #include "core/service/bench.h"
 #include "core/service/inputs/size_conditions.h"
+#include "core/service/plans/narrow_streams.h"
 
 namespace normlens::service {
 
@@ -96,6 +97,9 @@ class Service {
   // Where the fold was not proved, large weights are read here for the first time. Refused where one holds what has no
   // mean; the next fold() leaves it out.
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
+  // A fold whose residual streams lose a channel, see plans/narrow_streams.h; the last fold is left alone.
+  [[nodiscard]] Result<Narrowing> narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,
+                                                const Task& task);
   // The original, the last fold or the model of a file against another of them; see bench.h.
   [[nodiscard]] Result<protocol::BenchResult> bench(const protocol::BenchParams& params, const BenchListener& listener,
                                                     const Task& task);

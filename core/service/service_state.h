@@ -204,16 +204,22 @@ struct Service::State {
     return params.proof == "sections" || (!run::fitsProof(*model) && model->sectionsAt({}).has_value());
   }
 
-  [[nodiscard]] Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
+  // Of a change that relies on these conditions.
+  [[nodiscard]] run::VerifyOptions verifyOptions(const std::vector<protocol::SizeCondition>& reliedOn) const {
     run::VerifyOptions options;
-    options.flavour = flavour;
     options.freeAxes = inputs.freeAxes;
     options.strictRanks = choice.sizes.strict;
     options.ones.resize(inputs.tensors.size());
-    for (const auto& condition : conditions) {
+    for (const auto& condition : reliedOn) {
       const auto input = std::ranges::find(inputs.tensors, condition.input, &formats::NamedTensor::name);
       options.ones[static_cast<size_t>(input - inputs.tensors.begin())].push_back(-condition.axis);
     }
+    return options;
+  }
+
+  [[nodiscard]] Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
+    run::VerifyOptions options = verifyOptions(conditions);
+    options.flavour = flavour;
     const run::FoldUnderTest fold{*model, *folded, foldPlan, layerNorms()};
     if (!isProvedInSections(foldParams)) return run::verifyFold(fold, inputs.tensors, options, task);
     return run::verifyFoldInSections(fold, analysis::zeroMeanMap(*analysis, plan).now, inputs.tensors, options, task);

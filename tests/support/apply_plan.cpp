@@ -124,6 +124,39 @@ class Applier {
     }
   }
 
+  void add(const fold::StreamEdits& edits) {
+    for (const auto& edit : edits.constants) {
+      for (const Use& use : edit.uses) edited(use, edit.dim, edit.channels, {});
+    }
+    for (const auto& edit : edits.readers) {
+      std::vector<double> gamma(static_cast<size_t>(edit.channels.full), 1.0);
+      if (edit.gamma.node != kNone)
+        gamma = graph::toDoubles(graph_.constant(graph_.value(operandAt(edit.gamma)).constant).view).value();
+      for (const Use& use : edit.uses) edited(use, edit.inputDim, edit.channels, gamma);
+    }
+    for (const auto& edit : edits.reads) {
+      std::map<ValueId, graph::Uses> byValue;
+      for (const Use& use : edit.uses) byValue[operandAt(use)].push_back(use);
+      for (const auto& [value, uses] : byValue) {
+        const ValueId seen = rewritten(value, edit);
+        for (const Use& use : uses) operandAt(use) = seen;
+      }
+    }
+    for (const auto& edit : edits.values) {
+      auto& size = valueAt(edit.value).shape.value().at(static_cast<size_t>(edit.axis));
+      if (size != edit.channels.full) throw std::logic_error("a value is narrowed twice");
+      size = edit.channels.width;
+    }
+    for (const auto& edit : edits.norms) {
+      Node& node = nodeAt(norms_.at(static_cast<size_t>(edit.norm)).node);
+      if (node.kind != OpKind::LayerNorm) throw std::logic_error("a norm of a narrow stream is not one op");
+      node.kind = OpKind::Opaque;
+      node.op = "test::crms";
+      node.attributes = {{"full", edit.channels.full}, {"eps", graph::floatAttribute(node, "eps").value()}};
+      node.operands = {node.operands.at(0)};
+    }
+  }
+
   Graph take() {
     for (auto& value : graph_.values) value.uses.clear();
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) {
@@ -186,6 +219,35 @@ class Applier {
     return out;
   }
 
+  // A tensor of its own for the read, narrow along `dim`; with factors it is a weight that reads narrow values.
+  void edited(const Use& use, int dim, const fold::Channels& channels, const std::vector<double>& factor) {
+    const graph::Constant& held = graph_.constant(graph_.value(operandAt(use)).constant);
+    const Tensor from = fromView(held.view);
+    const auto axis = static_cast<size_t>(dim);
+    if (from.shape.at(axis) != channels.full) throw std::logic_error("a tensor without the channels is narrowed");
+    graph::Shape shape = from.shape;
+    shape[axis] = channels.width;
+    Tensor to(shape);
+    forEachIndex(shape, [&](const Index& index) {
+      const auto channel = static_cast<size_t>(index[axis]);
+      if (index[axis] >= channels.full - 1) return;
+      Index last = index;
+      last[axis] = channels.full - 1;
+      to[index] = factor.empty() ? from(index) : from(index) * factor[channel] - from(last) * factor.back();
+    });
+    graph::Constant made;
+    made.name = held.name + ".narrow" + std::to_string(graph_.constants.size());
+    made.view = graph::tensorFromDoubles(to.shape, to.at, held.view.dtype);
+    operandAt(use) = graph_.addConstant(std::move(made));
+  }
+
+  ValueId rewritten(ValueId value, const fold::RewriteReads& edit) {
+    graph::Shape shape = graph_.value(edit.value).shape.value();
+    shape.at(static_cast<size_t>(edit.axis)) = edit.restores ? edit.channels.full : edit.channels.width;
+    return insertBehind(value, edit.restores ? "test::restore" : "test::narrow",
+                        {{"axis", static_cast<int64_t>(edit.axis)}, {"full", edit.channels.full}}, shape);
+  }
+
   void centerTogether(const std::vector<ValueId>& values, const std::vector<ops::Pattern>& patterns) {
     std::vector<Tensor> tensors;
     for (const ValueId value : values) tensors.push_back(fromView(graph_.constant(graph_.value(value).constant).view));
@@ -198,16 +260,22 @@ class Applier {
   ValueId insertCentering(ValueId value, const ops::Pattern& pattern) {
     const graph::Value from = graph_.value(value);
     if (from.constant != kNone || from.literal) throw std::logic_error("a run-time centering of a constant");
+    return insertBehind(value, "test::center", {{"pattern", pattern.text()}}, from.shape);
+  }
+
+  ValueId insertBehind(ValueId value, const std::string& op, graph::Attributes attributes,
+                       const std::optional<graph::Shape>& shape) {
+    const graph::Value from = graph_.value(value);
     Node node;
     node.kind = OpKind::Opaque;
-    node.op = "test::center";
-    node.attributes = {{"pattern", pattern.text()}};
+    node.op = op;
+    node.attributes = std::move(attributes);
     node.operands = {value};
-    node.block = from.producer == kNone ? from.paramOf : graph_.node(from.producer).block;
+    node.block = from.producer == kNone ? std::max(from.paramOf, BlockId{0}) : graph_.node(from.producer).block;
     graph::Value made;
-    made.name = from.name + ".centered" + std::to_string(graph_.nodes.size());
+    made.name = from.name + "." + op + std::to_string(graph_.nodes.size());
     made.dtype = from.dtype;
-    made.shape = from.shape;
+    made.shape = shape;
     const BlockId block = node.block;
     const NodeId id = graph_.addNode(std::move(node), {made});
     auto& order = graph_.blocks.at(static_cast<size_t>(block)).nodes;
@@ -248,6 +316,20 @@ Graph applyPlan(const Graph& graph, const std::vector<analysis::LayerNorm>& norm
   for (const auto& planned : plan.edits) {
     std::visit([&](const auto& edit) { applier.add(edit); }, planned.edit);
   }
+  return applier.take();
+}
+
+Graph applyPlan(const Graph& graph, const std::vector<analysis::LayerNorm>& norms, const fold::FoldPlan& plan) {
+  Applier applier(graph, norms);
+  const auto addAll = [&](bool replacing) {
+    for (const auto& edit : plan.edits) {
+      if (std::holds_alternative<fold::ReplaceNorm>(edit) == replacing)
+        std::visit([&](const auto& each) { applier.add(each); }, edit);
+    }
+  };
+  addAll(false);
+  applier.add(plan.streams);
+  addAll(true);
   return applier.take();
 }
 

@@ -13,6 +13,9 @@ namespace normlens::testing {
 
 [[nodiscard]] graph::Graph applyPlan(const graph::Graph& graph, const std::vector<analysis::LayerNorm>& norms,
                                      const analysis::Plan& plan);
+// Those of narrow streams as well.
+[[nodiscard]] graph::Graph applyPlan(const graph::Graph& graph, const std::vector<analysis::LayerNorm>& norms,
+                                     const fold::FoldPlan& plan);
 
 // The plan of one probe size for another: patterns of run-time values follow their axes. `from` and `to` are the same
 // model at both sizes. nullopt where a pattern cannot be carried over.

@@ -59,6 +59,8 @@ std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& anal
 
 constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is told
 
+}  // namespace
+
 json verifyEntry(const protocol::VerifyResult& verify) {
   json algebra = {{"reason", verify.algebra_reason}};
   if (verify.algebra_done) {
@@ -85,8 +87,6 @@ json verifyEntry(const protocol::VerifyResult& verify) {
   if (verify.sections) entry["sections"] = *verify.sections;
   return entry;
 }
-
-}  // namespace
 
 std::string stateText(const protocol::NormState& state, bool done) {
   std::string text = state.state == "kept" ? "kept" : done ? "folded" : "would fold";

@@ -19,6 +19,8 @@ namespace normlens::engine {
 // "folded with a centering because a copy of wte.weight would add 131 kB (13%, limit 10%)". done: not merely planned.
 [[nodiscard]] std::string stateText(const protocol::NormState& state, bool done);
 
+[[nodiscard]] nlohmann::json verifyEntry(const protocol::VerifyResult& verify);
+
 struct FoldOutcome {
   protocol::FoldResult fold;
   service::FoldTimes times;

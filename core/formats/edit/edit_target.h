@@ -29,10 +29,17 @@ class EditTarget {
   // The read sees 0. sum: the operand of the reading Add or Sub that its result then is, in a run with any sizes.
   virtual void drop(const graph::Use& read, std::optional<size_t> sum) = 0;
 
+  // These reads see the value with a channel less, or with all of them again. rank: of the value.
+  virtual void rewrite(const fold::RewriteReads& edit, size_t rank) = 0;
+  // A narrow result has its width there, unless the file leaves the size open; a query of the size still tells d.
+  virtual void resize(const fold::ResizeAxis& edit) = 0;
+
   // An op that normalises.
   virtual void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta) = 0;
   // A norm that is written out in several nodes.
   virtual void replaceDecomposed(const analysis::LayerNorm& norm) = 0;
+  // An op over the last axis, of a narrow stream: see fold::NarrowNorm.
+  virtual void replaceNarrow(const analysis::LayerNorm& norm, const fold::Channels& channels) = 0;
 };
 
 }  // namespace normlens::formats

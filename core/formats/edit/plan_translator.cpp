@@ -34,8 +34,14 @@ class Translator {
     centerAll(/*inside=*/false);
     dropAddends();
     centerAll(/*inside=*/true);
+    for (const bool inside : {false, true}) rewriteAll(inside);
+    for (const auto& edit : plan_.streams.sizes) target_.resize(edit);
     forEach<fold::AbsorbShift>(plan_, [&](const auto& edit) { moveShift(edit); });
     forEach<fold::ReplaceNorm>(plan_, [&](const auto& edit) { replace(edit); });
+    for (const auto& edit : plan_.streams.norms) {
+      withoutBeta_.erase(edit.norm);
+      target_.replaceNarrow(norms_.at(static_cast<size_t>(edit.norm)), edit.channels);
+    }
     if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
   }
 
@@ -57,6 +63,16 @@ class Translator {
       if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be centered, is not known");
       target_.center(edit, *value.shape);
     });
+  }
+
+  void rewriteAll(bool inside) {
+    for (const auto& edit : plan_.streams.reads) {
+      const bool any = std::ranges::any_of(edit.uses, [&](const auto& use) { return target_.isInside(use); });
+      if (any != inside) continue;
+      const auto& value = graph_.value(edit.value);
+      if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be narrowed, is not known");
+      target_.rewrite(edit, value.shape->size());
+    }
   }
 
   void dropAddends() {

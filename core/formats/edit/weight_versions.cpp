@@ -43,6 +43,7 @@ void WeightVersions::add(const fold::FoldPlan& plan) {
     if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) shifts.push_back(shift);
   }
   for (const auto* shift : shifts) absorb(*shift);
+  narrow(plan.streams);
   std::erase_if(versions_, [](const auto& item) { return std::ranges::none_of(item.second, &WeightVersion::changed); });
   giveViews();
 }
@@ -137,6 +138,28 @@ void WeightVersions::absorb(const fold::AbsorbShift& edit) {
     const fold::WeightSource weight = sourceFor(part.weight, part.weightUse);
     for (auto* source : sourcesFor(part.bias, nullptr)) *source = fold::shift(*source, weight, part.inputDim, *numbers);
   }
+}
+
+void WeightVersions::narrow(const fold::StreamEdits& streams) {
+  for (const auto& reader : streams.readers) {
+    const auto gamma = gammaOf(reader);
+    for (auto* source : sourcesFor(reader.weight, &reader.uses))
+      *source = fold::narrow(*source, {reader.channels, reader.inputDim, gamma});
+  }
+  for (const auto& edit : streams.constants) {
+    for (auto* source : sourcesFor(edit.constant, &edit.uses))
+      *source = fold::narrow(*source, {edit.channels, edit.dim, {}});
+  }
+}
+
+std::vector<double> WeightVersions::gammaOf(const fold::ReadNarrow& reader) {
+  if (reader.gamma.node == graph::kNone) return std::vector<double>(static_cast<size_t>(reader.channels.full), 1.0);
+  const auto& node = graph_.node(reader.gamma.node);
+  const auto constant = graph_.value(node.operands.at(static_cast<size_t>(reader.gamma.operand))).constant;
+  const auto gamma = sourceFor(constant, reader.gamma).inMemory(threads_);
+  auto numbers = gamma ? graph::toDoubles(*gamma) : std::nullopt;
+  if (!numbers) throw EditRefused("the scale of '" + node.name + "' is not of a real floating type");
+  return std::move(*numbers);
 }
 
 // Small ones side by side, each on one thread. What versions share (split, and not edited since) is computed once.

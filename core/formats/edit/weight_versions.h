@@ -51,6 +51,9 @@ class WeightVersions {
   void scale(const fold::AbsorbScale& edit);
   void center(const fold::CenterConstant& edit);
   void absorb(const fold::AbsorbShift& edit);
+  // Last: the edits before are of weights as the file has them.
+  void narrow(const fold::StreamEdits& streams);
+  std::vector<double> gammaOf(const fold::ReadNarrow& reader);
   std::vector<WeightVersion>& versionsOf(graph::ConstantId constant);
   // The versions that an edit of these reads (null: of all) changes, split off where needed; valid until the next call.
   std::vector<fold::WeightSource*> sourcesFor(graph::ConstantId constant, const graph::Uses* only);

@@ -50,6 +50,7 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
     const auto everyType = source_.float64Twin ? std::optional(graph::DType::Float64) : std::nullopt;
     NodeEdits nodes(lowered_, edited, dialect, facts_.dtype, everyType);
     translate(plan, lowered_.graph, norms, nodes);
+    if (!plan.streams.empty()) edited.forgetShapes();
     edited.finishNodes();
     // Norms that stay as they were keep their Adds.
     if (fuses) static_cast<void>(fuseAdds(edited, adds, [&](const NodeProto& norm) { return edited.isNew(norm); }));

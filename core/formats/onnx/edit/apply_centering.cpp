@@ -4,7 +4,6 @@
 
 #include "core/formats/edit/centering_axes.h"
 #include "core/formats/edit/centering_code.h"
-#include "core/formats/onnx/edit/node_maker.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -117,16 +116,20 @@ void leaveToCallers(EditableModel& model, std::vector<ReadSite>& reads) {
   }
 }
 
-void insertCentering(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const graph::Shape& shape,
-                     const ops::Pattern& pattern) {
+ReadCode centeringCode(const graph::Shape& shape, const ops::Pattern& pattern) {
+  return {"_centering", [axes = centeringAxes(pattern, shape)](NodeMaker& nodes, const std::string& x) {
+            NodeOps ops(nodes);
+            return CenteringCode(ops, axes).emit(x);
+          }};
+}
+
+void insertCode(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const ReadCode& code) {
   const std::string x = EditableModel::nameAt(reads.at(0));
   const Point point = pointBefore(reads);
-  NodeMaker nodes(*point.body, opset, x + "_centering", point.node);
-  NodeOps ops(nodes);
-  const auto axes = centeringAxes(pattern, shape);
-  const std::string centered = CenteringCode(ops, axes).emit(x);
+  NodeMaker nodes(*point.body, opset, x + code.suffix, point.node);
+  const std::string seen = code.emit(nodes, x);
   model.addBefore(*point.body, point.node, nodes.take());
-  for (const auto& read : reads) model.setInput(read, centered);
+  for (const auto& read : reads) model.setInput(read, seen);
 }
 
 }  // namespace normlens::formats::onnx

@@ -33,6 +33,14 @@ void EditableModel::placeNewNodes(Body& body) {
            [&](const auto& info) { return made.contains(info.name()) || !body.madeBy.contains(info.name()); });
 }
 
+void EditableModel::forgetShapes() {
+  for (const auto& body : bodies_) {
+    for (auto& info : *body->graph->mutable_value_info()) {
+      if (info.type().has_tensor_type()) info.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+  }
+}
+
 void EditableModel::removeDead() {
   std::map<Body*, std::vector<LostRead>> byRoot;
   for (const auto& [body, name] : lost_) byRoot[&rootOf(*body)].push_back({body->graph, name});

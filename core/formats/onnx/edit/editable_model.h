@@ -114,6 +114,8 @@ class EditableModel {
   void remove(Body& body, NodeProto& node);
   // Made by us, in the operator version that it was asked for.
   [[nodiscard]] bool isNew(const NodeProto& node) const { return new_.contains(&node); }
+  // Those that the bodies tell of their values, which are hints; types stay.
+  void forgetShapes();
   void importDomain(const std::string& domain, int version);
   // All bodies that exist by now, outer ones first.
   [[nodiscard]] const std::vector<std::unique_ptr<Body>>& bodies() const { return bodies_; }

@@ -32,9 +32,13 @@ NormStyle Dialect::styleAt(int bodyOpset, bool insideFunction) const {
 }
 
 void NodeEdits::center(const fold::InsertCentering& edit, const graph::Shape& shape) {
+  readCode(edit.value, edit.uses, centeringCode(shape, edit.pattern));
+}
+
+void NodeEdits::readCode(ValueId value, const graph::Uses& uses, const ReadCode& code) {
   std::vector<ReadSite> all;
-  for (const auto& use : edit.uses) {
-    const ReadSite site = siteOf(use, graph_.value(edit.value).name);
+  for (const auto& use : uses) {
+    const ReadSite site = siteOf(use, graph_.value(value).name);
     if (std::find(all.begin(), all.end(), site) == all.end()) all.push_back(site);
   }
   leaveToCallers(model_, all);
@@ -44,9 +48,7 @@ void NodeEdits::center(const fold::InsertCentering& edit, const graph::Shape& sh
     const std::string name = EditableModel::nameAt(site);
     groups[{&EditableModel::bodyThatMakes(*site.body, name), name}].push_back(site);
   }
-  for (const auto& [where, reads] : groups) {
-    insertCentering(model_, reads, opsetOf(*where.first), shape, edit.pattern);
-  }
+  for (const auto& [where, reads] : groups) insertCode(model_, reads, opsetOf(*where.first), code);
 }
 
 // x - x is 0 of the same shape, whatever its type and in every version of the operators.

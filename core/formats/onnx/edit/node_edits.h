@@ -8,6 +8,7 @@
 #include "core/analysis/norms/norms.h"
 #include "core/formats/edit/edit_target.h"
 #include "core/formats/model.h"
+#include "core/formats/onnx/edit/apply_centering.h"
 #include "core/formats/onnx/edit/editable_model.h"
 #include "core/formats/onnx/edit/norms/apply_norm.h"
 #include "core/formats/onnx/lower/lower.h"
@@ -39,10 +40,18 @@ class NodeEdits final : public EditTarget {
   void bypass(graph::NodeId node, size_t operand) override { leaveOut(node, operand); }
   void center(const fold::InsertCentering& edit, const graph::Shape& shape) override;
   void drop(const graph::Use& read, std::optional<size_t> sum) override;
+  void rewrite(const fold::RewriteReads& edit, size_t rank) override {
+    readCode(edit.value, edit.uses, channelsCode(edit, rank));
+  }
+  void resize(const fold::ResizeAxis& edit) override;
   void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta) override;
   void replaceDecomposed(const analysis::LayerNorm& norm) override;
+  void replaceNarrow(const analysis::LayerNorm& norm, const fold::Channels& channels) override;
 
  private:
+  void tellSize(const fold::ResizeAxis& edit, const ReadSite& query);
+  // These reads see what the code makes of the value.
+  void readCode(graph::ValueId value, const graph::Uses& uses, const ReadCode& code);
   // The readers of the node's output read this operand of it, and broadcast it where the shapes differ.
   void leaveOut(graph::NodeId id, size_t operand);
   [[nodiscard]] int siteInput(graph::NodeId node, size_t operand) const;

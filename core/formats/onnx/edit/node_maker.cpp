@@ -98,16 +98,27 @@ std::string NodeMaker::cast(const std::string& x, graph::DType to, const std::st
   return y;
 }
 
-std::string NodeMaker::reduceMean(const std::string& x, const std::vector<int64_t>& axes) {
-  if (opset_ >= 18) {
+std::string NodeMaker::reduce(std::string_view op, const std::string& x, const std::vector<int64_t>& axes,
+                              int sinceInput) {
+  if (opset_ >= sinceInput) {
     const auto given = ints(axes);
-    add("ReduceMean", {x, given});
+    add(op, {x, given});
   } else {
-    add("ReduceMean", {x});
+    add(op, {x});
     setInts(last(), "axes", axes);
   }
   setInt(last(), "keepdims", 1);
   return last().output(0);
+}
+
+std::string NodeMaker::reduceMean(const std::string& x, const std::vector<int64_t>& axes) {
+  return reduce("ReduceMean", x, axes, 18);
+}
+
+std::string NodeMaker::reduceSum(const std::string& x, int64_t axis) { return reduce("ReduceSum", x, {axis}, 13); }
+
+std::string NodeMaker::reduceSumOfSquares(const std::string& x, int64_t axis) {
+  return reduce("ReduceSumSquare", x, {axis}, 18);
 }
 
 std::string NodeMaker::slice(const std::string& x, int64_t axis, int64_t begin, int64_t end) {

@@ -29,6 +29,8 @@ class NodeMaker {
   std::string cast(const std::string& x, graph::DType to, const std::string& output = {});
   // axes: negative ones count from the end (opset 11 and later only).
   std::string reduceMean(const std::string& x, const std::vector<int64_t>& axes);
+  std::string reduceSum(const std::string& x, int64_t axis);  // alike; which stays, with size 1
+  std::string reduceSumOfSquares(const std::string& x, int64_t axis);
   std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end);
   std::string concat(const std::vector<std::string>& parts, int64_t axis);
 
@@ -38,6 +40,8 @@ class NodeMaker {
  private:
   std::string freshName(std::string_view what);
   std::string append(NodeProto node);
+  // sinceInput: the version from which on the axes are an input.
+  std::string reduce(std::string_view op, const std::string& x, const std::vector<int64_t>& axes, int sinceInput);
   std::string constant(const graph::Shape& shape, std::span<const std::byte> bytes, graph::DType dtype,
                        const char* what);
 

@@ -91,8 +91,22 @@ void WeightPlacement::placeAt(const std::vector<Read>& reads, const std::vector<
   }
 }
 
+void WeightPlacement::setDims(const Origin& origin, const graph::Shape& shape) {
+  GraphProto& graph = *origin.body->graph;
+  TensorProto& tensor = *graph.mutable_initializer(origin.body->initializer.at(origin.name));
+  if (std::ranges::equal(tensor.dims(), shape)) return;
+  tensor.clear_dims();
+  tensor.mutable_dims()->Add(shape.begin(), shape.end());
+  for (auto* infos : {graph.mutable_input(), graph.mutable_value_info()}) {
+    for (auto& info : *infos) {
+      if (info.name() == origin.name) info.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+  }
+}
+
 void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
   bool stored = false;
+  if (origin.kind == Origin::Kind::Initializer) setDims(origin, view.shape);
   if (origin.kind == Origin::Kind::Node) {
     static_cast<void>(readable(view));
     stored = storeConstant(*origin.node, view);

@@ -32,6 +32,8 @@ class WeightPlacement {
   void placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& versions);
   [[nodiscard]] std::vector<Read> readsOf(graph::ConstantId constant, const std::vector<WeightVersion>& versions);
   void placeAt(const std::vector<Read>& reads, const std::vector<WeightVersion>& versions);
+  // Of the tensor that is so called, and of whatever else the body says about it.
+  static void setDims(const Origin& origin, const graph::Shape& shape);
   void set(const Origin& origin, const graph::TensorView& view);
   std::string addTensor(const Origin& origin, const graph::TensorView& view);
   void redirect(const Read& read, const std::vector<Read>& all, const std::string& name);

@@ -26,7 +26,12 @@ bool storeValue(::ONNX_NAMESPACE::AttributeProto& attribute, const graph::Tensor
   const auto bytes = bytesOf(view);
   const bool givenByCall = !attribute.ref_attr_name().empty();
   if (attribute.name() == "value") {
-    if (!givenByCall) return attribute.has_t() && storeTensor(*attribute.mutable_t(), bytes);
+    if (!givenByCall) {
+      if (!attribute.has_t()) return false;
+      auto& dims = *attribute.mutable_t()->mutable_dims();
+      if (!std::ranges::equal(dims, view.shape)) dims.Assign(view.shape.begin(), view.shape.end());
+      return storeTensor(*attribute.mutable_t(), bytes);
+    }
     *attribute.mutable_t() = rawTensor("", view.dtype, view.shape, bytes);
   } else if (attribute.name() == "value_float" && bytes.size() == sizeof(float)) {
     float number = 0;

@@ -56,26 +56,20 @@ class CodeEdits final : public EditTarget {
   }
 
   void center(const fold::InsertCentering& edit, const graph::Shape& shape) override {
-    const int value = model_.lowered().programValue[static_cast<size_t>(edit.value)];
-    CenteredReads reads{model_.program().value(value).frame, {}, isWrittenInto(value), shape, edit.pattern};
-    bool inside = false;
-    for (const auto& use : edit.uses) {
-      if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
-      const auto& site = siteOf(use);
-      if (site.node != nullptr) {
-        reads.writtenInto = reads.writtenInto || writesInto(*site.node, static_cast<size_t>(site.input));
-        reads.reads.push_back(readAt(site));
-      } else {
-        inside = true;
-        reads.reads.push_back(writeOutFor(use, edit.value));
-      }
-    }
-    if (!inside) return centerAcrossBodies(model_.program(), reads, frames_);
-    FrameEdits later(frames_.size());
-    centerAcrossBodies(model_.program(), reads, later);
-    for (size_t f = 0; f < later.size(); ++f) {
-      for (auto& made : later[f]) inside_.emplace_back(static_cast<int>(f), std::move(made));
-    }
+    readCode(edit.value, edit.uses, centeringCode(shape, edit.pattern));
+  }
+
+  void rewrite(const fold::RewriteReads& edit, size_t rank) override {
+    readCode(edit.value, edit.uses, channelsCode(edit, rank));
+  }
+
+  void resize(const fold::ResizeAxis& edit) override {
+    const auto& node = programNode(edit.node);
+    const auto& of = model_.graph().node(edit.node);
+    if (of.kind != OpKind::ShapeQuery)
+      return edits(node.frame).push_back(resizeAxis(node.node, edit.axis, edit.channels));
+    const auto rank = static_cast<int>(model_.graph().value(of.operands.at(0)).shape.value().size());
+    edits(node.frame).push_back(tellSize(node.node, edit.axis, rank, edit.channels));
   }
 
   void drop(const graph::Use& use, std::optional<size_t> sum) override {
@@ -114,6 +108,11 @@ class CodeEdits final : public EditTarget {
     }
   }
 
+  void replaceNarrow(const LayerNorm& norm, const fold::Channels& channels) override {
+    replaceOp(norm, /*keepsBeta=*/false);
+    replacements_.back().how.narrow = channels;
+  }
+
   void finish() {
     for (auto& [frame, edit] : inside_) edits(frame).push_back(std::move(edit));
     std::optional<FusableNorms> fusable;
@@ -128,6 +127,30 @@ class CodeEdits final : public EditTarget {
     int frame;
     NormReplacement how;
   };
+
+  // These reads see what the code makes of the value.
+  void readCode(ValueId read, const graph::Uses& uses, ReadCode code) {
+    const int value = model_.lowered().programValue[static_cast<size_t>(read)];
+    CenteredReads reads{model_.program().value(value).frame, {}, isWrittenInto(value), std::move(code)};
+    bool inside = false;
+    for (const auto& use : uses) {
+      if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
+      const auto& site = siteOf(use);
+      if (site.node != nullptr) {
+        reads.writtenInto = reads.writtenInto || writesInto(*site.node, static_cast<size_t>(site.input));
+        reads.reads.push_back(readAt(site));
+      } else {
+        inside = true;
+        reads.reads.push_back(writeOutFor(use, read));
+      }
+    }
+    if (!inside) return centerAcrossBodies(model_.program(), reads, frames_);
+    FrameEdits later(frames_.size());
+    centerAcrossBodies(model_.program(), reads, later);
+    for (size_t f = 0; f < later.size(); ++f) {
+      for (auto& made : later[f]) inside_.emplace_back(static_cast<int>(f), std::move(made));
+    }
+  }
 
   // The sum of an op that adds and normalises.
   [[nodiscard]] bool entersFusedNorm(const graph::Use& use) const {
@@ -168,7 +191,7 @@ class CodeEdits final : public EditTarget {
   // takes the add before the norm into its op.
   void replace(const Replacement& replacement, FusableNorms* fusable) {
     const NormReplacement& how = replacement.how;
-    auto fused = fusable ? fusable->take(replacement.norm) : std::nullopt;
+    auto fused = fusable && how.narrow.full == 0 ? fusable->take(replacement.norm) : std::nullopt;
     if (!fused) return edits(replacement.frame).push_back(replaceNorm(how));
     if (!how.beta) fused->beta.reset();
     fuseNorm(*fused, "normlens::add_rms_norm", frames_);
@@ -225,7 +248,8 @@ class CodeEdits final : public EditTarget {
 Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& plan,
                                                        const std::vector<analysis::LayerNorm>& norms,
                                                        NormFlavour flavour, const Task& task) const {
-  if (flavour == NormFlavour::Fast && replacesNorms(plan) && !fastNormAvailable()) {
+  const bool writesNorms = replacesNorms(plan) || !plan.streams.norms.empty();
+  if (flavour == NormFlavour::Fast && writesNorms && !fastNormAvailable()) {
     return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
                 "build NormLens with its kernels, or fold with --norm portable");
   }

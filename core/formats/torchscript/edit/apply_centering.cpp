@@ -106,19 +106,24 @@ Value* zeroLike(Graph& graph, Value* x) {
 
 }  // namespace
 
-CenteredValue centeredBefore(std::vector<Node*> readers, const OperandSite& original, const graph::Shape& shape,
-                             const ops::Pattern& pattern) {
-  std::string all = signature("center", pattern.text(), original.node, original.input);
+ReadCode centeringCode(const graph::Shape& shape, const ops::Pattern& pattern) {
+  std::string all = signature("center", pattern.text());
   for (const int64_t size : shape) all += signature(size);
+  return {all, [axes = centeringAxes(pattern, shape)](Graph& graph, Value* x) {
+            CenteringOps ops(graph);
+            return CenteringCode(ops, axes).emit(x);
+          }};
+}
+
+CodedValue codedBefore(std::vector<Node*> readers, const OperandSite& original, const ReadCode& code) {
+  std::string all = code.signature + signature(original.node, original.input);
   for (const Node* reader : readers) all += signature(reader);
-  const Axes axes = centeringAxes(pattern, shape);
-  return {all, [readers = std::move(readers), original, axes](GraphCopy& copy) {
+  return {all, [readers = std::move(readers), original, emit = code.emit](GraphCopy& copy) {
             std::vector<Node*> twins;
             for (const Node* reader : readers) twins.push_back(copy.at(reader));
             Value* x = copy.read(original);
             const torch::jit::WithInsertPoint here(pointBefore(twins));
-            CenteringOps ops(*copy.graph());
-            return CenteringCode(ops, axes).emit(x);
+            return emit(*copy.graph(), x);
           }};
 }
 
@@ -126,17 +131,17 @@ void readInstead(GraphCopy& copy, const OperandSite& site, Value* value) {
   redirect(*copy.at(site.node), static_cast<size_t>(site.input), value);
 }
 
-BodyEdit insertCentering(std::vector<OperandSite> sites, const graph::Shape& shape, const ops::Pattern& pattern) {
+BodyEdit insertCode(std::vector<OperandSite> sites, const ReadCode& code) {
   std::vector<Node*> readers;
   for (const auto& site : sites) readers.push_back(site.node);
-  CenteredValue centered = centeredBefore(std::move(readers), sites[0], shape, pattern);
-  std::string all = centered.signature;
+  CodedValue coded = codedBefore(std::move(readers), sites[0], code);
+  std::string all = coded.signature;
   for (const auto& site : sites) all += signature(site.input);
-  return {all, [sites = std::move(sites), make = std::move(centered.make)](GraphCopy& copy) {
+  return {all, [sites = std::move(sites), make = std::move(coded.make)](GraphCopy& copy) {
             const Value* x = copy.read(sites[0]);
             Value* value = make(copy);
             for (const auto& site : sites) {
-              if (copy.read(site) != x) throw EditRefused("reads to be centered together read different values");
+              if (copy.read(site) != x) throw EditRefused("reads to be rewritten together read different values");
               readInstead(copy, site, value);
             }
           }};

@@ -5,6 +5,8 @@
 // the batch and sequence sizes that the original works for.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "core/formats/model.h"
@@ -14,18 +16,27 @@
 
 namespace normlens::formats::torchscript {
 
-// x - mean(groups of x) once, before the first of the reads, for all of them. `shape`: of x in the probe run, to find
-// the axes that the pattern means. Throws EditRefused where the groups cannot be said without fixing a free size.
-[[nodiscard]] BodyEdit insertCentering(std::vector<OperandSite> sites, const graph::Shape& shape,
-                                       const ops::Pattern& pattern);
+// What some reads are to see in a value's place.
+struct ReadCode {
+  std::string signature;
+  std::function<torch::jit::Value*(torch::jit::Graph&, torch::jit::Value*)> emit;
+};
+// x - mean(groups of x). `shape`: of x in the probe run, to find the axes that the pattern means. Throws EditRefused
+// where the groups cannot be said without fixing a free size.
+[[nodiscard]] ReadCode centeringCode(const graph::Shape& shape, const ops::Pattern& pattern);
+// A channel less, or all of them again. rank: of the value.
+[[nodiscard]] ReadCode channelsCode(const fold::RewriteReads& edit, size_t rank);
 
-// The value that is read at `original`, centered, once, before the first of the readers (and of what they stand in).
-struct CenteredValue {
+// Once, before the first of the reads, for all of them.
+[[nodiscard]] BodyEdit insertCode(std::vector<OperandSite> sites, const ReadCode& code);
+
+// The code's value of what is read at `original`, once, before the first of the readers (and of what they stand in).
+struct CodedValue {
   std::string signature;
   std::function<torch::jit::Value*(GraphCopy&)> make;
 };
-[[nodiscard]] CenteredValue centeredBefore(std::vector<torch::jit::Node*> readers, const OperandSite& original,
-                                           const graph::Shape& shape, const ops::Pattern& pattern);
+[[nodiscard]] CodedValue codedBefore(std::vector<torch::jit::Node*> readers, const OperandSite& original,
+                                     const ReadCode& code);
 // The read sees another value; what the reader changes in place changes all the same.
 void readInstead(GraphCopy& copy, const OperandSite& site, torch::jit::Value* value);
 
@@ -40,6 +51,7 @@ struct NormReplacement {
   bool beta = false;              // given, and still to be added
   bool computeInFloat32 = false;  // the input is of a half type: the norm's own accumulation type
   bool castBack = false;          // gamma or beta has another type than the input
+  fold::Channels narrow{};        // of a narrow stream, fold::NarrowNorm: neither gamma nor beta is read
 };
 
 // aten::layer_norm and native_layer_norm, normlens::layer_norm and add_layer_norm.
@@ -51,6 +63,12 @@ struct NormReplacement {
 // normlens::add_layer_norm becomes an add and a norm, which from then on is what the node stands for: its input 0 is
 // the sum. For edits of the sum that only the norm is to see; whatever else reads by the op's own inputs goes before.
 [[nodiscard]] BodyEdit writeOutAddNorm(torch::jit::Node* fused);
+
+// Of a view or broadcast whose result is narrow, that size in its list, unless it is what is left (-1). The list is the
+// node's own from then on.
+[[nodiscard]] BodyEdit resizeAxis(torch::jit::Node* node, int axis, const fold::Channels& channels);
+// A size that is asked of a narrow value is what it was: what goes by it is not narrow, or resized. rank: of the value.
+[[nodiscard]] BodyEdit tellSize(torch::jit::Node* query, int axis, int rank, const fold::Channels& channels);
 
 // A variance taken of a zero-mean value becomes its mean square (decomposed norms; aten::var over given axes).
 [[nodiscard]] BodyEdit varianceToMeanSquare(torch::jit::Node* variance);

@@ -166,7 +166,7 @@ class BodiesOfCentering {
 
   void centerWithin(int frame, const Reads& reads, BodyUse use, FrameEdits& frames) const {
     for (auto& [value, sites] : byValue(reads)) {
-      BodyEdit edit = insertCentering(sites, centered_.shape, centered_.pattern);
+      BodyEdit edit = insertCode(sites, centered_.code);
       edit.use = use;
       frames[static_cast<size_t>(frame)].push_back(std::move(edit));
     }
@@ -184,7 +184,7 @@ class BodiesOfCentering {
     } else if (body.from != nullptr) {
       get = [call = body.from](GraphCopy& copy) { return copy.takeResult(call); };
     } else {
-      auto made = centeredBefore(nodesThatSeeIt(frame), original_->site, centered_.shape, centered_.pattern);
+      auto made = codedBefore(nodesThatSeeIt(frame), original_->site, centered_.code);
       text += made.signature;
       get = std::move(made.make);
     }

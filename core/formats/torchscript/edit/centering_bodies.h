@@ -1,5 +1,5 @@
-// A run-time centering of a value that several bodies read: one op, where the value is made, whatever calls lie
-// between. Private to formats/torchscript: includes torch.
+// Code that several bodies are to read in a value's place, a run-time centering for one: written once, where the value
+// is made, whatever calls lie between. Private to formats/torchscript: includes torch.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,7 @@ struct CenteredReads {
   int frame = 0;  // where the value is made
   std::vector<Read> reads;
   bool writtenInto = false;  // an op changes it in place: every body then centers what it reads
-  graph::Shape shape;
-  ops::Pattern pattern;
+  ReadCode code;
 };
 [[nodiscard]] CenteredReads::Read readAt(const OperandSite& site);
 

@@ -58,6 +58,12 @@ class NodeOps {
   std::string meanSquare(const std::string& x) {
     return nodes_.reduceMean(nodes_.add("Mul", {x, x}), meanAxes(norm_, nodes_.opset()));
   }
+  std::string meanSquareOfAll(const std::string& x) {
+    const int64_t axis = meanAxes(norm_, nodes_.opset()).front();
+    const auto squares = nodes_.reduceSumOfSquares(x, axis), sum = nodes_.reduceSum(x, axis);
+    const auto all = nodes_.add("Add", {squares, nodes_.add("Mul", {sum, sum})});
+    return nodes_.add("Div", {all, nodes_.number(static_cast<double>(norm_.narrow.full), sumType_)});
+  }
   std::string overRoot(const std::string& x, const std::string& meanSquare) {
     const auto shifted = nodes_.add("Add", {meanSquare, nodes_.number(norm_.eps, sumType_)});
     return nodes_.add("Div", {x, nodes_.add("Sqrt", {shifted})});
@@ -90,7 +96,11 @@ void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWri
   NodeMaker nodes(*norm.body, opset, baseName(norm.like), &norm.like);
   const bool asOneOp = style != NormStyle::Primitives;
   NodeOps ops(nodes, style, norm);
-  normCode(ops, asOneOp, norm.input, given(norm.gamma), given(norm.beta));
+  if (norm.narrow.full > 0) {
+    narrowNormCode(ops, norm.input);
+  } else {
+    normCode(ops, asOneOp, norm.input, given(norm.gamma), given(norm.beta));
+  }
   nodes.last().set_output(0, norm.output);
   std::vector<NodeProto> written = nodes.take();
   const size_t principal = asOneOp ? 0 : written.size() - 1;

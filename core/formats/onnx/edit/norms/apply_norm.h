@@ -30,6 +30,7 @@ struct NormToWrite {
   graph::DType dtype = graph::DType::Float32;       // of the input
   graph::DType outputType = graph::DType::Float32;  // of gamma, beta and the output
   std::optional<int64_t> stashType;                 // as the file says
+  fold::Channels narrow{};                          // of a narrow stream, fold::NarrowNorm: without gamma and beta
 };
 
 // Whether the style can say this norm exactly: the operators keep eps as a float.

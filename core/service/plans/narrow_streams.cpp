@@ -1,0 +1,89 @@
+#include "core/service/plans/narrow_streams.h"
+
+#include "core/base/stopwatch.h"
+#include "core/run/measure/bench.h"
+#include "core/service/describe/describe.h"
+#include "core/service/plans/plan_maker.h"
+#include "core/service/plans/stream_work.h"
+
+namespace normlens::service {
+namespace {
+
+Status prove(const NarrowSource& source, const fold::FoldPlan& plan, const NarrowOptions& options,
+             const run::VerifyOptions& how, Narrowing& out, const Task& task) {
+  const auto& norms = source.analysis.norms.layerNorms;
+  const auto again = [&](const formats::Model& twin) { return twin.apply(plan, norms, options.flavour, task); };
+  const auto verification = run::verifyChange({source.model, *out.model, again, norms}, source.inputs, how, task);
+  if (!verification) return tl::unexpected(verification.error());
+  out.verify = describeVerification(*verification);
+  out.ok = verification->exact.value_or(false);
+  if (out.ok) return {};
+  const auto& told = verification->file.reason.empty() ? verification->algebra.reason : verification->file.reason;
+  out.reason = verification->exact ? "the narrow model gives other outputs" : "the narrow model could not be verified";
+  if (!told.empty()) out.reason += ": " + told;
+  return {};
+}
+
+Result<run::BenchReport> timed(const formats::Model& a, const formats::Model& b, const formats::Tensors& inputs,
+                               const Task& task) {
+  run::BenchOptions options;
+  options.extras = false;
+  return run::benchModels(a, &b, inputs, options, task);
+}
+
+Result<StreamTimes> measure(const NarrowSource& source, const formats::Model& result, const analysis::Plan& plan,
+                            formats::NormFlavour flavour, const Task& task) {
+  const auto fold = source.model.apply(toFoldPlan(plan), source.analysis.norms.layerNorms, flavour, task);
+  if (!fold) return tl::unexpected(fold.error());
+  task.report("measuring the fold");
+  const auto ofFold = timed(source.model, **fold, source.inputs, task);
+  if (!ofFold) return tl::unexpected(ofFold.error());
+  task.report("measuring the narrow model");
+  const auto ofResult = timed(source.model, result, source.inputs, task);
+  if (!ofResult) return tl::unexpected(ofResult.error());
+  const auto overFold = timed(**fold, result, source.inputs, task);
+  if (!overFold) return tl::unexpected(overFold.error());
+  return StreamTimes{ofFold->a.latency.medianMs,
+                     ofFold->b->latency.medianMs,
+                     ofResult->b->latency.medianMs,
+                     ofFold->speedup,
+                     ofResult->speedup,
+                     overFold->speedup};
+}
+
+}  // namespace
+
+Result<Narrowing> narrowStreams(const NarrowSource& source, analysis::Plan plan, const NarrowOptions& options,
+                                const run::VerifyOptions& verify, const Task& task) {
+  const Stopwatch watch;
+  Narrowing out;
+  auto streams = analysis::planStreams(source.analysis, plan, options.padding);
+  out.streams = std::move(streams.streams);
+  out.reason = std::move(streams.refused);
+  out.plan = std::move(plan);
+  if (!out.reason.empty()) return out;
+  const auto edits = analysis::narrowed(out.plan, std::move(streams.edits));
+  out.work = streamWork(source.analysis, out.plan, out.streams, edits.streams);
+  task.report("narrowing streams");
+  auto made = source.model.apply(edits, source.analysis.norms.layerNorms, options.flavour, task);
+  if (!made && made.error().code == ErrorCode::Refused) {
+    out.reason = made.error().message;
+    return out;
+  }
+  if (!made) return tl::unexpected(made.error());
+  out.model = std::move(*made);
+  out.ms = watch.ms();
+  out.ok = true;
+  if (options.verify) {
+    if (const Status proved = prove(source, edits, options, verify, out, task); !proved)
+      return tl::unexpected(proved.error());
+  }
+  if (options.measure && out.ok) {
+    auto times = measure(source, *out.model, out.plan, options.flavour, task);
+    if (!times) return tl::unexpected(times.error());
+    out.times = *times;
+  }
+  return out;
+}
+
+}  // namespace normlens::service

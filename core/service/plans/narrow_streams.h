@@ -1,0 +1,64 @@
+// The verb crms: a fold whose residual streams lose a channel as well (paper 003, Pre-CRMSNorm), proved as a fold is.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/analysis.h"
+#include "core/analysis/streams/streams.h"
+#include "core/base/result.h"
+#include "core/base/task.h"
+#include "core/formats/model.h"
+#include "core/protocol/messages.h"
+#include "core/run/measure/statistics.h"
+#include "core/run/proof/verify.h"
+
+namespace normlens::service {
+
+struct NarrowOptions {
+  analysis::StreamPadding padding = analysis::StreamPadding::None;
+  formats::NormFlavour flavour = formats::NormFlavour::Portable;
+  bool verify = true;
+  bool measure = false;  // time the original, the fold without the streams, and the result, on the CPU
+};
+
+// Of the original, of the fold alone, and of the result; of one pass on the inputs. Source of the norms' operations:
+// run/measure/norm_work.h; a narrow norm takes 4 (d - 1) for a row, one that restores its row d more than RMSNorm.
+struct StreamWork {
+  double normFlops[3] = {0, 0, 0};    // of the norms that read the streams
+  double linearFlops[3] = {0, 0, 0};  // of the linears that write or read the streams: 2 for each weight and row
+  int64_t streamBytes[3] = {0, 0, 0};
+  int64_t weightBytes[3] = {0, 0, 0};  // of all constants
+};
+
+struct StreamTimes {
+  double originalMs = 0, foldMs = 0, resultMs = 0;
+  run::Speedup fold, result, overFold;  // the first two over the original
+};
+
+struct Narrowing {
+  analysis::Plan plan;  // of the fold
+  std::vector<analysis::Stream> streams;
+  std::unique_ptr<formats::Model> model;  // nullptr where no stream is narrowed
+  std::optional<protocol::VerifyResult> verify;
+  StreamWork work;
+  std::optional<StreamTimes> times;
+  bool ok = false;     // proved, or not to be verified
+  std::string reason;  // why not
+  double ms = 0;       // planning, weights and code
+};
+
+struct NarrowSource {
+  const formats::Model& model;         // probed with the inputs
+  const analysis::Analysis& analysis;  // of it
+  const formats::Tensors& inputs;
+};
+
+// plan: makePlan's, of the analysis. Thread: one. Errors: Cancelled, those of apply() and of measurements.
+[[nodiscard]] Result<Narrowing> narrowStreams(const NarrowSource& source, analysis::Plan plan,
+                                              const NarrowOptions& options, const run::VerifyOptions& verify,
+                                              const Task& task);
+
+}  // namespace normlens::service
