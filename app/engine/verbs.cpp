@@ -16,6 +16,7 @@ std::span<const Verb> verbs() {
            declareProbe},
       Verb{"bench", "Measure the latency of a model, or of two side by side", declareBench},
       Verb{"report", "Write a page about a fold: verdicts, plan, proof, differences, latency", declareReport},
+      Verb{"lab", "Train networks with LayerNorm, RMSNorm and centered weights side by side", declareLab, false},
       Verb{"check", "Take a model through every stage and time each: what a bug report shows", declareCheck},
       Verb{"serve", "Answer the window's requests on stdin and stdout", declareServe},
       Verb{"doctor", "What this installation has and what it lacks", declareDoctor, false},

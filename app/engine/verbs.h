@@ -59,6 +59,7 @@ Declared declareCrms(CLI::App& app, const confine::Limits& limits);
 Declared declareDiff(CLI::App& app, const confine::Limits& limits);
 Declared declareProbe(CLI::App& app, const confine::Limits& limits);
 Declared declareBench(CLI::App& app, const confine::Limits& limits);
+Declared declareLab(CLI::App& app, const confine::Limits& limits);
 Declared declareReport(CLI::App& app, const confine::Limits& limits);
 Declared declareServe(CLI::App& app, const confine::Limits& limits);
 Declared declareDoctor(CLI::App& app, const confine::Limits& limits);

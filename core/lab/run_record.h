@@ -58,10 +58,11 @@ struct RunRecord {
   // Largest |difference| from the network layer_norm of the same depth, optimizer, seed and precision, over all
   // parameters; those before a norm centered, in both. nullopt: it is that network, or there is none.
   std::optional<double> weight_difference;
-  double ms_per_step = 0;  // median of the epoch: forward, backward, optimizer
-  int64_t bytes = 0;       // weights, gradients, optimizer, and the most that one step's tensors take at a time
-  double seconds = 0;      // since the run was started or resumed
-  std::string text;        // of stopped and diverged: why, one sentence
+  std::string different_weight;  // the parameter with that difference: "linear_1.weight"
+  double ms_per_step = 0;        // median of the epoch: forward, backward, optimizer
+  int64_t bytes = 0;             // weights, gradients, optimizer, and the most that one step's tensors take at a time
+  double seconds = 0;            // since the run was started or resumed
+  std::string text;              // of stopped and diverged: why, one sentence
 
   bool operator==(const RunRecord&) const = default;
 };
@@ -121,7 +122,8 @@ namespace normlens::protocol {
 NORMLENS_FIELDS(lab::RunMember, network, layers, optimizer, seed, precision)
 NORMLENS_FIELDS(lab::InputStatistics, mean, mean_spread, deviation, deviation_spread, length, length_spread)
 NORMLENS_FIELDS(lab::RunRecord, event, run, member, epoch, epochs, done, of, train_loss, test_loss, test_accuracy,
-                layer_names, gradient_norms, inputs, weight_difference, ms_per_step, bytes, seconds, text)
+                layer_names, gradient_norms, inputs, weight_difference, different_weight, ms_per_step, bytes, seconds,
+                text)
 NORMLENS_FIELDS(lab::Finding, claim, holds, value, limit, text)
 NORMLENS_FIELDS(lab::StepCost, member, median_ms, low_ms, high_ms, ratio, ratio_low, ratio_high, noise, bytes)
 NORMLENS_FIELDS(lab::RunResult, run, settings, end, records, findings, costs, weights, machine)

@@ -76,6 +76,7 @@ TEST(Equivalence, RecordsSayWhatIsAsked) {
     EXPECT_EQ(record.gradient_norms.size(), record.epoch > 0 ? 4u : 0u);
     EXPECT_EQ(record.layer_names.size(), record.epoch > 0 ? 0u : 4u);
     EXPECT_EQ(record.weight_difference.has_value(), record.member.network != "layer_norm");
+    EXPECT_EQ(record.different_weight.empty(), record.weight_difference.value_or(0) == 0);
     if (record.epoch > 0) {
       EXPECT_GT(record.ms_per_step, 0);
     }

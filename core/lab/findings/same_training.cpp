@@ -10,6 +10,7 @@ namespace {
 // How far a network got from layer_norm, over all depths and seeds, with one optimizer in one precision.
 struct Distance {
   std::optional<double> weights, losses;
+  std::string where;  // the weight that differs most
   bool diverged = false;
 };
 
@@ -29,8 +30,11 @@ Distance distanceOf(const RunResult& result, const std::string& network, int opt
   for (const RunMember& member : membersOf(result.settings)) {
     if (member.network != network || member.optimizer != optimizer || member.precision != precision) continue;
     const Series series = seriesOf(result, member), reference = seriesOf(result, referenceOf(member));
-    const auto weights = largest(series, [](const RunRecord& record) { return record.weight_difference; });
-    distance.weights = more(distance.weights, weights);
+    for (const RunRecord* record : series) {
+      if (!record->weight_difference || *record->weight_difference < distance.weights.value_or(0)) continue;
+      distance.weights = record->weight_difference;
+      distance.where = record->different_weight;
+    }
     distance.losses = more(distance.losses, largestLossDifference(series, reference));
     distance.diverged |= diverged(result, member) || diverged(result, referenceOf(member));
   }
@@ -39,6 +43,7 @@ Distance distanceOf(const RunResult& result, const std::string& network, int opt
 
 std::string told(const Distance& distance) {
   std::string text = "weights differ by " + shortNumber(*distance.weights) + " at most";
+  if (!distance.where.empty()) text += " (" + distance.where + ")";
   if (distance.losses) text += ", training losses by " + shortNumber(*distance.losses);
   return text + (distance.diverged ? "; a network diverged, and was compared until then" : "");
 }

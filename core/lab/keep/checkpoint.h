@@ -39,8 +39,8 @@ struct KeptMember {
 struct Checkpoint {
   RunSettings settings;
   int64_t data_sum = 0;  // of the data, which may lie in a file
-  int group = 0;  // depth, optimizer and seed that is in training; those before are done
-  int epoch = 0;  // of that group
+  int group = 0;         // depth, optimizer and seed that is in training; those before are done
+  int epoch = 0;         // of that group
   std::vector<RunRecord> records;
   std::vector<StepCost> costs;
   std::vector<std::string> weights;  // files of networks that are done

@@ -1,6 +1,7 @@
 #include "core/lab/training/evaluation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace normlens::lab {
@@ -41,17 +42,20 @@ void evaluate(const Network& network, const std::vector<Batch>& test, RunRecord&
   record.test_accuracy = right / count;
 }
 
-double weightDifference(const Network& network, const Network& reference) {
+void compareWeights(const Network& network, const Network& reference, RunRecord& record) {
   const at::NoGradGuard noGradients;
-  double most = 0;
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  record.weight_difference = 0;
+  record.different_weight.clear();
   for (const Parameter& parameter : network.parameters()) {
     const Parameter* other = reference.find(parameter.name);
     if (other == nullptr) continue;
-    const double here = (compared(parameter) - compared(*other)).abs().max().item<double>();
-    if (!(here <= std::numeric_limits<double>::max())) return std::numeric_limits<double>::infinity();
-    most = std::max(most, here);
+    double here = (compared(parameter) - compared(*other)).abs().max().item<double>();
+    if (!std::isfinite(here)) here = kInfinite;
+    if (here <= *record.weight_difference) continue;
+    record.weight_difference = here;
+    record.different_weight = parameter.name;
   }
-  return most;
 }
 
 std::vector<double> gradientNorms(const Network& network) {

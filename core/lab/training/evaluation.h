@@ -12,8 +12,9 @@ namespace normlens::lab {
 // Fills in test_loss, test_accuracy and inputs.
 void evaluate(const Network& network, const std::vector<Batch>& test, RunRecord& record);
 
-// See RunRecord::weight_difference. Parameters that one of them lacks are left out; infinite where one is not finite.
-[[nodiscard]] double weightDifference(const Network& network, const Network& reference);
+// Fills in weight_difference and different_weight. Parameters that one of them lacks are left out; infinite where one
+// is not finite.
+void compareWeights(const Network& network, const Network& reference, RunRecord& record);
 
 [[nodiscard]] std::vector<double> gradientNorms(const Network& network);  // of each linear layer's weight
 [[nodiscard]] bool allFinite(const Network& network);

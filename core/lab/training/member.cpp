@@ -98,8 +98,7 @@ void Member::tell(const Member* reference, RunRecord& record) const {
   record.epoch = epoch_;
   record.bytes = bytes_;
   evaluate(*network_, batches_.test(), record);
-  if (reference != nullptr && reference != this)
-    record.weight_difference = weightDifference(*network_, *reference->network_);
+  if (reference != nullptr && reference != this) compareWeights(*network_, *reference->network_, record);
 }
 
 int64_t Member::weightBytes() const {

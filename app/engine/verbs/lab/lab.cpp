@@ -1,0 +1,119 @@
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/engine/verbs.h"
+#include "app/engine/verbs/lab/lab_report.h"
+#include "core/base/files.h"
+#include "core/base/formatted.h"
+#include "core/base/plural.h"
+#include "core/base/printable.h"
+#include "core/lab/train.h"
+#include "core/protocol/json.h"
+
+namespace normlens::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string run, folder;
+  bool anew = false, lines = false;
+  // Read by the process that names the files, for the worker as well.
+  Result<lab::RunSettings> settings = fail(ErrorCode::Internal, "the run was not read");
+};
+
+constexpr size_t kMostBytes = size_t{1} << 20;
+
+// A path of the file is one from its folder.
+Result<lab::RunSettings> readRun(const std::string& path) {
+  const auto text = files::readSmall(path, kMostBytes);
+  if (!text) {
+    const std::string why = text.error() == EFBIG ? "it is too large" : std::strerror(text.error());
+    return fail(ErrorCode::Unreadable, printable("the run " + path + " cannot be read: " + why));
+  }
+  auto settings = lab::readRunSettings(*text);
+  if (!settings) {
+    settings.error().message = printable("the run " + path + " cannot be carried out: " + settings.error().message);
+    return settings;
+  }
+  std::string& data = settings->data.path;
+  if (!data.empty() && fs::path(data).is_relative()) data = (fs::path(path).parent_path() / data).string();
+  return settings;
+}
+
+Status checkFolder(const std::string& folder) {
+  std::error_code error;
+  if (folder.empty() || fs::is_directory(folder, error)) return {};
+  return fail(ErrorCode::WriteFailed, printable("the folder " + folder + " does not exist"), "make it first");
+}
+
+// While the networks are trained.
+void tell(const lab::RunRecord& record, const Options& options, Console& console, const Task& task) {
+  if (options.lines) {
+    (void)console.line(protocol::toJson(record));
+    return;
+  }
+  const double fraction = record.of == 0 ? -1 : static_cast<double>(record.done) / static_cast<double>(record.of);
+  if (record.event == "epoch") {
+    task.report(formatted("%s: epoch %d of %d, loss %.4g", record.member.network.c_str(), record.epoch, record.epochs,
+                          record.train_loss.value_or(record.test_loss)),
+                fraction);
+  } else if (record.event == "diverged") {
+    console.note(record.member.network + " diverged: " + record.text);
+  } else if (record.event == "resumed") {
+    console.note(formatted("goes on from the checkpoint of epoch %d", record.epoch));
+  }
+}
+
+Exit run(const Options& options, const Call& call) {
+  Console& console = call.console;
+  if (!options.settings) return console.fail(options.settings.error());
+  if (const Status there = checkFolder(options.folder); !there) return console.fail(there.error());
+  const Task task = console.task(call.stop());
+  lab::RunControl control;
+  control.stop = call.stop();
+  control.onRecord = [&](const lab::RunRecord& record) { tell(record, options, console, task); };
+  const std::string name = fs::path(options.run).stem().string();
+  const auto result = lab::train(*options.settings, {name, options.folder, options.anew}, control);
+  if (!result) return console.fail(result.error());
+  const bool stopped = result->end == "stopped";
+  console.print(name + ": " + plural(lab::memberCount(result->settings), "network") + ", " + result->machine);
+  for (const std::string& line : labLines(*result)) console.print("  " + line);
+  if (stopped) {
+    console.note("stopped: what was trained until then is told" +
+                 std::string(options.folder.empty() ? "" : ", and the same command goes on there"));
+  }
+  return console.finish([&] { return labReport(*result); }, stopped ? Exit::NotDone : Exit::Done);
+}
+
+NamedFiles filesOf(Options& options) {
+  options.settings = readRun(options.run);
+  NamedFiles files;
+  files.model = options.run;
+  files.grants.toRead(options.run);
+  if (!options.settings) return files;
+  files.grants.toRead(options.settings->data.path);
+  if (options.folder.empty()) return files;
+  for (const fs::path& file : lab::filesOfRun(*options.settings, options.folder)) files.grants.toWrite(file);
+  return files;
+}
+
+}  // namespace
+
+Declared declareLab(CLI::App& app, const confine::Limits&) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("run", options->run, "What is trained, on what and how: docs/lab.md has the fields")
+      ->required()
+      ->type_name("RUN.json");
+  app.add_option("-o,--output", options->folder,
+                 "Keep the checkpoint, the result and the trained networks in this folder; begun there, it goes on")
+      ->type_name("FOLDER");
+  app.add_flag("--anew", options->anew, "Begin anew although the folder has a checkpoint");
+  app.add_flag("--json-lines", options->lines,
+               "Print a JSON object a line on stdout, one for each epoch of each network, as it is trained");
+  return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
+}
+
+}  // namespace normlens::engine
