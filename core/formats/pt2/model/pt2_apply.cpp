@@ -44,6 +44,9 @@ Result<std::unique_ptr<Model>> Pt2Model::apply(const fold::FoldPlan& plan,
   if (flavour == NormFlavour::Fast)
     return fail(ErrorCode::Usage, "the fast norm is not written into torch.export archives",
                 "fold with --norm portable or --norm primitives");
+  if (!plan.streams.empty())
+    return fail(ErrorCode::Unsupported, "narrow streams are not written into torch.export archives",
+                "narrow the model as TorchScript or ONNX");
   const auto edited = inner_->apply(plan, norms, flavour, task);
   if (!edited) return tl::unexpected(edited.error());
   const auto& after = static_cast<const TorchScriptModel&>(**edited);
