@@ -75,7 +75,7 @@ class FakeModel final : public formats::Model {
   const formats::ModelFacts& facts() const override { return facts_; }
   std::string fileSha256(const std::function<bool()>& /*goOn*/) const override { return sha256_; }
   const graph::Graph& graph() const override { return graph_; }
-  Result<std::vector<formats::InputSpec>> inferInputs() const override {
+  Result<std::vector<formats::InputSpec>> inferInputs(formats::InputsFor) const override {
     formats::InputSpec spec;
     spec.name = "in_0";
     spec.dtype = graph::DType::Float32;
