@@ -138,7 +138,6 @@ TEST(SampleModels, BrokenFilesAreNamedForWhatTheyAre) {
       {"evil_pickle.pt", "pickle"},
       {"model.safetensors", "safetensors"},
       {"model_as_pt.pt", "safetensors"},
-      {"exported.pt2", "torch.export"},
       {"does_not_exist.pt", "no file"},
       {"", "is a folder"},
   };
