@@ -4,7 +4,6 @@
 #include "app/engine/verbs/reports.h"
 #include "app/engine/verbs/verify_text.h"
 #include "core/base/plural.h"
-#include "core/base/stopwatch.h"
 
 namespace normlens::engine {
 namespace {
@@ -29,15 +28,6 @@ Exit endWithout(const FuseOutcome& outcome, Exit exit, Console& console) {
   return console.finish([&] { return fuseReport(outcome); }, exit);
 }
 
-Status writeTo(FuseOutcome& outcome, const std::string& path, const Task& task) {
-  task.report("writing " + path);
-  const Stopwatch watch;
-  if (Status saved = outcome.fusing.model->save(path, task); !saved) return saved;
-  outcome.save_ms = watch.ms();
-  outcome.output = path;
-  return {};
-}
-
 Exit run(const Options& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
@@ -57,7 +47,10 @@ Exit run(const Options& options, const Call& call) {
     printFusing(options.model, outcome, console);
     return endWithout(outcome, Exit::NotDone, console);
   }
-  if (const Status written = writeTo(outcome, options.output, task); !written) return console.fail(written.error());
+  const auto saved = saveTo(*outcome.fusing.model, options.output, task);
+  if (!saved) return console.fail(saved.error());
+  outcome.save_ms = *saved;
+  outcome.output = options.output;
   printFusing(options.model, outcome, console);
   return console.finish([&] { return fuseReport(outcome); }, Exit::Done);
 }

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/base/files.h"
-#include "core/service/service.h"
+#include "core/base/stopwatch.h"
 
 namespace normlens::engine {
 namespace {
@@ -43,6 +43,13 @@ Status checkWrittenBeside(const std::string& what, const std::filesystem::path& 
                 "choose another name");
   }
   return checkPlainFile(path);
+}
+
+Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task) {
+  task.report("writing " + path);
+  const Stopwatch watch;
+  if (Status saved = model.save(path, task); !saved) return tl::unexpected(std::move(saved.error()));
+  return watch.ms();
 }
 
 }  // namespace normlens::engine

@@ -1,4 +1,4 @@
-// The rules for OUT (DESIGN section 4). Thread: reads the file system only.
+// The rules for OUT (DESIGN section 4), and a model saved there. Thread: any; checks only read the file system.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/task.h"
+#include "core/service/service.h"
 
 namespace normlens::engine {
 
@@ -20,5 +22,8 @@ using Files = std::vector<std::filesystem::path>;  // of a model: itself, then w
 // model's files or of these, an empty name is none; WriteFailed as above.
 [[nodiscard]] Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
                                         std::initializer_list<std::filesystem::path> others);
+
+// Saves what a verb made of a model; how long that took, in milliseconds.
+[[nodiscard]] Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task);
 
 }  // namespace normlens::engine

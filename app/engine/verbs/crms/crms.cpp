@@ -4,7 +4,6 @@
 #include "app/engine/verbs/number_check.h"
 #include "app/engine/verbs/output_path.h"
 #include "app/engine/verbs/verify_text.h"
-#include "core/base/stopwatch.h"
 
 namespace normlens::engine {
 namespace {
@@ -22,15 +21,6 @@ void print(const Options& options, const protocol::Analysis& analysis, const Crm
   for (size_t i = 1; i < lines.size(); ++i) console.print(lines[i]);
   if (outcome.narrowing.verify) printVerify(*outcome.narrowing.verify, console);
   if (outcome.output) console.print("  written to " + *outcome.output);
-}
-
-Status writeTo(CrmsOutcome& outcome, const std::string& path, const Task& task) {
-  task.report("writing " + path);
-  const Stopwatch watch;
-  if (Status saved = outcome.narrowing.model->save(path, task); !saved) return saved;
-  outcome.save_ms = watch.ms();
-  outcome.output = path;
-  return {};
 }
 
 Result<service::Narrowing> narrow(service::Service& service, const Options& options, const Task& task) {
@@ -66,7 +56,10 @@ Exit run(const Options& options, const Call& call) {
     console.note(options.model + ": " + outcome.narrowing.reason + "; nothing was written");
     return console.finish(report, Exit::NotDone);
   }
-  if (const Status written = writeTo(outcome, options.output, task); !written) return console.fail(written.error());
+  const auto saved = saveTo(*outcome.narrowing.model, options.output, task);
+  if (!saved) return console.fail(saved.error());
+  outcome.save_ms = *saved;
+  outcome.output = options.output;
   print(options, opened->analysis, outcome, console);
   return console.finish(report, Exit::Done);
 }
