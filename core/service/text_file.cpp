@@ -2,15 +2,12 @@
 
 #include <span>
 
-#include "core/formats/file/atomic_file.h"
+#include "core/formats/file/whole_file.h"
 
 namespace normlens::service {
 
 Status writeText(const std::filesystem::path& path, const std::string& text) {
-  auto file = formats::AtomicFile::create(path, text.size());
-  if (!file) return tl::unexpected(file.error());
-  if (auto status = file->writeAt(0, std::as_bytes(std::span(text))); !status) return status;
-  return file->commit();
+  return formats::writeWhole(path, std::as_bytes(std::span(text)));
 }
 
 }  // namespace normlens::service

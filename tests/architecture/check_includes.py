@@ -13,6 +13,8 @@ import sys
 NORMS = ["core/analysis/norms/norms.h", "core/analysis/norms/whole_norm.h"]
 LOWER = ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats", "kernels"]
 TORCH_ROOMS = ["library", "program", "lower", "inputs", "run", "edit", "save"]
+PEAK_MEMORY = "core/formats/torchscript/run/peak_memory.h"
+LAB_VALUES = ["core/lab/run_settings.h", "core/lab/run_record.h"]
 OWN = {
     "core/base": ["core/base"],
     # Numbers alone: what the engine measures and the lessons draw.
@@ -30,20 +32,27 @@ OWN = {
     # What a stranger's model is kept from: it hands over files, and looks at what kind they are.
     "core/confine": ["core/base", "core/formats/file/file_kind.h", "core/confine"],
     "core/run": LOWER + ["core/run"],
-    "core/lab": LOWER + ["core/run", "core/lab"],
-    "core/protocol": ["core/base", "core/protocol"],
+    # What a run is and what it tells: values, and the JSON of structs. Its rooms train.
+    "core/lab": ["core/base", "core/protocol", "core/lab"],
+    "core/lab/data": ["core/base", "core/graph", "core/formats/model.h", "core/run/inputs", *LAB_VALUES, "core/lab/data"],
+    "core/lab/findings": ["core/base", *LAB_VALUES, "core/lab/findings"],
+    "core/lab/keep": ["core/base", "core/protocol", "core/formats/file", *LAB_VALUES, "core/lab/keep"],
+    "core/lab/nets": ["core/base", *LAB_VALUES, "core/lab/nets"],
+    "core/lab/export": ["core/base", *LAB_VALUES, "core/lab/nets", "core/lab/export"],
+    "core/lab/training": ["core/base", "core/formats/file", PEAK_MEMORY, "core/run/measure", "core/lab"],
+    "core/protocol": ["core/base", "core/protocol", *LAB_VALUES],
     "core/service": ["core", "kernels"],
     "kernels": ["kernels"],
     "kernels/cpu": ["kernels/norm_rows.h", "kernels/cpu"],
     "kernels/cuda": ["kernels/norm_rows.h", "kernels/cuda"],
     "kernels/reference": ["kernels/norm_rows.h", "kernels/reference"],
-    "ui": ["core/base", "core/protocol", "ui"],
+    "ui": ["core/base", "core/protocol", *LAB_VALUES, "ui"],
     # What runs beside the window: Graphviz and nothing of it.
     "ui/layout/dot": ["core/base", "ui/layout/dot"],
     "app/layout": ["core/base", "ui/layout/dot", "app/layout"],
     "app/normlens": ["core/base", "core/protocol", "ui", "app/normlens"],
     # bench and diff hold two models, the service one: these verbs call run themselves.
-    "app/engine": ["core/base", "core/confine", "core/protocol", "core/service", "core/run", "core/analysis/norms/norms.h", "app/engine"],
+    "app/engine": ["core/base", "core/confine", "core/protocol", "core/service", "core/run", "core/lab/train.h", *LAB_VALUES, "core/analysis/norms/norms.h", "app/engine"],
 }
 
 # Framework -> what its headers look like, and the folders that may see them.
@@ -52,7 +61,7 @@ FRAMEWORKS = {
     "Graphviz": (r"^graphviz/|^(gvc|cgraph)\.h$", ["ui/layout/dot"]),
     "LibTorch": (
         r"^(torch|c10|ATen|caffe2)/",
-        [*(f"core/formats/torchscript/{room}" for room in TORCH_ROOMS), "core/lab", "kernels/ops"],
+        [*(f"core/formats/torchscript/{room}" for room in TORCH_ROOMS), *(f"core/lab/{room}" for room in ("nets", "training", "export")), "kernels/ops"],
     ),
     "onnx": (r"^(onnx|google/protobuf)/", ["core/formats/onnx"]),
     "ONNX Runtime": (r"^onnxruntime", ["core/run", "core/formats/onnx"]),

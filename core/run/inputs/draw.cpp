@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <random>
 #include <set>
 
+#include "core/base/geometry/random_numbers.h"
 #include "core/run/tensors.h"
 
 namespace normlens::run {
@@ -14,26 +13,6 @@ namespace {
 using graph::DType;
 
 constexpr int64_t kMaxElements = int64_t{1} << 31;
-
-// The distributions of the standard library differ from one library to the next; only the engine is fixed.
-class Draw {
- public:
-  explicit Draw(uint64_t seed) : engine_(seed) {}
-
-  // In [0, 1).
-  double unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
-  double whole(double low, double high) { return std::min(high, low + std::floor(unit() * (high - low + 1))); }
-  double normal() {
-    const double radius = std::sqrt(-2 * std::log(1 - unit()));
-    return radius * std::cos(2 * std::numbers::pi * unit());
-  }
-  void shuffle(std::vector<double>& values) {
-    for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[engine_() % i]);
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 bool isInteger(DType dtype) { return dtype >= DType::UInt8 && dtype <= DType::Int64; }
 
@@ -47,7 +26,7 @@ bool drawable(DType dtype, const graph::Shape& shape) {
   return (dtype == DType::Bool || isInteger(dtype) || graph::isFloat(dtype)) && count && *count <= kMaxElements;
 }
 
-std::vector<double> drawBySpec(const formats::InputSpec& spec, size_t count, Draw& draw) {
+std::vector<double> drawBySpec(const formats::InputSpec& spec, size_t count, RandomNumbers& draw) {
   std::vector<double> values(count);
   for (double& value : values) {
     if (spec.dtype == DType::Bool || isInteger(spec.dtype)) {
@@ -82,7 +61,7 @@ bool isMask(DType dtype, const std::vector<double>& values) {
   return values.size() > 2;
 }
 
-std::vector<double> drawLikeOne(DType dtype, const std::vector<double>& sample, size_t count, Draw& draw) {
+std::vector<double> drawLikeOne(DType dtype, const std::vector<double>& sample, size_t count, RandomNumbers& draw) {
   std::vector<double> values(count);
   if (sample.empty()) return values;
   for (size_t i = 0; i < count; ++i) values[i] = sample[i % sample.size()];
@@ -102,7 +81,7 @@ std::vector<double> drawLikeOne(DType dtype, const std::vector<double>& sample, 
 }  // namespace
 
 Result<formats::Tensors> drawInputs(const std::vector<formats::InputSpec>& specs, uint64_t seed) {
-  Draw draw(seed);
+  RandomNumbers draw(seed);
   formats::Tensors tensors;
   for (const formats::InputSpec& spec : specs) {
     if (!drawable(spec.dtype, spec.shape)) return cannotDraw(spec.name, spec.dtype, spec.shape);
@@ -115,7 +94,7 @@ Result<formats::Tensors> drawInputs(const std::vector<formats::InputSpec>& specs
 Result<formats::Tensors> drawLike(const formats::Tensors& sample, const std::vector<graph::Shape>& shapes,
                                   uint64_t seed) {
   if (shapes.size() != sample.size()) return fail(ErrorCode::Internal, "one shape per input is needed");
-  Draw draw(seed);
+  RandomNumbers draw(seed);
   formats::Tensors tensors;
   for (size_t i = 0; i < sample.size(); ++i) {
     const auto values = graph::toDoubles(sample[i].view);

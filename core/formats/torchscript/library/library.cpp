@@ -1,9 +1,10 @@
 #include "core/formats/torchscript/library/library.h"
 
-#include <dlfcn.h>
 #include <torch/version.h>
 
 #include <mutex>
+
+#include "core/base/library/own_library.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -12,22 +13,9 @@ Result<const LibraryDoor*> loaded() {
   static std::once_flag once;
   static Result<const LibraryDoor*> door;
   std::call_once(once, [] {
-    const char* name = "libnormlens_torchscript.so";
-    std::error_code error;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-    void* library = nullptr;
-    for (const auto& place : {program.parent_path() / "lib" / name, program / name}) {
-      if (library == nullptr) library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-    }
+    const auto symbol = symbolOfOwnLibrary("libnormlens_torchscript.so", kLibraryDoor);
     using Ask = const LibraryDoor* (*)();
-    const auto ask = library == nullptr ? nullptr : reinterpret_cast<Ask>(dlsym(library, kLibraryDoor));
-    if (ask != nullptr) {
-      door = ask();
-      return;
-    }
-    const char* why = dlerror();
-    door = fail(ErrorCode::Internal, std::string("LibTorch cannot be loaded: ") + (why == nullptr ? name : why),
-                "build or install NormLens again");
+    door = symbol.map([](void* ask) { return reinterpret_cast<Ask>(ask)(); });
   });
   return door;
 }

@@ -1,0 +1,25 @@
+// Sets examples aside for the test. Thread: pure functions.
+#pragma once
+
+#include "core/base/result.h"
+#include "core/lab/data/data_set.h"
+#include "core/lab/run_settings.h"
+
+namespace normlens::lab {
+
+// All of a table, before some are set aside.
+struct Rows {
+  int features = 0, classes = 0;
+  Examples all;
+};
+
+// Which ones: drawn by data.seed.
+[[nodiscard]] TableData setAside(const Rows& rows, const DataSettings& data);
+// For numbers of a user's file: each feature gets mean 0 and deviation 1 over the training examples; one that is
+// constant there becomes 0.
+void standardize(TableData& data);
+
+// `text` by its characters. Error: BadInput, what is wrong with it in half a sentence ("has only 7 characters").
+[[nodiscard]] Result<TextData> splitText(const std::string& text, const DataSettings& data);
+
+}  // namespace normlens::lab

@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <functional>
+
+#include "core/lab/findings/experiments.h"
+#include "core/lab/findings/series.h"
+
+namespace normlens::lab {
+namespace {
+
+using Figure = std::function<std::optional<double>(const Series&)>;
+
+// Papers 001, 5.1: of the last layer's input, throughout training.
+std::optional<double> rangeOfLength(const Series& series) {
+  return relativeRange(series, [](const RunRecord& record) { return record.inputs.back().length; });
+}
+std::optional<double> rangeOfMean(const Series& series) {
+  return relativeRange(series, [](const RunRecord& record) { return record.inputs.back().mean; });
+}
+// The layers between the first, which reads the data, and the last: the mean of their ranges.
+std::optional<double> rangeWithin(const Series& series) {
+  if (series.empty() || series.front()->inputs.size() < 3) return std::nullopt;
+  double sum = 0;
+  const size_t layers = series.front()->inputs.size();
+  for (size_t layer = 1; layer + 1 < layers; ++layer) {
+    const auto range = relativeRange(series, [&](const RunRecord& record) { return record.inputs[layer].length; });
+    if (!range) return std::nullopt;
+    sum += *range;
+  }
+  return sum / static_cast<double>(layers - 2);
+}
+std::optional<double> bestAccuracy(const Series& series) {
+  return largest(series, [](const RunRecord& record) { return std::optional(record.test_accuracy); });
+}
+
+// Mean over the seeds and optimizers; nullopt: one of the networks has no such figure.
+std::optional<double> meanOf(const RunResult& result, const std::string& network, int layers, const Figure& figure) {
+  double sum = 0, count = 0;
+  for (const RunMember& member : membersOf(result.settings)) {
+    if (member.network != network || member.layers != layers) continue;
+    const auto value = figure(seriesOf(result, member, /*from=*/1));
+    if (!value) return std::nullopt;
+    sum += *value;
+    ++count;
+  }
+  return count == 0 ? std::nullopt : std::optional(sum / count);
+}
+
+struct Claim {
+  const char* text;
+  Figure figure;
+  const char* network;  // whose figure is less (or more) than that of `other`
+  const char* other;
+  bool less;
+};
+
+std::vector<Claim> claims() {
+  return {
+      {"the length of the last layer's input varies less with LayerNorm than with RMSNorm alone", rangeOfLength,
+       "layer_norm", "rms_norm", true},
+      {"the mean of the last layer's input varies less with LayerNorm than with RMSNorm alone", rangeOfMean,
+       "layer_norm", "rms_norm", true},
+      {"the lengths of the inner layers' inputs vary less with LayerNorm than with RMSNorm alone", rangeWithin,
+       "layer_norm", "rms_norm", true},
+      {"LayerNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, "layer_norm", "rms_norm", false},
+      {"CBWC + RMSNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, "cbwc_rms_norm", "rms_norm",
+       false},
+      {"LayerNorm reaches a better test accuracy than no norm", bestAccuracy, "layer_norm", "plain", false},
+  };
+}
+
+// CBWC + RMSNorm has the same statistics as LayerNorm: within a hundredth.
+std::optional<Finding> sameStatistics(const RunResult& result, int layers) {
+  const auto reference = meanOf(result, "layer_norm", layers, rangeOfLength);
+  const auto own = meanOf(result, "cbwc_rms_norm", layers, rangeOfLength);
+  if (!reference || !own) return std::nullopt;
+  const double difference = std::abs(*own - *reference) / *reference;
+  return Finding{
+      std::to_string(layers) + " layers: with CBWC + RMSNorm the last layer's input varies as with LayerNorm",
+      difference < 0.01, difference, 0.01,
+      inPercent(*own) + " of its length with CBWC + RMSNorm, " + inPercent(*reference) + " with LayerNorm"};
+}
+
+}  // namespace
+
+std::vector<Finding> depthOrdering(const RunResult& result) {
+  std::vector<Finding> findings;
+  for (const int layers : result.settings.layers) {
+    for (const Claim& claim : claims()) {
+      const auto own = meanOf(result, claim.network, layers, claim.figure);
+      const auto other = meanOf(result, claim.other, layers, claim.figure);
+      if (!own || !other) continue;
+      const bool holds = claim.less ? *own < *other : *own > *other;
+      findings.push_back({std::to_string(layers) + " layers: " + claim.text, holds, own, other,
+                          inPercent(*own) + " against " + inPercent(*other)});
+    }
+    if (auto same = sameStatistics(result, layers)) findings.push_back(std::move(*same));
+  }
+  return findings;
+}
+
+}  // namespace normlens::lab

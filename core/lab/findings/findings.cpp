@@ -1,0 +1,43 @@
+#include "core/lab/findings/findings.h"
+
+#include "core/lab/findings/experiments.h"
+#include "core/lab/findings/series.h"
+
+namespace normlens::lab {
+namespace {
+
+std::string titleOf(const std::string& network) {
+  if (network == "layer_norm") return "LayerNorm";
+  if (network == "cbwc_rms_norm") return "CBWC + RMSNorm";
+  return network == "rms_norm" ? "RMSNorm alone" : "No norm";
+}
+
+}  // namespace
+
+double sameWeightsLimit(const std::string& precision) { return precision == "float64" ? 1e-12 : 1e-5; }
+
+std::vector<Finding> costOfSteps(const RunResult& result) {
+  std::vector<Finding> findings;
+  for (const StepCost& cost : result.costs) {
+    if (cost.member.network == "layer_norm") continue;
+    Finding finding{titleOf(cost.member.network) + " takes less time per step than LayerNorm: " +
+                        std::to_string(cost.member.layers) + " layers, " + cost.member.precision,
+                    {},
+                    cost.ratio,
+                    1,
+                    {}};
+    if (!cost.noise) finding.holds = cost.ratio > 1;
+    finding.text = shortNumber(cost.ratio) + " times as fast, 95% interval " + shortNumber(cost.ratio_low) + " to " +
+                   shortNumber(cost.ratio_high) + (cost.noise ? ": no difference was measured" : "");
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+std::vector<Finding> findingsOf(const RunResult& result) {
+  const std::string& experiment = result.settings.experiment;
+  if (experiment == "cost") return costOfSteps(result);
+  return experiment == "depth_sweep" ? depthOrdering(result) : sameTraining(result);
+}
+
+}  // namespace normlens::lab

@@ -1,0 +1,16 @@
+// The papers' claims in the light of a run's numbers. Thread: pure functions.
+#pragma once
+
+#include <vector>
+
+#include "core/lab/run_record.h"
+
+namespace normlens::lab {
+
+// Below which weights count as the same: 1e-5 (papers 000 §5.4, 001 H.4) in float32, 1e-12 in float64.
+[[nodiscard]] double sameWeightsLimit(const std::string& precision);
+
+// Those of the experiment, from settings, records and costs.
+[[nodiscard]] std::vector<Finding> findingsOf(const RunResult& result);
+
+}  // namespace normlens::lab

@@ -1,0 +1,99 @@
+#include <algorithm>
+
+#include "core/lab/findings/experiments.h"
+#include "core/lab/findings/findings.h"
+#include "core/lab/findings/series.h"
+
+namespace normlens::lab {
+namespace {
+
+// How far a network got from layer_norm, over all depths and seeds, with one optimizer in one precision.
+struct Distance {
+  std::optional<double> weights, losses;
+  bool diverged = false;
+};
+
+// Of the same depth, optimizer, seed and precision.
+RunMember referenceOf(RunMember member) {
+  member.network = "layer_norm";
+  return member;
+}
+
+std::optional<double> more(const std::optional<double>& a, const std::optional<double>& b) {
+  if (!a || !b) return a ? a : b;
+  return std::max(*a, *b);
+}
+
+Distance distanceOf(const RunResult& result, const std::string& network, int optimizer, const std::string& precision) {
+  Distance distance;
+  for (const RunMember& member : membersOf(result.settings)) {
+    if (member.network != network || member.optimizer != optimizer || member.precision != precision) continue;
+    const Series series = seriesOf(result, member), reference = seriesOf(result, referenceOf(member));
+    const auto weights = largest(series, [](const RunRecord& record) { return record.weight_difference; });
+    distance.weights = more(distance.weights, weights);
+    distance.losses = more(distance.losses, largestLossDifference(series, reference));
+    distance.diverged |= diverged(result, member) || diverged(result, referenceOf(member));
+  }
+  return distance;
+}
+
+std::string told(const Distance& distance) {
+  std::string text = "weights differ by " + shortNumber(*distance.weights) + " at most";
+  if (distance.losses) text += ", training losses by " + shortNumber(*distance.losses);
+  return text + (distance.diverged ? "; a network diverged, and was compared until then" : "");
+}
+
+// Rounding errors go down with the precision, by 2^29 but for how training lets them grow; what the method itself does
+// to the weights stays.
+Finding exactness(const Distance& single, const Distance& twice, const std::string& with) {
+  Finding finding{"CBWC + RMSNorm is the same training but for rounding" + with, {}, {}, 1e-4, {}};
+  if (!single.weights || !twice.weights) return finding;
+  finding.value = *single.weights > 0 ? *twice.weights / *single.weights : 0;
+  finding.holds = *finding.value < *finding.limit;
+  finding.text = "weights differ by " + shortNumber(*single.weights) + " in float32 and by " +
+                 shortNumber(*twice.weights) + " in float64: " +
+                 (*finding.holds ? "the difference goes down with the precision"
+                                 : "a finer precision does not bring them together");
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> sameTraining(const RunResult& result) {
+  std::vector<Finding> findings;
+  const RunSettings& settings = result.settings;
+  const auto trains = [&](const char* network) {
+    return std::ranges::find(settings.networks, network) != settings.networks.end();
+  };
+  if (!trains("layer_norm")) return findings;
+  for (int optimizer = 0; optimizer < static_cast<int>(settings.optimizers.size()); ++optimizer) {
+    const std::string by = describe(settings.optimizers[static_cast<size_t>(optimizer)]);
+    for (const std::string& precision : settings.precisions) {
+      const std::string with = ": " + by + ", " + precision;
+      const double limit = sameWeightsLimit(precision);
+      for (const bool contrast : {false, true}) {
+        const std::string network = contrast ? "rms_norm" : "cbwc_rms_norm";
+        if (!trains(network.c_str())) continue;
+        const Distance distance = distanceOf(result, network, optimizer, precision);
+        Finding finding{contrast ? "RMSNorm alone is trained to other weights" + with
+                                 : "CBWC + RMSNorm is trained to the weights of LayerNorm" + with,
+                        {},
+                        distance.weights,
+                        limit,
+                        {}};
+        if (distance.weights) {
+          finding.holds = (*distance.weights < limit) != contrast;
+          finding.text = told(distance);
+        }
+        findings.push_back(std::move(finding));
+      }
+    }
+    if (trains("cbwc_rms_norm") && settings.precisions.size() == 2) {
+      findings.push_back(exactness(distanceOf(result, "cbwc_rms_norm", optimizer, "float32"),
+                                   distanceOf(result, "cbwc_rms_norm", optimizer, "float64"), ": " + by));
+    }
+  }
+  return findings;
+}
+
+}  // namespace normlens::lab

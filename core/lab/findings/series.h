@@ -1,0 +1,31 @@
+// The records of one network, and figures over them. Thread: pure functions.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/lab/run_record.h"
+
+namespace normlens::lab {
+
+using Series = std::vector<const RunRecord*>;
+
+// Epochs of one member, in order; those from `from` on.
+[[nodiscard]] Series seriesOf(const RunResult& result, const RunMember& member, int from = 0);
+[[nodiscard]] bool diverged(const RunResult& result, const RunMember& member);
+
+// nullopt: no record has it.
+[[nodiscard]] std::optional<double> largest(const Series& series,
+                                            const std::function<std::optional<double>(const RunRecord&)>& of);
+// Of two members at the same epochs.
+[[nodiscard]] std::optional<double> largestLossDifference(const Series& one, const Series& other);
+// (largest - smallest) / |mean| of a figure over the epochs; nullopt for fewer than two records.
+[[nodiscard]] std::optional<double> relativeRange(const Series& series,
+                                                  const std::function<double(const RunRecord&)>& of);
+
+[[nodiscard]] std::string shortNumber(double value);  // three digits: "1.9e-06", "0.31"
+[[nodiscard]] std::string inPercent(double share);    // "84.2 %"
+
+}  // namespace normlens::lab

@@ -1,0 +1,105 @@
+#include "core/lab/keep/checkpoint.h"
+
+#include <bit>
+#include <cstring>
+#include <span>
+
+#include "core/base/printable.h"
+#include "core/formats/file/atomic_file.h"
+#include "core/formats/file/crc32.h"
+#include "core/formats/file/mapped_file.h"
+#include "core/protocol/json.h"
+
+namespace normlens::lab {
+namespace {
+
+constexpr std::string_view kMagic = "NLLAB001";
+
+struct Head {
+  std::array<char, 8> magic{};
+  uint64_t jsonBytes = 0;
+  uint32_t crc = 0;
+  uint32_t unused = 0;
+};
+static_assert(sizeof(Head) == 24);
+
+tl::unexpected<Error> refused(const std::filesystem::path& path, const std::string& why) {
+  return fail(ErrorCode::Unreadable, printable("the checkpoint " + path.string() + " cannot be used: " + why),
+              "move it away to begin the run anew");
+}
+
+std::optional<uint64_t> byteCount(const KeptTensor& tensor) {
+  uint64_t count = tensor.dtype == "float32" ? 4 : tensor.dtype == "float64" ? 8 : 0;
+  for (const int64_t size : tensor.shape) {
+    if (size < 0 || (size > 0 && count > (uint64_t{1} << 40) / static_cast<uint64_t>(size))) return std::nullopt;
+    count *= static_cast<uint64_t>(size);
+  }
+  return count;
+}
+
+Status takeBytes(const std::filesystem::path& path, std::span<const std::byte> bytes, Checkpoint& checkpoint) {
+  for (KeptMember& member : checkpoint.members) {
+    for (KeptTensor& tensor : member.tensors) {
+      const auto count = byteCount(tensor);
+      if (!count || *count > bytes.size()) return refused(path, "it lacks bytes of " + tensor.name);
+      tensor.bytes.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(*count));
+      bytes = bytes.subspan(*count);
+    }
+  }
+  if (!bytes.empty()) return refused(path, "it has bytes that belong to nothing");
+  return {};
+}
+
+}  // namespace
+
+Status writeCheckpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const std::string json = protocol::dumpJson(protocol::toJson(checkpoint));
+  Head head;
+  std::memcpy(head.magic.data(), kMagic.data(), kMagic.size());
+  head.jsonBytes = json.size();
+  head.crc = formats::crcOf(0, reinterpret_cast<const std::byte*>(json.data()), json.size());
+  uint64_t size = sizeof head + json.size();
+  for (const KeptMember& member : checkpoint.members) {
+    for (const KeptTensor& tensor : member.tensors) {
+      head.crc = formats::crcOf(head.crc, tensor.bytes.data(), tensor.bytes.size());
+      size += tensor.bytes.size();
+    }
+  }
+  auto file = formats::AtomicFile::create(path, size);
+  if (!file) return tl::unexpected(file.error());
+  uint64_t at = 0;
+  const auto write = [&](std::span<const std::byte> bytes) {
+    Status written = file->writeAt(at, bytes);
+    at += bytes.size();
+    return written;
+  };
+  if (Status written = write(std::as_bytes(std::span(&head, 1))); !written) return written;
+  if (Status written = write(std::as_bytes(std::span(json))); !written) return written;
+  for (const KeptMember& member : checkpoint.members) {
+    for (const KeptTensor& tensor : member.tensors) {
+      if (Status written = write(tensor.bytes); !written) return written;
+    }
+  }
+  return file->commit();
+}
+
+Result<Checkpoint> readCheckpoint(const std::filesystem::path& path) {
+  const auto file = formats::MappedFile::open(path);
+  if (!file) return tl::unexpected(file.error());
+  const auto bytes = (*file)->bytes();
+  Head head;
+  if (bytes.size() < sizeof head) return refused(path, "it is cut off");
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (std::string_view(head.magic.data(), head.magic.size()) != kMagic) return refused(path, "it is none");
+  const auto rest = bytes.subspan(sizeof head);
+  if (head.jsonBytes > rest.size()) return refused(path, "it is cut off");
+  if (formats::crcOf(0, rest.data(), rest.size()) != head.crc) return refused(path, "it is damaged (checksum)");
+  const auto json = protocol::parseJson({reinterpret_cast<const char*>(rest.data()), head.jsonBytes});
+  auto checkpoint = json.and_then([](const nlohmann::json& in) { return protocol::decode<Checkpoint>(in); });
+  if (!checkpoint) return refused(path, checkpoint.error().message);
+  if (Status taken = takeBytes(path, rest.subspan(head.jsonBytes), *checkpoint); !taken)
+    return tl::unexpected(taken.error());
+  return checkpoint;
+}
+
+}  // namespace normlens::lab

@@ -1,0 +1,62 @@
+#include "core/lab/run_record.h"
+
+#include <algorithm>
+
+#include "core/protocol/json.h"
+
+namespace normlens::lab {
+namespace {
+
+template <class T>
+Result<T> readObject(std::string_view text, const std::string& what) {
+  const auto json = protocol::parseJson(text);
+  if (!json) return fail(ErrorCode::BadInput, what + " " + json.error().message);
+  auto object = protocol::decode<T>(*json);
+  if (!object) return fail(ErrorCode::BadInput, what + ": " + object.error().message);
+  return object;
+}
+
+}  // namespace
+
+std::string writeRunRecord(const RunRecord& record) { return protocol::dumpJson(protocol::toJson(record)); }
+std::string writeRunResult(const RunResult& result) { return protocol::dumpJson(protocol::toJson(result)); }
+
+Result<RunRecord> readRunRecord(std::string_view line) { return readObject<RunRecord>(line, "a record of a run"); }
+Result<RunResult> readRunResult(std::string_view json) { return readObject<RunResult>(json, "the result of a run"); }
+
+std::vector<RunRecord> lastOfEach(const std::vector<RunRecord>& records) {
+  std::vector<RunRecord> last;
+  for (const RunRecord& record : records) {
+    if (record.event != "epoch") continue;
+    const auto before = std::ranges::find(last, record.member, &RunRecord::member);
+    if (before == last.end()) {
+      last.push_back(record);
+    } else {
+      *before = record;
+    }
+  }
+  return last;
+}
+
+std::vector<RunMember> membersOf(const RunSettings& settings) {
+  std::vector<RunMember> members;
+  for (const int64_t seed : settings.seeds) {
+    for (const int layers : settings.layers) {
+      for (size_t i = 0; i < settings.optimizers.size(); ++i) {
+        for (const std::string& precision : settings.precisions) {
+          for (const std::string& network : settings.networks)
+            members.push_back({network, layers, static_cast<int>(i), seed, precision});
+        }
+      }
+    }
+  }
+  return members;
+}
+
+std::string memberName(const RunMember& member, const RunSettings& settings) {
+  std::string name = member.network + "_" + std::to_string(member.layers) + "x" + std::to_string(settings.width);
+  if (settings.optimizers.size() > 1) name += "_optimizer" + std::to_string(member.optimizer + 1);
+  return name + "_seed" + std::to_string(member.seed) + "_" + member.precision;
+}
+
+}  // namespace normlens::lab

@@ -1,0 +1,215 @@
+#include "core/lab/run_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "core/base/printable.h"
+#include "core/lab/known_fields.h"
+#include "core/protocol/json.h"
+
+namespace normlens::lab {
+namespace {
+
+using Words = std::span<const std::string_view>;
+
+constexpr std::array<std::string_view, 5> kExperiments{"equivalence", "depth_sweep", "transformer", "continued",
+                                                       "cost"};
+constexpr std::array<std::string_view, 4> kNetworks{"layer_norm", "cbwc_rms_norm", "rms_norm", "plain"};
+constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
+constexpr std::array<std::string_view, 2> kPrecisions{"float32", "float64"};
+constexpr std::array<std::string_view, 7> kData{"spirals", "teacher", "parity", "characters", "csv", "npz", "text"};
+constexpr std::array<std::string_view, 3> kActivations{"relu", "gelu", "tanh"};
+constexpr std::array<std::string_view, 2> kDecays{"weight", "centered"};
+
+std::string listed(Words words) {
+  std::string all;
+  for (const auto word : words) all += (all.empty() ? "" : ", ") + std::string(word);
+  return all;
+}
+
+std::string number(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+// Collects the first thing that is wrong.
+class Checker {
+ public:
+  void require(bool good, const std::string& field, const std::string& problem) {
+    if (!good && status_) status_ = fail(ErrorCode::BadInput, printable(field + " " + problem));
+  }
+  void oneOf(const std::string& word, Words words, const std::string& field) {
+    require(std::ranges::find(words, word) != words.end(), field,
+            "is \"" + word + "\", and must be one of " + listed(words));
+  }
+  void within(double value, double low, double high, const std::string& field) {
+    require(std::isfinite(value) && value >= low && value <= high, field,
+            "is " + number(value) + ", and must lie between " + number(low) + " and " + number(high));
+  }
+  template <class T>
+  void someAndDifferent(const std::vector<T>& all, const std::string& field) {
+    require(!all.empty(), field, "is empty: at least one is needed");
+    require(std::set<T>(all.begin(), all.end()).size() == all.size(), field, "names one of them twice");
+  }
+  [[nodiscard]] Status status() const { return status_; }
+
+ private:
+  Status status_;
+};
+
+std::string at(const char* list, size_t index) { return std::string(list) + "[" + std::to_string(index) + "]"; }
+
+void checkOptimizer(const OptimizerSettings& optimizer, const std::string& where, Checker& check) {
+  check.oneOf(optimizer.kind, kOptimizers, where + ".kind");
+  check.require(std::isfinite(optimizer.learning_rate) && optimizer.learning_rate > 0, where + ".learning_rate",
+                "must be above 0");
+  check.within(optimizer.momentum, 0, 0.9999, where + ".momentum");
+  check.require(optimizer.momentum == 0 || optimizer.kind == "sgd", where + ".momentum",
+                "is for sgd alone: " + optimizer.kind + " has beta1");
+  check.within(optimizer.weight_decay, 0, 1, where + ".weight_decay");
+  check.oneOf(optimizer.decay_of, kDecays, where + ".decay_of");
+  check.within(optimizer.beta1, 0, 0.9999, where + ".beta1");
+  check.within(optimizer.beta2, 0, 0.999999, where + ".beta2");
+  check.require(std::isfinite(optimizer.eps) && optimizer.eps > 0, where + ".eps", "must be above 0");
+}
+
+void checkData(const DataSettings& data, bool characters, Checker& check) {
+  check.oneOf(data.kind, kData, "data.kind");
+  const bool isText = data.kind == "characters" || data.kind == "text";
+  check.require(isText == characters, "data.kind",
+                characters ? "is \"" + data.kind + "\", and a transformer needs characters or text"
+                           : "is \"" + data.kind + "\", which only a transformer can learn");
+  const bool fromFile = data.kind == "csv" || data.kind == "npz" || data.kind == "text";
+  check.require(!fromFile || !data.path.empty(), "data.path", "is empty: " + data.kind + " data are read from a file");
+  check.within(static_cast<double>(data.samples), 16, 1e7, "data.samples");
+  check.within(data.features, data.kind == "parity" ? 2 : 1, 4096, "data.features");
+  check.within(data.classes, 2, 1000, "data.classes");
+  check.within(data.noise, 0, 10, "data.noise");
+  check.within(data.test_share, 0.01, 0.9, "data.test_share");
+}
+
+void checkNetworks(const RunSettings& settings, Checker& check) {
+  check.someAndDifferent(settings.networks, "networks");
+  for (size_t i = 0; i < settings.networks.size(); ++i) check.oneOf(settings.networks[i], kNetworks, at("networks", i));
+  const bool reference = std::ranges::find(settings.networks, "layer_norm") != settings.networks.end();
+  check.require(reference || settings.experiment != "continued", "networks",
+                "lacks layer_norm, from whose weights the others go on");
+  check.require(reference || settings.experiment != "cost", "networks",
+                "lacks layer_norm, which the times are told by");
+  check.someAndDifferent(settings.precisions, "precisions");
+  for (size_t i = 0; i < settings.precisions.size(); ++i)
+    check.oneOf(settings.precisions[i], kPrecisions, at("precisions", i));
+  check.require(!settings.optimizers.empty(), "optimizers", "is empty: at least one is needed");
+  for (size_t i = 0; i < settings.optimizers.size(); ++i)
+    checkOptimizer(settings.optimizers[i], at("optimizers", i), check);
+  check.someAndDifferent(settings.seeds, "seeds");
+}
+
+void checkSizes(const RunSettings& settings, Checker& check) {
+  check.someAndDifferent(settings.layers, "layers");
+  const bool transformer = settings.experiment == "transformer";
+  for (size_t i = 0; i < settings.layers.size(); ++i)
+    check.within(settings.layers[i], transformer ? 1 : 2, 200, at("layers", i));
+  check.within(settings.width, 2, 16384, "width");
+  check.oneOf(settings.activation, kActivations, "activation");
+  check.within(settings.epochs, 1, 100000, "epochs");
+  check.within(settings.batch, 1, 1e6, "batch");
+  check.require(std::isfinite(settings.norm_eps) && settings.norm_eps >= 0, "norm_eps", "must not be below 0");
+  check.within(settings.threads, 0, 1024, "threads");
+  if (settings.experiment == "continued")
+    check.within(settings.handover_epoch, 1, settings.epochs - 1, "handover_epoch");
+  if (transformer) {
+    check.within(settings.heads, 1, settings.width, "heads");
+    check.require(
+        settings.heads < 1 || settings.width % settings.heads == 0, "heads",
+        "is " + std::to_string(settings.heads) + ", which does not divide the width " + std::to_string(settings.width));
+    check.within(settings.context, 2, 4096, "context");
+    check.within(settings.steps_per_epoch, 1, 1e6, "steps_per_epoch");
+  }
+  check.within(settings.rounds, 2, 10000, "rounds");
+  check.within(settings.steps_per_round, 1, 10000, "steps_per_round");
+}
+
+}  // namespace
+
+Words experiments() { return kExperiments; }
+Words networks() { return kNetworks; }
+Words optimizers() { return kOptimizers; }
+Words precisions() { return kPrecisions; }
+Words activations() { return kActivations; }
+Words dataKinds() { return kData; }
+
+RunSettings usualSettings(std::string_view experiment) {
+  RunSettings settings;
+  settings.experiment = experiment;
+  if (experiment == "depth_sweep") {
+    settings.layers = {6, 15, 35};
+    settings.networks.emplace_back("plain");
+    settings.width = 64;
+    settings.data.samples = 1024;
+    settings.optimizers[0] = {.kind = "sgd", .learning_rate = 0.01};
+  } else if (experiment == "transformer") {
+    settings.layers = {2};
+    settings.width = 64;
+    settings.epochs = 10;
+    settings.batch = 32;
+    settings.data.kind = "characters";
+    settings.data.samples = 65536;
+    settings.networks = {"layer_norm", "cbwc_rms_norm"};
+  } else if (experiment == "continued") {
+    OptimizerSettings decaying = settings.optimizers[0];
+    decaying.weight_decay = 0.01;
+    settings.optimizers.push_back(decaying);
+    settings.networks = {"layer_norm", "cbwc_rms_norm"};
+  } else if (experiment == "cost") {
+    settings.epochs = 1;
+  }
+  return settings;
+}
+
+Status checkRunSettings(const RunSettings& settings) {
+  Checker check;
+  check.require(settings.schema == 1, "schema",
+                "is " + std::to_string(settings.schema) + ", and this version of NormLens reads 1");
+  check.oneOf(settings.experiment, kExperiments, "experiment");
+  checkNetworks(settings, check);
+  checkSizes(settings, check);
+  checkData(settings.data, settings.experiment == "transformer", check);
+  return check.status();
+}
+
+Result<RunSettings> readRunSettings(std::string_view text) {
+  const auto json = protocol::parseJson(text, {.depth = 8, .values = 10000, .textBytes = 65536});
+  if (!json) return fail(ErrorCode::BadInput, "the file of the run " + json.error().message);
+  if (!json->is_object()) return fail(ErrorCode::BadInput, "the file of the run must hold one JSON object");
+  if (const auto unknown = unknownField<RunSettings>(*json)) {
+    return fail(ErrorCode::BadInput, printable("the settings of a run have no field " + *unknown),
+                "docs/lab.md lists the fields");
+  }
+  auto settings = protocol::decode<RunSettings>(*json);
+  if (!settings) return settings;
+  if (const Status good = checkRunSettings(*settings); !good) return tl::unexpected(good.error());
+  return settings;
+}
+
+std::string writeRunSettings(const RunSettings& settings) { return protocol::toJson(settings).dump(2) + "\n"; }
+
+std::string describe(const OptimizerSettings& optimizer) {
+  std::string text = optimizer.kind == "sgd" ? "SGD" : optimizer.kind == "adam" ? "Adam" : "AdamW";
+  if (optimizer.momentum != 0) text += ", momentum " + number(optimizer.momentum);
+  if (optimizer.weight_decay == 0) return text;
+  text += ", weight decay " + number(optimizer.weight_decay);
+  return text + (optimizer.decay_of == "centered" ? " of the centered weight" : "");
+}
+
+size_t memberCount(const RunSettings& settings) {
+  return settings.layers.size() * settings.optimizers.size() * settings.seeds.size() * settings.precisions.size() *
+         settings.networks.size();
+}
+
+}  // namespace normlens::lab

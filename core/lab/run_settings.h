@@ -1,0 +1,120 @@
+// What one run of the laboratory is: everything that decides its numbers. The file RUN.json holds this and nothing
+// else.
+//
+//   Result<RunSettings> settings = readRunSettings(text);     // error: "optimizers[0].learning_rate must be above 0"
+//   std::string file = writeRunSettings(*settings);           // read again, it is the same run
+//
+// A run trains networks side by side: for each depth, optimizer and seed the networks of `networks` in each of
+// `precisions`, all from the same first weights, on the same data in the same order. A field that is left out has the
+// default below; one that there is not, or that is out of its range, is an error that names it.
+// No torch, no Qt: the window includes this. Thread: value types, pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/protocol/field_list.h"
+
+namespace normlens::lab {
+
+// W <- W - rate * step. Formulas: those of torch.optim, which the tests compare with.
+struct OptimizerSettings {
+  std::string kind = "adam";  // sgd, adam (weight decay is added to the gradient), adamw (it is taken off the weight)
+  double learning_rate = 1e-3;
+  double momentum = 0;  // sgd only
+  double weight_decay = 0;
+  // What decays in a layer whose weight is centered: "weight", the stored one, as every framework has it, or
+  // "centered", that which is computed with. Papers 001, C.4.
+  std::string decay_of = "weight";
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  // adam, adamw
+
+  bool operator==(const OptimizerSettings&) const = default;
+};
+
+// What is learned. Generated data are a function of these fields; a file is read again for each run.
+struct DataSettings {
+  // spirals: arms in the plane, which arm; teacher: a random network's choice; parity: whether an even number of
+  // features is positive; characters: a generated text; csv, npz: rows of numbers and a class each; text: the user's.
+  std::string kind = "spirals";
+  std::string path;         // csv, npz, text
+  std::string target;       // csv: the column with the class, by its head; npz: its array. Empty: the last column; "y"
+  int64_t samples = 4096;   // generated: examples, or characters of the text
+  int features = 2;         // teacher, parity: numbers of an example
+  int classes = 2;          // spirals: arms; teacher: what it chooses from
+  double noise = 0.05;      // spirals: of each coordinate, standard deviation
+  double test_share = 0.2;  // of the examples, that no network trains on; of a text its end
+  int64_t seed = 1;         // of the generated data, and of which examples are set aside
+
+  bool operator==(const DataSettings&) const = default;
+};
+
+struct RunSettings {
+  int schema = 1;
+  // equivalence, depth_sweep, continued, cost: multilayer perceptrons; transformer: on characters.
+  std::string experiment = "equivalence";
+  std::vector<int> layers{6};  // linear layers of the perceptron, the last has no norm; blocks of the transformer
+  int width = 256;
+  // relu, gelu, tanh: of the perceptron. A rounding error can push a number over ReLU's kink, and gradients then differ
+  // by more than rounding: in float32 that happens now and then, in float64 hardly ever.
+  std::string activation = "relu";
+  int epochs = 40;
+  int batch = 128;  // examples of a step
+  std::vector<OptimizerSettings> optimizers{{}};
+  std::vector<int64_t> seeds{1};  // of the first weights and of the order of the examples
+  DataSettings data;
+  std::vector<std::string> precisions{"float32"};  // float32, float64
+  // layer_norm; cbwc_rms_norm: RMSNorm behind centered weights; rms_norm: alone; plain: no norm. In this order they
+  // are trained; weights are compared with those of layer_norm where that is among them.
+  std::vector<std::string> networks{"layer_norm", "cbwc_rms_norm", "rms_norm"};
+  double norm_eps = 1e-5;
+  bool random_affine = false;  // γ and β of the norms start from random numbers, not from 1 and 0
+  int threads = 0;             // of one op; 0: as many as there are cores. Sums, and so last bits, depend on it
+  // continued: after so many epochs the other networks start from the weights of layer_norm.
+  int handover_epoch = 20;
+  bool handover_centered = false;  // ... centered once (CCWT) before they are handed over
+  // transformer
+  int heads = 4;
+  int context = 64;           // characters that it sees
+  int steps_per_epoch = 100;  // batches drawn from the text
+  // cost: what is measured after `epochs` of warm-up.
+  int rounds = 20;
+  int steps_per_round = 10;  // of each network, in turns
+
+  bool operator==(const RunSettings&) const = default;
+};
+
+// The words of each field that is a choice, in the order in which a list shows them.
+[[nodiscard]] std::span<const std::string_view> experiments();
+[[nodiscard]] std::span<const std::string_view> networks();
+[[nodiscard]] std::span<const std::string_view> optimizers();
+[[nodiscard]] std::span<const std::string_view> precisions();
+[[nodiscard]] std::span<const std::string_view> activations();
+[[nodiscard]] std::span<const std::string_view> dataKinds();
+
+// Settings that show what an experiment is about, within a minute or so on two cores.
+[[nodiscard]] RunSettings usualSettings(std::string_view experiment);
+
+// Error: BadInput, one sentence that begins with the field.
+[[nodiscard]] Status checkRunSettings(const RunSettings& settings);
+// Error: BadInput as above, for what is no JSON too.
+[[nodiscard]] Result<RunSettings> readRunSettings(std::string_view json);
+[[nodiscard]] std::string writeRunSettings(const RunSettings& settings);
+
+// "SGD, momentum 0.9, weight decay 0.01 of the centered weight"
+[[nodiscard]] std::string describe(const OptimizerSettings& optimizer);
+// Networks that the run trains, over all depths, optimizers, seeds and precisions.
+[[nodiscard]] size_t memberCount(const RunSettings& settings);
+
+}  // namespace normlens::lab
+
+namespace normlens::protocol {
+NORMLENS_FIELDS(lab::OptimizerSettings, kind, learning_rate, momentum, weight_decay, decay_of, beta1, beta2, eps)
+NORMLENS_FIELDS(lab::DataSettings, kind, path, target, samples, features, classes, noise, test_share, seed)
+NORMLENS_FIELDS(lab::RunSettings, schema, experiment, layers, width, activation, epochs, batch, optimizers, seeds, data,
+                precisions, networks, norm_eps, random_affine, threads, handover_epoch, handover_centered, heads,
+                context, steps_per_epoch, rounds, steps_per_round)
+}  // namespace normlens::protocol

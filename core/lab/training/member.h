@@ -1,0 +1,66 @@
+// One network in training. Thread: one at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/lab/keep/checkpoint.h"
+#include "core/lab/training/batches.h"
+#include "core/lab/training/optimizer.h"
+
+namespace normlens::lab {
+
+class Member {
+ public:
+  Member(const RunSettings& settings, const RunMember& which, const Batches& batches);
+
+  [[nodiscard]] const RunMember& which() const { return which_; }
+  [[nodiscard]] const Network& network() const { return *network_; }
+  [[nodiscard]] int epoch() const { return epoch_; }
+  // It has begun and not diverged.
+  [[nodiscard]] bool trains() const { return begun_ && diverged_.empty(); }
+  [[nodiscard]] bool begun() const { return begun_; }
+  [[nodiscard]] const std::string& diverged() const { return diverged_; }  // empty: it has not
+  void begin(int epoch);
+
+  // Asked before each step; false: the rest of the epoch is not done.
+  using GoOn = std::function<bool()>;
+  enum class Went { Whole, Stopped, Diverged };
+  // One more epoch; fills in train_loss, gradient_norms, ms_per_step. Stopped or diverged, the weights are those of the
+  // last keep().
+  [[nodiscard]] Went trainEpoch(const GoOn& goOn, RunRecord& record);
+  // One step; its loss.
+  double step(const Batch& batch);
+  // Fills in what the network is now, and what is told of it.
+  void tell(const Member* reference, RunRecord& record) const;
+
+  // It is stopped, as it was at the last keep(). why: "the loss was not finite".
+  void diverge(const std::string& why);
+
+  // As it is now, to be gone back to.
+  void keep();
+  [[nodiscard]] const KeptMember& kept() const { return kept_; }
+  // Error: Unreadable, it has other tensors than this network.
+  [[nodiscard]] Status restore(const KeptMember& kept);
+  // Weights and optimizer of another one of the same shape; `centeredOnce`: its weights after CCWT.
+  void takeOver(const Member& other, bool centeredOnce);
+
+  [[nodiscard]] int64_t bytes() const { return bytes_; }
+
+ private:
+  [[nodiscard]] int64_t weightBytes() const;
+
+  RunMember which_;
+  const Batches& batches_;
+  std::unique_ptr<Network> network_;
+  Optimizer optimizer_;
+  int epoch_ = 0;
+  int64_t bytes_ = 0;  // 0: not measured yet
+  bool begun_ = false;
+  std::string diverged_;
+  KeptMember kept_;
+};
+
+}  // namespace normlens::lab

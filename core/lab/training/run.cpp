@@ -1,0 +1,220 @@
+#include "core/lab/training/run.h"
+
+#include <ATen/Parallel.h>
+#include <torch/version.h>
+
+#include <algorithm>
+
+#include "core/base/plural.h"
+#include "core/formats/file/crc32.h"
+#include "core/formats/file/whole_file.h"
+#include "core/lab/export/torchscript_export.h"
+#include "core/lab/findings/findings.h"
+#include "core/lab/run_files.h"
+#include "core/lab/training/cost.h"
+
+namespace normlens::lab {
+namespace {
+
+constexpr double kKeepEveryMs = 2000;
+
+bool isFile(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
+// Equal data have the same one.
+int64_t sumOf(const Data& data) {
+  uint32_t sum = 0;
+  const auto add = [&](const auto& values) {
+    sum = formats::crcOf(sum, reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof values[0]);
+  };
+  if (const auto* text = std::get_if<TextData>(&data)) {
+    for (const std::string& symbol : text->symbols) add(symbol);
+    add(text->train);
+    add(text->test);
+    return sum;
+  }
+  const auto& table = std::get<TableData>(data);
+  for (const Examples* part : {&table.train, &table.test}) {
+    add(part->inputs);
+    add(part->classes);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Run::Run(const RunSettings& settings, const Data& data, const RunPlace& place, const RunControl& control)
+    : settings_(settings), data_(data), place_(place), control_(control), groups_(groupsOf(settings)) {
+  state_.settings = settings;
+  state_.data_sum = sumOf(data);
+}
+
+Result<RunResult> Run::carryOut() {
+  if (const Status ready = prepare(data_); !ready) return tl::unexpected(ready.error());
+  tellEvent(resumed_ ? "resumed" : "started");
+  while (state_.group < static_cast<int>(groups_.size())) {
+    const auto whole = trainGroup(groups_[static_cast<size_t>(state_.group)]);
+    if (!whole) return tl::unexpected(whole.error());
+    if (!*whole) return finish("stopped");
+    group_.reset();
+    state_.epoch = 0;
+    state_.members.clear();
+    ++state_.group;
+    if (const Status kept = keep(); !kept) return tl::unexpected(kept.error());
+  }
+  return finish("done");
+}
+
+Status Run::prepare(const Data& data) {
+  if (settings_.threads > 0) at::set_num_threads(settings_.threads);
+  for (const std::string& precision : settings_.precisions) {
+    auto batches = Batches::make(data, settings_, scalarTypeOf(precision));
+    if (!batches) return tl::unexpected(batches.error());
+    sources_.emplace(precision, std::move(*batches));
+  }
+  const bool there = !place_.folder.empty() && isFile(checkpointFile(place_.folder));
+  return there && !place_.startAnew ? resume() : Status();
+}
+
+Status Run::resume() {
+  const auto path = checkpointFile(place_.folder);
+  auto kept = readCheckpoint(path);
+  if (!kept) return tl::unexpected(kept.error());
+  if (kept->settings == settings_ && kept->data_sum != state_.data_sum) {
+    return fail(ErrorCode::Unreadable, "the checkpoint " + path.string() + " is of a run on other data",
+                "the data have changed since: give this run a folder of its own");
+  }
+  const bool sound = kept->group >= 0 && kept->group <= static_cast<int>(groups_.size());
+  if (!(kept->settings == settings_) || !sound) {
+    return fail(ErrorCode::Unreadable, "the checkpoint " + path.string() + " is of a run with other settings",
+                "give this run a folder of its own, or move the checkpoint away");
+  }
+  state_ = std::move(*kept);
+  resumed_ = true;
+  return {};
+}
+
+Result<bool> Run::trainGroup(const std::vector<RunMember>& members) {
+  group_.emplace(settings_, members, sources_);
+  const auto say = [this](RunRecord record) { tell(std::move(record)); };
+  if (state_.members.empty()) {
+    group_->start(say);
+  } else if (Status restored = group_->restore(state_.members, state_.epoch); !restored) {
+    restored.error().message += ": " + checkpointFile(place_.folder).string();
+    return tl::unexpected(restored.error());
+  }
+  while (group_->epoch() < settings_.epochs) {
+    if (!group_->trainEpoch([this] { return goOn(); }, say)) return false;
+    if (const Status kept = keepNowAndThen(); !kept) return tl::unexpected(kept.error());
+    const bool anyTrains = std::ranges::any_of(group_->members(), [](const auto& one) { return one->trains(); });
+    if (!anyTrains) break;
+  }
+  if (settings_.experiment == "cost") {
+    const auto measured = measureGroup(*group_);
+    if (!measured || !*measured) return measured;
+  }
+  if (const Status written = exportMembers(*group_); !written) return tl::unexpected(written.error());
+  return true;
+}
+
+Result<bool> Run::measureGroup(Group& group) {
+  auto costs = measureSteps(settings_, group, sources_, [this] { return goOn(); });
+  if (!costs) return false;
+  std::ranges::move(*costs, std::back_inserter(state_.costs));
+  return true;
+}
+
+Status Run::exportMembers(const Group& group) {
+  if (place_.folder.empty()) return {};
+  for (const auto& member : group.members()) {
+    const std::string name = memberName(member->which(), settings_) + ".pt";
+    if (std::ranges::find(state_.weights, name) != state_.weights.end()) continue;
+    const std::string file = toTorchScript(member->network(), settings_, member->which().layers);
+    const auto bytes = std::as_bytes(std::span(file));
+    if (Status written = formats::writeWhole(place_.folder / name, bytes); !written) return written;
+    state_.weights.push_back(name);
+  }
+  return {};
+}
+
+bool Run::goOn() {
+  if (control_.stop.stop_requested()) return false;
+  if (control_.pause == nullptr || !control_.pause->paused()) return true;
+  const Status kept = keep();
+  tellEvent("paused", kept ? "" : kept.error().message);
+  control_.pause->wait(control_.stop);
+  if (control_.stop.stop_requested()) return false;
+  tellEvent("continued");
+  return true;
+}
+
+void Run::tell(RunRecord record) {
+  record.run = place_.name;
+  record.seconds = sinceStart_.ms() / 1000;
+  const auto epochs = static_cast<int64_t>(settings_.epochs) * static_cast<int64_t>(memberCount(settings_));
+  const auto perGroup = epochs / static_cast<int64_t>(groups_.size());
+  const auto members = perGroup / settings_.epochs;
+  record.of = epochs;
+  record.done = state_.group * perGroup + (group_ ? group_->epoch() * members : 0);
+  const bool ofMember = record.event == "epoch" || record.event == "diverged";
+  if (control_.onRecord) control_.onRecord(record);
+  if (ofMember) state_.records.push_back(std::move(record));
+}
+
+void Run::tellEvent(const char* event, const std::string& text) {
+  RunRecord record;
+  record.event = event;
+  record.text = text;
+  record.epoch = group_ ? group_->epoch() : state_.epoch;
+  record.epochs = settings_.epochs;
+  tell(std::move(record));
+}
+
+Status Run::keepNowAndThen() {
+  state_.epoch = group_->epoch();
+  if (sinceKept_.ms() < kKeepEveryMs) return {};
+  return keep();
+}
+
+// Of the last epoch that all have done.
+Status Run::keep() {
+  if (place_.folder.empty()) return {};
+  if (group_) state_.members = group_->kept();
+  if (group_) state_.epoch = group_->epoch();
+  const Status written = writeCheckpoint(checkpointFile(place_.folder), state_);
+  state_.members.clear();
+  sinceKept_ = {};
+  return written;
+}
+
+Result<RunResult> Run::finish(const char* end) {
+  const bool stopped = std::string_view(end) == "stopped";
+  if (stopped) {
+    if (const Status kept = keep(); !kept) return tl::unexpected(kept.error());
+    // The checkpoint does not name these: a run that goes on from it writes them anew.
+    if (group_) {
+      if (const Status written = exportMembers(*group_); !written) return tl::unexpected(written.error());
+    }
+  }
+  RunResult result{place_.name,
+                   settings_,
+                   end,
+                   std::move(state_.records),
+                   {},
+                   std::move(state_.costs),
+                   state_.weights,
+                   "LibTorch " TORCH_VERSION ", " + plural(at::get_num_threads(), "thread")};
+  result.findings = findingsOf(result);
+  if (!place_.folder.empty()) {
+    const std::string json = writeRunResult(result) + "\n";
+    const auto bytes = std::as_bytes(std::span(json));
+    if (const Status written = formats::writeWhole(resultFile(place_.folder), bytes); !written)
+      return tl::unexpected(written.error());
+  }
+  tellEvent(end);
+  return result;
+}
+
+}  // namespace normlens::lab

@@ -1,0 +1,50 @@
+// A whole run: its groups one after another, its checkpoint, its records, its files. Thread: one at a time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "core/base/stopwatch.h"
+#include "core/lab/keep/checkpoint.h"
+#include "core/lab/train.h"
+#include "core/lab/training/group.h"
+
+namespace normlens::lab {
+
+class Run {
+ public:
+  Run(const RunSettings& settings, const Data& data, const RunPlace& place, const RunControl& control);
+
+  // See train().
+  [[nodiscard]] Result<RunResult> carryOut();
+
+ private:
+  [[nodiscard]] Status prepare(const Data& data);
+  [[nodiscard]] Status resume();
+  // Whether the run goes on: false, a stop was asked for.
+  [[nodiscard]] Result<bool> trainGroup(const std::vector<RunMember>& members);
+  [[nodiscard]] Result<bool> measureGroup(Group& group);
+  [[nodiscard]] Status exportMembers(const Group& group);
+  // Stands still while the run is paused; false: a stop was asked for.
+  [[nodiscard]] bool goOn();
+
+  void tell(RunRecord record);
+  void tellEvent(const char* event, const std::string& text = {});
+  [[nodiscard]] Status keep();
+  [[nodiscard]] Status keepNowAndThen();
+  [[nodiscard]] Result<RunResult> finish(const char* end);
+
+  const RunSettings& settings_;
+  const Data& data_;
+  const RunPlace& place_;
+  const RunControl& control_;
+  Group::Sources sources_;
+  std::vector<std::vector<RunMember>> groups_;
+  std::optional<Group> group_;
+  Checkpoint state_;  // all of it but what the group holds
+  bool resumed_ = false;
+  Stopwatch sinceStart_;
+  Stopwatch sinceKept_;
+};
+
+}  // namespace normlens::lab

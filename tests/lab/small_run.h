@@ -1,0 +1,78 @@
+// Runs of the laboratory in a test's own process.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/lab/data/load_data.h"
+#include "core/lab/library_door.h"
+#include "core/lab/run_settings.h"
+
+namespace normlens::lab {
+
+// Small and on one thread; γ and β are random.
+inline RunSettings smallRun(const std::string& experiment = "equivalence") {
+  RunSettings settings;
+  settings.experiment = experiment;
+  settings.layers = {4};
+  settings.width = 16;
+  settings.epochs = 4;
+  settings.batch = 32;
+  settings.data.samples = 200;
+  settings.random_affine = true;
+  settings.threads = 1;
+  if (experiment == "transformer") {
+    settings.layers = {2};
+    settings.data.kind = "characters";
+    settings.data.samples = 4000;
+    settings.batch = 4;
+    settings.context = 16;
+    settings.steps_per_epoch = 5;
+    settings.heads = 2;
+  }
+  if (experiment == "continued") settings.handover_epoch = 2;
+  return settings;
+}
+
+inline Result<RunResult> tryRun(const RunSettings& settings, const RunPlace& place = {},
+                                const RunControl& control = {}) {
+  const Status good = checkRunSettings(settings);
+  if (!good) return tl::unexpected(good.error());
+  const auto data = loadData(settings.data);
+  if (!data) return tl::unexpected(data.error());
+  return trainHere(settings, *data, place, control);
+}
+
+inline RunResult trained(const RunSettings& settings, const RunPlace& place = {}, const RunControl& control = {}) {
+  auto result = tryRun(settings, place, control);
+  if (!result) {
+    ADD_FAILURE() << result.error().message;
+    return {};
+  }
+  return std::move(*result);
+}
+
+// Of all epochs; empty precision: of all. -1: there is none.
+inline double mostDifference(const RunResult& result, const std::string& network, int optimizer = 0,
+                             const std::string& precision = {}) {
+  double most = -1;
+  for (const RunRecord& record : result.records) {
+    if (record.member.network != network || record.member.optimizer != optimizer) continue;
+    if (precision.empty() || record.member.precision == precision)
+      most = std::max(most, record.weight_difference.value_or(-1));
+  }
+  return most;
+}
+
+// All that the settings decide: without times and memory.
+inline std::vector<RunRecord> reproducible(std::vector<RunRecord> records) {
+  for (RunRecord& record : records) {
+    record.ms_per_step = record.seconds = 0;
+    record.bytes = 0;
+  }
+  return records;
+}
+
+}  // namespace normlens::lab

@@ -1,0 +1,76 @@
+// The steps are those of torch.optim.
+#include <gtest/gtest.h>
+#include <torch/optim.h>
+
+#include "core/lab/training/optimizer.h"
+
+namespace normlens::lab {
+namespace {
+
+constexpr double kRate = 0.01;
+
+std::unique_ptr<Network> network() {
+  RunSettings settings;
+  settings.width = 4;
+  return makeNetwork(settings, {"layer_norm", 2, 1, "float64", 3, 2});
+}
+
+// Both step on the same gradients, which follow from the step's number alone.
+double difference(const OptimizerSettings& settings,
+                  const std::function<std::unique_ptr<torch::optim::Optimizer>(std::vector<at::Tensor>)>& make) {
+  const auto ours = network();
+  std::vector<at::Tensor> theirs;
+  for (const Parameter& parameter : ours->parameters())
+    theirs.push_back(parameter.value.detach().clone().requires_grad_(true));
+  Optimizer optimizer(settings, *ours);
+  const auto other = make(theirs);
+  for (int step = 1; step <= 20; ++step) {
+    for (size_t i = 0; i < theirs.size(); ++i) {
+      const at::Tensor gradient = (ours->parameters()[i].value.detach() * (step + static_cast<int>(i))).sin();
+      ours->parameters()[i].value.mutable_grad() = gradient;
+      theirs[i].mutable_grad() = gradient.clone();
+    }
+    optimizer.step();
+    other->step();
+  }
+  double most = 0;
+  for (size_t i = 0; i < theirs.size(); ++i)
+    most = std::max(most, (ours->parameters()[i].value - theirs[i]).abs().max().item<double>());
+  return most;
+}
+
+TEST(Optimizer, StepsAsTorchOptimDoes) {
+  using namespace torch::optim;
+  EXPECT_LT(difference({.kind = "sgd", .learning_rate = kRate},
+                       [](auto all) { return std::make_unique<SGD>(all, SGDOptions(kRate)); }),
+            1e-15);
+  EXPECT_LT(difference(
+                {.kind = "sgd", .learning_rate = kRate, .momentum = 0.9, .weight_decay = 0.1},
+                [](auto all) { return std::make_unique<SGD>(all, SGDOptions(kRate).momentum(0.9).weight_decay(0.1)); }),
+            1e-15);
+  EXPECT_LT(difference({.kind = "adam", .learning_rate = kRate, .weight_decay = 0.1},
+                       [](auto all) { return std::make_unique<Adam>(all, AdamOptions(kRate).weight_decay(0.1)); }),
+            1e-15);
+  EXPECT_LT(difference({.kind = "adamw", .learning_rate = kRate, .weight_decay = 0.1},
+                       [](auto all) { return std::make_unique<AdamW>(all, AdamWOptions(kRate).weight_decay(0.1)); }),
+            1e-15);
+}
+
+TEST(Optimizer, DecaysWhatItIsToldTo) {
+  RunSettings settings;
+  settings.width = 4;
+  const auto decayed = [&](const std::string& of) {
+    const auto net = makeNetwork(settings, {"cbwc_rms_norm", 2, 1, "float64", 3, 2});
+    const at::Tensor before = net->find("linear_1.weight")->value.detach().clone();
+    for (Parameter& parameter : net->parameters()) parameter.value.mutable_grad() = at::zeros_like(parameter.value);
+    Optimizer({.kind = "sgd", .learning_rate = 1, .weight_decay = 0.5, .decay_of = of}, *net).step();
+    return std::pair(before, net->find("linear_1.weight")->value.detach());
+  };
+  const auto [stored, afterStored] = decayed("weight");
+  EXPECT_LT((afterStored - 0.5 * stored).abs().max().item<double>(), 1e-15);
+  const auto [before, after] = decayed("centered");
+  EXPECT_LT((after - (before - 0.5 * centered(before, 0))).abs().max().item<double>(), 1e-15);
+}
+
+}  // namespace
+}  // namespace normlens::lab

@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/lab/run_settings.h"
+
+namespace normlens::lab {
+namespace {
+
+using nlohmann::json;
+
+TEST(RunSettings, AreTheSameAfterTheirFile) {
+  for (const auto experiment : experiments()) {
+    RunSettings settings = usualSettings(experiment);
+    settings.width = 48;
+    settings.seeds = {3, 5};
+    settings.data.noise = 0.125;
+    const auto again = readRunSettings(writeRunSettings(settings));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, settings) << experiment;
+  }
+}
+
+TEST(RunSettings, AreTheDefaultsWhereTheFileIsSilent) {
+  const auto settings = readRunSettings(R"({"optimizers": [{"kind": "sgd", "momentum": 0.9}]})");
+  ASSERT_TRUE(settings);
+  RunSettings expected;
+  expected.optimizers = {{.kind = "sgd", .momentum = 0.9}};
+  EXPECT_EQ(*settings, expected);
+}
+
+struct Wrong {
+  const char* name;
+  const char* change;  // merged into the defaults
+  const char* told;
+};
+
+class WrongSettings : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongSettings, AreTold) {
+  json file = json::parse(writeRunSettings({}));
+  file.merge_patch(json::parse(GetParam().change));
+  const auto settings = readRunSettings(file.dump());
+  ASSERT_FALSE(settings);
+  EXPECT_EQ(settings.error().code, ErrorCode::BadInput);
+  EXPECT_EQ(settings.error().message, GetParam().told);
+}
+
+const Wrong kWrong[] = {
+    {"experiment", R"({"experiment": "tea"})",
+     "experiment is \"tea\", and must be one of equivalence, depth_sweep, transformer, continued, cost"},
+    {"misspelt", R"({"epoch": 3})", "the settings of a run have no field epoch"},
+    {"misspelt_deep", R"({"data": {"sample": 3}})", "the settings of a run have no field data.sample"},
+    {"misspelt_listed", R"({"optimizers": [{}, {"lr": 1}]})", "the settings of a run have no field optimizers[1].lr"},
+    {"type", R"({"width": "wide"})", "width must be a whole number"},
+    {"type_deep", R"({"optimizers": [{"kind": 3}]})", "optimizers[0].kind must be a text"},
+    {"width", R"({"width": 1})", "width is 1, and must lie between 2 and 16384"},
+    {"activation", R"({"activation": "step"})", "activation is \"step\", and must be one of relu, gelu, tanh"},
+    {"layers", R"({"layers": []})", "layers is empty: at least one is needed"},
+    {"layers_twice", R"({"layers": [6, 6]})", "layers names one of them twice"},
+    {"layer", R"({"layers": [6, 1]})", "layers[1] is 1, and must lie between 2 and 200"},
+    {"seeds", R"({"seeds": [1, 2, 1]})", "seeds names one of them twice"},
+    {"network", R"({"networks": ["layer_norm", "batch_norm"]})",
+     "networks[1] is \"batch_norm\", and must be one of layer_norm, cbwc_rms_norm, rms_norm, plain"},
+    {"precision", R"({"precisions": ["float16"]})",
+     "precisions[0] is \"float16\", and must be one of float32, float64"},
+    {"no_optimizer", R"({"optimizers": []})", "optimizers is empty: at least one is needed"},
+    {"rate", R"({"optimizers": [{"learning_rate": 0}]})", "optimizers[0].learning_rate must be above 0"},
+    {"rate_nan", R"({"optimizers": [{"learning_rate": "nan"}]})", "optimizers[0].learning_rate must be above 0"},
+    {"momentum", R"({"optimizers": [{"kind": "adam", "momentum": 0.9}]})",
+     "optimizers[0].momentum is for sgd alone: adam has beta1"},
+    {"decay", R"({"optimizers": [{"weight_decay": -1}]})",
+     "optimizers[0].weight_decay is -1, and must lie between 0 and 1"},
+    {"decay_of", R"({"optimizers": [{"decay_of": "all"}]})",
+     "optimizers[0].decay_of is \"all\", and must be one of weight, centered"},
+    {"no_path", R"({"data": {"kind": "csv"}})", "data.path is empty: csv data are read from a file"},
+    {"text_for_mlp", R"({"data": {"kind": "characters"}})",
+     "data.kind is \"characters\", which only a transformer can learn"},
+    {"table_for_transformer", R"({"experiment": "transformer"})",
+     "data.kind is \"spirals\", and a transformer needs characters or text"},
+    {"heads", R"({"experiment": "transformer", "data": {"kind": "characters"}, "heads": 5})",
+     "heads is 5, which does not divide the width 256"},
+    {"handover", R"({"experiment": "continued", "handover_epoch": 40})",
+     "handover_epoch is 40, and must lie between 1 and 39"},
+    {"reference", R"({"experiment": "continued", "networks": ["rms_norm"]})",
+     "networks lacks layer_norm, from whose weights the others go on"},
+    {"schema", R"({"schema": 2})", "schema is 2, and this version of NormLens reads 1"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, WrongSettings, testing::ValuesIn(kWrong),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(RunSettings, WhatIsNoJsonIsTold) {
+  EXPECT_EQ(readRunSettings("{").error().message, "the file of the run is not JSON");
+  EXPECT_EQ(readRunSettings("[]").error().message, "the file of the run must hold one JSON object");
+}
+
+TEST(RunSettings, TheUsualOnesAreGood) {
+  for (const auto experiment : experiments()) EXPECT_TRUE(checkRunSettings(usualSettings(experiment))) << experiment;
+}
+
+TEST(RunSettings, SayTheirOptimizer) {
+  EXPECT_EQ(describe({.kind = "sgd", .momentum = 0.9, .weight_decay = 0.01, .decay_of = "centered"}),
+            "SGD, momentum 0.9, weight decay 0.01 of the centered weight");
+  EXPECT_EQ(describe(OptimizerSettings{}), "Adam");
+}
+
+}  // namespace
+}  // namespace normlens::lab

@@ -1,0 +1,209 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "core/lab/keep/checkpoint.h"
+#include "core/lab/run_files.h"
+#include "tests/lab/small_run.h"
+#include "tests/support/temporary_folder.h"
+
+namespace normlens::lab {
+namespace {
+
+class Runs : public testing::Test {
+ protected:
+  [[nodiscard]] RunPlace place() const { return {"7", folder_.path(), false}; }
+
+  // Stops after so many records, in the middle of an epoch where there are others to come.
+  RunResult stoppedAfter(const RunSettings& settings, int records) {
+    std::stop_source stop;
+    RunControl control;
+    control.onRecord = [&](const RunRecord& record) {
+      if (record.event == "epoch" && --records == 0) stop.request_stop();
+    };
+    control.stop = stop.get_token();
+    return trained(settings, place(), control);
+  }
+
+  TemporaryFolder folder_;
+};
+
+RunSettings twoGroups() {
+  RunSettings settings = smallRun();
+  settings.seeds = {1, 2};
+  settings.precisions = {"float32", "float64"};
+  settings.optimizers = {{.kind = "sgd", .learning_rate = 0.05, .momentum = 0.9}};
+  return settings;
+}
+
+TEST_F(Runs, TheSameSettingsGiveTheSameNumbers) {
+  EXPECT_EQ(reproducible(trained(twoGroups()).records), reproducible(trained(twoGroups()).records));
+}
+
+// Wherever it is stopped, with every kind of optimizer.
+TEST_F(Runs, AStoppedRunGoesOnToTheSameNumbers) {
+  for (const std::string kind : {"sgd", "adam"}) {
+    RunSettings settings = twoGroups();
+    settings.optimizers[0].kind = kind;
+    if (kind == "adam") settings.optimizers = {{}};
+    const RunResult whole = trained(settings);
+    for (const int records : {3, 20, 31, 47}) {
+      std::filesystem::remove_all(checkpointFile(folder_.path()));
+      const RunResult stopped = stoppedAfter(settings, records);
+      EXPECT_EQ(stopped.end, "stopped");
+      EXPECT_LT(stopped.records.size(), whole.records.size());
+      const RunResult resumed = trained(settings, place());
+      EXPECT_EQ(resumed.end, "done");
+      EXPECT_EQ(reproducible(resumed.records).size(), whole.records.size());
+      std::vector<RunRecord> expected = reproducible(whole.records);
+      for (RunRecord& record : expected) record.run = "7";
+      EXPECT_EQ(reproducible(resumed.records), expected) << kind << " after " << records;
+    }
+  }
+}
+
+// A kill leaves the checkpoint of some epoch: that of a stop stands for it, without what a stop writes besides.
+TEST_F(Runs, AKilledRunGoesOnToTheSameNumbers) {
+  const RunSettings settings = smallRun();
+  const RunResult whole = trained(settings);
+  std::string checkpoint;
+  {
+    RunControl control;
+    PauseSwitch pause;
+    std::stop_source stop;
+    control.pause = &pause;
+    control.stop = stop.get_token();
+    int records = 0;
+    control.onRecord = [&](const RunRecord& record) {
+      if (record.event == "epoch" && ++records == 8) pause.pause();
+      if (record.event != "paused") return;
+      std::ifstream file(checkpointFile(folder_.path()), std::ios::binary);
+      checkpoint.assign(std::istreambuf_iterator<char>(file), {});
+      stop.request_stop();
+    };
+    (void)trained(settings, place(), control);
+  }
+  ASSERT_FALSE(checkpoint.empty());
+  std::filesystem::remove_all(folder_.path());
+  std::filesystem::create_directory(folder_.path());
+  std::ofstream(checkpointFile(folder_.path()), std::ios::binary) << checkpoint;
+  std::vector<RunRecord> expected = reproducible(whole.records);
+  for (RunRecord& record : expected) record.run = "7";
+  EXPECT_EQ(reproducible(trained(settings, place()).records), expected);
+}
+
+TEST_F(Runs, StoppedWhatWasTrainedIsKept) {
+  const RunSettings settings = smallRun();
+  const RunResult stopped = stoppedAfter(settings, 7);
+  ASSERT_EQ(stopped.weights.size(), 3u);
+  for (const std::string& name : stopped.weights) EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
+  EXPECT_TRUE(std::filesystem::exists(resultFile(folder_.path())));
+  const auto kept = readCheckpoint(checkpointFile(folder_.path()));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->records, stopped.records);
+}
+
+TEST_F(Runs, ADoneRunIsNotTrainedAgain) {
+  const RunSettings settings = smallRun();
+  const RunResult first = trained(settings, place());
+  const RunResult again = trained(settings, place());
+  EXPECT_EQ(again.records, first.records);  // times too
+  EXPECT_EQ(again.weights, first.weights);
+  EXPECT_EQ(first.weights.size(), 3u);
+}
+
+TEST_F(Runs, APausedRunStandsStill) {
+  PauseSwitch pause;
+  RunControl control;
+  control.pause = &pause;
+  std::vector<std::string> events;
+  std::jthread other;
+  control.onRecord = [&](const RunRecord& record) {
+    events.push_back(record.event);
+    if (record.event == "epoch" && record.epoch == 1 && events.size() == 5) pause.pause();
+    if (record.event == "paused") other = std::jthread([&] { pause.goOn(); });
+  };
+  const RunSettings settings = smallRun();
+  const RunResult paused = trained(settings, place(), control);
+  const auto expected = trained(settings);
+  EXPECT_EQ(reproducible(paused.records).back().train_loss, expected.records.back().train_loss);
+  EXPECT_EQ(std::ranges::count(events, "paused"), 1);
+  EXPECT_EQ(std::ranges::count(events, "continued"), 1);
+  EXPECT_EQ(events.front(), "started");
+  EXPECT_EQ(events.back(), "done");
+}
+
+TEST_F(Runs, ACheckpointOfOtherSettingsIsRefused) {
+  (void)stoppedAfter(smallRun(), 4);
+  RunSettings other = smallRun();
+  other.width = 8;
+  const auto refused = tryRun(other, place());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unreadable);
+  EXPECT_EQ(refused.error().message,
+            "the checkpoint " + checkpointFile(folder_.path()).string() + " is of a run with other settings");
+  RunPlace anew = place();
+  anew.startAnew = true;
+  EXPECT_EQ(trained(other, anew).end, "done");
+}
+
+TEST_F(Runs, ACheckpointOfOtherDataIsRefused) {
+  RunSettings settings = smallRun();
+  settings.data.kind = "csv";
+  settings.data.path = (folder_ / "data.csv").string();
+  const auto write = [&](int shift) {
+    std::ofstream csv(settings.data.path);
+    csv << "x,y,kind\n";
+    for (int i = 0; i < 100; ++i) csv << i * i % 17 + shift * (i % 3) << ',' << i % 5 << ',' << i % 2 << '\n';
+  };
+  write(0);
+  (void)stoppedAfter(settings, 4);
+  write(1);
+  const auto refused = tryRun(settings, place());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "the checkpoint " + checkpointFile(folder_.path()).string() + " is of a run on other data");
+}
+
+TEST_F(Runs, ADivergedNetworkIsStoppedAndItsLastGoodStateKept) {
+  RunSettings settings = smallRun();
+  settings.networks = {"layer_norm", "plain"};
+  settings.optimizers = {{.kind = "sgd", .learning_rate = 50}};
+  settings.epochs = 20;
+  std::vector<RunRecord> told;
+  RunControl control;
+  control.onRecord = [&](const RunRecord& record) {
+    if (record.event == "diverged") told.push_back(record);
+  };
+  const RunResult result = trained(settings, place(), control);
+  EXPECT_EQ(result.end, "done");
+  ASSERT_FALSE(told.empty());
+  const RunRecord& diverged = told.front();
+  EXPECT_EQ(diverged.member.network, "plain");
+  EXPECT_NE(diverged.text.find(" was not finite after "), std::string::npos) << diverged.text;
+  EXPECT_NE(diverged.text.find(": the weights of epoch " + std::to_string(diverged.epoch) + " are kept"),
+            std::string::npos)
+      << diverged.text;
+  EXPECT_TRUE(std::isfinite(diverged.test_loss));
+  for (const RunRecord& record : result.records) {
+    if (record.member == diverged.member) {
+      EXPECT_LE(record.epoch, diverged.epoch);
+    }
+  }
+}
+
+TEST_F(Runs, DataThatCannotBeUsedAreTold) {
+  RunSettings settings = smallRun("transformer");
+  settings.data.samples = 1000;
+  settings.data.test_share = 0.01;
+  const auto short_ = tryRun(settings);
+  ASSERT_FALSE(short_);
+  EXPECT_EQ(short_.error().message, "context is 16, and only 10 characters are there to test with");
+}
+
+}  // namespace
+}  // namespace normlens::lab
