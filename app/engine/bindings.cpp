@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <memory>
+
+#include "app/engine/lab_control.h"
 #include "app/engine/verbs/report/last_fold.h"
 #include "core/protocol/bench_messages.h"
 #include "core/service/describe/engine_info.h"
@@ -70,6 +73,11 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kPartialCentering, [&](const auto& p, const Task& task) { return s.partialCentering(p, task); });
   to.bind(methods::kCenteringCut, [&](const auto& p, const Task& task) { return s.centeringCut(p, task); });
   to.bind(methods::kSaveTensor, [&](const auto& p, const Task& task) { return s.saveTensor(p, task); });
+  const auto desk = std::make_shared<LabDesk>();
+  to.bind(methods::kLab, [desk](const LabParams& p, const Task& task, int64_t id, const Dispatcher::Notify& notify) {
+    return desk->train(p, task, id, notify);
+  });
+  to.hear<LabControl>(methods::kLabControl, [desk](const LabControl& control) { desk->hear(control); });
   to.bind(methods::kSetInputs, [&](const auto& p, const Task&) { return setInputs(s, p); });
 }
 

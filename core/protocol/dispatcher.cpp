@@ -55,6 +55,8 @@ void Dispatcher::receive(std::string_view body, std::optional<int64_t>& shutdown
   } else if (message->method == methods::kCancel) {
     const auto id = message->params.is_object() ? message->params.find("id") : message->params.end();
     if (id != message->params.end() && id->is_number_integer()) cancel(id->get<int64_t>());
+  } else if (const auto heard = heard_.find(message->method); !message->id && heard != heard_.end()) {
+    heard->second(message->params);
   } else if (!message->isRequest()) {
     transport_.log("an unknown notification came: " + message->method);
   } else if (message->method == methods::kShutdown) {

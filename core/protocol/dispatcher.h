@@ -70,6 +70,11 @@ class Dispatcher {
   template <Message Params, class Reply, class Function>
   void bind(const Method<Params, Reply>& method, Function function);
 
+  // What a notification of the client does, at once, on the reading thread, whatever runs. What cannot be decoded is
+  // logged.
+  template <Message Params, class Function>
+  void hear(std::string_view method, Function function);
+
   // Blocks. `patience`: how long a running request may take to stop once the client is gone.
   ServeEnd serve(std::chrono::milliseconds patience = std::chrono::seconds(2));
 
@@ -100,6 +105,7 @@ class Dispatcher {
 
   Transport transport_;
   std::map<std::string, Handler, std::less<>> handlers_;
+  std::map<std::string, std::function<void(const nlohmann::json& params)>, std::less<>> heard_;
   bool initialized_ = false;  // the worker's
   std::mutex writing_;
   std::mutex mutex_;  // guards what follows
@@ -130,6 +136,15 @@ void Dispatcher::bind(const Method<Params, Reply>& method, Function function) {
       static_assert(Message<Reply>);
       return resultBody(call.id, toJson(static_cast<const Reply&>(*result)));
     }
+  };
+}
+
+template <Message Params, class Function>
+void Dispatcher::hear(std::string_view method, Function function) {
+  heard_[std::string(method)] = [this, name = std::string(method),
+                                 function = std::move(function)](const nlohmann::json& params) {
+    const Result<Params> decoded = decode<Params>(params);
+    decoded ? function(*decoded) : transport_.log(name + ": " + decoded.error().message);
   };
 }
 

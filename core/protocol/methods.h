@@ -6,6 +6,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/lab_messages.h"
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/messages.h"
 #include "core/protocol/probe_messages.h"
@@ -56,12 +57,15 @@ inline constexpr Method<PartialCenteringParams, PartialCentering> kPartialCenter
 inline constexpr Method<CenteringCutParams, CenteringCut> kCenteringCut{"centering_cut"};
 inline constexpr Method<ProbeSwapsParams, ProbeSwaps> kProbeSwaps{"probe_swaps"};
 inline constexpr Method<ReportParams, Report> kReport{"report"};
+inline constexpr Method<LabParams, lab::RunResult> kLab{"lab"};
 inline constexpr Method<NoParams, void> kPing{"ping"};  // at once, whatever runs
 inline constexpr Method<NoParams, void> kShutdown{"shutdown"};
 
 // Notifications.
-inline constexpr std::string_view kProgress = "$/progress";     // engine -> window: Progress
-inline constexpr std::string_view kBenchUpdate = "$/bench";     // engine -> window: BenchUpdate
-inline constexpr std::string_view kCancel = "$/cancelRequest";  // window -> engine: {"id": n}
+inline constexpr std::string_view kProgress = "$/progress";      // engine -> window: Progress
+inline constexpr std::string_view kBenchUpdate = "$/bench";      // engine -> window: BenchUpdate
+inline constexpr std::string_view kLabUpdate = "$/lab";          // engine -> window: LabUpdate
+inline constexpr std::string_view kLabControl = "$/labControl";  // window -> engine: LabControl
+inline constexpr std::string_view kCancel = "$/cancelRequest";   // window -> engine: {"id": n}
 
 }  // namespace normlens::protocol::methods

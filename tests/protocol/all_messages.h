@@ -5,6 +5,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/lab_messages.h"
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/probe_messages.h"
 #include "core/protocol/report_messages.h"
@@ -23,6 +24,7 @@ using AllMessages = ::testing::Types<
     TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests, WeightChangesParams, WeightChange,
     WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, AngleCounts, ProbeRow, ProbeResult,
     ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture, ReportParams, Report, PartialCenteringParams,
-    PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut>;
+    PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut, LabParams, LabUpdate, LabControl,
+    lab::RunSettings, lab::RunRecord, lab::RunResult>;
 
 }  // namespace normlens::protocol

@@ -123,6 +123,11 @@ void EngineClient::startDecoder() {
       if (pending_.contains(update.id)) Q_EMIT measured(update);
     });
   };
+  handlers.trained = [this, current](const protocol::LabUpdate& update) {
+    return current([this, update] {
+      if (pending_.contains(update.id)) Q_EMIT trained(update);
+    });
+  };
   handlers.complaint = [this, current](std::string text) {
     return current(
         [this, text = QString::fromStdString(text)] { Q_EMIT logged(tr("Ignored from the engine: %1").arg(text)); });
@@ -214,6 +219,10 @@ void EngineClient::write(const QByteArray& frame) {
   if (process_) process_->write(frame);
 }
 
+QByteArray EngineClient::frameOf(std::string_view method, const nlohmann::json& params) {
+  return QByteArray::fromStdString(protocol::encodeFrame(protocol::notificationBody(method, params)));
+}
+
 void EngineClient::cancel(RequestId id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
@@ -228,9 +237,7 @@ void EngineClient::cancel(RequestId id) {
     QTimer::singleShot(0, this, give_up);
     return;
   }
-  const std::string frame =
-      protocol::encodeFrame(protocol::notificationBody(protocol::methods::kCancel, nlohmann::json{{"id", id}}));
-  write(QByteArray(frame.data(), static_cast<qsizetype>(frame.size())));
+  write(frameOf(protocol::methods::kCancel, nlohmann::json{{"id", id}}));
   // The engine answers when it notices; the user need not wait for that.
   QTimer::singleShot(kCancelPatience, this, give_up);
 }

@@ -79,12 +79,18 @@ class EngineClient final : public QObject {
   RequestId request(const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
                     QObject* context, std::type_identity_t<std::function<void(Reply<T>&)>> done);
   void cancel(RequestId id);
+  // A notification to an engine that is ready; to any other it is not told.
+  template <class Params>
+  void tell(std::string_view method, const Params& params) {
+    if (state_ == State::Ready) write(frameOf(method, protocol::toJson(params)));
+  }
 
  Q_SIGNALS:
   void stateChanged(normlens::ui::EngineClient::State state);
   void ready();
   void progressed(qint64 id, const QString& stage, double fraction);
   void measured(const normlens::protocol::BenchUpdate& update);  // of a request that is pending
+  void trained(const normlens::protocol::LabUpdate& update);     // the same
   void engineDied(const QString& reason);                        // one sentence
   void logged(const QString& line);  // the engine's stderr, and complaints about what it sent
   void silenceChanged(int seconds);  // silence()
@@ -102,6 +108,7 @@ class EngineClient final : public QObject {
                     bool now);
   void refuseLater(Fail fail, EngineError error);
   void write(const QByteArray& frame);
+  [[nodiscard]] static QByteArray frameOf(std::string_view method, const nlohmann::json& params);  // a notification
   void introduce();
   void introduced(const Reply<protocol::EngineInfo>& reply);
   void setState(State state);

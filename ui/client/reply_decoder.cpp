@@ -81,6 +81,9 @@ void ReplyDecoder::deliverProgress(const protocol::RpcMessage& message) {
   } else if (message.method == protocol::methods::kBenchUpdate) {
     const auto update = protocol::decode<protocol::BenchUpdate>(message.params);
     if (update && isExpected(update->id)) handlers_.deliver(handlers_.measured(*update));
+  } else if (message.method == protocol::methods::kLabUpdate) {
+    const auto update = protocol::decode<protocol::LabUpdate>(message.params);
+    if (update && isExpected(update->id)) handlers_.deliver(handlers_.trained(*update));
   }
 }
 

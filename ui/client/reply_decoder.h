@@ -17,6 +17,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/framing.h"
+#include "core/protocol/lab_messages.h"
 #include "core/protocol/progress_throttle.h"
 #include "core/protocol/rpc.h"
 
@@ -33,6 +34,7 @@ class ReplyDecoder {
     std::function<void(Delivery)> deliver;  // called on the worker
     std::function<Delivery(const protocol::Progress&)> progress;
     std::function<Delivery(const protocol::BenchUpdate&)> measured;
+    std::function<Delivery(const protocol::LabUpdate&)> trained;
     std::function<Delivery(std::string)> complaint;  // something that is no message came, and was skipped
     std::function<Delivery(std::string)> nonsense;   // once: half a sentence; nothing is read any more
   };

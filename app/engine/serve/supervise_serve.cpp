@@ -11,6 +11,7 @@
 #include "app/engine/serve/serve_supervisor.h"
 #include "app/engine/verbs.h"
 #include "core/base/printable.h"
+#include "core/lab/train.h"
 #include "core/protocol/methods.h"
 
 namespace normlens::engine {
@@ -43,9 +44,20 @@ constexpr std::array kPaths = {
     PathParameter{methods::kSaveTensor, "path", true},
 };
 
+// The settings of a run name its data, and with its folder what it keeps. What is no run is refused in words by the
+// process that answers.
+void grantFilesOfRun(const nlohmann::json& params, confine::Grants& grants) {
+  const auto run = protocol::decode<protocol::LabParams>(params);
+  if (!run || !lab::checkRunSettings(run->settings)) return;
+  grants.toRead(run->settings.data.path);
+  if (run->folder.empty()) return;
+  for (const auto& file : lab::filesOfRun(run->settings, run->folder)) grants.toWrite(file);
+}
+
 // Which files a client's request names: what the process that answers it may be handed.
 void grantFilesOf(std::string_view method, const nlohmann::json& params, confine::Grants& grants) {
   if (!params.is_object()) return;
+  if (method == methods::kLab) return grantFilesOfRun(params, grants);
   for (const PathParameter& path : kPaths) {
     const auto given = path.method == method ? params.find(path.name) : params.end();
     if (given == params.end() || !given->is_string()) continue;
