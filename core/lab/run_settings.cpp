@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kPrecisions{"float32", "float64"};
 constexpr std::array<std::string_view, 7> kData{"spirals", "teacher", "parity", "characters", "csv", "npz", "text"};
 constexpr std::array<std::string_view, 3> kActivations{"relu", "gelu", "tanh"};
+constexpr double kMostNetworks = 4096;  // of a run
 constexpr std::array<std::string_view, 2> kDecays{"weight", "centered"};
 
 std::string listed(Words words) {
@@ -121,6 +122,7 @@ void checkSizes(const RunSettings& settings, Checker& check) {
   check.within(settings.batch, 1, 1e6, "batch");
   check.require(std::isfinite(settings.norm_eps) && settings.norm_eps >= 0, "norm_eps", "must not be below 0");
   check.within(settings.threads, 0, 1024, "threads");
+  check.within(static_cast<double>(memberCount(settings)), 1, kMostNetworks, "the number of networks");
   if (settings.experiment == "continued")
     check.within(settings.handover_epoch, 1, settings.epochs - 1, "handover_epoch");
   if (transformer) {
@@ -147,7 +149,13 @@ Words dataKinds() { return kData; }
 RunSettings usualSettings(std::string_view experiment) {
   RunSettings settings;
   settings.experiment = experiment;
-  if (experiment == "depth_sweep") {
+  if (experiment == "equivalence") {
+    // Smooth and with moderate steps: where training is chaotic, it makes rounding large (docs/lab.md).
+    settings.activation = "gelu";
+    settings.data.samples = 2048;
+    settings.precisions = {"float32", "float64"};
+    settings.optimizers[0] = {.kind = "sgd", .learning_rate = 0.01, .momentum = 0.9};
+  } else if (experiment == "depth_sweep") {
     settings.layers = {6, 15, 35};
     settings.networks.emplace_back("plain");
     settings.width = 64;

@@ -56,6 +56,8 @@ class DispatcherTest : public ::testing::Test {
                        notify("$/told", {{"id", id}});
                        return Result<ExportResult>(ExportResult{});
                      });
+    dispatcher_.hear<LabControl>(methods::kLabControl,
+                                 [this](const LabControl& control) { released_ = control.what == "continue"; });
     server_ = std::thread([this] { end_ = dispatcher_.serve(5s); });
   }
   void TearDown() override {
@@ -229,6 +231,16 @@ TEST_F(DispatcherTest, APingIsAnsweredAtOnceWhateverRuns) {
   EXPECT_TRUE(running_);
   released_ = true;
   EXPECT_EQ(client_.takeReply().id, 3);
+}
+
+TEST_F(DispatcherTest, ANotificationIsHeardWhileARequestRuns) {
+  initialize();
+  client_.request(2, methods::kAnalyze);
+  waitUntilRunning();
+  client_.sendBody(notificationBody(methods::kLabControl, {{"what", 3}}));  // is not understood
+  client_.sendBody(notificationBody(methods::kLabControl, toJson(LabControl{.what = "continue"})));
+  EXPECT_EQ(client_.takeReply().id, 2);
+  EXPECT_NE(client_.logged().find("$/labControl: what must be"), std::string::npos) << client_.logged();
 }
 
 TEST_F(DispatcherTest, ShutdownStopsWhatRunsAndAnswers) {

@@ -6,6 +6,8 @@
 #include <QPixmap>
 #include <QSvgRenderer>
 
+#include "ui/theme/theme.h"
+
 namespace normlens::ui {
 
 namespace {
@@ -65,5 +67,12 @@ void paintIcon(QPainter& painter, const QRectF& area, const QString& name, const
 }
 
 QIcon applicationIcon() { return tintedIcon(QStringLiteral("normlens"), QColor(0x868F9B)); }
+
+void paintTick(QPainter& painter, const QRectF& box, bool on, const Theme& theme) {
+  painter.setPen(QPen(on ? theme.accent : theme.textFaint, 1));
+  painter.setBrush(on ? theme.accent : theme.panel);
+  painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+  if (on) paintIcon(painter, box.adjusted(1.5, 1.5, -1.5, -1.5), QStringLiteral("check"), theme.onAccent);
+}
 
 }  // namespace normlens::ui

@@ -10,6 +10,8 @@ class QPainter;
 
 namespace normlens::ui {
 
+struct Theme;
+
 // name: file name without ".svg". The icon is sharp at every size and scale; disabled it takes `disabled`.
 // An unknown name gives a null icon.
 [[nodiscard]] QIcon tintedIcon(const QString& name, const QColor& color, const QColor& disabled = {});
@@ -19,5 +21,7 @@ void paintIcon(QPainter& painter, const QRectF& area, const QString& name, const
 
 // The program's own mark, in its own colours.
 [[nodiscard]] QIcon applicationIcon();
+// The box of a choice that is on or off.
+void paintTick(QPainter& painter, const QRectF& box, bool on, const Theme& theme);
 
 }  // namespace normlens::ui

@@ -81,6 +81,8 @@ Actions::Actions(QWidget* window) : QObject(window) {
                 tr("Open the lesson that explains what is under the pointer."));
   lessons = add("lessons", tr("Lessons"), QKeySequence(Qt::CTRL | Qt::Key_1),
                 tr("What LayerNorm, RMSNorm and centering do, to be moved by hand."));
+  laboratory = add("laboratory", tr("Laboratory"), QKeySequence(Qt::CTRL | Qt::Key_2),
+                   tr("Train networks side by side: with LayerNorm, and with what may stand for it."));
   probe = add(
       "probe", tr("Geometry probe"), QKeySequence(Qt::CTRL | Qt::Key_3),
       tr("Where the vectors point that go into the open model's norms, and whether an RMSNorm would miss the mean."));
@@ -140,7 +142,7 @@ void Actions::addMenus(QWidget* window) {
   viewMenu->addActions({toggleInspector, toggleBottom});
   viewMenu->addActions({compareFolded, compareWith});
   viewMenu->addMenu(themeMenu);
-  viewMenu->addActions({lessons, probe, preferences});
+  viewMenu->addActions({lessons, laboratory, probe, preferences});
 }
 
 void Actions::addPanels() {

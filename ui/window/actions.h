@@ -55,6 +55,7 @@ class Actions final : public QObject {
   QAction* command;
   QAction* explain;  // the page of what is under the pointer
   QAction* lessons;
+  QAction* laboratory;
   QAction* probe;
   QAction* stop;
   QAction* restartEngine;

@@ -11,6 +11,7 @@
 #include <QUrl>
 
 #include "ui/client/engine_client.h"
+#include "ui/session/lab/lab_runs.h"
 #include "ui/session/project/project_keeper.h"
 #include "ui/session/session.h"
 #include "ui/theme/icons.h"
@@ -90,6 +91,7 @@ void MainWindow::build() {
   pages_->addWidget(workspace_);
   preferencesPage_ = new PreferencesPage(pages_);
   pages_->addWidget(preferencesPage_);
+  labRuns_ = new LabRuns(engine_, usualRunsFolder(), this);
   status_ = new StatusStrip(central);
   layout->addWidget(tools_);
   layout->addWidget(story_);

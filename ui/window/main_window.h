@@ -25,6 +25,8 @@ class Actions;
 class CommandPalette;
 class CompareView;
 class EngineClient;
+class LabPage;
+class LabRuns;
 class LessonsPage;
 class PreferencesPage;
 class ProbePage;
@@ -118,7 +120,9 @@ class MainWindow final : public QMainWindow {
   void showPanel(ActionPanel panel);
   void showLesson();
   void showLessons(const QString& link);  // empty: where the reader was
+  void showLaboratory();
   void showProbe();
+  [[nodiscard]] bool fillsWindow(const QWidget* page) const;  // it has a bar of its own
   void showLearnPage(LearnPageKind page);
   void showPreferences();
   void applyPreferences(const Preferences& preferences);
@@ -142,7 +146,9 @@ class MainWindow final : public QMainWindow {
   CommandPalette* palette_ = nullptr;
   CompareView* compare_ = nullptr;  // made when it is first asked for
   LessonsPage* lessons_ = nullptr;  // the same
-  ProbePage* probe_ = nullptr;      // the same
+  LabRuns* labRuns_ = nullptr;
+  LabPage* lab_ = nullptr;      // the same
+  ProbePage* probe_ = nullptr;  // the same
   StatusStrip* status_ = nullptr;
   // An edit that the user left out, until the plan without it is there.
   bool shown_ = false;

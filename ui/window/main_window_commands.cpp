@@ -8,6 +8,7 @@
 #include "ui/client/engine_client.h"
 #include "ui/models/norm_model.h"
 #include "ui/session/forced_errors.h"
+#include "ui/session/lab/lab_runs.h"
 #include "ui/session/project/project_keeper.h"
 #include "ui/session/project/recent_files.h"
 #include "ui/session/session.h"
@@ -19,6 +20,7 @@
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/frame/preferences_page.h"
 #include "ui/window/frame/tool_bar.h"
+#include "ui/window/lab/lab_page.h"
 #include "ui/window/learn/learn_bar.h"
 #include "ui/window/learn/lessons_page.h"
 #include "ui/window/learn/probe_page.h"
@@ -38,6 +40,7 @@ void MainWindow::connectCommands() {
   preferencesPage_->addDirection(graph.leftToRight);
   connect(actions_->explain, &QAction::triggered, this, &MainWindow::showLesson);
   connect(actions_->lessons, &QAction::triggered, this, [this] { showLessons({}); });
+  connect(actions_->laboratory, &QAction::triggered, this, &MainWindow::showLaboratory);
   connect(actions_->probe, &QAction::triggered, this, &MainWindow::showProbe);
   connect(workspace_->bottom(), &BottomPanel::lessonWanted, this, &MainWindow::showLessons);
   connect(actions_->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
@@ -145,6 +148,19 @@ void MainWindow::showLessons(const QString& link) {
   lessons_->open(link);
 }
 
+void MainWindow::showLaboratory() {
+  if (lab_ == nullptr) {
+    labRuns_->read();
+    lab_ = new LabPage(session_, labRuns_, pages_);
+    pages_->addWidget(lab_);
+    connect(lab_, &LabPage::closed, this, &MainWindow::showWork);
+    connect(lab_, &LabPage::pageWanted, this, &MainWindow::showLearnPage);
+    connect(lab_, &LabPage::modelWanted, this, &MainWindow::openFile);
+  }
+  showPage(lab_);
+  lab_->setFocus();
+}
+
 void MainWindow::showProbe() {
   if (probe_ == nullptr) {
     probe_ = new ProbePage(session_, pages_);
@@ -158,7 +174,13 @@ void MainWindow::showProbe() {
 
 void MainWindow::showLearnPage(LearnPageKind page) {
   if (page == LearnPageKind::Probe) return showProbe();
+  if (page == LearnPageKind::Laboratory) return showLaboratory();
   showLessons({});
+}
+
+bool MainWindow::fillsWindow(const QWidget* page) const {
+  const QWidget* pages[] = {lessons_, lab_, probe_};
+  return page != nullptr && std::ranges::find(pages, page) != std::end(pages);
 }
 
 void MainWindow::showPanel(ActionPanel panel) {

@@ -25,8 +25,6 @@
 #include "ui/window/frame/status_strip.h"
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/frame/tool_bar.h"
-#include "ui/window/learn/lessons_page.h"
-#include "ui/window/learn/probe_page.h"
 #include "ui/window/main_window.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/graph_pane.h"
@@ -150,9 +148,7 @@ void MainWindow::refresh() {
   actions_->update(*session_);
   story_->setStory(storyOf(*session_));
   story_->setVisible(pages_->currentWidget() == workspace_);
-  const QWidget* page = pages_->currentWidget();
-  tools_->setVisible(page == nullptr ||
-                     (page != static_cast<QWidget*>(lessons_) && page != static_cast<QWidget*>(probe_)));
+  tools_->setVisible(!fillsWindow(pages_->currentWidget()));
   status_->showEngine(*engine_);
   status_->showModel(*session_);
   status_->showJob(session_->running());

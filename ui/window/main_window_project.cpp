@@ -3,6 +3,7 @@
 #include <QStackedWidget>
 
 #include "ui/graphview/graph_view.h"
+#include "ui/session/lab/lab_runs.h"
 #include "ui/session/project/project_keeper.h"
 #include "ui/session/project/recent_files.h"
 #include "ui/session/session.h"
@@ -31,7 +32,9 @@ void MainWindow::connectProject() {
       [graph] { return viewOf(*graph); },
       [graph](const ProjectView& wanted) {
         graph->setPlace({wanted.openGroups, wanted.zoom, QPointF(wanted.centerX, wanted.centerY)});
-      }};
+      },
+      [this] { return labRuns_->ofProject(); },
+      [this](const std::vector<lab::RunResult>& runs) { labRuns_->bring(runs); }};
   project_ = new ProjectKeeper(session_, view, options_.recoveryFolder, this);
   connect(actions_->saveProject, &QAction::triggered, this, &MainWindow::saveProject);
   connect(actions_->saveProjectAs, &QAction::triggered, this, &MainWindow::askForProject);

@@ -11,6 +11,7 @@
 #include "core/protocol/dispatcher.h"
 #include "tests/support/fake_engine/canned_bench.h"
 #include "tests/support/fake_engine/canned_differences.h"
+#include "tests/support/fake_engine/canned_lab.h"
 #include "tests/support/fake_engine/canned_replies.h"
 #include "tests/support/fake_engine/mischief.h"
 
@@ -74,6 +75,7 @@ class Engine {
     bindNeedingModel(methods::kZeroMeanMap, [this](const auto& p) { return zeroMeanMap(*model_, p); });
     bindNeedingModel(methods::kShiftCone, [this](const auto& p) { return shiftCone(*model_, p.node); });
     bindBench();
+    bindLab();
     bindNeedingModel(methods::kDiff, [this](const auto& p) { return diffResult(*model_, p); });
     bindNeedingModel(methods::kTensorPair, [this](const auto& p) { return tensorPair(*model_, p); });
     bindNeedingModel(methods::kTensorStats, [this](const auto& p) { return tensorStats(*model_, p.value); });
@@ -145,6 +147,19 @@ class Engine {
                      });
   }
 
+  void bindLab() {
+    const std::string name(methods::kLab.name);
+    dispatcher_.bind(methods::kLab,
+                     [this, name](const protocol::LabParams& params, const Task& task, int64_t id,
+                                  const protocol::Dispatcher::Notify& notify) -> Result<lab::RunResult> {
+                       if (auto status = mischief_.before(name, task); !status)
+                         return tl::unexpected<Error>(status.error());
+                       return lab_.run(params, task, id, notify, mischief_.roundPause);
+                     });
+    dispatcher_.hear<protocol::LabControl>(methods::kLabControl,
+                                           [this](const protocol::LabControl& control) { lab_.hear(control); });
+  }
+
   template <class Params, class Reply, class Function>
   void bindNeedingModel(const protocol::Method<Params, Reply>& method, Function function) {
     bind(method, [this, function](const Params& params) -> Result<Reply> {
@@ -199,6 +214,7 @@ class Engine {
   }
 
   Mischief mischief_;
+  CannedLab lab_;  // before the dispatcher, whose thread calls it
   protocol::Dispatcher dispatcher_;
   std::optional<CannedModel> model_;
   protocol::PlanParams folded_;              // of the last fold

@@ -11,7 +11,7 @@
 //   --early MS          analyses early, and then takes so long to confirm it
 //   --surprise NORM     ... and finds this one blocked
 //   --gpu NAME          has that GPU
-//   --round MS          pause between the rounds of a measurement, not really mischief
+//   --round MS          pause between the rounds of a measurement and the epochs of a run, not really mischief
 #pragma once
 
 #include <chrono>

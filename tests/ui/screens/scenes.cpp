@@ -3,8 +3,10 @@
 #include <QAbstractButton>
 #include <QAction>
 #include <QCheckBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTableView>
@@ -66,6 +68,13 @@ void selectNorm(Stage& stage, int norm) {
   session.selection()->selectNorm(norm);
   (void)waitFor([&] { return session.selection()->zeroMean().has_value(); });
   QTest::qWait(500);
+}
+
+void startTraining(Stage& stage) {
+  trigger(stage, "laboratory");
+  auto* start = stage.window.findChild<QPushButton*>(QStringLiteral("labStart"));
+  (void)waitFor([&] { return start->isEnabled(); });
+  start->click();
 }
 
 ui::WeightView* shownWeight(Stage& stage) {
@@ -354,6 +363,21 @@ QVector<Scene> windowScenes() {
          stage.window.findChild<QPushButton*>(QStringLiteral("probeMeasure"))->click();
          (void)waitFor([&] { return probe->swaps().has_value(); });
          stage.window.findChild<QTableView*>(QStringLiteral("probeTable"))->selectRow(2);
+       },
+       {}},
+      {QStringLiteral("lab_empty"), [](Stage& stage) { trigger(stage, "laboratory"); }, {}},
+      {QStringLiteral("lab_training"),
+       [](Stage& stage) {
+         startTraining(stage);
+         auto* bar = stage.window.findChild<QProgressBar*>(QStringLiteral("labProgress"));
+         (void)waitFor([&] { return bar->value() > 600; });
+       },
+       {QStringLiteral("--round"), QStringLiteral("60")}},
+      {QStringLiteral("lab_done"),
+       [](Stage& stage) {
+         startTraining(stage);
+         auto* says = stage.window.findChild<QLabel*>(QStringLiteral("labSays"));
+         (void)waitFor([&] { return !says->text().isEmpty(); });
        },
        {}},
       {QStringLiteral("log"), at(BottomPanel::Log), {}},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/lab/run_record.h"
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
 
@@ -57,6 +58,7 @@ struct Project {
   std::optional<protocol::BenchResult> bench;
   std::vector<protocol::BenchResult> benchRuns;  // earlier ones
   protocol::BenchParams benchParams;             // of the next one
+  std::vector<lab::RunResult> labRuns;           // of the laboratory, the newest first
   QStringList lost;  // once restored: what the plan names and the model has not; not written
 };
 

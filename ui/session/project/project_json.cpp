@@ -118,6 +118,7 @@ Json toJson(const Project& project) {
   if (project.bench) json["bench"] = protocol::toJson(*project.bench);
   for (const protocol::BenchResult& run : project.benchRuns) json["bench_runs"].push_back(protocol::toJson(run));
   json["bench_params"] = protocol::toJson(project.benchParams);
+  for (const lab::RunResult& run : project.labRuns) json["lab_runs"].push_back(protocol::toJson(run));
   return json;
 }
 
@@ -143,6 +144,11 @@ Project fromJson(const Json& json) {
   for (const Json& run : listIn(json, "bench_runs")) {
     if (project.benchRuns.size() == kMostRuns) break;
     if (auto read = decoded<protocol::BenchResult>(run)) project.benchRuns.push_back(std::move(*read));
+  }
+  for (const Json& run : listIn(json, "lab_runs")) {
+    if (project.labRuns.size() == kMostRuns) break;
+    if (auto read = decoded<lab::RunResult>(run); read && lab::checkRunSettings(read->settings))
+      project.labRuns.push_back(std::move(*read));
   }
   if (json.contains("bench_params")) {
     project.benchParams = decoded<protocol::BenchParams>(json["bench_params"]).value_or(project.benchParams);

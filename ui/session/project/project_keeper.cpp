@@ -34,6 +34,7 @@ ProjectKeeper::ProjectKeeper(Session* session, View view, const QString& recover
 
 void ProjectKeeper::shown(const Project& project) {
   view_.show(project.view);
+  view_.showRuns(project.labRuns);
   written_ = reloaded_.empty() ? projectToJson(this->project()) : std::exchange(reloaded_, {});
   if (!recovering_.isEmpty()) {
     written_.clear();  // it is nowhere but here
@@ -55,6 +56,7 @@ Project ProjectKeeper::project() const {
   project.model = model_;
   const QString norm = project.view.norm;
   project.view = view_.take();
+  project.labRuns = view_.takeRuns();
   project.view.norm = norm;
   return project;
 }
@@ -137,6 +139,7 @@ void ProjectKeeper::modelOpened() {
   hashing_ = false;
   model_ = {};
   reloaded_.clear();
+  view_.showRuns({});
   if (!session_->model()) {
     setPath({});
     recovery_.drop();

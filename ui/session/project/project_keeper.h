@@ -23,6 +23,9 @@ class ProjectKeeper final : public QObject {
   struct View {
     std::function<ProjectView()> take;
     std::function<void(const ProjectView&)> show;
+    // Of the laboratory. What is shown is all that the open project has.
+    std::function<std::vector<lab::RunResult>()> takeRuns;
+    std::function<void(const std::vector<lab::RunResult>&)> showRuns;
   };
   ProjectKeeper(Session* session, View view, const QString& recoveryFolder, QObject* parent);  // session: not owned
 

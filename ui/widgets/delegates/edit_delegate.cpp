@@ -20,13 +20,6 @@ bool isOn(const QModelIndex& index) {
   return index.siblingAtColumn(EditModel::Kind).data(Qt::CheckStateRole).toInt() == Qt::Checked;
 }
 
-void paintTick(QPainter& painter, const QRectF& box, bool on, const Theme& theme) {
-  painter.setPen(QPen(on ? theme.accent : theme.textFaint, 1));
-  painter.setBrush(on ? theme.accent : theme.panel);
-  painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
-  if (on) paintIcon(painter, box.adjusted(1.5, 1.5, -1.5, -1.5), QStringLiteral("check"), theme.onAccent);
-}
-
 }  // namespace
 
 QRect EditDelegate::tickArea(const QRect& cell) {

@@ -17,6 +17,7 @@ LearnBar::LearnBar(LearnPageKind page, QWidget* parent) : QFrame(parent) {
   back_->setLook(IconButton::Look::Outlined);
   auto* pages =
       describe(new Segmented({{tr("Lessons"), tr("What the norms do, to be moved by hand (Ctrl+1).")},
+                              {tr("Laboratory"), tr("Networks trained side by side (Ctrl+2).")},
                               {tr("Geometry probe"), tr("Where the open model's own vectors point (Ctrl+3).")}},
                              this),
                "learnPages");

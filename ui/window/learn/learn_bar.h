@@ -7,7 +7,7 @@ namespace normlens::ui {
 
 class IconButton;
 
-enum class LearnPageKind { Lessons, Probe };
+enum class LearnPageKind { Lessons, Laboratory, Probe };
 
 class LearnBar final : public QFrame {
   Q_OBJECT

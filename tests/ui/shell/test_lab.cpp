@@ -1,0 +1,230 @@
+// The laboratory's page, with an engine that only tells what training would look like: a run is started, paused, gone
+// on with and stopped, and is there again in the next window; what is written in a field is read, or refused in words.
+#include <QLabel>
+#include <QLineEdit>
+#include <QTableView>
+#include <QTemporaryDir>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/charts/chart_view.h"
+#include "ui/models/lab_table.h"
+#include "ui/session/lab/lab_runs.h"
+#include "ui/session/project/project_keeper.h"
+#include "ui/widgets/segmented.h"
+#include "ui/window/actions.h"
+#include "ui/window/lab/lab_figures.h"
+#include "ui/window/lab/lab_page.h"
+#include "ui/window/lab/settings_form.h"
+
+namespace normlens::ui {
+namespace {
+
+const QStringList kSlowly{QStringLiteral("--round"), QStringLiteral("40")};
+
+// Its page is open.
+struct Laboratory : Shown {
+  explicit Laboratory(const QStringList& mischief = {}) : Shown(mischief) {
+    window.actions()->laboratory->trigger();
+    runs = window.findChild<LabRuns*>();
+    table = window.findChild<LabTable*>();
+    form = child<SettingsForm>("labForm");
+  }
+  void begin() {
+    click("labStart");
+    QTRY_VERIFY(runs->state() == LabRuns::State::Training);
+  }
+  void write(const char* field, const QString& words) {
+    auto* edit = child<QLineEdit>(field);
+    edit->selectAll();
+    QTest::keyClicks(edit, words);
+  }
+  void choose(const char* field, int index) {
+    child<Segmented>(field)->setCurrent(index);
+    Q_EMIT child<Segmented>(field)->chosen(index);
+  }
+  [[nodiscard]] QString cell(int row, LabTable::Column column) const {
+    return table->index(row, column).data().toString();
+  }
+  void tick(int row) {
+    auto* view = child<QTableView>("labTable");
+    const QModelIndex at = table->index(row, LabTable::Tick);
+    view->scrollTo(at);
+    QTest::mouseClick(view->viewport(), Qt::LeftButton, {}, view->visualRect(at).center());
+  }
+  [[nodiscard]] int linesOf(LabChart kind) const {
+    int lines = 0;
+    for (const QAbstractSeries* series : window.findChild<LabFigures*>()->chart(kind)->chart()->series())
+      lines += series->type() == QAbstractSeries::SeriesTypeLine ? 1 : 0;
+    return lines;
+  }
+
+  LabRuns* runs = nullptr;
+  LabTable* table = nullptr;
+  SettingsForm* form = nullptr;
+};
+
+}  // namespace
+
+class LabTest final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() { QDir(usualRunsFolder()).removeRecursively(); }
+
+  void aRunIsDrawnWhileItIsTrained() {
+    Laboratory lab(kSlowly);
+    QVERIFY(lab.child<QLabel>("labEmpty")->isVisible());
+    lab.begin();
+    QTRY_VERIFY(lab.table->rowCount() == 6 && lab.cell(0, LabTable::State).startsWith(QStringLiteral("epoch")));
+    QVERIFY(!lab.form->isEnabled());
+    QTRY_COMPARE(lab.linesOf(LabChart::Loss), 3);
+    QTRY_VERIFY(lab.runs->state() == LabRuns::State::Idle);
+    QCOMPARE(lab.cell(0, LabTable::State), QStringLiteral("done"));
+    QCOMPARE(lab.cell(0, LabTable::Difference), QStringLiteral("reference"));
+    QVERIFY(lab.child<QLabel>("labSays")->text().contains(QStringLiteral("It holds")));
+    QVERIFY(lab.form->isEnabled());
+  }
+
+  void itPausesGoesOnStopsAndIsThereAgain() {
+    {
+      Laboratory lab(kSlowly);
+      lab.begin();
+      lab.click("labAct");
+      QTRY_VERIFY(lab.runs->state() == LabRuns::State::Paused);
+      const double paused = lab.runs->fraction();
+      QTest::qWait(200);
+      QCOMPARE(lab.runs->fraction(), paused);
+      QCOMPARE(lab.child<QAbstractButton>("labAct")->text(), QStringLiteral("Go on"));
+      lab.click("labAct");
+      QTRY_VERIFY(lab.runs->fraction() > paused);
+      lab.click("labStop");
+      QTRY_VERIFY(!lab.runs->busy());
+      QVERIFY(lab.cell(0, LabTable::State).startsWith(QStringLiteral("stopped, epoch")));
+    }
+    Laboratory again;
+    QCOMPARE(again.table->rowCount(), 6);
+    QVERIFY(again.cell(0, LabTable::State).startsWith(QStringLiteral("stopped, epoch")));
+    again.click("labAct");
+    QTRY_COMPARE(again.cell(0, LabTable::State), QStringLiteral("done"));
+  }
+
+  void aRunWhoseWindowGoesIsInterruptedNotLost() {
+    {
+      Laboratory lab(kSlowly);
+      lab.begin();
+      QTRY_VERIFY(lab.runs->fraction() > 0.2);
+    }
+    Laboratory again;
+    QVERIFY(again.cell(0, LabTable::State).startsWith(QStringLiteral("interrupted, epoch")));
+    QVERIFY(again.child<QAbstractButton>("labAct")->isVisible());
+  }
+
+  void anEngineThatEndsSaysSoAndTheRunIsKept() {
+    Laboratory lab({QStringLiteral("--crash"), QStringLiteral("lab")});
+    lab.click("labStart");
+    QTRY_VERIFY(!lab.runs->busy() && !lab.runs->problem().isEmpty());
+    QCOMPARE(lab.cell(0, LabTable::State), QStringLiteral("not begun"));
+    QVERIFY2(lab.window.engine()->state() != EngineClient::State::Stopped, "the window's own engine goes on");
+  }
+
+  void aFieldThatCannotBeReadSaysSo() {
+    Laboratory lab;
+    lab.write("lab_epochs", QStringLiteral("many"));
+    QCOMPARE(lab.child<QLabel>("labProblem")->text(), QStringLiteral("“many” cannot be read as epochs."));
+    QVERIFY(!lab.child<QAbstractButton>("labStart")->isEnabled());
+    lab.write("lab_epochs", QStringLiteral("0"));
+    QVERIFY(lab.child<QLabel>("labProblem")->text().contains(QStringLiteral("Epochs is 0")));
+    lab.write("lab_epochs", QStringLiteral("12"));
+    QVERIFY(!lab.child<QLabel>("labProblem")->isVisible());
+    QVERIFY(lab.child<QAbstractButton>("labStart")->isEnabled());
+    QCOMPARE(lab.form->settings().epochs, 12);
+    lab.write("lab_layers", QStringLiteral("6, 15"));
+    QCOMPARE(lab.form->settings().layers, (std::vector<int>{6, 15}));
+  }
+
+  void fieldsFollowWhatIsChosen() {
+    Laboratory lab;
+    QVERIFY(lab.child<QLineEdit>("lab_momentum")->isVisible());
+    lab.choose("lab_optimizer", 1);
+    QVERIFY(!lab.child<QLineEdit>("lab_momentum")->isVisible());
+    QCOMPARE(lab.form->settings().optimizers.front().momentum, 0.0);
+    QVERIFY(lab.form->problem().isEmpty());
+    lab.click("lab_transformer");
+    QVERIFY(lab.child<QLineEdit>("lab_heads")->isVisible());
+    QVERIFY(lab.form->problem().isEmpty());
+    lab.click("lab_equivalence");
+    QVERIFY(!lab.child<QLineEdit>("lab_heads")->isVisible());
+    QCOMPARE(lab.form->settings().optimizers.front().kind, std::string("adam"));
+  }
+
+  void tickedNetworksOfSeveralRunsStandSideBySide() {
+    Laboratory lab;
+    for (int run = 0; run < 2; ++run) {
+      lab.click("labStart");
+      QTRY_VERIFY(!lab.runs->busy() && lab.cell(0, LabTable::State) == QStringLiteral("done"));
+    }
+    QCOMPARE(lab.table->rowCount(), 12);
+    QCOMPARE(lab.linesOf(LabChart::TestAccuracy), 3);
+    lab.tick(1);
+    lab.tick(7);
+    QCOMPARE(lab.linesOf(LabChart::TestAccuracy), 2);
+  }
+
+  void aTrainedNetworkIsOpenedAsAModel() {
+    Laboratory lab;
+    lab.click("labStart");
+    QTRY_COMPARE(lab.cell(0, LabTable::Weights), QStringLiteral("Open model"));
+    Q_EMIT lab.child<QTableView>("labTable")->activated(lab.table->index(1, LabTable::Run));
+    QTRY_COMPARE(lab.session.path(), lab.table->row(1).weights);
+    QVERIFY(!lab.window.findChild<LabPage*>()->isVisible());
+  }
+
+  void settingsAreWrittenAndReadAgain() {
+    Laboratory lab;
+    lab.write("lab_epochs", QStringLiteral("17"));
+    lab.click("labSave");
+    const QString path = folder_.filePath(QStringLiteral("run.json"));
+    lab.answerFileDialog("labSaveDialog", path);
+    lab.write("lab_epochs", QStringLiteral("3"));
+    lab.click("labOpen");
+    lab.answerFileDialog("labOpenDialog", path);
+    QCOMPARE(lab.form->settings().epochs, 17);
+    QFile broken(folder_.filePath(QStringLiteral("broken.json")));
+    QVERIFY(broken.open(QIODevice::WriteOnly) && broken.write("{\"epochs\": []}") > 0);
+    broken.close();
+    lab.click("labOpen");
+    lab.answerFileDialog("labOpenDialog", broken.fileName());
+    QVERIFY(lab.child<QLabel>("labProblem")->isVisible());
+    QCOMPARE(lab.form->settings().epochs, 17);
+  }
+
+  void aProjectHasTheRunsThatWereTrainedWithIt() {
+    const QString project = folder_.filePath(QStringLiteral("lab.normlens"));
+    {
+      Laboratory lab;
+      lab.openAndAnalyse(test::modelFile(folder_));
+      lab.window.actions()->laboratory->trigger();
+      lab.click("labStart");
+      QTRY_VERIFY(lab.runs->ofProject().size() == 1 && !lab.runs->busy());
+      QVERIFY(lab.window.project()->save(project));
+    }
+    QDir(usualRunsFolder()).removeRecursively();
+    Laboratory again;
+    QCOMPARE(again.table->rowCount(), 0);
+    for (int time = 0; time < 2; ++time) {  // it is kept once
+      QVERIFY(again.window.project()->open(project));
+      QTRY_VERIFY(again.session.plan().has_value() && !again.session.busy());
+      QTRY_COMPARE(again.table->rowCount(), 6);
+    }
+    QCOMPARE(again.cell(0, LabTable::State), QStringLiteral("done"));
+    QVERIFY(!again.window.project()->dirty());
+  }
+
+ private:
+  QTemporaryDir folder_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::LabTest>(argc, argv); }
+#include "test_lab.moc"

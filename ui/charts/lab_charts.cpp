@@ -1,0 +1,332 @@
+#include "ui/charts/lab_charts.h"
+
+#include <QCoreApplication>
+#include <QLegend>
+#include <QLogValueAxis>
+#include <QPainter>
+#include <QScatterSeries>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "ui/charts/chart_style.h"
+#include "ui/session/words/format.h"
+
+namespace normlens::ui {
+namespace {
+
+using lab::RunRecord;
+using Shape = QScatterSeries::MarkerShape;
+using Figure = std::function<std::optional<double>(const RunRecord&)>;
+
+constexpr int kMarks = 6;          // on a line
+constexpr double kMostPowers = 4;  // intervals of an axis
+constexpr int kMostTicks = 12;     // of the axis of layers
+constexpr double kFloat32Limit = 1e-5, kFloat64Limit = 1e-12;
+
+QString tr(const char* words) { return QCoreApplication::translate("LabCharts", words); }
+
+Shape markOf(std::string_view network) {
+  if (network == "layer_norm") return Shape::MarkerShapeCircle;
+  if (network == "cbwc_rms_norm") return Shape::MarkerShapeRotatedRectangle;
+  return network == "rms_norm" ? Shape::MarkerShapeRectangle : Shape::MarkerShapeTriangle;
+}
+
+QList<QPointF> pointsOf(const LabCurve& curve, const Figure& figure) {
+  QList<QPointF> points;
+  for (const RunRecord& record : curve.run->records) {
+    if (!(record.member == curve.member) || record.event != "epoch") continue;
+    const auto value = figure(record);
+    if (value && std::isfinite(*value)) points << QPointF(record.epoch, *value);
+  }
+  return points;
+}
+
+struct Line {
+  const LabCurve& curve;
+  QString name;
+  QList<QPointF> points;
+};
+
+QPen penOf(const LabCurve& curve, const Theme& theme) {
+  constexpr double kWeaker = 0.55;
+  QPen pen = networkPen(curve.member.network, theme);
+  QColor color = pen.color();
+  color.setAlphaF(static_cast<float>(std::pow(kWeaker, std::min(curve.group, 3))));
+  pen.setColor(color);
+  return pen;
+}
+
+QScatterSeries* makeMarks(const LabCurve& curve, const QList<QPointF>& points, const Theme& theme) {
+  constexpr double kSize = 8;
+  auto* marks = new QScatterSeries;
+  marks->setMarkerShape(markOf(curve.member.network));
+  marks->setMarkerSize(kSize);
+  marks->setColor(theme.panel);
+  marks->setBorderColor(penOf(curve, theme).color());
+  marks->append(points);
+  return marks;
+}
+
+// A few of the points, those of one network beside those of the others where lines lie on each other.
+QList<QPointF> markedOf(const QList<QPointF>& points, int offset) {
+  const auto step = std::max<qsizetype>(1, points.size() / kMarks);
+  QList<QPointF> marked;
+  for (qsizetype i = std::min<qsizetype>(offset * step / 3, points.size() - 1); i < points.size(); i += step)
+    marked << points[i];
+  return marked;
+}
+
+void addLines(QChart& chart, const Axes& axes, const std::vector<Line>& lines, const Theme& theme) {
+  for (const Line& line : lines) {
+    if (!line.points.isEmpty()) addLine(chart, axes, line.name, penOf(line.curve, theme), line.points);
+  }
+  int offset = 0;
+  for (const Line& line : lines) {
+    if (!line.points.isEmpty())
+      addSeries(chart, axes, makeMarks(line.curve, markedOf(line.points, offset), theme), line.name);
+    offset = (offset + 1) % 3;
+  }
+}
+
+// Whole powers of ten around what is above zero.
+QLogValueAxis* addPowerAxis(QChart& chart, const std::vector<Line>& lines, std::initializer_list<double> levels,
+                            const Theme& theme) {
+  double low = 0, high = 0;
+  const auto take = [&](double value) {
+    if (value <= 0) return;
+    low = low == 0 ? value : std::min(low, value);
+    high = std::max(high, value);
+  };
+  for (const double level : levels) take(level);
+  for (const Line& line : lines) {
+    for (const QPointF& point : line.points) take(point.y());
+  }
+  if (high == 0) low = 0.1, high = 1;
+  // Labels at every so many powers, or there is no room for them.
+  const double lowest = std::floor(std::log10(low) + 1e-9), highest = std::ceil(std::log10(high) - 1e-9);
+  const double step = std::max(1.0, std::ceil((highest - lowest) / kMostPowers));
+  const double foot = std::floor(lowest / step) * step;
+  const double top = std::max(std::ceil(highest / step) * step, foot + step);
+  constexpr double kBeyond = 1e-9;  // so that rounding drops no label at an end
+  auto* axis = new QLogValueAxis(&chart);
+  axis->setBase(std::pow(10, step));
+  axis->setLabelFormat(QStringLiteral("%g"));
+  axis->setRange(std::pow(10, foot - kBeyond), std::pow(10, top + kBeyond));
+  styleAxis(*axis, theme, {});
+  chart.addAxis(axis, Qt::AlignLeft);
+  return axis;
+}
+
+QValueAxis* addEpochAxis(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  return addNumberAxis(chart, Qt::AlignBottom, 0, picture.epochs(), tr("epoch"), theme);
+}
+
+// A logarithmic axis has no place for what is not above zero.
+QList<QPointF> aboveZero(QList<QPointF> points) {
+  points.removeIf([](const QPointF& point) { return point.y() <= 0; });
+  return points;
+}
+
+void fillLoss(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  std::vector<Line> lines;
+  for (const LabCurve& curve : picture.curves) {
+    const auto points = pointsOf(curve, [](const RunRecord& record) { return record.train_loss; });
+    lines.push_back({curve, curve.name, aboveZero(points)});
+  }
+  addLines(chart, {addEpochAxis(chart, picture, theme), addPowerAxis(chart, lines, {}, theme)}, lines, theme);
+}
+
+void fillDifference(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  std::vector<Line> lines;
+  bool has64 = false, has32 = false;
+  for (const LabCurve& curve : picture.differences) {
+    const auto points = pointsOf(curve, [](const RunRecord& record) { return record.weight_difference; });
+    (curve.member.precision == "float64" ? has64 : has32) = true;
+    if (curve.member.network != "layer_norm") lines.push_back({curve, curve.name, aboveZero(points)});
+  }
+  const double limit = has32 ? kFloat32Limit : kFloat64Limit;
+  QValueAxis* epochs = addEpochAxis(chart, picture, theme);
+  const Axes axes{epochs, addPowerAxis(chart, lines, {limit, has64 ? kFloat64Limit : limit}, theme)};
+  const auto addLimit = [&](double level, const QString& name) {
+    addLine(chart, axes, name, dashedPen(theme.blocked, 1.2), {{0, level}, {epochs->max(), level}});
+  };
+  if (has32) addLimit(kFloat32Limit, tr("1e-5, the papers' bound"));
+  if (has64) addLimit(kFloat64Limit, tr("1e-12, in float64"));
+  addLines(chart, axes, lines, theme);
+}
+
+void fillGradients(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  std::vector<Line> lines;
+  for (const LabCurve& curve : picture.curves) {
+    for (const bool last : {false, true}) {
+      const auto points = pointsOf(curve, [last](const RunRecord& record) -> std::optional<double> {
+        if (record.gradient_norms.empty()) return std::nullopt;
+        return last ? record.gradient_norms.back() : record.gradient_norms.front();
+      });
+      const QString layer = last ? tr("last layer") : tr("first layer");
+      lines.push_back({curve, curve.name + QStringLiteral(", ") + layer, aboveZero(points)});
+    }
+  }
+  addLines(chart, {addEpochAxis(chart, picture, theme), addPowerAxis(chart, lines, {}, theme)}, lines, theme);
+}
+
+void fillAccuracy(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  std::vector<Line> lines;
+  double low = 100;
+  for (const LabCurve& curve : picture.curves) {
+    const auto points =
+        pointsOf(curve, [](const RunRecord& record) { return std::optional(100 * record.test_accuracy); });
+    for (const QPointF& point : points) low = std::min(low, point.y());
+    lines.push_back({curve, curve.name, points});
+  }
+  constexpr double kTens = 10;
+  const double foot = std::clamp(std::floor(low / kTens) * kTens, 0.0, 100 - kTens);
+  QValueAxis* share = addNumberAxis(chart, Qt::AlignLeft, foot, 100, {}, theme);
+  addLines(chart, {addEpochAxis(chart, picture, theme), share}, lines, theme);
+}
+
+// 1 to `count`, with room at both ends.
+QValueAxis* addCountAxis(QChart& chart, size_t count, const QString& title, const Theme& theme) {
+  QValueAxis* axis = addNumberAxis(chart, Qt::AlignBottom, 0, static_cast<double>(count), title, theme);
+  axis->setTickType(QValueAxis::TicksDynamic);
+  axis->setTickAnchor(1);
+  axis->setTickInterval(std::ceil(static_cast<double>(count) / kMostTicks));
+  axis->setLabelFormat(QStringLiteral("%d"));
+  axis->setRange(0.5, static_cast<double>(count) + 0.5);
+  return axis;
+}
+
+struct Bar {
+  QPointF at;
+  double low, high;
+};
+
+// Values with their bars, as marks without a line.
+void addBars(QChart& chart, const Axes& axes, const LabCurve& curve, const std::vector<Bar>& bars, const Theme& theme) {
+  QList<QPointF> points;
+  for (const Bar& bar : bars) {
+    auto* reach = addLine(chart, axes, curve.name, solidPen(penOf(curve, theme).color(), 1.2),
+                          {{bar.at.x(), bar.low}, {bar.at.x(), bar.high}});
+    reach->setProperty(kPlaceOnly, true);
+    points << bar.at;
+  }
+  addSeries(chart, axes, makeMarks(curve, points, theme), curve.name);
+}
+
+// The curve's last epoch; nullopt: it has not begun.
+std::optional<RunRecord> lastOf(const LabCurve& curve) {
+  const auto last = lab::lastOfEach(curve.run->records);
+  const auto found = std::ranges::find(last, curve.member, &RunRecord::member);
+  return found == last.end() ? std::nullopt : std::optional(*found);
+}
+
+// After the last epoch, each network a little to the side of the others.
+void fillSpread(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  constexpr double kWidth = 0.5;
+  std::vector<std::vector<Bar>> bars;
+  double high = 0;
+  size_t layers = 1;
+  for (size_t i = 0; i < picture.curves.size(); ++i) {
+    const double count = static_cast<double>(picture.curves.size());
+    const double aside = ((static_cast<double>(i) + 0.5) / count - 0.5) * kWidth;
+    const auto last = lastOf(picture.curves[i]);
+    auto& own = bars.emplace_back();
+    if (!last) continue;
+    layers = std::max(layers, last->inputs.size());
+    for (size_t layer = 0; layer < last->inputs.size(); ++layer) {
+      const auto& input = last->inputs[layer];
+      const double low = input.deviation - input.deviation_spread, top = input.deviation + input.deviation_spread;
+      if (!std::isfinite(low) || !std::isfinite(top)) continue;
+      own.push_back({{static_cast<double>(layer) + 1 + aside, input.deviation}, low, top});
+      high = std::max(high, top);
+    }
+  }
+  const Axes axes{addCountAxis(chart, layers, tr("layer"), theme),
+                  addNumberAxis(chart, Qt::AlignLeft, 0, high > 0 ? high * 1.05 : 1, {}, theme)};
+  for (size_t i = 0; i < bars.size(); ++i) addBars(chart, axes, picture.curves[i], bars[i], theme);
+}
+
+void fillStepTime(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  std::vector<std::pair<const LabCurve*, Bar>> bars;
+  double high = 0;
+  for (const LabCurve& curve : picture.curves) {
+    const auto cost = std::ranges::find(curve.run->costs, curve.member, &lab::StepCost::member);
+    if (cost == curve.run->costs.end()) continue;
+    bars.push_back({&curve, {{static_cast<double>(bars.size()) + 1, cost->median_ms}, cost->low_ms, cost->high_ms}});
+    high = std::max(high, cost->high_ms);
+  }
+  const Axes axes{addCountAxis(chart, bars.size(), tr("network"), theme),
+                  addNumberAxis(chart, Qt::AlignLeft, 0, high > 0 ? high * 1.05 : 1, tr("ms"), theme)};
+  for (const auto& [curve, bar] : bars) addBars(chart, axes, *curve, {bar}, theme);
+}
+
+struct Kind {
+  const char *title, *caption;
+  void (*fill)(QChart& chart, const LabPicture& picture, const Theme& theme);
+};
+// In the order of LabChart.
+constexpr Kind kKinds[] = {
+    {QT_TRANSLATE_NOOP("LabCharts", "Training loss"), "", fillLoss},
+    {QT_TRANSLATE_NOOP("LabCharts", "Largest difference between weights"),
+     QT_TRANSLATE_NOOP("LabCharts", "from the LayerNorm network; dashed: the papers' bound"), fillDifference},
+    {QT_TRANSLATE_NOOP("LabCharts", "Gradient norm"), QT_TRANSLATE_NOOP("LabCharts", "first and last layer"),
+     fillGradients},
+    {QT_TRANSLATE_NOOP("LabCharts", "Spread of each layer's input"),
+     QT_TRANSLATE_NOOP("LabCharts", "deviation; bars over the batch"), fillSpread},
+    {QT_TRANSLATE_NOOP("LabCharts", "Test accuracy"), QT_TRANSLATE_NOOP("LabCharts", "percent"), fillAccuracy},
+    {QT_TRANSLATE_NOOP("LabCharts", "Time of a step"), QT_TRANSLATE_NOOP("LabCharts", "median, 95 % intervals"),
+     fillStepTime},
+};
+const Kind& kindOf(LabChart kind) { return kKinds[static_cast<int>(kind)]; }
+
+}  // namespace
+
+QPen networkPen(std::string_view network, const Theme& theme) {
+  if (network == "layer_norm") return solidPen(theme.classes.chosen, 4);  // under the one that should lie on it
+  if (network == "cbwc_rms_norm") return solidPen(theme.streamLine, 1.8);
+  return network == "rms_norm" ? dashedPen(theme.opaqueLine, 1.8) : dashedPen(theme.textFaint, 1.4);
+}
+
+void paintNetworkMark(QPainter& painter, const QRectF& area, std::string_view network, const Theme& theme) {
+  const QPointF middle = area.center();
+  const double r = std::min(area.height(), 9.0) / 2;
+  const QPen pen = networkPen(network, theme);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(pen);
+  painter.drawLine(QPointF(area.left(), middle.y()), QPointF(area.right(), middle.y()));
+  painter.setPen(solidPen(pen.color(), 1.5));
+  painter.setBrush(theme.panel);
+  switch (markOf(network)) {
+    case Shape::MarkerShapeCircle:
+      painter.drawEllipse(middle, r, r);
+      break;
+    case Shape::MarkerShapeRotatedRectangle:
+      painter.drawPolygon(
+          QPolygonF({middle - QPointF(0, r), middle + QPointF(r, 0), middle + QPointF(0, r), middle - QPointF(r, 0)}));
+      break;
+    case Shape::MarkerShapeRectangle:
+      painter.drawRect(QRectF(middle.x() - r, middle.y() - r, 2 * r, 2 * r));
+      break;
+    default:
+      painter.drawPolygon(QPolygonF({middle - QPointF(0, r), middle + QPointF(r, r), middle + QPointF(-r, r)}));
+  }
+}
+
+QString labChartTitle(LabChart kind) { return tr(kindOf(kind).title); }
+
+QString labChartCaption(LabChart kind) {
+  const char* caption = kindOf(kind).caption;
+  return *caption == '\0' ? QString() : tr(caption);
+}
+
+std::unique_ptr<QChart> makeLabChart(LabChart kind, const LabPicture& picture, const Theme& theme) {
+  auto chart = std::make_unique<QChart>();
+  chart->setObjectName(QStringLiteral("labChart%1").arg(static_cast<int>(kind)));
+  styleChart(*chart, theme);
+  kindOf(kind).fill(*chart, picture, theme);
+  chart->legend()->hide();  // the page has one for all
+  return chart;
+}
+
+}  // namespace normlens::ui

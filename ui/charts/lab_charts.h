@@ -1,0 +1,60 @@
+// The charts of the laboratory's runs, over their epochs or their layers. Each is made anew from the records, so that
+// it can follow a run that goes on. Networks differ by colour, by kind of line and by mark; runs and seeds that stand
+// beside the first by how strong they are drawn. Thread: GUI thread.
+#pragma once
+
+#include <QChart>
+#include <QString>
+#include <memory>
+#include <vector>
+
+#include "ui/session/lab/run_store.h"
+#include "ui/theme/theme.h"
+
+namespace normlens::ui {
+
+enum class LabChart {
+  Loss,              // of training, logarithmic
+  WeightDifference,  // from the network with LayerNorm, logarithmic; each precision
+  GradientNorm,      // of the first and the last layer, logarithmic
+  InputSpread,       // of what each layer reads, after the last epoch
+  TestAccuracy,
+  StepTime,  // of the experiment that measures it, with intervals
+};
+
+// One trained network. The run is not owned and outlives the picture.
+struct LabCurve {
+  const KeptRun* run;
+  lab::RunMember member;
+  QString name;   // says no more than what tells it from the others
+  int group = 0;  // 0: of the first depth, optimizer, seed, precision and run; others are drawn weaker
+};
+
+struct LabPicture {
+  std::vector<LabCurve> curves;
+  std::vector<LabCurve> differences;  // those of WeightDifference: of other precisions too
+  [[nodiscard]] int epochs() const;   // of the longest run
+};
+
+// A network of a kept run, by the run's number.
+struct LabPlace {
+  int run = 0;
+  lab::RunMember member;
+
+  bool operator==(const LabPlace&) const = default;
+};
+// Those that are ticked; where none is, the one that is shown and the others of its depth, optimizer, seed and
+// precision.
+[[nodiscard]] LabPicture labPicture(const std::vector<KeptRun>& runs, const LabPlace& shown,
+                                    const std::vector<LabPlace>& ticked);
+
+[[nodiscard]] QString labChartTitle(LabChart kind);
+[[nodiscard]] QString labChartCaption(LabChart kind);
+[[nodiscard]] std::unique_ptr<QChart> makeLabChart(LabChart kind, const LabPicture& picture, const Theme& theme);
+
+// How a network is drawn.
+[[nodiscard]] QPen networkPen(std::string_view network, const Theme& theme);
+// ... as a piece of line with its mark.
+void paintNetworkMark(QPainter& painter, const QRectF& area, std::string_view network, const Theme& theme);
+
+}  // namespace normlens::ui

@@ -1,0 +1,162 @@
+#include "ui/session/lab/lab_runs.h"
+
+#include <algorithm>
+
+#include "ui/session/project/project.h"
+#include "ui/session/words/format.h"
+
+namespace normlens::ui {
+
+namespace methods = protocol::methods;
+
+LabRuns::LabRuns(const EngineClient* engine, QString folder, QObject* parent)
+    : QObject(parent), usual_(engine), folder_(std::move(folder)) {}
+
+LabRuns::~LabRuns() = default;
+
+void LabRuns::read() {
+  if (busy()) return;
+  runs_ = keptRuns(folder_);
+  Q_EMIT changed();
+}
+
+std::vector<lab::RunResult> LabRuns::ofProject() const {
+  std::vector<lab::RunResult> results;
+  for (const KeptRun& run : runs_) {
+    if (results.size() < kMostRuns && std::ranges::find(ofProject_, run.number) != ofProject_.end())
+      results.push_back(resultOf(run));
+  }
+  return results;
+}
+
+void LabRuns::bring(const std::vector<lab::RunResult>& results) {
+  ofProject_.clear();
+  if (results.empty()) return;
+  read();
+  for (auto result = results.rbegin(); result != results.rend(); ++result) {  // the newest gets the highest number
+    const auto known = std::ranges::find_if(
+        runs_, [&](const KeptRun& run) { return run.settings == result->settings && run.records == result->records; });
+    if (known != runs_.end()) {
+      ofProject_.push_back(known->number);
+    } else if (auto made = makeRun(folder_, result->settings); made && keepResult(*made, *result)) {
+      ofProject_.push_back(made->number);
+      runs_.insert(runs_.begin(), std::move(*made));
+    }
+  }
+  Q_EMIT changed();
+}
+
+KeptRun* LabRuns::find(int number) {
+  const auto found = std::ranges::find(runs_, number, &KeptRun::number);
+  return found == runs_.end() ? nullptr : &*found;
+}
+
+const KeptRun* LabRuns::run(int number) const { return const_cast<LabRuns*>(this)->find(number); }
+
+qint64 LabRuns::engineProcess() const { return engine_ ? engine_->info().pid : 0; }
+
+qint64 LabRuns::remainingMs() const { return state_ == State::Training ? remaining_.milliseconds() : -1; }
+
+void LabRuns::start(const lab::RunSettings& settings) {
+  if (busy()) return;
+  auto made = makeRun(folder_, settings);
+  if (!made) {
+    problem_ = asSentence(text(made.error().message));
+    Q_EMIT changed();
+    return;
+  }
+  runs_.insert(runs_.begin(), std::move(*made));
+  ofProject_.push_back(runs_.front().number);
+  train(runs_.front());
+}
+
+void LabRuns::resume(int number) {
+  KeptRun* run = find(number);
+  if (busy() || run == nullptr || run->isDone()) return;
+  run->end.clear();
+  run->findings.clear();
+  train(*run);
+}
+
+void LabRuns::train(KeptRun& run) {
+  number_ = run.number;
+  problem_.clear();
+  fraction_ = 0;
+  engine_ = std::make_unique<EngineClient>();
+  engine_->setCommand(usual_->command());
+  connect(engine_.get(), &EngineClient::trained, this,
+          [this](const protocol::LabUpdate& update) { hear(update.record); });
+  engine_->start();
+  protocol::LabParams params{std::to_string(run.number), run.folder.toStdString(), run.settings};
+  engine_->request(methods::kLab, params, this, [this](Reply<lab::RunResult>& reply) { ended(reply); });
+  clock_.start();
+  remaining_.begin(0);
+  setState(State::Starting);
+}
+
+void LabRuns::hear(const lab::RunRecord& record) {
+  KeptRun* run = find(number_);
+  if (run == nullptr) return;
+  if (record.of > 0) fraction_ = static_cast<double>(record.done) / static_cast<double>(record.of);
+  if (record.event == "epoch" || record.event == "diverged") {
+    addRecord(*run, record);
+    if (!logRecord(*run, record)) problem_ = tr("%1 cannot be written.").arg(run->folder);
+    remaining_.report(QStringLiteral("training"), fraction_, clock_.elapsed());
+    if (state_ == State::Starting) setState(State::Training);
+    Q_EMIT recorded();
+  } else if (record.event == "paused") {
+    if (state_ == State::Pausing) setState(State::Paused);
+    if (!record.text.empty()) problem_ = asSentence(text(record.text));
+  } else if (record.event == "started" || record.event == "resumed" || record.event == "continued") {
+    remaining_.begin(clock_.elapsed());
+    if (state_ == State::Starting || state_ == State::Paused) setState(State::Training);
+  }
+}
+
+void LabRuns::ended(Reply<lab::RunResult>& reply) {
+  KeptRun* run = find(number_);
+  if (reply && run != nullptr) {
+    takeResult(*run, *reply);
+  } else if (!reply) {
+    problem_ = asSentence(reply.error().message);
+    if (!reply.error().hint.isEmpty()) problem_ += u' ' + asSentence(reply.error().hint);
+  }
+  rest();
+  setState(State::Idle);
+}
+
+// It is called by the engine's client, which goes later.
+void LabRuns::rest() {
+  if (!engine_) return;
+  engine_->disconnect(this);
+  engine_.release()->deleteLater();
+}
+
+void LabRuns::say(const char* what) {
+  if (engine_) engine_->tell(methods::kLabControl, protocol::LabControl{what});
+}
+
+void LabRuns::pause() {
+  if (state_ != State::Training) return;
+  say("pause");
+  setState(State::Pausing);
+}
+
+void LabRuns::goOn() {
+  if (state_ != State::Pausing && state_ != State::Paused) return;
+  say("continue");
+  setState(State::Training);
+}
+
+void LabRuns::stop() {
+  if (!busy() || state_ == State::Stopping) return;
+  say("stop");
+  setState(State::Stopping);
+}
+
+void LabRuns::setState(State state) {
+  state_ = state;
+  Q_EMIT changed();
+}
+
+}  // namespace normlens::ui

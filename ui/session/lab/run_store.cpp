@@ -1,0 +1,139 @@
+#include "ui/session/lab/run_store.h"
+
+#include <QDir>
+#include <QFile>
+#include <QSaveFile>
+#include <QStandardPaths>
+#include <algorithm>
+
+namespace normlens::ui {
+namespace {
+
+constexpr qint64 kMostBytes = qint64{64} << 20;  // of a file that is read
+
+const QString kSettings = QStringLiteral("run.json"), kRecords = QStringLiteral("records.jsonl");
+const QString kResult = QStringLiteral("result.json");
+
+// Nothing, where it is not there or too large.
+std::string readAll(const QString& path) {
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly) || file.size() > kMostBytes) return {};
+  return file.readAll().toStdString();
+}
+
+bool writeAll(const QString& path, const std::string& text) {
+  QSaveFile file(path);
+  return file.open(QIODevice::WriteOnly) && file.write(QByteArray::fromStdString(text)) >= 0 && file.commit();
+}
+
+QString inFolder(const QString& folder, const QString& name) { return folder + u'/' + name; }
+
+// Its last line may be cut off.
+void readLog(KeptRun& run) {
+  const std::string text = readAll(inFolder(run.folder, kRecords));
+  for (const QByteArray& line : QByteArray::fromStdString(text).split('\n')) {
+    if (const auto record = lab::readRunRecord(line.toStdString())) addRecord(run, *record);
+  }
+}
+
+std::optional<KeptRun> readRun(const QString& folder, int number) {
+  const auto settings = lab::readRunSettings(readAll(inFolder(folder, kSettings)));
+  if (!settings) return std::nullopt;
+  KeptRun run;
+  run.number = number;
+  run.folder = folder;
+  run.settings = *settings;
+  const auto result = lab::readRunResult(readAll(inFolder(folder, kResult)));
+  if (result && result->settings == run.settings) takeResult(run, *result);
+  if (run.isDone()) return run;
+  // One that was stopped may have gone on, and been interrupted.
+  const auto before = run.records;
+  readLog(run);
+  if (run.records != before) run.end.clear();
+  return run;
+}
+
+std::vector<int> numbersIn(const QString& folder) {
+  std::vector<int> numbers;
+  for (const QString& name : QDir(folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+    if (const int number = name.toInt(); number > 0) numbers.push_back(number);
+  }
+  std::ranges::sort(numbers, std::greater<>());
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<KeptRun> keptRuns(const QString& folder) {
+  std::vector<KeptRun> runs;
+  for (const int number : numbersIn(folder)) {
+    if (runs.size() == kMostKeptRuns) break;
+    if (auto run = readRun(inFolder(folder, QString::number(number)), number)) runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+Result<KeptRun> makeRun(const QString& folder, const lab::RunSettings& settings) {
+  const auto numbers = numbersIn(folder);
+  KeptRun run;
+  run.number = numbers.empty() ? 1 : numbers.front() + 1;
+  run.folder = inFolder(folder, QString::number(run.number));
+  run.settings = settings;
+  const auto failed = [&] {
+    return fail(ErrorCode::WriteFailed, "the folder " + run.folder.toStdString() + " cannot be written");
+  };
+  if (!QDir().mkpath(run.folder)) return failed();
+  if (!writeAll(inFolder(run.folder, kSettings), lab::writeRunSettings(settings))) return failed();
+  return run;
+}
+
+void addRecord(KeptRun& run, const lab::RunRecord& record) {
+  const auto same = std::ranges::find_if(run.records, [&](const lab::RunRecord& told) {
+    return told.event == record.event && told.epoch == record.epoch && told.member == record.member;
+  });
+  same == run.records.end() ? run.records.push_back(record) : void(*same = record);
+}
+
+bool logRecord(const KeptRun& run, const lab::RunRecord& record) {
+  QFile file(inFolder(run.folder, kRecords));
+  if (!file.open(QIODevice::WriteOnly | QIODevice::Append)) return false;
+  const QByteArray line = QByteArray::fromStdString(lab::writeRunRecord(record)).trimmed() + '\n';
+  return file.write(line) == line.size() && file.flush();
+}
+
+void takeResult(KeptRun& run, const lab::RunResult& result) {
+  run.records = result.records;
+  run.findings = result.findings;
+  run.costs = result.costs;
+  run.machine = QString::fromStdString(result.machine);
+  run.end = QString::fromStdString(result.end);
+}
+
+lab::RunResult resultOf(const KeptRun& run) {
+  lab::RunResult result;
+  result.run = std::to_string(run.number);
+  result.settings = run.settings;
+  result.end = run.end.toStdString();
+  result.records = run.records;
+  result.findings = run.findings;
+  result.costs = run.costs;
+  result.machine = run.machine.toStdString();
+  return result;
+}
+
+bool keepResult(KeptRun& run, const lab::RunResult& result) {
+  takeResult(run, result);
+  return writeAll(inFolder(run.folder, kResult), lab::writeRunResult(result));
+}
+
+QString networkFile(const KeptRun& run, const lab::RunMember& member) {
+  const QString name = QString::fromStdString(lab::memberName(member, run.settings) + ".pt");
+  const QString path = inFolder(run.folder, name);
+  return QFile::exists(path) ? path : QString();
+}
+
+QString usualRunsFolder() {
+  return QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + QStringLiteral("/runs");
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,49 @@
+// The laboratory's runs on the disk: a folder, in it one for each run, which has its number for a name. The window
+// writes "run.json" (the settings) and "records.jsonl" (what was told, epoch by epoch); the engine the checkpoint,
+// "result.json" and the trained networks (core/lab/train.h).
+// Thread: value types, functions that touch files.
+#pragma once
+
+#include <QString>
+#include <optional>
+#include <vector>
+
+#include "core/lab/run_record.h"
+#include "core/lab/run_settings.h"
+
+namespace normlens::ui {
+
+struct KeptRun {
+  int number = 0;
+  QString folder;
+  lab::RunSettings settings;
+  std::vector<lab::RunRecord> records;  // epochs and divergences, in order
+  std::vector<lab::Finding> findings;   // of a run that ended
+  std::vector<lab::StepCost> costs;     // the same
+  QString machine;                      // the same
+  QString end;                          // done, stopped; empty: it goes on, or was interrupted
+
+  [[nodiscard]] bool isDone() const { return end == QStringLiteral("done"); }
+};
+
+inline constexpr int kMostKeptRuns = 20;  // that are read; older ones stay on the disk
+
+// The newest first. What cannot be read is left out.
+[[nodiscard]] std::vector<KeptRun> keptRuns(const QString& folder);
+// Its folder is made, and has the settings. Error: WriteFailed.
+[[nodiscard]] Result<KeptRun> makeRun(const QString& folder, const lab::RunSettings& settings);
+// In the place of what the run told of that epoch before, if it did.
+void addRecord(KeptRun& run, const lab::RunRecord& record);
+// The same on the disk. False: it could not be written.
+bool logRecord(const KeptRun& run, const lab::RunRecord& record);
+// What takeResult() was given, or would have been.
+[[nodiscard]] lab::RunResult resultOf(const KeptRun& run);
+// Takes it, and writes it where the engine would. False: it could not be written.
+[[nodiscard]] bool keepResult(KeptRun& run, const lab::RunResult& result);
+void takeResult(KeptRun& run, const lab::RunResult& result);
+// The file of a trained network; empty: there is none.
+[[nodiscard]] QString networkFile(const KeptRun& run, const lab::RunMember& member);
+// Where the window keeps runs.
+[[nodiscard]] QString usualRunsFolder();
+
+}  // namespace normlens::ui

@@ -1,0 +1,267 @@
+#include "ui/session/words/lab_fields.h"
+
+#include <QCoreApplication>
+#include <array>
+
+#include "ui/session/words/format.h"
+#include "ui/session/words/lab_words.h"
+
+namespace normlens::ui {
+namespace {
+
+using lab::OptimizerSettings;
+using lab::RunSettings;
+using Kind = LabField::Kind;
+
+QString tr(const char* words) { return QCoreApplication::translate("LabFields", words); }
+
+bool always(const RunSettings&) { return true; }
+bool isTransformer(const RunSettings& settings) { return settings.experiment == "transformer"; }
+bool isPerceptron(const RunSettings& settings) { return !isTransformer(settings); }
+bool isContinued(const RunSettings& settings) { return settings.experiment == "continued"; }
+bool isCost(const RunSettings& settings) { return settings.experiment == "cost"; }
+bool isFromFile(const RunSettings& settings) {
+  return settings.data.kind == "csv" || settings.data.kind == "npz" || settings.data.kind == "text";
+}
+bool isGenerated(const RunSettings& settings) { return !isFromFile(settings); }
+bool hasFeatures(const RunSettings& settings) {
+  return settings.data.kind == "teacher" || settings.data.kind == "parity";
+}
+bool hasClasses(const RunSettings& settings) {
+  return settings.data.kind == "spirals" || settings.data.kind == "teacher";
+}
+bool hasNoise(const RunSettings& settings) { return settings.data.kind == "spirals"; }
+bool hasTarget(const RunSettings& settings) { return settings.data.kind == "csv" || settings.data.kind == "npz"; }
+
+// The form has the first one.
+OptimizerSettings& optimizerOf(RunSettings& settings) {
+  if (settings.optimizers.empty()) settings.optimizers.emplace_back();
+  return settings.optimizers.front();
+}
+OptimizerSettings optimizerOf(const RunSettings& settings) {
+  return settings.optimizers.empty() ? OptimizerSettings{} : settings.optimizers.front();
+}
+bool hasMomentum(const RunSettings& settings) { return optimizerOf(settings).kind == "sgd"; }
+bool decays(const RunSettings& settings) { return optimizerOf(settings).weight_decay != 0; }
+
+QString written(double number) { return QString::number(number, 'g', 6); }
+QString written(int number) { return QString::number(number); }
+QString written(int64_t number) { return QString::number(number); }
+QString written(const std::string& words) { return text(words); }
+template <class T>
+QString written(const std::vector<T>& numbers) {
+  QStringList words;
+  for (const T& number : numbers) words << written(number);
+  return words.join(QStringLiteral(", "));
+}
+
+bool read(const QString& words, double& number) {
+  bool good = false;
+  const double value = words.trimmed().toDouble(&good);
+  if (good) number = value;
+  return good;
+}
+template <std::integral T>
+bool read(const QString& words, T& number) {
+  bool good = false;
+  const qlonglong value = words.trimmed().toLongLong(&good);
+  good = good && std::in_range<T>(value);
+  if (good) number = static_cast<T>(value);
+  return good;
+}
+bool read(const QString& words, std::string& into) {
+  into = words.trimmed().toStdString();
+  return true;
+}
+template <class T>
+bool read(const QString& words, std::vector<T>& numbers) {
+  std::vector<T> all;
+  for (const QString& word : words.split(u',')) {
+    if (!read(word, all.emplace_back())) return false;
+  }
+  numbers = std::move(all);
+  return true;
+}
+
+// A field that is a member of the settings, of their data or of the optimizer.
+template <auto Member>
+QString showSetting(const RunSettings& settings) {
+  return written(settings.*Member);
+}
+template <auto Member>
+bool takeSetting(RunSettings& settings, const QString& words) {
+  return read(words, settings.*Member);
+}
+template <auto Member>
+QString showData(const RunSettings& settings) {
+  return written(settings.data.*Member);
+}
+template <auto Member>
+bool takeData(RunSettings& settings, const QString& words) {
+  return read(words, settings.data.*Member);
+}
+template <auto Member>
+QString showOptimizer(const RunSettings& settings) {
+  return written(optimizerOf(settings).*Member);
+}
+template <auto Member>
+bool takeOptimizer(RunSettings& settings, const QString& words) {
+  return read(words, optimizerOf(settings).*Member);
+}
+
+bool takeOptimizerKind(RunSettings& settings, const QString& key) {
+  OptimizerSettings& optimizer = optimizerOf(settings);
+  optimizer.kind = key.toStdString();
+  if (optimizer.kind != "sgd") optimizer.momentum = 0;  // the others have none
+  return true;
+}
+
+template <class Word>
+QList<LabChoice> choicesOf(std::span<const std::string_view> keys, Word word) {
+  QList<LabChoice> choices;
+  for (const std::string_view key : keys) {
+    const LabWord of = word(key);
+    choices << LabChoice{key, of.name, of.tip};
+  }
+  return choices;
+}
+QList<LabChoice> activationChoices(const RunSettings&) { return choicesOf(lab::activations(), activationWord); }
+QList<LabChoice> optimizerChoices(const RunSettings&) { return choicesOf(lab::optimizers(), optimizerWord); }
+QList<LabChoice> dataChoices(const RunSettings& settings) {
+  auto choices = choicesOf(lab::dataKinds(), dataWord);
+  const bool characters = isTransformer(settings);
+  for (LabChoice& choice : choices) choice.offered = characters == (choice.key == "characters" || choice.key == "text");
+  return choices;
+}
+QList<LabChoice> decayChoices(const RunSettings&) {
+  return {{"weight", tr("stored"), tr("The stored weight decays, as in every framework.")},
+          {"centered", tr("centered"), tr("The centered weight decays, which is computed with: other training.")}};
+}
+QList<LabChoice> affineChoices(const RunSettings&) {
+  return {{"no", tr("1 and 0"), tr("As a new network has them.")},
+          {"yes", tr("random"), tr("As a trained network may have them.")}};
+}
+QList<LabChoice> handoverChoices(const RunSettings&) {
+  return {{"no", tr("as they are"), tr("The weights are handed over as they are.")},
+          {"yes", tr("centered"), tr("The weights are centered once before they are handed over (CCWT).")}};
+}
+QList<LabChoice> precisionChoices(const RunSettings&) {
+  return {{"float32", tr("32"), tr("float32")},
+          {"float64", tr("64"), tr("float64: rounding is a billion times finer.")},
+          {"float32, float64", tr("both"), tr("Each network in float32 and in float64.")}};
+}
+
+template <bool RunSettings::*Member>
+QString showSwitch(const RunSettings& settings) {
+  return settings.*Member ? QStringLiteral("yes") : QStringLiteral("no");
+}
+template <bool RunSettings::*Member>
+bool takeSwitch(RunSettings& settings, const QString& key) {
+  settings.*Member = key == QStringLiteral("yes");
+  return true;
+}
+QString showPrecisions(const RunSettings& settings) {
+  QStringList words;
+  for (const std::string& precision : settings.precisions) words << text(precision);
+  words.sort();
+  return words.join(QStringLiteral(", "));
+}
+bool takePrecisions(RunSettings& settings, const QString& key) {
+  settings.precisions.clear();
+  for (const QString& word : key.split(QStringLiteral(", "))) settings.precisions.push_back(word.toStdString());
+  return true;
+}
+
+#define NORMLENS_TEXT(words) QT_TRANSLATE_NOOP("LabFields", words)
+
+using Run = RunSettings;
+using Data = lab::DataSettings;
+using Optimizer = OptimizerSettings;
+
+const LabField kFields[] = {
+    {"layers", Kind::Text, NORMLENS_TEXT("Layers"),
+     NORMLENS_TEXT("Linear layers of the perceptron, the last without a norm; of a transformer its blocks. Several, "
+                   "with commas: each depth is trained."),
+     always, showSetting<&Run::layers>, takeSetting<&Run::layers>},
+    {"width", Kind::Text, NORMLENS_TEXT("Width"), NORMLENS_TEXT("Numbers between two layers."), always,
+     showSetting<&Run::width>, takeSetting<&Run::width>},
+    {"heads", Kind::Text, NORMLENS_TEXT("Heads"), NORMLENS_TEXT("Of attention; they share the width."), isTransformer,
+     showSetting<&Run::heads>, takeSetting<&Run::heads>},
+    {"context", Kind::Text, NORMLENS_TEXT("Context"), NORMLENS_TEXT("Characters that it sees."), isTransformer,
+     showSetting<&Run::context>, takeSetting<&Run::context>},
+    {"activation", Kind::Choice, NORMLENS_TEXT("Activation"), NORMLENS_TEXT("Between the layers."), isPerceptron,
+     showSetting<&Run::activation>, takeSetting<&Run::activation>, activationChoices},
+    {"epochs", Kind::Text, NORMLENS_TEXT("Epochs"), NORMLENS_TEXT("Passes over the examples that are trained on."),
+     always, showSetting<&Run::epochs>, takeSetting<&Run::epochs>},
+    {"steps_per_epoch", Kind::Text, NORMLENS_TEXT("Steps per epoch"), NORMLENS_TEXT("Batches drawn from the text."),
+     isTransformer, showSetting<&Run::steps_per_epoch>, takeSetting<&Run::steps_per_epoch>},
+    {"batch", Kind::Text, NORMLENS_TEXT("Batch"), NORMLENS_TEXT("Examples of one step."), always,
+     showSetting<&Run::batch>, takeSetting<&Run::batch>},
+    {"handover_epoch", Kind::Text, NORMLENS_TEXT("Handed over after"),
+     NORMLENS_TEXT("Epochs with LayerNorm; then the other networks go on from its weights."), isContinued,
+     showSetting<&Run::handover_epoch>, takeSetting<&Run::handover_epoch>},
+    {"handover_centered", Kind::Choice, NORMLENS_TEXT("Weights"), NORMLENS_TEXT("How they are handed over."),
+     isContinued, showSwitch<&Run::handover_centered>, takeSwitch<&Run::handover_centered>, handoverChoices},
+    {"rounds", Kind::Text, NORMLENS_TEXT("Rounds"), NORMLENS_TEXT("In each, every network is measured in turn."),
+     isCost, showSetting<&Run::rounds>, takeSetting<&Run::rounds>},
+    {"steps_per_round", Kind::Text, NORMLENS_TEXT("Steps per round"), NORMLENS_TEXT("Of each network."), isCost,
+     showSetting<&Run::steps_per_round>, takeSetting<&Run::steps_per_round>},
+    {"optimizer", Kind::Choice, NORMLENS_TEXT("Optimizer"), NORMLENS_TEXT("What makes a step of a gradient."), always,
+     showOptimizer<&Optimizer::kind>, takeOptimizerKind, optimizerChoices},
+    {"learning_rate", Kind::Text, NORMLENS_TEXT("Learning rate"), NORMLENS_TEXT("How far a step goes."), always,
+     showOptimizer<&Optimizer::learning_rate>, takeOptimizer<&Optimizer::learning_rate>},
+    {"momentum", Kind::Text, NORMLENS_TEXT("Momentum"),
+     NORMLENS_TEXT("Share of the last step that the next one keeps."), hasMomentum, showOptimizer<&Optimizer::momentum>,
+     takeOptimizer<&Optimizer::momentum>},
+    {"weight_decay", Kind::Text, NORMLENS_TEXT("Weight decay"), NORMLENS_TEXT("0: none."), always,
+     showOptimizer<&Optimizer::weight_decay>, takeOptimizer<&Optimizer::weight_decay>},
+    {"decay_of", Kind::Choice, NORMLENS_TEXT("What decays"),
+     NORMLENS_TEXT("In a layer whose weight is centered: the papers leave it open."), decays,
+     showOptimizer<&Optimizer::decay_of>, takeOptimizer<&Optimizer::decay_of>, decayChoices},
+    {"data", Kind::Choice, NORMLENS_TEXT("Data"), NORMLENS_TEXT("Generated, or read from a file."), always,
+     showData<&Data::kind>, takeData<&Data::kind>, dataChoices},
+    {"path", Kind::File, NORMLENS_TEXT("File"),
+     NORMLENS_TEXT("CSV: numbers under one line of names, and a class. npz: x [examples, ...] and y [examples]. Text: "
+                   "UTF-8."),
+     isFromFile, showData<&Data::path>, takeData<&Data::path>},
+    {"target", Kind::Text, NORMLENS_TEXT("Class"),
+     NORMLENS_TEXT("CSV: the column with the class, else the last. npz: its array, else y."), hasTarget,
+     showData<&Data::target>, takeData<&Data::target>},
+    {"samples", Kind::Text, NORMLENS_TEXT("Samples"), NORMLENS_TEXT("Examples that are generated, or characters."),
+     isGenerated, showData<&Data::samples>, takeData<&Data::samples>},
+    {"features", Kind::Text, NORMLENS_TEXT("Features"), NORMLENS_TEXT("Numbers of an example."), hasFeatures,
+     showData<&Data::features>, takeData<&Data::features>},
+    {"classes", Kind::Text, NORMLENS_TEXT("Classes"), NORMLENS_TEXT("That are told apart; of spirals the arms."),
+     hasClasses, showData<&Data::classes>, takeData<&Data::classes>},
+    {"noise", Kind::Text, NORMLENS_TEXT("Noise"), NORMLENS_TEXT("Standard deviation of each coordinate."), hasNoise,
+     showData<&Data::noise>, takeData<&Data::noise>},
+    {"test_share", Kind::Text, NORMLENS_TEXT("Set aside"),
+     NORMLENS_TEXT("Share of the examples that no network trains on: test accuracy is of these."), always,
+     showData<&Data::test_share>, takeData<&Data::test_share>},
+    {"seeds", Kind::Text, NORMLENS_TEXT("Seeds"),
+     NORMLENS_TEXT("Of the first weights and of the order of examples. Several, with commas: each is trained."), always,
+     showSetting<&Run::seeds>, takeSetting<&Run::seeds>},
+    {"random_affine", Kind::Choice, NORMLENS_TEXT("First γ and β"), NORMLENS_TEXT("Of each norm."), always,
+     showSwitch<&Run::random_affine>, takeSwitch<&Run::random_affine>, affineChoices},
+    {"precisions", Kind::Choice, NORMLENS_TEXT("Precision, bits"), NORMLENS_TEXT("Of weights and arithmetic."), always,
+     showPrecisions, takePrecisions, precisionChoices},
+    {"threads", Kind::Text, NORMLENS_TEXT("Threads"),
+     NORMLENS_TEXT("0: as many as there are cores. The last bits of a sum depend on it."), always,
+     showSetting<&Run::threads>, takeSetting<&Run::threads>},
+};
+
+#undef NORMLENS_TEXT
+
+}  // namespace
+
+std::span<const LabField> labFields() { return kFields; }
+
+QString nameOf(const LabField& field, const RunSettings& settings) {
+  if (field.key == "layers" && isTransformer(settings)) return tr("Blocks");
+  if (field.key == "epochs" && isCost(settings)) return tr("Warm-up epochs");
+  return tr(field.name);
+}
+
+QString tipOf(const LabField& field) { return tr(field.tip); }
+
+}  // namespace normlens::ui

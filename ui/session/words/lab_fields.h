@@ -1,0 +1,39 @@
+// The settings of a run of the laboratory as a form has them: what each is called, what is written in it, and how that
+// is read. Thread: pure functions.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <span>
+#include <string_view>
+
+#include "core/lab/run_settings.h"
+
+namespace normlens::ui {
+
+struct LabChoice {
+  std::string_view key;
+  QString name;
+  QString tip;
+  bool offered = true;  // the experiment takes it
+};
+
+struct LabField {
+  enum class Kind { Text, Choice, File };
+
+  std::string_view key;  // of the settings: "epochs"
+  Kind kind;
+  const char *name, *tip;  // untranslated: see nameOf(), tipOf()
+  bool (*belongs)(const lab::RunSettings& settings);
+  QString (*show)(const lab::RunSettings& settings);  // of a choice its key
+  // False: that cannot be read, and nothing was changed. What is read may still be out of range: checkRunSettings().
+  bool (*take)(lab::RunSettings& settings, const QString& words);
+  QList<LabChoice> (*choices)(const lab::RunSettings& settings) = nullptr;  // of a choice
+};
+
+// In the order of the form.
+[[nodiscard]] std::span<const LabField> labFields();
+[[nodiscard]] QString nameOf(const LabField& field, const lab::RunSettings& settings);
+[[nodiscard]] QString tipOf(const LabField& field);
+
+}  // namespace normlens::ui

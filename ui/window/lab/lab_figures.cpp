@@ -1,0 +1,115 @@
+#include "ui/window/lab/lab_figures.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <algorithm>
+
+#include "ui/charts/chart_view.h"
+#include "ui/session/words/lab_words.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/follow_text.h"
+#include "ui/window/lab/network_mark.h"
+#include "ui/window/parts.h"
+
+namespace normlens::ui {
+namespace {
+
+constexpr int kChart = 180, kGap = 16;
+constexpr int kColumns = 6;  // of the grid: two charts above three
+
+struct Place {
+  LabChart kind;
+  int row, column, span;
+};
+// Below the legend.
+constexpr Place kPlaces[] = {
+    {LabChart::Loss, 1, 0, 3},         {LabChart::WeightDifference, 1, 3, 3}, {LabChart::StepTime, 2, 0, kColumns},
+    {LabChart::GradientNorm, 3, 0, 2}, {LabChart::InputSpread, 3, 2, 2},      {LabChart::TestAccuracy, 3, 4, 2},
+};
+
+}  // namespace
+
+LabFigures::LabFigures(QWidget* parent) : QWidget(parent) {
+  auto* grid = new QGridLayout(this);
+  grid->setContentsMargins({});
+  grid->setSpacing(kGap);
+  for (int column = 0; column < kColumns; ++column) grid->setColumnStretch(column, 1);
+  for (const Place& place : kPlaces) {
+    const Card card = charts_.emplace(place.kind, makeCard(place.kind)).first->second;
+    grid->addWidget(card.frame, place.row, place.column, 1, place.span);
+    if (place.kind != LabChart::StepTime) grid->setRowStretch(place.row, 1);  // it comes and goes
+  }
+  grid->addWidget(makeLegend(), 0, 0, 1, kColumns);
+  makeSays();
+  grid->addWidget(saysFrame_, grid->rowCount(), 0, 1, kColumns);
+}
+
+LabFigures::Card LabFigures::makeCard(LabChart kind) {
+  auto* frame = new QFrame(this);
+  frame->setProperty("kind", "card");
+  auto* column = makeColumn(frame, 2, {12, 8, 8, 4});
+  auto* head = makeRow(nullptr, 8);
+  head->addWidget(makeLabel(labChartTitle(kind), "section", frame));
+  head->addStretch(1);
+  auto* caption = new ElidedLabel(labChartCaption(kind), Qt::ElideRight, frame);
+  setKind(caption, "soft");
+  head->addWidget(caption);
+  column->addLayout(head);
+  auto* view = describe(new ChartView(frame), nullptr, tr("Wheel or a drawn frame: zoom. Double click: all."),
+                        labChartTitle(kind));
+  view->setObjectName(QStringLiteral("labChartView%1").arg(static_cast<int>(kind)));
+  followText(view, [view] { view->setMinimumHeight(grown(kChart)); });
+  column->addWidget(view, 1);
+  return {frame, view};
+}
+
+// One for all charts.
+QWidget* LabFigures::makeLegend() {
+  auto* head = new QWidget(this);
+  auto* row = makeRow(head, 16);
+  for (const std::string_view network : lab::networks()) {
+    auto* entry = new QWidget(head);
+    auto* line = makeRow(entry, 6);
+    const LabWord word = networkWord(network);
+    line->addWidget(new NetworkMark(network, entry));
+    line->addWidget(makeLabel(word.name, "small", entry));
+    entry->setToolTip(word.tip);
+    legend_.emplace(network, entry);
+    row->addWidget(entry);
+  }
+  row->addStretch();
+  return head;
+}
+
+void LabFigures::makeSays() {
+  auto* frame = new QFrame(this);
+  frame->setProperty("kind", "card");
+  auto* column = makeColumn(frame, 4, {12, 8, 12, 10});
+  column->addWidget(makeLabel(tr("What the papers say, and what came out"), "section", frame));
+  says_ = describe(makeWords("fact", frame), "labSays");
+  column->addWidget(says_);
+  saysFrame_ = frame;
+}
+
+void LabFigures::show(const std::vector<KeptRun>& runs, const LabPlace& shown, const std::vector<LabPlace>& ticked) {
+  const LabPicture picture = labPicture(runs, shown, ticked);
+  const auto run = std::ranges::find(runs, shown.run, &KeptRun::number);
+  QStringList sentences;
+  if (run != runs.end()) {
+    for (const lab::Finding& finding : run->findings) sentences << findingWords(finding);
+  }
+  says_->setText(sentences.join(u'\n'));
+  saysFrame_->setVisible(!sentences.isEmpty());
+  for (const auto& [network, entry] : legend_) {
+    entry->setVisible(
+        std::ranges::any_of(picture.curves, [&](const LabCurve& curve) { return curve.member.network == network; }));
+  }
+  const bool cost =
+      std::ranges::any_of(picture.curves, [](const LabCurve& curve) { return !curve.run->costs.empty(); });
+  charts_.at(LabChart::StepTime).frame->setVisible(cost);
+  const Theme theme = themeOf(this);
+  for (const auto& [kind, card] : charts_) card.view->showChart(makeLabChart(kind, picture, theme));
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,42 @@
+// The charts of the networks that are looked at, and what the run's numbers say of the papers' claims.
+// Thread: GUI thread.
+#pragma once
+
+#include <QWidget>
+#include <map>
+#include <memory>
+
+#include "ui/charts/lab_charts.h"
+
+class QLabel;
+
+namespace normlens::ui {
+
+class ChartView;
+
+class LabFigures final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit LabFigures(QWidget* parent);
+
+  // runs: all that are kept; shown: the network in whose run the reader is.
+  void show(const std::vector<KeptRun>& runs, const LabPlace& shown, const std::vector<LabPlace>& ticked);
+  [[nodiscard]] ChartView* chart(LabChart kind) const { return charts_.at(kind).view; }
+
+ private:
+  struct Card {
+    QWidget* frame;
+    ChartView* view;
+  };
+  Card makeCard(LabChart kind);
+  QWidget* makeLegend();
+  void makeSays();
+
+  std::map<LabChart, Card> charts_;
+  std::map<std::string, QWidget*, std::less<>> legend_;  // by network
+  QWidget* saysFrame_ = nullptr;
+  QLabel* says_ = nullptr;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,93 @@
+// The laboratory (papers 000, section 5, and 001, C.4): networks with LayerNorm and with what may stand for it are
+// trained side by side, live; what was trained is kept and can be looked at again, gone on with, and opened as a model.
+// Thread: GUI thread.
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+#include <map>
+#include <optional>
+
+#include "core/lab/run_settings.h"
+#include "ui/charts/lab_charts.h"
+
+class QButtonGroup;
+class QFrame;
+class QLabel;
+class QMenu;
+class QModelIndex;
+class QTableView;
+
+namespace normlens::ui {
+
+class LabFigures;
+class LabRuns;
+class LabTable;
+class LearnBar;
+class PushButton;
+class RunBar;
+class Session;
+class SettingsForm;
+enum class LearnPageKind;
+
+class LabPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  LabPage(Session* session, LabRuns* runs, QWidget* parent);  // neither is owned
+
+ Q_SIGNALS:
+  void closed();
+  void pageWanted(normlens::ui::LearnPageKind page);
+  void modelWanted(const QString& path);  // a trained network is to be opened
+
+ protected:
+  void changeEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  QWidget* makeSide();
+  QWidget* makeControls(QWidget* side);
+  void makeExperiments(QWidget* inside);
+  QWidget* makeFoot(QWidget* side);
+  QWidget* makeFigures();
+  void makeTable(QWidget* parent);
+  void extendMenu(QMenu* menu, const QModelIndex& at);
+
+  void chooseExperiment(int index);
+  void useSettings(const lab::RunSettings& settings);
+  void start();
+  void refresh();      // all, after a change of what is trained
+  void showRows();     // ... and after an epoch
+  void showFigures();  // ... and after another row or tick
+  void followForm();
+  void openWeights(const QModelIndex& at);
+  [[nodiscard]] std::optional<LabPlace> shownPlace() const;
+  [[nodiscard]] std::vector<LabPlace> tickedPlaces() const;
+
+  void openSettings();
+  void saveSettings(const lab::RunSettings& settings);
+  void savePicture();
+  void saveTable();
+  void save(const char* name, const QString& title, const QStringList& filters, const QString& suggested,
+            const std::function<bool(const QString& path)>& write);
+  void tell(const QString& problem);
+
+  Session* session_;
+  LabRuns* runs_;
+  LabTable* table_;
+  LearnBar* bar_;
+  QButtonGroup* experiments_ = nullptr;
+  SettingsForm* form_ = nullptr;
+  QLabel *locked_ = nullptr, *problem_ = nullptr;
+  PushButton *start_ = nullptr, *open_ = nullptr, *save_ = nullptr;
+  RunBar* runBar_ = nullptr;
+  QFrame* body_ = nullptr;
+  LabFigures* figures_ = nullptr;
+  QTableView* view_ = nullptr;
+  QLabel* empty_ = nullptr;
+  std::map<std::string, lab::RunSettings> drafts_;  // by experiment: what was last in the form
+  QTimer soon_;                                     // epochs may come faster than charts are drawn
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,38 @@
+// How a network is drawn in the charts, beside its name. Thread: GUI thread.
+#pragma once
+
+#include <QStyledItemDelegate>
+#include <QWidget>
+#include <string>
+
+namespace normlens::ui {
+
+class NetworkMark final : public QWidget {
+  Q_OBJECT
+
+ public:
+  NetworkMark(std::string_view network, QWidget* parent);
+  [[nodiscard]] QSize sizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  std::string network_;
+};
+
+// Of a LabTable: ticks and marks.
+class LabDelegate final : public QStyledItemDelegate {
+  Q_OBJECT
+
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+ protected:
+  // A click on the tick's cell, or Space anywhere in the row.
+  bool editorEvent(QEvent* event, QAbstractItemModel* model, const QStyleOptionViewItem& option,
+                   const QModelIndex& index) override;
+};
+
+}  // namespace normlens::ui

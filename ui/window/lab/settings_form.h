@@ -1,0 +1,60 @@
+// The settings of a run as a form: the fields that belong to the experiment and to its data, and the networks that are
+// trained. What is written is read at once; a field that cannot be read says so. Thread: GUI thread.
+#pragma once
+
+#include <QWidget>
+#include <map>
+#include <vector>
+
+#include "core/lab/run_settings.h"
+
+class QCheckBox;
+class QFormLayout;
+class QLabel;
+class QLineEdit;
+
+namespace normlens::ui {
+
+class Segmented;
+struct LabField;
+
+class SettingsForm final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit SettingsForm(QWidget* parent);
+
+  [[nodiscard]] const lab::RunSettings& settings() const { return settings_; }
+  void setSettings(const lab::RunSettings& settings);
+  // Why it could not be run, one sentence; empty: it could.
+  [[nodiscard]] QString problem() const;
+
+ Q_SIGNALS:
+  void changed();  // by the user
+
+ private:
+  struct Control {
+    const LabField* field;
+    QLabel* name;
+    QWidget* row;  // all that is beside the name
+    QLineEdit* edit = nullptr;
+    Segmented* choices = nullptr;
+    QStringList keys = {};  // of the choices
+    bool unread = false;    // what stands in it
+  };
+
+  Control makeControl(const LabField& field);
+  void makeChoices(Control& control);
+  void makeNetworks(QWidget* parent);
+  void take(size_t control, const QString& words);
+  void takeNetworks();
+  void refresh(size_t but);  // all, but for what stands in that control; kAll
+  void askForFile(size_t control);
+
+  lab::RunSettings settings_;
+  std::vector<Control> controls_;
+  std::map<std::string, QCheckBox*, std::less<>> networks_;
+  QLabel* others_ = nullptr;
+};
+
+}  // namespace normlens::ui
