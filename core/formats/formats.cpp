@@ -23,6 +23,7 @@ struct Format {
   std::string_view name;
   FileKind kind;
   std::array<std::string_view, 5> suffixes;  // as people name such files
+  std::string_view alsoWrittenAs;            // the suffix of another format that such a model can be saved in
   Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task, bool strict);
   std::string (*runtimeVersion)();
   std::vector<std::string> (*providers)();
@@ -32,12 +33,14 @@ constexpr std::array kFormats = {
     Format{"TorchScript",
            FileKind::Zip,
            {".pt", ".pth", ".ts", ".jit", ".torchscript"},
+           "",
            torchscript::openByLibrary,
            torchscript::torchVersion,
            [] { return std::vector<std::string>(); }},
     Format{"torch.export",
            FileKind::ExportedProgram,
            {".pt2"},
+           pt2::kTorchScriptSuffix,
            [](const std::filesystem::path& path, const Task& task, bool strict) {
              return torchscript::openByDoor(pt2::kLibraryDoor, path, task, strict);
            },
@@ -48,6 +51,7 @@ constexpr std::array kFormats = {
         "ONNX",
         FileKind::Onnx,
         {".onnx"},
+        "",
         [](const std::filesystem::path& path, const Task& task, bool /*strict*/) { return onnx::openOnnx(path, task); },
         onnx::runtimeVersion,
         onnx::runtimeProviders},
@@ -103,7 +107,9 @@ bool suffixFits(const std::filesystem::path& model, const std::filesystem::path&
   const auto uses = [](const Format& format, const std::filesystem::path& path) {
     return std::ranges::find(format.suffixes, path.extension().string()) != format.suffixes.end();
   };
-  return std::ranges::any_of(kFormats, [&](const Format& format) { return uses(format, model) && uses(format, out); });
+  return std::ranges::any_of(kFormats, [&](const Format& format) {
+    return uses(format, model) && (uses(format, out) || out.extension() == format.alsoWrittenAs);
+  });
 }
 
 }  // namespace normlens::formats

@@ -24,7 +24,8 @@ struct FormatInfo {
 // What this build reads.
 [[nodiscard]] std::vector<FormatInfo> formats();
 
-// Whether a copy of `model` may be called `out`: the suffixes are equal, or the format uses either.
+// Whether a copy of `model` may be called `out`: the suffixes are equal, the format uses either, or it is saved in
+// another format by that name (a torch.export archive as TorchScript).
 [[nodiscard]] bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out);
 
 // What runtimes are loaded from when a file first needs one: a confined process must be able to read there.

@@ -14,7 +14,9 @@ import zipfile
 
 import torch
 from torch import nn
+from torch._export.serde.serialize import serialize
 from torch.export import Dim, export, load, save
+from torch.export.pt2_archive._package import PT2ArchiveWriter
 
 from samples import MODELS, engine
 
@@ -176,6 +178,22 @@ class Pairs(unittest.TestCase):
         after.module()(sample)  # its guards are still there
         self.untouched(original, out)
 
+    def test_a_fold_is_written_as_torchscript_too(self):
+        for name, (model, sample) in self.models.items():
+            with self.subTest(model=name):
+                out = self.path / f"{name}.folded.pt"
+                status, result, errors = engine("fold", self.path / f"{name}.dynamic.pt2", "-o", out, "--policy", "all")
+                self.assertEqual(status, 0, f"{errors} {result}")
+                self.assertIs(result["verify"]["exact"], True, result["verify"])
+                loaded = torch.jit.load(str(out))
+                for inputs in (sample, torch.cat([sample, sample])):
+                    self.assertLess(self.gap(model, loaded, inputs), 2e-5)
+                status, again, errors = engine("analyze", out)
+                self.assertEqual(status, 0, errors)
+                same = self.path / f"{name}.folded.pt2"
+                engine("fold", self.path / f"{name}.dynamic.pt2", "-o", same, "--policy", "all")
+                self.assertEqual(len(again["layer_norms"]), len(self.verdicts(same)))
+
     def gap(self, model, folded, sample):
         with torch.no_grad():
             a, b = model(sample), folded(sample)
@@ -210,10 +228,95 @@ class Pairs(unittest.TestCase):
         self.assertIn("exported for 3 alone", result["error"]["message"])
 
 
+class OlderTorch(unittest.TestCase):
+    """Containers of torch 2.5 to 2.8: the same verdicts, and what is folded loads with today's torch."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name)
+        cls.models = {}
+        torch.manual_seed(0)
+        for name, (model, sample, dynamic) in cases().items():
+            cls.models[name] = (settled(model), sample)
+            exported = export(model, (sample,), dynamic_shapes=({**dynamic},))
+            save(exported, cls.path / f"{name}.new.pt2")
+            artifact = serialize(exported)
+            cls.flat(artifact, name, (8, 2))
+            cls.flat(artifact, name, (7, 3))
+            program = json.loads(artifact.exported_program)
+            program["schema_version"] = {"major": 8, "minor": 8}
+            with PT2ArchiveWriter(str(cls.path / f"{name}.8.8.pt2")) as archive:
+                archive.write_bytes("models/model.json", json.dumps(program).encode())
+                archive.write_bytes("data/weights/model.pt", artifact.state_dict)
+                archive.write_bytes("data/constants/model.pt", artifact.constants)
+                archive.write_bytes("data/sample_inputs/model.pt", artifact.example_inputs)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def flat(cls, artifact, name, schema):
+        """As torch 2.5 to 2.7 wrote: no field that came later."""
+        program = json.loads(artifact.exported_program)
+        program["schema_version"] = dict(zip(("major", "minor"), schema))
+        program.pop("guards_code", None)
+        program["graph_module"].pop("treespec_namedtuple_fields", None)
+        for node in program["graph_module"]["graph"]["nodes"]:
+            node.pop("name", None)
+            node.pop("is_hop_single_tensor_return", None)
+            for argument in node["inputs"]:
+                argument.pop("kind", None)
+                if schema[0] == 7 and "as_none" in argument["arg"]:
+                    argument["arg"]["as_none"] = []
+        with zipfile.ZipFile(cls.path / f"{name}.{schema[0]}.{schema[1]}.pt2", "w") as archive:
+            archive.writestr("serialized_exported_program.json", json.dumps(program))
+            archive.writestr("serialized_state_dict.pt", artifact.state_dict)
+            archive.writestr("serialized_constants.pt", artifact.constants)
+            archive.writestr("serialized_example_inputs.pt", artifact.example_inputs)
+            archive.writestr("version", ".".join(map(str, schema)))
+
+    def verdicts(self, path):
+        status, analysis, errors = engine("analyze", path)
+        self.assertEqual(status, 0, errors)
+        return [(norm["name"], norm["verdict"], norm.get("input_name")) for norm in analysis["layer_norms"]]
+
+    def test_verdicts_are_those_of_todays_container(self):
+        for name in self.models:
+            expected = self.verdicts(self.path / f"{name}.new.pt2")
+            for schema in ("7.3", "8.2", "8.8"):
+                with self.subTest(model=name, schema=schema):
+                    self.assertEqual(self.verdicts(self.path / f"{name}.{schema}.pt2"), expected)
+
+    def test_what_is_folded_loads_with_todays_torch(self):
+        for name, (model, sample) in self.models.items():
+            for schema in ("8.2", "8.8"):
+                with self.subTest(model=name, schema=schema):
+                    out = self.path / "out.pt2"
+                    out.unlink(missing_ok=True)
+                    status, result, errors = engine("fold", self.path / f"{name}.{schema}.pt2", "-o", out, "--policy", "all")
+                    self.assertEqual(status, 0, f"{errors} {result}")
+                    self.assertGreater(result["folded"], 0)
+                    self.assertIs(result["verify"]["exact"], True, result["verify"])
+                    loaded = load(out).module()
+                    for inputs in (sample, torch.cat([sample, sample])):
+                        with torch.no_grad():
+                            expected, got = model(inputs), loaded(inputs)
+                        self.assertLess(((expected - got).abs().max() / expected.abs().max()).item(), 2e-5)
+
+    def test_a_program_of_torch_2_5_is_looked_at_and_not_folded(self):
+        out = self.path / "old.pt2"
+        status, result, _ = engine("fold", self.path / "residual.7.3.pt2", "-o", out)
+        self.assertNotEqual(status, 0)
+        self.assertIn("no newer torch would load it", result["error"]["message"])
+        self.assertFalse(out.exists())
+
+
 class Samples(unittest.TestCase):
     """The archives beside the sources, each as torch wrote it."""
 
-    REFUSED = {"legacy_2.6": "torch 2.7 or older", "legacy_2.8": "torch 2.8", "quant_qdq": "quantized_decomposed"}
+    REFUSED = {"quant_qdq": "quantized_decomposed"}
 
     def test_each_is_opened_or_told_what_it_is(self):
         for path in sorted(SAMPLES.glob("*.pt2")):

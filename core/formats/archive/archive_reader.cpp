@@ -127,6 +127,16 @@ Result<std::shared_ptr<const Archive>> Archive::open(std::shared_ptr<const Mappe
   return archive;
 }
 
+Result<std::shared_ptr<const Archive>> Archive::of(std::shared_ptr<const MappedFile> file,
+                                                   std::vector<ZipRecord> records, std::string prefix) {
+  std::shared_ptr<Archive> archive(new Archive);
+  archive->file_ = std::move(file);
+  archive->records_ = std::move(records);
+  archive->prefix_ = std::move(prefix);
+  if (const std::string problem = archive->sortRecords(); !problem.empty()) return damaged(*archive->file_, problem);
+  return archive;
+}
+
 std::string Archive::sortRecords() {
   byName_.resize(records_.size());
   std::iota(byName_.begin(), byName_.end(), 0U);

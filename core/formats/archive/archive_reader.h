@@ -37,6 +37,10 @@ class Archive {
   // Errors: Unreadable with the reason ("no end-of-central-directory record: the file looks truncated").
   [[nodiscard]] static Result<std::shared_ptr<const Archive>> open(std::shared_ptr<const MappedFile> file);
 
+  // Records of that file under other names, and of a zip in the zip. Errors: as open().
+  [[nodiscard]] static Result<std::shared_ptr<const Archive>> of(std::shared_ptr<const MappedFile> file,
+                                                                 std::vector<ZipRecord> records, std::string prefix);
+
   [[nodiscard]] const std::vector<ZipRecord>& records() const { return records_; }  // in directory order
   [[nodiscard]] const ZipRecord* find(std::string_view name) const;                 // null if absent
   [[nodiscard]] std::span<const std::byte> stored(const ZipRecord& record) const;   // as in the file

@@ -116,6 +116,8 @@ std::optional<DeclaredTensor> rebuiltTensor(const Thing& arguments) {
   tensor.type = storage.substr(space + 1);
   tensor.key = storage.substr(0, space);
   for (const ThingPtr& size : items[2]->items) tensor.sizes.push_back(size->number);
+  for (const ThingPtr& stride : items[3]->items) tensor.strides.push_back(stride->number);
+  tensor.offset = items[1]->number;
   return tensor;
 }
 

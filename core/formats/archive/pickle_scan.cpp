@@ -196,10 +196,11 @@ class Scanner {
     const bool rebuilds = function->kind == Thing::Kind::Global &&
                           function->text.starts_with("torch._utils _rebuild") &&
                           function->text.find("tensor") != std::string::npos;
+    const size_t before = result_.tensors.size();
     if (rebuilds) {
       if (auto tensor = rebuiltTensor(*arguments)) result_.tensors.push_back(std::move(*tensor));
     }
-    if (!loads()) return push(holding({arguments}));
+    if (!loads()) return push(lookedAt(*function, arguments, before));
     if (function->kind != Thing::Kind::Global) throw BrokenPickle{"it calls what is no function"};
     ThingPtr made = calledByLibTorch(function->text, *arguments);
     if (made == nullptr) {
@@ -208,6 +209,29 @@ class Scanner {
       made = std::move(object);
     }
     push(std::move(made));
+  }
+  // What a call makes where nobody is going to make it: of tensors and parameters it is known which they are.
+  ThingPtr lookedAt(const Thing& function, const ThingPtr& arguments, size_t tensorsBefore) {
+    auto made = holding({arguments});
+    if (result_.tensors.size() > tensorsBefore) {
+      made->kind = Thing::Kind::Tensor;
+      made->number = static_cast<int64_t>(tensorsBefore);
+    } else if (function.text == "torch._utils _rebuild_parameter" && !arguments->items.empty() &&
+               arguments->items[0]->kind == Thing::Kind::Tensor) {
+      made->kind = Thing::Kind::Tensor;
+      made->number = arguments->items[0]->number;
+    }
+    return made;
+  }
+  void nameTensors(const std::vector<ThingPtr>& items) {
+    for (size_t i = 1; i < items.size(); i += 2) {
+      if (items[i]->kind == Thing::Kind::Tensor && items[i - 1]->kind == Thing::Kind::String)
+        result_.named.push_back({items[i - 1]->text, static_cast<size_t>(items[i]->number)});
+    }
+  }
+  void setItems(const std::vector<ThingPtr>& items) {
+    if (!loads()) nameTensors(items);
+    putInto(items);
   }
   // LibTorch drops the arguments and builds the object when its state comes.
   void newObject() {
@@ -270,8 +294,9 @@ class Scanner {
       case 'l': collect(Thing::Kind::Other); break;                                            // LIST
       case 'd': collect(Thing::Kind::Dict); break;                                             // DICT
       case 'a': { const ThingPtr item = pop(); putInto({item}); break; }                       // APPEND
-      case 's': { const ThingPtr value = pop(); const ThingPtr key = pop(); putInto({key, value}); break; }  // SETITEM
-      case 'e': case 'u': putInto(popToMark()); break;                                         // APPENDS, SETITEMS
+      case 's': { const ThingPtr value = pop(); const ThingPtr key = pop(); setItems({key, value}); break; }  // SETITEM
+      case 'e': putInto(popToMark()); break;                                                        // APPENDS
+      case 'u': setItems(popToMark()); break;                                                  // SETITEMS
       case 'b': build(); break;                                                                // BUILD
       case 'R': reduce(); break;                                                               // REDUCE
       case '\x81': newObject(); break;                                                        // NEWOBJ

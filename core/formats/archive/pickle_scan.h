@@ -24,7 +24,15 @@ struct DeclaredStorage {
 struct DeclaredTensor {
   std::string type;  // of its storage: "LongStorage"
   std::vector<int64_t> sizes;
-  std::string key{};  // of its storage: "12"
+  std::string key{};               // of its storage: "12"
+  std::vector<int64_t> strides{};  // in elements, as the offset
+  int64_t offset = 0;
+};
+
+// A tensor that a dict has under that name; a tied one stands under several.
+struct PickledTensor {
+  std::string name;
+  size_t tensor = 0;  // index in PickleScan::tensors
 };
 
 // A short string, as it is written out or read from the memo, with the opcode that puts it there.
@@ -38,6 +46,7 @@ struct PickleScan {
   std::vector<std::string> globals;       // "torch._utils _rebuild_tensor_v2", in order of first mention
   std::vector<DeclaredStorage> storages;  // what differs in key, type or elements
   std::vector<DeclaredTensor> tensors;
+  std::vector<PickledTensor> named;    // by PickleUse::Look alone
   std::vector<PickledString> strings;  // short ones, in the order of the pickle
   bool rootIsDict = false;             // the pickled object itself is a plain dict
 };

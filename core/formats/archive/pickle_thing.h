@@ -24,7 +24,8 @@ struct Thing {
     Tensor
   } kind = Kind::Other;
   std::string text;
-  int64_t number = 0;                               // Int; of a Storage: its number of elements
+  int64_t number = 0;                               // Int; of a Storage: its number of elements; of a Tensor that is
+                                                    // only looked at: its index in PickleScan::tensors
   int depth = 0;                                    // nesting of containers below
   int32_t container = -1;                           // its number in PickleNesting; -1: it holds nothing
   int64_t push = -1;                                // of a short String: index in PickleScan::strings

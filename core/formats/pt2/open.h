@@ -11,6 +11,9 @@ namespace normlens::formats::pt2 {
 // Errors: Unreadable or Unsupported. `strict`: see openModel.
 [[nodiscard]] Result<std::unique_ptr<Model>> openPt2(const std::filesystem::path& path, const Task& task, bool strict);
 
+// Saved under such a name, a model becomes TorchScript: the translated program, which is what runs and is proved.
+inline constexpr const char* kTorchScriptSuffix = ".pt";
+
 // What the library of LibTorch shows for this format.
 inline constexpr const char* kLibraryDoor = "normlensPt2";
 

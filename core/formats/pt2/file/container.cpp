@@ -64,18 +64,13 @@ Status checkContainer(const Archive& archive) {
   };
   switch (containerOf(archive)) {
     case Container::Flat:
-      return unsupported("is a torch.export archive of torch 2.7 or older, whose weights are pickled",
-                         "load it with a newer torch and write it again: torch.export.save(torch.export.load(FILE), "
-                         "NEW); what torch 2.5 wrote has to be exported anew");
-    case Container::Pickled:
-      return unsupported("is a torch.export archive of torch 2.8, whose weights are pickled",
-                         "load it with torch 2.9 or newer and write it again: "
-                         "torch.export.save(torch.export.load(FILE), NEW)");
+      return {};
     case Container::Compiled:
       return unsupported("is a compiled AOTInductor package, which holds machine code and no graph",
                          "export the model itself with torch.export.save(torch.export.export(model, inputs), FILE)");
     case Container::None:
       return unsupported("is no torch.export archive", "write it with torch.export.save(...)");
+    case Container::Pickled:
     case Container::Archive:
       break;
   }
@@ -84,7 +79,7 @@ Status checkContainer(const Archive& archive) {
                        "write it with torch.export.save(...)");
   if (const std::string version = shortText(archive, "archive_version"); version != "0")
     return unsupported("is a torch.export archive of a version that NormLens does not know",
-                       "export it with torch 2.9 to 2.15");
+                       "export it with torch 2.6 to 2.15");
   const std::string order = shortText(archive, "byteorder");
   if (!order.empty() && order != "little")
     return unsupported("was written on a machine of another byte order", "export it on this machine");

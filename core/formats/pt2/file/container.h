@@ -13,8 +13,8 @@ namespace normlens::formats::pt2 {
 enum class Container : uint8_t {
   None,      // another kind of zip
   Archive,   // torch 2.9 and later: models/NAME.json, a raw record for each storage
-  Pickled,   // torch 2.8: models/NAME.json, pickled weights
-  Flat,      // torch 2.5 to 2.7: serialized_exported_program.json beside pickled weights, in no folder
+  Pickled,   // torch 2.8: models/NAME.json, weights in a zip of torch.save
+  Flat,      // torch 2.5 to 2.7: serialized_exported_program.json beside such weights, in no folder
   Compiled,  // an AOTInductor package: machine code, no graph
 };
 [[nodiscard]] Container containerOf(const Archive& archive);

@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint64_t kMostJson = uint64_t{512} << 20;
 constexpr int kMostGraphDepth = 16;
+constexpr int64_t kMajor = 8, kOldMajor = 7;  // torch 2.6 to 2.15; torch 2.5
 
 // Null where the record is absent and need not be there.
 Result<Json> readJson(const Archive& archive, const std::string& name, bool optional) {
@@ -26,12 +27,11 @@ Result<Json> readJson(const Archive& archive, const std::string& name, bool opti
 Status checkVersion(const Json& program, const std::string& path) {
   const Json& version = program.at("schema_version");
   const int64_t major = version.at("major").integer(), minor = version.at("minor").integer();
-  constexpr int64_t kMajor = 8;
-  if (major == kMajor) return {};
+  if (major == kOldMajor || major == kMajor) return {};
   return fail(ErrorCode::Unsupported,
               path + " is a torch.export archive of schema " + std::to_string(major) + "." + std::to_string(minor) +
                   "; NormLens reads schema 8",
-              "export it with torch 2.9 to 2.15");
+              "export it with torch 2.6 to 2.15");
 }
 
 template <class AnyJson>
@@ -51,6 +51,8 @@ void addGraphs(AnyJson& graph, int depth, std::vector<AnyJson*>& into) {
 std::string programRecord(const std::string& model) { return "models/" + model + ".json"; }
 std::string weightsRecord(const std::string& model) { return "data/weights/" + model + "_weights_config.json"; }
 std::string constantsRecord(const std::string& model) { return "data/constants/" + model + "_constants_config.json"; }
+
+bool ProgramFile::isOutdated() const { return program.at("schema_version").at("major").integer() < kMajor; }
 
 bool ProgramFile::isFunctional() const {
   const Json* verifiers = program.find("verifiers");

@@ -22,6 +22,8 @@ struct ProgramFile {
   [[nodiscard]] const Json& graphModule() const { return program.at("graph_module"); }
   [[nodiscard]] const Json& graph() const { return graphModule().at("graph"); }
   [[nodiscard]] const Json& signature() const { return graphModule().at("signature"); }
+  // Of torch 2.5: no newer torch loads it.
+  [[nodiscard]] bool isOutdated() const;
   // Only functional operators may be in it: it was decomposed.
   [[nodiscard]] bool isFunctional() const;
 };

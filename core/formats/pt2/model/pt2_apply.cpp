@@ -22,6 +22,7 @@ Result<std::shared_ptr<Program>> writtenProgram(const Program& program, const To
     made->samples = program.samples;
     made->dtype = program.dtype;
     made->isAsInFile = false;
+    made->isRepacked = program.isRepacked;
     made->written = program.written;
     for (auto& [record, tensor] : written.written) made->written.insert_or_assign(record, tensor);
     made->translation =
@@ -47,6 +48,9 @@ Result<std::unique_ptr<Model>> Pt2Model::apply(const fold::FoldPlan& plan,
   if (!plan.streams.empty())
     return fail(ErrorCode::Unsupported, "narrow streams are not written into torch.export archives",
                 "narrow the model as TorchScript or ONNX");
+  if (program_->file.isOutdated())
+    return fail(ErrorCode::Unsupported, "a program of torch 2.5 is shown and analysed; no newer torch would load it",
+                "export the model anew, with torch 2.6 or newer");
   const auto edited = inner_->apply(plan, norms, flavour, task);
   if (!edited) return tl::unexpected(edited.error());
   const auto& after = static_cast<const TorchScriptModel&>(**edited);

@@ -7,6 +7,7 @@
 #include "core/formats/file/sha256.h"
 #include "core/formats/fold_history.h"
 #include "core/formats/pt2/file/container.h"
+#include "core/formats/pt2/file/legacy.h"
 #include "core/formats/pt2/model/held_tensors.h"
 #include "core/formats/pt2/open.h"
 #include "core/formats/torchscript/program/error_text.h"
@@ -77,6 +78,17 @@ std::shared_ptr<Program> readProgram(const std::shared_ptr<const Archive>& archi
   return program;
 }
 
+// The chosen model's documents; `archive` becomes what the file would be in the container of torch 2.9.
+Result<ProgramFile> readDocument(std::shared_ptr<const Archive>& archive, std::string& note, bool& isRepacked) {
+  isRepacked = containerOf(*archive) != Container::Archive;
+  if (!isRepacked) return readProgramFile(*archive, chosenModel(modelsIn(*archive), note));
+  auto legacy = readLegacyProgram(archive);
+  if (!legacy) return tl::unexpected(legacy.error());
+  archive = std::move(legacy->archive);
+  note = "It was written by torch 2.8 or older; what is folded is written as torch 2.9 and later read it.";
+  return std::move(legacy->file);
+}
+
 }  // namespace
 
 Error programError(const std::filesystem::path& path) {
@@ -127,7 +139,8 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   facts.modified = (*file)->modified();
   facts.note = foldHistory([&](const std::string& name) { return extraFile(**archive, name); });
   std::string several;
-  auto document = readProgramFile(**archive, chosenModel(modelsIn(**archive), several));
+  bool isRepacked = false;
+  auto document = readDocument(*archive, several, isRepacked);
   std::shared_ptr<Program> program;
   std::optional<Error> broken = document ? std::nullopt : std::optional(document.error());
   try {
@@ -148,6 +161,7 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
     return tl::unexpected(std::move(error));
   }
   program->dtype = (*inner)->facts().dtype;
+  program->isRepacked = isRepacked;
   return std::unique_ptr<Pt2Model>(new Pt2Model(std::move(program), std::move(*inner), std::move(facts)));
 }
 

@@ -59,6 +59,7 @@ class Pt2Model final : public Model {
            ModelFacts facts);
   // The same program with an inner model that was made of this one's.
   [[nodiscard]] Result<std::unique_ptr<Model>> with(Result<std::unique_ptr<Model>> inner) const;
+  [[nodiscard]] Status saveAsTorchScript(const std::filesystem::path& path, const Task& task) const;
   [[nodiscard]] Status checkInputs(const Tensors& inputs) const;
   // What the file says of every value; nullopt where it leaves a shape open.
   [[nodiscard]] std::optional<torchscript::ProbeRecords> recordsOfFile() const;

@@ -5,7 +5,9 @@
 #include "core/base/parallel.h"
 #include "core/formats/archive/archive_writer.h"
 #include "core/formats/edit/bytes_to_write.h"
+#include "core/formats/pt2/file/legacy.h"
 #include "core/formats/pt2/model/pt2_model.h"
+#include "core/formats/pt2/open.h"
 
 namespace normlens::formats::pt2 {
 namespace {
@@ -61,13 +63,27 @@ class Records {
 
 }  // namespace
 
+Status Pt2Model::saveAsTorchScript(const std::filesystem::path& path, const Task& task) const {
+  if (const Status same = unchanged(*program_->archive); !same) return same;
+  torchscript::ModuleSource source = inner_->source();
+  source.archive = nullptr;  // nothing of its records belongs into another container
+  auto model = torchscript::TorchScriptModel::fromModule(std::move(source), facts_);
+  if (!model) return tl::unexpected(model.error());
+  (*model)->annotate(history_);
+  return (*model)->save(path, task);
+}
+
 Status Pt2Model::save(const std::filesystem::path& path, const Task& task) const {
   if (inner_->facts().dtype != program_->dtype)
     return fail(ErrorCode::Unsupported, "a copy in another element type cannot be written as a torch.export archive");
+  if (path.extension() == kTorchScriptSuffix) return saveAsTorchScript(path, task);
   task.report("writing the file");
   Records records(*program_);
   const ProgramFile& file = program_->file;
-  if (!program_->isAsInFile) {
+  if (program_->isRepacked) {
+    for (const auto& [name, content] : kContainerRecords) records.put(std::string(name), std::string(content));
+  }
+  if (!program_->isAsInFile || program_->isRepacked) {
     records.put(programRecord(file.name), file.program.dump());
     if (!file.weights.isNull()) records.put(weightsRecord(file.name), file.weights.dump());
     if (!file.constants.isNull()) records.put(constantsRecord(file.name), file.constants.dump());

@@ -23,6 +23,7 @@ struct Program {
   SampleInputs samples;
   graph::DType dtype = graph::DType::Unknown;  // the floating type that most of its weights have
   bool isAsInFile = true;                      // nothing of it was edited
+  bool isRepacked = false;                     // the file is a container of torch 2.5 to 2.8: see file/legacy.h
   // Records that are to be written anew, by their names without the folder: each holds the elements of a tensor, dense,
   // and nothing else.
   std::map<std::string, at::Tensor> written;
