@@ -36,6 +36,13 @@ TEST(InputRulesTest, AStaticExportTakesItsOwnSizesAlone) {
   EXPECT_TRUE(says(problem(rules, {{DType::Int64, {3, 8}, {}}}), "int64"));
 }
 
+TEST(InputRulesTest, SayWhichSizesMayVary) {
+  EXPECT_TRUE(says(InputRules({input("x", {"3", "8"})}, {}).inWords(), "for the sizes of its example alone"));
+  const InputRules rules({input("x", {kS0, kTwice, "4"})}, {{"s0", {2, 8}}});
+  EXPECT_TRUE(says(rules.inWords(),
+                   "axis 0 of the model's input 'x' (s0: 2 to 8), axis 1 of the model's input 'x' (2*s0)."));
+}
+
 TEST(InputRulesTest, SizesGoTogetherAndStayInTheirRange) {
   const InputRules rules({input("x", {kS0, kTwice}), input("m", {kS0, kS1}, DType::Bool)},
                          {{"s0", {2, 8}}, {"2*s0", {4, 12}}});

@@ -14,6 +14,11 @@ std::string axisOf(const UserInput& input, size_t axis) {
   return "axis " + std::to_string(axis) + " of the model's input '" + input.name + "'";
 }
 
+std::string rangeInWords(const SymRange& range) {
+  return range.high == INT64_MAX ? "at least " + std::to_string(range.low)
+                                 : std::to_string(range.low) + " to " + std::to_string(range.high);
+}
+
 Status wrong(const std::string& what) { return fail(ErrorCode::BadInput, what, kExportDynamic); }
 
 // The dims of all tensors, those that are one symbol first: they give the symbols their values.
@@ -38,12 +43,23 @@ SymRange InputRules::rangeOf(const std::string& text) const {
   return found == ranges_.end() ? SymRange{} : found->second;
 }
 
+std::string InputRules::inWords() const {
+  std::string varying;
+  for (const Dim& dim : dimsOf(inputs_)) {
+    if (dim.size->isFixed()) continue;
+    const std::string name = textOf(dim.size->expr);
+    varying += (varying.empty() ? "" : ", ") + axisOf(inputs_[dim.input], dim.axis) + " (" + name;
+    if (ranges_.contains(name)) varying += ": " + rangeInWords(rangeOf(name));
+    varying += ")";
+  }
+  return varying.empty() ? "It was exported for the sizes of its example alone, and what is folded holds for them."
+                         : "Sizes that may vary, in what is folded too: " + printable(varying) + ".";
+}
+
 Status InputRules::checkRange(const SymExpr& expr, int64_t value, const std::string& where) const {
   const SymRange range = rangeOf(textOf(expr));
   if (value >= range.low && value <= range.high) return {};
-  const std::string allowed = range.high == INT64_MAX ? "at least " + std::to_string(range.low)
-                                                      : std::to_string(range.low) + " to " + std::to_string(range.high);
-  return wrong(where + " is " + std::to_string(value) + ", but the file was exported for " + allowed);
+  return wrong(where + " is " + std::to_string(value) + ", but the file was exported for " + rangeInWords(range));
 }
 
 Status InputRules::check(const std::vector<GivenInput>& given) const {

@@ -36,6 +36,9 @@ class InputRules {
   // The shapes that these values give; nullopt where one cannot be told.
   [[nodiscard]] std::optional<std::vector<graph::Shape>> shapesFor(const SymValues& symbols) const;
 
+  // A sentence for a person: which sizes may vary, and how far. What is folded has the same rules.
+  [[nodiscard]] std::string inWords() const;
+
   [[nodiscard]] const std::vector<UserInput>& inputs() const { return inputs_; }
 
  private:

@@ -152,7 +152,9 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   if (broken) return tl::unexpected(std::move(*broken));
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("reading the graph");
-  if (!several.empty()) facts.note += (facts.note.empty() ? "" : " ") + several;
+  for (const std::string& words : {several, program->rules.inWords()}) {
+    if (!words.empty()) facts.note += (facts.note.empty() ? "" : " ") + words;
+  }
   ModuleSource source{.module = {}, .extraFiles = {}, .archive = *archive, .keptAlive = {}};
   auto inner = innerModel(*program, std::move(source), facts);
   if (!inner) {
