@@ -67,8 +67,8 @@ std::string at(const char* list, size_t index) { return std::string(list) + "[" 
 
 void checkOptimizer(const OptimizerSettings& optimizer, const std::string& where, Checker& check) {
   check.oneOf(optimizer.kind, kOptimizers, where + ".kind");
-  check.require(std::isfinite(optimizer.learning_rate) && optimizer.learning_rate > 0, where + ".learning_rate",
-                "must be above 0");
+  check.require(optimizer.learning_rate > 0, where + ".learning_rate", "must be above 0");
+  check.within(optimizer.learning_rate, 0, 1e6, where + ".learning_rate");
   check.within(optimizer.momentum, 0, 0.9999, where + ".momentum");
   check.require(optimizer.momentum == 0 || optimizer.kind == "sgd", where + ".momentum",
                 "is for sgd alone: " + optimizer.kind + " has beta1");
@@ -121,10 +121,12 @@ void checkSizes(const RunSettings& settings, Checker& check) {
   check.within(settings.epochs, 1, 100000, "epochs");
   check.within(settings.batch, 1, 1e6, "batch");
   check.require(std::isfinite(settings.norm_eps) && settings.norm_eps >= 0, "norm_eps", "must not be below 0");
-  check.within(settings.threads, 0, 1024, "threads");
+  check.within(settings.threads, 0, 128, "threads");
   check.within(static_cast<double>(memberCount(settings)), 1, kMostNetworks, "the number of networks");
-  if (settings.experiment == "continued")
+  if (settings.experiment == "continued") {
+    check.require(settings.epochs >= 2, "epochs", "must be 2 or more: the other networks go on after a handover");
     check.within(settings.handover_epoch, 1, settings.epochs - 1, "handover_epoch");
+  }
   if (transformer) {
     check.within(settings.heads, 1, settings.width, "heads");
     check.require(

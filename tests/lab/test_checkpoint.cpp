@@ -17,9 +17,10 @@ Checkpoint some() {
   checkpoint.epoch = 3;
   checkpoint.records.resize(2);
   checkpoint.records[1].train_loss = 1.0 / 3;
-  checkpoint.weights = {"a.pt"};
+  checkpoint.weights = {"rms_norm_6x7_seed1_float32.pt"};
   KeptMember member;
   member.member = {"rms_norm", 6, 0, 1, "float32"};
+  for (RunRecord& record : checkpoint.records) record.member = member.member;
   member.step = 12;
   member.tensors.push_back({"linear_1.weight", "float32", {1, 2}, std::vector<std::byte>(8, std::byte{5})});
   member.tensors.push_back({"linear_1.bias", "float64", {1}, std::vector<std::byte>(8, std::byte{9})});
@@ -65,6 +66,25 @@ TEST_F(CheckpointFile, IsToldWhenDamaged) {
     const std::string told = toldOf(bad);
     EXPECT_EQ(told, place == 20 ? "nothing" : "it is damaged (checksum)") << place;  // 20: bytes that mean nothing
   }
+}
+
+// Written with a right checksum by somebody else.
+TEST_F(CheckpointFile, IsRefusedWhereItTellsOfWhatItsRunDoesNotHave) {
+  const auto told = [&](auto bend) {
+    Checkpoint bent = some();
+    bend(bent);
+    EXPECT_TRUE(writeCheckpoint(path_, bent));
+    return toldOf(bytes());
+  };
+  const std::string refused = "it tells of networks or epochs that its run does not have";
+  EXPECT_EQ(told([](Checkpoint& to) { to.records[0].member.optimizer = 1'000'000'000; }), refused);
+  EXPECT_EQ(told([](Checkpoint& to) { to.members[0].member.optimizer = -1; }), refused);
+  EXPECT_EQ(told([](Checkpoint& to) { to.epoch = -5; }), refused);
+  EXPECT_EQ(told([](Checkpoint& to) { to.members[0].epoch = 2147483647; }), refused);
+  EXPECT_EQ(told([](Checkpoint& to) { to.members[0].step = -9; }), refused);
+  EXPECT_EQ(told([](Checkpoint& to) { to.weights = {"../../evil.pt"}; }), refused);
+  EXPECT_EQ(told([](Checkpoint& to) { to.records[0].event = "epoch"; }), refused) << "it has no inputs";
+  EXPECT_EQ(told([](Checkpoint& to) { to.settings.layers.clear(); }), "layers is empty: at least one is needed");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ using lab::RunRecord;
 using Shape = QScatterSeries::MarkerShape;
 using Figure = std::function<std::optional<double>(const RunRecord&)>;
 
+constexpr double kBeyondMeasure = 1e200;
 constexpr int kMarks = 6;          // on a line
 constexpr double kMostPowers = 4;  // intervals of an axis
 constexpr int kMostTicks = 12;     // of the axis of layers
@@ -32,6 +33,17 @@ Shape markOf(std::string_view network) {
   return network == "rms_norm" ? Shape::MarkerShapeRectangle : Shape::MarkerShapeTriangle;
 }
 
+// As many as a chart can show.
+QList<QPointF> thinned(const QList<QPointF>& points) {
+  constexpr qsizetype kMost = 1000;
+  if (points.size() <= kMost) return points;
+  QList<QPointF> few;
+  const qsizetype step = (points.size() + kMost - 1) / kMost;
+  for (qsizetype i = 0; i < points.size(); i += step) few << points[i];
+  if (few.last() != points.last()) few << points.last();
+  return few;
+}
+
 QList<QPointF> pointsOf(const LabCurve& curve, const Figure& figure) {
   QList<QPointF> points;
   for (const RunRecord& record : curve.run->records) {
@@ -39,7 +51,7 @@ QList<QPointF> pointsOf(const LabCurve& curve, const Figure& figure) {
     const auto value = figure(record);
     if (value && std::isfinite(*value)) points << QPointF(record.epoch, *value);
   }
-  return points;
+  return thinned(points);
 }
 
 struct Line {
@@ -122,9 +134,9 @@ QValueAxis* addEpochAxis(QChart& chart, const LabPicture& picture, const Theme& 
   return addNumberAxis(chart, Qt::AlignBottom, 0, picture.epochs(), tr("epoch"), theme);
 }
 
-// A logarithmic axis has no place for what is not above zero.
+// A logarithmic axis has no place for what is not above zero, and Qt's none near the end of what a number can be.
 QList<QPointF> aboveZero(QList<QPointF> points) {
-  points.removeIf([](const QPointF& point) { return point.y() <= 0; });
+  points.removeIf([](const QPointF& point) { return !(point.y() > 1 / kBeyondMeasure && point.y() < kBeyondMeasure); });
   return points;
 }
 
@@ -149,7 +161,7 @@ void fillDifference(QChart& chart, const LabPicture& picture, const Theme& theme
   QValueAxis* epochs = addEpochAxis(chart, picture, theme);
   const Axes axes{epochs, addPowerAxis(chart, lines, {limit, has64 ? kFloat64Limit : limit}, theme)};
   const auto addLimit = [&](double level, const QString& name) {
-    addLine(chart, axes, name, dashedPen(theme.blocked, 1.2), {{0, level}, {epochs->max(), level}});
+    addLine(chart, axes, name, dashedPen(theme.textSoft, 1.2), {{0, level}, {epochs->max(), level}});
   };
   if (has32) addLimit(kFloat32Limit, tr("1e-5, the papers' bound"));
   if (has64) addLimit(kFloat64Limit, tr("1e-12, in float64"));
@@ -237,7 +249,7 @@ void fillSpread(QChart& chart, const LabPicture& picture, const Theme& theme) {
     for (size_t layer = 0; layer < last->inputs.size(); ++layer) {
       const auto& input = last->inputs[layer];
       const double low = input.deviation - input.deviation_spread, top = input.deviation + input.deviation_spread;
-      if (!std::isfinite(low) || !std::isfinite(top)) continue;
+      if (!(std::abs(low) < kBeyondMeasure && std::abs(top) < kBeyondMeasure)) continue;
       own.push_back({{static_cast<double>(layer) + 1 + aside, input.deviation}, low, top});
       high = std::max(high, top);
     }
@@ -269,7 +281,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {QT_TRANSLATE_NOOP("LabCharts", "Training loss"), "", fillLoss},
     {QT_TRANSLATE_NOOP("LabCharts", "Largest difference between weights"),
-     QT_TRANSLATE_NOOP("LabCharts", "from the LayerNorm network; dashed: the papers' bound"), fillDifference},
+     QT_TRANSLATE_NOOP("LabCharts", "from LayerNorm's; dashed: the papers' bound"), fillDifference},
     {QT_TRANSLATE_NOOP("LabCharts", "Gradient norm"), QT_TRANSLATE_NOOP("LabCharts", "first and last layer"),
      fillGradients},
     {QT_TRANSLATE_NOOP("LabCharts", "Spread of each layer's input"),

@@ -1,7 +1,9 @@
 #include "core/lab/keep/checkpoint.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <set>
 #include <span>
 
 #include "core/base/printable.h"
@@ -48,6 +50,34 @@ Status takeBytes(const std::filesystem::path& path, std::span<const std::byte> b
   }
   if (!bytes.empty()) return refused(path, "it has bytes that belong to nothing");
   return {};
+}
+
+// What is believed later: indices, counts, names of files.
+Status checkSound(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const RunSettings& settings = checkpoint.settings;
+  if (const Status good = checkRunSettings(settings); !good) return refused(path, good.error().message);
+  std::set<std::string> names;
+  for (const RunMember& member : membersOf(settings)) names.insert(memberName(member, settings));
+  const auto isOf = [&](const RunMember& member) {
+    return member.optimizer >= 0 && static_cast<size_t>(member.optimizer) < settings.optimizers.size() &&
+           names.contains(memberName(member, settings));
+  };
+  const auto isEpoch = [&](int epoch) { return epoch >= 0 && epoch <= settings.epochs; };
+  const auto isRecord = [&](const RunRecord& record) {
+    return isOf(record.member) && isEpoch(record.epoch) && (record.event != "epoch" || !record.inputs.empty());
+  };
+  const auto isMember = [&](const KeptMember& kept) {
+    return isOf(kept.member) && isEpoch(kept.epoch) && kept.step >= 0;
+  };
+  const auto isFile = [&](const std::string& file) {
+    return file.ends_with(".pt") && names.contains(file.substr(0, file.size() - 3));
+  };
+  const size_t most = names.size() * (static_cast<size_t>(settings.epochs) + 2);
+  const bool sound =
+      isEpoch(checkpoint.epoch) && checkpoint.group >= 0 && checkpoint.records.size() <= most &&
+      std::ranges::all_of(checkpoint.records, isRecord) && std::ranges::all_of(checkpoint.members, isMember) &&
+      std::ranges::all_of(checkpoint.costs, isOf, &StepCost::member) && std::ranges::all_of(checkpoint.weights, isFile);
+  return sound ? Status() : refused(path, "it tells of networks or epochs that its run does not have");
 }
 
 }  // namespace
@@ -99,6 +129,7 @@ Result<Checkpoint> readCheckpoint(const std::filesystem::path& path) {
   if (!checkpoint) return refused(path, checkpoint.error().message);
   if (Status taken = takeBytes(path, rest.subspan(head.jsonBytes), *checkpoint); !taken)
     return tl::unexpected(taken.error());
+  if (Status sound = checkSound(path, *checkpoint); !sound) return tl::unexpected(sound.error());
   return checkpoint;
 }
 

@@ -1,5 +1,8 @@
 // The laboratory's page, with an engine that only tells what training would look like: a run is started, paused, gone
 // on with and stopped, and is there again in the next window; what is written in a field is read, or refused in words.
+#include <sys/stat.h>
+
+#include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
 #include <QTableView>
@@ -27,6 +30,7 @@ struct Laboratory : Shown {
     window.actions()->laboratory->trigger();
     runs = window.findChild<LabRuns*>();
     table = window.findChild<LabTable*>();
+    [this] { QTRY_VERIFY(!runs->isReading()); }();
     form = child<SettingsForm>("labForm");
   }
   void begin() {
@@ -102,7 +106,7 @@ class LabTest final : public QObject {
       QVERIFY(lab.cell(0, LabTable::State).startsWith(QStringLiteral("stopped, epoch")));
     }
     Laboratory again;
-    QCOMPARE(again.table->rowCount(), 6);
+    QTRY_COMPARE(again.table->rowCount(), 6);
     QVERIFY(again.cell(0, LabTable::State).startsWith(QStringLiteral("stopped, epoch")));
     again.click("labAct");
     QTRY_COMPARE(again.cell(0, LabTable::State), QStringLiteral("done"));
@@ -196,6 +200,77 @@ class LabTest final : public QObject {
     lab.answerFileDialog("labOpenDialog", broken.fileName());
     QVERIFY(lab.child<QLabel>("labProblem")->isVisible());
     QCOMPARE(lab.form->settings().epochs, 17);
+  }
+
+  // What a hostile project or folder may hold: it is shown or left out, and nothing is waited for.
+  void figuresBeyondMeasureAreNotDrawn() {
+    lab::RunResult result{.run = "1",
+                          .settings = lab::usualSettings("equivalence"),
+                          .end = "done",
+                          .records = {},
+                          .findings = {},
+                          .costs = {},
+                          .weights = {},
+                          .machine = {}};
+    for (const double number : {1e308, 5e-324, -1.0}) {
+      lab::RunRecord record;
+      record.event = "epoch";
+      record.member = lab::membersOf(result.settings).front();
+      record.epoch = static_cast<int>(result.records.size());
+      record.train_loss = number;
+      record.gradient_norms = {number};
+      record.inputs = {{0, 0, number, number, 0, 0}};
+      result.records.push_back(record);
+    }
+    result.findings.assign(100'000, {std::string(2000, 'x'), true, {}, {}, {}});
+    Laboratory lab;
+    lab.runs->bring({result});
+    QTRY_COMPARE(lab.table->rowCount(), 6);
+    QCOMPARE(lab.linesOf(LabChart::Loss), 0);
+  }
+
+  void filesThatNeverEndAreLeftOut() {
+    const QDir runs(usualRunsFolder());
+    for (const char* name : {"1", "2", "007", "2147483647"}) QVERIFY(runs.mkpath(QLatin1String(name)));
+    QCOMPARE(mkfifo(qPrintable(runs.filePath(QStringLiteral("1/run.json"))), 0600), 0);
+    QVERIFY(QFile::link(QStringLiteral("/dev/zero"), runs.filePath(QStringLiteral("2/run.json"))));
+    Laboratory lab;
+    QVERIFY(lab.child<QLabel>("labEmpty")->isVisible());
+    lab.click("labStart");
+    QTRY_COMPARE(lab.cell(0, LabTable::Run), QStringLiteral("3"));
+    QTRY_VERIFY(!lab.runs->busy());
+  }
+
+  void aLongRunIsReadQuickly() {
+    lab::RunSettings settings = lab::usualSettings("equivalence");
+    settings.epochs = 20'000;
+    const auto run = makeRun(usualRunsFolder(), settings);
+    QVERIFY(run.has_value());
+    KeptRun read;
+    QElapsedTimer watch;
+    watch.start();
+    lab::RunRecord record;
+    record.event = "epoch";
+    for (int epoch = 0; epoch <= settings.epochs; ++epoch) {
+      for (const lab::RunMember& member : lab::membersOf(settings)) {
+        record.member = member;
+        record.epoch = epoch;
+        addRecord(read, record);
+      }
+    }
+    addRecord(read, record);
+    QCOMPARE(read.records.size(), size_t{120'006});
+    QVERIFY2(watch.elapsed() < 20'000, "it looks through all that were there before");
+  }
+
+  void twoWindowsDoNotTrainTheSameRun() {
+    Laboratory lab(kSlowly);
+    lab.begin();
+    Laboratory other;
+    QTRY_COMPARE(other.table->rowCount(), 6);
+    other.runs->resume(1);
+    QVERIFY(!other.runs->busy());
+    QVERIFY(other.runs->problem().contains(QStringLiteral("another window")));
   }
 
   void aProjectHasTheRunsThatWereTrainedWithIt() {

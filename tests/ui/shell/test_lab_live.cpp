@@ -27,6 +27,7 @@ struct Laboratory {
     window.actions()->laboratory->trigger();
     runs = window.findChild<LabRuns*>();
     table = window.findChild<LabTable*>();
+    [this] { QTRY_VERIFY(!runs->isReading()); }();
   }
   void click(const char* name) {
     QTest::mouseClick(window.findChild<QAbstractButton*>(QLatin1String(name)), Qt::LeftButton);

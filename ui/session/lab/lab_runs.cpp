@@ -1,7 +1,9 @@
 #include "ui/session/lab/lab_runs.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "ui/session/on_worker.h"
 #include "ui/session/project/project.h"
 #include "ui/session/words/format.h"
 
@@ -15,13 +17,20 @@ LabRuns::LabRuns(const EngineClient* engine, QString folder, QObject* parent)
 LabRuns::~LabRuns() = default;
 
 void LabRuns::read() {
-  if (busy()) return;
-  runs_ = keptRuns(folder_);
-  Q_EMIT changed();
+  if (busy() || reading_) return;
+  reading_ = true;
+  onWorker(
+      this, [folder = folder_] { return keptRuns(folder); },
+      [this](std::vector<KeptRun> runs) {
+        reading_ = false;
+        runs_ = std::move(runs);
+        keepBrought();
+        Q_EMIT changed();
+      });
 }
 
 std::vector<lab::RunResult> LabRuns::ofProject() const {
-  std::vector<lab::RunResult> results;
+  std::vector<lab::RunResult> results = brought_;
   for (const KeptRun& run : runs_) {
     if (results.size() < kMostRuns && std::ranges::find(ofProject_, run.number) != ofProject_.end())
       results.push_back(resultOf(run));
@@ -31,19 +40,37 @@ std::vector<lab::RunResult> LabRuns::ofProject() const {
 
 void LabRuns::bring(const std::vector<lab::RunResult>& results) {
   ofProject_.clear();
-  if (results.empty()) return;
+  if (busy()) ofProject_.push_back(number_);
+  brought_ = results;
+  if (brought_.empty()) return;
   read();
-  for (auto result = results.rbegin(); result != results.rend(); ++result) {  // the newest gets the highest number
-    const auto known = std::ranges::find_if(
-        runs_, [&](const KeptRun& run) { return run.settings == result->settings && run.records == result->records; });
-    if (known != runs_.end()) {
+  if (!busy()) return;
+  keepBrought();
+  Q_EMIT changed();
+}
+
+// The same run, if it is kept: one of the two may have got further.
+const KeptRun* LabRuns::knownAs(const lab::RunResult& result) const {
+  const auto isStart = [](const std::vector<lab::RunRecord>& of, const std::vector<lab::RunRecord>& whole) {
+    return of.size() <= whole.size() && std::equal(of.begin(), of.end(), whole.begin());
+  };
+  const auto known = std::ranges::find_if(runs_, [&](const KeptRun& run) {
+    return run.settings == result.settings &&
+           (isStart(run.records, result.records) || isStart(result.records, run.records));
+  });
+  return known == runs_.end() ? nullptr : &*known;
+}
+
+void LabRuns::keepBrought() {
+  std::ranges::reverse(brought_);  // the newest gets the highest number
+  for (const lab::RunResult& result : std::exchange(brought_, {})) {
+    if (const KeptRun* known = knownAs(result)) {
       ofProject_.push_back(known->number);
-    } else if (auto made = makeRun(folder_, result->settings); made && keepResult(*made, *result)) {
+    } else if (auto made = makeRun(folder_, result.settings); made && keepResult(*made, result)) {
       ofProject_.push_back(made->number);
       runs_.insert(runs_.begin(), std::move(*made));
     }
   }
-  Q_EMIT changed();
 }
 
 KeptRun* LabRuns::find(int number) {
@@ -58,7 +85,7 @@ qint64 LabRuns::engineProcess() const { return engine_ ? engine_->info().pid : 0
 qint64 LabRuns::remainingMs() const { return state_ == State::Training ? remaining_.milliseconds() : -1; }
 
 void LabRuns::start(const lab::RunSettings& settings) {
-  if (busy()) return;
+  if (busy() || reading_) return;
   auto made = makeRun(folder_, settings);
   if (!made) {
     problem_ = asSentence(text(made.error().message));
@@ -72,15 +99,25 @@ void LabRuns::start(const lab::RunSettings& settings) {
 
 void LabRuns::resume(int number) {
   KeptRun* run = find(number);
-  if (busy() || run == nullptr || run->isDone()) return;
+  if (busy() || reading_ || run == nullptr || run->isDone()) return;
   run->end.clear();
   run->findings.clear();
+  run->costs.clear();
+  if (std::ranges::find(ofProject_, number) == ofProject_.end()) ofProject_.push_back(number);
   train(*run);
 }
 
 void LabRuns::train(KeptRun& run) {
   number_ = run.number;
   problem_.clear();
+  lock_ = std::make_unique<QLockFile>(run.folder + QStringLiteral("/lock"));
+  lock_->setStaleLockTime(0);
+  if (!lock_->tryLock() && lock_->error() == QLockFile::LockFailedError) {
+    lock_.reset();
+    problem_ = tr("Run %1 is trained by another window.").arg(number_);
+    Q_EMIT changed();
+    return;
+  }
   fraction_ = 0;
   engine_ = std::make_unique<EngineClient>();
   engine_->setCommand(usual_->command());
@@ -119,7 +156,7 @@ void LabRuns::ended(Reply<lab::RunResult>& reply) {
     takeResult(*run, *reply);
   } else if (!reply) {
     problem_ = asSentence(reply.error().message);
-    if (!reply.error().hint.isEmpty()) problem_ += u' ' + asSentence(reply.error().hint);
+    if (run != nullptr && run->hasCheckpoint()) problem_ += u' ' + tr("Go on continues from the last checkpoint.");
   }
   rest();
   setState(State::Idle);
@@ -130,6 +167,7 @@ void LabRuns::rest() {
   if (!engine_) return;
   engine_->disconnect(this);
   engine_.release()->deleteLater();
+  lock_.reset();
 }
 
 void LabRuns::say(const char* what) {

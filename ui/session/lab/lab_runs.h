@@ -4,6 +4,7 @@
 #pragma once
 
 #include <QElapsedTimer>
+#include <QLockFile>
 #include <QObject>
 #include <memory>
 
@@ -24,14 +25,16 @@ class LabRuns final : public QObject {
   LabRuns(const EngineClient* engine, QString folder, QObject* parent);
   ~LabRuns() override;
 
-  void read();  // the folder's runs; unless one is trained
+  // The folder's runs, on a worker; changed() tells that they are there. Unless one is trained.
+  void read();
   [[nodiscard]] const QString& folder() const { return folder_; }
   [[nodiscard]] const std::vector<KeptRun>& runs() const { return runs_; }  // the newest first
   [[nodiscard]] const KeptRun* run(int number) const;                       // nullptr: there is none
 
   // Of the open project: those that it brought, and those that were trained since; the newest first.
   [[nodiscard]] std::vector<lab::RunResult> ofProject() const;
-  // A project was opened that has these: those that are not kept yet are from now on.
+  // A project was opened that has these: those that are not kept yet are from now on. What is trained goes on, and is
+  // the project's.
   void bring(const std::vector<lab::RunResult>& results);
 
   void start(const lab::RunSettings& settings);  // a new run
@@ -42,6 +45,7 @@ class LabRuns final : public QObject {
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool busy() const { return state_ != State::Idle; }
+  [[nodiscard]] bool isReading() const { return reading_; }           // nothing can be started meanwhile
   [[nodiscard]] int running() const { return busy() ? number_ : 0; }  // number; 0: none
   [[nodiscard]] const QString& problem() const { return problem_; }   // of the last run, a sentence; may be empty
   [[nodiscard]] double fraction() const { return fraction_; }         // of all epochs of the run
@@ -54,6 +58,8 @@ class LabRuns final : public QObject {
 
  private:
   void train(KeptRun& run);
+  void keepBrought();
+  [[nodiscard]] const KeptRun* knownAs(const lab::RunResult& result) const;
   void hear(const lab::RunRecord& record);
   void ended(Reply<lab::RunResult>& reply);
   void say(const char* what);
@@ -64,7 +70,10 @@ class LabRuns final : public QObject {
   const EngineClient* usual_;
   QString folder_;
   std::vector<KeptRun> runs_;
-  std::vector<int> ofProject_;            // numbers
+  std::vector<int> ofProject_;           // numbers
+  std::vector<lab::RunResult> brought_;  // that are not kept yet
+  bool reading_ = false;
+  std::unique_ptr<QLockFile> lock_;       // of the run that is trained: another window may have the same folder
   std::unique_ptr<EngineClient> engine_;  // nullptr: nothing is trained
   State state_ = State::Idle;
   int number_ = 0;

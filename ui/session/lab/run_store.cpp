@@ -6,19 +6,20 @@
 #include <QStandardPaths>
 #include <algorithm>
 
+#include "core/base/files.h"
+
 namespace normlens::ui {
 namespace {
 
-constexpr qint64 kMostBytes = qint64{64} << 20;  // of a file that is read
+constexpr size_t kMostBytes = size_t{512} << 20;  // of a file that is read
+constexpr int kMostNumber = 1'000'000'000;
 
 const QString kSettings = QStringLiteral("run.json"), kRecords = QStringLiteral("records.jsonl");
 const QString kResult = QStringLiteral("result.json");
 
-// Nothing, where it is not there or too large.
+// Nothing, where it is not there, too large or no plain file.
 std::string readAll(const QString& path) {
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly) || file.size() > kMostBytes) return {};
-  return file.readAll().toStdString();
+  return files::readSmall(path.toStdString(), kMostBytes).value_or(std::string());
 }
 
 bool writeAll(const QString& path, const std::string& text) {
@@ -42,6 +43,7 @@ std::optional<KeptRun> readRun(const QString& folder, int number) {
   KeptRun run;
   run.number = number;
   run.folder = folder;
+  run.name = std::to_string(number);
   run.settings = *settings;
   const auto result = lab::readRunResult(readAll(inFolder(folder, kResult)));
   if (result && result->settings == run.settings) takeResult(run, *result);
@@ -56,7 +58,8 @@ std::optional<KeptRun> readRun(const QString& folder, int number) {
 std::vector<int> numbersIn(const QString& folder) {
   std::vector<int> numbers;
   for (const QString& name : QDir(folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
-    if (const int number = name.toInt(); number > 0) numbers.push_back(number);
+    const int number = name.toInt();
+    if (number > 0 && number <= kMostNumber && name == QString::number(number)) numbers.push_back(number);
   }
   std::ranges::sort(numbers, std::greater<>());
   return numbers;
@@ -78,6 +81,7 @@ Result<KeptRun> makeRun(const QString& folder, const lab::RunSettings& settings)
   KeptRun run;
   run.number = numbers.empty() ? 1 : numbers.front() + 1;
   run.folder = inFolder(folder, QString::number(run.number));
+  run.name = std::to_string(run.number);
   run.settings = settings;
   const auto failed = [&] {
     return fail(ErrorCode::WriteFailed, "the folder " + run.folder.toStdString() + " cannot be written");
@@ -88,10 +92,14 @@ Result<KeptRun> makeRun(const QString& folder, const lab::RunSettings& settings)
 }
 
 void addRecord(KeptRun& run, const lab::RunRecord& record) {
-  const auto same = std::ranges::find_if(run.records, [&](const lab::RunRecord& told) {
-    return told.event == record.event && told.epoch == record.epoch && told.member == record.member;
-  });
-  same == run.records.end() ? run.records.push_back(record) : void(*same = record);
+  const lab::RunMember& of = record.member;
+  const auto [place, isNew] = run.places.try_emplace(
+      {record.event, of.network, of.layers, of.optimizer, of.seed, of.precision, record.epoch}, run.records.size());
+  if (isNew) {
+    run.records.push_back(record);
+  } else {
+    run.records[place->second] = record;
+  }
 }
 
 bool logRecord(const KeptRun& run, const lab::RunRecord& record) {
@@ -102,7 +110,10 @@ bool logRecord(const KeptRun& run, const lab::RunRecord& record) {
 }
 
 void takeResult(KeptRun& run, const lab::RunResult& result) {
-  run.records = result.records;
+  run.name = result.run;
+  run.records.clear();
+  run.places.clear();
+  for (const lab::RunRecord& record : result.records) addRecord(run, record);
   run.findings = result.findings;
   run.costs = result.costs;
   run.machine = QString::fromStdString(result.machine);
@@ -111,7 +122,7 @@ void takeResult(KeptRun& run, const lab::RunResult& result) {
 
 lab::RunResult resultOf(const KeptRun& run) {
   lab::RunResult result;
-  result.run = std::to_string(run.number);
+  result.run = run.name;
   result.settings = run.settings;
   result.end = run.end.toStdString();
   result.records = run.records;
@@ -125,6 +136,8 @@ bool keepResult(KeptRun& run, const lab::RunResult& result) {
   takeResult(run, result);
   return writeAll(inFolder(run.folder, kResult), lab::writeRunResult(result));
 }
+
+bool KeptRun::hasCheckpoint() const { return QFile::exists(inFolder(folder, QStringLiteral("checkpoint"))); }
 
 QString networkFile(const KeptRun& run, const lab::RunMember& member) {
   const QString name = QString::fromStdString(lab::memberName(member, run.settings) + ".pt");

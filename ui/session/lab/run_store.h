@@ -1,11 +1,14 @@
 // The laboratory's runs on the disk: a folder, in it one for each run, which has its number for a name. The window
 // writes "run.json" (the settings) and "records.jsonl" (what was told, epoch by epoch); the engine the checkpoint,
 // "result.json" and the trained networks (core/lab/train.h).
-// Thread: value types, functions that touch files.
+// Thread: value types; functions that touch files, on any thread.
 #pragma once
 
 #include <QString>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/lab/run_record.h"
@@ -14,16 +17,22 @@
 namespace normlens::ui {
 
 struct KeptRun {
+  // Tells a record from others of its run.
+  using RecordPlace = std::tuple<std::string, std::string, int, int, int64_t, std::string, int>;
+
   int number = 0;
+  std::string name;  // that it was trained under: its number, or that which it had in the project it came with
   QString folder;
   lab::RunSettings settings;
-  std::vector<lab::RunRecord> records;  // epochs and divergences, in order
-  std::vector<lab::Finding> findings;   // of a run that ended
-  std::vector<lab::StepCost> costs;     // the same
-  QString machine;                      // the same
-  QString end;                          // done, stopped; empty: it goes on, or was interrupted
+  std::vector<lab::RunRecord> records;   // epochs and divergences, in order
+  std::vector<lab::Finding> findings;    // of a run that ended
+  std::vector<lab::StepCost> costs;      // the same
+  QString machine;                       // the same
+  QString end;                           // done, stopped; empty: it goes on, or was interrupted
+  std::map<RecordPlace, size_t> places;  // of the records
 
   [[nodiscard]] bool isDone() const { return end == QStringLiteral("done"); }
+  [[nodiscard]] bool hasCheckpoint() const;  // else it can only begin anew
 };
 
 inline constexpr int kMostKeptRuns = 20;  // that are read; older ones stay on the disk

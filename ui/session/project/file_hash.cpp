@@ -1,15 +1,10 @@
 #include "ui/session/project/file_hash.h"
 
-#include <QCoreApplication>
 #include <QCryptographicHash>
 #include <QFile>
 #include <QFileInfo>
-#include <QPointer>
-#include <QRunnable>
-#include <QThreadPool>
-#include <utility>
 
-#include "core/base/handed_over.h"
+#include "ui/session/on_worker.h"
 
 namespace normlens::ui {
 
@@ -32,30 +27,16 @@ QString hashOf(const QString& path, const std::atomic<bool>& stopped) {
   }
 }
 
-// The pool's own; deleted by it.
-template <class Call>
-class Work final : public QRunnable {
- public:
-  explicit Work(HandedOver<Call>&& call) : call_(std::move(call)) {}
-  void run() override { call_(); }
-
- private:
-  HandedOver<Call> call_;
-};
-
 }  // namespace
 
 void FileHash::start(const QString& path) {
   stop();
   stopped_ = std::make_shared<std::atomic<bool>>(false);
-  // The worker may outlive this object: it holds nothing of it but a pointer that is looked at on this thread only.
-  QThreadPool::globalInstance()->start(new Work(HandedOver([path, stopped = stopped_, self = QPointer<FileHash>(this)] {
-    const QString sha256 = hashOf(path, *stopped);
-    QMetaObject::invokeMethod(QCoreApplication::instance(), HandedOver([path, stopped, self, sha256] {
-                                if (self && !*stopped) Q_EMIT self->done(path, sha256);
-                              }),
-                              Qt::QueuedConnection);
-  })));
+  onWorker(
+      this, [path, stopped = stopped_] { return hashOf(path, *stopped); },
+      [this, path, stopped = stopped_](const QString& sha256) {
+        if (!*stopped) Q_EMIT done(path, sha256);
+      });
 }
 
 void FileHash::stop() {

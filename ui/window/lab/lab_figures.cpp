@@ -3,6 +3,7 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <algorithm>
+#include <span>
 
 #include "ui/charts/chart_view.h"
 #include "ui/session/words/lab_words.h"
@@ -16,7 +17,9 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kChart = 180, kGap = 16;
-constexpr int kColumns = 6;  // of the grid: two charts above three
+constexpr size_t kMostFindings = 60;
+constexpr qsizetype kMostLetters = 600;  // of a finding
+constexpr int kColumns = 6;              // of the grid: two charts above three
 
 struct Place {
   LabChart kind;
@@ -50,7 +53,9 @@ LabFigures::Card LabFigures::makeCard(LabChart kind) {
   frame->setProperty("kind", "card");
   auto* column = makeColumn(frame, 2, {12, 8, 8, 4});
   auto* head = makeRow(nullptr, 8);
-  head->addWidget(makeLabel(labChartTitle(kind), "section", frame));
+  auto* title = new ElidedLabel(labChartTitle(kind), Qt::ElideRight, frame);
+  setKind(title, "section");
+  head->addWidget(title);
   head->addStretch(1);
   auto* caption = new ElidedLabel(labChartCaption(kind), Qt::ElideRight, frame);
   setKind(caption, "soft");
@@ -88,6 +93,7 @@ void LabFigures::makeSays() {
   auto* column = makeColumn(frame, 4, {12, 8, 12, 10});
   column->addWidget(makeLabel(tr("What the papers say, and what came out"), "section", frame));
   says_ = describe(makeWords("fact", frame), "labSays");
+  says_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // a long word makes the page no wider
   column->addWidget(says_);
   saysFrame_ = frame;
 }
@@ -97,7 +103,8 @@ void LabFigures::show(const std::vector<KeptRun>& runs, const LabPlace& shown, c
   const auto run = std::ranges::find(runs, shown.run, &KeptRun::number);
   QStringList sentences;
   if (run != runs.end()) {
-    for (const lab::Finding& finding : run->findings) sentences << findingWords(finding);
+    for (const lab::Finding& finding : std::span(run->findings).first(std::min(run->findings.size(), kMostFindings)))
+      sentences << findingWords(finding).left(kMostLetters);
   }
   says_->setText(sentences.join(u'\n'));
   saysFrame_->setVisible(!sentences.isEmpty());

@@ -1,9 +1,9 @@
 // What the laboratory's page reads and writes as files.
 #include <QDir>
-#include <QFile>
 #include <QFileInfo>
 #include <QPainter>
 
+#include "core/base/files.h"
 #include "ui/models/lab_table.h"
 #include "ui/models/table_text.h"
 #include "ui/session/lab/lab_runs.h"
@@ -17,7 +17,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr qint64 kMostSettings = 1 << 20;  // bytes
+constexpr size_t kMostSettings = 1 << 20;  // bytes
 
 }  // namespace
 
@@ -27,10 +27,9 @@ void LabPage::openSettings() {
                               {tr("Settings of a run (*.json)")},
                               folderOf(session_->path())};
   askForFile(this, question, [this](const QString& path) {
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly) || file.size() > kMostSettings)
-      return tell(tr("%1 could not be read.").arg(path));
-    auto settings = lab::readRunSettings(file.readAll().toStdString());
+    const auto read = files::readSmall(path.toStdString(), kMostSettings);
+    if (!read) return tell(tr("%1 could not be read.").arg(path));
+    auto settings = lab::readRunSettings(*read);
     if (!settings) return tell(asSentence(text(settings.error().message)));
     if (std::string& examples = settings->data.path; !examples.empty())  // from the file's own folder
       examples = QFileInfo(path).dir().absoluteFilePath(text(examples)).toStdString();

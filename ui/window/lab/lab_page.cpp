@@ -1,6 +1,7 @@
 #include "ui/window/lab/lab_page.h"
 
 #include <QButtonGroup>
+#include <QElapsedTimer>
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -29,7 +30,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kSide = 292, kRow = 28, kTable = 200, kGap = 16;
-constexpr int kSoonMs = 150;
+constexpr int kSoonMs = 150, kPauses = 8;  // between two drawings, also as a multiple of one
 
 QPushButton* makeExperiment(const LabWord& word, QWidget* parent) {
   auto* button = new QPushButton(parent);
@@ -187,16 +188,16 @@ void LabPage::makeTable(QWidget* parent) {
   view_->setMinimumHeight(grown(kTable));
   setColumnWidths(view_, {{LabTable::Tick, 30},
                           {LabTable::Run, 44},
-                          {LabTable::Network, 160},
+                          {LabTable::Network, 156},
                           {LabTable::Layers, 60},
                           {LabTable::Seed, 50},
                           {LabTable::Precision, 76},
-                          {LabTable::State, 124},
-                          {LabTable::Loss, 80},
-                          {LabTable::Accuracy, 80},
+                          {LabTable::State, 150},
+                          {LabTable::Loss, 76},
+                          {LabTable::Accuracy, 74},
                           {LabTable::Difference, 98},
                           {LabTable::StepTime, 94},
-                          {LabTable::Weights, 88}});
+                          {LabTable::Weights, 84}});
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &LabPage::showFigures);
   connect(table_, &LabTable::ticked, this, &LabPage::showFigures);
   connect(view_, &QTableView::activated, this, &LabPage::openWeights);
@@ -233,7 +234,7 @@ void LabPage::followForm() {
   drafts_[form_->settings().experiment] = form_->settings();
   const QString problem = form_->problem();
   tell(problem);
-  start_->setEnabled(problem.isEmpty() && !runs_->busy());
+  start_->setEnabled(problem.isEmpty() && !runs_->busy() && !runs_->isReading());
   save_->setEnabled(problem.isEmpty());
 }
 
@@ -245,6 +246,7 @@ void LabPage::tell(const QString& problem) {
 void LabPage::start() {
   runs_->start(form_->settings());
   view_->setCurrentIndex(table_->index(0, 0));
+  view_->setFocus();
 }
 
 void LabPage::refresh() {
@@ -258,6 +260,8 @@ void LabPage::refresh() {
 }
 
 void LabPage::showRows() {
+  QElapsedTimer watch;
+  watch.start();
   const auto before = shownPlace();
   table_->show(runs_->runs(), runs_->running());
   const int row = before ? table_->rowWhere([&](const LabRow& each) {
@@ -266,11 +270,12 @@ void LabPage::showRows() {
                          : -1;
   if (view_->currentIndex().row() != std::max(row, 0)) view_->setCurrentIndex(table_->index(std::max(row, 0), 0));
   showFigures();
+  soon_.setInterval(std::max(kSoonMs, kPauses * static_cast<int>(watch.elapsed())));
 }
 
 void LabPage::showFigures() {
   const bool some = table_->rowCount() > 0;
-  empty_->setVisible(!some);
+  empty_->setVisible(!some && !runs_->isReading());
   figures_->setVisible(some);
   view_->setVisible(some);
   const auto place = shownPlace();

@@ -113,7 +113,8 @@ void RunBar::refresh() {
   const bool goesOn = state == State::Pausing || state == State::Paused;
   act_->setText(!runs_->busy() || goesOn ? tr("Go on") : tr("Pause"));
   act_->setToolTip(runs_->busy() ? goesOn ? tr("From where it stands.") : tr("Between two steps.")
-                                 : tr("From the last epoch that was kept."));
+                   : unfinished && run->hasCheckpoint() ? tr("From the last epoch that was kept.")
+                                                        : tr("From the beginning: there is no checkpoint."));
   act_->setEnabled(runs_->busy() ? state == State::Training || goesOn : unfinished);
   act_->setVisible(runs_->busy() || unfinished);
   stop_->setEnabled(runs_->busy() && state != State::Stopping);

@@ -144,7 +144,7 @@ void SettingsForm::refresh(size_t but) {
     control.name->setVisible(belongs);
     control.row->setVisible(belongs);
     control.unread = control.unread && belongs;
-    setKind(control.name, control.unread ? "smallBad" : "plain12");
+    setKind(control.name, control.unread ? "error" : "plain12");
     if (i == but || control.unread) continue;
     const QString shown = control.field->show(settings_);
     if (control.edit != nullptr) {
