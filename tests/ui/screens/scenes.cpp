@@ -366,6 +366,12 @@ QVector<Scene> windowScenes() {
        },
        {}},
       {QStringLiteral("lab_empty"), [](Stage& stage) { trigger(stage, "laboratory"); }, {}},
+      {QStringLiteral("lab_transformer"),
+       [](Stage& stage) {
+         trigger(stage, "laboratory");
+         stage.window.findChild<QAbstractButton*>(QStringLiteral("lab_transformer"))->click();
+       },
+       {}},
       {QStringLiteral("lab_training"),
        [](Stage& stage) {
          startTraining(stage);

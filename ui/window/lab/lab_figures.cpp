@@ -16,7 +16,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kChart = 180, kGap = 16;
+constexpr int kChart = 180, kLeastWidth = 120, kGap = 16;
 constexpr size_t kMostFindings = 60;
 constexpr qsizetype kMostLetters = 600;  // of a finding
 constexpr int kColumns = 6;              // of the grid: two charts above three
@@ -64,7 +64,7 @@ LabFigures::Card LabFigures::makeCard(LabChart kind) {
   auto* view = describe(new ChartView(frame), nullptr, tr("Wheel or a drawn frame: zoom. Double click: all."),
                         labChartTitle(kind));
   view->setObjectName(QStringLiteral("labChartView%1").arg(static_cast<int>(kind)));
-  followText(view, [view] { view->setMinimumHeight(grown(kChart)); });
+  followText(view, [view] { view->setMinimumSize(grown(kLeastWidth), grown(kChart)); });
   column->addWidget(view, 1);
   return {frame, view};
 }

@@ -29,7 +29,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kSide = 292, kRow = 28, kTable = 200, kGap = 16;
+constexpr int kSide = 316, kRow = 28, kTable = 200, kGap = 16;
 constexpr int kSoonMs = 150, kPauses = 8;  // between two drawings, also as a multiple of one
 
 QPushButton* makeExperiment(const LabWord& word, QWidget* parent) {
