@@ -39,7 +39,8 @@ def assert_equal(test, folded, original, example, limit=1e-12):
 
 def snapshot(module):
     """What undo must bring back: objects, numbers and modes."""
-    tensors = {name: (id(t), t.detach().clone()) for name, t in [*module.named_parameters(remove_duplicate=False), *module.named_buffers()]}
+    held = [*module.named_parameters(remove_duplicate=False), *module.named_buffers()]
+    tensors = {name: (id(tensor), tensor.detach().clone()) for name, tensor in held}
     parts = [(path, id(part), type(part), part.training, len(part._forward_hooks)) for path, part in module.named_modules()]
     return tensors, parts
 

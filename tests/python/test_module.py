@@ -8,19 +8,19 @@ import sys
 import unittest
 import unittest.mock
 
-import package  # noqa: F401  the sources' own package
+import package
 
-try:
-    import torch
-    from torch import nn
-    from torch.nn import functional
-except ImportError:
-    sys.exit("skipped: torch is not installed")
+package.need_torch()
+
+import torch
+from torch import nn
+from torch.nn import functional
 
 import normlens
 from equal import assert_equal, assert_same, fold_of, layer_norms, settled, snapshot
 from normlens.module import verify
 from streams import IDS, WIDTH, Stream, X
+
 
 def stream(**options):
     return settled(Stream(**options).double())
@@ -275,7 +275,8 @@ class Folds(unittest.TestCase):
     def test_a_norm_that_is_the_model(self):
         class Centering(nn.LayerNorm):
             def forward(self, x):
-                return functional.layer_norm(x - x.mean(-1, keepdim=True), self.normalized_shape, self.weight, self.bias, self.eps)
+                x = x - x.mean(-1, keepdim=True)
+                return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
         _, report = self.folded(settled(Centering(WIDTH).double()), X, 0)
         self.assertEqual(len(report.kept), 1)
@@ -337,7 +338,64 @@ class Folds(unittest.TestCase):
                 self.folded(settled(Named().double()), example, 1)
 
 
+    def test_a_batch_norm_that_would_have_to_be_rewritten(self):
+        class Batched(Stream):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.batch = nn.Conv1d(WIDTH, WIDTH, 1), nn.BatchNorm1d(WIDTH)
+                self.batch.running_mean.normal_()
+
+            def forward(self, ids):
+                x = self.batch(self.conv(self.embed(ids).transpose(1, 2))).transpose(1, 2)
+                return self.head(self.norms[0](x))
+
+        _, report = self.folded(settled(Batched().double()), IDS, 0)
+        self.assertIn("BatchNorm", report.kept["norms.0"])
+
+    def test_a_table_whose_rows_are_rescaled_when_they_are_read(self):
+        """Rows that the example does not read have not been rescaled yet."""
+        module = stream()
+        module.embed.max_norm = 1.0
+        few = IDS % 3
+        folded, _, original = fold_of(module, few)
+        assert_equal(self, folded, original, few)
+        assert_equal(self, folded, original, IDS)
+
+    def test_a_model_that_cannot_run_with_hooks(self):
+        class Branches(Stream):
+            def forward(self, ids):
+                x = self.embed(ids)
+                return torch.cond(ids.sum() > 3, lambda x: self.norms[0](x), lambda x: self.norms[1](x), (x,))
+
+        self.folded(settled(Branches().double()), IDS, 0)
+
+    def test_a_plan_that_the_engine_cannot_carry_out(self):
+        class Autocast(Stream):
+            def forward(self, ids):
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    return super().forward(ids)
+
+        _, report, _ = fold_of(settled(Autocast()), IDS)
+        self.assertEqual(report.folded, ())
+        self.assertIn("torch.autocast", report.kept["norms.0"])
+
+    def test_a_size_of_1_that_it_rests_on_is_told(self):
+        class Gated(Stream):
+            def forward(self, x, gate):
+                return self.head(self.norms[0](self.mix[0][2](x) * gate))
+
+        x = torch.randn(3, 5, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+        _, report = self.folded(settled(Gated().double()), (x, x[..., :1]), 1)
+        self.assertEqual(report.conditions, ("input 1 has size 1 in axis -1",))
+        _, report = self.folded(settled(Gated().double()), (x, x[:, :1, :1]), 1)
+        self.assertEqual(report.conditions, ("input 1 has size 1 in axis -1",))
+
+
 class Refuses(unittest.TestCase):
+    def test_a_module_without_numbers(self):
+        with self.assertRaisesRegex(normlens.ExportFailed, "meta device"):
+            normlens.fold(Stream().to("meta"), IDS)
+
     def test_a_module_that_cannot_be_exported(self):
         class Branches(Stream):
             def forward(self, ids):
@@ -347,8 +405,9 @@ class Refuses(unittest.TestCase):
         module = stream()
         module.__class__ = Branches
         for call in (normlens.analyze, normlens.fold, normlens.cbwc):
-            with self.subTest(call.__name__), self.assertRaisesRegex(normlens.ExportFailed, "graph of Branches: .*data-dependent"):
-                call(module, IDS)
+            with self.subTest(call.__name__):
+                with self.assertRaisesRegex(normlens.ExportFailed, "graph of Branches: .*data-dependent"):
+                    call(module, IDS)
 
     def test_a_module_without_inputs(self):
         with self.assertRaisesRegex(TypeError, "example_inputs are needed"):

@@ -8,18 +8,18 @@ import sys
 import unittest
 import unittest.mock
 
-import package  # noqa: F401  the sources' own package
+import package
 
-try:
-    import torch
-    from torch import nn
-    from torch.nn.utils import parametrize
-except ImportError:
-    sys.exit("skipped: torch is not installed")
+package.need_torch()
+
+import torch
+from torch import nn
+from torch.nn.utils import parametrize
 
 import normlens
 from equal import assert_same, settled, snapshot
 from streams import IDS, WIDTH, Stream
+from training import by_name
 
 TARGETS = torch.randint(0, 11, (3, 5), generator=torch.Generator().manual_seed(4))
 
@@ -247,12 +247,6 @@ class Undoing(unittest.TestCase):
         self.assertEqual(len(report.folded), 1)
         for name, buffer in module.named_buffers():
             self.assertTrue(torch.equal(buffer, before[name]), name)
-
-
-def by_name(module):
-    """Parameters in the order of their plain names."""
-    plain = ((name.replace("parametrizations.", "").replace(".original", ""), p) for name, p in module.named_parameters(remove_duplicate=False))
-    return sorted(plain, key=lambda pair: pair[0])
 
 
 if __name__ == "__main__":

@@ -44,9 +44,11 @@ class Wheel(unittest.TestCase):
     def test_it_works_elsewhere(self):
         with tempfile.TemporaryDirectory() as elsewhere, zipfile.ZipFile(self.wheel) as wheel:
             wheel.extractall(elsewhere)
-            code = f"import normlens; print(normlens.__version__, normlens.__file__, len(normlens.analyze({str(MODELS / 'gpt2.pt')!r})))"
+            norms = f"len(normlens.analyze({str(MODELS / 'gpt2.pt')!r}))"
+            code = f"import normlens; print(normlens.__version__, normlens.__file__, {norms})"
             environment = dict(os.environ, PYTHONPATH=elsewhere, NORMLENS_ENGINE=ENGINE)
-            done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, env=environment, check=False)
+            words = [sys.executable, "-B", "-c", code]
+            done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             version, file, norms = done.stdout.split()
             self.assertEqual(version, self.wheel.name.split("-")[1])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Tuple, Union
 
 from normlens.engine.client import Progress
-from normlens.engine.program import Path
+from normlens.engine.program import Path, find_engine
 from normlens.engine.session import Json, Session
 from normlens.report.report import Report, norms_of
 
@@ -46,10 +47,14 @@ def analyze(
 
     Raises EngineNotFound, EngineDied, EngineError (a file that cannot be read), ExportFailed, TypeError.
     """
-    with opened(module_or_path, example_inputs, engine, progress) as (session, source):
-        analysis = session.analyze()
+    with opened(module_or_path, example_inputs, engine, progress) as (session, analysis):
         plan = session.plan(policy=policy, max_growth_percent=max_growth)
-        return report_of(session, source, analysis, plan)
+        return report_of(session, name_of(module_or_path), analysis, plan)
+
+
+def name_of(module_or_path: ModuleOrPath) -> str:
+    """What a report calls it."""
+    return os.fspath(module_or_path) if is_path(module_or_path) else type(module_or_path).__name__  # type: ignore[arg-type]
 
 
 @contextlib.contextmanager
@@ -59,25 +64,29 @@ def opened(
     engine: Optional[Path],
     progress: Optional[Progress],
     training: bool = False,
-) -> Iterator[Tuple[Session, str]]:
-    """(session, what the report calls the model). training: the mode that a module is exported in."""
+) -> Iterator[Tuple[Session, Json]]:
+    """(session, its Analysis). training: the mode that a module is exported in."""
     if is_path(module_or_path):
         path = pathlib.Path(os.fspath(module_or_path))  # type: ignore[arg-type]
         with _arrays(example_inputs) as npz, Session(path, npz, engine, progress) as session:
-            yield session, str(path)
+            yield session, session.analyze()
         return
-    from torch import nn
-
-    if not isinstance(module_or_path, nn.Module):
+    torch = sys.modules.get("torch")  # where nobody has imported it there are no modules
+    if torch is None or not isinstance(module_or_path, torch.nn.Module):
         raise TypeError(f"an nn.Module or the path of a model file is wanted, not {type(module_or_path).__name__}")
-    from normlens.engine.program import find_engine
     from normlens.module.export import exported
     from normlens.module.inputs import as_inputs
 
-    program = find_engine(engine)  # before an export that takes long
-    inputs = as_inputs(example_inputs)
-    with exported(module_or_path, inputs, training) as path, Session(path, None, program, progress) as session:
-        yield session, type(module_or_path).__name__
+    program, inputs = find_engine(engine), as_inputs(example_inputs)
+    with contextlib.ExitStack() as stack:
+        for fixed in (False, True):
+            path = stack.enter_context(exported(module_or_path, inputs, training, fixed))
+            session = stack.enter_context(Session(path, None, program, progress))
+            analysis = session.analyze()
+            # An export may call sizes independent that are not; the engine then runs it where it does not run.
+            if not analysis["probe_error"]:
+                break
+        yield session, analysis
 
 
 @contextlib.contextmanager
@@ -88,7 +97,8 @@ def _arrays(given: Any) -> Iterator[Optional[Path]]:
         return
     import numpy
 
-    named = given if isinstance(given, Mapping) else {f"in_{n}": a for n, a in enumerate(given if isinstance(given, (tuple, list)) else (given,))}
+    in_order = given if isinstance(given, (tuple, list)) else (given,)
+    named = given if isinstance(given, Mapping) else {f"in_{place}": array for place, array in enumerate(in_order)}
     with tempfile.TemporaryDirectory(prefix="normlens-") as folder:
         path = pathlib.Path(folder, "inputs.npz")
         numpy.savez(path, **{name: numpy.asarray(array) for name, array in named.items()})

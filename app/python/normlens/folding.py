@@ -8,11 +8,11 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
 
-from normlens.analyzing import ModuleOrPath, is_path, opened, report_of
+from normlens.analyzing import ModuleOrPath, is_path, name_of, opened, report_of
 from normlens.engine.client import Progress
-from normlens.engine.program import Path, find_engine
+from normlens.engine.program import Path
 from normlens.engine.session import Json, Session
-from normlens.errors import NotEqual
+from normlens.errors import EngineError, NotEqual
 from normlens.report.report import ChangeReport, Check, Norm, norms_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from normlens.module.apply import Followed
     from normlens.module.observe import Observed
+    from normlens.module.owners import Graph
 
 
 def fold(
@@ -40,8 +41,9 @@ def fold(
         module itself: weights are centered, nn.LayerNorm becomes nn.RMSNorm, its β moves into the biases of the linears
         behind it or stays as a bias of the norm (normlens.module.norms.AffineRMSNorm). Norms of which an edit has no
         counterpart in the module stay, and report.kept says why. A tied parameter of which one reader must be centered
-        becomes two; report.untied names it. The result equals the original in evaluation mode; a dropout that drops
-        gives a mean back.
+        becomes two; report.untied names it. The result equals the original in evaluation mode (a dropout that drops gives
+        a mean back), for the arguments of forward that the example has: what else forward can take was not seen.
+        Three copies of the parameters are needed on the way, two of them in float64, and twice their size on the disk.
     Of a file: (path, report), folded by the engine and written to `output`, which is required then; path is None where
         nothing folds.
 
@@ -64,8 +66,8 @@ def fold(
 def _fold_file(
     path: Any, arrays: Any, policy: str, max_growth: float, norm: str, output: Path, engine: Any, progress: Any
 ) -> Tuple[Optional[pathlib.Path], ChangeReport]:
-    with opened(path, arrays, engine, progress) as (session, source):
-        analysis = session.analyze()
+    source = name_of(path)
+    with opened(path, arrays, engine, progress) as (session, analysis):
         asked = {"policy": policy, "max_growth_percent": max_growth}
         result = session.fold(asked, norm)
         plan = result["plan"]
@@ -105,31 +107,35 @@ def _fold_module(
     from normlens.module.inputs import as_inputs
     from normlens.module.modes import mode_of, twin, without_cache
     from normlens.module.observe import observe
-    from normlens.module.verify import expectations
+    from normlens.module.verify import conditions, expectations, widened
 
-    with opened(module, example, find_engine(engine), progress) as (session, source):
+    source = name_of(module)
+    with opened(module, example, engine, progress) as (session, analysis):
         inputs = as_inputs(example)
-        analysis = session.analyze()
         with mode_of(module, False), without_cache(module):
             seen = observe(module, inputs)
         plan, followed = best_of(session, analysis, module, seen, policy, max_growth)
         folded = module if inplace else copy.deepcopy(module)
         checks: Tuple[Check, ...] = ()
         untied: List[str] = []
+        holds: List[str] = []
         if followed.folded:
             exact = twin(module)
             expected = expectations(module, exact, inputs)
+            wide = widened(exact, inputs, (size for one in analysis["norms"] for size in one["normalized_shape"]))
             checks, untied = change(folded, exact, followed, expected)
+            holds = conditions(exact, wide)
         norms = norms_of(analysis, plan, session.graph)
         states = tuple(with_state(one, one.index in followed.folded) for one in norms)
         more = {
             "norms": states,
             "folded": tuple(dict.fromkeys(one.path for one in states if one.folds)),
-            "kept": kept_reasons(norms, followed, {}),
+            "kept": kept_reasons(norms, followed),
             "changes": tuple(followed.changes) if followed.folded else (),
             "untied": tuple(untied),
             "checks": checks,
             "inputs": inputs.text(),
+            "conditions": tuple(holds),
         }
         return folded, report_of(session, source, analysis, plan, ChangeReport, **more)
 
@@ -139,21 +145,39 @@ def best_of(
 ) -> Tuple[Json, "Followed"]:
     """The plan of this policy, or that of "free" where the module can follow more of it: it asks for no centering at run
     time, of which a module has few places."""
-    from normlens.module.apply import follow
-    from normlens.module.edits import joined
     from normlens.module.owners import Graph
 
     graph = Graph(session.graph, module)
     found = []
     for name in dict.fromkeys((policy, "free")):
         plan = session.plan(policy=name, max_growth_percent=max_growth)
-        exact = session.exact_edits(name, max_growth) if plan["folded"] else []
-        norms = norms_of(analysis, plan, session.graph)
-        followed = follow(joined(exact, plan["edits"]) if exact else [], norms, graph, module, seen)
-        found.append((plan, followed))
-        if not followed.kept:
+        found.append((plan, followed_of(session, analysis, plan, graph, module, seen, max_growth)))
+        if not found[-1][1].kept:
             break
     return max(found, key=lambda pair: len(pair[1].folded))
+
+
+def followed_of(
+    session: Session,
+    analysis: Json,
+    plan: Json,
+    graph: "Graph",
+    module: "nn.Module",
+    seen: "Observed",
+    max_growth: float = 10,
+    trained: bool = False,
+) -> "Followed":
+    """What the module can follow of this plan. max_growth: what the plan was asked with."""
+    from normlens.module.apply import Followed, follow
+    from normlens.module.edits import joined
+
+    if not plan["folded"]:
+        return Followed(set(), {}, [], [])
+    try:
+        exact = session.exact_edits(plan["policy"], max_growth)
+    except EngineError as reason:
+        return Followed(set(), dict.fromkeys(plan["folded"], str(reason)), [], [])
+    return follow(joined(exact, plan["edits"]), norms_of(analysis, plan, session.graph), graph, module, seen, trained)
 
 
 def change(

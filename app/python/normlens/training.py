@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
-from normlens.analyzing import opened, report_of
+from normlens.analyzing import name_of, opened, report_of
 from normlens.engine.client import Progress
 from normlens.engine.program import Path, find_engine
 from normlens.engine.session import Json, Session
 from normlens.errors import NotEqual
-from normlens.folding import with_state
+from normlens.folding import followed_of, with_state
 from normlens.report.report import ChangeReport, Check, norms_of
 
 if TYPE_CHECKING:
@@ -37,12 +37,15 @@ def cbwc(
     from normlens.module.inputs import as_inputs
     from normlens.module.unsettled import unsettled
 
-    program, inputs = find_engine(engine), as_inputs(example_inputs)
-    with opened(unsettled(module), inputs, program, progress, training=True) as (session, _):
-        analysis = session.analyze()
+    program, inputs, source = find_engine(engine), as_inputs(example_inputs), name_of(module)
+    with opened(unsettled(module), inputs, program, progress, training=True) as (session, analysis):
         plan = session.plan(policy="free")
         followed = _training_form(session, analysis, plan, module, inputs)
-        checks: Tuple[Check, ...] = _changed(module, followed, inputs) if followed.folded else ()
+        checks: Tuple[Check, ...] = ()
+        holds: List[str] = []
+        if followed.folded:
+            widths = [size for one in analysis["norms"] for size in one["normalized_shape"]]
+            checks, holds = _changed(module, followed, inputs, widths)
         norms = norms_of(analysis, plan, session.graph)
         from normlens.module.apply import kept_reasons
 
@@ -50,12 +53,13 @@ def cbwc(
         more = {
             "norms": states,
             "folded": tuple(dict.fromkeys(one.path for one in states if one.folds)),
-            "kept": kept_reasons(norms, followed, {}),
+            "kept": kept_reasons(norms, followed),
             "changes": tuple(text.replace("center ", "parametrise ", 1) for text in followed.changes) if followed.folded else (),
             "checks": checks,
+            "conditions": tuple(holds),
             "inputs": inputs.text(),
         }
-        return module, report_of(session, type(module).__name__, analysis, plan, ChangeReport, **more)
+        return module, report_of(session, source, analysis, plan, ChangeReport, **more)
 
 
 def uncbwc(module: "nn.Module") -> "nn.Module":
@@ -74,30 +78,31 @@ def uncbwc(module: "nn.Module") -> "nn.Module":
 
 
 def _training_form(session: Session, analysis: Json, plan: Json, module: "nn.Module", inputs: "Inputs") -> "Followed":
-    from normlens.module.apply import follow
-    from normlens.module.edits import joined
     from normlens.module.modes import mode_of, without_cache
     from normlens.module.observe import observe
     from normlens.module.owners import Graph
 
     with mode_of(module, False), without_cache(module):
         seen = observe(module, inputs)
-    exact = session.exact_edits("free", 10) if plan["folded"] else []
-    norms = norms_of(analysis, plan, session.graph)
-    edits = joined(exact, plan["edits"]) if exact else []
-    return follow(edits, norms, Graph(session.graph, module), module, seen, trained=True)
+    return followed_of(session, analysis, plan, Graph(session.graph, module), module, seen, trained=True)
 
 
-def _changed(module: "nn.Module", followed: "Followed", inputs: "Inputs") -> Tuple[Check, ...]:
-    """Performs the actions on the module; outputs in training mode and gradients are those of before, or it is undone."""
+def _changed(
+    module: "nn.Module", followed: "Followed", inputs: "Inputs", widths: List[int]
+) -> Tuple[Tuple[Check, ...], List[str]]:
+    """Performs the actions on the module; outputs in training mode and gradients are those of before, or it is undone.
+
+    widths: of its norms. Returns the checks that passed, and the conditions that it rests on.
+    """
     from normlens.module.apply import perform
     from normlens.module.gradients import check_gradients, gradients
     from normlens.module.modes import twin
-    from normlens.module.verify import checked, expectations
+    from normlens.module.verify import checked, conditions, expectations, widened
 
     exact = twin(module)
     parameters = list(exact.parameters())
     expected = expectations(module, exact, inputs, training=True)
+    wide = widened(exact, inputs, widths, training=True)
     before = [gradients(exact, one.inputs, parameters) for one in expected]
     changes, _ = perform(followed.actions, module)
     try:
@@ -110,4 +115,4 @@ def _changed(module: "nn.Module", followed: "Followed", inputs: "Inputs") -> Tup
     except BaseException:
         changes.undo()
         raise
-    return tuple(checks)
+    return tuple(checks), conditions(exact, wide, training=True)

@@ -90,7 +90,9 @@ class Client:
             status: Optional[int] = self._process.wait(timeout=3)
         except subprocess.TimeoutExpired:
             status = None
-        how = "closed its output" if status is None else f"ended with code {status}" if status >= 0 else f"was ended by signal {-status}"
+        how = "closed its output"
+        if status is not None:
+            how = f"ended with code {status}" if status >= 0 else f"was ended by signal {-status}"
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         said = f"; it said: {lines[-1]}" if lines else ""
@@ -102,4 +104,5 @@ def _result_of(reply: Any) -> Any:
     if error is None:
         return reply.get("result")
     data = error.get("data") or {}
-    raise EngineError(error.get("message", "the engine refused"), str(data.get("code", error.get("code", ""))), data.get("hint", ""))
+    code = data.get("code", error.get("code", ""))
+    raise EngineError(error.get("message", "the engine refused"), str(code), data.get("hint", ""))

@@ -72,15 +72,18 @@ class Session:
     def exact_edits(self, policy: str, max_growth: float) -> List[Json]:
         """The edits of a plan with their patterns and reads, as a plan file has them, in the order of `plan`.
 
-        The protocol tells edits in words; the command line writes them (--save-plan).
+        The protocol tells edits in words; the command line writes them (--save-plan). Raises EngineError, with the
+        reason, where the engine cannot carry its plan out.
         """
         with tempfile.TemporaryDirectory(prefix="normlens-") as folder:
             saved = pathlib.Path(folder, "plan.json")
             words = ["fold", str(self.path), "-o", str(pathlib.Path(folder, f"folded{self.path.suffix}"))]
             words += ["--save-plan", str(saved), "--policy", policy, "--max-growth", repr(float(max_growth))]
             words += ["--inputs", str(self.inputs)] if self.inputs is not None else []
-            _run(self.engine, [*words, "--no-verify", "--json", "--quiet"])
-            return json.loads(saved.read_text(encoding="utf-8"))["edits"] if saved.exists() else []
+            result = _run(self.engine, [*words, "--no-verify", "--json", "--quiet"])
+            if not saved.exists():
+                raise EngineError(result["reason"] or "no LayerNorm can be folded")
+            return json.loads(saved.read_text(encoding="utf-8"))["edits"]
 
     def close(self) -> None:
         self._client.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Mapping, Sequence, Set, Tuple
+from typing import Dict, List, Sequence, Set, Tuple
 
 import torch
 from torch import nn
@@ -50,7 +50,7 @@ def follow(
         if edit.kind in ("replace_norm", "absorb_shift"):
             continue
         try:
-            action = parametrising(edit, graph, seen, module) if trained else actions_of(edit, graph, seen)
+            action = parametrising(edit, graph, seen, module) if trained else actions_of(edit, graph, seen, module)
             actions.append((edit, action))
         except NoCounterpart as reason:
             kept.update({index: f"{edit.text}: {reason}" for index in edit.frees & planned if index not in kept})
@@ -127,10 +127,10 @@ def perform(actions: Sequence[Action], module: nn.Module) -> Tuple[Changes, List
     return changes, [text for text in told if text]
 
 
-def kept_reasons(norms: Sequence[Norm], followed: Followed, extra: Mapping[int, str]) -> Dict[str, str]:
+def kept_reasons(norms: Sequence[Norm], followed: Followed) -> Dict[str, str]:
     """By name, of each norm that is not folded."""
     return {
-        norm.name: followed.kept.get(norm.index) or extra.get(norm.index) or norm.because or norm.reason
+        norm.name: followed.kept.get(norm.index) or (norm.because if norm.verdict != "blocked" else "") or norm.reason
         for norm in norms
         if norm.index not in followed.folded
     }

@@ -18,7 +18,7 @@ from normlens.module.edits import Edit, NoCounterpart
 from normlens.module.observe import Observed
 from normlens.module.owners import Graph, Owner
 from normlens.module.pattern import centered, parse
-from normlens.module.resolve import Action, center_constant
+from normlens.module.resolve import Action, center_constant, check_readers
 
 NARROW = (torch.float16, torch.bfloat16)
 
@@ -50,6 +50,7 @@ def parametrising(edit: Edit, graph: Graph, seen: Observed, module: nn.Module) -
         raise NoCounterpart("several weights have one mean, and each would have to know the others")
     (mine, _), _ = parts[0]
     pattern = edit.what["parts"][0]["pattern"]
+    check_readers(mine, module)
     for owner in mine:
         if isinstance(module.get_submodule(owner.module), nn.RNNBase):
             raise NoCounterpart(f"{owner.module} keeps its weights in a list of its own")

@@ -17,29 +17,31 @@ from torch.utils import _pytree as pytree
 
 from normlens.errors import ExportFailed
 from normlens.module.inputs import Inputs
-from normlens.module.modes import mode_of, without_cache
+from normlens.module.modes import WithoutVainDropout, mode_of, without_cache
 
 
 @contextlib.contextmanager
-def exported(module: nn.Module, inputs: Inputs, training: bool = False) -> Iterator[pathlib.Path]:
+def exported(module: nn.Module, inputs: Inputs, training: bool = False, fixed: bool = False) -> Iterator[pathlib.Path]:
     """The path of a .pt2 of the module, which goes with the context.
 
-    Sizes of the inputs are left open where torch.export finds that they may vary. training: the mode it is exported in;
-    a dropout that drops is then in the graph. Raises ExportFailed.
+    Sizes of the inputs are left open where torch.export finds that they may vary, unless fixed. training: the mode it is
+    exported in; a dropout that drops is then in the graph. Raises ExportFailed.
     """
     where = {tensor.device.type for tensor in [*module.parameters(), *module.buffers()]}
+    if "meta" in where:
+        raise ExportFailed(f"{type(module).__name__} has tensors on the meta device, which have no numbers; load its weights first")
     if where - {"cpu"}:
         module, inputs = copy.deepcopy(module).cpu(), inputs.map(torch.Tensor.cpu)
     with tempfile.TemporaryDirectory(prefix="normlens-") as folder:
         path = pathlib.Path(folder, "model.pt2")
-        with mode_of(module, training), without_cache(module), _quiet():
-            torch.export.save(_program(module, inputs), path)
+        with mode_of(module, training), without_cache(module), _quiet(), WithoutVainDropout():
+            torch.export.save(_program(module, inputs, fixed), path)
         yield path
 
 
-def _program(module: nn.Module, inputs: Inputs) -> Any:
+def _program(module: nn.Module, inputs: Inputs, fixed: bool) -> Any:
     first: Optional[Exception] = None
-    for shapes in (_open_shapes, _fixed_shapes):
+    for shapes in (_fixed_shapes,) if fixed else (_open_shapes, _fixed_shapes):
         try:
             return torch.export.export(module, inputs.args, inputs.kwargs, dynamic_shapes=shapes(module, inputs), strict=False)
         except Exception as error:  # export runs the module's own code: anything may come

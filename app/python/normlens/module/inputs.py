@@ -87,3 +87,24 @@ def drawn(inputs: Inputs, seed: int) -> Inputs:
 def twice(inputs: Inputs) -> Inputs:
     """Each tensor twice along its first axis: a larger batch, where the module takes one."""
     return inputs.map(lambda tensor: torch.cat([tensor, tensor]) if tensor.dim() else tensor)
+
+
+def widened(inputs: Inputs, widths: "set[int]") -> "list[tuple[str, Inputs]]":
+    """(which axis has size 1, the same inputs with a larger one there): for each float tensor and each of its axes of
+    size 1, the sizes that other inputs have there, aligned from the end where a model broadcasts, and these widths."""
+    tensors = inputs.tensors()
+    found = []
+    for place, tensor in enumerate(tensors):
+        narrow = [axis for axis in range(-tensor.dim(), 0) if tensor.shape[axis] == 1]
+        for axis in narrow if tensor.is_floating_point() else ():
+            sizes = {other.shape[axis] for other in tensors if other.dim() >= -axis} | widths
+            for size in sorted(sizes - {0, 1}):
+                shape = list(tensor.shape)
+                shape[axis] = size
+                wide = torch.randn(shape, generator=torch.Generator().manual_seed(4), dtype=torch.float64).to(tensor)
+                found.append((f"input {place} has size 1 in axis {axis}", _with(inputs, tensor, wide)))
+    return found
+
+
+def _with(inputs: Inputs, old: torch.Tensor, new: torch.Tensor) -> Inputs:
+    return inputs.map(lambda tensor: new if tensor is old else tensor)

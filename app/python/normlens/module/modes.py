@@ -13,17 +13,24 @@ from torch.overrides import TorchFunctionMode
 
 @contextlib.contextmanager
 def mode_of(module: nn.Module, training: bool) -> Iterator[None]:
-    """Each submodule gets back the mode that it had. A dropout of nothing evaluates in both: it is the identity."""
+    """Each submodule gets back the mode that it had."""
     before = [(part, part.training) for part in module.modules()]
     module.train(training)
-    for part in module.modules():
-        if isinstance(part, nn.modules.dropout._DropoutNd) and part.p == 0:
-            part.training = False
     try:
         yield
     finally:
         for part, mode in before:
             part.training = mode
+
+
+class WithoutVainDropout(TorchFunctionMode):
+    """A dropout of nothing is left out, so that no graph has one: it is the identity, in training too."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if getattr(function, "__name__", "") == "dropout" and (args[1] if len(args) > 1 else given.get("p")) == 0:
+            return args[0] if args else given["input"]
+        return function(*args, **given)
 
 
 @contextlib.contextmanager
@@ -43,7 +50,8 @@ def without_cache(module: nn.Module) -> Iterator[None]:
 @contextlib.contextmanager
 def buffers_kept(module: nn.Module) -> Iterator[None]:
     """What a run writes into buffers, such as statistics of a BatchNorm in training, is taken back."""
-    before = [(part, name, tensor, tensor.clone()) for part in module.modules() for name, tensor in part._buffers.items() if tensor is not None]
+    held = [(part, name, tensor) for part in module.modules() for name, tensor in part._buffers.items()]
+    before = [(part, name, tensor, tensor.clone()) for part, name, tensor in held if tensor is not None]
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from normlens.module.inputs import Inputs
+from normlens.module.modes import buffers_kept
 from normlens.module.norms import normalizes
 
 
@@ -45,8 +46,13 @@ def _hooked(module: nn.Module, seen: Observed) -> Iterator[None]:
 
 
 def observe(module: nn.Module, inputs: Inputs) -> Observed:
-    """Runs it once, as it is."""
+    """Runs it once, as it is. What refuses to run with hooks on it (torch.cond compiles its branches) is not observed."""
     seen = Observed()
-    with torch.no_grad(), _hooked(module, seen):
-        inputs.call(module)
+    with torch.no_grad(), buffers_kept(module):
+        try:
+            with _hooked(module, seen):
+                inputs.call(module)
+        except Exception:
+            inputs.call(module)  # what is wrong with the inputs is raised here
+            return Observed()
     return seen

@@ -81,7 +81,7 @@ class Graph:
         if found is None:
             raise NoCounterpart(f"{tensor} is no parameter or buffer of the module")
         if not found:
-            raise NoCounterpart(f"{tensor} shares its memory with a parameter of another shape")
+            raise NoCounterpart(f"{tensor} shares memory with another parameter, or with itself")
         return found
 
     def owner_of_read(self, tensor: str, node: int) -> Owner:
@@ -125,7 +125,12 @@ def _sharing(tensors: Tensors) -> Dict[Owner, Tuple[Owner, ...]]:
         alike.setdefault((memory, view), []).append(owner)
         views.setdefault(memory, set()).add(view)
     return {
-        owner: tuple(owners) if len(views[memory]) == 1 else ()
+        owner: tuple(owners) if len(views[memory]) == 1 and not _is_expanded(tensors[owner]) else ()
         for (memory, _), owners in alike.items()
         for owner in owners
     }
+
+
+def _is_expanded(tensor: torch.Tensor) -> bool:
+    """Several of its elements are one number."""
+    return any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride()))

@@ -42,8 +42,10 @@ def center_constant(edit: Edit, graph: Graph) -> List[Tuple[Owners, Any]]:
     return parts
 
 
-def centering(edit: Edit, graph: Graph) -> Action:
+def centering(edit: Edit, graph: Graph, module: nn.Module) -> Action:
     parts = center_constant(edit, graph)
+    for (mine, _), _ in parts:
+        check_readers(mine, module)
 
     def act(changes: Changes) -> str:
         tensors = [changes.tensor(mine[0]).detach().double() for (mine, _), _ in parts]
@@ -77,9 +79,10 @@ def _sole(graph: Graph, tensor: str) -> Owner:
 
 def absorbing_scale(edit: Edit, graph: Graph) -> Action:
     what = edit.what
-    if what["node_stays"]:
+    operands = graph.nodes[what["node"]]["inputs"]
+    if what["node_stays"] or len(operands) != 2:
         raise NoCounterpart("a BatchNorm would have to be rewritten")
-    scale_value = graph.nodes[what["node"]]["inputs"][1 - what["data_operand"]]
+    scale_value = operands[1 - what["data_operand"]]
     scale = _sole(graph, graph.constant(scale_value))
     parts = [(_sole(graph, part["tensor"]), part) for part in what["parts"]]
 
@@ -155,15 +158,17 @@ def replaceable(module: nn.Module, path: str, seen: Observed) -> Optional[str]:
         return "hooks are registered on it"
     if hasattr(norm, "parametrizations"):
         return "its parameters are parametrised"
-    if seen.channels_first.get(path) is None:
+    if path not in seen.channels_first:
+        return f"its module ({type(norm).__name__}) was not seen to run"
+    if seen.channels_first[path] is None:
         return f"its module ({type(norm).__name__}) computes more than a LayerNorm"
     return None
 
 
-def actions_of(edit: Edit, graph: Graph, seen: Observed) -> Action:
+def actions_of(edit: Edit, graph: Graph, seen: Observed, module: nn.Module) -> Action:
     """Of all kinds but absorb_shift and replace_norm. NoCounterpart with the reason."""
     makers: Dict[str, Callable[[], Action]] = {
-        "center_constant": lambda: centering(edit, graph),
+        "center_constant": lambda: centering(edit, graph, module),
         "absorb_scale": lambda: absorbing_scale(edit, graph),
         "insert_centering": lambda: inserting_centering(edit, graph, seen),
     }
@@ -171,3 +176,10 @@ def actions_of(edit: Edit, graph: Graph, seen: Observed) -> Action:
     if maker is None:
         raise NoCounterpart(f"{edit.text}: a value of the code would have to go")
     return maker()
+
+
+def check_readers(owners: Sequence[Owner], module: nn.Module) -> None:
+    """NoCounterpart where the module that reads a tensor changes it when it runs."""
+    for owner in owners:
+        if getattr(module.get_submodule(owner.module), "max_norm", None) is not None:
+            raise NoCounterpart(f"{owner.module} rescales the rows of its table when it reads them")

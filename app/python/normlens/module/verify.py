@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, List, Sequence, Tuple
+from typing import Any, Iterable, List, Sequence, Tuple
 
 import torch
 from torch import nn
@@ -11,6 +11,7 @@ from torch import nn
 from normlens.errors import NotEqual
 from normlens.module.apply import perform
 from normlens.module.compare import difference, pairs, relative, says_something, scale
+from normlens.module import inputs as example
 from normlens.module.inputs import Inputs, drawn, twice
 from normlens.module.modes import buffers_kept, lift, lifted, mode_of, twin, without_cache
 from normlens.module.resolve import Action
@@ -61,6 +62,35 @@ def expectations(module: nn.Module, exact: nn.Module, inputs: Inputs, training: 
             continue
         found.append(Expected(what, given, output, truth))
     return found
+
+
+def widened(
+    exact: nn.Module, inputs: Inputs, widths: Iterable[int], training: bool = False
+) -> List[Tuple[str, Inputs, Any]]:
+    """(condition, inputs that break it, what the original gives on them): of the original's float64 copy, where it runs.
+
+    widths: of its norms.
+    """
+    found = []
+    for text, given in example.widened(inputs, set(widths)):
+        try:
+            found.append((text, given, run_exact(exact, given, training)))
+        except Exception:
+            continue  # then the size is no choice
+    return found
+
+
+def conditions(exact: nn.Module, wide: Sequence[Tuple[str, Inputs, Any]], training: bool = False) -> List[str]:
+    """Those of widened() that the change rests on. exact: the float64 copy, changed."""
+    broken = (text for text, given, truth in wide if not _agrees(exact, given, truth, training))
+    return list(dict.fromkeys(broken))
+
+
+def _agrees(exact: nn.Module, inputs: Inputs, truth: Any, training: bool) -> bool:
+    try:
+        return relative(run_exact(exact, inputs, training), truth) <= LIMIT
+    except Exception:
+        return False
 
 
 def check_exact(exact: nn.Module, expected: Sequence[Expected], training: bool = False) -> List[Check]:

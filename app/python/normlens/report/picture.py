@@ -53,7 +53,8 @@ def _edges(nodes: Mapping[int, Any], vertices: List[Any], values: "set[int]") ->
     """(maker, reader) of each value of the region."""
     inside = {vertex["node"] for vertex in vertices}
     makers = {value: node for node in inside for value in nodes[node]["outputs"]}
-    pairs = ((makers[value], node) for node in sorted(inside) for value in nodes[node]["inputs"] if value in values & makers.keys())
+    drawn = values & makers.keys()
+    pairs = ((makers[value], node) for node in sorted(inside) for value in nodes[node]["inputs"] if value in drawn)
     return list(dict.fromkeys(pairs))
 
 
@@ -101,7 +102,8 @@ def _short(text: str, most: int) -> str:
 
 def _box(place: Tuple[int, int], vertex: Mapping[str, Any], node: Mapping[str, Any]) -> str:
     (x, y), (fill, meaning) = place, CLASSES.get(vertex["vertex_class"], ("#eeeeee", ""))
-    name = _short(node["name"] or node["label"], 29)
+    told = node["name"].endswith(node["label"])  # a module's name may be its op's
+    name = _short(" ".join(filter(None, (node["name"], "" if told else node["label"]))), 29)
     tip = escape(f"{node['op']} {node['name']}: {vertex['note'] or meaning}")
     middle = x + BOX // 2
     return (

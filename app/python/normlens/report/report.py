@@ -113,7 +113,8 @@ class ChangeReport(Report):
 
     folded: paths of the LayerNorms that are RMSNorms now. kept: why each other LayerNorm is kept, by its name. changes:
     what was done, in words. untied: parameters that were one tensor and are two now. checks: the comparisons that the
-    change passed. output: the file that was written, or None.
+    change passed. conditions: what it holds for, where the original runs on more. output: the file that was written, or
+    None.
     """
 
     folded: Tuple[str, ...] = ()
@@ -121,6 +122,7 @@ class ChangeReport(Report):
     changes: Tuple[str, ...] = ()
     untied: Tuple[str, ...] = ()
     checks: Tuple[Check, ...] = ()
+    conditions: Tuple[str, ...] = ()
     output: Optional[pathlib.Path] = None
 
     def summary(self) -> str:

@@ -52,6 +52,7 @@ def report_text(report: Report) -> str:
     if isinstance(report, ChangeReport):
         lines += [f"  untied: {text}" for text in report.untied]
         lines += [f"  compared on {line}" for line in check_lines(report)]
+        lines += [f"  holds if {text}" for text in report.conditions]
         lines += [f"  written to {report.output}"] if report.output is not None else []
     lines += [f"  note: {note}" for note in report.notes]
     return "\n".join(lines)
