@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).parent
 HEAD = """\
 # Written by packaging/write_requirements.py from requirements.in; change nothing here by hand. Each package has the
 # sha256 of its wheels for Linux (x86_64 and aarch64, CPython 3.11 and newer), onnx that of its source too; pip refuses any
-# other file. The size of the x86_64 wheel stands behind each package of 5 MB and more, 'program' as in requirements.in.
+# other file. The size of the x86_64 wheel stands behind each package of 5 MB and more, 'program' and 'tests' as in requirements.in.
 # Debian's packages, pip among them, are not listed by hash: apt checks the signatures of Debian.
 """
 BUILT_FROM_SOURCE = ("onnx",)  # packaging/setup_onnx

@@ -8,13 +8,15 @@ import sys
 
 LONGEST_FILE = 400  # lines
 MOST_FILES = 32
-SOURCES = {".cpp", ".h", ".cu", ".cuh"}
+SOURCES = {".cpp", ".h", ".cu", ".cuh", ".py"}
 
 
 def violations(root):
     root = pathlib.Path(root)
     for top in ("app", "core", "kernels", "ui"):
         for folder in sorted(path for path in [root / top, *(root / top).rglob("*")] if path.is_dir()):
+            if folder.name == "__pycache__":  # Python's own
+                continue
             place = folder.relative_to(root)
             files = [path for path in folder.iterdir() if path.suffix in SOURCES]
             if not (folder / "README.md").exists():

@@ -122,6 +122,22 @@ class SetUpByHash(unittest.TestCase):
         self.assertIn("1 packages, 5 MB", output)
         self.assertEqual(self.installed(), {"cmake", "torch"})
 
+    def test_what_only_tests_import_is_fetched_for_them_alone(self):
+        wheels = [make_wheel(self.index, name, "") for name in ("cmake", "torch")]
+        lines = [line_of(wheel) for wheel in wheels]
+        self.requirements.write_text(lines[0] + lines[1].replace("# 5 MB", "# 5 MB, tests"))
+        code, output = self.run_setup("setSize; ensureVenv; ensureVenv; normlens_set=program; ensureVenv")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(output.splitlines()[0], "5")
+        self.assertEqual(output.count("packages to fetch"), 1, output)
+        self.assertEqual(self.installed(), {"cmake"})
+        script = "normlens_set=tests; setSize; ensureVenv; for normlens_set in program all tests; do ensureVenv; done"
+        code, output = self.run_setup(script)
+        self.assertEqual(code, 0, output)
+        self.assertEqual(output.splitlines()[0], "10")
+        self.assertEqual(output.count("packages to fetch"), 1, output)
+        self.assertEqual(self.installed(), {"cmake", "torch"})
+
     def test_a_wheel_of_other_content_is_refused_and_nothing_is_installed(self):
         self.list_wheels()
         make_wheel(self.index, "torch", "import evil")
@@ -204,7 +220,7 @@ class Lists(unittest.TestCase):
         listed = re.findall(r"^[^#\n].*", (PACKAGING / "requirements.txt").read_text(), re.MULTILINE)
         self.assertEqual([line.split()[0] for line in listed], wanted)
         for line in listed:
-            self.assertRegex(line, r"^[\w-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+(  # (\d+ MB|program|\d+ MB, program))?$")
+            self.assertRegex(line, r"^[\w-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+(  # (\d+ MB|program|tests|\d+ MB, (program|tests)))?$")
 
     def test_wheels_of_machines_and_pythons_that_can_be_served_are_listed(self):
         served = (

@@ -1,0 +1,35 @@
+"""NormLens for Python: which LayerNorms of a model can become RMSNorm exactly, the fold, and training behind centered weights.
+
+    report = normlens.analyze(model, inputs)          # or a .pt, .pt2, .onnx file
+    folded, report = normlens.fold(model, inputs)     # an equal module with nn.RMSNorm
+    model, report = normlens.cbwc(model, inputs)      # train it; then normlens.uncbwc(model)
+
+torch is imported by what needs a module: a path is analysed without it.
+"""
+
+from normlens.analyzing import analyze
+from normlens.errors import EngineDied, EngineError, EngineNotFound, ExportFailed, NormLensError, NotEqual
+from normlens.folding import fold
+from normlens.report.picture import Picture
+from normlens.report.report import ChangeReport, Check, Norm, Report
+from normlens.training import cbwc, uncbwc
+from normlens.version import version
+
+__version__ = version()
+__all__ = [
+    "ChangeReport",
+    "Check",
+    "EngineDied",
+    "EngineError",
+    "EngineNotFound",
+    "ExportFailed",
+    "Norm",
+    "NormLensError",
+    "NotEqual",
+    "Picture",
+    "Report",
+    "analyze",
+    "cbwc",
+    "fold",
+    "uncbwc",
+]

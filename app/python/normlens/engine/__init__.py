@@ -1,0 +1,1 @@
+"""The engine program: where it is, and what is said to it."""

@@ -1,0 +1,108 @@
+"""One engine process and its requests: JSON-RPC 2.0 over its stdin and stdout."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from typing import Any, Callable, Optional
+
+from normlens.engine.frames import read_frame, write_frame
+from normlens.engine.program import Path, find_engine
+from normlens.errors import EngineDied, EngineError
+
+PROTOCOL = 3  # core/protocol/messages.h
+
+Progress = Callable[[str, float], None]  # stage, fraction done (negative: unknown)
+
+
+class Client:
+    """A context manager; the process ends with it. One request at a time, of one thread."""
+
+    def __init__(self, engine: Optional[Path] = None, progress: Optional[Progress] = None) -> None:
+        """Raises EngineNotFound, EngineDied, EngineError (another version of the protocol)."""
+        self.program = find_engine(engine)
+        self._progress = progress
+        self._last_id = 0
+        self._errors = tempfile.TemporaryFile()
+        try:
+            self._process = subprocess.Popen(
+                [self.program, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+            )
+        except OSError as error:
+            self._errors.close()
+            raise EngineDied(f"the engine {self.program} could not be started: {error.strerror}") from error
+        try:
+            self.info = self.request("initialize", protocol=PROTOCOL, client="normlens for Python")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def request(self, method: str, **params: Any) -> Any:
+        """Its result. Raises EngineError with the engine's message, EngineDied."""
+        self._last_id += 1
+        message = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            write_frame(self._process.stdin, message)
+            while True:
+                reply = read_frame(self._process.stdout)
+                if reply is None:
+                    raise self._died(method)
+                if reply.get("id") == self._last_id and "method" not in reply:
+                    return _result_of(reply)
+                self._tell(reply)
+        except (OSError, ValueError) as error:
+            raise self._died(method) from error
+
+    def close(self) -> None:
+        """Ends the process, also one that does not answer."""
+        if self._process.stdin is not None and not self._process.stdin.closed:
+            try:
+                self._process.stdin.close()
+            except OSError:
+                pass  # it has died, with bytes on the way
+        try:
+            self._process.wait(timeout=3)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._errors.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _tell(self, message: Any) -> None:
+        if self._progress is not None and message.get("method") == "$/progress":
+            params = message.get("params", {})
+            self._progress(params.get("stage", ""), params.get("fraction", -1.0))
+
+    def _died(self, method: str) -> EngineDied:
+        try:
+            status: Optional[int] = self._process.wait(timeout=3)
+        except subprocess.TimeoutExpired:
+            status = None
+        how = "closed its output"
+        if status is not None:
+            how = f"ended with code {status}" if status >= 0 else f"was ended by signal {-status}"
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        said = f"; it said: {lines[-1]}" if lines else ""
+        return EngineDied(f"the engine {self.program} {how} while it was asked to {method.replace('_', ' ')}{said}")
+
+
+def _result_of(reply: Any) -> Any:
+    error = reply.get("error")
+    if error is None:
+        return reply.get("result")
+    data = error.get("data") or {}
+    code = data.get("code", error.get("code", ""))
+    raise EngineError(error.get("message", "the engine refused"), str(code), data.get("hint", ""))

@@ -1,0 +1,109 @@
+"""A model file in an engine: what is asked about it, in the engine's own words (dicts as core/protocol has them)."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+from typing import Any, Dict, List, Optional
+
+from normlens.engine.client import Client, Progress
+from normlens.engine.program import Path
+from normlens.errors import EngineDied, EngineError
+
+Json = Dict[str, Any]
+
+
+class Session:
+    """A context manager over one opened model file.
+
+    info: ModelInfo, with the graph. inputs: a .npz file, or None for those that the file brings or the engine guesses.
+    Raises EngineNotFound, EngineDied, EngineError; these the methods raise too.
+    """
+
+    def __init__(
+        self, path: Path, inputs: Optional[Path] = None, engine: Optional[Path] = None, progress: Optional[Progress] = None
+    ) -> None:
+        self.path = pathlib.Path(path).absolute()
+        self.inputs = pathlib.Path(inputs).absolute() if inputs is not None else None
+        self._client = Client(engine, progress)
+        try:
+            given = str(self.inputs) if self.inputs is not None else ""
+            self.info: Json = self._client.request("open", path=str(self.path), inputs=given)
+        except BaseException:
+            self._client.close()
+            raise
+
+    @property
+    def engine(self) -> str:
+        """The program's path."""
+        return self._client.program
+
+    @property
+    def version(self) -> str:
+        """The engine's own."""
+        return str(self._client.info["version"])
+
+    @property
+    def graph(self) -> Json:
+        return self.info["graph"]
+
+    def analyze(self) -> Json:
+        """Analysis; first of all requests below."""
+        return self._client.request("analyze")
+
+    def plan(self, **params: Any) -> Json:
+        """PlanInfo of the plan that PlanParams ask for."""
+        return self._client.request("plan", **params)
+
+    def zero_mean_graph(self, norm: int) -> Json:
+        return self._client.request("zero_mean_graph", norm=norm)
+
+    def fold(self, plan: Json, norm: str) -> Json:
+        """FoldResult: the plan applied in the engine, and proved."""
+        return self._client.request("fold", plan=plan, norm=norm)
+
+    def export(self, path: Path, norm: str) -> Json:
+        """Writes the last fold; refused where it was not proved."""
+        return self._client.request("export", path=str(pathlib.Path(path).absolute()), norm=norm)
+
+    def exact_edits(self, policy: str, max_growth: float) -> List[Json]:
+        """The edits of a plan with their patterns and reads, as a plan file has them, in the order of `plan`.
+
+        The protocol tells edits in words; the command line writes them (--save-plan). Raises EngineError, with the
+        reason, where the engine cannot carry its plan out.
+        """
+        with tempfile.TemporaryDirectory(prefix="normlens-") as folder:
+            saved = pathlib.Path(folder, "plan.json")
+            words = ["fold", str(self.path), "-o", str(pathlib.Path(folder, f"folded{self.path.suffix}"))]
+            words += ["--save-plan", str(saved), "--policy", policy, "--max-growth", repr(float(max_growth))]
+            words += ["--inputs", str(self.inputs)] if self.inputs is not None else []
+            result = _run(self.engine, [*words, "--no-verify", "--json", "--quiet"])
+            if not saved.exists():
+                raise EngineError(result["reason"] or "no LayerNorm can be folded")
+            return json.loads(saved.read_text(encoding="utf-8"))["edits"]
+
+    def close(self) -> None:
+        self._client.close()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _run(program: str, words: List[str]) -> Json:
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False, env=environment)
+    try:
+        result = json.loads(done.stdout)
+    except ValueError:
+        said = done.stderr.strip().splitlines()
+        raise EngineDied(f"{program} {words[0]} told nothing{': ' + said[-1] if said else ''}") from None
+    error = result.get("error")
+    if error is not None:
+        raise EngineError(error.get("message", ""), str(error.get("code", "")), error.get("hint", "") or "")
+    return result

@@ -1,0 +1,201 @@
+"""normlens.fold"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+import pathlib
+from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
+
+from normlens.analyzing import ModuleOrPath, is_path, name_of, opened, report_of
+from normlens.engine.client import Progress
+from normlens.engine.program import Path
+from normlens.engine.session import Json, Session
+from normlens.errors import EngineError, NotEqual
+from normlens.report.report import ChangeReport, Check, Norm, norms_of
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from normlens.module.apply import Followed
+    from normlens.module.observe import Observed
+    from normlens.module.owners import Graph
+
+
+def fold(
+    module_or_path: ModuleOrPath,
+    example_inputs: Any = None,
+    *,
+    policy: str = "balanced",
+    max_growth: float = 10,
+    norm: str = "portable",
+    inplace: bool = False,
+    output: Optional[Path] = None,
+    engine: Optional[Path] = None,
+    progress: Optional[Progress] = None,
+) -> Tuple[Any, ChangeReport]:
+    """Replaces LayerNorms by RMSNorms without changing what is computed, and verifies it.
+
+    Of an nn.Module: (module, report). The engine plans, the plan is applied to a deep copy, or with inplace=True to the
+        module itself: weights are centered, nn.LayerNorm becomes nn.RMSNorm, its β moves into the biases of the linears
+        behind it or stays as a bias of the norm (normlens.module.norms.AffineRMSNorm). Norms of which an edit has no
+        counterpart in the module stay, and report.kept says why. A tied parameter of which one reader must be centered
+        becomes two; report.untied names it. The result equals the original in evaluation mode (a dropout that drops gives
+        a mean back), for the arguments of forward that the example has: what else forward can take was not seen.
+        Three copies of the parameters are needed on the way, two of them in float64, and twice their size on the disk.
+    Of a file: (path, report), folded by the engine and written to `output`, which is required then; path is None where
+        nothing folds.
+
+    example_inputs, policy, max_growth, engine, progress: as for normlens.analyze. norm: of a file "portable",
+    "primitives", "fast", "standard" or "ort"; of a module "portable" alone.
+
+    Raises what normlens.analyze does, and NotEqual where the result is not the original's on the example inputs and on
+    drawn ones, in float64 (1e-10 of the largest value) or in the module's own type (six times its rounding): the module
+    is then as it was. ValueError for options that do not go together.
+    """
+    if is_path(module_or_path):
+        if output is None or inplace:
+            raise ValueError("a file is folded to another file: name it with output, and leave inplace out")
+        return _fold_file(module_or_path, example_inputs, policy, max_growth, norm, output, engine, progress)
+    if output is not None or norm != "portable":
+        raise ValueError("output and other norms are for files; a module gets torch.nn.RMSNorm and is returned")
+    return _fold_module(module_or_path, example_inputs, policy, max_growth, inplace, engine, progress)
+
+
+def _fold_file(
+    path: Any, arrays: Any, policy: str, max_growth: float, norm: str, output: Path, engine: Any, progress: Any
+) -> Tuple[Optional[pathlib.Path], ChangeReport]:
+    source = name_of(path)
+    with opened(path, arrays, engine, progress) as (session, analysis):
+        asked = {"policy": policy, "max_growth_percent": max_growth}
+        result = session.fold(asked, norm)
+        plan = result["plan"]
+        written: Optional[pathlib.Path] = None
+        checks = _checks_of(result)
+        if plan["folded"]:
+            if not result["ok"]:
+                raise NotEqual(f"{source} was not folded: {result['reason']}", checks)
+            written = pathlib.Path(session.export(os.fspath(output), norm)["path"])
+        norms = norms_of(analysis, plan, session.graph)
+        more = {
+            "folded": tuple(one.path for one in norms if one.folds),
+            "kept": {one.name: one.because or one.reason for one in norms if not one.folds},
+            "changes": tuple(edit["text"] for edit in plan["edits"]),
+            "checks": checks,
+            "output": written,
+        }
+        return written, report_of(session, source, analysis, plan, ChangeReport, **more)
+
+
+def _checks_of(result: Json) -> Tuple[Check, ...]:
+    proof = result["verify"]
+    if proof is None:
+        return ()
+    rows = []
+    if proof["algebra_done"]:
+        rows.append(Check("the engine's inputs", "float64", proof["algebra"]["max_rel"], proof["algebra"]["limit"]))
+    if proof["file_done"]:
+        rows.append(Check("the engine's inputs", proof["file_dtype"], proof["file"]["max_rel"], proof["file"]["limit"]))
+    return tuple(rows)
+
+
+def _fold_module(
+    module: "nn.Module", example: Any, policy: str, max_growth: float, inplace: bool, engine: Any, progress: Any
+) -> Tuple["nn.Module", ChangeReport]:
+    from normlens.module.apply import kept_reasons
+    from normlens.module.inputs import as_inputs
+    from normlens.module.modes import mode_of, twin, without_cache
+    from normlens.module.observe import observe
+    from normlens.module.verify import conditions, expectations, widened
+
+    source = name_of(module)
+    with opened(module, example, engine, progress) as (session, analysis):
+        inputs = as_inputs(example)
+        with mode_of(module, False), without_cache(module):
+            seen = observe(module, inputs)
+        plan, followed = best_of(session, analysis, module, seen, policy, max_growth)
+        folded = module if inplace else copy.deepcopy(module)
+        checks: Tuple[Check, ...] = ()
+        untied: List[str] = []
+        holds: List[str] = []
+        if followed.folded:
+            exact = twin(module)
+            expected = expectations(module, exact, inputs)
+            wide = widened(exact, inputs, (size for one in analysis["norms"] for size in one["normalized_shape"]))
+            checks, untied = change(folded, exact, followed, expected)
+            holds = conditions(exact, wide)
+        norms = norms_of(analysis, plan, session.graph)
+        states = tuple(with_state(one, one.index in followed.folded) for one in norms)
+        more = {
+            "norms": states,
+            "folded": tuple(dict.fromkeys(one.path for one in states if one.folds)),
+            "kept": kept_reasons(norms, followed),
+            "changes": tuple(followed.changes) if followed.folded else (),
+            "untied": tuple(untied),
+            "checks": checks,
+            "inputs": inputs.text(),
+            "conditions": tuple(holds),
+        }
+        return folded, report_of(session, source, analysis, plan, ChangeReport, **more)
+
+
+def best_of(
+    session: Session, analysis: Json, module: "nn.Module", seen: "Observed", policy: str, max_growth: float
+) -> Tuple[Json, "Followed"]:
+    """The plan of this policy, or that of "free" where the module can follow more of it: it asks for no centering at run
+    time, of which a module has few places."""
+    from normlens.module.owners import Graph
+
+    graph = Graph(session.graph, module)
+    found = []
+    for name in dict.fromkeys((policy, "free")):
+        plan = session.plan(policy=name, max_growth_percent=max_growth)
+        found.append((plan, followed_of(session, analysis, plan, graph, module, seen, max_growth)))
+        if not found[-1][1].kept:
+            break
+    return max(found, key=lambda pair: len(pair[1].folded))
+
+
+def followed_of(
+    session: Session,
+    analysis: Json,
+    plan: Json,
+    graph: "Graph",
+    module: "nn.Module",
+    seen: "Observed",
+    max_growth: float = 10,
+    trained: bool = False,
+) -> "Followed":
+    """What the module can follow of this plan. max_growth: what the plan was asked with."""
+    from normlens.module.apply import Followed, follow
+    from normlens.module.edits import joined
+
+    if not plan["folded"]:
+        return Followed(set(), {}, [], [])
+    try:
+        exact = session.exact_edits(plan["policy"], max_growth)
+    except EngineError as reason:
+        return Followed(set(), dict.fromkeys(plan["folded"], str(reason)), [], [])
+    return follow(joined(exact, plan["edits"]), norms_of(analysis, plan, session.graph), graph, module, seen, trained)
+
+
+def change(
+    target: "nn.Module", exact: "nn.Module", followed: "Followed", expected: Sequence[Any], training: bool = False
+) -> Tuple[Tuple[Check, ...], List[str]]:
+    """Performs the actions on target, and verifies; whatever goes wrong, target is left as it was."""
+    from normlens.module.apply import perform
+    from normlens.module.verify import checked
+
+    changes, told = perform(followed.actions, target)
+    try:
+        return checked(target, exact, followed.actions, expected, training), told
+    except BaseException:
+        changes.undo()
+        raise
+
+
+def with_state(norm: Norm, folds: bool) -> Norm:
+    if folds == norm.folds:
+        return norm
+    return dataclasses.replace(norm, state="folded" if folds else "kept")

@@ -1,0 +1,1 @@
+"""What is done with an nn.Module: exported, changed, compared. All of it imports torch."""

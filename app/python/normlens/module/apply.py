@@ -1,0 +1,136 @@
+"""Which part of a plan a module can follow, and how it does."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Dict, List, Sequence, Set, Tuple
+
+import torch
+from torch import nn
+
+from normlens.module.centered import parametrising
+from normlens.module.changes import Changes
+from normlens.module.edits import Edit, NoCounterpart
+from normlens.module.norms import rms_norm_like
+from normlens.module.observe import Observed
+from normlens.module.owners import Graph
+from normlens.module.resolve import Action, absorbing_shift, actions_of, replaceable
+from normlens.report.report import Norm
+
+
+@dataclasses.dataclass
+class Followed:
+    """What a module can follow of a plan.
+
+    folded: norms that become RMSNorms. kept: why the others do not, by index; only of those that the plan would fold.
+    changes: in words, of what is done.
+    """
+
+    folded: Set[int]
+    kept: Dict[int, str]
+    actions: List[Action]
+    changes: List[str]
+
+
+def follow(
+    edits: Sequence[Edit], norms: Sequence[Norm], graph: Graph, module: nn.Module, seen: Observed, trained: bool = False
+) -> Followed:
+    """Leaves out the norms of which an edit has no counterpart in the module, and the edits that only those need.
+
+    trained: weights are parametrised and every β stays a parameter of its norm, for training to go on.
+    """
+    planned = {index for edit in edits if edit.kind == "replace_norm" for index in edit.frees}
+    kept: Dict[int, str] = {}
+    for index in planned:
+        reason = replaceable(module, norms[index].path, seen)
+        if reason is not None:
+            kept[index] = reason
+    actions: List[Tuple[Edit, Action]] = []
+    for edit in edits:
+        if edit.kind in ("replace_norm", "absorb_shift"):
+            continue
+        try:
+            action = parametrising(edit, graph, seen, module) if trained else actions_of(edit, graph, seen, module)
+            actions.append((edit, action))
+        except NoCounterpart as reason:
+            kept.update({index: f"{edit.text}: {reason}" for index in edit.frees & planned if index not in kept})
+    _keep_together(norms, planned, kept)
+    folded = planned - kept.keys()
+    shifts = {} if trained else _shifts(edits, norms, graph, folded)
+    chosen = [(edit, action) for edit, action in actions if edit.frees & folded]
+    chosen += [(edit, action) for edit, action in shifts.values()]
+    absorbed = {norms[index].path for index in shifts}
+    paths = list(dict.fromkeys(norms[index].path for index in sorted(folded)))
+    replacing = [_replacing(path, bool(seen.channels_first[path]), path in absorbed, trained) for path in paths]
+    told = [edit.text for edit, _ in chosen] + [f"replace {path} by an RMSNorm" for path in paths]
+    return Followed(folded, kept, [action for _, action in chosen] + replacing, told)
+
+
+def _keep_together(norms: Sequence[Norm], planned: Set[int], kept: Dict[int, str]) -> None:
+    """A module that is called several times is one: it is replaced for all calls or for none."""
+    for norm in norms:
+        alike = [other.index for other in norms if other.path == norm.path]
+        stays = [index for index in alike if index not in planned or index in kept]
+        for index in alike if stays else []:
+            if index in planned and index not in kept:
+                kept[index] = f"its module is called {len(alike)} times, and as {norms[stays[0]].name} it has to stay"
+
+
+def _shifts(edits: Sequence[Edit], norms: Sequence[Norm], graph: Graph, folded: Set[int]) -> Dict[int, Tuple[Edit, Action]]:
+    """By norm, where the biases behind it can take its β. Else β stays: that changes nothing."""
+    found: Dict[int, Tuple[Edit, Action]] = {}
+    for edit in edits:
+        for index in edit.frees & folded if edit.kind == "absorb_shift" else ():
+            try:
+                found[index] = (edit, absorbing_shift(edit, graph, norms[index].path))
+            except NoCounterpart:
+                pass
+    for index in list(found):
+        alike = {norm.index for norm in norms if norm.path == norms[index].path}
+        if not alike <= found.keys():
+            del found[index]
+    return found
+
+
+def _replacing(path: str, channels_first: bool, absorbed: bool, trained: bool) -> Action:
+    def act(changes: Changes) -> str:
+        norm = changes.module.get_submodule(path)
+        assert isinstance(norm, nn.LayerNorm)
+        gone = norm.bias is None or absorbed or (not trained and not bool(torch.count_nonzero(norm.bias.detach())))
+        changes.replace_module(path, rms_norm_like(norm, channels_first, None if gone else norm.bias))
+        _without_fused_encoder(changes, path)
+        return ""
+
+    return act
+
+
+def _without_fused_encoder(changes: Changes, path: str) -> None:
+    """nn.TransformerEncoderLayer has a second, fused forward with LayerNorms of its own, which it takes when it
+    evaluates: it reads the parameters of what it thinks are LayerNorms."""
+    layer = changes.module.get_submodule(path.rpartition(".")[0])
+    if not isinstance(layer, nn.TransformerEncoderLayer):
+        return
+    changes.set(layer, "activation_relu_or_gelu", 0)
+    for part in changes.module.modules():
+        if isinstance(part, nn.TransformerEncoder) and any(child is layer for child in part.modules()):
+            changes.set(part, "use_nested_tensor", False)
+
+
+def perform(actions: Sequence[Action], module: nn.Module) -> Tuple[Changes, List[str]]:
+    """(what can be undone, what the actions had to tell). Where one fails, those before it are undone."""
+    changes = Changes(module)
+    try:
+        told = [action(changes) for action in actions]
+    except BaseException:
+        changes.undo()
+        raise
+    return changes, [text for text in told if text]
+
+
+def kept_reasons(norms: Sequence[Norm], followed: Followed) -> Dict[str, str]:
+    """By name, of each norm that is not folded."""
+    return {
+        norm.name: followed.kept.get(norm.index) or (norm.because if norm.verdict != "blocked" else "") or norm.reason
+        for norm in norms
+        if norm.index not in followed.folded
+    }

@@ -1,0 +1,116 @@
+"""Centered weights as a parametrisation: what is trained is the raw weight, what is read is the weight without its mean.
+
+W = V - mean(V) over each group of a pattern (papers 000 and 001, column-centered weight transform; there I - 11^T/m from
+the left). V starts as the weight that was there, so nothing jumps, and gradients of V are the centered gradients of W:
+where every reader of W tolerates the shift, they are the gradients that LayerNorm's network has.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, Tuple
+
+import torch
+from torch import nn
+from torch.nn.utils import parametrize
+
+from normlens.module.changes import Changes
+from normlens.module.edits import Edit, NoCounterpart
+from normlens.module.observe import Observed
+from normlens.module.owners import Graph, Owner
+from normlens.module.pattern import centered, parse
+from normlens.module.resolve import Action, center_constant, check_readers
+
+NARROW = (torch.float16, torch.bfloat16)
+
+
+class Centered(nn.Module):
+    """The parametrisation. pattern: as the engine writes it, "(16 sum)(32)" of a linear's weight [16, 32]."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__()
+        self.pattern = pattern
+        self._factors = parse(pattern)
+
+    def forward(self, raw: torch.Tensor) -> torch.Tensor:
+        if raw.dtype in NARROW:  # their mean would be coarse
+            return centered(raw.float(), self._factors).to(raw.dtype)
+        return centered(raw, self._factors)
+
+    def extra_repr(self) -> str:
+        return self.pattern
+
+
+def parametrising(edit: Edit, graph: Graph, seen: Observed, module: nn.Module) -> Action:
+    """The edit as a parametrisation of the attributes that read the tensor. A tied tensor stays tied: its other readers
+    read it raw."""
+    if edit.kind != "center_constant":
+        raise NoCounterpart("only the centering of a weight has a training form")
+    parts = center_constant(edit, graph)
+    if len(parts) != 1:
+        raise NoCounterpart("several weights have one mean, and each would have to know the others")
+    (mine, _), _ = parts[0]
+    pattern = edit.what["parts"][0]["pattern"]
+    check_readers(mine, module)
+    for owner in mine:
+        if isinstance(module.get_submodule(owner.module), nn.RNNBase):
+            raise NoCounterpart(f"{owner.module} keeps its weights in a list of its own")
+
+    def act(changes: Changes) -> str:
+        for owner in mine:
+            part = changes.module.get_submodule(owner.module)
+            parametrize.register_parametrization(part, owner.attribute, Centered(pattern))
+            changes.remember(lambda part=part, name=owner.attribute: _plain(part, name))
+        return ""
+
+    return act
+
+
+def _plain(part: nn.Module, name: str) -> None:
+    """The raw tensor again; of several parametrisations the first call takes all away."""
+    if parametrize.is_parametrized(part, name):
+        parametrize.remove_parametrizations(part, name, leave_parametrized=False)
+
+
+def centered_attributes(module: nn.Module) -> Iterator[Tuple[Owner, nn.Module]]:
+    """(owner, its module) of all attributes that Centered alone parametrises."""
+    for path, part in list(module.named_modules()):
+        for name, chain in getattr(part, "parametrizations", {}).items():
+            if all(isinstance(step, Centered) for step in chain):
+                yield Owner(path, name), part
+
+
+def bake(module: nn.Module) -> List[Owner]:
+    """Plain parameters with the centered numbers; those that were untied for it.
+
+    Where everything that holds the raw tensor centers it alike, the parameter object stays and is overwritten; where
+    something else holds it raw, the centered attribute gets a parameter of its own.
+    """
+    found = list(centered_attributes(module))
+    values = {owner: getattr(part, owner.attribute).detach().clone() for owner, part in found}
+    forms: Dict[int, List[str]] = {}
+    for owner, part in found:
+        chain = part.parametrizations[owner.attribute]
+        forms.setdefault(id(chain.original), []).append(" ".join(step.pattern for step in chain))
+    for owner, part in found:
+        _plain(part, owner.attribute)
+    held = _holders(module)
+    untied = []
+    for owner, part in found:
+        raw = getattr(part, owner.attribute)
+        if len(set(forms[id(raw)])) == 1 and held[id(raw)] == len(forms[id(raw)]):
+            with torch.no_grad():
+                raw.copy_(values[owner])
+        else:
+            new = values[owner]
+            setattr(part, owner.attribute, nn.Parameter(new, raw.requires_grad) if isinstance(raw, nn.Parameter) else new)
+            untied.append(owner)
+    return untied
+
+
+def _holders(module: nn.Module) -> Dict[int, int]:
+    """id of each tensor -> how many attributes hold it."""
+    found: Dict[int, int] = {}
+    for part in module.modules():
+        for tensor in [*part._parameters.values(), *part._buffers.values()]:
+            found[id(tensor)] = found.get(id(tensor), 0) + 1
+    return found

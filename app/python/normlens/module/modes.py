@@ -1,0 +1,98 @@
+"""A module in another state for a while: evaluating or training, in float64."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from typing import Any, Iterator
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+
+@contextlib.contextmanager
+def mode_of(module: nn.Module, training: bool) -> Iterator[None]:
+    """Each submodule gets back the mode that it had."""
+    before = [(part, part.training) for part in module.modules()]
+    module.train(training)
+    try:
+        yield
+    finally:
+        for part, mode in before:
+            part.training = mode
+
+
+class WithoutVainDropout(TorchFunctionMode):
+    """A dropout of nothing is left out, so that no graph has one: it is the identity, in training too."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if getattr(function, "__name__", "") == "dropout" and (args[1] if len(args) > 1 else given.get("p")) == 0:
+            return args[0] if args else given["input"]
+        return function(*args, **given)
+
+
+@contextlib.contextmanager
+def without_cache(module: nn.Module) -> Iterator[None]:
+    """Models of transformers return a cache of keys and values unless told otherwise, which torch.export cannot."""
+    configs = {id(part.config): part.config for part in module.modules() if getattr(part, "config", None) is not None}
+    caching = [config for config in configs.values() if getattr(config, "use_cache", None) is True]
+    for config in caching:
+        config.use_cache = False
+    try:
+        yield
+    finally:
+        for config in caching:
+            config.use_cache = True
+
+
+@contextlib.contextmanager
+def buffers_kept(module: nn.Module) -> Iterator[None]:
+    """What a run writes into buffers, such as statistics of a BatchNorm in training, is taken back."""
+    held = [(part, name, tensor) for part in module.modules() for name, tensor in part._buffers.items()]
+    before = [(part, name, tensor, tensor.clone()) for part, name, tensor in held if tensor is not None]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for part, name, tensor, numbers in before:
+                part._buffers[name] = tensor.copy_(numbers)
+
+
+LESS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+class _Lifted(TorchFunctionMode):
+    """Every type of fewer bits that code names is float64: a cast to float32 on the way would round."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in (torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16):
+            return args[0].double()
+        lifted = {name: torch.float64 if _is_less(value) else value for name, value in (kwargs or {}).items()}
+        return function(*(torch.float64 if _is_less(value) else value for value in args), **lifted)
+
+
+def _is_less(value: Any) -> bool:
+    return isinstance(value, torch.dtype) and value in LESS
+
+
+@contextlib.contextmanager
+def lifted() -> Iterator[None]:
+    """Where a module of twin() runs."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with _Lifted():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def twin(module: nn.Module) -> nn.Module:
+    """A copy in float64."""
+    return copy.deepcopy(module).double()
+
+
+def lift(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.double() if tensor.is_floating_point() else tensor

@@ -1,0 +1,153 @@
+"""A changed module held against its original: in float64, where it must be equal, and in its own type."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Iterable, List, Sequence, Tuple
+
+import torch
+from torch import nn
+
+from normlens.errors import NotEqual
+from normlens.module.apply import perform
+from normlens.module.compare import difference, pairs, relative, says_something, scale
+from normlens.module import inputs as example
+from normlens.module.inputs import Inputs, drawn, twice
+from normlens.module.modes import buffers_kept, lift, lifted, mode_of, twin, without_cache
+from normlens.module.resolve import Action
+from normlens.report.report import Check
+
+LIMIT = 1e-10  # in float64, relative to the largest value of an output; the engine's own
+NOISE = 6  # times what the original loses by its type, as the engine has it
+SEED = 1  # of what is random in a module, a dropout that drops: the same for both
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """What the original gives on one set of inputs."""
+
+    what: str
+    inputs: Inputs
+    output: Any  # in its own type
+    exact: Any  # in float64
+
+
+def trials(inputs: Inputs) -> List[Tuple[str, Inputs]]:
+    sets = [("the example inputs", inputs), ("drawn inputs", drawn(inputs, 1)), ("other drawn inputs", drawn(inputs, 2))]
+    return [*sets, ("twice the batch", twice(drawn(inputs, 3)))]
+
+
+def run(module: nn.Module, inputs: Inputs, training: bool) -> Any:
+    """Without a trace: no gradients, the caller's random numbers and the module's mode as they were."""
+    with torch.no_grad(), torch.random.fork_rng(), mode_of(module, training), without_cache(module), buffers_kept(module):
+        torch.manual_seed(SEED)
+        return inputs.call(module)
+
+
+def run_exact(exact: nn.Module, inputs: Inputs, training: bool) -> Any:
+    with lifted():
+        return run(exact, inputs.map(lift), training)
+
+
+def expectations(module: nn.Module, exact: nn.Module, inputs: Inputs, training: bool = False) -> List[Expected]:
+    """Of the original, before it is changed. exact: its float64 copy. Inputs that it refuses are left out, except the
+    example's own: whatever that raises is raised."""
+    found: List[Expected] = []
+    for what, given in trials(inputs):
+        try:
+            output, truth = run(module, given, training), run_exact(exact, given, training)
+        except Exception:
+            if not found:
+                raise
+            continue
+        found.append(Expected(what, given, output, truth))
+    return found
+
+
+def widened(
+    exact: nn.Module, inputs: Inputs, widths: Iterable[int], training: bool = False
+) -> List[Tuple[str, Inputs, Any]]:
+    """(condition, inputs that break it, what the original gives on them): of the original's float64 copy, where it runs.
+
+    widths: of its norms.
+    """
+    found = []
+    for text, given in example.widened(inputs, set(widths)):
+        try:
+            found.append((text, given, run_exact(exact, given, training)))
+        except Exception:
+            continue  # then the size is no choice
+    return found
+
+
+def conditions(exact: nn.Module, wide: Sequence[Tuple[str, Inputs, Any]], training: bool = False) -> List[str]:
+    """Those of widened() that the change rests on. exact: the float64 copy, changed."""
+    broken = (text for text, given, truth in wide if not _agrees(exact, given, truth, training))
+    return list(dict.fromkeys(broken))
+
+
+def _agrees(exact: nn.Module, inputs: Inputs, truth: Any, training: bool) -> bool:
+    try:
+        return relative(run_exact(exact, inputs, training), truth) <= LIMIT
+    except Exception:
+        return False
+
+
+def check_exact(exact: nn.Module, expected: Sequence[Expected], training: bool = False) -> List[Check]:
+    """exact: the float64 copy, changed."""
+    return [
+        Check(one.what, "float64", relative(run_exact(exact, one.inputs, training), one.exact), LIMIT) for one in expected
+    ]
+
+
+def check_own(module: nn.Module, expected: Sequence[Expected], training: bool = False) -> List[Check]:
+    """module: the changed one, in the type that it is used in."""
+    return [
+        _worst([_own(a, b, c) for (a, b), (_, c) in _triples(run(module, one.inputs, training), one)], one.what)
+        for one in expected
+    ]
+
+
+def _triples(output: Any, one: Expected) -> List[Any]:
+    return list(zip(pairs(output, one.output), pairs(output, one.exact)))
+
+
+def _own(output: Any, original: Any, exact: Any) -> Tuple[float, float, str]:
+    """(difference, limit, type): four times the spacing of the type at the output's scale is always allowed."""
+    if not isinstance(original, torch.Tensor):
+        return (0.0 if output == original else float("inf")), 0.0, ""
+    if not original.is_floating_point():
+        return difference(output, original), 0.0, ""
+    spacing = torch.finfo(original.dtype).eps * scale(original)
+    noise = difference(original, exact)
+    limit = NOISE * noise + 4 * spacing if noise < float("inf") else 64 * spacing
+    if original.dtype == torch.float64:
+        limit = LIMIT * scale(original)
+    return difference(output, original), limit, str(original.dtype).removeprefix("torch.")
+
+
+def _worst(rows: Sequence[Tuple[float, float, str]], what: str) -> Check:
+    gap, limit, dtype = max(rows, key=lambda row: (row[0] > row[1], bool(row[2]), row[0] / row[1] if row[1] else row[0]))
+    return Check(what, dtype, gap, limit)
+
+
+def checked(
+    changed: nn.Module, exact: nn.Module, actions: Sequence[Action], expected: Sequence[Expected], training: bool = False
+) -> Tuple[Check, ...]:
+    """Performs the actions on the float64 copy too, and compares both. changed: where they have been performed.
+
+    Raises NotEqual where a comparison fails, or where no output of the example is finite.
+    """
+    if not says_something(expected[0].exact):
+        raise NotEqual("no number of the outputs on the example inputs is finite: nothing can be compared")
+    perform(actions, exact)
+    checks = check_exact(exact, expected, training) + check_own(changed, expected, training)
+    failed = [check for check in checks if not check.passed]
+    if failed:
+        worst = failed[0]
+        raise NotEqual(
+            f"the changed module differs from the original on {worst.what} by {worst.difference:.1e} in {worst.dtype}, "
+            f"{worst.limit:.1e} is the most; the change was undone",
+            tuple(checks),
+        )
+    return tuple(checks)

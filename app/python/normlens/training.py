@@ -1,0 +1,118 @@
+"""normlens.cbwc and normlens.uncbwc: training behind centered weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple
+
+from normlens.analyzing import name_of, opened, report_of
+from normlens.engine.client import Progress
+from normlens.engine.program import Path, find_engine
+from normlens.engine.session import Json, Session
+from normlens.errors import NotEqual
+from normlens.folding import followed_of, with_state
+from normlens.report.report import ChangeReport, Check, norms_of
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from normlens.module.apply import Followed
+    from normlens.module.inputs import Inputs
+
+
+def cbwc(
+    module: "nn.Module", example_inputs: Any, *, engine: Optional[Path] = None, progress: Optional[Progress] = None
+) -> Tuple["nn.Module", ChangeReport]:
+    """Gives a module the papers' training form, in place: RMSNorm for LayerNorm, behind weights that stay centered.
+
+    Weights that make the norms' inputs are parametrised (torch.nn.utils.parametrize) as W = V - mean(V), V being the
+    parameter that was there, so that an optimizer made before goes on and a training step is the step that LayerNorm's
+    network would take. γ and β stay parameters of the norm. A tied parameter stays tied: one reader reads it centered,
+    the other raw. Norms that only fold because of the numbers that the module has now, or whose input a dropout that
+    drops, another scale or a centering at run time stands before, stay LayerNorms; report.kept says why.
+
+    example_inputs: as for normlens.analyze; the module is looked at in training mode. Returns (module, report).
+    Raises what normlens.analyze does, and NotEqual where outputs or gradients are not LayerNorm's in float64; the module
+    is then as it was.
+    """
+    from normlens.module.inputs import as_inputs
+    from normlens.module.unsettled import unsettled
+
+    program, inputs, source = find_engine(engine), as_inputs(example_inputs), name_of(module)
+    with opened(unsettled(module), inputs, program, progress, training=True) as (session, analysis):
+        plan = session.plan(policy="free")
+        followed = _training_form(session, analysis, plan, module, inputs)
+        checks: Tuple[Check, ...] = ()
+        holds: List[str] = []
+        if followed.folded:
+            widths = [size for one in analysis["norms"] for size in one["normalized_shape"]]
+            checks, holds = _changed(module, followed, inputs, widths)
+        norms = norms_of(analysis, plan, session.graph)
+        from normlens.module.apply import kept_reasons
+
+        states = tuple(with_state(one, one.index in followed.folded) for one in norms)
+        more = {
+            "norms": states,
+            "folded": tuple(dict.fromkeys(one.path for one in states if one.folds)),
+            "kept": kept_reasons(norms, followed),
+            "changes": tuple(text.replace("center ", "parametrise ", 1) for text in followed.changes) if followed.folded else (),
+            "checks": checks,
+            "conditions": tuple(holds),
+            "inputs": inputs.text(),
+        }
+        return module, report_of(session, source, analysis, plan, ChangeReport, **more)
+
+
+def uncbwc(module: "nn.Module") -> "nn.Module":
+    """Bakes what cbwc parametrised, in place: plain parameters with the centered numbers, and a plain state dict.
+
+    The norms stay RMSNorms. A parameter that another module reads raw (a tied embedding) becomes two, since its readers
+    have different numbers. Returns the module.
+    """
+    from normlens.module.centered import bake
+    from normlens.module.changes import Changes
+    from normlens.module.resolve import say_untied
+
+    if bake(module):
+        say_untied(Changes(module))
+    return module
+
+
+def _training_form(session: Session, analysis: Json, plan: Json, module: "nn.Module", inputs: "Inputs") -> "Followed":
+    from normlens.module.modes import mode_of, without_cache
+    from normlens.module.observe import observe
+    from normlens.module.owners import Graph
+
+    with mode_of(module, False), without_cache(module):
+        seen = observe(module, inputs)
+    return followed_of(session, analysis, plan, Graph(session.graph, module), module, seen, trained=True)
+
+
+def _changed(
+    module: "nn.Module", followed: "Followed", inputs: "Inputs", widths: List[int]
+) -> Tuple[Tuple[Check, ...], List[str]]:
+    """Performs the actions on the module; outputs in training mode and gradients are those of before, or it is undone.
+
+    widths: of its norms. Returns the checks that passed, and the conditions that it rests on.
+    """
+    from normlens.module.apply import perform
+    from normlens.module.gradients import check_gradients, gradients
+    from normlens.module.modes import twin
+    from normlens.module.verify import checked, conditions, expectations, widened
+
+    exact = twin(module)
+    parameters = list(exact.parameters())
+    expected = expectations(module, exact, inputs, training=True)
+    wide = widened(exact, inputs, widths, training=True)
+    before = [gradients(exact, one.inputs, parameters) for one in expected]
+    changes, _ = perform(followed.actions, module)
+    try:
+        checks: List[Check] = list(checked(module, exact, followed.actions, expected, training=True))
+        for one, grads in zip(expected, before):
+            checks.append(check_gradients(grads, gradients(exact, one.inputs, parameters), one.what))
+            if not checks[-1].passed:
+                gap = checks[-1].difference
+                raise NotEqual(f"gradients on {one.what} are not LayerNorm's, by {gap:.1e}; the change was undone", tuple(checks))
+    except BaseException:
+        changes.undo()
+        raise
+    return tuple(checks), conditions(exact, wide, training=True)

@@ -1,0 +1,17 @@
+"""The version, which is the project's."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+
+from normlens.engine.program import checkout
+
+
+def version() -> str:
+    """Of the sources that this package lies in, else of the installed wheel."""
+    root = checkout()
+    if root is None:
+        return importlib.metadata.version("normlens")
+    found = re.search(r"project\(normlens VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text(encoding="utf-8"))
+    return found[1] if found else "0"

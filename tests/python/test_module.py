@@ -1,0 +1,471 @@
+"""Modules folded: each trap of a module that a graph does not have.
+
+    test_module.py ENGINE
+"""
+
+import copy
+import sys
+import unittest
+import unittest.mock
+
+import package
+
+package.need_torch()
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+import normlens
+from equal import assert_equal, assert_same, fold_of, layer_norms, settled, snapshot
+from normlens.module import verify
+from streams import IDS, WIDTH, Stream, X
+
+
+def stream(**options):
+    return settled(Stream(**options).double())
+
+
+class Folds(unittest.TestCase):
+    def folded(self, module, example, count, **options):
+        """Folds; so many norms are RMSNorms, outputs are equal, and the original is as it was."""
+        before = snapshot(module)
+        folded, report, original = fold_of(module, example, **options)
+        assert_same(self, before, module)
+        self.assertEqual(len(report.folded), count, report)
+        for path in report.folded:
+            self.assertIsInstance(folded.get_submodule(path), nn.RMSNorm)
+        self.assertEqual(set(layer_norms(folded)), set(layer_norms(original)) - set(report.folded))
+        assert_equal(self, folded, original, example)
+        return folded, report
+
+    def test_a_stream(self):
+        folded, report = self.folded(stream(), IDS, 3)
+        self.assertEqual(report.untied, ())
+        self.assertTrue(all(check.passed for check in report.checks))
+        for norm in folded.norms[:2]:
+            self.assertIs(type(norm), nn.RMSNorm, "its shift went into the linear behind it")
+        self.assertIsNotNone(folded.norms[2].bias, "the head has no bias that could take it")
+
+    def test_in_its_own_type(self):
+        for dtype, limit in ((torch.float32, 1e-5), (torch.bfloat16, 0.1), (torch.float16, 0.02)):
+            with self.subTest(dtype):
+                module = settled(Stream().to(dtype))
+                folded, report, original = fold_of(module, IDS)
+                self.assertEqual(len(report.folded), 3, report)
+                self.assertEqual({p.dtype for p in folded.parameters()}, {dtype})
+                assert_equal(self, folded, original, IDS, limit)
+                self.assertIn(str(dtype).removeprefix("torch."), {check.dtype for check in report.checks})
+
+    def test_tied_embeddings_are_untied_aloud(self):
+        module = stream(tied=True)
+        folded, report = self.folded(module, IDS, 3, policy="free")
+        self.assertEqual(report.untied, ("embed.weight is centered, head.weight keeps the original",))
+        self.assertIsNot(folded.embed.weight, folded.head.weight)
+        self.assertTrue(torch.equal(folded.head.weight, module.head.weight))
+        self.assertIs(module.embed.weight, module.head.weight)
+
+    def test_tied_embeddings_stay_tied_where_no_copy_may_be(self):
+        folded, report = self.folded(stream(tied=True), IDS, 3, max_growth=0)
+        self.assertEqual(report.untied, ())
+        self.assertIs(folded.embed.weight, folded.head.weight)
+        self.assertEqual(len(folded.embed._forward_hooks), 1, "the embedding's output is centered when it runs")
+
+    def test_a_tied_pair_that_a_function_reads_is_kept(self):
+        class Functional(Stream):
+            def forward(self, ids):
+                x = self.embed(ids)
+                return functional.linear(self.norms[0](x), self.embed.weight)
+
+        _, report = self.folded(settled(Functional().double()), IDS, 0, policy="free")
+        self.assertIn("two tensors, for two reads of one module", report.kept["norms.0"])
+
+    def test_in_place(self):
+        module = stream()
+        parameters = dict(module.named_parameters())
+        folded, report, original = fold_of(module, IDS, inplace=True)
+        self.assertIs(folded, module)
+        self.assertEqual(len(report.folded), 3)
+        assert_equal(self, module, original, IDS)
+        for name, parameter in module.named_parameters():
+            self.assertIs(parameter, parameters[name], "an optimizer holds it")
+
+    def test_modes_are_left_alone(self):
+        module = stream(drop=0.5).train()
+        module.mix[0].eval()
+        folded, _ = self.folded(module, IDS, 3)
+        module = stream(drop=0.5).train()
+        module.mix[0].eval()
+        folded, _ = normlens.fold(module, IDS)
+        self.assertTrue(folded.training and folded.norms[0].training)
+        self.assertFalse(folded.mix[0].training)
+
+    def test_linears_without_a_bias(self):
+        folded, _ = self.folded(stream(bias=False), IDS, 3)
+        self.assertTrue(all(norm.bias is not None for norm in folded.norms))
+
+    def test_norms_without_affine(self):
+        folded, _ = self.folded(stream(affine=False), IDS, 3)
+        self.assertTrue(all(type(norm) is nn.RMSNorm and norm.weight is None for norm in folded.norms))
+
+    def test_a_norm_that_is_called_twice(self):
+        class Shared(Stream):
+            def forward(self, ids):
+                x = self.embed(ids)
+                for mix in self.mix:
+                    x = x + mix(self.norms[0](x))
+                return self.head(self.norms[0](x))
+
+        self.folded(settled(Shared().double()), IDS, 1)
+
+    def test_a_norm_that_is_called_twice_and_must_stay_once(self):
+        class Shared(Stream):
+            def forward(self, ids):
+                x = self.embed(ids)
+                return self.head(self.norms[0](torch.relu(self.norms[0](x))))
+
+        _, report = self.folded(settled(Shared().double()), IDS, 0)
+        self.assertTrue(any("called 2 times" in reason for reason in report.kept.values()), report.kept)
+
+    def test_a_norm_with_two_names(self):
+        class Twice(Stream):
+            def __init__(self):
+                super().__init__()
+                self.again = self.norms[0]
+
+            def forward(self, ids):
+                x = self.embed(ids)
+                return self.head(self.norms[0](x) + self.again(x + 1.5 * self.mix[0](x)))
+
+        folded, report, original = fold_of(settled(Twice().double()), IDS)
+        assert_equal(self, folded, original, IDS)
+        self.assertIs(folded.again, folded.norms[0])
+
+    def test_an_output_of_a_norm_that_is_read_twice(self):
+        class Forked(Stream):
+            def forward(self, ids):
+                y = self.norms[0](self.embed(ids))
+                return self.mix[0](y) + torch.sin(y)
+
+        folded, _ = self.folded(settled(Forked().double()), IDS, 1)
+        self.assertIsNotNone(folded.norms[0].bias, "not every reader could take it")
+
+    def test_a_bias_that_two_linears_share(self):
+        class Shared(Stream):
+            def __init__(self):
+                super().__init__()
+                self.mix[1][0].bias = self.mix[0][0].bias
+
+        self.folded(settled(Shared().double()), IDS, 3)
+
+    def test_a_linear_that_is_called_twice(self):
+        class Shared(Stream):
+            def forward(self, ids):
+                x = self.embed(ids)
+                for norm in self.norms[:2]:
+                    x = x + self.mix[0](norm(x))
+                return self.head(self.norms[2](x))
+
+        self.folded(settled(Shared().double()), IDS, 3)
+
+    def test_a_linear_whose_output_is_returned_too(self):
+        class Returned(Stream):
+            def forward(self, ids):
+                x = self.embed(ids)
+                return x, self.head(self.norms[0](x))
+
+        _, report = self.folded(settled(Returned().double()), IDS, 0)
+        self.assertTrue(report.kept["norms.0"])
+
+    def test_a_weight_that_is_computed(self):
+        module = stream()
+        nn.utils.parametrizations.weight_norm(module.mix[0][2])
+        folded, report, original = fold_of(module, IDS)
+        assert_equal(self, folded, original, IDS)
+        self.assertIn("norms.0", report.folded)
+        self.assertEqual(len(report.folded) + len(report.kept), 3)
+
+    def test_a_parameter_that_is_a_part_of_another(self):
+        module = stream()
+        memory = torch.randn(40, WIDTH, dtype=torch.float64)
+        module.embed.weight.data = memory[:11]
+        module.head.weight.data = memory[5:16]
+        folded, report, original = fold_of(module, IDS)
+        assert_equal(self, folded, original, IDS)
+
+    def test_two_parameters_of_one_memory(self):
+        module = stream()
+        module.mix[1][2].weight.data = module.mix[0][2].weight.data
+        self.folded(module, IDS, 3)
+
+    def test_a_layer_scale(self):
+        class Scaled(Stream):
+            def __init__(self):
+                super().__init__()
+                self.gamma = nn.Parameter(torch.rand(WIDTH) + 0.5)
+
+            def forward(self, ids):
+                x = self.embed(ids)
+                x = x + self.mix[0](self.norms[0](x)) * self.gamma
+                return self.head(self.norms[1](x))
+
+        folded, _ = self.folded(settled(Scaled().double()), IDS, 2)
+        self.assertTrue(torch.equal(folded.gamma, torch.ones(WIDTH, dtype=torch.float64)))
+
+    def test_a_scale_that_is_read_twice(self):
+        class Scaled(Stream):
+            def __init__(self):
+                super().__init__()
+                self.gamma = nn.Parameter(torch.rand(WIDTH) + 0.5)
+
+            def forward(self, ids):
+                x = self.embed(ids)
+                for norm, mix in zip(self.norms, self.mix):
+                    x = x + mix(norm(x)) * self.gamma
+                return self.head(self.norms[2](x))
+
+        folded, report, original = fold_of(settled(Scaled().double()), IDS)
+        assert_equal(self, folded, original, IDS)
+        self.assertIn("norms.0", report.folded)
+
+    def test_a_norm_over_channels(self):
+        class Norm2d(nn.LayerNorm):
+            def forward(self, x):
+                x = x.permute(0, 2, 3, 1)
+                return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps).permute(0, 3, 1, 2)
+
+        class Image(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cut, self.norm = nn.Conv2d(3, WIDTH, 2, 2), Norm2d(WIDTH)
+
+            def forward(self, image):
+                return self.norm(self.cut(image)).flatten(1)
+
+        image = torch.randn(2, 3, 8, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+        folded, _ = self.folded(settled(Image().double()), image, 1)
+        self.assertTrue(folded.norm.channels_first)
+
+    def test_a_subclass_that_does_more_is_kept(self):
+        class Odd(nn.LayerNorm):
+            def forward(self, x):
+                return super().forward(x) * 2
+
+        module = stream()
+        module.norms[1] = settled(Odd(WIDTH).double())
+        _, report = self.folded(module, IDS, 2)
+        self.assertIn("computes more than a LayerNorm", report.kept["norms.1"])
+
+    def test_a_norm_with_a_hook_is_kept(self):
+        module = stream()
+        module.norms[0].register_forward_hook(lambda part, args, output: None)
+        folded, report, original = fold_of(module, IDS)
+        self.assertIn("hooks", report.kept["norms.0"])
+        assert_equal(self, folded, original, IDS)
+
+    def test_a_norm_that_is_a_function_is_kept(self):
+        class Functional(Stream):
+            def forward(self, ids):
+                x = functional.layer_norm(self.embed(ids), (WIDTH,))
+                return self.head(x)
+
+        _, report = self.folded(settled(Functional().double()), IDS, 0)
+        self.assertTrue(any("no nn.LayerNorm module" in reason for reason in report.kept.values()), report.kept)
+
+    def test_a_norm_that_is_the_model(self):
+        class Centering(nn.LayerNorm):
+            def forward(self, x):
+                x = x - x.mean(-1, keepdim=True)
+                return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+        _, report = self.folded(settled(Centering(WIDTH).double()), X, 0)
+        self.assertEqual(len(report.kept), 1)
+
+    def test_torch_s_own_transformers(self):
+        """Their fused forward, which they take when they evaluate, has LayerNorms of its own."""
+        for layers in (1, 2):
+            with self.subTest(layers=layers):
+                layer = nn.TransformerEncoderLayer(WIDTH, 2, 24, batch_first=True, norm_first=True, activation="gelu")
+                encoder = nn.TransformerEncoder(layer, layers, nn.LayerNorm(WIDTH), enable_nested_tensor=False)
+                module = settled(nn.Sequential(nn.Linear(WIDTH, WIDTH), encoder, nn.Linear(WIDTH, 5)).double())
+                folded, _ = self.folded(module, X, 2 * layers + 1)
+                self.assertIs(type(folded[1].layers[0].norm1), nn.RMSNorm)
+
+    def test_torch_s_transformer_with_norms_after_is_kept(self):
+        layer = nn.TransformerEncoderLayer(WIDTH, 2, 24, batch_first=True)
+        _, report = self.folded(settled(nn.Sequential(nn.Linear(WIDTH, WIDTH), layer).double()), X, 0)
+        self.assertEqual([norm.verdict for norm in report], ["blocked", "blocked"])
+
+    def test_centerings_at_places_that_are_no_module_s_output_are_not_asked_for(self):
+        class Gated(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.Linear(WIDTH, WIDTH)
+                self.one, self.other = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+
+            def forward(self, x):
+                x = torch.relu(self.first(x))
+                return self.one(x) * self.other(x * 3.0)
+
+        _, report = self.folded(settled(Gated().double()), X, 0, policy="all")
+        self.assertTrue(all("no module's output" in reason for reason in report.kept.values()), report.kept)
+
+    def test_centerings_of_a_module_s_output(self):
+        class Gated(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.gate = nn.Linear(WIDTH, WIDTH), nn.ReLU()
+                self.one, self.other = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+
+            def forward(self, x):
+                x = self.gate(self.first(x))
+                return self.one(x) * self.other(x * 3.0)
+
+        folded, _ = self.folded(settled(Gated().double()), X, 2, policy="all")
+        self.assertEqual(len(folded.gate._forward_hooks), 1)
+        assert_equal(self, copy.deepcopy(folded), folded, X)
+
+    def test_inputs_by_name_in_both_ways_and_outputs_of_any_kind(self):
+        class Named(Stream):
+            def forward(self, ids, *, scale=None, flag=True):
+                x = self.embed(ids)
+                y = self.norms[0](x) if flag else x
+                return {"logits": self.head(y * scale), "flag": flag, "all": (y, [ids])}
+
+        scale = torch.tensor(0.5, dtype=torch.float64)
+        for example in ({"ids": IDS, "scale": scale}, ((IDS,), {"scale": scale, "flag": True})):
+            with self.subTest(type(example).__name__):
+                self.folded(settled(Named().double()), example, 1)
+
+
+    def test_a_batch_norm_that_would_have_to_be_rewritten(self):
+        class Batched(Stream):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.batch = nn.Conv1d(WIDTH, WIDTH, 1), nn.BatchNorm1d(WIDTH)
+                self.batch.running_mean.normal_()
+
+            def forward(self, ids):
+                x = self.batch(self.conv(self.embed(ids).transpose(1, 2))).transpose(1, 2)
+                return self.head(self.norms[0](x))
+
+        _, report = self.folded(settled(Batched().double()), IDS, 0)
+        self.assertIn("BatchNorm", report.kept["norms.0"])
+
+    def test_a_table_whose_rows_are_rescaled_when_they_are_read(self):
+        """Rows that the example does not read have not been rescaled yet."""
+        module = stream()
+        module.embed.max_norm = 1.0
+        few = IDS % 3
+        folded, _, original = fold_of(module, few)
+        assert_equal(self, folded, original, few)
+        assert_equal(self, folded, original, IDS)
+
+    def test_a_model_that_cannot_run_with_hooks(self):
+        class Branches(Stream):
+            def forward(self, ids):
+                x = self.embed(ids)
+                return torch.cond(ids.sum() > 3, lambda x: self.norms[0](x), lambda x: self.norms[1](x), (x,))
+
+        self.folded(settled(Branches().double()), IDS, 0)
+
+    def test_a_plan_that_the_engine_cannot_carry_out(self):
+        class Autocast(Stream):
+            def forward(self, ids):
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    return super().forward(ids)
+
+        _, report, _ = fold_of(settled(Autocast()), IDS)
+        self.assertEqual(report.folded, ())
+        self.assertIn("torch.autocast", report.kept["norms.0"])
+
+    def test_a_size_of_1_that_it_rests_on_is_told(self):
+        class Gated(Stream):
+            def forward(self, x, gate):
+                return self.head(self.norms[0](self.mix[0][2](x) * gate))
+
+        x = torch.randn(3, 5, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+        _, report = self.folded(settled(Gated().double()), (x, x[..., :1]), 1)
+        self.assertEqual(report.conditions, ("input 1 has size 1 in axis -1",))
+        _, report = self.folded(settled(Gated().double()), (x, x[:, :1, :1]), 1)
+        self.assertEqual(report.conditions, ("input 1 has size 1 in axis -1",))
+
+
+class Refuses(unittest.TestCase):
+    def test_a_module_without_numbers(self):
+        with self.assertRaisesRegex(normlens.ExportFailed, "meta device"):
+            normlens.fold(Stream().to("meta"), IDS)
+
+    def test_a_module_that_cannot_be_exported(self):
+        class Branches(Stream):
+            def forward(self, ids):
+                x = self.norms[0](self.embed(ids))
+                return x if x.sum().item() > 0 else -x
+
+        module = stream()
+        module.__class__ = Branches
+        for call in (normlens.analyze, normlens.fold, normlens.cbwc):
+            with self.subTest(call.__name__):
+                with self.assertRaisesRegex(normlens.ExportFailed, "graph of Branches: .*data-dependent"):
+                    call(module, IDS)
+
+    def test_a_module_without_inputs(self):
+        with self.assertRaisesRegex(TypeError, "example_inputs are needed"):
+            normlens.fold(stream())
+
+    def test_options_for_files(self):
+        for options in ({"norm": "fast"}, {"output": "x.pt2"}):
+            with self.assertRaises(ValueError):
+                normlens.fold(stream(), IDS, **options)
+
+    def test_a_fold_that_is_not_equal_is_undone(self):
+        """With an edit spoilt on its way: the verification judges, and nothing of the fold is left."""
+        real = normlens.module.resolve.centered_jointly
+
+        def spoilt(tensors, patterns):
+            return [value * 1.001 for value in real(tensors, patterns)]
+
+        for inplace in (True, False):
+            for tied in (True, False):
+                module = stream(tied=tied)
+                before = snapshot(module)
+                with unittest.mock.patch("normlens.module.resolve.centered_jointly", spoilt):
+                    with self.assertRaisesRegex(normlens.NotEqual, "differs from the original.*undone") as refused:
+                        normlens.fold(module, IDS, inplace=inplace, policy="free")
+                self.assertFalse(all(check.passed for check in refused.exception.checks))
+                assert_same(self, before, module)
+
+    def test_an_edit_that_fails_is_undone(self):
+        module = stream()
+        before = snapshot(module)
+        with unittest.mock.patch("normlens.module.apply.rms_norm_like", side_effect=MemoryError):
+            with self.assertRaises(MemoryError):
+                normlens.fold(module, IDS, inplace=True)
+        assert_same(self, before, module)
+
+    def test_outputs_that_are_nowhere_finite(self):
+        class Lost(Stream):
+            def forward(self, ids):
+                return super().forward(ids) * float("nan")
+
+        module = settled(Lost().double())
+        with self.assertRaisesRegex(normlens.NotEqual, "finite"):
+            normlens.fold(module, IDS)
+
+
+class Casts(unittest.TestCase):
+    def test_casts_on_the_way_do_not_round_in_float64(self):
+        class Casting(Stream):
+            def forward(self, ids):
+                x = self.embed(ids).to(torch.float32).float()
+                y = functional.softmax(self.norms[0](x.to(self.head.weight.dtype)), -1, dtype=torch.float32)
+                return self.head(y.to(self.head.weight.dtype))
+
+        folded, report, original = fold_of(settled(Casting()), IDS)
+        worst = max(check.difference for check in report.checks if check.dtype == "float64")
+        self.assertEqual(len(report.folded), 1)
+        self.assertLess(worst, verify.LIMIT / 100)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
