@@ -21,6 +21,7 @@ fs::path Grants::resolved(const Path& path) {
   if (path.empty()) return {};
   std::error_code error;
   fs::path whole = fs::weakly_canonical(direct::behindLinks(fs::absolute(path, error)), error);
+  if (!whole.has_filename()) whole = whole.parent_path();  // of a folder that ends in a slash
   return error ? fs::path() : whole;
 }
 
@@ -34,6 +35,10 @@ void Grants::toReadBeside(const Path& model) {
 
 void Grants::toWrite(const Path& file) {
   if (const Path whole = resolved(file); !whole.empty()) write_.insert(whole);
+}
+
+void Grants::toMakeFolder(const Path& folder) {
+  if (const Path whole = resolved(folder); !whole.empty()) folders_.insert(whole);
 }
 
 bool Grants::mayRead(const Path& file) const {

@@ -24,6 +24,9 @@ class Grants {
   // of its folder, which tells whether an older data file is still needed.
   void toWrite(const Path& file);
 
+  // What a new folder is to be called, with all that is written in it.
+  void toMakeFolder(const Path& folder);
+
   // What is written stays when its writer ends too early, for the next one to go on with (direct::takeUp).
   void toKeepParts() { keepsParts_ = true; }
 
@@ -33,11 +36,12 @@ class Grants {
   [[nodiscard]] bool mayList(const Path& folder) const;
   [[nodiscard]] bool mayReplace(const Path& file) const;
   [[nodiscard]] bool mayMakeOrRemove(const Path& file) const;
+  [[nodiscard]] bool mayMakeFolder(const Path& folder) const { return folders_.contains(resolved(folder)); }
   [[nodiscard]] bool keepsParts() const { return keepsParts_; }
 
  private:
   bool keepsParts_ = false;
-  std::set<Path> read_, write_, dataFolders_;
+  std::set<Path> read_, write_, dataFolders_, folders_;
 };
 
 }  // namespace normlens::confine

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/protocol/bench_messages.h"
+#include "core/protocol/checkpoint_messages.h"
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/lab_messages.h"
 #include "core/protocol/lesson_messages.h"
@@ -25,6 +26,7 @@ using AllMessages = ::testing::Types<
     WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, AngleCounts, ProbeRow, ProbeResult,
     ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture, ReportParams, Report, PartialCenteringParams,
     PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut, LabParams, LabUpdate, LabControl,
-    lab::RunSettings, lab::RunRecord, lab::RunResult>;
+    TensorChangeInfo, CheckpointTensor, CheckpointNorm, CheckpointRecipe, CheckpointResult, lab::RunSettings,
+    lab::RunRecord, lab::RunResult>;
 
 }  // namespace normlens::protocol

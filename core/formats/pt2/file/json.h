@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -68,6 +69,8 @@ class Json {
 
   // As json.dumps(document) writes it: ", " and ": ", ASCII with escapes.
   [[nodiscard]] std::string dump() const;
+  // As json.dumps(document, indent=2) does: a line for each item.
+  [[nodiscard]] std::string dumpIndented() const;
 
   bool operator==(const Json& other) const = default;
 
@@ -77,7 +80,8 @@ class Json {
     std::string text;
     bool operator==(const Number&) const = default;
   };
-  void dumpTo(std::string& out) const;
+  // indent: of the lines of its items; nullopt: all in one line.
+  void dumpTo(std::string& out, std::optional<size_t> indent) const;
 
   std::variant<std::monostate, bool, Number, std::string, Array, Object> content_;
 };

@@ -51,7 +51,16 @@ void putText(std::string_view text, std::string& out) {
 
 }  // namespace
 
-void Json::dumpTo(std::string& out) const {
+void Json::dumpTo(std::string& out, std::optional<size_t> indent) const {
+  const auto inner = indent ? std::optional(*indent + 2) : std::nullopt;
+  const auto begin = [&](bool first) {
+    if (!first) out += indent ? "," : ", ";
+    if (indent) out += "\n" + std::string(*inner, ' ');
+  };
+  const auto end = [&](bool any, char bracket) {
+    if (indent && any) out += "\n" + std::string(*indent, ' ');
+    out += bracket;
+  };
   if (isNull()) {
     out += "null";
   } else if (const auto* truth = std::get_if<bool>(&content_)) {
@@ -63,27 +72,32 @@ void Json::dumpTo(std::string& out) const {
   } else if (const auto* array = std::get_if<Array>(&content_)) {
     out += '[';
     for (size_t i = 0; i < array->size(); ++i) {
-      if (i > 0) out += ", ";
-      (*array)[i].dumpTo(out);
+      begin(i == 0);
+      (*array)[i].dumpTo(out, inner);
     }
-    out += ']';
+    end(!array->empty(), ']');
   } else {
+    const auto& members = std::get<Object>(content_);
     out += '{';
-    bool first = true;
-    for (const auto& [name, value] : std::get<Object>(content_)) {
-      if (!first) out += ", ";
-      first = false;
-      putText(name, out);
+    for (size_t i = 0; i < members.size(); ++i) {
+      begin(i == 0);
+      putText(members[i].first, out);
       out += ": ";
-      value.dumpTo(out);
+      members[i].second.dumpTo(out, inner);
     }
-    out += '}';
+    end(!members.empty(), '}');
   }
 }
 
 std::string Json::dump() const {
   std::string out;
-  dumpTo(out);
+  dumpTo(out, std::nullopt);
+  return out;
+}
+
+std::string Json::dumpIndented() const {
+  std::string out;
+  dumpTo(out, 0);
   return out;
 }
 
