@@ -9,6 +9,7 @@
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/probe_messages.h"
 #include "core/protocol/report_messages.h"
+#include "core/protocol/stream_messages.h"
 #include "core/protocol/weight_messages.h"
 
 namespace normlens::protocol {
@@ -24,7 +25,8 @@ using AllMessages = ::testing::Types<
     TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests, WeightChangesParams, WeightChange,
     WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, AngleCounts, ProbeRow, ProbeResult,
     ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture, ReportParams, Report, PartialCenteringParams,
-    PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut, LabParams, LabUpdate, LabControl,
-    lab::RunSettings, lab::RunRecord, lab::RunResult>;
+    PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut, StreamParams, StreamInfo,
+    StreamFigures, StreamReport, NarrowParams, NarrowResult, LabParams, LabUpdate, LabControl, lab::RunSettings,
+    lab::RunRecord, lab::RunResult>;
 
 }  // namespace normlens::protocol
