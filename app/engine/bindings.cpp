@@ -67,6 +67,8 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kForcedError, [&](const auto& p, const Task& task) { return s.forcedError(p, task); });
   to.bind(methods::kProbe, [&](const auto& p, const Task& task) { return s.probe(p, task); });
   to.bind(methods::kProbeSwaps, [&](const auto& p, const Task& task) { return s.probeSwaps(p, task); });
+  to.bind(methods::kStreams, [&](const auto& p, const Task& task) { return s.streams(p, task); });
+  to.bind(methods::kNarrow, [&](const auto& p, const Task& task) { return s.writeNarrow(p, task); });
   to.bind(methods::kReport, [&](const auto& p, const Task& task) { return report::reportOfLastFold(s, p, task); });
   to.bind(methods::kTensorPair, [&](const auto& p, const Task& task) { return s.tensorPair(p, task); });
   to.bind(methods::kTensorStats, [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });

@@ -11,6 +11,7 @@
 #include "core/protocol/messages.h"
 #include "core/protocol/probe_messages.h"
 #include "core/protocol/report_messages.h"
+#include "core/protocol/stream_messages.h"
 #include "core/protocol/weight_messages.h"
 
 namespace normlens::protocol {
@@ -57,6 +58,8 @@ inline constexpr Method<PartialCenteringParams, PartialCentering> kPartialCenter
 inline constexpr Method<CenteringCutParams, CenteringCut> kCenteringCut{"centering_cut"};
 inline constexpr Method<ProbeSwapsParams, ProbeSwaps> kProbeSwaps{"probe_swaps"};
 inline constexpr Method<ReportParams, Report> kReport{"report"};
+inline constexpr Method<StreamParams, StreamReport> kStreams{"streams"};
+inline constexpr Method<NarrowParams, NarrowResult> kNarrow{"narrow"};
 inline constexpr Method<LabParams, lab::RunResult> kLab{"lab"};
 inline constexpr Method<NoParams, void> kPing{"ping"};  // at once, whatever runs
 inline constexpr Method<NoParams, void> kShutdown{"shutdown"};

@@ -228,15 +228,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   const std::filesystem::path path = params.path;
-  const auto& original = state_->model->facts().path;
-  if (state_->model->facts().isReadFrom(path)) {
-    return fail(ErrorCode::Usage, "the folded model may not overwrite the original " + path.string(),
-                "choose another name");
-  }
-  if (!formats::suffixFits(original, path)) {
-    return fail(ErrorCode::Usage,
-                path.string() + " should end in " + original.extension().string() + " like the model");
-  }
+  if (auto status = state_->checkExport("the folded model", path); !status) return tl::unexpected(status.error());
   if (const auto flavour = formats::normFlavourFromName(params.norm); flavour != state_->flavour) {
     protocol::FoldParams again = state_->foldParams;
     again.norm = params.norm;

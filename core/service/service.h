@@ -17,6 +17,7 @@
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/messages.h"
 #include "core/protocol/probe_messages.h"
+#include "core/protocol/stream_messages.h"
 #include "core/protocol/weight_messages.h"
 #include "core/service/bench.h"
 #include "core/service/inputs/size_conditions.h"
@@ -105,6 +106,9 @@ class Service {
   // A fold whose residual streams lose a channel, see plans/narrow_streams.h; the last fold is left alone.
   [[nodiscard]] Result<Narrowing> narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,
                                                 const Task& task);
+  // The same planned only, and the same written to a file where it is proved. No run: shapes are those of the analysis.
+  [[nodiscard]] Result<protocol::StreamReport> streams(const protocol::StreamParams& params, const Task& task);
+  [[nodiscard]] Result<protocol::NarrowResult> writeNarrow(const protocol::NarrowParams& params, const Task& task);
   // The original, the last fold or the model of a file against another of them; see bench.h.
   [[nodiscard]] Result<protocol::BenchResult> bench(const protocol::BenchParams& params, const BenchListener& listener,
                                                     const Task& task);

@@ -70,6 +70,16 @@ struct Service::State {
     if (noInputs.empty()) return {};
     return fail(ErrorCode::RunFailed, "the model was not run: " + noInputs, "say what fits its inputs");
   }
+  // After needModel(): whether what was made of the open model may be written there.
+  [[nodiscard]] Status checkExport(const std::string& what, const std::filesystem::path& path) const {
+    const auto& original = model->facts().path;
+    if (model->facts().isReadFrom(path)) {
+      return fail(ErrorCode::Usage, what + " may not overwrite the original " + path.string(), "choose another name");
+    }
+    if (formats::suffixFits(original, path)) return {};
+    return fail(ErrorCode::Usage,
+                path.string() + " should end in " + original.extension().string() + " like the model");
+  }
   // After needInputs().
   [[nodiscard]] AnalysedModel analysedModel() const { return {*model, *analysis, inputs.tensors}; }
   // After needAnalysis().

@@ -10,6 +10,7 @@
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/probe_messages.h"
 #include "core/protocol/report_messages.h"
+#include "core/protocol/stream_messages.h"
 #include "core/protocol/weight_messages.h"
 
 namespace normlens::protocol {
@@ -26,7 +27,7 @@ using AllMessages = ::testing::Types<
     WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, AngleCounts, ProbeRow, ProbeResult,
     ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture, ReportParams, Report, PartialCenteringParams,
     PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut, LabParams, LabUpdate, LabControl,
-    TensorChangeInfo, CheckpointTensor, CheckpointNorm, CheckpointRecipe, CheckpointResult, lab::RunSettings,
-    lab::RunRecord, lab::RunResult>;
+    TensorChangeInfo, CheckpointTensor, CheckpointNorm, CheckpointRecipe, CheckpointResult, StreamParams, StreamInfo,
+    StreamFigures, StreamReport, NarrowParams, NarrowResult, lab::RunSettings, lab::RunRecord, lab::RunResult>;
 
 }  // namespace normlens::protocol

@@ -6,6 +6,8 @@
 #include "core/protocol/methods.h"
 #include "ui/session/difference_run.h"
 #include "ui/session/forced_errors.h"
+#include "ui/session/jobs/run_job.h"
+#include "ui/session/jobs/streams.h"
 #include "ui/session/left_out.h"
 #include "ui/session/norm_costs.h"
 #include "ui/session/probe_run.h"
@@ -37,6 +39,7 @@ Session::Session(EngineClient* engine, QObject* parent)
       forcedErrors_(new ForcedErrors(this)),
       probe_(new ProbeRun(this)),
       report_(new ReportRun(this)),
+      streams_(new Streams(this)),
       differences_(new DifferenceRun(this)),
       jobQuestion_(engine, this),
       confirmationQuestion_(engine, this) {
@@ -87,31 +90,6 @@ void Session::endJob() {
   jobQuestion_.drop();
   job_ = {};
   Q_EMIT jobChanged();
-}
-
-template <class Params, class T>
-void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
-                     const std::type_identity_t<Params>& params, std::type_identity_t<std::function<void(T&)>> done,
-                     Failed failed) {
-  startJob(kind);
-  jobQuestion_.ask(method, params, [this, kind, done, failed](Reply<T>& reply) {
-    const Job ended = job_;
-    endJob();
-    if (reply) {
-      done(*reply);
-      return;
-    }
-    if (reply.error().engineDied) {  // told once, by engineLost
-      if (kind == JobKind::Measuring) failed(reply.error());
-      return;
-    }
-    if (reply.error().cancelled()) {
-      Q_EMIT stopped(ended);
-    } else {
-      Q_EMIT problem(asSentence(reply.error().message), asSentence(reply.error().hint));
-    }
-    if (failed) failed(reply.error());
-  });
 }
 
 void Session::cancel() {
@@ -367,32 +345,6 @@ void Session::setFlavour(const QString& norm) {
   voidProof();
   showProofOfPlan();
   foldAgain();
-}
-
-void Session::exportTo(const QString& path, bool force) {
-  if (!fold_) return;
-  protocol::ExportParams params;
-  params.path = path.toStdString();
-  params.norm = flavour_;
-  params.force = force;
-  runJob(JobKind::Exporting, methods::kExport, params, [this](const protocol::ExportResult& result) {
-    exported_ = result;
-    const auto proved = std::ranges::find_if(proofs_, [this](const Proof& proof) { return isOfPlan(proof); });
-    if (proved != proofs_.end()) proved->exported = result;
-    Q_EMIT exportDone();
-  });
-}
-
-void Session::saveTensor(int value, const QString& path) {
-  if (!served_ || job_.kind == JobKind::Analyzing) {
-    Q_EMIT problem(tr("The tensor was not saved: the model is not ready."), tr("Save it once it is analysed."));
-    return;
-  }
-  protocol::SaveTensorParams params;
-  params.value = value;
-  params.path = path.toStdString();
-  runJob(JobKind::SavingTensor, methods::kSaveTensor, params,
-         [this](const protocol::SavedTensor& saved) { Q_EMIT tensorSaved(text(saved.path), saved.bytes); });
 }
 
 }  // namespace normlens::ui

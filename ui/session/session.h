@@ -37,6 +37,7 @@ class DifferenceRun;
 class ForcedErrors;
 class ProbeRun;
 class ReportRun;
+class Streams;
 class LeftOut;
 class NormCosts;
 
@@ -49,6 +50,7 @@ enum class JobKind {
   Folding,
   Measuring,
   Exporting,
+  Narrowing,
   SavingTensor,
   Comparing,  // these run beside the others: see ForcedErrors, DifferenceRun
   Probing,    // see ProbeRun
@@ -93,6 +95,7 @@ class Session final : public QObject {
   [[nodiscard]] ForcedErrors* forcedErrors() const { return forcedErrors_; }
   [[nodiscard]] ProbeRun* probe() const { return probe_; }
   [[nodiscard]] ReportRun* report() const { return report_; }
+  [[nodiscard]] Streams* streams() const { return streams_; }
   [[nodiscard]] DifferenceRun* differences() const { return differences_; }
   // What the plan does with a norm, and with all of them by their index; with those that would fall by the preview.
   [[nodiscard]] PlanMark planMark(int norm) const;
@@ -133,6 +136,7 @@ class Session final : public QObject {
   void fold();                                             // applies the plan and proves it; again: proves anew
   void measure();                                          // as measurements() says; stopped, what was measured is kept
   void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
+  void narrowTo(const QString& path, bool force = false);  // with the streams of streams()
   void cancel();                                           // what running() tells of
 
   // What the model is run with: nothing set means guessed by the engine. Analyses anew; the plan's parameters stay.
@@ -238,6 +242,7 @@ class Session final : public QObject {
   ForcedErrors* forcedErrors_;
   ProbeRun* probe_;
   ReportRun* report_;
+  Streams* streams_;
   DifferenceRun* differences_;
   QString path_;
   std::optional<protocol::ModelInfo> model_;

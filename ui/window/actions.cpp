@@ -148,24 +148,28 @@ void Actions::addMenus(QWidget* window) {
 void Actions::addPanels() {
   struct Panel {
     ActionPanel panel;
+    int key;  // with Alt; 0: none
     const char* name;
     QString title, tip;
   };
   const Panel rows[] = {
-      {ActionPanel::NormList, "showNormList", tr("Norms by verdict"), tr("Go to the list of LayerNorms at the left.")},
-      {ActionPanel::Modules, "showModules", tr("Modules"), tr("Go to the tree of modules at the left.")},
-      {ActionPanel::Plan, "showPlan", tr("Plan"), tr("Go to the edits of the plan.")},
-      {ActionPanel::NormTable, "showNormTable", tr("Table of LayerNorms"), tr("Go to the table of all LayerNorms.")},
-      {ActionPanel::Inputs, "showInputs", tr("Inputs"), tr("Go to what the model is run with.")},
-      {ActionPanel::Proof, "showProof", tr("Proof"), tr("Go to what was proved of the fold.")},
-      {ActionPanel::Differences, "showDifferences", tr("Differences"), tr("Go to where two models part.")},
-      {ActionPanel::Benchmark, "showBenchmark", tr("Benchmark"), tr("Go to the measured times.")},
-      {ActionPanel::Learn, "showLearn", tr("Learn"), tr("Go to the lessons.")},
-      {ActionPanel::Log, "showLog", tr("Log"), tr("Go to what the engine said.")}};
-  int number = 0;  // Alt+1 to Alt+9, then Alt+0
+      {ActionPanel::NormList, Qt::Key_1, "showNormList", tr("Norms by verdict"),
+       tr("Go to the list of LayerNorms at the left.")},
+      {ActionPanel::Modules, Qt::Key_2, "showModules", tr("Modules"), tr("Go to the tree of modules at the left.")},
+      {ActionPanel::Plan, Qt::Key_3, "showPlan", tr("Plan"), tr("Go to the edits of the plan.")},
+      {ActionPanel::NormTable, Qt::Key_4, "showNormTable", tr("Table of LayerNorms"),
+       tr("Go to the table of all LayerNorms.")},
+      {ActionPanel::Inputs, Qt::Key_5, "showInputs", tr("Inputs"), tr("Go to what the model is run with.")},
+      {ActionPanel::Proof, Qt::Key_6, "showProof", tr("Proof"), tr("Go to what was proved of the fold.")},
+      {ActionPanel::Differences, Qt::Key_7, "showDifferences", tr("Differences"), tr("Go to where two models part.")},
+      {ActionPanel::Benchmark, Qt::Key_8, "showBenchmark", tr("Benchmark"), tr("Go to the measured times.")},
+      {ActionPanel::Streams, 0, "showStreams", tr("Narrow streams (CRMSNorm)"),
+       tr("Go to the residual streams that can lose a channel.")},
+      {ActionPanel::Learn, Qt::Key_9, "showLearn", tr("Learn"), tr("Go to the lessons.")},
+      {ActionPanel::Log, Qt::Key_0, "showLog", tr("Log"), tr("Go to what the engine said.")}};
   for (const Panel& row : rows) {
-    number = (number + 1) % 10;
-    QAction* action = add(row.name, row.title, QKeySequence(Qt::ALT | (Qt::Key_0 + number)), row.tip);
+    QAction* action =
+        add(row.name, row.title, row.key == 0 ? QKeySequence() : QKeySequence(Qt::ALT | row.key), row.tip);
     action->setData(static_cast<int>(row.panel));
     panels << action;
   }

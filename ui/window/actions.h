@@ -23,7 +23,19 @@ struct NamedWay {
 void setChosen(const QActionGroup& group, const QString& data);
 
 // The places of the window that an action leads to: two at the left, then those of BottomPanel::Tab in its order.
-enum class ActionPanel { NormList, Modules, Plan, NormTable, Inputs, Proof, Differences, Benchmark, Learn, Log };
+enum class ActionPanel {
+  NormList,
+  Modules,
+  Plan,
+  NormTable,
+  Inputs,
+  Proof,
+  Differences,
+  Benchmark,
+  Streams,
+  Learn,
+  Log
+};
 
 // Owned by the window; the names are those of what they do.
 class Actions final : public QObject {

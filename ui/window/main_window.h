@@ -19,6 +19,10 @@
 
 class QStackedWidget;
 
+namespace normlens::protocol {
+struct ExportResult;
+}
+
 namespace normlens::ui {
 
 class Actions;
@@ -113,6 +117,7 @@ class MainWindow final : public QMainWindow {
   void logConfirmation(const QStringList& norms);
   void showFoldResult();
   void showLeftOut();  // what fell with an edit that the user left out
+  void showExported(const protocol::ExportResult& done);
   void showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways = {});
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();
   void addButtonsTo(std::vector<PaletteEntry>& entries);

@@ -11,6 +11,7 @@
 #include "ui/models/norm_model.h"
 #include "ui/session/difference_run.h"
 #include "ui/session/forced_errors.h"
+#include "ui/session/jobs/streams.h"
 #include "ui/session/left_out.h"
 #include "ui/session/probe_run.h"
 #include "ui/session/report_run.h"
@@ -96,16 +97,12 @@ void MainWindow::connectSession() {
   connect(session_->measurements(), &Measurements::changed, this, [this] {
     if (session_->measurements()->last()) workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
-  connect(session_, &Session::exportDone, this, [this] {
-    const protocol::ExportResult& done = *session_->exported();
-    const QString path = text(done.path);
-    showWritten(path, tr("Wrote %1 (%2 in %3).").arg(path, formatBytes(done.bytes), formatMilliseconds(done.save_ms)),
-                {{tr("Open it"), [this, path] { openFile(path); }},
-                 {tr("Compare with it"), [this, path] { showComparison(path); }}});
-  });
+  connect(session_, &Session::exportDone, this, [this] { showExported(*session_->exported()); });
   connect(session_, &Session::tensorSaved, this, [this](const QString& path, qint64 bytes) {
     showWritten(path, tr("Wrote %1 (%2).").arg(path, formatBytes(bytes)));
   });
+  connect(session_->streams(), &Streams::written, this,
+          [this] { showExported(*session_->streams()->result()->written); });
   connect(report_, &ReportExport::written, this,
           [this](const QString& path) { showWritten(path, tr("Wrote %1.").arg(path)); });
   connect(report_, &ReportExport::failed, this, [this](const QString& why) { info_->show(InfoBar::Tone::Error, why); });
@@ -140,7 +137,8 @@ void MainWindow::logConfirmation(const QStringList& norms) {
 // What a bar says is of the work before. Not the engine's own: its buttons are still needed.
 void MainWindow::dismissWhenWorkBegins() {
   const Job& job = session_->job();
-  const bool asked = job.kind == JobKind::Folding || job.kind == JobKind::Measuring || job.kind == JobKind::Exporting;
+  const bool asked = job.kind == JobKind::Folding || job.kind == JobKind::Measuring || job.kind == JobKind::Exporting ||
+                     job.kind == JobKind::Narrowing;
   if (asked && job.stage.isEmpty() && !info_->isAbout(kEngineTopic)) info_->dismiss();
 }
 
@@ -228,6 +226,13 @@ void MainWindow::showLeftOut() {
   }
   info_->show(InfoBar::Tone::Message, fell, fallen(*left), std::move(ways));
   info_->setTopic(kLeftOutTopic);
+}
+
+void MainWindow::showExported(const protocol::ExportResult& done) {
+  const QString path = text(done.path);
+  showWritten(path, tr("Wrote %1 (%2 in %3).").arg(path, formatBytes(done.bytes), formatMilliseconds(done.save_ms)),
+              {{tr("Open it"), [this, path] { openFile(path); }},
+               {tr("Compare with it"), [this, path] { showComparison(path); }}});
 }
 
 void MainWindow::showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways) {

@@ -42,6 +42,7 @@ constexpr std::array kPaths = {
     PathParameter{methods::kTensorPair, "against"},
     PathParameter{methods::kExport, "path", true},
     PathParameter{methods::kSaveTensor, "path", true},
+    PathParameter{methods::kNarrow, "path", true},
 };
 
 // The settings of a run name its data, and with its folder what it keeps. What is no run is refused in words by the

@@ -53,17 +53,29 @@ Result<StreamTimes> measure(const NarrowSource& source, const formats::Model& re
 
 }  // namespace
 
+PlannedStreams planNarrowing(const analysis::Analysis& analysis, const analysis::Plan& plan,
+                             analysis::StreamPadding padding) {
+  PlannedStreams out;
+  auto planned = analysis::planStreams(analysis, plan, padding);
+  out.streams = std::move(planned.streams);
+  out.refused = std::move(planned.refused);
+  if (!out.refused.empty()) return out;
+  out.edits = analysis::narrowed(plan, std::move(planned.edits));
+  out.work = streamWork(analysis, plan, out.streams, out.edits.streams);
+  return out;
+}
+
 Result<Narrowing> narrowStreams(const NarrowSource& source, analysis::Plan plan, const NarrowOptions& options,
                                 const run::VerifyOptions& verify, const Task& task) {
   const Stopwatch watch;
   Narrowing out;
-  auto streams = analysis::planStreams(source.analysis, plan, options.padding);
-  out.streams = std::move(streams.streams);
-  out.reason = std::move(streams.refused);
+  auto planned = planNarrowing(source.analysis, plan, options.padding);
+  out.streams = std::move(planned.streams);
+  out.reason = std::move(planned.refused);
   out.plan = std::move(plan);
   if (!out.reason.empty()) return out;
-  const auto edits = analysis::narrowed(out.plan, std::move(streams.edits));
-  out.work = streamWork(source.analysis, out.plan, out.streams, edits.streams);
+  const auto& edits = planned.edits;
+  out.work = planned.work;
   task.report("narrowing streams");
   auto made = source.model.apply(edits, source.analysis.norms.layerNorms, options.flavour, task);
   if (!made && made.error().code == ErrorCode::Refused) {

@@ -50,6 +50,18 @@ struct Narrowing {
   double ms = 0;       // planning, weights and code
 };
 
+// What would be done to a model, nothing of it made yet.
+struct PlannedStreams {
+  std::vector<analysis::Stream> streams;
+  fold::FoldPlan edits;  // the plan's, and those of the narrow streams
+  StreamWork work;       // where some stream is narrowed
+  std::string refused;   // why none is; one plain sentence
+};
+
+// `plan`: makePlan's, of the analysis. Thread: pure.
+[[nodiscard]] PlannedStreams planNarrowing(const analysis::Analysis& analysis, const analysis::Plan& plan,
+                                           analysis::StreamPadding padding);
+
 struct NarrowSource {
   const formats::Model& model;         // probed with the inputs
   const analysis::Analysis& analysis;  // of it

@@ -13,6 +13,7 @@
 #include "tests/support/fake_engine/canned_differences.h"
 #include "tests/support/fake_engine/canned_lab.h"
 #include "tests/support/fake_engine/canned_replies.h"
+#include "tests/support/fake_engine/canned_streams.h"
 #include "tests/support/fake_engine/mischief.h"
 
 namespace normlens::fake {
@@ -67,6 +68,8 @@ class Engine {
     bindNeedingModel(methods::kProbe, [this](const auto& p) { return probe(*model_, p); });
     bindNeedingModel(methods::kProbeSwaps, [this](const auto& p) { return probeSwaps(*model_, p); });
     bindNeedingModel(methods::kReport, [](const auto& p) { return report(p); });
+    bindNeedingModel(methods::kStreams, [this](const auto& p) { return streams(*model_, p); });
+    bindNeedingModel(methods::kNarrow, [this](const auto& p) { return narrow(*model_, p); });
     bindNeedingModel(methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
     bindNeedingModel(methods::kFold, [this](const auto& p) {
       folded_ = p.plan;

@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTableView>
+#include <QTemporaryDir>
 #include <QtTest>
 #include <algorithm>
 #include <csignal>
@@ -19,6 +20,7 @@
 #include "ui/models/difference_table.h"
 #include "ui/models/inputs_model.h"
 #include "ui/session/forced_errors.h"
+#include "ui/session/jobs/streams.h"
 #include "ui/session/norm_costs.h"
 #include "ui/session/probe_run.h"
 #include "ui/session/session.h"
@@ -268,6 +270,23 @@ void differences(Stage& stage, const QString& model, int view) {
   selectNorm(stage, 3);
 }
 
+// Written to a place that is gone afterwards.
+void narrowed(Stage& stage) {
+  open(stage, stage.model);
+  showTab(stage, BottomPanel::Streams);
+  ui::Session& session = *stage.window.session();
+  (void)waitFor([&] { return session.streams()->obstacle().isEmpty(); });
+  const QTemporaryDir folder;
+  session.narrowTo(folder.filePath(QStringLiteral("gpt2.narrow.pt")));
+  (void)waitFor([&] { return session.streams()->result().has_value(); });
+}
+
+void streams(Stage& stage, const QString& model) {
+  open(stage, model);
+  showTab(stage, BottomPanel::Streams);
+  (void)waitFor([&] { return stage.window.session()->streams()->report().has_value(); });
+}
+
 QVector<Scene> windowScenes() {
   const auto at = [](BottomPanel::Tab tab) {
     return [tab](Stage& stage) {
@@ -341,6 +360,9 @@ QVector<Scene> windowScenes() {
          });
        },
        {QStringLiteral("--round"), QStringLiteral("300")}},
+      {QStringLiteral("streams"), [](Stage& stage) { streams(stage, stage.model); }, {}},
+      {QStringLiteral("streams_refused"), [](Stage& stage) { streams(stage, stage.other); }, {}},
+      {QStringLiteral("streams_written"), narrowed, {}},
       {QStringLiteral("learn"), at(BottomPanel::Learn), {}},
       {QStringLiteral("probe"),
        [](Stage& stage) {

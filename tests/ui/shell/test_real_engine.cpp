@@ -9,9 +9,11 @@
 #include "tests/ui/shell/shell_test.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/session/jobs/streams.h"
 #include "ui/session/left_out.h"
 #include "ui/session/session.h"
 #include "ui/widgets/info_bar.h"
+#include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/main_window.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/report_export.h"
@@ -69,6 +71,49 @@ class TestRealEngine final : public QObject {
                              kPatienceMs);
     QCOMPARE(session.analysis()->totals.layer_norms, 0);
     QCOMPARE(static_cast<int>(session.analysis()->other_norms.size()), totals.layer_norms);
+  }
+
+  void aStreamIsNarrowedAndTheFileVerifies() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    QVERIFY(showPlanned(window, "gpt2.pt"));
+    window.workspace()->bottom()->showTab(BottomPanel::Streams);
+    Streams& streams = *session.streams();
+    QTRY_VERIFY_WITH_TIMEOUT(streams.obstacle().isEmpty(), kPatienceMs);
+    const auto& stream = streams.report()->streams.front();
+    QCOMPARE(stream.width, stream.channels - 1);
+    QVERIFY(streams.report()->stream_bytes.narrow < streams.report()->stream_bytes.fold);
+    const QString target = folder_.filePath(QStringLiteral("narrow.pt"));
+    session.narrowTo(target);
+    QTRY_VERIFY_WITH_TIMEOUT(streams.result().has_value(), kPatienceMs);
+    QVERIFY2(streams.result()->verify->exact == true, streams.result()->reason.c_str());
+    QVERIFY(streams.result()->verify->algebra.max_rel <= 1e-10);
+    QVERIFY(runEngine(
+        {QStringLiteral("diff"), demo("gpt2.pt"), target, QStringLiteral("--fail-above"), QStringLiteral("1e-5")}));
+    session.narrowTo(demo("gpt2.pt"));  // never over the model itself
+    QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->message().contains(QStringLiteral("may not overwrite")), kPatienceMs);
+    // A model that cannot be narrowed says why.
+    window.openFile(demo("bert.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(streams.report() && session.path() == demo("bert.pt"), kPatienceMs);
+    QVERIFY2(streams.obstacle().contains(QStringLiteral("post-norm")), qPrintable(streams.obstacle()));
+  }
+
+  void killedWhileItNarrowsTheWindowCarriesOn() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    QVERIFY(showPlanned(window, "vit.pt"));
+    window.workspace()->bottom()->showTab(BottomPanel::Streams);
+    Streams& streams = *session.streams();
+    QTRY_VERIFY_WITH_TIMEOUT(streams.obstacle().isEmpty(), kPatienceMs);
+    const QString target = folder_.filePath(QStringLiteral("killed.pt"));
+    session.narrowTo(target);
+    ::kill(static_cast<pid_t>(session.engine()->info().pid), SIGKILL);
+    QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->showsError(), kPatienceMs);
+    QVERIFY(!QFile::exists(target));
+    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("infoAction")), Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan() && streams.obstacle().isEmpty(), kPatienceMs);
+    session.narrowTo(target);
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(target), kPatienceMs);
   }
 
   void aReportHasTheGraphAndTheProof() {

@@ -24,6 +24,7 @@
 #include "ui/window/bottom/norm_table_page.h"
 #include "ui/window/bottom/plan_page.h"
 #include "ui/window/bottom/proof_page.h"
+#include "ui/window/bottom/streams_page.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/learn_page.h"
 
@@ -51,6 +52,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
       {tr("Proof"), tr("How far the folded model's outputs are from the original's.")},
       {tr("Differences"), tr("Where two models part, LayerNorm by LayerNorm and precision by precision.")},
       {tr("Benchmark"), tr("How long the original and the folded model take.")},
+      {tr("Streams"), tr("Residual streams that can lose a channel, and a model written with it.")},
       {tr("Learn"), tr("How the method works, in short lessons; F1 over anything opens the one that explains it.")},
       {tr("Log"), tr("What the engine said.")}};
   for (const auto& [title, tip] : titles) tabs_->setTabToolTip(tabs_->addTab(title), tip);
@@ -90,6 +92,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   auto* proof = addPage(new ProofPage(session, pages_), "proof");
   differences_ = addPage(new DifferencesPage(session, pages_), "proof");
   addPage(new BenchPage(session, pages_), "latency");
+  addPage(new StreamsPage(session, pages_), nullptr);
   learn_ = addPage(new LearnPage(pages_), nullptr);
   log_ = addPage(makeLog(), nullptr);
   layout->addWidget(pages_, 1);

@@ -34,6 +34,8 @@ QString jobWord(JobKind kind) {
       return StatusStrip::tr("Measuring");
     case JobKind::Exporting:
       return StatusStrip::tr("Exporting");
+    case JobKind::Narrowing:
+      return StatusStrip::tr("Narrowing");
     case JobKind::SavingTensor:
       return StatusStrip::tr("Saving the tensor");
     case JobKind::Comparing:

@@ -1,0 +1,52 @@
+// The residual streams that the open model would lose a channel of, by the plan that is shown: asked of the engine
+// while somebody looks. What was written of them is kept until the model, its inputs, the plan or the padding change.
+//
+// Writing is a job of the session: Session::narrowTo(). Thread: GUI thread.
+#pragma once
+
+#include <QObject>
+#include <optional>
+
+#include "core/protocol/stream_messages.h"
+#include "ui/client/question.h"
+
+namespace normlens::ui {
+
+class Session;
+
+class Streams final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Streams(Session* session);  // its owner
+
+  void setWatched(bool watched);                // somebody looks
+  void setPadding(const std::string& padding);  // "none", "even", "64"
+  [[nodiscard]] const std::string& padding() const { return padding_; }
+  [[nodiscard]] protocol::StreamParams params() const;
+  // nullopt: not known, or being asked for.
+  [[nodiscard]] const std::optional<protocol::StreamReport>& report() const { return report_; }
+  [[nodiscard]] const QString& problem() const { return problem_; }  // why it is not known; a sentence, or empty
+  [[nodiscard]] QString obstacle() const;                            // why none can be written now; empty: it can
+  [[nodiscard]] const std::optional<protocol::NarrowResult>& result() const { return result_; }
+  void made(protocol::NarrowResult&& result);  // for the session
+
+ Q_SIGNALS:
+  void changed();  // all of the above
+  void written();  // result() tells what; after changed()
+
+ private:
+  void ask();
+  void forget();
+
+  Session* session_;
+  Question question_;
+  std::string padding_ = protocol::StreamParams().padding;
+  std::optional<protocol::StreamReport> report_;
+  std::optional<protocol::NarrowResult> result_;
+  protocol::StreamParams askedFor_;
+  QString problem_;
+  bool watched_ = false;
+};
+
+}  // namespace normlens::ui
