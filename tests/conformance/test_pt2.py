@@ -125,6 +125,7 @@ class Pairs(unittest.TestCase):
             save(exported, cls.path / f"{name}.dynamic.pt2")
             save(exported.run_decompositions(), cls.path / f"{name}.core.pt2")
             torch.jit.trace(model, sample, check_trace=False).save(str(cls.path / f"{name}.pt"))
+            torch.onnx.export(model, (sample,), str(cls.path / f"{name}.onnx"), dynamo=False)
 
     @classmethod
     def tearDownClass(cls):
@@ -136,13 +137,31 @@ class Pairs(unittest.TestCase):
         self.assertIsNone(analysis["probe_error"])
         return [(norm["normalized_shape"], norm["verdict"]) for norm in analysis["layer_norms"]]
 
-    def test_verdicts_are_those_of_torchscript(self):
+    OTHERS = ("static.pt2", "dynamic.pt2", "core.pt2", "onnx")
+
+    def test_verdicts_are_those_of_torchscript_and_onnx(self):
         for name in self.models:
             expected = self.verdicts(self.path / f"{name}.pt")
             self.assertTrue(expected)
-            for kind in ("static", "dynamic", "core"):
+            for kind in self.OTHERS:
                 with self.subTest(model=name, kind=kind):
-                    self.assertEqual(self.verdicts(self.path / f"{name}.{kind}.pt2"), expected)
+                    self.assertEqual(self.verdicts(self.path / f"{name}.{kind}"), expected)
+
+    def plan(self, path, policy):
+        """What becomes of the norms. Which weights are edited on the way is the format's: a number that is added is a
+        tensor in one and an argument in another, a bias of its own in one and a row of a sum in another."""
+        out = self.path / f"plan{path.suffix}"
+        status, result, errors = engine("fold", path, "-o", out, "--policy", policy)
+        self.assertEqual(status, 0, f"{errors} {result}")
+        return result["folded"], result["centerings"]
+
+    def test_plans_are_those_of_torchscript_and_onnx(self):
+        for name in self.models:
+            for policy in ("free", "all"):
+                expected = self.plan(self.path / f"{name}.pt", policy)
+                for kind in self.OTHERS:
+                    with self.subTest(model=name, kind=kind, policy=policy):
+                        self.assertEqual(self.plan(self.path / f"{name}.{kind}", policy), expected)
 
     def test_norms_have_the_names_of_their_modules(self):
         status, analysis, errors = engine("analyze", self.path / "residual.dynamic.pt2")
