@@ -234,13 +234,6 @@ class Pairs(unittest.TestCase):
         for key in ("module_call_graph", "metadata"):
             self.assertEqual(first["graph_module"][key], second["graph_module"][key])
 
-    def test_narrow_streams_are_not_written(self):
-        out = self.path / "narrow.pt2"
-        status, _, errors = engine("crms", self.path / "residual.dynamic.pt2", "-o", out)
-        self.assertNotEqual(status, 0)
-        self.assertIn("narrow streams are not written into torch.export archives", errors)
-        self.assertFalse(out.exists())
-
     def test_a_static_export_runs_at_its_own_size_alone(self):
         status, result, errors = engine("analyze", self.path / "encoder.static.pt2", "--input", "x=float32[4,5,6]")
         self.assertEqual(status, 3)

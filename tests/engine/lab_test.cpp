@@ -132,13 +132,23 @@ TEST_F(Lab, WhatIsWrongIsToldInALine) {
       misspelt.second.find("the run " + path + " cannot be carried out: the settings of a run have no field epoch"),
       std::string::npos)
       << misspelt.second;
-  const auto folder = told(lab({runFile(), "-o", none}));
+  const auto file = told(lab({runFile(), "-o", path}));
+  EXPECT_EQ(file.first, 3);
+  EXPECT_NE(file.second.find(path + " is no folder"), std::string::npos) << file.second;
+  const auto folder = told(lab({runFile(), "-o", path + "/runs"}));
   EXPECT_EQ(folder.first, 3);
-  EXPECT_NE(folder.second.find("the folder " + none + " does not exist"), std::string::npos) << folder.second;
+  EXPECT_NE(folder.second.find("the folder " + path + "/runs cannot be made: "), std::string::npos) << folder.second;
   const auto data = told(lab({runFile({{"data", {{"kind", "csv"}, {"path", "none.csv"}}}})}));
   EXPECT_EQ(data.first, 3);
   EXPECT_NE(data.second.find((folder_ / "none.csv").string() + " cannot be read: No such file"), std::string::npos)
       << data.second;
+}
+
+TEST_F(Lab, TheFolderIsMadeWithWhatIsMissingAboveIt) {
+  const std::string folder = (folder_ / "all" / "runs").string();
+  const auto result = lab({runFile(), "-o", folder, "--json"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_TRUE(std::filesystem::exists(folder + "/result.json"));
 }
 
 // The user's data, from the folder of the run.

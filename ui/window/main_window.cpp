@@ -232,13 +232,6 @@ void MainWindow::showPage(QWidget* page) {
 
 void MainWindow::showWork() { showPage(session_->path().isEmpty() ? static_cast<QWidget*>(welcome_) : workspace_); }
 
-// A torch.export archive becomes TorchScript under such a name.
-static QStringList exportFilters(const QString& suffix) {
-  QStringList filters{MainWindow::tr("Models (*.%1)").arg(suffix)};
-  if (suffix == QStringLiteral("pt2")) filters << MainWindow::tr("TorchScript (*.pt)");
-  return filters;
-}
-
 void MainWindow::askForExport(bool force) {
   if (!session_->foldResult()) return;
   const QFileInfo model(session_->path());

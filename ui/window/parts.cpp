@@ -176,6 +176,12 @@ QStringList modelFilters() {
   return {QFileDialog::tr("Models (*.pt *.pth *.ts *.pt2 *.onnx)"), QFileDialog::tr("All files (*)")};
 }
 
+QStringList exportFilters(const QString& suffix) {
+  QStringList filters{QFileDialog::tr("Models (*.%1)").arg(suffix)};
+  if (suffix == QStringLiteral("pt2")) filters << QFileDialog::tr("TorchScript (*.pt)");
+  return filters;
+}
+
 QString folderOf(const QString& path) { return QFileInfo(path).absolutePath(); }
 
 }  // namespace normlens::ui

@@ -89,6 +89,8 @@ void askForFolder(QWidget* parent, const FileQuestion& question, const std::func
 // All of it or nothing. False: it could not be written.
 [[nodiscard]] bool writeFile(const QString& path, const QByteArray& bytes);
 [[nodiscard]] QStringList modelFilters();
+// For what is made of a model with this suffix: a torch.export archive becomes TorchScript under such a name.
+[[nodiscard]] QStringList exportFilters(const QString& suffix);
 [[nodiscard]] QString folderOf(const QString& path);
 
 }  // namespace normlens::ui

@@ -73,7 +73,9 @@ bool isInside(const Graph& graph, const LayerNorm& norm) { return graph.node(nor
 OtherNorm otherFromOp(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   OtherNorm norm;
-  norm.kind = node.kind == OpKind::RmsNorm ? "RMSNorm" : graph::opKindName(node.kind);
+  norm.kind = node.kind == OpKind::RmsNorm  ? "RMSNorm"
+              : node.kind == OpKind::Opaque ? *graph::stringAttribute(node, "norm_kind")
+                                            : graph::opKindName(node.kind);
   if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
   norm.node = id;
   norm.members = {id};
@@ -97,9 +99,11 @@ bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
   });
 }
 
-bool isOtherNorm(OpKind kind) {
+// norm_kind: of one that is opaque to all rules, and a norm for whoever looks.
+bool isOtherNorm(const Node& node) {
+  const OpKind kind = node.kind;
   return kind == OpKind::GroupNorm || kind == OpKind::InstanceNorm || kind == OpKind::BatchNorm ||
-         kind == OpKind::RmsNorm;
+         kind == OpKind::RmsNorm || (kind == OpKind::Opaque && graph::stringAttribute(node, "norm_kind"));
 }
 
 // Module path or node name where it is unique, with a number behind it otherwise; op#k where there is none.
@@ -165,7 +169,7 @@ Norms findNorms(const Graph& graph) {
     const Node& node = graph.node(id);
     if (node.kind == OpKind::LayerNorm) {
       out.layerNorms.push_back(fromOp(graph, id));
-    } else if (isOtherNorm(node.kind) && !ends.contains(id)) {
+    } else if (isOtherNorm(node) && !ends.contains(id)) {
       out.others.push_back(otherFromOp(graph, id));
     } else if (node.kind == OpKind::Opaque) {
       const auto gammas = graph::intsAttribute(node, "inner_norms").value_or(std::vector<int64_t>{});

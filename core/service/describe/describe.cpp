@@ -159,6 +159,11 @@ std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bo
   if (!hasRun) return "No LayerNorm was found in this model; without shapes one that is written out may be missed.";
   const std::string note = "There is no LayerNorm in this model";
   const auto rms = std::ranges::count(others, "RMSNorm", &analysis::OtherNorm::kind);
+  const auto narrow = std::ranges::count(others, "CRMSNorm", &analysis::OtherNorm::kind);
+  if (narrow > 0) {
+    return note + ": " + std::to_string(narrow + rms) + " of its norms are " +
+           (rms > 0 ? "RMSNorms or CRMSNorms" : "CRMSNorms") + " already.";
+  }
   if (rms == 0) return note + ".";
   return note + (rms == 1 ? ": one norm of it is an RMSNorm already."
                           : ": " + std::to_string(rms) + " norms of it are RMSNorms already.");

@@ -38,6 +38,25 @@ TEST(MetaAlgebraTest, AxesAreCutAndJoinedWhereTheirSizesAreFixed) {
   EXPECT_THROW(static_cast<void>(flattenedMeta(meta({-1, 3}), 0, 1)), BrokenDocument);
 }
 
+TEST(MetaAlgebraTest, ANarrowerAxisMovesTheStridesBeyondIt) {
+  EXPECT_EQ(sizesAndStrides(resizedMeta(meta({-1, 5, 12}), 2, 11)), sizesAndStrides(meta({-1, 5, 11})));
+  EXPECT_EQ(sizesAndStrides(resizedMeta(meta({2, -1, 12}), 2, 11)), sizesAndStrides(meta({2, -1, 11})));
+  EXPECT_EQ(sizesAndStrides(resizedMeta(meta({12, 5}), 0, 11)), sizesAndStrides(meta({11, 5})));
+  EXPECT_EQ(resizedMeta(meta({-1, 12}), 1, 12), meta({-1, 12}));
+  // A transposed one stays transposed.
+  Json turned = meta({12, 5});
+  turned.set("strides", parseJson(R"([{"as_int": 1}, {"as_int": 12}])").value());
+  const Json narrow = resizedMeta(turned, 0, 11);
+  EXPECT_EQ(narrow.at("strides").dump(), parseJson(R"([{"as_int": 1}, {"as_int": 11}])")->dump());
+  EXPECT_THROW(static_cast<void>(resizedMeta(meta({-1, 12}), 0, 2)), BrokenDocument);
+}
+
+TEST(MetaAlgebraTest, PaddingIsCountedFromTheLastAxis) {
+  EXPECT_EQ(sizesAndStrides(paddedMeta(meta({-1, 5, 11}), {0, 1})), sizesAndStrides(meta({-1, 5, 12})));
+  EXPECT_EQ(sizesAndStrides(paddedMeta(meta({-1, 5, 11}), {0, 0, 2, 1})), sizesAndStrides(meta({-1, 8, 11})));
+  EXPECT_THROW(static_cast<void>(paddedMeta(meta({5}), {0, 1, 0, 1})), BrokenDocument);
+}
+
 TEST(MetaAlgebraTest, AnotherTypeIsOfTheSameSizes) { EXPECT_EQ(typedMeta(meta({-1, 4}), 13), meta({-1, 4}, 13)); }
 
 }  // namespace

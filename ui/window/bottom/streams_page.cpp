@@ -162,10 +162,8 @@ void StreamsPage::hideEvent(QHideEvent* event) {
 
 void StreamsPage::askForFile(bool force) {
   const QFileInfo model(session_->path());
-  const FileQuestion question{QStringLiteral("narrowDialog"),
-                              tr("Write the narrowed model"),
-                              {tr("Models (*.%1)").arg(model.suffix())},
-                              model.absolutePath(),
+  const FileQuestion question{QStringLiteral("narrowDialog"), tr("Write the narrowed model"),
+                              exportFilters(model.suffix()), model.absolutePath(),
                               model.completeBaseName() + QStringLiteral(".narrow")};
   ui::askForFile(this, question, [this, force, asked = session_->path()](const QString& path) {
     if (asked == session_->path()) session_->narrowTo(path, force);  // else the name is of another model

@@ -22,6 +22,7 @@ struct Options {
   bool anew = false, lines = false;
   // Read by the process that names the files, for the worker as well.
   Result<lab::RunSettings> settings = fail(ErrorCode::Internal, "the run was not read");
+  Status folderThere;  // made by that process: a worker has no paths
 };
 
 constexpr size_t kMostBytes = size_t{1} << 20;
@@ -43,10 +44,15 @@ Result<lab::RunSettings> readRun(const std::string& path) {
   return settings;
 }
 
-Status checkFolder(const std::string& folder) {
+// Makes it, and what is missing above it.
+Status makeFolder(const std::string& folder) {
   std::error_code error;
   if (folder.empty() || fs::is_directory(folder, error)) return {};
-  return fail(ErrorCode::WriteFailed, printable("the folder " + folder + " does not exist"), "make it first");
+  if (fs::exists(folder, error))
+    return fail(ErrorCode::WriteFailed, printable(folder + " is no folder"), "choose another name");
+  if (fs::create_directories(folder, error); !error) return {};
+  return fail(ErrorCode::WriteFailed, printable("the folder " + folder + " cannot be made: " + error.message()),
+              "choose another one");
 }
 
 // While the networks are trained.
@@ -70,7 +76,7 @@ void tell(const lab::RunRecord& record, const Options& options, Console& console
 Exit run(const Options& options, const Call& call) {
   Console& console = call.console;
   if (!options.settings) return console.fail(options.settings.error());
-  if (const Status there = checkFolder(options.folder); !there) return console.fail(there.error());
+  if (!options.folderThere) return console.fail(options.folderThere.error());
   const Task task = console.task(call.stop());
   lab::RunControl control;
   control.stop = call.stop();
@@ -95,7 +101,8 @@ NamedFiles filesOf(Options& options) {
   files.grants.toRead(options.run);
   if (!options.settings) return files;
   files.grants.toRead(options.settings->data.path);
-  if (options.folder.empty()) return files;
+  options.folderThere = makeFolder(options.folder);
+  if (options.folder.empty() || !options.folderThere) return files;
   for (const fs::path& file : lab::filesOfRun(*options.settings, options.folder)) files.grants.toWrite(file);
   return files;
 }
@@ -108,7 +115,8 @@ Declared declareLab(CLI::App& app, const confine::Limits&) {
       ->required()
       ->type_name("RUN.json");
   app.add_option("-o,--output", options->folder,
-                 "Keep the checkpoint, the result and the trained networks in this folder; begun there, it goes on")
+                 "Keep the checkpoint, the result and the trained networks in this folder, which is made; begun there, "
+                 "it goes on")
       ->type_name("FOLDER");
   app.add_flag("--anew", options->anew, "Begin anew although the folder has a checkpoint");
   app.add_flag("--json-lines", options->lines,

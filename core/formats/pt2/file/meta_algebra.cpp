@@ -1,7 +1,9 @@
 #include "core/formats/pt2/file/meta_algebra.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <string_view>
 
 namespace normlens::formats::pt2 {
 namespace {
@@ -39,6 +41,26 @@ Json product(const Json& a, const Json& b) {
   Json example = known ? Json(Json::Object{{"as_int", Json(all)}}) : Json();
   return {Json::Object{{"as_expr", Json(Json::Object{{"expr_str", Json("Mul(" + srepr(a) + ", " + srepr(b) + ")")},
                                                      {"hint", std::move(example)}})}}};
+}
+
+// A stride that steps over `from` elements of an axis, where there are `to`; nullopt: it does not.
+std::optional<Json> rescaled(const Json& stride, int64_t from, int64_t to) {
+  if (const auto number = fixed(stride))
+    return *number % from == 0 ? std::optional(fixedSize(*number / from * to)) : std::nullopt;
+  std::string text = srepr(stride);
+  const std::string_view start = "Integer(";
+  for (size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
+    const size_t begin = at + start.size(), end = text.find(')', begin);
+    int64_t factor = 0;
+    const auto read = std::from_chars(text.data() + begin, text.data() + std::min(end, text.size()), factor);
+    if (read.ec != std::errc() || factor <= 0 || factor % from != 0) continue;
+    text.replace(begin, end - begin, std::to_string(factor / from * to));
+    const auto example = hint(stride);
+    return Json(Json::Object{
+        {"as_expr",
+         Json(Json::Object{{"expr_str", Json(text)}, {"hint", example ? fixedSize(*example / from * to) : Json()}})}});
+  }
+  return std::nullopt;
 }
 
 const Json::Array& sizesOf(const Json& meta) { return meta.at("sizes").items(); }
@@ -141,6 +163,37 @@ Json joinedMeta(const std::vector<const Json*>& parts, int64_t axis) {
   Json::Array made = sizesOf(*parts[0]);
   made[at] = fixedSize(whole);
   return denseMeta(*parts[0], std::move(made));
+}
+
+Json paddedMeta(const Json& of, const std::vector<int64_t>& amounts) {
+  Json::Array made = sizesOf(of);
+  if (amounts.size() % 2 != 0 || amounts.size() / 2 > made.size())
+    throw BrokenDocument("more axes are padded than are");
+  for (size_t i = 0; i < amounts.size(); i += 2) {
+    const int64_t zeros = amounts[i] + amounts[i + 1];
+    const size_t axis = made.size() - 1 - i / 2;
+    if (zeros != 0) made[axis] = fixedSize(fixedAt(of, axis) + zeros);
+  }
+  return denseMeta(of, std::move(made));
+}
+
+Json resizedMeta(const Json& of, size_t axis, int64_t size) {
+  const int64_t before = fixedAt(of, axis);
+  Json::Array sizes = sizesOf(of), strides = of.at("strides").items();
+  sizes[axis] = fixedSize(size);
+  if (strides.size() != sizes.size()) throw BrokenDocument("a tensor has another number of strides than of sizes");
+  const auto own = hint(strides[axis]);
+  for (Json& stride : strides) {
+    const auto step = hint(stride);
+    if (own && step && *step <= *own) continue;  // inside
+    auto scaled = before > 0 ? rescaled(stride, before, size) : std::nullopt;
+    if (!scaled) return denseMeta(of, std::move(sizes));
+    stride = std::move(*scaled);
+  }
+  Json made = of;
+  made.set("sizes", Json(std::move(sizes)));
+  made.set("strides", Json(std::move(strides)));
+  return made;
 }
 
 Json typedMeta(Json meta, int64_t dtype) {

@@ -23,6 +23,10 @@ namespace normlens::formats::pt2 {
 [[nodiscard]] Json slicedMeta(const Json& of, int64_t axis, int64_t begin, int64_t end);
 // Joined along an axis on which all have fixed sizes.
 [[nodiscard]] Json joinedMeta(const std::vector<const Json*>& parts, int64_t axis);
+// With zeros before and behind each axis of a fixed size, as torch lists them: the last axis first.
+[[nodiscard]] Json paddedMeta(const Json& of, const std::vector<int64_t>& amounts);
+// Another size of an axis of a fixed size, in a tensor laid out alike: strides beyond that axis follow it.
+[[nodiscard]] Json resizedMeta(const Json& of, size_t axis, int64_t size);
 [[nodiscard]] Json typedMeta(Json meta, int64_t dtype);
 
 }  // namespace normlens::formats::pt2

@@ -1,7 +1,9 @@
 // A fold: the inner model is edited as any TorchScript model, what differs is written into the documents, and those are
 // read again. So what is proved is what is saved.
-#include "core/formats/edit/edit_refused.h"
+#include <functional>
+
 #include "core/formats/pt2/model/pt2_model.h"
+#include "core/formats/pt2/write/run_sizes.h"
 #include "core/formats/pt2/write/write_back.h"
 #include "core/formats/torchscript/program/error_text.h"
 
@@ -10,24 +12,21 @@ namespace {
 
 using torchscript::TorchScriptModel;
 
-Result<std::shared_ptr<Program>> writtenProgram(const Program& program, const TorchScriptModel& before,
-                                                const TorchScriptModel& after) {
+struct Written {
+  std::shared_ptr<Program> program;
+  std::map<std::string, at::Tensor> tensors;  // by FQN
+
+  // Anew, after what the document says has changed.
+  void read() const {
+    program->signature = readSignature(program->file);
+    program->translation =
+        translate(program->file, program->signature, [&](const HeldTensor& held) { return tensors.at(held.fqn); });
+  }
+};
+
+Result<Written> asResult(const std::function<Written()>& make) {
   try {
-    WrittenProgram written = writeBack(program, before, after);
-    auto made = std::make_shared<Program>();
-    made->archive = program.archive;
-    made->file = std::move(written.file);
-    made->signature = readSignature(made->file);
-    made->rules = program.rules;
-    made->samples = program.samples;
-    made->dtype = program.dtype;
-    made->isAsInFile = false;
-    made->isRepacked = program.isRepacked;
-    made->written = program.written;
-    for (auto& [record, tensor] : written.written) made->written.insert_or_assign(record, tensor);
-    made->translation =
-        translate(made->file, made->signature, [&](const HeldTensor& held) { return written.tensors.at(held.fqn); });
-    return made;
+    return make();
   } catch (const UnsupportedProgram& error) {
     return fail(ErrorCode::Internal, std::string("the folded program cannot be read again: it ") + error.what());
   } catch (const BrokenDocument& error) {
@@ -35,6 +34,24 @@ Result<std::shared_ptr<Program>> writtenProgram(const Program& program, const To
   } catch (...) {
     return tl::unexpected(torchscript::torchEditError("the plan cannot be applied"));
   }
+}
+
+Written writtenProgram(const Program& program, const TorchScriptModel& before, const TorchScriptModel& after,
+                       const std::vector<fold::NarrowValue>& narrow) {
+  WrittenProgram written = writeBack(program, before, after, narrow);
+  auto made = std::make_shared<Program>();
+  made->archive = program.archive;
+  made->file = std::move(written.file);
+  made->rules = program.rules;
+  made->samples = program.samples;
+  made->dtype = program.dtype;
+  made->isAsInFile = false;
+  made->isRepacked = program.isRepacked;
+  made->written = program.written;
+  for (auto& [record, tensor] : written.written) made->written.insert_or_assign(record, tensor);
+  Written out{std::move(made), std::move(written.tensors)};
+  out.read();
+  return out;
 }
 
 }  // namespace
@@ -45,9 +62,6 @@ Result<std::unique_ptr<Model>> Pt2Model::apply(const fold::FoldPlan& plan,
   if (flavour == NormFlavour::Fast)
     return fail(ErrorCode::Usage, "the fast norm is not written into torch.export archives",
                 "fold with --norm portable or --norm primitives");
-  if (!plan.streams.empty())
-    return fail(ErrorCode::Unsupported, "narrow streams are not written into torch.export archives",
-                "narrow the model as TorchScript or ONNX");
   if (program_->file.isOutdated())
     return fail(ErrorCode::Unsupported, "a program of torch 2.5 is shown and analysed; no newer torch would load it",
                 "export the model anew, with torch 2.6 or newer");
@@ -55,16 +69,30 @@ Result<std::unique_ptr<Model>> Pt2Model::apply(const fold::FoldPlan& plan,
   if (!edited) return tl::unexpected(edited.error());
   const auto& after = static_cast<const TorchScriptModel&>(**edited);
   task.report("rewriting the program");
-  const auto program = writtenProgram(*program_, *inner_, after);
-  if (!program) return tl::unexpected(program.error());
-  auto inner = innerModel(**program, after.source(), facts_);
+  auto written = asResult([&] { return writtenProgram(*program_, *inner_, after, plan.streams.values); });
+  if (!written) return tl::unexpected(written.error());
+  const std::shared_ptr<Program> program = written->program;
+  auto inner = innerModel(*program, after.source(), facts_);
   if (!inner) return tl::unexpected(inner.error());
-  if (inner_->facts().dtype == program_->dtype)
-    return std::unique_ptr<Model>(new Pt2Model(*program, std::move(*inner), facts_));
+  const bool ofFile = inner_->facts().dtype == program_->dtype;
+  if (!plan.streams.empty() && ofFile) {
+    // What lies between its edits has other sizes too: a run knows them all.
+    task.report("running the narrow program for its sizes");
+    if (const Status seen = (*inner)->probe(probedWith_, task); !seen) return tl::unexpected(seen.error());
+    written = asResult([&] {
+      describeSizes(*program, **inner);
+      written->read();
+      return *written;
+    });
+    if (!written) return tl::unexpected(written.error());
+    inner = innerModel(*program, after.source(), facts_);
+    if (!inner) return tl::unexpected(inner.error());
+  }
+  if (ofFile) return std::unique_ptr<Model>(new Pt2Model(program, std::move(*inner), facts_));
   // A twin's numbers are of its own type; element types that the program names are the file's.
   auto twin = (*inner)->converted(inner_->facts().dtype);
   if (!twin) return twin;
-  return Pt2Model(*program, std::move(*inner), facts_).with(std::move(twin));
+  return Pt2Model(program, std::move(*inner), facts_).with(std::move(twin));
 }
 
 }  // namespace normlens::formats::pt2

@@ -183,7 +183,9 @@ std::vector<std::string> Pt2Model::ownNames(std::vector<std::string> given) cons
 Result<std::unique_ptr<Model>> Pt2Model::with(Result<std::unique_ptr<Model>> inner) const {
   if (!inner) return inner;
   std::unique_ptr<TorchScriptModel> own(static_cast<TorchScriptModel*>(inner->release()));
-  return std::unique_ptr<Model>(new Pt2Model(program_, std::move(own), facts_));
+  std::unique_ptr<Pt2Model> made(new Pt2Model(program_, std::move(own), facts_));
+  made->probedWith_ = probedWith_;
+  return made;
 }
 
 Result<std::unique_ptr<Model>> Pt2Model::converted(graph::DType dtype) const { return with(inner_->converted(dtype)); }

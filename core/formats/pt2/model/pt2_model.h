@@ -69,6 +69,7 @@ class Pt2Model final : public Model {
   std::shared_ptr<const Program> program_;
   std::unique_ptr<torchscript::TorchScriptModel> inner_;
   ModelFacts facts_;
+  Tensors probedWith_;  // the inputs of the last probe of this model, or of what it is a copy of
   std::map<std::string, std::string> history_;  // see annotate()
 };
 

@@ -77,6 +77,7 @@ Status Pt2Model::probe(const Tensors& inputs, const Task& task) {
   const auto sizes = given(inputs);
   if (!sizes) return tl::unexpected(sizes.error());
   if (const Status fits = program_->rules.check(*sizes); !fits) return fits;
+  probedWith_ = inputs;
   const bool isOwn = program_->translation.module._ivalue() == inner_->source().module._ivalue();
   if (isOwn && isExample(*sizes)) {
     if (auto records = recordsOfFile()) {

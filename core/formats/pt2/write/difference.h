@@ -38,6 +38,10 @@ class Difference {
   [[nodiscard]] const Node* nodeBefore(int number) const { return before_[static_cast<size_t>(number)]; }
   // The translation's value that this one of the edited module is; null: it is new.
   [[nodiscard]] const Value* original(const Value* after) const;
+  // The same for a value of the module before the edits.
+  [[nodiscard]] const Value* originalOfBefore(const Value* before) const {
+    return pairs_[0].of(behindHelpers(before, translation_));
+  }
   // A value of the translation is still made.
   [[nodiscard]] bool isMade(const Value* original) const { return made_.contains(original); }
   // What is read instead of a value that is not made any more; null: nothing is.

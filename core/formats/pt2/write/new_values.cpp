@@ -68,7 +68,7 @@ Json described(const Node& node, const MetaOf& metaOf) {
     const Json meta = metaOf(node.input(0));
     return denseMeta(meta, meta.at("sizes").items());
   }
-  if (op == "aten::mean")
+  if (op == "aten::mean" || op == "aten::sum")
     return reducedMeta(metaOf(node.input(0)), constantAt<std::vector<int64_t>>(node, 1), constantAt<bool>(node, 2));
   if (op == "aten::to") {
     const auto type = torchscript::dtypeOf(static_cast<at::ScalarType>(constantAt<int64_t>(node, 1)));
@@ -83,6 +83,8 @@ Json described(const Node& node, const MetaOf& metaOf) {
   if (op == "aten::slice" && constantAt<int64_t>(node, 4) == 1)
     return slicedMeta(metaOf(node.input(0)), constantAt<int64_t>(node, 1), constantAt<int64_t>(node, 2),
                       constantAt<int64_t>(node, 3));
+  if (op == "aten::constant_pad_nd")
+    return paddedMeta(metaOf(node.input(0)), constantAt<std::vector<int64_t>>(node, 1));
   if (op == "aten::cat") return joined(node, metaOf);
   throw EditRefused("the fold needs the operator " + std::string(op) +
                     ", which NormLens does not write into this format");

@@ -70,10 +70,13 @@ class Table {
 }  // namespace
 
 Json metaOfRecord(const Json& meta, const at::Tensor& tensor) {
-  Json made = denseMeta(meta, meta.at("sizes").items());
-  Json::Array strides;
-  for (const int64_t stride : tensor.strides()) strides.emplace_back(Json::Object{{"as_int", Json(stride)}});
-  made.set("strides", Json(std::move(strides)));
+  const auto numbers = [](at::IntArrayRef of) {
+    Json::Array made;
+    for (const int64_t number : of) made.emplace_back(Json::Object{{"as_int", Json(number)}});
+    return made;
+  };
+  Json made = denseMeta(meta, numbers(tensor.sizes()));
+  made.set("strides", Json(numbers(tensor.strides())));
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/formats/edit/edit_refused.h"
+#include "core/formats/pt2/file/meta_algebra.h"
 #include "core/formats/pt2/translate/module_tree.h"
 #include "core/formats/pt2/write/difference.h"
 #include "core/formats/pt2/write/node_writer.h"
@@ -71,14 +72,34 @@ class HeldDifference {
   std::map<std::string, at::Tensor> tensors_;
 };
 
+// What is said of values of a narrow stream, before nodes are written that read them.
+void describeNarrow(const std::vector<fold::NarrowValue>& narrow, const TorchScriptModel& before,
+                    const Translation& translation, const Difference& difference, DocumentEditor& editor) {
+  for (const fold::NarrowValue& value : narrow) {
+    const auto at = static_cast<size_t>(value.value);
+    const int inProgram = before.lowered().programValue[at];
+    if (inProgram < 0 || !before.lowered().elementPath[at].empty()) continue;
+    const auto* original = difference.originalOfBefore(before.program().value(inProgram).value);
+    for (size_t graph = 0; graph < translation.names.size(); ++graph) {
+      const auto name = translation.names[graph].find(original);
+      if (name == translation.names[graph].end()) continue;
+      const GraphName of{static_cast<int>(graph), name->second};
+      if (const Json* meta = editor.metaOf(of))
+        editor.describe(of, resizedMeta(*meta, static_cast<size_t>(value.axis), value.channels.width));
+    }
+  }
+}
+
 }  // namespace
 
-WrittenProgram writeBack(const Program& program, const TorchScriptModel& before, const TorchScriptModel& after) {
+WrittenProgram writeBack(const Program& program, const TorchScriptModel& before, const TorchScriptModel& after,
+                         const std::vector<fold::NarrowValue>& narrow) {
   const Module &was = before.source().module, &is = after.source().module;
   const auto original = forwardOf(program.translation.module), old = forwardOf(was), edited = forwardOf(is);
   const Difference difference(program.translation, *original, *old, *edited);
   DocumentEditor editor(program.file);
   NodeWriter writer(program, difference, editor, *edited);
+  describeNarrow(narrow, before, program.translation, difference, editor);
   HeldDifference held(program, was, is);
   held.add(difference, editor, writer);
   writer.write();

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "core/fold/stream_edits.h"
 #include "core/formats/pt2/translate/program.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
 
@@ -16,9 +17,10 @@ struct WrittenProgram {
   std::map<std::string, at::Tensor> written;  // records, by name
 };
 
-// `before`: the translation's module, or a copy in another type; `after`: an edited copy of it. Throws EditRefused for
-// what has no form in the file, BrokenDocument.
+// `before`: the translation's module, or a copy in another type; `after`: an edited copy of it; `narrow`: values of
+// `before` that have another size in it. Throws EditRefused for what has no form in the file, BrokenDocument.
 [[nodiscard]] WrittenProgram writeBack(const Program& program, const torchscript::TorchScriptModel& before,
-                                       const torchscript::TorchScriptModel& after);
+                                       const torchscript::TorchScriptModel& after,
+                                       const std::vector<fold::NarrowValue>& narrow);
 
 }  // namespace normlens::formats::pt2

@@ -1,5 +1,5 @@
 // Rows for NormLens's own operators (libnormlens_ops.so): norms over the last axis, alone and fused with a residual
-// add. crms_norm has none: its input stands for one more number than it has, which the graph has no kind for.
+// add.
 #include "core/formats/torchscript/lower/op_rule.h"
 
 namespace normlens::formats::torchscript {
@@ -33,6 +33,14 @@ void addNorm(OpContext& op) {
   op.set("fused", true);
 }
 
+// Its input stands for one more number than it has, which no kind of norm says: nothing is claimed of it.
+void narrowNorm(OpContext& op) {
+  for (const char* operand : {"x", "weight", "bias"}) op.operand(operand);
+  setLastAxis(op);
+  (void)op.setKnown("eps", op.numberOf("eps"));
+  op.set("norm_kind", std::string("CRMSNorm"));
+}
+
 // (x - mean) weight + bias.
 void centerOf(OpContext& op, const Operand& x) {
   const auto rank = op.rankOf("x");
@@ -54,9 +62,10 @@ void addCenter(OpContext& op) { centerOf(op, sumOf(op)); }
 
 const std::vector<OpRule>& fusedRules() {
   static const std::vector<OpRule> kRules = {
-      {"normlens::layer_norm", OpKind::LayerNorm, norm}, {"normlens::add_layer_norm", OpKind::LayerNorm, addNorm},
-      {"normlens::rms_norm", OpKind::RmsNorm, norm},     {"normlens::add_rms_norm", OpKind::RmsNorm, addNorm},
-      {"normlens::center", OpKind::Sub, center},         {"normlens::add_center", OpKind::Sub, addCenter},
+      {"normlens::layer_norm", OpKind::LayerNorm, norm},   {"normlens::add_layer_norm", OpKind::LayerNorm, addNorm},
+      {"normlens::rms_norm", OpKind::RmsNorm, norm},       {"normlens::add_rms_norm", OpKind::RmsNorm, addNorm},
+      {"normlens::center", OpKind::Sub, center},           {"normlens::add_center", OpKind::Sub, addCenter},
+      {"normlens::crms_norm", OpKind::Opaque, narrowNorm},
   };
   return kRules;
 }

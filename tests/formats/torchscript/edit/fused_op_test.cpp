@@ -198,6 +198,13 @@ TEST_F(FusedOps, AScaledCenteringAndAShortenedNormStayOpaque) {
   for (const char* op : {"normlens::center", "normlens::crms_norm"}) {
     EXPECT_EQ(model->graph().node(nodeOf(model->graph(), op)).kind, graph::OpKind::Opaque) << op;
   }
+  // Nothing is claimed of the last one, and it is a norm for whoever looks.
+  const auto norms = analysis::findNorms(model->graph());
+  ASSERT_EQ(norms.others.size(), 1U);
+  EXPECT_EQ(norms.others[0].kind, "CRMSNorm");
+  EXPECT_EQ(norms.others[0].axes, std::vector<int64_t>{2});
+  EXPECT_EQ(norms.others[0].eps, 1e-05);
+  EXPECT_TRUE(norms.layerNorms.empty());
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+// Sizes that a run of a written program shows, said in its document. Private to formats/pt2: includes torch.
+#pragma once
+
+#include "core/formats/pt2/translate/program.h"
+#include "core/formats/torchscript/program/torchscript_model.h"
+
+namespace normlens::formats::pt2 {
+
+// Of values whose sizes an edit has changed along axes that the program fixes: between a narrow weight and a stream,
+// and where nodes are new. `probed`: the program's own module, after a probe. Symbols stay. Throws BrokenDocument.
+void describeSizes(Program& program, const torchscript::TorchScriptModel& probed);
+
+}  // namespace normlens::formats::pt2
