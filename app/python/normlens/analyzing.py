@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Tuple, Union
 from normlens.engine.client import Progress
 from normlens.engine.program import Path, find_engine
 from normlens.engine.session import Json, Session
+from normlens.errors import EngineError
 from normlens.report.report import Report, norms_of
 
 if TYPE_CHECKING:
@@ -80,9 +81,15 @@ def opened(
     program, inputs = find_engine(engine), as_inputs(example_inputs)
     with contextlib.ExitStack() as stack:
         for fixed in (False, True):
+            stack.close()
             path = stack.enter_context(exported(module_or_path, inputs, training, fixed))
-            session = stack.enter_context(Session(path, None, program, progress))
-            analysis = session.analyze()
+            try:
+                session = stack.enter_context(Session(path, None, program, progress))
+                analysis = session.analyze()
+            except EngineError:
+                if fixed:
+                    raise
+                continue
             # An export may call sizes independent that are not; the engine then runs it where it does not run.
             if not analysis["probe_error"]:
                 break
