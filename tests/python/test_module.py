@@ -435,6 +435,21 @@ class Refuses(unittest.TestCase):
                 self.assertFalse(all(check.passed for check in refused.exception.checks))
                 assert_same(self, before, module)
 
+    def test_a_norm_that_is_called_past_the_modules_is_no_fold(self):
+        class Listed(Stream):
+            def __init__(self):
+                super().__init__()
+                self.held = [self.norms[0]]
+
+            def forward(self, ids):
+                return self.head(self.held[0](self.embed(ids)))
+
+        module = settled(Listed().double())
+        before = snapshot(module)
+        with self.assertRaisesRegex(normlens.NotEqual, "norms.0 was replaced, but .* elsewhere"):
+            normlens.fold(module, IDS, inplace=True)
+        assert_same(self, before, module)
+
     def test_an_edit_that_fails_is_undone(self):
         module = stream()
         before = snapshot(module)

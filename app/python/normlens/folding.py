@@ -172,16 +172,16 @@ def followed_of(
     from normlens.module.edits import joined
 
     if not plan["folded"]:
-        return Followed(set(), {}, [], [])
+        return Followed(set(), {}, [], [], [])
     try:
         exact = session.exact_edits(plan["policy"], max_growth)
     except EngineError as reason:
-        return Followed(set(), dict.fromkeys(plan["folded"], str(reason)), [], [])
+        return Followed(set(), dict.fromkeys(plan["folded"], str(reason)), [], [], [])
     return follow(joined(exact, plan["edits"]), norms_of(analysis, plan, session.graph), graph, module, seen, trained)
 
 
 def change(
-    target: "nn.Module", exact: "nn.Module", followed: "Followed", expected: Sequence[Any], training: bool = False
+    target: "nn.Module", exact: "nn.Module", followed: "Followed", expected: Sequence[Any]
 ) -> Tuple[Tuple[Check, ...], List[str]]:
     """Performs the actions on target, and verifies; whatever goes wrong, target is left as it was."""
     from normlens.module.apply import perform
@@ -189,7 +189,7 @@ def change(
 
     changes, told = perform(followed.actions, target)
     try:
-        return checked(target, exact, followed.actions, expected, training), told
+        return checked(target, exact, followed.actions, expected, followed.paths), told
     except BaseException:
         changes.undo()
         raise

@@ -106,7 +106,7 @@ def _changed(
     before = [gradients(exact, one.inputs, parameters) for one in expected]
     changes, _ = perform(followed.actions, module)
     try:
-        checks: List[Check] = list(checked(module, exact, followed.actions, expected, training=True))
+        checks: List[Check] = list(checked(module, exact, followed.actions, expected, followed.paths, training=True))
         for one, grads in zip(expected, before):
             checks.append(check_gradients(grads, gradients(exact, one.inputs, parameters), one.what))
             if not checks[-1].passed:

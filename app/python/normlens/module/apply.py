@@ -23,13 +23,14 @@ class Followed:
     """What a module can follow of a plan.
 
     folded: norms that become RMSNorms. kept: why the others do not, by index; only of those that the plan would fold.
-    changes: in words, of what is done.
+    changes: in words, of what is done. paths: of the modules that are replaced.
     """
 
     folded: Set[int]
     kept: Dict[int, str]
     actions: List[Action]
     changes: List[str]
+    paths: List[str]
 
 
 def follow(
@@ -63,7 +64,7 @@ def follow(
     paths = list(dict.fromkeys(norms[index].path for index in sorted(folded)))
     replacing = [_replacing(path, bool(seen.channels_first[path]), path in absorbed, trained) for path in paths]
     told = [edit.text for edit, _ in chosen] + [f"replace {path} by an RMSNorm" for path in paths]
-    return Followed(folded, kept, [action for _, action in chosen] + replacing, told)
+    return Followed(folded, kept, [action for _, action in chosen] + replacing, told, paths)
 
 
 def _keep_together(norms: Sequence[Norm], planned: Set[int], kept: Dict[int, str]) -> None:
