@@ -210,6 +210,22 @@ TEST_F(TiedPair, ThatIsSavedTwiceIsEditedOnce) {
   EXPECT_TRUE(edits->untied);
 }
 
+// BERT's decoder shares its bias as well: a class that ties nothing wants both names.
+TEST_F(TiedPair, WritesWhatElseIsSharedUnderAllOfItsNames) {
+  tie("m.lm_head");
+  const std::vector<float> bias = {3, 1, 4};
+  const auto shared = addConstant(graph_, "m.cls.bias", {3}, bias);
+  addNode(graph_, OpKind::Add, "m.cls", {x_, valueOf(graph_, shared)});
+  graph_.constants[static_cast<size_t>(shared)].aliases = {"m.lm_head.bias"};
+  write("model.safetensors",
+        fileOf({{"cls.bias", "F32", "[3]", bytesOf(bias)}, {"model.wte.weight", "F32", "[3,2]", bytesOf(kTable)}}));
+  const auto edits = edit();
+  ASSERT_TRUE(edits) << edits.error().message;
+  ASSERT_EQ(edits->tensors.size(), 3U);
+  EXPECT_EQ(edits->tensors[2].name, "lm_head.bias");
+  EXPECT_EQ(numbers(edits->tensors[2]), bias);
+}
+
 TEST_F(TiedPair, OfOneModuleIsRefused) {
   tie("m.other");
   write("model.safetensors", fileOf({{"model.wte.weight", "F32", "[3,2]", bytesOf(kTable)}}));

@@ -72,7 +72,10 @@ void CheckpointOptions::addTo(CLI::App& app, CLI::Option* output) {
 }
 
 void CheckpointOptions::list() {
-  if (!folder.empty()) files_ = filesIn(folder);
+  if (folder.empty()) return;
+  files_ = filesIn(folder);
+  std::error_code error;
+  holdsSomething_ = fs::is_directory(out, error) && !fs::is_empty(out, error);
 }
 
 void CheckpointOptions::grant(confine::Grants& grants) const {
@@ -95,7 +98,7 @@ Status CheckpointOptions::check(const Files& model) const {
   if (files::isOneOf(model, named)) return fail(ErrorCode::Usage, "the folder " + out + " is the model itself");
   if (fs::exists(named, error) && !fs::is_directory(named, error))
     return fail(ErrorCode::WriteFailed, out + " is no folder", "choose another name");
-  if (fs::is_directory(named, error) && !fs::is_empty(named, error))
+  if (holdsSomething_)
     return fail(ErrorCode::WriteFailed, "the folder " + out + " is not empty", "choose another one, or empty it first");
   return {};
 }

@@ -19,7 +19,7 @@ struct CheckpointOptions {
 
   // output: the option that may be left out where a checkpoint is written.
   void addTo(CLI::App& app, CLI::Option* output);
-  // By the process that names the files, for the worker as well: what is in the folder.
+  // By the process that names the files, for the worker as well: what is in the folders.
   void list();
   void grant(confine::Grants& grants) const;
   // Errors: Usage where DIR is HF_DIR or lies in it, or nothing would be written; those of list().
@@ -29,6 +29,7 @@ struct CheckpointOptions {
 
  private:
   Result<std::vector<std::string>> files_;
+  bool holdsSomething_ = false;  // the folder of the copy: a confined process cannot list it
 };
 
 void printCheckpoint(const protocol::CheckpointResult& checkpoint, Console& console);
