@@ -3,6 +3,7 @@
 #include <QAbstractButton>
 #include <QAction>
 #include <QCheckBox>
+#include <QDir>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -276,7 +277,7 @@ void narrowed(Stage& stage) {
   showTab(stage, BottomPanel::Streams);
   ui::Session& session = *stage.window.session();
   (void)waitFor([&] { return session.streams()->obstacle().isEmpty(); });
-  const QTemporaryDir folder;
+  const QTemporaryDir folder(QDir::temp().filePath(QStringLiteral("n-XXXXXX")));  // short: the bar tells it
   session.narrowTo(folder.filePath(QStringLiteral("gpt2.narrow.pt")));
   (void)waitFor([&] { return session.streams()->result().has_value(); });
 }

@@ -15,7 +15,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kHeight = 60, kProgress = 200, kBarHeight = 6;
+constexpr int kHeight = 60, kProgress = 150, kBarHeight = 6;
 
 using State = LabRuns::State;
 
