@@ -89,6 +89,25 @@ class Gated(nn.Module):
         return self.one(x) * self.other(x + 1.0)
 
 
+class Masked(nn.Module):
+    """Nothing compares the sizes of the mask with those of the ids, so that Dim.AUTO leaves each its own symbol."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(11, WIDTH)
+        self.norm = nn.LayerNorm(WIDTH)
+        self.out = nn.Linear(WIDTH, WIDTH)
+        self.last = nn.LayerNorm(WIDTH)
+
+    def forward(self, ids, mask):
+        x = self.embed(ids)
+        heads = self.norm(x).unflatten(-1, (2, WIDTH // 2)).transpose(1, 2)
+        batch, length = (torch.arange(size) for size in ids.shape)
+        allowed = mask[batch[:, None, None, None], length] > 0  # as transformers makes its masks
+        seen = nn.functional.scaled_dot_product_attention(heads, heads, heads, allowed)
+        return self.last(x + self.out(seen.transpose(1, 2).flatten(2)))
+
+
 def cases():
     ids = torch.randint(0, 11, (3, 5), generator=torch.Generator().manual_seed(1))
     draw = lambda *shape: torch.randn(shape, generator=torch.Generator().manual_seed(2))
@@ -233,6 +252,23 @@ class Pairs(unittest.TestCase):
                 self.assertEqual(first[key], second[key], key)
         for key in ("module_call_graph", "metadata"):
             self.assertEqual(first["graph_module"][key], second["graph_module"][key])
+
+    def test_inputs_of_the_same_sizes_are_run_at_the_same(self):
+        original, out = self.path / "masked.pt2", self.path / "masked.folded.pt2"
+        model = settled(Masked())
+        inputs = torch.randint(0, 11, (2, 7)), torch.ones(2, 7, dtype=torch.int64)
+        auto = {0: Dim.AUTO, 1: Dim.AUTO}
+        exported = export(model, inputs, dynamic_shapes=(auto, auto))
+        self.assertGreater(len(exported.range_constraints), 2, "they have no symbols of their own: the test is none")
+        save(exported, original)
+        status, result, errors = engine("fold", original, "-o", out)
+        self.assertEqual(status, 0, f"{errors} {result}")
+        self.assertEqual(result["folded"], 2)
+        self.assertIs(result["verify"]["exact"], True, result["verify"])
+        longer = torch.randint(0, 11, (3, 9)), torch.ones(3, 9, dtype=torch.int64)
+        with torch.no_grad():
+            expected, got = model(*longer), load(out).module()(*longer)
+        self.assertLess(((expected - got).abs().max() / expected.abs().max()).item(), 2e-5)
 
     def test_a_static_export_runs_at_its_own_size_alone(self):
         status, result, errors = engine("analyze", self.path / "encoder.static.pt2", "--input", "x=float32[4,5,6]")

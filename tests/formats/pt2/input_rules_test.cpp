@@ -36,11 +36,23 @@ TEST(InputRulesTest, AStaticExportTakesItsOwnSizesAlone) {
   EXPECT_TRUE(says(problem(rules, {{DType::Int64, {3, 8}, {}}}), "int64"));
 }
 
+// What Dim.AUTO makes of ids and their mask.
+TEST(InputRulesTest, SizesThatTheExampleHadEqualOnOneAxisStayEqual) {
+  const InputRules rules({input("ids", {kS0, "Symbol('s2')"}), input("mask", {kS1, "Symbol('s3')"})}, {});
+  // s2 and s3 have no example: they are nobody's twins.
+  EXPECT_EQ(rules.twins(), (std::map<std::string, std::string>{{"s1", "s0"}}));
+  const SymValues chosen = rules.distinctSymbols();
+  EXPECT_EQ(chosen.at("s0"), chosen.at("s1"));
+  const InputRules one({input("x", {kS0, kS1})}, {});
+  EXPECT_TRUE(one.twins().empty()) << "two axes of one input";
+  EXPECT_NE(one.distinctSymbols().at("s0"), one.distinctSymbols().at("s1"));
+}
+
 TEST(InputRulesTest, SayWhichSizesMayVary) {
   EXPECT_TRUE(says(InputRules({input("x", {"3", "8"})}, {}).inWords(), "for the sizes of its example alone"));
   const InputRules rules({input("x", {kS0, kTwice, "4"})}, {{"s0", {2, 8}}});
-  EXPECT_TRUE(says(rules.inWords(),
-                   "axis 0 of the model's input 'x' (s0: 2 to 8), axis 1 of the model's input 'x' (2*s0)."));
+  EXPECT_TRUE(
+      says(rules.inWords(), "axis 0 of the model's input 'x' (s0: 2 to 8), axis 1 of the model's input 'x' (2*s0)."));
 }
 
 TEST(InputRulesTest, SizesGoTogetherAndStayInTheirRange) {

@@ -114,10 +114,24 @@ SymValues InputRules::exampleSymbols() const {
   return symbols;
 }
 
+std::map<std::string, std::string> InputRules::twins() const {
+  std::map<std::pair<size_t, int64_t>, Dim> firsts;  // by axis and size in the example
+  std::map<std::string, std::string> twins;
+  for (const Dim& dim : dimsOf(inputs_)) {
+    if (dim.size->expr.kind != SymExpr::Kind::Symbol || dim.size->example < 0) continue;
+    const Dim& first = firsts.try_emplace({dim.axis, dim.size->example}, dim).first->second;
+    const std::string &name = dim.size->expr.name, &other = first.size->expr.name;
+    if (dim.input != first.input && name != other) twins.emplace(name, other);
+  }
+  return twins;
+}
+
 SymValues InputRules::distinctSymbols() const {
   SymValues symbols = exampleSymbols();
+  const auto twins = this->twins();
   std::set<int64_t> taken;
   for (auto& [symbol, value] : symbols) {
+    if (twins.contains(symbol)) continue;
     const SymRange range = rangeOf(symbol);
     const int64_t example = value;
     constexpr int64_t kFurthest = 8;
@@ -128,6 +142,12 @@ SymValues InputRules::distinctSymbols() const {
       break;
     }
     taken.insert(value);
+  }
+  for (const auto& [symbol, first] : twins) {
+    const SymRange range = rangeOf(symbol);
+    const auto wanted = symbols.find(first);
+    if (wanted != symbols.end() && wanted->second >= range.low && wanted->second <= range.high)
+      symbols[symbol] = wanted->second;
   }
   return symbols;
 }

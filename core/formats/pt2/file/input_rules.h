@@ -31,8 +31,12 @@ class InputRules {
 
   // The symbols' values in the example that the file was exported with.
   [[nodiscard]] SymValues exampleSymbols() const;
-  // The same with free sizes that are pairwise different and at least 2, as far as the ranges allow.
+  // The same with free sizes that are pairwise different and at least 2, as far as the ranges allow; twins stay equal.
   [[nodiscard]] SymValues distinctSymbols() const;
+  // Dim.AUTO gives the batch of each input a symbol of its own where nothing compares them, and the program then runs
+  // where they are equal alone: symbols of the same axis of several inputs that the example had equal are held to be
+  // one. Gives the first of them, by the others' names.
+  [[nodiscard]] std::map<std::string, std::string> twins() const;
   // The shapes that these values give; nullopt where one cannot be told.
   [[nodiscard]] std::optional<std::vector<graph::Shape>> shapesFor(const SymValues& symbols) const;
 

@@ -96,6 +96,11 @@ Result<std::vector<InputSpec>> Pt2Model::inferInputs(InputsFor /*use*/) const {
   if (!shapes)
     return fail(ErrorCode::BadInput, "the file does not say of which sizes its inputs may be",
                 "give inputs with --inputs FILE.npz");
+  const auto twins = program_->rules.twins();
+  const auto nameOf = [&](const SymSize& size) {
+    const auto twin = twins.find(textOf(size.expr));
+    return twin == twins.end() ? textOf(size.expr) : twin->second;
+  };
   const auto& ids = inner_->graph().inputs();
   std::vector<InputSpec> specs;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -112,7 +117,7 @@ Result<std::vector<InputSpec>> Pt2Model::inferInputs(InputsFor /*use*/) const {
     if (input.kind == UserInput::Kind::Int) spec.low = spec.high = static_cast<double>(input.number.example);
     for (size_t axis = 0; axis < input.meta.sizes.size(); ++axis) {
       const SymSize& size = input.meta.sizes[axis];
-      spec.axisNames.push_back(size.isFixed() ? "" : textOf(size.expr));
+      spec.axisNames.push_back(size.isFixed() ? "" : nameOf(size));
       if (!size.isFixed()) spec.freeAxes.push_back(static_cast<int>(axis));
     }
     const bool asExample = example && (*example)[i] == spec.shape;
