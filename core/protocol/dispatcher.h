@@ -57,6 +57,7 @@ enum class ServeEnd {
 class Dispatcher {
  public:
   explicit Dispatcher(Transport transport) : transport_(std::move(transport)) {}
+  ~Dispatcher() = default;
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 

@@ -93,10 +93,10 @@ void maskedFill(OpContext& op) {
   op.operand("value");
 }
 
-// Off in eval mode: the same elements.
+// Off in eval mode, or where nothing is dropped: the same elements.
 void dropout(OpContext& op) {
   op.operand("input");
-  if (op.boolOf("train") != false) op.kind = OpKind::Opaque;
+  if (op.boolOf("train") != false && op.numberOf("p") != 0.0) op.kind = OpKind::Opaque;
 }
 
 // A cast where the type changes, otherwise the same elements. Before a probe nothing is known of the types.

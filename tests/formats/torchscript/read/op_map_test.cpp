@@ -111,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"averagePool", "torch.avg_pool1d(x, 2)", "aten::avg_pool1d", OpKind::Mix, "axes", Ints{2}},
         Case{"cumulativeSum", "torch.cumsum(x, -2)", "aten::cumsum", OpKind::Mix, "axes", Ints{1}},
         Case{"dropoutEval", "torch.dropout(x, 0.5, False)", "aten::dropout", OpKind::Identity, ""},
+        Case{"dropoutOfNothing", "torch.dropout(x, 0.0, True)", "aten::dropout", OpKind::Identity, ""},
         Case{"dropoutTrain", "torch.dropout(x, 0.5, True)", "aten::dropout", OpKind::Opaque, ""},
         Case{"sameType", "x.to(7)", "aten::to", OpKind::Identity, ""},
         Case{"otherType", "x.to(6)", "aten::to", OpKind::Cast, ""},
