@@ -104,6 +104,7 @@ std::vector<std::filesystem::path> runtimeFolders() { return {torchscript::torch
 
 bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {
   if (model.extension() == out.extension()) return true;
+  if (!out.has_extension()) return false;  // no row has that, and each is filled up with empty ones
   const auto uses = [](const Format& format, const std::filesystem::path& path) {
     return std::ranges::find(format.suffixes, path.extension().string()) != format.suffixes.end();
   };

@@ -5,6 +5,8 @@
 
 #include <fstream>
 
+#include "core/service/service.h"
+
 namespace normlens::engine {
 namespace {
 
@@ -44,6 +46,14 @@ TEST_F(OutputPath, RefusesAnotherSuffix) {
     EXPECT_EQ(status.error().code, ErrorCode::Usage);
   }
   EXPECT_EQ(check("out.onnx").error().hint, "name it " + (folder_ / "out.pt").string());
+}
+
+TEST_F(OutputPath, AnExportedProgramMayBecomeTorchScript) {
+  EXPECT_TRUE(service::suffixFits("m.pt2", "out.pt2"));
+  EXPECT_TRUE(service::suffixFits("m.pt2", "out.pt"));
+  for (const char* other : {"out", "out.onnx", "out.pth"}) EXPECT_FALSE(service::suffixFits("m.pt2", other)) << other;
+  EXPECT_FALSE(service::suffixFits("m.pt", "out.pt2"));
+  EXPECT_FALSE(service::suffixFits("m.onnx", "out"));
 }
 
 TEST_F(OutputPath, NamesAFolderThatIsNotThere) {
