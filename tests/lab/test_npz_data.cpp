@@ -72,6 +72,18 @@ TEST_F(NpzData, WhatIsMissingOrOddIsTold) {
             "has 3 examples: at least 16 are needed");
 }
 
+// Sparse: it takes no room.
+TEST_F(NpzData, OneThatIsTooLargeIsNotRead) {
+  std::ofstream(path()) << "x";
+  std::filesystem::resize_file(path(), (uintmax_t{256} << 20) + 1);
+  DataSettings settings;
+  settings.kind = "npz";
+  settings.path = path();
+  const auto data = loadData(settings);
+  ASSERT_FALSE(data);
+  EXPECT_NE(data.error().message.find("is larger than 256 MB"), std::string::npos) << data.error().message;
+}
+
 TEST_F(NpzData, NumbersThatAreNoClassesAreTold) {
   const auto x = array("x", {20, 2}, counting(40, 7));
   const auto withFirst = [&](double first) {

@@ -131,7 +131,10 @@ QLogValueAxis* addPowerAxis(QChart& chart, const std::vector<Line>& lines, std::
 }
 
 QValueAxis* addEpochAxis(QChart& chart, const LabPicture& picture, const Theme& theme) {
-  return addNumberAxis(chart, Qt::AlignBottom, 0, picture.epochs(), tr("epoch"), theme);
+  constexpr double kMargin = 0.015;  // for the halves of the marks at both ends
+  QValueAxis* axis = addNumberAxis(chart, Qt::AlignBottom, 0, picture.epochs(), tr("epoch"), theme);
+  axis->setRange(-kMargin * picture.epochs(), (1 + kMargin) * picture.epochs());
+  return axis;
 }
 
 // A logarithmic axis has no place for what is not above zero, and Qt's none near the end of what a number can be.
@@ -195,6 +198,7 @@ void fillAccuracy(QChart& chart, const LabPicture& picture, const Theme& theme) 
   constexpr double kTens = 10;
   const double foot = std::clamp(std::floor(low / kTens) * kTens, 0.0, 100 - kTens);
   QValueAxis* share = addNumberAxis(chart, Qt::AlignLeft, foot, 100, {}, theme);
+  share->setRange(foot, 100 + (100 - foot) / 50);
   addLines(chart, {addEpochAxis(chart, picture, theme), share}, lines, theme);
 }
 

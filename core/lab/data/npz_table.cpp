@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "core/run/inputs/npz.h"
 
 namespace normlens::lab {
 namespace {
 
+constexpr uintmax_t kMostBytes = uintmax_t{256} << 20;
 constexpr int64_t kMostFeatures = 65536;
 
 tl::unexpected<Error> wrong(std::string what) { return fail(ErrorCode::BadInput, std::move(what)); }
@@ -46,6 +48,9 @@ Status readClasses(const std::vector<double>& numbers, const std::string& name, 
 }  // namespace
 
 Result<Rows> readNpzTable(const std::filesystem::path& path, const std::string& target) {
+  std::error_code error;
+  if (const auto bytes = std::filesystem::file_size(path, error); !error && bytes > kMostBytes)
+    return wrong("is larger than 256 MB");
   const auto read = run::readWhatCanBeRead(path);
   if (!read) return tl::unexpected(read.error());
   const std::string name = target.empty() ? "y" : target;

@@ -186,18 +186,18 @@ void LabPage::makeTable(QWidget* parent) {
   view_->setItemDelegate(new LabDelegate(view_));
   view_->horizontalHeader()->setStretchLastSection(true);
   view_->setMinimumHeight(grown(kTable));
-  setColumnWidths(view_, {{LabTable::Tick, 30},
+  setColumnWidths(view_, {{LabTable::Tick, 26},
                           {LabTable::Run, 44},
                           {LabTable::Network, 156},
-                          {LabTable::Layers, 60},
+                          {LabTable::Layers, 54},
                           {LabTable::Seed, 50},
                           {LabTable::Precision, 76},
-                          {LabTable::State, 150},
+                          {LabTable::State, 138},
                           {LabTable::Loss, 76},
                           {LabTable::Accuracy, 74},
-                          {LabTable::Difference, 98},
+                          {LabTable::Difference, 94},
                           {LabTable::StepTime, 94},
-                          {LabTable::Weights, 84}});
+                          {LabTable::Weights, 80}});
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &LabPage::showFigures);
   connect(table_, &LabTable::ticked, this, &LabPage::showFigures);
   connect(view_, &QTableView::activated, this, &LabPage::openWeights);
