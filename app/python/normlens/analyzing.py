@@ -93,6 +93,7 @@ def opened(
             # An export may call sizes independent that are not; the engine then runs it where it does not run.
             if not analysis["probe_error"]:
                 break
+        session.info["note"] = None  # of the export, which nobody sees
         yield session, analysis
 
 
