@@ -22,7 +22,7 @@
 namespace normlens::ui {
 namespace {
 
-const QStringList kSlowly{QStringLiteral("--round"), QStringLiteral("40")};
+const QStringList kSlowly{QStringLiteral("--round"), QStringLiteral("80")};
 
 // Its page is open.
 struct Laboratory : Shown {
@@ -82,7 +82,7 @@ class LabTest final : public QObject {
     QTRY_VERIFY(lab.table->rowCount() == 6 && lab.cell(0, LabTable::State).startsWith(QStringLiteral("epoch")));
     QVERIFY(!lab.form->isEnabled());
     QTRY_COMPARE(lab.linesOf(LabChart::Loss), 3);
-    QTRY_VERIFY(lab.runs->state() == LabRuns::State::Idle);
+    QTRY_VERIFY_WITH_TIMEOUT(lab.runs->state() == LabRuns::State::Idle, 30'000);
     QCOMPARE(lab.cell(0, LabTable::State), QStringLiteral("done"));
     QCOMPARE(lab.cell(0, LabTable::Difference), QStringLiteral("reference"));
     QVERIFY(lab.child<QLabel>("labSays")->text().contains(QStringLiteral("It holds")));
