@@ -29,7 +29,9 @@ template <protocol::Message T>
 [[nodiscard]] std::optional<std::string> unknownField(const nlohmann::json& in, const std::string& path = {}) {
   if (!in.is_object()) return std::nullopt;
   T message;
-  for (const auto& [key, value] : in.items()) {
+  for (const auto& member : in.items()) {
+    const std::string& key = member.key();
+    const nlohmann::json& value = member.value();
     const std::string here = path.empty() ? key : path + "." + key;
     bool known = false;
     std::optional<std::string> below;

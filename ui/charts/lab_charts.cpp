@@ -244,7 +244,7 @@ void fillSpread(QChart& chart, const LabPicture& picture, const Theme& theme) {
   double high = 0;
   size_t layers = 1;
   for (size_t i = 0; i < picture.curves.size(); ++i) {
-    const double count = static_cast<double>(picture.curves.size());
+    const auto count = static_cast<double>(picture.curves.size());
     const double aside = ((static_cast<double>(i) + 0.5) / count - 0.5) * kWidth;
     const auto last = lastOf(picture.curves[i]);
     auto& own = bars.emplace_back();

@@ -14,7 +14,7 @@ std::vector<int64_t> centeredAxes(const ops::Pattern& pattern, const Tensor& ten
   std::vector<int64_t> axes;
   for (size_t axis = 0; axis < dims->size(); ++axis) {
     const auto& factors = (*dims)[axis];
-    const bool whole = factors.size() == 0 || (factors.size() == 1 && factors[0].whole());
+    const bool whole = factors.empty() || (factors.size() == 1 && factors[0].whole());
     if (!whole) return {};
     if (factors.size() == 1 && factors[0].summed)
       axes.push_back(equal.exchanged ? 1 - static_cast<int64_t>(axis) : static_cast<int64_t>(axis));

@@ -38,7 +38,7 @@ std::string saved(const std::string& pickle, const std::vector<std::string>& sto
 
 class LegacyTest : public ExportedFileTest {
  protected:
-  std::vector<ZipEntry> flat(const std::string& stateDict, const std::string& program) {
+  static std::vector<ZipEntry> flat(const std::string& stateDict, const std::string& program) {
     return {{.name = "serialized_exported_program.json", .content = program},
             {.name = "serialized_state_dict.pt", .content = stateDict},
             {.name = "serialized_constants.pt", .content = saved("\x80\x02}.", {})},

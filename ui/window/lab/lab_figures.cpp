@@ -108,9 +108,9 @@ void LabFigures::show(const std::vector<KeptRun>& runs, const LabPlace& shown, c
   }
   says_->setText(sentences.join(u'\n'));
   saysFrame_->setVisible(!sentences.isEmpty());
-  for (const auto& [network, entry] : legend_) {
-    entry->setVisible(
-        std::ranges::any_of(picture.curves, [&](const LabCurve& curve) { return curve.member.network == network; }));
+  for (const auto& entry : legend_) {
+    entry.second->setVisible(std::ranges::any_of(
+        picture.curves, [&](const LabCurve& curve) { return curve.member.network == entry.first; }));
   }
   const bool cost =
       std::ranges::any_of(picture.curves, [](const LabCurve& curve) { return !curve.run->costs.empty(); });

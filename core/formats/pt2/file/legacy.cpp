@@ -36,7 +36,7 @@ Parts pickledParts(const Archive& container) {
 Json sizesOf(const std::vector<int64_t>& numbers) {
   Json::Array sizes;
   for (const int64_t number : numbers) sizes.emplace_back(Json::Object{{"as_int", Json(number)}});
-  return Json(std::move(sizes));
+  return sizes;
 }
 
 // Gathers the records of the archive as 2.9 would have them.
