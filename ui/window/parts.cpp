@@ -156,6 +156,13 @@ void askForFile(QWidget* parent, const FileQuestion& question, const std::functi
   dialog->open();
 }
 
+void askAndWrite(QWidget* parent, const FileQuestion& question, const std::function<bool(const QString& path)>& write,
+                 const std::function<void(const QString& problem)>& failed) {
+  askForFile(parent, question, [write, failed](const QString& path) {
+    if (!write(path)) failed(QFileDialog::tr("%1 could not be written.").arg(path));
+  });
+}
+
 void askForFolder(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use) {
   auto* dialog = new QFileDialog(parent, question.title);
   dialog->setAttribute(Qt::WA_DeleteOnClose);

@@ -84,6 +84,9 @@ struct FileQuestion {
 };
 // Not modal to the program; `use` is called if the user chose one.
 void askForFile(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use);
+// The same where a file is to be written; `failed` is given a sentence where it was not.
+void askAndWrite(QWidget* parent, const FileQuestion& question, const std::function<bool(const QString& path)>& write,
+                 const std::function<void(const QString& problem)>& failed);
 // The same for a folder that is there.
 void askForFolder(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use);
 // All of it or nothing. False: it could not be written.

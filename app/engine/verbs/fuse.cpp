@@ -55,12 +55,6 @@ Exit run(const Options& options, const Call& call) {
   return console.finish([&] { return fuseReport(outcome); }, Exit::Done);
 }
 
-NamedFiles filesOf(const Options& options) {
-  NamedFiles files = namedFiles({options.model}, options.inputs);
-  files.grants.toWrite(options.output);
-  return files;
-}
-
 }  // namespace
 
 Declared declareFuse(CLI::App& app, const confine::Limits&) {
@@ -70,7 +64,9 @@ Declared declareFuse(CLI::App& app, const confine::Limits&) {
   options->inputs.addTo(app);
   app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
   app.add_flag("--force", options->force, "Write the result although it could not be proved");
-  return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
+  return {[options](const Call& call) { return run(*options, call); },
+          [options] { return namedFiles({options->model}, options->inputs, options->output); },
+          {}};
 }
 
 }  // namespace normlens::engine

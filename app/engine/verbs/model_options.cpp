@@ -38,11 +38,13 @@ Result<service::InputChoice> InputOptions::choice() const {
   return service::InputChoice{npz, specs, sizes, formats::InputsFor::Values};
 }
 
-NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs) {
+NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs,
+                      const std::string& output) {
   NamedFiles files;
   files.model = *models.begin();
   for (const std::string& model : models) files.grants.toRead(model);
   files.grants.toRead(inputs.npz);
+  files.grants.toWrite(output);
   return files;
 }
 

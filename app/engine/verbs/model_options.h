@@ -22,8 +22,9 @@ struct InputOptions {
   [[nodiscard]] Result<service::InputChoice> choice() const;
 };
 
-// Models and inputs that a verb was given, for reading.
-[[nodiscard]] NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs);
+// Models and inputs that a verb was given, for reading, and what it is to write; empty: nothing.
+[[nodiscard]] NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs,
+                                    const std::string& output = {});
 
 // Sets the inputs of the open model and analyses it.
 [[nodiscard]] Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path,

@@ -100,9 +100,6 @@ void LabRuns::start(const lab::RunSettings& settings) {
 void LabRuns::resume(int number) {
   KeptRun* run = find(number);
   if (busy() || reading_ || run == nullptr || run->isDone()) return;
-  run->end.clear();
-  run->findings.clear();
-  run->costs.clear();
   if (std::ranges::find(ofProject_, number) == ofProject_.end()) ofProject_.push_back(number);
   train(*run);
 }
@@ -118,6 +115,9 @@ void LabRuns::train(KeptRun& run) {
     Q_EMIT changed();
     return;
   }
+  run.end.clear();
+  run.findings.clear();
+  run.costs.clear();
   fraction_ = 0;
   engine_ = std::make_unique<EngineClient>();
   engine_->setCommand(usual_->command());

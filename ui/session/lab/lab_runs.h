@@ -27,7 +27,6 @@ class LabRuns final : public QObject {
 
   // The folder's runs, on a worker; changed() tells that they are there. Unless one is trained.
   void read();
-  [[nodiscard]] const QString& folder() const { return folder_; }
   [[nodiscard]] const std::vector<KeptRun>& runs() const { return runs_; }  // the newest first
   [[nodiscard]] const KeptRun* run(int number) const;                       // nullptr: there is none
 

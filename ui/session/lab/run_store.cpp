@@ -5,6 +5,7 @@
 #include <QSaveFile>
 #include <QStandardPaths>
 #include <algorithm>
+#include <sstream>
 
 #include "core/base/files.h"
 
@@ -31,9 +32,9 @@ QString inFolder(const QString& folder, const QString& name) { return folder + u
 
 // Its last line may be cut off.
 void readLog(KeptRun& run) {
-  const std::string text = readAll(inFolder(run.folder, kRecords));
-  for (const QByteArray& line : QByteArray::fromStdString(text).split('\n')) {
-    if (const auto record = lab::readRunRecord(line.toStdString())) addRecord(run, *record);
+  std::istringstream lines(readAll(inFolder(run.folder, kRecords)));
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto record = lab::readRunRecord(line)) addRecord(run, *record);
   }
 }
 

@@ -98,9 +98,7 @@ void BenchPage::askWhere(const QString& title, const char* name, const QStringLi
                          const std::function<bool(const QString& path)>& write) {
   const FileQuestion question{QLatin1String(name), title, filters, folderOf(session_->path()),
                               QFileInfo(session_->path()).completeBaseName() + QStringLiteral("_bench")};
-  askForFile(this, question, [this, write](const QString& path) {
-    if (!write(path)) Q_EMIT session_->problem(tr("%1 could not be written.").arg(path), {});
-  });
+  askAndWrite(this, question, write, [this](const QString& problem) { Q_EMIT session_->problem(problem, {}); });
 }
 
 }  // namespace normlens::ui

@@ -40,9 +40,7 @@ void LabPage::openSettings() {
 void LabPage::save(const char* name, const QString& title, const QStringList& filters, const QString& suggested,
                    const std::function<bool(const QString& path)>& write) {
   const FileQuestion question{QLatin1String(name), title, filters, folderOf(session_->path()), suggested};
-  askForFile(this, question, [this, write](const QString& path) {
-    if (!write(path)) tell(tr("%1 could not be written.").arg(path));
-  });
+  askAndWrite(this, question, write, [this](const QString& problem) { tell(problem); });
 }
 
 void LabPage::saveSettings(const lab::RunSettings& settings) {

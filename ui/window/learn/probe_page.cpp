@@ -242,9 +242,7 @@ void ProbePage::save(const char* name, const QString& title, const QStringList& 
                      const std::function<bool(const QString& path)>& write) {
   const FileQuestion question{QLatin1String(name), title, filters, folderOf(session_->path()),
                               QFileInfo(session_->path()).completeBaseName() + QStringLiteral(".probe")};
-  askForFile(this, question, [this, write](const QString& path) {
-    if (!write(path)) says_->setText(tr("%1 could not be written.").arg(path));
-  });
+  askAndWrite(this, question, write, [this](const QString& problem) { says_->setText(problem); });
 }
 
 void ProbePage::saveCsv() {

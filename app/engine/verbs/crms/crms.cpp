@@ -64,12 +64,6 @@ Exit run(const Options& options, const Call& call) {
   return console.finish(report, Exit::Done);
 }
 
-NamedFiles filesOf(const Options& options) {
-  NamedFiles files = namedFiles({options.model}, options.inputs);
-  files.grants.toWrite(options.output);
-  return files;
-}
-
 }  // namespace
 
 Declared declareCrms(CLI::App& app, const confine::Limits&) {
@@ -94,7 +88,9 @@ Declared declareCrms(CLI::App& app, const confine::Limits&) {
   app.add_flag("--measure", options->measure, "Time the original, the fold alone and the result on the CPU");
   app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
   app.add_flag("--force", options->force, "Write the result although it could not be proved");
-  return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
+  return {[options](const Call& call) { return run(*options, call); },
+          [options] { return namedFiles({options->model}, options->inputs, options->output); },
+          {}};
 }
 
 }  // namespace normlens::engine

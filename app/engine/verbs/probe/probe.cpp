@@ -84,12 +84,6 @@ Exit run(const Options& options, const Call& call) {
       Exit::Done);
 }
 
-NamedFiles filesOf(const Options& options) {
-  NamedFiles files = namedFiles({options.model}, options.inputs);
-  files.grants.toWrite(options.csv);
-  return files;
-}
-
 }  // namespace
 
 Declared declareProbe(CLI::App& app, const confine::Limits&) {
@@ -104,7 +98,9 @@ Declared declareProbe(CLI::App& app, const confine::Limits&) {
   app.add_option("--policy", options->policy, "What --after folds")
       ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
       ->capture_default_str();
-  return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
+  return {[options](const Call& call) { return run(*options, call); },
+          [options] { return namedFiles({options->model}, options->inputs, options->csv); },
+          {}};
 }
 
 }  // namespace normlens::engine
