@@ -61,6 +61,24 @@ function(normlens_library name)
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE normlens_warnings ${ARG_PRIVATE})
 endfunction()
 
+# normlens_rooms_as_one(<target> [EXCEPT <folders>]): with NORMLENS_UNITY each folder of the target is compiled as one source, as
+# most of the time goes into other people's headers. EXCEPT: folders whose sources have local names in common.
+function(normlens_rooms_as_one target)
+  if(NOT NORMLENS_UNITY)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(room ${source} DIRECTORY)
+    if(source MATCHES "\\.cpp$" AND NOT "${room}" IN_LIST ARG_EXCEPT)
+      string(MAKE_C_IDENTIFIER "room_${room}" room)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_RELOCATABLE ON)
+endfunction()
+
 # normlens_precompile(<target> VERSION <text> HEADERS ...): other people's headers, read once for the target.
 # A precompiled header holds absolute paths, so ccache would find nothing of another clone's: it goes by VERSION instead,
 # which changes when the headers do.

@@ -17,7 +17,7 @@ namespace {
 using confine::Worker;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kTick{100};
+constexpr std::chrono::milliseconds kPollTick{100};
 constexpr std::chrono::milliseconds kStopPatience{850};  // within which what was measured is told
 
 class Supervisor {
@@ -69,7 +69,7 @@ class Supervisor {
     for (;;) {
       std::array<pollfd, 3> events{pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{worker.door(), POLLIN, 0},
                                    pollfd{worker.noise(), POLLIN, 0}};
-      ::poll(events.data(), events.size(), static_cast<int>(kTick.count()));
+      ::poll(events.data(), events.size(), static_cast<int>(kPollTick.count()));
       if (events[1].revents != 0) serveDoor(worker);
       if (events[2].revents != 0) worker.readNoise();
       while (const auto signal = signals_.next()) stop(worker);

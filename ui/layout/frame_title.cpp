@@ -6,7 +6,7 @@
 namespace normlens::layout {
 namespace {
 
-constexpr double kGap = 8;  // on either side of the title
+constexpr double kTitleGap = 8;  // on either side of the title
 
 struct Span {
   double from = 0, to = 0;
@@ -41,9 +41,9 @@ bool fit(LocalLayout& layout, const std::vector<Span>& gaps, double width) {
   std::vector<size_t> order{0, gaps.size() - 1};
   for (size_t i = 1; i + 1 < gaps.size(); ++i) order.push_back(i);
   for (const size_t i : order) {
-    if (gaps[i].to - gaps[i].from < width + 2 * kGap) continue;
+    if (gaps[i].to - gaps[i].from < width + 2 * kTitleGap) continue;
     const bool atRightEnd = i + 1 == gaps.size() && i > 0;
-    layout.titleX = atRightEnd ? layout.size.width() - kGap - width : gaps[i].from + kGap;
+    layout.titleX = atRightEnd ? layout.size.width() - kTitleGap - width : gaps[i].from + kTitleGap;
     return true;
   }
   return false;
@@ -62,10 +62,10 @@ bool fitTitle(LocalLayout& layout, double fullWidth, double nameWidth) {
 void widenForTitle(LocalLayout& layout, double nameWidth) {
   double begin = 0;
   for (const Span& span : crossings(layout)) begin = std::max(begin, span.to);
-  const double width = std::max(layout.size.width(), begin + nameWidth + 2 * kGap);
+  const double width = std::max(layout.size.width(), begin + nameWidth + 2 * kTitleGap);
   layout.titleShort = true;
   layout.size.setWidth(2 * std::ceil(width / 2));  // even: its centre is on a whole pixel
-  layout.titleX = layout.size.width() - kGap - nameWidth;
+  layout.titleX = layout.size.width() - kTitleGap - nameWidth;
 }
 
 }  // namespace normlens::layout

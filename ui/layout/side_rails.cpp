@@ -12,8 +12,8 @@ namespace {
 constexpr int kMinRows = 3;    // fewer readers, or readers side by side, are drawn well enough by dot
 constexpr double kGap = 24;    // from the boxes to the first rail
 constexpr double kPitch = 12;  // from rail to rail
-constexpr double kCorner = 9;
-constexpr double kClearance = 3;
+constexpr double kRailCorner = 9;
+constexpr double kRailClearance = 3;
 
 int rowsOf(const std::vector<int>& edges, const DotGraph& graph, const DotDrawing& drawing) {
   std::vector<std::pair<double, double>> spans;
@@ -63,7 +63,7 @@ class RailDrawer {
 
   // From x1 to x2.
   bool isLevelFree(double x1, double x2, double y, const DotEdge& edge) const {
-    return isFree(QRectF(QPointF(x1, y), QPointF(x2, y)), edge, drawing_, kClearance);
+    return isFree(QRectF(QPointF(x1, y), QPointF(x2, y)), edge, drawing_, kRailClearance);
   }
 
   // From the source down to the rail; empty when something is in between.
@@ -77,35 +77,35 @@ class RailDrawer {
     const double y = source.bottom() + kEntryHeight;
     if (!isLevelFree(from, x, y, edge)) return std::nullopt;
     RoundedPath path({from, source.bottom()});
-    path.lineTo({from, y - kCorner});
-    path.cornerTo({from, y}, {from + kCorner, y});
-    path.lineTo({x - kCorner, y});
-    path.cornerTo({x, y}, {x, y + kCorner});
+    path.lineTo({from, y - kRailCorner});
+    path.cornerTo({from, y}, {from + kRailCorner, y});
+    path.lineTo({x - kRailCorner, y});
+    path.cornerTo({x, y}, {x, y + kRailCorner});
     return path;
   }
 
   std::optional<std::vector<QPointF>> route(const DotEdge& edge, double x, double spread) {
     const QRectF head = rect(edge.to);
     const double sourceEnd =
-        rect(edge.from).bottom() + (movable_[static_cast<size_t>(edge.from)] ? 0 : kEntryHeight + kCorner);
+        rect(edge.from).bottom() + (movable_[static_cast<size_t>(edge.from)] ? 0 : kEntryHeight + kRailCorner);
     const bool throughTop = edge.toPort >= 0;
     const double room = std::max(0.0, head.height() / 2 - 5);
     const double y =
         throughTop ? head.top() - kEntryHeight + spread / 2 : head.center().y() + std::clamp(spread, -room, room);
-    if (y - kCorner < sourceEnd) return std::nullopt;
+    if (y - kRailCorner < sourceEnd) return std::nullopt;
     std::optional<RoundedPath> path = descend(edge, x);
     if (!path) return std::nullopt;
-    path->lineTo({x, y - kCorner});
-    path->cornerTo({x, y}, {x - kCorner, y});
+    path->lineTo({x, y - kRailCorner});
+    path->cornerTo({x, y}, {x - kRailCorner, y});
     if (!throughTop) {
       if (!isLevelFree(x, head.right(), y, edge)) return std::nullopt;
       path->lineTo({head.right(), y});
       return path->take();
     }
     const double port = headX(edge, graph_, drawing_);
-    if (x - port < 2 * kCorner || !isLevelFree(x, port, y, edge)) return std::nullopt;
-    path->lineTo({port + kCorner, y});
-    path->cornerTo({port, y}, {port, y + std::min(kCorner, head.top() - y)});
+    if (x - port < 2 * kRailCorner || !isLevelFree(x, port, y, edge)) return std::nullopt;
+    path->lineTo({port + kRailCorner, y});
+    path->cornerTo({port, y}, {port, y + std::min(kRailCorner, head.top() - y)});
     path->lineTo({port, head.top()});
     return path->take();
   }

@@ -7,7 +7,8 @@
 namespace normlens::ui {
 namespace {
 
-constexpr double kMost = 1.35, kLeast = 0.12;  // radians of elevation: the plane never is a line, or the axis a point
+constexpr double kMostElevation = 1.35,
+                 kLeastElevation = 0.12;  // radians of elevation: the plane never is a line, or the axis a point
 
 // In the plane twice, and along 1.
 struct Coordinates {
@@ -51,7 +52,7 @@ Vector VectorCamera::alongUniform(const Vector& like, const QPointF& page) const
 void VectorCamera::turn(const QPointF& pixels) {
   constexpr double kRadiansPerPixel = 0.008;
   azimuth -= pixels.x() * kRadiansPerPixel;
-  elevation = std::clamp(elevation + pixels.y() * kRadiansPerPixel, kLeast, kMost);
+  elevation = std::clamp(elevation + pixels.y() * kRadiansPerPixel, kLeastElevation, kMostElevation);
 }
 
 std::vector<Vector> circleInPlane(double radius, int points) {

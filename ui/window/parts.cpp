@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
+#include <QPushButton>
 #include <QSaveFile>
 #include <QSplitter>
 #include <QTableView>

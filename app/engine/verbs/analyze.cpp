@@ -5,7 +5,7 @@
 namespace normlens::engine {
 namespace {
 
-struct Options {
+struct AnalyzeOptions {
   std::string model;
   InputOptions inputs;
 };
@@ -33,7 +33,7 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
   for (const auto& other : model.analysis.other_norms) console.print("  " + other.name + "  (" + other.kind + ")");
 }
 
-Exit run(const Options& options, const Call& call) {
+Exit run(const AnalyzeOptions& options, const Call& call) {
   Console& console = call.console;
   service::Service service;
   service.setRules(call.rules);
@@ -53,7 +53,7 @@ Exit run(const Options& options, const Call& call) {
 }  // namespace
 
 Declared declareAnalyze(CLI::App& app, const confine::Limits&) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AnalyzeOptions>();
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   options->inputs.addTo(app);
   options->inputs.addSizesTo(app);

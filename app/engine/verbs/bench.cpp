@@ -17,7 +17,7 @@ namespace {
 using protocol::BenchParams;
 using protocol::BenchPoint;
 
-struct Options {
+struct BenchOptions {
   std::string a, b, policy = "balanced", norm = "portable";
   bool fold = false;
   std::optional<int> warmup;
@@ -85,7 +85,7 @@ void printWork(const protocol::BenchResult& result, Console& console) {
   if (!result.work_b.empty()) console.print("norms of b by their shapes: " + sum(result.work_b));
 }
 
-Status foldFirst(service::Service& service, const Options& options, const Task& task) {
+Status foldFirst(service::Service& service, const BenchOptions& options, const Task& task) {
   protocol::FoldParams params;
   params.plan.policy = options.policy;
   params.norm = options.norm;
@@ -117,7 +117,7 @@ class Measured {
   std::map<int, BenchPoint> points_;
 };
 
-Exit runBench(Options options, const Call& call) {
+Exit runBench(BenchOptions options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   const bool folds = options.fold || options.sweepsNorms();
@@ -168,7 +168,7 @@ Exit runBench(Options options, const Call& call) {
   return result ? end(std::move(*result)) : console.fail(result.error());
 }
 
-NamedFiles filesOf(const Options& options) {
+NamedFiles filesOf(const BenchOptions& options) {
   NamedFiles files = namedFiles({options.a, options.b}, options.inputs);
   const auto sweepsCuda = [](const std::string& sweep) {
     return sweep.starts_with("device=") && sweep.find("cuda") != std::string::npos;
@@ -177,7 +177,7 @@ NamedFiles filesOf(const Options& options) {
   return files;
 }
 
-void declareSettings(CLI::App& app, Options& options) {
+void declareSettings(CLI::App& app, BenchOptions& options) {
   BenchParams& params = options.params;
   app.add_option("--device", params.device, "Where to run")
       ->check(CLI::IsMember({"cpu", "cuda"}))
@@ -205,7 +205,7 @@ void declareSettings(CLI::App& app, Options& options) {
 }  // namespace
 
 Declared declareBench(CLI::App& app, const confine::Limits&) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchOptions>();
   app.add_option("a", options->a, "The model, or the first of two")->required()->type_name("A");
   app.add_option("b", options->b, "The second model, measured against the first")->type_name("B");
   options->inputs.addTo(app);

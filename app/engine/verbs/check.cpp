@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct CheckOptions {
   std::string model;
   bool graph = false;
   InputOptions inputs;
@@ -36,7 +36,7 @@ json asJson(const std::vector<service::CheckStage>& stages) {
   return list;
 }
 
-Exit run(const Options& options, const Call& call) {
+Exit runCheck(const CheckOptions& options, const Call& call) {
   const auto inputs = options.inputs.choice();
   if (!inputs) return call.console.fail(inputs.error());
   service::Service service;
@@ -58,11 +58,11 @@ Exit run(const Options& options, const Call& call) {
 }  // namespace
 
 Declared declareCheck(CLI::App& app, const confine::Limits&) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CheckOptions>();
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   app.add_flag("--graph", options->graph, "Print the graph as it was understood");
   options->inputs.addTo(app);
-  return {[options](const Call& call) { return run(*options, call); },
+  return {[options](const Call& call) { return runCheck(*options, call); },
           [options] { return namedFiles({options->model}, options->inputs); },
           {}};
 }

@@ -10,7 +10,7 @@
 namespace normlens::engine {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::string a, b, dtypes;
   std::optional<double> failAbove;
   int batches = 1;
@@ -92,7 +92,7 @@ Result<std::vector<DiffColumn>> compareInAll(const Comparison& comparison, const
   return columns;
 }
 
-Exit run(const Options& options, const Call& call) {
+Exit runDiff(const DiffOptions& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   const auto dtypes = dtypesOf(options.dtypes);
@@ -134,7 +134,7 @@ Exit run(const Options& options, const Call& call) {
 }  // namespace
 
 Declared declareDiff(CLI::App& app, const confine::Limits&) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DiffOptions>();
   app.add_option("a", options->a, "The first model, which gives the inputs and the names")->required()->type_name("A");
   app.add_option("b", options->b, "The second model")->required()->type_name("B");
   options->inputs.addTo(app);
@@ -157,7 +157,7 @@ Declared declareDiff(CLI::App& app, const confine::Limits&) {
          "can be compared: it is not finite anywhere in both models, or no output has elements")
       ->check(notNegative())
       ->type_name("REL");
-  return {[options](const Call& call) { return run(*options, call); },
+  return {[options](const Call& call) { return runDiff(*options, call); },
           [options] {
             return namedFiles({options->a, options->b}, options->inputs);
           },

@@ -42,7 +42,7 @@ std::vector<Missing> missingParts(const std::optional<std::string>& ops, bool no
   return missing;
 }
 
-Exit run(Console& console) {
+Exit runDoctor(Console& console) {
   const protocol::EngineInfo info = service::engineInfo();
   const std::optional<std::string> ops = opsLibrary();
   const bool gpu = info.device != "CPU";
@@ -82,7 +82,7 @@ Exit run(Console& console) {
 Declared declareDoctor(CLI::App&, const confine::Limits&) {
   return {{}, {}, [](Console& console) {
             StopSignals::letThrough();
-            return run(console);
+            return runDoctor(console);
           }};
 }
 

@@ -8,7 +8,7 @@
 namespace normlens::engine {
 namespace {
 
-struct Options {
+struct FuseOptions {
   std::string model, output;
   bool noVerify = false, force = false;
   InputOptions inputs;
@@ -28,7 +28,7 @@ Exit endWithout(const FuseOutcome& outcome, Exit exit, Console& console) {
   return console.finish([&] { return fuseReport(outcome); }, exit);
 }
 
-Exit run(const Options& options, const Call& call) {
+Exit runFuse(const FuseOptions& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   service::Service service;
@@ -58,13 +58,13 @@ Exit run(const Options& options, const Call& call) {
 }  // namespace
 
 Declared declareFuse(CLI::App& app, const confine::Limits&) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<FuseOptions>();
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   app.add_option("-o,--output", options->output, "Where to write the fused model")->required()->type_name("OUT");
   options->inputs.addTo(app);
   app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
   app.add_flag("--force", options->force, "Write the result although it could not be proved");
-  return {[options](const Call& call) { return run(*options, call); },
+  return {[options](const Call& call) { return runFuse(*options, call); },
           [options] { return namedFiles({options->model}, options->inputs, options->output); },
           {}};
 }

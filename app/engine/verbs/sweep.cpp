@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-struct Options {
+struct SweepOptions {
   std::vector<std::string> models;
   std::string list, results;
   int threads = 0;
@@ -40,7 +40,7 @@ std::optional<std::string> partOf(const fs::path& model, std::string_view part) 
 }
 
 // Empty: it has a part that there is not.
-std::string Options::outputOf(const fs::path& model) const {
+std::string SweepOptions::outputOf(const fs::path& model) const {
   const std::string_view given = fold.output;
   if (given.empty() || given.find('{') == std::string_view::npos) {
     return given.empty() ? "" : (fs::path(given) / model.filename()).string();
@@ -60,7 +60,7 @@ std::string Options::outputOf(const fs::path& model) const {
 }
 
 // What else than the model decides what comes of it.
-json Options::decisive(const std::string& output) const {
+json SweepOptions::decisive(const std::string& output) const {
   json all = {{"version", kVersion},
               {"inputs", fold.inputs.npz},
               {"input", fold.inputs.specs},
@@ -79,7 +79,7 @@ json Options::decisive(const std::string& output) const {
 }
 
 // Those of the command line, and a line of the list each.
-Result<std::vector<std::string>> namedModels(const Options& options) {
+Result<std::vector<std::string>> namedModels(const SweepOptions& options) {
   std::vector<std::string> models = options.models;
   if (options.list.empty()) {
     if (models.empty()) return fail(ErrorCode::Usage, "no model is named", "name FILES, or a list with --files-from");
@@ -99,7 +99,7 @@ Result<std::vector<std::string>> namedModels(const Options& options) {
 }
 
 // Takes out what is named twice. Error: Usage where one file would be written for two models, or over a model.
-Status checkNames(const Options& options, std::vector<std::string>& models) {
+Status checkNames(const SweepOptions& options, std::vector<std::string>& models) {
   std::unordered_map<std::string, size_t> read, written;
   const auto resolved = [](const std::string& path) { return confine::Grants::resolved(path).string(); };
   std::erase_if(models, [&](const std::string& model) { return !read.try_emplace(resolved(model), 0).second; });
@@ -124,7 +124,7 @@ Status checkNames(const Options& options, std::vector<std::string>& models) {
 
 class Sweep {
  public:
-  Sweep(const Options& options, const confine::Limits& limits, Console& console)
+  Sweep(const SweepOptions& options, const confine::Limits& limits, Console& console)
       : options_(options), limits_(limits), console_(console) {}
 
   Exit run(const std::vector<std::string>& models, SweepResults results) {
@@ -187,7 +187,7 @@ class Sweep {
     return object;
   }
 
-  const Options& options_;
+  const SweepOptions& options_;
   const confine::Limits& limits_;
   Console& console_;
   StopSignals signals_;
@@ -195,7 +195,7 @@ class Sweep {
   std::optional<Error> end_;               // before the last model
 };
 
-Exit run(const Options& options, const confine::Limits& limits, Console& console) {
+Exit runSweep(const SweepOptions& options, const confine::Limits& limits, Console& console) {
   limitThreads(options.threads);
   auto models = namedModels(options);
   if (!models) return console.fail(models.error());
@@ -215,7 +215,7 @@ Exit run(const Options& options, const confine::Limits& limits, Console& console
 }  // namespace
 
 Declared declareSweep(CLI::App& app, const confine::Limits& limits) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SweepOptions>();
   app.add_option("models", options->models, "The model files")->type_name("FILES");
   app.add_option("--files-from", options->list, "Take more from this list, a path a line; -: from standard input")
       ->type_name("LIST");
@@ -236,7 +236,7 @@ Declared declareSweep(CLI::App& app, const confine::Limits& limits) {
        {"--policy", "--max-growth", "--prices", "--norm", "--proof", "--no-verify", "--force"}) {
     app.get_option(howToFold)->needs(output);
   }
-  return {{}, {}, [options, &limits](Console& console) { return run(*options, limits, console); }};
+  return {{}, {}, [options, &limits](Console& console) { return runSweep(*options, limits, console); }};
 }
 
 }  // namespace normlens::engine

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/analysis/norms/constant_behind.h"
+#include "core/base/contains.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
@@ -20,8 +21,6 @@ using graph::ValueId;
 namespace {
 
 constexpr int64_t kMostElements = 8192;  // of a constant that is looked at
-
-bool contains(const std::vector<int64_t>& axes, int64_t axis) { return std::ranges::find(axes, axis) != axes.end(); }
 
 // Of the axes in `sum`; `number` times the sum.
 std::optional<RowSum> withFactor(RowSum sum, const Shape& shape, double number) {

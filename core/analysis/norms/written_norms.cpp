@@ -24,9 +24,9 @@ using Symbol = RowPolynomial::Symbol;
 
 namespace {
 
-constexpr size_t kMostNodes = 64;    // from the root of a norm on, its views included
+constexpr size_t kMostWritten = 64;  // from the root of a norm on, its views included
 constexpr size_t kMostAround = 256;  // with what these are made of
-constexpr double kExact = 1e-12;
+constexpr double kExactMatch = 1e-12;
 constexpr double kNear = 4e-6;  // with a 1/n in float32
 
 // A norm goes on behind such a node.
@@ -88,7 +88,7 @@ class Matcher {
     const auto take = [&](NodeId id) {
       if (isNear(id) && found.insert(id).second) queue.push_back(id);
     };
-    for (size_t next = 0; next < queue.size() && queue.size() < kMostNodes; ++next) {
+    for (size_t next = 0; next < queue.size() && queue.size() < kMostWritten; ++next) {
       const Node& node = graph_.node(queue[next]);
       if (!mayGoOn(node.kind) && queue[next] != root_) continue;
       for (const ValueId made : node.outputs) {
@@ -137,7 +137,7 @@ class Matcher {
         auto wanted = gamma ? *plain.times(RowPolynomial(Symbol::Gamma)) : plain;
         if (beta) wanted = *wanted.plus(RowPolynomial(Symbol::Beta));
         const double distance = value.is.distanceTo(wanted);
-        if (distance < kNear) ends_.push_back({made, distance <= kExact, gamma, beta});
+        if (distance < kNear) ends_.push_back({made, distance <= kExactMatch, gamma, beta});
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/analysis/explain.h"
+#include "core/base/contains.h"
 #include "core/base/formatted.h"
 #include "core/graph/queries.h"
 
@@ -17,8 +18,6 @@ using fold::InsertCentering;
 using graph::ValueId;
 
 using Values = std::vector<ValueId>;
-
-bool contains(const std::vector<int>& items, int item) { return std::ranges::find(items, item) != items.end(); }
 
 std::string numberWord(size_t count) {
   return count == 1 ? "one" : count == 2 ? "two" : count == 3 ? "three" : std::to_string(count);

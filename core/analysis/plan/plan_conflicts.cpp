@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/analysis/claims/reached.h"
+#include "core/base/contains.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
@@ -23,10 +24,6 @@ struct Centering {
   bool joint = false;
   bool dropped = false;  // 0 is left, which is zero-mean over any pattern
 };
-
-bool contains(const graph::Uses& uses, const Use& use) {
-  return std::find(uses.begin(), uses.end(), use) != uses.end();
-}
 
 class Checker {
  public:
@@ -118,7 +115,7 @@ class Checker {
     const auto ofMean = centerings_.find(mean);
     return together && (ofMean == centerings_.end() ||
                         std::none_of(ofMean->second.begin(), ofMean->second.end(), [&](const Centering& each) {
-                          return contains(each.uses, {value.producer, 1, kNone});
+                          return contains(each.uses, Use{value.producer, 1, kNone});
                         }));
   }
 

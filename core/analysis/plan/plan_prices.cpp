@@ -4,6 +4,8 @@
 
 #include "core/analysis/plan/planner.h"
 
+#include "core/base/contains.h"
+
 namespace normlens::analysis {
 
 using graph::kNone;
@@ -12,10 +14,6 @@ namespace {
 
 // Policy all: a norm outweighs a centering of its own input by far, and fewer centerings are still better.
 constexpr int64_t kAllSaves = 100'000;
-
-bool contains(const std::vector<graph::ValueId>& items, graph::ValueId item) {
-  return std::find(items.begin(), items.end(), item) != items.end();
-}
 
 // The value exists only within an operator of the file, and not as what a fused norm reads: that can be written out.
 bool isOutOfReach(const graph::Graph& graph, const Claim& claim) {

@@ -6,6 +6,7 @@
 
 #include "core/analysis/claims/reached.h"
 #include "core/analysis/plan/plan_conflicts.h"
+#include "core/base/contains.h"
 #include "core/graph/queries.h"
 
 namespace normlens::analysis {
@@ -27,10 +28,6 @@ int64_t elements(const graph::Graph& graph, graph::ValueId value) {
 int64_t wholeBytes(double bytes) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   return bytes < static_cast<double>(kMost) ? static_cast<int64_t>(bytes) : kMost;
-}
-
-bool contains(const std::vector<int>& items, int item) {
-  return std::find(items.begin(), items.end(), item) != items.end();
 }
 
 // Of a claim's nodes in the network.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/base/contains.h"
 #include "core/base/parallel.h"
 #include "core/formats/edit/edit_refused.h"
 #include "core/graph/queries.h"
@@ -12,10 +13,6 @@ namespace {
 
 // Smaller ones are computed at once: what looks at numbers (a norm's β, a scale) can then look at them.
 constexpr int64_t kWorthWaiting = int64_t{256} << 10;  // bytes
-
-bool contains(const graph::Uses& uses, const graph::Use& use) {
-  return std::find(uses.begin(), uses.end(), use) != uses.end();
-}
 
 }  // namespace
 

@@ -13,8 +13,6 @@ namespace {
 
 using formats::Tensors;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // One output on one set of inputs.
 struct Judged {
   TensorDiff diff;
@@ -78,7 +76,7 @@ class FileProof {
   }
 
   Status refute(std::string reason) {
-    outcome_.worst = {kInfinity, kInfinity};
+    outcome_.worst = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
     outcome_.reason = std::move(reason);
     return {};
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/contains.h"
 #include "core/run/proof/deciding_values.h"
 #include "core/run/proof/trial_run.h"
 
@@ -11,10 +12,6 @@ namespace {
 using formats::Model;
 using formats::Tensors;
 using graph::ValueId;
-
-bool contains(const std::vector<ValueId>& values, ValueId value) {
-  return std::ranges::find(values, value) != values.end();
-}
 
 }  // namespace
 

@@ -9,9 +9,9 @@ namespace {
 using graph::Graph;
 using graph::OpKind;
 
-enum Of : uint8_t { kOriginal, kFold, kNarrow };
+enum Of : uint8_t { OfOriginal, OfFold, OfNarrow };
 
-double elementsOf(const Graph& graph, graph::ValueId value) {
+double elementsIn(const Graph& graph, graph::ValueId value) {
   const auto& shape = graph.value(value).shape;
   return shape ? static_cast<double>(graph::elementCount(*shape).value_or(0)) : 0;
 }
@@ -20,7 +20,7 @@ double elementsOf(const Graph& graph, graph::ValueId value) {
 double flopsOf(const Graph& graph, const graph::Use& use, const graph::Shape& weight) {
   if (use.node == graph::kNone) return 0;
   const auto& node = graph.node(use.node);
-  const double made = 2 * elementsOf(graph, node.outputs[0]);
+  const double made = 2 * elementsIn(graph, node.outputs[0]);
   const auto summed = [&](size_t operand) {
     const auto& shape = graph.value(node.operands[operand]).shape;
     return shape && !shape->empty() ? made * static_cast<double>(shape->back()) : 0.0;
@@ -51,41 +51,41 @@ class Work {
     for (const auto& constant : graph_.constants) {
       for (auto& bytes : out_.weightBytes) bytes += graph::byteCount(constant.view);
     }
-    out_.weightBytes[kFold] += plan.bytesGrown;
-    out_.weightBytes[kNarrow] += plan.bytesGrown;
+    out_.weightBytes[OfFold] += plan.bytesGrown;
+    out_.weightBytes[OfNarrow] += plan.bytesGrown;
   }
 
   void addStream(const analysis::Stream& stream, const fold::StreamEdits& edits) {
     for (const int index : stream.norms) {
       const auto& norm = analysis_.norms.layerNorms[static_cast<size_t>(index)];
-      const double elements = elementsOf(graph_, norm.input);
+      const double elements = elementsIn(graph_, norm.input);
       const double rows = elements / static_cast<double>(stream.channels.full);
       const bool narrow = std::ranges::find(edits.norms, index, &fold::NarrowNorm::norm) != edits.norms.end();
       const int affine = (norm.gamma != graph::kNoValue ? 1 : 0) + (norm.beta != graph::kNoValue ? 1 : 0);
       const double rms = elements * (3 + (norm.gamma != graph::kNoValue ? 1 : 0));
-      out_.normFlops[kOriginal] += elements * (5 + affine);
-      out_.normFlops[kFold] += rms;
-      out_.normFlops[kNarrow] += narrow ? rows * 4 * static_cast<double>(stream.channels.width) : rms + elements;
+      out_.normFlops[OfOriginal] += elements * (5 + affine);
+      out_.normFlops[OfFold] += rms;
+      out_.normFlops[OfNarrow] += narrow ? rows * 4 * static_cast<double>(stream.channels.width) : rms + elements;
       const auto bytes = static_cast<double>(graph::dtypeBytes(graph_.value(norm.input).dtype));
-      out_.streamBytes[kOriginal] += static_cast<int64_t>(elements * bytes);
-      out_.streamBytes[kFold] += static_cast<int64_t>(elements * bytes);
-      out_.streamBytes[kNarrow] += static_cast<int64_t>(rows * bytes * static_cast<double>(stream.channels.width));
+      out_.streamBytes[OfOriginal] += static_cast<int64_t>(elements * bytes);
+      out_.streamBytes[OfFold] += static_cast<int64_t>(elements * bytes);
+      out_.streamBytes[OfNarrow] += static_cast<int64_t>(rows * bytes * static_cast<double>(stream.channels.width));
     }
   }
 
   void addWeight(graph::ConstantId constant, const graph::Uses& uses, const fold::Channels& channels) {
     const auto& view = graph_.constant(constant).view;
     const double share = static_cast<double>(channels.width) / static_cast<double>(channels.full);
-    out_.weightBytes[kNarrow] -= static_cast<int64_t>((1 - share) * static_cast<double>(graph::byteCount(view)));
+    out_.weightBytes[OfNarrow] -= static_cast<int64_t>((1 - share) * static_cast<double>(graph::byteCount(view)));
     double& left = shares_.try_emplace(constant, 1.0).first->second;
     for (const auto& use : uses) {
       const double flops = flopsOf(graph_, use, view.shape);
       if (left == 1) {
-        out_.linearFlops[kOriginal] += flops;
-        out_.linearFlops[kFold] += flops;
-        out_.linearFlops[kNarrow] += flops;
+        out_.linearFlops[OfOriginal] += flops;
+        out_.linearFlops[OfFold] += flops;
+        out_.linearFlops[OfNarrow] += flops;
       }
-      out_.linearFlops[kNarrow] -= flops * left * (1 - share);
+      out_.linearFlops[OfNarrow] -= flops * left * (1 - share);
     }
     left *= share;
   }

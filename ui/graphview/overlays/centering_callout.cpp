@@ -11,7 +11,7 @@
 namespace normlens::graphview {
 namespace {
 
-constexpr int kLead = 40, kPad = 10, kMark = 24, kEdge = 8;
+constexpr int kLead = 40, kCalloutPad = 10, kCalloutMark = 24, kCalloutEdge = 8;
 constexpr double kLeastZoom = 0.4;  // a norm drawn smaller than that is not what is read
 
 QFont titleFont() { return ui::uiFont(12, QFont::DemiBold); }
@@ -68,7 +68,7 @@ void CenteringCallout::place() {
 }
 
 bool CenteringCallout::isFree(const QRect& area) const {
-  const QRect canvas = parentWidget()->rect().adjusted(kEdge, kEdge, -kEdge, -kEdge);
+  const QRect canvas = parentWidget()->rect().adjusted(kCalloutEdge, kCalloutEdge, -kCalloutEdge, -kCalloutEdge);
   if (!canvas.contains(area) || keepOff_.intersects(area)) return false;
   const QRectF covered(world_.topLeft() + QPointF(area.topLeft()) / zoom_, QSizeF(area.size()) / zoom_);
   std::vector<int> near;
@@ -83,7 +83,7 @@ QSize CenteringCallout::sizeHint() const {
   const int words = std::max(QFontMetrics(titleFont()).horizontalAdvance(title_),
                              QFontMetrics(detailFont()).horizontalAdvance(detail_));
   const int lines = QFontMetrics(titleFont()).height() + QFontMetrics(detailFont()).height();
-  return {kLead + kPad + kMark + words + kPad + 2, lines + 10};
+  return {kLead + kCalloutPad + kCalloutMark + words + kCalloutPad + 2, lines + 10};
 }
 
 void CenteringCallout::paintEvent(QPaintEvent*) {
@@ -97,8 +97,8 @@ void CenteringCallout::paintEvent(QPaintEvent*) {
   painter.setBrush(theme.centeringBack);
   const QRectF card = QRectF(right_ ? kLead : 0, 0, width() - kLead, height()).adjusted(1, 1, -1, -1);
   painter.drawRoundedRect(card, 5, 5);
-  ui::paintClassMark(painter, QRectF(card.left() + kPad, middle - 7, 14, 14), u'A', theme);
-  const QRectF words = card.adjusted(kPad + kMark, 4, -kPad, -4);
+  ui::paintClassMark(painter, QRectF(card.left() + kCalloutPad, middle - 7, 14, 14), u'A', theme);
+  const QRectF words = card.adjusted(kCalloutPad + kCalloutMark, 4, -kCalloutPad, -4);
   painter.setFont(titleFont());
   painter.setPen(theme.text);
   painter.drawText(words, Qt::AlignTop | Qt::AlignLeft, title_);

@@ -8,7 +8,7 @@
 namespace normlens::graphview {
 namespace {
 
-constexpr int kRowHeight = 20, kPad = 10, kSample = 34;
+constexpr int kRowHeight = 20, kLegendPad = 10, kSample = 34;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ QSize MeanLegend::sizeHint() const {
   const QFontMetrics metrics(ui::uiFont(12));
   int width = 0;
   for (const Row& row : rows()) width = std::max(width, metrics.horizontalAdvance(row.text));
-  return {width + kSample + 3 * kPad, 4 * ui::grown(kRowHeight) + kPad};
+  return {width + kSample + 3 * kLegendPad, 4 * ui::grown(kRowHeight) + kLegendPad};
 }
 
 void MeanLegend::paintEvent(QPaintEvent*) {
@@ -50,14 +50,14 @@ void MeanLegend::paintEvent(QPaintEvent*) {
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
   painter.setFont(ui::uiFont(12));
   const int high = ui::grown(kRowHeight);
-  int y = kPad / 2;
+  int y = kLegendPad / 2;
   for (const Row& row : rows()) {
     QPen pen(meanColor(row.state, theme), row.state == MeanState::Unknown ? 1.5 : 3, Qt::SolidLine, Qt::FlatCap);
     setMeanDashes(pen, row.state);
     painter.setPen(pen);
-    painter.drawLine(QPointF(kPad, y + high / 2.0), QPointF(kPad + kSample, y + high / 2.0));
+    painter.drawLine(QPointF(kLegendPad, y + high / 2.0), QPointF(kLegendPad + kSample, y + high / 2.0));
     painter.setPen(theme.text);
-    painter.drawText(QRect(2 * kPad + kSample, y, width(), high), Qt::AlignVCenter | Qt::AlignLeft, row.text);
+    painter.drawText(QRect(2 * kLegendPad + kSample, y, width(), high), Qt::AlignVCenter | Qt::AlignLeft, row.text);
     y += high;
   }
 }

@@ -12,7 +12,7 @@
 namespace normlens::graphview {
 namespace {
 
-constexpr int kGap = 12;
+constexpr int kFromEdge = 12;
 constexpr QSize kSmallestForMap(480, 300);
 
 }  // namespace
@@ -72,9 +72,9 @@ bool Overlays::hideKeys() {
 
 void Overlays::place() {
   const QSize map = minimap_->sizeHint(), control = zoomControl_->sizeHint();
-  const int right = canvas_->width() - kGap, bottom = canvas_->height() - kGap;
+  const int right = canvas_->width() - kFromEdge, bottom = canvas_->height() - kFromEdge;
   minimap_->setGeometry(right - map.width(), bottom - map.height(), map.width(), map.height());
-  meanLegend_->move(kGap, bottom - meanLegend_->height());
+  meanLegend_->move(kFromEdge, bottom - meanLegend_->height());
   const int controlRight = minimap_->isHidden() ? right : minimap_->x() - 8;
   zoomControl_->setGeometry(controlRight - control.width(), bottom - control.height(), control.width(),
                             control.height());

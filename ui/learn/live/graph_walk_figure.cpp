@@ -24,7 +24,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kSide = 240, kTick = 900;  // pixels; ms a vertex
-constexpr int kLeastGraph = 180;
+constexpr int kLeastWalk = 180;
 constexpr size_t kShownLayers = 12, kShownInRoom = 4;
 
 struct Speed {
@@ -33,7 +33,7 @@ struct Speed {
 };
 constexpr Speed kSpeeds[] = {{"½×", 0.5}, {"1×", 1}, {"2×", 2}, {"4×", 4}};
 
-QString percent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
+QString wholePercent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
 
 QFrame* makeCard(QWidget* parent, const QMargins& margins) {
   auto* card = new QFrame(parent);
@@ -62,7 +62,7 @@ GraphWalkFigure::GraphWalkFigure(QWidget* parent) : Figure(parent), shownLayers_
   view_ = new graphview::GraphView(this);
   view_->setAccessibleName(tr("Graph of the open model"));
   view_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // what the page has is enough
-  view_->setMinimumHeight(kLeastGraph);
+  view_->setMinimumHeight(kLeastWalk);
   row->addWidget(view_, 1);
   row->addWidget(makeSide());
   column()->addLayout(row, 1);
@@ -136,7 +136,7 @@ QWidget* GraphWalkFigure::makeControls() {
   speed_->setCurrentIndex(1);
   row->addWidget(speed_);
   connect(speed_, &QComboBox::currentIndexChanged, this, [this] { clock_.setInterval(tick()); });
-  slider_ = new ValueSlider("walkSlider", {tr("Way"), tr("How far the walk is."), 0, 1, 0.02, percent}, card);
+  slider_ = new ValueSlider("walkSlider", {tr("Way"), tr("How far the walk is."), 0, 1, 0.02, wholePercent}, card);
   row->addWidget(slider_, 1);
   add("walkNextAdd", tr("Next add"), tr("To the next residual add."), [this] { jump(u'R'); });
   add("walkNextLayer", tr("Next layer"), tr("To the next layer that would be centered."), [this] { jump(u'L'); });

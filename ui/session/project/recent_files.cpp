@@ -7,7 +7,7 @@ namespace normlens::ui {
 
 namespace {
 
-QVector<RecentFile> stored() {
+QVector<RecentFile> storedFiles() {
   QSettings settings;
   QVector<RecentFile> files;
   const int size = qMin(settings.beginReadArray(QStringLiteral("recent")), kMaxRecentFiles);
@@ -24,13 +24,13 @@ QVector<RecentFile> stored() {
 }  // namespace
 
 QVector<RecentFile> recentFiles() {
-  QVector<RecentFile> files = stored();
+  QVector<RecentFile> files = storedFiles();
   files.removeIf([](const RecentFile& file) { return file.path.isEmpty() || !QFileInfo::exists(file.path); });
   return files;
 }
 
 void rememberFile(const RecentFile& file) {
-  QVector<RecentFile> files = stored();
+  QVector<RecentFile> files = storedFiles();
   files.removeIf([&](const RecentFile& other) { return other.path == file.path; });
   files.prepend(file);
   if (files.size() > kMaxRecentFiles) files.resize(kMaxRecentFiles);

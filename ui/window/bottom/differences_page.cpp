@@ -27,7 +27,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kRowHeight = 23, kFigureWidth = 84, kPlaceWidth = 130;
+constexpr int kPlaceHeight = 23, kFigureWidth = 84, kPlaceWidth = 130;
 
 bool isAt(const protocol::DiffRow& row, const DifferencePlace& place) {
   return row.kind == place.kind && row.value == place.value && row.output == place.output;
@@ -100,7 +100,7 @@ QWidget* DifferencesPage::makeRows() {
   head->addWidget(type_);
   head->addWidget(agreement_, 1);
   layout->addLayout(head);
-  table_ = makeTable("differenceTable", tr("Differences by place"), kRowHeight, sorter_, panel);
+  table_ = makeTable("differenceTable", tr("Differences by place"), kPlaceHeight, sorter_, panel);
   table_->setItemDelegate(new FigureDelegate(DifferenceTable::Name, table_, DifferenceTable::FloorRole));
   table_->setSortingEnabled(true);
   table_->sortByColumn(DifferenceTable::Step, Qt::AscendingOrder);
@@ -141,7 +141,7 @@ QWidget* DifferencesPage::makeViews() {
   column->addLayout(legend);
   column->addWidget(plot_, 1);
   scroll->setWidget(depth);
-  figures_ = makeTable("differenceFigures", tr("Errors by place and precision"), kRowHeight, matrix_, views);
+  figures_ = makeTable("differenceFigures", tr("Errors by place and precision"), kPlaceHeight, matrix_, views);
   figures_->setItemDelegate(new FigureDelegate(DifferenceMatrix::Name, figures_, DifferenceTable::FloorRole));
   followText(figures_, [this] { figures_->horizontalHeader()->setDefaultSectionSize(grown(kFigureWidth)); });
   pair_ = new TensorPairView(run_, views);

@@ -18,7 +18,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kRowHeight = 23, kNameWidth = 190, kVerdictWidth = 130, kFigureWidth = 84, kLimitWidth = 136;
+constexpr int kErrorHeight = 23, kNameWidth = 190, kVerdictWidth = 130, kErrorWidth = 84, kLimitWidth = 136;
 
 }  // namespace
 
@@ -29,9 +29,9 @@ ForcedErrorsPage::ForcedErrorsPage(Session* session, QWidget* parent)
   words_ = describe(new ElidedLabel({}, Qt::ElideRight, bar_), "forcedState");
   row->addWidget(words_, 1);
   go_ = addButton(row, "secondary", {}, "forcedGo", {});
-  table_ = makeTable("forcedErrorTable", tr("Errors if folded anyway"), kRowHeight, rows_, this);
+  table_ = makeTable("forcedErrorTable", tr("Errors if folded anyway"), kErrorHeight, rows_, this);
   table_->setItemDelegate(new FigureDelegate(ForcedErrorTable::Name, table_, ForcedErrorTable::ToneRole));
-  table_->horizontalHeader()->setDefaultSectionSize(kFigureWidth);
+  table_->horizontalHeader()->setDefaultSectionSize(kErrorWidth);
   setColumnWidths(table_, {{ForcedErrorTable::Name, kNameWidth}, {ForcedErrorTable::Verdict, kVerdictWidth}});
   followText(table_, [this] {
     const int types = static_cast<int>(ForcedErrors::types().size());

@@ -29,7 +29,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kSide = 316, kRow = 28, kTable = 200, kGap = 16;
+constexpr int kFormWidth = 316, kRow = 28, kTable = 200, kPageGap = 16;
 constexpr int kSoonMs = 150, kPauses = 8;  // between two drawings, also as a multiple of one
 
 QPushButton* makeExperiment(const LabWord& word, QWidget* parent) {
@@ -77,7 +77,7 @@ LabPage::LabPage(Session* session, LabRuns* runs, QWidget* parent)
 
 QWidget* LabPage::makeSide() {
   auto* side = describe(new QFrame(this), "lessonColumn");
-  setTextWidth(side, kSide);
+  setTextWidth(side, kFormWidth);
   auto* column = makeColumn(side);
   auto* area = new QScrollArea(side);
   area->setFrameShape(QFrame::NoFrame);
@@ -159,7 +159,7 @@ QWidget* LabPage::makeFigures() {
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);
   auto* ground = describe(new QWidget(area), "figureGround");
-  auto* inside = makeColumn(ground, kGap, {kGap, kGap, kGap, kGap});
+  auto* inside = makeColumn(ground, kPageGap, {kPageGap, kPageGap, kPageGap, kPageGap});
   empty_ = describe(makeNotice(ground), "labEmpty");
   empty_->setText(
       tr("Nothing is trained yet. Start trains the networks that are ticked at the left, from the same first weights "

@@ -14,7 +14,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kWidth = 26, kHeight = 14, kGap = 8, kSide = 6, kTick = 14;
+constexpr int kWidth = 26, kHeight = 14, kMarkGap = 8, kSide = 6, kTick = 14;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void LabDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
     paintNetworkMark(*painter, mark, index.data(LabTable::NetworkRole).toString().toStdString(), theme);
     painter->setFont(cell.font);
     painter->setPen(theme.text);
-    const QRect beside = room.adjusted(static_cast<int>(mark.width()) + kGap, 0, 0, 0);
+    const QRect beside = room.adjusted(static_cast<int>(mark.width()) + kMarkGap, 0, 0, 0);
     painter->drawText(beside, Qt::AlignLeft | Qt::AlignVCenter,
                       cell.fontMetrics.elidedText(words, Qt::ElideRight, beside.width()));
   }

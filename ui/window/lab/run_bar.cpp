@@ -15,7 +15,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kHeight = 60, kProgress = 150, kBarHeight = 6;
+constexpr int kRunHeight = 60, kProgress = 150, kProgressHeight = 6;
 
 using State = LabRuns::State;
 
@@ -23,7 +23,7 @@ using State = LabRuns::State;
 
 RunBar::RunBar(LabRuns* runs, QWidget* parent) : QFrame(parent), runs_(runs) {
   setObjectName(QStringLiteral("lessonsBar"));
-  setTextHeight(this, kHeight);
+  setTextHeight(this, kRunHeight);
   auto* row = makeRow(this, 8, {16, 0, 16, 0});
   auto* words = makeColumn(nullptr, 2);
   title_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "labTitle");
@@ -48,7 +48,7 @@ void RunBar::makeProgress() {
   bar_ = describe(new QProgressBar(progress_), "labProgress", {}, tr("Progress of the run"));
   bar_->setRange(0, 1000);
   bar_->setTextVisible(false);
-  bar_->setFixedHeight(kBarHeight);
+  bar_->setFixedHeight(kProgressHeight);
   column->addStretch();
   column->addWidget(progressWords_);
   column->addWidget(bar_);

@@ -31,7 +31,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kTextWidth = 344, kMargin = 24, kFoot = 56;
+constexpr int kTextWidth = 344, kMargin = 24, kFootHeight = 56;
 constexpr int kNarrowList = 1200, kTextAbove = 960;  // widths below which the page gives way
 constexpr int kScrolls = 700;                        // a height below which the text may have to be scrolled
 
@@ -153,7 +153,7 @@ QWidget* LessonsPage::makeText() {
   words->addWidget(try_);
   area->setWidget(inside);
   column->addWidget(area, 1);
-  QFrame* foot = makeBar(QStringLiteral("lessonsFoot"), kFoot, textColumn_);
+  QFrame* foot = makeBar(QStringLiteral("lessonsFoot"), kFootHeight, textColumn_);
   previous_ = describe(new PushButton(tr("Back"), PushButton::Look::Outlined, foot), "lessonPrevious");
   next_ = describe(new PushButton({}, PushButton::Look::Filled, foot), "lessonNext");
   layoutOf(foot)->setContentsMargins(kMargin, 0, kMargin, 0);

@@ -20,7 +20,7 @@ namespace normlens::ui {
 namespace {
 
 // For 1440 × 900.
-constexpr int kMargin = 96, kTop = 54, kFoot = 104, kFigureTop = 200;
+constexpr int kStageMargin = 96, kStageTop = 54, kStageFoot = 104, kFigureTop = 200;
 constexpr int kLesson = 24, kTitle = 60, kNames = 20;
 constexpr double kLines = 1.55;
 constexpr int kLeastText = 18, kSmallestText = 11;  // pixels; in a room, of a figure as it is at a desk
@@ -78,7 +78,7 @@ void Presenter::showOn(QScreen* screen) {
 
 double Presenter::factor() const { return std::min(width() / 1440.0, height() / 900.0) * enlarged_; }
 int Presenter::scaled(int pixels) const { return static_cast<int>(pixels * factor()); }
-QRectF Presenter::foot() const { return QRectF(0, height() - scaled(kFoot), width(), scaled(kFoot)); }
+QRectF Presenter::foot() const { return QRectF(0, height() - scaled(kStageFoot), width(), scaled(kStageFoot)); }
 
 void Presenter::showStep() {
   const LessonStep& step = walk_->current();
@@ -99,7 +99,7 @@ void Presenter::showStep() {
 }
 
 void Presenter::arrange() {
-  const int wide = width() - 2 * scaled(kMargin);
+  const int wide = width() - 2 * scaled(kStageMargin);
   const auto place = [this, wide](QLabel* label, int top, int pixels, int weight) {
     QFont font = label->font();
     font.setPixelSize(scaled(pixels));
@@ -107,15 +107,15 @@ void Presenter::arrange() {
     const int wanted = std::max(1, QFontMetrics(font).horizontalAdvance(label->text()));
     const int fitting = std::min(scaled(pixels), scaled(pixels) * wide / wanted);  // one line
     label->setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(fitting).arg(weight));
-    label->setGeometry(scaled(kMargin), scaled(top), wide, scaled(pixels * 3 / 2));
+    label->setGeometry(scaled(kStageMargin), scaled(top), wide, scaled(pixels * 3 / 2));
   };
-  place(lesson_, kTop, kLesson, 400);
-  place(title_, kTop + kLesson + 16, kTitle, 700);
+  place(lesson_, kStageTop, kLesson, 400);
+  place(title_, kStageTop + kLesson + 16, kTitle, 700);
   laser_->resize(scaled(kLaser), scaled(kLaser));
   if (figure_ == nullptr) return;
   figure_->setPresented(std::max(kLines * factor(), static_cast<double>(kLeastText) / kSmallestText));
-  figure_->setGeometry(scaled(kMargin), scaled(kFigureTop), width() - 2 * scaled(kMargin),
-                       height() - scaled(kFigureTop) - scaled(kFoot) - scaled(16));
+  figure_->setGeometry(scaled(kStageMargin), scaled(kFigureTop), width() - 2 * scaled(kStageMargin),
+                       height() - scaled(kFigureTop) - scaled(kStageFoot) - scaled(16));
   laser_->raise();
 }
 
@@ -139,14 +139,14 @@ void Presenter::paintEvent(QPaintEvent*) {
   painter.setFont(uiFont(std::max(scaled(kNames), kLeastText)));
   painter.setPen(theme.textSoft);
   const double side = scaled(24), middle = foot().center().y();
-  const QRectF names = foot().adjusted(scaled(kMargin) + side * 1.5, 0, -scaled(kMargin) - side * 1.5, 0);
+  const QRectF names = foot().adjusted(scaled(kStageMargin) + side * 1.5, 0, -scaled(kStageMargin) - side * 1.5, 0);
   if (const LessonStep* previous = walk_->previous()) {
-    paintIcon(painter, QRectF(scaled(kMargin), middle - side / 2, side, side), QStringLiteral("chevron_left"),
+    paintIcon(painter, QRectF(scaled(kStageMargin), middle - side / 2, side, side), QStringLiteral("chevron_left"),
               theme.textSoft);
     painter.drawText(names, Qt::AlignLeft | Qt::AlignVCenter, previous->list);
   }
   if (const LessonStep* next = walk_->next()) {
-    paintIcon(painter, QRectF(width() - scaled(kMargin) - side, middle - side / 2, side, side),
+    paintIcon(painter, QRectF(width() - scaled(kStageMargin) - side, middle - side / 2, side, side),
               QStringLiteral("chevron_right"), theme.text);
     painter.setPen(theme.text);
     painter.drawText(names, Qt::AlignRight | Qt::AlignVCenter, next->list);

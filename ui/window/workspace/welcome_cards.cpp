@@ -15,7 +15,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kPictureHeight = 76, kRowHeight = 50, kNumberSize = 21, kBarHeight = 4;
+constexpr int kPictureHeight = 76, kRowHeight = 50, kNumberSize = 21, kShareHeight = 4;
 
 QString tr(const char* words) { return WelcomePage::tr(words); }
 
@@ -62,7 +62,7 @@ QLayout* makeBarOf(const DemoModel& model, QWidget* parent) {
   for (const auto& [count, kind] : parts) {
     if (count <= 0) continue;
     auto* part = new QFrame(parent);
-    part->setFixedHeight(kBarHeight);
+    part->setFixedHeight(kShareHeight);
     part->setProperty("kind", kind);
     bar->addWidget(part, count);
   }

@@ -79,7 +79,7 @@ std::string rowOf(const std::vector<std::string>& cells, const std::string& name
   return html + "</tr>\n";
 }
 
-struct BlockWriter {
+struct HtmlBlocks {
   std::string operator()(const Paragraph& paragraph) const { return element("p", paragraph.text) + "\n"; }
   std::string operator()(const Table& table) const {
     const auto numbers = columnsOfNumbers(table);
@@ -108,7 +108,7 @@ std::string sectionOf(const Section& section) {
   html += "<header>" + element("h2", section.title);
   if (!section.note.empty()) html += element("span", section.note, "note");
   html += "</header>\n";
-  for (const Block& block : section.blocks) html += std::visit(BlockWriter{}, block);
+  for (const Block& block : section.blocks) html += std::visit(HtmlBlocks{}, block);
   return html + "</section>\n";
 }
 

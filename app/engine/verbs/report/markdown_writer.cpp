@@ -26,7 +26,7 @@ std::string fenceFor(const std::vector<std::string>& lines) {
   return std::string(longest + 1, '`');
 }
 
-struct BlockWriter {
+struct MarkdownBlocks {
   std::string operator()(const Paragraph& paragraph) const { return markdownText(paragraph.text) + "\n\n"; }
   std::string operator()(const Table& table) const {
     const size_t columns =
@@ -77,11 +77,11 @@ std::string asMarkdown(const Document& document) {
           "\n\n";
   Table figures;
   for (const auto& [figure, what] : banner.figures) figures.rows.push_back({what, figure});
-  if (!figures.rows.empty()) text += BlockWriter{}(figures);
+  if (!figures.rows.empty()) text += MarkdownBlocks{}(figures);
   for (const Section& section : document.sections) {
     text += "## " + markdownText(section.title) + "\n\n";
     if (!section.note.empty()) text += markdownText(section.note) + "\n\n";
-    for (const Block& block : section.blocks) text += std::visit(BlockWriter{}, block);
+    for (const Block& block : section.blocks) text += std::visit(MarkdownBlocks{}, block);
   }
   return text + markdownText(document.footer) + "\n";
 }

@@ -8,18 +8,18 @@
 namespace normlens::formats::onnx {
 namespace {
 
-using Names = std::unordered_set<std::string>;
+using NameSet = std::unordered_set<std::string>;
 
-void collectNames(const GraphProto& graph, Names& names);
+void collectNames(const GraphProto& graph, NameSet& names);
 
-void collectNames(const NodeProto& node, Names& names) {
+void collectNames(const NodeProto& node, NameSet& names) {
   names.insert(node.name());
   for (const auto& input : node.input()) names.insert(input);
   for (const auto& output : node.output()) names.insert(output);
   eachBody(node, [&](const GraphProto& graph) { collectNames(graph, names); });
 }
 
-void collectNames(const GraphProto& graph, Names& names) {
+void collectNames(const GraphProto& graph, NameSet& names) {
   for (const auto& input : graph.input()) names.insert(input.name());
   for (const auto& output : graph.output()) names.insert(output.name());
   for (const auto& tensor : graph.initializer()) names.insert(tensor.name());

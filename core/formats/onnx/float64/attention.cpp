@@ -235,7 +235,7 @@ Kernel makeAttention(const Attributes& attributes) {
   return [options = StandardOptions(attributes)](Call& call) { attention(call, options); };
 }
 
-const KernelRow kRows[] = {
+const KernelRow kAttentionKernels[] = {
     {"FusedAttention", "ddDADDA", "dD", make<fusedAttention>, "com.microsoft.Attention"},
     {"MultiHeadAttention", "dDDDADDDAA", "dDDD", make<multiHeadAttention>, "com.microsoft.MultiHeadAttention"},
     {"Attention", "dddADDA", "dDDD", makeAttention},
@@ -243,6 +243,6 @@ const KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> attentionKernels() { return kRows; }
+std::span<const KernelRow> attentionKernels() { return kAttentionKernels; }
 
 }  // namespace normlens::formats::onnx::float64

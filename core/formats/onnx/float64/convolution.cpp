@@ -122,7 +122,7 @@ Kernel makeCol2Im(const Attributes& attributes) {
   };
 }
 
-const KernelRow kRows[] = {
+const KernelRow kConvolutionKernels[] = {
     {"Conv", "ddDD", "d", makeConv, "Conv com.microsoft.FusedConv"},
     {"ConvTranspose", "ddD", "d", makeConvTranspose},
     {"Col2Im", "daa", "d", makeCol2Im},
@@ -130,6 +130,6 @@ const KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> convolutionKernels() { return kRows; }
+std::span<const KernelRow> convolutionKernels() { return kConvolutionKernels; }
 
 }  // namespace normlens::formats::onnx::float64

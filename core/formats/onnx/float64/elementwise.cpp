@@ -113,7 +113,7 @@ Kernel makePRelu(const Attributes&) {
   };
 }
 
-const KernelRow kRows[] = {
+const KernelRow kElementwiseKernels[] = {
     {kActivationKernel, "d", "d", makeActivation, "Activation com.microsoft.QuickGelu"},
     {"Gelu", "dD", "d", makeGelu, "Gelu com.microsoft.Gelu com.microsoft.BiasGelu"},
     {"FastGelu", "dD", "d", makeFastGelu, "com.microsoft.FastGelu"},
@@ -135,6 +135,6 @@ Activation activation(const std::string& name, double alpha, double beta) {
   throw std::runtime_error("the activation '" + name + "' is not known");
 }
 
-std::span<const KernelRow> elementwiseKernels() { return kRows; }
+std::span<const KernelRow> elementwiseKernels() { return kElementwiseKernels; }
 
 }  // namespace normlens::formats::onnx::float64

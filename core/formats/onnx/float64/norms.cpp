@@ -179,7 +179,7 @@ Kernel makeEmbedLayerNorm(const Attributes& attributes) {
   };
 }
 
-const KernelRow kRows[] = {
+const KernelRow kNormKernels[] = {
     {"LayerNormalization", "ddD", "dDD", makeNorm<true>, "LayerNormalization com.microsoft.LayerNormalization"},
     {"RMSNormalization", "dd", "dD", makeNorm<false>,
      "RMSNormalization SimplifiedLayerNormalization com.microsoft.SimplifiedLayerNormalization"},
@@ -192,6 +192,6 @@ const KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> normKernels() { return kRows; }
+std::span<const KernelRow> normKernels() { return kNormKernels; }
 
 }  // namespace normlens::formats::onnx::float64

@@ -84,7 +84,7 @@ Kernel makeFusedGemm(const Attributes& attributes) {
   };
 }
 
-const KernelRow kRows[] = {
+const KernelRow kOtherKernels[] = {
     {"Mean", "dDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD", "d", makeMean},
     {"Clip", "dDD", "d", makeClip, nullptr, 0, 12},
     {"OneHot", "aad", "d", makeOneHot, nullptr, 2},
@@ -93,6 +93,6 @@ const KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> otherKernels() { return kRows; }
+std::span<const KernelRow> otherKernels() { return kOtherKernels; }
 
 }  // namespace normlens::formats::onnx::float64

@@ -59,7 +59,7 @@ Kernel makeMaxPool(const Attributes& attributes) {
   });
 }
 
-const KernelRow kRows[] = {
+const KernelRow kPoolKernels[] = {
     {"AveragePool", "d", "d", makeAveragePool, "AveragePool GlobalAveragePool"},
     {"MaxPool", "d", "d", makeMaxPool, nullptr, 0, 8},
     {"GlobalMaxPool", "d", "d", makeMaxPool},
@@ -67,6 +67,6 @@ const KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> poolKernels() { return kRows; }
+std::span<const KernelRow> poolKernels() { return kPoolKernels; }
 
 }  // namespace normlens::formats::onnx::float64

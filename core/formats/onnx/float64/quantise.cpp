@@ -79,7 +79,7 @@ Kernel makeDynamic(const Attributes&) {
   };
 }
 
-const KernelRow kRows[] = {
+const KernelRow kQuantisingKernels[] = {
     {"QuantizeUInt8", "ddA", "u", makeQuantise<uint8_t>, "QuantizeLinear com.microsoft.QuantizeLinear"},
     {"QuantizeInt8", "ddA", "b", makeQuantise<int8_t>, ""},
     {"DequantizeLinear", "adA", "d", makeDequantise, "DequantizeLinear com.microsoft.DequantizeLinear", 1},
@@ -88,6 +88,6 @@ const KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> quantisingKernels() { return kRows; }
+std::span<const KernelRow> quantisingKernels() { return kQuantisingKernels; }
 
 }  // namespace normlens::formats::onnx::float64

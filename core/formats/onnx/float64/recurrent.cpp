@@ -200,7 +200,7 @@ Kernel make(const Attributes& attributes) {
   return [how = Recurrent(attributes, kCell)](Call& call) { run(call, how); };
 }
 
-const KernelRow kRows[] = {
+const KernelRow kRecurrentKernels[] = {
     {"RNN", "dddDAD", "DD", make<Cell::Rnn>},
     {"GRU", "dddDAD", "DD", make<Cell::Gru>},
     {"LSTM", "dddDADDD", "DDD", make<Cell::Lstm>},
@@ -208,6 +208,6 @@ const KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> recurrentKernels() { return kRows; }
+std::span<const KernelRow> recurrentKernels() { return kRecurrentKernels; }
 
 }  // namespace normlens::formats::onnx::float64

@@ -196,13 +196,13 @@ Kernel makeUpsample(const Attributes& attributes) {
   return [how = Resize(attributes, true)](Call& call) { resize(call, how); };
 }
 
-const KernelRow kRows[] = {
+const KernelRow kResizeKernels[] = {
     {"Resize", "dDDA", "d", makeResize},
     {"Upsample", "dD", "d", makeUpsample},
 };
 
 }  // namespace
 
-std::span<const KernelRow> resizeKernels() { return kRows; }
+std::span<const KernelRow> resizeKernels() { return kResizeKernels; }
 
 }  // namespace normlens::formats::onnx::float64

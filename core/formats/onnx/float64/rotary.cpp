@@ -68,13 +68,13 @@ Kernel makeRotary(const Attributes& attributes) {
   };
 }
 
-const KernelRow kRows[] = {
+const KernelRow kRotaryKernels[] = {
     {"FusedRotaryEmbedding", "dadd", "d", makeContribRotary, "com.microsoft.RotaryEmbedding"},
     {"RotaryEmbedding", "dddA", "d", makeRotary},
 };
 
 }  // namespace
 
-std::span<const KernelRow> rotaryKernels() { return kRows; }
+std::span<const KernelRow> rotaryKernels() { return kRotaryKernels; }
 
 }  // namespace normlens::formats::onnx::float64

@@ -84,10 +84,10 @@ Kernel makeGridSample(const Attributes& attributes) {
   };
 }
 
-const KernelRow kRows[] = {{"GridSample", "dd", "d", makeGridSample, nullptr, 0, 20}};
+const KernelRow kSamplingKernels[] = {{"GridSample", "dd", "d", makeGridSample, nullptr, 0, 20}};
 
 }  // namespace
 
-std::span<const KernelRow> samplingKernels() { return kRows; }
+std::span<const KernelRow> samplingKernels() { return kSamplingKernels; }
 
 }  // namespace normlens::formats::onnx::float64

@@ -13,7 +13,7 @@ using graph::OpKind;
 using graph::ValueId;
 using Ints = std::vector<int64_t>;
 
-constexpr int kDeepest = 32;
+constexpr int kDeepestList = 32;
 constexpr size_t kMost = 64;
 constexpr int64_t kLargest = int64_t{1} << 31;  // sums and products of two stay far from overflow
 
@@ -73,7 +73,7 @@ const std::optional<Ints>& Lowering::foldedInts(ValueId value, int depth) const 
 }
 
 std::optional<Ints> Lowering::computeInts(ValueId value, int depth) const {
-  if (value == kNoValue || depth > kDeepest) return std::nullopt;
+  if (value == kNoValue || depth > kDeepestList) return std::nullopt;
   const auto& at = out_.graph.value(value);
   if (at.producer == kNone) return constantInts(value);
   const auto& node = out_.graph.node(at.producer);

@@ -16,7 +16,7 @@ using graph::DType;
 using graph::TensorView;
 
 // Kernels load whole vectors at once.
-constexpr uintptr_t kAlignment = 16;
+constexpr uintptr_t kTensorAlignment = 16;
 
 template <class T>
 bool writeAll(const std::vector<double>& numbers, std::byte* bytes) {
@@ -112,7 +112,7 @@ TensorView viewOf(const Ort::ConstValue& value) {
 }
 
 bool suitsRuntime(const TensorView& view) {
-  return view.data != nullptr && view.contiguous() && reinterpret_cast<uintptr_t>(view.data) % kAlignment == 0;
+  return view.data != nullptr && view.contiguous() && reinterpret_cast<uintptr_t>(view.data) % kTensorAlignment == 0;
 }
 
 SharedValue shareTensor(const TensorView& view) {

@@ -19,17 +19,18 @@
 #include "core/formats/onnx/run/stand_ins.h"
 
 namespace normlens::formats::onnx {
+
+struct SessionPort {
+  std::string name;
+  graph::DType dtype = graph::DType::Unknown;  // Unknown: not a tensor, or of a type that we have no view of
+};
+
 namespace {
 
 tl::unexpected<Error> runFailed(const std::string& what) {
   return fail(ErrorCode::RunFailed, "the model raised an error: " + plainOrtText(what),
               "check that the inputs fit the model");
 }
-
-struct Port {
-  std::string name;
-  graph::DType dtype = graph::DType::Unknown;  // Unknown: not a tensor, or of a type that we have no view of
-};
 
 // Their tensors become inputs of the same name, type and shape.
 void makeInputs(ModelProto& model, const std::unordered_set<std::string>& weights) {
@@ -53,8 +54,8 @@ void makeInputs(ModelProto& model, const std::unordered_set<std::string>& weight
   kept.Swap(graph.mutable_initializer());
 }
 
-Port portOf(std::string name, const Ort::TypeInfo& type) {
-  Port port{std::move(name), graph::DType::Unknown};
+SessionPort portOf(std::string name, const Ort::TypeInfo& type) {
+  SessionPort port{std::move(name), graph::DType::Unknown};
   if (type.GetONNXType() == ONNX_TYPE_TENSOR) {
     port.dtype = fromOnnxType(static_cast<int32_t>(type.GetTensorTypeAndShapeInfo().GetElementType()));
   }
@@ -74,7 +75,7 @@ struct Session::Impl {
   std::vector<Ort::Value> shared;
   std::vector<std::string> weightNames;  // those that are given with each run
   std::vector<Ort::Value> weightValues;
-  std::vector<Port> inputs, outputs;
+  std::vector<SessionPort> inputs, outputs;
   std::optional<Ort::Session> session;
   std::optional<Ort::Allocator> gpuMemory;  // the session's, for outputs that stay in place
   Device device = Device::Cpu;
@@ -218,9 +219,9 @@ struct Session::Impl {
     return values;
   }
 
-  [[nodiscard]] static std::vector<const char*> namesOf(const std::vector<Port>& ports) {
+  [[nodiscard]] static std::vector<const char*> namesOf(const std::vector<SessionPort>& ports) {
     std::vector<const char*> names;
-    for (const Port& port : ports) names.push_back(port.name.c_str());
+    for (const SessionPort& port : ports) names.push_back(port.name.c_str());
     return names;
   }
 

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kLargestAlignment = 64 * 1024;  // of tensors in data files, as exporters use it
 
-Bytes bytesOf(const std::string& text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+Bytes textBytes(const std::string& text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 
 uint64_t sizeOf(const Weight& weight) {
   // Types that our views have no word for are only ever carried over.
@@ -195,7 +195,7 @@ std::string SaveLayout::newLocation(const std::string& old, const OnnxSource& so
 
 Bytes SaveLayout::keep(std::string text) {
   kept_.push_back(std::move(text));
-  return bytesOf(kept_.back());
+  return textBytes(kept_.back());
 }
 
 void SaveLayout::placeModel(const OnnxSource& source, const fs::path& path,
