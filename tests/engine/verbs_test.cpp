@@ -1,52 +1,20 @@
 // The verbs on a bundled model, from outside: exit statuses, JSON, and what lies on the disk afterwards.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
-#include "tests/engine/run_program.h"
+#include "tests/engine/verbs_fixture.h"
 
 namespace normlens::engine {
 namespace {
-
-using nlohmann::json;
-namespace fs = std::filesystem;
-
-const fs::path kDemos = NORMLENS_DEMO_MODELS;
 
 std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-
-class Verbs : public ::testing::Test {
- protected:
-  void SetUp() override { fs::create_directories(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  struct Answer {
-    int status;
-    json object;
-    std::string err;
-  };
-  // With --json: stdout is one object.
-  static Answer ask(std::vector<std::string> arguments) {
-    arguments.emplace_back("--json");
-    const auto result = test::runProgram(ENGINE_PROGRAM, arguments);
-    json object = json::parse(result.out, nullptr, false);
-    EXPECT_TRUE(object.is_object()) << result.out << result.err;
-    EXPECT_EQ(object.value("schema", 0), 1);
-    return {result.status, std::move(object), result.err};
-  }
-  [[nodiscard]] std::string at(const std::string& name) const { return (folder_ / name).string(); }
-
-  const std::string gpt2_ = (kDemos / "gpt2.pt").string(), bert_ = (kDemos / "bert.pt").string();
-  const fs::path folder_ = fs::path(::testing::TempDir()) / ("normlens_verbs_" + std::to_string(getpid()));
-};
 
 TEST_F(Verbs, CheckTakesAModelThroughEveryStage) {
   const Answer answer = ask({"check", gpt2_, "--graph"});

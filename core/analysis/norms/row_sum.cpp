@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/analysis/norms/constant_behind.h"
-#include "core/base/contains.h"
+#include "core/graph/contains.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 

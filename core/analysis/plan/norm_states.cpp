@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/analysis/explain.h"
-#include "core/base/contains.h"
 #include "core/base/formatted.h"
+#include "core/graph/contains.h"
 #include "core/graph/queries.h"
 
 namespace normlens::analysis {

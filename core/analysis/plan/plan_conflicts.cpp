@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "core/analysis/claims/reached.h"
-#include "core/base/contains.h"
+#include "core/graph/contains.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {

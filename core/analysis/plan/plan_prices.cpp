@@ -4,7 +4,7 @@
 
 #include "core/analysis/plan/planner.h"
 
-#include "core/base/contains.h"
+#include "core/graph/contains.h"
 
 namespace normlens::analysis {
 

@@ -6,7 +6,7 @@
 
 #include "core/analysis/claims/reached.h"
 #include "core/analysis/plan/plan_conflicts.h"
-#include "core/base/contains.h"
+#include "core/graph/contains.h"
 #include "core/graph/queries.h"
 
 namespace normlens::analysis {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/base/contains.h"
 #include "core/base/parallel.h"
 #include "core/formats/edit/edit_refused.h"
+#include "core/graph/contains.h"
 #include "core/graph/queries.h"
 
 namespace normlens::formats {

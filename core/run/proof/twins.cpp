@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/contains.h"
+#include "core/graph/contains.h"
 #include "core/run/proof/deciding_values.h"
 #include "core/run/proof/trial_run.h"
 

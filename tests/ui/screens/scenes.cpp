@@ -6,7 +6,6 @@
 #include <QDir>
 #include <QLabel>
 #include <QLineEdit>
-#include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
@@ -51,6 +50,11 @@ void trigger(Stage& stage, const char* action) {
   if (auto* found = stage.window.findChild<QAction*>(QLatin1String(action))) found->trigger();
 }
 
+void fold(Stage& stage) {
+  stage.window.session()->fold();
+  (void)waitFor([&] { return stage.window.session()->foldResult().has_value(); });
+}
+
 namespace {
 
 using ui::BottomPanel;
@@ -60,11 +64,6 @@ void idle(Stage& stage) {
 }
 
 void showTab(Stage& stage, BottomPanel::Tab tab) { stage.window.workspace()->bottom()->showTab(tab); }
-
-void fold(Stage& stage) {
-  stage.window.session()->fold();
-  (void)waitFor([&] { return stage.window.session()->foldResult().has_value(); });
-}
 
 void selectNorm(Stage& stage, int norm) {
   ui::Session& session = *stage.window.session();
@@ -217,37 +216,6 @@ void compared(Stage& stage, int number) {
   QTest::qWait(1200);
 }
 
-void measure(Stage& stage, const std::vector<std::string>& sweep) {
-  ui::Session& session = *stage.window.session();
-  protocol::BenchParams params = session.measurements()->params();
-  params.sweep = sweep;
-  session.measurements()->setParams(params);
-  session.measure();
-  (void)waitFor([&] { return session.measurements()->last().has_value() && !session.busy(); });
-}
-
-void measured(Stage& stage) {
-  open(stage, stage.model);
-  fold(stage);
-  measure(stage, {});
-}
-
-void showKind(Stage& stage, const char* kind) {
-  stage.window.findChild<QAbstractButton*>(QLatin1String(kind))->click();
-}
-
-// A sweep, one point of which fails, beside an earlier one and a paper's figures.
-void measuredOverSizes(Stage& stage) {
-  open(stage, stage.model);
-  fold(stage);
-  measure(stage, {"seq=64,256,1024"});
-  measure(stage, {"seq=64,256,1024,4096,16384"});
-  showKind(stage, "benchSpeedup");
-  const QMenu* beside = stage.window.findChild<QPushButton*>(QStringLiteral("benchBeside"))->menu();
-  beside->actions().first()->menu()->actions()[1]->trigger();
-  beside->actions().last()->menu()->actions()[2]->trigger();
-}
-
 // In all four precisions; `view`: what is shown beside the table.
 void differences(Stage& stage, const QString& model, int view) {
   open(stage, model);
@@ -324,43 +292,6 @@ QVector<Scene> windowScenes() {
       {QStringLiteral("differences_tensors"), [](Stage& stage) { differences(stage, stage.model, 2); }, {}},
       {QStringLiteral("differences_paper"), [](Stage& stage) { differences(stage, stage.other, 0); }, {}},
       {QStringLiteral("benchmark_empty"), at(BottomPanel::Benchmark), {}},
-      {QStringLiteral("benchmark"), measured, {}},
-      {QStringLiteral("benchmark_sizes"), measuredOverSizes, {}},
-      {QStringLiteral("benchmark_table"),
-       [](Stage& stage) {
-         measuredOverSizes(stage);
-         showKind(stage, "benchTableButton");
-       },
-       {}},
-      {QStringLiteral("benchmark_distribution"),
-       [](Stage& stage) {
-         measured(stage);
-         showKind(stage, "benchDistribution");
-       },
-       {}},
-      {QStringLiteral("benchmark_ops"),
-       [](Stage& stage) {
-         measured(stage);
-         showKind(stage, "benchOps");
-       },
-       {}},
-      {QStringLiteral("benchmark_break_even"),
-       [](Stage& stage) {
-         measured(stage);
-         showKind(stage, "benchBreakEven");
-       },
-       {}},
-      {QStringLiteral("benchmark_live"),
-       [](Stage& stage) {
-         open(stage, stage.model);
-         fold(stage);
-         trigger(stage, "measure");
-         (void)waitFor([&] {
-           const auto& live = stage.window.session()->measurements()->live().result();
-           return live && live->points.front().rounds.size() > 8;
-         });
-       },
-       {QStringLiteral("--round"), QStringLiteral("300")}},
       {QStringLiteral("streams"), [](Stage& stage) { streams(stage, stage.model); }, {}},
       {QStringLiteral("streams_refused"), [](Stage& stage) { streams(stage, stage.other); }, {}},
       {QStringLiteral("streams_written"), narrowed, {}},
@@ -448,6 +379,6 @@ QVector<Scene> windowScenes() {
 
 }  // namespace
 
-QVector<Scene> scenes() { return windowScenes() + lessonScenes(); }
+QVector<Scene> scenes() { return windowScenes() + benchScenes() + lessonScenes(); }
 
 }  // namespace normlens::screens

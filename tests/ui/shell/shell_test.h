@@ -24,6 +24,17 @@ inline QString modelFile(const QTemporaryDir& folder, const QString& name = QStr
   return file.fileName();
 }
 
+inline void write(const QString& path, const QByteArray& content) {
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(content);
+}
+
+inline QByteArray contentOf(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
 // The main of a test program: offscreen unless chosen otherwise, with settings and files to recover of its own, as the
 // cases of one program may run at the same time.
 template <class Test>

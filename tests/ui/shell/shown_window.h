@@ -9,6 +9,7 @@
 #include "tests/ui/shell/shell_test.h"
 #include "ui/models/norm_model.h"
 #include "ui/session/session.h"
+#include "ui/widgets/info_bar.h"
 #include "ui/window/main_window.h"
 
 namespace normlens::ui {
@@ -34,6 +35,10 @@ struct Shown {
     return found;
   }
   void click(const char* name) { QTest::mouseClick(child<QAbstractButton>(name), Qt::LeftButton); }
+  // In the bar below the tool bar.
+  [[nodiscard]] bool says(const QString& words) const {
+    return window.infoBar()->isVisible() && window.infoBar()->message().contains(words);
+  }
   // Chooses `path` in the file dialog that is open.
   void answerFileDialog(const char* name, const QString& path) {
     auto* dialog = child<QFileDialog>(name);

@@ -28,9 +28,7 @@ QString summaryOf(const CompareView* compare) {
 }
 
 // Left, right.
-QList<graphview::GraphView*> graphsOf(const CompareView* compare) {
-  return compare->findChildren<graphview::GraphView*>();
-}
+auto graphsOf(const CompareView* compare) { return compare->findChildren<graphview::GraphView*>(); }
 
 QTableView* tableOf(const CompareView* compare) {
   return compare->findChild<QTableView*>(QStringLiteral("changeTable"));

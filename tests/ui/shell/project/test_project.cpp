@@ -13,25 +13,6 @@
 
 namespace normlens::ui {
 
-namespace {
-
-void write(const QString& path, const QByteArray& content) {
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(content);
-}
-
-QByteArray contentOf(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-bool shows(Shown& shown, const QString& words) {
-  return shown.window.infoBar()->isVisible() && shown.window.infoBar()->message().contains(words);
-}
-
-}  // namespace
-
 class TestProject final : public QObject {
   Q_OBJECT
 
@@ -98,7 +79,7 @@ class TestProject final : public QObject {
       QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier);
       shown.answerFileDialog("projectDialog", project_);
       QTRY_VERIFY(QFile::exists(project_));
-      QVERIFY(shows(shown, QStringLiteral("Saved")));
+      QVERIFY(shown.says(QStringLiteral("Saved")));
       QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("mine (bert.pt)")));
       QVERIFY(!shown.window.project()->dirty());
       shown.session.choices()->keepNorm(3, true);
@@ -122,7 +103,7 @@ class TestProject final : public QObject {
     shown.window.activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(&shown.window));
     QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier);
-    QTRY_VERIFY(contentOf(project_).contains("layer.1.output_norm"));
+    QTRY_VERIFY(test::contentOf(project_).contains("layer.1.output_norm"));
   }
 
   void theViewIsAsItWas() {
@@ -157,7 +138,7 @@ class TestProject final : public QObject {
 
     Shown shown;
     shown.window.openFile(project_);
-    QVERIFY(shows(shown, QStringLiteral("not there any more")));
+    QVERIFY(shown.says(QStringLiteral("not there any more")));
     QVERIFY(!shown.session.model().has_value());
     shown.click("infoAction");
     shown.answerFileDialog("locateDialog", moved);
@@ -175,11 +156,11 @@ class TestProject final : public QObject {
     Shown shown;
     shown.openAndAnalyse(model_);
     shown.window.openFile(project_);
-    QVERIFY(shows(shown, QStringLiteral("not there any more")));
+    QVERIFY(shown.says(QStringLiteral("not there any more")));
     QCOMPARE(shown.window.project()->path(), QString());
     QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("bert.pt")));
-    write(model_, "written by somebody else");
-    QTRY_VERIFY(shows(shown, QStringLiteral("changed on the disk")));
+    test::write(model_, "written by somebody else");
+    QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.path(), model_);
@@ -202,18 +183,19 @@ class TestProject final : public QObject {
   void aModelThatIsAnotherIsTold() {
     {
       Shown shown;
-      write(model_, "the first content");
+      test::write(model_, "the first content");
       shown.openAndAnalyse(model_);
       shown.session.choices()->keepNorm(0, true);
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       // The hash is there a moment after the model.
       QTRY_VERIFY(shown.window.project()->save(project_).has_value() &&
-                  contentOf(project_).contains("\"sha256\": \"") && !contentOf(project_).contains("\"sha256\": \"\""));
+                  test::contentOf(project_).contains("\"sha256\": \"") &&
+                  !test::contentOf(project_).contains("\"sha256\": \"\""));
     }
-    write(model_, "other content");
+    test::write(model_, "other content");
     Shown shown;
     shown.window.openFile(project_);
-    QTRY_VERIFY(shows(shown, QStringLiteral("not the one that this project was made with")));
+    QTRY_VERIFY(shown.says(QStringLiteral("not the one that this project was made with")));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{0});
   }
@@ -227,7 +209,7 @@ class TestProject final : public QObject {
     QVERIFY(saveProject(project_, project).has_value());
     Shown shown;
     shown.window.openFile(project_);
-    QTRY_VERIFY(shows(shown, QStringLiteral("no.such_norm")));
+    QTRY_VERIFY(shown.says(QStringLiteral("no.such_norm")));
     QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{2});
   }
 
@@ -236,14 +218,14 @@ class TestProject final : public QObject {
     shown.openAndAnalyse(model_);
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    write(model_, "written by somebody else");
-    QTRY_VERIFY(shows(shown, QStringLiteral("changed on the disk")));
+    test::write(model_, "written by somebody else");
+    QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
     QVERIFY(!shown.window.infoBar()->isVisible());
     QVERIFY(QFile::remove(model_));
-    QTRY_VERIFY(shows(shown, QStringLiteral("moved or removed")));
+    QTRY_VERIFY(shown.says(QStringLiteral("moved or removed")));
   }
 
   void aReloadDuringAReloadKeepsThePlan() {
@@ -251,8 +233,8 @@ class TestProject final : public QObject {
     shown.openAndAnalyse(model_);
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    write(model_, "written by somebody else");
-    QTRY_VERIFY(shows(shown, QStringLiteral("changed on the disk")));
+    test::write(model_, "written by somebody else");
+    QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
     shown.click("infoAction");
     QTRY_COMPARE(shown.session.job().kind, JobKind::Analyzing);
     shown.window.project()->reload(model_);
@@ -271,126 +253,6 @@ class TestProject final : public QObject {
     QCOMPARE(shown.window.project()->path(), project_);
     QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
     QVERIFY(shown.window.project()->dirty());
-  }
-
-  void workIsRecoveredAfterACrash() {
-    Project project;
-    project.model.path = model_;
-    project.policy = "all";
-    project.kept = QStringList{QStringLiteral("embeddings_norm")};
-    project.flavour = "portable";
-    QVERIFY(QDir().mkpath(recovery_));
-    // What a window leaves that was killed: its file, and no one who holds its lock.
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    write(orphan, QByteArray::fromStdString(projectToJson(project)));
-
-    Shown shown({}, false, recovery_);
-    QTRY_VERIFY(shows(shown, QStringLiteral("Work on bert.pt was not saved")));
-    shown.click("infoAction");
-    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
-    QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{0});
-    QVERIFY(!QFile::exists(orphan));
-    QVERIFY(QFile::exists(shown.window.project()->recoveryFile()));  // a second crash loses nothing
-  }
-
-  void recoveryMayBeDiscarded() {
-    QVERIFY(QDir().mkpath(recovery_));
-    Project project;
-    project.model.path = model_;
-    project.policy = "all";
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    write(orphan, QByteArray::fromStdString(projectToJson(project)));
-    Shown shown({}, false, recovery_);
-    QTRY_VERIFY(shown.window.infoBar()->isVisible());
-    shown.click("infoOther");
-    QVERIFY(!QFile::exists(orphan));
-    QVERIFY(!shown.window.infoBar()->isVisible());
-  }
-
-  void onlyTouchedWorkIsPutAsideAndAnOrderlyEndLeavesNothing() {
-    QString file;
-    {
-      Shown shown({}, false, recovery_);
-      shown.openAndAnalyse(model_);
-      shown.window.project()->putAside();
-      file = shown.window.project()->recoveryFile();
-      QVERIFY(!QFile::exists(file));
-      shown.session.choices()->setPolicy(QStringLiteral("all"));
-      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-      shown.window.project()->putAside();
-      QVERIFY(contentOf(file).contains("\"policy\": \"all\""));
-      // Another window that starts now does not take it for an orphan.
-      QVERIFY(Recovery(recovery_).orphans().isEmpty());
-    }
-    QVERIFY(!QFile::exists(file));
-    QVERIFY(Recovery(recovery_).orphans().isEmpty());
-  }
-
-  void changesOfAProjectThatWereNotSavedAreOfferedAgain() {
-    {
-      Shown shown({}, false, recovery_);
-      shown.openAndAnalyse(model_);
-      QVERIFY(shown.window.project()->save(project_).has_value());
-      shown.session.choices()->setPolicy(QStringLiteral("all"));
-      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-      shown.window.close();
-    }
-    QCOMPARE(Recovery(recovery_).orphans().size(), 1);
-    Shown shown({}, false, recovery_);
-    QTRY_VERIFY(shows(shown, QStringLiteral("was not saved")));
-    shown.click("infoAction");
-    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
-  }
-
-  void changesOfAProjectAreOfferedAgainWhenAnotherModelFollows() {
-    Shown shown({}, false, recovery_);
-    shown.openAndAnalyse(model_);
-    QVERIFY(shown.window.project()->save(project_).has_value());
-    shown.session.choices()->setPolicy(QStringLiteral("all"));
-    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    shown.window.openFile(folder_->filePath(QStringLiteral("missing.pt")));
-    QTRY_VERIFY(shown.window.infoBar()->showsError() && !shown.session.busy());
-    QCOMPARE(shown.window.project()->path(), project_);
-    QVERIFY(shown.window.project()->dirty());
-    QVERIFY(Recovery(recovery_).orphans().isEmpty());
-    shown.openAndAnalyse(test::modelFile(*folder_));
-    QCOMPARE(shown.window.project()->path(), QString());
-    const QStringList orphans = Recovery(recovery_).orphans();
-    QCOMPARE(orphans.size(), 1);
-    QVERIFY(contentOf(orphans.first()).contains("\"policy\": \"all\""));
-    // What comes next is put aside beside it.
-    shown.session.choices()->keepNorm(0, true);
-    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    shown.window.project()->putAside();
-    QVERIFY(QFile::exists(shown.window.project()->recoveryFile()));
-    QVERIFY(shown.window.project()->recoveryFile() != orphans.first());
-  }
-
-  void aProjectIsRestoredByAnEngineThatDiedOverIt() {
-    Project project;
-    project.model.path = model_;
-    project.policy = "all";
-    project.kept = QStringList{QStringLiteral("layer.0.output_norm")};
-    project.flavour = "portable";
-    project.inputs.specs = {"in_0=int64[2,8]:0..9"};
-    QVERIFY(saveProject(project_, project).has_value());
-    for (const char* method : {"open", "analyze", "plan"}) {
-      const QString flag = test::modelFile(*folder_, QStringLiteral("crash.flag"));
-      Shown shown({QStringLiteral("--crash"), QLatin1String(method), QStringLiteral("--while"), flag});
-      shown.window.openFile(project_);
-      QTRY_VERIFY2(shown.window.infoBar()->showsError(), method);
-      shown.click("infoAction");
-      QTRY_VERIFY2(shown.session.plan() && !shown.session.busy(), method);
-      QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
-      QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{2});
-      QCOMPARE(shown.session.inputs().specs.size(), size_t{1});
-      QCOMPARE(shown.window.project()->path(), project_);
-      QVERIFY2(!shown.window.project()->dirty(), method);
-      shown.session.choices()->setPolicy(QStringLiteral("free"));
-      QVERIFY2(shown.window.project()->dirty(), method);  // it knows what the file holds
-    }
   }
 
   void theProjectOutlivesTheEngine() {

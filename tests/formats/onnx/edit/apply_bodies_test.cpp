@@ -1,0 +1,104 @@
+// Folding norms inside functions, branches and loops.
+#include <gtest/gtest.h>
+
+#include "core/formats/onnx/edit/editable_model.h"
+#include "tests/formats/onnx/edit/folded_model.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+TEST(OnnxApply, NormsInsideFunctionsAndBodies) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2, 3, 8] x, float[6] gamma_in) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      a = local.block(h, gamma)
+      k = MatMul(a, u)
+      y = local.block(k, gamma)
+    }
+    <domain: "local", opset_import: ["" : 17]>
+    block (s, g) => (t) { [norm] t = LayerNormalization <axis = -1> (s, g) })");
+  model.mutable_graph()->mutable_input()->RemoveLast();
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "u", {6, 6}, 2);
+  addTensor(model, "gamma", {6}, 3);
+  const Folded folded = foldText(model, NormFlavour::Portable);
+  expectSound(folded, 2);
+  EXPECT_EQ(folded.ops, "MatMul,block,MatMul,block");
+  ASSERT_EQ(folded.model.functions_size(), 1);
+  EXPECT_EQ(folded.model.functions(0).node(0).op_type(), "Mul");
+}
+
+TEST(OnnxApply, AShiftThatTheCallOfAFunctionLeavesOut) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      y = local.norm(h, gamma)
+    }
+    <domain: "local", opset_import: ["" : 17]>
+    norm (s, g, b) => (t) { t = LayerNormalization <axis = -1> (s, g, b) })");
+  model.mutable_graph()->mutable_node(1)->add_input("");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  expectSound(foldText(model, NormFlavour::Portable), 1);
+}
+
+TEST(OnnxApply, NoRuntimesOwnOperatorsInFunctions) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      y = local.norm(h, gamma)
+    }
+    <domain: "local", opset_import: ["" : 17]>
+    norm (s, g) => (t) { t = LayerNormalization <axis = -1> (s, g) })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  expectSound(foldText(model, NormFlavour::Ort), 1);
+}
+
+TEST(OnnxApply, NormsInBranchesShareAnOuterWeight) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      y = If (c) <
+        then_branch = t () => (float[2, 3, 6] p) { p = LayerNormalization <axis = -1> (h, gamma, beta) },
+        else_branch = e () => (float[2, 3, 6] q) { n = LayerNormalization <axis = -1> (h, gamma)  q = Relu(n) }>
+    })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  addTensor(model, "beta", {6}, 3);
+  const Folded folded = foldText(model, NormFlavour::Portable);
+  expectSound(folded, 2);
+  EXPECT_EQ(folded.ops, "MatMul,If{RMSNormalization,Add}{RMSNormalization,Relu}");
+}
+
+// One norm reads a linear layer of each slice, the other the slices of one that was made before.
+TEST(OnnxApply, NormsInTheBodyOfAScan) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[4, 2, 8] x) => (float[2, 6] y) {
+      h = MatMul(x, w)
+      start = Constant <value = float[2, 6] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}> ()
+      y = Scan <num_scan_inputs = 2, body = step (float[2, 6] sum, float[2, 6] made, float[2, 8] slice)
+                                            => (float[2, 6] next) {
+        a = LayerNormalization <axis = -1> (made, gamma, beta)
+        l = MatMul(slice, v)
+        b = LayerNormalization <axis = -1> (l, gamma, beta)
+        product = Mul(a, b)
+        next = Add(sum, product)
+      }> (start, h, x)
+    })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "v", {8, 6}, 2);
+  addTensor(model, "gamma", {6}, 3);
+  addTensor(model, "beta", {6}, 4);
+  for (const auto policy : {analysis::Policy::Free, analysis::Policy::All}) {
+    expectSound(foldText(model, NormFlavour::Primitives, policy), 2);
+  }
+}
+
+}  // namespace
+}  // namespace normlens::formats::onnx
