@@ -1,10 +1,10 @@
 // Every model of the window under QAbstractItemModelTester, empty, filled, changed and emptied again.
-#include <QAbstractItemModelTester>
 #include <QLocale>
 #include <QStandardItemModel>
 #include <limits>
 
 #include "tests/support/graph_documents.h"
+#include "tests/ui/shell/printed_model.h"
 #include "tests/ui/shell/shell_test.h"
 #include "ui/models/bench_export.h"
 #include "ui/models/edit_model.h"
@@ -22,8 +22,6 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::QtTest;
-
 protocol::NormInfo norm(int index, const std::string& name, const std::string& verdict) {
   protocol::NormInfo info;
   info.index = index;
@@ -38,16 +36,6 @@ protocol::NormInfo norm(int index, const std::string& name, const std::string& v
 std::vector<protocol::NormInfo> someNorms() {
   return {norm(0, "h.0.ln_1", "free"), norm(1, "h.0.ln_2", "blocked"), norm(2, "h.1.ln_1", "free"),
           norm(3, "ln_f", "with_centering")};
-}
-
-// One line per row, children indented: what a tree view would show.
-QString printed(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
-  QString text;
-  for (int row = 0; row < model.rowCount(parent); ++row) {
-    const QModelIndex at = model.index(row, 0, parent);
-    text += QString(qsizetype{2} * depth, u' ') + at.data().toString() + u'\n' + printed(model, at, depth + 1);
-  }
-  return text;
 }
 
 }  // namespace

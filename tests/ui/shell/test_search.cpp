@@ -2,6 +2,7 @@
 #include <QtTest>
 
 #include "tests/support/graph_documents.h"
+#include "tests/ui/shell/printed_model.h"
 #include "tests/ui/shell/shell_test.h"
 #include "ui/models/search/search_model.h"
 #include "ui/session/model_index.h"
