@@ -99,7 +99,7 @@ class Builder {
     vertex(value.producer, letter, byWeight ? "its constants are centered" : "passes zero-mean values on");
   }
 
-  bool isWeight(ValueId id) const {
+  [[nodiscard]] bool isWeight(ValueId id) const {
     for (int step = 0; step < 8; ++step) {
       const auto& value = graph_.value(id);
       if (value.constant != kNone) return true;

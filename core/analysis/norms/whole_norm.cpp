@@ -51,7 +51,7 @@ bool isJoinable(const Graph& graph, const WholeNorm& norm, bool leadingOnes) {
 }  // namespace
 
 WholeNorm wholeNorm(const Graph& graph, const LayerNorm& norm) {
-  WholeNorm whole{norm, true};
+  WholeNorm whole{static_cast<const NormParts&>(norm), true};
   if (norm.form != NormForm::Decomposed) return whole;
   whole.gamma = norm.innerGamma;
   whole.beta = norm.innerBeta;
@@ -60,7 +60,7 @@ WholeNorm wholeNorm(const Graph& graph, const LayerNorm& norm) {
 }
 
 WholeNorm wholeNorm(const Graph& graph, const OtherNorm& norm, bool withBeta) {
-  WholeNorm whole{norm, false};
+  WholeNorm whole{static_cast<const NormParts&>(norm), false};
   takeTail(graph, whole, withBeta);
   return whole;
 }

@@ -122,7 +122,7 @@ std::string whyNone(const Analysis& analysis, const Plan& plan) {
 std::string_view streamPaddingName(StreamPadding padding) { return rowOf(padding).name; }
 
 std::optional<StreamPadding> streamPaddingFromName(std::string_view name) {
-  const auto row = std::ranges::find(kPaddings, name, &PaddingRow::name);
+  const auto* const row = std::ranges::find(kPaddings, name, &PaddingRow::name);
   return row == kPaddings.end() ? std::nullopt : std::optional(row->padding);
 }
 

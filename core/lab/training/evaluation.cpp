@@ -50,7 +50,7 @@ void compareWeights(const Network& network, const Network& reference, RunRecord&
   for (const Parameter& parameter : network.parameters()) {
     const Parameter* other = reference.find(parameter.name);
     if (other == nullptr) continue;
-    double here = (compared(parameter) - compared(*other)).abs().max().item<double>();
+    auto here = (compared(parameter) - compared(*other)).abs().max().item<double>();
     if (!std::isfinite(here)) here = kInfinite;
     if (here <= *record.weight_difference) continue;
     record.weight_difference = here;

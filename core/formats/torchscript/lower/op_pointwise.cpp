@@ -133,6 +133,42 @@ void copy(OpContext& op) {
     op.operand("src");
 }
 
+constexpr const char* kIdentities[] = {
+    "aten::contiguous", "aten::detach",           "aten::clone",           "aten::alias",      "aten::lift_fresh",
+    "aten::lift",       "aten::resolve_conj",     "aten::resolve_neg",     "aten::positive",   "aten::requires_grad_",
+    "aten::cpu",        "aten::_unwrap_optional", "aten::lift_fresh_copy", "aten::alias_copy", "aten::detach_copy"};
+
+constexpr const char* kElementwise[] = {
+    "aten::relu6",       "aten::gelu",        "aten::silu",        "aten::mish",        "aten::elu",
+    "aten::celu",        "aten::selu",        "aten::leaky_relu",  "aten::hardtanh",    "aten::hardswish",
+    "aten::hardsigmoid", "aten::softplus",    "aten::threshold",   "aten::sigmoid",     "aten::tanh",
+    "aten::log_sigmoid", "aten::exp",         "aten::exp2",        "aten::expm1",       "aten::log",
+    "aten::log2",        "aten::log10",       "aten::log1p",       "aten::abs",         "aten::sign",
+    "aten::sgn",         "aten::floor",       "aten::ceil",        "aten::round",       "aten::trunc",
+    "aten::frac",        "aten::sin",         "aten::cos",         "aten::tan",         "aten::asin",
+    "aten::acos",        "aten::atan",        "aten::sinh",        "aten::cosh",        "aten::asinh",
+    "aten::acosh",       "aten::atanh",       "aten::erf",         "aten::erfc",        "aten::erfinv",
+    "aten::logit",       "aten::clamp",       "aten::clamp_min",   "aten::clamp_max",   "aten::minimum",
+    "aten::fmax",        "aten::fmin",        "aten::fmod",        "aten::remainder",   "aten::floor_divide",
+    "aten::floordiv",    "aten::atan2",       "aten::hypot",       "aten::eq",          "aten::ne",
+    "aten::lt",          "aten::le",          "aten::gt",          "aten::ge",          "aten::logical_and",
+    "aten::logical_or",  "aten::logical_not", "aten::logical_xor", "aten::bitwise_and", "aten::bitwise_or",
+    "aten::bitwise_not", "aten::bitwise_xor", "aten::isnan",       "aten::isinf",       "aten::isfinite",
+    "aten::nan_to_num",  "aten::xlogy",       "aten::copysign",    "aten::sinc",        "aten::__and__",
+    "aten::__or__",      "aten::__xor__",     "aten::__not__",     "aten::hardshrink",  "aten::softshrink",
+    "aten::heaviside",   "aten::lgamma"};
+
+// clang-format off
+constexpr const char* kSizeQueries[] = {"aten::size", "aten::dim", "aten::numel", "aten::sym_size", "aten::empty_like",
+         "aten::rand_like", "aten::randn_like", "aten::new_empty", "aten::is_floating_point",
+         "aten::_shape_as_tensor", "prim::dtype", "prim::device", "prim::layout", "aten::len", "aten::stride",
+         "aten::is_complex", "aten::is_signed", "aten::is_contiguous", "aten::is_inference", "aten::is_same_size",
+         "aten::storage_offset", "aten::get_device", "prim::is_nested", "prim::is_cuda", "prim::is_cpu",
+         "prim::is_xla", "prim::is_xpu", "prim::is_mps", "prim::is_mkldnn", "prim::is_quantized", "prim::is_sparse",
+         "prim::is_sparse_csr", "prim::is_vulkan", "prim::is_ipu", "prim::is_meta", "prim::is_maia",
+         "prim::requires_grad", "prim::itemsize", "prim::nbytes"};
+// clang-format on
+
 }  // namespace
 
 const std::vector<OpRule>& pointwiseRules() {
@@ -164,43 +200,9 @@ const std::vector<OpRule>& pointwiseRules() {
     for (const char* name :
          {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"})
       rules.push_back({name, OpKind::Identity, dropout});
-    for (const char* name :
-         {"aten::contiguous", "aten::detach", "aten::clone", "aten::alias", "aten::lift_fresh", "aten::lift",
-          "aten::resolve_conj", "aten::resolve_neg", "aten::positive", "aten::requires_grad_", "aten::cpu",
-          "aten::_unwrap_optional", "aten::lift_fresh_copy", "aten::alias_copy", "aten::detach_copy"})
-      rules.push_back({name, OpKind::Identity, unary});
-    for (const char* name :
-         {"aten::relu6",       "aten::gelu",        "aten::silu",        "aten::mish",        "aten::elu",
-          "aten::celu",        "aten::selu",        "aten::leaky_relu",  "aten::hardtanh",    "aten::hardswish",
-          "aten::hardsigmoid", "aten::softplus",    "aten::threshold",   "aten::sigmoid",     "aten::tanh",
-          "aten::log_sigmoid", "aten::exp",         "aten::exp2",        "aten::expm1",       "aten::log",
-          "aten::log2",        "aten::log10",       "aten::log1p",       "aten::abs",         "aten::sign",
-          "aten::sgn",         "aten::floor",       "aten::ceil",        "aten::round",       "aten::trunc",
-          "aten::frac",        "aten::sin",         "aten::cos",         "aten::tan",         "aten::asin",
-          "aten::acos",        "aten::atan",        "aten::sinh",        "aten::cosh",        "aten::asinh",
-          "aten::acosh",       "aten::atanh",       "aten::erf",         "aten::erfc",        "aten::erfinv",
-          "aten::logit",       "aten::clamp",       "aten::clamp_min",   "aten::clamp_max",   "aten::minimum",
-          "aten::fmax",        "aten::fmin",        "aten::fmod",        "aten::remainder",   "aten::floor_divide",
-          "aten::floordiv",    "aten::atan2",       "aten::hypot",       "aten::eq",          "aten::ne",
-          "aten::lt",          "aten::le",          "aten::gt",          "aten::ge",          "aten::logical_and",
-          "aten::logical_or",  "aten::logical_not", "aten::logical_xor", "aten::bitwise_and", "aten::bitwise_or",
-          "aten::bitwise_not", "aten::bitwise_xor", "aten::isnan",       "aten::isinf",       "aten::isfinite",
-          "aten::nan_to_num",  "aten::xlogy",       "aten::copysign",    "aten::sinc",        "aten::__and__",
-          "aten::__or__",      "aten::__xor__",     "aten::__not__",     "aten::hardshrink",  "aten::softshrink",
-          "aten::heaviside",   "aten::lgamma"})
-      rules.push_back({name, OpKind::Elementwise, pointwise});
-    // clang-format off
-    for (const char* name :
-         {"aten::size", "aten::dim", "aten::numel", "aten::sym_size", "aten::empty_like",
-         "aten::rand_like", "aten::randn_like", "aten::new_empty", "aten::is_floating_point",
-         "aten::_shape_as_tensor", "prim::dtype", "prim::device", "prim::layout", "aten::len", "aten::stride",
-         "aten::is_complex", "aten::is_signed", "aten::is_contiguous", "aten::is_inference", "aten::is_same_size",
-         "aten::storage_offset", "aten::get_device", "prim::is_nested", "prim::is_cuda", "prim::is_cpu",
-         "prim::is_xla", "prim::is_xpu", "prim::is_mps", "prim::is_mkldnn", "prim::is_quantized", "prim::is_sparse",
-         "prim::is_sparse_csr", "prim::is_vulkan", "prim::is_ipu", "prim::is_meta", "prim::is_maia",
-         "prim::requires_grad", "prim::itemsize", "prim::nbytes"})
-      rules.push_back({name, OpKind::ShapeQuery, shapeQuery});
-    // clang-format on
+    for (const char* name : kIdentities) rules.push_back({name, OpKind::Identity, unary});
+    for (const char* name : kElementwise) rules.push_back({name, OpKind::Elementwise, pointwise});
+    for (const char* name : kSizeQueries) rules.push_back({name, OpKind::ShapeQuery, shapeQuery});
     for (const char* name : {"aten::zeros", "aten::zeros_like", "aten::new_zeros"})
       rules.push_back({name, OpKind::ShapeQuery, zeros});
     for (const char* name : {"aten::ones", "aten::ones_like", "aten::new_ones"})

@@ -69,7 +69,7 @@ Operation refusal(const std::string& op) {
 }
 
 void disarm(const torch::jit::Operator& op) {
-  const c10::FunctionSchema schema = op.schema();
+  const c10::FunctionSchema schema = op.schema();  // NOLINT(performance-unnecessary-copy-initialization): op goes
   const auto aliases = op.aliasAnalysisKind();
   torch::jit::deregisterOperator(schema);
   if (schema.is_vararg()) {
