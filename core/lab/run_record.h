@@ -96,7 +96,7 @@ struct RunResult {
   std::vector<RunRecord> records;  // in order, those of events left out but for diverged
   std::vector<Finding> findings;
   std::vector<StepCost> costs;       // cost only
-  std::vector<std::string> weights;  // files of trained networks, in the folder of the run: TorchScript
+  std::vector<std::string> weights;  // files of trained networks, in the folder of the run: each in both formats
   std::string machine;               // what it ran on: "LibTorch 2.15.0, 2 threads"
 
   bool operator==(const RunResult&) const = default;

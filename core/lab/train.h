@@ -4,8 +4,8 @@
 //   Result<RunResult> result = train(settings, {.name = "12", .folder = "runs/12"}, control);
 //
 // The folder keeps what was trained: "checkpoint" (after an epoch, at most every two seconds; at a pause and a stop),
-// "result.json", and at the end one TorchScript file for each network. Each is complete or not there, so a run that was
-// killed goes on from its checkpoint; its numbers are then those of a run that was not.
+// "result.json", and at the end each network as TorchScript and as a torch.export archive. Each is complete or not
+// there, so a run that was killed goes on from its checkpoint; its numbers are then those of a run that was not.
 // Thread: train() blocks, one run at a time; onRecord is called on its thread; PauseSwitch and the token from any.
 #pragma once
 

@@ -10,6 +10,7 @@
 #include "core/formats/file/atomic_file.h"
 #include "core/formats/file/crc32.h"
 #include "core/formats/file/mapped_file.h"
+#include "core/lab/run_files.h"
 #include "core/protocol/json.h"
 
 namespace normlens::lab {
@@ -70,7 +71,9 @@ Status checkSound(const std::filesystem::path& path, const Checkpoint& checkpoin
     return isOf(kept.member) && isEpoch(kept.epoch) && kept.step >= 0;
   };
   const auto isFile = [&](const std::string& file) {
-    return file.ends_with(".pt") && names.contains(file.substr(0, file.size() - 3));
+    return std::ranges::any_of(kNetworkSuffixes, [&](std::string_view suffix) {
+      return file.ends_with(suffix) && names.contains(file.substr(0, file.size() - suffix.size()));
+    });
   };
   const size_t most = names.size() * (static_cast<size_t>(settings.epochs) + 2);
   const bool sound =

@@ -8,6 +8,7 @@
 #include "core/base/plural.h"
 #include "core/formats/file/crc32.h"
 #include "core/formats/file/whole_file.h"
+#include "core/lab/export/program_export.h"
 #include "core/lab/export/torchscript_export.h"
 #include "core/lab/findings/findings.h"
 #include "core/lab/run_files.h"
@@ -129,12 +130,15 @@ Result<bool> Run::measureGroup(Group& group) {
 Status Run::exportMembers(const Group& group) {
   if (place_.folder.empty()) return {};
   for (const auto& member : group.members()) {
-    const std::string name = memberName(member->which(), settings_) + ".pt";
-    if (std::ranges::find(state_.weights, name) != state_.weights.end()) continue;
-    const std::string file = toTorchScript(member->network(), settings_, member->which().layers);
+    const std::string name = memberName(member->which(), settings_);
+    if (std::ranges::find(state_.weights, name + ".pt") != state_.weights.end()) continue;
+    const int layers = member->which().layers;
+    const std::string file = toTorchScript(member->network(), settings_, layers);
     const auto bytes = std::as_bytes(std::span(file));
-    if (Status written = formats::writeWhole(place_.folder / name, bytes); !written) return written;
-    state_.weights.push_back(name);
+    if (Status written = formats::writeWhole(place_.folder / (name + ".pt"), bytes); !written) return written;
+    Status written = writeProgram(member->network(), settings_, layers, place_.folder / (name + ".pt2"));
+    if (!written) return written;
+    for (const auto suffix : kNetworkSuffixes) state_.weights.push_back(name + std::string(suffix));
   }
   return {};
 }
