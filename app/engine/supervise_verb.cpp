@@ -56,7 +56,8 @@ class Supervisor {
         if (const auto missing = confine::whatIsMissing(level); !missing.empty() && notRun.empty()) {
           console_.note(missing);
         }
-        return static_cast<int>(verb_.run({console_, interrupt, {notRun, level == confine::Confinement::None}}));
+        const formats::OpenChoice opening{level == confine::Confinement::None, files_.ofModel, false};
+        return static_cast<int>(verb_.run({console_, interrupt, {notRun, opening}}));
       } catch (const std::exception& error) {
         return static_cast<int>(console_.fail(defect(error)));
       }

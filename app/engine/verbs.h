@@ -25,7 +25,8 @@ using RunVerb = std::function<Exit(const Call& call)>;
 
 // The files that the command line names; what a verb that opens models may be handed in its confined process.
 struct NamedFiles {
-  std::string model;  // what sentences are about
+  std::string model;    // what sentences are about
+  std::string ofModel;  // which model of that file; empty: no choice
   confine::Grants grants;
   bool gpu = false;  // a GPU is to be used
 };

@@ -24,7 +24,7 @@ struct Format {
   FileKind kind;
   std::array<std::string_view, 5> suffixes;  // as people name such files
   std::string_view alsoWrittenAs;            // the suffix of another format that such a model can be saved in
-  Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task, bool strict);
+  Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task, const OpenChoice& choice);
   std::string (*runtimeVersion)();
   std::vector<std::string> (*providers)();
 };
@@ -41,20 +41,21 @@ constexpr std::array kFormats = {
            FileKind::ExportedProgram,
            {".pt2"},
            pt2::kTorchScriptSuffix,
-           [](const std::filesystem::path& path, const Task& task, bool strict) {
-             return torchscript::openByDoor(pt2::kLibraryDoor, path, task, strict);
+           [](const std::filesystem::path& path, const Task& task, const OpenChoice& choice) {
+             return torchscript::openByDoor(pt2::kLibraryDoor, path, task, choice);
            },
            torchscript::torchVersion,
            [] { return std::vector<std::string>(); }},
 #ifdef NORMLENS_ONNX
-    Format{
-        "ONNX",
-        FileKind::Onnx,
-        {".onnx"},
-        "",
-        [](const std::filesystem::path& path, const Task& task, bool /*strict*/) { return onnx::openOnnx(path, task); },
-        onnx::runtimeVersion,
-        onnx::runtimeProviders},
+    Format{"ONNX",
+           FileKind::Onnx,
+           {".onnx"},
+           "",
+           [](const std::filesystem::path& path, const Task& task, const OpenChoice& /*choice*/) {
+             return onnx::openOnnx(path, task);
+           },
+           onnx::runtimeVersion,
+           onnx::runtimeProviders},
 #endif
 };
 
@@ -79,15 +80,21 @@ FileKind kindOf(const std::shared_ptr<const MappedFile>& file) {
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task, bool strict) {
+Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task,
+                                         const OpenChoice& choice) {
   FileKind kind = FileKind::Unknown;
   {
     const auto file = MappedFile::open(path);
     if (!file) return tl::unexpected(file.error());
     kind = kindOf(*file);
   }
+  // Only an archive of torch.export may hold several.
+  const bool hasNames = kind == FileKind::ExportedProgram;
   for (const Format& format : kFormats) {
-    if (format.kind == kind) return format.open(path, task, strict);
+    if (format.kind != kind) continue;
+    if (!hasNames && !choice.model.empty() && !choice.isBeside)
+      return fail(ErrorCode::Usage, path.string() + " holds one model, which has no name", "leave out --model");
+    return format.open(path, task, choice);
   }
   return tl::unexpected(notReadable(path, kind, readableFormats()));
 }

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "core/formats/model.h"
+#include "core/formats/open_choice.h"
 
 namespace normlens::formats {
 
-// `strict`: for a process that is not confined. Code of the file that runs while it is loaded is then refused, and a
-// model that prints is not run.
-// Errors: Unreadable or Unsupported with one plain sentence that names what the file is and what to do instead.
+// Errors: Unreadable or Unsupported with one plain sentence that names what the file is and what to do instead; Usage
+// where it holds no model of the name that was chosen.
 [[nodiscard]] Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task,
-                                                       bool strict);
+                                                       const OpenChoice& choice);
 
 struct FormatInfo {
   std::string name;                    // "TorchScript"

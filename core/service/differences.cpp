@@ -122,7 +122,7 @@ Status Differences::makePair(const DiffSubject& subject, const std::string& agai
   kept_->exact = std::move(exact);
   if (against.empty() && !subject.folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   if (!against.empty() && !other) {
-    auto opened = formats::openModel(against, task, subject.strict);
+    auto opened = formats::openModel(against, task, subject.besides);
     if (!opened) return tl::unexpected(opened.error());
     other = std::move(*opened);
   }

@@ -12,6 +12,7 @@
 #include "core/analysis/norms/norms.h"
 #include "core/base/task.h"
 #include "core/formats/model.h"
+#include "core/formats/open_choice.h"
 #include "core/protocol/difference_messages.h"
 
 namespace normlens::service {
@@ -24,7 +25,7 @@ struct DiffSubject {
   const formats::Model* folded = nullptr;  // nullptr: nothing has been folded
   // The fold done again on the original in another type, which rounds once instead of twice.
   std::function<Result<std::unique_ptr<formats::Model>>(const formats::Model& converted)> foldAgain;
-  bool strict = false;  // of RunRules, for a file that it is compared with
+  formats::OpenChoice besides;  // how a file is opened that it is compared with
 };
 
 class Differences {

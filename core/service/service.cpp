@@ -43,14 +43,14 @@ FoldTimes Service::times() const { return state_->times; }
 
 Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, const Task& task) {
   const Stopwatch watch;
-  auto opened = formats::openModel(path, task, rules_.strict);
+  auto opened = formats::openModel(path, task, rules_.opening);
   if (!opened) return tl::unexpected(opened.error());
   auto fresh = std::make_unique<State>();
   fresh->model = std::move(*opened);
   fresh->hash = std::make_unique<SourceHash>(*fresh->model);
   fresh->norms = analysis::findNorms(fresh->model->graph());
   fresh->times.load_ms = watch.ms();
-  fresh->strict = rules_.strict;
+  fresh->besides = rules_.beside().opening;
   state_ = std::move(fresh);
   return describeModel(*state_->model, state_->norms);
 }
@@ -261,7 +261,7 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
     return fail(ErrorCode::Unreadable, "the plan " + path.string() + " cannot be read: " + std::strerror(text.error()));
   const auto sha256 = state_->hash->get();
   if (!sha256) return tl::unexpected(sha256.error());
-  auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), *sha256);
+  auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), state_->planSource(*sha256));
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
   state_->plans->use(std::move(*plan));
   return {};
@@ -271,7 +271,8 @@ Result<std::string> Service::planText() const {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   return state_->hash->get().map([&](const std::string& sha256) {
-    return planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), sha256);
+    return planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(),
+                      state_->planSource(sha256));
   });
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/base/task.h"
 #include "core/formats/model.h"
+#include "core/formats/open_choice.h"
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/messages.h"
@@ -38,8 +39,15 @@ struct InputChoice {
 
 // What may be done with a stranger's model.
 struct RunRules {
-  std::string notRun;   // why it is not run, which analyze() tells as its probe_error; empty: it may be
-  bool strict = false;  // this process is not confined, see formats::openModel
+  std::string notRun;  // why it is not run, which analyze() tells as its probe_error; empty: it may be
+  formats::OpenChoice opening{};
+
+  // For a file that is compared with the open model's.
+  [[nodiscard]] RunRules beside() const {
+    RunRules rules = *this;
+    rules.opening.isBeside = true;
+    return rules;
+  }
 };
 
 // The last fold with what it is of, as open(), analyze() and fold() tell them.

@@ -33,7 +33,7 @@ namespace normlens::service {
 struct Service::State {
   std::unique_ptr<formats::Model> model;
   InputChoice choice;
-  bool strict = false;  // of RunRules
+  formats::OpenChoice besides;  // how files are opened that the model is compared with
   ChosenInputs inputs;
   std::string noInputs;   // why there are none; empty: there are
   bool early = false;     // shapes are inferred ones
@@ -137,6 +137,11 @@ struct Service::State {
     return service::constantOf(model->graph(), value);
   }
 
+  // What a plan is made for: the file, and which of its models where one was chosen.
+  [[nodiscard]] std::string planSource(const std::string& sha256) const {
+    return besides.model.empty() ? sha256 : sha256 + " " + besides.model;
+  }
+
   [[nodiscard]] protocol::PlanInfo describe(const PricedPlan& planned) const {
     return describePlan(model->graph(), *analysis, planned);
   }
@@ -198,7 +203,7 @@ struct Service::State {
             [this](const formats::Model& converted) {
               return converted.apply(toFoldPlan(plan), layerNorms(), flavour, {});
             },
-            strict};
+            besides};
   }
 
   // A model beside the open one: of a file, or the folded one where path is empty.

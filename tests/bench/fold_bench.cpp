@@ -32,8 +32,7 @@ void benchLoad(const fs::path& path, const LoadFloor& floor) {
     model.reset();
   };
   const auto ms = interleavedMs(
-      9,
-      {{"floor", [&] { loaded = floor.load(); }}, {"ours", [&] { model = get(formats::openModel(path, {}, false)); }}},
+      9, {{"floor", [&] { loaded = floor.load(); }}, {"ours", [&] { model = get(formats::openModel(path, {}, {})); }}},
       drop);
   printRow(floor.name, ms[0], "ms");
   printRow("NormLens opens the model, all checks included", ms[1], "ms");

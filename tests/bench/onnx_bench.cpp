@@ -53,7 +53,7 @@ void benchOpening(const fs::path& path) {
   drop();
   const auto ms = interleavedMs(7,
                                 {{"floor", [&] { inferred = parseAndInfer(bytes); }},
-                                 {"open", [&] { model = get(formats::openModel(path, {}, false)); }},
+                                 {"open", [&] { model = get(formats::openModel(path, {}, {})); }},
                                  {"service", [&] { get(service->open(path, {})); }}},
                                 drop);
   printRow("ParseFromString and InferShapes, bytes in memory", ms[0], "ms");

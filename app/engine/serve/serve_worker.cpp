@@ -93,7 +93,7 @@ std::optional<protocol::Answered> takeMark(std::string_view& body) {
 int serveWorker(int requests, int replies, const Journal& journal, confine::Confinement level) {
   JournalThenClient stream(requests, replies, journal);
   service::Service service;
-  service.setRules({journal.notRun, level == confine::Confinement::None});
+  service.setRules({journal.notRun, {.strict = level == confine::Confinement::None, .model = {}, .isBeside = false}});
   const auto log = [](std::string_view line) {
     std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
     std::fflush(stderr);

@@ -98,7 +98,7 @@ Exit runDiff(const DiffOptions& options, const Call& call) {
   const auto dtypes = dtypesOf(options.dtypes);
   if (!dtypes) return console.fail(dtypes.error());
   service::Service serviceA, serviceB;
-  serviceB.setRules(call.rules);
+  serviceB.setRules(call.rules.beside());
   serviceA.setRules(call.rules);
   const auto a = openModel(serviceA, options.a, options.inputs, console, task);
   if (!a) return console.fail(a.error());

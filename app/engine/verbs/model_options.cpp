@@ -20,6 +20,9 @@ void InputOptions::addTo(CLI::App& app) {
       ->type_name("SPEC")
       ->take_all()
       ->allow_extra_args(false);
+  app.add_option("--model", model, "Which model of a torch.export archive that holds several")
+      ->configurable(false)  // else the argument of that name counts as the same option
+      ->type_name("NAME");
 }
 
 void InputOptions::addSizesTo(CLI::App& app) {
@@ -42,6 +45,7 @@ NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOpti
                       const std::string& output) {
   NamedFiles files;
   files.model = *models.begin();
+  files.ofModel = inputs.model;
   for (const std::string& model : models) files.grants.toRead(model);
   files.grants.toRead(inputs.npz);
   files.grants.toWrite(output);

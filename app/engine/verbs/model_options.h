@@ -14,6 +14,7 @@ namespace normlens::engine {
 struct InputOptions {
   std::string npz;
   std::vector<std::string> specs;
+  std::string model;  // of a file that holds several: its name
   service::SizeChoice sizes;
 
   void addTo(CLI::App& app);
@@ -22,7 +23,8 @@ struct InputOptions {
   [[nodiscard]] Result<service::InputChoice> choice() const;
 };
 
-// Models and inputs that a verb was given, for reading, and what it is to write; empty: nothing.
+// Models and inputs that a verb was given, for reading, which of the models in a file it is about, and what it is to
+// write; empty: nothing.
 [[nodiscard]] NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs,
                                     const std::string& output = {});
 

@@ -5,11 +5,13 @@
 #include <memory>
 
 #include "core/formats/model.h"
+#include "core/formats/open_choice.h"
 
 namespace normlens::formats::pt2 {
 
-// Errors: Unreadable or Unsupported. `strict`: see openModel.
-[[nodiscard]] Result<std::unique_ptr<Model>> openPt2(const std::filesystem::path& path, const Task& task, bool strict);
+// Errors: as openModel().
+[[nodiscard]] Result<std::unique_ptr<Model>> openPt2(const std::filesystem::path& path, const Task& task,
+                                                     const OpenChoice& choice = {});
 
 // Saved under such a name, a model becomes TorchScript: the translated program, which is what runs and is proved.
 inline constexpr const char* kTorchScriptSuffix = ".pt";

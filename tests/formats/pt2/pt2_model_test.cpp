@@ -45,13 +45,13 @@ double difference(const Model& a, const Model& b, const Tensors& inputs) {
 class Pt2ModelTest : public ExportedFileTest {
  protected:
   std::unique_ptr<Model> open(const std::filesystem::path& file) {
-    auto model = openPt2(file, {}, false);
+    auto model = openPt2(file, {});
     EXPECT_TRUE(model) << (model ? "" : model.error().message);
     return model ? std::move(*model) : nullptr;
   }
   std::unique_ptr<Model> open(const ProgramText& text) { return open(path(buildZip(text.entries()))); }
   std::string refusal(const ProgramText& text) {
-    const auto model = openPt2(path(buildZip(text.entries())), {}, false);
+    const auto model = openPt2(path(buildZip(text.entries())), {});
     return model ? std::string() : model.error().message;
   }
 
@@ -158,6 +158,57 @@ TEST_F(Pt2ModelTest, FoldsAndWritesWhatItFolded) {
                 text.records.at("data/weights/weight_0"));
     }
   }
+}
+
+// Two models that read the same records.
+std::vector<formats::test::ZipEntry> twoModels(const ProgramText& text) {
+  auto entries = text.entries();
+  entries.push_back({.name = "m/data/weights/other_weights_config.json", .content = text.weights});
+  entries.push_back({.name = "m/data/constants/other_constants_config.json", .content = text.constants});
+  entries.push_back({.name = "m/models/other.json", .content = text.program});
+  return entries;
+}
+
+TEST_F(Pt2ModelTest, FoldsTheChosenModelAndLeavesTheOthers) {
+  const auto entries = twoModels(linearAndNorm());
+  const auto file = path(buildZip(entries));
+  auto model = openPt2(file, {}, {.strict = false, .model = "other", .isBeside = false});
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_TRUE(says((*model)->facts().note, "this is 'other', beside model"));
+  const auto inputs = rows(3, 4);
+  const auto made = folded(**model, inputs, NormFlavour::Portable);
+  ASSERT_TRUE(made.model);
+  EXPECT_EQ(made.norms.size(), 1U);
+  ASSERT_TRUE(made.model->save(folder_ / "folded.pt2", {}));
+  const auto archive = Archive::open(MappedFile::open(folder_ / "folded.pt2").value()).value();
+  for (const auto& entry : entries) {
+    const bool isOthers =
+        entry.name == "m/models/other.json" || entry.name == "m/data/weights/other_weights_config.json";
+    const auto now = archive->read(*archive->find(entry.name), 1 << 20).value();
+    EXPECT_EQ(now == entry.content, !isOthers) << entry.name;
+  }
+  EXPECT_EQ(archive->records().size(), entries.size() + 2) << "a record for each tensor that is another now";
+  const auto unfolded = open(folder_ / "folded.pt2");
+  ASSERT_TRUE(unfolded);
+  EXPECT_EQ(difference(**model, *unfolded, inputs), 0);
+  const auto again = openPt2(folder_ / "folded.pt2", {}, {.strict = false, .model = "other", .isBeside = false});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(difference(*made.model, **again, inputs), 0);
+}
+
+// Extra files are of all models in the archive.
+TEST_F(Pt2ModelTest, SaysOfWhichModelAConditionIs) {
+  auto file = path(buildZip(twoModels(linearAndNorm())));
+  for (const std::string name : {"model", "other", "model"}) {
+    auto model = openPt2(file, {}, {.strict = false, .model = name, .isBeside = false});
+    ASSERT_TRUE(model);
+    (*model)->annotate({{"normlens.holds_if", "x is long"}});
+    const auto out = folder_ / (name + file.filename().string());
+    ASSERT_TRUE((*model)->save(out, {}));
+    file = out;
+  }
+  EXPECT_EQ(extraFile(*Archive::open(MappedFile::open(file).value()).value(), "normlens.holds_if"),
+            "model: x is long; other: x is long");
 }
 
 // Each branch of a cond has the norm for its own, and names that the graph around it has, too.

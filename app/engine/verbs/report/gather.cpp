@@ -23,6 +23,7 @@ void addWord(const char* option, const std::string& value, std::vector<std::stri
 void nameWords(const ReportOptions& options, Facts& facts) {
   if (!options.inputs.npz.empty()) addWord("--inputs", options.inputs.npz, facts.inputWords);
   for (const std::string& spec : options.inputs.specs) addWord("--input", spec, facts.inputWords);
+  if (!options.inputs.model.empty()) addWord("--model", options.inputs.model, facts.inputWords);
   auto& words = facts.policyWords;
   if (options.planFile.empty()) {
     addWord("--policy", options.policy, words);
@@ -61,7 +62,7 @@ Status foldInMemory(service::Service& service, const ReportOptions& options, Fac
 
 Status openFolded(const ReportOptions& options, const service::RunRules& rules, Facts& facts, const Task& task) {
   service::Service other;
-  other.setRules(rules);
+  other.setRules(rules.beside());
   const auto info = other.open(options.folded, task);
   if (!info) return tl::unexpected(info.error());
   auto choice = options.inputs.choice();

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/base/printable.h"
+
 namespace normlens::formats::pt2 {
 namespace {
 
-constexpr std::string_view kModels = "models/", kJson = ".json", kFlatProgram = "serialized_exported_program.json";
+constexpr std::string_view kModels = "models/", kJson = ".json", kFlatProgram = "serialized_exported_program.json",
+                           kUsualModel = "model";
 
 std::string_view inFolder(const Archive& archive, const ZipRecord& record) {
   const std::string_view name = record.name;
@@ -32,6 +35,13 @@ std::string shortText(const Archive& archive, std::string_view name) {
   return *text;
 }
 
+// "decode, encode"
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> modelsIn(const Archive& archive) {
@@ -45,6 +55,32 @@ std::vector<std::string> modelsIn(const Archive& archive) {
   }
   std::ranges::sort(names);
   return names;
+}
+
+Result<std::string> modelToOpen(const Archive& archive, const std::string& wanted, bool onlyOfSeveral) {
+  std::vector<std::string> models = modelsIn(archive);
+  if (models.empty()) models.emplace_back(kUsualModel);  // a flat container names none
+  const auto has = [&](std::string_view name) { return std::ranges::find(models, name) != models.end(); };
+  if (wanted.empty() || (onlyOfSeveral && models.size() == 1))
+    return has(kUsualModel) ? std::string(kUsualModel) : models.front();
+  if (has(wanted)) return wanted;
+  return fail(ErrorCode::Usage,
+              archive.file().path().string() + " holds no model '" + printable(wanted) + "' but " + listed(models),
+              models.size() > 1 ? "choose one of them with --model NAME" : "leave out --model");
+}
+
+std::string besideOthers(const Archive& archive, const std::string& model) {
+  std::vector<std::string> others = modelsIn(archive);
+  std::erase(others, model);
+  if (others.empty()) return {};
+  return "The archive holds several models; this is '" + printable(model) + "', beside " + listed(others) + ".";
+}
+
+std::string extraFile(const Archive& archive, const std::string& name) {
+  const ZipRecord* record = find(archive, "extra/" + name);
+  constexpr uint64_t kMost = uint64_t{1} << 20;
+  const auto text = record == nullptr ? Result<std::string>() : archive.read(*record, kMost);
+  return text ? *text : std::string();
 }
 
 Container containerOf(const Archive& archive) {

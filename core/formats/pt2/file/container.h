@@ -22,6 +22,15 @@ enum class Container : uint8_t {
 // The names of the models in it, sorted: "model" where torch.export.save wrote it.
 [[nodiscard]] std::vector<std::string> modelsIn(const Archive& archive);
 
+// Of a container that checkContainer() knows, the model of this name, of any container "model" or the first where
+// `wanted` is empty. onlyOfSeveral: an only one is that, whatever it is called. Errors: Usage that tells the names.
+[[nodiscard]] Result<std::string> modelToOpen(const Archive& archive, const std::string& wanted, bool onlyOfSeveral);
+// A sentence that tells what others there are; empty where there is none.
+[[nodiscard]] std::string besideOthers(const Archive& archive, const std::string& model);
+
+// What a file of the user's says that torch.export.save wrote beside the model; empty where there is none of that name.
+[[nodiscard]] std::string extraFile(const Archive& archive, const std::string& name);
+
 // The container whose graph NormLens reads and whose weights it takes. Errors: Unsupported and Unreadable, one plain
 // sentence that says what the file is and what to export instead.
 [[nodiscard]] Status checkContainer(const Archive& archive);

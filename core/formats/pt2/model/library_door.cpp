@@ -6,9 +6,9 @@
 namespace normlens::formats::pt2 {
 namespace {
 
-Result<std::unique_ptr<Model>> open(const std::filesystem::path& path, const Task& task, bool strict) {
+Result<std::unique_ptr<Model>> open(const std::filesystem::path& path, const Task& task, const OpenChoice& choice) {
   torchscript::loadCudaIfPermitted();
-  return openPt2(path, task, strict);
+  return openPt2(path, task, choice);
 }
 
 }  // namespace

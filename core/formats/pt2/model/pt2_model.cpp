@@ -31,27 +31,6 @@ void checkDescribed(const ProgramFile& file, const Signature& signature, const P
   }
 }
 
-// The model of the archive that is shown, and what is said of the others.
-std::string chosenModel(const std::vector<std::string>& models, std::string& note) {
-  const bool usual = std::ranges::find(models, "model") != models.end();
-  std::string chosen = usual ? "model" : models.front();
-  if (models.size() > 1) {
-    std::string others;
-    for (const std::string& name : models) {
-      if (name != chosen) others += (others.empty() ? "" : ", ") + name;
-    }
-    note = "The archive holds several models; this is '" + chosen + "', beside " + others + ".";
-  }
-  return chosen;
-}
-
-std::string extraFile(const Archive& archive, const std::string& name) {
-  const ZipRecord* record = archive.find(std::string(archive.prefix()) + "extra/" + name);
-  constexpr uint64_t kMost = uint64_t{1} << 20;
-  const auto text = record == nullptr ? Result<std::string>() : archive.read(*record, kMost);
-  return text ? *text : std::string();
-}
-
 std::vector<std::optional<torchscript::DeclaredInput>> declaredOf(const Signature& signature) {
   std::vector<std::optional<torchscript::DeclaredInput>> declared;
   for (const UserInput& input : signature.inputs) {
@@ -79,9 +58,13 @@ std::shared_ptr<Program> readProgram(const std::shared_ptr<const Archive>& archi
 }
 
 // The chosen model's documents; `archive` becomes what the file would be in the container of torch 2.9.
-Result<ProgramFile> readDocument(std::shared_ptr<const Archive>& archive, std::string& note, bool& isRepacked) {
+Result<ProgramFile> readDocument(std::shared_ptr<const Archive>& archive, const std::string& model, std::string& note,
+                                 bool& isRepacked) {
   isRepacked = containerOf(*archive) != Container::Archive;
-  if (!isRepacked) return readProgramFile(*archive, chosenModel(modelsIn(*archive), note));
+  if (!isRepacked) {
+    note = besideOthers(*archive, model);
+    return readProgramFile(*archive, model);
+  }
   auto legacy = readLegacyProgram(archive);
   if (!legacy) return tl::unexpected(legacy.error());
   archive = std::move(legacy->archive);
@@ -121,16 +104,19 @@ Pt2Model::Pt2Model(std::shared_ptr<const Program> program, std::unique_ptr<Torch
   facts_.parameterBytes = inner_->facts().parameterBytes;
 }
 
-Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& path, const Task& task, bool strict) {
+Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& path, const Task& task,
+                                                 const OpenChoice& choice) {
   task.report("reading the file");
   auto file = MappedFile::open(path);
   if (!file) return tl::unexpected(file.error());
   auto archive = Archive::open(*file);
   if (!archive) return tl::unexpected(archive.error());
   if (const Status known = checkContainer(**archive); !known) return tl::unexpected(known.error());
+  const auto chosen = modelToOpen(**archive, choice.model, choice.isBeside);
+  if (!chosen) return tl::unexpected(chosen.error());
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("loading the model");
-  torchscript::prepareTorch(strict);
+  torchscript::prepareTorch(choice.strict);
   const int threads = std::clamp(hardwareThreads(), 2, 5) - 1;  // one reads
   auto sums = std::async(std::launch::async, [&, kept = *archive] { return checkCrcs(*kept, threads); });
   ModelFacts facts;
@@ -138,9 +124,9 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   facts.fileBytes = static_cast<int64_t>((*file)->bytes().size());
   facts.modified = (*file)->modified();
   facts.note = foldHistory([&](const std::string& name) { return extraFile(**archive, name); });
-  std::string several;
+  std::string container;
   bool isRepacked = false;
-  auto document = readDocument(*archive, several, isRepacked);
+  auto document = readDocument(*archive, *chosen, container, isRepacked);
   std::shared_ptr<Program> program;
   std::optional<Error> broken = document ? std::nullopt : std::optional(document.error());
   try {
@@ -152,7 +138,7 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   if (broken) return tl::unexpected(std::move(*broken));
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("reading the graph");
-  for (const std::string& words : {several, program->rules.inWords()}) {
+  for (const std::string& words : {container, program->rules.inWords()}) {
     if (!words.empty()) facts.note += (facts.note.empty() ? "" : " ") + words;
   }
   ModuleSource source{.module = {}, .extraFiles = {}, .archive = *archive, .keptAlive = {}};
@@ -196,8 +182,8 @@ Result<std::unique_ptr<Model>> Pt2Model::singleNorm(int64_t rows, int64_t width,
   return inner_->singleNorm(rows, width, dtype);
 }
 
-Result<std::unique_ptr<Model>> openPt2(const std::filesystem::path& path, const Task& task, bool strict) {
-  auto model = Pt2Model::open(path, task, strict);
+Result<std::unique_ptr<Model>> openPt2(const std::filesystem::path& path, const Task& task, const OpenChoice& choice) {
+  auto model = Pt2Model::open(path, task, choice);
   if (!model) return tl::unexpected(model.error());
   return std::unique_ptr<Model>(std::move(*model));
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/formats/model.h"
+#include "core/formats/open_choice.h"
 #include "core/formats/pt2/translate/program.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
 
@@ -17,9 +18,9 @@ namespace normlens::formats::pt2 {
 
 class Pt2Model final : public Model {
  public:
-  // `strict`: see openModel. Errors: Unreadable, Unsupported.
+  // Errors: as openModel().
   [[nodiscard]] static Result<std::unique_ptr<Pt2Model>> open(const std::filesystem::path& path, const Task& task,
-                                                              bool strict);
+                                                              const OpenChoice& choice);
 
   [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
   [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;

@@ -5,6 +5,7 @@
 #include "core/base/parallel.h"
 #include "core/formats/archive/archive_writer.h"
 #include "core/formats/edit/bytes_to_write.h"
+#include "core/formats/pt2/file/container.h"
 #include "core/formats/pt2/file/legacy.h"
 #include "core/formats/pt2/model/pt2_model.h"
 #include "core/formats/pt2/open.h"
@@ -23,6 +24,15 @@ Status unchanged(const Archive& archive) {
   if (archive.file().untouched()) return {};
   if (archive.file().asLong() && checkCrcs(archive, hardwareThreads())) return {};
   return changedSinceOpened(archive.file().path());
+}
+
+// Extra files are of all models of the archive: what is said of another stays.
+std::string conditionsIn(const Archive& archive, const std::string& name, const std::string& model,
+                         const std::string& conditions) {
+  if (modelsIn(archive).size() < 2) return conditions;
+  const std::string before = extraFile(archive, name), added = model + ": " + conditions;
+  if (before.empty() || before.find(added) != std::string::npos) return before.empty() ? added : before;
+  return before + "; " + added;
 }
 
 class Records {
@@ -90,7 +100,7 @@ Status Pt2Model::save(const std::filesystem::path& path, const Task& task) const
   }
   for (const auto& [name, tensor] : program_->written) records.put(name, bytesOf(tensor));
   if (const auto told = history_.find("normlens.holds_if"); told != history_.end())
-    records.put("extra/" + told->first, told->second);
+    records.put("extra/" + told->first, conditionsIn(*program_->archive, told->first, file.name, told->second));
   const auto& pending = inner_->source().pending;
   const BytesToWrite bytes(pending, {program_->archive->sharedFile()});
   const ArchiveSources sources{[&](auto part) { return bytes.makerOf(part); },

@@ -7,22 +7,23 @@
 #include <string>
 
 #include "core/formats/model.h"
+#include "core/formats/open_choice.h"
 
 namespace normlens::formats::torchscript {
 
 // What the library gives, under the name kLibraryDoor.
 struct LibraryDoor {
-  Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task, bool strict);
+  Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task, const OpenChoice& choice);
 };
 inline constexpr const char* kLibraryDoor = "normlensTorchScript";
 
 // Opens a file by the door of this name that the library has for its format. Errors: Internal where there is none.
 [[nodiscard]] Result<std::unique_ptr<Model>> openByDoor(const char* door, const std::filesystem::path& path,
-                                                        const Task& task, bool strict);
+                                                        const Task& task, const OpenChoice& choice);
 
 // openTorchScript() of the library; Internal where there is none.
 [[nodiscard]] Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, const Task& task,
-                                                           bool strict);
+                                                           const OpenChoice& choice);
 // Of the LibTorch that it was built with: "2.15.0+cu132".
 [[nodiscard]] std::string torchVersion();
 // Where LibTorch lies: a confined process must be able to read it.

@@ -6,9 +6,9 @@
 namespace normlens::formats::torchscript {
 namespace {
 
-Result<std::unique_ptr<Model>> open(const std::filesystem::path& path, const Task& task, bool strict) {
+Result<std::unique_ptr<Model>> open(const std::filesystem::path& path, const Task& task, const OpenChoice& choice) {
   loadCudaIfPermitted();
-  return openTorchScript(path, task, strict);
+  return openTorchScript(path, task, choice.strict);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace normlens::formats::torchscript {
 
-// Errors: Unreadable or Unsupported, see openCheckedArchive and loadModule. `strict`: see openModel.
+// Errors: Unreadable or Unsupported, see openCheckedArchive and loadModule. `strict`: see OpenChoice.
 [[nodiscard]] Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task,
                                                              bool strict);
 

@@ -34,7 +34,7 @@ TEST(SampleModels, TheInterpreterAgreesWithTorch) {
   ASSERT_FALSE(models.empty());
   for (const auto& path : models) {
     SCOPED_TRACE(path.filename().string());
-    auto model = openModel(path, {}, false);
+    auto model = openModel(path, {}, {});
     ASSERT_TRUE(model) << model.error().message;
     EXPECT_EQ((*model)->fileSha256(nullptr).size(), 64U);
     for (const char* which : {".inputs.npz", ".alt.npz"}) {
@@ -67,7 +67,7 @@ TEST(SampleModels, ARunForShapesAloneSeesWhatAFullRunSees) {
   int restarted = 0, models = 0;
   for (const auto& path : filesEndingIn(folder / "visible", ".pt")) {
     SCOPED_TRACE(path.filename().string());
-    const auto opened = openModel(path, {}, false);
+    const auto opened = openModel(path, {}, {});
     ASSERT_TRUE(opened) << opened.error().message;
     const auto& model = dynamic_cast<const TorchScriptModel&>(**opened);
     const auto records = [&](Interpreter::Effort effort) {
@@ -93,7 +93,7 @@ TEST(SampleModels, WorkableInputsAreFoundForEach) {
   NORMLENS_NEED_SAMPLES(folder);
   for (const auto& path : filesEndingIn(folder / "visible", ".pt")) {
     SCOPED_TRACE(path.filename().string());
-    auto model = openModel(path, {}, false);
+    auto model = openModel(path, {}, {});
     ASSERT_TRUE(model) << model.error().message;
     const auto specs = (*model)->inferInputs();
     ASSERT_TRUE(specs) << specs.error().message;
@@ -143,22 +143,22 @@ TEST(SampleModels, BrokenFilesAreNamedForWhatTheyAre) {
   };
   for (const auto& [name, words] : expected) {
     SCOPED_TRACE(name);
-    const auto model = openModel(folder / "broken" / name, {}, false);
+    const auto model = openModel(folder / "broken" / name, {}, {});
     ASSERT_FALSE(model);
     EXPECT_TRUE(model.error().code == ErrorCode::Unreadable || model.error().code == ErrorCode::Unsupported);
     EXPECT_NE(model.error().message.find(words), std::string::npos) << model.error().message;
     EXPECT_EQ(model.error().message.find('\n'), std::string::npos);
   }
   for (const char* name : {"zip_deflated.pt", "zip_bomb_lite.pt", "torchscript_named.onnx"})
-    EXPECT_TRUE(openModel(folder / "broken" / name, {}, false)) << name;
+    EXPECT_TRUE(openModel(folder / "broken" / name, {}, {})) << name;
   // The content counts, not the name: with the ONNX engine it opens.
-  const auto onnx = openModel(folder / "broken" / "onnx_named.pt", {}, false);
+  const auto onnx = openModel(folder / "broken" / "onnx_named.pt", {}, {});
   if (onnx) {
     EXPECT_EQ((*onnx)->facts().format, "onnx");
   } else {
     EXPECT_NE(onnx.error().message.find("looks like ONNX"), std::string::npos) << onnx.error().message;
   }
-  for (const char* name : {"bitflip1.pt", "zip_slip.pt"}) (void)openModel(folder / "broken" / name, {}, false);
+  for (const char* name : {"bitflip1.pt", "zip_slip.pt"}) (void)openModel(folder / "broken" / name, {}, {});
   EXPECT_FALSE(std::filesystem::exists("/tmp/PWNED_by_pickle"));
   EXPECT_FALSE(std::filesystem::exists("/tmp/evil.txt"));
 }

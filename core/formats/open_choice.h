@@ -1,0 +1,17 @@
+// How a file is opened. Thread: a value type.
+#pragma once
+
+#include <string>
+
+namespace normlens::formats {
+
+struct OpenChoice {
+  // For a process that is not confined. Code of the file that runs while it is loaded is then refused, and a model that
+  // prints is not run.
+  bool strict = false;
+  // Of a file that holds several models, the one of this name; empty: as the format chooses.
+  std::string model;
+  bool isBeside = false;  // it is compared with another file: `model` counts only where it holds several
+};
+
+}  // namespace normlens::formats
