@@ -82,15 +82,22 @@ TEST(Findings, TheDepthOrderingIsThatOfTheNumbers) {
   for (const double swing : {0.5, 4.0}) {
     Numbers numbers("depth_sweep");
     numbers.add("layer_norm", 1).inputs = {{1, 0, 1, 0, 10, 0}};
-    numbers.add("layer_norm", 2).inputs = {{2, 0, 1, 0, 11, 0}};
-    numbers.add("rms_norm", 1).inputs = {{1, 0, 1, 0, 10, 0}};
+    RunRecord& other = numbers.add("layer_norm", 2);
+    other.inputs = {{2, 0, 1, 0, 11, 0}};
+    other.test_accuracy = 0.5;
+    RunRecord& best = numbers.add("rms_norm", 1);
+    best.inputs = {{1, 0, 1, 0, 10, 0}};
+    best.test_accuracy = 0.75;
     RunRecord& last = numbers.add("rms_norm", 2);
     last.inputs = {{1.5, 0, 1, 0, 10 + swing, 0}};
-    last.test_accuracy = 0.75;
+    last.test_accuracy = 0.125;  // below the other network's
     numbers.find();
     EXPECT_EQ(numbers.about("the length of the last layer's input").holds, swing > 1);
     EXPECT_EQ(numbers.about("the mean of the last layer's input").holds, false);
-    EXPECT_EQ(numbers.about("LayerNorm reaches a better test accuracy than RMSNorm").holds, false);
+    const Finding better = numbers.about("LayerNorm reaches a better test accuracy than RMSNorm");
+    EXPECT_EQ(better.holds, false);
+    EXPECT_EQ(better.text.find("in each one's best epoch "), 0u) << better.text;
+    EXPECT_TRUE(better.text.ends_with(" against 75.0 %")) << better.text;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <thread>
 
+#include "core/base/parallel.h"
 #include "core/lab/keep/checkpoint.h"
 #include "core/lab/run_files.h"
 #include "tests/lab/small_run.h"
@@ -149,6 +150,26 @@ TEST_F(Runs, ACheckpointOfOtherSettingsIsRefused) {
   RunPlace anew = place();
   anew.startAnew = true;
   EXPECT_EQ(trained(other, anew).end, "done");
+}
+
+TEST_F(Runs, MoreThreadsThanTheMachineRunsAreRefused) {
+  RunSettings settings = smallRun();
+  settings.threads = hardwareThreads() + 1;
+  const auto refused = tryRun(settings);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+  EXPECT_EQ(refused.error().message.find("the run asks for " + std::to_string(settings.threads) + " threads"), 0u)
+      << refused.error().message;
+}
+
+TEST_F(Runs, ACheckpointThatIsNoneIsRefusedUnlessTheRunBeginsAnew) {
+  std::ofstream(checkpointFile(folder_.path())) << "what is no checkpoint, and long enough to be one";
+  const auto refused = tryRun(smallRun(), place());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().hint, "begin the run anew with --anew");
+  RunPlace anew = place();
+  anew.startAnew = true;
+  EXPECT_EQ(trained(smallRun(), anew).end, "done");
 }
 
 TEST_F(Runs, ACheckpointOfOtherDataIsRefused) {

@@ -28,6 +28,7 @@ std::optional<double> rangeWithin(const Series& series) {
   }
   return sum / static_cast<double>(layers - 2);
 }
+// Of any epoch.
 std::optional<double> bestAccuracy(const Series& series) {
   return largest(series, [](const RunRecord& record) { return std::optional(record.test_accuracy); });
 }
@@ -51,9 +52,11 @@ struct Claim {
   const char* network;  // whose figure is less (or more) than that of `other`
   const char* other;
   bool less;
+  const char* said = "";  // before the two figures
 };
 
 std::vector<Claim> claims() {
+  constexpr const char* kBest = "in each one's best epoch ";
   return {
       {"the length of the last layer's input varies less with LayerNorm than with RMSNorm alone", rangeOfLength,
        "layer_norm", "rms_norm", true},
@@ -61,10 +64,11 @@ std::vector<Claim> claims() {
        "layer_norm", "rms_norm", true},
       {"the lengths of the inner layers' inputs vary less with LayerNorm than with RMSNorm alone", rangeWithin,
        "layer_norm", "rms_norm", true},
-      {"LayerNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, "layer_norm", "rms_norm", false},
+      {"LayerNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, "layer_norm", "rms_norm", false,
+       kBest},
       {"CBWC + RMSNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, "cbwc_rms_norm", "rms_norm",
-       false},
-      {"LayerNorm reaches a better test accuracy than no norm", bestAccuracy, "layer_norm", "plain", false},
+       false, kBest},
+      {"LayerNorm reaches a better test accuracy than no norm", bestAccuracy, "layer_norm", "plain", false, kBest},
   };
 }
 
@@ -91,7 +95,7 @@ std::vector<Finding> depthOrdering(const RunResult& result) {
       if (!own || !other) continue;
       const bool holds = claim.less ? *own < *other : *own > *other;
       findings.push_back({std::to_string(layers) + " layers: " + claim.text, holds, own, other,
-                          inPercent(*own) + " against " + inPercent(*other)});
+                          claim.said + inPercent(*own) + " against " + inPercent(*other)});
     }
     if (auto same = sameStatistics(result, layers)) findings.push_back(std::move(*same));
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/parallel.h"
 #include "core/base/plural.h"
 #include "core/formats/file/crc32.h"
 #include "core/formats/file/whole_file.h"
@@ -69,6 +70,12 @@ Result<RunResult> Run::carryOut() {
 }
 
 Status Run::prepare(const Data& data) {
+  if (settings_.threads > hardwareThreads()) {
+    return fail(ErrorCode::BadInput,
+                "the run asks for " + plural(settings_.threads, "thread") + ", and this machine runs " +
+                    std::to_string(hardwareThreads()) + " at a time",
+                "set threads to as many at most, or to 0 for all");
+  }
   if (settings_.threads > 0) at::set_num_threads(settings_.threads);
   for (const std::string& precision : settings_.precisions) {
     auto batches = Batches::make(data, settings_, scalarTypeOf(precision));
@@ -90,7 +97,7 @@ Status Run::resume() {
   const bool sound = kept->group >= 0 && kept->group <= static_cast<int>(groups_.size());
   if (!(kept->settings == settings_) || !sound) {
     return fail(ErrorCode::Unreadable, "the checkpoint " + path.string() + " is of a run with other settings",
-                "give this run a folder of its own, or move the checkpoint away");
+                "give this run a folder of its own, or begin anew with --anew");
   }
   state_ = std::move(*kept);
   resumed_ = true;
