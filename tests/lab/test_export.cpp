@@ -16,7 +16,8 @@ std::unique_ptr<formats::Model> asProgram(const Network& network, const RunSetti
   const TemporaryFolder folder;
   const auto path = folder / "trained.pt2";
   const Status written = writeProgram(network, settings, layers, path);
-  auto model = written.and_then([&] { return formats::pt2::openPt2(path, {}, /*strict=*/true); });
+  auto model = written.and_then(
+      [&] { return formats::pt2::openPt2(path, {}, {.strict = true, .model = {}, .isBeside = false}); });
   EXPECT_TRUE(model) << model.error().message;
   return std::move(*model);
 }
