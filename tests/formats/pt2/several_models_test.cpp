@@ -17,6 +17,16 @@ class SeveralModelsTest : public test::ExportedFileTest {
   }
 };
 
+TEST_F(SeveralModelsTest, TablesOfAnyModelTellTheContainer) {
+  std::vector<formats::test::ZipEntry> entries{{.name = "m/archive_format", .content = "pt2"},
+                                               {.name = "m/models/encode.json"},
+                                               {.name = "m/data/weights/weight_0"},
+                                               {.name = "m/data/weights/encode_weights_config.json"}};
+  EXPECT_EQ(containerOf(*archive(entries)), Container::Archive);
+  entries.back().name = "m/data/weights/encode.pt";
+  EXPECT_EQ(containerOf(*archive(entries)), Container::Pickled);
+}
+
 TEST_F(SeveralModelsTest, OpensTheOneThatIsNamed) {
   const auto several = holding({"encode", "decode"});
   EXPECT_EQ(modelToOpen(*several, "encode", false), "encode");

@@ -20,9 +20,11 @@ const ZipRecord* find(const Archive& archive, std::string_view name) {
   return archive.find(std::string(archive.prefix()) + std::string(name));
 }
 
-bool has(const Archive& archive, std::string_view start) {
-  return std::ranges::any_of(archive.records(),
-                             [&](const ZipRecord& record) { return inFolder(archive, record).starts_with(start); });
+bool has(const Archive& archive, std::string_view start, std::string_view end = {}) {
+  return std::ranges::any_of(archive.records(), [&](const ZipRecord& record) {
+    const std::string_view name = inFolder(archive, record);
+    return name.starts_with(start) && name.ends_with(end);
+  });
 }
 
 // A record that is a few bytes long, without the newline at its end; empty where there is none.
@@ -86,9 +88,8 @@ std::string extraFile(const Archive& archive, const std::string& name) {
 Container containerOf(const Archive& archive) {
   if (archive.find(kFlatProgram) != nullptr) return Container::Flat;
   if (!modelsIn(archive).empty() && find(archive, "archive_format") != nullptr)
-    return has(archive, "data/weights/model_weights_config.json") || !has(archive, "data/weights/")
-               ? Container::Archive
-               : Container::Pickled;
+    return has(archive, "data/weights/", "_weights_config.json") || !has(archive, "data/weights/") ? Container::Archive
+                                                                                                   : Container::Pickled;
   if (has(archive, "data/aotinductor/")) return Container::Compiled;
   return Container::None;
 }
