@@ -364,24 +364,16 @@ class OlderTorch(unittest.TestCase):
 class Samples(unittest.TestCase):
     """The archives beside the sources, each as torch wrote it."""
 
-    REFUSED = {"quant_qdq": "quantized_decomposed"}
-
-    def test_each_is_opened_or_told_what_it_is(self):
+    def test_each_is_opened(self):
         for path in sorted(SAMPLES.glob("*.pt2")):
             with self.subTest(path.stem):
                 status, result, errors = engine("analyze", path)
-                if path.stem in self.REFUSED:
-                    self.assertEqual(status, 3)
-                    self.assertIn(self.REFUSED[path.stem], result["error"]["message"])
-                    continue
                 self.assertEqual(status, 0, errors)
                 self.assertEqual(result["format"], "pt2")
 
     def test_what_folds_is_proved(self):
         folded = 0
         for path in sorted(SAMPLES.glob("*.pt2")):
-            if path.stem in self.REFUSED:
-                continue
             for norm in ("portable", "primitives"):
                 with self.subTest(model=path.stem, norm=norm), tempfile.TemporaryDirectory() as folder:
                     out = pathlib.Path(folder) / "out.pt2"

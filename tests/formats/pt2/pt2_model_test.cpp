@@ -290,8 +290,38 @@ TEST_F(Pt2ModelTest, SavesAnUneditedModelAsItWas) {
     EXPECT_EQ(archive->read(*archive->find(entry.name), 1 << 20).value(), entry.content);
 }
 
+// A custom operator, one of a newer torch, an overload of a newer one, one that takes graphs.
+TEST_F(Pt2ModelTest, ShowsOperatorsThatLibTorchDoesNotHave) {
+  for (const auto& [target, op] :
+       std::map<std::string, std::string>{{"mylib.mix.default", "mylib::mix"},
+                                          {"mylib.mix.out", "mylib::mix.out"},
+                                          {"aten.unheard_of.default", "aten::unheard_of"},
+                                          {"aten.linear.unheard_of", "aten::linear.unheard_of"},
+                                          {"higher_order.map_impl", "higher_order::map_impl"}}) {
+    const auto model = open(linearAndNorm(4, true).bend("torch.ops.aten.linear.default", "torch.ops." + target));
+    ASSERT_TRUE(model) << target;
+    EXPECT_TRUE(says(model->facts().note, "does not have " + op));
+    const auto specs = model->inferInputs().value();
+    EXPECT_EQ(specs[0].shape, (graph::Shape{3, 4}));
+    EXPECT_TRUE(model->probe(rows(3, 4), {}));
+    const graph::Node& opaque = model->graph().node(0);
+    EXPECT_EQ(opaque.op, op);
+    EXPECT_EQ(opaque.kind, graph::OpKind::Opaque);
+    EXPECT_EQ(opaque.operands.size(), 3U) << "what it reads is seen";
+    EXPECT_EQ(model->graph().value(opaque.outputs[0]).shape, (graph::Shape{3, 4}));
+    const auto analysis = analysis::analyze(model->graph(), {}).value();
+    EXPECT_TRUE(analysis->best.folded.empty());
+    for (const Status& refused : {model->probe(rows(5, 4), {}), Status(model->run(rows(3, 4), {}).map([](auto&&) {})),
+                                  Status(model->apply({}, {}, NormFlavour::Portable, {}).map([](auto&&) {}))}) {
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
+      EXPECT_TRUE(says(refused.error().message, "uses the operator " + op + ", which this engine does not have"));
+    }
+  }
+}
+
 TEST_F(Pt2ModelTest, RefusesProgramsThatMeanNothing) {
-  EXPECT_TRUE(says(refusal(linearAndNorm().bend("aten.linear.default", "aten.unheard_of.default")),
+  EXPECT_TRUE(says(refusal(linearAndNorm().bend("aten.linear.default", "normlens.unheard_of.default")),
                    "which this engine does not have"));
   EXPECT_TRUE(
       says(refusal(linearAndNorm().bend("torch.ops.aten.linear.default", "torch.ops.prim.RaiseException.default")),
@@ -310,8 +340,6 @@ TEST_F(Pt2ModelTest, RefusesProgramsThatMeanNothing) {
                    "two values are called x"));
   EXPECT_TRUE(says(refusal(linearAndNorm().bend(R"("p_fc_weight": {"dtype": 7)", R"("p_fc_weight": {"dtype": 5)")),
                    "says otherwise"));
-  EXPECT_TRUE(says(refusal(linearAndNorm().bend("torch.ops.aten.linear.default", "torch.ops.higher_order.map_impl")),
-                   "higher-order operator map_impl"));
   EXPECT_TRUE(
       says(refusal(linearAndNorm().bend(R"("parameter_name": "fc.bias")", R"("parameter_name": "fc.weight.x")")),
            "damaged"));

@@ -65,6 +65,8 @@ Result<std::unique_ptr<Model>> Pt2Model::apply(const fold::FoldPlan& plan,
   if (program_->file.isOutdated())
     return fail(ErrorCode::Unsupported, "a program of torch 2.5 is shown and analysed; no newer torch would load it",
                 "export the model anew, with torch 2.6 or newer");
+  if (const Status runs = checkOperators("a fold of it could not be proved"); !runs)
+    return tl::unexpected(runs.error());
   const auto edited = inner_->apply(plan, norms, flavour, task);
   if (!edited) return tl::unexpected(edited.error());
   const auto& after = static_cast<const TorchScriptModel&>(**edited);

@@ -4,6 +4,7 @@
 #include <future>
 
 #include "core/base/parallel.h"
+#include "core/base/printable.h"
 #include "core/formats/file/sha256.h"
 #include "core/formats/fold_history.h"
 #include "core/formats/pt2/file/container.h"
@@ -72,6 +73,13 @@ Result<ProgramFile> readDocument(std::shared_ptr<const Archive>& archive, const 
   return std::move(legacy->file);
 }
 
+std::string opaqueInWords(const Translation& translation) {
+  if (translation.opaque.empty()) return {};
+  std::string names;
+  for (const std::string& name : translation.opaque) names += (names.empty() ? "" : ", ") + printable(name);
+  return "This engine does not have " + names + ": the model is analysed by the file's own shapes, and neither run nor folded.";
+}
+
 }  // namespace
 
 Error programError(const std::filesystem::path& path) {
@@ -138,7 +146,7 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   if (broken) return tl::unexpected(std::move(*broken));
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("reading the graph");
-  for (const std::string& words : {container, program->rules.inWords()}) {
+  for (const std::string& words : {container, opaqueInWords(program->translation), program->rules.inWords()}) {
     if (!words.empty()) facts.note += (facts.note.empty() ? "" : " ") + words;
   }
   ModuleSource source{.module = {}, .extraFiles = {}, .archive = *archive, .keptAlive = {}};

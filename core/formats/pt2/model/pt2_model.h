@@ -61,6 +61,8 @@ class Pt2Model final : public Model {
   // The same program with an inner model that was made of this one's.
   [[nodiscard]] Result<std::unique_ptr<Model>> with(Result<std::unique_ptr<Model>> inner) const;
   [[nodiscard]] Status saveAsTorchScript(const std::filesystem::path& path, const Task& task) const;
+  // Error: Unsupported where an operator is opaque; `so`: what that rules out.
+  [[nodiscard]] Status checkOperators(const std::string& so) const;
   [[nodiscard]] Status checkInputs(const Tensors& inputs) const;
   // What the file says of every value; nullopt where it leaves a shape open.
   [[nodiscard]] std::optional<torchscript::ProbeRecords> recordsOfFile() const;

@@ -2,8 +2,11 @@
 #include <algorithm>
 
 #include "core/base/formatted.h"
+#include "core/base/printable.h"
 #include "core/formats/pt2/model/pt2_model.h"
 #include "core/formats/torchscript/inputs/input_guess.h"
+#include "core/formats/torchscript/program/arguments.h"
+#include "core/formats/torchscript/program/error_text.h"
 
 namespace normlens::formats::pt2 {
 namespace {
@@ -35,14 +38,32 @@ GivenInput givenOf(const c10::IValue& value) {
 }  // namespace
 
 Result<std::vector<GivenInput>> Pt2Model::given(const Tensors& inputs) const {
-  const auto arguments = inner_->argumentsFor(inputs);
+  // Looked at and not run: what forbids that is no reason here.
+  const auto& forward = inner_->source().module.get_method("forward").function().getSchema();
+  const auto arguments = [&]() -> Result<std::vector<c10::IValue>> {
+    try {
+      return torchscript::toArguments(inner_->program().inputs, forward, inputs, facts_.dtype);
+    } catch (const std::exception& error) {
+      return fail(ErrorCode::BadInput, "the inputs cannot be taken: " + torchscript::shortText(error));
+    }
+  }();
   if (!arguments) return tl::unexpected(arguments.error());
   std::vector<GivenInput> given;
   for (const c10::IValue& argument : *arguments) given.push_back(givenOf(argument));
   return given;
 }
 
+Status Pt2Model::checkOperators(const std::string& so) const {
+  const auto& opaque = program_->translation.opaque;
+  if (opaque.empty()) return {};
+  return fail(
+      ErrorCode::Unsupported,
+      "the model uses the operator " + printable(opaque.front()) + ", which this engine does not have, so " + so,
+      "export it with run_decompositions({}), or without that operator");
+}
+
 Status Pt2Model::checkInputs(const Tensors& inputs) const {
+  if (const Status runs = checkOperators("it cannot be run"); !runs) return runs;
   const auto sizes = given(inputs);
   if (!sizes) return tl::unexpected(sizes.error());
   return program_->rules.check(*sizes);
@@ -85,6 +106,7 @@ Status Pt2Model::probe(const Tensors& inputs, const Task& task) {
       return {};
     }
   }
+  if (const Status runs = checkOperators("it cannot be run at other sizes than its example's"); !runs) return runs;
   return inner_->probe(inputs, task);
 }
 
@@ -92,7 +114,7 @@ Result<std::vector<InputSpec>> Pt2Model::inferInputs(InputsFor /*use*/) const {
   const auto& inputs = program_->signature.inputs;
   auto shapes = program_->rules.shapesFor(program_->rules.distinctSymbols());
   const auto example = program_->rules.shapesFor(program_->rules.exampleSymbols());
-  if (!shapes) shapes = example;
+  if (!shapes || !program_->translation.opaque.empty()) shapes = example;  // at its example's the file knows all sizes
   if (!shapes)
     return fail(ErrorCode::BadInput, "the file does not say of which sizes its inputs may be",
                 "give inputs with --inputs FILE.npz");

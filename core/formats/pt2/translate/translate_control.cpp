@@ -22,8 +22,7 @@ void Translator::higherOrder(const std::string& name, const Json& json, Scope& s
   if (name == "cond") return cond(json, scope);
   if (name == "while_loop") return whileLoop(json, scope);
   if (name == "wrap_with_set_grad_enabled" || name == "wrap_with_autocast") return region(name, json, scope);
-  throw UnsupportedProgram("has the higher-order operator " + name.substr(0, 80) + ", which NormLens does not follow",
-                           "export it with run_decompositions({}), or without that operator");
+  opaqueNode("higher_order::" + name, json, scope);
 }
 
 Translator::Value* Translator::truth(Value* value, const Scope& scope) {

@@ -65,17 +65,18 @@ UnsupportedProgram unknownOperator(const std::string& what) {
           "export it with run_decompositions({}), or without that operator"};
 }
 
-const c10::FunctionSchema& schemaOf(const OpName& op, const std::string& target) {
+// Null: LibTorch does not have it.
+const c10::FunctionSchema* schemaOf(const OpName& op) {
   const std::string full = op.space + "::" + op.name;
-  if (const auto found = c10::Dispatcher::singleton().findSchema({full, op.overload})) return found->schema();
+  if (const auto found = c10::Dispatcher::singleton().findSchema({full, op.overload})) return &found->schema();
   for (const auto& each : torch::jit::getAllOperatorsFor(Symbol::fromQualString(full))) {
-    if (each->schema().overload_name() == op.overload) return each->schema();
+    if (each->schema().overload_name() == op.overload) return &each->schema();
   }
   // Our own operators are only looked for where a file asks for them.
   if (op.space == "normlens" && torchscript::fastNormAvailable()) {
-    if (const auto found = c10::Dispatcher::singleton().findSchema({full, op.overload})) return found->schema();
+    if (const auto found = c10::Dispatcher::singleton().findSchema({full, op.overload})) return &found->schema();
   }
-  throw unknownOperator(target);
+  return nullptr;
 }
 
 // TorchScript has sym_size and its kin under their old names.
@@ -90,7 +91,11 @@ bool isTensor(const torch::jit::Value* value) { return value->type()->isSubtypeO
 
 }  // namespace
 
-const c10::FunctionSchema& schemaOfTarget(const std::string& target) { return schemaOf(opName(target), target); }
+const c10::FunctionSchema& schemaOfTarget(const std::string& target) {
+  const c10::FunctionSchema* schema = schemaOf(opName(target));
+  if (schema == nullptr) throw unknownOperator(target);
+  return *schema;
+}
 
 // What the file says of a value, as a probe run would have recorded it.
 ValueRecord Translator::recordOf(const std::string& name, const Json& graph) {
@@ -204,7 +209,12 @@ void Translator::operatorNode(const std::string& target, const Json& json, Scope
   const OpName op = opName(target);
   if (op.space == "aten" && isAssertion(op.name)) return;
   if (op.space == "aten" && op.name == "item") return itemNode(json, scope);
-  const c10::FunctionSchema& schema = schemaOf(op, target);
+  if (op.space == "quantized_decomposed" && quantizedNode(op.name, json, scope)) return;
+  const c10::FunctionSchema* known = schemaOf(op);
+  if (known == nullptr && op.space == "normlens") throw unknownOperator(target);
+  if (known == nullptr)
+    return opaqueNode(op.space + "::" + op.name + (op.overload.empty() ? "" : "." + op.overload), json, scope);
+  const c10::FunctionSchema& schema = *known;
   std::unordered_map<std::string, const Json*> given;
   for (const Json& input : json.at("inputs").items()) given[input.at("name").text()] = &input.at("arg");
   Values inputs;

@@ -3,6 +3,8 @@
 //
 //   placeholders of parameters and buffers   GetAttr chains from self, modules by the parts of the FQN
 //   nodes                                    one flat forward(); torch.cond and while_loop are prim::If and prim::Loop
+//   operators that LibTorch does not have    nodes of their names, which nothing can run; but quantized_decomposed,
+//                                            written out
 //   assertions                               left out (they fail in float64): the signature is checked before each run
 //
 // An edited copy of the module keeps the numbers of nodes, which stand in an attribute of each.
@@ -27,6 +29,7 @@ struct Origin {
   int node = 0;              // of that graph's nodes
   bool part = false;         // it only helps to say what the node says; its operands are not the node's arguments
   bool transparent = false;  // a part that stands for its operand: a condition made a bool, a cast of autocast
+  bool writtenOut = false;   // with parts behind it; its first operand is the node's first argument
 };
 
 // The number of a node's origin; -1: it has none, so an edit has made it.
@@ -40,6 +43,7 @@ struct Translation {
   std::vector<ValueNames> names;    // by graph: what a value is called in it
   std::vector<bool> inAutocast;     // by graph: operators in it compute in another type than their operands have
   std::vector<bool> runsTwice;      // by graph: a loop's condition, which stands twice in the module
+  std::vector<std::string> opaque;  // operators that nothing can run, as a person knows them: "mylib::attend"
   std::map<int, size_t> mutations;  // by number: copy_ nodes that stand for outputs of the program, and for which
   std::unordered_map<const torch::jit::Value*, torchscript::ValueRecord> records;  // what the file says of each value
 };

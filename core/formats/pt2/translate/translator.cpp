@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 namespace normlens::formats::pt2 {
@@ -44,6 +45,19 @@ void addLive(const Block& block, std::unordered_set<const torch::jit::Value*>& v
     nodes.insert(node);
     for (const auto* output : node->outputs()) values.insert(output);
     for (const auto* inner : node->blocks()) addLive(*inner, values, nodes);
+  }
+}
+
+// As EliminateDeadCode(), which asks every operator for its schema: opaque ones have none.
+void removeUnread(Block& block) {
+  constexpr std::array kHarmless = {prim::Constant, prim::GetAttr, prim::ListConstruct, prim::ListUnpack};
+  auto nodes = block.nodes();
+  for (auto at = nodes.rbegin(); at != nodes.rend(); ++at) {
+    for (Block* inner : at->blocks()) removeUnread(*inner);
+    const auto* schema = at->maybeSchema();
+    const bool harmless = std::ranges::find(kHarmless, at->kind()) != kHarmless.end() ||
+                          (schema != nullptr && !at->kind().is_prim() && !schema->is_mutable());
+    if (harmless && !at->hasUses()) at.destroyCurrent();
   }
 }
 
@@ -140,7 +154,11 @@ Translation Translator::run(const std::function<at::Tensor(const HeldTensor&)>& 
     nodes(scope);
     addResults(scope);
   }
-  torch::jit::EliminateDeadCode(graph_);
+  if (made_.opaque.empty()) {
+    torch::jit::EliminateDeadCode(graph_);
+  } else {
+    removeUnread(*graph_->block());
+  }
   graph_->lint();
   keepLiveOnly(made_);
   const auto unit = root._ivalue()->compilation_unit();

@@ -52,6 +52,17 @@ class Translator {
   // The node gets its origin, its source line and its module.
   Node* mark(Node* node, const Scope& scope, bool part = false, bool transparent = false);
 
+  // Operators that are registered in Python alone: translate_python.cpp.
+  void opaqueNode(const std::string& name, const Json& json, Scope& scope);
+  bool quantizedNode(const std::string& name, const Json& json, Scope& scope);
+  Value* quantized(const Json& json, bool byChannel, Scope& scope);
+  Value* dequantized(const Json& json, bool byChannel, Scope& scope);
+  Value* numberOf(const Json& json, const char* argument, c10::Symbol from, const Scope& scope);
+  Value* alongChannels(const Json& json, const char* argument, Value* input, const Scope& scope);
+  // An operation on tensors that helps to say what the node says; the first that reads its input stands for it.
+  Value* step(c10::Symbol op, const std::vector<torch::jit::NamedValue>& operands, at::ScalarType type, Value* like,
+              const Scope& scope, bool reads = false);
+
   // Operands: translate_arguments.cpp.
   Value* read(const Json& argument, const Scope& scope, c10::TypePtr wanted);
   Value* readSymbol(const Json& symbol, const Scope& scope, const c10::TypePtr& wanted);

@@ -91,13 +91,15 @@ void NodeWriter::writeOperand(const Difference::Read& read, const Origin& origin
     carried.items().at(operand - kCarried) = named(nameIn(read.after, origin.graph));
     return;
   }
+  if (origin.writtenOut && operand > 0)
+    throw EditRefused("what belongs to an operation of the file would change without it");
   const std::string target = node.at("target").text();
   std::string name;
   c10::TypePtr type = read.after->type();
   bool keyword = false;
-  // Operators on sizes, item() and cond name no arguments.
-  const bool bySchema =
-      target.starts_with("torch.ops.") && torchNode.kind() != prim::If && !target.ends_with(".item.default");
+  // Operators on sizes, item() and cond name no arguments; what LibTorch does not know has no schema.
+  const bool bySchema = target.starts_with("torch.ops.") && torchNode.kind() != prim::If &&
+                        !target.ends_with(".item.default") && !origin.writtenOut;
   if (bySchema) {
     const auto& schema = schemaOfTarget(target).arguments().at(operand);
     name = schema.name();
