@@ -131,7 +131,7 @@ class Model {
   }
   // Sizes of inputs that an analysis may rely on, until the next probe; see Graph::assumed.
   virtual void assume(std::vector<graph::SizeOfOne> sizes) = 0;
-  // One forward pass in inference mode; float inputs are cast to facts().dtype. Outputs flattened, named out_0 ...
+  // One pass in inference mode; floats are cast to facts().dtype. Outputs flat, by graph().outputNames or out_0 ...
   [[nodiscard]] virtual Result<Tensors> run(const Tensors& inputs, const Task& task) const = 0;
   // For measurements. The model outlives it.
   [[nodiscard]] virtual Result<std::unique_ptr<Runner>> runner(const Tensors& inputs,

@@ -1,5 +1,5 @@
 """torch.export archives with operators that LibTorch does not have: torch's quantisation runs and is proved, others are
-shown and analysed."""
+shown and analysed; and results that the file names."""
 
 import json
 import pathlib
@@ -83,6 +83,12 @@ class Written(Norms):
 class Mapped(Norms):
     def forward(self, x):
         return self.after(each_row(lambda row: self.before(self.first(row)), x))
+
+
+class Told(Norms):
+    def forward(self, x):
+        x = self.first(x)
+        return {"last": self.after(x), "first": self.before(x)}
 
 
 def quantize(x, scales, low=-128, high=127, dtype=torch.int8):
@@ -231,6 +237,24 @@ class Quantisation(Case):
     def test_the_sample_is_opened(self):
         result = self.run_on("analyze", MODELS / "pt2" / "quant_qdq.pt2")
         self.assertIsNone(result["probe_error"])
+
+
+class Names(Case):
+    def test_results_are_called_as_the_file_calls_them(self):
+        model, ids, path = Quantisation.exported(self, "named", Quantised())
+        result = self.run_on("diff", path, path)
+        self.assertEqual([row["name"] for row in result["outputs"]], ["last", "hidden"])
+
+    def test_so_are_those_of_a_dict_of_torchscript(self):
+        path = self.path / "dict.pt"
+        torch.jit.script(settled(Told())).save(str(path))
+        result = self.run_on("diff", path, path, "--input", f"in_0=float32[3,{WIDTH}]")
+        self.assertEqual([row["name"] for row in result["outputs"]], ["last", "first"])
+
+    def test_so_are_those_of_transformers(self):
+        path = MODELS / "pt2" / "gpt2_hf_output.pt2"
+        result = self.run_on("diff", path, path)
+        self.assertEqual(result["outputs"][0]["name"], "logits")
 
 
 if __name__ == "__main__":

@@ -320,6 +320,26 @@ TEST_F(Pt2ModelTest, ShowsOperatorsThatLibTorchDoesNotHave) {
   }
 }
 
+TEST_F(Pt2ModelTest, CallsResultsByTheirNames) {
+  ProgramText text = linearAndNorm();
+  text.bend(R"("module_call_graph": [])",
+            R"("module_call_graph": [{"fqn": "", "signature": {"out_spec": "[1, {\"type\": \"builtins.dict\", )"
+            R"(\"context\": \"[\\\"logits\\\"]\", \"children_spec\": [{\"type\": null, \"context\": null, )"
+            R"(\"children_spec\": []}]}]"}}])");
+  const auto model = open(text);
+  ASSERT_TRUE(model);
+  const auto isNamed = [](const Model& each) {
+    EXPECT_EQ(each.graph().outputNames, std::vector<std::string>{"logits"});
+    EXPECT_EQ(each.run(rows(3, 4), {}).value()[0].name, "logits");
+    EXPECT_EQ(each.runSeeing(rows(3, 4), {}, {}).value().outputs[0].name, "logits");
+  };
+  isNamed(*model);
+  isNamed(**model->toFloat64());
+  const auto made = folded(*model, rows(3, 4), NormFlavour::Portable);
+  ASSERT_TRUE(made.model);
+  isNamed(*made.model);
+}
+
 TEST_F(Pt2ModelTest, RefusesProgramsThatMeanNothing) {
   EXPECT_TRUE(says(refusal(linearAndNorm().bend("aten.linear.default", "normlens.unheard_of.default")),
                    "which this engine does not have"));

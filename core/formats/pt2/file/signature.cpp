@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/printable.h"
+#include "core/formats/pt2/file/output_names.h"
 
 namespace normlens::formats::pt2 {
 namespace {
@@ -68,8 +69,11 @@ void addInput(const Json& spec, const Json& graph, Signature& into) {
 
 OutputSpec outputSpec(const Json& spec) {
   const auto& [kind, content] = spec.only();
-  if (kind == "user_output" || kind == "loss_output") return {};
-  if (kind == "token") return {false, true, {}};
+  OutputSpec made;
+  if (kind == "user_output" || kind == "loss_output") return made;
+  made.isUsers = false;
+  made.isToken = kind == "token";
+  if (made.isToken) return made;
   const Json* name = nullptr;
   for (const char* key : {"buffer_name", "parameter_name", "user_input_name"}) {
     if (name == nullptr) name = content.find(key);
@@ -77,7 +81,17 @@ OutputSpec outputSpec(const Json& spec) {
   if (name == nullptr)
     throw UnsupportedProgram("has an output of the kind '" + kind.substr(0, 40) + "', which NormLens does not know",
                              "export the forward pass alone");
-  return {false, false, name->text()};
+  made.written = name->text();
+  return made;
+}
+
+void nameOutputs(const Json& graphModule, std::vector<OutputSpec>& outputs) {
+  const std::vector<std::string> names = outputNames(graphModule);
+  if (std::ranges::count(outputs, true, &OutputSpec::isUsers) != static_cast<std::ptrdiff_t>(names.size())) return;
+  auto name = names.begin();
+  for (OutputSpec& output : outputs) {
+    if (output.isUsers) output.name = *name++;
+  }
 }
 
 }  // namespace
@@ -106,7 +120,12 @@ Signature readSignature(const ProgramFile& file) {
   if (inputs.size() != graph.at("inputs").items().size() || outputs.size() != graph.at("outputs").items().size())
     throw BrokenDocument("its signature has not as many inputs or outputs as its graph");
   for (const Json& spec : inputs) addInput(spec, graph, signature);
-  for (const Json& spec : outputs) signature.outputs.push_back(outputSpec(spec));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    OutputSpec& made = signature.outputs.emplace_back(outputSpec(outputs[i]));
+    const std::string& kind = graph.at("outputs").items()[i].only().first;
+    made.isResult = made.isUsers && (kind == "as_tensor" || kind.starts_with("as_sym_"));
+  }
+  nameOutputs(file.graphModule(), signature.outputs);
   std::set<std::string> names;
   for (const HeldTensor& held : signature.held) {
     if (!names.insert(held.placeholder).second) throw BrokenDocument("two inputs are called " + held.placeholder);

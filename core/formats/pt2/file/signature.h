@@ -38,9 +38,11 @@ struct UserInput {
 };
 
 struct OutputSpec {
-  bool isUsers = true;   // else it tells what a buffer, parameter or input is after the run
-  bool isToken = false;  // of an effect; no value
-  std::string written;   // the buffer or parameter, where it tells that
+  bool isUsers = true;    // else it tells what a buffer, parameter or input is after the run
+  bool isToken = false;   // of an effect; no value
+  std::string written;    // the buffer or parameter, where it tells that
+  bool isResult = false;  // a tensor or number of the user's: what a run gives
+  std::string name;       // of a result, where the file says one
 };
 
 struct Signature {

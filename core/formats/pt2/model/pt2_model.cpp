@@ -77,7 +77,8 @@ std::string opaqueInWords(const Translation& translation) {
   if (translation.opaque.empty()) return {};
   std::string names;
   for (const std::string& name : translation.opaque) names += (names.empty() ? "" : ", ") + printable(name);
-  return "This engine does not have " + names + ": the model is analysed by the file's own shapes, and neither run nor folded.";
+  return "This engine does not have " + names +
+         ": the model is analysed by the file's own shapes, and neither run nor folded.";
 }
 
 }  // namespace
@@ -101,6 +102,10 @@ Result<std::unique_ptr<TorchScriptModel>> innerModel(const Program& program, Mod
   like.module = program.translation.module;
   like.extraFiles.clear();
   like.declared = declaredOf(program.signature);
+  like.outputNames.clear();
+  for (const OutputSpec& output : program.signature.outputs) {
+    if (output.isResult) like.outputNames.push_back(output.name);
+  }
   return TorchScriptModel::fromModule(std::move(like), facts);
 }
 

@@ -117,11 +117,8 @@ void Translator::addResults(Scope& scope) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OutputSpec& spec = signature_.outputs[i];
     if (spec.isToken) continue;
-    const std::string& kind = outputs[i].only().first;
-    if (spec.isUsers) {
-      if (kind == "as_tensor" || kind.starts_with("as_sym_")) results.push_back(read(outputs[i], scope, nullptr));
-      continue;
-    }
+    if (spec.isResult) results.push_back(read(outputs[i], scope, nullptr));
+    if (spec.isUsers) continue;
     const auto held = std::ranges::find(signature_.held, spec.written, &HeldTensor::fqn);
     Value* target = held != signature_.held.end() ? named(held->placeholder, scope) : named(spec.written, scope);
     Value* copied = graph_->insert(aten::copy_, {target, read(outputs[i], scope, nullptr)});

@@ -71,9 +71,7 @@ void NodeWriter::writeResult(const Difference::Read& read) {
   auto& outputs = editor_.graph(0).at("outputs").items();
   int at = -1;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& kind = outputs[i].only().first;
-    const bool given = program_.signature.outputs[i].isUsers && (kind == "as_tensor" || kind.starts_with("as_sym_"));
-    if (!given || ++at != read.operand) continue;
+    if (!program_.signature.outputs[i].isResult || ++at != read.operand) continue;
     outputs[i] = result;
     editor_.setOutputArgument(i, result);
     return;

@@ -112,6 +112,7 @@ void Lowering::addResults() {
       addReturn(0, results[k]);
     }
   }
+  if (program_.outputNames.size() == out_.graph.outputNames.size()) out_.graph.outputNames = program_.outputNames;
 }
 
 void Lowering::addReturn(graph::BlockId block, const Operand& operand) {

@@ -229,9 +229,12 @@ Result<std::vector<IValue>> toArguments(const std::vector<InputLayout>& layouts,
   return made;
 }
 
-Tensors toOutputs(const IValue& result) {
+Tensors toOutputs(const IValue& result, const std::vector<std::string>& names) {
   Tensors outputs;
   flatten(result, outputs);
+  for (size_t i = 0; names.size() == outputs.size() && i < names.size(); ++i) {
+    if (!names[i].empty()) outputs[i].name = names[i];
+  }
   return outputs;
 }
 

@@ -22,8 +22,8 @@ namespace normlens::formats::torchscript {
 [[nodiscard]] std::vector<std::string> withContainerNames(const std::vector<InputLayout>& layouts,
                                                           std::vector<std::string> names);
 
-// Tensors and numbers of a result, nested tuples, lists and dicts flattened in order, named out_0, out_1 ...
-// None and strings are left out.
-[[nodiscard]] Tensors toOutputs(const c10::IValue& result);
+// Tensors and numbers of a result, nested tuples, lists and dicts flattened in order, called by `names`, where they are
+// as many, and what has none there out_0, out_1 ... None and strings are left out.
+[[nodiscard]] Tensors toOutputs(const c10::IValue& result, const std::vector<std::string>& names);
 
 }  // namespace normlens::formats::torchscript

@@ -116,6 +116,7 @@ struct Program {
   std::vector<ProgramBlock> blocks;  // 0: forward()
   std::vector<ConstantTensor> constants;
   std::vector<InputLayout> inputs;  // of the parameters of block 0, named as the user wrote them where that is known
+  std::vector<std::string> outputNames;  // of the results, where the module came from a file that names them
   InPlaceFacts inPlace;
   OtherEntries others;
   bool writesInputs = false;  // an in-place op may change tensors that the caller gave

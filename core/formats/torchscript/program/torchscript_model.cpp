@@ -103,6 +103,7 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::fromModule(ModuleSou
   if (!program) return tl::unexpected(program.error());
   for (size_t i = 0; i < std::min(source.declared.size(), program->inputs.size()); ++i)
     program->inputs[i].declared = source.declared[i];
+  program->outputNames = source.outputNames;
   facts.format = "torchscript";
   facts.parameters = facts.parameterBytes = 0;
   countParameters(source.module, facts);

@@ -33,6 +33,7 @@ struct ModuleSource {
   at::ScalarType defaultType =
       at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
   std::vector<std::optional<DeclaredInput>> declared = {};  // by input, where the module came from a file that says it
+  std::vector<std::string> outputNames = {};                // by result, where it came from a file that names them
 
   // The same with a module that was made from this one.
   [[nodiscard]] ModuleSource with(torch::jit::Module made) const {

@@ -98,7 +98,7 @@ Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) c
     RunState state(program_);
     IValue results = state.module().forward(std::move(*arguments));
     if (!program_.writtenLiterals.empty()) results = results.deepcopy();  // they may be what is put back after the run
-    return toOutputs(results);
+    return toOutputs(results, graph().outputNames);
   });
 }
 
@@ -137,7 +137,9 @@ Result<Model::SeenRun> TorchScriptModel::runSeeing(const Tensors& inputs, const 
   };
   auto results = interpreter.run(std::move(*arguments), hook, task);
   if (!results) return tl::unexpected(results.error());
-  return guarded([&] { return SeenRun{toOutputs(results->at(0)), std::move(captured), narrowOp}; });
+  return guarded([&] {
+    return SeenRun{toOutputs(results->at(0), graph().outputNames), std::move(captured), narrowOp};
+  });
 }
 
 Result<std::string> TorchScriptModel::narrowOp(const Tensors& inputs, const Task& task) const {
