@@ -27,6 +27,7 @@ struct DeclaredTensor {
   std::string key{};               // of its storage: "12"
   std::vector<int64_t> strides{};  // in elements, as the offset
   int64_t offset = 0;
+  bool asStored = true;  // false: the negative, or the conjugate, of what is stored
 };
 
 // A tensor that a dict has under that name; a tied one stands under several.

@@ -16,7 +16,8 @@ using test::ProgramText;
 using test::says;
 
 // A dict of vectors, each the whole of a storage of its own: name, elements.
-std::string dictPickle(const std::vector<std::pair<std::string, int>>& tensors) {
+// `more`: further arguments of each tensor.
+std::string dictPickle(const std::vector<std::pair<std::string, int>>& tensors, const std::string& more = {}) {
   const auto byte = [](size_t value) { return std::string(1, static_cast<char>(value)); };
   const auto text = [&](const std::string& s) { return "X" + byte(s.size()) + std::string(3, '\0') + s; };
   std::string pickle = "\x80\x02}(";
@@ -24,7 +25,7 @@ std::string dictPickle(const std::vector<std::pair<std::string, int>>& tensors) 
     const auto& [name, count] = tensors[i];
     pickle += text(name) + "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" +
               text(std::to_string(i)) + text("cpu") + "K" + byte(static_cast<size_t>(count)) + "tQK" + byte(0) + "(K" +
-              byte(static_cast<size_t>(count)) + "t(K\x01t\x89)tR";
+              byte(static_cast<size_t>(count)) + "t(K\x01t\x89)" + more + "tR";
   }
   return pickle + "u.";
 }
@@ -87,6 +88,23 @@ TEST_F(LegacyTest, WhatDoesNotFitIsTold) {
   ProgramText halves = linearAndNorm();
   halves.bend(R"("p_ln_weight": {"dtype": 7)", R"("p_ln_weight": {"dtype": 6)");
   EXPECT_TRUE(says(refusal(flat(saved(pickle, norm_), halves.program)), "another element type for 'ln.weight'"));
+}
+
+// torch.save keeps such a bit beside the storage, which alone would be read as another number.
+TEST_F(LegacyTest, ATensorThatIsNotAsItIsStoredIsRefused) {
+  const std::string negative = dictPickle({{"ln.weight", 4}}, "}X\x03" + std::string(3, '\0') + "neg\x88s");
+  EXPECT_TRUE(says(refusal(flat(saved(negative, {norm_[0]}), program_)), "the negative of what it stores"));
+}
+
+TEST_F(LegacyTest, StoragesOfAnotherByteOrderAreRefused) {
+  const std::string pickle = dictPickle({{"ln.weight", 4}});
+  const auto ordered = [&](const std::string& order) {
+    return buildZip({{.name = "archive/data.pkl", .content = pickle},
+                     {.name = "archive/byteorder", .content = order},
+                     {.name = "archive/data/0", .content = norm_[0]}});
+  };
+  EXPECT_TRUE(says(refusal(flat(ordered("big"), program_)), "another byte order"));
+  EXPECT_EQ(refusal(flat(ordered("little"), program_)), "");
 }
 
 // A storage that is shorter than its pickle says.

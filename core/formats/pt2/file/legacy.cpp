@@ -11,6 +11,7 @@
 namespace normlens::formats::pt2 {
 namespace {
 
+constexpr uint64_t kMostOrder = 16;
 constexpr uint64_t kMostPickle = uint64_t{64} << 20;
 
 // Where one container has the parts of a model.
@@ -64,6 +65,9 @@ class Repacking {
     if (whole->method != ZipMethod::Stored) throw BrokenDocument("'" + from + "' is compressed");
     auto part = MappedFile::part(container_->sharedFile(), whole->dataOffset, whole->size);
     const auto inner = part == nullptr ? nullptr : Archive::open(std::move(part)).value_or(nullptr);
+    const ZipRecord* order = inner == nullptr ? nullptr : inner->find(std::string(inner->prefix()) + "byteorder");
+    if (order != nullptr && inner->read(*order, kMostOrder).value_or("") != "little")
+      throw UnsupportedProgram("was written on a machine of another byte order", "export it on this machine");
     const ZipRecord* pickle = inner == nullptr ? nullptr : inner->find(std::string(inner->prefix()) + "data.pkl");
     const auto text = pickle == nullptr ? Result<std::string>() : inner->read(*pickle, kMostPickle);
     if (pickle == nullptr || !text) throw BrokenDocument("'" + from + "' is no file of torch.save");
@@ -103,6 +107,9 @@ Json tableOf(const Repacking::Saved& saved, bool persistent, const Signature& si
     });
     if (held == signature.held.end()) continue;
     const DeclaredTensor& tensor = saved.scan.tensors[named.tensor];
+    if (!tensor.asStored)
+      throw UnsupportedProgram("has '" + named.name.substr(0, 80) + "' as the negative of what it stores",
+                               "export it with torch 2.9 or newer, or call resolve_neg() on that tensor first");
     Json meta = graph.at("tensor_values").at(held->placeholder);
     if (readTensorMeta(meta).dtype != dtypeOfStorage(tensor.type))
       throw BrokenDocument("the graph has another element type for '" + named.name.substr(0, 80) +
