@@ -141,6 +141,48 @@ class Folds(unittest.TestCase):
         assert_equal(self, folded, original, IDS)
         self.assertIs(folded.again, folded.norms[0])
 
+    def test_a_norm_with_two_names_that_must_stay_under_one(self):
+        class Twice(Stream):
+            def __init__(self):
+                super().__init__()
+                self.again = self.norms[0]
+
+            def forward(self, ids):
+                x = self.embed(ids)
+                y = torch.relu(self.mix[0](self.norms[1](x)))
+                return self.head(self.norms[0](x) + self.again(y))
+
+        _, report = self.folded(settled(Twice().double()), IDS, 1)
+        self.assertTrue(any("called 2 times" in reason for reason in report.kept.values()), report.kept)
+
+    def test_a_linear_with_two_names_that_is_centered_under_one(self):
+        class Twice(Stream):
+            def __init__(self):
+                super().__init__()
+                self.again = self.mix[0]
+
+            def forward(self, ids):
+                x = self.embed(ids)
+                return torch.sin(self.mix[0](x)), self.head(self.norms[0](self.again(x)))
+
+        _, report = self.folded(settled(Twice().double()), IDS, 0, policy="free")
+        self.assertIn("two tensors, for two reads of one module", report.kept["norms.0"])
+
+    def test_a_bias_that_is_read_beside_its_norm(self):
+        class Read(Stream):
+            def forward(self, ids):
+                x = self.embed(ids)
+                x = x + self.mix[0](self.norms[0](x))
+                return self.mix[1](self.norms[1](x)) + self.norms[1].bias.sum()
+
+        for zeros in (False, True):
+            module = settled(Read().double())
+            if zeros:
+                nn.init.zeros_(module.norms[1].bias)
+            folded, _ = self.folded(module, IDS, 2)
+            self.assertIsNotNone(folded.norms[1].bias)
+            self.assertIs(type(folded.norms[0]), nn.RMSNorm)
+
     def test_an_output_of_a_norm_that_is_read_twice(self):
         class Forked(Stream):
             def forward(self, ids):

@@ -13,7 +13,7 @@ from normlens.module.changes import Changes
 from normlens.module.edits import Edit, NoCounterpart
 from normlens.module.norms import rms_norm_like
 from normlens.module.observe import Observed
-from normlens.module.owners import Graph
+from normlens.module.owners import Graph, Owner
 from normlens.module.resolve import Action, absorbing_shift, actions_of, replaceable
 from normlens.report.report import Norm
 
@@ -40,6 +40,7 @@ def follow(
 
     trained: weights are parametrised and every β stays a parameter of its norm, for training to go on.
     """
+    norms = [dataclasses.replace(norm, path=graph.one(norm.path)) for norm in norms]
     planned = {index for edit in edits if edit.kind == "replace_norm" for index in edit.frees}
     kept: Dict[int, str] = {}
     for index in planned:
@@ -57,12 +58,14 @@ def follow(
             kept.update({index: f"{edit.text}: {reason}" for index in edit.frees & planned if index not in kept})
     _keep_together(norms, planned, kept)
     folded = planned - kept.keys()
-    shifts = {} if trained else _shifts(edits, norms, graph, folded)
+    elsewhere = _read_elsewhere(norms, graph, module, folded)
+    shifts = {} if trained else _shifts(edits, norms, graph, folded, elsewhere)
     chosen = [(edit, action) for edit, action in actions if edit.frees & folded]
     chosen += [(edit, action) for edit, action in shifts.values()]
     absorbed = {norms[index].path for index in shifts}
     paths = list(dict.fromkeys(norms[index].path for index in sorted(folded)))
-    replacing = [_replacing(path, bool(seen.channels_first[path]), path in absorbed, trained) for path in paths]
+    stays = elsewhere if not trained else set(paths)
+    replacing = [_replacing(path, bool(seen.channels_first[path]), path in absorbed, path in stays) for path in paths]
     told = [edit.text for edit, _ in chosen] + [f"replace {path} by an RMSNorm" for path in paths]
     return Followed(folded, kept, [action for _, action in chosen] + replacing, told, paths)
 
@@ -77,11 +80,30 @@ def _keep_together(norms: Sequence[Norm], planned: Set[int], kept: Dict[int, str
                 kept[index] = f"its module is called {len(alike)} times, and as {norms[stays[0]].name} it has to stay"
 
 
-def _shifts(edits: Sequence[Edit], norms: Sequence[Norm], graph: Graph, folded: Set[int]) -> Dict[int, Tuple[Edit, Action]]:
+def _read_elsewhere(norms: Sequence[Norm], graph: Graph, module: nn.Module, folded: Set[int]) -> Set[str]:
+    """Paths of those norms whose bias the code reads beside their forward, so that it has to stay where it is."""
+    found: Set[str] = set()
+    for path in {norms[index].path for index in folded}:
+        if module.get_submodule(path).bias is None:
+            continue
+        calls = sum(norm.path == path for norm in norms)
+        try:
+            if len(graph.reads_through(Owner(path, "bias"))) != calls:
+                found.add(path)
+        except NoCounterpart:
+            found.add(path)
+    return found
+
+
+def _shifts(
+    edits: Sequence[Edit], norms: Sequence[Norm], graph: Graph, folded: Set[int], elsewhere: Set[str]
+) -> Dict[int, Tuple[Edit, Action]]:
     """By norm, where the biases behind it can take its β. Else β stays: that changes nothing."""
     found: Dict[int, Tuple[Edit, Action]] = {}
     for edit in edits:
         for index in edit.frees & folded if edit.kind == "absorb_shift" else ():
+            if norms[index].path in elsewhere:
+                continue
             try:
                 found[index] = (edit, absorbing_shift(edit, graph, norms[index].path))
             except NoCounterpart:
@@ -93,11 +115,13 @@ def _shifts(edits: Sequence[Edit], norms: Sequence[Norm], graph: Graph, folded: 
     return found
 
 
-def _replacing(path: str, channels_first: bool, absorbed: bool, trained: bool) -> Action:
+def _replacing(path: str, channels_first: bool, absorbed: bool, stays: bool) -> Action:
+    """stays: its bias does, also one of zeros."""
+
     def act(changes: Changes) -> str:
         norm = changes.module.get_submodule(path)
         assert isinstance(norm, nn.LayerNorm)
-        gone = norm.bias is None or absorbed or (not trained and not bool(torch.count_nonzero(norm.bias.detach())))
+        gone = norm.bias is None or absorbed or (not stays and not bool(torch.count_nonzero(norm.bias.detach())))
         changes.replace_module(path, rms_norm_like(norm, channels_first, None if gone else norm.bias))
         _without_fused_encoder(changes, path)
         return ""

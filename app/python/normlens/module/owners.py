@@ -24,13 +24,19 @@ Tensors = Dict[Owner, torch.Tensor]
 
 
 def tensors_of(module: nn.Module) -> Tensors:
-    """All parameters and buffers, one that has several owners under each."""
+    """All parameters and buffers, one that has several owners under each. A module of several names has its first."""
     found: Tensors = {}
-    for path, part in module.named_modules(remove_duplicate=False):
+    for path, part in module.named_modules():
         for name, tensor in [*part._parameters.items(), *part._buffers.items()]:
             if tensor is not None:
                 found[Owner(path, name)] = tensor
     return found
+
+
+def first_names(module: nn.Module) -> Dict[str, str]:
+    """Path of each submodule -> the first path of that module: one that is registered twice is one."""
+    first: Dict[int, str] = {}
+    return {path: first.setdefault(id(part), path) for path, part in module.named_modules(remove_duplicate=False)}
 
 
 class Graph:
@@ -46,10 +52,15 @@ class Graph:
         self._names = {value["id"]: value["name"] for value in document["values"]}
         self._is_constant = {value["id"] for value in document["values"] if value["constant"]}
         self._shapes = {value["id"]: value["shape"] if value["has_shape"] else None for value in document["values"]}
+        self._first = first_names(module)
         self._owners = _sharing(tensors_of(module))
 
+    def one(self, path: str) -> str:
+        """The first path of the module of that path."""
+        return self._first.get(path, path)
+
     def scope(self, node: int) -> str:
-        """Path of the module that the node runs in."""
+        """Path of the module that the node runs in, as its caller names it."""
         return self._paths[self.nodes[node]["scope"]]
 
     def constant(self, value: int) -> str:
@@ -74,10 +85,13 @@ class Graph:
         values = self._constants.get(tensor, set())
         return [node["id"] for node in self.nodes.values() if values.intersection(node["inputs"])]
 
+    def _owner(self, tensor: str) -> Owner:
+        path, _, attribute = tensor.rpartition(".")
+        return Owner(self.one(path), attribute)
+
     def owners(self, tensor: str) -> Tuple[Owner, ...]:
         """All that hold it. NoCounterpart where it is no parameter or buffer, or a part of one."""
-        path, _, attribute = tensor.rpartition(".")
-        found = self._owners.get(Owner(path, attribute))
+        found = self._owners.get(self._owner(tensor))
         if found is None:
             raise NoCounterpart(f"{tensor} is no parameter or buffer of the module")
         if not found:
@@ -87,7 +101,7 @@ class Graph:
     def owner_of_read(self, tensor: str, node: int) -> Owner:
         """Through which attribute that node reads it."""
         owners = self.owners(tensor)
-        scope = self.scope(node)
+        scope = self.one(self.scope(node))
         near = [owner for owner in owners if owner.module == scope] or [
             owner for owner in owners if scope == "" or owner.module.startswith(scope + ".")
         ]
@@ -97,6 +111,11 @@ class Graph:
             names = " and ".join(map(str, owners))
             raise NoCounterpart(f"{names} are one tensor, and it cannot be told which of them {scope or 'the model'} reads")
         return near[0]
+
+    def reads_through(self, owner: Owner) -> List[int]:
+        """Nodes that read a tensor through that attribute. NoCounterpart where it cannot be told of a node."""
+        held = [name for name in self._constants if owner in self._owners.get(self._owner(name), ())]
+        return [node for name in held for node in self.readers(name) if self.owner_of_read(name, node) == owner]
 
     def owners_of_reads(self, tensor: str, nodes: Iterable[int]) -> Set[Owner]:
         """The owners that these nodes read it through: nobody else does.

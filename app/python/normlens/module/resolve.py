@@ -111,6 +111,7 @@ def inserting_centering(edit: Edit, graph: Graph, seen: Observed) -> Action:
     scopes = [graph.scope(user) for user in users]
     while scope and any(user == scope or user.startswith(scope + ".") for user in scopes):
         scope = scope.rpartition(".")[0]
+    scope = graph.one(scope)
     shape = seen.gives.get(scope) if scope else None
     if shape is None or seen.calls.get(scope) != 1:
         raise NoCounterpart(f"a centering of {name} would be needed, which is no module's output")
