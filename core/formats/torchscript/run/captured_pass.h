@@ -8,10 +8,14 @@
 #include <memory>
 
 #include "core/base/result.h"
+#include "core/formats/torchscript/program/program.h"
 #include "core/formats/torchscript/run/cuda_graph.h"
 #include "core/formats/torchscript/run/pass_timer.h"
 
 namespace normlens::formats::torchscript {
+
+// A replay finds the memory as the one before it left it. Error: Unsupported for a model that writes what it reads.
+[[nodiscard]] Status canReplay(const Program& program);
 
 class CapturedPass {
  public:
@@ -21,7 +25,7 @@ class CapturedPass {
   [[nodiscard]] static Result<std::unique_ptr<CapturedPass>> record(c10::Device device,
                                                                     const std::function<void()>& pass);
   // Milliseconds by `timer`. Throws c10::Error.
-  [[nodiscard]] double replayMs(const PassTimer& timer);
+  [[nodiscard]] double replayMs(PassTimer& timer);
 
  private:
   CapturedPass(c10::Stream stream, std::unique_ptr<CudaGraph> graph) : stream_(stream), graph_(std::move(graph)) {}

@@ -2,42 +2,79 @@
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "core/formats/torchscript/run/pass_timer.h"
+
 namespace normlens::formats::torchscript {
 
 using Clock = std::chrono::steady_clock;
 
-NodeTimes::NodeTimes(const Program& program, int passes, c10::Device device)
-    : program_(program), device_(device), passes_(static_cast<size_t>(passes)) {}
+namespace {
+
+constexpr double kShortestWaitMs = 1;
+constexpr double kLongestWaitMs = 500;
+
+double msSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+NodeTimes::NodeTimes(const Program& program, int passes, c10::Device device, QueueWait wait)
+    : program_(program), device_(device), wait_(std::move(wait)), passes_(static_cast<size_t>(passes)) {}
 
 ValueHook NodeTimes::hook(int pass) {
+  if (!device_.is_cpu()) startOnDevice();
   last_ = Clock::now();
   return [this, pass](int value, const c10::IValue&) {
     const ProgramValue& made = program_.values[static_cast<size_t>(value)];
     const int node = made.known ? kNone : made.producer;
     if (!device_.is_cpu()) return markOnDevice(node);
-    if (node != kNone) {
-      const double ms = std::chrono::duration<double, std::milli>(Clock::now() - last_).count();
-      passes_.add(static_cast<size_t>(node), static_cast<size_t>(pass), ms);
-    }
+    if (node != kNone && pass != kWarmUp)
+      passes_.add(static_cast<size_t>(node), static_cast<size_t>(pass), msSince(last_));
     last_ = Clock::now();
   };
 }
 
-void NodeTimes::markOnDevice(int node) {
-  Mark mark{node, c10::Event(device_.type(), c10::EventFlag::BACKEND_DEFAULT)};
-  mark.event.record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
-  marks_.push_back(std::move(mark));
+void NodeTimes::startOnDevice() {
+  count_ = 0;
+  if (wait_ && waitMs_ > 0) wait_(waitMs_);
+  markOnDevice(kNone);
+  late_ = false;
 }
 
-void NodeTimes::endPass(int pass) {
-  if (marks_.empty()) return;
-  marks_.back().event.synchronize();
-  for (size_t i = 1; i < marks_.size(); ++i) {
+void NodeTimes::markOnDevice(int node) {
+  const c10::Stream stream = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
+  if (count_ > 0 && marks_[count_ - 1].event.query()) late_ = true;
+  if (count_ == marks_.size()) marks_.push_back({node, eventOn(stream)});
+  Mark& mark = marks_[count_++];
+  mark.node = node;
+  mark.event.record(stream);
+}
+
+bool NodeTimes::waitLonger() {
+  if (!wait_ || waitMs_ >= kLongestWaitMs) return false;
+  waitMs_ = std::min(2 * waitMs_, kLongestWaitMs);
+  return true;
+}
+
+bool NodeTimes::endPass(int pass) {
+  if (device_.is_cpu()) return true;
+  const double hostMs = msSince(last_);
+  marks_[count_ - 1].event.synchronize();
+  if (pass == kWarmUp) {
+    waitMs_ = std::clamp(2 * hostMs, kShortestWaitMs, kLongestWaitMs);
+    return true;
+  }
+  if (late_ && waitLonger()) return false;
+  for (size_t i = 1; i < count_; ++i) {
     if (marks_[i].node == kNone) continue;
     passes_.add(static_cast<size_t>(marks_[i].node), static_cast<size_t>(pass),
                 marks_[i - 1].event.elapsedTime(marks_[i].event));
   }
-  marks_.clear();
+  return true;
 }
 
 }  // namespace normlens::formats::torchscript

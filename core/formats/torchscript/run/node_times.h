@@ -5,6 +5,7 @@
 #include <c10/core/Event.h>
 
 #include <chrono>
+#include <functional>
 #include <vector>
 
 #include "core/formats/op_passes.h"
@@ -12,16 +13,25 @@
 
 namespace normlens::formats::torchscript {
 
-// What passes between two values is put down to the node that made the later one. On CUDA an event is recorded at each:
-// what the GPU was busy with or waited for in between; launches that it waits for are in it.
+// Keeps the current stream busy for about so many milliseconds; the host does not wait.
+using QueueWait = std::function<void(double ms)>;
+
+// What passes between two values is put down to the node that made the later one. On CUDA an event is recorded at each.
+// A GPU that waits for its launches would tell how long they take, which is far longer than a small kernel: so each
+// pass stands behind a wait on the GPU in which the host gets ahead of it, and a pass in which it did not is done again
+// with a longer one. What stays is the host behind an op that itself waits for the GPU; that is in the next node's
+// time.
 class NodeTimes {
  public:
-  // program: outlives this.
-  NodeTimes(const Program& program, int passes, c10::Device device);
+  static constexpr int kWarmUp = -1;  // a pass that does not count, and makes what the others need
 
-  // For one pass, which endPass() ends. Both throw c10::Error.
+  // program: outlives this. wait: for CUDA only.
+  NodeTimes(const Program& program, int passes, c10::Device device, QueueWait wait = {});
+
+  // For one pass, which endPass() ends; kWarmUp goes first. Both throw c10::Error.
   [[nodiscard]] ValueHook hook(int pass);
-  void endPass(int pass);
+  // False: the pass has to be done again.
+  [[nodiscard]] bool endPass(int pass);
   [[nodiscard]] std::vector<double> medians() const { return passes_.medians(); }  // milliseconds by node
 
  private:
@@ -29,13 +39,19 @@ class NodeTimes {
     int node;  // kNone: what went before is nobody's
     c10::Event event;
   };
+  void startOnDevice();
   void markOnDevice(int node);
+  [[nodiscard]] bool waitLonger();
 
   const Program& program_;
   c10::Device device_;
+  QueueWait wait_;
   OpPasses passes_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  std::vector<Mark> marks_;  // of the pass under way, on CUDA
+  std::vector<Mark> marks_;  // on CUDA; kept from pass to pass
+  size_t count_ = 0;         // of those, in the pass under way
+  bool late_ = false;        // the GPU was done with one mark before the host came to the next
+  double waitMs_ = 0;
 };
 
 }  // namespace normlens::formats::torchscript

@@ -6,6 +6,7 @@
 
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/run/captured_pass.h"
+#include "core/formats/torchscript/run/cuda_graph.h"
 #include "core/formats/torchscript/run/cuda_library.h"
 #include "core/formats/torchscript/run/device_copy.h"
 #include "core/formats/torchscript/run/interpreter.h"
@@ -49,10 +50,9 @@ class TorchRunner final : public Runner {
 
   // As a CUDA graph, from here on.
   Status capture() {
-    if (program().writesState) {
-      return fail(ErrorCode::Unsupported,
-                  "the model changes its own state, so replays of a CUDA graph would not start from the file's",
-                  "measure without CUDA graphs");
+    // Of the copy on the GPU too: it may not share memory that the file's tensors share.
+    for (const Program* each : {&model_.program(), &program()}) {
+      if (const Status can = canReplay(*each); !can) return can;
     }
     auto captured = run([&] {
       return CapturedPass::record(parts_.device,
@@ -115,16 +115,27 @@ class TorchRunner final : public Runner {
 
   [[nodiscard]] const Program& program() const { return parts_.onGpu ? *parts_.onGpu : model_.program(); }
 
+  Result<QueueWait> waitOnDevice() const {
+    if (parts_.device.is_cpu()) return QueueWait();
+    const auto library = loadCudaGraphLibrary();
+    if (!library) return tl::unexpected(library.error());
+    constexpr double kCyclesOfMs = 1.7e6;  // about: boards differ
+    return QueueWait([wait = library->wait](double ms) { wait(static_cast<int64_t>(ms * kCyclesOfMs)); });
+  }
+
   Result<std::vector<OpTime>> timesOf(const Task& task) {
+    const auto wait = waitOnDevice();
+    if (!wait) return tl::unexpected(wait.error());
     const Program& program = this->program();
     const DefaultType defaultType(model_.source().defaultType);
     const ThreadCount threads(parts_.settings.threads);
     Interpreter interpreter(program);
-    NodeTimes times(program, kInstrumentedPasses, parts_.device);
-    for (int pass = -1; pass < kInstrumentedPasses; ++pass) {  // the first one warms up
-      const auto done = interpreter.run(freshInputs(), pass < 0 ? ValueHook() : times.hook(pass), task);
+    NodeTimes times(program, kInstrumentedPasses, parts_.device, *wait);
+    for (int pass = NodeTimes::kWarmUp; pass < kInstrumentedPasses;) {
+      std::vector<IValue> inputs = freshInputs();
+      const auto done = interpreter.run(std::move(inputs), times.hook(pass), task);
       if (!done) return tl::unexpected(done.error());
-      if (pass >= 0) times.endPass(pass);
+      if (times.endPass(pass)) ++pass;
     }
     const std::vector<int> nodes = graphNodes(model_.lowered(), program.nodes.size());
     const std::vector<double> medians = times.medians();
@@ -184,11 +195,12 @@ Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const 
   if (cuda) {
     if (const Status there = loadCuda(); !there) return tl::unexpected(there.error());
   }
-  TorchRunner::Parts parts{.copy = nullptr,
-                           .onGpu = {},
-                           .inputs = {},
-                           .settings = settings,
-                           .device = cuda ? c10::Device(c10::DeviceType::CUDA, 0) : c10::Device(c10::DeviceType::CPU)};
+  TorchRunner::Parts parts{
+      .copy = nullptr,
+      .onGpu = {},
+      .inputs = {},
+      .settings = settings,
+      .device = cuda ? c10::Device(c10::DeviceType::CUDA, 0) : c10::Device(c10::DeviceType::CPU)};
   if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
     auto copy = model.converted(settings.dtype);
     if (!copy) return tl::unexpected(copy.error());
@@ -203,7 +215,7 @@ Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const 
       auto program = buildProgram(copyOnDevice(used.source().module, parts.device));
       if (!program) return tl::unexpected(program.error());
       parts.onGpu = std::move(*program);
-      for (IValue& input : parts.inputs) input = onDevice(input, parts.device);
+      moveInputs(parts.inputs, parts.device);
     } catch (const std::exception& error) {
       return fail(ErrorCode::RunFailed, "the model could not be moved to the device: " + firstLine(error.what()));
     }
