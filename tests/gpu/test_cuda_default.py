@@ -1,6 +1,6 @@
-"""Where the CUDA kernels are built without being asked for, with tools of its own in place of nvcc and nvidia-smi.
+"""What of CUDA is built without being asked for, with tools of its own in place of nvcc, nvidia-smi and a toolkit.
 
-Call: test_cuda_default.py CMAKE.
+Call: test_cuda_default.py CMAKE CXX.
 """
 
 import pathlib
@@ -9,7 +9,8 @@ import sys
 import tempfile
 import unittest
 
-MODULE = pathlib.Path(__file__).parents[2] / "cmake" / "NormLensCudaDefault.cmake"
+MODULES = pathlib.Path(__file__).parents[2] / "cmake"
+MODULE = MODULES / "NormLensCudaDefault.cmake"
 ASK = f"""
 include({MODULE})
 normlens_cuda_default(cuda)
@@ -79,6 +80,33 @@ class CudaDefault(unittest.TestCase):
         self.assertEqual(self.answer(CUDA_13, "9.0", gpus=""), "-- default OFF\n")
 
 
+class CudaGraph(unittest.TestCase):
+    def obstacle(self, *headers):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "source.cpp").write_text("#include <torch_cuda.h>\nint x;\n")
+            (folder / "torch").mkdir()
+            (folder / "torch" / "torch_cuda.h").write_text("#include <toolkit_math.h>\n")
+            (folder / "toolkit").mkdir()
+            for header in headers:
+                (folder / "toolkit" / header).touch()
+            ask = folder / "ask.cmake"
+            ask.write_text(
+                f"include({MODULES / 'NormLensCudaGraph.cmake'})\n"
+                f"normlens_cuda_graph_obstacle(why {folder}/source.cpp {folder}/torch {folder}/toolkit)\n"
+                'message(STATUS "why: ${why}")\n'
+            )
+            command = [CMAKE, f"-DCMAKE_CXX_COMPILER={CXX}", "-P", ask]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            return done.stdout
+
+    def test_a_toolkit_that_lacks_a_header_is_told_and_stops_nothing(self):
+        self.assertRegex(self.obstacle(), "why: .*toolkit_math.h")
+
+    def test_a_toolkit_that_has_it_is_no_obstacle(self):
+        self.assertEqual(self.obstacle("toolkit_math.h"), "-- why: \n")
+
+
 if __name__ == "__main__":
-    CMAKE = sys.argv.pop(1)
+    CMAKE, CXX = sys.argv.pop(1), sys.argv.pop(1)
     unittest.main()
