@@ -19,18 +19,18 @@ Signature* functionIn(void* library, const char* symbol) {
   return reinterpret_cast<Signature*>(dlsym(library, symbol));
 }
 
-// Where CUDA's device 0 sits: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER choose it, which NVML does not heed. Empty
+// Where a device of CUDA's sits: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER choose it, which NVML does not heed. Empty
 // where CUDA does not tell. The driver, once started, stays loaded.
-std::string busIdOfFirstCudaDevice() {
+std::string busIdOfCudaDevice(int number) {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!driver) return "";
   const auto start = functionIn<int(unsigned)>(driver, "cuInit");
-  const auto first = functionIn<int(int*, int)>(driver, "cuDeviceGet");
+  const auto get = functionIn<int(int*, int)>(driver, "cuDeviceGet");
   const auto busId = functionIn<int(char*, int, int)>(driver, "cuDeviceGetPCIBusId");
-  if (!start || !first || !busId || start(0) != 0) return "";
+  if (!start || !get || !busId || start(0) != 0) return "";
   int device = 0;
   std::array<char, 32> text{};
-  if (first(&device, 0) != 0 || busId(text.data(), static_cast<int>(text.size()), device) != 0) return "";
+  if (get(&device, number) != 0 || busId(text.data(), static_cast<int>(text.size()), device) != 0) return "";
   return text.data();
 }
 
@@ -39,11 +39,12 @@ std::string busIdOfFirstCudaDevice() {
 // NVIDIA's management library, which comes with the driver: a C interface, loaded where it is there.
 class Nvml {
  public:
-  Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+  // gpu: CUDA's number of it.
+  explicit Nvml(int gpu) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
     if (!library_) return;
     const auto init = call<int()>("nvmlInit_v2");
     ready_ = init && init() == 0;
-    if (ready_ && !(several() && findCudaDevice())) findFirst();
+    if (ready_ && !(several() && findCudaDevice(gpu)) && gpu == 0) findFirst();
   }
   ~Nvml() {
     if (const auto end = ready_ ? call<int()>("nvmlShutdown") : nullptr) end();
@@ -81,8 +82,8 @@ class Nvml {
     const auto get = call<int(unsigned*)>("nvmlDeviceGetCount_v2");
     return get && get(&count) == 0 && count > 1;
   }
-  bool findCudaDevice() {
-    const std::string busId = busIdOfFirstCudaDevice();
+  bool findCudaDevice(int gpu) {
+    const std::string busId = busIdOfCudaDevice(gpu);
     const auto find = call<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
     return !busId.empty() && find && find(busId.c_str(), &device_) == 0;
   }
@@ -119,18 +120,18 @@ std::string coreOf(int cpu) {
 
 }  // namespace
 
-MachineFacts machineFacts() {
+MachineFacts machineFacts(int gpu) {
   MachineFacts facts;
   eachCpuLine("model name", [&](const std::string& name) { facts.cpu = name; });
   facts.cores = physicalCores();
   if (utsname system{}; uname(&system) == 0) facts.system = std::string(system.sysname) + " " + system.release;
-  const Nvml nvml;
+  const Nvml nvml(gpu);
   facts.gpu = nvml.name();
   facts.driver = nvml.driver();
   return facts;
 }
 
-ClockReader::ClockReader() : nvml_(std::make_unique<Nvml>()) {}
+ClockReader::ClockReader(int gpu) : nvml_(std::make_unique<Nvml>(gpu)) {}
 ClockReader::~ClockReader() = default;
 
 ClockRates ClockReader::read() const {

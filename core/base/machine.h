@@ -13,20 +13,21 @@ struct MachineFacts {
   std::string cpu;          // "Intel(R) Xeon(R) Platinum 8488C"
   int cores = 0;            // that may be used
   std::string system;       // "Linux 6.1.0"
-  std::string gpu, driver;  // of CUDA's device 0: "NVIDIA H200", "580.65"
+  std::string gpu, driver;  // of one of CUDA's devices: "NVIDIA H200", "580.65"
 };
-[[nodiscard]] MachineFacts machineFacts();
+// gpu: the number that CUDA has for the device. Nothing is told of one that is not there.
+[[nodiscard]] MachineFacts machineFacts(int gpu = 0);
 
 struct ClockRates {
   double cpuMhz = 0;  // of the fastest core, now
-  double gpuMhz = 0;  // of the multiprocessors of CUDA's device 0
+  double gpuMhz = 0;  // of the multiprocessors of one of CUDA's devices
   double gpuMemoryMhz = 0;
 };
 class Nvml;
 // One for a series of readings: where there is a GPU, making it takes much longer than a reading.
 class ClockReader {
  public:
-  ClockReader();
+  explicit ClockReader(int gpu = 0);  // as above
   ~ClockReader();
   ClockReader(const ClockReader&) = delete;
   ClockReader& operator=(const ClockReader&) = delete;

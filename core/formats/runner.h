@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,16 +18,20 @@
 namespace normlens::formats {
 
 enum class Device : uint8_t { Cpu, Cuda };
-[[nodiscard]] std::string_view deviceName(Device device);  // "cpu", "cuda"
-[[nodiscard]] std::optional<Device> deviceFromName(std::string_view name);
 
 struct RunSettings {
   Device device = Device::Cpu;
+  int gpu = 0;                                 // which one of CUDA's, by its number
   graph::DType dtype = graph::DType::Unknown;  // of the weights and float inputs; Unknown: as the file has them
   int threads = 0;                             // of one op; 0: as many as the runtime takes by itself
   bool cudaGraph = false;                      // CUDA: the pass is recorded once and replayed; else Unsupported
   bool operator==(const RunSettings&) const = default;
 };
+
+// "cpu", "cuda" (the first GPU), "cuda:1".
+[[nodiscard]] std::string deviceName(const RunSettings& settings);
+// Device and GPU by such a name. False: it names none, and nothing is set. Whether there is such a GPU a runner tells.
+[[nodiscard]] bool setDevice(RunSettings& settings, std::string_view name);
 
 // One op in one pass, with the instrumentation that it takes to see it.
 struct OpTime {

@@ -27,7 +27,7 @@ struct BenchParams {
   int iterations = 5;              // runs in each of the four parts of a round
   int warmup = -1;                 // runs before; -1: until two windows of runs agree
   std::vector<std::string> sweep;  // "batch=1,2,4", "dtype=float32,bfloat16", "device=cpu,cuda", "norm=portable,fast"
-  std::string device = "cpu";      // cpu, cuda
+  std::string device = "cpu";      // cpu, cuda, cuda:1
   std::string dtype;               // of weights and float inputs; empty: as in the file
   int threads = 0;                 // of one op; 0: the runtime's choice
   bool cuda_graph = false;         // on CUDA: a pass is recorded once and replayed

@@ -139,9 +139,9 @@ std::string versions() {
 
 Result<formats::RunSettings> settingsOf(const BenchParams& params) {
   formats::RunSettings settings;
-  const auto device = formats::deviceFromName(params.device);
-  if (!device) return fail(ErrorCode::Usage, "there is no device '" + params.device + "'", "cpu or cuda");
-  settings.device = *device;
+  if (!formats::setDevice(settings, params.device)) {
+    return fail(ErrorCode::Usage, "there is no device '" + params.device + "'", "cpu, cuda or cuda:1");
+  }
   settings.threads = params.threads;
   settings.cudaGraph = params.cuda_graph;
   if (params.threads < 0) return fail(ErrorCode::Usage, "the number of threads must be at least 1");
@@ -152,10 +152,27 @@ Result<formats::RunSettings> settingsOf(const BenchParams& params) {
               "float32, float16, bfloat16 or float64");
 }
 
+// The first that is measured on.
+int gpuOf(const std::vector<run::SweepPoint>& points) {
+  const auto onGpu = std::ranges::find_if(
+      points, [](const run::SweepPoint& point) { return point.settings.device == formats::Device::Cuda; });
+  return onGpu == points.end() ? 0 : onGpu->settings.gpu;
+}
+
 Result<std::vector<run::SweepPoint>> pointsOf(const BenchParams& params) {
   const auto settings = settingsOf(params);
   if (!settings) return tl::unexpected(settings.error());
-  return run::sweepPoints(params.sweep, *settings);
+  auto points = run::sweepPoints(params.sweep, *settings);
+  if (!points) return points;
+  const int gpu = gpuOf(*points);
+  const auto onAnother = [gpu](const run::SweepPoint& point) {
+    return point.settings.device == formats::Device::Cuda && point.settings.gpu != gpu;
+  };
+  if (std::ranges::any_of(*points, onAnother)) {
+    return fail(ErrorCode::Usage, "a measurement is of one GPU, whose name and clocks it tells",
+                "measure on each of them by itself");
+  }
+  return points;
 }
 
 class Measurement {
@@ -165,8 +182,9 @@ class Measurement {
 
   Result<BenchResult> run(const std::vector<run::SweepPoint>& points) {
     BenchResult result;
-    const auto facts = machineFacts();
-    const ClockReader clocks;
+    const int gpu = gpuOf(points);
+    const auto facts = machineFacts(gpu);
+    const ClockReader clocks(gpu);
     const auto before = clocks.read();
     std::optional<Error> firstError;
     needShapes(*models_.a.model, models_.inputs, task_);
@@ -205,7 +223,7 @@ class Measurement {
   [[nodiscard]] BenchPoint describe(const run::SweepPoint& at) const {
     BenchPoint point;
     point.at = at.at;
-    point.device = formats::deviceName(at.settings.device);
+    point.device = formats::deviceName(at.settings);
     point.cuda_graph = at.settings.cudaGraph;
     const bool asInFile = at.settings.dtype == graph::DType::Unknown;
     point.dtype = graph::dtypeName(asInFile ? models_.a.model->facts().dtype : at.settings.dtype);

@@ -28,9 +28,21 @@ TEST(Sweep, EveryCombination) {
   EXPECT_EQ(last.at[1], (std::pair<std::string, std::string>("dtype", "float64")));
 }
 
+TEST(Sweep, ADeviceIsOneOfSeveralGpus) {
+  const auto points = sweepPoints({"device=cpu,cuda,cuda:0,cuda:3"}, {.device = formats::Device::Cuda, .gpu = 2});
+  ASSERT_TRUE(points);
+  ASSERT_EQ(points->size(), 4U);
+  std::vector<std::string> names;
+  for (const SweepPoint& point : *points) names.push_back(formats::deviceName(point.settings));
+  EXPECT_EQ(names, (std::vector<std::string>{"cpu", "cuda", "cuda", "cuda:3"}));
+  EXPECT_EQ(points->back().settings.gpu, 3);
+  EXPECT_EQ(points->front().settings.device, formats::Device::Cpu);
+}
+
 TEST(Sweep, WhatItCannotBeIsUsage) {
-  for (const char* wrong :
-       {"batch", "=1", "batch=", "batch=1,", "batch=0", "batch=2x", "dtype=int8", "device=tpu", "norm=layer"}) {
+  for (const char* wrong : {"batch", "=1", "batch=", "batch=1,", "batch=0", "batch=2x", "dtype=int8", "device=tpu",
+                            "device=cuda:", "device=cuda:x", "device=cuda:-1", "device=cuda1", "device=cuda:1x",
+                            "device=cuda:999", "device=cpu:1", "norm=layer"}) {
     const auto points = sweepPoints({wrong}, {});
     ASSERT_FALSE(points) << wrong;
     EXPECT_EQ(points.error().code, ErrorCode::Usage) << wrong;

@@ -150,5 +150,17 @@ TEST_F(BenchSides, WhatIsNotThereIsSaid) {
   EXPECT_FALSE(bench("folded", "original", {"norm=fast"}));  // A is to be what is folded
 }
 
+// The machine that is told is one GPU's, with its name and its clocks.
+TEST_F(BenchSides, AMeasurementIsOfOneGpu) {
+  open("gpt2.pt");
+  const auto two = bench("original", "", {"device=cuda,cuda:1"});
+  ASSERT_FALSE(two);
+  EXPECT_EQ(two.error().code, ErrorCode::Usage);
+  EXPECT_NE(two.error().message.find("one GPU"), std::string::npos) << two.error().message;
+  const auto none = bench("original", "", {"device=cuda:120"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::Unsupported) << none.error().message;
+}
+
 }  // namespace
 }  // namespace normlens::service

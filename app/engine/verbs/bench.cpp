@@ -173,14 +173,13 @@ NamedFiles filesOf(const BenchOptions& options) {
   const auto sweepsCuda = [](const std::string& sweep) {
     return sweep.starts_with("device=") && sweep.find("cuda") != std::string::npos;
   };
-  files.gpu = options.params.device == "cuda" || std::ranges::any_of(options.params.sweep, sweepsCuda);
+  files.gpu = options.params.device.starts_with("cuda") || std::ranges::any_of(options.params.sweep, sweepsCuda);
   return files;
 }
 
 void declareSettings(CLI::App& app, BenchOptions& options) {
   BenchParams& params = options.params;
-  app.add_option("--device", params.device, "Where to run")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+  app.add_option("--device", params.device, "Where to run: cpu, cuda, or cuda:1 for another GPU than the first")
       ->capture_default_str();
   app.add_option("--dtype", params.dtype, "Type of weights and float inputs; without it: as in the file")
       ->check(CLI::IsMember({"float32", "float16", "bfloat16", "float64"}));

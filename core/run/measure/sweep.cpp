@@ -56,10 +56,8 @@ Status set(SweepPoint& point, const Sweep& sweep, const std::string& value) {
     return unknownValue(sweep, value, "float32, float16, bfloat16 or float64");
   }
   if (sweep.name == "device") {
-    const auto device = formats::deviceFromName(value);
-    if (!device) return unknownValue(sweep, value, "cpu or cuda");
-    point.settings.device = *device;
-    return {};
+    if (formats::setDevice(point.settings, value)) return {};
+    return unknownValue(sweep, value, "cpu, cuda or cuda:1");
   }
   if (sweep.name == "norm") {
     point.norm = formats::normFlavourFromName(value);

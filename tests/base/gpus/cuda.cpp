@@ -10,16 +10,17 @@ extern "C" {
 int cuInit(unsigned) {
   ++gpus().cudaStarts;
   constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
-  return gpus().firstOfCuda.empty() ? kNoDevice : 0;
+  return gpus().ofCuda.empty() ? kNoDevice : 0;
 }
 
 int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
-  return 0;
+  constexpr int kInvalidDevice = 101;  // CUDA_ERROR_INVALID_DEVICE
+  return static_cast<size_t>(ordinal) < gpus().ofCuda.size() ? 0 : kInvalidDevice;
 }
 
-int cuDeviceGetPCIBusId(char* text, int size, int) {
-  std::strncpy(text, gpus().firstOfCuda.c_str(), static_cast<size_t>(size) - 1);
+int cuDeviceGetPCIBusId(char* text, int size, int device) {
+  std::strncpy(text, gpus().ofCuda[static_cast<size_t>(device)].c_str(), static_cast<size_t>(size) - 1);
   return 0;
 }
 

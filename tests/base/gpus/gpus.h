@@ -15,7 +15,7 @@ struct Gpu {
 
 struct Gpus {
   std::vector<Gpu> inOrderOfTheBus;  // as NVML counts them
-  std::string firstOfCuda;           // bus id; empty where CUDA sees none
+  std::vector<std::string> ofCuda;   // bus ids, as CUDA counts them; empty where it sees none
   int cudaStarts = 0;
 };
 Gpus& gpus();  // in nvml.cpp

@@ -72,7 +72,7 @@ NamedFiles filesOf(const ReportOptions& options) {
   NamedFiles files = namedFiles({options.model, options.folded}, options.inputs);
   files.grants.toRead(options.planFile);
   files.grants.toWrite(options.output);
-  files.gpu = options.bench && options.device == "cuda";
+  files.gpu = options.bench && options.device.starts_with("cuda");
   return files;
 }
 
@@ -92,9 +92,7 @@ void declareFold(CLI::App& app, ReportOptions& options) {
 
 void declareBench(CLI::App& app, ReportOptions& options) {
   app.add_flag("--bench", options.bench, "Also measure the latency of both");
-  app.add_option("--device", options.device, "Where --bench runs")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->capture_default_str();
+  app.add_option("--device", options.device, "Where --bench runs: cpu, cuda, or cuda:1")->capture_default_str();
   app.add_option("--rounds", options.rounds, "Rounds of --bench, each A B B A")
       ->check(wholeFrom(1))
       ->capture_default_str();

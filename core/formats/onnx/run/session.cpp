@@ -79,6 +79,7 @@ struct Session::Impl {
   std::optional<Ort::Session> session;
   std::optional<Ort::Allocator> gpuMemory;  // the session's, for outputs that stay in place
   Device device = Device::Cpu;
+  int gpu = 0;
 
   // The weights as values on our memory. The runtime copies large initializers when it reads the model; inputs it takes
   // as they are. Where it optimises it has to know the numbers.
@@ -136,6 +137,7 @@ struct Session::Impl {
     file = std::move(model.file);
     ops.receiver().sites = &sites;
     device = wanted.measures.device;
+    gpu = wanted.measures.gpu;
     Ort::SessionOptions options;
     options.SetGraphOptimizationLevel(wanted.optimised ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
     options.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
@@ -171,20 +173,23 @@ struct Session::Impl {
       options.DisableCpuMemArena();
       options.AddConfigEntry("session.use_env_allocators", "1");
     }
-    if (measures.device == Device::Cuda) appendCuda(options, measures.cudaGraph);
+    if (measures.device == Device::Cuda) appendCuda(options, measures);
   }
 
-  static void appendCuda(Ort::SessionOptions& options, bool graph) {
-    if (!graph) {
-      options.AppendExecutionProvider_CUDA(OrtCUDAProviderOptions());
+  static void appendCuda(Ort::SessionOptions& options, const SessionMeasures& measures) {
+    if (!measures.cudaGraph) {
+      OrtCUDAProviderOptions cuda;
+      cuda.device_id = measures.gpu;
+      options.AppendExecutionProvider_CUDA(cuda);
       return;
     }
     OrtCUDAProviderOptionsV2* made = nullptr;
     Ort::ThrowOnError(Ort::GetApi().CreateCUDAProviderOptions(&made));
     const std::unique_ptr<OrtCUDAProviderOptionsV2, decltype(OrtApi::ReleaseCUDAProviderOptions)> cuda(
         made, Ort::GetApi().ReleaseCUDAProviderOptions);
-    const char *key = "enable_cuda_graph", *value = "1";
-    Ort::ThrowOnError(Ort::GetApi().UpdateCUDAProviderOptions(cuda.get(), &key, &value, 1));
+    const std::string gpu = std::to_string(measures.gpu);
+    const char *keys[] = {"device_id", "enable_cuda_graph"}, *values[] = {gpu.c_str(), "1"};
+    Ort::ThrowOnError(Ort::GetApi().UpdateCUDAProviderOptions(cuda.get(), keys, values, std::size(keys)));
     options.AppendExecutionProvider_CUDA_V2(*cuda);
   }
 
@@ -239,7 +244,7 @@ struct Session::Impl {
     return binding;
   }
 
-  [[nodiscard]] static Ort::MemoryInfo onGpu() { return {"Cuda", OrtDeviceAllocator, 0, OrtMemTypeDefault}; }
+  [[nodiscard]] Ort::MemoryInfo onGpu() const { return {"Cuda", OrtDeviceAllocator, gpu, OrtMemTypeDefault}; }
 
   // Memory of this session's on the GPU, of the sizes that one run gives.
   std::vector<Ort::Value> placesForOutputs(const std::vector<SharedValue>& values, Impl& plain) {

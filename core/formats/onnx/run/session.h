@@ -26,6 +26,7 @@ using TapSink = std::function<void(const TapSite& site, const graph::TensorView&
 // What only measurements ask for.
 struct SessionMeasures {
   Device device = Device::Cpu;
+  int gpu = 0;  // which one, of CUDA
   int threads = 0;          // of one op; 0: the runtime's choice
   bool ownKernels = true;   // doubles may go to our kernels where the runtime has none
   std::string profile{};    // prefix of the file that times of nodes are written to; empty: none

@@ -135,6 +135,7 @@ Result<std::unique_ptr<Runner>> makeRunner(const OnnxModel& model, const Tensors
   }
   SessionRunner::Parts parts{model.source(), inputs, settings, {}};
   parts.measures.device = settings.device;
+  parts.measures.gpu = settings.gpu;
   parts.measures.threads = settings.threads > 0 ? settings.threads : physicalCores();
   if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
     auto source = inType(model, settings.dtype);

@@ -1,6 +1,7 @@
 #include "core/formats/torchscript/run/torch_runner.h"
 
 #include <ATen/Parallel.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/version.h>
 
@@ -152,6 +153,7 @@ class TorchRunner final : public Runner {
     const c10::InferenceMode inference;
     const DefaultType defaultType(model_.source().defaultType);
     const ThreadCount threads(parts_.settings.threads);
+    const c10::OptionalDeviceGuard onGpu(parts_.device.is_cpu() ? std::nullopt : std::optional(parts_.device));
     const auto failed = [](const std::string& why) {
       return fail(ErrorCode::RunFailed, "the model raised an error: " + why, "check that the inputs fit the model");
     };
@@ -194,13 +196,18 @@ Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const 
   const bool cuda = settings.device == Device::Cuda;
   if (cuda) {
     if (const Status there = loadCuda(); !there) return tl::unexpected(there.error());
+    if (const int gpus = c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount(); settings.gpu >= gpus) {
+      return fail(ErrorCode::Unsupported, "there is no GPU " + deviceName(settings) + ": LibTorch sees " +
+                                              std::to_string(gpus) + ", which are counted from 0");
+    }
   }
   TorchRunner::Parts parts{
       .copy = nullptr,
       .onGpu = {},
       .inputs = {},
       .settings = settings,
-      .device = cuda ? c10::Device(c10::DeviceType::CUDA, 0) : c10::Device(c10::DeviceType::CPU)};
+      .device = cuda ? c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(settings.gpu))
+                     : c10::Device(c10::DeviceType::CPU)};
   if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
     auto copy = model.converted(settings.dtype);
     if (!copy) return tl::unexpected(copy.error());
