@@ -37,8 +37,8 @@ std::vector<Part> allParts() {
   // The engine first: what another part leaves in memory would count as its peak, since a process is begun in ours.
   return {{"engine", true, benchEngine},
           {"norms", true, [](const Setting& setting) { benchNorms(setting.ops); }},
-          {"kernels", false, [](const Setting& setting) { benchKernels(setting.ops, setting.json, true); }},
-          {"kernels-gpu", false, [](const Setting& setting) { benchKernels(setting.ops, setting.json, false); }},
+          {"kernels", false, [](const Setting& setting) { benchKernels(setting.ops, setting.json, Sizes::All, true); }},
+          {"kernels-gpu", false, [](const Setting& setting) { benchKernels(setting.ops, setting.json, Sizes::All, false); }},
           {"onnx-nodes", true, benchNodes},
           {"onnx", true, benchOnnx},
           {"torchscript", true, benchTorchScript}};

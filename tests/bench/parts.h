@@ -13,7 +13,7 @@ struct Setting {
   std::filesystem::path folder;  // of the models
   std::string engine;
   std::string ops;
-  std::string json;  // file for what is measured, of the parts kernels and kernels-gpu; empty: none
+  std::string json;  // file for what is measured, of the parts kernels...; empty: none
 };
 
 struct Part {

@@ -15,9 +15,31 @@
 namespace normlens::bench {
 namespace {
 
-constexpr at::ScalarType kTypes[] = {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble};
-constexpr int64_t kRows[] = {1, 16, 128, 1024, 8192, 65536};
-constexpr int64_t kWidths[] = {64, 768, 1024, 4096, 16384};
+using Numbers = std::vector<int64_t>;
+
+struct Grid {
+  std::vector<at::ScalarType> types;
+  Numbers rows;
+  Numbers widths;
+};
+
+// What says most comes first: a run may be cut short.
+std::vector<Grid> gridsOf(Sizes sizes) {
+  const std::vector<at::ScalarType> usual = {at::kFloat, at::kBFloat16};
+  switch (sizes) {
+    case Sizes::FewRows:
+      return {{usual, {1, 16, 128, 512, 1024}, {768, 1024}}};
+    case Sizes::WideRows:
+      return {{{at::kFloat}, {1, 8, 32}, {16384, 32768, 65536, 131072}}, {{at::kDouble}, {8192}, {16384}}};
+    case Sizes::NarrowRows:
+      return {{usual, {8192, 65536, 524288}, {64, 128, 256, 512}}};
+    case Sizes::All:
+      break;
+  }
+  const Numbers rows = {1, 128, 1024, 8192, 65536, 16}, widths = {64, 768, 1024, 4096, 16384};
+  const std::vector<at::ScalarType> all = {at::kFloat, at::kBFloat16, at::kHalf, at::kDouble};
+  return {{all, rows, widths}, {all, rows, {769}}};  // of the odd width, no 16 bytes are aligned
+}
 
 // Results go to memory that the process already has: else page faults, which depend on what was freed before, are
 // measured.
@@ -26,11 +48,13 @@ void keepMemory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-std::vector<NormPoint> gridOf(at::Device device) {
+std::vector<NormPoint> pointsOf(Sizes sizes, at::Device device) {
   std::vector<NormPoint> points;
-  for (const at::ScalarType type : kTypes) {
-    for (const int64_t rows : kRows) {
-      for (const int64_t width : kWidths) points.push_back({device, type, rows, width});
+  for (const Grid& grid : gridsOf(sizes)) {
+    for (const at::ScalarType type : grid.types) {
+      for (const int64_t rows : grid.rows) {
+        for (const int64_t width : grid.widths) points.push_back({device, type, rows, width});
+      }
     }
   }
   return points;
@@ -48,13 +72,13 @@ struct Measured {
 };
 
 // json is written after every point: what ends the program too early leaves what was measured.
-void measureGrid(at::Device device, Measured& measured, const std::string& json) {
+void measureGrid(Sizes sizes, at::Device device, Measured& measured, const std::string& json) {
   const MachineFacts machine = machineFacts();
   std::printf("%s: %s\n", device.str().c_str(), (device.is_cuda() ? machine.gpu : machine.cpu).c_str());
   printTableHead();
   const ClockReader clocks;
   const int64_t largest = largestTensor(device);
-  for (const NormPoint& point : gridOf(device)) {
+  for (const NormPoint& point : pointsOf(sizes, device)) {
     if (bytesOf(point) > largest) {
       measured.leftOut.push_back(point);
       continue;
@@ -84,14 +108,14 @@ void benchNorms(const std::string& opsLibrary) {
   at::set_num_threads(all);
 }
 
-void benchKernels(const std::string& opsLibrary, const std::string& json, bool onCpu) {
+void benchKernels(const std::string& opsLibrary, const std::string& json, Sizes sizes, bool onCpu) {
   loadOps(opsLibrary);
   keepMemory();
   const c10::InferenceMode inference;
   Measured measured;
-  if (onCpu) measureGrid(at::kCPU, measured, json);
+  if (onCpu) measureGrid(sizes, at::kCPU, measured, json);
   if (hasGpu()) {
-    measureGrid(at::Device(at::kCUDA, 0), measured, json);
+    measureGrid(sizes, at::Device(at::kCUDA, 0), measured, json);
   } else {
     std::printf("cuda: there is no GPU here; its goals are not measured\n");
   }

@@ -22,11 +22,12 @@ using Outputs = std::array<at::Tensor, 2>;  // the second one undefined where an
 
 struct NormOp {
   std::string name;
-  int64_t bytes;                          // read and written at least, without weight and bias
-  std::function<Outputs(int time)> call;  // `time` chooses among copies of the input
+  int64_t bytes;                              // read and written at least, without weight and bias
+  std::function<Outputs(int64_t time)> call;  // `time` chooses among copies of the input
 };
 
 // Names of the rows below. "add," stands before two calls of torch's.
+inline constexpr const char* kEmpty = "empty launch";  // on a GPU only: what any kernel takes
 inline constexpr const char* kCopy = "copy";
 inline constexpr const char* kTorchLayerNorm = "torch layer_norm";
 inline constexpr const char* kTorchRmsNorm = "torch rms_norm";
@@ -37,9 +38,8 @@ void loadOps(const std::string& library);
 [[nodiscard]] bool hasGpu();
 
 [[nodiscard]] int64_t bytesOf(const NormPoint& point);  // of one tensor
-// So many inputs take turns, and so many outputs are to be kept, that the second-level cache of a GPU holds none of
-// them; 1 on a CPU.
-[[nodiscard]] int setsOf(const NormPoint& point);
+// Inputs that take turns, and outputs that are to be kept: see gpu_memory.h; 1 on a CPU.
+[[nodiscard]] int64_t setsOf(const NormPoint& point);
 [[nodiscard]] std::vector<NormOp> normOps(const NormPoint& point);
 
 }  // namespace normlens::bench

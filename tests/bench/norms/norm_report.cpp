@@ -9,8 +9,10 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "core/base/machine.h"
+#include "tests/bench/norms/gpu_memory.h"
 
 namespace normlens::bench {
 namespace {
@@ -18,7 +20,9 @@ namespace {
 constexpr const char* kOwn[] = {"rms_norm",     "layer_norm",     "center",    "crms_norm",
                                 "add_rms_norm", "add_layer_norm", "add_center"};
 constexpr const char* kCpuCopy = "CPU: at most 1.25 times copying the same bytes";
-constexpr const char* kGpuCopy = "GPU: 92% of copy bandwidth from 8192 x 768 up";
+constexpr const char* kGpuCopy = "GPU: 92% of copy bandwidth from 16 MB up";
+constexpr const char* kGpuSmall = "GPU: at most 1.1 times a copy below 1 MB";
+constexpr const char* kGpuHost = "GPU: the host takes no longer for a call than for torch's";
 constexpr const char* kGpuTorch = "GPU: 0.97 times the speed of torch's norm";
 
 std::string typeName(at::ScalarType type) {
@@ -97,7 +101,9 @@ std::string rowsOf(const std::vector<PointTimes>& points) {
       addPoint(json, times.point);
       json.count("threads", times.threads).text("op", op.op).number("ms", op.ms).number("spread", op.spread);
       json.count("bytes", op.bytes).truth("unsteady", times.unsteady());
-      json.number("gb_per_s", op.gigabytesPerSecond()).count("n", op.calls);
+      if (op.bytes > 0) json.number("gb_per_s", op.gigabytesPerSecond());
+      json.count("n", op.calls);
+      if (gpu) json.number("host_ms", op.hostMs).truth("from_memory", comesFromMemory(bytesOf(times.point)));
       json.number("ratio_to_copy", times.ratio(op.op, kCopy));
       json.number("ratio_to_torch_layer_norm", times.ratio(op.op, kTorchLayerNorm));
       json.number("ratio_to_torch_rms_norm", times.ratio(op.op, kTorchRmsNorm));
@@ -124,22 +130,26 @@ std::string goalRow(const std::vector<PointTimes>& points, const GoalResult& res
 }  // namespace
 
 std::vector<GoalResult> checkGoals(const std::vector<PointTimes>& points) {
+  constexpr int64_t kLarge = int64_t{16} << 20, kSmall = int64_t{1} << 20;
   std::vector<GoalResult> results;
   for (size_t i = 0; i < points.size(); ++i) {
     const PointTimes& times = points[i];
     const bool gpu = times.point.device.is_cuda();
+    const int64_t bytes = bytesOf(times.point);
     for (const char* op : kOwn) {
       const double perByte = static_cast<double>(times.of(op).bytes) / static_cast<double>(times.of(kCopy).bytes);
       const double value = times.ratio(op, kCopy) / perByte;
       if (!gpu) results.push_back({kCpuCopy, op, i, value, 1.25});
-      if (gpu && times.point.rows >= 8192 && times.point.width >= 768) {
-        results.push_back({kGpuCopy, op, i, value, 1.0 / 0.92});
-      }
+      if (gpu && bytes >= kLarge) results.push_back({kGpuCopy, op, i, value, 1.0 / 0.92});
+      if (gpu && bytes < kSmall && perByte == 1) results.push_back({kGpuSmall, op, i, value, 1.1});
     }
     if (!gpu) continue;
-    results.push_back({kGpuTorch, "layer_norm", i, times.ratio("layer_norm", kTorchLayerNorm), 1.0 / 0.97});
-    results.push_back({kGpuTorch, "rms_norm", i, times.ratio("rms_norm", kTorchLayerNorm), 1.0 / 0.97});
-    results.push_back({kGpuTorch, "rms_norm", i, times.ratio("rms_norm", kTorchRmsNorm), 1.0 / 0.97});
+    const std::pair<const char*, const char*> rivals[] = {
+        {"layer_norm", kTorchLayerNorm}, {"rms_norm", kTorchLayerNorm}, {"rms_norm", kTorchRmsNorm}};
+    for (const auto& [op, torch] : rivals) {
+      results.push_back({kGpuTorch, op, i, times.ratio(op, torch), 1.0 / 0.97});
+      if (bytes < kSmall) results.push_back({kGpuHost, op, i, times.of(op).hostMs / times.of(torch).hostMs, 1.0});
+    }
   }
   return results;
 }

@@ -11,7 +11,8 @@ namespace normlens::bench {
 
 struct OpTime {
   std::string op;
-  double ms = 0;      // median of one call
+  double ms = 0;      // median of one call, on the device
+  double hostMs = 0;  // of a GPU: how long the host takes for one call, that waits for nothing
   double spread = 0;  // between the quartiles of the rounds, as a share of the median
   int64_t bytes = 0;
   int64_t calls = 0;  // that were timed
