@@ -1,7 +1,8 @@
-// The two kernels of Split, whose rows are cut into chunks; see row_kernels.cuh for what they have in common with the
-// rest.
+// The kernels of Split and Cluster, whose rows are cut into chunks; see row_kernels.cuh for what they have in common
+// with the rest.
 #pragma once
 
+#include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/row_kernels.cuh"
 
 namespace normlens::kernels::cuda {
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
     part.read(row.residual ? row.sum : row.x, nullptr, nullptr);
     RowConstants<C, vector, items> constants(weight ? weight + chunk.first : nullptr,
                                              bias ? bias + chunk.first : nullptr);
-    constants.read(part);
+    constants.readEarly(part);
     const Summary<Sum>* ofRow = summaries + chunk.row * chunks;
     Summary<Sum> summary = combined(ofRow, chunks, chunkWidth, rows.width, ofRow[0].shift);
     const Sum share = shareOf<Sum>(rows.kind, rows.width);
@@ -77,9 +78,42 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
       summary = combined(ofRow, chunks, chunkWidth, rows.width, mean);
     }
     const auto scale = scaleOf(rows, summary, share);
-    writePart<T, C, vector>(part, scale, constants, row.y);
+    writePart<T, vector>(part, scale, constants, row.y);
     const bool writesLast = threadIdx.x == 0 && chunk.first == 0 && rows.outputWidth > rows.width;
     if (writesLast) writeLast<T>(rows, weight, bias, scale.last, row.y);
+  }
+}
+
+// The threads of all blocks of a cluster share the row.
+template <class T, int vector, int items>
+struct ClusterPart : RegisterPart<T, vector, items> {
+  using RegisterPart<T, vector, items>::RegisterPart;
+  template <class Value>
+  __device__ inline Value total(Value mine) const {
+    return sumOverCluster(mine);
+  }
+};
+
+// The only kernel of Cluster. A row's last element, which Crms may have, is not written: its width would not be one of
+// vectors.
+template <class T, class C, int vector, int items>
+__global__ void __launch_bounds__(kThreadsOfChunks, 1)
+    normalizeInCluster(NormRows rows, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count,
+                       int64_t chunkWidth) {
+  using Sum = typename SumOf<T>::Type;
+  const int64_t chunks = blocksOfCluster();
+  for (int64_t r = blockIdx.x / chunks; r < count; r += gridDim.x / chunks) {
+    const Chunk chunk(r * chunks + blockOfCluster(), chunks, chunkWidth, rows.width);
+    const RowPointers<T> row(rows, chunk.row, chunk.first);
+    ClusterPart<T, vector, items> part(static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), chunk.width);
+    part.read(row.x, row.residual, row.sum);
+    RowConstants<C, vector, items> constants(weight ? weight + chunk.first : nullptr,
+                                             bias ? bias + chunk.first : nullptr);
+    constants.readEarly(part);
+    const Sum share = shareOf<Sum>(rows.kind, rows.width);
+    const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, share), share);
+    writePart<T, vector>(part, scale, constants, row.y);
+    waitForCluster();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <optional>
 #include <span>
 
@@ -9,7 +10,6 @@ namespace normlens::kernels::cuda {
 namespace {
 
 constexpr int64_t kSharedOfKernel = 2 * 1024;  // that a block has beside the row, and a little more
-constexpr int64_t kWideRowBytes = 64 * 1024;   // from here on a few rows are worth a second kernel
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -21,8 +21,34 @@ std::span<const int> itemsOf(int vector, int elementBytes) {
 
 int64_t cappedBlocks(int64_t blocks, const DeviceLimits& limits) { return std::min(blocks, limits.maxBlocks); }
 
+// With few rows a multiprocessor has time to wait for: many threads, each with few reads on its way, and with weight
+// and bias on their way at the same time.
+std::optional<LaunchConfig> fewRows(const RowShape& shape, int vector, const DeviceLimits& limits,
+                                    const LaunchTuning& tuning) {
+  const int64_t slots = ceilDiv(shape.width, vector);
+  if (shape.rows > static_cast<int64_t>(tuning.fewRows) * limits.multiprocessors || slots <= kWarp) return std::nullopt;
+  for (const int items : itemsOf(vector, shape.elementBytes)) {
+    const int64_t lanes = ceilDiv(ceilDiv(slots, items), kWarp) * kWarp;
+    if (lanes > kThreadsOfNarrowRows) continue;
+    return LaunchConfig{
+        .vector = vector, .items = items, .lanes = static_cast<int>(lanes), .blocks = cappedBlocks(shape.rows, limits)};
+  }
+  return std::nullopt;
+}
+
+// As many blocks as a multiprocessor holds, where there are rows for more.
+void makePersistent(LaunchConfig& config, const DeviceLimits& limits, const LaunchTuning& tuning) {
+  const int64_t blocks = static_cast<int64_t>(tuning.persistentBlocks) * limits.multiprocessors;
+  const bool compiled =
+      config.vector > 1 && std::ranges::find(kPersistentItems, config.items) != std::end(kPersistentItems);
+  if (!compiled || blocks < 1 || blocks >= config.blocks) return;
+  config.persistent = true;
+  config.blocks = cappedBlocks(blocks, limits);
+}
+
 // A row in at most one warp: nothing has to wait for another warp.
-std::optional<LaunchConfig> narrowRows(const RowShape& shape, int vector, const DeviceLimits& limits) {
+std::optional<LaunchConfig> narrowRows(const RowShape& shape, int vector, const DeviceLimits& limits,
+                                       const LaunchTuning& tuning) {
   const int64_t slots = ceilDiv(shape.width, vector);
   // With rows enough to fill the machine many times, two loads a thread hide more of the memory's latency than one.
   const int atLeast = slots > 1 && shape.rows >= 64LL * limits.multiprocessors ? 2 : 1;
@@ -35,6 +61,7 @@ std::optional<LaunchConfig> narrowRows(const RowShape& shape, int vector, const 
       config.rowsPerBlock /= 2;
     }
     config.blocks = cappedBlocks(ceilDiv(shape.rows, config.rowsPerBlock), limits);
+    makePersistent(config, limits, tuning);
     return config;
   }
   return std::nullopt;
@@ -53,17 +80,43 @@ std::optional<LaunchConfig> blockRows(const RowShape& shape, int vector, const D
   return std::nullopt;
 }
 
+// Registers allow a multiprocessor 1024 threads of this kernel: better in two blocks, one of which reads or writes
+// while the other sums up, where the memory of two is there.
+bool twoFitShared(const RowShape& shape, const DeviceLimits& limits) {
+  return 2 * (shape.width * shape.elementBytes + kSharedOfKernel) <= limits.sharedBytes;
+}
+
 std::optional<LaunchConfig> sharedRows(const RowShape& shape, int vector, const DeviceLimits& limits) {
   const int64_t bytes = shape.width * shape.elementBytes;
   if (bytes > limits.sharedBytes) return std::nullopt;
-  // Registers allow a multiprocessor 1024 threads of this kernel: better in two blocks, one of which reads or writes
-  // while the other sums up, where the memory of two is there.
-  const bool twoFit = 2 * (bytes + kSharedOfKernel) <= limits.sharedBytes;
+  const bool twoFit = twoFitShared(shape, limits);
   return LaunchConfig{.path = LaunchConfig::Path::Shared,
                       .vector = vector,
                       .lanes = twoFit ? kMaxThreads / 2 : kMaxThreads,
                       .blocks = cappedBlocks(shape.rows, limits),
                       .sharedBytes = bytes};
+}
+
+// The fewest blocks that hold a row; more of them where multiprocessors would be left without one.
+std::optional<LaunchConfig> clusterRows(const RowShape& shape, int vector, const DeviceLimits& limits,
+                                        const LaunchTuning& tuning) {
+  const int64_t most = std::min(limits.clusterBlocks, tuning.clusterBlocks), slots = ceilDiv(shape.width, vector);
+  if (vector == 1 || most < 2 || slots < most * most) return std::nullopt;  // else the last chunk might be empty
+  const auto itemsFor = [&](int64_t chunks) { return ceilDiv(ceilDiv(slots, chunks), kThreadsOfChunks); };
+  int64_t chunks = 2;
+  while (2 * chunks <= most && itemsFor(chunks) > kVectorItems[std::size(kVectorItems) - 1]) chunks *= 2;
+  while (2 * chunks <= most && 2 * chunks * shape.rows <= limits.multiprocessors) chunks *= 2;
+  for (const int items : kVectorItems) {
+    if (items < itemsFor(chunks)) continue;
+    return LaunchConfig{.path = LaunchConfig::Path::Cluster,
+                        .vector = vector,
+                        .items = items,
+                        .lanes = kThreadsOfChunks,
+                        .blocks = std::min(shape.rows, limits.maxBlocks / chunks) * chunks,
+                        .chunks = chunks,
+                        .chunkWidth = ceilDiv(slots, chunks) * vector};
+  }
+  return std::nullopt;
 }
 
 // Chunks as large as leaves no multiprocessor without one.
@@ -84,12 +137,18 @@ LaunchConfig splitRows(const RowShape& shape, int vector, const DeviceLimits& li
 
 }  // namespace
 
-LaunchConfig chooseLaunch(const RowShape& shape, const DeviceLimits& limits) {
+LaunchConfig chooseLaunch(const RowShape& shape, const DeviceLimits& limits, const LaunchTuning& tuning) {
   const int vector = shape.vectors ? 16 / shape.elementBytes : 1;
-  const bool fewAndWide = shape.rows * 4 <= limits.multiprocessors && shape.width * shape.elementBytes >= kWideRowBytes;
-  if (fewAndWide) return splitRows(shape, vector, limits);
-  if (const auto config = narrowRows(shape, vector, limits)) return *config;
+  if (shape.rows * 4 <= limits.multiprocessors && shape.width * shape.elementBytes >= tuning.wideRowBytes) {
+    if (const auto config = clusterRows(shape, vector, limits, tuning)) return *config;
+    return splitRows(shape, vector, limits);
+  }
+  if (const auto config = fewRows(shape, vector, limits, tuning)) return *config;
+  if (const auto config = narrowRows(shape, vector, limits, tuning)) return *config;
   if (const auto config = blockRows(shape, vector, limits)) return *config;
+  if (!twoFitShared(shape, limits)) {
+    if (const auto config = clusterRows(shape, vector, limits, tuning)) return *config;
+  }
   if (const auto config = sharedRows(shape, vector, limits)) return *config;
   return splitRows(shape, vector, limits);
 }

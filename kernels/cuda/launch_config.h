@@ -1,11 +1,14 @@
 // How many rows of a norm are laid out over blocks and threads of a GPU: a pure function of sizes, that needs no GPU.
 //
-// Three paths, by where a row waits between being read and being normalised (each is read from memory once):
+// Four paths, by where a row waits between being read and being normalised (each is read from memory once):
 //   Registers  of the threads that share the row; several rows a block where they are narrow
 //   Shared     memory of the block, for rows that are too wide for its registers
 //   Split      nowhere: each row is cut into chunks, one block each, in two kernels; the second one reads the chunk
 //              again, from the second-level cache if it fits. For rows that fit no block, and for few, wide rows.
-// The numbers are heuristics, chosen from the sizes of the machine; they are data, so a caller may change them.
+//   Cluster    in the registers of a few blocks that tell each other their sums: one kernel for what Split does in two,
+//              and for rows of which one block has all of a multiprocessor (compute capability 9.0 and newer)
+// The numbers are heuristics, chosen from the sizes of the machine; they are data, so a caller may change them: what
+// has to be measured to be chosen is in LaunchTuning.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +19,7 @@ struct DeviceLimits {
   int multiprocessors = 1;
   int64_t sharedBytes = int64_t{48} * 1024;  // that one block may ask for
   int64_t maxBlocks = (1LL << 31) - 1;       // of a grid, along x
+  int clusterBlocks = 1;                     // of a cluster, at most; 1: there are none
 };
 
 struct RowShape {
@@ -26,17 +30,19 @@ struct RowShape {
 };
 
 struct LaunchConfig {
-  enum class Path { Registers, Shared, Split };
+  enum class Path { Registers, Shared, Split, Cluster };
   Path path = Path::Registers;
-  int vector = 1;           // elements that a thread reads at once: 16 bytes of them, or one
-  int items = 1;            // how many of these a thread holds; of Registers and Split
-  int lanes = 32;           // threads that share a row (of Split: a chunk): all of a block, a warp or, where they hold
-                            // less than kFewestItemsOfWarps, a power of two below
-  int rowsPerBlock = 1;     // 1 where lanes is above 32
-  int64_t blocks = 1;       // each goes on with the row, or chunk, that many blocks further on
+  int vector = 1;        // elements that a thread reads at once: 16 bytes of them, or one
+  int items = 1;         // how many of these a thread holds; not of Shared
+  int lanes = 32;        // threads that share a row (of Split and Cluster: a chunk): all of a block, a warp or, where
+                         // they hold less than kFewestItemsOfWarps, a power of two below
+  int rowsPerBlock = 1;  // 1 where lanes is above 32
+  int64_t blocks = 1;    // each goes on with the row, or chunk, that many blocks further on
   int64_t sharedBytes = 0;  // of Shared
-  int64_t chunks = 1;       // of Split: per row
-  int64_t chunkWidth = 0;   // of Split: elements, but for a row's last
+  int64_t chunks = 1;       // of Split and Cluster: per row; of Cluster also the blocks of one, which divide `blocks`
+  int64_t chunkWidth = 0;   // of Split and Cluster: elements, but for a row's last
+  bool persistent = false;  // of Registers, rows in a warp or less: a block keeps weight and bias from row to row, and
+                            // reads its next rows while these are summed up; items of kPersistentItems
 
   [[nodiscard]] int threads() const { return lanes * rowsPerBlock; }
   // Whether a launch has to be allowed its shared memory. 48 KB are there for every kernel, but what it keeps for
@@ -54,6 +60,18 @@ inline constexpr int kFewestItemsOfWarps = 4;  // narrower rows need no more of 
 inline constexpr int kVectorItems[] = {1, 2, 4, 8};
 inline constexpr int kScalarItems[] = {2, 4, 8, 16};
 
-LaunchConfig chooseLaunch(const RowShape& shape, const DeviceLimits& limits);
+inline constexpr int kPersistentItems[] = {2, 4};
+
+// What measurements choose among. No GPU has been asked yet: the defaults are what the kernels began with.
+struct LaunchTuning {
+  int fewRows = 0;  // with up to so many rows a multiprocessor, the warps of a block share a row, each thread with
+                    // as little of it as they can; 0: one warp does, where it can
+  int64_t wideRowBytes = int64_t{64} * 1024;  // from here on a few rows are cut into chunks
+  int clusterBlocks = 1;     // of a cluster that shares such a row, at most; 1: none, the chunks take two kernels
+  int persistentBlocks = 0;  // of a multiprocessor, for narrow rows; 0: as many blocks as the rows are worth
+  bool operator==(const LaunchTuning&) const = default;
+};
+
+LaunchConfig chooseLaunch(const RowShape& shape, const DeviceLimits& limits, const LaunchTuning& tuning = {});
 
 }  // namespace normlens::kernels::cuda

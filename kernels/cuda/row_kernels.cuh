@@ -60,10 +60,10 @@ __device__ inline auto summarize(Part& part, NormKind kind, typename SumOf<T>::T
   using Sum = typename SumOf<T>::Type;
   Summary<Sum> summary;
   if (subtractsMean(kind)) {
-    const Sum mean = sumOverRow(sumOf<T, vector>(part), part.lanes) * share;
+    const Sum mean = part.total(sumOf<T, vector>(part)) * share;
     summary.shift = isfinite(mean) ? mean : Sum{0};  // infinities meet finite numbers as in torch's sums
   }
-  summary.moments = sumOverRow(momentsOf<T, vector>(part, summary.shift), part.lanes);
+  summary.moments = part.total(momentsOf<T, vector>(part, summary.shift));
   return summary;
 }
 
@@ -102,16 +102,26 @@ __device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>
 }
 
 // y: of the element that the part, and its constants, start with.
-template <class T, class C, int vector, class Part>
-__device__ inline void writePart(Part& part, const RowScale<typename SumOf<T>::Type>& scale,
-                                 const RowConstants<C, vector, Part::kItems>& constants, T* y) {
-  part.each([&](int item, int i, const Pack<T, vector>& kept) {
+template <class T, int vector, class Part, class Constants>
+__device__ inline void writePart(Part& part, const RowScale<typename SumOf<T>::Type>& scale, Constants& constants,
+                                 T* y) {
+  const auto write = [&](int item, int i, const Pack<T, vector>& kept) {
     auto v = unpacked<T, vector>(kept);
 #pragma unroll
     for (int k = 0; k < vector; ++k) v.at[k] = (v.at[k] - scale.shift) * scale.inverse + scale.offset;
     constants.apply(item, i, v);
     storePack<T, vector>(y + i, packed<T, vector>(v));
-  });
+  };
+  if constexpr (Part::kItems == 0) {
+    part.each(write);
+  } else {
+    constexpr int atOnce = Constants::kAtOnce;
+#pragma unroll
+    for (int first = 0; first < Part::kItems; first += atOnce) {
+      constants.readLate(part, first);
+      part.template some<atOnce>(first, write);
+    }
+  }
 }
 
 template <class T, class C>
@@ -138,17 +148,17 @@ struct RowPointers {
 };
 
 // Every thread of the row's group comes here; `part` is empty (width 0) where the group has no row left.
-template <class T, class C, int vector, class Part>
+template <class T, class C, int vector, int registers, class Part>
 __device__ inline void normalizeRow(const NormRows& rows, const C* __restrict__ weight, const C* __restrict__ bias,
                                     int64_t r, Part& part) {
   const bool live = part.width > 0;
   const RowPointers<T> row(rows, live ? r : 0);
   part.read(row.x, row.residual, row.sum);
-  RowConstants<C, vector, Part::kItems> constants(weight, bias);
-  constants.read(part);
+  RowConstants<C, vector, Part::kItems, registers> constants(weight, bias);
+  constants.readEarly(part);
   const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, rows.width);
   const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, share), share);
-  writePart<T, C, vector>(part, scale, constants, row.y);
+  writePart<T, vector>(part, scale, constants, row.y);
   if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T>(rows, weight, bias, scale.last, row.y);
 }
 
@@ -180,6 +190,14 @@ inline constexpr int kBlocksAtOnce = [] {
   return halves == 1 ? 2 : 3;
 }();
 
+// What a thread may spend on a row and its constants, of the registers that so many blocks leave it: with more, or with
+// any beside a residual, ptxas would put some of them into memory.
+template <class Norm, int vector, int items, int maxThreads>
+inline constexpr int kRegistersOfRow = [] {
+  if (Norm::kAdds) return 0;
+  return 65536 / (maxThreads * kBlocksAtOnce<Norm, vector, items, maxThreads>) > 64 ? 48 : 32;
+}();
+
 template <class T, class C, class Norm, int vector, int items, int maxThreads>
 __global__ void __launch_bounds__(maxThreads, (kBlocksAtOnce<Norm, vector, items, maxThreads>))
     normalizeInRegisters(NormRows given, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count,
@@ -195,8 +213,41 @@ __global__ void __launch_bounds__(maxThreads, (kBlocksAtOnce<Norm, vector, items
     const int64_t r = first + (oneRow ? 0 : thread >> log);
     RegisterPart<T, vector, items> part(oneRow ? thread : thread & (lanes - 1), lanes,
                                         r < count ? static_cast<int>(rows.width) : 0);
-    normalizeRow<T, C, vector>(rows, weight, bias, r, part);
+    normalizeRow<T, C, vector, kRegistersOfRow<Norm, vector, items, maxThreads>>(rows, weight, bias, r, part);
     if (first + stride < count) sumsAreRead(lanes);
+  }
+}
+
+// The same for a few blocks that go on with many narrow rows, see LaunchConfig::persistent. A thread holds two rows'
+// packs, weight and bias: two or three such blocks a multiprocessor.
+template <class T, class C, class Norm, int vector, int items>
+__global__ void __launch_bounds__(kThreadsOfNarrowRows, (items > 2 ? 2 : 3))
+    normalizePersistently(NormRows given, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count,
+                          int lanes) {
+  using Part = RegisterPart<T, vector, items>;
+  const NormRows rows = Norm::of(given);
+  const int log = __popc(static_cast<unsigned>(lanes - 1));
+  const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1);
+  const int64_t rowsPerBlock = blockDim.x >> log, stride = gridDim.x * rowsPerBlock;
+  const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, rows.width);
+  const auto readRow = [&](int64_t r) {
+    Part part(lane, lanes, r < count ? static_cast<int>(rows.width) : 0);
+    const RowPointers<T> row(rows, r < count ? r : 0);
+    part.read(row.x, row.residual, row.sum);
+    return part;
+  };
+  Part whole(lane, lanes, static_cast<int>(rows.width));
+  KeptConstants<C, vector, items> constants(weight, bias);
+  constants.readOnce(whole);
+  // All threads of a warp go the same number of rounds: they meet in sums.
+  int64_t r = static_cast<int64_t>(blockIdx.x) * rowsPerBlock + (thread >> log);
+  Part part = readRow(r);
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * rowsPerBlock; first < count; first += stride, r += stride) {
+    Part next = readRow(first + stride < count ? r + stride : count);
+    const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, share), share);
+    const RowPointers<T> row(rows, r < count ? r : 0);
+    writePart<T, vector>(part, scale, constants, row.y);
+    part = next;
   }
 }
 
@@ -207,7 +258,7 @@ __global__ void __launch_bounds__(kMaxThreads, 1)
   for (int64_t r = blockIdx.x; r < count; r += gridDim.x) {
     SharedPart<T, vector> part{reinterpret_cast<T*>(dynamicShared()), static_cast<int>(threadIdx.x),
                                static_cast<int>(blockDim.x), static_cast<int>(rows.width)};
-    normalizeRow<T, C, vector>(rows, weight, bias, r, part);
+    normalizeRow<T, C, vector, 0>(rows, weight, bias, r, part);
     if (r + gridDim.x < count) sumsAreRead(part.lanes);
   }
 }

@@ -47,6 +47,12 @@ class RowLaunch {
   template <int vector, int items>
   void withPath() const {
     if (config_.path == LaunchConfig::Path::Registers) return withKind<vector, items>();
+    if (config_.path == LaunchConfig::Path::Cluster) {
+      if constexpr (vector > 1) {
+        start_(&normalizeInCluster<T, C, vector, items>, config_, rows_, weight(), bias(), count_, config_.chunkWidth);
+      }
+      return;
+    }
     auto* summaries = static_cast<Summary<typename SumOf<T>::Type>*>(workspace_);
     start_(&summarizeChunks<T, vector, items>, config_, rows_, count_, config_.chunks, config_.chunkWidth, summaries);
     start_(&writeChunks<T, C, vector, items>, config_, rows_, weight(), bias(), count_, config_.chunks,
@@ -81,8 +87,18 @@ class RowLaunch {
     }
   }
 
+  static constexpr bool canPersist(int vector, int items) {
+    return vector > 1 && (items == kPersistentItems[0] || items == kPersistentItems[1]);
+  }
+
   template <class Norm, int vector, int items>
   void inOneKernel() const {
+    if constexpr (canPersist(vector, items)) {
+      if (config_.persistent) {
+        return start_(&normalizePersistently<T, C, Norm, vector, items>, config_, rows_, weight(), bias(), count_,
+                      config_.lanes);
+      }
+    }
     if constexpr (items == kInShared) {
       start_(&normalizeInShared<T, C, Norm, vector>, config_, rows_, weight(), bias(), count_);
     } else if (config_.threads() <= kThreadsOfNarrowRows) {

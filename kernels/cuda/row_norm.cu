@@ -15,9 +15,11 @@ DeviceLimits askLimits(int device) {
     return value;
   };
   constexpr int64_t kOwnShared = 1024;  // what sumOverRow keeps, and what CUDA reserves for each block
+  constexpr int kPortableCluster = 8;   // that every GPU with clusters has
   return {.multiprocessors = ask(cudaDevAttrMultiProcessorCount),
           .sharedBytes = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kOwnShared,
-          .maxBlocks = ask(cudaDevAttrMaxGridDimX)};
+          .maxBlocks = ask(cudaDevAttrMaxGridDimX),
+          .clusterBlocks = ask(cudaDevAttrClusterLaunch) != 0 ? kPortableCluster : 1};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/launch_config.h"
 #include "kernels/cuda/pack.cuh"
+#include "kernels/cuda/row_sum.cuh"
 
 namespace normlens::kernels::cuda {
 
@@ -38,10 +39,20 @@ struct RegisterPart {
   // visit(item, i, pack), where pack is the thread's number `item` and starts at element i.
   template <class Visit>
   __device__ inline void each(const Visit& visit) {
+    some<items>(0, visit);
+  }
+  // Of `count` items from `first` on.
+  template <int count, class Visit>
+  __device__ inline void some(int first, const Visit& visit) {
 #pragma unroll
-    for (int item = 0; item < items; ++item) {
-      if (const int i = at(item); i < width) visit(item, i, kept[item]);
+    for (int k = 0; k < count; ++k) {
+      if (const int i = at(first + k); i < width) visit(first + k, i, kept[first + k]);
     }
+  }
+  // Of a number that each thread of the row has, or of Moments.
+  template <class Value>
+  __device__ inline Value total(Value mine) const {
+    return sumOverRow(mine, lanes);
   }
 
   // Reads x, or x + residual, which is written to `sum`.
@@ -85,6 +96,10 @@ struct SharedPart {
   template <class Visit>
   __device__ inline void each(const Visit& visit) {
     for (int i = lane * vector; i < width; i += lanes * vector) visit(0, i, pack(i));
+  }
+  template <class Value>
+  __device__ inline Value total(Value mine) const {
+    return sumOverRow(mine, lanes);
   }
 
   __device__ inline void read(const T* x, const T* residual, T* sum) {

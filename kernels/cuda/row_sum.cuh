@@ -13,6 +13,25 @@ struct Moments {
   Sum squares = 0;
 };
 
+template <class Sum>
+struct WarpSums {
+  Sum sums[kMaxThreads / kWarp];
+};
+template <class Sum>
+struct WarpMoments {
+  Sum sums[kMaxThreads / kWarp];
+  Sum squares[kMaxThreads / kWarp];
+};
+
+#if defined(__CUDACC__)
+// The block's own object of each type, in shared memory.
+template <class T>
+__device__ inline T& sharedObject() {
+  __shared__ T object;
+  return object;
+}
+#endif
+
 // With the same number of the thread whose lane differs by `step`.
 template <class Sum>
 __device__ inline void addAcross(Sum& v, int step) {
@@ -41,26 +60,25 @@ template <class Sum>
 __device__ inline Sum sumOverRow(Sum v, int lanes) {
   v = sumOverWarp(v, lanes);
   if (lanes <= kWarp) return v;
-  __shared__ Sum ofWarp[kMaxThreads / kWarp];
+  auto& ofWarp = sharedObject<WarpSums<Sum>>();
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  if (lane == 0) ofWarp[threadIdx.x / kWarp] = v;
+  if (lane == 0) ofWarp.sums[threadIdx.x / kWarp] = v;
   __syncthreads();
-  return sumOverWarp(lane < lanes / kWarp ? ofWarp[lane] : Sum{0}, kWarp);
+  return sumOverWarp(lane < lanes / kWarp ? ofWarp.sums[lane] : Sum{0}, kWarp);
 }
 
 template <class Sum>
 __device__ inline Moments<Sum> sumOverRow(Moments<Sum> v, int lanes) {
   v = sumOverWarp(v, lanes);
   if (lanes <= kWarp) return v;
-  __shared__ Sum sums[kMaxThreads / kWarp];
-  __shared__ Sum squares[kMaxThreads / kWarp];
+  auto& ofWarp = sharedObject<WarpMoments<Sum>>();
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   if (lane == 0) {
-    sums[threadIdx.x / kWarp] = v.sum;
-    squares[threadIdx.x / kWarp] = v.squares;
+    ofWarp.sums[threadIdx.x / kWarp] = v.sum;
+    ofWarp.squares[threadIdx.x / kWarp] = v.squares;
   }
   __syncthreads();
-  v = lane < lanes / kWarp ? Moments<Sum>{sums[lane], squares[lane]} : Moments<Sum>{};
+  v = lane < lanes / kWarp ? Moments<Sum>{ofWarp.sums[lane], ofWarp.squares[lane]} : Moments<Sum>{};
   return sumOverWarp(v, kWarp);
 }
 

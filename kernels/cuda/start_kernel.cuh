@@ -1,7 +1,7 @@
 // Queues the kernels of row_launch.cuh on a stream.
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 #include <stdexcept>
 #include <string>
@@ -35,12 +35,27 @@ class StartKernel {
   template <class... Parameters, class... Arguments>
   void operator()(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) const {
     if (config.asksForShared()) allowShared(reinterpret_cast<const void*>(kernel));
+    if (config.path == LaunchConfig::Path::Cluster) return inClusters(kernel, config, arguments...);
     kernel<<<static_cast<unsigned>(config.blocks), static_cast<unsigned>(config.threads()),
              static_cast<size_t>(config.sharedBytes), stream_>>>(arguments...);
     check(cudaGetLastError(), "starting a kernel");
   }
 
  private:
+  template <class... Parameters, class... Arguments>
+  void inClusters(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) const {
+    cudaLaunchAttribute cluster{};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {static_cast<unsigned>(config.chunks), 1, 1};
+    cudaLaunchConfig_t launch{};
+    launch.gridDim = static_cast<unsigned>(config.blocks);
+    launch.blockDim = static_cast<unsigned>(config.threads());
+    launch.stream = stream_;
+    launch.attrs = &cluster;
+    launch.numAttrs = 1;
+    check(cudaLaunchKernelEx(&launch, kernel, arguments...), "starting a kernel of clusters");
+  }
+
   cudaStream_t stream_;
 };
 

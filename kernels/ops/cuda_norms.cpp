@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "kernels/cuda/launch_tuning.h"
 #include "kernels/cuda/row_norm.h"
 #include "kernels/ops/norm_constants.h"
 #include "kernels/ops/norm_ops.h"
@@ -41,7 +42,7 @@ void runRows(const NormCall& call, Scalar scalar, NormRows rows, int64_t count) 
                              .rows = count,
                              .width = rows.width,
                              .vectors = cuda::allowsVectors(scalar, rows)};
-  const cuda::LaunchConfig config = cuda::chooseLaunch(shape, cuda::limitsOf(device));
+  const cuda::LaunchConfig config = cuda::chooseLaunch(shape, cuda::limitsOf(device), cuda::tuningOfProcess());
   std::optional<Tensor> workspace;
   if (const int64_t bytes = cuda::workspaceBytesOf(scalar, count, config)) {
     workspace = torch::stable::new_empty(call.x.shared(), {bytes}, ScalarType::Byte);

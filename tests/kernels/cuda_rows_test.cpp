@@ -38,6 +38,7 @@ namespace {
 
 using cuda::DeviceLimits;
 using cuda::LaunchConfig;
+using cuda::LaunchTuning;
 using Path = LaunchConfig::Path;
 
 constexpr NormKind kKinds[] = {NormKind::Rms, NormKind::Layer, NormKind::Center, NormKind::Crms};
@@ -47,7 +48,10 @@ constexpr DeviceLimits kSmall{.multiprocessors = 4, .sharedBytes = 24 * 1024, .m
 struct HostStart {
   template <class... Parameters, class... Arguments>
   void operator()(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) const {
-    runGrid(config.blocks, config.threads(), config.sharedBytes, [&] { kernel(arguments...); });
+    const bool clusters = config.path == Path::Cluster;
+    runGrid(
+        config.blocks, config.threads(), config.sharedBytes, [&] { kernel(arguments...); },
+        clusters ? static_cast<int>(config.chunks) : 1);
   }
 };
 
@@ -72,26 +76,28 @@ void launchAs(Scalar scalar, const NormRows& rows, int64_t count, const LaunchCo
   }
 }
 
-// The path that was taken.
-Path execute(NormTrial& trial, const Type& type, const NormCase& c, const DeviceLimits& limits) {
-  Path path = Path::Registers;
+// The launch that was chosen.
+LaunchConfig execute(NormTrial& trial, const Type& type, const NormCase& c, const DeviceLimits& limits,
+                     const LaunchTuning& tuning = {}) {
+  LaunchConfig config;
   trial.execute([&](const NormRows& rows) {
     const cuda::RowShape shape{.elementBytes = cuda::elementBytes(type.scalar),
                                .rows = c.rows,
                                .width = c.width,
                                .vectors = cuda::allowsVectors(type.scalar, rows)};
-    const LaunchConfig config = chooseLaunch(shape, limits);
-    path = config.path;
+    config = chooseLaunch(shape, limits, tuning);
     std::vector<double> workspace(static_cast<size_t>(cuda::workspaceBytes(type.scalar, c.rows, config)) / 8 + 1);
     launchAs(type.scalar, rows, c.rows, config, workspace.data());
   });
-  return path;
+  return config;
 }
 
-void run(const Type& type, const NormCase& c, const DeviceLimits& limits = kSmall) {
+LaunchConfig run(const Type& type, const NormCase& c, const DeviceLimits& limits = kSmall,
+                 const LaunchTuning& tuning = {}) {
   NormTrial trial(type, c);
-  const Path path = execute(trial, type, c, limits);
-  trial.check(describe(type, c) + ", path " + std::to_string(static_cast<int>(path)));
+  const LaunchConfig config = execute(trial, type, c, limits, tuning);
+  trial.check(describe(type, c) + ", path " + std::to_string(static_cast<int>(config.path)));
+  return config;
 }
 
 class CudaRows : public testing::TestWithParam<Type> {};
@@ -194,6 +200,74 @@ TEST_P(CudaRows, WeightAndBiasMayBeOfTheTypeOfTheRows) {
   }
   run(GetParam(),
       {.kind = NormKind::Crms, .width = 63, .weight = true, .bias = true, .expand = true, .constantsOfRows = true});
+}
+
+// What a run may choose: see LaunchTuning.
+TEST_P(CudaRows, FewRowsAreSharedByTheWarpsOfABlock) {
+  for (const NormKind kind : kKinds) {
+    for (const int64_t width : {256, 768, 769, 1024, 4096}) {
+      const NormCase c{.kind = kind, .rows = 3, .width = width, .weight = true, .bias = true, .residual = true};
+      const LaunchConfig config = run(GetParam(), c, kSmall, {.fewRows = 4});
+      EXPECT_TRUE(width < 768 || config.lanes > cuda::kWarp) << width;
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(CudaRows, FewWideRowsAreSharedByClusters) {
+  DeviceLimits limits{.multiprocessors = 32, .sharedBytes = 24 * 1024, .maxBlocks = 9, .clusterBlocks = 8};
+  const LaunchTuning tuning{.wideRowBytes = 16 * 1024, .clusterBlocks = 8};
+  for (const NormKind kind : kKinds) {
+    for (const int64_t width : {8192, 16384 + 64, 32000}) {
+      for (const bool residual : {false, true}) {
+        const NormCase c{.kind = kind,
+                         .rows = 3,
+                         .width = width,
+                         .weight = true,
+                         .bias = !residual,
+                         .residual = residual,
+                         .constantsOfRows = true};
+        const LaunchConfig config = run(GetParam(), c, limits, tuning);
+        EXPECT_EQ(config.path, Path::Cluster) << width;
+        EXPECT_LT(config.blocks, 3 * config.chunks) << "no cluster goes on with a further row";
+        if (HasFailure()) return;
+      }
+    }
+  }
+  limits.clusterBlocks = 1;
+  EXPECT_EQ(run(GetParam(), {.kind = NormKind::Rms, .rows = 1, .width = 16384}, limits, tuning).path, Path::Split);
+}
+
+TEST_P(CudaRows, ARowWithNanStaysOneRowOfAClusterToo) {
+  constexpr DeviceLimits kLimits{.multiprocessors = 32, .sharedBytes = 24 * 1024, .maxBlocks = 9, .clusterBlocks = 8};
+  for (const NormKind kind : kKinds) {
+    const NormCase c{.kind = kind, .rows = 3, .width = 8192};
+    NormTrial trial(GetParam(), c);
+    trial.setInput(1, 20, std::numeric_limits<double>::infinity());
+    execute(trial, GetParam(), c, kLimits, {.wideRowBytes = 16 * 1024, .clusterBlocks = 4});
+    trial.checkNonFinite(describe(GetParam(), c));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(CudaRows, BlocksGoOnWithFurtherNarrowRows) {
+  constexpr DeviceLimits kOne{.multiprocessors = 1, .sharedBytes = 24 * 1024};
+  for (const NormKind kind : kKinds) {
+    for (const int64_t width : {32, 64, 192, 256, 512, 1024}) {
+      for (const bool residual : {false, true}) {
+        const NormCase c{.kind = kind,
+                         .rows = 301,
+                         .width = width,
+                         .weight = true,
+                         .bias = !residual,
+                         .residual = residual,
+                         .constantsOfRows = true};
+        const LaunchConfig config = run(GetParam(), c, kOne, {.persistentBlocks = 2});
+        EXPECT_EQ(config.persistent, config.lanes <= cuda::kWarp && (config.items == 2 || config.items == 4)) << width;
+        if (HasFailure()) return;
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, CudaRows, testing::ValuesIn(kTypes),

@@ -30,16 +30,20 @@ struct HostThread {
   bool done = false;
 };
 
-// One block at a time.
-class Block {
+// One block, or one cluster of blocks, at a time: all of its threads one behind the other.
+class Cluster {
  public:
-  void run(int threads, int64_t sharedBytes, const std::function<void()>& body) {
-    while (threads_.size() < static_cast<size_t>(threads)) threads_.emplace_back();
-    count_ = static_cast<size_t>(threads);
+  // first: the number of its first block.
+  void run(unsigned first, int blocks, int threads, int64_t sharedBytes, const std::function<void()>& body) {
+    first_ = first;
+    blocks_ = blocks;
+    ofBlock_ = static_cast<size_t>(threads);
+    count_ = static_cast<size_t>(blocks) * ofBlock_;
+    while (threads_.size() < count_) threads_.emplace_back();
     shared_.assign(static_cast<size_t>(sharedBytes) + 16, kPoison);
     body_ = &body;
     for (size_t i = 0; i < count_; ++i) start(i);
-    // Round after round: in each, every thread runs to its next barrier. All of a block meet at the same barriers.
+    // Round after round: in each, every thread runs to its next barrier. All of a cluster meet at the same barriers.
     for (size_t left = count_; left > 0;) {
       for (size_t i = 0; i < count_; ++i) {
         if (threads_[i].done) continue;
@@ -68,6 +72,9 @@ class Block {
     threads_[current_].requested.clear();
   }
 
+  [[nodiscard]] int blocks() const { return blocks_; }
+  [[nodiscard]] int block() const { return static_cast<int>(current_ / ofBlock_); }
+
   unsigned char* shared() {
     const auto address = reinterpret_cast<uintptr_t>(shared_.data());
     return shared_.data() + (16 - address % 16) % 16;
@@ -84,50 +91,58 @@ class Block {
     thread.context.uc_stack.ss_sp = thread.stack.data();
     thread.context.uc_stack.ss_size = thread.stack.size();
     thread.context.uc_link = &main_;
-    makecontext(&thread.context, &Block::enter, 0);
+    makecontext(&thread.context, &Cluster::enter, 0);
   }
 
   void resume(size_t i) {
     current_ = i;
-    threadIdx.x = static_cast<unsigned>(i);
+    threadIdx.x = static_cast<unsigned>(i % ofBlock_);
+    blockIdx.x = first_ + static_cast<unsigned>(i / ofBlock_);
     swapcontext(&main_, &threads_[i].context);
   }
 
   std::vector<HostThread> threads_;
   size_t count_ = 0;
+  size_t ofBlock_ = 1;
+  unsigned first_ = 0;
+  int blocks_ = 1;
   size_t current_ = 0;
   ucontext_t main_{};
   const std::function<void()>* body_ = nullptr;
   std::vector<unsigned char> shared_;
 };
 
-Block& theBlock() {
-  static Block block;
-  return block;
+Cluster& theCluster() {
+  static Cluster cluster;
+  return cluster;
 }
 
-void Block::enter() {
-  Block& block = theBlock();
-  (*block.body_)();
-  block.threads_[block.current_].done = true;
+void Cluster::enter() {
+  Cluster& cluster = theCluster();
+  (*cluster.body_)();
+  cluster.threads_[cluster.current_].done = true;
 }
 
 }  // namespace
 
-void runGrid(int64_t blocks, int threads, int64_t sharedBytes, const std::function<void()>& body) {
+void runGrid(int64_t blocks, int threads, int64_t sharedBytes, const std::function<void()>& body, int blocksOfCluster) {
   if (threads % static_cast<int>(kWarp) != 0) throw std::runtime_error("blocks are made of whole warps");
+  if (blocks % blocksOfCluster != 0 || blocksOfCluster > kMostBlocksOfCluster) {
+    throw std::runtime_error("a grid is made of whole clusters");
+  }
   blockDim.x = static_cast<unsigned>(threads);
   gridDim.x = static_cast<unsigned>(blocks);
-  for (int64_t b = 0; b < blocks; ++b) {
-    blockIdx.x = static_cast<unsigned>(b);
-    theBlock().run(threads, sharedBytes, body);
+  for (int64_t b = 0; b < blocks; b += blocksOfCluster) {
+    theCluster().run(static_cast<unsigned>(b), blocksOfCluster, threads, sharedBytes, body);
   }
 }
 
-void waitForBlock() { theBlock().yield(); }
-double exchangeInWarp(double mine, int step) { return theBlock().exchange(mine, step); }
-unsigned char* sharedMemory() { return theBlock().shared(); }
-void requestCopy(void* to, const void* from, size_t bytes) { theBlock().request({to, from, bytes}); }
-void waitForCopies() { theBlock().arrive(); }
+int blocksOfCluster() { return theCluster().blocks(); }
+int blockOfCluster() { return theCluster().block(); }
+void waitForBlock() { theCluster().yield(); }
+double exchangeInWarp(double mine, int step) { return theCluster().exchange(mine, step); }
+unsigned char* sharedMemory() { return theCluster().shared(); }
+void requestCopy(void* to, const void* from, size_t bytes) { theCluster().request({to, from, bytes}); }
+void waitForCopies() { theCluster().arrive(); }
 
 }  // namespace normlens::kernels::test

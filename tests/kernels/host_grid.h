@@ -1,5 +1,6 @@
 // The words of CUDA that the kernels in kernels/cuda use, for running them on the CPU: the threads of a block take
-// turns as coroutines, from one barrier to the next; blocks run one after the other. Include this before the kernels.
+// turns as coroutines, from one barrier to the next, and so do the blocks of a cluster; else blocks run one after the
+// other. Include this before the kernels.
 //
 // It shows whether each element is read, reduced and written as it should be; it says nothing about races between
 // barriers, memory alignment or speed.
@@ -14,7 +15,6 @@
 #define __global__
 #define __device__
 #define __launch_bounds__(...)
-#define __shared__ static
 
 namespace normlens::kernels::test {
 
@@ -22,10 +22,16 @@ struct GridIndex {
   unsigned x = 0;
 };
 
-// Runs body() once for each thread of each block.
-void runGrid(int64_t blocks, int threads, int64_t sharedBytes, const std::function<void()>& body);
+inline constexpr int kMostBlocksOfCluster = 8;
 
-// Leaves this thread until all of its block, or of its warp, have come as far.
+// Runs body() once for each thread of each block. blocksOfCluster: divides `blocks`.
+void runGrid(int64_t blocks, int threads, int64_t sharedBytes, const std::function<void()>& body,
+             int blocksOfCluster = 1);
+
+int blocksOfCluster();  // of the thread whose turn it is, as blockOfCluster
+int blockOfCluster();
+
+// Leaves this thread until all of its block, its cluster or its warp have come as far.
 void waitForBlock();
 // Gives `mine` to the warp and takes what thread lane ^ step gave.
 double exchangeInWarp(double mine, int step);
@@ -65,4 +71,16 @@ using std::sqrt;
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline uint4 readOnce(const uint4* from) { return *from; }
 inline unsigned char* dynamicShared() { return test::sharedMemory(); }
+template <class T>
+T& sharedObject() {
+  static T ofBlock[test::kMostBlocksOfCluster];
+  return ofBlock[test::blockOfCluster()];
+}
+using test::blockOfCluster;
+using test::blocksOfCluster;
+inline void waitForCluster() { test::waitForBlock(); }
+template <class T>
+const T& ofBlock(const T& mine, int block) {
+  return (&mine)[block - blockOfCluster()];
+}
 }  // namespace normlens::kernels::cuda

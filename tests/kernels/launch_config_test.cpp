@@ -7,15 +7,27 @@
 #include <bit>
 #include <string>
 
+#include "kernels/cuda/launch_tuning.h"
+
 namespace normlens::kernels::cuda::test {
 namespace {
 
 using Path = LaunchConfig::Path;
 
 constexpr DeviceLimits kMachines[] = {
-    {.multiprocessors = 132, .sharedBytes = int64_t{227} * 1024},  // H100, H200
-    {.multiprocessors = 40, .sharedBytes = int64_t{64} * 1024},    // T4
+    {.multiprocessors = 132, .sharedBytes = int64_t{227} * 1024, .clusterBlocks = 8},  // H100, H200
+    {.multiprocessors = 40, .sharedBytes = int64_t{64} * 1024},                        // T4
     {.multiprocessors = 1, .sharedBytes = int64_t{48} * 1024, .maxBlocks = 65535},
+};
+// What a run may choose, one by one and together.
+constexpr LaunchTuning kTunings[] = {
+    {},
+    {.fewRows = 4},
+    {.wideRowBytes = 256 * 1024},
+    {.clusterBlocks = 8},
+    {.clusterBlocks = 2},
+    {.persistentBlocks = 3},
+    {.fewRows = 8, .wideRowBytes = 32 * 1024, .clusterBlocks = 4, .persistentBlocks = 1},
 };
 
 std::string describe(const RowShape& shape, const LaunchConfig& config) {
@@ -69,6 +81,32 @@ void checkPath(const RowShape& shape, const LaunchConfig& config, const DeviceLi
       EXPECT_LT((config.chunks - 1) * config.chunkWidth, shape.width) << "the last chunk is empty";
       checkItems(shape, config);
       break;
+    case Path::Cluster:
+      EXPECT_LE(config.chunks, limits.clusterBlocks);
+      EXPECT_GT(config.vector, 1);
+      EXPECT_EQ(config.blocks % config.chunks, 0);
+      EXPECT_EQ(config.lanes, kThreadsOfChunks);
+      EXPECT_GE(held, config.chunkWidth);
+      EXPECT_EQ(config.chunkWidth % config.vector, 0);
+      EXPECT_GE(config.chunks * config.chunkWidth, shape.width);
+      EXPECT_LT((config.chunks - 1) * config.chunkWidth, shape.width) << "the last chunk is empty";
+      checkItems(shape, config);
+      break;
+  }
+  if (!config.persistent) return;
+  EXPECT_EQ(config.path, Path::Registers);
+  EXPECT_LE(config.lanes, kWarp);
+  EXPECT_EQ(std::ranges::count(kPersistentItems, config.items), 1);
+}
+
+void checkAll(const RowShape& shape, const DeviceLimits& limits) {
+  for (const LaunchTuning& tuning : kTunings) {
+    const LaunchConfig config = chooseLaunch(shape, limits, tuning);
+    SCOPED_TRACE(describe(shape, config));
+    checkThreads(config);
+    checkPath(shape, config, limits);
+    EXPECT_GE(config.blocks, 1);
+    EXPECT_LE(config.blocks, limits.maxBlocks);
   }
 }
 
@@ -79,13 +117,7 @@ TEST(LaunchConfigs, HoldOverTheGridOfSizes) {
         for (const int bytes : {2, 4, 8}) {
           for (const bool vectors : {false, true}) {
             if (vectors && width * bytes % 16 != 0) continue;
-            const RowShape shape{bytes, rows, width, vectors};
-            const LaunchConfig config = chooseLaunch(shape, limits);
-            SCOPED_TRACE(describe(shape, config));
-            checkThreads(config);
-            checkPath(shape, config, limits);
-            EXPECT_GE(config.blocks, 1);
-            EXPECT_LE(config.blocks, limits.maxBlocks);
+            checkAll({bytes, rows, width, vectors}, limits);
             if (testing::Test::HasFailure()) return;
           }
         }
@@ -94,8 +126,8 @@ TEST(LaunchConfigs, HoldOverTheGridOfSizes) {
   }
 }
 
-LaunchConfig onH200(int bytes, int64_t rows, int64_t width) {
-  return chooseLaunch({bytes, rows, width, width * bytes % 16 == 0}, kMachines[0]);
+LaunchConfig onH200(int bytes, int64_t rows, int64_t width, const LaunchTuning& tuning = {}) {
+  return chooseLaunch({bytes, rows, width, width * bytes % 16 == 0}, kMachines[0], tuning);
 }
 
 TEST(LaunchConfigs, NarrowRowsShareABlock) {
@@ -139,6 +171,45 @@ TEST(LaunchConfigs, FewWideRowsAreSplitOverTheMachine) {
   const LaunchConfig config = onH200(4, 1, 65536);
   EXPECT_EQ(config.path, Path::Split);
   EXPECT_GE(config.blocks, 64);
+}
+
+TEST(LaunchTunings, FewRowsGetManyThreadsWithLittleEach) {
+  EXPECT_EQ(onH200(4, 100, 768).lanes, kWarp);
+  const LaunchConfig few = onH200(4, 100, 768, {.fewRows = 4});
+  EXPECT_EQ(few.lanes, 192);
+  EXPECT_EQ(few.items, 1);
+  EXPECT_EQ(few.blocks, 100);
+  EXPECT_EQ(onH200(4, 5 * 132, 768, {.fewRows = 4}).lanes, kWarp) << "five rows a multiprocessor";
+  EXPECT_EQ(onH200(4, 100, 64, {.fewRows = 4}).threads(), kWarp) << "nothing to share";
+}
+
+TEST(LaunchTunings, AWideRowIsOneKernelOfACluster) {
+  const LaunchConfig one = onH200(4, 1, 65536, {.clusterBlocks = 8});
+  EXPECT_EQ(one.path, Path::Cluster);
+  EXPECT_EQ(one.chunks, 8);
+  EXPECT_EQ(onH200(4, 33, 32768, {.clusterBlocks = 8}).chunks, 4) << "as many as there are multiprocessors";
+  EXPECT_EQ(onH200(8, 8192, 16384).path, Path::Shared);
+  EXPECT_EQ(onH200(8, 8192, 16384, {.clusterBlocks = 8}).path, Path::Cluster) << "one block would have it all";
+  EXPECT_EQ(onH200(4, 1, 32768, {.wideRowBytes = 256 * 1024}).path, Path::Shared);
+  EXPECT_EQ(onH200(4, 1, 1 << 20, {.clusterBlocks = 8}).path, Path::Split) << "no cluster holds it";
+}
+
+TEST(LaunchTunings, NarrowRowsGetAsManyBlocksAsAMultiprocessorHolds) {
+  const LaunchConfig config = onH200(2, 65536, 64, {.persistentBlocks = 3});
+  EXPECT_TRUE(config.persistent);
+  EXPECT_EQ(config.blocks, 3 * 132);
+  EXPECT_FALSE(onH200(2, 1000, 64, {.persistentBlocks = 3}).persistent) << "not enough rows";
+  EXPECT_FALSE(onH200(2, 65536, 65, {.persistentBlocks = 3}).persistent) << "single elements";
+}
+
+TEST(LaunchTunings, AreReadFromWords) {
+  EXPECT_EQ(tuningFrom(""), LaunchTuning());
+  EXPECT_EQ(tuningFrom("few-rows=4,wide-row-bytes=262144,cluster-blocks=8,persistent-blocks=3"),
+            LaunchTuning({.fewRows = 4, .wideRowBytes = 262144, .clusterBlocks = 8, .persistentBlocks = 3}));
+  EXPECT_EQ(tuningFrom("cluster-blocks=2"), LaunchTuning({.clusterBlocks = 2}));
+  for (const char* wrong : {"rows=4", "few-rows", "few-rows=", "few-rows=-1", "few-rows=4x", "few-rows=1;x=2", ","}) {
+    EXPECT_FALSE(tuningFrom(wrong)) << wrong;
+  }
 }
 
 }  // namespace
