@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/analysis/analysis.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/random_graph/random_graph.h"
 
 namespace normlens::analysis {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/analysis/plan/norm_states.h"
 #include "core/graph/queries.h"
 #include "tests/support/graph_text.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/random_graph/random_graph.h"
 
 namespace normlens::analysis {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/analysis/analysis.h"
 #include "tests/support/graph_text.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/random_graph/random_graph.h"
 
 namespace normlens::analysis {
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/support/graph_builder.h"
 #include "tests/support/graph_interpreter.h"
 #include "tests/support/graph_text.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/random_graph/random_graph.h"
 
 namespace normlens::analysis {
 namespace {
