@@ -18,36 +18,10 @@ from torch._export.serde.serialize import serialize
 from torch.export import Dim, export, load, save
 from torch.export.pt2_archive._package import PT2ArchiveWriter
 
+from exported import WIDTH, Exported, Residual, settled
 from samples import MODELS, engine
 
-WIDTH = 16
 SAMPLES = MODELS / "pt2"
-
-
-def settled(module):
-    """Random gammas, betas and biases: nothing folds by chance."""
-    generator = torch.Generator().manual_seed(3)
-    with torch.no_grad():
-        for name, parameter in module.named_parameters():
-            if parameter.dim() == 1:
-                parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
-    return module.eval()
-
-
-class Residual(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.embed = nn.Embedding(11, WIDTH)
-        self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(3))
-        self.mix = nn.ModuleList(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Linear(WIDTH, WIDTH)) for _ in range(2))
-        self.head = nn.Linear(WIDTH, 11, bias=False)
-        self.head.weight = self.embed.weight
-
-    def forward(self, ids):
-        x = self.embed(ids)
-        for norm, mix in zip(self.norms, self.mix):
-            x = x + mix(norm(x))
-        return self.head(self.norms[2](x))
 
 
 class Encoder(nn.Module):
@@ -129,26 +103,15 @@ def document(path):
     return json.loads(records(path)["models/model.json"])
 
 
-class Pairs(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = pathlib.Path(cls.folder.name)
-        cls.models = {}
-        torch.manual_seed(0)
-        for name, (model, sample, dynamic) in cases().items():
-            model = settled(model)
-            cls.models[name] = (model, sample)
-            exported = export(model, (sample,), dynamic_shapes=({**dynamic},))
-            save(export(model, (sample,)), cls.path / f"{name}.static.pt2")
-            save(exported, cls.path / f"{name}.dynamic.pt2")
-            save(exported.run_decompositions(), cls.path / f"{name}.core.pt2")
-            torch.jit.trace(model, sample, check_trace=False).save(str(cls.path / f"{name}.pt"))
-            torch.onnx.export(model, (sample,), str(cls.path / f"{name}.onnx"), dynamo=False)
+class Pairs(Exported):
+    cases = staticmethod(cases)
 
     @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+    def write(cls, name, exported):
+        super().write(name, exported)
+        model, sample = cls.models[name]
+        torch.jit.trace(model, sample, check_trace=False).save(str(cls.path / f"{name}.pt"))
+        torch.onnx.export(model, (sample,), str(cls.path / f"{name}.onnx"), dynamo=False)
 
     def verdicts(self, path):
         status, analysis, errors = engine("analyze", path)
@@ -189,7 +152,7 @@ class Pairs(unittest.TestCase):
 
     def test_what_is_folded_is_what_torch_loads(self):
         for name in self.models:
-            for kind in ("static", "dynamic", "core"):
+            for kind in self.KINDS:
                 for policy, norm in (("free", "portable"), ("all", "portable"), ("all", "primitives")):
                     with self.subTest(model=name, kind=kind, policy=policy, norm=norm):
                         self.fold_and_load(name, kind, policy, norm)
@@ -232,11 +195,6 @@ class Pairs(unittest.TestCase):
                 engine("fold", self.path / f"{name}.dynamic.pt2", "-o", same, "--policy", "all")
                 self.assertEqual(len(again["layer_norms"]), len(self.verdicts(same)))
 
-    def gap(self, model, folded, sample):
-        with torch.no_grad():
-            a, b = model(sample), folded(sample)
-        return ((a - b).abs().max() / a.abs().max()).item()
-
     def untouched(self, original, out):
         a, b = records(original), records(out)
         self.assertLessEqual(set(a), set(b))
@@ -276,33 +234,24 @@ class Pairs(unittest.TestCase):
         self.assertIn("exported for 3 alone", result["error"]["message"])
 
 
-class OlderTorch(unittest.TestCase):
+class OlderTorch(Exported):
     """Containers of torch 2.5 to 2.8: the same verdicts, and what is folded loads with today's torch."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = pathlib.Path(cls.folder.name)
-        cls.models = {}
-        torch.manual_seed(0)
-        for name, (model, sample, dynamic) in cases().items():
-            cls.models[name] = (settled(model), sample)
-            exported = export(model, (sample,), dynamic_shapes=({**dynamic},))
-            save(exported, cls.path / f"{name}.new.pt2")
-            artifact = serialize(exported)
-            cls.flat(artifact, name, (8, 2))
-            cls.flat(artifact, name, (7, 3))
-            program = json.loads(artifact.exported_program)
-            program["schema_version"] = {"major": 8, "minor": 8}
-            with PT2ArchiveWriter(str(cls.path / f"{name}.8.8.pt2")) as archive:
-                archive.write_bytes("models/model.json", json.dumps(program).encode())
-                archive.write_bytes("data/weights/model.pt", artifact.state_dict)
-                archive.write_bytes("data/constants/model.pt", artifact.constants)
-                archive.write_bytes("data/sample_inputs/model.pt", artifact.example_inputs)
+    cases = staticmethod(cases)
 
     @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+    def write(cls, name, exported):
+        save(exported, cls.path / f"{name}.new.pt2")
+        artifact = serialize(exported)
+        cls.flat(artifact, name, (8, 2))
+        cls.flat(artifact, name, (7, 3))
+        program = json.loads(artifact.exported_program)
+        program["schema_version"] = {"major": 8, "minor": 8}
+        with PT2ArchiveWriter(str(cls.path / f"{name}.8.8.pt2")) as archive:
+            archive.write_bytes("models/model.json", json.dumps(program).encode())
+            archive.write_bytes("data/weights/model.pt", artifact.state_dict)
+            archive.write_bytes("data/constants/model.pt", artifact.constants)
+            archive.write_bytes("data/sample_inputs/model.pt", artifact.example_inputs)
 
     @classmethod
     def flat(cls, artifact, name, schema):
@@ -349,9 +298,7 @@ class OlderTorch(unittest.TestCase):
                     self.assertIs(result["verify"]["exact"], True, result["verify"])
                     loaded = load(out).module()
                     for inputs in (sample, torch.cat([sample, sample])):
-                        with torch.no_grad():
-                            expected, got = model(inputs), loaded(inputs)
-                        self.assertLess(((expected - got).abs().max() / expected.abs().max()).item(), 2e-5)
+                        self.assertLess(self.gap(model, loaded, inputs), 2e-5)
 
     def test_a_program_of_torch_2_5_is_looked_at_and_not_folded(self):
         out = self.path / "old.pt2"

@@ -1,34 +1,15 @@
 """Narrow streams of torch.export archives: what is written is loaded with torch.export.load, runs at the sizes that the
 original allows, with the same numbers, and says of every value the sizes that it has."""
 
-import pathlib
 import sys
-import tempfile
 import unittest
 
 import torch
 from torch import nn
 from torch.export import Dim, export, load, save
-from torch.export.graph_signature import InputKind
-from torch.fx import Interpreter
 
+from exported import WIDTH, Block, Exported, Residual, run_as_told, settled
 from samples import engine
-from test_pt2 import WIDTH, Residual, settled
-
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.mix = nn.Sequential(nn.Linear(WIDTH, 24), nn.GELU(), nn.Linear(24, WIDTH))
-
-    def forward(self, x):
-        batch, length, _ = x.shape
-        q, k, v = self.qkv(self.before(x)).view(batch, length, 3, 2, WIDTH // 2).permute(2, 0, 3, 1, 4)
-        y = nn.functional.scaled_dot_product_attention(q, k, v)
-        x = x + self.out(y.transpose(1, 2).reshape(batch, length, WIDTH))
-        return x + self.mix(self.between(x))
 
 
 class Tokens(nn.Module):
@@ -67,46 +48,8 @@ def cases():
     }
 
 
-class TellsItsSizes(Interpreter):
-    """Runs a program and holds each value against what the file says of it."""
-
-    def run_node(self, node):
-        value = super().run_node(node)
-        told = node.meta.get("val")
-        if isinstance(told, torch.Tensor) and isinstance(value, torch.Tensor):
-            fixed = [(a, b) for a, b in zip(told.shape, value.shape) if isinstance(a, int)]
-            if len(told.shape) != len(value.shape) or any(a != b for a, b in fixed):
-                raise AssertionError(f"{node.name} has the sizes {tuple(value.shape)}, not {tuple(told.shape)}")
-            if all(isinstance(a, int) for a in told.stride()) and told.stride() != value.stride():
-                raise AssertionError(f"{node.name} has the strides {value.stride()}, not {told.stride()}")
-        return value
-
-
-def run_as_told(program, sample):
-    held = {**program.state_dict, **program.constants}
-    specs = program.graph_signature.input_specs
-    inputs = [sample if spec.kind == InputKind.USER_INPUT else held[spec.target] for spec in specs]
-    with torch.no_grad():
-        TellsItsSizes(program.graph_module).run(*inputs)
-
-
-class Narrow(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = pathlib.Path(cls.folder.name)
-        cls.models = {}
-        torch.manual_seed(0)
-        for name, (model, sample, dynamic) in cases().items():
-            cls.models[name] = (settled(model), sample)
-            exported = export(model, (sample,), dynamic_shapes=({**dynamic},))
-            save(export(model, (sample,)), cls.path / f"{name}.static.pt2")
-            save(exported, cls.path / f"{name}.dynamic.pt2")
-            save(exported.run_decompositions(), cls.path / f"{name}.core.pt2")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+class Narrow(Exported):
+    cases = staticmethod(cases)
 
     def narrowed(self, original, *options):
         out = self.path / f"out{original.suffix}"
@@ -116,15 +59,9 @@ class Narrow(unittest.TestCase):
         self.assertIs(result["verify"]["exact"], True, result["verify"])
         return out, result
 
-    def gap(self, model, narrow, sample):
-        with torch.no_grad():
-            a, b = model(sample), narrow(sample)
-        self.assertEqual(a.shape, b.shape)
-        return ((a - b).abs().max() / a.abs().max()).item()
-
     def test_what_is_narrowed_is_what_torch_loads(self):
         for name, (model, sample) in self.models.items():
-            for kind in ("static", "dynamic", "core"):
+            for kind in self.KINDS:
                 for pad, width in (("none", WIDTH - 1), ("even", WIDTH), ("64", 64)):
                     for norm in ("portable", "primitives"):
                         with self.subTest(model=name, kind=kind, pad=pad, norm=norm):
