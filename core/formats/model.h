@@ -76,12 +76,12 @@ struct ModelFacts {
 
 // What takes LayerNorm's place (command line: --norm).
 enum class NormFlavour {
-  Portable,    // TorchScript: aten::rms_norm (+ add for beta), torch >= 2.4. ONNX: Standard where it is possible, else
-               // Primitives
+  Portable,    // TorchScript, torch.export: aten::rms_norm (+ add for beta), torch >= 2.4. ONNX: Standard where it is
+               // possible, else Primitives
   Standard,    // ONNX only: RMSNormalization; lifts the model to opset 23
   Ort,         // ONNX only: ONNX Runtime's SimplifiedLayerNormalization, its residual add taken in
   Primitives,  // written out (square, mean, root, division): any version
-  Fast,        // TorchScript: normlens::rms_norm of libnormlens_ops.so. ONNX: Ort
+  Fast,        // TorchScript, torch.export: normlens::rms_norm of libnormlens_ops.so. ONNX: Ort
 };
 [[nodiscard]] std::string_view normFlavourName(NormFlavour flavour);
 [[nodiscard]] std::optional<NormFlavour> normFlavourFromName(std::string_view name);

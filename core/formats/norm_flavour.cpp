@@ -29,7 +29,7 @@ std::optional<NormFlavour> normFlavourFromName(std::string_view name) {
 }
 
 bool addsShift(NormFlavour flavour, std::string_view format) {
-  return flavour == NormFlavour::Fast && format == "torchscript";
+  return flavour == NormFlavour::Fast && format != "onnx";
 }
 
 }  // namespace normlens::formats

@@ -21,6 +21,13 @@ def engine(*words, timeout=120):
     return done.returncode, json.loads(done.stdout) if done.stdout.strip() else None, done.stderr
 
 
+def load_operators():
+    """Ours, for this process's torch."""
+    import torch
+
+    torch.ops.load_library(engine("doctor")[1]["ops_library"])
+
+
 def facts(name):
     return json.loads((MODELS / "visible" / f"{name}.json").read_text())
 

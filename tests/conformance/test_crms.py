@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from folding import oracle
-from samples import MODELS, base, engine
+from samples import MODELS, base, engine, load_operators
 
 # By sample, how many streams are narrowed at least, in each of its files.
 NARROW = {
@@ -58,9 +58,7 @@ class Crms(unittest.TestCase):
                     self.assertEqual(judge(self, path, folder, "--pad", pad), 1)
 
     def test_fast(self):
-        import torch
-
-        torch.ops.load_library(engine("doctor")[1]["ops_library"])
+        load_operators()
         for name in ("gpt2.pt", "opt.pt", "vit.pt"):
             with self.subTest(name=name), tempfile.TemporaryDirectory() as folder:
                 self.assertEqual(judge(self, MODELS / "visible" / name, folder, "--norm", "fast"), 1)

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from folding import oracle
-from samples import MODELS, analyzed, base, engine, verdicts, written_out
+from samples import MODELS, analyzed, base, engine, load_operators, verdicts, written_out
 
 # How many norms of a sample are fused at least. Adds before their norms and behind them, in the module of the norm, beside
 # it, in the block before it and in a submodule of that, in several streams; the samples that are not listed have none.
@@ -21,12 +21,6 @@ LEAST = {
 }  # fmt: skip
 # The same of norms that are written out and do not fold.
 LEAST_RMS_NORMS = {"llama": 4, "t5": 5}
-
-
-def load_operators():
-    import torch
-
-    torch.ops.load_library(engine("doctor")[1]["ops_library"])
 
 
 def judge_in_torch(test, original, fused):

@@ -321,7 +321,7 @@ class Samples(unittest.TestCase):
     def test_what_folds_is_proved(self):
         folded = 0
         for path in sorted(SAMPLES.glob("*.pt2")):
-            for norm in ("portable", "primitives"):
+            for norm in ("portable", "primitives", "fast"):
                 with self.subTest(model=path.stem, norm=norm), tempfile.TemporaryDirectory() as folder:
                     out = pathlib.Path(folder) / "out.pt2"
                     status, result, errors = engine("fold", path, "-o", out, "--policy", "all", "--norm", norm)

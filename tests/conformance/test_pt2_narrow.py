@@ -9,7 +9,7 @@ from torch import nn
 from torch.export import Dim, export, load, save
 
 from exported import WIDTH, Block, Exported, Residual, run_as_told, settled
-from samples import engine
+from samples import engine, load_operators
 
 
 class Tokens(nn.Module):
@@ -60,10 +60,11 @@ class Narrow(Exported):
         return out, result
 
     def test_what_is_narrowed_is_what_torch_loads(self):
+        load_operators()
         for name, (model, sample) in self.models.items():
             for kind in self.KINDS:
                 for pad, width in (("none", WIDTH - 1), ("even", WIDTH), ("64", 64)):
-                    for norm in ("portable", "primitives"):
+                    for norm in ("portable", "primitives", "fast"):
                         with self.subTest(model=name, kind=kind, pad=pad, norm=norm):
                             original = self.path / f"{name}.{kind}.pt2"
                             out, result = self.narrowed(original, "--pad", pad, "--norm", norm)

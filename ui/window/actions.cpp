@@ -33,9 +33,9 @@ constexpr NamedWay kFlavours[] = {
     {"primitives", QT_TRANSLATE_NOOP("Flavour", "Primitives: for older runtimes"),
      QT_TRANSLATE_NOOP("Flavour", "Written out as multiplications, a mean and a square root; runs everywhere.")},
     {"fast", QT_TRANSLATE_NOOP("Flavour", "Fast: fused kernels"),
-     QT_TRANSLATE_NOOP(
-         "Flavour",
-         "TorchScript: normlens::rms_norm, which needs libnormlens_ops.so. ONNX: ONNX Runtime's fused norms.")},
+     QT_TRANSLATE_NOOP("Flavour",
+                       "TorchScript, torch.export: normlens::rms_norm, which needs libnormlens_ops.so. ONNX: ONNX "
+                       "Runtime's fused norms.")},
 };
 
 constexpr NamedWay kThemes[] = {{"system", QT_TRANSLATE_NOOP("Theme", "As the desktop"), ""},

@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include "core/analysis/analysis.h"
+#include "core/analysis/norms/norms.h"
+#include "core/formats/norm_fuser.h"
 #include "core/formats/pt2/open.h"
 #include "tests/formats/pt2/archive_fixture.h"
 
@@ -130,7 +132,7 @@ TEST_F(Pt2ModelTest, KeepsToTheSizesOfTheExport) {
 
 TEST_F(Pt2ModelTest, FoldsAndWritesWhatItFolded) {
   for (const bool dynamic : {false, true}) {
-    for (const NormFlavour flavour : {NormFlavour::Portable, NormFlavour::Primitives}) {
+    for (const NormFlavour flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Fast}) {
       const ProgramText text = linearAndNorm(4, dynamic);
       const auto model = open(text);
       ASSERT_TRUE(model);
@@ -150,6 +152,7 @@ TEST_F(Pt2ModelTest, FoldsAndWritesWhatItFolded) {
       const auto program = archive->read(*archive->find("m/models/model.json"), 1 << 20).value();
       EXPECT_EQ(program.find("layer_norm.default"), std::string::npos);
       EXPECT_EQ(program.find("aten.rms_norm.default") != std::string::npos, flavour == NormFlavour::Portable);
+      EXPECT_EQ(program.find("normlens.rms_norm.default") != std::string::npos, flavour == NormFlavour::Fast);
       // What was not edited is byte for byte what it was: gamma and beta, and the form of the archive.
       for (const char* name : {"data/weights/weight_2", "data/weights/weight_3"})
         EXPECT_EQ(archive->read(*archive->find("m/" + std::string(name)), 1 << 20).value(), text.records.at(name));
@@ -209,6 +212,52 @@ TEST_F(Pt2ModelTest, SaysOfWhichModelAConditionIs) {
   }
   EXPECT_EQ(extraFile(*Archive::open(MappedFile::open(file).value()).value(), "normlens.holds_if"),
             "model: x is long; other: x is long");
+}
+
+// x -> linear -> + x -> layer_norm, with the sum as a second result where it is read beside the norm.
+ProgramText normOfSum(bool sumIsRead) {
+  ProgramText text = linearAndNorm();
+  const std::string sum = R"({"as_tensor": {"name": "add"}})", norm = R"({"as_tensor": {"name": "layer_norm"}})";
+  text.bend(R"("arg": {"as_tensor": {"name": "linear"}})", R"("arg": )" + sum);
+  text.bend(
+      R"({"target": "torch.ops.aten.layer_norm)",
+      R"({"target": "torch.ops.aten.add.Tensor", "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "linear"}}, "kind": 1}, {"name": "other", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}], "outputs": [)" +
+          sum +
+          R"(], "metadata": {}, "is_hop_single_tensor_return": null, "name": "add"}, {"target": "torch.ops.aten.layer_norm)");
+  text.bend(R"("tensor_values": {)", R"("tensor_values": {"add": )" + test::tensorMeta({3, 4}) + ", ");
+  if (!sumIsRead) return text;
+  text.bend(R"("outputs": [)" + norm + R"(], "nodes")", R"("outputs": [)" + norm + ", " + sum + R"(], "nodes")");
+  return text.bend(R"({"user_output": {"arg": )" + norm + "}}",
+                   R"({"user_output": {"arg": )" + norm + R"(}}, {"user_output": {"arg": )" + sum + "}}");
+}
+
+TEST_F(Pt2ModelTest, FusesAnAddWithItsNorm) {
+  for (const bool sumIsRead : {false, true}) {
+    const auto model = open(normOfSum(sumIsRead));
+    ASSERT_TRUE(model);
+    const auto inputs = rows(3, 4);
+    ASSERT_TRUE(model->probe(inputs, {}));
+    const auto* fuser = dynamic_cast<const NormFuser*>(model.get());
+    ASSERT_TRUE(fuser);
+    const auto norms = analysis::findNorms(model->graph());
+    EXPECT_TRUE(fuser->joinNorms(norms, {})->fused.empty());
+    const auto made = fuser->fuseNorms(norms, {});
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(made->fused, std::vector<std::string>{"ln"});
+    EXPECT_LT(difference(*model, *made->model, inputs), 1e-6);
+    ASSERT_TRUE(made->model->save(folder_ / "fused.pt2", {}));
+    const auto again = open(folder_ / "fused.pt2");
+    ASSERT_TRUE(again);
+    EXPECT_EQ(difference(*made->model, *again, inputs), 0);
+    ASSERT_TRUE(again->probe(inputs, {}));
+    EXPECT_EQ(analysis::findNorms(again->graph()).layerNorms.at(0).name, "ln");
+    const auto archive = Archive::open(MappedFile::open(folder_ / "fused.pt2").value()).value();
+    const auto program = archive->read(*archive->find("m/models/model.json"), 1 << 20).value();
+    EXPECT_TRUE(says(program, R"({"target": "torch.ops.normlens.add_layer_norm.default", "inputs": [{"name": "x", )"));
+    EXPECT_TRUE(says(program, R"("outputs": [{"as_tensor": {"name": "add_layer_norm_sum"}}, )"
+                              R"({"as_tensor": {"name": "add_layer_norm_y"}}])"));
+    EXPECT_EQ(program.find("aten.add.Tensor"), std::string::npos);
+  }
 }
 
 // Each branch of a cond has the norm for its own, and names that the graph around it has, too.

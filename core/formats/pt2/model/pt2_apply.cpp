@@ -1,5 +1,5 @@
-// A fold: the inner model is edited as any TorchScript model, what differs is written into the documents, and those are
-// read again. So what is proved is what is saved.
+// A fold, and norms that are joined or fused: the inner model is edited as any TorchScript model, what differs is
+// written into the documents, and those are read again. So what is proved is what is saved.
 #include <functional>
 
 #include "core/formats/pt2/model/pt2_model.h"
@@ -32,7 +32,7 @@ Result<Written> asResult(const std::function<Written()>& make) {
   } catch (const BrokenDocument& error) {
     return fail(ErrorCode::Internal, std::string("the folded program cannot be read again: ") + error.what());
   } catch (...) {
-    return tl::unexpected(torchscript::torchEditError("the plan cannot be applied"));
+    return tl::unexpected(torchscript::torchEditError("the program cannot be rewritten"));
   }
 }
 
@@ -56,28 +56,49 @@ Written writtenProgram(const Program& program, const TorchScriptModel& before, c
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> Pt2Model::apply(const fold::FoldPlan& plan,
-                                               const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
-                                               const Task& task) const {
-  if (flavour == NormFlavour::Fast)
-    return fail(ErrorCode::Usage, "the fast norm is not written into torch.export archives",
-                "fold with --norm portable or --norm primitives");
+Status Pt2Model::checkWritable(const std::string& what) const {
   if (program_->file.isOutdated())
     return fail(ErrorCode::Unsupported, "a program of torch 2.5 is shown and analysed; no newer torch would load it",
                 "export the model anew, with torch 2.6 or newer");
-  if (const Status runs = checkOperators("a fold of it could not be proved"); !runs)
-    return tl::unexpected(runs.error());
+  return checkOperators(what + " could not be proved");
+}
+
+Result<std::unique_ptr<Model>> Pt2Model::apply(const fold::FoldPlan& plan,
+                                               const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
+                                               const Task& task) const {
+  if (const Status good = checkWritable("a fold of it"); !good) return tl::unexpected(good.error());
   const auto edited = inner_->apply(plan, norms, flavour, task);
-  if (!edited) return tl::unexpected(edited.error());
-  const auto& after = static_cast<const TorchScriptModel&>(**edited);
+  return edited ? withEdits(**edited, plan.streams, task) : tl::unexpected(edited.error());
+}
+
+Result<FusedModel> Pt2Model::joinNorms(const analysis::Norms& norms, const Task& task) const {
+  return withFused([&] { return inner_->joinNorms(norms, task); }, task);
+}
+
+Result<FusedModel> Pt2Model::fuseNorms(const analysis::Norms& norms, const Task& task) const {
+  return withFused([&] { return inner_->fuseNorms(norms, task); }, task);
+}
+
+Result<FusedModel> Pt2Model::withFused(const std::function<Result<FusedModel>()>& fuse, const Task& task) const {
+  if (const Status good = checkWritable("what is fused of it"); !good) return tl::unexpected(good.error());
+  auto inner = fuse();
+  if (!inner || inner->fused.empty()) return inner;
+  auto model = withEdits(*inner->model, {}, task);
+  if (!model) return tl::unexpected(model.error());
+  return FusedModel{std::move(*model), std::move(inner->fused)};
+}
+
+Result<std::unique_ptr<Model>> Pt2Model::withEdits(const Model& edited, const fold::StreamEdits& streams,
+                                                   const Task& task) const {
+  const auto& after = static_cast<const TorchScriptModel&>(edited);
   task.report("rewriting the program");
-  auto written = asResult([&] { return writtenProgram(*program_, *inner_, after, plan.streams.values); });
+  auto written = asResult([&] { return writtenProgram(*program_, *inner_, after, streams.values); });
   if (!written) return tl::unexpected(written.error());
   const std::shared_ptr<Program> program = written->program;
   auto inner = innerModel(*program, after.source(), facts_);
   if (!inner) return tl::unexpected(inner.error());
   const bool ofFile = inner_->facts().dtype == program_->dtype;
-  if (!plan.streams.empty() && ofFile) {
+  if (!streams.empty() && ofFile) {
     // What lies between its edits has other sizes too: a run knows them all.
     task.report("running the narrow program for its sizes");
     if (const Status seen = (*inner)->probe(probedWith_, task); !seen) return tl::unexpected(seen.error());

@@ -5,18 +5,20 @@
 // (inputs, probe, runs), pt2_apply.cpp and pt2_save.cpp.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "core/formats/model.h"
+#include "core/formats/norm_fuser.h"
 #include "core/formats/open_choice.h"
 #include "core/formats/pt2/translate/program.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
 
 namespace normlens::formats::pt2 {
 
-class Pt2Model final : public Model {
+class Pt2Model final : public Model, public NormFuser {
  public:
   // Errors: as openModel().
   [[nodiscard]] static Result<std::unique_ptr<Pt2Model>> open(const std::filesystem::path& path, const Task& task,
@@ -44,6 +46,8 @@ class Pt2Model final : public Model {
   [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                      const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                      const Task& task) const override;
+  [[nodiscard]] Result<FusedModel> joinNorms(const analysis::Norms& norms, const Task& task) const override;
+  [[nodiscard]] Result<FusedModel> fuseNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] Status computeWeights(const Task& task) const override { return inner_->computeWeights(task); }
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
@@ -60,6 +64,12 @@ class Pt2Model final : public Model {
            ModelFacts facts);
   // The same program with an inner model that was made of this one's.
   [[nodiscard]] Result<std::unique_ptr<Model>> with(Result<std::unique_ptr<Model>> inner) const;
+  // The program with what `edited`, an edited copy of the inner model, differs in.
+  [[nodiscard]] Result<std::unique_ptr<Model>> withEdits(const Model& edited, const fold::StreamEdits& streams,
+                                                         const Task& task) const;
+  [[nodiscard]] Result<FusedModel> withFused(const std::function<Result<FusedModel>()>& fuse, const Task& task) const;
+  // Error: Unsupported where `what` ("a fold of it") would be no use.
+  [[nodiscard]] Status checkWritable(const std::string& what) const;
   [[nodiscard]] Status saveAsTorchScript(const std::filesystem::path& path, const Task& task) const;
   // Error: Unsupported where an operator is opaque; `so`: what that rules out.
   [[nodiscard]] Status checkOperators(const std::string& so) const;

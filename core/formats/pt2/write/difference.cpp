@@ -30,6 +30,7 @@ bool Difference::isNew(const Node& node) {
     case prim::TupleConstruct:
     case prim::GetAttr:
     case prim::unchecked_cast:
+    case c10::aten::size:
       return false;
     default:
       return originNumber(node) < 0;

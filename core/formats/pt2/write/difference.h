@@ -55,7 +55,7 @@ class Difference {
   [[nodiscard]] const Places& gone() const { return gone_; }
   [[nodiscard]] const Places& kept() const { return kept_; }
 
-  // A node that an edit has made and that is to be written: no constant, list or attribute.
+  // A node that an edit has made and that is to be written: no constant, list, attribute or size.
   [[nodiscard]] static bool isNew(const Node& node);
 
  private:

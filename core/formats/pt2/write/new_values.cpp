@@ -17,10 +17,15 @@ namespace {
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr std::array<std::string_view, 13> kLikeTheFirst = {
-    "aten::rms_norm",   "normlens::rms_norm", "aten::pow",    "aten::rsqrt", "aten::sqrt",
-    "aten::neg",        "aten::clone",        "aten::detach", "aten::alias", "aten::square",
-    "aten::zeros_like", "aten::abs",          "aten::dropout"};
+constexpr std::array<std::string_view, 12> kLikeTheFirst = {
+    "aten::rms_norm", "aten::pow",   "aten::rsqrt",  "aten::sqrt",       "aten::neg", "aten::clone",
+    "aten::detach",   "aten::alias", "aten::square", "aten::zeros_like", "aten::abs", "aten::dropout"};
+// Dense, whatever they read.
+constexpr std::array<std::string_view, 4> kDenseLikeTheFirst = {"aten::contiguous", "normlens::rms_norm",
+                                                                "normlens::layer_norm", "normlens::crms_norm"};
+constexpr std::array<std::string_view, 2> kAddsAndNorms = {"normlens::add_rms_norm", "normlens::add_layer_norm"};
+// The same elements in other sizes, which only what the view takes the place of tells.
+constexpr std::array<std::string_view, 3> kViews = {"aten::view", "aten::reshape", "aten::flatten"};
 constexpr std::array<std::string_view, 4> kElementwise = {"aten::add", "aten::sub", "aten::mul", "aten::div"};
 
 template <class T>
@@ -59,15 +64,16 @@ Json joined(const Node& node, const MetaOf& metaOf) {
   return joinedMeta(all, constantAt<int64_t>(node, 1));
 }
 
-Json described(const Node& node, const MetaOf& metaOf) {
+Json dense(const Json& meta) { return denseMeta(meta, meta.at("sizes").items()); }
+
+Json described(const Node& node, const MetaOf& metaOf, const Json* replaced) {
   const std::string_view op = node.kind().toQualString();
   const auto is = [&](const auto& list) { return std::ranges::find(list, op) != list.end(); };
   if (is(kLikeTheFirst)) return metaOf(node.input(0));
   if (is(kElementwise)) return elementwise(node, metaOf);
-  if (op == "aten::contiguous") {
-    const Json meta = metaOf(node.input(0));
-    return denseMeta(meta, meta.at("sizes").items());
-  }
+  if (is(kDenseLikeTheFirst)) return dense(metaOf(node.input(0)));
+  if (replaced != nullptr && (is(kAddsAndNorms) || is(kViews))) return dense(*replaced);
+  if (is(kAddsAndNorms)) return dense(elementwise(node, metaOf));
   if (op == "aten::mean" || op == "aten::sum")
     return reducedMeta(metaOf(node.input(0)), constantAt<std::vector<int64_t>>(node, 1), constantAt<bool>(node, 2));
   if (op == "aten::to") {
@@ -92,9 +98,9 @@ Json described(const Node& node, const MetaOf& metaOf) {
 
 }  // namespace
 
-Json metaOfResult(const Node& node, const MetaOf& metaOf) {
+Json metaOfResult(const Node& node, const MetaOf& metaOf, const Json* replaced) {
   try {
-    return described(node, metaOf);
+    return described(node, metaOf, replaced);
   } catch (const BrokenDocument& error) {
     throw EditRefused(std::string("the sizes of what the fold adds cannot be told: ") + error.what());
   }

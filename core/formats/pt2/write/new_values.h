@@ -12,7 +12,8 @@ namespace normlens::formats::pt2 {
 // TensorMeta of a value; throws EditRefused where it has none.
 using MetaOf = std::function<Json(const torch::jit::Value*)>;
 
-// That of the first output. Throws EditRefused for an operator, or sizes, of which it cannot be told.
-[[nodiscard]] Json metaOfResult(const torch::jit::Node& node, const MetaOf& metaOf);
+// That of each output: all have one. `replaced`: that of the value whose place an output takes; null: none is known.
+// Throws EditRefused for an operator, or sizes, of which it cannot be told.
+[[nodiscard]] Json metaOfResult(const torch::jit::Node& node, const MetaOf& metaOf, const Json* replaced);
 
 }  // namespace normlens::formats::pt2

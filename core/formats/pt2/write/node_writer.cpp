@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/formats/edit/edit_refused.h"
+#include "core/formats/pt2/file/tensor_meta.h"
 #include "core/formats/pt2/write/literals.h"
 
 namespace normlens::formats::pt2 {
@@ -172,9 +173,19 @@ Json NodeWriter::listArgument(const Node& list, int graph, const c10::TypePtr& t
   return {Json::Object{{"as_sym_ints", Json(std::move(items))}}};
 }
 
+// A size that an edit asks for, where the file says it.
+Json NodeWriter::sizeArgument(const Node& size) {
+  const auto sizes = readTensorMeta(metaOf(size.input(0))).sizes;
+  const int64_t axis = torch::jit::toIValue(size.input(1)).value().toInt();
+  const SymSize& asked = sizes.at(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(sizes.size()) : axis));
+  if (!asked.isFixed()) throw EditRefused("the fold needs a size that the file leaves open");
+  return literalArgument(asked.example, c10::IntType::get());
+}
+
 Json NodeWriter::argument(const Value* value, int graph, const c10::TypePtr& type) {
   value = behindHelpers(value, translation_);
   const Node& node = *value->node();
+  if (node.kind() == c10::aten::size && originNumber(node) < 0) return sizeArgument(node);
   if (node.kind() == prim::Constant) {
     const auto known = torch::jit::toIValue(value);
     if (!known) throw EditRefused("an argument that an edit gives has no form in the file");

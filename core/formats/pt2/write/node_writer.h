@@ -46,8 +46,13 @@ class NodeWriter {
   // The name of a value in a graph, brought in from around where it is not there.
   std::string nameIn(const Value* value, int graph);
   Json argument(const Value* value, int graph, const c10::TypePtr& type);
+  Json sizeArgument(const Node& size);
   Json listArgument(const Node& list, int graph, const c10::TypePtr& type);
   Json metaOf(const Value* value);
+  [[nodiscard]] const Json* metaOfOriginal(const Value* original) const;
+  [[nodiscard]] const Value* replacedBy(const Node& node) const;
+  Json inputsOf(const Node& node, const c10::FunctionSchema& schema, int graph);
+  Json outputsOf(const Node& node, const c10::FunctionSchema& schema, const std::string& name, int graph);
   [[nodiscard]] const Origin& originOf(int number) const;
 
   const Program& program_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/formats/edit/edit_refused.h"
+#include "core/formats/pt2/write/literals.h"
 #include "core/formats/pt2/write/new_values.h"
 #include "core/formats/pt2/write/node_writer.h"
 
@@ -61,13 +62,20 @@ int NodeWriter::graphOfReader(const torch::jit::Use& use) const {
   return graph < 0 ? graphAround(reader.owningBlock()) : graph;
 }
 
+// The translation's value whose place an output of a new node takes; null: none is.
+const Value* NodeWriter::replacedBy(const Node& node) const {
+  for (const Value* output : node.outputs()) {
+    if (const auto found = standsFor_.find(output); found != standsFor_.end()) return found->second;
+  }
+  return nullptr;
+}
+
 // The document's node whose work a new one does, or helps to do.
 std::optional<std::pair<int, int>> NodeWriter::doesWorkOf(const Node& node) const {
+  const Value* replaced = replacedBy(node);
+  if (const int number = replaced == nullptr ? -1 : originNumber(*replaced->node()); number >= 0)
+    return std::pair{originOf(number).graph, originOf(number).node};
   for (const Value* output : node.outputs()) {
-    if (const auto found = standsFor_.find(output); found != standsFor_.end()) {
-      const int number = originNumber(*found->second->node());
-      if (number >= 0) return std::pair{originOf(number).graph, originOf(number).node};
-    }
     for (const auto& use : output->uses()) {
       if (!Difference::isNew(*use.user) || use.user->kind() == prim::Return) continue;
       if (const auto found = doesWorkOf(*use.user)) return found;
@@ -144,13 +152,49 @@ Json NodeWriter::metaOf(const Value* value) {
     return *editor_.metaOf({graphOf_.at(value->node()), made->second});
   if (const auto held = attributes_.find(attributePath(value)); held != attributes_.end())
     return *editor_.metaOf({0, held->second});
-  const Value* original = difference_.original(value);
+  if (const Json* meta = metaOfOriginal(difference_.original(value))) return *meta;
+  throw EditRefused("the file says nothing of a value that the fold reads");
+}
+
+const Json* NodeWriter::metaOfOriginal(const Value* original) const {
   for (size_t graph = 0; graph < translation_.names.size(); ++graph) {
     const auto found = translation_.names[graph].find(original);
     if (found == translation_.names[graph].end()) continue;
-    if (const Json* meta = editor_.metaOf({static_cast<int>(graph), found->second})) return *meta;
+    if (const Json* meta = editor_.metaOf({static_cast<int>(graph), found->second})) return meta;
   }
-  throw EditRefused("the file says nothing of a value that the fold reads");
+  return nullptr;
+}
+
+// Without defaults, but for those in front of another argument that goes by its position.
+Json NodeWriter::inputsOf(const Node& node, const c10::FunctionSchema& schema, int graph) {
+  Json::Array inputs;
+  bool isInFront = false;
+  for (size_t i = node.inputs().size(); i-- > 0;) {
+    const c10::Argument& of = schema.arguments().at(i);
+    const bool goesByName = of.kwarg_only();
+    if (isDefault(node.input(i), of) && (goesByName || !isInFront)) continue;
+    isInFront = isInFront || !goesByName;
+    inputs.push_back({Json::Object{{"name", Json(of.name())},
+                                   {"arg", argument(node.input(i), graph, of.real_type())},
+                                   {"kind", Json(int64_t{goesByName ? 2 : 1})}}});
+  }
+  std::ranges::reverse(inputs);
+  return {std::move(inputs)};
+}
+
+// The names of a new node's outputs, of which the tables tell from now on.
+Json NodeWriter::outputsOf(const Node& node, const c10::FunctionSchema& schema, const std::string& name, int graph) {
+  const Json meta = metaOfResult(
+      node, [this](const Value* value) { return metaOf(value); }, metaOfOriginal(replacedBy(node)));
+  Json::Array outputs;
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const bool alone = node.outputs().size() == 1;
+    const std::string own = alone ? name : editor_.freshName(graph, name + "_" + schema.returns()[i].name());
+    editor_.describe({graph, own}, meta);
+    newNames_[node.output(i)] = own;
+    outputs.push_back(namedArgument(own, *c10::TensorType::get()));
+  }
+  return {std::move(outputs)};
 }
 
 void NodeWriter::writeNode(Node& node) {
@@ -159,32 +203,23 @@ void NodeWriter::writeNode(Node& node) {
     throw EditRefused("a norm in a region of torch.autocast would change: export with run_decompositions({})");
   if (translation_.runsTwice[static_cast<size_t>(graph)]) throw EditRefused("the condition of a loop would change");
   const auto* op = node.maybeOperator();
-  if (op == nullptr || node.outputs().size() != 1 || op->schema().is_mutable() ||
+  if (op == nullptr || op->schema().is_mutable() ||
       !c10::Dispatcher::singleton().findSchema({op->schema().name(), op->schema().overload_name()}))
     throw EditRefused(std::string("the fold needs the operator ") + node.kind().toQualString() +
                       ", which NormLens does not write into this format");
   const int behind = placeIn(graph);
-  Json::Array inputs;
-  for (size_t i = 0; i < node.inputs().size(); ++i) {
-    const c10::Argument& argumentOf = op->schema().arguments().at(i);
-    if (isDefault(node.input(i), argumentOf)) continue;
-    inputs.push_back({Json::Object{{"name", Json(argumentOf.name())},
-                                   {"arg", argument(node.input(i), graph, argumentOf.real_type())},
-                                   {"kind", Json(int64_t{argumentOf.kwarg_only() ? 2 : 1})}}});
-  }
+  Json inputs = inputsOf(node, op->schema(), graph);
   std::string wanted = op->schema().name();
   wanted = wanted.substr(wanted.find("::") + 2);
   const std::string name = editor_.freshName(graph, wanted);
-  editor_.describe({graph, name}, metaOfResult(node, [this](const Value* value) { return metaOf(value); }));
-  newNames_[node.output(0)] = name;
+  Json outputs = outputsOf(node, op->schema(), name, graph);
   const auto& nodes = editor_.graph(graph).at("nodes").items();
   const bool isNamed = !nodes.empty() && nodes.front().find("name") != nullptr;
   const bool saysHop = !nodes.empty() && nodes.front().find("is_hop_single_tensor_return") != nullptr;
-  Json::Object made{
-      {"target", Json(targetOf(op->schema()))},
-      {"inputs", Json(std::move(inputs))},
-      {"outputs", Json(Json::Array{Json(Json::Object{{"as_tensor", Json(Json::Object{{"name", Json(name)}})}})})},
-      {"metadata", metadataFor(node, graph, behind)}};
+  Json::Object made{{"target", Json(targetOf(op->schema()))},
+                    {"inputs", std::move(inputs)},
+                    {"outputs", std::move(outputs)},
+                    {"metadata", metadataFor(node, graph, behind)}};
   if (saysHop) made.emplace_back("is_hop_single_tensor_return", Json());
   if (isNamed) made.emplace_back("name", Json(name));
   editor_.insert(graph, behind, Json(std::move(made)));

@@ -172,10 +172,8 @@ Lowering::GraphNode Lowering::startNode(int programNode, graph::BlockId into) {
   const ProgramNode& at = node(programNode);
   GraphNode made;
   made.op = at.node->kind().toQualString();
-  // One body may hold what was written in many modules: a flat export says so on each node.
-  const std::string module = at.node->scopeName();
-  made.name = module.empty() ? program_.frame(at.frame).path : module;
-  made.scope = module.empty() ? scopeOf(at.frame) : scopeAt(module);
+  made.name = program_.moduleOf(*at.node, at.frame);
+  made.scope = made.name == program_.frame(at.frame).path ? scopeOf(at.frame) : scopeAt(made.name);
   made.block = into;
   made.source = sourceOf(at.node);
   return made;

@@ -128,6 +128,12 @@ struct Program {
   [[nodiscard]] const ProgramValue& value(int id) const { return values[static_cast<size_t>(id)]; }
   [[nodiscard]] const ProgramNode& node(int id) const { return nodes[static_cast<size_t>(id)]; }
   [[nodiscard]] const ProgramBlock& block(int id) const { return blocks[static_cast<size_t>(id)]; }
+  // The path of the module that a node of this frame was written in. One body may hold what was written in many: a flat
+  // export says so on each node.
+  [[nodiscard]] std::string moduleOf(const torch::jit::Node& node, int frameId) const {
+    std::string told = node.scopeName();
+    return told.empty() ? frame(frameId).path : told;
+  }
   // By something else than forward()'s nodes.
   [[nodiscard]] bool isReadElsewhere(const TensorSite& site) const {
     return site.owner && others.attributes.contains({site.owner.get(), site.attribute});

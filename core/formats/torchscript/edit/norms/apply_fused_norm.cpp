@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <iterator>
+#include <span>
 
 #include "core/formats/torchscript/program/hidden_calls.h"
 
@@ -33,7 +35,7 @@ class BodyFusion {
 
   void operator()(GraphCopy& copy) const {
     Value* y = normalised(copy);
-    for (const Node* view : body_.views) y = viewed(copy, *view, y);
+    for (const Node* view : viewsOfResult()) y = viewed(copy, *view, y);
     if (body_.to == nullptr) {
       copy.addResult(y);
     } else if (index_ + 1 < fused_.way.bodies.size()) {
@@ -44,6 +46,13 @@ class BodyFusion {
   }
 
  private:
+  // A view that names its sizes needs none before it.
+  [[nodiscard]] std::span<Node* const> viewsOfResult() const {
+    const auto names = [](const Node* view) { return view->kind() != c10::aten::flatten; };
+    const auto last = std::find_if(body_.views.rbegin(), body_.views.rend(), names);
+    return last == body_.views.rend() ? std::span(body_.views) : std::span(std::prev(last.base()), body_.views.end());
+  }
+
   [[nodiscard]] std::array<const std::optional<FusedNumber>*, 2> numbers() const {
     return {&fused_.gamma, &fused_.beta};
   }
@@ -100,6 +109,7 @@ class BodyFusion {
   static Value* viewed(GraphCopy& copy, const Node& view, Value* y) {
     Node* twin = copy.at(&view);
     Node* same = copy.graph()->createClone(twin, [](Value* input) { return input; });
+    for (const auto name : same->attributeNames()) same->removeAttribute(name);  // which node of its file the twin is
     same->replaceInput(0, y);
     same->insertAfter(twin);
     return same->output();

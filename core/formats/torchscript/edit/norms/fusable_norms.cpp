@@ -15,10 +15,17 @@ struct NormInputs {
   std::optional<size_t> beta;
 };
 
+// As decomposed programs have LayerNorm; its mean and deviation are not read.
+bool isNativeNormAlone(const torch::jit::Node& node) {
+  const auto outputs = node.outputs();
+  return node.kind() == c10::aten::native_layer_norm &&
+         std::none_of(outputs.begin() + 1, outputs.end(), [](const auto* output) { return output->hasUses(); });
+}
+
 // nullopt: it is no norm that can be fused.
 std::optional<NormInputs> normInputs(const torch::jit::Node& node) {
   const std::string_view op = node.kind().toQualString();
-  if (op == "aten::layer_norm") return NormInputs{.gamma = 2, .beta = 3};
+  if (op == "aten::layer_norm" || isNativeNormAlone(node)) return NormInputs{.gamma = 2, .beta = 3};
   if (op == "aten::rms_norm") return NormInputs{.gamma = 2, .beta = std::nullopt};
   if (op == "normlens::layer_norm" || op == "normlens::rms_norm") return NormInputs{.gamma = 1, .beta = 2};
   return std::nullopt;
@@ -142,8 +149,9 @@ bool FusableNorms::keepsName(const SumWay& way, const ProgramNode& norm, bool ga
   const Program& program = model_.program();
   const TensorSite* site = gamma ? siteOf(program, norm.inputs[normInputs(*norm.node)->gamma]) : nullptr;
   const size_t dot = site != nullptr && site->owner ? site->path.rfind('.') : std::string::npos;
-  const std::string& around = program.frame(way.bodies.front().frame).path;
-  return program.frame(norm.frame).path == (dot != std::string::npos ? site->path.substr(0, dot) : around);
+  const BodyOnWay& first = way.bodies.front();
+  return program.moduleOf(*norm.node, norm.frame) ==
+         (dot != std::string::npos ? site->path.substr(0, dot) : program.moduleOf(*first.from, first.frame));
 }
 
 std::optional<FusedNorm> FusableNorms::take(graph::NodeId norm) {
