@@ -1,7 +1,8 @@
 """Every op on the GPU against float64 on the GPU, over a grid of rows, widths and types, aligned and not.
 
-Call: test_grid.py LIBRARY [--small]. --small: few sizes, one for each way a row can be laid out (for compute-sanitizer,
-which is slow). Exits 1 if one is off by more than the roundings allow, 2 without a GPU.
+Call: test_grid.py LIBRARY [--small | --calls]. --small: few sizes, one for each way a row can be laid out. --calls:
+these in two types, only called, with numbers that are made on the CPU: almost no kernel but ours runs (for
+compute-sanitizer, which is slow). Exits 1 if one is off by more than the roundings allow, 2 without a GPU.
 """
 
 import sys
@@ -85,12 +86,32 @@ def check_point(dtype, rows, width, offset):
             yield kind, error(kind, *arguments)
 
 
-def main(library, small=False):
+def call_all():
+    """Every op at every small size, in a type of four bytes and one of two."""
+    calls = 0
+    for dtype in (torch.float32, torch.bfloat16):
+        for rows, width in SMALL:
+            for offset in (0, 1):
+                memory = torch.randn(2, rows * width + offset).to(dtype).cuda()
+                x, residual = (part[offset:].view(rows, width) for part in memory)
+                weight, bias = torch.randn(2, width).to(dtype).cuda()
+                for kind in KINDS:
+                    for more in (None, residual) if kind != "crms_norm" else (None,):
+                        call(kind, x, weight, bias, more)
+                        calls += 1
+    torch.cuda.synchronize()
+    print(f"{calls} calls")
+    return 0
+
+
+def main(library, small=False, calls=False):
     if not torch.cuda.is_available():
         print("test_grid: torch sees no GPU on this machine", file=sys.stderr)
         return 2
     torch.ops.load_library(library)
     torch.manual_seed(5)
+    if calls:
+        return call_all()
     sizes = SMALL if small else [(rows, width) for rows in ROWS for width in WIDTHS if rows * width <= LARGEST]
     worst, failed, checked = 0.0, 0, 0
     for dtype in UNITS:
@@ -107,4 +128,4 @@ def main(library, small=False):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], "--small" in sys.argv[2:]))
+    sys.exit(main(sys.argv[1], "--small" in sys.argv[2:], "--calls" in sys.argv[2:]))
