@@ -46,7 +46,7 @@ struct ModuleSource {
 
 class TorchScriptModel final : public Model, public NormFuser {
  public:
-  // Checks the container (archive_check.h), then loads. `strict`: see openModel. Errors: Unreadable, Unsupported.
+  // Checks the container (archive_check.h), then loads. `strict`: see OpenChoice. Errors: Unreadable, Unsupported.
   [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> open(const std::filesystem::path& path,
                                                                       const Task& task, bool strict = false);
   // Walks the module's forward() and makes its graph; nothing is read from disk. `facts`: of the file it came from
