@@ -26,8 +26,9 @@ enum class LabChart {
 struct LabCurve {
   const KeptRun* run;
   lab::RunMember member;
-  QString name;   // says no more than what tells it from the others
-  int group = 0;  // 0: of the first depth, optimizer, seed, precision and run; others are drawn weaker
+  QString name;       // says no more than what tells it from the others
+  int group = 0;      // 0: of the first depth, optimizer, seed, precision and run; others are drawn weaker
+  QString groupName;  // what tells it from the other groups: "float64"
 };
 
 struct LabPicture {

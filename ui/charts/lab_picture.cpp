@@ -22,7 +22,7 @@ const KeptRun* runOf(const std::vector<KeptRun>& runs, int number) {
 std::vector<LabCurve> curvesBeside(const KeptRun& run, const RunMember& shown, bool anyPrecision) {
   std::vector<LabCurve> curves;
   for (const RunMember& member : lab::membersOf(run.settings)) {
-    if (isBeside(member, shown, anyPrecision)) curves.push_back({&run, member, {}});
+    if (isBeside(member, shown, anyPrecision)) curves.push_back({&run, member, {}, 0, {}});
   }
   return curves;
 }
@@ -50,6 +50,7 @@ void nameCurves(std::vector<LabCurve>& curves) {
     if (precisions) words << labMemberWord("precision", curve.run->settings, member);
     if (runs) words << labRunWord(curve.run->number);
     curve.name = words.join(QStringLiteral(", "));
+    curve.groupName = words.mid(1).join(QStringLiteral(", "));
     LabPlace group{curve.run->number, member};
     group.member.network.clear();
     const auto known = std::ranges::find(groups, group);
@@ -69,7 +70,7 @@ int LabPicture::epochs() const {
 LabPicture labPicture(const std::vector<KeptRun>& runs, const LabPlace& shown, const std::vector<LabPlace>& ticked) {
   LabPicture picture;
   for (const LabPlace& place : ticked) {
-    if (const KeptRun* run = runOf(runs, place.run)) picture.curves.push_back({run, place.member, {}});
+    if (const KeptRun* run = runOf(runs, place.run)) picture.curves.push_back({run, place.member, {}, 0, {}});
   }
   picture.differences = picture.curves;
   const KeptRun* run = runOf(runs, shown.run);

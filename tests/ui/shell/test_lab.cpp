@@ -13,6 +13,7 @@
 #include "ui/models/lab_table.h"
 #include "ui/session/lab/lab_runs.h"
 #include "ui/session/project/project_keeper.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/lab/lab_figures.h"
@@ -169,9 +170,14 @@ class LabTest final : public QObject {
     }
     QCOMPARE(lab.table->rowCount(), 12);
     QCOMPARE(lab.linesOf(LabChart::TestAccuracy), 3);
+    auto* paler = lab.child<ElidedLabel>("labPaler");
+    QCOMPARE(paler->fullText(), QStringLiteral("paler: float64"));  // among the differences
     lab.tick(1);
     lab.tick(7);
     QCOMPARE(lab.linesOf(LabChart::TestAccuracy), 2);
+    QVERIFY2(paler->fullText().startsWith(QStringLiteral("paler: run ")), qPrintable(paler->fullText()));
+    lab.tick(7);
+    QCOMPARE(paler->fullText(), QString());
   }
 
   void aTrainedNetworkIsOpenedAsAModel() {

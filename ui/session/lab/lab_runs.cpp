@@ -155,8 +155,13 @@ void LabRuns::ended(Reply<lab::RunResult>& reply) {
   if (reply && run != nullptr) {
     takeResult(*run, *reply);
   } else if (!reply) {
-    problem_ = asSentence(reply.error().message);
-    if (run != nullptr && run->hasCheckpoint()) problem_ += u' ' + tr("Go on continues from the last checkpoint.");
+    const EngineError& error = reply.error();
+    problem_ = asSentence(error.message);
+    if (!error.engineDied && !error.hint.isEmpty()) {
+      problem_ += u' ' + asSentence(error.hint);
+    } else if (run != nullptr && run->hasCheckpoint()) {
+      problem_ += u' ' + tr("Go on continues from the last checkpoint.");
+    }
   }
   rest();
   setState(State::Idle);

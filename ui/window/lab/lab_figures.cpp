@@ -83,7 +83,9 @@ QWidget* LabFigures::makeLegend() {
     legend_.emplace(network, entry);
     row->addWidget(entry);
   }
-  row->addStretch();
+  paler_ = describe(new ElidedLabel({}, Qt::ElideRight, head), "labPaler");
+  setKind(paler_, "soft");
+  row->addWidget(paler_, 1);
   return head;
 }
 
@@ -112,11 +114,22 @@ void LabFigures::show(const std::vector<KeptRun>& runs, const LabPlace& shown, c
     entry.second->setVisible(std::ranges::any_of(
         picture.curves, [&](const LabCurve& curve) { return curve.member.network == entry.first; }));
   }
+  showPaler(picture);
   const bool cost =
       std::ranges::any_of(picture.curves, [](const LabCurve& curve) { return !curve.run->costs.empty(); });
   charts_.at(LabChart::StepTime).frame->setVisible(cost);
   const Theme theme = themeOf(this);
   for (const auto& [kind, card] : charts_) card.view->showChart(makeLabChart(kind, picture, theme));
+}
+
+void LabFigures::showPaler(const LabPicture& picture) {
+  QStringList groups;
+  for (const auto* curves : {&picture.curves, &picture.differences}) {
+    for (const LabCurve& curve : *curves) {
+      if (curve.group > 0 && !groups.contains(curve.groupName)) groups << curve.groupName;
+    }
+  }
+  paler_->setFullText(groups.isEmpty() ? QString() : tr("paler: %1").arg(groups.join(QStringLiteral("; "))));
 }
 
 }  // namespace normlens::ui

@@ -13,6 +13,7 @@ class QLabel;
 namespace normlens::ui {
 
 class ChartView;
+class ElidedLabel;
 
 class LabFigures final : public QWidget {
   Q_OBJECT
@@ -32,9 +33,12 @@ class LabFigures final : public QWidget {
   Card makeCard(LabChart kind);
   QWidget* makeLegend();
   void makeSays();
+  // In the legend: what is drawn weaker.
+  void showPaler(const LabPicture& picture);
 
   std::map<LabChart, Card> charts_;
   std::map<std::string, QWidget*, std::less<>> legend_;  // by network
+  ElidedLabel* paler_ = nullptr;
   QWidget* saysFrame_ = nullptr;
   QLabel* says_ = nullptr;
 };
