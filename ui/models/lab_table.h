@@ -16,7 +16,7 @@ struct LabRow {
   std::optional<lab::RunRecord> last;  // its last epoch
   bool diverged = false;
   QString state;
-  QString weights;  // the file of the trained network; empty: there is none
+  QString weights;  // the trained network as TorchScript; empty: there is none
   bool ticked = false;
 };
 

@@ -1,8 +1,10 @@
 // The laboratory's page with the engine that ships: a tiny run is trained, paused, gone on with, stopped and there
 // again in the next window; its engine is killed and the run goes on from its checkpoint; a trained network is opened.
 #include <QLineEdit>
+#include <QMenu>
 #include <QTableView>
 #include <QTemporaryDir>
+#include <algorithm>
 #include <csignal>
 
 #include "tests/ui/shell/shell_test.h"
@@ -95,18 +97,32 @@ class LabLiveTest final : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(!lab.runs->busy(), kPatienceMs);
   }
 
-  // Its weights were centered when it was written: the file holds RMSNorms alone.
+  // Its weights were centered when it was written: the files hold RMSNorms alone.
   void ofTheCenteredNetworkNothingIsLeftToFold() {
     Laboratory lab;
     lab.begin(3);
     QTRY_COMPARE_WITH_TIMEOUT(lab.state(), QStringLiteral("done"), kPatienceMs);
     const int row = lab.table->rowWhere([](const LabRow& each) { return each.member.network == "cbwc_rms_norm"; });
-    Q_EMIT lab.window.findChild<QTableView*>(QStringLiteral("labTable"))
-        ->activated(lab.table->index(row, LabTable::Run));
+    auto* view = lab.window.findChild<QTableView*>(QStringLiteral("labTable"));
     const Session& session = *lab.window.session();
-    QTRY_VERIFY_WITH_TIMEOUT(session.analysis().has_value() && !session.busy(), kPatienceMs);
-    QCOMPARE(session.analysis()->totals.layer_norms, 0);
-    QCOMPARE(session.analysis()->other_norms.size(), size_t{2});
+    const auto expectNothingToFold = [&](const QString& suffix) {
+      QTRY_VERIFY_WITH_TIMEOUT(session.path().endsWith(suffix) && session.analysis() && !session.busy(), kPatienceMs);
+      QCOMPARE(session.analysis()->totals.layer_norms, 0);
+      QCOMPARE(session.analysis()->other_norms.size(), size_t{2});
+    };
+    Q_EMIT view->activated(lab.table->index(row, LabTable::Run));
+    expectNothingToFold(QStringLiteral(".pt"));
+    lab.window.actions()->laboratory->trigger();
+    Q_EMIT view->customContextMenuRequested(view->visualRect(lab.table->index(row, LabTable::Run)).center());
+    auto* menu = view->findChild<QMenu*>(QStringLiteral("labTableMenu"));
+    QVERIFY(menu != nullptr);
+    const auto actions = menu->actions();
+    const auto open = std::ranges::find_if(
+        actions, [](const QAction* action) { return action->text().endsWith(QStringLiteral("as torch.export")); });
+    QVERIFY(open != actions.end() && (*open)->isEnabled());
+    (*open)->trigger();
+    menu->close();
+    expectNothingToFold(QStringLiteral(".pt2"));
   }
 };
 
