@@ -122,6 +122,9 @@ int64_t byteCount(const TensorView& view) {
 
 namespace {
 
+// A tensor of another layout, whose elements no pointer shows.
+bool hasShapeOnly(const TensorView& view, int64_t count) { return view.data == nullptr && count > 0; }
+
 // In row-major order, as long as `take` wants more; whether it took all.
 template <class Take>
 bool eachElement(const TensorView& view, int64_t count, Take take) {
@@ -157,7 +160,7 @@ std::vector<double> denseToDoubles(const std::byte* data, int64_t count) {
 std::optional<std::vector<double>> toDoubles(const TensorView& view) {
   const auto read = reader(view.dtype);
   const auto count = elementCount(view.shape);
-  if (read == nullptr || !count) return std::nullopt;
+  if (read == nullptr || !count || hasShapeOnly(view, *count)) return std::nullopt;
   if (view.dtype == DType::Float64 && view.contiguous()) return denseToDoubles<double>(view.data, *count);
   if (view.dtype == DType::Float32 && view.contiguous()) return denseToDoubles<float>(view.data, *count);
   std::vector<double> out;
@@ -172,7 +175,7 @@ std::optional<std::vector<double>> toDoubles(const TensorView& view) {
 bool isZero(const TensorView& view, int64_t most) {
   const auto read = reader(view.dtype);
   const auto count = elementCount(view.shape);
-  if (read == nullptr || !count || *count > most) return false;
+  if (read == nullptr || !count || *count > most || hasShapeOnly(view, *count)) return false;
   return eachElement(view, *count, [&](const std::byte* at) { return read(at) == 0.0; });
 }
 

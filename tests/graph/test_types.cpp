@@ -55,6 +55,17 @@ TEST(Types, toDoublesFollowsStrides) {
   EXPECT_FALSE(view.contiguous());
 }
 
+TEST(Types, whatHasAShapeOnlyHasNoNumbers) {
+  TensorView view;
+  view.dtype = DType::Float32;
+  view.shape = {2, 3};
+  EXPECT_FALSE(toDoubles(view));
+  EXPECT_FALSE(isZero(view, 10));
+  view.shape = {2, 0};
+  view.strides = {0, 1};
+  EXPECT_EQ(toDoubles(view), std::vector<double>());
+}
+
 TEST(Types, isZeroLooksAtEveryElementThatItMay) {
   EXPECT_TRUE(isZero(tensorFromDoubles({2, 2}, {0, -0.0, 0, 0}), 4));
   EXPECT_FALSE(isZero(tensorFromDoubles({2, 2}, {0, 0, 0, 1e-300}, DType::Float64), 4));

@@ -73,6 +73,9 @@ graph::ValueId Lowering::constantValue(int programValue) {
   }
   constant.view = viewOf(from.tensor);
   constant.volatileReason = from.volatileReason;
+  const bool readable = constant.view.data != nullptr || graph::elementCount(constant.view.shape) == 0;
+  if (constant.volatileReason.empty() && !readable)
+    constant.volatileReason = "its elements do not lie in memory as numbers that could be edited";
   known = out_.graph.addConstant(std::move(constant));
   out_.programConstant.push_back(index);
   out_.programValue.push_back(programValue);

@@ -50,6 +50,19 @@ TEST(MappedTensors, LargeOnesStayInTheFileAndSmallOnesDoNot) {
   EXPECT_TRUE(at::equal(model->source().module.attr("small").toTensor(), small));
 }
 
+// torch keeps such a view as its storage and a bit; no pointer shows its numbers.
+TEST(MappedTensors, ATensorThatIsTheNegativeOfItsStorageIsNeitherReadNorEdited) {
+  torch::jit::Module module("Negative");
+  module.register_parameter("w", at::_neg_view(draw({4, 4}, 1, at::kFloat)), false);
+  module.register_parameter("g", draw({4}, 2, at::kFloat), false);
+  module.define("def forward(self, x):\n  return torch.layer_norm(torch.linear(x, self.w), [4], self.g)\n");
+  const auto model = makeModel(std::move(module), {draw({2, 4}, 3, at::kFloat)});
+  const auto& weight = model->graph().constant(constantNamed(model->graph(), "w"));
+  EXPECT_EQ(weight.view.data, nullptr);
+  EXPECT_FALSE(weight.volatileReason.empty());
+  EXPECT_TRUE(model->graph().constant(constantNamed(model->graph(), "g")).volatileReason.empty());
+}
+
 TEST(MappedTensors, TensorsThatShareMemoryShareItStill) {
   const TemporaryFolder folder;
   torch::jit::Module module("Tied");
