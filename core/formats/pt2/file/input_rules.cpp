@@ -32,7 +32,8 @@ std::vector<Dim> dimsOf(const std::vector<UserInput>& inputs) {
     for (size_t axis = 0; axis < inputs[i].meta.sizes.size(); ++axis)
       dims.push_back({i, axis, &inputs[i].meta.sizes[axis]});
   }
-  std::ranges::stable_partition(dims, [](const Dim& dim) { return dim.size->expr.kind == SymExpr::Kind::Symbol; });
+  std::stable_partition(dims.begin(), dims.end(),
+                        [](const Dim& dim) { return dim.size->expr.kind == SymExpr::Kind::Symbol; });
   return dims;
 }
 
