@@ -47,8 +47,8 @@ std::map<std::string, std::set<std::string>> shardsOf(const Json& index) {
   for (const auto& [tensor, file] : index.at("weight_map").members()) {
     const std::string& name = file.text();
     if (name.find_first_of("/\\") != std::string::npos || name == ".." || name.find('\0') != std::string::npos)
-      throw BrokenDocument("it names a file outside of the folder: '" + name + "'");
-    if (!name.ends_with(kSuffix)) throw BrokenDocument("'" + name + "' is no safetensors file");
+      throw BrokenDocument(printable("it names a file outside of the folder: '" + name + "'"));
+    if (!name.ends_with(kSuffix)) throw BrokenDocument(printable("'" + name + "' is no safetensors file"));
     shards[name].insert(tensor);
   }
   if (shards.empty()) throw BrokenDocument("it names no file");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -146,7 +147,9 @@ class Writer {
     if (more == 0) return addCopy(checkpoint_.indexName);
     Json* const metadata = index.find("metadata");
     Json* const total = metadata == nullptr ? nullptr : metadata->find("total_size");
-    if (total != nullptr && total->isNumber()) *total = Json(static_cast<int64_t>(total->real()) + more);
+    constexpr double kMostBytes = 1e15;  // beyond that it is no count of bytes
+    if (total != nullptr && total->isNumber() && std::abs(total->real()) < kMostBytes)
+      *total = Json(static_cast<int64_t>(total->real()) + more);
     addText(checkpoint_.indexName, index.dumpIndented() + "\n");
     return {};
   }

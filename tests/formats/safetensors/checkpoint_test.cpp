@@ -44,6 +44,10 @@ TEST_F(CheckpointFolder, RefusesSetsThatAreNotWhole) {
   expectRefused("no safetensors file");
   write("model-1.safetensors", fileOf(kOne)), write("model-2.safetensors", fileOf(kOne));
   expectRefused("several sets");
+  index(R"({"a":"model-1.safetensors","b":"..\u0000\u001b/m"})");
+  expectRefused(
+      "names a file outside of the folder: '..?"
+      "?/m'");
   index(R"({"a":"model-1.safetensors","b":"model-3.safetensors"})");
   expectRefused("'model-3.safetensors', which it names, is missing");
   index(R"({"a":"model-1.safetensors","b":"model-2.safetensors"})");

@@ -83,6 +83,18 @@ TEST_F(CheckpointWriting, AddsATensorToItsShardAndToTheIndex) {
             "  \"tie_word_embeddings\": false\n}\n");
 }
 
+// Not a number that whole bytes are counted in.
+TEST_F(CheckpointWriting, LeavesATotalThatIsNoCount) {
+  write("m-1.safetensors", fileOf({{"a", "F32", "[2]", "abcdefgh"}}));
+  write("m.safetensors.index.json", R"({"metadata": {"total_size": 1e300}, "weight_map": {"a": "m-1.safetensors"}})");
+  wanted_ = {{"a", "head"}};
+  const auto written = writeOut();
+  ASSERT_TRUE(written) << written.error().message;
+  const std::string index = read(out() / "m.safetensors.index.json");
+  EXPECT_NE(index.find("1e300"), std::string::npos) << index;
+  EXPECT_NE(index.find("head"), std::string::npos) << index;
+}
+
 TEST_F(CheckpointWriting, LeavesAnIndexWithoutNewTensorsAsItIs) {
   write("m-1.safetensors", fileOf({{"a", "F32", "[2]", "abcdefgh"}})),
       write("m-2.safetensors", fileOf({{"b", "F32", "[3]", "ijklmnopqrst"}}));
