@@ -29,7 +29,7 @@ Result<EngineInfo> initialize(const InitializeParams& params, confine::Confineme
 }
 
 Result<ModelInfo> open(service::Service& service, const OpenParams& params, const Task& task) {
-  auto info = service.open(params.path, task);
+  auto info = service.open(params.path, task, params.model);
   if (info) service.setInputs({.npz = params.inputs, .specs = {}, .sizes = {}});
   return info;
 }

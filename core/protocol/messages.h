@@ -52,23 +52,26 @@ NORMLENS_FIELDS(EngineInfo, protocol, version, torch, onnx_runtime, formats, dev
 // ---- open: OpenParams -> ModelInfo. Structure only: no shapes yet.
 struct OpenParams {
   std::string path;
+  std::string model;         // of a file that holds several, the one of this name; empty: as the format chooses
   std::string inputs;        // .npz file, or empty
   double time_limit = 0;     // seconds that a run may take; 0: the engine's own limits
   int64_t memory_limit = 0;  // bytes; the same
 };
-NORMLENS_FIELDS(OpenParams, path, inputs, time_limit, memory_limit)
+NORMLENS_FIELDS(OpenParams, path, model, inputs, time_limit, memory_limit)
 
 struct ModelInfo {
   std::string path;
-  std::string format;    // "torchscript"
-  int64_t modified = 0;  // when the file was last written: nanoseconds since 1970
+  std::string format;               // "torchscript"
+  std::string model;                // its name in the file; empty: models of this format have none
+  std::vector<std::string> models;  // the names of all that the file holds; empty: it is the only one
+  int64_t modified = 0;             // when the file was last written: nanoseconds since 1970
   int64_t file_bytes = 0;
   int64_t parameters = 0;
   int64_t parameter_bytes = 0;
   std::string note;  // e.g. "the model is quantised"; may be empty
   GraphDocument graph;
 };
-NORMLENS_FIELDS(ModelInfo, path, format, modified, file_bytes, parameters, parameter_bytes, note, graph)
+NORMLENS_FIELDS(ModelInfo, path, format, model, models, modified, file_bytes, parameters, parameter_bytes, note, graph)
 
 // ---- read_graph: ReadGraphParams -> ModelInfo. A model to look at beside the open one, which stays open.
 struct ReadGraphParams {

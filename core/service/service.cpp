@@ -41,18 +41,26 @@ const formats::Model* Service::model() const { return state_->model.get(); }
 const formats::Tensors& Service::inputs() const { return state_->inputs.tensors; }
 FoldTimes Service::times() const { return state_->times; }
 
-Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, const Task& task) {
+Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, const Task& task,
+                                          const std::string& model) {
   const Stopwatch watch;
-  auto opened = formats::openModel(path, task, rules_.opening);
+  RunRules rules = rules_;
+  // As beside another file: a project is opened where its model has become the only one, under whatever name.
+  if (!model.empty()) rules.opening = {rules.opening.strict, model, true};
+  auto opened = formats::openModel(path, task, rules.opening);
   if (!opened) return tl::unexpected(opened.error());
   auto fresh = std::make_unique<State>();
   fresh->model = std::move(*opened);
   fresh->hash = std::make_unique<SourceHash>(*fresh->model);
   fresh->norms = analysis::findNorms(fresh->model->graph());
   fresh->times.load_ms = watch.ms();
-  fresh->besides = rules_.beside().opening;
+  fresh->besides = rules.beside().opening;
   state_ = std::move(fresh);
-  return describeModel(*state_->model, state_->norms);
+  protocol::ModelInfo info = describeModel(*state_->model, state_->norms);
+  auto names = formats::modelNames(path, rules.opening);
+  info.model = std::move(names.opened);
+  if (names.all.size() > 1) info.models = std::move(names.all);
+  return info;
 }
 
 void Service::setInputs(InputChoice inputs) { state_->choice = std::move(inputs); }

@@ -77,8 +77,10 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Reads the file: structure only. Replaces the open model when it succeeds.
-  [[nodiscard]] Result<protocol::ModelInfo> open(const std::filesystem::path& path, const Task& task);
+  // Reads the file: structure only. Replaces the open model when it succeeds. model: where the file holds several, the
+  // one of this name; empty: as the rules choose.
+  [[nodiscard]] Result<protocol::ModelInfo> open(const std::filesystem::path& path, const Task& task,
+                                                 const std::string& model = {});
   // Another file, or the folded model, as open() would tell it; the open model stays.
   [[nodiscard]] Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params, const Task& task) const;
   [[nodiscard]] Result<protocol::WeightDigests> weightDigests(const protocol::WeightDigestsParams& params,

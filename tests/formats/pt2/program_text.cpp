@@ -121,6 +121,14 @@ std::vector<formats::test::ZipEntry> ProgramText::entries(const std::string& fol
   return made;
 }
 
+std::vector<formats::test::ZipEntry> ProgramText::entriesOfTwo() const {
+  auto both = entries();
+  both.push_back({.name = "m/data/weights/other_weights_config.json", .content = weights});
+  both.push_back({.name = "m/data/constants/other_constants_config.json", .content = constants});
+  both.push_back({.name = "m/models/other.json", .content = program});
+  return both;
+}
+
 ProgramText& ProgramText::bend(const std::string& from, const std::string& to) {
   const size_t at = program.find(from);
   EXPECT_NE(at, std::string::npos) << from;

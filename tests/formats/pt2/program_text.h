@@ -18,6 +18,8 @@ struct ProgramText {
   std::map<std::string, std::string> records;  // others, by name: "data/weights/weight_0"
 
   [[nodiscard]] std::vector<formats::test::ZipEntry> entries(const std::string& folder = "m/") const;
+  // The same twice, as "model" and "other", which read the same records.
+  [[nodiscard]] std::vector<formats::test::ZipEntry> entriesOfTwo() const;
   // The first place of this text in the program becomes another. Fails the test where there is none.
   ProgramText& bend(const std::string& from, const std::string& to);
 };

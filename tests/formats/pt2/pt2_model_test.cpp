@@ -163,17 +163,8 @@ TEST_F(Pt2ModelTest, FoldsAndWritesWhatItFolded) {
   }
 }
 
-// Two models that read the same records.
-std::vector<formats::test::ZipEntry> twoModels(const ProgramText& text) {
-  auto entries = text.entries();
-  entries.push_back({.name = "m/data/weights/other_weights_config.json", .content = text.weights});
-  entries.push_back({.name = "m/data/constants/other_constants_config.json", .content = text.constants});
-  entries.push_back({.name = "m/models/other.json", .content = text.program});
-  return entries;
-}
-
 TEST_F(Pt2ModelTest, FoldsTheChosenModelAndLeavesTheOthers) {
-  const auto entries = twoModels(linearAndNorm());
+  const auto entries = linearAndNorm().entriesOfTwo();
   const auto file = path(buildZip(entries));
   auto model = openPt2(file, {}, {.strict = false, .model = "other", .isBeside = false});
   ASSERT_TRUE(model) << model.error().message;
@@ -201,7 +192,7 @@ TEST_F(Pt2ModelTest, FoldsTheChosenModelAndLeavesTheOthers) {
 
 // Extra files are of all models in the archive.
 TEST_F(Pt2ModelTest, SaysOfWhichModelAConditionIs) {
-  auto file = path(buildZip(twoModels(linearAndNorm())));
+  auto file = path(buildZip(linearAndNorm().entriesOfTwo()));
   for (const std::string name : {"model", "other", "model"}) {
     auto model = openPt2(file, {}, {.strict = false, .model = name, .isBeside = false});
     ASSERT_TRUE(model);
