@@ -17,6 +17,7 @@ constexpr std::array kRows = {
     Row{R"( with --(?:time|memory)-limit\b(?: [A-Z]+)?)", QT_TRANSLATE_NOOP("WindowWords", " in Preferences")},
     Row{R"( \(--(?:time|memory)-limit\))", QT_TRANSLATE_NOOP("WindowWords", " (a limit of Preferences)")},
     Row{R"( with --anew\b)", QT_TRANSLATE_NOOP("WindowWords", " with Use its settings and Start")},
+    Row{R"( with --model NAME)", QT_TRANSLATE_NOOP("WindowWords", " in the inspector, once the file itself is open")},
     Row{R"( with --force\b)", QT_TRANSLATE_NOOP("WindowWords", " with Export anyway")},
     Row{R"((?<![^ ('])--([a-z]))", R"(\1)"},
 };

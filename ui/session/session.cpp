@@ -98,7 +98,7 @@ void Session::cancel() {
   cancelBeside();
 }
 
-void Session::startOpening(const QString& path) {
+void Session::startOpening(const QString& path, const QString& model) {
   if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead) {
     engine_->start();
     served_ = false;
@@ -107,6 +107,7 @@ void Session::startOpening(const QString& path) {
   const bool served = std::exchange(served_, false) && job_.kind != JobKind::Analyzing;
   protocol::OpenParams params;
   params.path = path.toStdString();
+  params.model = model.toStdString();
   params.time_limit = limitSeconds_;
   params.memory_limit = limitBytes_;
   runJob(
@@ -172,7 +173,7 @@ void Session::setInputs(const protocol::InputsParams& inputs) {
       JobKind::Analyzing, methods::kSetInputs, inputs,
       [this, inputs, before](const protocol::InputsInfo&) {
         inputs_ = inputs;
-        rememberInputs(path_, inputs);
+        rememberInputs(presetName(), inputs);
         runAnalysis([this, before](const EngineError& error) {
           Q_EMIT inputsUnused(error.cancelled() ? QString() : asSentence(error.message));
           useInputsAgain(before);
@@ -192,7 +193,7 @@ void Session::setInputs(const protocol::InputsParams& inputs) {
 void Session::guessInputs() {
   if (!model_ || !served_) return;
   inputs_ = {};
-  rememberInputs(path_, inputs_);
+  rememberInputs(presetName(), inputs_);
   analyzeGuessing();
   Q_EMIT problemOver();
   Q_EMIT inputsChanged();
@@ -201,7 +202,7 @@ void Session::guessInputs() {
 // The model cannot be run with them, or that was stopped: it is analysed anew with those that it ran with.
 void Session::useInputsAgain(const protocol::InputsParams& before) {
   inputs_ = before;
-  rememberInputs(path_, before);
+  rememberInputs(presetName(), before);
   Q_EMIT inputsChanged();
   if (nothingChosen(inputs_)) {
     analyzeGuessing();

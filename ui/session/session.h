@@ -75,6 +75,7 @@ class Session final : public QObject {
   // Of the model shown, else of the one asked for; kept when the engine dies.
   [[nodiscard]] QString path() const { return path_; }
   [[nodiscard]] const std::optional<protocol::ModelInfo>& model() const { return model_; }  // its graph: see index()
+  [[nodiscard]] QString modelName() const;  // of a file that holds several; empty otherwise
   [[nodiscard]] const ModelIndex& index() const { return index_; }
   // The graph for the drawing: as it was read, after the analysis with shapes; null when no model is open.
   [[nodiscard]] std::shared_ptr<const protocol::GraphDocument> document() const {
@@ -126,9 +127,9 @@ class Session final : public QObject {
   [[nodiscard]] int inputOfNorm(int norm) const;
 
   // ---- work
-  void open(const QString& path);
-  void openProject(const Project& project);  // its model, then its plan; see projectRestored()
-  void close();                              // no model
+  void open(const QString& path, const QString& model = {});  // model: its name, of a file that holds several
+  void openProject(const Project& project);                   // its model, then its plan; see projectRestored()
+  void close();                                               // no model
   void recover();  // restart the engine, open the model again, keep the plan, what was proved and what was measured
   // False: it took the engine with it when it was opened again. recover() then leaves it to resume().
   [[nodiscard]] bool reopens() const { return !fatal_; }
@@ -189,7 +190,7 @@ class Session final : public QObject {
  private:
   // What is asked for in the place of the model shown.
   struct Wanted {
-    QString path;
+    QString path, model;
     std::optional<Project> project;
   };
   using Failed = std::function<void(const EngineError& error)>;
@@ -207,7 +208,7 @@ class Session final : public QObject {
   void cancelBeside();
   [[nodiscard]] int firstOther() const;  // the norm from which on a failed proof saw other outputs
   void ask(Wanted wanted);
-  void startOpening(const QString& path);
+  void startOpening(const QString& path, const QString& model);
   void dropNext();
   void reopen();  // the model shown
   void notOpened(bool served);
@@ -224,6 +225,7 @@ class Session final : public QObject {
   void useInputsAgain(const protocol::InputsParams& before);
   void restoreProject();
   void analyzed(protocol::Analysis&& analysis);
+  [[nodiscard]] QString presetName() const;
   void dropProofsOfOtherInputs();
   void confirm();
   void dropConfirmation();

@@ -5,17 +5,17 @@
 
 namespace normlens::ui {
 
-void Session::open(const QString& path) { ask({path, std::nullopt}); }
+void Session::open(const QString& path, const QString& model) { ask({path, model, std::nullopt}); }
 
-void Session::openProject(const Project& project) { ask({project.model.path, project}); }
+void Session::openProject(const Project& project) { ask({project.model.path, project.model.name, project}); }
 
 void Session::ask(Wanted wanted) {
-  const QString path = wanted.path;
+  const QString path = wanted.path, model = wanted.model;
   dropNext();
   recovering_ = false;
   next_ = std::move(wanted);
   if (!model_) takeNext();
-  startOpening(path);
+  startOpening(path, model);
 }
 
 void Session::dropNext() {
@@ -25,7 +25,7 @@ void Session::dropNext() {
 void Session::reopen() {
   dropNext();
   recovering_ = true;
-  startOpening(path_);
+  startOpening(path_, modelName());
 }
 
 void Session::notOpened(bool served) {

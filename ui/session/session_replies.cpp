@@ -47,8 +47,8 @@ void Session::opened(protocol::ModelInfo&& info) {
   served_ = true;
   const Selection before = selection_->current();
   // An engine that had to be started again opens the file anew.
-  const bool sameModel =
-      model_ && model_->path == info.path && model_->file_bytes == info.file_bytes && model_->modified == info.modified;
+  const bool sameModel = model_ && model_->path == info.path && model_->model == info.model &&
+                         model_->file_bytes == info.file_bytes && model_->modified == info.modified;
   index_ = ModelIndex(std::make_shared<const protocol::GraphDocument>(std::move(info.graph)));
   info.graph = {};
   model_ = std::move(info);
@@ -68,7 +68,7 @@ void Session::opened(protocol::ModelInfo&& info) {
     // The ids in the plan's parameters belong to another graph.
     choices_->startOver();
     selection_->clear();
-    inputs_ = restoring_ ? restoring_->inputs : inputPreset(path_);
+    inputs_ = restoring_ ? restoring_->inputs : inputPreset(presetName());
   }
   Q_EMIT inputsChanged();
   analyze();

@@ -10,6 +10,11 @@
 
 namespace normlens::ui {
 
+QString Session::modelName() const { return model_ && !model_->models.empty() ? text(model_->model) : QString(); }
+
+// Where the inputs are kept that were set: each model of a file that holds several has its own.
+QString Session::presetName() const { return modelName().isEmpty() ? path_ : path_ + u'/' + modelName(); }
+
 const protocol::NormInfo* Session::norm(int index) const {
   if (!analysis_) return nullptr;
   const auto& norms = analysis_->norms;

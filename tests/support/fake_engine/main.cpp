@@ -175,10 +175,26 @@ class Engine {
     if (!std::filesystem::exists(params.path)) {
       return fail(ErrorCode::Unreadable, "There is no file " + params.path + ".", "Check the path.");
     }
+    if (params.path.find("several") != std::string::npos) return openOneOfTwo(params);
     inputs_.clear();
     const bool postNorm = params.path.find("bert") != std::string::npos;
     model_ = makeTransformer(mischief_.blocks, postNorm);
     return modelInfo(*model_, params.path);
+  }
+
+  Result<protocol::ModelInfo> openOneOfTwo(const protocol::OpenParams& params) {
+    const bool encodes = params.model == "encode";
+    if (!encodes && !params.model.empty() && params.model != "decode") {
+      return fail(ErrorCode::Usage, params.path + " holds no model '" + params.model + "' but decode, encode");
+    }
+    inputs_.clear();
+    model_ = makeTransformer(mischief_.blocks, encodes);
+    protocol::ModelInfo info = modelInfo(*model_, params.path);
+    info.models = {"decode", "encode"};
+    info.model = info.models[encodes ? 1 : 0];
+    info.modified = 3;  // of the file
+    info.note = "The archive holds several models; this is '" + info.model + "'.";
+    return info;
   }
 
   [[nodiscard]] Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params) const {

@@ -89,6 +89,7 @@ class TestEngineClient final : public QObject {
     };
     row("give inputs with --inputs FILE.npz or --input 'in_0=float32[2,3,32,32]'", "give inputs on the tab Inputs");
     row("describe it with --input 'x=float32[...]'", "describe it on the tab Inputs");
+    row("choose one of them with --model NAME", "choose one of them in the inspector, once the file itself is open");
     row("allow more with --time-limit SECONDS", "allow more in Preferences");
     row("no more than 160 MB may be taken, allow more with --memory-limit SIZE",
         "no more than 160 MB may be taken, allow more in Preferences");

@@ -1,7 +1,12 @@
 // What stays when a model cannot be opened, when the engine goes, and when one model follows another.
+#include <QComboBox>
+#include <QLabel>
+#include <csignal>
+
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/session/project/project.h"
+#include "ui/session/project/project_keeper.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/frame/story_bar.h"
@@ -174,7 +179,85 @@ class TestSession final : public QObject {
     QVERIFY(shown.child<QAction>("flavour_portable")->isChecked());
   }
 
+  void ofSeveralModelsOneIsChosenAndStays() {
+    const QString several = test::modelFile(folder_, QStringLiteral("several.pt2"));
+    const QString file = folder_.filePath(QStringLiteral("second.normlens"));
+    {
+      Shown shown;
+      shown.openAndAnalyse(several);
+      auto* choice = shown.child<QComboBox>("modelChoice");
+      QVERIFY(choice->isVisible());
+      QCOMPARE(choice->currentText(), QStringLiteral("decode"));
+      QCOMPARE(shown.session.plan()->folded.size(), size_t{9});
+      choose(choice, QStringLiteral("encode"));
+      QTRY_VERIFY(isSecond(shown));
+      QVERIFY(shown.child<QLabel>("modelNote")->text().contains(QStringLiteral("this is 'encode'")));
+      shown.session.choices()->setPolicy(QStringLiteral("all"));
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
+      QTRY_VERIFY(shown.window.infoBar()->showsError());
+      shown.click("infoAction");
+      QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());
+      QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
+      QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+      QVERIFY(shown.window.project()->save(file).has_value());
+      test::write(several, "written by somebody else");
+      QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
+      shown.click("infoAction");
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
+      QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    }
+    Shown shown;
+    shown.openAndAnalyse(file);
+    QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
+    QCOMPARE(shown.child<QComboBox>("modelChoice")->currentText(), QStringLiteral("encode"));
+  }
+
+  void aChoiceOfModelThatFailsIsTakenBack() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("open=300")});
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("several.pt2")));
+    auto* choice = shown.child<QComboBox>("modelChoice");
+    choose(choice, QStringLiteral("encode"));
+    QCOMPARE(shown.session.job().kind, JobKind::Opening);
+    shown.session.cancel();
+    QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.modelName(), QStringLiteral("decode"));
+    QCOMPARE(choice->currentText(), QStringLiteral("decode"));
+  }
+
+  void eachOfSeveralModelsHasItsOwnInputs() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("several.pt2")));
+    protocol::InputsParams inputs;
+    inputs.specs = {"in_0=int64[2,8]:0..9"};
+    shown.session.setInputs(inputs);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    auto* choice = shown.child<QComboBox>("modelChoice");
+    choose(choice, QStringLiteral("encode"));
+    QTRY_VERIFY(isSecond(shown));
+    QVERIFY(shown.session.inputs().specs.empty());
+    choose(choice, QStringLiteral("decode"));
+    QTRY_VERIFY(shown.session.modelName() == QStringLiteral("decode") && shown.session.plan());
+    QCOMPARE(shown.session.inputs().specs, inputs.specs);
+  }
+
+  void aFileOfOneModelOffersNoChoice() {
+    Shown shown;
+    shown.openAndAnalyse(gpt2_);
+    QVERIFY(!shown.child<QComboBox>("modelChoice")->isVisible());
+  }
+
  private:
+  static void choose(QComboBox* choice, const QString& name) {
+    choice->setCurrentText(name);
+    Q_EMIT choice->activated(choice->currentIndex());
+  }
+  // An encoder, of whose norms one folds free.
+  static bool isSecond(Shown& shown) {
+    return shown.session.modelName() == QStringLiteral("encode") && shown.session.plan() &&
+           shown.session.plan()->folded.size() == 1 && !shown.session.busy();
+  }
   static void foldAll(Shown& shown) {
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());

@@ -53,6 +53,7 @@ Result<Project> loadProject(const QString& path) {
 Project projectOf(const Session& session) {
   Project project;
   project.model = modelFileAt(session.path());
+  project.model.name = session.modelName();
   const protocol::PlanParams& params = session.choices()->params();
   project.policy = params.policy;
   project.prices = params.prices;

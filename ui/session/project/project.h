@@ -26,6 +26,7 @@ struct ModelFile {
   QString sha256;  // lower-case hex; empty: not known yet
   qint64 bytes = 0;
   qint64 modifiedMs = 0;  // since 1970
+  QString name = {};      // of the model, in a file that holds several; else empty
 
   bool operator==(const ModelFile&) const = default;
 };

@@ -115,6 +115,7 @@ Json toJson(const Project& project) {
                {"plan", planJson(project)},
                {"inputs", protocol::toJson(project.inputs)},
                {"view", viewJson(project.view)}};
+  if (!project.model.name.isEmpty()) json["model"]["name"] = project.model.name.toStdString();
   if (project.bench) json["bench"] = protocol::toJson(*project.bench);
   for (const protocol::BenchResult& run : project.benchRuns) json["bench_runs"].push_back(protocol::toJson(run));
   json["bench_params"] = protocol::toJson(project.benchParams);
@@ -132,6 +133,7 @@ Project fromJson(const Json& json) {
   Project project;
   const Json& model = json.at("model");
   project.model.path = text(model.at("path").get<std::string>());
+  project.model.name = text(model.value("name", std::string()));
   project.beside = text(model.value("beside", std::string()));
   project.model.sha256 = text(model.value("sha256", std::string()));
   project.model.bytes = wholeIn(model, "bytes", 0);

@@ -106,7 +106,7 @@ void ProjectKeeper::start(Opening opening) {
 }
 
 void ProjectKeeper::startWith(const QString& modelPath, Opening opening) {
-  opening.project.model = {modelPath, {}, 0, 0};  // that it is another is known
+  opening.project.model = {modelPath, {}, 0, 0, opening.project.model.name};  // that it is another is known
   opening.project.bench.reset();
   opening.project.benchRuns.clear();
   start(std::move(opening));
@@ -147,6 +147,7 @@ void ProjectKeeper::modelOpened() {
     return;
   }
   model_ = now;
+  model_.name = session_->modelName();
   const auto opened = std::exchange(opening_, std::nullopt);
   const bool isProject = opened && session_->restoring() != nullptr && opened->project.model.path == session_->path();
   if (isProject) {

@@ -1,5 +1,6 @@
 #include "ui/window/inspector/model_page.h"
 
+#include <QComboBox>
 #include <QFileInfo>
 #include <QLabel>
 
@@ -13,12 +14,26 @@
 
 namespace normlens::ui {
 
+namespace {
+
+constexpr int kNameLetters = 12;  // that have room in any case
+
+}  // namespace
+
 ModelPage::ModelPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
   InspectorPage page(this);
   title_ = page.addTitle(page.layout, Qt::ElideMiddle);
   subtitle_ = page.add(makeWords("soft", page.body));
+  const QString tip = tr("The file holds several models; this one is shown.");
+  models_ = page.add(describe(new QComboBox(page.body), "modelChoice", tip, tip));
+  models_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  models_->setMinimumContentsLength(kNameLetters);
+  connect(models_, &QComboBox::activated, this, [this] {
+    if (models_->currentText() != session_->modelName()) session_->open(session_->path(), models_->currentText());
+  });
+  connect(session_, &Session::openFailed, this, &ModelPage::showModels);  // the one before is shown still
   page.layout->addSpacing(4);
-  note_ = page.add(makeWords("body", page.body));
+  note_ = page.add(describe(makeWords("body", page.body), "modelNote"));
   page.layout->addSpacing(4);
   facts_ = page.add(new PropertyList(page.body));
   const auto addSection = [&](const QString& title, QLabel*& label) {
@@ -38,15 +53,8 @@ void ModelPage::showModel() {
   title_->setFullText(QFileInfo(session_->path()).fileName());
   subtitle_->setText(model ? tr("%1, %2 parameters").arg(text(model->format), formatCount(model->parameters))
                            : QString());
-  QString note = model ? asSentence(text(model->note)) : QString();
-  if (analysis && !analysis->probe_error.empty()) {
-    note = asSentence(tr("The model could not be run: %1").arg(text(analysis->probe_error)));
-  } else if (note.isEmpty() && analysis) {
-    note = analysis->note.empty() ? tr("Select a LayerNorm to see what decides whether it folds.")
-                                  : asSentence(text(analysis->note));
-  }
-  note_->setText(note);
-  note_->setVisible(!note.isEmpty());
+  showModels();
+  showNote();
   QVector<Property> facts;
   if (model) {
     facts.push_back({tr("file"), formatBytes(model->file_bytes), session_->path()});
@@ -85,6 +93,32 @@ void ModelPage::showModel() {
   }
   papers_->setProperties(papers);
   papersTitle_->setVisible(!papers.isEmpty());
+}
+
+void ModelPage::showModels() {
+  models_->clear();
+  if (session_->model()) {
+    for (const std::string& name : session_->model()->models) models_->addItem(text(name));
+  }
+  models_->setCurrentText(session_->modelName());
+  models_->setVisible(models_->count() > 0);
+}
+
+// What the file says of itself stands beside what became of the run.
+void ModelPage::showNote() {
+  const auto& model = session_->model();
+  const auto& analysis = session_->analysis();
+  QStringList notes;
+  if (model && !model->note.empty()) notes << asSentence(text(model->note));
+  if (analysis && !analysis->probe_error.empty()) {
+    notes << asSentence(tr("The model could not be run: %1").arg(text(analysis->probe_error)));
+  } else if (analysis && !analysis->note.empty()) {
+    notes << asSentence(text(analysis->note));
+  } else if (analysis && notes.isEmpty()) {
+    notes << tr("Select a LayerNorm to see what decides whether it folds.");
+  }
+  note_->setText(notes.join(u'\n'));
+  note_->setVisible(!notes.isEmpty());
 }
 
 }  // namespace normlens::ui

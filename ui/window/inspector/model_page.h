@@ -3,6 +3,7 @@
 
 #include <QWidget>
 
+class QComboBox;
 class QLabel;
 
 namespace normlens::ui {
@@ -20,9 +21,13 @@ class ModelPage final : public QWidget {
   void showModel();
 
  private:
+  void showModels();
+  void showNote();
+
   Session* session_;  // Not owned.
   ElidedLabel* title_;
   QLabel* subtitle_;
+  QComboBox* models_;  // of the file; hidden where there is but one
   QLabel* note_;
   PropertyList* facts_;
   QLabel* inputsTitle_;
