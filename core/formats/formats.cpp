@@ -102,9 +102,10 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
 ModelNames modelNames(const std::filesystem::path& path, const OpenChoice& choice) {
   const auto file = MappedFile::open(path);
   if (!file || kindOf(*file) != FileKind::ExportedProgram) return {};
-  const auto archive = Archive::open(*file).value();
-  const auto opened = pt2::modelToOpen(*archive, choice.model, choice.isBeside);
-  return opened ? ModelNames{*opened, pt2::modelsIn(*archive)} : ModelNames();
+  const auto archive = Archive::open(*file);
+  if (!archive) return {};
+  const auto opened = pt2::modelToOpen(**archive, choice.model, choice.isBeside);
+  return opened ? ModelNames{*opened, pt2::modelsIn(**archive)} : ModelNames();
 }
 
 std::vector<FormatInfo> formats() {
