@@ -14,6 +14,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/plain_error.h"
 #include "core/base/printable.h"
+#include "core/base/run_watch.h"
 #include "core/protocol/json.h"
 
 namespace normlens::engine {
@@ -188,6 +189,7 @@ bool Console::line(nlohmann::json object) {
 
 Exit Console::fail(const Error& error) {
   const Error told = withMemoryLimit(error);
+  watchPage().status = static_cast<int32_t>(exitFor(told.code));
   complain(told);
   if (options_.json) say(protocol::dumpJson({{"schema", kSchema}, {"error", errorObject(told)}}));
   return exitFor(told.code);

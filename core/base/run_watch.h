@@ -23,10 +23,11 @@ struct WatchPage {
   std::atomic<int64_t> runLimitMs{0};  // 0: none
   std::atomic<int64_t> probeLimitMs{0};
   std::atomic<int64_t> trialLimitMs{0};
-  std::atomic<uint32_t> kind{0};   // RunWatch::Kind of the last run to begin
-  std::atomic<uint32_t> runs{0};   // that have begun and not ended
-  std::atomic<uint32_t> ready{0};  // it is what it is to be and hears its client (app/engine/serve/serve_worker.h)
-  std::array<char, 160> at{};      // the op; may be torn, and ends with a zero all the same
+  std::atomic<uint32_t> kind{0};    // RunWatch::Kind of the last run to begin
+  std::atomic<uint32_t> runs{0};    // that have begun and not ended
+  std::atomic<uint32_t> ready{0};   // it is what it is to be and hears its client (app/engine/serve/serve_worker.h)
+  std::atomic<int32_t> status{-1};  // of its exit, once it says its last words; whoever ends it then adds none
+  std::array<char, 160> at{};       // the op; may be torn, and ends with a zero all the same
 };
 
 class RunWatch {

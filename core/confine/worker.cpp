@@ -234,6 +234,8 @@ std::optional<Worker::End> Worker::ended() {
   while (door_ && isReadable(door_.get())) serveDoor();  // and told or asked
   noise_->end();
   if (WIFEXITED(status)) return End{WEXITSTATUS(status), true, RunWatch::Kind::None, {}};
+  if (const int said = page_->status; reason_ == Reason::Stopped && said >= 0)
+    return End{said, true, RunWatch::Kind::None, {}};
   const auto during = page_->runs > 0 ? static_cast<RunWatch::Kind>(page_->kind.load()) : RunWatch::Kind::None;
   return End{0, false, during, describe(WTERMSIG(status))};
 }

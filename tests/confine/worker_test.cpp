@@ -93,6 +93,19 @@ TEST_F(WorkerEnd, ComesWhenItIsStopped) {
   EXPECT_LT(outcome.took, 2s);
 }
 
+// Ended between its last words and its exit: it was told already, and not twice.
+TEST_F(WorkerEnd, IsWhatItSaidWhenItIsStoppedOnItsWayOut) {
+  const Outcome outcome = run(
+      [](Confinement) {
+        watchPage().status = 5;
+        for (;;) ::pause();
+        return 0;
+      },
+      {}, 200ms);
+  EXPECT_TRUE(outcome.end.byItself);
+  EXPECT_EQ(outcome.end.status, 5);
+}
+
 TEST_F(WorkerEnd, TellsWhatItPrintedLast) {
   const Outcome outcome = run([](Confinement) {
     std::printf("to stdout\n");

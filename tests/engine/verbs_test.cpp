@@ -153,6 +153,8 @@ TEST_F(Verbs, CrmsMeasuresBesideTheOriginalAndTheFold) {
   EXPECT_LT(flops["norms"]["fold"], flops["norms"]["original"]);
   EXPECT_LT(flops["linears"]["crms"], flops["linears"]["original"]);
   EXPECT_LT(answer.object["bytes"]["stream"]["crms"], answer.object["bytes"]["stream"]["original"]);
+  EXPECT_EQ(ask({"crms", gpt2_, "-o", at("other.pt"), "--measure", "--device", "gpu"}).status, 2);
+  EXPECT_FALSE(fs::exists(at("other.pt")));
 }
 
 TEST_F(Verbs, CrmsLeavesAPostNormModelAndSaysWhy) {

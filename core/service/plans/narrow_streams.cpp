@@ -25,23 +25,24 @@ Status prove(const NarrowSource& source, const fold::FoldPlan& plan, const Narro
 }
 
 Result<run::BenchReport> timed(const formats::Model& a, const formats::Model& b, const formats::Tensors& inputs,
-                               const Task& task) {
+                               const formats::RunSettings& settings, const Task& task) {
   run::BenchOptions options;
+  options.settings = settings;
   options.extras = false;
   return run::benchModels(a, &b, inputs, options, task);
 }
 
 Result<StreamTimes> measure(const NarrowSource& source, const formats::Model& result, const analysis::Plan& plan,
-                            formats::NormFlavour flavour, const Task& task) {
-  const auto fold = source.model.apply(toFoldPlan(plan), source.analysis.norms.layerNorms, flavour, task);
+                            const NarrowOptions& options, const Task& task) {
+  const auto fold = source.model.apply(toFoldPlan(plan), source.analysis.norms.layerNorms, options.flavour, task);
   if (!fold) return tl::unexpected(fold.error());
   task.report("measuring the fold");
-  const auto ofFold = timed(source.model, **fold, source.inputs, task);
+  const auto ofFold = timed(source.model, **fold, source.inputs, *options.measureOn, task);
   if (!ofFold) return tl::unexpected(ofFold.error());
   task.report("measuring the narrow model");
-  const auto ofResult = timed(source.model, result, source.inputs, task);
+  const auto ofResult = timed(source.model, result, source.inputs, *options.measureOn, task);
   if (!ofResult) return tl::unexpected(ofResult.error());
-  const auto overFold = timed(**fold, result, source.inputs, task);
+  const auto overFold = timed(**fold, result, source.inputs, *options.measureOn, task);
   if (!overFold) return tl::unexpected(overFold.error());
   return StreamTimes{ofFold->a.latency.medianMs,
                      ofFold->b->latency.medianMs,
@@ -90,8 +91,8 @@ Result<Narrowing> narrowStreams(const NarrowSource& source, analysis::Plan plan,
     if (const Status proved = prove(source, edits, options, verify, out, task); !proved)
       return tl::unexpected(proved.error());
   }
-  if (options.measure && out.ok) {
-    auto times = measure(source, *out.model, out.plan, options.flavour, task);
+  if (options.measureOn && out.ok) {
+    auto times = measure(source, *out.model, out.plan, options, task);
     if (!times) return tl::unexpected(times.error());
     out.times = *times;
   }

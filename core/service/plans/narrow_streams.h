@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/base/task.h"
 #include "core/formats/model.h"
+#include "core/formats/runner.h"
 #include "core/protocol/messages.h"
 #include "core/run/measure/statistics.h"
 #include "core/run/proof/verify.h"
@@ -21,7 +22,7 @@ struct NarrowOptions {
   analysis::StreamPadding padding = analysis::StreamPadding::None;
   formats::NormFlavour flavour = formats::NormFlavour::Portable;
   bool verify = true;
-  bool measure = false;  // time the original, the fold without the streams, and the result, on the CPU
+  std::optional<formats::RunSettings> measureOn;  // time the original, the fold without the streams, and the result
 };
 
 // Of the original, of the fold alone, and of the result; of one pass on the inputs. Source of the norms' operations:

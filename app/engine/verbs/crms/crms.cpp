@@ -12,6 +12,7 @@ struct Options {
   std::string model, output, policy = "balanced", norm = "portable", pad = "none";
   double maxGrowth = 10;
   bool noVerify = false, force = false, measure = false;
+  std::string device = "cpu";
   InputOptions inputs;
 };
 
@@ -28,7 +29,7 @@ Result<service::Narrowing> narrow(service::Service& service, const Options& opti
   how.padding = *analysis::streamPaddingFromName(options.pad);
   how.flavour = *formats::normFlavourFromName(options.norm);
   how.verify = !options.noVerify;
-  how.measure = options.measure;
+  if (options.measure) (void)formats::setDevice(how.measureOn.emplace(), options.device);  // checked when declared
   protocol::PlanParams plan;
   plan.policy = options.policy;
   plan.max_growth_percent = options.maxGrowth;
@@ -85,11 +86,21 @@ Declared declareCrms(CLI::App& app, const confine::Limits&) {
   app.add_option("--pad", options->pad, "Widen streams with zeros: to an even number of channels, or a multiple of 64")
       ->check(CLI::IsMember({"none", "even", "64"}))
       ->capture_default_str();
-  app.add_flag("--measure", options->measure, "Time the original, the fold alone and the result on the CPU");
+  app.add_flag("--measure", options->measure, "Time the original, the fold alone and the result");
+  app.add_option("--device", options->device, "Where to measure: cpu, cuda, or cuda:1 for another GPU than the first")
+      ->check([](const std::string& name) {
+        formats::RunSettings settings;
+        return formats::setDevice(settings, name) ? std::string() : name + " is no device: cpu, cuda or cuda:1";
+      })
+      ->capture_default_str();
   app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
   app.add_flag("--force", options->force, "Write the result although it could not be proved");
   return {[options](const Call& call) { return run(*options, call); },
-          [options] { return namedFiles({options->model}, options->inputs, options->output); },
+          [options] {
+            NamedFiles files = namedFiles({options->model}, options->inputs, options->output);
+            files.gpu = options->measure && options->device.starts_with("cuda");
+            return files;
+          },
           {}};
 }
 
