@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <set>
 #include <string>
@@ -119,6 +120,19 @@ std::string coreOf(int cpu) {
 }
 
 }  // namespace
+
+std::optional<int> gpuNamed(std::string_view device) {
+  constexpr std::string_view kCuda = "cuda";
+  if (device == "cpu") return kNoGpu;
+  if (device == kCuda) return 0;
+  if (!device.starts_with(kCuda)) return std::nullopt;
+  const std::string_view number = device.substr(kCuda.size());
+  const char* end = number.data() + number.size();
+  int gpu = 0;
+  const auto [stop, error] = std::from_chars(number.data() + 1, end, gpu);
+  if (number.front() != ':' || error != std::errc() || stop != end || gpu < 0 || gpu > INT8_MAX) return std::nullopt;
+  return gpu;
+}
 
 MachineFacts machineFacts(int gpu) {
   MachineFacts facts;

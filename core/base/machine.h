@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace normlens {
 
@@ -17,6 +18,10 @@ struct MachineFacts {
 };
 // gpu: the number that CUDA has for the device. Nothing is told of one that is not there.
 [[nodiscard]] MachineFacts machineFacts(int gpu = 0);
+
+// Which GPU "cuda" (the first, 0) or "cuda:1" names; of "cpu" kNoGpu. nullopt: it names no device.
+inline constexpr int kNoGpu = -1;
+[[nodiscard]] std::optional<int> gpuNamed(std::string_view device);
 
 struct ClockRates {
   double cpuMhz = 0;  // of the fastest core, now

@@ -1,31 +1,19 @@
 #include "core/formats/runner.h"
 
-#include <charconv>
+#include "core/base/machine.h"
 
 namespace normlens::formats {
-namespace {
-
-constexpr std::string_view kCpu = "cpu", kCuda = "cuda";
-
-}  // namespace
 
 std::string deviceName(const RunSettings& settings) {
-  if (settings.device == Device::Cpu) return std::string(kCpu);
-  return std::string(kCuda) + (settings.gpu == 0 ? "" : ":" + std::to_string(settings.gpu));
+  if (settings.device == Device::Cpu) return "cpu";
+  return "cuda" + (settings.gpu == 0 ? "" : ":" + std::to_string(settings.gpu));
 }
 
 bool setDevice(RunSettings& settings, std::string_view name) {
-  int gpu = 0;
-  const bool cuda = name.starts_with(kCuda);
-  if (cuda && name.size() > kCuda.size()) {
-    const std::string_view number = name.substr(kCuda.size());
-    const char* end = number.data() + number.size();
-    const auto [stop, error] = std::from_chars(number.data() + 1, end, gpu);
-    if (number.front() != ':' || error != std::errc() || stop != end || gpu < 0 || gpu > INT8_MAX) return false;
-  }
-  if (!cuda && name != kCpu) return false;
-  settings.device = cuda ? Device::Cuda : Device::Cpu;
-  settings.gpu = gpu;
+  const auto gpu = gpuNamed(name);
+  if (!gpu) return false;
+  settings.device = *gpu == kNoGpu ? Device::Cpu : Device::Cuda;
+  settings.gpu = *gpu == kNoGpu ? 0 : *gpu;
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/base/machine.h"
 #include "core/base/printable.h"
 #include "core/lab/known_fields.h"
 #include "core/protocol/json.h"
@@ -121,6 +122,8 @@ void checkSizes(const RunSettings& settings, Checker& check) {
   check.within(settings.epochs, 1, 100000, "epochs");
   check.within(settings.batch, 1, 1e6, "batch");
   check.require(std::isfinite(settings.norm_eps) && settings.norm_eps >= 0, "norm_eps", "must not be below 0");
+  check.require(gpuNamed(settings.device).has_value(), "device",
+                "is \"" + settings.device + "\", and must be cpu, cuda or a GPU's number: cuda:1");
   check.within(settings.threads, 0, 128, "threads");
   check.within(static_cast<double>(memberCount(settings)), 1, kMostNetworks, "the number of networks");
   if (settings.experiment == "continued") {

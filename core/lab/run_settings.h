@@ -72,6 +72,7 @@ struct RunSettings {
   std::vector<std::string> networks{"layer_norm", "cbwc_rms_norm", "rms_norm"};
   double norm_eps = 1e-5;
   bool random_affine = false;  // γ and β of the norms start from random numbers, not from 1 and 0
+  std::string device = "cpu";  // cuda (the first GPU), cuda:1. First weights are the same on all
   int threads = 0;             // of one op; 0: as many as there are cores. Sums, and so last bits, depend on it
   // continued: after so many epochs the other networks start from the weights of layer_norm.
   int handover_epoch = 20;
@@ -115,6 +116,6 @@ namespace normlens::protocol {
 NORMLENS_FIELDS(lab::OptimizerSettings, kind, learning_rate, momentum, weight_decay, decay_of, beta1, beta2, eps)
 NORMLENS_FIELDS(lab::DataSettings, kind, path, target, samples, features, classes, noise, test_share, seed)
 NORMLENS_FIELDS(lab::RunSettings, schema, experiment, layers, width, activation, epochs, batch, optimizers, seeds, data,
-                precisions, networks, norm_eps, random_affine, threads, handover_epoch, handover_centered, heads,
-                context, steps_per_epoch, rounds, steps_per_round)
+                precisions, networks, norm_eps, random_affine, device, threads, handover_epoch, handover_centered,
+                heads, context, steps_per_epoch, rounds, steps_per_round)
 }  // namespace normlens::protocol

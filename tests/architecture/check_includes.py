@@ -14,7 +14,7 @@ NORMS = ["core/analysis/norms/norms.h", "core/analysis/norms/whole_norm.h"]
 LOWER = ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats", "kernels"]
 TORCH_ROOMS = ["library", "program", "lower", "inputs", "run", "edit", "save"]
 PT2_ROOMS = ["translate", "model", "write"]
-PEAK_MEMORY = "core/formats/torchscript/run/peak_memory.h"
+TORCH_MEASURES = [f"core/formats/torchscript/run/{name}.h" for name in ("cuda_library", "pass_timer", "peak_memory")]
 LAB_VALUES = ["core/lab/run_settings.h", "core/lab/run_record.h"]
 OWN = {
     "core/base": ["core/base"],
@@ -41,7 +41,7 @@ OWN = {
     "core/lab/keep": ["core/base", "core/protocol", "core/formats/file", *LAB_VALUES, "core/lab/run_files.h", "core/lab/keep"],
     "core/lab/nets": ["core/base", *LAB_VALUES, "core/lab/nets"],
     "core/lab/export": ["core/base", "core/formats/archive", "core/formats/pt2/file", *LAB_VALUES, "core/lab/nets", "core/lab/export"],
-    "core/lab/training": ["core/base", "core/formats/file", PEAK_MEMORY, "core/run/measure", "core/lab"],
+    "core/lab/training": ["core/base", "core/formats/file", *TORCH_MEASURES, "core/run/measure", "core/lab"],
     "core/protocol": ["core/base", "core/protocol", *LAB_VALUES],
     "core/service": ["core", "kernels"],
     "kernels": ["kernels"],

@@ -15,6 +15,7 @@ TEST(RunSettings, AreTheSameAfterTheirFile) {
     settings.width = 48;
     settings.seeds = {3, 5};
     settings.data.noise = 0.125;
+    settings.device = "cuda:1";
     const auto again = readRunSettings(writeRunSettings(settings));
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*again, settings) << experiment;
@@ -56,6 +57,7 @@ const Wrong kWrong[] = {
     {"type_deep", R"({"optimizers": [{"kind": 3}]})", "optimizers[0].kind must be a text"},
     {"width", R"({"width": 1})", "width is 1, and must lie between 2 and 16384"},
     {"activation", R"({"activation": "step"})", "activation is \"step\", and must be one of relu, gelu, tanh"},
+    {"device", R"({"device": "cuda1"})", "device is \"cuda1\", and must be cpu, cuda or a GPU's number: cuda:1"},
     {"layers", R"({"layers": []})", "layers is empty: at least one is needed"},
     {"layers_twice", R"({"layers": [6, 6]})", "layers names one of them twice"},
     {"layer", R"({"layers": [6, 1]})", "layers[1] is 1, and must lie between 2 and 200"},

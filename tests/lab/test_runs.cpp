@@ -162,6 +162,35 @@ TEST_F(Runs, MoreThreadsThanTheMachineRunsAreRefused) {
       << refused.error().message;
 }
 
+// No machine has so many: refused for want of a GPU, or of that one.
+TEST_F(Runs, AGpuThatIsNotThereIsRefusedBeforeTheFirstStep) {
+  RunSettings settings = smallRun();
+  settings.device = "cuda:120";
+  RunControl control;
+  bool told = false;
+  control.onRecord = [&](const RunRecord&) { told = true; };
+  const auto refused = tryRun(settings, place(), control);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported) << refused.error().message;
+  EXPECT_EQ(refused.error().hint, "set device to \"cpu\"");
+  EXPECT_FALSE(told);
+}
+
+// Its tensors are those of the CPU.
+TEST_F(Runs, ARunThatWasBegunOnAnotherDeviceGoesOn) {
+  const RunSettings settings = smallRun();
+  std::vector<RunRecord> expected = reproducible(trained(settings).records);
+  for (RunRecord& record : expected) record.run = "7";
+  (void)stoppedAfter(settings, 7);
+  auto kept = readCheckpoint(checkpointFile(folder_.path()));
+  ASSERT_TRUE(kept);
+  kept->settings.device = "cuda";
+  ASSERT_TRUE(writeCheckpoint(checkpointFile(folder_.path()), *kept));
+  const RunResult result = trained(settings, place());
+  EXPECT_EQ(result.settings, settings);
+  EXPECT_EQ(reproducible(result.records), expected);
+}
+
 TEST_F(Runs, ACheckpointThatIsNoneIsRefusedUnlessTheRunBeginsAnew) {
   std::ofstream(checkpointFile(folder_.path())) << "what is no checkpoint, and long enough to be one";
   const auto refused = tryRun(smallRun(), place());

@@ -8,7 +8,7 @@ std::string ForwardWriter::writeForward(int layers) {
 
 at::Tensor ForwardWriter::parameter(const std::string& name) const {
   const at::NoGradGuard noGradients;
-  return network_.used(*network_.find(name)).detach().clone().contiguous();
+  return network_.used(*network_.find(name)).detach().cpu().clone().contiguous();
 }
 
 // See nets/perceptron.cpp.

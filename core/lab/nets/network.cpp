@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/geometry/random_numbers.h"
+#include "core/base/machine.h"
 
 namespace normlens::lab {
 namespace {
@@ -24,6 +25,11 @@ NormUse normUseOf(std::string_view network) {
 
 at::ScalarType scalarTypeOf(std::string_view precision) { return precision == "float64" ? at::kDouble : at::kFloat; }
 
+c10::Device deviceOf(const RunSettings& settings) {
+  const int gpu = gpuNamed(settings.device).value_or(kNoGpu);
+  return gpu == kNoGpu ? c10::Device(at::kCPU) : c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(gpu));
+}
+
 at::Tensor centered(const at::Tensor& value, int64_t outputAxis) {
   return value - value.mean({outputAxis}, /*keepdim=*/true);
 }
@@ -38,6 +44,7 @@ const Parameter* Network::find(std::string_view name) const {
 Network::Network(const RunSettings& settings, const NetworkShape& shape)
     : normUse_(normUseOf(shape.network)),
       type_(scalarTypeOf(shape.precision)),
+      device_(deviceOf(settings)),
       seed_(shape.seed),
       eps_(settings.norm_eps),
       randomAffine_(settings.random_affine) {}
@@ -50,7 +57,7 @@ at::Tensor Network::used(const Parameter& parameter) const {
 size_t Network::add(const std::string& name, const std::vector<double>& values, at::IntArrayRef shape,
                     int64_t outputAxis, bool beforeNorm) {
   const auto wide = at::tensor(values, at::TensorOptions(at::kDouble)).reshape(shape);
-  parameters_.push_back({name, wide.to(type_).clone().requires_grad_(true), outputAxis, beforeNorm});
+  parameters_.push_back({name, wide.to(type_).to(device_).clone().requires_grad_(true), outputAxis, beforeNorm});
   return parameters_.size() - 1;
 }
 

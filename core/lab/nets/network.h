@@ -57,6 +57,7 @@ class Network {
   [[nodiscard]] std::vector<Parameter>& parameters() { return parameters_; }
   [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] const Parameter* find(std::string_view name) const;
+  [[nodiscard]] c10::Device device() const { return device_; }
   [[nodiscard]] NormUse normUse() const { return normUse_; }
   // The parameter as it is computed with: centered where CBWC does.
   [[nodiscard]] at::Tensor used(const Parameter& parameter) const;
@@ -87,6 +88,7 @@ class Network {
 
   NormUse normUse_;
   at::ScalarType type_;
+  c10::Device device_;
   int64_t seed_;
   double eps_;
   bool randomAffine_;
@@ -101,5 +103,6 @@ class Network {
 [[nodiscard]] std::unique_ptr<Network> makeNetwork(const RunSettings& settings, const NetworkShape& shape);
 
 [[nodiscard]] at::ScalarType scalarTypeOf(std::string_view precision);
+[[nodiscard]] c10::Device deviceOf(const RunSettings& settings);
 
 }  // namespace normlens::lab

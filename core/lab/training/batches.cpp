@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/base/geometry/random_numbers.h"
+#include "core/lab/nets/network.h"
 
 namespace normlens::lab {
 namespace {
@@ -28,7 +29,14 @@ Result<Batches> Batches::make(const Data& data, const RunSettings& settings, at:
   } else if (const Status good = batches.takeText(std::get<TextData>(data)); !good) {
     return tl::unexpected(good.error());
   }
+  batches.moveTo(deviceOf(settings));
   return batches;
+}
+
+void Batches::moveTo(c10::Device device) {
+  input_ = input_.to(device);
+  if (target_.defined()) target_ = target_.to(device);
+  for (Batch& batch : test_) batch = {batch.input.to(device), batch.target.to(device)};
 }
 
 void Batches::takeTable(const TableData& data, at::ScalarType type) {
@@ -63,7 +71,7 @@ Status Batches::takeText(const TextData& data) {
 }
 
 Batch Batches::windows(const at::Tensor& text, const at::Tensor& places) const {
-  const at::Tensor at = places.unsqueeze(1) + at::arange(context_, at::kLong);
+  const at::Tensor at = places.unsqueeze(1) + at::arange(context_, places.options());
   return {text.index_select(0, at.reshape(-1)).reshape(at.sizes()), text.index_select(0, (at + 1).reshape(-1))};
 }
 
@@ -75,14 +83,14 @@ Batches::Epoch Batches::epoch(int64_t seed, int epoch) const {
     const auto last = static_cast<double>(input_.size(0) - context_ - 1);
     std::vector<int64_t> places(static_cast<size_t>(batch_ * stepsPerEpoch_));
     for (int64_t& place : places) place = static_cast<int64_t>(draw.whole(0, last));
-    made.order_ = indices(places);
+    made.order_ = indices(places).to(input_.device());
     made.steps_ = stepsPerEpoch_;
     return made;
   }
   std::vector<int64_t> order(static_cast<size_t>(input_.size(0)));
   std::iota(order.begin(), order.end(), int64_t{0});
   draw.shuffle(order);
-  made.order_ = indices(order);
+  made.order_ = indices(order).to(input_.device());
   made.steps_ = (input_.size(0) + batch_ - 1) / batch_;
   return made;
 }

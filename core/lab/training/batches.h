@@ -42,6 +42,7 @@ class Batches {
   Batches() = default;
   void takeTable(const TableData& data, at::ScalarType type);
   [[nodiscard]] Status takeText(const TextData& data);
+  void moveTo(c10::Device device);
   [[nodiscard]] Batch windows(const at::Tensor& text, const at::Tensor& places) const;
 
   bool isText_ = false;

@@ -2,7 +2,6 @@
 
 #include <ranges>
 
-#include "core/base/stopwatch.h"
 #include "core/run/measure/statistics.h"
 
 namespace normlens::lab {
@@ -37,9 +36,8 @@ double medianOfSteps(Member& member, const Batches::Epoch& epoch, int steps) {
   std::vector<double> times;
   for (int i = 0; i < steps; ++i) {
     const Batch batch = epoch[i % epoch.steps()];
-    const Stopwatch watch;
-    (void)member.step(batch);
-    times.push_back(watch.ms());
+    double loss = 0;
+    times.push_back(member.timedStep(batch, loss));
   }
   return run::median(std::move(times));
 }

@@ -2,12 +2,14 @@
 #include "core/lab/library_door.h"
 
 #include "core/base/plain_error.h"
+#include "core/formats/torchscript/run/cuda_library.h"
 #include "core/lab/training/run.h"
 
 namespace normlens::lab {
 
 Result<RunResult> trainHere(const RunSettings& settings, const Data& data, const RunPlace& place,
                             const RunControl& control) {
+  formats::torchscript::loadCudaIfPermitted();
   try {
     return Run(settings, data, place, control).carryOut();
   } catch (const c10::Error& error) {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/base/stopwatch.h"
 #include "core/formats/torchscript/run/peak_memory.h"
 #include "core/lab/training/evaluation.h"
 #include "core/run/measure/statistics.h"
@@ -17,7 +16,7 @@ std::unique_ptr<Network> networkOf(const RunSettings& settings, const RunMember&
 }
 
 KeptTensor kept(const std::string& name, const at::Tensor& tensor) {
-  const at::Tensor dense = tensor.detach().contiguous();
+  const at::Tensor dense = tensor.detach().cpu().contiguous();
   KeptTensor made{name, dense.scalar_type() == at::kDouble ? "float64" : "float32", dense.sizes().vec(), {}};
   made.bytes.resize(dense.nbytes());
   if (!made.bytes.empty()) std::memcpy(made.bytes.data(), dense.data_ptr(), made.bytes.size());
@@ -30,7 +29,7 @@ bool restoreInto(const KeptTensor& from, at::Tensor& to) {
       from.bytes.size() != to.nbytes()) {
     return false;
   }
-  if (!from.bytes.empty()) std::memcpy(to.data_ptr(), from.bytes.data(), from.bytes.size());
+  to.copy_(at::from_blob(const_cast<std::byte*>(from.bytes.data()), from.shape, to.scalar_type()));
   return true;
 }
 
@@ -40,11 +39,16 @@ Member::Member(const RunSettings& settings, const RunMember& which, const Batche
     : which_(which),
       batches_(batches),
       network_(networkOf(settings, which, batches)),
-      optimizer_(settings.optimizers[static_cast<size_t>(which.optimizer)], *network_) {}
+      optimizer_(settings.optimizers[static_cast<size_t>(which.optimizer)], *network_),
+      timer_(network_->device()) {}
 
 void Member::begin(int epoch) {
   begun_ = true;
   epoch_ = epoch;
+}
+
+double Member::timedStep(const Batch& batch, double& loss) {
+  return timer_.time([&] { loss = step(batch); });
 }
 
 double Member::step(const Batch& batch) {
@@ -65,12 +69,11 @@ Member::Went Member::trainEpoch(const GoOn& goOn, RunRecord& record) {
       return Went::Stopped;
     }
     const Batch batch = epoch[i];
-    const auto peak = std::make_shared<formats::torchscript::PeakMemory>(c10::DeviceType::CPU);
+    const auto peak = std::make_shared<formats::torchscript::PeakMemory>(network_->device().type());
     std::optional<c10::DebugInfoGuard> watched;
     if (bytes_ == 0) watched.emplace(c10::DebugInfoKind::PROFILER_STATE, peak);
-    const Stopwatch watch;
-    const double loss = step(batch);
-    times.push_back(watch.ms());
+    double loss = 0;
+    times.push_back(timedStep(batch, loss));
     watched.reset();
     if (bytes_ == 0) bytes_ = weightBytes() + peak->most();
     sum += loss;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/formats/torchscript/run/pass_timer.h"
 #include "core/lab/keep/checkpoint.h"
 #include "core/lab/training/batches.h"
 #include "core/lab/training/optimizer.h"
@@ -31,8 +32,8 @@ class Member {
   // One more epoch; fills in train_loss, gradient_norms, ms_per_step. Stopped or diverged, the weights are those of the
   // last keep().
   [[nodiscard]] Went trainEpoch(const GoOn& goOn, RunRecord& record);
-  // One step; its loss.
-  double step(const Batch& batch);
+  // One step and its loss; milliseconds.
+  double timedStep(const Batch& batch, double& loss);
   // Fills in what the network is now, and what is told of it.
   void tell(const Member* reference, RunRecord& record) const;
 
@@ -50,12 +51,14 @@ class Member {
   [[nodiscard]] int64_t bytes() const { return bytes_; }
 
  private:
+  [[nodiscard]] double step(const Batch& batch);
   [[nodiscard]] int64_t weightBytes() const;
 
   RunMember which_;
   const Batches& batches_;
   std::unique_ptr<Network> network_;
   Optimizer optimizer_;
+  formats::torchscript::PassTimer timer_;
   int epoch_ = 0;
   int64_t bytes_ = 0;  // 0: not measured yet
   bool begun_ = false;

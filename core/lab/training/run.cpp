@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/base/plural.h"
 #include "core/formats/file/crc32.h"
 #include "core/formats/file/whole_file.h"
+#include "core/formats/torchscript/run/cuda_library.h"
 #include "core/lab/export/program_export.h"
 #include "core/lab/export/torchscript_export.h"
 #include "core/lab/findings/findings.h"
@@ -23,6 +25,14 @@ constexpr double kKeepEveryMs = 2000;
 bool isFile(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error);
+}
+
+int gpuOf(const RunSettings& settings) { return gpuNamed(settings.device).value_or(kNoGpu); }
+
+std::string machineOf(const RunSettings& settings) {
+  std::string words = "LibTorch " TORCH_VERSION ", " + plural(at::get_num_threads(), "thread");
+  if (const int gpu = gpuOf(settings); gpu != kNoGpu) words += ", " + machineFacts(gpu).gpu;
+  return words;
 }
 
 // Equal data have the same one.
@@ -76,6 +86,10 @@ Status Run::prepare(const Data& data) {
                     std::to_string(hardwareThreads()) + " at a time",
                 "set threads to as many at most, or to 0 for all");
   }
+  if (const int gpu = gpuOf(settings_); gpu != kNoGpu) {
+    const auto there = formats::torchscript::cudaDevice(gpu);
+    if (!there) return fail(there.error().code, there.error().message, "set device to \"cpu\"");
+  }
   if (settings_.threads > 0) at::set_num_threads(settings_.threads);
   for (const std::string& precision : settings_.precisions) {
     auto batches = Batches::make(data, settings_, scalarTypeOf(precision));
@@ -90,6 +104,7 @@ Status Run::resume() {
   const auto path = checkpointFile(place_.folder);
   auto kept = readCheckpoint(path);
   if (!kept) return tl::unexpected(kept.error());
+  kept->settings.device = settings_.device;  // begun on a GPU, it may go on without one
   if (kept->settings == settings_ && kept->data_sum != state_.data_sum) {
     return fail(ErrorCode::Unreadable, "the checkpoint " + path.string() + " is of a run on other data",
                 "the data have changed since: give this run a folder of its own");
@@ -209,14 +224,8 @@ Result<RunResult> Run::finish(const char* end) {
       if (const Status written = exportMembers(*group_); !written) return tl::unexpected(written.error());
     }
   }
-  RunResult result{place_.name,
-                   settings_,
-                   end,
-                   std::move(state_.records),
-                   {},
-                   std::move(state_.costs),
-                   state_.weights,
-                   "LibTorch " TORCH_VERSION ", " + plural(at::get_num_threads(), "thread")};
+  RunResult result{place_.name,    settings_,           end, std::move(state_.records), {}, std::move(state_.costs),
+                   state_.weights, machineOf(settings_)};
   result.findings = findingsOf(result);
   if (!place_.folder.empty()) {
     const std::string json = writeRunResult(result) + "\n";

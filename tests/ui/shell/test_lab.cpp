@@ -162,6 +162,16 @@ class LabTest final : public QObject {
     QCOMPARE(lab.form->settings().optimizers.front().kind, std::string("adam"));
   }
 
+  void aRunIsTrainedOnTheGpuWhereThereIsOne() {
+    for (const QString& gpu : {QString(), QStringLiteral("H100")}) {
+      Laboratory lab(gpu.isEmpty() ? QStringList() : QStringList{QStringLiteral("--gpu"), gpu});
+      QTRY_VERIFY(lab.window.engine()->state() == EngineClient::State::Ready);
+      QTest::keyClick(lab.child<Segmented>("lab_device"), Qt::Key_Right);
+      QCOMPARE(lab.form->settings().device, gpu.isEmpty() ? std::string("cpu") : std::string("cuda"));
+      QVERIFY(lab.form->problem().isEmpty());
+    }
+  }
+
   void tickedNetworksOfSeveralRunsStandSideBySide() {
     Laboratory lab;
     for (int run = 0; run < 2; ++run) {

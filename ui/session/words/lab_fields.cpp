@@ -151,6 +151,15 @@ QList<LabChoice> precisionChoices(const RunSettings&) {
           {"float32, float64", tr("both"), tr("Each network in float32 and in float64.")}};
 }
 
+QList<LabChoice> deviceChoices(const RunSettings&) {
+  return {{"cpu", tr("CPU"), tr("As many threads as are set.")},
+          {"cuda", tr("CUDA"), tr("The GPU, with the same first weights and examples; last bits differ.")}};
+}
+// Whichever GPU a file of settings names.
+QString showDevice(const RunSettings& settings) {
+  return settings.device.starts_with("cuda") ? QStringLiteral("cuda") : text(settings.device);
+}
+
 template <bool RunSettings::*Member>
 QString showSwitch(const RunSettings& settings) {
   return settings.*Member ? QStringLiteral("yes") : QStringLiteral("no");
@@ -245,6 +254,8 @@ const LabField kFields[] = {
      showSwitch<&Run::random_affine>, takeSwitch<&Run::random_affine>, affineChoices},
     {"precisions", Kind::Choice, NORMLENS_TEXT("Precision, bits"), NORMLENS_TEXT("Of weights and arithmetic."), always,
      showPrecisions, takePrecisions, precisionChoices},
+    {"device", Kind::Choice, NORMLENS_TEXT("Device"), NORMLENS_TEXT("Where the networks are trained."), always,
+     showDevice, takeSetting<&Run::device>, deviceChoices},
     {"threads", Kind::Text, NORMLENS_TEXT("Threads"),
      NORMLENS_TEXT("0: as many as there are cores. The last bits of a sum depend on it."), always,
      showSetting<&Run::threads>, takeSetting<&Run::threads>},

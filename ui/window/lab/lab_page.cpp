@@ -11,6 +11,7 @@
 #include <QTableView>
 #include <algorithm>
 
+#include "ui/client/engine_client.h"
 #include "ui/models/lab_table.h"
 #include "ui/session/lab/lab_runs.h"
 #include "ui/session/session.h"
@@ -72,6 +73,9 @@ LabPage::LabPage(Session* session, LabRuns* runs, QWidget* parent)
     if (!soon_.isActive()) soon_.start();
   });
   connect(session_, &Session::modelChanged, this, &LabPage::refresh);
+  const auto showDevices = [this] { form_->setDevices(devicesOf(*session_->engine())); };
+  connect(session_->engine(), &EngineClient::stateChanged, this, showDevices);
+  showDevices();
   refresh();
 }
 

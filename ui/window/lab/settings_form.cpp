@@ -85,16 +85,22 @@ SettingsForm::Control SettingsForm::makeControl(const LabField& field) {
 }
 
 void SettingsForm::makeChoices(Control& control) {
-  QVector<Segment> segments;
-  for (const LabChoice& choice : control.field->choices(settings_)) {
-    control.keys << text(std::string(choice.key));
-    segments << Segment{choice.name, choice.tip, choice.offered};
-  }
+  for (const LabChoice& choice : control.field->choices(settings_)) control.keys << text(std::string(choice.key));
+  const QVector<Segment> segments = segmentsOf(*control.field);
   auto* choices = new Segmented(segments, this);
   choices->setSnug(true);
   choices->setFolded(segments.size() > kMostBeside);
   control.choices = describe(choices, nameFor(control.field->key).toLatin1().constData(), {}, control.name->text());
   control.row = choices;
+}
+
+QVector<Segment> SettingsForm::segmentsOf(const LabField& field) const {
+  QVector<Segment> segments;
+  for (const LabChoice& choice : field.choices(settings_)) {
+    const bool missing = choice.key == "cuda" && devices_.gpu.isEmpty();
+    segments << Segment{choice.name, missing ? devices_.missing : choice.tip, choice.offered && !missing};
+  }
+  return segments;
 }
 
 void SettingsForm::makeNetworks(QWidget* parent) {
@@ -118,6 +124,11 @@ void SettingsForm::makeNetworks(QWidget* parent) {
 void SettingsForm::setSettings(const lab::RunSettings& settings) {
   settings_ = settings;
   for (Control& control : controls_) control.unread = false;
+  refresh(kAll);
+}
+
+void SettingsForm::setDevices(const Devices& devices) {
+  devices_ = devices;
   refresh(kAll);
 }
 
@@ -152,10 +163,7 @@ void SettingsForm::refresh(size_t but) {
       control.edit->setText(shown);
       continue;
     }
-    QVector<Segment> segments;
-    for (const LabChoice& choice : control.field->choices(settings_))
-      segments << Segment{choice.name, choice.tip, choice.offered};
-    control.choices->setSegments(segments);
+    control.choices->setSegments(segmentsOf(*control.field));
     control.choices->setCurrent(static_cast<int>(control.keys.indexOf(shown)));
   }
   for (const auto& [network, box] : networks_) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/lab/run_settings.h"
+#include "ui/client/devices.h"
 
 class QCheckBox;
 class QFormLayout;
@@ -16,6 +17,7 @@ class QLineEdit;
 namespace normlens::ui {
 
 class Segmented;
+struct Segment;
 struct LabField;
 
 class SettingsForm final : public QWidget {
@@ -26,6 +28,7 @@ class SettingsForm final : public QWidget {
 
   [[nodiscard]] const lab::RunSettings& settings() const { return settings_; }
   void setSettings(const lab::RunSettings& settings);
+  void setDevices(const Devices& devices);  // what can be chosen of them
   // Why it could not be run, one sentence; empty: it could.
   [[nodiscard]] QString problem() const;
 
@@ -45,6 +48,7 @@ class SettingsForm final : public QWidget {
 
   Control makeControl(const LabField& field);
   void makeChoices(Control& control);
+  [[nodiscard]] QVector<Segment> segmentsOf(const LabField& field) const;
   void makeNetworks(QWidget* parent);
   void take(size_t control, const QString& words);
   void takeNetworks();
@@ -52,6 +56,7 @@ class SettingsForm final : public QWidget {
   void askForFile(size_t control);
 
   lab::RunSettings settings_;
+  Devices devices_;
   std::vector<Control> controls_;
   std::map<std::string, QCheckBox*, std::less<>> networks_;
   QLabel* others_ = nullptr;

@@ -100,6 +100,7 @@ NamedFiles filesOf(Options& options) {
   files.model = options.run;
   files.grants.toRead(options.run);
   if (!options.settings) return files;
+  files.gpu = options.settings->device.starts_with("cuda");
   files.grants.toRead(options.settings->data.path);
   options.folderThere = makeFolder(options.folder);
   if (options.folder.empty() || !options.folderThere) return files;

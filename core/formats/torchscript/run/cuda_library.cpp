@@ -50,6 +50,15 @@ Status loadCuda() {
   return loaded;
 }
 
+Result<c10::Device> cudaDevice(int gpu) {
+  if (const Status there = loadCuda(); !there) return tl::unexpected(there.error());
+  if (const int gpus = c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount(); gpu >= gpus) {
+    return fail(ErrorCode::Unsupported, "there is no GPU cuda:" + std::to_string(gpu) + ": LibTorch sees " +
+                                            std::to_string(gpus) + ", which are counted from 0");
+  }
+  return c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(gpu));
+}
+
 bool loadCudaIfPermitted(const char* device) {
   const int opened = ::open(device, O_RDWR | O_CLOEXEC);
   if (opened < 0) return false;

@@ -1,8 +1,11 @@
-// LibTorch's CUDA half, which is not linked: loading it costs every start 0.2 to 0.4 s. Private to formats/torchscript.
+// LibTorch's CUDA half, which is not linked: loading it costs every start 0.2 to 0.4 s. Private to formats/torchscript
+// and to the laboratory's training.
 //
 // Torch settles once in a process whether there is CUDA, when it is first asked, and a convolution or a batch norm on
 // the CPU asks. So a process that may use a GPU loads it before anything else of torch runs.
 #pragma once
+
+#include <c10/core/Device.h>
 
 #include "core/base/result.h"
 
@@ -12,7 +15,10 @@ namespace normlens::formats::torchscript {
 // driver, library and GPU is missing. Thread: any.
 [[nodiscard]] Status loadCuda();
 
-// The same where this process may open the driver's device, which a confined one may only if a GPU was asked for.
+// The same, and torch's word for the GPU of that number. Error: Unsupported, there are fewer, too.
+[[nodiscard]] Result<c10::Device> cudaDevice(int gpu);
+
+// loadCuda() where this process may open the driver's device, which a confined one may only if a GPU was asked for.
 // False: it may not, and nothing was loaded.
 bool loadCudaIfPermitted(const char* device = "/dev/nvidiactl");
 

@@ -194,20 +194,9 @@ ThreadCount::~ThreadCount() {
 Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
                                            const RunSettings& settings) {
   const bool cuda = settings.device == Device::Cuda;
-  if (cuda) {
-    if (const Status there = loadCuda(); !there) return tl::unexpected(there.error());
-    if (const int gpus = c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount(); settings.gpu >= gpus) {
-      return fail(ErrorCode::Unsupported, "there is no GPU " + deviceName(settings) + ": LibTorch sees " +
-                                              std::to_string(gpus) + ", which are counted from 0");
-    }
-  }
-  TorchRunner::Parts parts{
-      .copy = nullptr,
-      .onGpu = {},
-      .inputs = {},
-      .settings = settings,
-      .device = cuda ? c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(settings.gpu))
-                     : c10::Device(c10::DeviceType::CPU)};
+  const Result<c10::Device> device = cuda ? cudaDevice(settings.gpu) : c10::Device(c10::DeviceType::CPU);
+  if (!device) return tl::unexpected(device.error());
+  TorchRunner::Parts parts{.copy = nullptr, .onGpu = {}, .inputs = {}, .settings = settings, .device = *device};
   if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
     auto copy = model.converted(settings.dtype);
     if (!copy) return tl::unexpected(copy.error());
