@@ -103,6 +103,7 @@ class LabLiveTest final : public QObject {
     lab.begin(3);
     QTRY_COMPARE_WITH_TIMEOUT(lab.state(), QStringLiteral("done"), kPatienceMs);
     const int row = lab.table->rowWhere([](const LabRow& each) { return each.member.network == "cbwc_rms_norm"; });
+    QTRY_VERIFY_WITH_TIMEOUT(!lab.table->row(row).weights.isEmpty(), kPatienceMs);  // written after its last epoch
     auto* view = lab.window.findChild<QTableView*>(QStringLiteral("labTable"));
     const Session& session = *lab.window.session();
     const auto expectNothingToFold = [&](const QString& suffix) {
