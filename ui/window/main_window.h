@@ -118,6 +118,7 @@ class MainWindow final : public QMainWindow {
   void showFoldResult();
   void showLeftOut();  // what fell with an edit that the user left out
   void showExported(const protocol::ExportResult& done);
+  void openWritten(const QString& path, const QString& model);  // model: its name in the file; may be empty
   void showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways = {});
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();
   void addButtonsTo(std::vector<PaletteEntry>& entries);

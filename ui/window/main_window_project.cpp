@@ -102,7 +102,10 @@ void MainWindow::askForProject() {
                               {tr("NormLens projects (*.normlens)")},
                               model.absolutePath(),
                               model.completeBaseName()};
-  askForFile(this, question, [this](const QString& path) { writeProject(path); });
+  askForFile(this, question, [this](const QString& path) {
+    // By its suffix it is known again.
+    writeProject(isProjectFile(path) ? path : path + QStringLiteral(".normlens"));
+  });
 }
 
 void MainWindow::writeProject(const QString& path) {

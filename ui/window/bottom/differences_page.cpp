@@ -107,7 +107,7 @@ QWidget* DifferencesPage::makeRows() {
   setColumnWidths(table_, {{DifferenceTable::Step, 56},
                            {DifferenceTable::Name, kPlaceWidth},
                            {DifferenceTable::What, 96},
-                           {DifferenceTable::MaxRel, 76},
+                           {DifferenceTable::MaxRel, 96},
                            {DifferenceTable::Rounding, 76},
                            {DifferenceTable::MaxAbs, 76},
                            {DifferenceTable::MeanAbs, 76},

@@ -32,6 +32,7 @@ ModelPage::ModelPage(Session* session, QWidget* parent) : QWidget(parent), sessi
     if (models_->currentText() != session_->modelName()) session_->open(session_->path(), models_->currentText());
   });
   connect(session_, &Session::openFailed, this, &ModelPage::showModels);  // the one before is shown still
+  connect(session_, &Session::engineLost, this, &ModelPage::showModels);
   page.layout->addSpacing(4);
   note_ = page.add(describe(makeWords("body", page.body), "modelNote"));
   page.layout->addSpacing(4);
@@ -44,6 +45,12 @@ ModelPage::ModelPage(Session* session, QWidget* parent) : QWidget(parent), sessi
   inputs_ = addSection(tr("Inputs of the probe run"), inputsTitle_);
   assumed_ = page.add(makeWords("faint", page.body));
   papers_ = addSection(tr("By the papers' criteria"), papersTitle_);
+  // A long name in the words makes nothing wider than the panel.
+  for (QLabel* words : {note_, assumed_}) {
+    QSizePolicy policy = words->sizePolicy();
+    policy.setHorizontalPolicy(QSizePolicy::Ignored);
+    words->setSizePolicy(policy);
+  }
   page.layout->addStretch(1);
 }
 

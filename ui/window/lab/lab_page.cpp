@@ -193,14 +193,14 @@ void LabPage::makeTable(QWidget* parent) {
   setColumnWidths(view_, {{LabTable::Tick, 26},
                           {LabTable::Run, 44},
                           {LabTable::Network, 156},
-                          {LabTable::Layers, 54},
+                          {LabTable::Layers, 62},
                           {LabTable::Seed, 50},
                           {LabTable::Precision, 76},
                           {LabTable::State, 138},
                           {LabTable::Loss, 76},
                           {LabTable::Accuracy, 74},
-                          {LabTable::Difference, 94},
-                          {LabTable::StepTime, 94},
+                          {LabTable::Difference, 110},
+                          {LabTable::StepTime, 104},
                           {LabTable::Weights, 80}});
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &LabPage::showFigures);
   connect(table_, &LabTable::ticked, this, &LabPage::showFigures);
@@ -229,6 +229,7 @@ void LabPage::extendMenu(QMenu* menu, const QModelIndex& at) {
 
 void LabPage::chooseExperiment(int index) {
   useSettings(drafts_.at(std::string(lab::experiments()[static_cast<size_t>(index)])));
+  showFigures();  // whose title is the experiment's while nothing is trained
 }
 
 void LabPage::useSettings(const lab::RunSettings& settings) {

@@ -39,6 +39,7 @@ CompareView::CompareView(Session* session, QWidget* parent)
       weightsA_{Question(session->engine(), this), {}},
       weightsB_{Question(session->engine(), this), {}} {
   setObjectName(QStringLiteral("compare"));
+  setFocusPolicy(Qt::ClickFocus);  // a click beside the views keeps Esc working
   build();
   views_ = new graphview::LinkedViews(viewA_, viewB_, this);
   // Not the buttons' own: a button that is pressed by a key acts a moment later, and loses presses meanwhile.
