@@ -87,7 +87,7 @@ Status Run::prepare(const Data& data) {
                 "set threads to as many at most, or to 0 for all");
   }
   if (const int gpu = gpuOf(settings_); gpu != kNoGpu) {
-    const auto there = formats::torchscript::cudaDevice(gpu);
+    const Status there = formats::torchscript::loadCudaFor(gpu);
     if (!there) return fail(there.error().code, there.error().message, "set device to \"cpu\"");
   }
   if (settings_.threads > 0) at::set_num_threads(settings_.threads);

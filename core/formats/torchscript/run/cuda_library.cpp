@@ -50,13 +50,13 @@ Status loadCuda() {
   return loaded;
 }
 
-Result<c10::Device> cudaDevice(int gpu) {
-  if (const Status there = loadCuda(); !there) return tl::unexpected(there.error());
+Status loadCudaFor(int gpu) {
+  if (Status there = loadCuda(); !there) return there;
   if (const int gpus = c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount(); gpu >= gpus) {
     return fail(ErrorCode::Unsupported, "there is no GPU cuda:" + std::to_string(gpu) + ": LibTorch sees " +
                                             std::to_string(gpus) + ", which are counted from 0");
   }
-  return c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(gpu));
+  return {};
 }
 
 bool loadCudaIfPermitted(const char* device) {

@@ -5,8 +5,6 @@
 // the CPU asks. So a process that may use a GPU loads it before anything else of torch runs.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include "core/base/result.h"
 
 namespace normlens::formats::torchscript {
@@ -15,8 +13,8 @@ namespace normlens::formats::torchscript {
 // driver, library and GPU is missing. Thread: any.
 [[nodiscard]] Status loadCuda();
 
-// The same, and torch's word for the GPU of that number. Error: Unsupported, there are fewer, too.
-[[nodiscard]] Result<c10::Device> cudaDevice(int gpu);
+// The same, for the GPU of that number. Error: Unsupported, there are fewer, too.
+[[nodiscard]] Status loadCudaFor(int gpu);
 
 // loadCuda() where this process may open the driver's device, which a confined one may only if a GPU was asked for.
 // False: it may not, and nothing was loaded.

@@ -194,9 +194,14 @@ ThreadCount::~ThreadCount() {
 Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
                                            const RunSettings& settings) {
   const bool cuda = settings.device == Device::Cuda;
-  const Result<c10::Device> device = cuda ? cudaDevice(settings.gpu) : c10::Device(c10::DeviceType::CPU);
-  if (!device) return tl::unexpected(device.error());
-  TorchRunner::Parts parts{.copy = nullptr, .onGpu = {}, .inputs = {}, .settings = settings, .device = *device};
+  if (const Status there = cuda ? loadCudaFor(settings.gpu) : Status(); !there) return tl::unexpected(there.error());
+  TorchRunner::Parts parts{
+      .copy = nullptr,
+      .onGpu = {},
+      .inputs = {},
+      .settings = settings,
+      .device = cuda ? c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(settings.gpu))
+                     : c10::Device(c10::DeviceType::CPU)};
   if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
     auto copy = model.converted(settings.dtype);
     if (!copy) return tl::unexpected(copy.error());
