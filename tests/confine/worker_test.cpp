@@ -97,6 +97,7 @@ TEST_F(WorkerEnd, ComesWhenItIsStopped) {
 TEST_F(WorkerEnd, IsWhatItSaidWhenItIsStoppedOnItsWayOut) {
   const Outcome outcome = run(
       [](Confinement) {
+        std::signal(SIGTERM, SIG_IGN);
         watchPage().status = 5;
         for (;;) ::pause();
         return 0;
