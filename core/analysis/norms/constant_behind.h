@@ -16,7 +16,7 @@ struct ConstantBehind {
 
 // The constant that a value is, element by element in row-major order, seen through copies and views to sizes that the
 // file writes: the same for every input. kNoValue where it is none, or one whose value may change.
-[[nodiscard]] graph::ValueId constantInView(const graph::Graph& graph, graph::ValueId value);
+[[nodiscard]] graph::ValueId constantInView(const graph::Graph& graph, graph::ValueId id);
 
 // nullopt where it is not a constant, or one whose value may change.
 [[nodiscard]] std::optional<ConstantBehind> constantBehind(const graph::Graph& graph, const graph::Use& operand,

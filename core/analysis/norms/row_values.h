@@ -34,7 +34,7 @@ class RowValues {
   RowValues(const graph::Graph& graph, const RowBase& base, graph::NodeId root);
 
   // Takes note of what the node makes; false: it is not known.
-  bool follow(graph::NodeId node);
+  bool follow(graph::NodeId id);
   // nullptr: not known. Of nodes that have been followed.
   [[nodiscard]] const RowValue* find(graph::ValueId value) const;
 
@@ -53,12 +53,12 @@ class RowValues {
  private:
   [[nodiscard]] bool hasType(graph::DType dtype) const;
   [[nodiscard]] std::optional<RowValue> valueOf(graph::ValueId value) const;
-  [[nodiscard]] std::optional<RowValue> uniform(graph::ValueId value) const;
+  [[nodiscard]] std::optional<RowValue> uniform(graph::ValueId id) const;
   std::optional<RowValue> compute(const graph::Node& node);
   [[nodiscard]] std::optional<RowValue> view(const graph::Node& node, RowValue x) const;
   std::optional<RowValue> binary(const graph::Node& node);
   std::optional<RowPolynomial::Symbol> symbolBeside(const graph::Node& node, const RowValue& other);
-  [[nodiscard]] std::optional<RowValue> perPlace(graph::ValueId value, RowPolynomial::Symbol symbol) const;
+  [[nodiscard]] std::optional<RowValue> perPlace(graph::ValueId id, RowPolynomial::Symbol symbol) const;
   [[nodiscard]] std::optional<RowValue> combined(const graph::Node& node, const RowValue& a, const RowValue& b) const;
   [[nodiscard]] std::optional<RowValue> sum(const graph::Node& node) const;
   std::optional<RowValue> rmsNorm(const graph::Node& node, const RowValue& x);

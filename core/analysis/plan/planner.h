@@ -113,8 +113,8 @@ class Planner {
           const std::vector<fold::AbsorbScale>& scales);
 
   [[nodiscard]] Plan plan(const PlanOptions& options) const;
-  // Of the cut that plan(options) makes, with the copies that it makes there already.
-  [[nodiscard]] CutPicture cutPicture(const PlanOptions& options, size_t described) const;
+  // Of the cut that plan(wanted) makes, with the copies that it makes there already.
+  [[nodiscard]] CutPicture cutPicture(const PlanOptions& wanted, size_t described) const;
   // Norms of which something is claimed: no plan folds more.
   [[nodiscard]] size_t candidates() const;
 

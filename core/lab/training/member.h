@@ -44,7 +44,7 @@ class Member {
   void keep();
   [[nodiscard]] const KeptMember& kept() const { return kept_; }
   // Error: Unreadable, it has other tensors than this network.
-  [[nodiscard]] Status restore(const KeptMember& kept);
+  [[nodiscard]] Status restore(const KeptMember& from);
   // Weights and optimizer of another one of the same shape; `centeredOnce`: its weights after CCWT.
   void takeOver(const Member& other, bool centeredOnce);
 

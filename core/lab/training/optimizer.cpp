@@ -1,10 +1,12 @@
 #include "core/lab/training/optimizer.h"
 
 #include <cmath>
+#include <utility>
 
 namespace normlens::lab {
 
-Optimizer::Optimizer(const OptimizerSettings& settings, Network& network) : settings_(settings), network_(network) {}
+Optimizer::Optimizer(OptimizerSettings settings, Network& network)
+    : settings_(std::move(settings)), network_(network) {}
 
 void Optimizer::goOnFrom(std::vector<at::Tensor> state, int64_t steps) {
   state_ = std::move(state);

@@ -10,7 +10,7 @@ namespace normlens::lab {
 class Optimizer {
  public:
   // decay_of "centered" concerns the parameters that the network centers, if it does.
-  Optimizer(const OptimizerSettings& settings, Network& network);
+  Optimizer(OptimizerSettings settings, Network& network);
 
   void step();  // precondition: every parameter has its gradient
   void clearGradients();

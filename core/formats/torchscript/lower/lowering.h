@@ -68,7 +68,7 @@ class Lowering {
   [[nodiscard]] const ProgramNode& node(int id) const { return program_.node(id); }
   // The tensors and numbers read through this input, lists flattened; None gives one kNoValue.
   std::vector<Operand> operandsOf(int id, size_t input);
-  Operand addPart(int node, graph::BlockId into, OpPart part, const std::vector<Operand>& operands);
+  Operand addPart(int id, graph::BlockId into, OpPart part, const std::vector<Operand>& operands);
   // Path of the module whose parameter or buffer this program value is; empty: it is none.
   [[nodiscard]] std::string moduleHolding(int value) const;
   // A number, string, list of numbers known before the run.
@@ -86,8 +86,8 @@ class Lowering {
   void addResults();
   static void addNames(const Item& container, const std::string& path, bool hasKey, std::vector<std::string>& into);
   void lowerBlock(int block, graph::BlockId into);
-  void lowerNode(int node, graph::BlockId into);
-  void lowerOp(int node, graph::BlockId into);
+  void lowerNode(int id, graph::BlockId into);
+  void lowerOp(int id, graph::BlockId into);
   void lowerIf(int id, graph::BlockId into);
   void lowerLoop(int id, graph::BlockId into);
   bool lowerContainer(int id, graph::BlockId into);
@@ -100,7 +100,7 @@ class Lowering {
   void freezeBehind(int written, int forNode, graph::BlockId into);
   void freeze(const std::shared_ptr<ListState>& list, int programValue, int forNode, graph::BlockId into);
   void freezeInside(const ListState& list, int forNode, graph::BlockId into);
-  void applyRename(int node);
+  void applyRename(int id);
 
   graph::ScopeId scopeOf(int frame);
   graph::ScopeId scopeAt(const std::string& path);
@@ -129,15 +129,15 @@ class Lowering {
   void bindLeaves(const std::vector<int>& programValues, const Types& types, const std::vector<Leaf>& leaves,
                   std::span<const graph::ValueId> values, int block);
   void addReturns(const ProgramBlock& from, const Types& types, int forNode, graph::BlockId block);
-  graph::NodeId addNode(GraphNode node, int programNode, const std::vector<Operand>& operands,
+  graph::NodeId addNode(GraphNode made, int programNode, const std::vector<Operand>& operands,
                         std::vector<graph::Value> outputs, const std::vector<int>& outputValues);
-  graph::NodeId addNode(GraphNode node, int programNode, const std::vector<Operand>& operands,
+  graph::NodeId addNode(GraphNode made, int programNode, const std::vector<Operand>& operands,
                         const std::vector<Leaf>& leaves);
   GraphNode startNode(int programNode, graph::BlockId into);
   void addReturn(graph::BlockId block, const Operand& operand);
   [[nodiscard]] std::optional<size_t> elementsTakenFrom(int listValue) const;
   // counts: of the outputs from `first` on.
-  void bindOutputs(int node, graph::NodeId made, size_t first, const std::vector<size_t>& counts);
+  void bindOutputs(int id, graph::NodeId made, size_t first, const std::vector<size_t>& counts);
   [[nodiscard]] bool readsBookkeepingOnly(const std::vector<Operand>& operands) const;
 
   const Program& program_;
