@@ -9,12 +9,12 @@ std::string deviceName(const RunSettings& settings) {
   return "cuda" + (settings.gpu == 0 ? "" : ":" + std::to_string(settings.gpu));
 }
 
-bool setDevice(RunSettings& settings, std::string_view name) {
+Status setDevice(RunSettings& settings, std::string_view name) {
   const auto gpu = gpuNamed(name);
-  if (!gpu) return false;
+  if (!gpu) return fail(ErrorCode::Usage, "there is no device '" + std::string(name) + "'", "cpu, cuda or cuda:1");
   settings.device = *gpu == kNoGpu ? Device::Cpu : Device::Cuda;
   settings.gpu = *gpu == kNoGpu ? 0 : *gpu;
-  return true;
+  return {};
 }
 
 }  // namespace normlens::formats

@@ -139,9 +139,7 @@ std::string versions() {
 
 Result<formats::RunSettings> settingsOf(const BenchParams& params) {
   formats::RunSettings settings;
-  if (!formats::setDevice(settings, params.device)) {
-    return fail(ErrorCode::Usage, "there is no device '" + params.device + "'", "cpu, cuda or cuda:1");
-  }
+  if (const Status known = formats::setDevice(settings, params.device); !known) return tl::unexpected(known.error());
   settings.threads = params.threads;
   settings.cudaGraph = params.cuda_graph;
   if (params.threads < 0) return fail(ErrorCode::Usage, "the number of threads must be at least 1");

@@ -24,12 +24,14 @@ Status prove(const NarrowSource& source, const fold::FoldPlan& plan, const Narro
   return {};
 }
 
-Result<run::BenchReport> timed(const formats::Model& a, const formats::Model& b, const formats::Tensors& inputs,
-                               const formats::RunSettings& settings, const Task& task) {
+Result<TimedPair> timed(const formats::Model& a, const formats::Model& b, const formats::Tensors& inputs,
+                        const formats::RunSettings& settings, const Task& task) {
   run::BenchOptions options;
   options.settings = settings;
   options.extras = false;
-  return run::benchModels(a, &b, inputs, options, task);
+  return run::benchModels(a, &b, inputs, options, task).map([](const run::BenchReport& report) {
+    return TimedPair{report.a.latency.medianMs, report.b->latency.medianMs, report.speedup};
+  });
 }
 
 Result<StreamTimes> measure(const NarrowSource& source, const formats::Model& result, const analysis::Plan& plan,
@@ -44,12 +46,7 @@ Result<StreamTimes> measure(const NarrowSource& source, const formats::Model& re
   if (!ofResult) return tl::unexpected(ofResult.error());
   const auto overFold = timed(**fold, result, source.inputs, *options.measureOn, task);
   if (!overFold) return tl::unexpected(overFold.error());
-  return StreamTimes{ofFold->a.latency.medianMs,
-                     ofFold->b->latency.medianMs,
-                     ofResult->b->latency.medianMs,
-                     ofFold->speedup,
-                     ofResult->speedup,
-                     overFold->speedup};
+  return StreamTimes{*ofFold, *ofResult, *overFold};
 }
 
 }  // namespace

@@ -34,9 +34,14 @@ struct StreamWork {
   int64_t weightBytes[3] = {0, 0, 0};  // of all constants
 };
 
+// Two models timed in turns: times of different pairs lie apart in time, and a machine drifts.
+struct TimedPair {
+  double beforeMs = 0, afterMs = 0;  // medians of one pass
+  run::Speedup speedup;
+};
+
 struct StreamTimes {
-  double originalMs = 0, foldMs = 0, resultMs = 0;
-  run::Speedup fold, result, overFold;  // the first two over the original
+  TimedPair fold, result, overFold;  // the first two beside the original
 };
 
 struct Narrowing {

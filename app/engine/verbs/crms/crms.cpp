@@ -24,12 +24,13 @@ void print(const Options& options, const protocol::Analysis& analysis, const Crm
   if (outcome.output) console.print("  written to " + *outcome.output);
 }
 
-Result<service::Narrowing> narrow(service::Service& service, const Options& options, const Task& task) {
+Result<service::Narrowing> narrow(service::Service& service, const Options& options, const formats::RunSettings& device,
+                                  const Task& task) {
   service::NarrowOptions how;
   how.padding = *analysis::streamPaddingFromName(options.pad);
   how.flavour = *formats::normFlavourFromName(options.norm);
   how.verify = !options.noVerify;
-  if (options.measure) (void)formats::setDevice(how.measureOn.emplace(), options.device);  // checked when declared
+  if (options.measure) how.measureOn = device;
   protocol::PlanParams plan;
   plan.policy = options.policy;
   plan.max_growth_percent = options.maxGrowth;
@@ -39,6 +40,8 @@ Result<service::Narrowing> narrow(service::Service& service, const Options& opti
 Exit run(const Options& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
+  formats::RunSettings device;
+  if (const Status known = formats::setDevice(device, options.device); !known) return console.fail(known.error());
   service::Service service;
   service.setRules(call.rules);
   const auto opened = openModel(service, options.model, options.inputs, console, task);
@@ -48,7 +51,7 @@ Exit run(const Options& options, const Call& call) {
   if (const Status good = checkFlavour(opened->info.format, options.norm); !good) return console.fail(good.error());
   if (const Status runs = requireRunnable(options.model, opened->analysis); !runs) return console.fail(runs.error());
   noteAssumedInputs(opened->analysis, console);
-  auto narrowing = narrow(service, options, task);
+  auto narrowing = narrow(service, options, device, task);
   if (!narrowing) return console.fail(inFile(options.model, narrowing.error()));
   CrmsOutcome outcome{std::move(*narrowing), service.times().load_ms, 0, std::nullopt};
   const auto report = [&] { return crmsReport(opened->analysis, outcome); };
@@ -88,10 +91,6 @@ Declared declareCrms(CLI::App& app, const confine::Limits&) {
       ->capture_default_str();
   app.add_flag("--measure", options->measure, "Time the original, the fold alone and the result");
   app.add_option("--device", options->device, "Where to measure: cpu, cuda, or cuda:1 for another GPU than the first")
-      ->check([](const std::string& name) {
-        formats::RunSettings settings;
-        return formats::setDevice(settings, name) ? std::string() : name + " is no device: cpu, cuda or cuda:1";
-      })
       ->capture_default_str();
   app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
   app.add_flag("--force", options->force, "Write the result although it could not be proved");

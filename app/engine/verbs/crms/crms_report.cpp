@@ -18,16 +18,17 @@ json threeOf(const T (&of)[3]) {
   return {{"original", of[0]}, {"fold", of[1]}, {"crms", of[2]}};
 }
 
-json entryOf(const run::Speedup& speedup) {
-  return {{"median", toJson(speedup.ratio)},
+json entryOf(const service::TimedPair& pair) {
+  const run::Speedup& speedup = pair.speedup;
+  return {{"before_ms", toJson(pair.beforeMs)},
+          {"after_ms", toJson(pair.afterMs)},
+          {"median", toJson(speedup.ratio)},
           {"ci95", {toJson(speedup.low), toJson(speedup.high)}},
           {"noise", speedup.noise}};
 }
 
 json entryOf(const service::StreamTimes& times) {
-  return {{"original_ms", toJson(times.originalMs)}, {"fold_ms", toJson(times.foldMs)},
-          {"crms_ms", toJson(times.resultMs)},       {"fold", entryOf(times.fold)},
-          {"crms", entryOf(times.result)},           {"crms_over_fold", entryOf(times.overFold)}};
+  return {{"fold", entryOf(times.fold)}, {"crms", entryOf(times.result)}, {"crms_over_fold", entryOf(times.overFold)}};
 }
 
 json entryOf(const protocol::Analysis& analysis, const analysis::Stream& stream) {
@@ -58,9 +59,11 @@ std::string lineOf(const analysis::Stream& stream) {
   return line;
 }
 
-std::string lineOf(const char* what, const run::Speedup& speedup) {
-  return std::string(what) + formatted(" %.3fx", speedup.ratio) + formatted(" [%.3f, ", speedup.low) +
-         formatted("%.3f]", speedup.high) + (speedup.noise ? " (noise)" : "");
+std::string lineOf(const char* before, const char* after, const service::TimedPair& pair) {
+  const run::Speedup& speedup = pair.speedup;
+  return std::string("  measured: ") + before + formatted(" %.3f ms, ", pair.beforeMs) + after +
+         formatted(" %.3f ms: ", pair.afterMs) + formatted("%.3fx", speedup.ratio) +
+         formatted(" [%.3f, ", speedup.low) + formatted("%.3f]", speedup.high) + (speedup.noise ? " (noise)" : "");
 }
 
 }  // namespace
@@ -101,10 +104,9 @@ std::vector<std::string> crmsLines(const protocol::Analysis& analysis, const Crm
                   percentLess(static_cast<double>(work.weightBytes[0]), static_cast<double>(work.weightBytes[2])));
   if (narrowing.times) {
     const auto& times = *narrowing.times;
-    lines.push_back("  measured: LayerNorm " + formatted("%.3f ms", times.originalMs) + ", RMSNorm " +
-                    formatted("%.3f ms", times.foldMs) + ", CRMSNorm " + formatted("%.3f ms", times.resultMs) + "; " +
-                    lineOf("RMSNorm", times.fold) + ", " + lineOf("CRMSNorm", times.result) + " over LayerNorm, " +
-                    lineOf("CRMSNorm", times.overFold) + " over RMSNorm");
+    lines.push_back(lineOf("LayerNorm", "RMSNorm", times.fold));
+    lines.push_back(lineOf("LayerNorm", "CRMSNorm", times.result));
+    lines.push_back(lineOf("RMSNorm", "CRMSNorm", times.overFold));
   }
   return lines;
 }
