@@ -99,15 +99,6 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
   return tl::unexpected(notReadable(path, kind, readableFormats()));
 }
 
-ModelNames modelNames(const std::filesystem::path& path, const OpenChoice& choice) {
-  const auto file = MappedFile::open(path);
-  if (!file || kindOf(*file) != FileKind::ExportedProgram) return {};
-  const auto archive = Archive::open(*file);
-  if (!archive) return {};
-  const auto opened = pt2::modelToOpen(**archive, choice.model, choice.isBeside);
-  return opened ? ModelNames{*opened, pt2::modelsIn(**archive)} : ModelNames();
-}
-
 std::vector<FormatInfo> formats() {
   std::vector<FormatInfo> all;
   for (const Format& format : kFormats) {

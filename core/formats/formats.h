@@ -16,14 +16,6 @@ namespace normlens::formats {
 [[nodiscard]] Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task,
                                                        const OpenChoice& choice);
 
-// Of a file that openModel() opened so: the name of that model and of all that the file holds, sorted. Empty where
-// models of its format have no names, or it cannot be read any more.
-struct ModelNames {
-  std::string opened;
-  std::vector<std::string> all;
-};
-[[nodiscard]] ModelNames modelNames(const std::filesystem::path& path, const OpenChoice& choice);
-
 struct FormatInfo {
   std::string name;                    // "TorchScript"
   std::string runtime;                 // version of what runs its models; empty: this build cannot run them

@@ -68,10 +68,12 @@ struct ModelInfo {
   int64_t file_bytes = 0;
   int64_t parameters = 0;
   int64_t parameter_bytes = 0;
-  std::string note;  // e.g. "the model is quantised"; may be empty
+  std::string note;        // e.g. "the model is quantised"; may be empty
+  std::string cannot_run;  // why it can be neither run nor folded, as a sentence; empty: nothing is in the way
   GraphDocument graph;
 };
-NORMLENS_FIELDS(ModelInfo, path, format, model, models, modified, file_bytes, parameters, parameter_bytes, note, graph)
+NORMLENS_FIELDS(ModelInfo, path, format, model, models, modified, file_bytes, parameters, parameter_bytes, note,
+                cannot_run, graph)
 
 // ---- read_graph: ReadGraphParams -> ModelInfo. A model to look at beside the open one, which stays open.
 struct ReadGraphParams {

@@ -56,11 +56,7 @@ Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, con
   fresh->times.load_ms = watch.ms();
   fresh->besides = rules.beside().opening;
   state_ = std::move(fresh);
-  protocol::ModelInfo info = describeModel(*state_->model, state_->norms);
-  auto names = formats::modelNames(path, rules.opening);
-  info.model = std::move(names.opened);
-  if (names.all.size() > 1) info.models = std::move(names.all);
-  return info;
+  return describeModel(*state_->model, state_->norms);
 }
 
 void Service::setInputs(InputChoice inputs) { state_->choice = std::move(inputs); }

@@ -1,7 +1,5 @@
 #include "ui/session/report_run.h"
 
-#include <QFileInfo>
-
 #include "core/protocol/methods.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
@@ -19,7 +17,7 @@ ReportRun::ReportRun(Session* session) : QObject(session), session_(session), qu
 
 void ReportRun::start(const QString& format, std::vector<protocol::ReportPicture> pictures) {
   protocol::ReportParams params;
-  params.model = QFileInfo(session_->path()).fileName().toStdString();
+  params.model = session_->title().toStdString();
   params.format = format.toStdString();
   params.pictures = std::move(pictures);
   params.bench = session_->measurements()->last();

@@ -76,11 +76,14 @@ class Session final : public QObject {
   [[nodiscard]] QString path() const { return path_; }
   [[nodiscard]] const std::optional<protocol::ModelInfo>& model() const { return model_; }  // its graph: see index()
   [[nodiscard]] QString modelName() const;  // of a file that holds several; empty otherwise
+  [[nodiscard]] QString title() const;      // what a person calls the model by; empty when none is open
   [[nodiscard]] const ModelIndex& index() const { return index_; }
   // The graph for the drawing: as it was read, after the analysis with shapes; null when no model is open.
   [[nodiscard]] std::shared_ptr<const protocol::GraphDocument> document() const {
     return model_ ? index_.document() : nullptr;
   }
+  // Why the open model can be neither run nor folded, as a sentence; empty: nothing is in the way.
+  [[nodiscard]] QString cannotRun() const { return model_ ? QString::fromStdString(model_->cannot_run) : QString(); }
   // Without its values: index() has them.
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
   [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_; }

@@ -12,6 +12,8 @@ namespace normlens::ui {
 
 QString Session::modelName() const { return model_ && !model_->models.empty() ? text(model_->model) : QString(); }
 
+QString Session::title() const { return modelTitle(path_, modelName()); }
+
 // Where the inputs are kept that were set: each model of a file that holds several has its own.
 QString Session::presetName() const { return modelName().isEmpty() ? path_ : path_ + u'/' + modelName(); }
 

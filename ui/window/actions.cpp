@@ -55,6 +55,7 @@ Actions::Actions(QWidget* window) : QObject(window) {
                       tr("Save the project under another name."));
   fold = add("fold", tr("Fold"), QKeySequence(Qt::CTRL | Qt::Key_Return),
              tr("Apply the plan: center the weights, replace LayerNorms by RMSNorms, and prove the result."));
+  foldTip_ = fold->toolTip();
   verify = add("verify", tr("Verify"), QKeySequence(Qt::CTRL | Qt::Key_P),
                tr("Run the proof again: original against folded, in float64 and in the file's own type."));
   measure = add("measure", tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
@@ -227,7 +228,9 @@ void Actions::update(Session& session) {
   const bool folds = session.plan() && !session.plan()->folded.empty();
   const bool folded = session.foldResult() && !session.foldResult()->plan.folded.empty();
   const bool settled = analysed && (idle || (alive && session.job().kind == JobKind::Planning));
-  fold->setEnabled(settled && folds);
+  const QString cannotRun = session.cannotRun();
+  fold->setEnabled(settled && folds && cannotRun.isEmpty());
+  fold->setToolTip(cannotRun.isEmpty() ? foldTip_ : cannotRun);
   foldMenu->setEnabled(analysed && alive);
   verify->setEnabled(folded && idle);
   measure->setEnabled(alive && session.canMeasure());

@@ -147,7 +147,7 @@ void MainWindow::connectActions() {
 
 void MainWindow::connectViews() {
   connect(welcome_, &WelcomePage::openClicked, this, &MainWindow::askForModel);
-  connect(welcome_, &WelcomePage::fileChosen, this, &MainWindow::openFile);
+  connect(welcome_, &WelcomePage::fileChosen, this, [this](const QString& path) { openFile(path); });
   connect(story_, &StoryBar::stepClicked, this, &MainWindow::showStep);
   connect(story_, &StoryBar::nextClicked, this, [this] { nextAction(story_->nextAction()); });
   connect(status_, &StatusStrip::cancelClicked, session_, &Session::cancel);
@@ -183,7 +183,7 @@ void MainWindow::connectTheme() {
   });
 }
 
-void MainWindow::openFile(const QString& path) {
+void MainWindow::openFile(const QString& path, const QString& model) {
   if (isProjectFile(path)) {
     openProjectFile(path);
     return;
@@ -196,7 +196,7 @@ void MainWindow::openFile(const QString& path) {
     recover(left);
     return;
   }
-  session_->open(info.exists() ? info.absoluteFilePath() : path);
+  session_->open(info.exists() ? info.absoluteFilePath() : path, model);
   showPage(workspace_);
 }
 

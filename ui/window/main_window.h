@@ -63,7 +63,8 @@ class MainWindow final : public QMainWindow {
   MainWindow(const MainWindow&) = delete;
   MainWindow& operator=(const MainWindow&) = delete;
 
-  void openFile(const QString& path);
+  // model: its name, where the file holds several; a file that holds one is opened whatever it says.
+  void openFile(const QString& path, const QString& model = {});
   [[nodiscard]] Session* session() const { return session_; }
   [[nodiscard]] EngineClient* engine() const { return engine_; }
   [[nodiscard]] Actions* actions() const { return actions_; }
@@ -118,7 +119,6 @@ class MainWindow final : public QMainWindow {
   void showFoldResult();
   void showLeftOut();  // what fell with an edit that the user left out
   void showExported(const protocol::ExportResult& done);
-  void openWritten(const QString& path, const QString& model);  // model: its name in the file; may be empty
   void showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways = {});
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();
   void addButtonsTo(std::vector<PaletteEntry>& entries);

@@ -155,7 +155,7 @@ void MainWindow::showLaboratory() {
     pages_->addWidget(lab_);
     connect(lab_, &LabPage::closed, this, &MainWindow::showWork);
     connect(lab_, &LabPage::pageWanted, this, &MainWindow::showLearnPage);
-    connect(lab_, &LabPage::modelWanted, this, &MainWindow::openFile);
+    connect(lab_, &LabPage::modelWanted, this, [this](const QString& path) { openFile(path); });
   }
   showPage(lab_);
   lab_->setFocus();

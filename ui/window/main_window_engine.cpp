@@ -231,16 +231,8 @@ void MainWindow::showLeftOut() {
 void MainWindow::showExported(const protocol::ExportResult& done) {
   const QString path = text(done.path);
   showWritten(path, tr("Wrote %1 (%2 in %3).").arg(path, formatBytes(done.bytes), formatMilliseconds(done.save_ms)),
-              {{tr("Open it"), [this, path, model = session_->modelName()] { openWritten(path, model); }},
+              {{tr("Open it"), [this, path, model = session_->modelName()] { openFile(path, model); }},
                {tr("Compare with it"), [this, path] { showComparison(path); }}});
-}
-
-// Of several models in one archive, the one that was folded; a TorchScript file holds it alone.
-void MainWindow::openWritten(const QString& path, const QString& model) {
-  if (model.isEmpty() || !path.endsWith(QLatin1String(".pt2"), Qt::CaseInsensitive)) return openFile(path);
-  info_->dismiss();
-  session_->open(path, model);
-  showPage(workspace_);
 }
 
 void MainWindow::showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways) {

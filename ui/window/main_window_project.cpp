@@ -63,7 +63,7 @@ void MainWindow::connectProject() {
 }
 
 void MainWindow::showTitle() {
-  const QString model = QFileInfo(session_->path()).fileName();
+  const QString model = session_->title();
   const QString project = QFileInfo(project_->path()).completeBaseName();
   setWindowTitle(model.isEmpty()     ? QStringLiteral("NormLens")
                  : project.isEmpty() ? QStringLiteral("%1 – NormLens").arg(model)

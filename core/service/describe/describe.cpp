@@ -178,11 +178,14 @@ protocol::ModelInfo describeModel(const formats::Model& model, const analysis::N
   protocol::ModelInfo info;
   info.path = facts.path.string();
   info.format = facts.format;
+  info.model = facts.model;
+  info.models = facts.models;
   info.modified = facts.modified;
   info.file_bytes = facts.fileBytes;
   info.parameters = facts.parameters;
   info.parameter_bytes = facts.parameterBytes;
   info.note = facts.note;
+  info.cannot_run = facts.cannotRun;
   info.graph = graphDocument(model.graph(), norms);
   return info;
 }

@@ -341,6 +341,7 @@ TEST_F(Pt2ModelTest, ShowsOperatorsThatLibTorchDoesNotHave) {
     const auto model = open(linearAndNorm(4, true).bend("torch.ops.aten.linear.default", "torch.ops." + target));
     ASSERT_TRUE(model) << target;
     EXPECT_TRUE(says(model->facts().note, "does not have " + op));
+    EXPECT_TRUE(says(model->facts().cannotRun, "does not have " + op));
     const auto specs = model->inferInputs().value();
     EXPECT_EQ(specs[0].shape, (graph::Shape{3, 4}));
     EXPECT_TRUE(model->probe(rows(3, 4), {}));

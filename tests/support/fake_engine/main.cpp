@@ -179,7 +179,9 @@ class Engine {
     inputs_.clear();
     const bool postNorm = params.path.find("bert") != std::string::npos;
     model_ = makeTransformer(mischief_.blocks, postNorm);
-    return modelInfo(*model_, params.path);
+    protocol::ModelInfo info = modelInfo(*model_, params.path);
+    if (params.path.find("opaque") != std::string::npos) info.cannot_run = "This engine does not have mylib::mix.";
+    return info;
   }
 
   Result<protocol::ModelInfo> openOneOfTwo(const protocol::OpenParams& params) {

@@ -192,6 +192,7 @@ class TestSession final : public QObject {
       choose(choice, QStringLiteral("encode"));
       QTRY_VERIFY(isSecond(shown));
       QVERIFY(shown.child<QLabel>("modelNote")->text().contains(QStringLiteral("this is 'encode'")));
+      QCOMPARE(shown.window.windowTitle(), QStringLiteral("several.pt2 · encode – NormLens"));
       shown.session.choices()->setPolicy(QStringLiteral("all"));
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
@@ -212,6 +213,22 @@ class TestSession final : public QObject {
     shown.openAndAnalyse(file);
     QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
     QCOMPARE(shown.child<QComboBox>("modelChoice")->currentText(), QStringLiteral("encode"));
+  }
+
+  void whatWasWrittenIsOpenedAtTheModelThatWasFolded() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("several.pt2")));
+    choose(shown.child<QComboBox>("modelChoice"), QStringLiteral("encode"));
+    QTRY_VERIFY(isSecond(shown));
+    shown.session.fold();
+    QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
+    const QString written = folder_.filePath(QStringLiteral("several_folded.pt2"));
+    shown.click("exportButton");
+    shown.answerFileDialog("exportDialog", written);
+    QTRY_VERIFY(shown.says(QStringLiteral("several_folded.pt2")));
+    shown.click("infoAction");
+    QTRY_VERIFY(shown.session.path() == written && shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
   }
 
   void aChoiceOfModelThatFailsIsTakenBack() {

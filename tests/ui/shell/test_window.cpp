@@ -79,6 +79,22 @@ class TestWindow final : public QObject {
     QVERIFY(shown.child<StorySegment>("storyMeasured")->accessibleName().contains(QStringLiteral("1.06×")));
   }
 
+  void aModelThatCannotRunIsNotOfferedToBeFolded() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("opaque.pt2")));
+    QVERIFY(!shown.session.plan()->folded.empty());
+    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::None);
+    QVERIFY(!shown.window.actions()->fold->isEnabled());
+    const QString why = QStringLiteral("This engine does not have mylib::mix.");
+    QCOMPARE(shown.child<QAbstractButton>("foldButton")->toolTip(), why);
+    QCOMPARE(shown.child<QLabel>("proofEmpty")->text(), why);
+    QVERIFY(shown.child<StorySegment>("storyProved")->accessibleName().contains(QStringLiteral("cannot be run")));
+
+    shown.openAndAnalyse(model_);
+    QVERIFY(shown.window.actions()->fold->isEnabled());
+    QVERIFY(shown.child<QAbstractButton>("foldButton")->toolTip().contains(QStringLiteral("Apply the plan")));
+  }
+
   void theFlavourChosenIsTheFlavourExported() {
     Shown shown;
     shown.openAndAnalyse(model_);

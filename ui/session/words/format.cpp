@@ -1,5 +1,6 @@
 #include "ui/session/words/format.h"
 
+#include <QFileInfo>
 #include <QLocale>
 #include <QStringList>
 #include <algorithm>
@@ -12,6 +13,11 @@ namespace {
 constexpr double kWholeMicroseconds = 99.5;  // from here on without a decimal
 
 }  // namespace
+
+QString modelTitle(const QString& path, const QString& model) {
+  const QString file = QFileInfo(path).fileName();
+  return model.isEmpty() ? file : QStringLiteral("%1 · %2").arg(file, model);
+}
 
 QString formatBytes(int64_t bytes) {
   if (bytes < 1000) return QStringLiteral("%1 B").arg(bytes);

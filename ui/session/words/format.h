@@ -24,6 +24,8 @@ namespace normlens::ui {
 // Dotted names stay on one line: joins what a line break would part ("layer.1.norm").
 [[nodiscard]] QString unbroken(QString sentence);
 [[nodiscard]] QString nameList(const std::vector<std::string>& names);  // "ids, mask"
+// "package.pt2 · encode": the file's name, and the model's in one that holds several.
+[[nodiscard]] QString modelTitle(const QString& path, const QString& model);
 [[nodiscard]] inline QString text(const std::string& utf8) { return QString::fromStdString(utf8); }
 
 }  // namespace normlens::ui

@@ -50,6 +50,7 @@ QString noteOf(const protocol::VerifyResult& proof) {
 ProofPage::ProofPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
   auto* stack = new QStackedLayout(this);
   empty_ = makeNotice(this);
+  empty_->setObjectName(QStringLiteral("proofEmpty"));
   auto* scroll = new QScrollArea(this);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
@@ -104,9 +105,7 @@ void ProofPage::showResult() {
   const auto& result = session_->foldResult();
   static_cast<QStackedLayout*>(layout())->setCurrentWidget(result ? filled_ : static_cast<QWidget*>(empty_));
   if (!result) {
-    empty_->setText(session_->job().kind == JobKind::Folding
-                        ? tr("Folding and proving.")
-                        : tr("Nothing folded yet. Fold applies the plan and proves the result."));
+    empty_->setText(emptyText());
     return;
   }
   const protocol::PlanInfo& plan = result->plan;
@@ -124,6 +123,13 @@ void ProofPage::showResult() {
                {tr("time to fold"), formatMilliseconds(result->fold_ms),
                 tr("Analysis, centering and rewriting; without load, save and proof.")}});
   work_->setProperties(work);
+}
+
+QString ProofPage::emptyText() const {
+  if (session_->job().kind == JobKind::Folding) return tr("Folding and proving.");
+  if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
+  if (session_->plan() && session_->plan()->folded.empty()) return tr("The plan folds no LayerNorm: nothing to prove.");
+  return tr("Nothing folded yet. Fold applies the plan and proves the result.");
 }
 
 void ProofPage::showVerdict(const protocol::FoldResult& result) {

@@ -27,6 +27,7 @@ class ProofPage final : public QWidget {
 
  private:
   void showResult();
+  [[nodiscard]] QString emptyText() const;
   void showVerdict(const protocol::FoldResult& result);
 
   Session* session_;  // Not owned.

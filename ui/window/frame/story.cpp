@@ -1,7 +1,6 @@
 #include "ui/window/frame/story.h"
 
 #include <QCoreApplication>
-#include <QFileInfo>
 
 #include "ui/client/engine_client.h"
 #include "ui/session/session.h"
@@ -18,7 +17,7 @@ using Tone = StoryPiece::Tone;
 
 StoryStep modelStep(const Session& session) {
   StoryStep step{tr("Model"), session.model().has_value(), {}};
-  step.pieces.push_back({QFileInfo(session.path()).fileName(), Tone::Strong});
+  step.pieces.push_back({session.title(), Tone::Strong});
   if (session.analysis()) {
     const int norms = session.analysis()->totals.layer_norms;
     step.pieces.push_back({norms == 1 ? tr("· 1 LayerNorm") : tr("· %1 LayerNorms").arg(norms)});
@@ -90,7 +89,8 @@ StoryStep provedStep(const Session& session) {
   if (!fold || !fold->verify) {
     step.pieces.push_back({session.job().kind == JobKind::Folding ? tr("proving")
                            : session.keepsProof()                 ? tr("kept with its plan")
-                                                                  : tr("not yet"),
+                           : session.cannotRun().isEmpty()        ? tr("not yet")
+                                                                  : tr("cannot be run"),
                            Tone::Faint});
     return step;
   }
@@ -187,15 +187,16 @@ void chooseNext(Story& story, const Session& session) {
     setNext(story, NextAction::ShowProof, tr("See what failed"), QStringLiteral("verify"), tr("Show the proof."));
     return;
   }
+  const bool runs = session.cannotRun().isEmpty();
   const int count = static_cast<int>(session.plan()->folded.size());
-  if (count > 0) {
+  if (runs && count > 0) {
     setNext(story, NextAction::Fold, count == 1 ? tr("Fold 1 LayerNorm") : tr("Fold %1 LayerNorms").arg(count),
             QStringLiteral("fold"), tr("Apply the plan in memory and prove that no output changed."));
   } else if (session.analysis()->totals.blocked > 0 &&
              !(session.choices()->undoStack()->canUndo() && session.keepsProof())) {  // the user left edits out
     setNext(story, NextAction::ShowBlocked, tr("Show what blocks"), QStringLiteral("blocked"),
             tr("Select the first blocked norm and the node that blocks it."));
-  } else if (session.analysis()->totals.layer_norms > 0) {
+  } else if (runs && session.analysis()->totals.layer_norms > 0) {
     setNext(story, NextAction::SuggestBest, tr("Suggest best"), QStringLiteral("fold"),
             tr("Let the planner choose what pays on this machine."));
   }

@@ -2,7 +2,6 @@
 
 #include <QButtonGroup>
 #include <QElapsedTimer>
-#include <QFileInfo>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
@@ -259,7 +258,7 @@ void LabPage::start() {
 }
 
 void LabPage::refresh() {
-  bar_->setModelName(QFileInfo(session_->path()).fileName());
+  bar_->setModelName(session_->title());
   form_->setEnabled(!runs_->busy());
   for (QAbstractButton* button : experiments_->buttons()) button->setEnabled(!runs_->busy());
   locked_->setVisible(runs_->busy());

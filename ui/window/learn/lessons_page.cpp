@@ -1,7 +1,6 @@
 #include "ui/window/learn/lessons_page.h"
 
 #include <QBoxLayout>
-#include <QFileInfo>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
@@ -204,7 +203,7 @@ void LessonsPage::keyPressEvent(QKeyEvent* event) {
 }
 
 void LessonsPage::showModelName() {
-  bar_->setModelName(QFileInfo(session_->path()).fileName());
+  bar_->setModelName(session_->title());
   showWhichModel();
 }
 

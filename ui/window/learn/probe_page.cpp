@@ -166,7 +166,7 @@ QWidget* ProbePage::makeFigures() {
 void ProbePage::run() { probe_->start(static_cast<ProbedModel>(model_->current()), seed_->value()); }
 
 void ProbePage::refresh() {
-  bar_->setModelName(QFileInfo(session_->path()).fileName());
+  bar_->setModelName(session_->title());
   const bool folded = session_->foldResult().has_value();
   if (!folded) model_->setCurrent(0);
   model_->setEnabled(folded);

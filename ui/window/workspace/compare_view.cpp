@@ -162,8 +162,8 @@ void CompareView::forgetOther() {
 
 void CompareView::compareWith(const QString& path) {
   path_ = path;
-  titleA_->setFullText(QFileInfo(session_->path()).fileName());
-  titleB_->setFullText(path.isEmpty() ? tr("folded") : QFileInfo(path).fileName());
+  titleA_->setFullText(session_->title());
+  titleB_->setFullText(path.isEmpty() ? tr("folded") : modelTitle(path, {}));
   weightsA_.texts.clear();
   viewA_->setDocument(session_->document());
   viewA_->setFocus();
@@ -187,6 +187,7 @@ void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
     summary_->setFullText(problem);
     return;
   }
+  if (!path_.isEmpty() && !reply->models.empty()) titleB_->setFullText(modelTitle(path_, text(reply->model)));
   other_ = std::make_shared<const protocol::GraphDocument>(reply->graph);
   viewB_->setDocument(other_);
   if (weightsA_.texts.empty()) askForWeights(false);

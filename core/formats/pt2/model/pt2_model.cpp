@@ -133,6 +133,8 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   const int threads = std::clamp(hardwareThreads(), 2, 5) - 1;  // one reads
   auto sums = std::async(std::launch::async, [&, kept = *archive] { return checkCrcs(*kept, threads); });
   ModelFacts facts;
+  facts.model = *chosen;
+  if (auto models = modelsIn(**archive); models.size() > 1) facts.models = std::move(models);
   facts.path = path;
   facts.fileBytes = static_cast<int64_t>((*file)->bytes().size());
   facts.modified = (*file)->modified();
@@ -151,7 +153,9 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   if (broken) return tl::unexpected(std::move(*broken));
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("reading the graph");
-  for (const std::string& words : {container, opaqueInWords(program->translation), program->rules.inWords()}) {
+  facts.cannotRun = opaqueInWords(program->translation);
+  if (isRepacked && !facts.cannotRun.empty()) container.clear();  // it tells how a fold is written
+  for (const std::string& words : {container, facts.cannotRun, program->rules.inWords()}) {
     if (!words.empty()) facts.note += (facts.note.empty() ? "" : " ") + words;
   }
   ModuleSource source{.module = {}, .extraFiles = {}, .archive = *archive, .keptAlive = {}};

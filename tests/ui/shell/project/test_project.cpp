@@ -8,6 +8,7 @@
 #include "ui/graphview/graph_view.h"
 #include "ui/session/project/project_keeper.h"
 #include "ui/widgets/info_bar.h"
+#include "ui/window/actions.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -56,6 +57,15 @@ class TestProject final : public QObject {
     QVERIFY(error("{\"normlens_project\": 1, \"model\": 3}").contains(QStringLiteral("lacks its model")));
     QVERIFY(error("{\"normlens_project\": 1, \"model\": {\"path\": \"x\"}, \"plan\": {\"policy\": []}}")
                 .contains(QStringLiteral("lacks its model")));
+  }
+
+  void aProjectHasItsSuffixWhateverIsTyped() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.window.actions()->saveProjectAs->trigger();
+    shown.answerFileDialog("projectDialog", folder_->filePath(QStringLiteral("mine.nlproj")));
+    QTRY_VERIFY(QFile::exists(folder_->filePath(QStringLiteral("mine.nlproj.normlens"))));
+    QVERIFY(!QFile::exists(folder_->filePath(QStringLiteral("mine.nlproj"))));
   }
 
   void savedAndOpenedByClicks() {
