@@ -9,6 +9,8 @@
 #include <QLegend>
 #include <QLegendMarker>
 #include <QLineSeries>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QValueAxis>
 #include <QWheelEvent>
 #include <QXYSeries>
@@ -227,7 +229,20 @@ QList<QValueAxis*> ChartView::numberAxes() const {
   return axes;
 }
 
+bool ChartView::isOnScrollingPage() const {
+  for (const QWidget* around = parentWidget(); around != nullptr; around = around->parentWidget()) {
+    const auto* area = qobject_cast<const QScrollArea*>(around);
+    if (area != nullptr && area->verticalScrollBar()->maximum() > 0) return true;
+  }
+  return false;
+}
+
+// On a page that scrolls the wheel does that; with Ctrl it is the chart's there too.
 void ChartView::wheelEvent(QWheelEvent* event) {
+  if (!event->modifiers().testFlag(Qt::ControlModifier) && isOnScrollingPage()) {
+    event->ignore();
+    return;
+  }
   const int turned = event->angleDelta().y();
   if (turned != 0) zoomAt(event->position().toPoint(), turned > 0 ? kWheelStep : 1 / kWheelStep);
   event->accept();

@@ -1,6 +1,6 @@
-// A chart that can be looked into: wheel or a drawn frame zooms, a double click shows all again, the legend hides and
-// shows series, the pointer reads values. What was zoomed and hidden stays when the same chart is made anew from newer
-// figures. Thread: GUI thread.
+// A chart that can be looked into: the wheel (with Ctrl on a page that scrolls) or a drawn frame zooms, a double click
+// shows all again, the legend hides and shows series, the pointer reads values. What was zoomed and hidden stays when
+// the same chart is made anew from newer figures. Thread: GUI thread.
 #pragma once
 
 #include <QChartView>
@@ -48,6 +48,7 @@ class ChartView final : public QChartView {
   void applyZoom();
   [[nodiscard]] QList<QValueAxis*> numberAxes() const;
   void keepZoom();
+  [[nodiscard]] bool isOnScrollingPage() const;
   void tell(const QString& words);
 
   QLabel* hover_;

@@ -1,6 +1,9 @@
 #include "ui/widgets/elided_label.h"
 
 #include <QEvent>
+#include <algorithm>
+
+#include "ui/theme/theme.h"
 
 namespace normlens::ui {
 
@@ -17,7 +20,15 @@ void ElidedLabel::setFullText(const QString& text) {
   updateGeometry();
 }
 
-QSize ElidedLabel::minimumSizeHint() const { return {24, QLabel::minimumSizeHint().height()}; }
+void ElidedLabel::setWholeUpTo(int pixels) {
+  wholeUpTo_ = pixels;
+  updateGeometry();
+}
+
+QSize ElidedLabel::minimumSizeHint() const {
+  constexpr int kLeast = 24;
+  return {std::max(kLeast, std::min(sizeHint().width(), grown(wholeUpTo_))), QLabel::minimumSizeHint().height()};
+}
 
 QSize ElidedLabel::sizeHint() const {
   return {fontMetrics().horizontalAdvance(full_) + 2, QLabel::sizeHint().height()};

@@ -13,6 +13,8 @@ class ElidedLabel final : public QLabel {
 
   void setFullText(const QString& text);
   [[nodiscard]] QString fullText() const { return full_; }
+  // A text of up to so many pixels, at the usual size of text, is shown whole: a neighbour has to give way.
+  void setWholeUpTo(int pixels);
   [[nodiscard]] QSize minimumSizeHint() const override;
   [[nodiscard]] QSize sizeHint() const override;
 
@@ -25,6 +27,7 @@ class ElidedLabel final : public QLabel {
 
   QString full_;
   Qt::TextElideMode mode_;
+  int wholeUpTo_ = 0;
 };
 
 }  // namespace normlens::ui

@@ -9,6 +9,12 @@
 
 namespace normlens::ui {
 
+namespace {
+
+constexpr int kWholeFigure = 110;  // "1.06e-08 of 1.0e-06": where there is little room the name gives way
+
+}  // namespace
+
 PropertyList::PropertyList(QWidget* parent) : QWidget(parent), layout_(new QVBoxLayout(this)) {
   layout_->setContentsMargins(0, 0, 0, 0);
   layout_->setSpacing(0);
@@ -26,11 +32,13 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
     auto* line = new QHBoxLayout(row);
     line->setContentsMargins(0, 0, 0, 0);
     line->setSpacing(12);
-    auto* name = makeLabel(property.name, property.strong ? "section" : "fact", row);
+    auto* name = new ElidedLabel(property.name, Qt::ElideRight, row);
+    name->setProperty("kind", property.strong ? "section" : "fact");
     auto* value = new ElidedLabel(property.value, Qt::ElideMiddle, row);
     value->setProperty("kind", property.strong ? "monoStrong" : "mono");
     value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    value->setWholeUpTo(kWholeFigure);
     line->addWidget(name);
     line->addWidget(value, 1);
     layout_->addWidget(row);

@@ -79,7 +79,7 @@ void BenchBar::buildCounts() {
     field->setRange(1, kMostCount);
     field->setButtonSymbols(QAbstractSpinBox::NoButtons);
     field->setAlignment(Qt::AlignRight);
-    setTextWidth(field, 44);
+    setTextWidth(field, 60);  // 10000
     addLabelled(words, field);
     connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
     return field;

@@ -61,7 +61,7 @@ LabFigures::Card LabFigures::makeCard(LabChart kind) {
   setKind(caption, "soft");
   head->addWidget(caption);
   column->addLayout(head);
-  auto* view = describe(new ChartView(frame), nullptr, tr("Wheel or a drawn frame: zoom. Double click: all."),
+  auto* view = describe(new ChartView(frame), nullptr, tr("Ctrl and wheel, or a drawn frame: zoom. Double click: all."),
                         labChartTitle(kind));
   view->setObjectName(QStringLiteral("labChartView%1").arg(static_cast<int>(kind)));
   followText(view, [view] { view->setMinimumSize(grown(kLeastWidth), grown(kChart)); });
