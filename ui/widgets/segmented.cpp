@@ -26,7 +26,8 @@ Segmented::Segmented(const QVector<Segment>& segments, QWidget* parent) : QWidge
 }
 
 int Segmented::wanted(int index) const {
-  return QFontMetrics(strongFont()).horizontalAdvance(segments_[index].text) + 2 * (snug_ ? kSnugSide : kSide);
+  return QFontMetrics(strongFont()).horizontalAdvance(segments_[index].text) +
+         2 * (snug_ && !folded_ ? kSnugSide : kSide);
 }
 
 QSize Segmented::sizeHint() const {

@@ -195,11 +195,12 @@ void LabPage::makeTable(QWidget* parent) {
                           {LabTable::Layers, 62},
                           {LabTable::Seed, 50},
                           {LabTable::Precision, 76},
-                          {LabTable::State, 138},
+                          {LabTable::State, 116},
                           {LabTable::Loss, 76},
                           {LabTable::Accuracy, 74},
                           {LabTable::Difference, 110},
                           {LabTable::StepTime, 104},
+                          {LabTable::Memory, 84},
                           {LabTable::Weights, 80}});
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &LabPage::showFigures);
   connect(table_, &LabTable::ticked, this, &LabPage::showFigures);
