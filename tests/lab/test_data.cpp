@@ -78,6 +78,15 @@ TEST(SplitData, AStandardizedFeatureHasMeanZeroAndDeviationOne) {
   EXPECT_EQ(data.test.inputs[1], 0);
 }
 
+TEST(SplitData, NumbersWhoseSquaresAreBeyondMeasureAreStandardizedToo) {
+  for (const double scale : {1e300, 1e-300}) {
+    TableData data{1, 2, {{1 * scale, 3 * scale, 8 * scale}, {0, 1, 0}}, {{4 * scale}, {1}}};
+    standardize(data);
+    EXPECT_NEAR(data.train.inputs[2], 4 / std::sqrt(26.0 / 3), 1e-12) << scale;
+    EXPECT_NEAR(data.test.inputs[0], 0, 1e-12) << scale;
+  }
+}
+
 TEST(SplitData, ATextIsItsCharacters) {
   std::string text;
   for (int i = 0; i < 500; ++i) text += "aé\n";

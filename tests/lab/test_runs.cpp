@@ -117,6 +117,14 @@ TEST_F(Runs, ADoneRunIsNotTrainedAgain) {
   EXPECT_EQ(first.weights.size(), 6u);
 }
 
+TEST_F(Runs, NetworksThatAreGoneAreNotTold) {
+  const RunSettings settings = smallRun();
+  const RunResult first = trained(settings, place());
+  ASSERT_TRUE(std::filesystem::remove(folder_ / first.weights.front()));
+  const RunResult again = trained(settings, place());
+  EXPECT_EQ(again.weights, std::vector<std::string>(first.weights.begin() + 1, first.weights.end()));
+}
+
 TEST_F(Runs, APausedRunStandsStill) {
   PauseSwitch pause;
   RunControl control;
@@ -212,6 +220,9 @@ TEST_F(Runs, ACheckpointOfOtherDataIsRefused) {
   };
   write(0);
   (void)stoppedAfter(settings, 4);
+  RunSettings otherwise = settings;
+  otherwise.data.path = (folder_ / "." / "data.csv").string();
+  EXPECT_EQ(trained(otherwise, place()).end, "done") << "the same data under another spelling of their path";
   write(1);
   const auto refused = tryRun(settings, place());
   ASSERT_FALSE(refused);

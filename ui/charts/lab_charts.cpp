@@ -133,6 +133,7 @@ QLogValueAxis* addPowerAxis(QChart& chart, const std::vector<Line>& lines, std::
 QValueAxis* addEpochAxis(QChart& chart, const LabPicture& picture, const Theme& theme) {
   constexpr double kMargin = 0.015;  // for the halves of the marks at both ends
   QValueAxis* axis = addNumberAxis(chart, Qt::AlignBottom, 0, picture.epochs(), tr("epoch"), theme);
+  axis->setTruncateLabels(false);  // "10…" is another number
   axis->setRange(-kMargin * picture.epochs(), (1 + kMargin) * picture.epochs());
   return axis;
 }

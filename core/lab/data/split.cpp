@@ -52,6 +52,15 @@ void standardize(TableData& data) {
   const auto width = static_cast<size_t>(data.features);
   const auto count = static_cast<double>(data.train.count());
   for (size_t feature = 0; feature < width; ++feature) {
+    // Squares of 1e200 are not finite: by a power of two first, which rounds nothing.
+    double largest = 0;
+    for (size_t i = feature; i < data.train.inputs.size(); i += width)
+      largest = std::max(largest, std::abs(data.train.inputs[i]));
+    const int exponent = std::ilogb(largest);
+    for (Examples* part : {&data.train, &data.test}) {
+      for (size_t i = feature; i < part->inputs.size() && largest > 0; i += width)
+        part->inputs[i] = std::ldexp(part->inputs[i], -exponent);
+    }
     double sum = 0, squares = 0;
     for (size_t i = feature; i < data.train.inputs.size(); i += width) sum += data.train.inputs[i];
     const double mean = sum / count;

@@ -104,7 +104,8 @@ Status Run::resume() {
   const auto path = checkpointFile(place_.folder);
   auto kept = readCheckpoint(path);
   if (!kept) return tl::unexpected(kept.error());
-  kept->settings.device = settings_.device;  // begun on a GPU, it may go on without one
+  kept->settings.device = settings_.device;        // begun on a GPU, it may go on without one
+  kept->settings.data.path = settings_.data.path;  // however it is written: data_sum tells other data
   if (kept->settings == settings_ && kept->data_sum != state_.data_sum) {
     return fail(ErrorCode::Unreadable, "the checkpoint " + path.string() + " is of a run on other data",
                 "the data have changed since: give this run a folder of its own");
@@ -115,6 +116,8 @@ Status Run::resume() {
                 "give this run a folder of its own, or begin anew with --anew");
   }
   state_ = std::move(*kept);
+  // What was taken away is not told to be there.
+  std::erase_if(state_.weights, [&](const std::string& file) { return !isFile(place_.folder / file); });
   resumed_ = true;
   return {};
 }

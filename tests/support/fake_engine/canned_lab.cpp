@@ -91,7 +91,7 @@ Result<lab::RunResult> CannedLab::run(const protocol::LabParams& params, const T
     }
     if (stop.stop_requested() || task.cancelled()) result.end = "stopped";
   }
-  if (result.end == "done") result.findings = findingsOf(settings);
+  result.findings = findingsOf(settings);
   if (!params.folder.empty()) {
     const std::filesystem::path folder = params.folder;
     for (const lab::RunMember& member : members) std::ofstream(folder / (lab::memberName(member, settings) + ".pt"));

@@ -124,6 +124,56 @@ class LabTest final : public QObject {
     QVERIFY(again.child<QAbstractButton>("labAct")->isVisible());
   }
 
+  void whatWasFoundAtAStopIsNotToldOfWhatCameAfterIt() {
+    {
+      Laboratory lab(kSlowly);
+      lab.begin();
+      QTRY_VERIFY(lab.runs->fraction() > 0.1);
+      lab.click("labStop");
+      QTRY_VERIFY(!lab.runs->busy());
+      QVERIFY(!lab.runs->run(1)->findings.empty());
+    }
+    {
+      Laboratory lab(kSlowly);
+      lab.click("labAct");
+      QTRY_VERIFY(lab.runs->fraction() > 0.6);
+    }
+    Laboratory again;
+    QVERIFY(again.cell(0, LabTable::State).startsWith(QStringLiteral("interrupted, epoch")));
+    QVERIFY(again.runs->run(1)->findings.empty());
+  }
+
+  void aRunOfAGpuGoesOnOnTheCpu() {
+    {
+      Laboratory lab(QStringList{QStringLiteral("--gpu"), QStringLiteral("H100")} + kSlowly);
+      QTRY_VERIFY(lab.window.engine()->state() == EngineClient::State::Ready);
+      QTest::keyClick(lab.child<Segmented>("lab_device"), Qt::Key_Right);
+      lab.begin();
+      lab.click("labStop");
+      QTRY_VERIFY(!lab.runs->busy());
+    }
+    {
+      Laboratory lab;
+      QCOMPARE(lab.runs->run(1)->settings.device, std::string("cuda"));
+      lab.runs->resume(1, "cpu");
+      QTRY_COMPARE(lab.cell(0, LabTable::State), QStringLiteral("done"));
+    }
+    Laboratory again;
+    QCOMPARE(again.runs->run(1)->settings.device, std::string("cpu"));
+    QCOMPARE(again.cell(0, LabTable::State), QStringLiteral("done"));
+  }
+
+  void goOnDoesNotComeToWhereStopWas() {
+    Laboratory lab(kSlowly);
+    lab.begin();
+    const QPoint place = lab.child<QAbstractButton>("labStop")->mapToGlobal(QPoint(4, 4));
+    lab.click("labStop");
+    QTRY_VERIFY(!lab.runs->busy());
+    const auto* goOn = lab.child<QAbstractButton>("labAct");
+    QTRY_VERIFY(goOn->isVisible());
+    QVERIFY(!goOn->rect().contains(goOn->mapFromGlobal(place)));
+  }
+
   void anEngineThatEndsSaysSoAndTheRunIsKept() {
     Laboratory lab({QStringLiteral("--crash"), QStringLiteral("lab")});
     lab.click("labStart");

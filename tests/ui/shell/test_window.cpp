@@ -20,6 +20,7 @@
 #include "ui/graphview/graph_view.h"
 #include "ui/models/norm_model.h"
 #include "ui/models/norm_table.h"
+#include "ui/session/jobs/streams.h"
 #include "ui/session/session.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/info_bar.h"
@@ -88,7 +89,13 @@ class TestWindow final : public QObject {
     const QString why = QStringLiteral("This engine does not have mylib::mix.");
     QCOMPARE(shown.child<QAbstractButton>("foldButton")->toolTip(), why);
     QCOMPARE(shown.child<QLabel>("proofEmpty")->text(), why);
-    QVERIFY(shown.child<StorySegment>("storyProved")->accessibleName().contains(QStringLiteral("cannot be run")));
+    QCOMPARE(shown.child<QLabel>("benchEmpty")->text(), why);
+    QCOMPARE(shown.session.streams()->obstacle(), why);
+    for (const char* step : {"storyProved", "storyMeasured"}) {
+      const auto* segment = shown.child<StorySegment>(step);
+      QVERIFY(segment->accessibleName().contains(QStringLiteral("cannot be run")));
+      QVERIFY(segment->toolTip().contains(why));
+    }
 
     shown.openAndAnalyse(model_);
     QVERIFY(shown.window.actions()->fold->isEnabled());

@@ -37,7 +37,8 @@ class LabRuns final : public QObject {
   void bring(const std::vector<lab::RunResult>& results);
 
   void start(const lab::RunSettings& settings);  // a new run
-  void resume(int number);                       // one that has not ended as "done"
+  // One that has not ended as "done"; device: another one than it began on.
+  void resume(int number, const std::string& device = {});
   void pause();
   void goOn();
   void stop();  // what was trained is kept

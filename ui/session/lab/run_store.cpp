@@ -52,7 +52,11 @@ std::optional<KeptRun> readRun(const QString& folder, int number) {
   // One that was stopped may have gone on, and been interrupted.
   const auto before = run.records;
   readLog(run);
-  if (run.records != before) run.end.clear();
+  if (run.records != before) {  // what was found is of fewer epochs
+    run.end.clear();
+    run.findings.clear();
+    run.costs.clear();
+  }
   return run;
 }
 
@@ -88,8 +92,12 @@ Result<KeptRun> makeRun(const QString& folder, const lab::RunSettings& settings)
     return fail(ErrorCode::WriteFailed, "the folder " + run.folder.toStdString() + " cannot be written");
   };
   if (!QDir().mkpath(run.folder)) return failed();
-  if (!writeAll(inFolder(run.folder, kSettings), lab::writeRunSettings(settings))) return failed();
+  if (!keepSettings(run)) return failed();
   return run;
+}
+
+bool keepSettings(const KeptRun& run) {
+  return writeAll(inFolder(run.folder, kSettings), lab::writeRunSettings(run.settings));
 }
 
 void addRecord(KeptRun& run, const lab::RunRecord& record) {

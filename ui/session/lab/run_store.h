@@ -41,6 +41,8 @@ inline constexpr int kMostKeptRuns = 20;  // that are read; older ones stay on t
 [[nodiscard]] std::vector<KeptRun> keptRuns(const QString& folder);
 // Its folder is made, and has the settings. Error: WriteFailed.
 [[nodiscard]] Result<KeptRun> makeRun(const QString& folder, const lab::RunSettings& settings);
+// Its settings, where they are others than it was made with. False: they could not be written.
+[[nodiscard]] bool keepSettings(const KeptRun& run);
 // In the place of what the run told of that epoch before, if it did.
 void addRecord(KeptRun& run, const lab::RunRecord& record);
 // The same on the disk. False: it could not be written.

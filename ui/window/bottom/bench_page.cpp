@@ -196,6 +196,7 @@ const protocol::BenchResult* BenchPage::earlier() const {
 
 QString BenchPage::emptyText() const {
   if (session_->job().kind == JobKind::Measuring) return tr("Measuring: rounds of the two models alternate.");
+  if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
   if (session_->canMeasure() || session_->busy()) return tr("Not measured yet. Measure times both models.");
   return tr("Fold first, or choose models that need no fold.");
 }

@@ -92,6 +92,7 @@ StoryStep provedStep(const Session& session) {
                            : session.cannotRun().isEmpty()        ? tr("not yet")
                                                                   : tr("cannot be run"),
                            Tone::Faint});
+    step.why = session.cannotRun();
     return step;
   }
   const protocol::VerifyResult& proof = *fold->verify;
@@ -117,7 +118,11 @@ StoryStep measuredStep(const Session& session) {
   const protocol::BenchPoint* first = bench ? firstMeasured(*bench) : nullptr;
   StoryStep step{tr("Measured"), first != nullptr, {}};
   if (first == nullptr) {
-    step.pieces.push_back({session.job().kind == JobKind::Measuring ? tr("measuring") : tr("not yet"), Tone::Faint});
+    step.pieces.push_back({session.job().kind == JobKind::Measuring ? tr("measuring")
+                           : session.cannotRun().isEmpty()          ? tr("not yet")
+                                                                    : tr("cannot be run"),
+                           Tone::Faint});
+    step.why = session.cannotRun();
     return step;
   }
   const QString device = deviceName(*bench);

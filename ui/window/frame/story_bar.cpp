@@ -88,7 +88,9 @@ void StoryBar::setStory(const Story& story) {
   for (size_t i = 0; i < StorySteps; ++i) {
     segments_[i]->setStep(story.steps[i]);
     // Behind what is cut off for want of room.
-    segments_[i]->setToolTip(segments_[i]->words() + u'\n' + segments_[i]->accessibleDescription());
+    const QString& why = story.steps[i].why;
+    segments_[i]->setToolTip(segments_[i]->words() + u'\n' +
+                             (why.isEmpty() ? segments_[i]->accessibleDescription() : why));
   }
   next_ = story.next;
   button_->setVisible(story.next != NextAction::None);

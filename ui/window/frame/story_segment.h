@@ -18,6 +18,7 @@ struct StoryStep {
   bool done = false;
   QVector<StoryPiece> pieces;
   bool early = false;  // done, to be confirmed
+  QString why = {};    // it cannot be done; in place of the tip
   QString brief = {};  // the caption where room is short; empty: the same
 };
 

@@ -224,6 +224,10 @@ void LabPage::extendMenu(QMenu* menu, const QModelIndex& at) {
   addOpen(tr("Open the trained network as TorchScript"), row.weights);
   addOpen(tr("Open the trained network as torch.export"), networkFile(*run, row.member, ".pt2"));
   add(tr("Go on with the run"), !runs_->busy() && !run->isDone(), [this, run = row.run] { runs_->resume(run); });
+  if (run->settings.device != "cpu") {
+    add(tr("Go on with the run on the CPU"), !runs_->busy() && !run->isDone(),
+        [this, run = row.run] { runs_->resume(run, "cpu"); });
+  }
   add(tr("Use its settings"), !runs_->busy(), [this, settings = run->settings] { useSettings(settings); });
 }
 

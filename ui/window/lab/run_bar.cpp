@@ -68,6 +68,10 @@ void RunBar::makeButtons() {
   menu->addAction(tr("Settings of the run…"), this, &RunBar::settingsWanted);
   export_->setMenu(menu);
   for (PushButton* button : {act_, stop_, export_}) layout()->addWidget(button);
+  // Go on does not come to where Stop was: a second click would begin again.
+  QSizePolicy kept = stop_->sizePolicy();
+  kept.setRetainSizeWhenHidden(true);
+  stop_->setSizePolicy(kept);
   connect(act_, &PushButton::clicked, this, &RunBar::act);
   connect(stop_, &PushButton::clicked, runs_, &LabRuns::stop);
 }

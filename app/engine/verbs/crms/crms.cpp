@@ -89,8 +89,9 @@ Declared declareCrms(CLI::App& app, const confine::Limits&) {
   app.add_option("--pad", options->pad, "Widen streams with zeros: to an even number of channels, or a multiple of 64")
       ->check(CLI::IsMember({"none", "even", "64"}))
       ->capture_default_str();
-  app.add_flag("--measure", options->measure, "Time the original, the fold alone and the result");
+  auto* measure = app.add_flag("--measure", options->measure, "Time the original, the fold alone and the result");
   app.add_option("--device", options->device, "Where to measure: cpu, cuda, or cuda:1 for another GPU than the first")
+      ->needs(measure)
       ->capture_default_str();
   app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
   app.add_flag("--force", options->force, "Write the result although it could not be proved");

@@ -69,7 +69,8 @@ void tell(const lab::RunRecord& record, const Options& options, Console& console
   } else if (record.event == "diverged") {
     console.note(record.member.network + " diverged: " + record.text);
   } else if (record.event == "resumed") {
-    console.note(formatted("goes on from the checkpoint of epoch %d", record.epoch));
+    console.note(record.done == record.of ? "the run is done, and told again"
+                                          : formatted("goes on from the checkpoint of epoch %d", record.epoch));
   }
 }
 

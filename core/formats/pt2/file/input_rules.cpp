@@ -53,7 +53,7 @@ std::string InputRules::inWords() const {
     if (ranges_.contains(name)) varying += ": " + rangeInWords(rangeOf(name));
     varying += ")";
   }
-  return varying.empty() ? "It was exported for the sizes of its example alone, and what is folded holds for them."
+  return varying.empty() ? "It was exported for the sizes of its example alone, and what is told of it holds for them."
                          : "Sizes that may vary, in what is folded too: " + printable(varying) + ".";
 }
 
