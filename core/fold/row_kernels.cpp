@@ -1,5 +1,7 @@
 #include "core/fold/row_kernels.h"
 
+#include <cstring>
+
 #include "core/graph/half.h"
 
 // Instruction sets are chosen through the loader's indirect functions, which run before a sanitizer is ready.
@@ -24,78 +26,56 @@ NORMLENS_INLINE void store(double x, double* y) { *y = x; }
 NORMLENS_INLINE void store(double x, Half* y) { y->bits = graph::inlined::floatToHalf(static_cast<float>(x)); }
 NORMLENS_INLINE void store(double x, BFloat16* y) { y->bits = graph::inlined::floatToBfloat16(static_cast<float>(x)); }
 
-// An element at any address.
+// Element i of a row at any address: weights lie in their file as it is mapped.
 template <class T>
-struct Loose;
-template <>
-struct Loose<float> {
-  typedef float type __attribute__((aligned(1)));
-};
-template <>
-struct Loose<double> {
-  typedef double type __attribute__((aligned(1)));
-};
-template <>
-struct Loose<Half> {
-  typedef Half type __attribute__((aligned(1)));
-};
-template <>
-struct Loose<BFloat16> {
-  typedef BFloat16 type __attribute__((aligned(1)));
-};
-
-template <class T>
-NORMLENS_INLINE const typename Loose<T>::type* loose(const T* x) {
-  return reinterpret_cast<const typename Loose<T>::type*>(x);
+NORMLENS_INLINE double element(const T* row, int64_t i) {
+  T x;
+  std::memcpy(&x, reinterpret_cast<const char*>(row) + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return toDouble(x);
 }
 
 // Independent partial sums: a single running sum would wait for each addition.
 template <class T>
 NORMLENS_INLINE double sumOf(const T* row, int64_t n) {
-  const auto* x = loose(row);
   constexpr int kLanes = 32;
   double lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += toDouble(x[i + lane]);
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += element(row, i + lane);
   }
   double sum = 0;
-  for (; i < n; ++i) sum += toDouble(x[i]);
+  for (; i < n; ++i) sum += element(row, i);
   for (const double lane : lanes) sum += lane;
   return sum;
 }
 
 template <class T>
 NORMLENS_INLINE double dotOf(const T* row, const double* s, int64_t n) {
-  const auto* x = loose(row);
   constexpr int kLanes = 32;
   double lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += toDouble(x[i + lane]) * s[i + lane];
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += element(row, i + lane) * s[i + lane];
   }
   double sum = 0;
-  for (; i < n; ++i) sum += toDouble(x[i]) * s[i];
+  for (; i < n; ++i) sum += element(row, i) * s[i];
   for (const double lane : lanes) sum += lane;
   return sum;
 }
 
 template <class T>
-NORMLENS_INLINE void addScaled(const T* row, double* __restrict sums, int64_t n, double factor) {
-  const auto* __restrict x = loose(row);
-  for (int64_t i = 0; i < n; ++i) sums[i] += toDouble(x[i]) * factor;
+NORMLENS_INLINE void addScaled(const T* __restrict row, double* __restrict sums, int64_t n, double factor) {
+  for (int64_t i = 0; i < n; ++i) sums[i] += element(row, i) * factor;
 }
 
 template <class T>
-NORMLENS_INLINE void subtractOne(const T* row, T* __restrict y, int64_t n, double mean) {
-  const auto* __restrict x = loose(row);
-  for (int64_t i = 0; i < n; ++i) store(toDouble(x[i]) - mean, &y[i]);
+NORMLENS_INLINE void subtractOne(const T* __restrict row, T* __restrict y, int64_t n, double mean) {
+  for (int64_t i = 0; i < n; ++i) store(element(row, i) - mean, &y[i]);
 }
 
 template <class T>
-NORMLENS_INLINE void subtractEach(const T* row, T* __restrict y, int64_t n, const double* __restrict means) {
-  const auto* __restrict x = loose(row);
-  for (int64_t i = 0; i < n; ++i) store(toDouble(x[i]) - means[i], &y[i]);
+NORMLENS_INLINE void subtractEach(const T* __restrict row, T* __restrict y, int64_t n, const double* __restrict means) {
+  for (int64_t i = 0; i < n; ++i) store(element(row, i) - means[i], &y[i]);
 }
 
 }  // namespace
