@@ -138,15 +138,6 @@ void dropCapabilities() {
   ::syscall(__NR_capset, &header, none.data());
 }
 
-void limit(int resource, int64_t bytes) {
-  rlimit now{};
-  if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return;
-  const auto wanted = static_cast<rlim_t>(bytes);
-  if (now.rlim_max != RLIM_INFINITY && now.rlim_max <= wanted) return;
-  now.rlim_cur = now.rlim_max = wanted;
-  ::setrlimit(static_cast<__rlimit_resource>(resource), &now);
-}
-
 }  // namespace
 
 std::string_view confinementName(Confinement level) {
@@ -182,12 +173,22 @@ Confinement offeredConfinement() {
   return landlockVersion() >= 1 ? Confinement::Full : Confinement::Calls;
 }
 
+void limitMemory(pid_t process, int64_t bytes) {
+  rlimit now{};
+  if (!kMemoryIsLimited || ::prlimit(process, RLIMIT_DATA, nullptr, &now) != 0) return;
+  const auto wanted = static_cast<rlim_t>(bytes);
+  if (now.rlim_max != RLIM_INFINITY && now.rlim_max <= wanted) return;
+  now.rlim_cur = now.rlim_max = wanted;
+  ::prlimit(process, RLIMIT_DATA, &now, nullptr);
+}
+
 Confinement confineThisProcess(const Walls& walls, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);  // it died before that
-  limit(RLIMIT_CORE, 0);
+  constexpr rlimit kNone{0, 0};
+  ::setrlimit(RLIMIT_CORE, &kNone);
   std::ofstream("/proc/self/oom_score_adj") << 1000;  // where memory runs out all the same, this process goes first
-  if (walls.memoryBytes > 0) limit(RLIMIT_DATA, walls.memoryBytes);
+  if (walls.memoryBytes > 0) limitMemory(0, walls.memoryBytes);
   allowManyFiles();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Confinement::None;
   dropCapabilities();

@@ -31,7 +31,7 @@ enum class Confinement : uint8_t {
 
 struct Walls {
   std::filesystem::path scratch;  // an own empty folder in which files may be made (ONNX Runtime's profiles); or empty
-  int64_t memoryBytes = 0;        // RLIMIT_DATA; 0: none
+  int64_t memoryBytes = 0;        // see limitMemory(); 0: as much as there is
   bool gpu = false;               // the devices of NVIDIA's driver
   std::vector<std::filesystem::path> libraries = {};  // folders that libraries are loaded from later
 };
@@ -39,5 +39,14 @@ struct Walls {
 // Call while the process has one thread. What it returns is what stands: where a part cannot be had the others are
 // still put up. `parent`: who started it, with whom it dies.
 [[nodiscard]] Confinement confineThisProcess(const Walls& walls, pid_t parent);
+
+// Of this process (0) or another: RLIMIT_DATA. Not where a sanitizer looks on, whose shadow is larger than any limit.
+void limitMemory(pid_t process, int64_t bytes);
+inline constexpr bool kMemoryIsLimited =
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    false;
+#else
+    true;
+#endif
 
 }  // namespace normlens::confine

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -188,10 +187,7 @@ void Worker::setLimits(const Limits& limits) {
   page_->runLimitMs = limits.run.count();
   page_->probeLimitMs = limits.probe.count();
   page_->trialLimitMs = limits.trial.count();
-  if (pid_ <= 0 || limits.memoryBytes <= 0) return;
-  const auto bytes = static_cast<rlim_t>(limits.memoryBytes);
-  const rlimit most{bytes, bytes};
-  ::prlimit(pid_, RLIMIT_DATA, &most, nullptr);
+  if (pid_ > 0 && limits.memoryBytes > 0) limitMemory(pid_, limits.memoryBytes);
 }
 
 void Worker::serveDoor() {

@@ -119,9 +119,9 @@ TEST_F(FusingAcross, CodeInAForkIsLeftAlone) {
 
 TEST_F(FusingAcross, AnInterfaceKnowsNoMethodThatTakesOrReturnsMore) {
   const auto known = c10::InterfaceType::create(c10::QualifiedName("__torch__.I"), true);
-  known->addMethod(c10::FunctionSchema("forward", "",
-                                       {c10::Argument("self", known), c10::Argument("x", c10::TensorType::get())},
-                                       {c10::Argument("", c10::TensorType::get())}));
+  known->addMethod(c10::FunctionSchema(
+      "forward", "", {c10::Argument("self", c10::AnyType::get()), c10::Argument("x", c10::TensorType::get())},
+      {c10::Argument("", c10::TensorType::get())}));
   const auto block = blockOf(10, kPlainBlock);
   for (const bool isInterface : {true, false}) {
     auto net = newModule("Net");

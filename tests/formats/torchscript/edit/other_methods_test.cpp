@@ -129,9 +129,9 @@ TEST(OtherMethods, AForkWhoseOwnCodeStaysDoesNotStandInTheWay) {
 // forward(x) -> Tensor, and a resolver that knows it as I.
 struct Interface : torch::jit::NativeResolver {
   Interface() : type(c10::InterfaceType::create(c10::QualifiedName("__torch__.I"), true)) {
-    type->addMethod(c10::FunctionSchema("forward", "",
-                                        {c10::Argument("self", type), c10::Argument("x", c10::TensorType::get())},
-                                        {c10::Argument("", c10::TensorType::get())}));
+    type->addMethod(c10::FunctionSchema(
+        "forward", "", {c10::Argument("self", c10::AnyType::get()), c10::Argument("x", c10::TensorType::get())},
+        {c10::Argument("", c10::TensorType::get())}));
   }
   c10::TypePtr resolveType(const std::string& name, const torch::jit::SourceRange& at) override {
     return name == "I" ? c10::TypePtr(type) : NativeResolver::resolveType(name, at);
