@@ -28,6 +28,17 @@ std::string whyNotProved(const run::Verification& verification) {
   return why;
 }
 
+Result<formats::NormFlavour> flavourOf(const protocol::FoldParams& params) {
+  const auto flavour = formats::normFlavourFromName(params.norm);
+  if (!flavour) {
+    return fail(ErrorCode::Usage, "there is no norm flavour '" + params.norm + "'",
+                "portable, primitives or fast; for ONNX also standard or ort");
+  }
+  if (params.proof != "auto" && params.proof != "whole" && params.proof != "sections")
+    return fail(ErrorCode::Usage, "there is no proof '" + params.proof + "'", "auto, whole or sections");
+  return *flavour;
+}
+
 }  // namespace
 
 bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {
@@ -166,13 +177,8 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   if (state_->early) {
     if (const auto confirmed = analyze(task); !confirmed) return tl::unexpected(confirmed.error());
   }
-  const auto flavour = formats::normFlavourFromName(params.norm);
-  if (!flavour) {
-    return fail(ErrorCode::Usage, "there is no norm flavour '" + params.norm + "'",
-                "portable, primitives or fast; for ONNX also standard or ort");
-  }
-  if (params.proof != "auto" && params.proof != "whole" && params.proof != "sections")
-    return fail(ErrorCode::Usage, "there is no proof '" + params.proof + "'", "auto, whole or sections");
+  const auto flavour = flavourOf(params);
+  if (!flavour) return tl::unexpected(flavour.error());
   const Stopwatch watch;
   auto planned = state_->plans->make(params.plan, *flavour, task);
   if (!planned) return tl::unexpected(planned.error());
@@ -216,9 +222,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     result.verify = describeVerification(*verification);
     state_->noteRanks(verification->algebra.ranksMatter);
     result.ok = verification->exact.value_or(false);
-    if (!result.ok) {
-      result.reason = whyNotProved(*verification);
-    }
+    if (!result.ok) result.reason = whyNotProved(*verification);
   } else {
     result.ok = true;
   }

@@ -16,7 +16,8 @@
 namespace normlens::formats {
 
 template <class Ops, class Value = typename Ops::Value>
-Value normCode(Ops& ops, bool asOneOp, Value x, const std::optional<Value>& gamma, const std::optional<Value>& beta) {
+Value normCode(Ops& ops, bool asOneOp, const Value& x, const std::optional<Value>& gamma,
+               const std::optional<Value>& beta) {
   Value y;
   if (asOneOp) {
     y = ops.rmsNorm(x, gamma);
@@ -32,7 +33,7 @@ Value normCode(Ops& ops, bool asOneOp, Value x, const std::optional<Value>& gamm
 // y = x / sqrt((sum(x^2) + sum(x)^2) / d + eps) of a narrow stream, fold::NarrowNorm. Ops alike, and
 //   Value meanSquareOfAll(Value x)    (sum(x^2) + sum(x)^2) / d over the last axis, which stays, with size 1
 template <class Ops, class Value = typename Ops::Value>
-Value narrowNormCode(Ops& ops, Value x) {
+Value narrowNormCode(Ops& ops, const Value& x) {
   const Value summed = ops.toSumType(x);
   return ops.toResultType(ops.toGammaType(ops.overRoot(summed, ops.meanSquareOfAll(summed))));
 }

@@ -89,7 +89,7 @@ class ProgramWriter final : public ForwardWriter {
           .set("s1", Object{{"min_val", int64_t{1}}, {"max_val", int64_t{settings().context}}});
     Json& signature = program.at("graph_module").at("signature");
     inputs_.push_back(named(kInput));
-    inputSpecs_.push_back(Object{{"user_input", Object{{"arg", named(kInput)}}}});
+    inputSpecs_.emplace_back(Object{{"user_input", Object{{"arg", named(kInput)}}}});
     signature.set("input_specs", inputSpecs_);
     signature.set("output_specs", Array{Object{{"user_output", Object{{"arg", scores}}}}});
     Json& graph = program.at("graph_module").at("graph");
@@ -196,7 +196,7 @@ class ProgramWriter final : public ForwardWriter {
     weightTable_.emplace_back(
         fqn, Object{{"path_name", record}, {"is_param", true}, {"use_pickle", false}, {"tensor_meta", meta}});
     inputs_.push_back(named(value));
-    inputSpecs_.push_back(Object{{"parameter", Object{{"arg", Object{{"name", value}}}, {"parameter_name", fqn}}}});
+    inputSpecs_.emplace_back(Object{{"parameter", Object{{"arg", Object{{"name", value}}}, {"parameter_name", fqn}}}});
     values_.set(value, std::move(meta));
     return value;
   }
@@ -212,15 +212,15 @@ class ProgramWriter final : public ForwardWriter {
                const std::string& part) {
     Array inputs;
     for (const auto& [argument, value] : arguments)
-      inputs.push_back(Object{{"name", argument}, {"arg", value}, {"kind", int64_t{1}}});
+      inputs.emplace_back(Object{{"name", argument}, {"arg", value}, {"kind", int64_t{1}}});
     std::string modules = "L__self__,,LaboratoryNetwork";
     if (!part.empty()) modules += ";L__self___" + part + "," + part + ",parts." + part;
-    nodes_.push_back(Object{{"target", "torch.ops.aten." + target},
-                            {"inputs", inputs},
-                            {"outputs", Array{output}},
-                            {"metadata", Object{{"nn_module_stack", modules}}},
-                            {"is_hop_single_tensor_return", Json()},
-                            {"name", name}});
+    nodes_.emplace_back(Object{{"target", "torch.ops.aten." + target},
+                               {"inputs", inputs},
+                               {"outputs", Array{output}},
+                               {"metadata", Object{{"nn_module_stack", modules}}},
+                               {"is_hop_single_tensor_return", Json()},
+                               {"name", name}});
   }
   [[nodiscard]] Value fresh(std::string name) const {
     std::ranges::replace(name, '.', '_');

@@ -37,7 +37,7 @@ AngleCounts AngleTally::take() const {
   AngleCounts told;
   told.step = kStep * factor;
   told.low = 90 + (merged(low, factor) - 0.5) * told.step;
-  told.counts.resize(static_cast<size_t>(merged(high, factor) - merged(low, factor) + 1));
+  told.counts.resize(static_cast<size_t>(merged(high, factor) - merged(low, factor)) + 1);
   for (int fine = low; fine <= high; ++fine) {
     told.counts[static_cast<size_t>(merged(fine, factor) - merged(low, factor))] += fine_[static_cast<size_t>(fine)];
   }

@@ -100,8 +100,8 @@ Result<Header> readHeader(std::span<const std::byte> file) {
 Result<DType> typeOf(std::string_view descr) {
   if (descr == "record") return bad("it holds records of several fields; save plain arrays");
   if (descr.ends_with('O')) return bad("it holds Python objects, which are never unpickled");
-  const auto known = std::ranges::find(kTypes, descr.substr(std::min<size_t>(1, descr.size())),
-                                       &std::pair<std::string_view, DType>::first);
+  const auto* const known = std::ranges::find(kTypes, descr.substr(std::min<size_t>(1, descr.size())),
+                                              &std::pair<std::string_view, DType>::first);
   if (known == kTypes.end() || descr.front() == '>')
     return bad("its element type '" + std::string(descr) + "' is not supported");
   return known->second;
@@ -135,7 +135,7 @@ Result<graph::TensorView> parseNpy(std::span<const std::byte> file) {
 }
 
 Result<std::string> npyHeader(DType dtype, const graph::Shape& shape) {
-  const auto known = std::ranges::find(kTypes, dtype, &std::pair<std::string_view, DType>::second);
+  const auto* const known = std::ranges::find(kTypes, dtype, &std::pair<std::string_view, DType>::second);
   if (known == kTypes.end()) {
     return fail(ErrorCode::Unsupported,
                 "an array of type " + std::string(graph::dtypeName(dtype)) + " cannot be written as .npy");

@@ -49,7 +49,7 @@ Cost costOf(NormKind kind) {
 
 NormWork workOf(std::string name, NormKind kind, const Rows& rows, int affine) {
   const Cost cost = costOf(kind);
-  const double width = static_cast<double>(rows.width);
+  const auto width = static_cast<double>(rows.width);
   const double elements = static_cast<double>(rows.rows) * width;
   return {.name = std::move(name),
           .kind = kind,

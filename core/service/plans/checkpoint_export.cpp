@@ -75,7 +75,7 @@ void addNotes(const safetensors::Checkpoint& checkpoint, const safetensors::Chec
               CheckpointRecipe& recipe) {
   const bool ties = safetensors::mayTie(checkpoint);
   if (edits.untied)
-    recipe.notes.push_back(
+    recipe.notes.emplace_back(
         ties ? "config.json now says \"tie_word_embeddings\": false, because the embedding and its head differ"
              : "the embedding and its head differ now: what loads them must not tie them");
   for (const auto& table : edits.tables) {

@@ -32,7 +32,7 @@ struct ActivationRow {
   bool inRuntime = false;  // ONNX Runtime has the operator in double
 };
 
-constexpr double kFifth = static_cast<double>(0.2f), kTenth = static_cast<double>(0.01f);
+constexpr double kFifth = static_cast<double>(0.2F), kTenth = static_cast<double>(0.01F);
 constexpr double kLowest = std::numeric_limits<double>::lowest(), kLargest = std::numeric_limits<double>::max();
 
 const ActivationRow kActivations[] = {
@@ -49,7 +49,7 @@ const ActivationRow kActivations[] = {
     {"Softplus", 0, 0, [](double x, double, double) { return softplus(x); }},
     {"Softsign", 0, 0, [](double x, double, double) { return x / (1 + std::abs(x)); }},
     {"Mish", 0, 0, [](double x, double, double) { return x * std::tanh(softplus(x)); }},
-    {"HardSwish", static_cast<double>(1.0f / 6.0f), 0.5,
+    {"HardSwish", static_cast<double>(1.0F / 6.0F), 0.5,
      [](double x, double a, double b) { return x * std::clamp(a * x + b, 0.0, 1.0); }},
     {"Affine", 1, 0, [](double x, double a, double b) { return a * x + b; }},
     {"Celu", 1, 0, [](double x, double a, double) { return std::max(0.0, x) + std::min(0.0, a * std::expm1(x / a)); }},
@@ -61,7 +61,7 @@ const ActivationRow kActivations[] = {
     {"ScaledTanh", 1, 1, [](double x, double a, double b) { return a * std::tanh(b * x); }},
     {"ParametricSoftplus", 1, 1, [](double x, double a, double b) { return a * softplus(b * x); }},
     {"Swish", 1, 0, [](double x, double a, double) { return x * sigmoid(a * x); }},
-    {"QuickGelu", static_cast<double>(1.702f), 0, [](double x, double a, double) { return x * sigmoid(a * x); }},
+    {"QuickGelu", static_cast<double>(1.702F), 0, [](double x, double a, double) { return x * sigmoid(a * x); }},
     {"Tanh", 0, 0, [](double x, double, double) { return std::tanh(x); }, true},
     {"Relu", 0, 0, [](double x, double, double) { return x < 0 ? 0.0 : x; }, true},
     {"Sigmoid", 0, 0, [](double x, double, double) { return sigmoid(x); }, true},

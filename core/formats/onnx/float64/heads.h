@@ -21,10 +21,10 @@ struct Heads {
   [[nodiscard]] Shape shape() const { return {batch, heads, length, width}; }
 };
 
-// One of Q, K and V: the columns from `first` on, as many as `columns` (0: all), of [B][S][C], or already [B][N][S][H].
+// One of Q, K and V: the columns from `first` on, as many as `given` (0: all), of [B][S][C], or already [B][N][S][H].
 // The bias has one number per column of all heads.
 [[nodiscard]] Heads headsOf(const Array& array, int64_t heads, const double* bias, int64_t first = 0,
-                            int64_t columns = 0);
+                            int64_t given = 0);
 // `now` behind what `past` [B][N][S][H] has already.
 [[nodiscard]] Heads behind(const Array& past, const Heads& now);
 

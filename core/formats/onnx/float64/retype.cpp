@@ -134,7 +134,7 @@ class Retyper {
     const bool floats = replaces(TensorProto::FLOAT);
     if (node.op_type() == "Constant" && floats) constant(node);
     if (node.op_type() == "ConstantOfShape" && floats && !find(node, "value")) {
-      *node.add_attribute() = MakeAttribute("value", floatTensor({1}, {0.0f}));
+      *node.add_attribute() = MakeAttribute("value", floatTensor({1}, {0.0F}));
     }
     if (const char* name = floatByDefault(node.op_type()); name && floats && !find(node, name)) {
       *node.add_attribute() = MakeAttribute(name, int64_t{TensorProto::FLOAT});

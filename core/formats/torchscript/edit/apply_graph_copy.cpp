@@ -91,7 +91,7 @@ void removeUnused(std::vector<Node*> candidates) {
   while (!candidates.empty()) {
     Node* node = candidates.back();
     candidates.pop_back();
-    if (gone.count(node) != 0 || !removable(*node)) continue;
+    if (gone.contains(node) || !removable(*node)) continue;
     for (Value* input : node->inputs()) candidates.push_back(input->node());
     node->destroy();
     gone.insert(node);
@@ -131,7 +131,7 @@ BodyEdit removeNodes(std::vector<Node*> nodes) {
           }};
 }
 
-BodyEdit readAttribute(OperandSite site, std::string attribute) {
+BodyEdit readAttribute(OperandSite site, const std::string& attribute) {
   return {signature("read", site.node, site.input, attribute), [=](GraphCopy& copy) {
             const torch::jit::WithInsertPoint here(copy.at(site.node));
             // The class gets the attribute when the copy finds its class: the type is known already.
@@ -143,14 +143,14 @@ BodyEdit readAttribute(OperandSite site, std::string attribute) {
           }};
 }
 
-BodyEdit readConstant(OperandSite site, at::Tensor tensor) {
+BodyEdit readConstant(OperandSite site, const at::Tensor& tensor) {
   return {signature("read", site.node, site.input, "constant", tensor.unsafeGetTensorImpl()), [=](GraphCopy& copy) {
             const torch::jit::WithInsertPoint here(copy.at(site.node));
             redirect(copy, site, copy.graph()->insertConstant(tensor));
           }};
 }
 
-BodyEdit setConstant(Node* node, at::Tensor tensor) {
+BodyEdit setConstant(Node* node, const at::Tensor& tensor) {
   return {signature("set", node, tensor.unsafeGetTensorImpl()), [=](GraphCopy& copy) {
             Node* twin = copy.at(node);
             twin->t_(c10::attr::value, tensor);
@@ -158,7 +158,7 @@ BodyEdit setConstant(Node* node, at::Tensor tensor) {
           }};
 }
 
-BodyEdit callMethod(Node* call, std::string method) {
+BodyEdit callMethod(Node* call, const std::string& method) {
   return {signature("call", call, method), [=](GraphCopy& copy) { copy.at(call)->s_(c10::attr::name, method); }};
 }
 

@@ -76,16 +76,16 @@ template <class... Parts>
 // Nodes without readers go, with all that only they read.
 [[nodiscard]] BodyEdit removeNodes(std::vector<torch::jit::Node*> nodes);
 // The read is redirected to an attribute of the body's own module, or to a constant of its own.
-[[nodiscard]] BodyEdit readAttribute(OperandSite site, std::string attribute);
-[[nodiscard]] BodyEdit readConstant(OperandSite site, at::Tensor tensor);
+[[nodiscard]] BodyEdit readAttribute(OperandSite site, const std::string& attribute);
+[[nodiscard]] BodyEdit readConstant(OperandSite site, const at::Tensor& tensor);
 // A prim::Constant holds another tensor.
-[[nodiscard]] BodyEdit setConstant(torch::jit::Node* node, at::Tensor tensor);
+[[nodiscard]] BodyEdit setConstant(torch::jit::Node* node, const at::Tensor& tensor);
 // A method call goes to another method of the same object; a function call to another function.
-[[nodiscard]] BodyEdit callMethod(torch::jit::Node* call, std::string method);
+[[nodiscard]] BodyEdit callMethod(torch::jit::Node* call, const std::string& method);
 [[nodiscard]] BodyEdit callFunction(torch::jit::Node* call, torch::jit::Function* function);
 
 // Removes nodes that nobody reads any more, and then whatever only they read. Nodes with effects stay.
-void removeUnused(std::vector<torch::jit::Node*> nodes);
+void removeUnused(std::vector<torch::jit::Node*> candidates);
 // Removes a node that nobody reads any more, whatever it does, and then what only it read.
 void removeWithSources(torch::jit::Node* node);
 // Writes to an operand (aten::add_, out= ...), or cannot be looked up.

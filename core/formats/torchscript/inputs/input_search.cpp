@@ -63,7 +63,7 @@ Numbers mentionedNumbers(const Program& program) {
 std::vector<Shape> shapesFor(const InputSlot& slot, const InputCandidate& others, const std::vector<Shape>& unknown) {
   std::vector<Shape> shapes = slot.guess.shapes;
   for (const InputSpec& other : others) {
-    for (Shape shape = other.shape; shape.size() > 0 && other.name != slot.name; shape.pop_back()) {
+    for (Shape shape = other.shape; !shape.empty() && other.name != slot.name; shape.pop_back()) {
       if (slot.guess.shapes.empty()) shapes.push_back(shape);
     }
   }

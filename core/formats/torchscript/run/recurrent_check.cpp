@@ -18,7 +18,7 @@ std::string text(at::IntArrayRef sizes) {
   return "[" + out + "]";
 }
 
-void checkState(const at::Tensor& state, std::vector<int64_t> wanted) {
+void checkState(const at::Tensor& state, const std::vector<int64_t>& wanted) {
   if (state.sizes() == at::IntArrayRef(wanted)) return;
   throw std::runtime_error("its state must have the shape " + text(wanted) + ", and has " + text(state.sizes()));
 }

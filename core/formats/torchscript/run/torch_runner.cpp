@@ -99,11 +99,13 @@ class TorchRunner final : public Runner {
     return *timed;
   }
 
-  std::string clock() const override {
+  [[nodiscard]] std::string clock() const override {
     return captured_ ? std::string(timer_.name()) + ", CUDA graph" : std::string(timer_.name());
   }
-  std::string runtime() const override { return "LibTorch " TORCH_VERSION; }
-  int threads() const override { return parts_.settings.threads > 0 ? parts_.settings.threads : at::get_num_threads(); }
+  [[nodiscard]] std::string runtime() const override { return "LibTorch " TORCH_VERSION; }
+  [[nodiscard]] int threads() const override {
+    return parts_.settings.threads > 0 ? parts_.settings.threads : at::get_num_threads();
+  }
 
  private:
   // Copies where a pass writes into them: each is measured on the same numbers.
@@ -116,7 +118,7 @@ class TorchRunner final : public Runner {
 
   [[nodiscard]] const Program& program() const { return parts_.onGpu ? *parts_.onGpu : model_.program(); }
 
-  Result<QueueWait> waitOnDevice() const {
+  [[nodiscard]] Result<QueueWait> waitOnDevice() const {
     if (parts_.device.is_cpu()) return QueueWait();
     const auto library = loadCudaGraphLibrary();
     if (!library) return tl::unexpected(library.error());

@@ -2,6 +2,7 @@
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -63,12 +64,9 @@ bool makesDefaultType(const Node& node) {
   static const std::unordered_set<std::string> byArguments = {"aten::full", "aten::arange", "aten::range",
                                                               "aten::tensor"};
   const std::string name = node.kind().toQualString();
-  if (always.count(name) != 0) return true;
-  if (byArguments.count(name) == 0) return false;
-  for (const Value* input : node.inputs()) {
-    if (isFloatNumber(input->type())) return true;
-  }
-  return false;
+  if (always.contains(name)) return true;
+  if (!byArguments.contains(name)) return false;
+  return std::ranges::any_of(node.inputs(), [](const Value* input) { return isFloatNumber(input->type()); });
 }
 
 double largestOf(at::ScalarType type) {
