@@ -69,7 +69,9 @@ def main():
     options = parser.parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    os.environ.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1")
+    os.environ.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1:handle_sigbus=0")
+    suppressions = pathlib.Path(__file__).with_name("lsan.supp")
+    os.environ.setdefault("LSAN_OPTIONS", f"suppressions={suppressions}:print_suppressions=0")
     logs = options.logs or pathlib.Path(tempfile.mkdtemp(prefix="normlens-tests-"))
     logs.mkdir(parents=True, exist_ok=True)
     tests = [test for test in whole_programs(options.build) if options.only in test[0]]

@@ -77,7 +77,7 @@ class EngineClient final : public QObject {
   // `context`: when it is gone, the reply is dropped. The reply is `done`'s to take apart.
   template <class Params, class T>
   RequestId request(const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
-                    QObject* context, std::type_identity_t<std::function<void(Reply<T>&)>> done);
+                    QObject* context, const std::type_identity_t<std::function<void(Reply<T>&)>>& done);
   void cancel(RequestId id);
   // A notification to an engine that is ready; to any other it is not told.
   template <class Params>
@@ -142,7 +142,7 @@ class EngineClient final : public QObject {
 template <class Params, class T>
 EngineClient::RequestId EngineClient::request(const protocol::Method<Params, T>& method,
                                               const std::type_identity_t<Params>& params, QObject* context,
-                                              std::type_identity_t<std::function<void(Reply<T>&)>> done) {
+                                              const std::type_identity_t<std::function<void(Reply<T>&)>>& done) {
   const QPointer<QObject> alive(context);
   auto decode = [alive, done](const protocol::RpcMessage& message) -> Delivery {
     auto reply = std::make_shared<Reply<T>>();

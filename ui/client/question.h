@@ -18,7 +18,7 @@ class Question final {
 
   template <class Params, class T>
   void ask(const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
-           std::type_identity_t<std::function<void(Reply<T>&)>> done) {
+           const std::type_identity_t<std::function<void(Reply<T>&)>>& done) {
     drop();
     request_ =
         engine_->request(method, params, owner_, [this, newest = asked_, asked = *asked_, done](Reply<T>& reply) {

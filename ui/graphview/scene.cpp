@@ -14,7 +14,7 @@ using layout::BoxKind;
 constexpr int kStepsPerCurve = 10;
 
 void flatten(const std::vector<QPointF>& points, int first, int count, std::vector<QPointF>& flat) {
-  const auto at = [&](int i) { return points[static_cast<size_t>(first + i)]; };
+  const auto at = [&](int i) { return points[static_cast<size_t>(first) + static_cast<size_t>(i)]; };
   flat.push_back(at(0));
   for (int i = 0; i + 3 < count; i += 3) {
     const QPointF p0 = at(i), p1 = at(i + 1), p2 = at(i + 2), p3 = at(i + 3);

@@ -83,7 +83,7 @@ struct Scene {
   }
   [[nodiscard]] std::span<const QPointF> polyline(int edge) const;
   // The value an edge piece stands for: index into document.values, or -1 (several, or a bridge).
-  [[nodiscard]] int valueOfEdge(int edge) const;
+  [[nodiscard]] int valueOfEdge(int index) const;
 
   // How many open groups are around a box.
   [[nodiscard]] int depthOf(int box) const;

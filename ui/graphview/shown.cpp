@@ -106,7 +106,7 @@ Wishes renumbered(const Wishes& wishes, const Hierarchy& from, const Hierarchy& 
 
 Wishes wishesIn(const Hierarchy& hierarchy, const Shown& shown, const Awaited& awaited,
                 const std::optional<Highlight>& highlight) {
-  Wishes wishes = shown;
+  Wishes wishes = static_cast<const Wishes&>(shown);
   if (shown.scene.hierarchy == nullptr) {
     wishes.open.merge(layout::defaultExpanded(hierarchy));
   } else if (shown.scene.hierarchy.get() != &hierarchy) {

@@ -30,7 +30,7 @@ BoxKind closedKind(const Hierarchy& hierarchy, int index) {
 }
 
 QString shortCount(int64_t count) {
-  const double value = static_cast<double>(count);
+  const auto value = static_cast<double>(count);
   if (count < 10'000) return QString::number(count);
   constexpr std::pair<double, char> kUnits[] = {{1e12, 'T'}, {1e9, 'G'}, {1e6, 'M'}, {1e3, 'k'}};
   for (const auto& [size, letter] : kUnits) {

@@ -21,7 +21,7 @@ inline constexpr double kMaxLabel = 210;    // longer labels are elided
 enum class BoxKind : uint8_t { Op, Sum, Terminal, Slim, Card, Frame };
 
 // How an item is drawn while it is closed.
-[[nodiscard]] BoxKind closedKind(const Hierarchy& hierarchy, int item);
+[[nodiscard]] BoxKind closedKind(const Hierarchy& hierarchy, int index);
 
 // "22 ops · 7.1M parameters"
 [[nodiscard]] QString opSummary(const Item& item);
@@ -35,9 +35,9 @@ enum class BoxKind : uint8_t { Op, Sum, Terminal, Slim, Card, Frame };
 // Thread: one at a time (it remembers what it measured).
 class BoxMetrics {
  public:
-  [[nodiscard]] QSizeF closedSize(const Hierarchy& hierarchy, int item);
+  [[nodiscard]] QSizeF closedSize(const Hierarchy& hierarchy, int index);
   // Width that an open group needs for its title: the - badge, the name and, if asked, the class.
-  [[nodiscard]] double titleWidth(const Hierarchy& hierarchy, int item, bool withType);
+  [[nodiscard]] double titleWidth(const Hierarchy& hierarchy, int index, bool withType);
 
  private:
   double textWidth(const QString& text, int pixels, bool bold);

@@ -33,6 +33,7 @@ struct LayoutResult {
 
 class LayoutWorker : public QObject {
   Q_OBJECT
+  Q_DISABLE_COPY_MOVE(LayoutWorker)
 
  public:
   explicit LayoutWorker(QObject* parent = nullptr, DotProgram dot = {});

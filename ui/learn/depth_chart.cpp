@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
@@ -179,19 +180,18 @@ void DepthChart::paintLegend(QPainter& painter) const {
   painter.setFont(uiFont(12));
   if (!legendHasRoom()) line.translate(0, grown(kLegendLine));
   double right = line.right();
-  for (auto series = series_.rbegin(); series != series_.rend(); ++series) {
-    const double wide = painter.fontMetrics().horizontalAdvance(series->name);
+  for (const DepthSeries& series : std::views::reverse(series_)) {
+    const double wide = painter.fontMetrics().horizontalAdvance(series.name);
     right -= wide;
     painter.setPen(theme.textSoft);
-    painter.drawText(QRectF(right, line.top(), wide + 2, line.height()), Qt::AlignLeft | Qt::AlignVCenter,
-                     series->name);
+    painter.drawText(QRectF(right, line.top(), wide + 2, line.height()), Qt::AlignLeft | Qt::AlignVCenter, series.name);
     right -= kToMark;
     const QPointF at(right, line.center().y());
-    if (series->way == DepthSeries::Way::Limit) {
-      painter.setPen(QPen(theme.*(series->color), 1.2, Qt::DashLine));
+    if (series.way == DepthSeries::Way::Limit) {
+      painter.setPen(QPen(theme.*(series.color), 1.2, Qt::DashLine));
       painter.drawLine(at - QPointF(8, 0), at + QPointF(8, 0));
     } else {
-      paintSceneMark(painter, at, series->mark, theme.*(series->color), 0.8);
+      paintSceneMark(painter, at, series.mark, theme.*(series.color), 0.8);
     }
     right -= kBeforeMark;
   }

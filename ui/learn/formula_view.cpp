@@ -86,7 +86,7 @@ void FormulaView::setFormulas(const QString& lines) {
   update();
 }
 
-double FormulaView::rowHeight() const { return QFontMetricsF(fontFor(false)).height() * 2.5; }
+double FormulaView::rowHeight() { return QFontMetricsF(fontFor(false)).height() * 2.5; }
 
 QSize FormulaView::sizeHint() const {
   double wide = 0;

@@ -35,7 +35,7 @@ class FormulaView final : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  [[nodiscard]] double rowHeight() const;
+  [[nodiscard]] static double rowHeight();
 
   std::vector<FormulaLine> lines_;
 };

@@ -68,7 +68,7 @@ QIcon markIcon(SceneMark::Shape shape, Qt::PenStyle line, const QColor& color, c
     painter.setPen(QPen(color, 2.5, line, Qt::FlatCap));
     painter.drawLine(QPointF(0, 8), QPointF(16, 8));
   }
-  return QIcon(picture);
+  return {picture};
 }
 
 void addAxes(SceneContent& content) {

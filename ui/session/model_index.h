@@ -33,7 +33,7 @@ class ModelIndex {
   // Scope ids from the model down to `scope`, both included.
   [[nodiscard]] std::vector<int> scopePath(int scope) const;
   // What a node is called in lists: the path of its module where it is all there is in it, else path and operator.
-  [[nodiscard]] QString nodeTitle(int node) const;
+  [[nodiscard]] QString nodeTitle(int id) const;
 
  private:
   std::shared_ptr<const protocol::GraphDocument> graph_ = std::make_shared<const protocol::GraphDocument>();

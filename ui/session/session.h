@@ -102,7 +102,7 @@ class Session final : public QObject {
   [[nodiscard]] Streams* streams() const { return streams_; }
   [[nodiscard]] DifferenceRun* differences() const { return differences_; }
   // What the plan does with a norm, and with all of them by their index; with those that would fall by the preview.
-  [[nodiscard]] PlanMark planMark(int norm) const;
+  [[nodiscard]] PlanMark planMark(int index) const;
   [[nodiscard]] std::vector<PlanMark> planMarks() const;
   [[nodiscard]] const protocol::NormState* normState(int norm) const;  // nullptr: there is no plan
   // Another plan than the one shown was proved; undo may lead to it.
@@ -127,7 +127,7 @@ class Session final : public QObject {
   [[nodiscard]] QString titleOfNorm(const std::string& name) const;  // the name itself where no norm has it
   [[nodiscard]] bool folds(int norm) const;                          // the plan turns it into an RMSNorm
   // The value that the norm reads first: where 'Center here' applies. -1 when not known.
-  [[nodiscard]] int inputOfNorm(int norm) const;
+  [[nodiscard]] int inputOfNorm(int index) const;
 
   // ---- work
   void open(const QString& path, const QString& model = {});  // model: its name, of a file that holds several
@@ -200,7 +200,7 @@ class Session final : public QObject {
 
   template <class Params, class T>
   void runJob(JobKind kind, const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
-              std::type_identity_t<std::function<void(T&)>> done, Failed failed = {});
+              const std::type_identity_t<std::function<void(T&)>>& done, const Failed& failed = {});
   void startJob(JobKind kind);
   void endJob();
   void clearModel();

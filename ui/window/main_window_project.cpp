@@ -131,7 +131,7 @@ void MainWindow::tellRestored(const QStringList& lost) {
 void MainWindow::offerRecovery() {
   const QStringList orphans = options_.recoveryFolder.isEmpty() ? QStringList() : project_->orphans();
   if (orphans.isEmpty()) return;
-  const QString newest = orphans.constFirst();
+  const QString& newest = orphans.constFirst();
   const auto project = loadProject(newest);
   if (!project) {
     // Nobody can make anything of it; that of a newer version waits for one.

@@ -30,11 +30,11 @@ class CenteringCode {
     for (const auto& axis : axes) factors_.insert(factors_.end(), axis.begin(), axis.end());
   }
 
-  Value emit(Value x) { return ops_.joined(centerFrom(ops_.cut(x, axes_), 0), axes_); }
+  Value emit(const Value& x) { return ops_.joined(centerFrom(ops_.cut(x, axes_), 0), axes_); }
 
  private:
   // Cuts the region out factor by factor, from `next` on, and centers what is left.
-  Value centerFrom(Value x, size_t next) {
+  Value centerFrom(const Value& x, size_t next) {
     while (next < factors_.size() && factors_[next].whole()) ++next;
     if (next == factors_.size()) return subtractMean(x);
     const ops::Factor& factor = factors_[next];
@@ -47,7 +47,7 @@ class CenteringCode {
     return pieces.size() == 1 ? pieces[0] : ops_.concat(pieces, axis);
   }
 
-  Value subtractMean(Value x) {
+  Value subtractMean(const Value& x) {
     std::vector<int64_t> summed;
     for (size_t i = 0; i < factors_.size(); ++i) {
       if (factors_[i].summed) summed.push_back(ops_.axisNumber(i, factors_.size()));

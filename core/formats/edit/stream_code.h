@@ -17,13 +17,13 @@
 namespace normlens::formats {
 
 template <class Ops, class Value = typename Ops::Value>
-Value narrowCode(Ops& ops, Value x, int64_t axis, const fold::Channels& channels) {
+Value narrowCode(Ops& ops, const Value& x, int64_t axis, const fold::Channels& channels) {
   const Value kept = ops.slice(x, axis, 0, channels.kept());
   return channels.width == channels.kept() ? kept : ops.padded(kept, axis, channels.width - channels.kept());
 }
 
 template <class Ops, class Value = typename Ops::Value>
-Value restoreCode(Ops& ops, Value x, int64_t axis, const fold::Channels& channels) {
+Value restoreCode(Ops& ops, const Value& x, int64_t axis, const fold::Channels& channels) {
   const Value kept = channels.width == channels.kept() ? x : ops.slice(x, axis, 0, channels.kept());
   return ops.concat({kept, ops.negate(ops.sum(kept, axis))}, axis);
 }

@@ -17,7 +17,7 @@ namespace normlens::service {
 [[nodiscard]] std::vector<protocol::InputSpec> describeInputs(const std::vector<formats::InputSpec>& inputs);
 [[nodiscard]] protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis, int norm);
 [[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,
-                                              const PricedPlan& planned);
+                                              const PricedPlan& priced);
 [[nodiscard]] protocol::VerifyResult describeVerification(const run::Verification& verification);
 
 }  // namespace normlens::service

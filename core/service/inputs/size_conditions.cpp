@@ -340,8 +340,8 @@ class Conditions {
   Result<ConditionalAnalysis> finish(std::unique_ptr<Analysis> analysis, const Sizes& relied, const Sizes& withdrawn) {
     const Verdicts verdicts = verdictsOf(*analysis);
     ConditionalAnalysis out{std::move(analysis), Told(verdicts.size()), Told(verdicts.size())};
-    const auto holding = tell(relied, out.holdsIf, [&](const Sizes& sizes) {
-      return verdictsUnder(without(relied, sizes)).map([&](const Verdicts& fewer) { return gained(fewer, verdicts); });
+    const auto holding = tell(relied, out.holdsIf, [&](const Sizes& gone) {
+      return verdictsUnder(without(relied, gone)).map([&](const Verdicts& fewer) { return gained(fewer, verdicts); });
     });
     if (!holding) return tl::unexpected(holding.error());
     const auto folding = tell(withdrawn, out.wouldFoldIf, [&](const Sizes& sizes) {

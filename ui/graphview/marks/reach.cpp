@@ -35,7 +35,8 @@ Reach::Reach(const Scene& scene, const std::vector<Side>& data) : edges_(scene.l
   for (size_t i = 0; i < edges_.size(); ++i) {
     const layout::Edge& edge = scene.layout->edges[i];
     for (int k = 0; k < edge.dataCount && edges_[i] == Side::None; ++k)
-      edges_[i] = data[static_cast<size_t>(scene.layout->edgeData[static_cast<size_t>(edge.firstData + k)])];
+      edges_[i] = data[static_cast<size_t>(
+          scene.layout->edgeData[static_cast<size_t>(edge.firstData) + static_cast<size_t>(k)])];
   }
 }
 

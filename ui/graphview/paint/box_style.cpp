@@ -5,7 +5,7 @@ namespace normlens::graphview {
 using layout::BoxKind;
 
 QColor mixed(const QColor& a, const QColor& b, double amount) {
-  const auto channel = [amount](int x, int y) { return static_cast<int>(x * amount + y * (1 - amount) + 0.5); };
+  const auto channel = [amount](int x, int y) { return qRound(x * amount + y * (1 - amount)); };
   return {channel(a.red(), b.red()), channel(a.green(), b.green()), channel(a.blue(), b.blue())};
 }
 
@@ -38,7 +38,7 @@ BoxStyle opStyle(char letter, const BoxState& state, const ui::Theme& theme) {
   if (state.dim) {
     style.fill = mixed(color, theme.canvas, dark ? 0.10 : 0.05);
     style.border = mixed(color, theme.canvas, dark ? 0.26 : 0.28);
-    style.bar = mixed(color, theme.canvas, dark ? 0.36 : 0.36);
+    style.bar = mixed(color, theme.canvas, 0.36);
     style.text = mixed(theme.textFaint, theme.canvas, dark ? 0.8 : 0.85);
   }
   return style;
@@ -93,7 +93,7 @@ BoxStyle frameStyle(int depth, const BoxState& state, const ui::Theme& theme) {
   const QColor raised = theme.dark ? mixed(theme.panel, theme.hover, 0.4) : theme.panel;
   const QColor sunken = theme.dark ? theme.panel : theme.chrome;
   style.fill = depth % 2 == 0 ? sunken : raised;
-  style.border = mixed(theme.textFaint, style.fill, theme.dark ? 0.42 : 0.42);
+  style.border = mixed(theme.textFaint, style.fill, 0.42);
   style.text = theme.textSoft;
   if (state.hovered) style.border = mixed(style.border, theme.text, 0.75);
   if (state.selected) {

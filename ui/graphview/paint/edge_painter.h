@@ -24,7 +24,7 @@ class EdgePainter {
     QColor color;
     double width = 1.5;
   };
-  [[nodiscard]] Look lookOf(const PaintFrame& f, int edge) const;
+  [[nodiscard]] Look lookOf(const PaintFrame& f, int index) const;
   // Edges of one look, drawn together.
   struct Batch {
     Look look;
@@ -33,8 +33,8 @@ class EdgePainter {
   };
   void paintBatch(const PaintFrame& f, const Batch& batch) const;
   void addLines(const PaintFrame& f, int edge, std::vector<QLineF>& lines) const;
-  void paintWide(const PaintFrame& f, int edge, const Look& look);
-  void paintArrow(const PaintFrame& f, int edge, const Look& look) const;
+  void paintWide(const PaintFrame& f, int index, const Look& look);
+  void paintArrow(const PaintFrame& f, int index, const Look& look) const;
   void paintLitParts(const PaintFrame& f) const;
   bool placeLabel(const PaintFrame& f, int edge, const QSizeF& size, QRectF& place) const;
 

@@ -29,6 +29,7 @@ struct PictureOrder {
 
 class PictureJob : public QObject {
   Q_OBJECT
+  Q_DISABLE_COPY_MOVE(PictureJob)
 
  public:
   static constexpr int kTileSide = 8192;                           // of a picture that needs tiles

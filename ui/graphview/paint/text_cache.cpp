@@ -50,7 +50,7 @@ const TextCache::Shaped& TextCache::shaped(const QString& text, TextStyle style)
     run.setPositions(places);
     result.runs.push_back(run);
   }
-  return *known.insert(text, std::move(result));
+  return *known.insert(text, result);
 }
 
 const TextCache::Sized& TextCache::sized(const QString& text, TextStyle style, int pixels) {
@@ -70,7 +70,7 @@ const TextCache::Sized& TextCache::sized(const QString& text, TextStyle style, i
     run.setPositions(places);
     result.runs.push_back(run);
   }
-  return *known.insert(text, std::move(result));
+  return *known.insert(text, result);
 }
 
 double TextCache::width(const QString& text, TextStyle style, double pixels) {

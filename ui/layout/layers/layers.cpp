@@ -86,8 +86,8 @@ class Builder {
   }
 
   void makeRows() {
-    const int last = layers_.rank.empty() ? -1 : *std::ranges::max_element(layers_.rank);
-    layers_.rows.resize(static_cast<size_t>(last + 1));
+    const int most = layers_.rank.empty() ? 0 : *std::ranges::max_element(layers_.rank) + 1;
+    layers_.rows.resize(static_cast<size_t>(most));
     for (size_t i = 0; i < layers_.rank.size(); ++i)
       layers_.rows[static_cast<size_t>(layers_.rank[i])].push_back(static_cast<int>(i));
     place_.resize(layers_.rank.size());

@@ -40,7 +40,7 @@ constexpr std::array<Words, kLayerKinds> kWords = {{
 }};
 
 bool has(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != text.npos; });
+  return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
 std::string lower(std::string text) {

@@ -8,8 +8,8 @@ namespace normlens::ui {
 
 template <class Params, class T>
 void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
-                     const std::type_identity_t<Params>& params, std::type_identity_t<std::function<void(T&)>> done,
-                     Failed failed) {
+                     const std::type_identity_t<Params>& params,
+                     const std::type_identity_t<std::function<void(T&)>>& done, const Failed& failed) {
   startJob(kind);
   jobQuestion_.ask(method, params, [this, kind, done, failed](Reply<T>& reply) {
     const Job ended = job_;

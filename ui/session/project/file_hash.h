@@ -16,6 +16,7 @@ namespace normlens::ui {
 
 class FileHash final : public QObject {
   Q_OBJECT
+  Q_DISABLE_COPY_MOVE(FileHash)
 
  public:
   explicit FileHash(QObject* parent = nullptr) : QObject(parent) {}

@@ -66,7 +66,7 @@ struct Project {
 // beside: the model's path from the folder of the file, where it becomes one.
 [[nodiscard]] std::string projectToJson(const Project& project, const QString& beside = {});
 // Errors: Unreadable (no JSON, no project, cut off), Unsupported (a newer version).
-[[nodiscard]] Result<Project> projectFromJson(const std::string& text);
+[[nodiscard]] Result<Project> projectFromJson(const std::string& written);
 
 // All or nothing (QSaveFile). Beside the model's path the file gets its path from the project's folder, so that both
 // can be moved together.

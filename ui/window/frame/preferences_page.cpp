@@ -129,7 +129,7 @@ void PreferencesPage::addNumber(QVBoxLayout* section, int Preferences::*field, c
     chosen_.*field = value;
     Q_EMIT changed();
   });
-  numbers_.push_back({spin, field});
+  numbers_.emplace_back(spin, field);
   addRow(section, title, spin, tip);
 }
 

@@ -41,7 +41,7 @@ class PreferencesPage final : public QWidget {
 
  private:
   QVBoxLayout* addSection(const QString& title, const QString& meaning);
-  void addRow(QVBoxLayout* section, const QString& name, QWidget* control, const QString& tip);
+  static void addRow(QVBoxLayout* section, const QString& name, QWidget* control, const QString& tip);
   QHBoxLayout* addIndented(QVBoxLayout* section);
   void addAppearance();
   void addNumbers();

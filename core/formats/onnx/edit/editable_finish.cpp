@@ -133,7 +133,7 @@ void EditableModel::mergeFunctions() {
   findChangedCalls(*proto_->mutable_graph()->mutable_node(), changed, originals);
   for (const int function : order) {
     const auto calls = changed.find(function);
-    if (calls != changed.end()) nameVariants(function, calls->second, originals.count(function) != 0);
+    if (calls != changed.end()) nameVariants(function, calls->second, originals.contains(function));
   }
 }
 

@@ -39,7 +39,7 @@ class NodeEdits final : public EditTarget {
   [[nodiscard]] bool isInside(const graph::Use& read) const override;
   void bypass(graph::NodeId node, size_t operand) override { leaveOut(node, operand); }
   void center(const fold::InsertCentering& edit, const graph::Shape& shape) override;
-  void drop(const graph::Use& read, std::optional<size_t> sum) override;
+  void drop(const graph::Use& use, std::optional<size_t> sum) override;
   void rewrite(const fold::RewriteReads& edit, size_t rank) override {
     readCode(edit.value, edit.uses, channelsCode(edit, rank));
   }

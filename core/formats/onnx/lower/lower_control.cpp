@@ -25,7 +25,7 @@ const GraphProto* bodyOf(const NodeProto& node, std::string_view name, const Fra
 
 }  // namespace
 
-void Lowering::captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into) const {
+void Lowering::captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into) {
   std::unordered_set<std::string_view> seen;
   const auto capture = [&](const std::string& name) {
     const ValueId value = seen.insert(name).second ? find(frame, name) : kNoValue;

@@ -74,7 +74,7 @@ class Lowering {
   graph::Value describeOutput(const Frame& frame, const std::string& name, const KnownType& type);
   graph::Node startNode(const NodeProto& node, Frame& frame, graph::BlockId into);
   // Outer values that a node's bodies read, each once.
-  void captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into) const;
+  static void captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into);
   graph::NodeId add(graph::Node node, const std::vector<Operand>& operands, std::vector<Output> outputs, Frame& frame,
                     int index, std::string part);
 

@@ -29,7 +29,7 @@ int64_t OpContext::version() const {
 
 bool OpContext::has(int input) const {
   return input < node_.input_size() && !node_.input(input).empty() &&
-         lowering_.find(frame_, node_.input(input)) != kNoValue;
+         Lowering::find(frame_, node_.input(input)) != kNoValue;
 }
 
 bool OpContext::hasOutput(int output) const {
@@ -38,7 +38,7 @@ bool OpContext::hasOutput(int output) const {
 
 Operand OpContext::in(int input) const {
   if (input < 0 || input >= node_.input_size() || node_.input(input).empty()) return {kNoValue, -1};
-  return {lowering_.find(frame_, node_.input(input)), input};
+  return {Lowering::find(frame_, node_.input(input)), input};
 }
 
 void OpContext::allOperands() {

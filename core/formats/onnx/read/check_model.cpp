@@ -131,7 +131,7 @@ class Checker {
   };
 
   template <class Nodes>
-  Calls callsOf(const Nodes& list) const {
+  [[nodiscard]] Calls callsOf(const Nodes& list) const {
     Calls calls;
     eachNode(list, [&](const NodeProto& node) {
       ++calls.nodes;
@@ -143,7 +143,7 @@ class Checker {
 
   // Inference and runtimes write out every call, and each level can call the next one many times. Here the counts grow
   // by one level in each round; those of functions that call themselves without end.
-  Status functionCalls() const {
+  [[nodiscard]] Status functionCalls() const {
     if (functions_.empty()) return {};
     std::vector<Calls> callers;
     for (const FunctionProto& function : model_.functions()) callers.push_back(callsOf(function.node()));

@@ -14,6 +14,6 @@ namespace normlens::formats::onnx {
 [[nodiscard]] std::shared_ptr<Ort::Env> ortEnvironment();
 
 // What ONNX Runtime says, without its source files, function names and codes: one line.
-[[nodiscard]] std::string plainOrtText(const std::string& what);
+[[nodiscard]] std::string plainOrtText(const std::string& given);
 
 }  // namespace normlens::formats::onnx

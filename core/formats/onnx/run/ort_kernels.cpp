@@ -144,6 +144,8 @@ class KernelCall final : public float64::Call {
 };
 
 // Taps read any value, and the tap before them.
+// NOLINTBEGIN(readability-identifier-naming, readability-convert-member-functions-to-static): ONNX Runtime's names and
+// forms
 class TapKernel {
  public:
   TapKernel(const TapReceiver& receiver, int64_t index) : receiver_(receiver), index_(index) {}
@@ -235,6 +237,7 @@ class DoubleOp : public Ort::CustomOpBase<DoubleOp, DoubleKernel, true> {
  private:
   const float64::KernelRow& row_;
 };
+// NOLINTEND(readability-identifier-naming, readability-convert-member-functions-to-static)
 
 }  // namespace
 

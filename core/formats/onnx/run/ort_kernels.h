@@ -25,6 +25,7 @@ class OwnOps {
   OwnOps();
   OwnOps(const OwnOps&) = delete;
   OwnOps& operator=(const OwnOps&) = delete;
+  ~OwnOps() = default;
   void addTo(Ort::SessionOptions& options);
   [[nodiscard]] TapReceiver& receiver() { return receiver_; }
 

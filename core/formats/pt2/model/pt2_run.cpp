@@ -152,7 +152,7 @@ Result<std::vector<InputSpec>> Pt2Model::inferInputs(InputsFor /*use*/) const {
       spec.high = range->high;
     }
     const auto guess = i < ids.size() ? torchscript::guessInput(inner_->graph(), ids[i]) : torchscript::InputGuess{};
-    if (guess.highest && *guess.highest >= spec.high) {
+    if (guess.highest && static_cast<double>(*guess.highest) >= spec.high) {
       spec.low = 0;
       spec.high = static_cast<double>(*guess.highest);
     }

@@ -255,7 +255,7 @@ void Translator::itemNode(const Json& json, Scope& scope) {
 void Translator::symbolNode(const std::string& target, const Json& json, Scope& scope) {
   Values inputs;
   for (const Json& input : json.at("inputs").items()) inputs.push_back(read(input.at("arg"), scope, nullptr));
-  const auto found = std::ranges::find(kSymbolOps, target, &SymbolOp::target);
+  const auto* const found = std::ranges::find(kSymbolOps, target, &SymbolOp::target);
   if (found == kSymbolOps.end()) throw unknownOperator(target);
   Value* made = nullptr;
   try {

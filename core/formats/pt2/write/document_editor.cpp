@@ -40,7 +40,7 @@ std::string placeholderFor(const HeldTensor& held) {
 
 }  // namespace
 
-DocumentEditor::DocumentEditor(const ProgramFile& file) : file_(file) {
+DocumentEditor::DocumentEditor(ProgramFile file) : file_(std::move(file)) {
   graphs_ = graphsIn(file_.program.at("graph_module").at("graph"));
   holders_.resize(graphs_.size());
   std::map<const Json*, int> numbers;
@@ -146,7 +146,7 @@ std::string DocumentEditor::addOperand(int inside, const std::string& name) {
   } else {
     Json* list = inputs.size() > kOperands ? inputs[kOperands].at("arg").find("as_tensors") : nullptr;
     if (list == nullptr) throw BrokenDocument("a graph takes its operands in a form that cannot be added to");
-    list->items().push_back({Json::Object{{"name", Json(name)}}});
+    list->items().emplace_back(Json::Object{{"name", Json(name)}});
   }
   std::string result;
   for (const int sibling : graphsOf(holder.graph, holder.node)) {
@@ -173,7 +173,7 @@ std::set<std::string> DocumentEditor::madeIn(int of) const {
   return made;
 }
 
-void DocumentEditor::renameReads(Json& of, int graph, const std::map<GraphName, std::string>& instead) const {
+void DocumentEditor::renameReads(Json& of, int graph, const std::map<GraphName, std::string>& instead) {
   eachRead(of, [&](Json& name) {
     const auto found = instead.find({graph, name.text()});
     if (found != instead.end()) name = Json(found->second);

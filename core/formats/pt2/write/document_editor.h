@@ -17,7 +17,7 @@ using GraphName = std::pair<int, std::string>;
 
 class DocumentEditor {
  public:
-  explicit DocumentEditor(const ProgramFile& file);
+  explicit DocumentEditor(ProgramFile file);
 
   // The node that has this graph for an argument, and which of its inputs that is; graph -1 for the program's own.
   struct Holder {
@@ -28,17 +28,17 @@ class DocumentEditor {
 
   // As it is by now. Nodes keep their numbers until finish().
   [[nodiscard]] Json& graph(int graph) { return *graphs_[static_cast<size_t>(graph)]; }
-  [[nodiscard]] Json& node(int graph, int node);
+  [[nodiscard]] Json& node(int of, int number);
 
   // A name like `wanted` that no value and no node has: not of this graph, nor, for who compares values by their names,
   // of another.
-  [[nodiscard]] std::string freshName(int graph, const std::string& wanted);
+  [[nodiscard]] std::string freshName(int of, const std::string& wanted);
   // TensorMeta of a value; null where nothing is said of it.
   [[nodiscard]] const Json* metaOf(const GraphName& value) const;
   void describe(const GraphName& value, Json meta);
 
   // Behind an original node, -1: in front of all. Those of one place stay in order.
-  void insert(int graph, int behind, Json node);
+  void insert(int of, int behind, Json made);
   void remove(int graph, int node) { removed_.insert({graph, node}); }
 
   // What an output of the program is, in its signature.
@@ -46,9 +46,9 @@ class DocumentEditor {
 
   // A tensor like the one that `like` holds, with a name of its own.
   HeldTensor addHeld(const HeldTensor& like, Json meta);
-  // One more operand of the graphs that hold `graph` and its siblings (both branches, a loop's condition and body).
-  // `name`: of a tensor in the graph around. Gives its name in `graph`.
-  std::string addOperand(int graph, const std::string& name);
+  // One more operand of the graphs that hold `inside` and its siblings (both branches, a loop's condition and body).
+  // `name`: of a tensor in the graph around. Gives its name in `inside`.
+  std::string addOperand(int inside, const std::string& name);
 
   // Puts everything in its place. `instead`: what stands for values that are no longer made. What reads a value that is
   // gone for good and is not wanted itself (an assertion, dead code: not in `wanted`) goes, too.
@@ -61,10 +61,10 @@ class DocumentEditor {
     int graph, behind;
     Json node;
   };
-  [[nodiscard]] std::set<std::string> madeIn(int graph) const;
-  void renameReads(Json& node, int graph, const std::map<GraphName, std::string>& instead) const;
-  bool removeStray(int graph, const std::set<std::pair<int, int>>& wanted);
-  void rebuild(int graph);
+  [[nodiscard]] std::set<std::string> madeIn(int of) const;
+  static void renameReads(Json& of, int graph, const std::map<GraphName, std::string>& instead);
+  bool removeStray(int of, const std::set<std::pair<int, int>>& wanted);
+  void rebuild(int of);
 
   ProgramFile file_;
   std::vector<Json*> graphs_;
@@ -85,8 +85,6 @@ void eachRead(AnyJson& json, const Visit& visit) {
       if (key == "as_graph") continue;
       if ((key == "as_tensor" || key == "as_custom_obj") && value.find("name") != nullptr) {
         visit(value.at("name"));
-      } else if (key == "as_tensors" || key == "as_nested_tensors") {
-        eachRead(value, visit);
       } else if ((key == "name" || key == "as_name") && value.isString()) {
         visit(value);
       } else {

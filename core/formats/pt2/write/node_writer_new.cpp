@@ -174,9 +174,9 @@ Json NodeWriter::inputsOf(const Node& node, const c10::FunctionSchema& schema, i
     const bool goesByName = of.kwarg_only();
     if (isDefault(node.input(i), of) && (goesByName || !isInFront)) continue;
     isInFront = isInFront || !goesByName;
-    inputs.push_back({Json::Object{{"name", Json(of.name())},
-                                   {"arg", argument(node.input(i), graph, of.real_type())},
-                                   {"kind", Json(int64_t{goesByName ? 2 : 1})}}});
+    inputs.emplace_back(Json::Object{{"name", Json(of.name())},
+                                     {"arg", argument(node.input(i), graph, of.real_type())},
+                                     {"kind", Json(int64_t{goesByName ? 2 : 1})}});
   }
   std::ranges::reverse(inputs);
   return {std::move(inputs)};

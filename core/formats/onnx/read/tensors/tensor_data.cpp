@@ -69,7 +69,7 @@ std::vector<int64_t> widen(const std::byte* data, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     T element;
     std::memcpy(&element, data + i * sizeof(T), sizeof(T));
-    out[i] = static_cast<int64_t>(element);
+    out[i] = static_cast<int64_t>(element);  // NOLINT(bugprone-signed-char-misuse): int8 is a number
   }
   return out;
 }
