@@ -38,6 +38,7 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
     value->setProperty("kind", property.strong ? "monoStrong" : "mono");
     value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    value->setObjectName(QStringLiteral("propertyValue"));
     value->setWholeUpTo(kWholeFigure);
     line->addWidget(name);
     line->addWidget(value, 1);

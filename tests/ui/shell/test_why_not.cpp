@@ -42,10 +42,14 @@ QString words(Shown& shown, const char* label) { return shown.child<QLabel>(labe
 
 QList<QAbstractButton*> rows(Shown& shown) { return shown.child<QWidget>("paths")->findChildren<QAbstractButton*>(); }
 
+QList<ElidedLabel*> costLabels(Shown& shown) {
+  return shown.child<QWidget>("costs")->findChildren<ElidedLabel*>(QStringLiteral("propertyValue"));
+}
+
 // What the card says: saves, costs, together.
 QStringList costsOf(Shown& shown) {
   QStringList values;
-  for (const auto* value : shown.child<QWidget>("costs")->findChildren<ElidedLabel*>()) values << value->fullText();
+  for (const auto* value : costLabels(shown)) values << value->fullText();
   return values;
 }
 
@@ -132,7 +136,7 @@ class TestWhyNot final : public QObject {
     Shown shown;
     showBlocked(shown, model_);
     QTRY_COMPARE(shown.child<QAbstractButton>("centerHere")->text(), QStringLiteral("Center here: +0.3 µs"));
-    const auto texts = shown.child<QWidget>("costs")->findChildren<ElidedLabel*>();
+    const auto texts = costLabels(shown);
     QCOMPARE(texts.last()->fullText(), QStringLiteral("0.3 µs slower"));
     QVERIFY(!shown.child<QAbstractButton>("foldThis")->isVisible());  // it would do the same
     shown.click("centerHere");
@@ -159,9 +163,7 @@ class TestWhyNot final : public QObject {
     Shown shown;
     showBlocked(shown, test::modelFile(folder_, QStringLiteral("bert_65_tokens.pt")));
     useTokens(shown, 65);
-    const auto tip = [&] {
-      return shown.child<QWidget>("costs")->findChildren<ElidedLabel*>().first()->parentWidget()->toolTip();
-    };
+    const auto tip = [&] { return costLabels(shown).first()->parentWidget()->toolTip(); };
     QTRY_VERIFY2(tip().contains(QStringLiteral("4,160 elements")), qPrintable(tip()));
     QVERIFY(tip().contains(QStringLiteral("1,024")));
     QCOMPARE(costsOf(shown), (QStringList{QStringLiteral("–"), QStringLiteral("–")}));
@@ -226,8 +228,7 @@ class TestWhyNot final : public QObject {
     const int figures = monoFont(11).pixelSize();
     QCOMPARE(figures, 15);
     QTRY_COMPARE(shown.child<QLabel>("forced_float64")->font().pixelSize(), figures);
-    for (const auto* value : shown.child<QWidget>("costs")->findChildren<ElidedLabel*>())
-      QCOMPARE(value->font().pixelSize(), figures);
+    for (const auto* value : costLabels(shown)) QCOMPARE(value->font().pixelSize(), figures);
   }
 
   void theErrorIsMeasuredWhenAsked() {
