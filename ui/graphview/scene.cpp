@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 namespace normlens::graphview {
@@ -136,7 +137,7 @@ int Scene::depthOf(int box) const {
   return depth;
 }
 
-QRectF Scene::badgeRect(const layout::Box& box) const {
+QRectF Scene::badgeRect(const layout::Box& box) {
   const QRectF& r = box.rect;
   switch (box.kind) {
     case BoxKind::Card:
@@ -156,13 +157,13 @@ Hit Scene::hitTest(const QPointF& world, double slack) const {
   const QRectF area(world.x() - slack, world.y() - slack, 2 * slack, 2 * slack);
   boxIndex.query(area, found);
   int frame = -1;
-  for (auto i = found.rbegin(); i != found.rend(); ++i) {
-    const layout::Box& box = this->box(*i);
+  for (const int i : std::views::reverse(found)) {
+    const layout::Box& box = this->box(i);
     const QRectF badge = badgeRect(box);
-    if (!badge.isEmpty() && badge.adjusted(-3, -3, 3, 3).contains(world)) return {*i, -1, true};
+    if (!badge.isEmpty() && badge.adjusted(-3, -3, 3, 3).contains(world)) return {i, -1, true};
     if (!box.rect.contains(world)) continue;
-    if (box.kind != BoxKind::Frame) return {*i, -1, false};
-    if (frame < 0) frame = *i;
+    if (box.kind != BoxKind::Frame) return {i, -1, false};
+    if (frame < 0) frame = i;
   }
   edgeIndex.query(area, found);
   int best = -1;

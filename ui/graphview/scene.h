@@ -93,7 +93,7 @@ struct Scene {
   // Where an item hangs: the end of the stream that enters it, else the middle of the side at which data enters.
   [[nodiscard]] std::optional<QPointF> hangingPoint(int item) const;
   // Where the + or - of a group is; empty for other boxes.
-  [[nodiscard]] QRectF badgeRect(const layout::Box& box) const;
+  [[nodiscard]] static QRectF badgeRect(const layout::Box& box);
 };
 
 }  // namespace normlens::graphview

@@ -54,7 +54,7 @@ class GroupLayout {
     return drawing;
   }
 
-  int boxCount() const { return static_cast<int>(input_.boxes.size()); }
+  [[nodiscard]] int boxCount() const { return static_cast<int>(input_.boxes.size()); }
 
   void addBoxes() {
     for (const ChildBox& child : input_.boxes) {
@@ -74,7 +74,7 @@ class GroupLayout {
     }
   }
 
-  int dotBox(const Place& place) const {
+  [[nodiscard]] int dotBox(const Place& place) const {
     switch (place.kind) {
       case PlaceKind::In:
         return boxCount() + place.port;
@@ -181,7 +181,7 @@ class GroupLayout {
   }
 
   // The group's own ports may go where their rail is.
-  std::vector<bool> movable() const {
+  [[nodiscard]] std::vector<bool> movable() const {
     std::vector<bool> pins(dot_.boxes.size(), false);
     for (const int pin : dot_.sources) {
       pins[static_cast<size_t>(pin)] = std::all_of(dot_.edges.begin(), dot_.edges.end(), [pin](const DotEdge& edge) {
@@ -192,7 +192,7 @@ class GroupLayout {
   }
 
   // Side branches look the same everywhere when the stream is always on their left.
-  bool streamOnTheRight(const DotDrawing& drawing) const {
+  [[nodiscard]] bool streamOnTheRight(const DotDrawing& drawing) const {
     double balance = 0;
     for (const DotEdge& edge : dot_.edges) {
       const bool leaves =
@@ -222,7 +222,7 @@ class GroupLayout {
     if (!streamOnTheRight(*other)) drawing = std::move(*other);
   }
 
-  LocalLayout frame(const DotDrawing& drawing) const {
+  [[nodiscard]] LocalLayout frame(const DotDrawing& drawing) const {
     LocalLayout result;
     QRectF area = contentArea(drawing);
     const size_t ins = input_.graph.inPorts.size(), outs = input_.graph.outPorts.size(), first = input_.boxes.size();
@@ -253,7 +253,7 @@ class GroupLayout {
     return result;
   }
 
-  QRectF contentArea(const DotDrawing& drawing) const {
+  [[nodiscard]] QRectF contentArea(const DotDrawing& drawing) const {
     QRectF area;
     for (size_t i = 0; i < input_.boxes.size(); ++i) area = area.united(drawing.boxes[i]);
     for (const auto& curve : drawing.curves) {

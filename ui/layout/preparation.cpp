@@ -21,7 +21,7 @@ class Gatherer {
   Item& at(int index) { return h_.items[static_cast<size_t>(index)]; }
 
   // A linear op over constants. A cumulative sum is linear as well and has none.
-  bool hasWeights(const Item& item) const {
+  [[nodiscard]] bool hasWeights(const Item& item) const {
     if (item.role != 'L') return false;
     const auto& inputs = h_.document->nodes[static_cast<size_t>(item.node)].inputs;
     return std::any_of(inputs.begin(), inputs.end(), [this](int id) {

@@ -31,7 +31,7 @@ class Folder {
   Item& at(int index) { return h_.items[static_cast<size_t>(index)]; }
 
   // The child of a group that an item is or lies in.
-  int childAbove(int group, int item) const {
+  [[nodiscard]] int childAbove(int group, int item) const {
     while (h_.item(item).parent != group) item = h_.item(item).parent;
     return item;
   }
@@ -41,7 +41,7 @@ class Folder {
   }
 
   // What is in an item, in which order and joined how, whatever it is called.
-  size_t shapeOf(int index) const {
+  [[nodiscard]] size_t shapeOf(int index) const {
     const Item& item = h_.item(index);
     if (item.kind == ItemKind::Op) return shapeOfOp(item);
     size_t shape = std::hash<std::string>{}(item.type);
@@ -49,7 +49,7 @@ class Folder {
     return shape;
   }
 
-  size_t shapeOfOp(const Item& item) const {
+  [[nodiscard]] size_t shapeOfOp(const Item& item) const {
     const auto& node = h_.document->nodes[static_cast<size_t>(item.node)];
     size_t shape = mix(std::hash<std::string>{}(node.op), static_cast<size_t>(item.role));
     shape = mix(shape, inputs_[static_cast<size_t>(h_.itemOfNode[static_cast<size_t>(item.node)])]);

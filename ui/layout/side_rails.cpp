@@ -62,7 +62,7 @@ class RailDrawer {
   QRectF& rect(int box) { return drawing_.boxes[static_cast<size_t>(box)]; }
 
   // From x1 to x2.
-  bool isLevelFree(double x1, double x2, double y, const DotEdge& edge) const {
+  [[nodiscard]] bool isLevelFree(double x1, double x2, double y, const DotEdge& edge) const {
     return isFree(QRectF(QPointF(x1, y), QPointF(x2, y)), edge, drawing_, kRailClearance);
   }
 

@@ -34,8 +34,8 @@ class Router {
   }
 
  private:
-  const QRectF& rect(int box) const { return drawing_.boxes[static_cast<size_t>(box)]; }
-  bool isGroup(int box) const { return graph_.boxes[static_cast<size_t>(box)].group; }
+  [[nodiscard]] const QRectF& rect(int box) const { return drawing_.boxes[static_cast<size_t>(box)]; }
+  [[nodiscard]] bool isGroup(int box) const { return graph_.boxes[static_cast<size_t>(box)].group; }
 
   // Remembers a stream edge that runs straight down; one that is nearly straight is made so.
   void noteStream(size_t index) {
@@ -54,16 +54,16 @@ class Router {
     onStream_.insert(edge.to);
   }
 
-  bool isFreeBetween(const QPointF& a, const QPointF& b, const DotEdge& edge) const {
+  [[nodiscard]] bool isFreeBetween(const QPointF& a, const QPointF& b, const DotEdge& edge) const {
     return isFree(QRectF(a, b), edge, drawing_, kClearance);
   }
 
-  bool horizontalFree(double x1, double x2, double y, const DotEdge& edge) const {
+  [[nodiscard]] bool horizontalFree(double x1, double x2, double y, const DotEdge& edge) const {
     const double inset = x2 > x1 ? kClearance + 2 : -kClearance - 2;  // the stream itself is no obstacle
     return isFreeBetween({x1 + inset, y}, {x2, y}, edge);
   }
 
-  std::optional<std::vector<QPointF>> branch(const DotEdge& edge) const {
+  [[nodiscard]] std::optional<std::vector<QPointF>> branch(const DotEdge& edge) const {
     const auto found = lines_.find({edge.from, edge.fromPort});
     if (found == lines_.end()) return std::nullopt;
     const StreamLine& line = found->second;
@@ -71,8 +71,8 @@ class Router {
     return isGroup(edge.to) ? branchIntoTop(edge, line, head) : branchIntoSide(edge, line, head);
   }
 
-  std::optional<std::vector<QPointF>> branchIntoSide(const DotEdge& edge, const StreamLine& line,
-                                                     const QRectF& head) const {
+  [[nodiscard]] std::optional<std::vector<QPointF>> branchIntoSide(const DotEdge& edge, const StreamLine& line,
+                                                                   const QRectF& head) const {
     const double y = head.center().y();
     if (y < line.top + 4 || y > line.bottom - 4) return std::nullopt;
     if (head.left() < line.x + 12 && head.right() > line.x - 12) return std::nullopt;
@@ -83,8 +83,8 @@ class Router {
     return path.take();
   }
 
-  std::optional<std::vector<QPointF>> branchIntoTop(const DotEdge& edge, const StreamLine& line,
-                                                    const QRectF& head) const {
+  [[nodiscard]] std::optional<std::vector<QPointF>> branchIntoTop(const DotEdge& edge, const StreamLine& line,
+                                                                  const QRectF& head) const {
     const double x = headX(edge, graph_, drawing_);
     const double y = head.top() - kEntryHeight;
     if (y < line.top + 2 || y > line.bottom - 2 || std::abs(x - line.x) < 2 * kCorner) return std::nullopt;
@@ -97,7 +97,7 @@ class Router {
     return path.take();
   }
 
-  std::optional<std::vector<QPointF>> merge(const DotEdge& edge) const {
+  [[nodiscard]] std::optional<std::vector<QPointF>> merge(const DotEdge& edge) const {
     if (edge.toPort >= 0 || !joinsHere(edge.to) || isGroup(edge.to)) return std::nullopt;
     const QRectF &tail = rect(edge.from), &head = rect(edge.to);
     const double x = tailX(edge, graph_, drawing_);
@@ -115,10 +115,12 @@ class Router {
   }
 
   // A sum, or another box that the stream enters from above.
-  bool joinsHere(int box) const { return onStream_.contains(box) || graph_.boxes[static_cast<size_t>(box)].circle; }
+  [[nodiscard]] bool joinsHere(int box) const {
+    return onStream_.contains(box) || graph_.boxes[static_cast<size_t>(box)].circle;
+  }
 
   // Where one end is fixed (a port, or the middle of an op) and the other end is wide enough: straight down.
-  std::optional<std::vector<QPointF>> drop(const DotEdge& edge) const {
+  [[nodiscard]] std::optional<std::vector<QPointF>> drop(const DotEdge& edge) const {
     constexpr double kInset = 14;
     const QRectF &tail = rect(edge.from), &head = rect(edge.to);
     if (head.top() - tail.bottom() < 4) return std::nullopt;

@@ -66,7 +66,7 @@ class Builder {
 
   // Of the values that are marked as stream, those around a sum that takes in a branch with weights or a norm. The sum
   // inside a GELU (x + c x^3) has the form of a residual and is none.
-  std::vector<bool> residualValues() const {
+  [[nodiscard]] std::vector<bool> residualValues() const {
     std::vector<bool> residual(document_.values.size(), false);
     for (size_t i = 0; i < document_.nodes.size(); ++i) {
       const protocol::GraphNode& node = document_.nodes[i];
@@ -89,7 +89,7 @@ class Builder {
 
   // The first node found upstream that is `wanted`; kNone. Leads on only through the values that it `follows`.
   template <class Follows, class Wanted>
-  int findUpstream(int start, size_t most, Follows follows, Wanted wanted) const {
+  [[nodiscard]] int findUpstream(int start, size_t most, Follows follows, Wanted wanted) const {
     std::set<int> visited{start};
     std::vector<int> open{start};
     while (!open.empty() && visited.size() <= most) {
@@ -107,7 +107,7 @@ class Builder {
     return kNone;
   }
 
-  bool takesInBranch(int sum) const {
+  [[nodiscard]] bool takesInBranch(int sum) const {
     const auto branches = [](const protocol::GraphValue& value) { return !value.stream; };
     return findUpstream(sum, 300, branches, [this](int node) {
              const std::string& role = document_.nodes[static_cast<size_t>(node)].role;

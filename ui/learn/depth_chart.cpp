@@ -152,7 +152,7 @@ void DepthChart::paintBand(QPainter& painter, const DepthBand& band) const {
   // Above it, or below where there is no room.
   const double y = top - 20 >= plot.top() - 4 ? top - 20 : low + 2;
   painter.drawText(QRectF(plot.left() + 8, y, plot.width() - 16, 18),
-                   (band.wordsAtEnd ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, band.words);
+                   static_cast<int>((band.wordsAtEnd ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter), band.words);
 }
 
 void DepthChart::paintChosen(QPainter& painter) const {

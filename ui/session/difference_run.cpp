@@ -109,7 +109,7 @@ double DifferenceRun::fraction() const {
 }
 
 void DifferenceRun::requestTile(const protocol::DiffRow& row, const std::string& dtype,
-                                const protocol::TensorTile& tile, Question& question, const TileDone& done) {
+                                const protocol::TensorTile& tile, Question& question, const TileDone& done) const {
   protocol::TensorPairParams params;
   params.against = settings_.against.toStdString();
   params.dtype = dtype;

@@ -47,7 +47,7 @@ class DifferenceRun final : public QObject {
   // A piece of the tensors behind a row.
   using TileDone = std::function<void(const Reply<protocol::TensorPair>&)>;
   void requestTile(const protocol::DiffRow& row, const std::string& dtype, const protocol::TensorTile& tile,
-                   Question& question, const TileDone& done);
+                   Question& question, const TileDone& done) const;
 
  Q_SIGNALS:
   void changed();     // columns, running or problem

@@ -147,11 +147,11 @@ void Session::analyzeGuessing() {
       });
 }
 
-void Session::runAnalysis(Failed failed) {
+void Session::runAnalysis(const Failed& failed) {
   foldServed_ = false;
   runJob(
       JobKind::Analyzing, methods::kAnalyze, protocol::AnalyzeParams{true},
-      [this](protocol::Analysis& analysis) { analyzed(std::move(analysis)); }, std::move(failed));
+      [this](protocol::Analysis& analysis) { analyzed(std::move(analysis)); }, failed);
 }
 
 // An analysis that was stopped or failed leaves the engine without the one before.

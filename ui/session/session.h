@@ -223,7 +223,7 @@ class Session final : public QObject {
   void foldChosen();
   void analyze();  // with the inputs that are set
   void analyzeGuessing();
-  void runAnalysis(Failed failed);
+  void runAnalysis(const Failed& failed);
   void dropAnalysis();
   void useInputsAgain(const protocol::InputsParams& before);
   void restoreProject();

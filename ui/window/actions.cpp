@@ -55,7 +55,6 @@ Actions::Actions(QWidget* window) : QObject(window) {
                       tr("Save the project under another name."));
   fold = add("fold", tr("Fold"), QKeySequence(Qt::CTRL | Qt::Key_Return),
              tr("Apply the plan: center the weights, replace LayerNorms by RMSNorms, and prove the result."));
-  foldTip_ = fold->toolTip();
   verify = add("verify", tr("Verify"), QKeySequence(Qt::CTRL | Qt::Key_P),
                tr("Run the proof again: original against folded, in float64 and in the file's own type."));
   measure = add("measure", tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
@@ -195,6 +194,7 @@ QAction* Actions::add(const char* name, const QString& text, const QKeySequence&
   action->setShortcut(keys);
   action->setToolTip(keys.isEmpty() ? tip
                                     : QStringLiteral("%1 (%2)").arg(tip, keys.toString(QKeySequence::NativeText)));
+  action->setWhatsThis(action->toolTip());
   static_cast<QWidget*>(parent())->addAction(action);
   all_ << action;
   return action;
@@ -230,7 +230,7 @@ void Actions::update(Session& session) {
   const bool settled = analysed && (idle || (alive && session.job().kind == JobKind::Planning));
   const QString cannotRun = session.cannotRun();
   fold->setEnabled(settled && folds && cannotRun.isEmpty());
-  fold->setToolTip(cannotRun.isEmpty() ? foldTip_ : cannotRun);
+  fold->setToolTip(cannotRun.isEmpty() ? fold->whatsThis() : cannotRun);
   foldMenu->setEnabled(analysed && alive);
   verify->setEnabled(folded && idle);
   measure->setEnabled(alive && session.canMeasure());

@@ -102,7 +102,6 @@ class Actions final : public QObject {
                                            std::span<const NamedWay> ways);
 
   QList<QAction*> all_;  // in the order in which they were made
-  QString foldTip_;      // where nothing is in its way
 };
 
 }  // namespace normlens::ui

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <string>
 
 namespace normlens::graphview {
@@ -75,8 +76,8 @@ class Comparison {
 
   void compare(const std::vector<int>& nodesA, const std::vector<int>& nodesB, bool nameless) {
     std::map<std::string, std::vector<int>> waiting;  // of B, by operator, the first one last
-    for (auto node = nodesB.rbegin(); node != nodesB.rend(); ++node) {
-      waiting[b_.nodes[static_cast<size_t>(*node)].op].push_back(*node);
+    for (const int node : std::views::reverse(nodesB)) {
+      waiting[b_.nodes[static_cast<size_t>(node)].op].push_back(node);
     }
     std::vector<int> restA;
     for (const int node : nodesA) {

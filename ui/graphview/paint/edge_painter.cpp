@@ -26,7 +26,7 @@ double lineScale(double zoom) { return std::clamp(zoom, 0.55, 1.4); }
 
 }  // namespace
 
-EdgePainter::Look EdgePainter::lookOf(const PaintFrame& f, int index) const {
+EdgePainter::Look EdgePainter::lookOf(const PaintFrame& f, int index) {
   const ui::Theme& t = f.theme;
   const layout::Edge& edge = f.scene.edge(index);
   const bool active = f.lighting.active();
@@ -58,7 +58,7 @@ EdgePainter::Look EdgePainter::lookOf(const PaintFrame& f, int index) const {
   return look;
 }
 
-void EdgePainter::addLines(const PaintFrame& f, int edge, std::vector<QLineF>& lines) const {
+void EdgePainter::addLines(const PaintFrame& f, int edge, std::vector<QLineF>& lines) {
   const auto points = f.scene.polyline(edge);
   // Rough: every third point is enough for a curve a few pixels high.
   const size_t step = f.detailed ? 1 : 3;
@@ -155,7 +155,7 @@ void EdgePainter::paintWide(const PaintFrame& f, int index, const Look& look) {
   if (edge.arrow && !edge.stream && f.detailed) paintArrow(f, index, look);
 }
 
-void EdgePainter::paintLitParts(const PaintFrame& f) const {
+void EdgePainter::paintLitParts(const PaintFrame& f) {
   for (const LitPart& part : f.lighting.parts()) {
     const layout::Edge& edge = f.scene.edge(part.edge);
     const QPointF top = f.scene.startOf(edge);
@@ -168,7 +168,7 @@ void EdgePainter::paintLitParts(const PaintFrame& f) const {
   }
 }
 
-void EdgePainter::paintArrow(const PaintFrame& f, int index, const Look& look) const {
+void EdgePainter::paintArrow(const PaintFrame& f, int index, const Look& look) {
   const auto points = f.scene.polyline(index);
   const double scale = std::clamp(f.camera.zoom, 0.5, 1.6);
   const double length = (look.width > 1.8 * scale ? 8.5 : 7.5) * scale,

@@ -24,7 +24,7 @@ class EdgePainter {
     QColor color;
     double width = 1.5;
   };
-  [[nodiscard]] Look lookOf(const PaintFrame& f, int index) const;
+  [[nodiscard]] static Look lookOf(const PaintFrame& f, int index);
   // Edges of one look, drawn together.
   struct Batch {
     Look look;
@@ -32,10 +32,10 @@ class EdgePainter {
     std::vector<int> arrows;
   };
   void paintBatch(const PaintFrame& f, const Batch& batch) const;
-  void addLines(const PaintFrame& f, int edge, std::vector<QLineF>& lines) const;
+  static void addLines(const PaintFrame& f, int edge, std::vector<QLineF>& lines);
   void paintWide(const PaintFrame& f, int index, const Look& look);
-  void paintArrow(const PaintFrame& f, int index, const Look& look) const;
-  void paintLitParts(const PaintFrame& f) const;
+  static void paintArrow(const PaintFrame& f, int index, const Look& look);
+  static void paintLitParts(const PaintFrame& f);
   bool placeLabel(const PaintFrame& f, int edge, const QSizeF& size, QRectF& place) const;
 
   std::vector<int> found_, near_;

@@ -68,7 +68,7 @@ class Writer {
     return stop_.stop_requested() ? Status(fail(ErrorCode::Cancelled, "")) : Status();
   }
 
-  [[nodiscard]] Status unwritable(const QString& path) const {
+  [[nodiscard]] static Status unwritable(const QString& path) {
     return fail(ErrorCode::WriteFailed,
                 PictureJob::tr("The picture could not be written to %1.").arg(path).toStdString());
   }

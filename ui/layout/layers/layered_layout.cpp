@@ -42,12 +42,12 @@ class LayeredLayout {
   }
 
  private:
-  bool isBox(int cell) const { return static_cast<size_t>(cell) < graph_.boxes.size(); }
-  int rankOf(int cell) const { return layers_.rank[static_cast<size_t>(cell)]; }
-  double rowTop(int rank) const { return top_[static_cast<size_t>(rank)]; }
-  double rowBottom(int rank) const { return bottom_[static_cast<size_t>(rank)]; }
+  [[nodiscard]] bool isBox(int cell) const { return static_cast<size_t>(cell) < graph_.boxes.size(); }
+  [[nodiscard]] int rankOf(int cell) const { return layers_.rank[static_cast<size_t>(cell)]; }
+  [[nodiscard]] double rowTop(int rank) const { return top_[static_cast<size_t>(rank)]; }
+  [[nodiscard]] double rowBottom(int rank) const { return bottom_[static_cast<size_t>(rank)]; }
 
-  double apart(int left, int right) const {
+  [[nodiscard]] double apart(int left, int right) const {
     const double gap = isBox(left) && isBox(right)   ? graph_.nodeGap
                        : isBox(left) || isBox(right) ? graph_.nodeGap / 2
                                                      : kPassGap;
@@ -163,13 +163,13 @@ class LayeredLayout {
   }
 
   // What comes down at x can enter the box from its right side: nothing stands there.
-  bool isOpenOnTheRight(const DotEdge& edge, double x) const {
+  [[nodiscard]] bool isOpenOnTheRight(const DotEdge& edge, double x) const {
     return edge.toPort < 0 && lastBox_[static_cast<size_t>(rankOf(edge.to))] == edge.to &&
            x > drawing_.boxes[static_cast<size_t>(edge.to)].right() + 2 * kCorner;
   }
 
   // Straight through each rank, bent between two. The top of a box on the stream is the stream's.
-  std::vector<QPointF> throughCurve(size_t index) const {
+  [[nodiscard]] std::vector<QPointF> throughCurve(size_t index) const {
     const DotEdge& edge = graph_.edges[index];
     const double x = tailX(edge, graph_, drawing_), end = headX(edge, graph_, drawing_);
     std::vector<QPointF> points{{x, drawing_.boxes[static_cast<size_t>(edge.from)].bottom()}};
@@ -216,7 +216,7 @@ class LayeredLayout {
   }
 
   // Out under its rank, along its lane, in beside its reader or above the reader's rank.
-  std::vector<QPointF> laneCurve(const DotEdge& edge) const {
+  [[nodiscard]] std::vector<QPointF> laneCurve(const DotEdge& edge) const {
     const int lane = lanes_.at({edge.from, edge.fromPort});
     const double x = right_ + kLaneGap + kLanePitch * lane, apart = 2.0 * (lane % 5) - 4;
     const double from = tailX(edge, graph_, drawing_), to = headX(edge, graph_, drawing_);

@@ -48,7 +48,7 @@ class Builder {
   }
 
  private:
-  int span(const DotEdge& edge) const {
+  [[nodiscard]] int span(const DotEdge& edge) const {
     return layers_.rank[static_cast<size_t>(edge.to)] - layers_.rank[static_cast<size_t>(edge.from)];
   }
 

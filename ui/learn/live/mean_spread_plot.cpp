@@ -72,7 +72,8 @@ void MeanSpreadPlot::paintEvent(QPaintEvent*) {
   const auto tick = [&](double value, Qt::Alignment alignment) {
     const double x = plot.center().x() + value / reach_ * plot.width() / 2;
     painter.setPen(theme.textFaint);
-    painter.drawText(QRectF(x - 60, plot.bottom() + 2, 120, line), alignment | Qt::AlignTop, formatNumber(value, 2));
+    painter.drawText(QRectF(x - 60, plot.bottom() + 2, 120, line), static_cast<int>(alignment | Qt::AlignTop),
+                     formatNumber(value, 2));
   };
   for (const double value : {-reach_, -reach_ / 2, 0.0, reach_ / 2, reach_}) tick(value, Qt::AlignHCenter);
   painter.setPen(QPen(theme.control, 1));

@@ -112,7 +112,7 @@ void ShareErrorPlot::paintEvent(QPaintEvent*) {
   const QRectF label(x - 130 * scale(), above < inside.top() ? y + 6 * scale() : above, 122 * scale(), 18 * scale());
   const bool left = x - 130 * scale() > plot.left();
   painter.drawText(left ? label : label.translated(138 * scale(), 0),
-                   (left ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter,
+                   static_cast<int>((left ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter),
                    tr("%1 now").arg(formatError(here->second)));
 }
 

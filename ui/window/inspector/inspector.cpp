@@ -31,7 +31,7 @@ InspectorPage::InspectorPage(QWidget* owner) : page(owner) {
   outer->addWidget(scroll, 1);
 }
 
-ElidedLabel* InspectorPage::addTitle(QBoxLayout* row, Qt::TextElideMode mode) {
+ElidedLabel* InspectorPage::addTitle(QBoxLayout* row, Qt::TextElideMode mode) const {
   auto* title = new ElidedLabel({}, mode, body);
   title->setProperty("kind", "title");
   row->addWidget(title, row == layout ? 0 : 1);

@@ -18,14 +18,14 @@ class Session;
 
 // The frame that all pages share: a scrolling body and a footer of buttons. Used while a page is built.
 struct InspectorPage {
-  explicit InspectorPage(QWidget* page);
+  explicit InspectorPage(QWidget* owner);
   // At the end of the body.
   template <typename Widget>
   Widget* add(Widget* widget) {
     layout->addWidget(widget);
     return widget;
   }
-  ElidedLabel* addTitle(QBoxLayout* row, Qt::TextElideMode mode);  // row: of the title; may be the body's own
+  ElidedLabel* addTitle(QBoxLayout* row, Qt::TextElideMode mode) const;  // row: of the title; may be the body's own
   PushButton* addFooterButton(const QString& text, const char* name);
 
   QWidget* body;

@@ -26,9 +26,9 @@ class NodePage final : public QWidget {
  public:
   NodePage(Session* session, QWidget* parent);  // session: not owned
 
-  void showNode(int node);
-  void showValue(int value);  // an edge
-  void leave();               // another page is shown
+  void showNode(int id);
+  void showValue(int id);  // an edge
+  void leave();            // another page is shown
   void askCenter(int value);
   void centerHere();  // what is shown
 

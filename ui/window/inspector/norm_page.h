@@ -27,7 +27,7 @@ class NormPage final : public QWidget {
  public:
   NormPage(Session* session, QWidget* parent);  // session: not owned
 
-  void showNorm(int norm);
+  void showNorm(int index);
   void leave();        // another page is shown
   void refreshPlan();  // plan, proof or zero-mean graph changed
   void foldThis();     // or keep it, where the plan folds it

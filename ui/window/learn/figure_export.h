@@ -14,6 +14,7 @@ namespace normlens::ui {
 
 class FigureExport final : public WritingBar {
   Q_OBJECT
+  Q_DISABLE_COPY_MOVE(FigureExport)
 
  public:
   using Shown = std::function<Figure*()>;

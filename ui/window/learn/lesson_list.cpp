@@ -51,7 +51,7 @@ std::vector<LessonList::Row> LessonList::rows() const {
   return made;
 }
 
-const LessonList::Row* LessonList::rowAt(const std::vector<Row>& rows, const QPointF& at) const {
+const LessonList::Row* LessonList::rowAt(const std::vector<Row>& rows, const QPointF& at) {
   const auto found = std::ranges::find_if(rows, [&](const Row& row) { return row.area.contains(at); });
   return found == rows.end() ? nullptr : &*found;
 }

@@ -32,7 +32,7 @@ class LessonList final : public QWidget {
   };
 
   [[nodiscard]] std::vector<Row> rows() const;
-  [[nodiscard]] const Row* rowAt(const std::vector<Row>& rows, const QPointF& at) const;
+  [[nodiscard]] static const Row* rowAt(const std::vector<Row>& rows, const QPointF& at);
   void paintLesson(QPainter& painter, const Row& row, const Theme& theme) const;
   void paintStep(QPainter& painter, const Row& row, bool last, const Theme& theme) const;
   void paintPassed(QPainter& painter, const Theme& theme) const;

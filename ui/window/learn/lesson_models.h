@@ -17,6 +17,7 @@ class Session;
 
 class LessonModels final : public QObject {
   Q_OBJECT
+  Q_DISABLE_COPY_MOVE(LessonModels)
 
  public:
   LessonModels(Session* session, QObject* parent);  // session: not owned

@@ -21,25 +21,25 @@ struct Scale {
 
 std::string line(const char* kind, double x1, double y1, double x2, double y2) {
   return std::string("<line class=\"") + kind + "\"" +
-         formatted(" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>", x1, y1, x2, y2);
+         formatted(R"( x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>)", x1, y1, x2, y2);
 }
 
 std::string text(double x, double y, const char* anchor, const std::string& words, const char* kind = "") {
-  return formatted("<text x=\"%.1f\" y=\"%.1f\"", x, y) + " text-anchor=\"" + anchor + "\" class=\"" + kind + "\">" +
+  return formatted(R"(<text x="%.1f" y="%.1f")", x, y) + " text-anchor=\"" + anchor + "\" class=\"" + kind + "\">" +
          escaped(words) + "</text>";
 }
 
 std::string drawing(const std::string& says, const std::string& inside) {
-  return formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\"", kWidth, kHeight) + "><title>" + escaped(says) +
+  return formatted(R"(<svg viewBox="0 0 %.0f %.0f" role="img")", kWidth, kHeight) + "><title>" + escaped(says) +
          "</title>" + inside + "</svg>";
 }
 
 std::string square(double x, double y) {
-  return formatted("<rect class=\"file\" x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\"/>", x - 3, y - 3);
+  return formatted(R"(<rect class="file" x="%.1f" y="%.1f" width="6" height="6"/>)", x - 3, y - 3);
 }
 
 std::string diamond(double x, double y) {
-  return formatted("<path class=\"exact\" d=\"M%.1f %.1fl4 4-4 4-4-4z\"/>", x, y - 4);
+  return formatted(R"(<path class="exact" d="M%.1f %.1fl4 4-4 4-4-4z"/>)", x, y - 4);
 }
 
 using Figures = std::vector<std::optional<double>>;

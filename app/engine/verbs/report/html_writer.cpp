@@ -46,7 +46,7 @@ std::string bannerOf(const Banner& banner) {
   std::string html =
       "<div class=\"banner " + std::string(look.kind) +
       "\">\n<svg class=\"sign\" width=\"32\" height=\"32\" viewBox=\"0 0 32 32\" role=\"img\" aria-label=\"" +
-      look.says + "\"><circle cx=\"16\" cy=\"16\" r=\"14\"/><path d=\"" + look.path + "\"/></svg>\n<div>" +
+      look.says + R"("><circle cx="16" cy="16" r="14"/><path d=")" + look.path + "\"/></svg>\n<div>" +
       element("h2", banner.title) + element("p", banner.text) + "</div>\n";
   for (const auto& [figure, what] : banner.figures) {
     html += "<dl>" + element("dd", figure) + element("dt", what) + "</dl>\n";
@@ -91,7 +91,7 @@ struct HtmlBlocks {
   }
   std::string operator()(const Figure& figure) const {
     const std::string kind =
-        figure.graph ? " class=\"graph\" role=\"img\" aria-label=\"" + escaped(figure.alt) + "\"" : "";
+        figure.graph ? R"( class="graph" role="img" aria-label=")" + escaped(figure.alt) + "\"" : "";
     return "<figure" + kind + ">" + figure.svg + "</figure>\n";
   }
   std::string operator()(const Commands& commands) const {

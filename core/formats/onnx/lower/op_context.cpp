@@ -43,7 +43,7 @@ Operand OpContext::in(int input) const {
 
 void OpContext::allOperands() {
   for (int i = 0; i < node_.input_size(); ++i) operand(i);
-  lowering_.captured(node_, frame_, operands);
+  Lowering::captured(node_, frame_, operands);
 }
 
 void OpContext::computed(int input) {

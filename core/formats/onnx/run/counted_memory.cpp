@@ -57,7 +57,7 @@ void CountedMemory::release(void* memory) {
     const std::lock_guard lock(mutex_);
     if (const auto size = sizes_.extract(memory)) held_ -= size.mapped();
   }
-  std::free(memory);
+  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc): the runtime counts on no destructor
 }
 
 int64_t CountedMemory::held() const {
