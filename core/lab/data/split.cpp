@@ -56,9 +56,9 @@ void standardize(TableData& data) {
     double largest = 0;
     for (size_t i = feature; i < data.train.inputs.size(); i += width)
       largest = std::max(largest, std::abs(data.train.inputs[i]));
-    const int exponent = std::ilogb(largest);
+    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
     for (Examples* part : {&data.train, &data.test}) {
-      for (size_t i = feature; i < part->inputs.size() && largest > 0; i += width)
+      for (size_t i = feature; i < part->inputs.size(); i += width)
         part->inputs[i] = std::ldexp(part->inputs[i], -exponent);
     }
     double sum = 0, squares = 0;

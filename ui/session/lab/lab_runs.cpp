@@ -100,10 +100,12 @@ void LabRuns::start(const lab::RunSettings& settings) {
 void LabRuns::resume(int number, const std::string& device) {
   KeptRun* run = find(number);
   if (busy() || reading_ || run == nullptr || run->isDone()) return;
-  if (!device.empty()) run->settings.device = device;
-  if (!device.empty() && !keepSettings(*run)) {
-    problem_ = tr("%1 cannot be written.").arg(run->folder);
-    return Q_EMIT changed();
+  if (!device.empty()) {
+    run->settings.device = device;
+    if (!keepSettings(*run)) {
+      problem_ = tr("%1 cannot be written.").arg(run->folder);
+      return Q_EMIT changed();
+    }
   }
   if (std::ranges::find(ofProject_, number) == ofProject_.end()) ofProject_.push_back(number);
   train(*run);
