@@ -18,7 +18,7 @@ from torch.nn import functional
 
 import normlens
 from equal import assert_equal, assert_same, fold_of, layer_norms, settled, snapshot
-from normlens.module import verify
+from normlens.module import export, verify
 from streams import IDS, WIDTH, Stream, X
 
 
@@ -427,10 +427,33 @@ class Folds(unittest.TestCase):
                 return self.head(self.norms[0](self.mix[0][2](x) * gate))
 
         x = torch.randn(3, 5, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
-        _, report = self.folded(settled(Gated().double()), (x, x[..., :1]), 1)
-        self.assertEqual(report.conditions, ("input 1 has size 1 in axis -1",))
-        _, report = self.folded(settled(Gated().double()), (x, x[:, :1, :1]), 1)
-        self.assertEqual(report.conditions, ("input 1 has size 1 in axis -1",))
+        unused = "embed, norms.1, norms.2, mix.0.0 and 1 more are not used"
+        for gate in (x[..., :1], x[:, :1, :1]):
+            _, report = self.folded(settled(Gated().double()), (x, gate), 1)
+            self.assertEqual(report.conditions, ("input 1 has size 1 in axis -1", unused))
+
+    def test_the_branch_that_it_rests_on_is_told(self):
+        class Branching(nn.Module):
+            def __init__(self, takes_first):
+                super().__init__()
+                self.first, self.second, self.norm = nn.Linear(24, 24), nn.Linear(24, 24), nn.LayerNorm(24)
+                self.takes_first = takes_first
+
+            def forward(self, x, direct=True):
+                if self.takes_first is not None:
+                    return self.norm(self.first(x) if self.takes_first else self.second(x))
+                y = self.first(x) + self.second(x)
+                return self.norm(y if direct and x.shape[0] > 4 else y.abs())
+
+        x = torch.randn(8, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+        _, report = self.folded(settled(Branching(None).double()), (x,), 1)
+        self.assertEqual(report.conditions, ("input 0 has size 5 or more in axis -2", "direct is True"))
+        with unittest.mock.patch.object(export, "_open_shapes", export._fixed_shapes):
+            _, report = self.folded(settled(Branching(None).double()), (x,), 1)
+        self.assertEqual(report.conditions, ("input 0 has size 8 in axis -2", "direct is True"))
+        for first, unused in ((True, "second"), (False, "first")):
+            _, report = self.folded(settled(Branching(first).double()), (x,), 1)
+            self.assertEqual(report.conditions, (f"{unused} is not used",))
 
 
 class Refuses(unittest.TestCase):

@@ -7,7 +7,7 @@ import os
 import pathlib
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterator, List, Mapping, Optional, Tuple, Union
 
 from normlens.engine.client import Progress
 from normlens.engine.program import Path, find_engine
@@ -17,6 +17,8 @@ from normlens.report.report import Report, norms_of
 
 if TYPE_CHECKING:
     from torch import nn
+
+    from normlens.module.inputs import Branch
 
 ModuleOrPath = Union["nn.Module", str, "os.PathLike[str]"]
 
@@ -48,7 +50,7 @@ def analyze(
 
     Raises EngineNotFound, EngineDied, EngineError (a file that cannot be read), ExportFailed, TypeError.
     """
-    with opened(module_or_path, example_inputs, engine, progress) as (session, analysis):
+    with opened(module_or_path, example_inputs, engine, progress) as (session, analysis, _):
         plan = session.plan(policy=policy, max_growth_percent=max_growth)
         return report_of(session, name_of(module_or_path), analysis, plan)
 
@@ -65,12 +67,12 @@ def opened(
     engine: Optional[Path],
     progress: Optional[Progress],
     training: bool = False,
-) -> Iterator[Tuple[Session, Json]]:
-    """(session, its Analysis). training: the mode that a module is exported in."""
+) -> Iterator[Tuple[Session, Json, Optional["Branch"]]]:
+    """(session, its Analysis, what a module's graph holds for; None of a file). training: the mode that it is exported in."""
     if is_path(module_or_path):
         path = pathlib.Path(os.fspath(module_or_path))  # type: ignore[arg-type]
         with _arrays(example_inputs) as npz, Session(path, npz, engine, progress) as session:
-            yield session, session.analyze()
+            yield session, session.analyze(), None
         return
     torch = sys.modules.get("torch")  # where nobody has imported it there are no modules
     if torch is None or not isinstance(module_or_path, torch.nn.Module):
@@ -82,7 +84,7 @@ def opened(
     with contextlib.ExitStack() as stack:
         for fixed in (False, True):
             stack.close()
-            path = stack.enter_context(exported(module_or_path, inputs, training, fixed))
+            path, branch = stack.enter_context(exported(module_or_path, inputs, training, fixed))
             try:
                 session = stack.enter_context(Session(path, None, program, progress))
                 analysis = session.analyze()
@@ -94,7 +96,7 @@ def opened(
             if not analysis["probe_error"]:
                 break
         session.info["note"] = None  # of the export, which nobody sees
-        yield session, analysis
+        yield session, analysis, branch
 
 
 @contextlib.contextmanager
@@ -111,6 +113,11 @@ def _arrays(given: Any) -> Iterator[Optional[Path]]:
         path = pathlib.Path(folder, "inputs.npz")
         numpy.savez(path, **{name: numpy.asarray(array) for name, array in named.items()})
         yield path
+
+
+def widths_of(analysis: Json) -> List[int]:
+    """Of the LayerNorms."""
+    return [size for one in analysis["norms"] for size in one["normalized_shape"]]
 
 
 def report_of(session: Session, source: str, analysis: Json, plan: Json, kind: type = Report, **more: Any) -> Any:

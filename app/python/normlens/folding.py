@@ -8,7 +8,7 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
 
-from normlens.analyzing import ModuleOrPath, is_path, name_of, opened, report_of
+from normlens.analyzing import ModuleOrPath, is_path, name_of, opened, report_of, widths_of
 from normlens.engine.client import Progress
 from normlens.engine.program import Path
 from normlens.engine.session import Json, Session
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from normlens.module.apply import Followed
+    from normlens.module.inputs import Branch
     from normlens.module.observe import Observed
     from normlens.module.owners import Graph
 
@@ -67,7 +68,7 @@ def _fold_file(
     path: Any, arrays: Any, policy: str, max_growth: float, norm: str, output: Path, engine: Any, progress: Any
 ) -> Tuple[Optional[pathlib.Path], ChangeReport]:
     source = name_of(path)
-    with opened(path, arrays, engine, progress) as (session, analysis):
+    with opened(path, arrays, engine, progress) as (session, analysis, _):
         asked = {"policy": policy, "max_growth_percent": max_growth}
         result = session.fold(asked, norm)
         plan = result["plan"]
@@ -107,10 +108,10 @@ def _fold_module(
     from normlens.module.inputs import as_inputs
     from normlens.module.modes import mode_of, twin, without_cache
     from normlens.module.observe import observe
-    from normlens.module.verify import conditions, expectations, widened
+    from normlens.module.verify import conditions, expectations, other_calls
 
     source = name_of(module)
-    with opened(module, example, engine, progress) as (session, analysis):
+    with opened(module, example, engine, progress) as (session, analysis, branch):
         inputs = as_inputs(example)
         with mode_of(module, False), without_cache(module):
             seen = observe(module, inputs)
@@ -122,9 +123,9 @@ def _fold_module(
         if followed.folded:
             exact = twin(module)
             expected = expectations(module, exact, inputs)
-            wide = widened(exact, inputs, (size for one in analysis["norms"] for size in one["normalized_shape"]))
+            others = other_calls(exact, inputs, branch.rooms, widths_of(analysis))
             checks, untied = change(folded, exact, followed, expected)
-            holds = conditions(exact, wide)
+            holds = conditions(exact, others) + unused_of(branch)
         norms = norms_of(analysis, plan, session.graph)
         states = tuple(with_state(one, one.index in followed.folded) for one in norms)
         more = {
@@ -138,6 +139,17 @@ def _fold_module(
             "conditions": tuple(holds),
         }
         return folded, report_of(session, source, analysis, plan, ChangeReport, **more)
+
+
+def unused_of(branch: "Branch") -> List[str]:
+    """A condition, or none: what another branch of the code uses may feed the same norms."""
+    most = 4
+    names = list(branch.unused[:most])
+    if len(branch.unused) > most:
+        names.append(f"{len(branch.unused) - most} more")
+    if len(names) < 2:
+        return [f"{name} is not used" for name in names]
+    return [f"{', '.join(names[:-1])} and {names[-1]} are not used"]
 
 
 def best_of(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Tuple
 
-from normlens.analyzing import name_of, opened, report_of
+from normlens.analyzing import name_of, opened, report_of, widths_of
 from normlens.engine.client import Progress
 from normlens.engine.program import Path, find_engine
 from normlens.engine.session import Json, Session
 from normlens.errors import NotEqual
-from normlens.folding import followed_of, with_state
+from normlens.folding import followed_of, unused_of, with_state
 from normlens.report.report import ChangeReport, Check, norms_of
 
 if TYPE_CHECKING:
     from torch import nn
 
     from normlens.module.apply import Followed
-    from normlens.module.inputs import Inputs
+    from normlens.module.inputs import Branch, Inputs
 
 
 def cbwc(
@@ -38,14 +38,13 @@ def cbwc(
     from normlens.module.unsettled import unsettled
 
     program, inputs, source = find_engine(engine), as_inputs(example_inputs), name_of(module)
-    with opened(unsettled(module), inputs, program, progress, training=True) as (session, analysis):
+    with opened(unsettled(module), inputs, program, progress, training=True) as (session, analysis, branch):
         plan = session.plan(policy="free")
         followed = _training_form(session, analysis, plan, module, inputs)
         checks: Tuple[Check, ...] = ()
         holds: List[str] = []
         if followed.folded:
-            widths = [size for one in analysis["norms"] for size in one["normalized_shape"]]
-            checks, holds = _changed(module, followed, inputs, widths)
+            checks, holds = _changed(module, followed, inputs, branch, widths_of(analysis))
         norms = norms_of(analysis, plan, session.graph)
         from normlens.module.apply import kept_reasons
 
@@ -88,21 +87,21 @@ def _training_form(session: Session, analysis: Json, plan: Json, module: "nn.Mod
 
 
 def _changed(
-    module: "nn.Module", followed: "Followed", inputs: "Inputs", widths: List[int]
+    module: "nn.Module", followed: "Followed", inputs: "Inputs", branch: "Branch", widths: Iterable[int]
 ) -> Tuple[Tuple[Check, ...], List[str]]:
     """Performs the actions on the module; outputs in training mode and gradients are those of before, or it is undone.
 
-    widths: of its norms. Returns the checks that passed, and the conditions that it rests on.
+    branch: of its code, that was looked at. widths: of its norms. Returns the checks that passed, and the conditions that it rests on.
     """
     from normlens.module.apply import perform
     from normlens.module.gradients import check_gradients, gradients
     from normlens.module.modes import twin
-    from normlens.module.verify import checked, conditions, expectations, widened
+    from normlens.module.verify import checked, conditions, expectations, other_calls
 
     exact = twin(module)
     parameters = list(exact.parameters())
     expected = expectations(module, exact, inputs, training=True)
-    wide = widened(exact, inputs, widths, training=True)
+    others = other_calls(exact, inputs, branch.rooms, widths, training=True)
     before = [gradients(exact, one.inputs, parameters) for one in expected]
     changes, _ = perform(followed.actions, module)
     try:
@@ -115,4 +114,4 @@ def _changed(
     except BaseException:
         changes.undo()
         raise
-    return tuple(checks), conditions(exact, wide, training=True)
+    return tuple(checks), conditions(exact, others, training=True) + unused_of(branch)

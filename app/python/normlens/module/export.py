@@ -9,20 +9,22 @@ import logging
 import pathlib
 import tempfile
 import warnings
-from typing import Any, Iterator, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
 from normlens.errors import ExportFailed
-from normlens.module.inputs import Inputs
+from normlens.module.inputs import Branch, Inputs, Room
 from normlens.module.modes import WithoutVainDropout, mode_of, without_cache
 
 
 @contextlib.contextmanager
-def exported(module: nn.Module, inputs: Inputs, training: bool = False, fixed: bool = False) -> Iterator[pathlib.Path]:
-    """The path of a .pt2 of the module, which goes with the context.
+def exported(
+    module: nn.Module, inputs: Inputs, training: bool = False, fixed: bool = False
+) -> Iterator[Tuple[pathlib.Path, Branch]]:
+    """The path of a .pt2 of the module, which goes with the context, and what it holds for.
 
     Sizes of the inputs are left open where torch.export finds that they may vary, unless fixed. training: the mode it is
     exported in; a dropout that drops is then in the graph. Raises ExportFailed.
@@ -35,8 +37,9 @@ def exported(module: nn.Module, inputs: Inputs, training: bool = False, fixed: b
     with tempfile.TemporaryDirectory(prefix="normlens-") as folder:
         path = pathlib.Path(folder, "model.pt2")
         with mode_of(module, training), without_cache(module), _quiet(), WithoutVainDropout():
-            torch.export.save(_program(module, inputs, fixed), path)
-        yield path
+            program = _program(module, inputs, fixed)
+            torch.export.save(program, path)
+        yield path, Branch(tuple(_rooms(program)), tuple(_unused(program, module)))
 
 
 def _program(module: nn.Module, inputs: Inputs, fixed: bool) -> Any:
@@ -63,6 +66,41 @@ def _open_shapes(module: nn.Module, inputs: Inputs) -> Any:
 
 def _fixed_shapes(module: nn.Module, inputs: Inputs) -> Any:
     return None
+
+
+def _rooms(program: Any) -> List[Room]:
+    signature = [spec.arg for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
+    names = [argument.name for argument in signature if type(argument).__name__ == "TensorArgument"]
+    sizes = {node.name: node.meta["val"].shape for node in program.graph.nodes if node.op == "placeholder" and node.name in names}
+    axes: Dict[Any, List[Tuple[int, int]]] = {}
+    rooms = []
+    for place, name in enumerate(names):
+        for axis, size in zip(range(-len(sizes[name]), 0), sizes[name]):
+            if isinstance(size, int):
+                rooms.append(Room(((place, axis),), size, size))
+            else:
+                axes.setdefault(size.node.expr, []).append((place, axis))
+    for symbol, held in axes.items():
+        allowed = program.range_constraints.get(symbol)  # None: of a size that is calculated from another one
+        if allowed is not None:
+            most = int(allowed.upper) if allowed.upper.is_Integer else None
+            rooms.append(Room(tuple(held), int(allowed.lower), most))
+    return rooms
+
+
+def _unused(program: Any, module: nn.Module) -> List[str]:
+    read = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    names = {name for given, name in program.graph_signature.inputs_to_parameters.items() if given in read}
+    used = {id(parameters[name]) for name in names}
+    left = [name for name, parameter in parameters.items() if id(parameter) not in used]
+    whole = {
+        path: path + "."
+        for path, part in module.named_modules()
+        if path and any(True for _ in part.parameters()) and not any(id(parameter) in used for parameter in part.parameters())
+    }
+    told = [next((path for path, start in whole.items() if name.startswith(start)), name) for name in left]
+    return list(dict.fromkeys(told))
 
 
 def _plain(error: Exception) -> str:

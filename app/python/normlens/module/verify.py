@@ -11,8 +11,7 @@ from torch import nn
 from normlens.errors import NotEqual
 from normlens.module.apply import perform
 from normlens.module.compare import difference, pairs, relative, says_something, scale
-from normlens.module import inputs as example
-from normlens.module.inputs import Inputs, drawn, twice
+from normlens.module.inputs import Inputs, Room, beyond, drawn, switched, twice, widened
 from normlens.module.modes import buffers_kept, lift, lifted, mode_of, twin, without_cache
 from normlens.module.resolve import Action
 from normlens.report.report import Check
@@ -64,15 +63,15 @@ def expectations(module: nn.Module, exact: nn.Module, inputs: Inputs, training: 
     return found
 
 
-def widened(
-    exact: nn.Module, inputs: Inputs, widths: Iterable[int], training: bool = False
+def other_calls(
+    exact: nn.Module, inputs: Inputs, rooms: Sequence[Room], widths: Iterable[int], training: bool = False
 ) -> List[Tuple[str, Inputs, Any]]:
     """(condition, inputs that break it, what the original gives on them): of the original's float64 copy, where it runs.
 
-    widths: of its norms.
+    rooms: the sizes that the analysed graph holds for. widths: of its norms.
     """
     found = []
-    for text, given in example.widened(inputs, set(widths)):
+    for text, given in beyond(inputs, rooms) + widened(inputs, set(widths)) + switched(inputs, exact):
         try:
             found.append((text, given, run_exact(exact, given, training)))
         except Exception:
@@ -80,9 +79,9 @@ def widened(
     return found
 
 
-def conditions(exact: nn.Module, wide: Sequence[Tuple[str, Inputs, Any]], training: bool = False) -> List[str]:
-    """Those of widened() that the change rests on. exact: the float64 copy, changed."""
-    broken = (text for text, given, truth in wide if not _agrees(exact, given, truth, training))
+def conditions(exact: nn.Module, others: Sequence[Tuple[str, Inputs, Any]], training: bool = False) -> List[str]:
+    """Those of other_calls() that the change rests on. exact: the float64 copy, changed."""
+    broken = (text for text, given, truth in others if not _agrees(exact, given, truth, training))
     return list(dict.fromkeys(broken))
 
 
