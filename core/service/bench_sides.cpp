@@ -35,7 +35,9 @@ Result<BenchModel> Service::State::fusedSide(const Task& task) const {
 Result<BenchModel> Service::State::other(const std::string& path, const Task& task) const {
   if (path.empty() && !folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   if (path.empty()) return BenchModel{folded.get(), nullptr, {}, 0};
-  return formats::openModel(path, task, besides).map([](std::unique_ptr<formats::Model>&& opened) { return kept(std::move(opened)); });
+  return formats::openModel(path, task, besides).map([](std::unique_ptr<formats::Model>&& opened) {
+    return kept(std::move(opened));
+  });
 }
 
 Result<BenchModel> Service::State::side(const std::string& name, const Task& task) const {

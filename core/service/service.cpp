@@ -184,7 +184,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   if (!planned) return tl::unexpected(planned.error());
   protocol::FoldResult result;
   result.plan = state_->describe(*planned);
-  if (planned->plan.folded.empty()) {
+  if (planned->plan.folded.empty() && planned->nothingFolds.empty()) {  // else the model refuses, in its own words
     result.reason = state_->layerNorms().empty() ? "there is no LayerNorm in this model"
                     : state_->noInputs.empty()
                         ? "no LayerNorm of this model can be folded under this policy"

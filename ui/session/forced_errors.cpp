@@ -25,9 +25,7 @@ std::span<const std::string> ForcedErrors::types() {
 }
 
 QString ForcedErrors::obstacle() const {
-  if (!session_->served()) return tr("The engine does not have the model open.");
-  if (!session_->analysis()) return tr("The model is being analysed.");
-  if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
+  if (QString why = session_->runObstacle(); !why.isEmpty()) return why;
   if (!session_->analysis()->probe_error.empty()) return tr("The model cannot be run, so nothing can be measured.");
   return {};
 }

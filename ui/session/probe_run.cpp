@@ -22,9 +22,7 @@ ProbeRun::ProbeRun(Session* session)
 }
 
 QString ProbeRun::obstacle() const {
-  if (session_->path().isEmpty()) return tr("No model is open.");
-  if (!session_->analysis() || !session_->served()) return tr("The model is not analysed yet.");
-  if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
+  if (QString why = session_->runObstacle(); !why.isEmpty()) return why;
   if (session_->busy()) return tr("The engine is at work.");
   return {};
 }

@@ -84,6 +84,8 @@ class Session final : public QObject {
   }
   // Why the open model can be neither run nor folded, as a sentence; empty: nothing is in the way.
   [[nodiscard]] QString cannotRun() const { return model_ ? QString::fromStdString(model_->cannot_run) : QString(); }
+  // Why nothing can be asked that runs the model, as a sentence; empty: nothing is in the way but what is under way.
+  [[nodiscard]] QString runObstacle() const;
   // Without its values: index() has them.
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
   [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_; }

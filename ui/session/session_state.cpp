@@ -55,6 +55,13 @@ const protocol::NormState* Session::normState(int norm) const {
   return found == states.end() ? nullptr : &*found;
 }
 
+QString Session::runObstacle() const {
+  if (!model_) return tr("No model is open.");
+  if (!served_) return tr("The engine does not have the model open.");
+  if (!analysis_) return tr("The model is being analysed.");
+  return cannotRun();
+}
+
 PlanMark Session::planMark(int index) const {
   const protocol::NormState* state = normState(index);
   return state == nullptr ? PlanMark() : ui::planMark(*state, fold_ ? &*fold_ : nullptr, firstOther());

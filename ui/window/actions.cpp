@@ -229,7 +229,7 @@ void Actions::update(Session& session) {
   const bool folded = session.foldResult() && !session.foldResult()->plan.folded.empty();
   const bool settled = analysed && (idle || (alive && session.job().kind == JobKind::Planning));
   const QString cannotRun = session.cannotRun();
-  fold->setEnabled(settled && folds && cannotRun.isEmpty());
+  fold->setEnabled(settled && folds);
   fold->setToolTip(cannotRun.isEmpty() ? fold->whatsThis() : cannotRun);
   foldMenu->setEnabled(analysed && alive);
   verify->setEnabled(folded && idle);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/analysis/explain.h"
 #include "core/analysis/plan/given_plan.h"
 #include "core/analysis/plan/served_norms.h"
 #include "core/service/plans/norm_times.h"
@@ -95,9 +96,16 @@ Result<protocol::NormPrices> PlanMaker::timesOf(formats::NormFlavour norm, const
 }
 
 Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::NormFlavour norm, const Task& task) {
+  if (const std::string& why = model_.facts().cannotRun; !why.empty()) {
+    const auto options = optionsFor(params);
+    if (!options) return tl::unexpected(options.error());
+    analysis::Plan nothing;
+    nothing.policy = options->policy;
+    return PricedPlan{nothing, {}, std::nullopt, analysis::asReason(why)};
+  }
   if (fromFile_) {
     const auto policy = analysis::policyFromName(fromFile_->policy).value_or(analysis::Policy::Balanced);
-    PricedPlan given{givenPlan(policy, fromFile_->edits, model_.graph()), {}, std::nullopt};
+    PricedPlan given{givenPlan(policy, fromFile_->edits, model_.graph()), {}, std::nullopt, {}};
     findServedNorms(analysis_, given.plan);
     return given;
   }
@@ -105,11 +113,11 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
   if (!options) return tl::unexpected(options.error());
   options->moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
   if (params.prices == "fixed" || !pricesMatter(analysis_, options->policy))
-    return PricedPlan{makePlan(analysis_, *options), {}, *options};
+    return PricedPlan{makePlan(analysis_, *options), {}, *options, {}};
   const auto times = timesOf(norm, task);
   if (!times) return tl::unexpected(times.error());
   options->prices = elementPrices(*times);
-  return PricedPlan{makePlan(analysis_, *options), *times, *options};
+  return PricedPlan{makePlan(analysis_, *options), *times, *options, {}};
 }
 
 Result<analysis::PlanOptions> PlanMaker::options(const protocol::PlanParams& params, formats::NormFlavour norm,

@@ -15,7 +15,7 @@ namespace normlens::fake {
 [[nodiscard]] protocol::ZeroMeanMap zeroMeanMap(const CannedModel& model, const protocol::PlanParams& params);
 [[nodiscard]] protocol::ShiftCone shiftCone(const CannedModel& model, int node);
 [[nodiscard]] protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm);
-[[nodiscard]] protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& params);
+[[nodiscard]] protocol::PlanInfo plan(const CannedModel& model, protocol::PlanParams params, bool runs = true);
 [[nodiscard]] protocol::CenterPreview preview(const CannedModel& model, int value);
 [[nodiscard]] protocol::FoldResult foldResult(const CannedModel& model, const protocol::FoldParams& params);
 [[nodiscard]] protocol::TensorStats tensorStats(const CannedModel& model, int value);

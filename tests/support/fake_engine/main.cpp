@@ -60,7 +60,7 @@ class Engine {
     bindNeedingModel(methods::kWeightChanges, [](const auto& p) { return weightChanges(p); });
     bindAnalyze();
     bindNeedingModel(methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
-    bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p); });
+    bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p, runs_); });
     bindNeedingModel(methods::kNormPrices, [this](const auto&) {
       return protocol::NormPrices{rows(), 64, 3.4, 2.1, 1.6};
     });
@@ -180,7 +180,8 @@ class Engine {
     const bool postNorm = params.path.find("bert") != std::string::npos;
     model_ = makeTransformer(mischief_.blocks, postNorm);
     protocol::ModelInfo info = modelInfo(*model_, params.path);
-    if (params.path.find("opaque") != std::string::npos) info.cannot_run = "This engine does not have mylib::mix.";
+    runs_ = params.path.find("opaque") == std::string::npos;
+    if (!runs_) info.cannot_run = "This engine does not have mylib::mix.";
     return info;
   }
 
@@ -238,6 +239,7 @@ class Engine {
   CannedLab lab_;  // before the dispatcher, whose thread calls it
   protocol::Dispatcher dispatcher_;
   std::optional<CannedModel> model_;
+  bool runs_ = true;                         // its operators are known
   protocol::PlanParams folded_;              // of the last fold
   std::vector<protocol::InputSpec> inputs_;  // set by the window; empty: guessed
   std::vector<std::string> unusedArrays_;    // of the file that the window named

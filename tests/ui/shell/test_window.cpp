@@ -83,7 +83,8 @@ class TestWindow final : public QObject {
   void aModelThatCannotRunIsNotOfferedToBeFolded() {
     Shown shown;
     shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("opaque.pt2")));
-    QVERIFY(!shown.session.plan()->folded.empty());
+    QVERIFY(shown.session.plan()->folded.empty());
+    QCOMPARE(shown.session.planMark(0).state, PlanState::Kept);
     QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::None);
     QVERIFY(!shown.window.actions()->fold->isEnabled());
     const QString why = QStringLiteral("This engine does not have mylib::mix.");

@@ -22,10 +22,7 @@ Streams::Streams(Session* session) : QObject(session), session_(session), questi
 protocol::StreamParams Streams::params() const { return {session_->choices()->params(), padding_}; }
 
 QString Streams::obstacle() const {
-  if (!session_->model()) return tr("No model is open.");
-  if (!session_->served()) return tr("The engine does not have the model open.");
-  if (!session_->analysis()) return tr("The model is being analysed.");
-  if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
+  if (QString why = session_->runObstacle(); !why.isEmpty()) return why;
   if (!session_->analysis()->probe_error.empty()) return tr("The model cannot be run, so nothing could be proved.");
   if (session_->busy()) return tr("The engine is at work.");
   if (!problem_.isEmpty()) return problem_;

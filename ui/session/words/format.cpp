@@ -21,7 +21,7 @@ QString modelTitle(const QString& path, const QString& model) {
 
 QString formatBytes(int64_t bytes) {
   if (bytes < 1000) return QStringLiteral("%1 B").arg(bytes);
-  double value = static_cast<double>(bytes);
+  auto value = static_cast<double>(bytes);
   const char* const units[] = {"B", "kB", "MB", "GB", "TB"};
   int unit = 0;
   while (value >= 999.5 && unit < 4) {
@@ -36,7 +36,7 @@ QString formatError(double value) {
   if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
   if (value == 0) return QStringLiteral("0");
   QString printed = QString::number(value, 'e', 0);  // "4e-16", "3e-07"
-  const int exponent = printed.indexOf(u'e');
+  const qsizetype exponent = printed.indexOf(u'e');
   const int power = printed.mid(exponent + 1).toInt();
   return QStringLiteral("%1e%2").arg(printed.left(exponent)).arg(power);
 }

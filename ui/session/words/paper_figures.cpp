@@ -29,7 +29,7 @@ std::optional<double> number(const QJsonValue& value) {
 PaperSeries seriesFrom(const QJsonObject& entry) {
   PaperSeries series{entry["model"].toString(), entry["device"].toString(), labelOf(entry),
                      sourceOf(entry),           entry["over"].toString(),   {}};
-  for (const QJsonValue& point : entry["points"].toArray()) {
+  for (const auto& point : entry["points"].toArray()) {
     const double reduction = point.toArray()[1].toDouble();
     series.points.append({point.toArray()[0].toInteger(), 1 / (1 - reduction / 100)});
   }
@@ -50,8 +50,8 @@ PaperFigures paperFigures() {
   PaperFigures figures;
   if (!file.open(QIODevice::ReadOnly)) return figures;
   const QJsonObject all = QJsonDocument::fromJson(file.readAll()).object();
-  for (const QJsonValue& entry : all["series"].toArray()) figures.series.append(seriesFrom(entry.toObject()));
-  for (const QJsonValue& value : all["folds"].toArray()) {
+  for (const auto& entry : all["series"].toArray()) figures.series.append(seriesFrom(entry.toObject()));
+  for (const auto& value : all["folds"].toArray()) {
     const QJsonObject entry = value.toObject();
     figures.folds.append({entry["model"].toString(), entry["device"].toString(), labelOf(entry), sourceOf(entry),
                           entry["before_ms"].toDouble(), entry["after_ms"].toDouble(), number(entry["fold_ms"]),

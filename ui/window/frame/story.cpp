@@ -192,16 +192,15 @@ void chooseNext(Story& story, const Session& session) {
     setNext(story, NextAction::ShowProof, tr("See what failed"), QStringLiteral("verify"), tr("Show the proof."));
     return;
   }
-  const bool runs = session.cannotRun().isEmpty();
   const int count = static_cast<int>(session.plan()->folded.size());
-  if (runs && count > 0) {
+  if (count > 0) {
     setNext(story, NextAction::Fold, count == 1 ? tr("Fold 1 LayerNorm") : tr("Fold %1 LayerNorms").arg(count),
             QStringLiteral("fold"), tr("Apply the plan in memory and prove that no output changed."));
   } else if (session.analysis()->totals.blocked > 0 &&
              !(session.choices()->undoStack()->canUndo() && session.keepsProof())) {  // the user left edits out
     setNext(story, NextAction::ShowBlocked, tr("Show what blocks"), QStringLiteral("blocked"),
             tr("Select the first blocked norm and the node that blocks it."));
-  } else if (runs && session.analysis()->totals.layer_norms > 0) {
+  } else if (session.cannotRun().isEmpty() && session.analysis()->totals.layer_norms > 0) {
     setNext(story, NextAction::SuggestBest, tr("Suggest best"), QStringLiteral("fold"),
             tr("Let the planner choose what pays on this machine."));
   }

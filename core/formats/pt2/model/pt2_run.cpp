@@ -56,10 +56,11 @@ Result<std::vector<GivenInput>> Pt2Model::given(const Tensors& inputs) const {
 Status Pt2Model::checkOperators(const std::string& so) const {
   const auto& opaque = program_->translation.opaque;
   if (opaque.empty()) return {};
-  return fail(
-      ErrorCode::Unsupported,
-      "the model uses the operator " + printable(opaque.front()) + ", which this engine does not have, so " + so,
-      "export it with run_decompositions({}), or without that operator");
+  const std::string& name = opaque.front();
+  return fail(ErrorCode::Unsupported,
+              "the model uses the operator " + printable(name) + ", which this engine does not have, so " + so,
+              name.starts_with("aten::") ? "export it with run_decompositions({}), or without that operator"
+                                         : "export it without that operator");
 }
 
 Status Pt2Model::checkInputs(const Tensors& inputs) const {
