@@ -88,7 +88,9 @@ int runProgram(int argc, char** argv, Console& console) {
 }  // namespace
 
 // Before the initialisers of the libraries, which take most of a start: Ctrl-C is answered in words from there on.
-[[gnu::section(".preinit_array"), gnu::used]] void (*const holdSignals)() = normlens::engine::StopSignals::holdBack;
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const kHoldSignals)() =  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a function
+    normlens::engine::StopSignals::holdBack;
 
 int main(int argc, char** argv) {
   // Read before parsing, so that a usage error is answered in JSON as well.

@@ -25,7 +25,7 @@ size_t controlAt(std::string_view text) {
 std::string printable(std::string text, std::string_view kept) {
   for (size_t at = 0; at < text.size();) {
     const size_t control = controlAt(std::string_view(text).substr(at));
-    if (control > 0 && kept.find(text[at]) == std::string_view::npos) std::fill_n(text.begin() + at, control, '?');
+    if (control > 0 && kept.find(text[at]) == std::string_view::npos) text.replace(at, control, control, '?');
     at += std::max<size_t>(control, 1);
   }
   return text;

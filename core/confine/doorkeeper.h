@@ -54,7 +54,7 @@ class Doorkeeper {
   [[nodiscard]] door::Answer answer(const door::Question& question);
   // Paths are resolved ones, `shown` is how it was asked for.
   [[nodiscard]] door::Answer read(const std::filesystem::path& path, const std::string& shown);
-  [[nodiscard]] door::Answer create(const std::filesystem::path& path, bool kept);
+  [[nodiscard]] door::Answer create(const std::filesystem::path& asked, bool kept);
   [[nodiscard]] door::Answer createFolder(const std::filesystem::path& path);
   // Where in the new folder a file of that path lies until the folder gets its name; empty: it is none of that folder.
   [[nodiscard]] std::filesystem::path inNewFolder(const std::filesystem::path& path) const;

@@ -4,7 +4,6 @@
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/prctl.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <set>
 #include <string>

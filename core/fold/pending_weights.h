@@ -70,7 +70,7 @@ class PendingWeights : public std::enable_shared_from_this<PendingWeights> {
   };
   PendingWeights() = default;
   [[nodiscard]] size_t placeAt(const std::byte* address) const;  // places_.size(): none
-  [[nodiscard]] Status computeLocked(Place& place);
+  [[nodiscard]] static Status computeLocked(Place& place);
   void protectPending(int protection);
 
   std::byte* region_ = nullptr;

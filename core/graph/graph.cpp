@@ -1,6 +1,7 @@
 #include "core/graph/graph.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace normlens::graph {
 namespace {
@@ -127,7 +128,7 @@ std::vector<NodeId> Graph::executionOrder() const {
     const NodeId current = block(id).nodes[next++];
     order.push_back(current);
     const auto& inner = node(current).blocks;
-    for (auto inside = inner.rbegin(); inside != inner.rend(); ++inside) stack.push_back({*inside, 0});
+    for (const BlockId inside : std::views::reverse(inner)) stack.push_back({inside, 0});
   }
   return order;
 }

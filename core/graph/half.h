@@ -10,11 +10,11 @@ namespace normlens::graph::inlined {
 [[nodiscard, gnu::always_inline]] inline float halfToFloat(uint16_t bits) {
   // Exponent and mantissa moved into place are the value times 2^-112, subnormals included; infinities and NaNs get
   // their exponent back by hand.
-  const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7fffU) << 13;
+  const auto magnitude = static_cast<uint32_t>(bits & 0x7fffU) << 13;
   const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
-  const uint32_t finite = std::bit_cast<uint32_t>(scaled);
+  const auto finite = std::bit_cast<uint32_t>(scaled);
   const uint32_t special = magnitude | 0x7f800000U;
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
+  const auto sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
   return std::bit_cast<float>(((bits & 0x7c00U) == 0x7c00U ? special : finite) | sign);
 }
 
@@ -23,7 +23,7 @@ namespace normlens::graph::inlined {
 }
 
 [[nodiscard, gnu::always_inline]] inline uint16_t floatToHalf(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000U;
   const uint32_t magnitude = bits & 0x7fffffffU;
   // Normal: drop 13 bits, to nearest and ties to even. Subnormal: adding 1/2 makes the float unit round to 2^-24.
@@ -36,7 +36,7 @@ namespace normlens::graph::inlined {
 }
 
 [[nodiscard, gnu::always_inline]] inline uint16_t floatToBfloat16(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
   const uint32_t quietNan = (bits >> 16) | 0x40U;
   return static_cast<uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quietNan : rounded);

@@ -22,7 +22,7 @@ bool PauseSwitch::paused() const {
 
 void PauseSwitch::wait(std::stop_token stop) const {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return !paused_; });
+  changed_.wait(lock, std::move(stop), [&] { return !paused_; });
 }
 
 }  // namespace normlens::lab

@@ -102,7 +102,7 @@ struct RunSettings {
 // Error: BadInput, one sentence that begins with the field.
 [[nodiscard]] Status checkRunSettings(const RunSettings& settings);
 // Error: BadInput as above, for what is no JSON too.
-[[nodiscard]] Result<RunSettings> readRunSettings(std::string_view json);
+[[nodiscard]] Result<RunSettings> readRunSettings(std::string_view text);
 [[nodiscard]] std::string writeRunSettings(const RunSettings& settings);
 
 // "SGD, momentum 0.9, weight decay 0.01 of the centered weight"

@@ -14,7 +14,7 @@ template <class StoredType, class SumType>
 struct LaneOf {
   using Stored = StoredType;
   using Sum = SumType;
-  static constexpr int kVectors = sizeof(Sum) / sizeof(Stored);
+  static constexpr int kVectors = sizeof(Sum) / sizeof(Stored);  // NOLINT(bugprone-sizeof-expression)
   static constexpr int kCount = NORMLENS_VECTOR_BYTES / sizeof(Sum);
   static constexpr int kStep = kVectors * kCount;
   using Vector = typename VectorOf<Sum, kCount>::Type;
@@ -84,7 +84,7 @@ inline float halfToFloat(uint16_t half) {
   const uint32_t exponent = (half >> 10) & 0x1fU;
   const uint32_t mantissa = half & 0x3ffU;
   if (exponent == 0) {
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // zero and subnormals
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24F;  // zero and subnormals
     return bitCast<float>(bitCast<uint32_t>(magnitude) | sign);
   }
   const uint32_t wide = exponent == 31 ? 0xffU : exponent + 112U;
@@ -98,7 +98,7 @@ inline uint16_t floatToHalf(float value) {
   if (magnitude > 0x7f800000U) return sign | 0x7e00U;
   if (magnitude >= 0x477ff000U) return sign | 0x7c00U;  // 65520 and above round to infinity
   if (magnitude < 0x38800000U) {                        // below 2^-14: a multiple of 2^-24, rounded by the adder
-    const float shifted = bitCast<float>(magnitude) + 0.5f;
+    const float shifted = bitCast<float>(magnitude) + 0.5F;
     return static_cast<uint16_t>(sign | (bitCast<uint32_t>(shifted) - 0x3f000000U));
   }
   const uint32_t rounded = magnitude + 0xfffU + ((magnitude >> 13) & 1U);

@@ -150,7 +150,7 @@ NORMLENS_INLINE typename Lane::Vector guessMeans(const Tile<Lane>& tile) {
     firsts.set(r, v);
   }
   const Vector means = firsts.sums(tile.count) / static_cast<typename Lane::Sum>(count);
-  return means - means == 0 ? means : Vector{};
+  return means - means == 0 ? means : Vector{};  // NOLINT(misc-redundant-expression): not of an infinity or a NaN
 }
 
 template <class Lane>

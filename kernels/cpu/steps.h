@@ -23,7 +23,7 @@ NORMLENS_INLINE void forEachStep(int64_t width, const Visit& visit, const VisitE
 constexpr int64_t kCacheLine = 64;
 
 // Step k of a turn is the first one of a line, where steps are shorter than lines.
-constexpr bool startsLine(int k) { return k * NORMLENS_VECTOR_BYTES % kCacheLine == 0; }
+constexpr bool startsLine(int k) { return int64_t{k} * NORMLENS_VECTOR_BYTES % kCacheLine == 0; }
 
 // Where rows will be written they are fetched for that; rows to be read later, into the second cache, because the
 // first one is full with wide rows.
@@ -110,8 +110,10 @@ struct ConstantsOfSums {
 template <class Lane>
 struct PlainRow {
   const typename Lane::Stored* x;
-  NORMLENS_INLINE typename Lane::Step read(int64_t i) const { return readStep<Lane>(x + i); }
-  NORMLENS_INLINE typename Lane::Step read(int64_t i, int64_t count) const { return readStep<Lane>(x + i, count); }
+  [[nodiscard]] NORMLENS_INLINE typename Lane::Step read(int64_t i) const { return readStep<Lane>(x + i); }
+  [[nodiscard]] NORMLENS_INLINE typename Lane::Step read(int64_t i, int64_t count) const {
+    return readStep<Lane>(x + i, count);
+  }
 };
 
 template <class Lane>
@@ -121,12 +123,12 @@ struct SummedRow {
   const typename Lane::Stored* x;
   const typename Lane::Stored* residual;
   typename Lane::Stored* sum;
-  NORMLENS_INLINE Step read(int64_t i) const {
+  [[nodiscard]] NORMLENS_INLINE Step read(int64_t i) const {
     const Packed packed = added(readStep<Lane>(x + i), readStep<Lane>(residual + i));
     Lane::put(sum + i, packed);
     return Lane::unpack(packed);
   }
-  NORMLENS_INLINE Step read(int64_t i, int64_t count) const {
+  [[nodiscard]] NORMLENS_INLINE Step read(int64_t i, int64_t count) const {
     const Packed packed = added(readStep<Lane>(x + i, count), readStep<Lane>(residual + i, count));
     storePart(sum + i, packed, bytesOf<Lane>(count));
     return Lane::unpack(packed);

@@ -9,7 +9,7 @@
 namespace normlens::kernels::cuda {
 namespace {
 
-constexpr int64_t kSharedOfKernel = 2 * 1024;  // that a block has beside the row, and a little more
+constexpr int64_t kSharedOfKernel = 2048;  // that a block has beside the row, and a little more
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -68,8 +68,9 @@ TEST(DroppedAddends, numbersForEachTokenAndForAll) {
         "%y: float64[2, 5, 8] = Add(%x, %s) {alpha = 0.5}", "%y: float64[2, 5, 8] = Add(%x, 3)",
         "%y: float64[2, 5, 8] = Sub(3, %x)", "%y: float64[2, 5, 8] = MaskedFill(%x, %few, 3)",
         "%y: float64[2, 5, 8] = Where(%few, %x, 3)", "%y: float64[2, 5, 8] = Where(%few, %s, %x)",
-        "%e: float64[2, 5, 8] = Expand(%s)\n %g: float64[2, 5, 8] = Elementwise(%e) op \"aten::gelu\"\n"
-        "%y: float64[2, 5, 8] = Add(%g, %x)"}) {
+        R"(%e: float64[2, 5, 8] = Expand(%s)
+           %g: float64[2, 5, 8] = Elementwise(%e) op "aten::gelu"
+           %y: float64[2, 5, 8] = Add(%g, %x))"}) {
     const Outcome outcome = soundOutcome(model(std::string(body) + "\n"));
     EXPECT_EQ(outcome.verdict, Verdict::Free) << body << "\n" << outcome.reason;
     EXPECT_EQ(outcome.reads, 1U) << body;

@@ -33,7 +33,7 @@ std::string normThen(const std::string& rest,
 }
 
 // How many parts the plan's only shift has; 0: beta stays. Checks that the plan keeps the outputs either way.
-size_t partsOf(const std::string& text, PlanOptions options = {Policy::All, 1000, {}, {}}) {
+size_t partsOf(const std::string& text, const PlanOptions& options = {Policy::All, 1000, {}, {}}) {
   const auto graph = graph::parseGraph(text);
   EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
   const auto analysis = analyze(*graph, Task{});

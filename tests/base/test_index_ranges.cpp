@@ -12,9 +12,9 @@ std::vector<int> listOf(const std::set<int>& set) { return {set.begin(), set.end
 
 TEST(IndexRanges, NeighboursGrowTogether) {
   IndexRanges set{3, 1};
-  EXPECT_EQ(set.ranges().size(), 2u);
+  EXPECT_EQ(set.ranges().size(), 2U);
   EXPECT_TRUE(set.add(2));
-  ASSERT_EQ(set.ranges().size(), 1u);
+  ASSERT_EQ(set.ranges().size(), 1U);
   EXPECT_EQ(set.ranges()[0], (IndexRange{1, 3}));
   EXPECT_FALSE(set.add(2));
   EXPECT_EQ(set.size(), 3);

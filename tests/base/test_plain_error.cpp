@@ -53,6 +53,7 @@ TEST(Printable, ControlCharactersOfAStrangersTextAreMarked) {
 }
 
 TEST(Printable, WhatTurnsTheDirectionOfALineIsMarked) {
+  // NOLINTNEXTLINE(misc-misleading-bidirectional)
   for (const char* const control : {"\u200E", "\u200F", "\u2028", "\u2029", "\u202A", "\u202E", "\u2066", "\u2069"}) {
     EXPECT_EQ(printable(std::string("model") + control + "tp.exe"), "model???tp.exe") << control;
   }

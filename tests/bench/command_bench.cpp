@@ -3,14 +3,13 @@
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 
 #include "tests/bench/timing.h"
-
-extern char** environ;
 
 namespace normlens::bench {
 namespace {

@@ -55,7 +55,7 @@ struct LoadFloor {
 };
 LoadFloor torchLoad(const std::filesystem::path& model);
 LoadFloor onnxLoad(const std::filesystem::path& model);
-void benchFold(const std::filesystem::path& model, const LoadFloor& floor);
+void benchFold(const std::filesystem::path& model, const LoadFloor& load);
 // How long the whole command takes without the proof.
 double benchCommand(const std::filesystem::path& model, const std::string& engine);
 void torchLoadAndSave(const std::filesystem::path& model, const std::filesystem::path& output);

@@ -21,16 +21,19 @@ struct Outcome {
 };
 
 class WorkerTest : public ::testing::Test {
- protected:
+ public:
   WorkerTest();
   ~WorkerTest() override;
+  WorkerTest(const WorkerTest&) = delete;
+  WorkerTest& operator=(const WorkerTest&) = delete;
 
+ protected:
   // Serves door and noise, and kills as a supervisor would; stopAfter: it is asked to stop then, killed 500 ms later.
-  Outcome run(const Worker::Body& body, Worker::Start start = {},
-              std::optional<std::chrono::milliseconds> stopAfter = {},
-              const std::function<void(std::string_view)>& onPrint = {});
+  static Outcome run(const Worker::Body& body, Worker::Start start = {},
+                     std::optional<std::chrono::milliseconds> stopAfter = {},
+                     const std::function<void(std::string_view)>& onPrint = {});
   [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_ / name; }
-  std::filesystem::path write(const std::string& name, const std::string& text) const;
+  std::filesystem::path write(const std::string& name, const std::string& text) const;  // NOLINT(modernize-use-nodiscard)
   [[nodiscard]] std::string read(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
 

@@ -1,8 +1,8 @@
 // Ctrl-C in the middle of a measurement, as a real signal to the real program: what was measured is told.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <chrono>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <thread>
 

@@ -1,8 +1,8 @@
 // The laboratory from outside: runs, killed and stopped ones, and what is exported.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -59,8 +59,8 @@ TEST_F(Lab, ARunIsToldAndItsNetworksAreKept) {
   EXPECT_EQ(report["schema"], 1);
   EXPECT_EQ(report["run"], "run");
   EXPECT_EQ(report["end"], "done");
-  EXPECT_EQ(report["records"].size(), 12u);
-  EXPECT_EQ(report["findings"].size(), 2u);
+  EXPECT_EQ(report["records"].size(), 12U);
+  EXPECT_EQ(report["findings"].size(), 2U);
   for (const json& name : report["weights"])
     EXPECT_TRUE(std::filesystem::exists(folder + "/" + name.get<std::string>())) << name;
   std::ifstream file(folder + "/result.json");
@@ -114,11 +114,11 @@ TEST_F(Lab, AStoppedRunIsToldAndGoesOn) {
   const json report = json::parse(program.out, nullptr, false);
   ASSERT_TRUE(report.is_object()) << program.out << program.err;
   EXPECT_EQ(report["end"], "stopped");
-  EXPECT_GT(report["records"].size(), 3u);
+  EXPECT_GT(report["records"].size(), 3U);
   EXPECT_NE(program.err.find("stopped: what was trained until then is told, and the same command goes on there"),
             std::string::npos)
       << program.err;
-  EXPECT_EQ(report["weights"].size(), 6u);
+  EXPECT_EQ(report["weights"].size(), 6U);
 }
 
 TEST_F(Lab, WhatIsWrongIsToldInALine) {
@@ -175,7 +175,7 @@ TEST_F(Lab, ExportedTransformersAreWhatTheyAreTrainedAs) {
                             {"data", {{"kind", "characters"}, {"samples", 4000}}}};
   const std::string folder = out("runs");
   const json report = reported(lab({runFile(transformer), "-o", folder, "--json"}));
-  ASSERT_EQ(report["weights"].size(), 4u);
+  ASSERT_EQ(report["weights"].size(), 4U);
   const auto analyzed = [&](const std::string& network, const std::string& suffix) {
     const std::string model = folder + "/" + network + "_2x16_seed1_float32" + suffix;
     return reported(test::runProgram(ENGINE_PROGRAM, {"analyze", model, "--json"}));
@@ -186,7 +186,7 @@ TEST_F(Lab, ExportedTransformersAreWhatTheyAreTrainedAs) {
     EXPECT_EQ(normal["totals"]["free"], 5) << suffix;
     EXPECT_EQ(normal["layer_norms"][0]["name"], "block_1_norm_1") << suffix;
     EXPECT_EQ(centered["totals"]["layer_norms"], 0) << suffix;
-    EXPECT_EQ(centered["other_norms"].size(), 5u) << suffix;
+    EXPECT_EQ(centered["other_norms"].size(), 5U) << suffix;
     for (const json& norm : centered["other_norms"]) EXPECT_EQ(norm["kind"], "RMSNorm") << suffix;
   }
 }

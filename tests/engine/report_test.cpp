@@ -207,7 +207,7 @@ TEST(Report, AHostileNameIsText) {
 }
 
 TEST(Report, ControlCharactersAreGone) {
-  EXPECT_EQ(escaped("a\nb\x1b[2J\xE2\x80\xAE"), "a?b?[2J???");
+  EXPECT_EQ(escaped("a\nb\x1b[2J\xE2\x80\xAE"), "a?b?[2J???");  // NOLINT(misc-misleading-bidirectional)
   EXPECT_EQ(escaped("<a href=\"x\" id='y'>&"), "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;");
   EXPECT_EQ(markdownText("a|b\n`c`"), "a\\|b?\\`c\\`");
 }

@@ -2,15 +2,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <stdexcept>
-
-extern char** environ;
 
 namespace normlens::test {
 namespace {
@@ -62,7 +60,7 @@ LiveProgram::~LiveProgram() {
   for (int* end : {&input_, &output_, &error_}) closeEnd(*end);
 }
 
-void LiveProgram::send(const std::string& bytes) {
+void LiveProgram::send(const std::string& bytes) const {
   for (size_t sent = 0; sent < bytes.size();) {
     const ssize_t wrote = ::write(input_, bytes.data() + sent, bytes.size() - sent);
     if (wrote <= 0) throw std::runtime_error("the program does not read");

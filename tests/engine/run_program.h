@@ -16,7 +16,7 @@ class LiveProgram {
   LiveProgram(const LiveProgram&) = delete;
   LiveProgram& operator=(const LiveProgram&) = delete;
 
-  void send(const std::string& bytes);
+  void send(const std::string& bytes) const;
   void closeInput();
   // Waits for some bytes on stdout or stderr; false: both are closed, or the time is over.
   bool readSome();

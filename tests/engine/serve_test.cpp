@@ -1,7 +1,7 @@
 // The worker process, spoken to over its real pipes.
 #include <gtest/gtest.h>
-#include <signal.h>
 
+#include <csignal>
 #include <filesystem>
 #include <stdexcept>
 
@@ -35,9 +35,9 @@ class Serve : public ::testing::Test {
     }
   }
   RpcMessage ask(std::string_view method, const nlohmann::json& params = nullptr) {
-    send(++lastId_, method, params);
+    send(++asked_, method, params);
     RpcMessage reply = takeReply();
-    EXPECT_EQ(reply.id, lastId_);
+    EXPECT_EQ(reply.id, asked_);
     return reply;
   }
   void initialize() { ASSERT_FALSE(ask(methods::kInitialize, toJson(InitializeParams{})).failure); }
@@ -45,7 +45,7 @@ class Serve : public ::testing::Test {
   test::LiveProgram program_{ENGINE_PROGRAM, {"serve"}};
   FrameDecoder decoder_;
   size_t seen_ = 0;
-  int64_t lastId_ = 0;
+  int64_t asked_ = 0;
 };
 
 TEST_F(Serve, IntroducesItselfAndEnds) {

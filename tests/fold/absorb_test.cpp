@@ -46,7 +46,7 @@ TEST_P(ShiftRandom, AddsTheProductToTheBias) {
       ASSERT_TRUE(status) << status.error().message;
       std::vector<double> want = bias.numbers;
       for (size_t i = 0; i < weight.numbers.size(); ++i) {
-        const size_t columns = static_cast<size_t>(shape[1]);
+        const auto columns = static_cast<size_t>(shape[1]);
         const size_t at[] = {i / columns, i % columns};
         want[at[out]] += weight.numbers[i] * shift.numbers[at[in]];
       }

@@ -13,7 +13,7 @@ using ops::Pattern;
 std::vector<std::optional<int64_t>> groupsOf(const Pattern& pattern, size_t elements) {
   std::vector<std::optional<int64_t>> groups;
   for (size_t i = 0; i < elements; ++i) {
-    int64_t rest = static_cast<int64_t>(i);
+    auto rest = static_cast<int64_t>(i);
     int64_t group = 0;
     int64_t radix = 1;
     bool inside = true;
@@ -220,7 +220,8 @@ TEST(Center, EditsFollowOneAnother) {
   const WeightSource scaled = scale({tensor.view, nullptr}, {{1, 2, 3, 4, 5, 6}, {}, 0});
   const WeightSource made = center(center(scaled, first), second);
   Tensor expected = tensor;
-  for (size_t i = 0; i < expected.numbers.size(); ++i) expected.numbers[i] *= static_cast<double>(1 + i / 4);
+  for (size_t i = 0; i < expected.numbers.size(); ++i)
+    expected.numbers[i] *= static_cast<double>(1 + i / 4);  // NOLINT(bugprone-integer-division): by rows
   expected.numbers = centeredReference({&expected}, {first})[0];
   auto out = bufferFor(tensor.view);
   ASSERT_TRUE(fill(made, out, 2));

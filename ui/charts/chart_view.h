@@ -23,7 +23,7 @@ class ChartView final : public QChartView {
   explicit ChartView(QWidget* parent = nullptr);
 
   // Replaces what is shown. Charts with the same object name are the same chart.
-  void showChart(std::unique_ptr<QChart> chart);
+  void showChart(std::unique_ptr<QChart> next);
   [[nodiscard]] bool isZoomed() const { return !zoom_.isEmpty(); }
   void resetZoom();
   void zoomAt(const QPoint& position, double factor);  // above 1: closer

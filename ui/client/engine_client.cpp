@@ -128,11 +128,11 @@ void EngineClient::startDecoder() {
       if (pending_.contains(update.id)) Q_EMIT trained(update);
     });
   };
-  handlers.complaint = [this, current](std::string text) {
+  handlers.complaint = [this, current](const std::string& text) {
     return current(
         [this, text = QString::fromStdString(text)] { Q_EMIT logged(tr("Ignored from the engine: %1").arg(text)); });
   };
-  handlers.nonsense = [this, current](std::string why) {
+  handlers.nonsense = [this, current](const std::string& why) {
     return current([this, why = QString::fromStdString(why)] { died(tr("The engine speaks nonsense: %1.").arg(why)); });
   };
   decoder_ = std::make_shared<ReplyDecoder>(std::move(handlers));
@@ -227,19 +227,19 @@ void EngineClient::cancel(RequestId id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   const EngineError error{protocol::RpcError::RequestCancelled, tr("Stopped on request."), {}, false};
-  const auto give_up = [this, id, error] {
+  const auto giveUp = [this, id, error] {
     auto entry = pending_.extract(id);
     if (entry.empty()) return;
     decoder_->forget(id);
     entry.mapped().fail(error);
   };
   if (!found->second.unsent.isEmpty()) {  // the engine has not heard of it
-    QTimer::singleShot(0, this, give_up);
+    QTimer::singleShot(0, this, giveUp);
     return;
   }
   write(frameOf(protocol::methods::kCancel, nlohmann::json{{"id", id}}));
   // The engine answers when it notices; the user need not wait for that.
-  QTimer::singleShot(kCancelPatience, this, give_up);
+  QTimer::singleShot(kCancelPatience, this, giveUp);
 }
 
 void EngineClient::stop() {

@@ -35,10 +35,10 @@ DepthAxis logarithmicAxis(std::initializer_list<const std::vector<double>*> valu
   return {true, std::min(std::floor(std::log10(least)), high - 2), high, {}};
 }
 
-DepthChart::DepthChart(const QString& title, const QString& caption, QWidget* parent)
-    : QWidget(parent), title_(title), caption_(caption) {
+DepthChart::DepthChart(QString title, QString caption, QWidget* parent)
+    : QWidget(parent), title_(std::move(title)), caption_(std::move(caption)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-  setAccessibleName(title);
+  setAccessibleName(title_);
 }
 
 void DepthChart::setSeries(std::vector<DepthSeries> series, const DepthAxis& axis, std::vector<DepthBand> bands) {

@@ -41,7 +41,7 @@ class DepthChart final : public QWidget {
   Q_OBJECT
 
  public:
-  DepthChart(const QString& title, const QString& caption, QWidget* parent);
+  DepthChart(QString title, QString caption, QWidget* parent);
 
   void setSeries(std::vector<DepthSeries> series, const DepthAxis& axis, std::vector<DepthBand> bands = {});
   void setNames(const QStringList& names);  // of the places

@@ -9,10 +9,10 @@
 
 namespace normlens::ui {
 
-PassView::PassView(const QString& title, const QString& claim, QWidget* parent)
-    : QWidget(parent), title_(title), claim_(claim) {
+PassView::PassView(QString title, QString claim, QWidget* parent)
+    : QWidget(parent), title_(std::move(title)), claim_(std::move(claim)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-  setAccessibleName(title);
+  setAccessibleName(title_);
 }
 
 void PassView::setPasses(NormPasses passes, const Vector& x) {

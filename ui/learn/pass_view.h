@@ -11,7 +11,7 @@ class PassView final : public QWidget {
   Q_OBJECT
 
  public:
-  PassView(const QString& title, const QString& claim, QWidget* parent);
+  PassView(QString title, QString claim, QWidget* parent);
 
   void setPasses(NormPasses passes, const Vector& x);
   void setTime(int steps);  // so many steps are done, of all that the longest norm takes

@@ -9,10 +9,10 @@
 
 namespace normlens::ui {
 
-ValueRow::ValueRow(const QString& title, const QString& claim, QWidget* parent)
-    : QWidget(parent), title_(title), claim_(claim) {
+ValueRow::ValueRow(QString title, QString claim, QWidget* parent)
+    : QWidget(parent), title_(std::move(title)), claim_(std::move(claim)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-  setAccessibleName(title);
+  setAccessibleName(title_);
 }
 
 void ValueRow::setValues(const Vector& values, size_t cells, int marked) {

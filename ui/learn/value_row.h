@@ -11,7 +11,7 @@ class ValueRow final : public QWidget {
   Q_OBJECT
 
  public:
-  ValueRow(const QString& title, const QString& claim, QWidget* parent);
+  ValueRow(QString title, QString claim, QWidget* parent);
 
   // cells: how many there is room for; more than the vector has: they are empty. marked: -1, none.
   void setValues(const Vector& values, size_t cells, int marked);

@@ -70,7 +70,7 @@ ForcedErrorTable::Columns columns() {
                    {{kSortRole, key(&protocol::ForcedError::limit)}},
                    Qt::AlignRight});
   }
-  all.push_back({tr("No figure because"), tr("Why it could not be measured in a type."), &Row::missing});
+  all.emplace_back(tr("No figure because"), tr("Why it could not be measured in a type."), &Row::missing);
   return all;
 }
 

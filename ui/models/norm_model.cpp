@@ -26,6 +26,8 @@ qsizetype sharedPrefix(const std::vector<protocol::NormInfo>& norms) {
   return dot == std::string::npos ? 0 : text(first.substr(0, dot + 1)).size();
 }
 
+quintptr idOfGroup(size_t group) { return quintptr{group} + 1; }
+
 size_t groupOf(const QModelIndex& child) { return static_cast<size_t>(child.internalId() - 1); }
 
 }  // namespace
@@ -98,7 +100,7 @@ void NormModel::setPlan(const std::vector<PlanMark>& marks) {
       if (mark == row.mark) continue;
       row.mark = mark;
       changed = true;
-      const QModelIndex at = createIndex(static_cast<int>(r), 0, static_cast<quintptr>(g + 1));
+      const QModelIndex at = createIndex(static_cast<int>(r), 0, idOfGroup(g));
       Q_EMIT dataChanged(at, at, {PlanRole, PlanWordRole, ReasonRole});
     }
     const QModelIndex group = createIndex(static_cast<int>(g), 0, kGroupId);
@@ -109,7 +111,7 @@ void NormModel::setPlan(const std::vector<PlanMark>& marks) {
 QModelIndex NormModel::indexOfNorm(int norm) const {
   for (size_t g = 0; g < groups_.size(); ++g) {
     for (size_t r = 0; r < groups_[g].size(); ++r) {
-      if (groups_[g][r].norm == norm) return createIndex(static_cast<int>(r), 0, static_cast<quintptr>(g + 1));
+      if (groups_[g][r].norm == norm) return createIndex(static_cast<int>(r), 0, idOfGroup(g));
     }
   }
   return {};
@@ -117,7 +119,7 @@ QModelIndex NormModel::indexOfNorm(int norm) const {
 
 QModelIndex NormModel::index(int row, int column, const QModelIndex& parent) const {
   if (!hasIndex(row, column, parent)) return {};
-  return parent.isValid() ? createIndex(row, column, static_cast<quintptr>(parent.row() + 1))
+  return parent.isValid() ? createIndex(row, column, idOfGroup(static_cast<size_t>(parent.row())))
                           : createIndex(row, column, kGroupId);
 }
 
@@ -190,7 +192,7 @@ QVariant NormModel::groupData(Verdict verdict, int role) const {
   }
 }
 
-QVariant NormModel::rowData(Verdict verdict, const Row& row, int role) const {
+QVariant NormModel::rowData(Verdict verdict, const Row& row, int role) {
   switch (role) {
     case Qt::DisplayRole:
       return row.shown;

@@ -59,7 +59,7 @@ class NormModel final : public QAbstractItemModel {
     PlanMark mark;
   };
   [[nodiscard]] QVariant groupData(Verdict verdict, int role) const;
-  [[nodiscard]] QVariant rowData(Verdict verdict, const Row& row, int role) const;
+  [[nodiscard]] static QVariant rowData(Verdict verdict, const Row& row, int role);
 
   [[nodiscard]] static QString groupPlan(const std::vector<Row>& rows);
   [[nodiscard]] static QString reasonOf(const Row& row);

@@ -9,7 +9,6 @@
 namespace normlens::ui {
 namespace {
 
-using protocol::ForcedError;
 using protocol::ProbeRow;
 using Row = ProbeFigures;
 
@@ -40,7 +39,7 @@ RecordColumn<Row> figure(const char* title, const char* tip, std::function<QStri
           ProbeTable::tr(tip),
           std::move(words),
           {{kSortRole,
-            [key](const Row& row) {
+            [key = std::move(key)](const Row& row) {
               const double value = key(row);
               return QVariant(std::isfinite(value) ? value : -1.0);
             }}},

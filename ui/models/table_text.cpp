@@ -10,12 +10,12 @@ namespace normlens::ui {
 
 namespace {
 
-QString csvText(QString field) { return QString::fromStdString(csvField(field.toStdString())); }
+QString csvText(const QString& field) { return QString::fromStdString(csvField(field.toStdString())); }
 
-QString markdownText(QString field) { return QString::fromStdString(markdownField(field.toStdString())); }
+QString markdownText(const QString& field) { return QString::fromStdString(markdownField(field.toStdString())); }
 
 // What LaTeX reads as more than itself, and signs that its usual fonts lack.
-QString latexField(QString field) {
+QString latexField(const QString& field) {
   static const QHash<QChar, QString> kWritten{{u'\\', QStringLiteral("\\textbackslash{}")},
                                               {u'~', QStringLiteral("\\textasciitilde{}")},
                                               {u'^', QStringLiteral("\\textasciicircum{}")},
@@ -32,14 +32,14 @@ QString latexField(QString field) {
                                               {u'Δ', QStringLiteral("$\\Delta$")}};
   constexpr QStringView kEscaped = u"&%$#_{}";
   QString written;
-  for (const QChar c : std::as_const(field)) {
+  for (const QChar c : field) {
     if (kEscaped.contains(c)) written += u'\\';
     written += kWritten.value(c, QString(c));
   }
   return written;
 }
 
-QString joined(const QStringList& fields, QString (*written)(QString field), const QString& between) {
+QString joined(const QStringList& fields, QString (*written)(const QString& field), const QString& between) {
   QStringList all;
   for (const QString& field : fields) all << written(field);
   return all.join(between);

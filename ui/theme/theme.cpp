@@ -218,11 +218,11 @@ QFont monoFont(int pixels, QFont::Weight weight) {
 }
 
 void applyTheme(QApplication& application, const Theme& theme, int basePixels) {
-  application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
-  application.setPalette(paletteFor(theme));
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setPalette(paletteFor(theme));
   QFont font = uiFont();
   font.setPixelSize(basePixels);
-  application.setFont(font);
+  QApplication::setFont(font);
   application.setStyleSheet(styleSheetFor(theme, static_cast<double>(basePixels) / kBaseFontPixels));
 }
 

@@ -15,8 +15,8 @@ QFont buttonFont() { return uiFont(13, QFont::DemiBold); }
 
 }  // namespace
 
-IconButton::IconButton(const QString& iconName, const QString& text, const QString& tip, QWidget* parent)
-    : QToolButton(parent), iconName_(iconName) {
+IconButton::IconButton(QString iconName, const QString& text, const QString& tip, QWidget* parent)
+    : QToolButton(parent), iconName_(std::move(iconName)) {
   setText(text);
   setToolTip(tip);
   setAccessibleName(text.isEmpty() ? tip : text);

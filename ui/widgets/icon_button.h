@@ -13,7 +13,7 @@ class IconButton : public QToolButton {
   enum class Look { Flat, Outlined };
 
   // iconName: may be empty; text: may be empty, then `tip` is also the accessible name.
-  IconButton(const QString& iconName, const QString& text, const QString& tip, QWidget* parent = nullptr);
+  IconButton(QString iconName, const QString& text, const QString& tip, QWidget* parent = nullptr);
 
   void setIconName(const QString& name);
   void setLook(Look look);

@@ -36,9 +36,9 @@
 
 namespace normlens::ui {
 
-MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
+MainWindow::MainWindow(WindowOptions options, QWidget* parent)
     : QMainWindow(parent),
-      options_(options),
+      options_(std::move(options)),
       engine_(new EngineClient(this)),
       session_(new Session(engine_, this)),
       actions_(new Actions(this)) {

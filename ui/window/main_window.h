@@ -58,7 +58,7 @@ class MainWindow final : public QMainWindow {
   Q_OBJECT
 
  public:
-  explicit MainWindow(const WindowOptions& options, QWidget* parent = nullptr);
+  explicit MainWindow(WindowOptions options, QWidget* parent = nullptr);
   ~MainWindow() override;
   MainWindow(const MainWindow&) = delete;
   MainWindow& operator=(const MainWindow&) = delete;

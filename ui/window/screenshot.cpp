@@ -20,8 +20,8 @@ constexpr int kCalmPolls = 6;     // repaints, scroll positions and the status l
 
 }  // namespace
 
-Screenshot::Screenshot(MainWindow* window, const ScreenshotOptions& options, Done done)
-    : window_(window), options_(options), done_(std::move(done)) {
+Screenshot::Screenshot(MainWindow* window, ScreenshotOptions options, Done done)
+    : window_(window), options_(std::move(options)), done_(std::move(done)) {
   window_->workspace()->graph()->view()->setAnimated(false);
   Session* session = window_->session();
   connect(session, &Session::problem, this, [this](const QString& message) { problem_ = message; });

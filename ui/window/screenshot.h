@@ -26,7 +26,7 @@ class Screenshot final : public QObject {
 
  public:
   using Done = std::function<void(int status, const QString& line)>;
-  Screenshot(MainWindow* window, const ScreenshotOptions& options, Done done);  // window: not owned
+  Screenshot(MainWindow* window, ScreenshotOptions options, Done done);  // window: not owned
 
   void start(const QString& model);  // empty: the welcome page
 

@@ -104,13 +104,13 @@ tl::expected<ZipRecord, std::string> readEntry(Bytes file, uint64_t& at, uint64_
 
 }  // namespace
 
-Result<std::shared_ptr<const Archive>> Archive::open(std::shared_ptr<const MappedFile> file) {
+Result<std::shared_ptr<const Archive>> Archive::open(const std::shared_ptr<const MappedFile>& file) {
   const Bytes bytes = file->bytes();
   const auto end = findEndRecord(bytes);
   if (!end) return damaged(*file, "it has no end-of-central-directory record, so it looks truncated");
   const auto directory = readDirectory(bytes, *end);
   if (!directory) return damaged(*file, "its end record points outside the file");
-  std::shared_ptr<Archive> archive(new Archive);
+  std::shared_ptr<Archive> archive(new Archive);  // NOLINT(modernize-make-shared): a private constructor
   archive->file_ = file;
   uint64_t at = directory->offset;
   for (uint64_t i = 0; i < directory->entries; ++i) {
@@ -129,7 +129,7 @@ Result<std::shared_ptr<const Archive>> Archive::open(std::shared_ptr<const Mappe
 
 Result<std::shared_ptr<const Archive>> Archive::of(std::shared_ptr<const MappedFile> file,
                                                    std::vector<ZipRecord> records, std::string prefix) {
-  std::shared_ptr<Archive> archive(new Archive);
+  std::shared_ptr<Archive> archive(new Archive);  // NOLINT(modernize-make-shared): a private constructor
   archive->file_ = std::move(file);
   archive->records_ = std::move(records);
   archive->prefix_ = std::move(prefix);

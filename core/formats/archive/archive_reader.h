@@ -35,7 +35,7 @@ struct ZipRecord {
 class Archive {
  public:
   // Errors: Unreadable with the reason ("no end-of-central-directory record: the file looks truncated").
-  [[nodiscard]] static Result<std::shared_ptr<const Archive>> open(std::shared_ptr<const MappedFile> file);
+  [[nodiscard]] static Result<std::shared_ptr<const Archive>> open(const std::shared_ptr<const MappedFile>& file);
 
   // Records of that file under other names, and of a zip in the zip. Errors: as open().
   [[nodiscard]] static Result<std::shared_ptr<const Archive>> of(std::shared_ptr<const MappedFile> file,

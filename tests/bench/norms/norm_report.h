@@ -22,7 +22,7 @@ struct GoalResult {
 [[nodiscard]] std::vector<GoalResult> checkGoals(const std::vector<PointTimes>& points);
 
 void printTableHead();
-void printTableRow(const PointTimes& point);
+void printTableRow(const PointTimes& times);
 // How many points meet each goal, and the ones that do not.
 void printGoals(const std::vector<PointTimes>& points, const std::vector<GoalResult>& goals);
 

@@ -104,7 +104,7 @@ TEST(AtomicFile, APieceThatCannotBeMadeEndsTheWriting) {
 
 TEST(AtomicFile, StopsBetweenStrokesWhenAsked) {
   const TemporaryFolder folder;
-  const std::string text(40'000'000, 'x');
+  const std::string text(40'000'000, 'x');  // NOLINT(bugprone-string-constructor)
   std::stop_source stop;
   const std::vector<FilePiece> pieces{
       {0, std::as_bytes(std::span(text)), {}, [&](std::span<const std::byte>) { stop.request_stop(); }}};

@@ -97,7 +97,7 @@ class KeptFile : public testing::Test {
                      std::as_bytes(std::span(text_)).subspan(from, end - from),
                      [this, from, limit](uint64_t at, std::span<std::byte> to) -> Status {
                        if (from + at >= limit) return fail(ErrorCode::Refused, "no mean");
-                       if (beforeMaking_) beforeMaking_();
+                       if (before_) before_();
                        made_ += to.size();
                        std::memcpy(to.data(), text_.data() + from + at, to.size());
                        return {};
@@ -146,7 +146,7 @@ class KeptFile : public testing::Test {
   std::string text_ = std::string(kWhole, '\0');
   std::string seen_;
   size_t made_ = 0;
-  std::function<void()> beforeMaking_;
+  std::function<void()> before_;
   std::optional<KeptDoor> door_;
 };
 

@@ -40,11 +40,11 @@ TEST_F(KeptFile, IsStoppedAgainAndAgain) {
 
 TEST_F(KeptFile, KeepsWhatACancelledWriterWrote) {
   std::stop_source stop;
-  beforeMaking_ = [&] {
+  before_ = [&] {
     if (made_ > 2 * kStroke) stop.request_stop();
   };
   EXPECT_EQ(write(kWhole, kDigest, {{}, stop.get_token()}).error().code, ErrorCode::Cancelled);
-  beforeMaking_ = {};
+  before_ = {};
   ASSERT_TRUE(write());
   EXPECT_LT(made_, kInMemory);
   expectWhole();
@@ -55,12 +55,12 @@ TEST_F(KeptFile, GoesOnFromTheRecordWhereverItWasKilled) {
   ASSERT_FALSE(write(2 * kStroke));
   std::vector<fs::path> seen;
   const TemporaryFolder aside;
-  beforeMaking_ = [&] {
+  before_ = [&] {
     seen.push_back(aside.path() / std::to_string(seen.size()));
     fs::copy_file(part(), seen.back());
   };
   ASSERT_TRUE(write());
-  beforeMaking_ = {};
+  before_ = {};
   ASSERT_GE(seen.size(), 3U);
   for (const fs::path& killed : seen) {
     fs::remove(out());

@@ -46,7 +46,7 @@ double difference(const Model& a, const Model& b, const Tensors& inputs) {
 
 class Pt2ModelTest : public ExportedFileTest {
  protected:
-  std::unique_ptr<Model> open(const std::filesystem::path& file) {
+  static std::unique_ptr<Model> open(const std::filesystem::path& file) {
     auto model = openPt2(file, {});
     EXPECT_TRUE(model) << (model ? "" : model.error().message);
     return model ? std::move(*model) : nullptr;
@@ -98,7 +98,7 @@ TEST_F(Pt2ModelTest, RunsAsTorchDoes) {
     for (int i = 0; i < 4; ++i) {
       h[static_cast<size_t>(i)] = weight(1, i);
       for (int k = 0; k < 4; ++k)
-        h[static_cast<size_t>(i)] += weight(0, 4 * i + k) * x[static_cast<size_t>(4 * row + k)];
+        h[static_cast<size_t>(i)] += weight(0, 4 * i + k) * x[static_cast<size_t>(int64_t{4} * row + k)];
     }
     const double mean = std::accumulate(h.begin(), h.end(), 0.0) / 4;
     double square = 0;

@@ -6,6 +6,8 @@
 namespace normlens::formats::pt2 {
 namespace {
 
+using namespace std::string_literals;
+
 using test::ExportedFileTest;
 
 class SampleInputsTest : public ExportedFileTest {
@@ -38,7 +40,7 @@ TEST_F(SampleInputsTest, IsSilentWhereItIsNotOfTheseInputs) {
   EXPECT_FALSE(samples(torchscript::tensorPickle(4, 4), {2, 2}).at(0));
   EXPECT_FALSE(samples("\x80\x02)", {4}).at(0));
   EXPECT_FALSE(samples(torchscript::tensorPickle(4, 5), {5}).at(0));  // outside its storage
-  EXPECT_FALSE(samples("cos\nsystem\n(X\x02\0\0\0lstR.", {4}).at(0));
+  EXPECT_FALSE(samples("cos\nsystem\n(X\x02\0\0\0lstR."s, {4}).at(0));
   EXPECT_FALSE(readSampleInputs(*archive(test::linearAndNorm().entries()), "model", {UserInput{}}).at(0));
 }
 

@@ -1,5 +1,4 @@
 // Graphviz in its process: what happens when it is slow, dies, talks nonsense or is not there, and when nobody waits.
-#include <signal.h>
 #include <sys/wait.h>
 
 #include <QElapsedTimer>
@@ -7,6 +6,7 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <csignal>
 #include <memory>
 #include <thread>
 

@@ -28,11 +28,11 @@ void setAttribute(void* object, const char* name, const QByteArray& value) {
 
 // A row of fixed cells with a 2 px port cell centred on each x.
 QByteArray portRow(const std::vector<double>& ports, char prefix, double width) {
-  QByteArray row = "<TR><TD><TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\"><TR>";
+  QByteArray row = R"(<TR><TD><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0"><TR>)";
   int at = 0;
   const auto cell = [&row](int cellWidth, const QByteArray& port) {
     if (cellWidth <= 0) return;
-    row += "<TD FIXEDSIZE=\"TRUE\" HEIGHT=\"1\" WIDTH=\"" + QByteArray::number(cellWidth) + "\"" + port + "></TD>";
+    row += R"(<TD FIXEDSIZE="TRUE" HEIGHT="1" WIDTH=")" + QByteArray::number(cellWidth) + '"' + port + "></TD>";
   };
   std::vector<size_t> order(ports.size());
   std::iota(order.begin(), order.end(), 0);
@@ -51,9 +51,9 @@ QByteArray tableLabel(const DotBox& box) {
   const QByteArray w = QByteArray::number(static_cast<int>(box.width));
   const QByteArray h = QByteArray::number(static_cast<int>(box.height));
   const QByteArray middle = QByteArray::number(static_cast<int>(box.height) - 2);
-  return "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\" FIXEDSIZE=\"TRUE\" WIDTH=\"" + w +
-         "\" HEIGHT=\"" + h + "\">" + portRow(box.topPorts, 't', box.width) + "<TR><TD FIXEDSIZE=\"TRUE\" WIDTH=\"" +
-         w + "\" HEIGHT=\"" + middle + "\"></TD></TR>" + portRow(box.bottomPorts, 'b', box.width) + "</TABLE>";
+  return R"(<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" WIDTH=")" + w +
+         R"(" HEIGHT=")" + h + "\">" + portRow(box.topPorts, 't', box.width) + R"(<TR><TD FIXEDSIZE="TRUE" WIDTH=")" +
+         w + R"(" HEIGHT=")" + middle + R"("></TD></TR>)" + portRow(box.bottomPorts, 'b', box.width) + "</TABLE>";
 }
 
 bool usesTable(const DotBox& box) {
@@ -139,7 +139,7 @@ class DotRun {
     edges_.push_back(e);
   }
 
-  QByteArray port(int box, int index, char prefix, bool stream) const {
+  [[nodiscard]] QByteArray port(int box, int index, char prefix, bool stream) const {
     const char side = prefix == 'b' ? 's' : 'n';
     if (index >= 0 && usesTable(input_.boxes[static_cast<size_t>(box)])) {
       return QByteArray(1, prefix) + QByteArray::number(index) + ":" + QByteArray(1, side);
@@ -154,9 +154,9 @@ class DotRun {
     for (const int box : boxes) agsubnode(group, node(box), 1);
   }
 
-  Agnode_t* node(int index) const { return nodes_[static_cast<size_t>(index)]; }
+  [[nodiscard]] Agnode_t* node(int index) const { return nodes_[static_cast<size_t>(index)]; }
 
-  DotDrawing read() const {
+  [[nodiscard]] DotDrawing read() const {
     DotDrawing drawing;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const pointf center = ND_coord(nodes_[i]);
@@ -180,7 +180,7 @@ class DotRun {
     bounds.setBottom(std::max(bounds.bottom(), p.y()));
   }
 
-  std::vector<QPointF> curve(size_t index, const DotDrawing& drawing) const {
+  [[nodiscard]] std::vector<QPointF> curve(size_t index, const DotDrawing& drawing) const {
     std::vector<QPointF> points;
     const splines* spline = edges_[index] == nullptr ? nullptr : ED_spl(edges_[index]);
     for (int k = 0; spline != nullptr && k < spline->size; ++k) {

@@ -34,7 +34,7 @@ class SearchQuery {
   static constexpr int kNoMatch = -1, kWhole = 0, kEnd = 1, kBeginning = 2, kInside = 3, kElsewhere = 4;
 
   SearchQuery() = default;
-  explicit SearchQuery(const QString& text);
+  explicit SearchQuery(const QString& typed);
 
   [[nodiscard]] bool empty() const { return terms_.empty(); }
   // What is wrong with a regular expression, in a sentence; empty: nothing.

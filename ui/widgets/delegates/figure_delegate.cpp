@@ -37,7 +37,7 @@ void FigureDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   painter->setFont(font);
   painter->setPen(tone == ForcedErrorTable::Wrong ? theme.blocked : name || figure ? theme.text : theme.textSoft);
   const QString words = index.data().toString() + (tone == ForcedErrorTable::Within ? QStringLiteral(" ✓") : QString());
-  painter->drawText(area, alignment,
+  painter->drawText(area, static_cast<int>(alignment.toInt()),
                     QFontMetrics(font).elidedText(words, name ? Qt::ElideLeft : Qt::ElideRight, area.width()));
   painter->setPen(theme.hairline);
   painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());

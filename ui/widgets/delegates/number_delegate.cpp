@@ -24,8 +24,9 @@ void NumberDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   const QFont font = fontOf(index.column());
   painter->setFont(font);
   painter->setPen(index.column() == 0 ? theme.textSoft : theme.text);
-  const auto side = index.column() == 0 ? Qt::AlignLeft : Qt::AlignRight;
-  painter->drawText(area, Qt::AlignVCenter | side, QFontMetrics(font).elidedText(words, Qt::ElideRight, area.width()));
+  const int side = index.column() == 0 ? Qt::AlignLeft : Qt::AlignRight;
+  painter->drawText(area, int{Qt::AlignVCenter} | side,
+                    QFontMetrics(font).elidedText(words, Qt::ElideRight, area.width()));
   painter->restore();
 }
 

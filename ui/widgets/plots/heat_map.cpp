@@ -76,7 +76,7 @@ bool HeatMap::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip || cells_.empty()) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const QPoint cell = cellAt(help->pos());
-  const double number = cells_[static_cast<size_t>(cell.y() * columns_ + cell.x())];
+  const double number = cells_[static_cast<size_t>(int64_t{cell.y()} * columns_ + cell.x())];
   QToolTip::showText(help->globalPos(), meaning_.arg(formatNumber(number, 3)), this);
   return true;
 }

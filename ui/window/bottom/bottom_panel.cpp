@@ -40,6 +40,25 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   setObjectName(QStringLiteral("panel"));
   setAccessibleName(tr("Plan, proof, benchmark and log"));
   auto* layout = makeColumn(this);
+  layout->addWidget(makeHeader(actions));
+  pages_ = new QStackedWidget(this);
+  pages_->setSizePolicy(QSizePolicy::Ignored,
+                        QSizePolicy::Ignored);  // no page keeps the window from being made smaller
+  layout->addWidget(pages_, 1);
+  addPages();
+  connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
+    pages_->setCurrentIndex(index);
+    showSummary();
+  });
+  for (const auto signal :
+       {&Session::planChanged, &Session::foldChanged, &Session::modelChanged, &Session::analysisChanged}) {
+    connect(session_, signal, this, &BottomPanel::showSummary);
+  }
+  connect(session_->measurements(), &Measurements::changed, this, &BottomPanel::showSummary);
+  showSummary();
+}
+
+QWidget* BottomPanel::makeHeader(Actions* actions) {
   QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
   layoutOf(header)->setContentsMargins(0, 0, 16, 0);
   tabs_ = describe(new QTabBar(header), "bottomTabs");
@@ -65,7 +84,6 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   layoutOf(header)->addWidget(summary_, 1);
   layoutOf(header)->addWidget(planButtons_);
   layoutOf(header)->addWidget(planMore_);
-  layout->addWidget(header);
   room_ = new RoomSteps(header);
   room_->add([this](bool taken) { summary_->setVisible(!taken); });
   room_->add([this](bool taken) {
@@ -78,38 +96,29 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
     QCoreApplication::sendEvent(tabs_, &restyled);
   });
   room_->add([this](bool taken) { tabs_->setUsesScrollButtons(taken); });
-  pages_ = new QStackedWidget(this);
-  pages_->setSizePolicy(QSizePolicy::Ignored,
-                        QSizePolicy::Ignored);  // no page keeps the window from being made smaller
+  return header;
+}
+
+// In the order of Tab.
+void BottomPanel::addPages() {
   const auto addPage = [this](auto* page, const char* lesson) {
     pages_->addWidget(page);
     if (lesson != nullptr) linkLesson(page, lesson);
     return page;
   };
-  auto* plan = addPage(new PlanPage(session, pages_), "plan");
-  addPage(new NormTablePage(session, pages_), "zero_mean");
-  addPage(new InputsPage(session, pages_), nullptr);
-  auto* proof = addPage(new ProofPage(session, pages_), "proof");
-  differences_ = addPage(new DifferencesPage(session, pages_), "proof");
-  addPage(new BenchPage(session, pages_), "latency");
-  addPage(new StreamsPage(session, pages_), nullptr);
+  auto* plan = addPage(new PlanPage(session_, pages_), "plan");
+  addPage(new NormTablePage(session_, pages_), "zero_mean");
+  addPage(new InputsPage(session_, pages_), nullptr);
+  auto* proof = addPage(new ProofPage(session_, pages_), "proof");
+  differences_ = addPage(new DifferencesPage(session_, pages_), "proof");
+  addPage(new BenchPage(session_, pages_), "latency");
+  addPage(new StreamsPage(session_, pages_), nullptr);
   learn_ = addPage(new LearnPage(pages_), nullptr);
   log_ = addPage(makeLog(), nullptr);
-  layout->addWidget(pages_, 1);
-  connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
-    pages_->setCurrentIndex(index);
-    showSummary();
-  });
   connect(plan, &PlanPage::nodeChosen, this, &BottomPanel::nodeChosen);
   connect(learn_, &LearnPage::lessonWanted, this, &BottomPanel::lessonWanted);
   connect(differences_, &DifferencesPage::inputsWanted, this, [this] { showTab(Inputs); });
   connect(proof, &ProofPage::exportAnywayClicked, this, &BottomPanel::exportAnywayClicked);
-  for (const auto signal :
-       {&Session::planChanged, &Session::foldChanged, &Session::modelChanged, &Session::analysisChanged}) {
-    connect(session_, signal, this, &BottomPanel::showSummary);
-  }
-  connect(session_->measurements(), &Measurements::changed, this, &BottomPanel::showSummary);
-  showSummary();
 }
 
 QWidget* BottomPanel::makePlanButtons(Actions* actions) {

@@ -38,6 +38,8 @@ class BottomPanel final : public QFrame {
   void lessonWanted(const QString& link);  // see LessonWalk::goTo()
 
  private:
+  [[nodiscard]] QWidget* makeHeader(Actions* actions);  // the tabs, what the shown one says in a line, buttons
+  void addPages();
   [[nodiscard]] QWidget* makePlanButtons(Actions* actions);
   [[nodiscard]] QPlainTextEdit* makeLog();
   void showSummary();

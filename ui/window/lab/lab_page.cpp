@@ -215,7 +215,7 @@ void LabPage::extendMenu(QMenu* menu, const QModelIndex& at) {
   const LabRow& row = table_->row(at.row());
   const KeptRun* run = runs_->run(row.run);
   if (run == nullptr) return;
-  const auto add = [&](const QString& words, bool enabled, auto does) {
+  const auto add = [&](const QString& words, bool enabled, const auto& does) {
     menu->addAction(words, this, does)->setEnabled(enabled);
   };
   const auto addOpen = [&](const QString& words, const QString& path) {

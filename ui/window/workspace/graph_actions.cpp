@@ -71,7 +71,8 @@ GraphActions::GraphActions(GraphView* view, QWidget* parent)
 }
 
 // The keys belong to the graph, which handles them while it has the focus: here they are only told.
-QAction* GraphActions::add(const QString& name, const QString& text, const QKeySequence& shown, const QString& tip) {
+QAction* GraphActions::add(const QString& name, const QString& text, const QKeySequence& shown,
+                           const QString& tip) const {
   const QString named = shown.toString(QKeySequence::NativeText);
   QAction* action = menu->addAction(named.isEmpty() ? text : text + u'\t' + named);
   action->setObjectName(name);

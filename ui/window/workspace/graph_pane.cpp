@@ -49,11 +49,22 @@ IconButton* addButton(QFrame* bar, const QString& icon, QAction* action) {
 
 GraphPane::GraphPane(Session* session, QWidget* parent)
     : QFrame(parent), session_(session), map_(session->engine(), this), view_(new graphview::GraphView(this)) {
+  actions_ = new GraphActions(view_, this);
   linkLesson(this, "zero_mean_graph");
   auto* layout = makeColumn(this);
+  layout->addWidget(makeHeader());
+  pictures_ = new PictureBar(this);
+  layout->addWidget(pictures_);
+  describe(view_, "graph", {}, tr("Graph of the model"));
+  hint_ = describe(new HintCard(view_), "planHint", {}, tr("What would fall with the edit"));
+  layout->addWidget(view_, 1);
+  connectView();
+  connectSession();
+}
+
+QFrame* GraphPane::makeHeader() {
   QFrame* bar = makeBar(QStringLiteral("crumbBar"), 36, this);
   layoutOf(bar)->setContentsMargins(11, 0, 12, 0);
-  actions_ = new GraphActions(view_, this);
   IconButton* const history[] = {addButton(bar, QStringLiteral("chevron_left"), actions_->back),
                                  addButton(bar, QStringLiteral("chevron_right"), actions_->forward)};
   crumbs_ = new QFrame(bar);
@@ -83,13 +94,11 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   options->setPopupMode(QToolButton::InstantPopup);
   layoutOf(bar)->addSpacing(4);
   layoutOf(bar)->addWidget(options);
-  layout->addWidget(bar);
   makeRoomIn(bar, {history[0], history[1]});
-  pictures_ = new PictureBar(this);
-  layout->addWidget(pictures_);
-  describe(view_, "graph", {}, tr("Graph of the model"));
-  hint_ = describe(new HintCard(view_), "planHint", {}, tr("What would fall with the edit"));
-  layout->addWidget(view_, 1);
+  return bar;
+}
+
+void GraphPane::connectView() {
   connect(actions_, &GraphActions::pictureWanted, this, &GraphPane::askForPicture);
   connect(pictures_, &PictureBar::done, this, [this](bool written, const QString& message) {
     if (!message.isEmpty()) Q_EMIT told(message);
@@ -98,10 +107,6 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   connect(mode_, &Segmented::chosen, this, &GraphPane::showMode);
   connect(after_, &Segmented::chosen, this, &GraphPane::showPlan);
   connect(actions_->beforeAfter, &QAction::triggered, this, [this] { showAfter(after_->current() == 0); });
-  connect(session_, &Session::planChanged, this, &GraphPane::showPlan);
-  connect(session_->preview(), &PlanPreview::changed, this, &GraphPane::showPreview);
-  connect(session_, &Session::foldChanged, this, [this] { showAfter(session_->foldResult().has_value()); });
-  connect(session_, &Session::planChanged, this, &GraphPane::requestMap);
   connect(view_, &graphview::GraphView::shiftConeRequested, this, &GraphPane::requestCone);
   connect(view_, &graphview::GraphView::nodeSelected, this, [this](int node) {
     if (node >= 0) {
@@ -120,6 +125,13 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   });
   connect(view_, &graphview::GraphView::centerHereRequested, this, &GraphPane::centerHereRequested);
   connect(view_, &graphview::GraphView::compareHereRequested, this, &GraphPane::compareHereRequested);
+}
+
+void GraphPane::connectSession() {
+  connect(session_, &Session::planChanged, this, &GraphPane::showPlan);
+  connect(session_->preview(), &PlanPreview::changed, this, &GraphPane::showPreview);
+  connect(session_, &Session::foldChanged, this, [this] { showAfter(session_->foldResult().has_value()); });
+  connect(session_, &Session::planChanged, this, &GraphPane::requestMap);
   connect(session_, &Session::modelChanged, this, &GraphPane::showModel);
   connect(session_, &Session::analysisChanged, this, &GraphPane::showAnalysis);
   connect(session_->selection(), &GraphSelection::changed, this, &GraphPane::showSelection);

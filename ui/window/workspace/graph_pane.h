@@ -49,7 +49,10 @@ class GraphPane final : public QFrame {
   void compareHereRequested(int value);
 
  private:
+  [[nodiscard]] QFrame* makeHeader();                              // the place in the model, what is shown of it
   void makeRoomIn(QFrame* bar, const QVector<QWidget*>& history);  // how it gives way
+  void connectView();
+  void connectSession();
   void showModel();
   void showAnalysis();
   void showSelection();

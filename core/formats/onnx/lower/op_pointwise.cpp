@@ -63,6 +63,16 @@ void constantOfShape(OpContext& op) {
   if (number) op.set("fill", *number);
 }
 
+// clang-format off
+constexpr const char* kElementwise[] = {
+    "Abs", "Acos", "Acosh", "And", "Asin", "Asinh", "Atan", "Atanh", "BitShift", "BitwiseAnd", "BitwiseNot",
+    "BitwiseOr", "BitwiseXor", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Equal", "Erf", "Exp", "Floor",
+    "Greater", "GreaterOrEqual", "HardSigmoid", "HardSwish", "IsInf", "IsNaN", "LeakyRelu", "Less", "LessOrEqual",
+    "Log", "Mean", "Min", "Mish", "Mod", "Not", "Or", "PRelu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin",
+    "Sinh", "Softplus", "Softsign", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Xor",
+};
+// clang-format on
+
 }  // namespace
 
 const std::vector<OpRule>& pointwiseRules() {
@@ -82,61 +92,7 @@ const std::vector<OpRule>& pointwiseRules() {
         {"QuickGelu", OpKind::Elementwise, allInputs, Domain::Runtime},
         {"Gelu", OpKind::Elementwise, allInputs, Domain::Both},
     };
-    for (const char* name : {"Abs",
-                             "Acos",
-                             "Acosh",
-                             "And",
-                             "Asin",
-                             "Asinh",
-                             "Atan",
-                             "Atanh",
-                             "BitShift",
-                             "BitwiseAnd",
-                             "BitwiseNot",
-                             "BitwiseOr",
-                             "BitwiseXor",
-                             "Ceil",
-                             "Celu",
-                             "Clip",
-                             "Cos",
-                             "Cosh",
-                             "Elu",
-                             "Equal",
-                             "Erf",
-                             "Exp",
-                             "Floor",
-                             "Greater",
-                             "GreaterOrEqual",
-                             "HardSigmoid",
-                             "HardSwish",
-                             "IsInf",
-                             "IsNaN",
-                             "LeakyRelu",
-                             "Less",
-                             "LessOrEqual",
-                             "Log",
-                             "Mean",
-                             "Min",
-                             "Mish",
-                             "Mod",
-                             "Not",
-                             "Or",
-                             "PRelu",
-                             "Round",
-                             "Selu",
-                             "Shrink",
-                             "Sigmoid",
-                             "Sign",
-                             "Sin",
-                             "Sinh",
-                             "Softplus",
-                             "Softsign",
-                             "Swish",
-                             "Tan",
-                             "Tanh",
-                             "ThresholdedRelu",
-                             "Xor"})
-      rules.push_back({name, OpKind::Elementwise, allInputs});
+    for (const char* name : kElementwise) rules.push_back({name, OpKind::Elementwise, allInputs});
     for (const auto& [name, function] :
          {std::pair{"Max", Function::Maximum}, std::pair{"Pow", Function::Power},
           std::pair{"Sqrt", Function::SquareRoot}, std::pair{"Reciprocal", Function::Reciprocal},

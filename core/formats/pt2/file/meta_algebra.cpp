@@ -98,12 +98,13 @@ Json broadcastMeta(const Json& a, const Json& b) {
   const auto& left = sizesOf(a);
   const auto& right = sizesOf(b);
   Json::Array sizes(std::max(left.size(), right.size()));
+  const Json one = fixedSize(1);
   for (size_t i = 0; i < sizes.size(); ++i) {  // from the last
-    const Json* x = i < left.size() ? &left[left.size() - 1 - i] : nullptr;
-    const Json* y = i < right.size() ? &right[right.size() - 1 - i] : nullptr;
-    const bool takesX = y == nullptr || (x != nullptr && (fixed(*y) == 1 || srepr(*x) == srepr(*y)));
-    if (!takesX && x != nullptr && fixed(*x) != 1) throw BrokenDocument("two sizes do not go together");
-    sizes[sizes.size() - 1 - i] = takesX ? *x : *y;
+    const Json& x = i < left.size() ? left[left.size() - 1 - i] : one;
+    const Json& y = i < right.size() ? right[right.size() - 1 - i] : one;
+    const bool takesX = fixed(y) == 1 || srepr(x) == srepr(y);
+    if (!takesX && fixed(x) != 1) throw BrokenDocument("two sizes do not go together");
+    sizes[sizes.size() - 1 - i] = takesX ? x : y;
   }
   if (sizes == left) return a;  // with its strides, as an elementwise operator keeps them
   return denseMeta(a, std::move(sizes));

@@ -35,12 +35,12 @@ std::vector<SymSize> sizesOf(const Json& list) {
 }  // namespace
 
 graph::DType dtypeOfSchema(int64_t number) {
-  const auto found = std::ranges::find(kDTypes, number, &std::pair<int64_t, DType>::first);
+  const auto* const found = std::ranges::find(kDTypes, number, &std::pair<int64_t, DType>::first);
   return found == kDTypes.end() ? DType::Unknown : found->second;
 }
 
 int64_t schemaNumber(graph::DType dtype) {
-  const auto found = std::ranges::find(kDTypes, dtype, &std::pair<int64_t, DType>::second);
+  const auto* const found = std::ranges::find(kDTypes, dtype, &std::pair<int64_t, DType>::second);
   return found == kDTypes.end() ? 0 : found->first;
 }
 

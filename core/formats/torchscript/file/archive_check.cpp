@@ -54,7 +54,7 @@ class ArchiveChecker {
   }
 
   // LibTorch finds M/DATA.PKL as m/data.pkl; the checks below do not.
-  Status namesAreLibTorchs() const {
+  [[nodiscard]] Status namesAreLibTorchs() const {
     std::set<std::string> seen;
     for (const ZipRecord& record : archive_.records()) {
       std::string name = record.name;
@@ -85,7 +85,7 @@ class ArchiveChecker {
             }));
   }
 
-  Status isTorchScript() const {
+  [[nodiscard]] Status isTorchScript() const {
     if (archive_.records().empty()) return otherKind("an empty zip archive");
     if (hasFolder("models/") || find("archive_format") != nullptr ||
         find("serialized_exported_program.json") != nullptr)
@@ -105,7 +105,7 @@ class ArchiveChecker {
   }
 
   // torch.save() of something: told apart by the classes that the pickle names.
-  Status isCheckpoint(const ZipRecord& data) const {
+  [[nodiscard]] Status isCheckpoint(const ZipRecord& data) const {
     const auto text = archive_.read(data, kMaxPickle);
     if (!text) return tl::unexpected(text.error());
     const auto scan = scanPickle(*text);
@@ -124,7 +124,7 @@ class ArchiveChecker {
                                       : "a state_dict or another pickled checkpoint (weights without a graph)");
   }
 
-  Status unpacksWithinBounds() const {
+  [[nodiscard]] Status unpacksWithinBounds() const {
     uint64_t total = 0;
     for (const ZipRecord& record : archive_.records()) {
       if (record.method == ZipMethod::Stored) continue;
@@ -156,7 +156,7 @@ class ArchiveChecker {
   }
 
   // Each declared storage has a record with at least as many bytes.
-  Status tensorsAreWhole(const std::string& pickle, const std::string& folder) const {
+  [[nodiscard]] Status tensorsAreWhole(const std::string& pickle, const std::string& folder) const {
     const auto text = archive_.read(*find(pickle), kMaxPickle);
     if (!text) return tl::unexpected(text.error());
     const auto scan = scanPickle(*text, pickles_);

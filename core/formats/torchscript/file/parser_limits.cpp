@@ -90,7 +90,7 @@ class Reader {
   // The string that starts here; 0: none does. One quote ends with its line, three do not.
   [[nodiscard]] size_t stringLength() const {
     const std::string_view rest = code_.substr(at_);
-    const size_t quotes = rest.starts_with("\"\"\"") || rest.starts_with("'''") ? 3 : 1;
+    const size_t quotes = rest.starts_with(R"(""")") || rest.starts_with("'''") ? 3 : 1;
     const std::string_view mark = rest.substr(0, quotes);
     for (size_t i = quotes; i < rest.size(); ++i) {
       if (rest.substr(i).starts_with(mark)) return i + quotes;

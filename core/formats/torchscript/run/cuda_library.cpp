@@ -29,7 +29,7 @@ Status load() {
     return fail(ErrorCode::Unsupported, "this LibTorch has no CUDA half that can be loaded", kHint);
   }
   // Settled by whoever asks first, for the whole process: a convolution on the CPU asks.
-  if (!at::globalContext().hasCUDA()) {
+  if (!at::Context::hasCUDA()) {
     return fail(ErrorCode::Internal, "LibTorch was asked for a GPU before its CUDA half was loaded", kHint);
   }
   const auto* device = c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)
@@ -52,7 +52,7 @@ Status loadCuda() {
 
 Status loadCudaFor(int gpu) {
   if (Status there = loadCuda(); !there) return there;
-  if (const int gpus = c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount(); gpu >= gpus) {
+  if (const c10::DeviceIndex gpus = c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount(); gpu >= gpus) {
     return fail(ErrorCode::Unsupported, "there is no GPU cuda:" + std::to_string(gpu) + ": LibTorch sees " +
                                             std::to_string(gpus) + ", which are counted from 0");
   }

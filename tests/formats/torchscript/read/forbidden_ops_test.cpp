@@ -162,7 +162,7 @@ TEST(ForbiddenOps, CodeThatFailsWhileItIsLoadedIsToldAsSuch) {
 TEST(ForbiddenOps, OpsThatReachOutOfTheProcessAreForbiddenByTheirNamespace) {
   const Victim victim;
   const auto path = withCode(victim, [](std::string& code) {
-    insert(code, "torch.linear(x", "torch.add(ops._c10d_functional.all_reduce(x, \"sum\", \"0\"), ");
+    insert(code, "torch.linear(x", R"(torch.add(ops._c10d_functional.all_reduce(x, "sum", "0"), )");
     code.insert(code.find(')', code.find("torch.linear(x")), ")");
   });
   const auto model = TorchScriptModel::open(path, {});
