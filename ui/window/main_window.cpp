@@ -166,6 +166,7 @@ void MainWindow::connectViews() {
   });
   connect(graph, &GraphPane::told, this,
           [this](const QString& message) { info_->show(InfoBar::Tone::Message, message); });
+  connect(workspace_->inspector(), &Inspector::modelWanted, this, &MainWindow::openFile);
   connect(workspace_->inspector(), &Inspector::nodeWanted, graph, &GraphPane::lookAt);
   connect(workspace_->inspector(), &Inspector::hideClicked, this,
           [this] { actions_->toggleInspector->setChecked(false); });
@@ -191,7 +192,8 @@ void MainWindow::openFile(const QString& path, const QString& model) {
   const QFileInfo info(path);
   info_->dismiss();
   // With the plan that it was left with.
-  if (const QString left = options_.recoveryFolder.isEmpty() ? QString() : project_->leftOf(info.absoluteFilePath());
+  if (const QString left =
+          options_.recoveryFolder.isEmpty() ? QString() : project_->leftOf(info.absoluteFilePath(), model);
       !left.isEmpty()) {
     recover(left);
     return;

@@ -236,11 +236,12 @@ QStringList ProjectKeeper::orphans() const {
   return offered;
 }
 
-QString ProjectKeeper::leftOf(const QString& modelPath) const {
+QString ProjectKeeper::leftOf(const QString& modelPath, const QString& model) const {
   const ModelFile now = modelFileAt(modelPath);
   for (const QString& orphan : recovery_.orphans()) {
     const auto project = loadProject(orphan);
     if (!project || project->model.path != modelPath) continue;
+    if (!model.isEmpty() && !project->model.name.isEmpty() && project->model.name != model) continue;
     const bool same = project->model.bytes == now.bytes && project->model.modifiedMs == now.modifiedMs;
     if (same) return orphan;
   }

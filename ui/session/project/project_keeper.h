@@ -43,8 +43,9 @@ class ProjectKeeper final : public QObject {
   void end();                                 // the window closes: see leaveAside()
   [[nodiscard]] QStringList orphans() const;  // to be offered: not what was left in good order, or is on its way back
   [[nodiscard]] Status recover(const QString& orphan);
-  // What was left of the work on this file, the newest; empty: nothing, or the file is another by now.
-  [[nodiscard]] QString leftOf(const QString& modelPath) const;
+  // What was left of the work on this file, the newest; empty: nothing, or the file is another by now. model: its name,
+  // where one of several is wanted.
+  [[nodiscard]] QString leftOf(const QString& modelPath, const QString& model = {}) const;
   [[nodiscard]] QString recoveryFile() const { return recovery_.file(); }
 
  Q_SIGNALS:

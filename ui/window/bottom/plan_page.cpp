@@ -134,9 +134,11 @@ void PlanPage::showPlan() {
 void PlanPage::showState() {
   const bool planned = session_->plan().has_value();
   if (!planned && !session_->busy()) model_->setLines({}, {});
-  empty_->setText(planned            ? tr("With this policy there is nothing to edit: no LayerNorm folds.")
-                  : session_->busy() ? tr("The plan comes after the analysis.")
-                                     : tr("No plan yet."));
+  const QString never = session_->cannotRun();
+  empty_->setText(planned && !never.isEmpty() ? never
+                  : planned                   ? tr("With this policy there is nothing to edit: no LayerNorm folds.")
+                  : session_->busy()          ? tr("The plan comes after the analysis.")
+                                              : tr("No plan yet."));
   const bool some = model_->rowCount() > 0;
   static_cast<QStackedLayout*>(layout())->setCurrentWidget(some ? static_cast<QWidget*>(table_) : empty_);
 }

@@ -88,6 +88,7 @@ Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), sessio
   node_ = new NodePage(session, pages_);
   for (QWidget* page : std::initializer_list<QWidget*>{model_, norm_, node_}) pages_->addWidget(page);
   layout->addWidget(pages_, 1);
+  connect(model_, &ModelPage::modelWanted, this, &Inspector::modelWanted);
   connect(norm_, &NormPage::nodeWanted, this, &Inspector::nodeWanted);
   connect(session_->selection(), &GraphSelection::changed, this, &Inspector::showSelection);
   connect(session_, &Session::analysisChanged, this, &Inspector::showSelection);

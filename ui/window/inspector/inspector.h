@@ -48,7 +48,8 @@ class Inspector final : public QFrame {
   void centerSelected();      // 'Center here' of what is shown
 
  Q_SIGNALS:
-  void nodeWanted(int node);  // to be looked at; what is chosen stays
+  void modelWanted(const QString& path, const QString& name);  // of a file that holds several
+  void nodeWanted(int node);                                   // to be looked at; what is chosen stays
   void hideClicked();
 
  private:

@@ -29,7 +29,7 @@ ModelPage::ModelPage(Session* session, QWidget* parent) : QWidget(parent), sessi
   models_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   models_->setMinimumContentsLength(kNameLetters);
   connect(models_, &QComboBox::activated, this, [this] {
-    if (models_->currentText() != session_->modelName()) session_->open(session_->path(), models_->currentText());
+    if (models_->currentText() != session_->modelName()) Q_EMIT modelWanted(session_->path(), models_->currentText());
   });
   connect(session_, &Session::openFailed, this, &ModelPage::showModels);  // the one before is shown still
   connect(session_, &Session::engineLost, this, &ModelPage::showModels);

@@ -20,6 +20,9 @@ class ModelPage final : public QWidget {
 
   void showModel();
 
+ Q_SIGNALS:
+  void modelWanted(const QString& path, const QString& name);  // of a file that holds several
+
  private:
   void showModels();
   void showNote();

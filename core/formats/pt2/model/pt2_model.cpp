@@ -77,8 +77,7 @@ std::string opaqueInWords(const Translation& translation) {
   if (translation.opaque.empty()) return {};
   std::string names;
   for (const std::string& name : translation.opaque) names += (names.empty() ? "" : ", ") + printable(name);
-  return "This engine does not have " + names +
-         ": the model is analysed by the file's own shapes, and neither run nor folded.";
+  return "This engine does not have " + names + ": the model can be neither run nor folded.";
 }
 
 }  // namespace
@@ -155,7 +154,8 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   task.report("reading the graph");
   facts.cannotRun = opaqueInWords(program->translation);
   if (isRepacked && !facts.cannotRun.empty()) container.clear();  // it tells how a fold is written
-  for (const std::string& words : {container, facts.cannotRun, program->rules.inWords()}) {
+  const std::string analysed = facts.cannotRun.empty() ? "" : "It is analysed by the file's own shapes.";
+  for (const std::string& words : {container, facts.cannotRun, analysed, program->rules.inWords()}) {
     if (!words.empty()) facts.note += (facts.note.empty() ? "" : " ") + words;
   }
   ModuleSource source{.module = {}, .extraFiles = {}, .archive = *archive, .keptAlive = {}};

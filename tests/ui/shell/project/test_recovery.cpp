@@ -1,4 +1,5 @@
 // Work that a window put aside before it ended: offered again, discarded, and never another window's.
+#include <QComboBox>
 #include <QSettings>
 
 #include "tests/ui/shell/shown_window.h"
@@ -112,6 +113,27 @@ class TestRecovery final : public QObject {
     shown.window.project()->putAside();
     QVERIFY(QFile::exists(shown.window.project()->recoveryFile()));
     QVERIFY(shown.window.project()->recoveryFile() != orphans.first());
+  }
+
+  void eachModelOfAFileHasItsOwnWork() {
+    Shown shown({}, false, recovery_);
+    shown.openAndAnalyse(test::modelFile(*folder_, QStringLiteral("several.pt2")));
+    const auto openWith = [&](const QString& name, const QString& policy) {
+      auto* choice = shown.child<QComboBox>("modelChoice");
+      choice->setCurrentText(name);
+      Q_EMIT choice->activated(choice->currentIndex());
+      if (!QTest::qWaitFor([&] { return shown.session.modelName() == name && shown.session.plan(); })) return false;
+      return shown.session.choices()->params().policy == policy.toStdString();
+    };
+    const auto work = [&](const QString& policy) {
+      shown.session.choices()->setPolicy(policy);
+      return QTest::qWaitFor([&] { return shown.session.plan() && !shown.session.busy(); });
+    };
+    QVERIFY(work(QStringLiteral("all")));
+    QVERIFY(openWith(QStringLiteral("encode"), QStringLiteral("balanced")));
+    QVERIFY(work(QStringLiteral("free")));
+    QVERIFY(openWith(QStringLiteral("decode"), QStringLiteral("all")));
+    QVERIFY(openWith(QStringLiteral("encode"), QStringLiteral("free")));
   }
 
   void aProjectIsRestoredByAnEngineThatDiedOverIt() {
