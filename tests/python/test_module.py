@@ -432,6 +432,29 @@ class Folds(unittest.TestCase):
             _, report = self.folded(settled(Gated().double()), (x, gate), 1)
             self.assertEqual(report.conditions, ("input 1 has size 1 in axis -1", unused))
 
+    def assert_told(self, decision, example, condition):
+        """Of a module that does something else when the decision falls otherwise."""
+        forwards = {
+            "parity": lambda self, x: self.end(self.start(x), x.shape[0] % 2 == 0),
+            "equal": lambda self, x, y: self.end(self.start(x), x.shape[0] == y.shape[0]),
+            "mode": lambda self, x, mode: self.end(self.start(x), mode == 3),
+            "both": lambda self, x, a=False, b=False: self.end(self.start(x), not (a and b)),
+            "mask": lambda self, x, mask=None: self.end(self.start(x), mask is None),
+        }
+
+        class Deciding(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.start, self.norm = nn.Linear(24, 24), nn.LayerNorm(24)
+
+            def end(self, y, plain):
+                return self.norm(y if plain else y.abs())
+
+            forward = forwards[decision]
+
+        _, report = self.folded(settled(Deciding().double()), example, 1)
+        self.assertIn(condition, report.conditions)
+
     def test_the_branch_that_it_rests_on_is_told(self):
         class Branching(nn.Module):
             def __init__(self, takes_first):
@@ -451,6 +474,11 @@ class Folds(unittest.TestCase):
         with unittest.mock.patch.object(export, "_open_shapes", export._fixed_shapes):
             _, report = self.folded(settled(Branching(None).double()), (x,), 1)
         self.assertEqual(report.conditions, ("input 0 has size 8 in axis -2", "direct is True"))
+        self.assert_told("parity", (x[:6],), "input 0 has a size in axis -2 that the code treats as it does 6, unlike 5")
+        self.assert_told("equal", (x, x + 1), "input 0 has a size in axis -2 that the code treats as it does 8, unlike 7")
+        self.assert_told("mode", (x, 3), "mode is 3")
+        self.assert_told("both", (x,), "a, b are as in the example")
+        self.assert_told("mask", (x, None), "mask is None")
         for first, unused in ((True, "second"), (False, "first")):
             _, report = self.folded(settled(Branching(first).double()), (x,), 1)
             self.assertEqual(report.conditions, (f"{unused} is not used",))

@@ -18,7 +18,7 @@ from normlens.report.report import Report, norms_of
 if TYPE_CHECKING:
     from torch import nn
 
-    from normlens.module.inputs import Branch
+    from normlens.module.branches import Branch
 
 ModuleOrPath = Union["nn.Module", str, "os.PathLike[str]"]
 

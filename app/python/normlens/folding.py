@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from normlens.module.apply import Followed
-    from normlens.module.inputs import Branch
+    from normlens.module.branches import Branch
     from normlens.module.observe import Observed
     from normlens.module.owners import Graph
 
@@ -123,7 +123,7 @@ def _fold_module(
         if followed.folded:
             exact = twin(module)
             expected = expectations(module, exact, inputs)
-            others = other_calls(exact, inputs, branch.rooms, widths_of(analysis))
+            others = other_calls(exact, inputs, branch.trials, widths_of(analysis))
             checks, untied = change(folded, exact, followed, expected)
             holds = conditions(exact, others) + unused_of(branch)
         norms = norms_of(analysis, plan, session.graph)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from normlens.module.apply import Followed
-    from normlens.module.inputs import Branch, Inputs
+    from normlens.module.branches import Branch
+    from normlens.module.inputs import Inputs
 
 
 def cbwc(
@@ -101,7 +102,7 @@ def _changed(
     exact = twin(module)
     parameters = list(exact.parameters())
     expected = expectations(module, exact, inputs, training=True)
-    others = other_calls(exact, inputs, branch.rooms, widths, training=True)
+    others = other_calls(exact, inputs, branch.trials, widths, training=True)
     before = [gradients(exact, one.inputs, parameters) for one in expected]
     changes, _ = perform(followed.actions, module)
     try:
@@ -114,4 +115,4 @@ def _changed(
     except BaseException:
         changes.undo()
         raise
-    return tuple(checks), conditions(exact, others, training=True) + unused_of(branch)
+    return tuple(checks), conditions(exact, others) + unused_of(branch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Mapping
-from typing import Any, Callable, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 import torch
 from torch import nn
@@ -45,37 +45,6 @@ class Inputs:
 
         named = [(str(place), value) for place, value in enumerate(self.args)] + list(self.kwargs.items())
         return tuple(f"{name}: {of(value)}" for name, value in named)
-
-
-@dataclasses.dataclass(frozen=True)
-class Branch:
-    """What a graph holds for, of all that the module's code may do.
-
-    unused: parameters that it does not read, or modules where that is all of theirs.
-    """
-
-    rooms: Tuple["Room", ...] = ()
-    unused: Tuple[str, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Room:
-    """The sizes that a graph was made for: on one side of each branch that the code takes by a size.
-
-    axes: of the inputs' tensors, that have this size in common, as (which tensor, which axis from the end). most: None where there is
-    no largest.
-    """
-
-    axes: Tuple[Tuple[int, int], ...]
-    least: int
-    most: Optional[int]
-
-    def text(self) -> str:
-        place, axis = self.axes[0]
-        if self.least == self.most:
-            return f"input {place} has size {self.least} in axis {axis}"
-        sizes = f"size {self.least} or more" if self.most is None else f"a size from {self.least} to {self.most}"
-        return f"input {place} has {sizes} in axis {axis}"
 
 
 def as_inputs(example: Any) -> Inputs:
@@ -135,43 +104,6 @@ def widened(inputs: Inputs, widths: "set[int]") -> "list[tuple[str, Inputs]]":
                 wide = torch.randn(shape, generator=torch.Generator().manual_seed(4), dtype=torch.float64).to(tensor)
                 found.append((f"input {place} has size 1 in axis {axis}", _with(inputs, tensor, wide)))
     return found
-
-
-def beyond(inputs: Inputs, rooms: Sequence[Room]) -> "list[tuple[str, Inputs]]":
-    """(what room there is, inputs of a size outside of it)"""
-    found = []
-    tensors = inputs.tensors()
-    for room in rooms:
-        if not all(tensors[place].shape[axis] for place, axis in room.axes):
-            continue
-        sizes = {room.least - 1} if room.most is None else {room.least - 1, room.most + 1}
-        if room.least == room.most:  # the branch may lie farther away
-            sizes |= {1, room.least // 2, 2 * room.least}
-        found += [(room.text(), _resized(inputs, room.axes, size)) for size in sorted(sizes) if size > 0 and size != room.least]
-    return found
-
-
-def switched(inputs: Inputs, module: nn.Module) -> "list[tuple[str, Inputs]]":
-    """(a switch of forward and how it stands, the same inputs with the switch turned)"""
-    found = []
-    bound = inspect.signature(module.forward).bind(*inputs.args, **inputs.kwargs)
-    bound.apply_defaults()
-    for name, value in list(bound.arguments.items()):
-        if isinstance(value, bool):
-            bound.arguments[name] = not value
-            found.append((f"{name} is {value}", Inputs(bound.args, dict(bound.kwargs))))
-            bound.arguments[name] = value
-    return found
-
-
-def _resized(inputs: Inputs, axes: Sequence[Tuple[int, int]], size: int) -> Inputs:
-    """Cut off, or with the first ones again."""
-    tensors = inputs.tensors()
-    for place, axis in axes:
-        old = tensors[place]
-        new = old.index_select(axis, torch.arange(size, device=old.device) % old.shape[axis])
-        inputs, tensors[place] = _with(inputs, old, new), new
-    return inputs
 
 
 def _with(inputs: Inputs, old: torch.Tensor, new: torch.Tensor) -> Inputs:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import io
+import logging
+import warnings
 from typing import Any, Iterator
 
 import torch
@@ -96,3 +99,16 @@ def twin(module: nn.Module) -> nn.Module:
 
 def lift(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.double() if tensor.is_floating_point() else tensor
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without logs, warnings and stderr: what is tried may fail, and torch.export prints the graph of a failed try."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

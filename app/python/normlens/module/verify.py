@@ -10,9 +10,10 @@ from torch import nn
 
 from normlens.errors import NotEqual
 from normlens.module.apply import perform
+from normlens.module.branches import Trial, with_other_arguments, with_other_sizes
 from normlens.module.compare import difference, pairs, relative, says_something, scale
-from normlens.module.inputs import Inputs, Room, beyond, drawn, switched, twice, widened
-from normlens.module.modes import buffers_kept, lift, lifted, mode_of, twin, without_cache
+from normlens.module.inputs import Inputs, drawn, twice, widened
+from normlens.module.modes import buffers_kept, lift, lifted, mode_of, quiet, twin, without_cache
 from normlens.module.resolve import Action
 from normlens.report.report import Check
 
@@ -63,31 +64,46 @@ def expectations(module: nn.Module, exact: nn.Module, inputs: Inputs, training: 
     return found
 
 
-def other_calls(
-    exact: nn.Module, inputs: Inputs, rooms: Sequence[Room], widths: Iterable[int], training: bool = False
-) -> List[Tuple[str, Inputs, Any]]:
-    """(condition, inputs that break it, what the original gives on them): of the original's float64 copy, where it runs.
+@dataclasses.dataclass(frozen=True)
+class OtherCall:
+    """condition: what these inputs, or this mode, break. exact: what the original's float64 copy gives."""
 
-    rooms: the sizes that the analysed graph holds for. widths: of its norms.
+    condition: str
+    inputs: Inputs
+    training: bool
+    exact: Any
+
+
+def other_calls(
+    exact: nn.Module, inputs: Inputs, trials: Sequence[Trial], widths: Iterable[int], training: bool = False
+) -> List[OtherCall]:
+    """Calls that the original takes and the example is not: where the code may do something else.
+
+    exact: the original's float64 copy. trials: of the branch that was analysed. widths: of its norms.
     """
+    calls = [*with_other_sizes(inputs, trials), *widened(inputs, set(widths)), *with_other_arguments(inputs, exact)]
+    modes = [("the module trains", inputs, False)] if training else []
     found = []
-    for text, given in beyond(inputs, rooms) + widened(inputs, set(widths)) + switched(inputs, exact):
+    for condition, given, mode in [*((text, given, training) for text, given in calls), *modes]:
         try:
-            found.append((text, given, run_exact(exact, given, training)))
+            with quiet():
+                truth = run_exact(exact, given, mode)
+            if relative(truth, truth) == 0:
+                found.append(OtherCall(condition, given, mode, truth))
         except Exception:
-            continue  # then the size is no choice
+            continue  # then it is no choice
     return found
 
 
-def conditions(exact: nn.Module, others: Sequence[Tuple[str, Inputs, Any]], training: bool = False) -> List[str]:
-    """Those of other_calls() that the change rests on. exact: the float64 copy, changed."""
-    broken = (text for text, given, truth in others if not _agrees(exact, given, truth, training))
-    return list(dict.fromkeys(broken))
+def conditions(exact: nn.Module, others: Sequence[OtherCall]) -> List[str]:
+    """Those that the change rests on. exact: the float64 copy, changed."""
+    return list(dict.fromkeys(other.condition for other in others if not _agrees(exact, other)))
 
 
-def _agrees(exact: nn.Module, inputs: Inputs, truth: Any, training: bool) -> bool:
+def _agrees(exact: nn.Module, other: OtherCall) -> bool:
     try:
-        return relative(run_exact(exact, inputs, training), truth) <= LIMIT
+        with quiet():
+            return relative(run_exact(exact, other.inputs, other.training), other.exact) <= LIMIT
     except Exception:
         return False
 

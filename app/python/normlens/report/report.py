@@ -113,7 +113,8 @@ class ChangeReport(Report):
 
     folded: paths of the LayerNorms that are RMSNorms now. kept: why each other LayerNorm is kept, by its name. changes:
     what was done, in words. untied: parameters that were one tensor and are two now. checks: the comparisons that the
-    change passed. conditions: what it holds for, where the original runs on more. output: the file that was written, or
+    change passed. conditions: what it holds for, where the original was seen to do something else on other inputs: of a
+    module the branch of its code that the example takes, as far as trials leave it. output: the file that was written, or
     None.
     """
 

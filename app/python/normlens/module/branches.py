@@ -1,0 +1,257 @@
+"""Which branch of a module's code an export holds for, and calls that may take another one.
+
+An export runs the code once. Every branch that a size decided is a guard of torch.export's shape environment: for each, the
+nearest size is found with which the code decides otherwise. Thread: any; nothing is run here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+import math
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+import sympy
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from normlens.module.inputs import Inputs
+
+Axis = Tuple[int, int]  # (which of the inputs' tensors, which axis from its end)
+
+MOST_ELEMENTS = 1 << 20  # of a tensor that is made larger than the example's
+FACTORS = (4, 16, 64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """Sizes of the inputs with which the code may take another branch. condition: what they break, in words."""
+
+    condition: str
+    sizes: Mapping[Axis, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Branch:
+    """unused: parameters that the branch does not read, or modules where that is all of theirs."""
+
+    trials: Tuple[Trial, ...]
+    unused: Tuple[str, ...]
+
+
+def branch_of(program: Any, module: nn.Module, inputs: Inputs) -> Branch:
+    """program: torch.export's, of this module with these inputs."""
+    return Branch(tuple(_Sizes(program, inputs).trials()), tuple(_unused(program, module)))
+
+
+def with_other_sizes(inputs: Inputs, trials: Sequence[Trial]) -> List[Tuple[str, Inputs]]:
+    """(condition, inputs that break it): cut off, or with the first elements again."""
+    return [(trial.condition, _resized(inputs, trial.sizes)) for trial in trials if not _too_large(inputs, trial.sizes)]
+
+
+def with_other_arguments(inputs: Inputs, module: nn.Module) -> List[Tuple[str, Inputs]]:
+    """(how an argument stands, the inputs with another one): switches turned, numbers changed, what is optional left out."""
+    signature = inspect.signature(module.forward)
+    bound = signature.bind(*inputs.args, **inputs.kwargs)
+    bound.apply_defaults()
+    found = []
+    for name, value in list(bound.arguments.items()):
+        leaves, spec = pytree.tree_flatten(value)
+        changes = [(leaves[:place], other, leaves[place + 1 :]) for place, leaf in enumerate(leaves) for other in _others(leaf)]
+        values = [pytree.tree_unflatten([*before, other, *after], spec) for before, other, after in changes]
+        if signature.parameters[name].default is None:
+            values += [True] if value is None else [None]
+        for other in values:
+            bound.arguments[name] = other
+            found.append((_as_it_stands(name, value), Inputs(bound.args, dict(bound.kwargs))))
+        bound.arguments[name] = value
+    switches = [name for name, value in bound.arguments.items() if isinstance(value, bool)]
+    if len(switches) > 1:
+        turned = {name: not bound.arguments[name] for name in switches}
+        bound.arguments.update(turned)
+        found.append((f"{', '.join(switches)} are as in the example", Inputs(bound.args, dict(bound.kwargs))))
+    return found
+
+
+def _others(leaf: Any) -> List[Any]:
+    if isinstance(leaf, bool):
+        return [not leaf]
+    return sorted({0, 1, leaf + 1} - {leaf}) if isinstance(leaf, int) else []
+
+
+def _as_it_stands(name: str, value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{name} is given"
+    return f"{name} is {value}" if value is None or isinstance(value, (bool, int)) else f"{name} is as in the example"
+
+
+def _resized(inputs: Inputs, sizes: Mapping[Axis, int]) -> Inputs:
+    tensors = inputs.tensors()
+    changed = {}
+    for (place, axis), size in sizes.items():
+        key = id(tensors[place])
+        old = changed.get(key, tensors[place])
+        if old.shape[axis]:
+            changed[key] = old.index_select(axis, torch.arange(size, device=old.device) % old.shape[axis])
+        else:
+            changed[key] = old.new_zeros([*old.shape[:axis], size, *(old.shape[axis:][1:])])
+    return inputs.map(lambda tensor: changed.get(id(tensor), tensor))
+
+
+def _too_large(inputs: Inputs, sizes: Mapping[Axis, int]) -> bool:
+    for place, tensor in enumerate(inputs.tensors()):
+        shape = [sizes.get((place, axis), tensor.shape[axis]) for axis in range(-tensor.dim(), 0)]
+        if math.prod(shape) > max(2 * tensor.numel(), MOST_ELEMENTS):
+            return True
+    return False
+
+
+def _settled(size: Any) -> Any:
+    """A number where the code leaves no other one."""
+    return int(size.node.expr) if not isinstance(size, int) and size.node.expr.is_Integer else size
+
+
+class _Sizes:
+    """The axes of a program's inputs: those that have one size, and symbols of the others."""
+
+    def __init__(self, program: Any, inputs: Inputs) -> None:
+        signature = [spec.arg for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
+        names = [argument.name for argument in signature if type(argument).__name__ == "TensorArgument"]
+        fakes = {node.name: node.meta["val"] for node in program.graph.nodes if node.op == "placeholder" and node.name in names}
+        self.shapes = [[_settled(size) for size in fakes[name].shape] for name in names]
+        self.ranges = program.range_constraints
+        self.tensors = inputs.tensors()
+        self.environment: Any = next((fake.fake_mode.shape_env for fake in fakes.values()), None)
+        self.axes: Dict[Any, Axis] = {}  # by symbol
+        self.hints: Dict[Any, int] = {}
+        if self.environment is not None:
+            self._find_symbols()
+
+    def _find_symbols(self) -> None:
+        values = getattr(self.environment, "backed_var_to_val", None)  # torch 2.11 and later
+        values = self.environment.var_to_val if values is None else values
+        places: Dict[Any, int] = {}  # of what a tensor comes from, in the order of the tensors that have symbols
+        with_symbols = [place for place, tensor in enumerate(self.tensors) if any(size > 1 for size in tensor.shape)]
+        for symbol, sources in self.environment.var_to_sources.items():
+            axis = getattr(sources[0], "idx", None)
+            base = getattr(sources[0], "base", None)
+            if axis is None or base is None or symbol not in values:
+                continue
+            at = places.setdefault(base, len(places))
+            place = with_symbols[at] if at < len(with_symbols) else -1
+            shape = self.tensors[place].shape if place >= 0 else ()
+            if axis >= len(shape) or shape[axis] != int(values[symbol]):
+                self.axes.clear()  # not as it was when this was written: then no branch is known
+                return
+            self.hints[symbol] = int(values[symbol])
+            self.axes[symbol] = (place, axis - len(shape))
+
+    def trials(self) -> Iterator[Trial]:
+        """Each sizes once."""
+        seen = []
+        for trial in itertools.chain(self._of_fixed(), self._of_symbols(), self._of_guards(), self._of_all()):
+            if trial.sizes not in seen:
+                seen.append(trial.sizes)
+                yield trial
+
+    def _of_fixed(self) -> Iterator[Trial]:
+        for place, shape in enumerate(self.shapes):
+            for axis, size in zip(range(-len(shape), 0), shape):
+                if isinstance(size, int):
+                    for other in sorted({0, 1, 2, size // 2, size - 1, size + 1, 2 * size} - {size, -1}):
+                        yield Trial(f"input {place} has size {size} in axis {axis}", {(place, axis): other})
+
+    def _of_all(self) -> Iterator[Trial]:
+        """Branches behind a branch leave no guard."""
+        open_axes = [
+            (place, axis)
+            for place, shape in enumerate(self.shapes)
+            for axis, size in zip(range(-len(shape), 0), shape)
+            if not isinstance(size, int)
+        ]
+        for factor in FACTORS if open_axes else ():
+            sizes = {(place, axis): factor * self.tensors[place].shape[axis] for place, axis in open_axes}
+            yield Trial(f"the code treats all sizes as it does those of the example, unlike {factor} times these", sizes)
+
+    def _of_symbols(self) -> Iterator[Trial]:
+        alike: Dict[Any, Dict[Axis, int]] = {}
+        for place, shape in enumerate(self.shapes):
+            for axis, size in zip(range(-len(shape), 0), shape):
+                if not isinstance(size, int):
+                    alike.setdefault(size.node.expr, {})[place, axis] = 0
+        for symbol, axes in alike.items():
+            for other in (0, 1) if symbol in self.ranges else ():
+                yield Trial(self._in_words(next(iter(axes)), symbol, other), dict.fromkeys(axes, other))
+
+    def _of_guards(self) -> Iterator[Trial]:
+        for guard in getattr(self.environment, "guards", ()):
+            if any(symbol not in self.axes for symbol in guard.expr.free_symbols):
+                continue
+            moved = self._violation(guard.expr, sorted(guard.expr.free_symbols, key=lambda symbol: self.axes[symbol]))
+            if moved:
+                first, other = next(iter(moved.items()))
+                sizes = {self.axes[symbol]: size for symbol, size in moved.items()}
+                yield Trial(self._in_words(self.axes[first], self._alike(first), other), sizes)
+
+    def _in_words(self, axis: Axis, symbol: Any, other: int) -> str:
+        allowed = self.ranges.get(symbol)
+        where = f"in axis {axis[1]}"
+        if allowed is not None and other not in allowed:
+            least = int(allowed.lower)
+            if not allowed.upper.is_Integer:
+                return f"input {axis[0]} has size {least} or more {where}"
+            return f"input {axis[0]} has a size from {least} to {int(allowed.upper)} {where}"
+        size = self.tensors[axis[0]].shape[axis[1]]
+        return f"input {axis[0]} has a size {where} that the code treats as it does {size}, unlike {other}"
+
+    def _alike(self, symbol: Any) -> Any:
+        """The one that stands for all that have its size."""
+        replacements = getattr(self.environment, "replacements", {})
+        while symbol in replacements and replacements[symbol].is_Symbol:
+            symbol = replacements[symbol]
+        return symbol
+
+    def _violation(self, expression: Any, symbols: Sequence[Any]) -> Optional[Dict[Any, int]]:
+        """The nearest sizes with which the code decides otherwise: first all that are alike, then some of them."""
+        near = {symbol: self._near(symbol, expression) for symbol in symbols}
+        for moved in self._moves(near):
+            values = {symbol: sympy.Integer(size) for symbol, size in {**self.hints, **moved}.items()}
+            try:
+                if expression.xreplace(values) == sympy.false:  # not subs(): one after the other
+                    return moved
+            except ZeroDivisionError:
+                continue  # the code would divide by this size, too
+        return None
+
+    def _moves(self, near: Mapping[Any, Sequence[int]]) -> Iterator[Dict[Any, int]]:
+        classes = {symbol: [other for other in self.axes if self._alike(other) == self._alike(symbol)] for symbol in near}
+        for symbol, members in classes.items():
+            yield from (dict.fromkeys(members, size) for size in near[symbol])
+        for symbol, sizes in near.items():
+            yield from ({symbol: size} for size in sizes)
+        for one, other in itertools.combinations(near, 2):
+            for first, second in itertools.product(near[one][:12], near[other][:12]):
+                yield {**dict.fromkeys(classes[one], first), **dict.fromkeys(classes[other], second)}
+
+    def _near(self, symbol: Any, expression: Any) -> List[int]:
+        size = self.hints[symbol]
+        named = {int(number) + step for number in expression.atoms(sympy.Integer) for step in (-1, 0, 1)}
+        sizes = {*range(2 * size + 4), *(size * factor for factor in FACTORS), *(other for other in named if other > 0)}
+        return sorted(sizes, key=lambda other: abs(other - size))
+
+
+def _unused(program: Any, module: nn.Module) -> List[str]:
+    read = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    names = {name for given, name in program.graph_signature.inputs_to_parameters.items() if given in read}
+    used = {id(parameters[name]) for name in names}
+    left = [name for name, parameter in parameters.items() if id(parameter) not in used]
+    whole = {
+        path: path + "."
+        for path, part in module.named_modules()
+        if path and any(True for _ in part.parameters()) and not any(id(parameter) in used for parameter in part.parameters())
+    }
+    told = [next((path for path, start in whole.items() if name.startswith(start)), name) for name in left]
+    return list(dict.fromkeys(told))
