@@ -14,6 +14,7 @@ namespace {
 namespace prim = c10::prim;
 
 constexpr const char* kAliasReason = "an in-place operation changes this tensor through an alias";
+constexpr const char* kCallerReason = "it is written into an input of the model, which whoever calls it sees";
 constexpr const char* kHiddenReason = "code that is only known when the model runs may change this tensor";
 constexpr const char* kWrittenReason = "the model writes this tensor while it runs";
 
@@ -241,13 +242,15 @@ class InPlaceAnalysis {
       const bool before = value.producer < write.node && !isInside(write.node, value.producer);
       if (!(isWritten && renames) && before && readAfter(member, write.node, isWritten)) safe = false;
     }
-    if (safe) {
-      if (!renames) return;
-      tensorOf_[static_cast<size_t>(writer.outputs[0])] = tensor;
+    const bool ofCaller = std::ranges::any_of(group, [&](int member) { return isInput(member); });
+    if (!safe || (!renames && ofCaller)) {
+      makeOpaque(group, safe ? kCallerReason : kAliasReason);
+    } else if (renames) {
+      const auto written = static_cast<size_t>(writer.outputs[0]);
+      tensorOf_[written] = tensor;
       program_.inPlace.renamed[static_cast<size_t>(write.node)] = std::move(names);
-      return;
+      if (ofCaller) program_.inPlace.opaqueReason[written] = kCallerReason;
     }
-    makeOpaque(group, kAliasReason);
   }
 
   void makeOpaque(const std::vector<int>& group, const char* reason) {

@@ -36,6 +36,19 @@ INSTANTIATE_TEST_SUITE_P(
              "  y = self.norm(h + z)\n"}),
     kName);
 
+// The caller finds it there after the run.
+INSTANTIATE_TEST_SUITE_P(
+    WrittenIntoAnInput, BlockedFormTest,
+    ::testing::Values(Form{"Added", "  x.add_(h[:, :, :6])\n  y = self.norm(h)\n"},
+                      Form{"CopiedToAView", "  x[:, 0].copy_(h[:, 0, :6])\n  y = self.norm(h)\n"},
+                      Form{"TheOutputOfAnOperator", "  torch.add(h[:, :, :6], 1.0, out=x)\n  y = self.norm(h)\n"},
+                      Form{"InABranch", "  if bool((x > 0).any()):\n    x.add_(h[:, :, :6])\n  y = self.norm(h)\n"}),
+    kName);
+INSTANTIATE_TEST_SUITE_P(WrittenIntoWhatTheRunMade, FreeFormTest,
+                         ::testing::Values(Form{"Added",
+                                                "  u = x * 2.0\n  x.mul_(3.0)\n  h.add_(h)\n  y = self.norm(h)\n"}),
+                         kName);
+
 INSTANTIATE_TEST_SUITE_P(
     Scales, FreeFormTest,
     ::testing::Values(
