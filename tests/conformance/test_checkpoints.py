@@ -257,6 +257,15 @@ class Refused(Folder):
         (self.hf / "tokenizer.json").symlink_to(secret)
         self.refuse("leads out of its folder", 3)
 
+    def test_what_is_no_file_is_not_left_out_silently(self):
+        self.save()
+        inside = self.hf / "again"
+        inside.symlink_to(self.hf)
+        self.refuse("no regular file", 3)
+        inside.unlink()
+        os.mkfifo(self.hf / "vocab.txt")
+        self.refuse("no regular file", 3)
+
     def test_broken_files(self):
         self.save()
         whole = (self.hf / "model.safetensors").read_bytes()

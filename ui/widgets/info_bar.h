@@ -32,6 +32,7 @@ class InfoBar final : public QFrame {
   [[nodiscard]] bool isAbout(const QString& topic) const { return !isHidden() && topic_ == topic; }
   void dismissAbout(const QString& topic);
   [[nodiscard]] QString message() const;
+  [[nodiscard]] bool asks() const { return !isHidden() && !ways_.empty(); }  // there is something to choose
   [[nodiscard]] bool showsError() const { return isVisibleTo(parentWidget()) && tone_ != Tone::Message; }
 
  protected:

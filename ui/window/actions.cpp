@@ -251,7 +251,7 @@ void Actions::update(Session& session) {
 }
 
 void Actions::updatePlan(Session& session, bool alive) {
-  const bool asked = session.analysis().has_value() && alive;
+  const bool asked = session.analysis().has_value() && alive && session.cannotRun().isEmpty();
   const QUndoStack& stack = *session.choices()->undoStack();
   const QString undone = stack.undoText(), redone = stack.redoText();
   undo->setEnabled(stack.canUndo());

@@ -70,7 +70,7 @@ void MainWindow::connectSession() {
   connect(session_, &Session::modelChanged, this, [this] {
     fillSearch();
     if (!session_->model()) return;
-    if (!session_->model()->note.empty())
+    if (!session_->model()->note.empty() && !info_->asks())  // what it asks is not asked again
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->model()->note)));
   });
   connect(session_, &Session::analysisChanged, this, [this] {

@@ -55,6 +55,8 @@ TEST(SymExprTest, RefusesWhatIsBroken) {
   std::string wide = "Add(";
   for (int i = 0; i < 10'000; ++i) wide += "Integer(1), ";
   EXPECT_FALSE(parseSymExpr(wide + "Integer(1))"));
+  EXPECT_FALSE(parseSymExpr("Integer(" + std::string(100'000, '9') + ")"));
+  EXPECT_FALSE(parseSymExpr("Symbol('" + std::string(100'000, 's') + "')"));
 }
 
 }  // namespace

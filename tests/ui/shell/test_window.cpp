@@ -86,7 +86,9 @@ class TestWindow final : public QObject {
     QVERIFY(shown.session.plan()->folded.empty());
     QCOMPARE(shown.session.planMark(0).state, PlanState::Kept);
     QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::None);
-    QVERIFY(!shown.window.actions()->fold->isEnabled());
+    const auto* actions = shown.window.actions();
+    for (const QAction* action : {actions->fold, actions->suggestBest, actions->foldAll, actions->foldNorm})
+      QVERIFY(!action->isEnabled());
     const QString why = QStringLiteral("This engine does not have mylib::mix.");
     QCOMPARE(shown.child<QAbstractButton>("foldButton")->toolTip(), why);
     QCOMPARE(shown.child<QLabel>("proofEmpty")->text(), why);

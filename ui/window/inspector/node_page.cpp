@@ -92,7 +92,7 @@ void NodePage::showNode(int id) {
   rows.push_back(deviceRow());
   attributes_->setProperties(rows);
   if (!node->outputs.empty()) centerValue_ = node->outputs.front();
-  centerHere_->setEnabled(centerValue_ >= 0);
+  centerHere_->setEnabled(centerValue_ >= 0 && session_->cannotRun().isEmpty());
 }
 
 void NodePage::showValue(int id) {
@@ -119,7 +119,7 @@ void NodePage::showValue(int id) {
                               {tr("type"), value->dtype.empty() ? tr("not known") : text(value->dtype)},
                               deviceRow()});
   centerValue_ = value->constant ? -1 : id;
-  centerHere_->setEnabled(centerValue_ >= 0);
+  centerHere_->setEnabled(centerValue_ >= 0 && session_->cannotRun().isEmpty());
 }
 
 Property NodePage::deviceRow() {

@@ -237,7 +237,10 @@ void NormPage::showButtons() {
   const double more = cost ? cost->together() : 0;
   const QString sign = more < 0 ? QStringLiteral("−") : more > 0 ? QStringLiteral("+") : QStringLiteral("±");
   centerHere_->setText(cost ? tr("Center here: %1").arg(sign + formatMicroseconds(std::abs(more))) : tr("Center here"));
-  centerHere_->setEnabled(session_->inputOfNorm(norm_) >= 0);
+  const QString cannotRun = session_->cannotRun();
+  centerHere_->setEnabled(cannotRun.isEmpty() && session_->inputOfNorm(norm_) >= 0);
+  foldThis_->setEnabled(cannotRun.isEmpty());
+  if (!cannotRun.isEmpty()) foldThis_->setToolTip(cannotRun);
 }
 
 void NormPage::foldThis() {

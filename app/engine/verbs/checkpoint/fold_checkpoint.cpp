@@ -28,6 +28,13 @@ bool leadsOut(const fs::path& folder, const fs::path& file) {
   return error || (!liesIn(folder, whole) && whole.parent_path() != folder.parent_path().parent_path() / "blobs");
 }
 
+// What an entry is that is no file to be copied; nullptr: it is one.
+const char* whatElse(const fs::path& folder, const fs::directory_entry& entry) {
+  if (entry.is_symlink() && leadsOut(folder, entry.path())) return "a link that leads out of its folder";
+  std::error_code error;
+  return entry.is_regular_file(error) ? nullptr : "no regular file";
+}
+
 Result<std::vector<std::string>> filesIn(const fs::path& given) {
   std::error_code error;
   const fs::path folder = fs::canonical(given, error);
@@ -38,14 +45,13 @@ Result<std::vector<std::string>> filesIn(const fs::path& given) {
   for (const fs::recursive_directory_iterator end; !error && entries != end; entries.increment(error)) {
     const fs::path& path = entries->path();
     const bool hidden = path.filename().string().starts_with('.');
-    if (fs::is_directory(path, error)) {
+    if (entries->is_directory() && !entries->is_symlink()) {
       if (hidden || entries.depth() + 1 >= kMostDepth) entries.disable_recursion_pending();
       continue;
     }
-    if (hidden || (!entries->is_symlink() && !entries->is_regular_file())) continue;
-    if (leadsOut(folder, path))
-      return fail(ErrorCode::Unreadable, printable(path.string() + " is a link that leads out of its folder"),
-                  "put the file itself there");
+    if (hidden) continue;
+    if (const char* what = whatElse(folder, *entries))
+      return fail(ErrorCode::Unreadable, printable(path.string() + " is " + what), "put the file itself there");
     files.push_back(path.lexically_relative(folder).string());
     if (files.size() > kMostFiles)
       return fail(ErrorCode::Unreadable, printable(given.string() + " holds too many files for a checkpoint"));

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kMostDepth = 64;
 constexpr size_t kMostNodes = 4096;
+constexpr size_t kMostLetters = 256;  // of a name or a number
 
 class SreprReader {
  public:
@@ -38,12 +39,13 @@ class SreprReader {
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_' ||
                                   text_[at_] == '.' || text_[at_] == '-'))
       ++at_;
+    if (at_ - start > kMostLetters) broken();
     return text_.substr(start, at_ - start);
   }
   std::string quoted() {
     const char quote = text_[at_++];
     const size_t end = text_.find(quote, at_);
-    if (end == std::string_view::npos) broken();
+    if (end == std::string_view::npos || end - at_ > kMostLetters) broken();
     std::string made(text_.substr(at_, end - at_));
     at_ = end + 1;
     return made;

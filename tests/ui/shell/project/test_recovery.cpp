@@ -41,6 +41,20 @@ class TestRecovery final : public QObject {
     QVERIFY(QFile::exists(shown.window.project()->recoveryFile()));  // a second crash loses nothing
   }
 
+  void theOfferStaysWhenAModelIsOpened() {
+    Project project;
+    project.model.path = model_;
+    QVERIFY(QDir().mkpath(recovery_));
+    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
+    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    Shown shown({}, false, recovery_);
+    QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
+    shown.session.open(test::modelFile(*folder_, QStringLiteral("several.pt2")));
+    QTRY_VERIFY(shown.session.plan().has_value());
+    QVERIFY2(!shown.session.model()->note.empty(), "a message of its own");
+    QVERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
+  }
+
   void recoveryMayBeDiscarded() {
     QVERIFY(QDir().mkpath(recovery_));
     Project project;
