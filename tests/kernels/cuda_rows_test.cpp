@@ -43,7 +43,7 @@ using Path = LaunchConfig::Path;
 
 constexpr NormKind kKinds[] = {NormKind::Rms, NormKind::Layer, NormKind::Center, NormKind::Crms};
 // A small machine: few rows reach the wide paths, and blocks go on with further rows.
-constexpr DeviceLimits kSmall{.multiprocessors = 4, .sharedBytes = 24 * 1024, .maxBlocks = 2};
+constexpr DeviceLimits kSmall{.multiprocessors = 4, .sharedBytes = int64_t{24} * 1024, .maxBlocks = 2};
 
 struct HostStart {
   template <class... Parameters, class... Arguments>
@@ -135,7 +135,7 @@ TEST_P(CudaRows, MisalignedRowsAreReadOneByOne) {
 }
 
 TEST_P(CudaRows, WideRowsWaitInSharedMemoryOrAreSplit) {
-  const DeviceLimits roomy{.multiprocessors = 1, .sharedBytes = 227 * 1024};
+  const DeviceLimits roomy{.multiprocessors = 1, .sharedBytes = int64_t{227} * 1024};
   for (const NormKind kind : {NormKind::Rms, NormKind::Layer}) {
     for (const int64_t width : {8193, 16384 + 64, 33000}) {
       const NormCase c{.kind = kind, .rows = 1, .width = width, .weight = true, .residual = true};
@@ -147,7 +147,7 @@ TEST_P(CudaRows, WideRowsWaitInSharedMemoryOrAreSplit) {
 }
 
 TEST_P(CudaRows, BlocksGoOnWithFurtherWideRows) {
-  const DeviceLimits roomy{.multiprocessors = 1, .sharedBytes = 227 * 1024, .maxBlocks = 2};
+  const DeviceLimits roomy{.multiprocessors = 1, .sharedBytes = int64_t{227} * 1024, .maxBlocks = 2};
   for (const NormKind kind : {NormKind::Rms, NormKind::Layer}) {
     for (const int64_t width : {4096, 8193, 16384 + 64}) {
       for (const bool residual : {false, true}) {
@@ -215,8 +215,8 @@ TEST_P(CudaRows, FewRowsAreSharedByTheWarpsOfABlock) {
 }
 
 TEST_P(CudaRows, FewWideRowsAreSharedByClusters) {
-  DeviceLimits limits{.multiprocessors = 32, .sharedBytes = 24 * 1024, .maxBlocks = 9, .clusterBlocks = 8};
-  const LaunchTuning tuning{.wideRowBytes = 16 * 1024, .clusterBlocks = 8};
+  DeviceLimits limits{.multiprocessors = 32, .sharedBytes = int64_t{24} * 1024, .maxBlocks = 9, .clusterBlocks = 8};
+  const LaunchTuning tuning{.wideRowBytes = int64_t{16} * 1024, .clusterBlocks = 8};
   for (const NormKind kind : kKinds) {
     for (const int64_t width : {8192, 16384 + 64, 32000}) {
       for (const bool residual : {false, true}) {
@@ -239,19 +239,20 @@ TEST_P(CudaRows, FewWideRowsAreSharedByClusters) {
 }
 
 TEST_P(CudaRows, ARowWithNanStaysOneRowOfAClusterToo) {
-  constexpr DeviceLimits kLimits{.multiprocessors = 32, .sharedBytes = 24 * 1024, .maxBlocks = 9, .clusterBlocks = 8};
+  constexpr DeviceLimits kLimits{
+      .multiprocessors = 32, .sharedBytes = int64_t{24} * 1024, .maxBlocks = 9, .clusterBlocks = 8};
   for (const NormKind kind : kKinds) {
     const NormCase c{.kind = kind, .rows = 3, .width = 8192};
     NormTrial trial(GetParam(), c);
     trial.setInput(1, 20, std::numeric_limits<double>::infinity());
-    execute(trial, GetParam(), c, kLimits, {.wideRowBytes = 16 * 1024, .clusterBlocks = 4});
+    execute(trial, GetParam(), c, kLimits, {.wideRowBytes = int64_t{16} * 1024, .clusterBlocks = 4});
     trial.checkNonFinite(describe(GetParam(), c));
     if (HasFatalFailure()) return;
   }
 }
 
 TEST_P(CudaRows, BlocksGoOnWithFurtherNarrowRows) {
-  constexpr DeviceLimits kOne{.multiprocessors = 1, .sharedBytes = 24 * 1024};
+  constexpr DeviceLimits kOne{.multiprocessors = 1, .sharedBytes = int64_t{24} * 1024};
   for (const NormKind kind : kKinds) {
     for (const int64_t width : {32, 64, 192, 256, 512, 1024}) {
       for (const bool residual : {false, true}) {

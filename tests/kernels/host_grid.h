@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming,cppcoreguidelines-avoid-non-const-global-variables)
 #define __global__
 #define __device__
 #define __launch_bounds__(...)
@@ -64,6 +65,7 @@ inline int __popc(unsigned bits) { return std::popcount(bits); }
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 } __attribute__((may_alias));
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming,cppcoreguidelines-avoid-non-const-global-variables)
 
 namespace normlens::kernels::cuda {
 using std::isfinite;

@@ -23,11 +23,11 @@ constexpr DeviceLimits kMachines[] = {
 constexpr LaunchTuning kTunings[] = {
     {},
     {.fewRows = 4},
-    {.wideRowBytes = 256 * 1024},
+    {.wideRowBytes = int64_t{256} * 1024},
     {.clusterBlocks = 8},
     {.clusterBlocks = 2},
     {.persistentBlocks = 3},
-    {.fewRows = 8, .wideRowBytes = 32 * 1024, .clusterBlocks = 4, .persistentBlocks = 1},
+    {.fewRows = 8, .wideRowBytes = int64_t{32} * 1024, .clusterBlocks = 4, .persistentBlocks = 1},
 };
 
 std::string describe(const RowShape& shape, const LaunchConfig& config) {
@@ -179,7 +179,7 @@ TEST(LaunchTunings, FewRowsGetManyThreadsWithLittleEach) {
   EXPECT_EQ(few.lanes, 192);
   EXPECT_EQ(few.items, 1);
   EXPECT_EQ(few.blocks, 100);
-  EXPECT_EQ(onH200(4, 5 * 132, 768, {.fewRows = 4}).lanes, kWarp) << "five rows a multiprocessor";
+  EXPECT_EQ(onH200(4, int64_t{5} * 132, 768, {.fewRows = 4}).lanes, kWarp) << "five rows a multiprocessor";
   EXPECT_EQ(onH200(4, 100, 64, {.fewRows = 4}).threads(), kWarp) << "nothing to share";
 }
 
@@ -190,7 +190,7 @@ TEST(LaunchTunings, AWideRowIsOneKernelOfACluster) {
   EXPECT_EQ(onH200(4, 33, 32768, {.clusterBlocks = 8}).chunks, 4) << "as many as there are multiprocessors";
   EXPECT_EQ(onH200(8, 8192, 16384).path, Path::Shared);
   EXPECT_EQ(onH200(8, 8192, 16384, {.clusterBlocks = 8}).path, Path::Cluster) << "one block would have it all";
-  EXPECT_EQ(onH200(4, 1, 32768, {.wideRowBytes = 256 * 1024}).path, Path::Shared);
+  EXPECT_EQ(onH200(4, 1, 32768, {.wideRowBytes = int64_t{256} * 1024}).path, Path::Shared);
   EXPECT_EQ(onH200(4, 1, 1 << 20, {.clusterBlocks = 8}).path, Path::Split) << "no cluster holds it";
 }
 

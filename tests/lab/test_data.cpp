@@ -95,8 +95,8 @@ TEST(SplitData, ATextIsItsCharacters) {
   const auto split = splitText(text, data);
   ASSERT_TRUE(split);
   EXPECT_EQ(split->symbols, (std::vector<std::string>{"\n", "a", "é"}));
-  EXPECT_EQ(split->train.size(), 1350u);
-  EXPECT_EQ(split->test.size(), 150u);
+  EXPECT_EQ(split->train.size(), 1350U);
+  EXPECT_EQ(split->test.size(), 150U);
   EXPECT_EQ(split->train[0], 1);
   EXPECT_EQ(split->train[1], 2);
   EXPECT_EQ(split->train[2], 0);
@@ -151,10 +151,10 @@ const WrongFile kWrongCsv[] = {
     {"one_column", "a\n1\n", "", "has one column: it needs numbers and a class in each row"},
     {"short_row", "a,b,c\n1,2,3\n1,2\n", "", "has 2 cells in line 3, and its first line names 3 columns"},
     {"long_row", "a,b\n1,2,3\n", "", "has 3 cells in line 2, and its first line names 2 columns"},
-    {"word", "a,b\n1,x\ntall,y\n", "", "has no number in line 3, column \"a\": \"tall\""},
-    {"half_number", "a,b\n1.5kg,y\n", "", "has no number in line 2, column \"a\": \"1.5kg\""},
-    {"missing", "a,b\n,y\n", "", "has no number in line 2, column \"a\": \"\""},
-    {"not_finite", "a,b\ninf,y\n", "", "has a number that is not finite in line 2, column \"a\": \"inf\""},
+    {"word", "a,b\n1,x\ntall,y\n", "", R"(has no number in line 3, column "a": "tall")"},
+    {"half_number", "a,b\n1.5kg,y\n", "", R"(has no number in line 2, column "a": "1.5kg")"},
+    {"missing", "a,b\n,y\n", "", R"(has no number in line 2, column "a": "")"},
+    {"not_finite", "a,b\ninf,y\n", "", R"(has a number that is not finite in line 2, column "a": "inf")"},
     {"no_class", "a,b\n1,\n", "", "has no class in line 2, column \"b\""},
     {"no_target", "a,b\n1,2\n", "kind", "has no column \"kind\""},
     {"one_class", "a,b\n1,x\n2,x\n", "", "has one class only in column \"b\": there is nothing to tell apart"},

@@ -67,21 +67,21 @@ TEST(Equivalence, AllStartFromTheSameWeights) {
 TEST(Equivalence, RecordsSayWhatIsAsked) {
   const RunSettings settings = smallRun();
   const RunResult result = trained(settings);
-  ASSERT_EQ(result.records.size(), 3u * 5u);
+  ASSERT_EQ(result.records.size(), 3U * 5U);
   for (const RunRecord& record : result.records) {
-    EXPECT_EQ(record.inputs.size(), 4u);
+    EXPECT_EQ(record.inputs.size(), 4U);
     EXPECT_GE(record.test_accuracy, 0);
     EXPECT_LE(record.test_accuracy, 1);
     EXPECT_EQ(record.train_loss.has_value(), record.epoch > 0);
-    EXPECT_EQ(record.gradient_norms.size(), record.epoch > 0 ? 4u : 0u);
-    EXPECT_EQ(record.layer_names.size(), record.epoch > 0 ? 0u : 4u);
+    EXPECT_EQ(record.gradient_norms.size(), record.epoch > 0 ? 4U : 0U);
+    EXPECT_EQ(record.layer_names.size(), record.epoch > 0 ? 0U : 4U);
     EXPECT_EQ(record.weight_difference.has_value(), record.member.network != "layer_norm");
     EXPECT_EQ(record.different_weight.empty(), record.weight_difference.value_or(0) == 0);
     if (record.epoch > 0) {
       EXPECT_GT(record.ms_per_step, 0);
     }
     // Weights, their gradients and Adam's moments, at the least.
-    const int64_t weights = 4 * (2 * 16 + 16 + 2 * (16 * 16 + 16) + 16 * 2 + 2 + 3 * 32);
+    const int64_t weights = int64_t{4} * (2 * 16 + 16 + 2 * (16 * 16 + 16) + 16 * 2 + 2 + 3 * 32);
     if (record.epoch > 0) {
       EXPECT_GT(record.bytes, 4 * weights) << record.member.network;
     }

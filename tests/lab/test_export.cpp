@@ -85,7 +85,7 @@ TEST(Export, CenteredWeightsAreWrittenCentered) {
     const bool table = name == "characters.weight" || name == "places.weight";
     const bool before =
         table || name.find("attention_out") != std::string::npos || name.find("mlp_out") != std::string::npos;
-    const double mean = value.mean(table ? 1 : 0).abs().max().item<double>();
+    const auto mean = value.mean(table ? 1 : 0).abs().max().item<double>();
     if (before) {
       EXPECT_LT(mean, 1e-15) << name;
     }

@@ -42,18 +42,21 @@ double difference(const OptimizerSettings& settings,
 TEST(Optimizer, StepsAsTorchOptimDoes) {
   using namespace torch::optim;
   EXPECT_LT(difference({.kind = "sgd", .learning_rate = kRate},
-                       [](auto all) { return std::make_unique<SGD>(all, SGDOptions(kRate)); }),
+                       [](const auto& all) { return std::make_unique<SGD>(all, SGDOptions(kRate)); }),
             1e-15);
-  EXPECT_LT(difference(
-                {.kind = "sgd", .learning_rate = kRate, .momentum = 0.9, .weight_decay = 0.1},
-                [](auto all) { return std::make_unique<SGD>(all, SGDOptions(kRate).momentum(0.9).weight_decay(0.1)); }),
+  EXPECT_LT(difference({.kind = "sgd", .learning_rate = kRate, .momentum = 0.9, .weight_decay = 0.1},
+                       [](const auto& all) {
+                         return std::make_unique<SGD>(all, SGDOptions(kRate).momentum(0.9).weight_decay(0.1));
+                       }),
             1e-15);
-  EXPECT_LT(difference({.kind = "adam", .learning_rate = kRate, .weight_decay = 0.1},
-                       [](auto all) { return std::make_unique<Adam>(all, AdamOptions(kRate).weight_decay(0.1)); }),
-            1e-15);
-  EXPECT_LT(difference({.kind = "adamw", .learning_rate = kRate, .weight_decay = 0.1},
-                       [](auto all) { return std::make_unique<AdamW>(all, AdamWOptions(kRate).weight_decay(0.1)); }),
-            1e-15);
+  EXPECT_LT(
+      difference({.kind = "adam", .learning_rate = kRate, .weight_decay = 0.1},
+                 [](const auto& all) { return std::make_unique<Adam>(all, AdamOptions(kRate).weight_decay(0.1)); }),
+      1e-15);
+  EXPECT_LT(
+      difference({.kind = "adamw", .learning_rate = kRate, .weight_decay = 0.1},
+                 [](const auto& all) { return std::make_unique<AdamW>(all, AdamWOptions(kRate).weight_decay(0.1)); }),
+      1e-15);
 }
 
 TEST(Optimizer, DecaysWhatItIsToldTo) {

@@ -16,7 +16,7 @@ TEST(Transformer, CenteredWeightsWithRmsNormTrainAsLayerNorm) {
   EXPECT_GT(mostDifference(result, "rms_norm"), 1e-5);
   const RunRecord &first = result.records.front(), &last = result.records.back();
   EXPECT_LT(*last.train_loss, first.test_loss);  // it learns
-  EXPECT_EQ(first.layer_names.size(), 2u * 4 + 1);
+  EXPECT_EQ(first.layer_names.size(), 2U * 4 + 1);
   EXPECT_EQ(first.inputs.size(), first.layer_names.size());
 }
 
@@ -57,8 +57,8 @@ TEST(DepthSweep, EachDepthIsTrainedAndJudged) {
   settings.layers = {3, 5};
   settings.networks = {"layer_norm", "cbwc_rms_norm", "rms_norm", "plain"};
   const RunResult result = trained(settings);
-  EXPECT_EQ(result.records.size(), 2u * 4 * 5);
-  EXPECT_EQ(result.findings.size(), 2u * 7);
+  EXPECT_EQ(result.records.size(), 2U * 4 * 5);
+  EXPECT_EQ(result.findings.size(), 2U * 7);
   for (const Finding& finding : result.findings) {
     ASSERT_TRUE(finding.holds && finding.value && finding.limit) << finding.claim;
     if (finding.claim.find("CBWC + RMSNorm the last layer's input varies") != std::string::npos) {
@@ -74,7 +74,7 @@ TEST(Cost, EachNetworkHasItsTimeWithItsInterval) {
   settings.steps_per_round = 2;
   settings.precisions = {"float32", "float64"};
   const RunResult result = trained(settings);
-  ASSERT_EQ(result.costs.size(), 6u);
+  ASSERT_EQ(result.costs.size(), 6U);
   for (const StepCost& cost : result.costs) {
     EXPECT_GT(cost.median_ms, 0);
     EXPECT_LE(cost.low_ms, cost.median_ms);
@@ -85,7 +85,7 @@ TEST(Cost, EachNetworkHasItsTimeWithItsInterval) {
     }
   }
   EXPECT_GT(result.costs[3].bytes, result.costs[0].bytes);  // float64
-  EXPECT_EQ(result.findings.size(), 4u);
+  EXPECT_EQ(result.findings.size(), 4U);
 }
 
 }  // namespace

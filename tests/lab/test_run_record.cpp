@@ -55,7 +55,7 @@ TEST(RunRecord, TheLastOfEachMemberIsFound) {
   records.push_back(someRecord("b", 2));
   records.back().event = "diverged";
   const auto last = lastOfEach(records);
-  ASSERT_EQ(last.size(), 2u);
+  ASSERT_EQ(last.size(), 2U);
   EXPECT_EQ(last[0], records[2]);
   EXPECT_EQ(last[1], records[1]);
 }

@@ -100,7 +100,7 @@ TEST_F(Runs, AKilledRunGoesOnToTheSameNumbers) {
 TEST_F(Runs, StoppedWhatWasTrainedIsKept) {
   const RunSettings settings = smallRun();
   const RunResult stopped = stoppedAfter(settings, 7);
-  ASSERT_EQ(stopped.weights.size(), 6u);
+  ASSERT_EQ(stopped.weights.size(), 6U);
   for (const std::string& name : stopped.weights) EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
   EXPECT_TRUE(std::filesystem::exists(resultFile(folder_.path())));
   const auto kept = readCheckpoint(checkpointFile(folder_.path()));
@@ -114,7 +114,7 @@ TEST_F(Runs, ADoneRunIsNotTrainedAgain) {
   const RunResult again = trained(settings, place());
   EXPECT_EQ(again.records, first.records);  // times too
   EXPECT_EQ(again.weights, first.weights);
-  EXPECT_EQ(first.weights.size(), 6u);
+  EXPECT_EQ(first.weights.size(), 6U);
 }
 
 TEST_F(Runs, NetworksThatAreGoneAreNotTold) {
@@ -166,7 +166,7 @@ TEST_F(Runs, MoreThreadsThanTheMachineRunsAreRefused) {
   const auto refused = tryRun(settings);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
-  EXPECT_EQ(refused.error().message.find("the run asks for " + std::to_string(settings.threads) + " threads"), 0u)
+  EXPECT_EQ(refused.error().message.find("the run asks for " + std::to_string(settings.threads) + " threads"), 0U)
       << refused.error().message;
 }
 
@@ -261,9 +261,9 @@ TEST_F(Runs, DataThatCannotBeUsedAreTold) {
   RunSettings settings = smallRun("transformer");
   settings.data.samples = 1000;
   settings.data.test_share = 0.01;
-  const auto short_ = tryRun(settings);
-  ASSERT_FALSE(short_);
-  EXPECT_EQ(short_.error().message, "context is 16, and only 10 characters are there to test with");
+  const auto briefly = tryRun(settings);
+  ASSERT_FALSE(briefly);
+  EXPECT_EQ(briefly.error().message, "context is 16, and only 10 characters are there to test with");
 }
 
 }  // namespace

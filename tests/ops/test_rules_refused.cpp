@@ -294,7 +294,7 @@ TEST(Refused, paddingWithSomethingElseThanZero) {
 TEST(Refused, paddingOfTheChannelsByAmountsOfARun) {
   const auto pad = [](int64_t axis, Shape out, graph::Attributes value) {
     value.insert(value.begin(), {"axes", Ints{axis}});
-    return oneNode(OpKind::Pad, {kX}, value, {out});
+    return oneNode(OpKind::Pad, {kX}, value, {std::move(out)});
   };
   const graph::Attributes zeros{{"value", 0.0}};
   for (const int64_t more : {-1, 0, 2}) {

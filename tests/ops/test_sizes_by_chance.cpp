@@ -99,7 +99,7 @@ TEST(Refused, aShiftIsNotConstantAlongAnAxisThatIsOneByChance) {
 }
 
 // The rule of a product of channels and a gate that the input gives, with what the file says of the gate's sizes.
-ZeroMean::Verdict gated(const Shape& gate, std::optional<Shape> declared, std::vector<int> assumed) {
+ZeroMean::Verdict gated(const Shape& gate, std::optional<Shape> declared, const std::vector<int>& assumed) {
   testing::GraphBuilder g(1);
   const auto x = g.add(OpKind::Linear, {g.input(kX), g.weight({8, 8})}, kX);
   const auto by = g.input(gate);

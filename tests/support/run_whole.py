@@ -69,6 +69,7 @@ def main():
     options = parser.parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("QTEST_FUNCTION_TIMEOUT", "1800000")  # ms; Qt Test's own five minutes are for one case
     os.environ.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1:handle_sigbus=0")
     suppressions = pathlib.Path(__file__).with_name("lsan.supp")
     os.environ.setdefault("LSAN_OPTIONS", f"suppressions={suppressions}:print_suppressions=0")

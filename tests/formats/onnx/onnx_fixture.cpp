@@ -33,7 +33,7 @@ graph::TensorView viewOfRaw(const TensorProto& tensor) {
 ModelProto modelFromText(std::string_view text) {
   ModelProto model;
   const std::string copy(text);
-  ::ONNX_NAMESPACE::OnnxParser parser(copy.c_str());
+  ::ONNX_NAMESPACE::OnnxParser parser(copy);
   const auto status = parser.Parse(model);
   if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
   return model;

@@ -104,7 +104,7 @@ at::Tensor runOn(const TorchScriptModel& model, const std::vector<at::Tensor>& i
 double relativeDifference(const at::Tensor& a, const at::Tensor& b) {
   if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return INFINITY;
   const auto wide = a.to(at::kDouble);
-  const double apart = (wide - b.to(at::kDouble)).abs().max().item<double>();
+  const auto apart = (wide - b.to(at::kDouble)).abs().max().item<double>();
   return apart == 0 ? 0 : apart / wide.abs().max().item<double>();
 }
 

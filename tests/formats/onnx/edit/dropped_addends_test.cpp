@@ -69,8 +69,7 @@ TEST(OnnxDroppedAddends, AnAdditionGoesWithAllThatOnlyItRead) {
 
 TEST(OnnxDroppedAddends, WhatStaysReadsZeros) {
   for (const char* body : {"h = Sub(s, x)", "m = Greater(s, zero)\n h = Where(m, x, s)", "h = Add(positions, s)",
-                           "m = Greater(s, zero)\n three = Constant <value_float = 3.0> ()\n"
-                           "h = Where(m, x, three)",
+                           "m = Greater(s, zero) three = Constant <value_float = 3.0> () h = Where(m, x, three)",
                            "a = Add(x, s)\n b = Sub(a, s)\n h = Add(b, s)"})
     folded(body);
 }

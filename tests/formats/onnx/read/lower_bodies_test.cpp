@@ -6,8 +6,6 @@
 namespace normlens::formats::onnx {
 namespace {
 
-using graph::OpKind;
-
 TEST(Lower, FunctionsAreInlined) {
   const auto model = lowered(R"(<ir_version: 8, opset_import: ["": 17, "f": 1]>
     m (float[N, 8] x) => (float[N, 8] y) { a = f.twice<k = 1>(x) y = f.twice(a) }

@@ -7,7 +7,6 @@
 namespace normlens::formats::onnx {
 namespace {
 
-using graph::Node;
 using graph::OpKind;
 
 TEST(Lower, LayerNormalization) {

@@ -14,7 +14,7 @@ using graph::Function;
 
 // One operator of that domain or the standard one: input types, then the text of the nodes.
 Lowered one(const std::string& inputs, const std::string& nodes, const std::string& domain = "com.microsoft") {
-  return lowerModel(sourceOf(modelFromText("<ir_version: 8, opset_import: [\"\": 17, \"" + domain + "\": 1]> m (" +
+  return lowerModel(sourceOf(modelFromText(R"(<ir_version: 8, opset_import: ["": 17, ")" + domain + "\": 1]> m (" +
                                            inputs + ") => (float[A, B] y) { " + nodes + " }")),
                     nullptr);
 }

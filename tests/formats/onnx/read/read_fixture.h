@@ -26,19 +26,19 @@ class ReadTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(outside_); }
 
-  void write(const std::filesystem::path& path, const std::string& bytes) const {
+  static void write(const std::filesystem::path& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
-  Result<std::unique_ptr<OnnxModel>> openBytes(const std::string& bytes) const {
+  [[nodiscard]] Result<std::unique_ptr<OnnxModel>> openBytes(const std::string& bytes) const {
     write(folder_ / "model.onnx", bytes);
     return OnnxModel::open(folder_ / "model.onnx", {});
   }
-  Result<std::unique_ptr<OnnxModel>> open(const ModelProto& model) const {
+  [[nodiscard]] Result<std::unique_ptr<OnnxModel>> open(const ModelProto& model) const {
     return openBytes(model.SerializeAsString());
   }
 
   // The words of the refusal, which names the file in one line; empty where the model opens.
-  std::string refusal(const ModelProto& model) const {
+  [[nodiscard]] std::string refusal(const ModelProto& model) const {
     const auto opened = open(model);
     if (opened) return {};
     const std::string& message = opened.error().message;

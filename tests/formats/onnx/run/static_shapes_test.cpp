@@ -70,7 +70,7 @@ std::string contradictedAfter(int nodes) {
 }
 
 TEST(InferredShapes, AreThereBeforeTheRunOfALongModelAndMendedByIt) {
-  auto model = OnnxModel::fromSource(sourceOf(modelFromText(contradictedAfter(4000).c_str())), {});
+  auto model = OnnxModel::fromSource(sourceOf(modelFromText(contradictedAfter(4000))), {});
   ASSERT_TRUE(model) << model.error().message;
   ASSERT_TRUE((*model)->inferShapes(rows(200), {}));
   EXPECT_EQ(shapeOf(**model, "r3999"), (graph::Shape{200, 3}));
@@ -90,7 +90,7 @@ TEST(InferredShapes, FollowWhatOnlyANumberTells) {
     part = Slice(table, zero, rows, zero)
     y = Add(r3999, part)
   })");
-  auto model = OnnxModel::fromSource(sourceOf(modelFromText(text.c_str())), {});
+  auto model = OnnxModel::fromSource(sourceOf(modelFromText(text)), {});
   ASSERT_TRUE(model) << model.error().message;
   ASSERT_TRUE((*model)->inferShapes(rows(5), {}));
   EXPECT_EQ(shapeOf(**model, "part"), (graph::Shape{5, 3}));

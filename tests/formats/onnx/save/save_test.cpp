@@ -107,7 +107,7 @@ TEST(OnnxSave, PackedFloatsStayInTheirField) {
   const std::string raw = tensor.raw_data();
   tensor.clear_raw_data();
   const auto* numbers = reinterpret_cast<const float*>(raw.data());
-  tensor.mutable_float_data()->Add(numbers, numbers + raw.size() / sizeof(float));
+  tensor.mutable_float_data()->Add(numbers, std::next(numbers, static_cast<ptrdiff_t>(raw.size() / sizeof(float))));
   write(folder / "a.onnx", model.SerializeAsString());
   const auto source = opened(folder / "a.onnx");
   ASSERT_EQ(source->source().weights->count("w"), 1U);

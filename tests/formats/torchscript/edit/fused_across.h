@@ -50,10 +50,10 @@ inline constexpr const char* kPlainBlock =
     "def forward(self, x):\n  return x + self.branch.forward(self.norm.forward(x))\n";
 
 // Blocks a and b, a norm at the end. `body` is forward().
-inline torch::jit::Module netOf(torch::jit::Module a, torch::jit::Module b, const std::string& body) {
+inline torch::jit::Module netOf(const torch::jit::Module& a, const torch::jit::Module& b, const std::string& body) {
   auto module = newModule("Net");
-  module.register_module("a", std::move(a));
-  module.register_module("b", std::move(b));
+  module.register_module("a", a);
+  module.register_module("b", b);
   module.register_module("end", norm(30));
   module.define(body);
   return module;

@@ -103,7 +103,7 @@ TEST(MappedTensors, CodeThatRunsWhileItIsLoadedFindsThemRead) {
       "def __setstate__(self, state: Tensor):\n  self.table = state\n"
       "  self.total = float(state.sum())\n");
   const auto model = saved(std::move(module), folder.path() / "keeper.pt");
-  const double sum = draw({200, 200}, 1, at::kFloat).sum().item<double>();
+  const auto sum = draw({200, 200}, 1, at::kFloat).sum().item<double>();
   EXPECT_NEAR(model->source().module.attr("total").toDouble(), sum, 1e-3);
 }
 

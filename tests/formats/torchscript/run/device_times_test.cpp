@@ -33,14 +33,16 @@ Clocks& clocks() {
 
 class PlayedDevice final : public c10::impl::DeviceGuardImplInterface {
  public:
-  c10::DeviceType type() const override { return kPlayed; }
-  c10::Device exchangeDevice(c10::Device) const override { return getDevice(); }
-  c10::Device getDevice() const override { return {kPlayed, 0}; }
+  [[nodiscard]] c10::DeviceType type() const override { return kPlayed; }
+  [[nodiscard]] c10::Device exchangeDevice(c10::Device) const override { return getDevice(); }
+  [[nodiscard]] c10::Device getDevice() const override { return {kPlayed, 0}; }
   void setDevice(c10::Device) const override {}
   void uncheckedSetDevice(c10::Device) const noexcept override {}
-  c10::Stream getStream(c10::Device) const override { return c10::Stream(c10::Stream::DEFAULT, getDevice()); }
-  c10::Stream exchangeStream(c10::Stream) const override { return getStream(getDevice()); }
-  c10::DeviceIndex deviceCount() const noexcept override { return 1; }
+  [[nodiscard]] c10::Stream getStream(c10::Device) const override {
+    return c10::Stream(c10::Stream::DEFAULT, getDevice());
+  }
+  [[nodiscard]] c10::Stream exchangeStream(c10::Stream) const override { return getStream(getDevice()); }
+  [[nodiscard]] c10::DeviceIndex deviceCount() const noexcept override { return 1; }
 
   void record(void** event, const c10::Stream&, const c10::DeviceIndex, const c10::EventFlag) const override {
     if (*event == nullptr) {
@@ -208,10 +210,10 @@ TEST(DeviceMemory, TensorsThatOverlapAreMovedTogetherAndOthersByThemselves) {
   DeviceMemory moving(c10::DeviceType::CPU);
   for (const at::Tensor& each : {first, second, far, square, none, undefined}) moving.expect(each);
   for (const at::Tensor& each : {first, second, far, square, none}) {
-    const at::Tensor there = moving.of(each);
-    EXPECT_TRUE(at::equal(there, each));
-    EXPECT_EQ(there.strides(), each.strides());
-    EXPECT_FALSE(there.is_alias_of(each));
+    const at::Tensor moved = moving.of(each);
+    EXPECT_TRUE(at::equal(moved, each));
+    EXPECT_EQ(moved.strides(), each.strides());
+    EXPECT_FALSE(moved.is_alias_of(each));
   }
   EXPECT_FALSE(moving.of(undefined).defined());
   EXPECT_TRUE(moving.of(first).is_alias_of(moving.of(second)));

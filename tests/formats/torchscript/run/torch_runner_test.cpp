@@ -110,12 +110,12 @@ TEST(TorchRunner, TiedWeightsReachADeviceOnce) {
   m.register_module("inner", inner);
   m.define("def forward(self, x):\n    return x\n");
   const auto copy = copyOnDevice(m, c10::Device(c10::DeviceType::CPU));
-  const at::Tensor there = copy.attr("table").toTensor();
-  EXPECT_TRUE(at::equal(there, table));
-  EXPECT_NE(there.data_ptr(), table.data_ptr());
-  EXPECT_EQ(copy.attr("inner").toModule().attr("head").toTensor().data_ptr(), there.data_ptr());
+  const at::Tensor copied = copy.attr("table").toTensor();
+  EXPECT_TRUE(at::equal(copied, table));
+  EXPECT_NE(copied.data_ptr(), table.data_ptr());
+  EXPECT_EQ(copy.attr("inner").toModule().attr("head").toTensor().data_ptr(), copied.data_ptr());
   EXPECT_TRUE(at::equal(copy.attr("inner").toModule().attr("turned").toTensor(), table.t()));
-  EXPECT_EQ(copy.attr("inner").toModule().attr("turned").toTensor().data_ptr(), there.data_ptr());
+  EXPECT_EQ(copy.attr("inner").toModule().attr("turned").toTensor().data_ptr(), copied.data_ptr());
 }
 
 TEST(TorchRunner, WithoutAGpuItSaysWhatIsMissing) {

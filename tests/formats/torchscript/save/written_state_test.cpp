@@ -104,8 +104,9 @@ const std::vector<std::string> kWrites = {
     "  chosen = self.a if bool(x.sum() > 0) else self.b\n  chosen.append(3)\n",
     "  for l in self.nested:\n    l.append(3)\n",
     "  x = x + 0 * torch.batch_norm(x, None, None, self.mean, self.var, True, 0.1, 1e-5, False)\n",
-    "  z = x.unsqueeze(2).expand(3, 8, 5)\n"
-    "  x = x + 0 * torch.instance_norm(z, None, None, self.mean, self.var, True, 0.1, 1e-5, False)[:, :, 0]\n"};
+    R"(  z = x.unsqueeze(2).expand(3, 8, 5)
+  x = x + 0 * torch.instance_norm(z, None, None, self.mean, self.var, True, 0.1, 1e-5, False)[:, :, 0]
+)"};
 
 TEST(WrittenState, WhateverIsWrittenEveryRunStartsFromTheFile) {
   const auto x = draw({3, 8}, 2);
