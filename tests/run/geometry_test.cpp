@@ -111,7 +111,7 @@ TEST(ForEachRow, RowsLieAlongTheAxesWhateverTheStrides) {
 
 TEST(ForEachRow, WhatHasNoRowsIsRefusedPlainly) {
   const auto ignore = [](std::span<const double>) {};
-  const auto codeOf = [&](const graph::TensorView& view, std::vector<int64_t> axes) {
+  const auto codeOf = [&](const graph::TensorView& view, const std::vector<int64_t>& axes) {
     const Status status = forEachRow(view, axes, ignore);
     return status ? ErrorCode::Internal : status.error().code;
   };

@@ -15,7 +15,7 @@ namespace {
 using graph::DType;
 
 // A version 1 file with this dictionary and data.
-std::vector<std::byte> npy(std::string dictionary, std::string_view data, char version = 1) {
+std::vector<std::byte> npy(const std::string& dictionary, std::string_view data, char version = 1) {
   std::string file = std::string("\x93NUMPY") + version + '\0';
   file += static_cast<char>(dictionary.size() & 0xff);
   file += static_cast<char>(dictionary.size() >> 8);
@@ -71,7 +71,7 @@ TEST(Npy, ReadsShapesAndVersions) {
   EXPECT_EQ(parseNpy(npy(dictionary("<i4", "(2, 3, )"), six))->shape, (graph::Shape{2, 3}));
   EXPECT_EQ(parseNpy(npy(dictionary("<i4", "(0, 3)"), ""))->shape, (graph::Shape{0, 3}));
   EXPECT_EQ(parseNpy(npy(dictionary("<i4", "()"), raw<int32_t>({9})))->shape, graph::Shape{});
-  for (const char version : {2, 3}) EXPECT_TRUE(parseNpy(npy(dictionary("<i4", "(6,)"), six, version)));
+  for (const char version : {'\2', '\3'}) EXPECT_TRUE(parseNpy(npy(dictionary("<i4", "(6,)"), six, version)));
 }
 
 TEST(Npy, TurnsFortranOrderIntoC) {

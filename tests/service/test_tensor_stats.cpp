@@ -47,7 +47,7 @@ TEST(TensorStats, figuresAndGroupMeans) {
 }
 
 TEST(TensorStats, whatIsLeftAfterCenteringIsRoundedToTheType) {
-  std::vector<float> numbers(3 * 5);
+  std::vector<float> numbers(15);
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = std::sin(static_cast<float>(i)) + 100.3F;
   graph::TensorView view;
   view.data = reinterpret_cast<const std::byte*>(numbers.data());
@@ -65,7 +65,7 @@ TEST(TensorStats, whatIsLeftAfterCenteringIsRoundedToTheType) {
 
 TEST(TensorStats, atMost256MeansEvenlyPicked) {
   std::vector<double> numbers;
-  for (int i = 0; i < 1024; ++i) numbers.push_back(i / 2);
+  for (int i = 0; i < 1024; ++i) numbers.push_back(i / 2);  // NOLINT(bugprone-integer-division): each twice
   const auto constant = constantOf(graph::tensorFromDoubles({512, 2}, numbers));
   const int64_t last = 1;
   const auto pattern = ops::Pattern::overAxes({512, 2}, {&last, 1});
@@ -90,7 +90,8 @@ TEST(TensorStats, histogramAndHeatMapCountEveryElementOnce) {
   // Larger than a part, so that parts meet; its rows rise, its columns do not.
   const int64_t rows = 300, columns = 400;
   std::vector<double> numbers;
-  for (int64_t i = 0; i < rows * columns; ++i) numbers.push_back(static_cast<double>(i / columns));
+  for (int64_t i = 0; i < rows * columns; ++i)
+    numbers.push_back(static_cast<double>(i / columns));  // NOLINT(bugprone-integer-division): its row
   const auto stats = statsOf(constantOf(graph::tensorFromDoubles({rows, columns}, numbers)));
   const auto& bins = stats.before.histogram;
   ASSERT_EQ(bins.size(), 64U);

@@ -188,7 +188,7 @@ class Applier {
     view = graph::tensorFromDoubles(tensor.shape, tensor.at, view.dtype);
   }
 
-  graph::Uses usesOf(ConstantId constant) const {
+  [[nodiscard]] graph::Uses usesOf(ConstantId constant) const {
     for (const auto& value : original_.values) {
       if (value.constant == constant) return value.uses;
     }

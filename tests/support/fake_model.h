@@ -72,10 +72,10 @@ class FakeModel final : public formats::Model {
     return {{"in_0", run::fromDoubles(graph::DType::Float32, {rows, kWidth}, values)}};
   }
 
-  const formats::ModelFacts& facts() const override { return facts_; }
+  [[nodiscard]] const formats::ModelFacts& facts() const override { return facts_; }
   std::string fileSha256(const std::function<bool()>& /*goOn*/) const override { return sha256_; }
-  const graph::Graph& graph() const override { return graph_; }
-  Result<std::vector<formats::InputSpec>> inferInputs(formats::InputsFor) const override {
+  [[nodiscard]] const graph::Graph& graph() const override { return graph_; }
+  [[nodiscard]] Result<std::vector<formats::InputSpec>> inferInputs(formats::InputsFor) const override {
     formats::InputSpec spec;
     spec.name = "in_0";
     spec.dtype = graph::DType::Float32;
@@ -85,7 +85,7 @@ class FakeModel final : public formats::Model {
   Status probe(const formats::Tensors&, const Task&) override { return {}; }
   void assume(std::vector<graph::SizeOfOne> sizes) override { graph_.assumed = std::move(sizes); }
 
-  Result<formats::Tensors> run(const formats::Tensors& inputs, const Task& task) const override {
+  [[nodiscard]] Result<formats::Tensors> run(const formats::Tensors& inputs, const Task& task) const override {
     auto values = compute(inputs, task);
     if (!values) return tl::unexpected(values.error());
     graph::Shape shape = inputs[0].view.shape;
@@ -104,16 +104,16 @@ class FakeModel final : public formats::Model {
     }
     return outputs;
   }
-  Result<SeenRun> runSeeing(const formats::Tensors& inputs, const std::vector<graph::ValueId>& values,
-                            const Task& task) const override {
+  [[nodiscard]] Result<SeenRun> runSeeing(const formats::Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                          const Task& task) const override {
     auto outputs = run(inputs, task);
     if (!outputs) return tl::unexpected(outputs.error());
     formats::Tensors seen(values.size(), outputs->front());
     return SeenRun{std::move(*outputs), std::move(seen), narrow()};
   }
   // 2 ms a pass, 1 ms once folded; refuses CUDA, and bfloat16 while it runs. Half of its time goes to the norm.
-  Result<std::unique_ptr<formats::Runner>> runner(const formats::Tensors&,
-                                                  const formats::RunSettings& settings) const override {
+  [[nodiscard]] Result<std::unique_ptr<formats::Runner>> runner(const formats::Tensors&,
+                                                                const formats::RunSettings& settings) const override {
     struct Counter : formats::Runner {
       Result<double> runOnceMs() override {
         if (onRun) onRun();
@@ -124,9 +124,9 @@ class FakeModel final : public formats::Model {
       Result<std::vector<formats::OpTime>> opTimes(const Task&) override {
         return std::vector<formats::OpTime>{{"linear", 0, ms / 2}, {"norm", 1, ms / 2}};
       }
-      std::string clock() const override { return "wall clock"; }
-      std::string runtime() const override { return "Fake 1"; }
-      int threads() const override { return 1; }
+      [[nodiscard]] std::string clock() const override { return "wall clock"; }
+      [[nodiscard]] std::string runtime() const override { return "Fake 1"; }
+      [[nodiscard]] int threads() const override { return 1; }
       double ms = 0;
       graph::DType type = graph::DType::Unknown;
       std::function<void()> onRun;
@@ -139,7 +139,7 @@ class FakeModel final : public formats::Model {
     counter->onRun = onRun;
     return counter;
   }
-  Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override {
+  [[nodiscard]] Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override {
     if (fault_ == Fault::NoFloat64 || fault_ == Fault::FlippingIndex)
       return fail(ErrorCode::Unsupported, "quantised weights have no float64 copy");
     auto twin = copy();
@@ -147,7 +147,7 @@ class FakeModel final : public formats::Model {
     for (double& weight : twin->weight_) weight = twin->rounded(weight);
     return twin;
   }
-  Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override {
+  [[nodiscard]] Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override {
     auto other = copy();
     const double half = run::machineEpsilon(facts_.dtype) / 2;
     for (size_t i = 0; i < other->weight_.size(); ++i) {
@@ -157,11 +157,11 @@ class FakeModel final : public formats::Model {
     if (isFile()) other->off_ = fileNoise * std::sin(static_cast<double>(seed));
     return other;
   }
-  Result<std::string> narrowOp(const formats::Tensors& inputs, const Task& task) const override {
+  [[nodiscard]] Result<std::string> narrowOp(const formats::Tensors& inputs, const Task& task) const override {
     return compute(inputs, task).map([this](const std::vector<double>&) { return narrow(); });
   }
-  Result<std::unique_ptr<Model>> apply(const fold::FoldPlan&, const std::vector<analysis::LayerNorm>&,
-                                       formats::NormFlavour, const Task&) const override {
+  [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan&, const std::vector<analysis::LayerNorm>&,
+                                                     formats::NormFlavour, const Task&) const override {
     auto folded = copy();
     folded->folded_ = true;
     const bool centers = fault_ != Fault::NotCentered && fault_ != Fault::FlippingIndex && fault_ != Fault::OnlyFlags &&
@@ -172,12 +172,14 @@ class FakeModel final : public formats::Model {
     if (centers) folded->centerColumns();
     return folded;
   }
-  Status computeWeights(const Task&) const override { return {}; }
-  Result<std::unique_ptr<Model>> singleNorm(int64_t, int64_t, graph::DType) const override { return copy(); }
-  Status save(const std::filesystem::path&, const Task&) const override { return {}; }
+  [[nodiscard]] Status computeWeights(const Task&) const override { return {}; }
+  [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t, int64_t, graph::DType) const override {
+    return copy();
+  }
+  [[nodiscard]] Status save(const std::filesystem::path&, const Task&) const override { return {}; }
 
  private:
-  std::unique_ptr<FakeModel> copy() const {
+  [[nodiscard]] std::unique_ptr<FakeModel> copy() const {
     auto other = std::make_unique<FakeModel>(fault_, facts_.dtype);
     other->weight_ = weight_;
     other->folded_ = folded_;
@@ -187,7 +189,7 @@ class FakeModel final : public formats::Model {
     other->foldedOff = foldedOff;
     return other;
   }
-  double rounded(double value) const {
+  [[nodiscard]] double rounded(double value) const {
     return graph::toDoubles(run::fromDoubles(facts_.dtype, {}, {&value, 1}))->front();
   }
   double& weight(int64_t row, int64_t column) { return weight_[static_cast<size_t>(row * kWidth + column)]; }
@@ -201,12 +203,12 @@ class FakeModel final : public formats::Model {
     if (fault_ == Fault::SlightlyOff) weight(0, 0) += 1e-7;
   }
 
-  bool isFile() const { return facts_.dtype != graph::DType::Float64; }
-  std::string narrow() const { return fault_ == Fault::Narrow ? "aten::to" : ""; }
-  bool isNoisy() const { return fault_ == Fault::Noisy || fault_ == Fault::NoisyAndOff; }
-  bool isCancelling() const { return fault_ == Fault::Cancelling || fault_ == Fault::OtherDraws; }
+  [[nodiscard]] bool isFile() const { return facts_.dtype != graph::DType::Float64; }
+  [[nodiscard]] std::string narrow() const { return fault_ == Fault::Narrow ? "aten::to" : ""; }
+  [[nodiscard]] bool isNoisy() const { return fault_ == Fault::Noisy || fault_ == Fault::NoisyAndOff; }
+  [[nodiscard]] bool isCancelling() const { return fault_ == Fault::Cancelling || fault_ == Fault::OtherDraws; }
 
-  Result<std::vector<double>> compute(const formats::Tensors& inputs, const Task& task) const {
+  [[nodiscard]] Result<std::vector<double>> compute(const formats::Tensors& inputs, const Task& task) const {
     try {
       if (onRun) onRun();
     } catch (const std::bad_alloc& error) {

@@ -17,7 +17,7 @@ using graph::Shape;
 using graph::Value;
 using graph::ValueId;
 
-Value GraphBuilder::fresh(const Shape& shape, DType dtype) {
+Value GraphBuilder::fresh(const Shape& shape, DType dtype) const {
   Value value;
   value.name = "v" + std::to_string(graph_.values.size());
   value.dtype = dtype;

@@ -157,7 +157,7 @@ inline std::shared_ptr<const protocol::GraphDocument> towersDocument(int towers,
     }
     ends.push_back(b.op(b.scope(tower, "ln_f", "LayerNorm"), "layer_norm", "N", {x}, shape));
   }
-  const int all = b.op(0, "cat", "O", ends, {1, 1024, 768 * towers});
+  const int all = b.op(0, "cat", "O", ends, {1, 1024, int64_t{768} * towers});
   b.node(0, "output", "features", "G", {all}, {});
   return b.take();
 }

@@ -8,7 +8,7 @@
 namespace normlens::run {
 
 // A whole .npy file: bfloat16, which NumPy lacks, is written as float32. Error: a type without plain elements.
-[[nodiscard]] Result<std::vector<std::byte>> formatNpy(const graph::TensorView& view);
+[[nodiscard]] Result<std::vector<std::byte>> formatNpy(const graph::TensorView& given);
 
 // All arrays, or the error of the first that cannot be read.
 [[nodiscard]] Result<formats::Tensors> readArrays(const std::filesystem::path& path);

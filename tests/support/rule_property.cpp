@@ -144,12 +144,12 @@ class Checker {
  private:
   std::vector<Tensor> draw() {
     std::vector<Tensor> out;
-    for (size_t i = 0; i < node_.operands.size(); ++i) {
-      if (node_.operands[i] == kNoValue) {
+    for (int operand : node_.operands) {
+      if (operand == kNoValue) {
         out.emplace_back();
         continue;
       }
-      const auto& value = graph_.value(node_.operands[i]);
+      const auto& value = graph_.value(operand);
       if (value.literal) {
         out.emplace_back(Shape{}, *value.literal);
       } else if (value.constant != graph::kNone) {

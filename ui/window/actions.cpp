@@ -47,6 +47,18 @@ constexpr NamedWay kThemes[] = {{"system", QT_TRANSLATE_NOOP("Theme", "As the de
 std::span<const NamedWay> normFlavours() { return kFlavours; }
 
 Actions::Actions(QWidget* window) : QObject(window) {
+  addModelActions();
+  addViewActions();
+  addPlanActions();
+  addPanels();
+  std::tie(foldMenu, policyGroup) = addWays(tr("Policy"), tr("Policy"), "Policy", kPolicies);
+  std::tie(exportMenu, flavourGroup) =
+      addWays(tr("Norm flavour"), tr("Norm in the exported file"), "Flavour", normFlavours());
+  std::tie(themeMenu, themeGroup) = addWays(tr("Appearance"), {}, "Theme", kThemes);
+  addMenus(window);
+}
+
+void Actions::addModelActions() {
   open =
       add("open", tr("Open"), QKeySequence::Open, tr("Open a TorchScript, torch.export or ONNX model, or a project."));
   saveProject = add("saveProject", tr("Save project"), QKeySequence::Save,
@@ -67,6 +79,9 @@ Actions::Actions(QWidget* window) : QObject(window) {
   redo =
       add("redo", tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), tr("Do the change of the plan again."));
   redo->setShortcuts({redo->shortcut(), QKeySequence(Qt::CTRL | Qt::Key_Y)});
+}
+
+void Actions::addViewActions() {
   compareFolded = add("compareFolded", tr("Compare with the folded model"), QKeySequence(Qt::CTRL | Qt::Key_D),
                       tr("Original and folded graph side by side."));
   compareWith = add("compareWith", tr("Compare with…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D),
@@ -101,13 +116,6 @@ Actions::Actions(QWidget* window) : QObject(window) {
   }
   preferences = add("preferences", tr("Preferences"), QKeySequence(Qt::CTRL | Qt::Key_Comma),
                     tr("Theme, text size, precision and the engine's command."));
-  addPlanActions();
-  addPanels();
-  std::tie(foldMenu, policyGroup) = addWays(tr("Policy"), tr("Policy"), "Policy", kPolicies);
-  std::tie(exportMenu, flavourGroup) =
-      addWays(tr("Norm flavour"), tr("Norm in the exported file"), "Flavour", normFlavours());
-  std::tie(themeMenu, themeGroup) = addWays(tr("Appearance"), {}, "Theme", kThemes);
-  addMenus(window);
 }
 
 void Actions::addMenus(QWidget* window) {

@@ -92,6 +92,8 @@ class Actions final : public QObject {
   [[nodiscard]] QList<QAction*> searchable() const;  // all of them
 
  private:
+  void addModelActions();
+  void addViewActions();
   void addPlanActions();
   void addPanels();
   void addMenus(QWidget* window);

@@ -51,7 +51,7 @@ Result<ReadableArrays> readWhatCanBeRead(const std::filesystem::path& path) {
     return ReadableArrays{{{"in_0", *view}}, {}};
   }
   if (!startsWith(bytes, "PK")) return refused(path, ErrorCode::Unreadable, "it is neither an .npz nor an .npy file");
-  const auto archive = formats::Archive::open(std::move(*file));
+  const auto archive = formats::Archive::open(*file);
   if (!archive) return tl::unexpected(archive.error());
   ReadableArrays read;
   for (const formats::ZipRecord& record : (*archive)->records()) {

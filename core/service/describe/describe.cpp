@@ -146,7 +146,8 @@ std::vector<protocol::NormState> describeStates(const analysis::Analysis& analys
     protocol::NormState item;
     item.norm = static_cast<int>(out.size());
     item.state = kNames.at(static_cast<size_t>(state.kind));
-    item.because = planned.nothingFolds.empty() ? std::move(state.because) : planned.nothingFolds;
+    item.because = planned.nothingFolds;
+    if (item.because.empty()) item.because = std::move(state.because);
     item.centerings.assign(state.centerings.begin(), state.centerings.end());
     item.counted = state.counted;
     for (const auto& way : state.ways) item.ways.push_back(describeWay(analysis, way, planned.prices));

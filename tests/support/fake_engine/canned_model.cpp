@@ -7,7 +7,6 @@ namespace normlens::fake {
 namespace {
 
 using protocol::GraphNode;
-using protocol::GraphScope;
 using protocol::GraphValue;
 
 class Builder {

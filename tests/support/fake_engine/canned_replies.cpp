@@ -61,7 +61,7 @@ protocol::NormInfo normInfo(const CannedModel& model, int index) {
     info.blocker_path = {node.id, node.id - 1, blocker};
     info.blocker = {blocker, model.graph.nodes[static_cast<size_t>(blocker)].inputs[1], "γ not equal"};
   }
-  info.paper = info.paper_practical = model.postNorm ? true : false;
+  info.paper = info.paper_practical = model.postNorm;
   info.has_gamma = info.has_beta = true;
   info.gamma_min = 0.61;
   info.gamma_max = 1.38;
@@ -157,7 +157,7 @@ protocol::Analysis analysis(const CannedModel& model) {
 protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm) {
   protocol::ZeroMeanGraph graph;
   graph.norm = norm;
-  const size_t at = static_cast<size_t>(norm);
+  const auto at = static_cast<size_t>(norm);
   const bool free = foldsFree(model, norm);
   graph.vertices.push_back({model.normNodes[at], "N", ""});
   for (const protocol::GraphNode& node : model.graph.nodes) {

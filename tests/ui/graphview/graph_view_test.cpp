@@ -30,14 +30,14 @@ class GraphViewTest : public QObject {
   std::unique_ptr<GraphView> view_;
   std::shared_ptr<const protocol::GraphDocument> document_;
 
-  int scopeOf(const std::string& path) const {
+  [[nodiscard]] int scopeOf(const std::string& path) const {
     for (const auto& scope : document_->scopes) {
       if (scope.path == path) return scope.id;
     }
     return -1;
   }
 
-  int nodeIn(const std::string& path, const std::string& label) const {
+  [[nodiscard]] int nodeIn(const std::string& path, const std::string& label) const {
     const int scope = scopeOf(path);
     for (const auto& node : document_->nodes) {
       if (node.scope == scope && node.label == label) return node.id;

@@ -193,7 +193,7 @@ class LayoutTest : public QObject {
     for (const Edge& edge : layout.edges) {
       if (!edge.stream) continue;
       for (int i = 0; i < edge.pointCount; ++i)
-        xs.push_back(layout.points[static_cast<size_t>(edge.firstPoint + i)].x());
+        xs.push_back(layout.points[static_cast<size_t>(edge.firstPoint) + static_cast<size_t>(i)].x());
     }
     QVERIFY(xs.size() > 20);
     const auto [low, high] = std::minmax_element(xs.begin(), xs.end());

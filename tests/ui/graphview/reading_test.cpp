@@ -161,7 +161,7 @@ class ReadingTest : public QObject {
       for (size_t i = 0; i < scene.layout->edges.size(); ++i) {
         const auto& edge = scene.layout->edges[i];
         for (int k = 0; k < edge.dataCount; ++k) {
-          const int data = scene.layout->edgeData[static_cast<size_t>(edge.firstData + k)];
+          const int data = scene.layout->edgeData[static_cast<size_t>(edge.firstData) + static_cast<size_t>(k)];
           if (scene.hierarchy->edges[static_cast<size_t>(data)].to == item)
             return graph.view.reach().edge(static_cast<int>(i));
         }

@@ -22,6 +22,31 @@ void save(GraphView& view, const QString& folder, const QString& name) {
   view.grab().save(QDir(folder).filePath(name + ".png"));
 }
 
+void renderBert(GraphView& view, const QString& folder, const QString& suffix) {
+  const auto bert = normlens::test::bertDocument();
+  view.setDocument(bert);
+  save(view, folder, "bert_closed_" + suffix);
+  auto blocked = normlens::test::gpt2ZeroMean(*bert, 9);
+  for (auto& vertex : blocked.vertices) {
+    if (vertex.vertex_class == "N" && vertex.node != blocked.vertices.front().node) {
+      vertex.vertex_class = "O";
+      vertex.note = "γ lies between 0.61 and 1.38, so its output has a mean of up to 0.09";
+    }
+  }
+  std::vector<int> path{blocked.vertices.front().node};
+  const int sum = bert->nodes[static_cast<size_t>(path[0])].inputs[0];
+  for (const auto& node : bert->nodes) {
+    if (!node.outputs.empty() && node.outputs[0] == sum) path.push_back(node.id);
+  }
+  const int residual = bert->nodes[static_cast<size_t>(path[1])].inputs[1];
+  for (const auto& node : bert->nodes) {
+    if (!node.outputs.empty() && node.outputs[0] == residual) path.push_back(node.id);
+  }
+  view.setHighlight(blocked, path);
+  save(view, folder, "bert_blocked_" + suffix);
+  view.clearHighlight();
+}
+
 void renderAll(const QString& folder, const normlens::ui::Theme& theme, const QString& suffix) {
   GraphView view;
   view.setAnimated(false);
@@ -64,28 +89,7 @@ void renderAll(const QString& folder, const normlens::ui::Theme& theme, const QS
   save(view, folder, "gpt2_right_light_" + suffix);
   view.clearHighlight();
   view.setDirection(normlens::layout::Direction::Down);
-  const auto bert = normlens::test::bertDocument();
-  view.setDocument(bert);
-  save(view, folder, "bert_closed_" + suffix);
-  auto blocked = normlens::test::gpt2ZeroMean(*bert, 9);
-  for (auto& vertex : blocked.vertices) {
-    if (vertex.vertex_class == "N" && vertex.node != blocked.vertices.front().node) {
-      vertex.vertex_class = "O";
-      vertex.note = "γ lies between 0.61 and 1.38, so its output has a mean of up to 0.09";
-    }
-  }
-  std::vector<int> path{blocked.vertices.front().node};
-  const int sum = bert->nodes[static_cast<size_t>(path[0])].inputs[0];
-  for (const auto& node : bert->nodes) {
-    if (!node.outputs.empty() && node.outputs[0] == sum) path.push_back(node.id);
-  }
-  const int residual = bert->nodes[static_cast<size_t>(path[1])].inputs[1];
-  for (const auto& node : bert->nodes) {
-    if (!node.outputs.empty() && node.outputs[0] == residual) path.push_back(node.id);
-  }
-  view.setHighlight(blocked, path);
-  save(view, folder, "bert_blocked_" + suffix);
-  view.clearHighlight();
+  renderBert(view, folder, suffix);
   view.setDocument(normlens::test::flatDocument(10000));
   save(view, folder, "flat_" + suffix);
   view.setDocument(normlens::test::sharedLayerDocument(4));

@@ -78,7 +78,7 @@ class DotProcessTest : public QObject {
   }
 
   void aStopEndsTheWait() {
-    DotProgram slow = fake("printf '\\0\\0\\0\\0' >&0; exec sleep 100");
+    DotProgram slow = fake(R"(printf '\0\0\0\0' >&0; exec sleep 100)");
     slow.deadline = std::chrono::minutes(1);
     DotProcess dot(slow);
     std::stop_source stop;
@@ -119,10 +119,10 @@ class DotProcessTest : public QObject {
 
   void thereIsAPictureWithoutIt_data() {
     QTest::addColumn<QByteArray>("line");
-    QTest::newRow("slow") << QByteArray("printf '\\0\\0\\0\\0' >&0; exec sleep 100");
+    QTest::newRow("slow") << QByteArray(R"(printf '\0\0\0\0' >&0; exec sleep 100)");
     QTest::newRow("killed") << QByteArray("kill -9 $$");
-    QTest::newRow("nonsense") << QByteArray("printf '\\0\\0\\0\\0\\3\\0\\0\\0abc' >&0; exec cat >/dev/null");
-    QTest::newRow("too much") << QByteArray("printf '\\0\\0\\0\\0\\377\\377\\377\\377' >&0; exec cat >/dev/null");
+    QTest::newRow("nonsense") << QByteArray(R"(printf '\0\0\0\0\3\0\0\0abc' >&0; exec cat >/dev/null)");
+    QTest::newRow("too much") << QByteArray(R"(printf '\0\0\0\0\377\377\377\377' >&0; exec cat >/dev/null)");
     QTest::newRow("not there") << QByteArray();
   }
   void thereIsAPictureWithoutIt() {
@@ -138,7 +138,7 @@ class DotProcessTest : public QObject {
   }
 
   void anotherModelDoesNotWait() {
-    DotProgram slow = fake("printf '\\0\\0\\0\\0' >&0; exec sleep 100");
+    DotProgram slow = fake(R"(printf '\0\0\0\0' >&0; exec sleep 100)");
     slow.deadline = std::chrono::minutes(1);
     QElapsedTimer timer;
     timer.start();

@@ -58,8 +58,8 @@ class LayerKindTest final : public QObject {
     using Labels = std::vector<std::pair<std::string, std::string>>;
     QTest::addColumn<Labels>("labels");
     QTest::addColumn<int>("kind");
-    const auto row = [](const char* name, Labels labels, LayerKind kind) {
-      QTest::newRow(name) << std::move(labels) << static_cast<int>(kind);
+    const auto row = [](const char* name, const Labels& labels, LayerKind kind) {
+      QTest::newRow(name) << labels << static_cast<int>(kind);
     };
     row("linear", {{"linear", ""}, {"add", ""}, {"layer_norm", ""}}, LayerKind::Linear);
     row("transposed first", {{"t", ""}, {"addmm", ""}, {"layer_norm", ""}}, LayerKind::Linear);

@@ -256,6 +256,7 @@ void streams(Stage& stage, const QString& model) {
   (void)waitFor([&] { return stage.window.session()->streams()->report().has_value(); });
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table
 QVector<Scene> windowScenes() {
   const auto at = [](BottomPanel::Tab tab) {
     return [tab](Stage& stage) {

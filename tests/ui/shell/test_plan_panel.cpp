@@ -172,7 +172,7 @@ class TestPlanPanel final : public QObject {
         QStringLiteral("reset the plan"),     QStringLiteral("turn off: center word_embeddings.weight"),
         QStringLiteral("keep 1.output_norm"), QStringLiteral("policy all"),
         QStringLiteral("suggest best"),       QStringLiteral("fold all")};
-    QAction* undo = shown.child<QAction>("undo");
+    auto* undo = shown.child<QAction>("undo");
     QVERIFY(shown.window.actions()->editMenu->actions().contains(undo));
     for (const QString& step : steps) {
       QCOMPARE(undo->text(), QStringLiteral("Undo: ") + step);

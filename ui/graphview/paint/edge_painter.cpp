@@ -119,7 +119,7 @@ void EdgePainter::paint(const PaintFrame& f) {
   if (!partsDone) paintLitParts(f);
 }
 
-void EdgePainter::paintBatch(const PaintFrame& f, const Batch& batch) const {
+void EdgePainter::paintBatch(const PaintFrame& f, const Batch& batch) {
   f.painter.setPen(QPen(batch.look.color, f.detailed ? batch.look.width : 1, Qt::SolidLine, Qt::FlatCap));
   constexpr size_t kAtOnce = 4096;
   for (size_t first = 0; first < batch.lines.size() && !f.stopped(); first += kAtOnce) {

@@ -31,7 +31,7 @@ class EdgePainter {
     std::vector<QLineF> lines;
     std::vector<int> arrows;
   };
-  void paintBatch(const PaintFrame& f, const Batch& batch) const;
+  static void paintBatch(const PaintFrame& f, const Batch& batch);
   static void addLines(const PaintFrame& f, int edge, std::vector<QLineF>& lines);
   void paintWide(const PaintFrame& f, int index, const Look& look);
   static void paintArrow(const PaintFrame& f, int index, const Look& look);

@@ -192,7 +192,7 @@ void GraphPainter::paintChips(const Frame& f, const BoxLight& light, const QPoin
 
 void GraphPainter::paintBadge(const Frame& f, int index, bool plus) {
   const double zoom = f.camera.zoom;
-  const QRectF rect = f.camera.toScreen(f.scene.badgeRect(f.box(index)));
+  const QRectF rect = f.camera.toScreen(Scene::badgeRect(f.box(index)));
   const bool hovered = f.state.hover.box == index && f.state.hover.onBadge;
   const BoxState state = f.stateOf(index);
   const bool slim = f.box(index).kind == BoxKind::Slim;

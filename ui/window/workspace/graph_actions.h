@@ -44,7 +44,8 @@ class GraphActions final : public QObject {
   void pictureWanted(bool whole);
 
  private:
-  QAction* add(const QString& name, const QString& text, const QKeySequence& shown, const QString& tip) const;
+  [[nodiscard]] QAction* add(const QString& name, const QString& text, const QKeySequence& shown,
+                             const QString& tip) const;
   QAction* addSwitch(const QString& name, const QString& text, const QString& tip);
   void addDepths();
   void apply();

@@ -127,7 +127,7 @@ class VariantBuilder {
   static std::string freeName(const c10::ivalue::Object& object, const std::string& wanted, int count) {
     std::string name = wanted + (count == 1 ? "" : "_" + std::to_string(count));
     const auto type = object.type();
-    while (type->findMethod(name) != nullptr || type->hasAttribute(name)) name += "_";
+    while (type->findMethod(name) != nullptr || type->hasAttribute(name)) name += '_';
     return name;
   }
 
