@@ -35,15 +35,15 @@ struct Reader {
     window.actions()->lessons->trigger();
     page = window.findChild<LessonsPage*>();
   }
-  void goTo(const char* step) { page->walk()->goTo(QString::fromLatin1(step)); }
-  bool settles(const char* number) {
+  void goTo(const char* step) const { page->walk()->goTo(QString::fromLatin1(step)); }
+  [[nodiscard]] bool settles(const char* number) const {
     return QTest::qWaitFor([&] { return value(number).has_value(); }, kPatienceMs);
   }
   [[nodiscard]] std::optional<double> value(const char* number) const {
     return page->figure()->number(QString::fromLatin1(number));
   }
   // In its last state of the exercise: what the reader is told.
-  [[nodiscard]] bool passes() {
+  [[nodiscard]] bool passes() const {
     QTest::keyClick(page, Qt::Key_Return);
     return page->walk()->isPassed(page->walk()->lesson(), page->walk()->step());
   }

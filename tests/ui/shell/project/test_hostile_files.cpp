@@ -65,6 +65,7 @@ class TestHostileFiles final : public QObject {
     const QString none = QStringLiteral("this is not a NormLens project");
     const QString lacks = QStringLiteral("the project lacks its model or its plan");
     QTest::newRow("empty") << QByteArray() << none;
+    // NOLINTNEXTLINE(modernize-raw-string-literal): moc does not read such a string
     QTest::newRow("cut off") << QByteArray("{\"normlens_project\":1,\"model\":{\"pa") << none;
     QTest::newRow("deep list") << QByteArray("[").repeated(kDeep) + QByteArray("]").repeated(kDeep) << none;
     QTest::newRow("deep within") << projectWith("bench",
