@@ -15,6 +15,7 @@ using nlohmann::json;
 // Gives every field of a message, at any depth, a value of its own that is not the default.
 class Filler {
  public:
+  // NOLINTNEXTLINE(readability-convert-member-functions-to-static): one of many
   void fill(bool& value) { value = !value; }
   void fill(int& value) { value = next(); }
   void fill(int64_t& value) { value = (int64_t{1} << 40) + next(); }
