@@ -154,7 +154,7 @@ std::string Pattern::text() const {
     out += "(" + std::to_string(factor.size);
     if (factor.summed) out += " sum";
     if (!factor.whole()) out += " of " + std::to_string(factor.begin) + ":" + std::to_string(factor.end);
-    out += ")";
+    out += ')';
   }
   return out;
 }

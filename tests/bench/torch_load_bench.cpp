@@ -19,7 +19,7 @@ void checkAllCrcs(const std::filesystem::path& path, unsigned threads) {
   const auto file = MappedFile::open(path);
   if (!file) throw std::runtime_error(file.error().message);
   const auto archive = Archive::open(*file);
-  if (!archive || !checkCrcs(**archive, threads)) throw std::runtime_error("CRC");
+  if (!archive || !checkCrcs(**archive, static_cast<int>(threads))) throw std::runtime_error("CRC");
 }
 
 }  // namespace

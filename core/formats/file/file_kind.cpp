@@ -73,7 +73,7 @@ bool looksLikeText(std::string_view head) {
 // Protocol 2 or later begins with PROTO; protocols 0 and 1, which are text-like, end with STOP.
 bool looksLikePickle(std::string_view head, std::string_view whole) {
   if (head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5) return true;
-  return (head.starts_with("(d") || head.starts_with("c") || head.starts_with("(c") || head.starts_with("(l")) &&
+  return (head.starts_with("(d") || head.starts_with('c') || head.starts_with("(c") || head.starts_with("(l")) &&
          whole.ends_with('.') && head.find('\n') != std::string_view::npos;
 }
 

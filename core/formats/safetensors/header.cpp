@@ -144,7 +144,7 @@ Header withTensor(Header header, uint64_t fileBytes, const Tensor& like, const s
                                 {"data_offsets", Json::Array{offset(begin), offset(begin + like.end - like.begin)}}});
   std::string text = header.text.substr(0, header.text.rfind('}'));
   const Json named(Json::Object{{name, entry}});
-  if (!header.tensors.empty() || text.find('"') != std::string::npos) text += ",";
+  if (!header.tensors.empty() || text.find('"') != std::string::npos) text += ',';
   text += named.dump().substr(1);
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
   const uint64_t moved = kLengthBytes + text.size();

@@ -26,7 +26,7 @@ struct Reading : Shown {
     page = window.findChild<LessonsPage*>();
     saved = page->findChild<FigureExport*>();
   }
-  void goTo(const QString& link) {
+  void goTo(const QString& link) const {
     page->walk()->goTo(link);
     QTRY_VERIFY(page->figure()->isSettled());
   }

@@ -28,7 +28,7 @@ struct Reading : Shown {
     window.actions()->lessons->trigger();
     page = window.findChild<LessonsPage*>();
   }
-  void key(Qt::Key which, Qt::KeyboardModifiers with = {}) { QTest::keyClick(page, which, with); }
+  void key(Qt::Key which, Qt::KeyboardModifiers with = {}) const { QTest::keyClick(page, which, with); }
 
   LessonsPage* page;
 };

@@ -33,7 +33,7 @@ struct MarkdownBlocks {
         table.heads.empty() ? table.rows.empty() ? 0 : table.rows.front().size() : table.heads.size();
     std::string text = rowOf(table.heads.empty() ? std::vector<std::string>(columns) : table.heads) + "|";
     for (size_t i = 0; i < columns; ++i) text += " --- |";
-    text += "\n";
+    text += '\n';
     for (const auto& row : table.rows) text += rowOf(row);
     return text + "\n";
   }

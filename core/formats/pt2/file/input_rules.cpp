@@ -51,7 +51,7 @@ std::string InputRules::inWords() const {
     const std::string name = textOf(dim.size->expr);
     varying += (varying.empty() ? "" : ", ") + axisOf(inputs_[dim.input], dim.axis) + " (" + name;
     if (ranges_.contains(name)) varying += ": " + rangeInWords(rangeOf(name));
-    varying += ")";
+    varying += ')';
   }
   return varying.empty() ? "It was exported for the sizes of its example alone, and what is told of it holds for them."
                          : "Sizes that may vary, in what is folded too: " + printable(varying) + ".";

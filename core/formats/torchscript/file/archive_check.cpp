@@ -196,10 +196,10 @@ bool holdsTensor(const Archive& archive, const ZipRecord& record) {
   return record.method == ZipMethod::Stored && (name.starts_with("data/") || name.starts_with("constants/"));
 }
 
-Result<std::shared_ptr<const Archive>> openCheckedArchive(std::shared_ptr<const MappedFile> file) {
+Result<std::shared_ptr<const Archive>> openCheckedArchive(const std::shared_ptr<const MappedFile>& file) {
   const FileKind kind = detectKind(file->bytes());
   if (kind != FileKind::Zip) return tl::unexpected(notReadable(file->path(), kind, "TorchScript"));
-  auto archive = Archive::open(std::move(file));
+  auto archive = Archive::open(file);
   if (!archive) return archive;
   if (auto status = ArchiveChecker(**archive).run(); !status) return tl::unexpected(status.error());
   return archive;

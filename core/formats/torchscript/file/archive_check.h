@@ -12,7 +12,7 @@ namespace normlens::formats::torchscript {
 // are there and long enough for what the pickles declare, whose compressed records unpack within bounds, and whose
 // CRCs are right, but for those of tensors: what tensors hold cannot harm their reader, so that check may go on while
 // they are loaded. Errors: Unreadable or Unsupported, one sentence that names what the file is and what to do.
-[[nodiscard]] Result<std::shared_ptr<const Archive>> openCheckedArchive(std::shared_ptr<const MappedFile> file);
+[[nodiscard]] Result<std::shared_ptr<const Archive>> openCheckedArchive(const std::shared_ptr<const MappedFile>& file);
 
 [[nodiscard]] bool holdsTensor(const Archive& archive, const ZipRecord& record);
 
