@@ -92,7 +92,7 @@ inline float halfToFloat(uint16_t half) {
 }
 
 inline uint16_t floatToHalf(float value) {
-  const uint32_t bits = bitCast<uint32_t>(value);
+  const auto bits = bitCast<uint32_t>(value);
   const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000U);
   const uint32_t magnitude = bits & 0x7fffffffU;
   if (magnitude > 0x7f800000U) return sign | 0x7e00U;

@@ -39,7 +39,7 @@ class GraphBuilder {
   bool chance(int percent) { return below(100) < percent; }
 
  private:
-  graph::Value fresh(const graph::Shape& shape, graph::DType dtype) const;
+  [[nodiscard]] graph::Value fresh(const graph::Shape& shape, graph::DType dtype) const;
 
   graph::Graph graph_;
   graph::BlockId block_ = 0;
