@@ -6,8 +6,9 @@
 #include <stdexcept>
 #include <vector>
 
-normlens::kernels::test::GridIndex threadIdx, blockIdx, blockDim,
-    gridDim;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+normlens::kernels::test::GridIndex threadIdx, blockIdx, blockDim, gridDim;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 namespace normlens::kernels::test {
 namespace {
