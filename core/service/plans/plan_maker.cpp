@@ -105,7 +105,7 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
   }
   if (fromFile_) {
     const auto policy = analysis::policyFromName(fromFile_->policy).value_or(analysis::Policy::Balanced);
-    PricedPlan given{givenPlan(policy, fromFile_->edits, model_.graph()), {}, std::nullopt, {}};
+    PricedPlan given{givenPlan(policy, fromFile_->edits, model_.graph()), {}, std::nullopt};
     findServedNorms(analysis_, given.plan);
     return given;
   }
@@ -113,11 +113,11 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
   if (!options) return tl::unexpected(options.error());
   options->moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
   if (params.prices == "fixed" || !pricesMatter(analysis_, options->policy))
-    return PricedPlan{makePlan(analysis_, *options), {}, *options, {}};
+    return PricedPlan{makePlan(analysis_, *options), {}, *options};
   const auto times = timesOf(norm, task);
   if (!times) return tl::unexpected(times.error());
   options->prices = elementPrices(*times);
-  return PricedPlan{makePlan(analysis_, *options), *times, *options, {}};
+  return PricedPlan{makePlan(analysis_, *options), *times, *options};
 }
 
 Result<analysis::PlanOptions> PlanMaker::options(const protocol::PlanParams& params, formats::NormFlavour norm,

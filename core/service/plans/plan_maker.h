@@ -19,7 +19,7 @@ struct PricedPlan {
   analysis::Plan plan;
   protocol::NormPrices prices;                   // as they were measured; without rows where they were not
   std::optional<analysis::PlanOptions> options;  // nullopt: it came from a file, or nothing can be folded
-  std::string nothingFolds;                      // why, where a fold could not be proved; empty: nothing is in the way
+  std::string nothingFolds{};                    // why, where a fold could not be proved; empty: nothing is in the way
 };
 
 // Thread: one. Both outlive it.
