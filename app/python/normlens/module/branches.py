@@ -124,7 +124,10 @@ class _Sizes:
         signature = [spec.arg for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
         names = [argument.name for argument in signature if type(argument).__name__ == "TensorArgument"]
         fakes = {node.name: node.meta["val"] for node in program.graph.nodes if node.op == "placeholder" and node.name in names}
-        self.shapes = [[_settled(size) for size in fakes[name].shape] for name in names]
+        self.sizes: List[Tuple[Axis, Any]] = []  # numbers and symbols
+        for place, name in enumerate(names):
+            shape = fakes[name].shape
+            self.sizes += [((place, axis), _settled(size)) for axis, size in zip(range(-len(shape), 0), shape)]
         self.ranges = program.range_constraints
         self.tensors = inputs.tensors()
         self.environment: Any = next((fake.fake_mode.shape_env for fake in fakes.values()), None)
@@ -161,33 +164,26 @@ class _Sizes:
                 yield trial
 
     def _of_fixed(self) -> Iterator[Trial]:
-        for place, shape in enumerate(self.shapes):
-            for axis, size in zip(range(-len(shape), 0), shape):
-                if isinstance(size, int):
-                    for other in sorted({0, 1, 2, size // 2, size - 1, size + 1, 2 * size} - {size, -1}):
-                        yield Trial(f"input {place} has size {size} in axis {axis}", {(place, axis): other})
+        for (place, axis), size in self.sizes:
+            if isinstance(size, int):
+                for other in sorted({0, 1, 2, size // 2, size - 1, size + 1, 2 * size} - {size, -1}):
+                    yield Trial(f"input {place} has size {size} in axis {axis}", {(place, axis): other})
 
     def _of_all(self) -> Iterator[Trial]:
         """Branches behind a branch leave no guard."""
-        open_axes = [
-            (place, axis)
-            for place, shape in enumerate(self.shapes)
-            for axis, size in zip(range(-len(shape), 0), shape)
-            if not isinstance(size, int)
-        ]
+        open_axes = [axis for axis, size in self.sizes if not isinstance(size, int)]
         for factor in FACTORS if open_axes else ():
             sizes = {(place, axis): factor * self.tensors[place].shape[axis] for place, axis in open_axes}
             yield Trial("the code treats all sizes as it does those of the example", sizes)
 
     def _of_symbols(self) -> Iterator[Trial]:
-        alike: Dict[Any, Dict[Axis, int]] = {}
-        for place, shape in enumerate(self.shapes):
-            for axis, size in zip(range(-len(shape), 0), shape):
-                if not isinstance(size, int):
-                    alike.setdefault(size.node.expr, {})[place, axis] = 0
+        alike: Dict[Any, List[Axis]] = {}
+        for axis, size in self.sizes:
+            if not isinstance(size, int):
+                alike.setdefault(size.node.expr, []).append(axis)
         for symbol, axes in alike.items():
             for other in (0, 1) if symbol in self.ranges else ():
-                yield Trial(self._in_words(next(iter(axes)), symbol, other), dict.fromkeys(axes, other))
+                yield Trial(self._in_words(axes[0], symbol, other), dict.fromkeys(axes, other))
 
     def _of_guards(self) -> Iterator[Trial]:
         for guard in getattr(self.environment, "guards", ()):
