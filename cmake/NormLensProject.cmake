@@ -61,6 +61,13 @@ function(normlens_library name)
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE normlens_warnings ${ARG_PRIVATE})
 endfunction()
 
+# normlens_finds_runtimes(<target>): its RUNPATH names the folders of the runtimes that it links, installed or not. Made
+# anew at installation, as CMake does it, the RUNPATH ends with an empty name until then: to the loader that is the
+# current folder, where a stranger's library may lie.
+function(normlens_finds_runtimes target)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON BUILD_WITH_INSTALL_RPATH ON)
+endfunction()
+
 # normlens_rooms_as_one(<target> [EXCEPT <folders>]): with NORMLENS_UNITY each folder of the target is compiled as one source, as
 # most of the time goes into other people's headers. EXCEPT: folders whose sources have local names in common.
 function(normlens_rooms_as_one target)

@@ -6,6 +6,7 @@
 
 #include "app/engine/lab_control.h"
 #include "app/engine/verbs/report/last_fold.h"
+#include "core/base/machine.h"
 #include "core/protocol/bench_messages.h"
 #include "core/service/describe/engine_info.h"
 
@@ -24,7 +25,7 @@ Result<EngineInfo> initialize(const InitializeParams& params, confine::Confineme
   EngineInfo info = service::engineInfo();
   info.pid = ::getppid();  // the client's end of the engine: this process is one of several, each for a model
   info.confinement = confine::confinementName(level);
-  info.unconfined = confine::whatIsMissing(level);
+  info.unconfined = confine::whatIsMissing(level, !gpuDevices().empty());
   return info;
 }
 
@@ -44,6 +45,7 @@ Result<InputsInfo> setInputs(service::Service& service, const InputsParams& para
 
 void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level) {
   to.bind(methods::kInitialize, [level](const auto& p, const Task&) { return initialize(p, level); });
+  to.bind(methods::kCheckGpu, [](const auto&, const Task&) { return service::checkGpu(); });
   to.bind(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
   to.bind(methods::kReadGraph, [&](const auto& p, const Task& task) { return s.readGraph(p, task); });
   to.bind(methods::kWeightDigests, [&](const auto& p, const Task& task) { return s.weightDigests(p, task); });

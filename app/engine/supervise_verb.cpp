@@ -45,7 +45,7 @@ class Supervisor {
   Result<Worker::End> attempt(const std::string& notRun) {
     Worker::Start start;
     start.walls.gpu = files_.gpu;
-    start.walls.libraries = service::runtimeFolders();
+    start.walls.libraries = service::runtimeLibraries();
     start.limits = limits_;
     start.grants = files_.grants;
     start.keep = {console_.ownStdout(), console_.ownStderr()};
@@ -53,7 +53,7 @@ class Supervisor {
     auto worker = Worker::start(std::move(start), [&](confine::Confinement level) {
       try {  // want of memory shows as early as here
         Interrupt interrupt;
-        if (const auto missing = confine::whatIsMissing(level); !missing.empty() && notRun.empty()) {
+        if (const auto missing = confine::whatIsMissing(level, files_.gpu); !missing.empty() && notRun.empty()) {
           console_.note(missing);
         }
         const formats::OpenChoice opening{level == confine::Confinement::None, files_.ofModel, false};

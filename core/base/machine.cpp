@@ -121,6 +121,16 @@ std::string coreOf(int cpu) {
 
 }  // namespace
 
+std::vector<std::filesystem::path> gpuDevices() {
+  std::vector<std::filesystem::path> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("nvidia") || name == "dxg") found.push_back(entry.path());
+  }
+  return found;
+}
+
 std::optional<int> gpuNamed(std::string_view device) {
   constexpr std::string_view kCuda = "cuda";
   if (device == "cpu") return kNoGpu;

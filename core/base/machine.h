@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace normlens {
 
@@ -18,6 +20,10 @@ struct MachineFacts {
 };
 // gpu: the number that CUDA has for the device. Nothing is told of one that is not there.
 [[nodiscard]] MachineFacts machineFacts(int gpu = 0);
+
+// The device nodes that NVIDIA's driver opens: /dev/nvidiactl, /dev/nvidia0, /dev/nvidia-caps, on WSL /dev/dxg. Empty:
+// there is no driver.
+[[nodiscard]] std::vector<std::filesystem::path> gpuDevices();
 
 // Which GPU "cuda" (the first, 0) or "cuda:1" names; of "cpu" kNoGpu. nullopt: it names no device.
 inline constexpr int kNoGpu = -1;

@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -178,29 +179,45 @@ void refuseByArguments(Filter& filter, uint32_t self) {
   refuseByDescriptor(filter);
 }
 
-void refuseNames(Filter& filter) {
+// The driver looks for MPS by a socket, and gets what a machine without MPS answers. Connected or not, a socket of this
+// kind sends nothing to an address. ftruncate: the driver sizes files of memory, which a filter cannot tell from
+// others.
+void refuseForDriver(Filter& filter) {
+  filter.refuseWhere(__NR_socket, 0, kAll, AF_UNIX, true);
+  filter.refuseWhere(__NR_socket, 1, 0xf, SOCK_SEQPACKET, true);
+  filter.refuse(__NR_connect, ENOENT);
+}
+
+void refuseNames(Filter& filter, bool gpu) {
   for (const int call : kNames) filter.refuse(call, EACCES);
   for (const uint32_t way : {O_WRONLY, O_RDWR}) {
+    if (gpu && way == O_RDWR) continue;
     filter.refuseWhere(__NR_openat, 2, O_ACCMODE, way);
 #ifdef __NR_open
     filter.refuseWhere(__NR_open, 1, O_ACCMODE, way);
 #endif
   }
-  filter.refuseWhere(__NR_openat, 2, O_CREAT, O_CREAT);
+  for (const uint32_t flag : {O_CREAT, O_TRUNC}) {
+    filter.refuseWhere(__NR_openat, 2, flag, flag);
 #ifdef __NR_open
-  filter.refuseWhere(__NR_open, 1, O_CREAT, O_CREAT);
+    filter.refuseWhere(__NR_open, 1, flag, flag);
 #endif
+  }
 }
 
 }  // namespace
 
 bool refuseCalls(bool namesToo, bool gpu) {
   Filter filter;
-  for (const int call : kRefused) filter.refuse(call);
+  for (const int call : kRefused) {
+    const bool forDriver = call == __NR_socket || call == __NR_connect || call == __NR_ftruncate;
+    if (!gpu || !forDriver) filter.refuse(call);
+  }
+  if (gpu) refuseForDriver(filter);
   const auto self = static_cast<uint32_t>(::getpid());
   refuseByArguments(filter, self);
   if (!gpu) refuseUncountedMemory(filter);
-  if (namesToo) refuseNames(filter);
+  if (namesToo) refuseNames(filter, gpu);
   return filter.install();
 }
 

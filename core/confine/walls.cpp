@@ -1,5 +1,6 @@
 #include "core/confine/walls.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
@@ -19,6 +20,7 @@
 #include <string>
 
 #include "core/base/descriptor.h"
+#include "core/base/machine.h"
 #include "core/confine/system_calls.h"
 
 namespace normlens::confine {
@@ -77,15 +79,21 @@ class Ruleset {
   Descriptor ruleset_;
 };
 
-// Folders that libraries of this process were, or will be, loaded from: others of theirs lie beside them. nvidia/: what
-// the torch wheel's CUDA libraries need, two folders up from torch/lib.
-std::set<fs::path> libraryFolders(const std::vector<fs::path>& later) {
+// The driver's libraries load others of theirs when CUDA starts.
+void loadAhead(const Walls& walls) {
+  std::vector<std::string> names = walls.libraries;
+  if (walls.gpu) names.insert(names.end(), {"libcuda.so.1", "libnvidia-ml.so.1"});
+  for (const std::string& name : names) ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+}
+
+// Folders that libraries of this process were loaded from: others of theirs lie beside them. nvidia/: what the torch
+// wheel's CUDA libraries need, two folders up from torch/lib.
+std::set<fs::path> libraryFolders() {
   std::set<fs::path> folders;
   const auto add = [&](const fs::path& folder) {
     folders.insert(folder);
     if (folder.filename() == "lib") folders.insert(folder.parent_path().parent_path() / "nvidia");
   };
-  std::ranges::for_each(later, add);
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     const size_t at = line.find('/');
@@ -99,11 +107,22 @@ std::set<fs::path> libraryFolders(const std::vector<fs::path>& later) {
   return folders;
 }
 
+// What cuInit opens, as public traces show it; SECURITY.md weighs each of these.
+void letDriverWork(Ruleset& rules) {
+  for (const fs::path& device : gpuDevices()) rules.allow(device, kUseDevice | kRead);
+  for (const char* path : {"/proc/driver/nvidia", "/proc/driver/nvidia-uvm"}) rules.allow(path, kRead);
+  for (const char* path : {"/proc/devices", "/proc/modules", "/proc/version", "/proc/sys/vm/mmap_min_addr"}) {
+    rules.allow(path, kReadFile);
+  }
+  rules.allow("/proc/self/task", kRead | LANDLOCK_ACCESS_FS_WRITE_FILE);  // it names its threads (TID/comm)
+  rules.allow("/usr/local/cuda", kRead);  // where CUDA's own libraries lie that the loader's cache names
+}
+
 bool raiseLandlock(const Walls& walls) {
   const int version = landlockVersion();
   if (version < 1) return false;
   Ruleset rules(version);
-  for (const fs::path& folder : libraryFolders(walls.libraries)) rules.allow(folder, kRead);
+  for (const fs::path& folder : libraryFolders()) rules.allow(folder, kRead);
   for (const char* path : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/sys", "/proc/self"}) {
     rules.allow(path, kRead);
   }
@@ -113,14 +132,7 @@ bool raiseLandlock(const Walls& walls) {
   }
   rules.allow("/dev/null", kUseDevice);
   if (!walls.scratch.empty()) rules.allow(walls.scratch, kMakeFile);
-  if (walls.gpu) {
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator("/dev", error)) {
-      if (entry.path().filename().string().starts_with("nvidia")) rules.allow(entry.path(), kUseDevice | kRead);
-    }
-    rules.allow("/proc/driver/nvidia", kRead);
-    rules.allow("/proc/devices", kReadFile);
-  }
+  if (walls.gpu) letDriverWork(rules);
   return rules.enforce();
 }
 
@@ -152,16 +164,18 @@ std::string_view confinementName(Confinement level) {
   return "none";
 }
 
-std::string_view whatIsMissing(Confinement level) {
+std::string_view whatIsMissing(Confinement level, bool gpu) {
   switch (level) {
     case Confinement::None:
       return "this system offers neither Landlock nor seccomp, so models are not confined: those that call anything "
-             "but "
-             "plain tensor operations are not run";
+             "but plain tensor operations are not run";
     case Confinement::Calls:
+      if (gpu) {
+        return "this system offers no Landlock, so a model that is run where a GPU may be used cannot send anything or "
+               "make files, but could read and overwrite yours";
+      }
       return "this system offers no Landlock, so a model that is run cannot write or send anything, but could read "
-             "your "
-             "files";
+             "your files";
     case Confinement::Full:
       return "";
   }
@@ -192,6 +206,7 @@ Confinement confineThisProcess(const Walls& walls, pid_t parent) {
   allowManyFiles();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Confinement::None;
   dropCapabilities();
+  loadAhead(walls);
   const bool files = raiseLandlock(walls);
   const bool calls = refuseCalls(!files, walls.gpu);
   if (!calls) return Confinement::None;

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,8 +24,8 @@ enum class Confinement : uint8_t {
   Full,
 };
 [[nodiscard]] std::string_view confinementName(Confinement level);
-// One sentence for a person; empty where it is full.
-[[nodiscard]] std::string_view whatIsMissing(Confinement level);
+// One sentence for a person; empty where it is full. gpu: for a process that may use a GPU, see Walls.
+[[nodiscard]] std::string_view whatIsMissing(Confinement level, bool gpu);
 
 // What this machine offers, without taking it. Thread: any.
 [[nodiscard]] Confinement offeredConfinement();
@@ -32,8 +33,10 @@ enum class Confinement : uint8_t {
 struct Walls {
   std::filesystem::path scratch;  // an own empty folder in which files may be made (ONNX Runtime's profiles); or empty
   int64_t memoryBytes = 0;        // see limitMemory(); 0: as much as there is
-  bool gpu = false;               // the devices of NVIDIA's driver
-  std::vector<std::filesystem::path> libraries = {};  // folders that libraries are loaded from later
+  bool gpu = false;  // lets NVIDIA's driver work: its devices, its threads' names, sockets that connect to nothing
+  // Each is loaded, by the loader's own search, before the walls stand; libraries may be loaded from beside it later.
+  // One that the loader does not find is left out.
+  std::vector<std::string> libraries = {};
 };
 
 // Call while the process has one thread. What it returns is what stands: where a part cannot be had the others are

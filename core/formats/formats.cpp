@@ -107,7 +107,9 @@ std::vector<FormatInfo> formats() {
   return all;
 }
 
-std::vector<std::filesystem::path> runtimeFolders() { return {torchscript::torchFolder()}; }
+Result<GpuCheck> checkGpu() { return torchscript::checkGpuByLibrary(); }
+
+std::vector<std::string> runtimeLibraries() { return {torchscript::kTorchLibrary}; }
 
 bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {
   if (model.extension() == out.extension()) return true;

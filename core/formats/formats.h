@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/gpu_check.h"
 #include "core/formats/model.h"
 #include "core/formats/open_choice.h"
 
@@ -28,7 +29,11 @@ struct FormatInfo {
 // another format by that name (a torch.export archive as TorchScript).
 [[nodiscard]] bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out);
 
-// What runtimes are loaded from when a file first needs one: a confined process must be able to read there.
-[[nodiscard]] std::vector<std::filesystem::path> runtimeFolders();
+// Tries the first GPU with what a measurement needs of it. Error: Internal, LibTorch cannot be loaded.
+[[nodiscard]] Result<GpuCheck> checkGpu();
+
+// Libraries beside which the runtimes lie that are loaded when a file first needs one, as the loader knows them: a
+// confined process must be able to read there.
+[[nodiscard]] std::vector<std::string> runtimeLibraries();
 
 }  // namespace normlens::formats

@@ -49,6 +49,19 @@ struct EngineInfo {
 NORMLENS_FIELDS(EngineInfo, protocol, version, torch, onnx_runtime, formats, device, no_gpu, pid, memory_bytes,
                 confinement, unconfined)
 
+// ---- check_gpu: NoParams -> GpuCheck. Tries the first GPU with what a measurement needs of it.
+struct GpuStep {
+  std::string step;  // driver, start, torch, memory, own_kernel, torch_kernel, graph: core/formats/gpu_check.h
+  double ms = 0;
+  std::string error, hint;  // empty: it works
+};
+NORMLENS_FIELDS(GpuStep, step, ms, error, hint)
+
+struct GpuCheck {
+  std::vector<GpuStep> steps;  // up to the first that failed
+};
+NORMLENS_FIELDS(GpuCheck, steps)
+
 // ---- open: OpenParams -> ModelInfo. Structure only: no shapes yet.
 struct OpenParams {
   std::string path;

@@ -33,6 +33,7 @@ namespace normlens::protocol::methods {
 
 // Requests, window -> engine.
 inline constexpr Method<InitializeParams, EngineInfo> kInitialize{"initialize"};  // first of all
+inline constexpr Method<NoParams, GpuCheck> kCheckGpu{"check_gpu"};
 inline constexpr Method<OpenParams, ModelInfo> kOpen{"open"};
 inline constexpr Method<ReadGraphParams, ModelInfo> kReadGraph{"read_graph"};
 inline constexpr Method<WeightDigestsParams, WeightDigests> kWeightDigests{"weight_digests"};

@@ -56,10 +56,34 @@ TEST_F(PoorerMachineDeathTest, WithoutLandlockNothingIsWrittenOrSent) {
       {
         lose({__NR_landlock_create_ruleset});
         const bool offered = offeredConfinement() == Confinement::Calls;
-        ::_exit(offered && !whatIsMissing(Confinement::Calls).empty() ? triedAt(Confinement::Calls) : 100);
+        ::_exit(offered && !whatIsMissing(Confinement::Calls, false).empty() ? triedAt(Confinement::Calls) : 100);
       },
       ::testing::ExitedWithCode(1 + 8), "");
   EXPECT_EQ(names(), std::vector<std::string>{"mine"});
+}
+
+// /dev/null stands for /dev/nvidiactl: without Landlock a filter of calls cannot tell one file from another.
+TEST_F(PoorerMachineDeathTest, WithoutLandlockTheDriverOpensItsDevices) {
+  write("mine", "mine");
+  EXPECT_EXIT(
+      {
+        lose({__NR_landlock_create_ruleset});
+        Worker::Start start;
+        start.walls.gpu = true;
+        const Outcome outcome = run(
+            [&](Confinement level) {
+              const bool makes = opens(path("made"), O_RDWR | O_CREAT), cuts = opens(path("mine"), O_RDWR | O_TRUNC);
+              const bool removes = ::unlink(path("mine").c_str()) == 0, sends = ::socket(AF_INET, SOCK_STREAM, 0) >= 0;
+              return (level == Confinement::Calls ? 1 : 0) + (opens("/dev/null", O_RDWR) ? 2 : 0) +
+                     (makes || cuts || removes || sends ? 4 : 0);
+            },
+            std::move(start));
+        ::_exit(whatIsMissing(Confinement::Calls, true) != whatIsMissing(Confinement::Calls, false) ? outcome.end.status
+                                                                                                    : 100);
+      },
+      ::testing::ExitedWithCode(1 + 2), "");
+  EXPECT_EQ(names(), std::vector<std::string>{"mine"});
+  EXPECT_EQ(read("mine"), "mine");
 }
 
 TEST_F(PoorerMachineDeathTest, WithNothingTheLevelSaysSo) {
@@ -68,7 +92,7 @@ TEST_F(PoorerMachineDeathTest, WithNothingTheLevelSaysSo) {
       {
         lose({__NR_landlock_create_ruleset, __NR_seccomp});
         const bool offered = offeredConfinement() == Confinement::None;
-        ::_exit(offered && !whatIsMissing(Confinement::None).empty() ? triedAt(Confinement::None) & 1 : 100);
+        ::_exit(offered && !whatIsMissing(Confinement::None, false).empty() ? triedAt(Confinement::None) & 1 : 100);
       },
       ::testing::ExitedWithCode(1), "");
 }

@@ -138,7 +138,7 @@ const Attempt kAttempts[] = {
 class Walls : public WorkerTest, public ::testing::WithParamInterface<Attempt> {};
 
 TEST_P(Walls, Refuse) {
-  if (offeredConfinement() != Confinement::Full) GTEST_SKIP() << whatIsMissing(offeredConfinement());
+  if (offeredConfinement() != Confinement::Full) GTEST_SKIP() << whatIsMissing(offeredConfinement(), false);
   const Target target{write("mine", "mine").string(), path("").string(), ::getpid()};
   constexpr int kRefused = 7, kSucceeded = 8;
   const Outcome outcome = run([&](Confinement) { return GetParam().succeeds(target) ? kSucceeded : kRefused; });

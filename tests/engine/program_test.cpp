@@ -125,8 +125,55 @@ TEST(Program, DoctorSaysWhatThereIs) {
     const json& providers = object["providers"];
     EXPECT_NE(std::ranges::find(providers, json("CPUExecutionProvider")), providers.end()) << providers;
   }
+  EXPECT_TRUE(object["gpu_check"].is_null());
   const auto quiet = run({"doctor", "--quiet"});
   EXPECT_EQ(quiet.out + quiet.err, "");
+}
+
+// A machine without a GPU says at which step it ends, with the words of who refused.
+TEST(Program, DoctorTriesTheGpu) {
+  const auto answered = run({"doctor", "--gpu", "--json"});
+  const json object = json::parse(answered.out);
+  const json& steps = object["gpu_check"];
+  ASSERT_FALSE(steps.empty());
+  EXPECT_EQ(steps[0]["step"], "driver");
+  const bool works = steps.back()["error"] == "";
+  EXPECT_EQ(works, object["device"] != "CPU") << steps;
+  EXPECT_EQ(answered.status, works ? 0 : 1) << answered.err;
+  if (!works) {
+    EXPECT_FALSE(steps.back()["hint"].get<std::string>().empty());
+  }
+}
+
+// The steps of doctor --gpu on a machine whose driver is the stand-in.
+json stepsWithStandIn(const std::string& environment) {
+  const auto answered =
+      test::runProgram("/bin/bash", {"-c", environment + " LD_LIBRARY_PATH=\"$1\" \"$0\" doctor --gpu --json",
+                                     ENGINE_PROGRAM, STAND_IN_DRIVER_FOLDER});
+  EXPECT_EQ(answered.status, 1) << answered.err;
+  return json::parse(answered.out)["gpu_check"];
+}
+
+TEST(Program, DoctorReportsWhatTheDriverReturns) {
+  const json fails = stepsWithStandIn("");
+  ASSERT_EQ(fails.size(), 2U) << fails;
+  EXPECT_EQ(fails[0]["error"], "");
+  EXPECT_EQ(fails[1]["error"], "the NVIDIA driver does not start: cuInit returned 304 (CUDA_ERROR_OPERATING_SYSTEM)");
+  const json empty = stepsWithStandIn("STAND_IN_GPUS=0");
+  ASSERT_EQ(empty.size(), 2U) << empty;
+  EXPECT_EQ(empty[1]["error"], "the NVIDIA driver shows no GPU");
+}
+
+// A driver that is older than LibTorch's CUDA. Where LibTorch's CUDA half cannot be loaded, the loader says why.
+TEST(Program, DoctorReportsWhyTorchSeesNoGpu) {
+  const json steps = stepsWithStandIn("STAND_IN_GPUS=1");
+  ASSERT_EQ(steps.size(), 3U) << steps;
+  EXPECT_EQ(steps[1]["error"], "");
+  const std::string error = steps[2]["error"];
+  const bool loaded = error.find("LibTorch finds no GPU, although the NVIDIA driver shows one") != std::string::npos &&
+                      error.find("the driver supports CUDA up to 12.4") != std::string::npos;
+  const bool missing = error.find("LibTorch's CUDA half cannot be loaded: lib") != std::string::npos;
+  EXPECT_TRUE(loaded || missing) << error;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "ui/client/devices.h"
 #include "ui/client/engine_client.h"
+#include "ui/client/gpu_trial.h"
 #include "ui/models/norm_model.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/lab/lab_runs.h"
@@ -49,6 +50,9 @@ void MainWindow::connectCommands() {
             [this, panel] { showPanel(static_cast<ActionPanel>(panel->data().toInt())); });
   }
   connect(tools_, &ToolBar::deviceChosen, this, &MainWindow::chooseDevice);
+  auto* gpu = new GpuTrial(engine_, this);
+  connect(tools_, &ToolBar::devicesOpened, gpu, &GpuTrial::want);
+  connect(gpu, &GpuTrial::changed, tools_, [this, gpu] { tools_->setGpuTip(gpu->text()); });
   connect(preferencesPage_, &PreferencesPage::closed, this, [this] {
     showWork();
     pages_->setFocus();

@@ -7,8 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
+#include "core/base/machine.h"
 #include "core/service/describe/engine_info.h"
 
 namespace normlens::engine {
@@ -30,9 +30,8 @@ Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confi
   side->journal_ = std::move(journal);
   side->answered_ = std::move(answered);
   confine::Worker::Start start;
-  std::error_code error;
-  start.walls.libraries = service::runtimeFolders();
-  start.walls.gpu = std::filesystem::exists("/dev/nvidiactl", error);
+  start.walls.libraries = service::runtimeLibraries();
+  start.walls.gpu = !gpuDevices().empty();
   start.limits = limits;
   start.grants = std::move(grants);
   start.keep = {readRequests.get(), writeReplies.get()};

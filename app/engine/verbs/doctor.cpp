@@ -1,38 +1,26 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
-#include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "app/engine/stop_signals.h"
+#include "app/engine/supervise_verb.h"
 #include "app/engine/verbs.h"
+#include "core/base/formatted.h"
+#include "core/base/library/own_library.h"
+#include "core/protocol/json.h"
 #include "core/service/describe/engine_info.h"
 
 namespace normlens::engine {
 namespace {
 
 using nlohmann::json;
-namespace fs = std::filesystem;
-
-// libnormlens_ops.so of this installation or build folder: beside the program, or in lib/ beside its folder.
-std::optional<std::string> opsLibrary() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return std::nullopt;
-  const fs::path folder = program.parent_path();
-  for (const fs::path& candidate : {folder, folder.parent_path() / "lib", folder.parent_path() / "lib" / "normlens"}) {
-    const fs::path library = candidate / "libnormlens_ops.so";
-    if (fs::exists(library, error)) return library.string();
-  }
-  return std::nullopt;
-}
-
 struct Missing {
   std::string what, how;
 };
 
-std::vector<Missing> missingParts(const std::optional<std::string>& ops, bool noOnnxRuntime, bool gpu) {
+std::vector<Missing> missingParts(bool ops, bool noOnnxRuntime, bool gpu) {
   std::vector<Missing> missing;
   if (!ops) missing.push_back({"libnormlens_ops.so, so --norm fast cannot run", "build the target normlens_ops"});
   if (noOnnxRuntime)
@@ -42,9 +30,41 @@ std::vector<Missing> missingParts(const std::optional<std::string>& ops, bool no
   return missing;
 }
 
-Exit runDoctor(Console& console) {
+// A hang of the driver is not waited for: a check takes a few seconds, most of them to load LibTorch's CUDA half.
+constexpr std::chrono::seconds kGpuCheckLimit{30};
+
+// What holds where the step works.
+std::string gpuStepText(const std::string& step) {
+  static const std::map<std::string, std::string> kTexts = {
+      {"driver", "the driver is loaded"},
+      {"start", "the driver starts (cuInit) and shows a GPU"},
+      {"torch", "LibTorch's CUDA half is loaded"},
+      {"memory", "memory is allocated, written and read"},
+      {"own_kernel", "normlens::rms_norm agrees with float64"},
+      {"torch_kernel", "torch's layer_norm agrees with float64"},
+      {"graph", "a CUDA graph is captured and replayed"},
+  };
+  const auto text = kTexts.find(step);
+  return text == kTexts.end() ? step : text->second;
+}
+
+// True: every step works.
+bool printGpuCheck(const protocol::GpuCheck& check, Console& console) {
+  for (const protocol::GpuStep& step : check.steps) {
+    const std::string what = "GPU: " + gpuStepText(step.step) + ": ";
+    if (step.error.empty()) {
+      console.print(what + formatted("yes, %.1f ms", step.ms));
+    } else {
+      console.print(what + "no, " + step.error + (step.hint.empty() ? "" : " (" + step.hint + ")"));
+    }
+  }
+  return !check.steps.empty() && check.steps.back().error.empty();
+}
+
+// check: of the GPU, where one was asked for.
+Exit runDoctor(Console& console, confine::Confinement level, const std::optional<protocol::GpuCheck>& check) {
   const protocol::EngineInfo info = service::engineInfo();
-  const std::optional<std::string> ops = opsLibrary();
+  const auto ops = ownLibrary(kOpsLibrary);
   const bool gpu = info.device != "CPU";
   json gpus = json::array(), missing = json::array();
   const std::vector<std::string> providers = service::executionProviders();
@@ -54,11 +74,11 @@ Exit runDoctor(Console& console) {
   console.print("NormLens " + info.version + ", LibTorch " + info.torch +
                 (info.onnx_runtime.empty() ? "" : ", ONNX Runtime " + info.onnx_runtime) + ", " + info.device);
   if (!providers.empty()) console.print("ONNX Runtime has: " + boost::algorithm::join(providers, ", "));
-  console.print("ops library: " + ops.value_or("not found"));
-  const confine::Confinement level = confine::offeredConfinement();
+  console.print("ops library: " + (ops ? ops->string() : "not found"));
   console.print("confinement of models: " + std::string(confine::confinementName(level)));
-  if (level != confine::Confinement::Full) console.print(std::string(confine::whatIsMissing(level)));
-  for (const Missing& part : missingParts(ops, readsOnnx && info.onnx_runtime.empty(), gpu)) {
+  if (level != confine::Confinement::Full) console.print(std::string(confine::whatIsMissing(level, gpu)));
+  const bool gpuWorks = !check || printGpuCheck(*check, console);
+  for (const Missing& part : missingParts(ops.has_value(), readsOnnx && info.onnx_runtime.empty(), gpu)) {
     console.print("missing: " + part.what + " (" + part.how + ")");
     missing.push_back({{"what", part.what}, {"how", part.how}});
   }
@@ -71,18 +91,37 @@ Exit runDoctor(Console& console) {
             {"onnx_runtime", info.onnx_runtime.empty() ? json(nullptr) : json(info.onnx_runtime)},
             {"formats", info.formats},
             {"confinement", confine::confinementName(level)},
-            {"ops_library", ops ? json(*ops) : json(nullptr)},
+            {"ops_library", ops ? json(ops->string()) : json(nullptr)},
+            {"gpu_check", check ? protocol::toJson(check->steps) : json(nullptr)},
             {"missing", missing}};
   };
-  return console.finish(report, Exit::Done);
+  return console.finish(report, gpuWorks ? Exit::Done : Exit::NotDone);
 }
 
 }  // namespace
 
-Declared declareDoctor(CLI::App&, const confine::Limits&) {
-  return {{}, {}, [](Console& console) {
-            StopSignals::letThrough();
-            return runDoctor(console);
+Declared declareDoctor(CLI::App& app, const confine::Limits& limits) {
+  const auto gpu = std::make_shared<bool>(false);
+  app.add_flag("--gpu", *gpu, "Try the GPU, confined as a model is: driver, memory, kernels, a CUDA graph");
+  return {{}, {}, [gpu, &limits](Console& console) {
+            const confine::Confinement level = confine::offeredConfinement();
+            if (!*gpu) {
+              StopSignals::letThrough();
+              return runDoctor(console, level, std::nullopt);
+            }
+            // In the worker: a driver that was started before a fork does not work after it.
+            const Declared confined{[level](const Call& call) {
+                                      const auto check = service::checkGpu();
+                                      return check ? runDoctor(call.console, level, *check)
+                                                   : call.console.fail(check.error());
+                                    },
+                                    [] {
+                                      return NamedFiles{"the GPU", {}, {}, true};
+                                    },
+                                    {}};
+            confine::Limits own = limits;
+            own.setTime(kGpuCheckLimit);
+            return superviseVerb(confined, own, console);
           }};
 }
 

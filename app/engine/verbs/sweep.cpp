@@ -207,7 +207,7 @@ Exit runSweep(const SweepOptions& options, const confine::Limits& limits, Consol
   }
   auto results = options.results.empty() ? SweepResults() : SweepResults::open(options.results);
   if (!results) return console.fail(results.error());
-  if (const auto missing = confine::whatIsMissing(confine::offeredConfinement()); !missing.empty())
+  if (const auto missing = confine::whatIsMissing(confine::offeredConfinement(), /*gpu=*/false); !missing.empty())
     console.note(missing);
   return Sweep(options, limits, console).run(*models, std::move(*results));
 }

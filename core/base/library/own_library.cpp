@@ -1,22 +1,63 @@
 #include "core/base/library/own_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
-#include <filesystem>
+#include <cstddef>
+#include <new>
+#include <span>
+#include <vector>
 
 namespace normlens {
 
-Result<void*> symbolOfOwnLibrary(const char* library, const char* symbol) {
+namespace fs = std::filesystem;
+
+std::optional<fs::path> ownLibrary(const char* name) {
   std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  void* loaded = nullptr;
-  for (const auto& place : {program.parent_path() / "lib" / library, program / library}) {
-    if (loaded == nullptr) loaded = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path lib = program.parent_path() / "lib";
+  for (const fs::path& folder : {lib, program, lib / "normlens"}) {
+    if (fs::exists(folder / name, error)) return folder / name;
   }
-  if (void* found = loaded == nullptr ? nullptr : dlsym(loaded, symbol)) return found;
-  const char* why = dlerror();
-  return fail(ErrorCode::Internal, std::string("LibTorch cannot be loaded: ") + (why == nullptr ? library : why),
-              "build or install NormLens again");
+  return std::nullopt;
+}
+
+std::string loaderError() {
+  const char* said = dlerror();
+  return said == nullptr ? "the loader gives no reason" : said;
+}
+
+std::string loaderFolders() {
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  Dl_serinfo size{};
+  if (program == nullptr || dlinfo(program, RTLD_DI_SERINFOSIZE, &size) != 0) return "the system's folders";
+  std::vector<std::max_align_t> room(size.dls_size / sizeof(std::max_align_t) + 1);
+  auto* const found = new (room.data()) Dl_serinfo(size);
+  if (dlinfo(program, RTLD_DI_SERINFO, found) != 0) return "the system's folders";
+  std::string all;
+  for (const Dl_serpath& path : std::span(&found->dls_serpath[0], found->dls_cnt)) {
+    all += (all.empty() ? "" : ", ") + std::string(path.dls_name);
+  }
+  return all;
+}
+
+Result<void*> loadOwnLibrary(const char* name, bool global) {
+  const auto failed = [&](const std::string& why) {
+    return fail(ErrorCode::Internal, std::string(name) + " cannot be loaded: " + why,
+                "if LibTorch was moved, name its folder lib in LD_LIBRARY_PATH; else build or install NormLens again");
+  };
+  const auto place = ownLibrary(name);
+  if (!place) return failed("it is neither beside the program nor in the folder lib next to it");
+  if (void* loaded = dlopen(place->c_str(), RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL))) return loaded;
+  const std::string why = loaderError();  // before the loader is asked again
+  return failed(why + "; the loader looked in " + loaderFolders());
+}
+
+Result<void*> symbolOfOwnLibrary(const char* library, const char* symbol) {
+  const auto loaded = loadOwnLibrary(library);
+  if (!loaded) return loaded;
+  if (void* found = dlsym(*loaded, symbol)) return found;
+  return fail(ErrorCode::Internal, loaderError(), "build or install NormLens again");
 }
 
 }  // namespace normlens

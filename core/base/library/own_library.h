@@ -1,12 +1,33 @@
 // Libraries of NormLens that are loaded when they are first needed. Thread: any.
 #pragma once
 
+#include <filesystem>
+#include <optional>
+#include <string>
+
 #include "core/base/result.h"
 
 namespace normlens {
 
-// The address of a symbol of one that lies beside the program, or in the folder lib next to the program's own. It stays
-// loaded. Error: Internal, where there is none.
+// The norm ops (kernels/ops), which a model file may use too.
+inline constexpr const char* kOpsLibrary = "libnormlens_ops.so";
+
+// Where a library of NormLens lies: beside the program, or in lib/ or lib/normlens/ next to the program's folder.
+// nullopt: in none of them.
+[[nodiscard]] std::optional<std::filesystem::path> ownLibrary(const char* name);
+
+// Loads it, if need be; it stays loaded. global: its symbols serve libraries that are loaded later.
+// Error: Internal, with the loader's own words and the folders that the loader searches.
+[[nodiscard]] Result<void*> loadOwnLibrary(const char* name, bool global = false);
+
+// The address of a symbol of a library that is loaded so. Error: as above, or that the symbol is not in it.
 [[nodiscard]] Result<void*> symbolOfOwnLibrary(const char* library, const char* symbol);
+
+// The folders in which the loader looks for what a library of this program needs, as a list in words: those of
+// LD_LIBRARY_PATH, then the program's RUNPATH, then the system's. Its cache (ldconfig) names more.
+[[nodiscard]] std::string loaderFolders();
+
+// What dlerror() reports of the last failed call, or a sentence where it reports nothing.
+[[nodiscard]] std::string loaderError();
 
 }  // namespace normlens

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "core/base/machine.h"
+#include "core/base/run_watch.h"
 #include "core/formats/formats.h"
 
 namespace normlens::service {
@@ -46,7 +47,19 @@ protocol::EngineInfo engineInfo() {
   return info;
 }
 
-std::vector<std::filesystem::path> runtimeFolders() { return formats::runtimeFolders(); }
+Result<protocol::GpuCheck> checkGpu() {
+  const RunWatch watch(RunWatch::Kind::Run);
+  const auto check = formats::checkGpu();
+  if (!check) return tl::unexpected(check.error());
+  protocol::GpuCheck found;
+  for (const formats::GpuStepResult& result : *check) {
+    const Error error = result.outcome ? Error{ErrorCode::Internal, {}, {}} : result.outcome.error();
+    found.steps.push_back({std::string(formats::gpuStepName(result.step)), result.ms, error.message, error.hint});
+  }
+  return found;
+}
+
+std::vector<std::string> runtimeLibraries() { return formats::runtimeLibraries(); }
 
 std::vector<std::string> executionProviders() {
   std::vector<std::string> all;

@@ -1,7 +1,6 @@
 // What this engine is and runs on.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,10 @@ namespace normlens::service {
 // Of ONNX Runtime: "CPUExecutionProvider"; empty without it.
 [[nodiscard]] std::vector<std::string> executionProviders();
 
-// See formats::runtimeFolders.
-[[nodiscard]] std::vector<std::filesystem::path> runtimeFolders();
+// See formats::checkGpu.
+[[nodiscard]] Result<protocol::GpuCheck> checkGpu();
+
+// See formats::runtimeLibraries.
+[[nodiscard]] std::vector<std::string> runtimeLibraries();
 
 }  // namespace normlens::service

@@ -54,6 +54,9 @@ class Engine {
       info.memory_bytes = 41 << 20;
       return info;
     });
+    bind(methods::kCheckGpu, [](const auto&) {
+      return protocol::GpuCheck{{{"driver", 3.2, {}, {}}, {"start", 210, "cuInit returned 304", "see nvidia-smi"}}};
+    });
     bind(methods::kOpen, [this](const auto& p) { return open(p); });
     bindNeedingModel(methods::kReadGraph, [this](const auto& p) { return readGraph(p); });
     bindNeedingModel(methods::kWeightDigests, [this](const auto& p) { return weightDigests(p); });

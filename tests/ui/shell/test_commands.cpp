@@ -272,6 +272,21 @@ class TestCommands final : public QObject {
     }
   }
 
+  void theDeviceMenuShowsWhatTheGpuWasTriedWith() {
+    Shown shown({QStringLiteral("--gpu"), QStringLiteral("H100")}, true);
+    QTRY_COMPARE(shown.window.engine()->state(), EngineClient::State::Ready);
+    auto* menu = shown.child<QMenu>("deviceMenu");
+    const auto tip = [&] {
+      const auto actions = menu->actions();
+      const auto gpu = std::ranges::find(actions, QStringLiteral("H100"), &QAction::text);
+      return gpu == actions.end() ? QString() : (*gpu)->toolTip();
+    };
+    menu->popup(QPoint());
+    QTRY_COMPARE(tip(), QStringLiteral("✓ Driver loaded, 3.2 ms\n"
+                                       "✗ Driver started, GPU found: no, cuInit returned 304: see nvidia-smi"));
+    menu->close();
+  }
+
   void anotherEngineIsStartedAndTheModelReopened() {
     Shown shown({}, true);
     shown.openAndAnalyse(model_);

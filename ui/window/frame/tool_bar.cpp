@@ -82,6 +82,7 @@ void ToolBar::addDeviceMenu(QAction* restart) {
   menu->addSeparator();
   menu->addAction(restart);
   device_->setMenu(menu);
+  connect(menu, &QMenu::aboutToShow, this, &ToolBar::devicesOpened);
 }
 
 void ToolBar::addMainMenu(Actions* actions) {
@@ -114,6 +115,8 @@ void ToolBar::addMenuArrow(QMenu* menu, const QString& tip) {
   connect(menu->menuAction(), &QAction::changed, button, [button, menu] { button->setEnabled(menu->isEnabled()); });
   layout()->addWidget(button);
 }
+
+void ToolBar::setGpuTip(const QString& tip) { gpu_->setToolTip(tip); }
 
 void ToolBar::setDevices(const Devices& devices, const QString& chosen) {
   const auto& [engine, gpu, missing] = devices;

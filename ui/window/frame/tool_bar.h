@@ -20,10 +20,12 @@ class ToolBar final : public QFrame {
   ToolBar(Actions* actions, QWidget* parent);  // actions: not owned
 
   void setDevices(const Devices& devices, const QString& chosen);  // chosen: "cpu" or "cuda"
+  void setGpuTip(const QString& tip);  // what is shown over the GPU's name
   [[nodiscard]] SearchBox* search() const { return search_; }
 
  Q_SIGNALS:
   void deviceChosen(const QString& device);  // "cpu", "cuda": where measurements start out
+  void devicesOpened();                      // the menu of devices is about to be shown
 
  private:
   void addDeviceMenu(QAction* restart);

@@ -5,9 +5,15 @@
 #include "core/base/library/own_library.h"
 
 namespace normlens::formats::torchscript {
+namespace {
+
+constexpr const char* kTorchScriptLibrary = "libnormlens_torchscript.so";
+
+}  // namespace
+
 Result<std::unique_ptr<Model>> openByDoor(const char* door, const std::filesystem::path& path, const Task& task,
                                           const OpenChoice& choice) {
-  const auto symbol = symbolOfOwnLibrary("libnormlens_torchscript.so", door);
+  const auto symbol = symbolOfOwnLibrary(kTorchScriptLibrary, door);
   if (!symbol) return tl::unexpected(symbol.error());
   using Ask = const LibraryDoor* (*)();
   return reinterpret_cast<Ask>(*symbol)()->open(path, task, choice);
@@ -18,8 +24,12 @@ Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, 
   return openByDoor(kLibraryDoor, path, task, choice);
 }
 
-std::string torchVersion() { return TORCH_VERSION; }
+Result<GpuCheck> checkGpuByLibrary() {
+  const auto symbol = symbolOfOwnLibrary(kTorchScriptLibrary, kGpuDoor);
+  if (!symbol) return tl::unexpected(symbol.error());
+  return reinterpret_cast<const GpuDoor* (*)()>(*symbol)()->check();
+}
 
-std::filesystem::path torchFolder() { return NORMLENS_TORCH_FOLDER; }
+std::string torchVersion() { return TORCH_VERSION; }
 
 }  // namespace normlens::formats::torchscript

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/formats/gpu_check.h"
 #include "core/formats/model.h"
 #include "core/formats/open_choice.h"
 
@@ -21,12 +22,22 @@ inline constexpr const char* kLibraryDoor = "normlensTorchScript";
 [[nodiscard]] Result<std::unique_ptr<Model>> openByDoor(const char* door, const std::filesystem::path& path,
                                                         const Task& task, const OpenChoice& choice);
 
+// What the library gives for a GPU, under the name kGpuDoor.
+struct GpuDoor {
+  GpuCheck (*check)();
+};
+inline constexpr const char* kGpuDoor = "normlensGpu";
+
+// checkGpu() of the library; Internal where there is none.
+[[nodiscard]] Result<GpuCheck> checkGpuByLibrary();
+
 // openTorchScript() of the library; Internal where there is none.
 [[nodiscard]] Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, const Task& task,
                                                            const OpenChoice& choice);
 // Of the LibTorch that it was built with: "2.15.0+cu132".
 [[nodiscard]] std::string torchVersion();
-// Where LibTorch lies: a confined process must be able to read it.
-[[nodiscard]] std::filesystem::path torchFolder();
+// The smallest library of LibTorch: the loader knows by LD_LIBRARY_PATH, the program's RUNPATH or its cache where it
+// lies, and the others lie beside it.
+inline constexpr const char* kTorchLibrary = "libc10.so";
 
 }  // namespace normlens::formats::torchscript

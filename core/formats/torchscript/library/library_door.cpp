@@ -2,6 +2,7 @@
 #include "core/formats/torchscript/library/library.h"
 #include "core/formats/torchscript/program/open.h"
 #include "core/formats/torchscript/run/cuda_library.h"
+#include "core/formats/torchscript/run/gpu_check.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -16,5 +17,10 @@ Result<std::unique_ptr<Model>> open(const std::filesystem::path& path, const Tas
 
 extern "C" const normlens::formats::torchscript::LibraryDoor* normlensTorchScript() {
   static constexpr normlens::formats::torchscript::LibraryDoor kDoor{&normlens::formats::torchscript::open};
+  return &kDoor;
+}
+
+extern "C" const normlens::formats::torchscript::GpuDoor* normlensGpu() {
+  static constexpr normlens::formats::torchscript::GpuDoor kDoor{&normlens::formats::torchscript::checkGpu};
   return &kDoor;
 }

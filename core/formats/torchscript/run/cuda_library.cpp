@@ -1,18 +1,57 @@
 #include "core/formats/torchscript/run/cuda_library.h"
 
 #include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
+#include <typeinfo>
+
+#include "core/base/descriptor.h"
+#include "core/base/library/own_library.h"
 
 namespace normlens::formats::torchscript {
 namespace {
 
+constexpr const char* kDriver = "libcuda.so.1";
 constexpr const char* kHint = "measure on the CPU, or use the engine of a machine with an NVIDIA GPU";
+
+tl::unexpected<Error> unsupported(std::string message, std::string hint = kHint) {
+  return fail(ErrorCode::Unsupported, std::move(message), std::move(hint));
+}
+
+// Of the driver, once it is loaded (developer.nvidia.com/cuda: CUDA Driver API, Initialization and Error Handling).
+template <class Signature>
+Signature* driverFunction(const char* name) {
+  return reinterpret_cast<Signature*>(dlsym(dlopen(kDriver, RTLD_NOW | RTLD_NOLOAD), name));
+}
+
+// "304 (CUDA_ERROR_OPERATING_SYSTEM)"
+std::string driverError(int code) {
+  const char* name = nullptr;
+  const auto find = driverFunction<int(int, const char**)>("cuGetErrorName");
+  const bool known = find != nullptr && find(code, &name) == 0 && name != nullptr;
+  return std::to_string(code) + (known ? " (" + std::string(name) + ")" : "");
+}
+
+// "13.0" of 13000
+std::string cudaVersion(int64_t number) {
+  constexpr int64_t kMajor = 1000, kMinor = 10;
+  return std::to_string(number / kMajor) + "." + std::to_string(number % kMajor / kMinor);
+}
+
+std::string driverFailureHint(int code) {
+  constexpr int kNoDevice = 100;
+  std::error_code ignored;
+  if (code != kNoDevice && !std::filesystem::exists("/dev/nvidia-uvm", ignored)) {
+    return "the device /dev/nvidia-uvm is missing: run nvidia-modprobe -c 0 -u once, then try again";
+  }
+  return "see whether nvidia-smi shows a GPU and what CUDA_VISIBLE_DEVICES names, or measure on the CPU";
+}
 
 // Beside the library that holds torch's CPU code.
 std::filesystem::path besideTorch(const char* name) {
@@ -21,32 +60,60 @@ std::filesystem::path besideTorch(const char* name) {
   return std::filesystem::path(info.dli_fname).parent_path() / name;
 }
 
-Status load() {
-  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    return fail(ErrorCode::Unsupported, "there is no NVIDIA driver on this machine, so nothing can run on CUDA", kHint);
-  }
-  if (dlopen(besideTorch("libtorch_cuda.so").c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    return fail(ErrorCode::Unsupported, "this LibTorch has no CUDA half that can be loaded", kHint);
-  }
-  // Settled by whoever asks first, for the whole process: a convolution on the CPU asks.
-  if (!at::Context::hasCUDA()) {
+// The driver shows GPUs and torch sees none: it asks through CUDA's runtime, which wants a driver of its own version.
+Status whyTorchSeesNoGpu() {
+  const at::CUDAHooksInterface& hooks = at::detail::getCUDAHooks();
+  if (typeid(hooks) == typeid(at::CUDAHooksInterface)) {  // those of a LibTorch without CUDA, which stay
     return fail(ErrorCode::Internal, "LibTorch was asked for a GPU before its CUDA half was loaded", kHint);
   }
-  const auto* device = c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)
-                           ? c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)
-                           : nullptr;
-  if (device == nullptr || device->deviceCount() == 0) {
-    return fail(ErrorCode::Unsupported, "LibTorch finds no CUDA GPU on this machine", kHint);
-  }
-  return {};
+  int driver = 0;
+  const auto version = driverFunction<int(int*)>("cuDriverGetVersion");
+  if (version != nullptr) static_cast<void>(version(&driver));
+  return unsupported("LibTorch finds no GPU, although the NVIDIA driver shows one: LibTorch is built with CUDA " +
+                         cudaVersion(hooks.versionCUDART()) + ", and the driver supports CUDA up to " +
+                         cudaVersion(driver),
+                     "install a newer NVIDIA driver, or measure on the CPU");
 }
 
 }  // namespace
 
+Status loadDriver() {
+  if (dlopen(kDriver, RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
+  return unsupported("there is no NVIDIA driver that can be loaded: " + loaderError());
+}
+
+Status startDriver() {
+  const auto start = driverFunction<int(unsigned)>("cuInit");
+  const auto count = driverFunction<int(int*)>("cuDeviceGetCount");
+  if (start == nullptr || count == nullptr) return unsupported("the NVIDIA driver lacks cuInit: " + loaderError());
+  if (const int code = start(0); code != 0) {
+    return unsupported("the NVIDIA driver does not start: cuInit returned " + driverError(code),
+                       driverFailureHint(code));
+  }
+  int gpus = 0;
+  if (const int code = count(&gpus); code != 0 || gpus == 0) {
+    return unsupported("the NVIDIA driver shows no GPU" + (code == 0 ? "" : ": error " + driverError(code)),
+                       "see nvidia-smi and what CUDA_VISIBLE_DEVICES names, or measure on the CPU");
+  }
+  return {};
+}
+
+Status loadTorchCuda() {
+  if (dlopen(besideTorch("libtorch_cuda.so").c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    return unsupported("LibTorch's CUDA half cannot be loaded: " + loaderError());
+  }
+  const auto* device = c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)
+                           ? c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)
+                           : nullptr;
+  // The hooks are settled by whoever asks first, for the whole process: a convolution on the CPU asks.
+  if (at::Context::hasCUDA() && device != nullptr && device->deviceCount() > 0) return {};
+  return whyTorchSeesNoGpu();
+}
+
 Status loadCuda() {
   static std::once_flag once;
   static Status loaded;
-  std::call_once(once, [] { loaded = load(); });
+  std::call_once(once, [] { loaded = loadDriver().and_then(startDriver).and_then(loadTorchCuda); });
   return loaded;
 }
 
@@ -59,11 +126,12 @@ Status loadCudaFor(int gpu) {
   return {};
 }
 
-bool loadCudaIfPermitted(const char* device) {
-  const int opened = ::open(device, O_RDWR | O_CLOEXEC);
-  if (opened < 0) return false;
-  ::close(opened);
-  static_cast<void>(loadCuda());  // what is missing is told to who asks for a GPU
+bool loadCudaIfPermitted(std::initializer_list<const char*> devices) {
+  const auto opens = [](const char* device) {
+    return static_cast<bool>(Descriptor(::open(device, O_RDWR | O_CLOEXEC)));
+  };
+  if (std::ranges::none_of(devices, opens)) return false;
+  static_cast<void>(loadCuda());  // what is missing is reported to who asks for a GPU
   return true;
 }
 

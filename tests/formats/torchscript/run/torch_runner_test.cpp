@@ -138,8 +138,8 @@ TEST(TorchRunner, WithoutAGpuItSaysWhatIsMissing) {
 }
 
 TEST(TorchRunner, CudaIsLoadedAheadWhereItsDeviceMayBeOpened) {
-  EXPECT_FALSE(loadCudaIfPermitted("/dev/no-such-driver"));
-  EXPECT_TRUE(loadCudaIfPermitted("/dev/null"));
+  EXPECT_FALSE(loadCudaIfPermitted({"/dev/no-such-driver"}));
+  EXPECT_TRUE(loadCudaIfPermitted({"/dev/no-such-driver", "/dev/null"}));
 }
 
 TEST(TorchRunner, ACudaGraphIsReplayedWhereThereIsAGpu) {
