@@ -16,10 +16,10 @@
 namespace normlens::protocol {
 
 using AllMessages = ::testing::Types<
-    NoParams, AnalyzeParams, InitializeParams, EngineInfo, GraphNode, GraphValue, GraphScope, GraphDocument, OpenParams,
-    ReadGraphParams, ModelInfo, SizeCondition, Blocker, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis,
-    NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams, EditInfo,
-    NormPrices, PlanWay, NormState, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, FromExact,
+    NoParams, AnalyzeParams, InitializeParams, EngineInfo, GpuStep, GpuCheck, GraphNode, GraphValue, GraphScope,
+    GraphDocument, OpenParams, ReadGraphParams, ModelInfo, SizeCondition, Blocker, NormInfo, OtherNormInfo, Totals,
+    InputSpec, Analysis, NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams,
+    EditInfo, NormPrices, PlanWay, NormState, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, FromExact,
     VerifyResult, FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, OpShare, BenchSide,
     BenchPoint, NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats, SaveTensorParams,
     SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult, ForcedErrorParams, ForcedError,
