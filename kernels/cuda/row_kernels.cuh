@@ -14,13 +14,14 @@ namespace normlens::kernels::cuda {
 
 __device__ inline bool subtractsMean(NormKind kind) { return kind == NormKind::Layer || kind == NormKind::Center; }
 
-template <class T, int vector, class Part>
-__device__ inline auto sumOf(Part& part) {
+// The sum of of(x) over the part's elements x.
+template <class T, int vector, class Part, class Of>
+__device__ inline auto sumOf(Part& part, const Of& of) {
   typename SumOf<T>::Type sum = 0;
   part.each([&](int, int, const Pack<T, vector>& kept) {
     const auto x = unpacked<T, vector>(kept);
 #pragma unroll
-    for (int k = 0; k < vector; ++k) sum += x.at[k];
+    for (int k = 0; k < vector; ++k) sum += of(x.at[k]);
   });
   return sum;
 }
@@ -40,7 +41,7 @@ __device__ inline auto momentsOf(Part& part, typename SumOf<T>::Type shift) {
   return moments;
 }
 
-// What is known of a row, or of a chunk of one: its moments about `shift`.
+// What is known of a row, or of a chunk of one: its moments about `shift`. For Rms, the sum is not computed.
 template <class Sum>
 struct Summary {
   Sum shift = 0;
@@ -59,8 +60,12 @@ template <class T, int vector, class Part>
 __device__ inline auto summarize(Part& part, NormKind kind, typename SumOf<T>::Type share) {
   using Sum = typename SumOf<T>::Type;
   Summary<Sum> summary;
+  if (kind == NormKind::Rms) {
+    summary.moments.squares = part.total(sumOf<T, vector>(part, [](Sum x) { return x * x; }));
+    return summary;
+  }
   if (subtractsMean(kind)) {
-    const Sum mean = part.total(sumOf<T, vector>(part)) * share;
+    const Sum mean = part.total(sumOf<T, vector>(part, [](Sum x) { return x; })) * share;
     summary.shift = isfinite(mean) ? mean : Sum{0};  // infinities meet finite numbers as in torch's sums
   }
   summary.moments = part.total(momentsOf<T, vector>(part, summary.shift));
@@ -174,6 +179,7 @@ struct OneNorm {
   __device__ static inline NormRows of(NormRows rows) {
     rows.kind = kind;
     if constexpr (!hasResidual) rows.residual = nullptr;
+    if constexpr (kind != NormKind::Crms) rows.outputWidth = rows.width;  // frees registers: there is no last element
     return rows;
   }
 };
@@ -191,11 +197,12 @@ inline constexpr int kBlocksAtOnce = [] {
 }();
 
 // What a thread may spend on a row and its constants, of the registers that so many blocks leave it: with more, or with
-// any beside a residual, ptxas would put some of them into memory.
+// any of 64 beside a residual, ptxas would put some of them into memory.
 template <class Norm, int vector, int items, int maxThreads>
 inline constexpr int kRegistersOfRow = [] {
-  if (Norm::kAdds) return 0;
-  return 65536 / (maxThreads * kBlocksAtOnce<Norm, vector, items, maxThreads>) > 64 ? 48 : 32;
+  constexpr int ofThread = 65536 / (maxThreads * kBlocksAtOnce<Norm, vector, items, maxThreads>);
+  if (ofThread > 64) return 48;
+  return Norm::kAdds ? 0 : 32;
 }();
 
 template <class T, class C, class Norm, int vector, int items, int maxThreads>
