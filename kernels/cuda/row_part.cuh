@@ -57,7 +57,9 @@ struct RegisterPart {
 
   // Reads x, or x + residual, which is written to `sum`.
   __device__ inline void read(const T* x, const T* residual, T* sum) {
-    each([&](int, int i, Pack<T, vector>& pack) { pack = loadOnce<T, vector>(x + i); });
+    // From one address and constants: else each of these reads would hold an address of its own.
+    const auto item = [&](const T* from, int k) { return loadOnce<T, vector>(from + start_ + k * step_); };
+    each([&](int k, int, Pack<T, vector>& pack) { pack = item(x, k); });
     if (!residual) return;
     constexpr int batch = kReadsAtOnce<T, vector, items>;
 #pragma unroll
@@ -65,7 +67,7 @@ struct RegisterPart {
       Pack<T, vector> more[batch];
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
-        if (const int i = at(first + k); i < width) more[k] = loadOnce<T, vector>(residual + i);
+        if (at(first + k) < width) more[k] = item(residual, first + k);
       }
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
