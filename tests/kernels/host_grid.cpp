@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
@@ -29,6 +30,7 @@ struct HostThread {
   double offered[2] = {};  // in turn: nobody offers the number after next before all have taken this one
   int turn = 0;
   std::vector<Copy> requested;
+  bool waits = false;  // at a barrier of the block
   bool done = false;
 };
 
@@ -43,19 +45,25 @@ class Cluster {
     count_ = static_cast<size_t>(blocks) * ofBlock_;
     while (threads_.size() < count_) threads_.emplace_back();
     shared_.assign(static_cast<size_t>(sharedBytes) + 16, kPoison);
+    for (const auto& [object, bytes] : poisoned_) std::memset(object, kPoison, bytes);
     body_ = &body;
     for (size_t i = 0; i < count_; ++i) start(i);
-    // Round after round: in each, every thread runs to its next barrier. All of a cluster meet at the same barriers.
-    for (size_t left = count_; left > 0;) {
-      for (size_t i = 0; i < count_; ++i) {
-        if (threads_[i].done) continue;
-        resume(i);
-        if (threads_[i].done) --left;
-      }
+    // In each round, every warp runs to its next barrier. All of a cluster meet at the same barriers.
+    for (bool more = true; more;) {
+      more = false;
+      for (size_t warp = 0; warp < count_; warp += kWarp) more |= runWarp(warp);
     }
   }
 
-  void yield() { swapcontext(&threads_[current_].context, &main_); }
+  void poison(void* object, size_t bytes) {
+    poisoned_.emplace_back(object, bytes);
+    std::memset(object, kPoison, bytes);
+  }
+
+  void waitForBlock() {
+    threads_[current_].waits = true;
+    yield();
+  }
 
   double exchange(double mine, int step) {
     HostThread& thread = threads_[current_];
@@ -85,6 +93,25 @@ class Cluster {
  private:
   static void enter();
 
+  void yield() { swapcontext(&threads_[current_].context, &main_); }
+
+  // Runs the threads of a warp in turn, each up to its next exchange, until all are at a barrier or done. Returns
+  // whether one of them is not done.
+  bool runWarp(size_t warp) {
+    for (size_t i = warp; i < warp + kWarp; ++i) threads_[i].waits = false;
+    bool running = true, more = false;
+    while (running) {
+      running = more = false;
+      for (size_t i = warp; i < warp + kWarp; ++i) {
+        HostThread& thread = threads_[i];
+        if (!thread.done && !thread.waits) resume(i);
+        running |= !thread.done && !thread.waits;
+        more |= !thread.done;
+      }
+    }
+    return more;
+  }
+
   void start(size_t i) {
     HostThread& thread = threads_[i];
     thread.done = false;
@@ -112,6 +139,7 @@ class Cluster {
   ucontext_t main_{};
   const std::function<void()>* body_ = nullptr;
   std::vector<unsigned char> shared_;
+  std::vector<std::pair<void*, size_t>> poisoned_;
 };
 
 Cluster& theCluster() {
@@ -141,9 +169,13 @@ void runGrid(int64_t blocks, int threads, int64_t sharedBytes, const std::functi
 
 int blocksOfCluster() { return theCluster().blocks(); }
 int blockOfCluster() { return theCluster().block(); }
-void waitForBlock() { theCluster().yield(); }
+void waitForBlock() { theCluster().waitForBlock(); }
 double exchangeInWarp(double mine, int step) { return theCluster().exchange(mine, step); }
 unsigned char* sharedMemory() { return theCluster().shared(); }
+bool poisonForEachBlock(void* object, size_t bytes) {
+  theCluster().poison(object, bytes);
+  return true;
+}
 void requestCopy(void* to, const void* from, size_t bytes) { theCluster().request({to, from, bytes}); }
 void waitForCopies() { theCluster().arrive(); }
 

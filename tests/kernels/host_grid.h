@@ -1,9 +1,11 @@
-// The words of CUDA that the kernels in kernels/cuda use, for running them on the CPU: the threads of a block take
-// turns as coroutines, from one barrier to the next, and so do the blocks of a cluster; else blocks run one after the
-// other. Include this before the kernels.
+// The words of CUDA that the kernels in kernels/cuda use, for running them on the CPU: the threads of a block are
+// coroutines. One warp after the other runs up to the block's next barrier, and within a warp each thread runs up to
+// the next exchange. The blocks of a cluster run like one block; other blocks run one after the other. Include this
+// before the kernels.
 //
-// It shows whether each element is read, reduced and written as it should be; it says nothing about races between
-// barriers, memory alignment or speed.
+// It shows whether each element is read, reduced and written as it should be. A warp that reads what another warp has
+// not written yet, because a barrier is missing, gets NaN. It shows no other races, and nothing about memory alignment
+// or speed.
 #pragma once
 
 #include <bit>
@@ -32,12 +34,14 @@ void runGrid(int64_t blocks, int threads, int64_t sharedBytes, const std::functi
 int blocksOfCluster();  // of the thread whose turn it is, as blockOfCluster
 int blockOfCluster();
 
-// Leaves this thread until all of its block, its cluster or its warp have come as far.
+// Leaves this thread until all of its block or its cluster have come as far.
 void waitForBlock();
-// Gives `mine` to the warp and takes what thread lane ^ step gave.
+// Gives `mine` to the warp and takes what thread lane ^ step gave, once all of the warp have come as far.
 double exchangeInWarp(double mine, int step);
 
 unsigned char* sharedMemory();
+// Fills an object in shared memory with NaN, now and before each block or cluster. Returns true.
+bool poisonForEachBlock(void* object, size_t bytes);
 
 // A copy that arrives when this thread waits for its copies, not before.
 void requestCopy(void* to, const void* from, size_t bytes);
@@ -76,6 +80,7 @@ inline unsigned char* dynamicShared() { return test::sharedMemory(); }
 template <class T>
 T& sharedObject() {
   static T ofBlock[test::kMostBlocksOfCluster];
+  [[maybe_unused]] static const bool kPoisoned = test::poisonForEachBlock(ofBlock, sizeof ofBlock);
   return ofBlock[test::blockOfCluster()];
 }
 using test::blockOfCluster;
