@@ -62,9 +62,10 @@ inline constexpr int kScalarItems[] = {2, 4, 8, 16};
 
 inline constexpr int kPersistentItems[] = {2, 4};
 
-// What measurements choose among. No GPU has been asked yet: the defaults are what the kernels began with.
+// What measurements choose among. Nothing has been measured on a GPU yet. Few rows share blocks by default, because
+// torch's kernels give 128 threads to a row there; the other defaults are what the kernels began with.
 struct LaunchTuning {
-  int fewRows = 0;  // with up to so many rows a multiprocessor, the warps of a block share a row, each thread with
+  int fewRows = 4;  // with up to so many rows a multiprocessor, the warps of a block share a row, each thread with
                     // as little of it as they can; 0: one warp does, where it can
   int64_t wideRowBytes = int64_t{64} * 1024;  // from here on a few rows are cut into chunks
   int clusterBlocks = 1;     // of a cluster that shares such a row, at most; 1: none, the chunks take two kernels

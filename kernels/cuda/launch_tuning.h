@@ -8,7 +8,7 @@
 
 namespace normlens::kernels::cuda {
 
-// "few-rows=4,wide-row-bytes=262144,cluster-blocks=8,persistent-blocks=3": what is not named keeps its default. nullopt
+// "few-rows=0,wide-row-bytes=262144,cluster-blocks=8,persistent-blocks=3": what is not named keeps its default. nullopt
 // for another name, or a number that is not whole and positive or zero.
 std::optional<LaunchTuning> tuningFrom(std::string_view text);
 

@@ -126,7 +126,7 @@ class Run(unittest.TestCase):
         self.prebuild()
         code, report = self.finish(self.start("tuning"))
         self.assertEqual(code, 0, self.output)
-        self.assertEqual(report["measured"]["few,few-rows=4"]["launch"], "few-rows=4")
+        self.assertEqual(report["measured"]["few,few-rows=0"]["launch"], "few-rows=0")
         self.assertEqual(report["measured"]["few,as-it-is"]["launch"], "")
         self.assertIn("wide,cluster-blocks=8", report["measured"])
         self.assertIn("narrow,persistent-blocks=2", report["measured"])

@@ -22,7 +22,7 @@ constexpr DeviceLimits kMachines[] = {
 // What a run may choose, one by one and together.
 constexpr LaunchTuning kTunings[] = {
     {},
-    {.fewRows = 4},
+    {.fewRows = 0},
     {.wideRowBytes = int64_t{256} * 1024},
     {.clusterBlocks = 8},
     {.clusterBlocks = 2},
@@ -174,13 +174,13 @@ TEST(LaunchConfigs, FewWideRowsAreSplitOverTheMachine) {
 }
 
 TEST(LaunchTunings, FewRowsGetManyThreadsWithLittleEach) {
-  EXPECT_EQ(onH200(4, 100, 768).lanes, kWarp);
-  const LaunchConfig few = onH200(4, 100, 768, {.fewRows = 4});
+  EXPECT_EQ(onH200(4, 100, 768, {.fewRows = 0}).lanes, kWarp);
+  const LaunchConfig few = onH200(4, 100, 768);
   EXPECT_EQ(few.lanes, 192);
   EXPECT_EQ(few.items, 1);
   EXPECT_EQ(few.blocks, 100);
-  EXPECT_EQ(onH200(4, int64_t{5} * 132, 768, {.fewRows = 4}).lanes, kWarp) << "five rows a multiprocessor";
-  EXPECT_EQ(onH200(4, 100, 64, {.fewRows = 4}).threads(), kWarp) << "nothing to share";
+  EXPECT_EQ(onH200(4, int64_t{5} * 132, 768).lanes, kWarp) << "five rows a multiprocessor";
+  EXPECT_EQ(onH200(4, 100, 64).threads(), kWarp) << "nothing to share";
 }
 
 TEST(LaunchTunings, AWideRowIsOneKernelOfACluster) {
@@ -204,8 +204,8 @@ TEST(LaunchTunings, NarrowRowsGetAsManyBlocksAsAMultiprocessorHolds) {
 
 TEST(LaunchTunings, AreReadFromWords) {
   EXPECT_EQ(tuningFrom(""), LaunchTuning());
-  EXPECT_EQ(tuningFrom("few-rows=4,wide-row-bytes=262144,cluster-blocks=8,persistent-blocks=3"),
-            LaunchTuning({.fewRows = 4, .wideRowBytes = 262144, .clusterBlocks = 8, .persistentBlocks = 3}));
+  EXPECT_EQ(tuningFrom("few-rows=0,wide-row-bytes=262144,cluster-blocks=8,persistent-blocks=3"),
+            LaunchTuning({.fewRows = 0, .wideRowBytes = 262144, .clusterBlocks = 8, .persistentBlocks = 3}));
   EXPECT_EQ(tuningFrom("cluster-blocks=2"), LaunchTuning({.clusterBlocks = 2}));
   for (const char* wrong : {"rows=4", "few-rows", "few-rows=", "few-rows=-1", "few-rows=4x", "few-rows=1;x=2", ","}) {
     EXPECT_FALSE(tuningFrom(wrong)) << wrong;

@@ -6,7 +6,7 @@ step "ops on the GPU" 60 "$python" "$root/tests/kernels/test_ops.py" "$library" 
 step "grid against float64, small" 40 "$python" "$root/tests/gpu/test_grid.py" "$library" --small
 step measurement 170 "$built/bin/normlens-bench" - - "$library" --json "$parts/kernels.json" kernels-gpu
 step "grid against float64" 100 "$python" "$root/tests/gpu/test_grid.py" "$library"
-for choice in few-rows=4 cluster-blocks=8 persistent-blocks=3; do
+for choice in few-rows=0 cluster-blocks=8 persistent-blocks=3; do
   step "grid with $choice" 40 env NORMLENS_LAUNCH="$choice" "$python" "$root/tests/gpu/test_grid.py" "$library" --small
 done
 

@@ -8,7 +8,7 @@ tune() {
     --json "$parts/$sizes,${choice:-as-it-is}.json" "kernels-$sizes"
 }
 
-for choice in "" few-rows=1 few-rows=2 few-rows=4 few-rows=8; do
+for choice in "" few-rows=0 few-rows=1 few-rows=2 few-rows=8; do
   tune few "$choice"
 done
 for choice in "" wide-row-bytes=131072 wide-row-bytes=262144 wide-row-bytes=524288 cluster-blocks=2 cluster-blocks=4 \
