@@ -48,7 +48,10 @@ constexpr std::array kVariants = {
 std::span<const RowNormVariant> rowNormVariants() { return kVariants; }
 
 const RowNormVariant& bestRowNormVariant() {
-  return *std::ranges::find_if(kVariants, [](const RowNormVariant& variant) { return variant.supported(); });
+  // CPUID leaves a virtual machine each time, which takes longer than the rows of a small tensor.
+  static const RowNormVariant& best =
+      *std::ranges::find_if(kVariants, [](const RowNormVariant& variant) { return variant.supported(); });
+  return best;
 }
 
 }  // namespace normlens::kernels
