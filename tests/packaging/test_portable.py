@@ -1,6 +1,7 @@
 """Whether what packaging/portable collects can be linked into a shared library and run, without the system's copies.
 
-Call: test_portable.py CMAKE FOLDER. It collects into FOLDER, and needs the Debian packages that the engine is built from.
+Call: test_portable.py CMAKE FOLDER. It collects into FOLDER, and needs the Debian packages that the engine is built
+from.
 """
 
 import pathlib
@@ -10,8 +11,8 @@ import tempfile
 import unittest
 
 PORTABLE = pathlib.Path(__file__).parents[2] / "packaging" / "portable"
-# The project looks for the same packages as core and app/engine do. Its library takes all of libcrypto, so that each object
-# of the archive has to be position-independent.
+# The project looks for the same packages as core and app/engine do. Its library takes all of libcrypto, so that each
+# object of the archive has to be position-independent.
 PROJECT = """\
 cmake_minimum_required(VERSION 3.25)
 project(portable CXX)

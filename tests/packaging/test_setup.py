@@ -1,4 +1,5 @@
-"""What packaging/run fetches, configures and builds, with tools of its own in place of apt, pip and cmake.
+"""What packaging/run fetches, configures and builds, and which tests packaging/test chooses, with tools of its own in
+place of apt, pip, cmake and ctest.
 
 Call: test_setup.py. The scripts lie in a clone of their own, with a deps folder of their own.
 """
@@ -40,8 +41,13 @@ VENV = {
           -ISc*) echo "$version" ;;
           "-m pip --version") [[ -e $packages ]] ;;
           "-m pip "*) echo "pip ${*:3}" >> "$LOG"; [[ $3 == download ]] || mkdir -p "$packages/site-packages/cmake" ;;
+          *count_tests.py*) echo "1 passed, 0 failed" ;;
           -\\ *) cat > /dev/null; [[ -e $packages/site-packages/cmake ]] || echo "cmake==4.4.4  # 30 MB" ;;
         esac""",
+    "ctest": """
+        echo "ctest $*" >> "$LOG"
+        while [[ $1 != --output-junit ]]; do shift; done
+        : > "$2" """,
     "cmake": """
         echo "cmake $*" >> "$LOG"
         if [[ $1 == --build ]]; then
@@ -55,11 +61,15 @@ VENV = {
 }
 
 
+def write_tool(path, text):
+    path.write_text(f"#!/bin/bash\n{text}\n")
+    path.chmod(0o755)
+
+
 def write_tools(folder, tools):
     folder.mkdir(parents=True)
     for name, text in tools.items():
-        (folder / name).write_text(f"#!/bin/bash\n{text}\n")
-        (folder / name).chmod(0o755)
+        write_tool(folder / name, text)
 
 
 class Setup(unittest.TestCase):
@@ -79,7 +89,7 @@ class Setup(unittest.TestCase):
     def make_clone(self, name):
         clone = self.folder / name
         (clone / "packaging").mkdir(parents=True)
-        for script in ("run", "setup", "setup_onnx", "apt-packages.txt", "requirements.txt"):
+        for script in ("run", "test", "setup", "setup_onnx", "apt-packages.txt", "requirements.txt"):
             shutil.copy(PACKAGING / script, clone / "packaging")
         for source in SOURCES:
             (clone / source).touch()
@@ -200,6 +210,24 @@ class Setup(unittest.TestCase):
         told = self.start()
         self.assertIn("python3 -m venv --clear", told)
         self.assertConfigures(told)
+
+    def chosen(self, words):
+        """Returns the words of ctest behind those that packaging/test always gives, and what was called before it."""
+        code, output, told = self.run_shell(f"packaging/test {words}")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(output.splitlines()[-1], "1 passed, 0 failed")
+        before, _, ctest = told.partition("ctest ")
+        return ctest.partition("test-results.xml ")[2].strip(), before
+
+    def test_the_long_tests_run_only_when_they_are_named(self):
+        words, before = self.chosen("-R fold")
+        self.assertEqual(words, "-R fold -LE ^long$")
+        words, before = self.chosen("--long -R portable")
+        self.assertEqual(words, "-R portable -L ^long$")
+
+    def test_labels_that_are_left_out_join_the_long_one(self):
+        self.assertEqual(self.chosen("-LE window --label-exclude onnx")[0], "-LE ^long$|window|onnx")
+        self.assertEqual(self.chosen("-LE window --long")[0], "-L ^long$ -LE window")
 
     def test_pip_keeps_no_second_copy(self):
         (self.deps / "venv" / "bin" / "python").unlink()
