@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes packaging/requirements.txt: each package of requirements.in with the hashes of the files that may be installed.
+"""Writes packaging/requirements.txt and requirements-gpu.txt: each package of the list of the same name that ends in .in,
+with the hashes of the files that may be installed.
 
 Call: packaging/write_requirements.py, with a Python that has pip (that of the venv does). It asks the package index that
 pip is configured for; nothing is fetched but the index's pages. Read what changes before you commit it: these hashes are
@@ -79,16 +80,19 @@ def requirement(name, version, remark, files):
 
 
 def write_requirements(folder, files_of):
-    """Returns what is missing; then the file stays as it was."""
-    lines, missing = [], []
-    for wanted in (folder / "requirements.in").read_text(encoding="utf-8").splitlines():
-        package, _, remark = wanted.partition("#")
-        name, _, version = package.strip().partition("==")
-        if name:
-            line = requirement(name, version, remark.strip(), files_of(name))
-            (lines if line else missing).append(line or f"{name} {version}")
+    """Returns what is missing; then the files stay as they were."""
+    texts, missing = {}, []
+    for wanted in folder.glob("requirements*.in"):
+        lines = []
+        for package, _, remark in (line.partition("#") for line in wanted.read_text(encoding="utf-8").splitlines()):
+            name, _, version = package.strip().partition("==")
+            if name:
+                line = requirement(name, version, remark.strip(), files_of(name))
+                (lines if line else missing).append(line or f"{name} {version}")
+        texts[wanted.with_suffix(".txt")] = HEAD.replace("requirements.in", wanted.name) + "\n".join(lines) + "\n"
     if not missing:
-        (folder / "requirements.txt").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
     return missing
 
 
@@ -96,4 +100,4 @@ if __name__ == "__main__":
     lacking = write_requirements(HERE, open_index())
     if lacking:
         sys.exit(f"The index lacks wheels for x86_64 or aarch64, or the source, of {', '.join(lacking)}: "
-                 "name another version in packaging/requirements.in. requirements.txt is as it was.")
+                 "name another version in the list of packaging that has it. The lists with hashes are as they were.")

@@ -178,6 +178,24 @@ class SetUpByHash(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertEqual(fetched.read_bytes(), source.read_bytes())
 
+    def test_torch_of_gpu_machines_comes_by_hash_into_a_folder_of_its_own(self):
+        self.list_wheels()
+        listed = self.requirements.with_name("requirements-gpu.txt")
+        listed.write_text(line_of(make_wheel(self.index, "torch", "import evil")))
+        make_wheel(self.index, "torch", "")
+        code, output = self.run_setup("packaging/gpu-torch")
+        self.assertEqual(code, 1, output)
+        self.assertIn(REFUSED.replace("requirements", "requirements-gpu"), output.splitlines()[-1])
+        self.assertFalse((self.deps / "torch-1.0").exists())
+        listed.write_text(line_of(self.index / "torch-1.0-py3-none-any.whl"))
+        folder = self.deps / "torch-1.0" / "torch"
+        code, output = self.run_setup("packaging/gpu-torch")
+        self.assertEqual((code, output.splitlines()[-1]), (0, str(folder)))
+        self.assertTrue((folder / "__init__.py").exists())
+        self.assertNotIn("torch", self.installed())
+        shutil.rmtree(self.index)
+        self.assertEqual(self.run_setup("packaging/gpu-torch"), (0, f"{folder}\n"))
+
     def test_a_source_of_other_content_is_refused(self):
         self.requirements.write_text(line_of(make_source(self.index, "project(onnx)")))
         make_source(self.index, "project(evil)")
@@ -216,10 +234,15 @@ class Lists(unittest.TestCase):
         return missing, [line for line in lines if not line.startswith("#")]
 
     def test_each_package_of_the_list_has_hashes_and_the_version_that_is_asked_for(self):
-        wanted = re.findall(r"^([^#\s]+)", (PACKAGING / "requirements.in").read_text(), re.MULTILINE)
-        listed = re.findall(r"^[^#\n].*", (PACKAGING / "requirements.txt").read_text(), re.MULTILINE)
-        self.assertEqual([line.split()[0] for line in listed], wanted)
-        for line in listed:
+        lists = sorted(PACKAGING.glob("requirements*.in"))
+        self.assertEqual([path.stem for path in lists], ["requirements-gpu", "requirements"])
+        every_line = []
+        for path in lists:
+            wanted = re.findall(r"^([^#\s]+)", path.read_text(), re.MULTILINE)
+            listed = re.findall(r"^[^#\n].*", path.with_suffix(".txt").read_text(), re.MULTILINE)
+            self.assertEqual([line.split()[0] for line in listed], wanted)
+            every_line += listed
+        for line in every_line:
             self.assertRegex(line, r"^[\w-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+(  # (\d+ MB|program|tests|\d+ MB, (program|tests)))?$")
 
     def test_wheels_of_machines_and_pythons_that_can_be_served_are_listed(self):

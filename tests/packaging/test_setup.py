@@ -91,6 +91,7 @@ class Setup(unittest.TestCase):
         (clone / "packaging").mkdir(parents=True)
         for script in ("run", "test", "setup", "setup_onnx", "apt-packages.txt", "requirements.txt"):
             shutil.copy(PACKAGING / script, clone / "packaging")
+        write_tool(clone / "packaging" / "gpu-torch", 'echo gpu-torch >> "$LOG"')
         for source in SOURCES:
             (clone / source).touch()
         return clone
@@ -222,8 +223,10 @@ class Setup(unittest.TestCase):
     def test_the_long_tests_run_only_when_they_are_named(self):
         words, before = self.chosen("-R fold")
         self.assertEqual(words, "-R fold -LE ^long$")
+        self.assertNotIn("gpu-torch", before)
         words, before = self.chosen("--long -R portable")
         self.assertEqual(words, "-R portable -L ^long$")
+        self.assertIn("gpu-torch", before)
 
     def test_labels_that_are_left_out_join_the_long_one(self):
         self.assertEqual(self.chosen("-LE window --label-exclude onnx")[0], "-LE ^long$|window|onnx")
