@@ -222,7 +222,7 @@ TEST(RowNormVariants, TheLastOneRunsEverywhereAndTheBestIsSupported) {
   EXPECT_TRUE(bestRowNormVariant().supported());
 }
 
-// CPUID takes 0.1 us, or in a virtual machine some microseconds; a remembered answer takes a thousandth of a microsecond.
+// CPUID takes 0.1 us, or in a virtual machine some microseconds. A remembered answer takes a thousandth of one.
 TEST(RowNormVariants, TheBestIsFoundOnce) {
   constexpr int kCalls = 1000000;
   const std::clock_t began = std::clock();
