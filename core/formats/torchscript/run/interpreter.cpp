@@ -5,6 +5,7 @@
 
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/hidden_calls.h"
+#include "core/formats/torchscript/run/lookup_check.h"
 #include "core/formats/torchscript/run/meta_run.h"
 #include "core/formats/torchscript/run/recurrent_check.h"
 
@@ -177,6 +178,9 @@ Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, con
   } catch (const TooLongRun&) {
     return fail(ErrorCode::RunFailed, watch.tooLong() + " (" + describe(program_, current_) + ")",
                 "allow more with --time-limit SECONDS");
+  } catch (const LookupBeyond& error) {
+    static_cast<void>(failed(error.what()));
+    return fail(ErrorCode::BadInput, error.what(), "check that the inputs fit the model");
   } catch (const ValueNeeded& error) {
     valuesNeeded_ = true;
     return failed(error.what());
@@ -323,6 +327,7 @@ void Interpreter::runSimple(int node) {
       break;
     default:
       checkRecurrentSizes(at.node, stack);
+      if (checksLookups_ && !isTrial_) checkLookup(program_, at, stack);
       (*step.operation)(stack);
       break;
   }

@@ -39,12 +39,16 @@ class Interpreter {
   // The program must outlive the interpreter.
   explicit Interpreter(const Program& program, Effort effort = Effort::Values, std::function<void()> restarted = {});
 
+  // For passes that are timed, on inputs with which another pass ran: indices of lookups are not checked again.
+  void trustIndices() { checksLookups_ = false; }
+
   // Of each If, the branch that is not taken is gone through as well, once and without memory: the hook hears of what
   // is made there, as far as that can be told.
   void alsoTryBranches() { tried_.assign(program_.blocks.size(), false); }
 
   // One forward pass in inference mode. inputs: one per parameter of block 0, in order.
-  // Errors: RunFailed naming the op and the module it stands in; Cancelled.
+  // Errors: RunFailed naming the op and the module it stands in; BadInput naming the weight where an index is beyond
+  // its rows (lookup_check.h); Cancelled.
   [[nodiscard]] Result<std::vector<c10::IValue>> run(std::vector<c10::IValue> inputs, const ValueHook& hook,
                                                      const Task& task);
 
@@ -104,6 +108,7 @@ class Interpreter {
   std::function<void()> restarted_;
   std::optional<StandIns> standIns_;  // of a run for shapes only
   bool valuesNeeded_ = false;
+  bool checksLookups_ = true;
   std::vector<Step> steps_;
   std::vector<c10::IValue> registers_;
   const ValueHook* hook_ = nullptr;

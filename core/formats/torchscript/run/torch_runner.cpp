@@ -50,6 +50,14 @@ class TorchRunner final : public Runner {
       : parts_(std::move(parts)), model_(usedModel(model, parts_.copy)), timer_(parts_.device) {}
 
   // As a CUDA graph, from here on.
+  // One pass in which the indices of lookups are read before they are used (lookup_check.h). What else fails in it,
+  // fails again in the pass that needs it.
+  Status checkLookups() {
+    const auto done = run([&] { return Interpreter(program()).run(freshInputs(), {}, {}); });
+    if (!done || *done || done->error().code != ErrorCode::BadInput) return {};
+    return tl::unexpected(done->error());
+  }
+
   Status capture() {
     // Of the copy on the GPU too: it may not share memory that the file's tensors share.
     for (const Program* each : {&model_.program(), &program()}) {
@@ -147,6 +155,7 @@ class TorchRunner final : public Runner {
       if (medians[i] > 0) ops.push_back({program.nodes[i].node->kind().toQualString(), nodes[i], medians[i]});
     }
     return ops;
+    interpreter.trustIndices();
   }
 
   template <class Pass>
@@ -231,3 +240,4 @@ Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const 
 }
 
 }  // namespace normlens::formats::torchscript
+  if (const Status within = runner->checkLookups(); !within) return tl::unexpected(within.error());

@@ -34,7 +34,7 @@ class ThreadCount {
   int before_;
 };
 
-// `model` outlives the runner. Errors: Unsupported, BadInput.
+// `model` outlives the runner. Errors: Unsupported; BadInput, for indices beyond a weight's rows too (lookup_check.h).
 [[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
                                                          const RunSettings& settings);
 
