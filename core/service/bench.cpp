@@ -95,9 +95,14 @@ void describeMeasured(const run::BenchReport& report, const SideNames& a, const 
   if (point.fold_ms && !point.noise && saved > 0) point.break_even = *point.fold_ms / saved;
 }
 
-std::vector<protocol::NormWork> workOf(const formats::Model& model) {
+// A copy is probed at the inputs: the model itself has shapes of its analysis, which takes no size of 1 (probeModel()),
+// or those of its file's example. Where that cannot be done, its shapes count.
+std::vector<protocol::NormWork> workOf(const formats::Model& model, const formats::Tensors& inputs, const Task& task) {
+  const auto norms = analysis::findNorms(model.graph()).layerNorms;
+  const auto copy = model.apply({}, norms, formats::NormFlavour::Portable, task);
+  const graph::Graph& graph = copy && (*copy)->probe(inputs, task) ? (*copy)->graph() : model.graph();
   std::vector<protocol::NormWork> out;
-  for (const run::NormWork& one : run::normWork(model.graph(), analysis::findNorms(model.graph()))) {
+  for (const run::NormWork& one : run::normWork(graph, analysis::findNorms(graph))) {
     out.push_back({one.name, std::string(run::normKindName(one.kind)), one.rows, one.width, one.reductions, one.flops,
                    one.bytes});
   }
@@ -212,8 +217,8 @@ class Measurement {
     result.versions = versions();
     result.taken = utcNow();
     // At the shapes of the inputs as they were given, whatever was swept.
-    result.work_a = workOf(*models_.a.model);
-    if (models_.b.model != nullptr) result.work_b = workOf(*models_.b.model);
+    result.work_a = workOf(*models_.a.model, models_.inputs, task_);
+    if (models_.b.model != nullptr) result.work_b = workOf(*models_.b.model, models_.inputs, task_);
     return result;
   }
 

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "core/service/service.h"
+#include "tests/formats/pt2/program_text.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::service {
 namespace {
@@ -32,6 +34,11 @@ class BenchSides : public testing::Test {
     params.sweep = sweep;
     return service_.bench(params, {}, Task{});
   }
+  std::filesystem::path archive() const {
+    auto file = folder_ / "m.pt2";
+    formats::test::writeFile(file, formats::test::buildZip(formats::pt2::test::linearAndNorm(4, true).entries()));
+    return file;
+  }
   static int count(const std::vector<protocol::NormWork>& work, const char* kind) {
     return static_cast<int>(std::ranges::count(work, kind, &protocol::NormWork::kind));
   }
@@ -39,6 +46,7 @@ class BenchSides : public testing::Test {
     return std::ranges::any_of(side.ops, [&](const protocol::OpShare& share) { return share.op == op && share.norm; });
   }
 
+  const TemporaryFolder folder_;
   Service service_;
 };
 
@@ -101,6 +109,35 @@ TEST_F(BenchSides, AModelAgainstItself) {
   const auto result = bench("original", "original");
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->points.front().rounds.size(), 1U);
+}
+
+// An analysis takes no size of 1: the open model has the shapes of two rows then.
+TEST_F(BenchSides, TheWorkOfBothIsThatOfTheInputs) {
+  for (const auto& [model, spec] :
+       {std::pair{kDemos / "gpt2.pt", "ids=int64[1,8]:0..9"}, {archive(), "x=float32[8,4]"}}) {
+    ASSERT_TRUE(service_.open(model, Task{}));
+    service_.setInputs({.npz = {}, .specs = {spec}, .sizes = {}});
+    ASSERT_TRUE(service_.analyze(Task{}));
+    fold();
+    for (const std::string& side : {model.string(), std::string("folded")}) {
+      const auto result = bench("original", side);
+      ASSERT_TRUE(result) << result.error().message;
+      ASSERT_FALSE(result->work_a.empty());
+      for (const auto& work : {result->work_a, result->work_b}) {
+        for (const protocol::NormWork& norm : work) EXPECT_EQ(norm.rows, 8) << norm.name;
+      }
+      EXPECT_GE(result->work_b.size(), result->work_a.size()) << side;
+    }
+  }
+}
+
+TEST_F(BenchSides, ALengthBeyondThePositionsIsRefusedWithTheirName) {
+  open("gpt2.pt");
+  const auto result = bench("original", "original", {"seq=16,129"});
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->points.size(), 2U);
+  EXPECT_EQ(result->points[0].error, "");
+  EXPECT_EQ(result->points[1].error, "wpe.weight has 128 rows, and the inputs need 129");
 }
 
 // The process may not have more than this while one lives.
