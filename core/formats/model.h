@@ -29,13 +29,6 @@ struct LayerNorm;
 
 namespace normlens::formats {
 
-// A dense row-major tensor with a name, owned by `view.owner`.
-struct NamedTensor {
-  std::string name;
-  graph::TensorView view;
-};
-using Tensors = std::vector<NamedTensor>;
-
 // How to draw one model input.
 struct InputSpec {
   std::string name;  // "in_0" or the file's own name

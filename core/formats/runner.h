@@ -17,6 +17,13 @@
 
 namespace normlens::formats {
 
+// A dense row-major tensor with a name, owned by `view.owner`.
+struct NamedTensor {
+  std::string name;
+  graph::TensorView view;
+};
+using Tensors = std::vector<NamedTensor>;
+
 enum class Device : uint8_t { Cpu, Cuda };
 
 struct RunSettings {
@@ -39,6 +46,7 @@ struct OpTime {
   std::string op;                     // "aten::layer_norm", "SkipLayerNormalization"
   graph::NodeId node = graph::kNone;  // of the model's graph; kNone: the runtime made the op itself
   double ms = 0;
+  bool late = false;  // a GPU waited for the op's launch: the time holds that wait
 };
 
 class Runner {
@@ -46,6 +54,8 @@ class Runner {
   virtual ~Runner() = default;
   // One forward pass in inference mode: from the call until the results are there, conversions of inputs not counted.
   [[nodiscard]] virtual Result<double> runOnceMs() = 0;
+  // The outputs of one more such pass, copied to the host. Every runner draws random numbers from the same seed here.
+  [[nodiscard]] virtual Result<Tensors> outputs() = 0;
   // Most bytes that the tensors made by one pass (results included; weights and inputs not) take at a time, as the
   // runtime asks for them. Runs the model, more slowly. Pools and scratch memory of math libraries are not seen.
   [[nodiscard]] virtual Result<int64_t> peakBytes() = 0;

@@ -69,8 +69,17 @@ struct BenchSide {
   std::vector<OpShare> ops;           // the longest first
   std::string ops_reason;             // why they are not known
   std::optional<double> norm_share;   // of the ops' time
+  bool ops_late = false;              // a GPU waited for launches: the times of these ops hold that wait
 };
-NORMLENS_FIELDS(BenchSide, model, runtime, latency, samples_ms, peak_bytes, peak_reason, ops, ops_reason, norm_share)
+NORMLENS_FIELDS(BenchSide, model, runtime, latency, samples_ms, peak_bytes, peak_reason, ops, ops_reason, norm_share,
+                ops_late)
+
+// How far the outputs of B are from A's on the device that is measured; see run::OutputsReport.
+struct BenchOutputs {
+  double max_rel = 0, noise_floor = 0;
+  bool beyond = false;  // max_rel is above the floor
+};
+NORMLENS_FIELDS(BenchOutputs, max_rel, noise_floor, beyond)
 
 // One point of the sweep; the only one where nothing is varied.
 struct BenchPoint {
@@ -90,10 +99,13 @@ struct BenchPoint {
   bool complete = false;                          // false: still running, or stopped
   std::optional<double> fold_ms;                  // analysis, centering and rewriting that made B
   std::optional<double> break_even;               // runs after which the fold has paid for itself
-  std::string error;                              // why there is nothing; empty otherwise
+  std::optional<BenchOutputs> outputs;            // with B; nullopt: not known, see outputs_reason
+  std::string outputs_reason;
+  std::string error;  // why there is nothing; empty otherwise
 };
 NORMLENS_FIELDS(BenchPoint, at, device, dtype, norm, clock, threads, batch, a, b, rounds, speedup, ci_low, ci_high,
-                noise, warmed_up, complete, fold_ms, break_even, error, cuda_graph, other_cores, crowded)
+                noise, warmed_up, complete, fold_ms, break_even, error, cuda_graph, other_cores, crowded, outputs,
+                outputs_reason)
 
 // One norm at the shapes of the model's inputs.
 struct NormWork {

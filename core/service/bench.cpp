@@ -52,6 +52,7 @@ void describeOps(const std::vector<formats::OpTime>& ops, const SideNames& names
     share.norm = norm;
     share.count += 1;
     share.ms += op.ms;
+    out.ops_late = out.ops_late || op.late;
     all += op.ms;
     if (norm) norms += op.ms;
   }
@@ -87,6 +88,10 @@ void describeMeasured(const run::BenchReport& report, const SideNames& a, const 
   point.crowded = report.crowded;
   if (!report.b) return;
   point.speedup = report.speedup.ratio;
+  point.outputs_reason = report.outputsReason;
+  if (report.outputs) {
+    point.outputs = {report.outputs->maxRel, report.outputs->noiseFloor, report.outputs->isBeyond()};
+  }
   point.ci_low = report.speedup.low;
   point.ci_high = report.speedup.high;
   point.noise = report.speedup.noise;

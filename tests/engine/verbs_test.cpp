@@ -310,6 +310,19 @@ TEST_F(Verbs, APlanIsUsedAtOtherInputSizes) {
   EXPECT_EQ(other.object["verify"]["exact"], true);
 }
 
+TEST_F(Verbs, BenchComparesTheOutputsOfBoth) {
+  const Answer same = ask({"bench", gpt2_, gpt2_, "--rounds", "1", "--iterations", "1", "--warmup", "0"});
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_EQ(same.object["outputs"]["max_rel"], 0);
+  EXPECT_GT(same.object["outputs"]["noise_floor"], 0);
+  EXPECT_EQ(same.object["outputs"]["beyond"], false);
+  EXPECT_EQ(same.object["work"]["a"], same.object["work"]["b"]);
+  const auto other = test::runProgram(ENGINE_PROGRAM, {"bench", gpt2_, bert_, "--rounds", "1", "--iterations", "1",
+                                                       "--warmup", "0", "--input", "in_0=int64[2,9]:0..20"});
+  EXPECT_EQ(other.status, 0) << other.err;
+  EXPECT_NE(other.out.find("the outputs could not be compared: "), std::string::npos) << other.out;
+}
+
 TEST_F(Verbs, APlanIsNeverWrittenOverAModel) {
   fs::copy_file(gpt2_, at("model.pt"));
   for (const char* taken : {"model.pt", "out.pt"}) {

@@ -4,12 +4,15 @@
 
 #include <cmath>
 
+#include "core/run/compare/compare_models.h"
 #include "tests/support/fake_model.h"
 
 namespace normlens::run {
 namespace {
 
+using graph::DType;
 using test::FakeModel;
+using test::Fault;
 
 TEST(Statistics, Percentiles) {
   EXPECT_DOUBLE_EQ(percentile({4, 1, 3, 2}, 0), 1);
@@ -86,6 +89,61 @@ TEST(Bench, TwoModelsSideBySide) {
   EXPECT_EQ(report->b->ops.size(), 2U);
 }
 
+// A model against its fold; by how much the last number of either is off on a GPU.
+Result<BenchReport> benchOnGpu(Fault fault, DType dtype, double offA = 0, double offB = 0) {
+  FakeModel a(fault, dtype);
+  a.hasGpu = true;
+  const auto b = a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {});
+  a.offOnGpu = offA;
+  dynamic_cast<FakeModel&>(**b).offOnGpu = offB;
+  BenchOptions options;
+  options.rounds = options.iterations = 1;
+  options.warmup = 0;
+  options.settings.device = formats::Device::Cuda;
+  return benchModels(a, b->get(), FakeModel::sample(), options, {});
+}
+
+TEST(Bench, AWrongResultOnTheDeviceIsSeen) {
+  const auto right = benchOnGpu(Fault::None, DType::Float32);
+  ASSERT_TRUE(right && right->outputs) << right->outputsReason;
+  EXPECT_FALSE(right->outputs->isBeyond());
+  EXPECT_DOUBLE_EQ(right->outputs->noiseFloor, divergenceLimit(DType::Float32));
+  const auto wrong = benchOnGpu(Fault::None, DType::Float32, 0, 1e-3);
+  ASSERT_TRUE(wrong && wrong->outputs) << wrong->outputsReason;
+  EXPECT_TRUE(wrong->outputs->isBeyond());
+  EXPECT_GT(wrong->outputs->maxRel, 1e-4);
+  EXPECT_LT(wrong->outputs->maxRel, 1e-2);
+  const auto none = benchOnGpu(Fault::None, DType::Float32, 0, std::nan(""));
+  ASSERT_TRUE(none && none->outputs) << none->outputsReason;
+  EXPECT_TRUE(none->outputs->isBeyond());
+}
+
+// What the original loses in its type is no fault of the other, where rounding explains it.
+TEST(Bench, WhatTheTypeAloneCostsIsNoise) {
+  const auto last = graph::toDoubles(FakeModel().run(FakeModel::sample(), {})->front().view)->back();
+  const double off = 0.07 * last;  // more than the fixed floor of narrow types
+  const auto noisy = benchOnGpu(Fault::None, DType::Float16, off);
+  ASSERT_TRUE(noisy && noisy->outputs) << noisy->outputsReason;
+  EXPECT_GT(noisy->outputs->maxRel, divergenceLimit(DType::Float16));
+  EXPECT_FALSE(noisy->outputs->isBeyond()) << noisy->outputs->maxRel << " " << noisy->outputs->noiseFloor;
+  for (const auto& wrong : {benchOnGpu(Fault::None, DType::Float16, 0, off),        // the original loses nothing
+                            benchOnGpu(Fault::None, DType::Float16, 10 * last)}) {  // more than rounding explains
+    ASSERT_TRUE(wrong && wrong->outputs) << wrong->outputsReason;
+    EXPECT_TRUE(wrong->outputs->isBeyond()) << wrong->outputs->maxRel << " " << wrong->outputs->noiseFloor;
+  }
+}
+
+TEST(Bench, OutputsThatCannotBeComparedAreAReason) {
+  for (const auto& [fault, why] : {std::pair{Fault::FoldedShape, "'out_0' is float32[3,4] in one model"},
+                                   {Fault::OnlyFlags, "no output has a finite floating-point number"},
+                                   {Fault::FoldedFails, "no such op"}}) {
+    const auto report = benchOnGpu(fault, DType::Float32);
+    ASSERT_TRUE(report);
+    EXPECT_FALSE(report->outputs);
+    EXPECT_TRUE(report->outputsReason.starts_with(why)) << report->outputsReason;
+  }
+}
+
 // In all that is told: the medians of all runs are other numbers here.
 TEST(Bench, TheMediansAreThoseOfWhichTheFactorIsTheRatio) {
   const FakeModel a;
@@ -114,6 +172,8 @@ TEST(Bench, OneModelAlone) {
   const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), {}, {});
   ASSERT_TRUE(report);
   EXPECT_FALSE(report->b);
+  EXPECT_FALSE(report->outputs);
+  EXPECT_EQ(report->outputsReason, "");
 }
 
 TEST(Bench, RefusesCountsBelowOne) {

@@ -56,6 +56,8 @@ TEST_F(BenchSides, TheFoldInAnotherFlavour) {
   const auto last = bench("original", "folded");
   ASSERT_TRUE(last) << last.error().message;
   EXPECT_EQ(last->points.front().norm, "portable");
+  ASSERT_TRUE(last->points.front().outputs) << last->points.front().outputs_reason;
+  EXPECT_FALSE(last->points.front().outputs->beyond);
   EXPECT_EQ(last->points.front().b->model, "folded");
   EXPECT_TRUE(last->points.front().fold_ms);
   const auto other = bench("original", "folded:primitives");

@@ -49,6 +49,11 @@ void addSpeedup(Rows& rows, const BenchPoint& point) {
                   tr("%1 to %2").arg(formatNumber(point.ci_low, 3), formatNumber(point.ci_high, 3)),
                   point.noise ? tr("The interval holds 1: this difference is noise.")
                               : tr("The ratio of the medians, and its 95% interval.")});
+  if (point.outputs) {
+    rows.push_back({tr("outputs differ by"), formatNumber(point.outputs->max_rel, 3),
+                    tr("noise %1").arg(formatNumber(point.outputs->noise_floor, 3)),
+                    tr("The largest relative difference of the outputs on this device, and what rounding explains.")});
+  }
   if (point.fold_ms) {
     rows.push_back({tr("fold, break-even"), formatMilliseconds(*point.fold_ms),
                     point.break_even ? tr("%1 runs").arg(formatCount(qRound64(*point.break_even))) : tr("never"),

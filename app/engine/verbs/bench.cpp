@@ -42,10 +42,18 @@ void printSide(const std::string& where, const char* name, const protocol::Bench
 
 // What makes figures doubtful that look like others.
 void printCautions(const std::string& where, const BenchPoint& point, Console& console) {
+  if (const auto& outputs = point.outputs; outputs && outputs->beyond) {
+    console.print(where + formatted("the outputs differ by %.3g where %.3g is noise: "
+                                    "a measured speed of a wrong result means nothing",
+                                    outputs->max_rel, outputs->noise_floor));
+  }
   if (!point.warmed_up) console.print(where + "the clock never settled: read with care");
   if (point.crowded) {
     console.print(where +
                   formatted("other programs kept %.1f cores busy meanwhile: read with care", point.other_cores));
+  }
+  if (point.a.ops_late || (point.b && point.b->ops_late)) {
+    console.print(where + "the device waited for launches: times of single ops are late, read them with care");
   }
 }
 
@@ -54,6 +62,12 @@ void printSpeedup(const std::string& where, const BenchPoint& point, Console& co
                                   point.ci_high, point.noise ? ": noise" : ""));
   if (const auto papers = paperSpeedups(point); !papers.empty()) {
     console.print(where + "speed-up in the papers: " + paperSpeedupText(papers));
+  }
+  if (const auto& outputs = point.outputs) {
+    console.print(where + formatted("largest difference of the outputs %.3g, noise floor %.3g", outputs->max_rel,
+                                    outputs->noise_floor));
+  } else if (!point.outputs_reason.empty()) {
+    console.print(where + "the outputs could not be compared: " + point.outputs_reason);
   }
   if (point.break_even) {
     console.print(where +

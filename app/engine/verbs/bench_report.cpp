@@ -22,7 +22,8 @@ json sideEntry(const protocol::BenchSide& side) {
                 {"n", side.samples_ms.size()},
                 {"peak_bytes", toJson(side.peak_bytes)},
                 {"norm_share", toJson(side.norm_share)},
-                {"ops", toJson(side.ops)}});
+                {"ops", toJson(side.ops)},
+                {"ops_late", side.ops_late}});
   if (!side.peak_reason.empty()) entry["peak_reason"] = side.peak_reason;
   if (!side.ops_reason.empty()) entry["ops_reason"] = side.ops_reason;
   return entry;
@@ -40,6 +41,8 @@ void addMeasured(json& object, const BenchPoint& point) {
                          {"ci95", json::array({toJson(point.ci_low), toJson(point.ci_high)})},
                          {"noise", point.noise}};
   }
+  object["outputs"] = toJson(point.outputs);
+  if (!point.outputs_reason.empty()) object["outputs_reason"] = point.outputs_reason;
   object["rounds"] = toJson(point.rounds);
   object["mixed"] = point.b && nameOf(point.a.runtime) != nameOf(point.b->runtime);
   object["clock"] = point.clock;

@@ -7,6 +7,8 @@
 
 #include "core/base/cpu_load.h"
 #include "core/base/machine.h"
+#include "core/run/compare/compare_models.h"
+#include "core/run/proof/verify.h"
 
 namespace normlens::run {
 namespace {
@@ -104,6 +106,53 @@ void measureExtras(Runner& runner, SideReport& side, const Task& task) {
   }
 }
 
+// Evenly spread rows of both: comparing all of a large output may take longer than measuring it.
+void spreadRows(graph::TensorView& a, graph::TensorView& b) {
+  constexpr int64_t kMostCompared = int64_t{1} << 22;
+  const int64_t count = graph::elementCount(a.shape).value_or(0);
+  if (a.shape != b.shape || count <= kMostCompared) return;
+  const auto last = a.shape.end() - (a.shape.size() > 1 ? 1 : 0);
+  const auto axis = static_cast<size_t>(std::max_element(a.shape.begin(), last) - a.shape.begin());
+  const int64_t step = std::min(a.shape[axis], (count + kMostCompared - 1) / kMostCompared);
+  for (graph::TensorView* view : {&a, &b}) {
+    view->shape[axis] = (view->shape[axis] + step - 1) / step;
+    view->strides.at(axis) *= step;
+  }
+}
+
+Result<double> largestDifference(formats::Tensors a, formats::Tensors b) {
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) spreadRows(a[i].view, b[i].view);
+  auto diffs = compareOutputs(a, b);
+  if (!diffs) return tl::unexpected(diffs.error());
+  std::erase_if(*diffs, [](const TensorDiff& diff) { return !diff.telling; });
+  if (diffs->empty()) return fail(ErrorCode::Unsupported, "no output has a finite floating-point number");
+  return std::ranges::max_element(*diffs, {}, &TensorDiff::maxRel)->maxRel;
+}
+
+Result<OutputsReport> compareSides(const formats::Model& a, const formats::Model& b, Runner& runnerA, Runner& runnerB,
+                                   const formats::Tensors& inputs, formats::RunSettings settings) {
+  auto ofA = runnerA.outputs();
+  if (!ofA) return tl::unexpected(ofA.error());
+  auto ofB = runnerB.outputs();
+  if (!ofB) return tl::unexpected(ofB.error());
+  const auto difference = largestDifference(*ofA, std::move(*ofB));
+  if (!difference) return tl::unexpected(difference.error());
+  const VerifyOptions proof;
+  graph::DType type = coarserType(a.facts().dtype, b.facts().dtype);
+  if (settings.dtype != graph::DType::Unknown) type = coarserType(type, settings.dtype);
+  if (type == graph::DType::Float64) return OutputsReport{*difference, proof.algebraLimit};
+  OutputsReport report{*difference, divergenceLimit(type)};
+  if (!report.isBeyond()) return report;
+  settings.dtype = graph::DType::Unknown;
+  settings.cudaGraph = false;
+  const auto exact = a.toFloat64();
+  const auto runner = exact ? (*exact)->runner(inputs, settings) : tl::unexpected(exact.error());
+  auto outputs = runner ? (*runner)->outputs() : tl::unexpected(runner.error());
+  const double rounding = outputs ? largestDifference(std::move(*outputs), std::move(*ofA)).value_or(0) : 0;
+  if (rounding <= proof.mostRounding) report.noiseFloor = std::max(report.noiseFloor, proof.floorFactor * rounding);
+  return report;
+}
+
 SideReport describe(const Runner& runner) {
   SideReport side;
   side.runtime = runner.runtime();
@@ -173,7 +222,14 @@ Result<BenchReport> benchModels(const formats::Model& a, const formats::Model* b
   report.complete = *complete;
   if (!options.extras || !report.complete) return report;
   measureExtras(**runnerA, report.a, task);
-  if (runnerB) measureExtras(*runnerB, *report.b, task);
+  if (!runnerB) return report;
+  measureExtras(*runnerB, *report.b, task);
+  task.report("comparing the outputs");
+  if (const auto outputs = compareSides(a, *b, **runnerA, *runnerB, inputs, options.settings)) {
+    report.outputs = *outputs;
+  } else {
+    report.outputsReason = outputs.error().message;
+  }
   return report;
 }
 

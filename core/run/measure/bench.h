@@ -3,8 +3,8 @@
 // Two models are run interleaved, a round is A B B A, so that a drift of the clock hits both alike. A side's median is
 // that over rounds of its median in each; the speed-up is A's by B's, with a bootstrap interval. Both see the same
 // inputs, the same type, device and number of threads. Warm-up goes on until two windows of runs agree within 3%.
-// Memory and the times of single ops are taken after the last round, in passes of their own. Thread: one thread;
-// nothing else should run meanwhile.
+// Memory and the times of single ops are taken after the last round, in passes of their own, and the outputs of the two
+// are compared there. Thread: one thread; nothing else should run meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,24 @@ struct SideReport {
   int threads = 0;
 };
 
+// How far the outputs of B are from A's: the largest max_rel (compare/diff.h) of outputs with floating-point numbers,
+// over evenly spread rows of one that has more than four million.
+// The floor is 256 epsilons of the coarsest type of the two files and the measurement, at most 0.05
+// (divergenceLimit()); 1e-10 for float64. Only where the difference is above it, A is also run as a float64 copy on the
+// same device: six times what A loses by its type, up to 0.1, is noise too, as in the proof of files. That copy takes
+// memory and a pass; where it cannot be made, the first floor stays.
+struct OutputsReport {
+  double maxRel = 0, noiseFloor = 0;
+  [[nodiscard]] bool isBeyond() const { return !(maxRel <= noiseFloor); }
+};
+
 struct BenchReport {
   SideReport a;
   std::optional<SideReport> b;
   std::vector<RoundMedians> rounds;
-  Speedup speedup;        // meaningful only with b
+  Speedup speedup;                       // meaningful only with b
+  std::optional<OutputsReport> outputs;  // of b against a; nullopt: not known, see outputsReason
+  std::string outputsReason;
   bool warmedUp = true;   // false: the clock never settled, read the figures with care
   double otherCores = 0;  // how many cores other programs kept busy during the rounds
   bool crowded = false;   // on the CPU: with them there were too few for the threads, read with care as well
@@ -47,7 +60,7 @@ struct BenchOptions {
   std::optional<int> warmup;  // runs per model; nullopt: until stable
   uint64_t seed = 1;          // of the bootstrap
   formats::RunSettings settings;
-  bool extras = true;  // memory and times of single ops too
+  bool extras = true;  // memory, times of single ops and the comparison of the outputs too
   // Called after each round with what is known so far; memory and ops come at the end only. May be empty.
   std::function<void(const BenchReport& soFar)> onRound;
 };

@@ -68,6 +68,24 @@ class TestBenchFigures final : public QObject {
     QCOMPARE(figures.rowCount(), 0);
   }
 
+  void aWrongResultAndLateTimesAreCautions() {
+    protocol::BenchPoint point = measuredPoint("64", 1.1);
+    point.outputs = {.max_rel = 1e-6, .noise_floor = 3e-5, .beyond = false};
+    QCOMPARE(cautionOf(point), QString());
+    point.b->ops_late = true;
+    QCOMPARE(cautionOf(point),
+             QStringLiteral("The device waited for launches: times of single ops are late, read them with care."));
+    BenchFigures figures;
+    figures.setPoint(point);
+    const int rows = figures.rowCount();
+    point.outputs = {.max_rel = 0.25, .noise_floor = 3e-5, .beyond = true};
+    QCOMPARE(cautionOf(point), QStringLiteral("The outputs differ by 0.25 where 3e-05 is noise: "
+                                              "a measured speed of a wrong result means nothing."));
+    point.outputs.reset();
+    figures.setPoint(point);
+    QCOMPARE(figures.rowCount(), rows - 1);
+  }
+
   void thePapersFiguresAreThePapers() {
     const PaperFigures papers = paperFigures();
     const auto gpt2 = std::find_if(papers.series.begin(), papers.series.end(),

@@ -51,6 +51,12 @@ class SessionRunner final : public Runner {
 
   Result<double> runOnceMs() override { return once_(); }
 
+  // Without a binding the runtime copies them to the host itself.
+  Result<Tensors> outputs() override {
+    if (!parts_.measures.cudaGraph) return session_->run(parts_.inputs, {});
+    return fail(ErrorCode::Unsupported, "the outputs of a CUDA graph of ONNX Runtime are not copied from the GPU");
+  }
+
   Result<int64_t> peakBytes() override {
     if (parts_.settings.device == Device::Cuda) {
       return fail(ErrorCode::Unsupported, "ONNX Runtime does not tell what it takes on the GPU");

@@ -154,7 +154,7 @@ void flatten(const IValue& value, Tensors& outputs) {
     outputs.push_back({"out_" + std::to_string(outputs.size()), viewOf(tensor)});
   };
   if (value.isTensor()) {
-    if (value.toTensor().defined()) add(value.toTensor().contiguous());
+    if (value.toTensor().defined()) add(value.toTensor().cpu().contiguous());
   } else if (value.isTuple()) {
     for (const IValue& element : value.toTupleRef().elements()) flatten(element, outputs);
   } else if (value.isList()) {

@@ -23,7 +23,7 @@ namespace normlens::formats::torchscript {
                                                           std::vector<std::string> names);
 
 // Tensors and numbers of a result, nested tuples, lists and dicts flattened in order, called by `names`, where they are
-// as many, and what has none there out_0, out_1 ... None and strings are left out.
+// as many, and what has none there out_0, out_1 ... None and strings are left out. Tensors are copied to the host.
 [[nodiscard]] Tensors toOutputs(const c10::IValue& result, const std::vector<std::string>& names);
 
 }  // namespace normlens::formats::torchscript

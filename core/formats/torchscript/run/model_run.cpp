@@ -28,12 +28,6 @@ auto guarded(F&& f) -> Result<decltype(f())> {
   }
 }
 
-// What a model draws at random it draws the same in every run: else no run could be compared with another.
-void drawTheSame() {
-  constexpr uint64_t kSeed = 1;
-  at::manual_seed(kSeed);
-}
-
 // A number as a tensor, a tensor as it is; undefined for anything else.
 at::Tensor tensorIn(const IValue& value) {
   if (value.isTensor()) return value.toTensor();
@@ -70,6 +64,11 @@ at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
 }
 
 }  // namespace
+
+void drawTheSame() {
+  constexpr uint64_t kSeed = 1;
+  at::manual_seed(kSeed);
+}
 
 Result<std::vector<IValue>> TorchScriptModel::argumentsFor(const Tensors& inputs) const {
   if (neverRun_) return tl::unexpected(*neverRun_);
@@ -108,9 +107,15 @@ Result<std::unique_ptr<Runner>> TorchScriptModel::runner(const Tensors& inputs, 
 
 Result<Model::SeenRun> TorchScriptModel::runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                                    const Task& task) const {
-  const DefaultType defaultType(source_.defaultType);
   auto arguments = argumentsFor(inputs);
   if (!arguments) return tl::unexpected(arguments.error());
+  return seeRun(*this, program_, std::move(*arguments), values, task);
+}
+
+Result<Model::SeenRun> seeRun(const TorchScriptModel& model, const Program& program, std::vector<IValue> arguments,
+                              const std::vector<graph::ValueId>& values, const Task& task) {
+  const DefaultType defaultType(model.source().defaultType);
+  const Lowered& lowered = model.lowered();
   Tensors captured;
   struct Place {
     size_t index;                  // in `captured`
@@ -119,26 +124,26 @@ Result<Model::SeenRun> TorchScriptModel::runSeeing(const Tensors& inputs, const 
   std::unordered_map<int, std::vector<Place>> wanted;  // by program value
   for (const graph::ValueId id : values) {
     const auto value = static_cast<size_t>(id);
-    wanted[lowered_.programValue[value]].push_back({captured.size(), &lowered_.elementPath[value]});
-    captured.push_back({lowered_.graph.value(id).name, {}});
+    wanted[lowered.programValue[value]].push_back({captured.size(), &lowered.elementPath[value]});
+    captured.push_back({lowered.graph.value(id).name, {}});
   }
   drawTheSame();
-  Interpreter interpreter(program_);
+  Interpreter interpreter(program);
   std::string narrowOp;
   const auto hook = [&](int value, const IValue& content) {
-    if (narrowOp.empty() && isNarrow(content)) narrowOp = originOf(program_, value);
+    if (narrowOp.empty() && isNarrow(content)) narrowOp = originOf(program, value);
     const auto found = wanted.find(value);
     if (found == wanted.end()) return;
     for (const Place& place : found->second) {
       const at::Tensor tensor = elementOf(content, *place.path);
       // A copy: an op in place may still change it.
-      if (tensor.defined()) captured[place.index].view = viewOf(tensor.clone(at::MemoryFormat::Contiguous));
+      if (tensor.defined()) captured[place.index].view = viewOf(tensor.clone(at::MemoryFormat::Contiguous).cpu());
     }
   };
-  auto results = interpreter.run(std::move(*arguments), hook, task);
+  auto results = interpreter.run(std::move(arguments), hook, task);
   if (!results) return tl::unexpected(results.error());
   return guarded([&] {
-    return SeenRun{toOutputs(results->at(0), graph().outputNames), std::move(captured), narrowOp};
+    return Model::SeenRun{toOutputs(results->at(0), lowered.graph.outputNames), std::move(captured), narrowOp};
   });
 }
 

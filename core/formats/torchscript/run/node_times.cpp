@@ -3,6 +3,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/formats/torchscript/run/pass_timer.h"
@@ -28,10 +29,11 @@ NodeTimes::NodeTimes(const Program& program, int passes, c10::Device device, Que
 ValueHook NodeTimes::hook(int pass) {
   if (!device_.is_cpu()) startOnDevice();
   last_ = Clock::now();
-  return [this, pass](int value, const c10::IValue&) {
+  return [this, pass](int value, const c10::IValue& content) {
     const ProgramValue& made = program_.values[static_cast<size_t>(value)];
     const int node = made.known ? kNone : made.producer;
-    if (!device_.is_cpu()) return markOnDevice(node);
+    // Nothing is launched for a constant or a number, and each event takes a place in the GPU's queue.
+    if (!device_.is_cpu()) return !made.known && content.isTensor() ? markOnDevice(node) : void();
     if (node != kNone && pass != kWarmUp)
       passes_.add(static_cast<size_t>(node), static_cast<size_t>(pass), msSince(last_));
     last_ = Clock::now();
@@ -42,15 +44,15 @@ void NodeTimes::startOnDevice() {
   count_ = 0;
   if (wait_ && waitMs_ > 0) wait_(waitMs_);
   markOnDevice(kNone);
-  late_ = false;
 }
 
 void NodeTimes::markOnDevice(int node) {
   const c10::Stream stream = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
-  if (count_ > 0 && marks_[count_ - 1].event.query()) late_ = true;
+  const bool late = count_ > 0 && marks_[count_ - 1].event.query();
   if (count_ == marks_.size()) marks_.push_back({node, eventOn(stream)});
   Mark& mark = marks_[count_++];
   mark.node = node;
+  mark.late = late;
   mark.event.record(stream);
 }
 
@@ -68,9 +70,11 @@ bool NodeTimes::endPass(int pass) {
     waitMs_ = std::clamp(2 * hostMs, kShortestWaitMs, kLongestWaitMs);
     return true;
   }
-  if (late_ && waitLonger()) return false;
+  const auto ofPass = std::span(marks_).first(count_);
+  if (std::ranges::any_of(ofPass, &Mark::late) && waitLonger()) return false;
   for (size_t i = 1; i < count_; ++i) {
     if (marks_[i].node == kNone) continue;
+    if (marks_[i].late) lateNodes_.insert(marks_[i].node);
     passes_.add(static_cast<size_t>(marks_[i].node), static_cast<size_t>(pass),
                 marks_[i - 1].event.elapsedTime(marks_[i].event));
   }

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "core/formats/op_passes.h"
@@ -16,11 +17,11 @@ namespace normlens::formats::torchscript {
 // Keeps the current stream busy for about so many milliseconds; the host does not wait.
 using QueueWait = std::function<void(double ms)>;
 
-// What passes between two values is put down to the node that made the later one. On CUDA an event is recorded at each.
-// A GPU that waits for its launches would tell how long they take, which is far longer than a small kernel: so each
-// pass stands behind a wait on the GPU in which the host gets ahead of it, and a pass in which it did not is done again
-// with a longer one. What stays is the host behind an op that itself waits for the GPU; that is in the next node's
-// time.
+// What passes between two values is put down to the node that made the later one. On CUDA an event is recorded at each
+// tensor. A GPU that waits for its launches would tell how long they take, which is far longer than a small kernel: so
+// each pass stands behind a wait on the GPU in which the host gets ahead of it, and a pass in which it did not is done
+// again with a longer one. Where no wait is long enough (the op itself waits for the GPU, or the GPU's queue is full
+// and the host has to wait for a place in it), the next node's time holds the launch, and the node is marked as late.
 class NodeTimes {
  public:
   static constexpr int kWarmUp = -1;  // a pass that does not count, and makes what the others need
@@ -33,11 +34,14 @@ class NodeTimes {
   // False: the pass has to be done again.
   [[nodiscard]] bool endPass(int pass);
   [[nodiscard]] std::vector<double> medians() const { return passes_.medians(); }  // milliseconds by node
+  // The GPU waited for the node's launch in a pass that counts.
+  [[nodiscard]] bool isLate(int node) const { return lateNodes_.contains(node); }
 
  private:
   struct Mark {
     int node;  // kNone: what went before is nobody's
     c10::Event event;
+    bool late = false;  // the GPU was done with the mark before when the host came to this one
   };
   void startOnDevice();
   void markOnDevice(int node);
@@ -50,7 +54,7 @@ class NodeTimes {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
   std::vector<Mark> marks_;  // on CUDA; kept from pass to pass
   size_t count_ = 0;         // of those, in the pass under way
-  bool late_ = false;        // the GPU was done with one mark before the host came to the next
+  std::set<int> lateNodes_;
   double waitMs_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/version.h>
 
+#include "core/formats/torchscript/program/arguments.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/run/captured_pass.h"
 #include "core/formats/torchscript/run/cuda_graph.h"
@@ -49,7 +50,6 @@ class TorchRunner final : public Runner {
   TorchRunner(const TorchScriptModel& model, Parts parts)
       : parts_(std::move(parts)), model_(usedModel(model, parts_.copy)), timer_(parts_.device) {}
 
-  // As a CUDA graph, from here on.
   // One pass in which the indices of lookups are read before they are used (lookup_check.h). What else fails in it,
   // fails again in the pass that needs it.
   Status checkLookups() {
@@ -58,6 +58,7 @@ class TorchRunner final : public Runner {
     return tl::unexpected(done->error());
   }
 
+  // As a CUDA graph, from here on.
   Status capture() {
     // Of the copy on the GPU too: it may not share memory that the file's tensors share.
     for (const Program* each : {&model_.program(), &program()}) {
@@ -70,6 +71,7 @@ class TorchRunner final : public Runner {
     if (!captured) return tl::unexpected(captured.error());
     if (!*captured) return tl::unexpected(captured->error());
     captured_ = std::move(**captured);
+    replayed_ = result_;
     return {};
   }
 
@@ -82,6 +84,12 @@ class TorchRunner final : public Runner {
       torch::jit::Module module = state.module();
       return timer_.time([&] { result_ = module.forward(inputs); });
     });
+  }
+
+  Result<Tensors> outputs() override {
+    drawTheSame();
+    if (const auto ran = runOnceMs(); !ran) return tl::unexpected(ran.error());
+    return run([&] { return toOutputs(captured_ ? replayed_ : result_, model_.graph().outputNames); });
   }
 
   Result<int64_t> peakBytes() override {
@@ -141,6 +149,7 @@ class TorchRunner final : public Runner {
     const DefaultType defaultType(model_.source().defaultType);
     const ThreadCount threads(parts_.settings.threads);
     Interpreter interpreter(program);
+    interpreter.trustIndices();
     NodeTimes times(program, kInstrumentedPasses, parts_.device, *wait);
     for (int pass = NodeTimes::kWarmUp; pass < kInstrumentedPasses;) {
       std::vector<IValue> inputs = freshInputs();
@@ -152,10 +161,11 @@ class TorchRunner final : public Runner {
     const std::vector<double> medians = times.medians();
     std::vector<OpTime> ops;
     for (size_t i = 0; i < medians.size(); ++i) {
-      if (medians[i] > 0) ops.push_back({program.nodes[i].node->kind().toQualString(), nodes[i], medians[i]});
+      const auto node = static_cast<int>(i);
+      if (medians[i] > 0)
+        ops.push_back({program.nodes[i].node->kind().toQualString(), nodes[i], medians[i], times.isLate(node)});
     }
     return ops;
-    interpreter.trustIndices();
   }
 
   template <class Pass>
@@ -184,6 +194,7 @@ class TorchRunner final : public Runner {
   PassTimer timer_;
   IValue result_;  // of the last pass: releasing it is no part of the time
   std::unique_ptr<CapturedPass> captured_;
+  IValue replayed_;  // each replay writes its result here
 };
 
 }  // namespace
@@ -233,6 +244,7 @@ Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const 
     }
   }
   auto runner = std::make_unique<TorchRunner>(model, std::move(parts));
+  if (const Status within = runner->checkLookups(); !within) return tl::unexpected(within.error());
   if (settings.cudaGraph) {
     if (const Status captured = runner->capture(); !captured) return tl::unexpected(captured.error());
   }
@@ -240,4 +252,3 @@ Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const 
 }
 
 }  // namespace normlens::formats::torchscript
-  if (const Status within = runner->checkLookups(); !within) return tl::unexpected(within.error());

@@ -34,6 +34,15 @@ class ThreadCount {
   int before_;
 };
 
+// What a model draws at random it draws the same in every run behind this: else no run could be compared with another.
+void drawTheSame();
+
+// A pass by the interpreter over `program`, the model's or that of its copy on a device, and what `values` were in it;
+// see Model::runSeeing.
+[[nodiscard]] Result<Model::SeenRun> seeRun(const TorchScriptModel& model, const Program& program,
+                                            std::vector<c10::IValue> arguments,
+                                            const std::vector<graph::ValueId>& values, const Task& task);
+
 // `model` outlives the runner. Errors: Unsupported; BadInput, for indices beyond a weight's rows too (lookup_check.h).
 [[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
                                                          const RunSettings& settings);

@@ -76,6 +76,16 @@ TEST(Runner, MeasuresOneRunAtATime) {
   }
 }
 
+TEST(Runner, TheOutputsAreThoseOfTheModel) {
+  const auto model = modelOf(weightModel());
+  const Tensors inputs{floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})};
+  const auto runner = model->runner(inputs, {});
+  ASSERT_TRUE(runner) << runner.error().message;
+  const auto outputs = (*runner)->outputs(), expected = model->run(inputs, {});
+  ASSERT_TRUE(outputs && expected);
+  EXPECT_LT(run::worstOf(run::compareOutputs(*expected, *outputs).value()).maxRel, 1e-5);
+}
+
 TEST(Runner, TellsMemoryAndTimesOfOps) {
   const auto model = modelOf(weightModel());
   const auto runner = model->runner({floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})}, {.threads = 1});

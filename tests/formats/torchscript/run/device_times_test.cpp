@@ -22,6 +22,7 @@ constexpr double kMakingAnEventMs = 3;
 struct Clocks {
   double host = 0;
   double queueIsDone = 0;
+  int events = 0;  // that were made
 
   void launch(double ms) { queueIsDone = std::max(queueIsDone, host) + ms; }
 };
@@ -47,6 +48,7 @@ class PlayedDevice final : public c10::impl::DeviceGuardImplInterface {
   void record(void** event, const c10::Stream&, const c10::DeviceIndex, const c10::EventFlag) const override {
     if (*event == nullptr) {
       clocks().host += kMakingAnEventMs;
+      ++clocks().events;
       *event = new double(0);
     }
     *static_cast<double*>(*event) = std::max(clocks().host, clocks().queueIsDone);
@@ -91,8 +93,9 @@ struct Costs {
   bool synchronizes = false;
 };
 
-// Medians of the nodes that took any time; `passes` counts all that were run.
-std::vector<double> timesOf(const TorchScriptModel& model, const Costs& costs, const QueueWait& wait, int& passes) {
+// Medians of the nodes that took any time; `passes` counts all that were run, `late` the nodes that are marked so.
+std::vector<double> timesOf(const TorchScriptModel& model, const Costs& costs, const QueueWait& wait, int& passes,
+                            int* late = nullptr) {
   constexpr int kPasses = 3;
   NodeTimes times(model.program(), kPasses, playedDevice(), wait);
   Interpreter interpreter(model.program());
@@ -112,25 +115,57 @@ std::vector<double> timesOf(const TorchScriptModel& model, const Costs& costs, c
     if (times.endPass(pass)) ++pass;
   }
   std::vector<double> medians = times.medians();
+  for (size_t i = 0; late != nullptr && i < medians.size(); ++i) *late += times.isLate(static_cast<int>(i)) ? 1 : 0;
   std::erase_if(medians, [](double ms) { return ms < 1e-9; });
   return medians;
 }
 
 TEST(DeviceTimes, OpsAreTimedBehindAWaitInWhichTheHostGetsAhead) {
   const ModelPtr model = chain();
-  int passes = 0;
+  int passes = 0, late = 0;
   const auto wait = [](double ms) { clocks().launch(ms); };
   // With the longer dispatch the first wait does not suffice.
   for (const double hostMs : {0.02, 40.0}) {
-    const auto medians = timesOf(*model, {.hostMs = hostMs, .kernelMs = 0.005}, wait, passes);
+    const auto medians = timesOf(*model, {.hostMs = hostMs, .kernelMs = 0.005}, wait, passes, &late);
     EXPECT_GE(medians.size(), 4U);
     for (const double ms : medians) EXPECT_NEAR(ms, 0.005, 1e-9) << hostMs;
     EXPECT_GE(passes, 4);
   }
   EXPECT_GT(passes, 4) << "none was done again";
+  EXPECT_EQ(late, 0);
   for (const double ms : timesOf(*model, {.hostMs = 0.02, .kernelMs = 0.005}, {}, passes)) {
     EXPECT_NEAR(ms, 0.025, 0.0051) << "without a wait it is the dispatch that is timed: the stand-in shows it";
   }
+}
+
+// One for the start, one for the input and one for each result; none for the weight, numbers and lists of sizes.
+TEST(DeviceTimes, OnlyTensorsThatWereMadeTakeAPlaceInTheQueue) {
+  torch::jit::Module module("sizes");
+  module.register_buffer("weight", draw({4}, 2));
+  module.define("def forward(self, x):\n    return torch.reshape(torch.neg(x), [2, 2]) * torch.relu(self.weight)[0]\n");
+  const ModelPtr model = makeModel(std::move(module), {draw({4}, 1)});
+  int passes = 0;
+  timesOf(
+      *model, {.hostMs = 0.02, .kernelMs = 0.005}, [](double ms) { clocks().launch(ms); }, passes);
+  int tensors = 0;
+  for (const ProgramNode& node : model->program().nodes) {
+    tensors +=
+        node.node->outputs().size() == 1 && node.node->output()->type()->isSubtypeOf(*c10::TensorType::get()) ? 1 : 0;
+  }
+  EXPECT_EQ(clocks().events, 2 + tensors);
+  EXPECT_LT(tensors, static_cast<int>(model->program().nodes.size()));
+}
+
+// A queue that takes no more than the wait: the host gets no further ahead, however long that is.
+TEST(DeviceTimes, WhatTheDeviceWaitedForIsMarkedAsLate) {
+  const ModelPtr model = chain();
+  int passes = 0, late = 0;
+  const auto fullQueue = [](double ms) {
+    clocks().launch(ms);
+    clocks().host = std::max(clocks().host, clocks().queueIsDone);
+  };
+  EXPECT_GE(timesOf(*model, {.hostMs = 0.02, .kernelMs = 0.005}, fullQueue, passes, &late).size(), 4U);
+  EXPECT_GE(late, 4);
 }
 
 TEST(DeviceTimes, AModelThatWaitsForTheDeviceIsTimedAllTheSame) {

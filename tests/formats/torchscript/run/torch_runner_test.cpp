@@ -90,6 +90,7 @@ TEST(TorchRunner, ACopyForADeviceHasTheSameNodes) {
   const auto& nodes = model->program().nodes;
   ASSERT_EQ(copy->nodes.size(), nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(copy->nodes[i].node->kind(), nodes[i].node->kind());
+  EXPECT_EQ(copy->values.size(), model->program().values.size());  // what is captured there is found by them
 }
 
 // A small window into a large memory is copied by itself.
