@@ -56,6 +56,12 @@ class Runner {
   [[nodiscard]] virtual Result<double> runOnceMs() = 0;
   // The outputs of one more such pass, copied to the host. Every runner draws random numbers from the same seed here.
   [[nodiscard]] virtual Result<Tensors> outputs() = 0;
+  // As Model::runCapturing, in a pass on the runner's device.
+  [[nodiscard]] virtual Result<Tensors> runCapturing(const std::vector<graph::ValueId>& values, const Task& task) {
+    static_cast<void>(values);
+    static_cast<void>(task);
+    return fail(ErrorCode::Unsupported, runtime() + " reports only the outputs of a model on this device");
+  }
   // Most bytes that the tensors made by one pass (results included; weights and inputs not) take at a time, as the
   // runtime asks for them. Runs the model, more slowly. Pools and scratch memory of math libraries are not seen.
   [[nodiscard]] virtual Result<int64_t> peakBytes() = 0;

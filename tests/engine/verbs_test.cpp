@@ -323,6 +323,14 @@ TEST_F(Verbs, BenchComparesTheOutputsOfBoth) {
   EXPECT_NE(other.out.find("the outputs could not be compared: "), std::string::npos) << other.out;
 }
 
+TEST_F(Verbs, DiffRunsOnTheDeviceThatIsNamed) {
+  EXPECT_EQ(ask({"diff", gpt2_, gpt2_, "--device", "cpu"}).status, 0);
+  EXPECT_EQ(ask({"diff", gpt2_, gpt2_, "--device", "gpu"}).status, 2);
+  const Answer onGpu = ask({"diff", gpt2_, gpt2_, "--device", "cuda:99"});
+  EXPECT_EQ(onGpu.status, ask({"bench", gpt2_, gpt2_, "--device", "cuda:99"}).status) << onGpu.err;
+  EXPECT_NE(onGpu.err.find("GPU"), std::string::npos) << onGpu.err;
+}
+
 TEST_F(Verbs, APlanIsNeverWrittenOverAModel) {
   fs::copy_file(gpt2_, at("model.pt"));
   for (const char* taken : {"model.pt", "out.pt"}) {

@@ -43,6 +43,25 @@ TEST(CompareModels, ListsInputsAndOutputsOfNormsAndOutputs) {
   }
 }
 
+TEST(CompareModels, TheDeviceOfTheOptionsIsTheOneThatRuns) {
+  Folded models;
+  DiffOptions onGpu;
+  onGpu.settings.device = formats::Device::Cuda;
+  const auto refused = models.diff(1, onGpu);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
+  EXPECT_NE(refused.error().message.find("there is no GPU"), std::string::npos) << refused.error().message;
+  auto& folded = dynamic_cast<test::FakeModel&>(*models.folded);
+  models.original.hasGpu = folded.hasGpu = true;
+  folded.offOnGpu = 0.5;
+  const auto diff = models.diff(2, onGpu);
+  ASSERT_TRUE(diff) << diff.error().message;
+  EXPECT_EQ(diff->batches, 2);
+  EXPECT_GT(rowOf(*diff, SiteKind::Output)->diff.maxRel, 0.1);
+  EXPECT_EQ(diff->firstDiverging, "ln") << diff->normsReason;
+  EXPECT_LT(rowOf(*models.diff(), SiteKind::Output)->diff.maxRel, 1e-5) << "on the CPU";
+}
+
 TEST(CompareModels, AnyValueCanBeComparedToo) {
   const auto diff = Folded().diff(1, {.reference = nullptr, .values = {2}, .limit = {}});
   ASSERT_TRUE(diff) << diff.error().message;

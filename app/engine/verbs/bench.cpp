@@ -193,8 +193,7 @@ NamedFiles filesOf(const BenchOptions& options) {
 
 void declareSettings(CLI::App& app, BenchOptions& options) {
   BenchParams& params = options.params;
-  app.add_option("--device", params.device, "Where to run: cpu, cuda, or cuda:1 for another GPU than the first")
-      ->capture_default_str();
+  app.add_option("--device", params.device, kDeviceHelp)->capture_default_str();
   app.add_option("--dtype", params.dtype, "Type of weights and float inputs; without it: as in the file")
       ->check(CLI::IsMember({"float32", "float16", "bfloat16", "float64"}));
   app.add_option("--threads", params.threads, "Threads of one operation; without it: the runtime's choice")

@@ -11,7 +11,7 @@ namespace normlens::engine {
 namespace {
 
 struct DiffOptions {
-  std::string a, b, dtypes;
+  std::string a, b, dtypes, device = "cpu";
   std::optional<double> failAbove;
   int batches = 1;
   uint64_t seed = 1;
@@ -97,6 +97,8 @@ Exit runDiff(const DiffOptions& options, const Call& call) {
   const Task task = console.task(call.stop());
   const auto dtypes = dtypesOf(options.dtypes);
   if (!dtypes) return console.fail(dtypes.error());
+  formats::RunSettings settings;
+  if (const Status known = formats::setDevice(settings, options.device); !known) return console.fail(known.error());
   service::Service serviceA, serviceB;
   serviceB.setRules(call.rules.beside());
   serviceA.setRules(call.rules);
@@ -112,12 +114,13 @@ Exit runDiff(const DiffOptions& options, const Call& call) {
   if (!values) return console.fail(values.error());
   auto batches = run::batchesLike(serviceA.inputs(), options.batches, options.seed);
   if (!batches) return console.fail(batches.error());
-  Comparison comparison{model,
-                        *serviceB.model(),
-                        analysis::findNorms(model.graph()).layerNorms,
-                        std::move(*batches),
-                        {.reference = nullptr, .values = std::move(*values), .limit = options.failAbove},
-                        nullptr};
+  Comparison comparison{
+      model,
+      *serviceB.model(),
+      analysis::findNorms(model.graph()).layerNorms,
+      std::move(*batches),
+      {.reference = nullptr, .values = std::move(*values), .limit = options.failAbove, .settings = settings},
+      nullptr};
   if (options.rounding) {
     auto exact = model.toFloat64();
     if (!exact) return console.fail(exact.error());
@@ -141,6 +144,7 @@ Declared declareDiff(CLI::App& app, const confine::Limits&) {
   app.add_option("--dtype", options->dtypes,
                  "Both models in this type, or in several: float64,float32,float16,bfloat16; else as the files are")
       ->type_name("TYPES");
+  app.add_option("--device", options->device, kDeviceHelp)->capture_default_str();
   app.add_option("--batches", options->batches,
                  "Input sets: the first as given, others drawn like it; the worst counts")
       ->check(CLI::Range(1, 10'000))
@@ -159,7 +163,9 @@ Declared declareDiff(CLI::App& app, const confine::Limits&) {
       ->type_name("REL");
   return {[options](const Call& call) { return runDiff(*options, call); },
           [options] {
-            return namedFiles({options->a, options->b}, options->inputs);
+            NamedFiles files = namedFiles({options->a, options->b}, options->inputs);
+            files.gpu = options->device.starts_with("cuda");
+            return files;
           },
           {}};
 }

@@ -45,6 +45,9 @@ void noteAssumedInputs(const protocol::Analysis& analysis, Console& console);
 // "would fold if gate has size 1 in its last axis: --assume 'gate[-1]=1'", a line for each condition.
 [[nodiscard]] std::vector<std::string> wouldFold(const protocol::NormInfo& norm);
 
+// --device of every verb.
+inline constexpr const char* kDeviceHelp = "Where to run: cpu, cuda, or cuda:1 for another GPU than the first";
+
 // --norm of every verb.
 inline const std::vector<std::string> kNormFlavours = {"portable", "fast", "standard", "ort", "primitives"};
 // Error: Usage where this format cannot be written with it.

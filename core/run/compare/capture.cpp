@@ -11,12 +11,12 @@ Captured captured(const std::vector<graph::ValueId>& values, const formats::Tens
 }
 
 Result<Captured> capture(const formats::Model& model, std::vector<graph::ValueId> values,
-                         const formats::Tensors& inputs, const Task& task) {
+                         const formats::Tensors& inputs, const Task& task, formats::Runner* runner) {
   std::ranges::sort(values);
   values.erase(std::ranges::unique(values).begin(), values.end());
-  return model.runCapturing(inputs, values, task).map([&](const formats::Tensors& tensors) {
-    return captured(values, tensors);
-  });
+  const auto tensors =
+      runner != nullptr ? runner->runCapturing(values, task) : model.runCapturing(inputs, values, task);
+  return tensors.map([&](const formats::Tensors& each) { return captured(values, each); });
 }
 
 std::vector<std::pair<size_t, size_t>> captureTurns(const std::vector<int64_t>& bytes) {

@@ -16,8 +16,10 @@ using Captured = std::unordered_map<graph::ValueId, graph::TensorView>;
 // `tensors`: what a run made of these values, see Model::runSeeing.
 [[nodiscard]] Captured captured(const std::vector<graph::ValueId>& values, const formats::Tensors& tensors);
 
+// runner: a runner of the model with these inputs, on whose device the values are made; null: the model itself runs.
 [[nodiscard]] Result<Captured> capture(const formats::Model& model, std::vector<graph::ValueId> values,
-                                       const formats::Tensors& inputs, const Task& task);
+                                       const formats::Tensors& inputs, const Task& task,
+                                       formats::Runner* runner = nullptr);
 
 // Which neighbours one run may capture together, by how many bytes each of them takes: [first, end) of each run. More
 // than a gigabyte takes more runs, and what takes more by itself one of its own.

@@ -81,11 +81,11 @@ class Comparison {
   Status compareBatch() {
     const Tensors& inputs = batches_[batch_];
     report("running the first model", 0);
-    const auto outputsOfA = a_.run(inputs, task_);
+    const auto outputsOfA = outputsOf(a_, runnerA_, inputs);
     if (const Status running = task_.check(); !running) return running;
     if (!outputsOfA) return batch_ == 0 ? Status(errorOf(a_, outputsOfA.error())) : Status();
     report("running the second model", 0.2);
-    const auto outputsOfB = b_.run(inputs, task_);
+    const auto outputsOfB = outputsOf(b_, runnerB_, inputs);
     if (!outputsOfB) return errorOf(b_, outputsOfB.error());
     ++result_.batches;
     if (const Status done = compareOutputsOf(*outputsOfA, *outputsOfB, inputs); !done) return done;
@@ -94,6 +94,16 @@ class Comparison {
     if (const Status running = task_.check(); !running) return running;
     if (!compared && result_.normsReason.empty()) result_.normsReason = compared.error().message;
     return {};
+  }
+
+  // On a GPU the runner stays, for the values of the norms.
+  Result<Tensors> outputsOf(const Model& model, std::unique_ptr<formats::Runner>& runner, const Tensors& inputs) {
+    if (options_.settings.device == formats::Device::Cpu) return model.run(inputs, task_);
+    runner.reset();
+    auto made = model.runner(inputs, options_.settings);
+    if (!made) return tl::unexpected(made.error());
+    runner = std::move(*made);
+    return runner->outputs();
   }
 
   Status compareOutputsOf(const Tensors& a, const Tensors& b, const Tensors& inputs) {
@@ -137,9 +147,9 @@ class Comparison {
       valuesOfA.push_back(sites_[i].value);
       valuesOfB.insert(valuesOfB.end(), sites_[i].partners.begin(), sites_[i].partners.end());
     }
-    const auto ofA = capture(a_, valuesOfA, inputs, task_);
+    const auto ofA = capture(a_, valuesOfA, inputs, task_, runnerA_.get());
     if (!ofA) return tl::unexpected(ofA.error());
-    const auto ofB = capture(b_, valuesOfB, inputs, task_);
+    const auto ofB = capture(b_, valuesOfB, inputs, task_, runnerB_.get());
     if (!ofB) return tl::unexpected(ofB.error());
     Captured exact;
     if (options_.reference) {
@@ -179,6 +189,7 @@ class Comparison {
   const std::vector<Tensors>& batches_;
   const DiffOptions& options_;
   const Task& task_;
+  std::unique_ptr<formats::Runner> runnerA_, runnerB_;  // of this batch; null on the CPU
   std::vector<Site> sites_;
   std::vector<std::optional<DiffRow>> siteRows_, outputRows_;
   size_t batch_ = 0;

@@ -45,7 +45,8 @@ struct DiffOptions {
   // Costs a run or two per batch.
   const formats::Model* reference = nullptr;
   std::vector<graph::ValueId> values;  // of the first model, to be compared as well
-  std::optional<double> limit;  // above which a norm diverges; nullopt: divergenceLimit() of the first model's type
+  std::optional<double> limit;      // above which a norm diverges; nullopt: divergenceLimit() of the first model's type
+  formats::RunSettings settings{};  // the device of both models; the reference runs on the CPU
 };
 
 // `batches`: the first one has to run, others are left out where the first model refuses them (an id out of range).

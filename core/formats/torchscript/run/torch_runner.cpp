@@ -92,6 +92,13 @@ class TorchRunner final : public Runner {
     return run([&] { return toOutputs(captured_ ? replayed_ : result_, model_.graph().outputNames); });
   }
 
+  Result<Tensors> runCapturing(const std::vector<graph::ValueId>& values, const Task& task) override {
+    if (program().values.size() != model_.program().values.size()) return Runner::runCapturing(values, task);
+    return run([&] { return seeRun(model_, program(), freshInputs(), values, task); })
+        .and_then([](Result<Model::SeenRun>&& seen) { return std::move(seen); })
+        .map([](Model::SeenRun&& seen) { return std::move(seen.values); });
+  }
+
   Result<int64_t> peakBytes() override {
     return run([&] {
       result_ = {};

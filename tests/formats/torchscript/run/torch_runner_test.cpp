@@ -47,6 +47,20 @@ TEST(TorchRunner, RunsInEveryFloatingType) {
   }
 }
 
+TEST(TorchRunner, TheOutputsAndTheValuesInsideAreThoseOfTheModel) {
+  const ModelPtr model = sample();
+  const auto runner = runnerOf(*model, {});
+  ASSERT_TRUE(runner);
+  const std::vector<graph::ValueId> values{model->graph().node(nodeOf(model->graph(), "aten::layer_norm")).operands[0]};
+  const auto expected = model->runSeeing(inputs(), values, {});
+  const auto outputs = (*runner)->outputs(), inside = (*runner)->runCapturing(values, {});
+  ASSERT_TRUE(expected && outputs && inside);
+  ASSERT_EQ(outputs->size(), 1U);
+  EXPECT_EQ(outputs->front().name, expected->outputs.front().name);
+  EXPECT_EQ(graph::toDoubles(outputs->front().view), graph::toDoubles(expected->outputs.front().view));
+  EXPECT_EQ(graph::toDoubles(inside->at(0).view), graph::toDoubles(expected->values.at(0).view));
+}
+
 TEST(TorchRunner, ANarrowerTypeTakesLessMemory) {
   const ModelPtr model = sample();
   const auto single = runnerOf(*model, {});
