@@ -2,7 +2,7 @@
 #include "core/lab/library_door.h"
 
 #include "core/base/plain_error.h"
-#include "core/formats/torchscript/run/cuda_library.h"
+#include "core/formats/torchscript/run/cuda/cuda_library.h"
 #include "core/lab/training/run.h"
 
 namespace normlens::lab {

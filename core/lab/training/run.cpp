@@ -10,7 +10,7 @@
 #include "core/base/plural.h"
 #include "core/formats/file/crc32.h"
 #include "core/formats/file/whole_file.h"
-#include "core/formats/torchscript/run/cuda_library.h"
+#include "core/formats/torchscript/run/cuda/cuda_library.h"
 #include "core/lab/export/program_export.h"
 #include "core/lab/export/torchscript_export.h"
 #include "core/lab/findings/findings.h"

@@ -1,7 +1,7 @@
 // What libnormlens_torchscript.so shows of this format to who loads it.
 #include "core/formats/pt2/open.h"
 #include "core/formats/torchscript/library/library.h"
-#include "core/formats/torchscript/run/cuda_library.h"
+#include "core/formats/torchscript/run/cuda/cuda_library.h"
 
 namespace normlens::formats::pt2 {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/formats/torchscript/program/program.h"
-#include "core/formats/torchscript/run/cuda_graph.h"
+#include "core/formats/torchscript/run/cuda/cuda_graph.h"
 #include "core/formats/torchscript/run/pass_timer.h"
 
 namespace normlens::formats::torchscript {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/formats/torchscript/run/cuda_graph.h"
-#include "core/formats/torchscript/run/cuda_library.h"
+#include "core/formats/torchscript/run/cuda/cuda_graph.h"
+#include "core/formats/torchscript/run/cuda/cuda_library.h"
 #include "core/formats/torchscript/run/device_copy.h"
 #include "core/run/tensors.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"

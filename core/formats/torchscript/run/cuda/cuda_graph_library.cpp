@@ -5,7 +5,7 @@
 #include <exception>
 #include <optional>
 
-#include "core/formats/torchscript/run/cuda_graph.h"
+#include "core/formats/torchscript/run/cuda/cuda_graph.h"
 
 namespace {
 

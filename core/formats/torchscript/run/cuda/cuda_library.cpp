@@ -1,4 +1,4 @@
-#include "core/formats/torchscript/run/cuda_library.h"
+#include "core/formats/torchscript/run/cuda/cuda_library.h"
 
 #include <ATen/Context.h>
 #include <ATen/detail/CUDAHooksInterface.h>

@@ -1,7 +1,7 @@
 #include <dlfcn.h>
 
 #include "core/base/library/own_library.h"
-#include "core/formats/torchscript/run/cuda_graph.h"
+#include "core/formats/torchscript/run/cuda/cuda_graph.h"
 
 namespace normlens::formats::torchscript {
 
