@@ -14,7 +14,7 @@ NORMS = ["core/analysis/norms/norms.h", "core/analysis/norms/whole_norm.h"]
 LOWER = ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats", "kernels"]
 TORCH_ROOMS = ["library", "program", "lower", "inputs", "run", "edit", "save"]
 PT2_ROOMS = ["translate", "model", "write"]
-TORCH_MEASURES = [f"core/formats/torchscript/run/{name}.h" for name in ("cuda_library", "pass_timer", "peak_memory")]
+TORCH_MEASURES = [f"core/formats/torchscript/run/{name}.h" for name in ("cuda/cuda_library", "pass_timer", "peak_memory")]
 LAB_VALUES = ["core/lab/run_settings.h", "core/lab/run_record.h"]
 OWN = {
     "core/base": ["core/base"],
