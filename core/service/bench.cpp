@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <map>
 #include <new>
@@ -97,7 +98,7 @@ void describeMeasured(const run::BenchReport& report, const SideNames& a, const 
   point.noise = report.speedup.noise;
   const double saved = point.a.latency.median_ms - point.b->latency.median_ms;
   point.break_even.reset();
-  if (point.fold_ms && !point.noise && saved > 0) point.break_even = *point.fold_ms / saved;
+  if (point.fold_ms && !point.noise && saved > 0) point.break_even = std::ceil(*point.fold_ms / saved);
 }
 
 // A copy is probed at the inputs: the model itself has shapes of its analysis, which takes no size of 1 (probeModel()),
@@ -208,7 +209,7 @@ class Measurement {
           break;
         }
         if (!firstError) firstError = done.error();
-        point.error = done.error().message;
+        point.error = done.error().message + (done.error().hint.empty() ? "" : "; " + done.error().hint);
         tell(point);
       }
       result.cancelled = point.error.empty() && !point.complete;

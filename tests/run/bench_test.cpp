@@ -133,6 +133,17 @@ TEST(Bench, WhatTheTypeAloneCostsIsNoise) {
   }
 }
 
+// A measurement that is stopped has its outputs compared all the same.
+TEST(Bench, OutputsAreComparedBeforeTheRounds) {
+  const FakeModel a;
+  const auto b = a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {});
+  BenchOptions options{.rounds = 2, .iterations = 1, .warmup = 0};
+  int compared = 0;
+  options.onRound = [&](const BenchReport& soFar) { compared += soFar.outputs ? 1 : 0; };
+  ASSERT_TRUE(benchModels(a, b->get(), FakeModel::sample(), options, {}));
+  EXPECT_EQ(compared, options.rounds);
+}
+
 TEST(Bench, OutputsThatCannotBeComparedAreAReason) {
   for (const auto& [fault, why] : {std::pair{Fault::FoldedShape, "'out_0' is float32[3,4] in one model"},
                                    {Fault::OnlyFlags, "no output has a finite floating-point number"},

@@ -40,16 +40,19 @@ QString textOf(const Reply<protocol::GpuCheck>& reply) {
 GpuTrial::GpuTrial(EngineClient* engine, QObject* parent) : QObject(parent), engine_(engine), question_(engine, this) {
   connect(engine, &EngineClient::ready, this, [this] {
     question_.drop();
+    answered_ = false;
     setText({});
   });
 }
 
 void GpuTrial::want() {
   const Devices devices = devicesOf(*engine_);
-  if (!devices.ready || devices.gpu.isEmpty() || !text_.isEmpty()) return;
+  if (!devices.ready || devices.gpu.isEmpty() || question_.pending() || answered_) return;
   setText(tr("The engine is trying the GPU …"));
-  question_.ask(protocol::methods::kCheckGpu, {},
-                [this](const Reply<protocol::GpuCheck>& reply) { setText(textOf(reply)); });
+  question_.ask(protocol::methods::kCheckGpu, {}, [this](const Reply<protocol::GpuCheck>& reply) {
+    answered_ = reply.has_value();
+    setText(textOf(reply));
+  });
 }
 
 void GpuTrial::setText(const QString& text) {

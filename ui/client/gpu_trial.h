@@ -27,6 +27,7 @@ class GpuTrial final : public QObject {
   EngineClient* engine_;
   Question question_;
   QString text_;
+  bool answered_ = false;  // by this engine; an error is asked about again
 };
 
 }  // namespace normlens::ui

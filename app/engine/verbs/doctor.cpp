@@ -51,12 +51,8 @@ std::string gpuStepText(const std::string& step) {
 // True: every step works.
 bool printGpuCheck(const protocol::GpuCheck& check, Console& console) {
   for (const protocol::GpuStep& step : check.steps) {
-    const std::string what = "GPU: " + gpuStepText(step.step) + ": ";
-    if (step.error.empty()) {
-      console.print(what + formatted("yes, %.1f ms", step.ms));
-    } else {
-      console.print(what + "no, " + step.error + (step.hint.empty() ? "" : " (" + step.hint + ")"));
-    }
+    console.print("GPU: " + (step.error.empty() ? gpuStepText(step.step) + formatted(", %.1f ms", step.ms)
+                                                : step.error + (step.hint.empty() ? "" : " (" + step.hint + ")")));
   }
   return !check.steps.empty() && check.steps.back().error.empty();
 }

@@ -217,19 +217,21 @@ Result<BenchReport> benchModels(const formats::Model& a, const formats::Model* b
     if (!settled) return side->failed(settled.error());
     report.warmedUp = report.warmedUp && *settled;
   }
+  if (options.extras && runnerB) {  // before the rounds, which may be stopped
+    task.report("comparing the outputs");
+    const auto outputs = compareSides(a, *b, **runnerA, *runnerB, inputs, options.settings);
+    if (outputs) {
+      report.outputs = *outputs;
+    } else {
+      report.outputsReason = outputs.error().message;
+    }
+  }
   const auto complete = runRounds(sideA, sideB, options, report, task);
   if (!complete) return tl::unexpected(complete.error());
   report.complete = *complete;
   if (!options.extras || !report.complete) return report;
   measureExtras(**runnerA, report.a, task);
-  if (!runnerB) return report;
-  measureExtras(*runnerB, *report.b, task);
-  task.report("comparing the outputs");
-  if (const auto outputs = compareSides(a, *b, **runnerA, *runnerB, inputs, options.settings)) {
-    report.outputs = *outputs;
-  } else {
-    report.outputsReason = outputs.error().message;
-  }
+  if (runnerB) measureExtras(*runnerB, *report.b, task);
   return report;
 }
 

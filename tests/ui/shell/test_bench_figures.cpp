@@ -79,9 +79,14 @@ class TestBenchFigures final : public QObject {
     figures.setPoint(point);
     const int rows = figures.rowCount();
     point.outputs = {.max_rel = 0.25, .noise_floor = 3e-5, .beyond = true};
-    QCOMPARE(cautionOf(point), QStringLiteral("The outputs differ by 0.25 where 3e-05 is noise: "
-                                              "a measured speed of a wrong result means nothing."));
+    const QString wrong = QStringLiteral(
+        "The outputs differ by 0.25 where 3e-05 is noise: a measured speed of a wrong result means nothing.");
+    QVERIFY(cautionOf(point).startsWith(wrong + u' '));  // one caution hides no other
+    point.b->ops_late = false;
+    QCOMPARE(cautionOf(point), wrong);
     point.outputs.reset();
+    point.outputs_reason = "one has two";
+    QCOMPARE(cautionOf(point), QStringLiteral("The outputs could not be compared: one has two."));
     figures.setPoint(point);
     QCOMPARE(figures.rowCount(), rows - 1);
   }

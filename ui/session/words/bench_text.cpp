@@ -95,16 +95,23 @@ std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& o
 bool isMixed(const protocol::BenchPoint& point) { return point.b && runtimeName(point.a) != runtimeName(*point.b); }
 
 QString cautionOf(const protocol::BenchPoint& point) {
+  QStringList cautions;
   if (point.outputs && point.outputs->beyond) {
-    return tr("The outputs differ by %1 where %2 is noise: a measured speed of a wrong result means nothing.")
-        .arg(formatNumber(point.outputs->max_rel, 3), formatNumber(point.outputs->noise_floor, 3));
+    cautions << tr("The outputs differ by %1 where %2 is noise: a measured speed of a wrong result means nothing.")
+                    .arg(formatNumber(point.outputs->max_rel, 3), formatNumber(point.outputs->noise_floor, 3));
+  }
+  if (!point.outputs_reason.empty()) {
+    cautions << tr("The outputs could not be compared: %1.").arg(text(point.outputs_reason));
   }
   if (point.crowded) {
-    return tr("Other programs kept %1 cores busy meanwhile: read with care.").arg(point.other_cores, 0, 'f', 1);
+    cautions << tr("Other programs kept %1 cores busy meanwhile: read with care.").arg(point.other_cores, 0, 'f', 1);
+  } else if (!point.warmed_up) {
+    cautions << tr("The clock never settled: read with care.");
   }
-  if (!point.warmed_up) return tr("The clock never settled: read with care.");
-  if (!point.a.ops_late && !(point.b && point.b->ops_late)) return {};
-  return tr("The device waited for launches: times of single ops are late, read them with care.");
+  if (point.a.ops_late || (point.b && point.b->ops_late)) {
+    cautions << tr("The device waited for launches: times of single ops are late, read them with care.");
+  }
+  return cautions.join(u' ');
 }
 
 bool losesToSeveralOps(const protocol::BenchPoint& point) {

@@ -223,11 +223,13 @@ void BenchPage::showPoints() {
 
 QString BenchPage::noteOf(const protocol::BenchPoint& point) const {
   if (!point.error.empty()) return asSentence(text(point.error));
-  if (isMixed(point))
-    return tr("Two runtimes are compared: %1 and %2.").arg(text(point.a.runtime), text(point.b->runtime));
+  QStringList notes;
+  if (const QString caution = cautionOf(point); !caution.isEmpty()) notes << caution;
   const bool measuring = session_->job().kind == JobKind::Measuring;
-  if (!point.complete && !measuring) return tr("Stopped; what was measured stays.");
-  if (const QString caution = cautionOf(point); !caution.isEmpty()) return caution;
+  if (!point.complete && !measuring) notes << tr("Stopped; what was measured stays.");
+  if (isMixed(point))
+    notes << tr("Two runtimes are compared: %1 and %2.").arg(text(point.a.runtime), text(point.b->runtime));
+  if (!notes.isEmpty()) return notes.join(u' ');
   const QString device = point.device == "cpu" ? tr("CPU") : point.cuda_graph ? tr("CUDA graph") : tr("CUDA");
   const QString setting = tr("%1 · %2 · %3 threads").arg(device, text(point.dtype)).arg(point.threads);
   return losesToSeveralOps(point)

@@ -132,9 +132,15 @@ StoryStep measuredStep(const Session& session) {
     step.pieces.push_back({tr("on %1, alone").arg(device)});
     return step;
   }
-  const bool doubtful = first->crowded || (first->outputs && first->outputs->beyond);
-  step.pieces.push_back({doubtful ? tr("not reliable") : formatRatio(first->speedup), Tone::Strong});
-  const QString where = first->crowded ? tr("on a busy %1") : first->noise ? tr("within noise on %1") : tr("on %1");
+  const bool wrong = first->outputs && first->outputs->beyond, doubtful = first->crowded || wrong;
+  step.pieces.push_back({wrong      ? tr("wrong outputs")
+                         : doubtful ? tr("not reliable")
+                                    : formatRatio(first->speedup),
+                         Tone::Strong});
+  const QString where = wrong            ? tr("on %1")
+                        : first->crowded ? tr("on a busy %1")
+                        : first->noise   ? tr("within noise on %1")
+                                         : tr("on %1");
   step.pieces.push_back({where.arg(device)});
   step.pieces.push_back({tr("· %1 → %2 ms").arg(a, formatMedian(first->b->latency.median_ms))});
   if (bench->points.size() > 1) step.pieces.push_back({tr("· at %1").arg(pointName(*first))});

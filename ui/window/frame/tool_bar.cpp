@@ -1,7 +1,9 @@
 #include "ui/window/frame/tool_bar.h"
 
 #include <QAction>
+#include <QCursor>
 #include <QMenu>
+#include <QToolTip>
 
 #include "ui/client/devices.h"
 #include "ui/widgets/follow_text.h"
@@ -116,7 +118,11 @@ void ToolBar::addMenuArrow(QMenu* menu, const QString& tip) {
   layout()->addWidget(button);
 }
 
-void ToolBar::setGpuTip(const QString& tip) { gpu_->setToolTip(tip); }
+void ToolBar::setGpuTip(const QString& tip) {
+  const bool shown = !tip.isEmpty() && QToolTip::isVisible() && QToolTip::text() == gpu_->toolTip();
+  gpu_->setToolTip(tip);
+  if (shown) QToolTip::showText(QCursor::pos(), tip, device_->menu());
+}
 
 void ToolBar::setDevices(const Devices& devices, const QString& chosen) {
   const auto& [engine, gpu, missing] = devices;

@@ -109,11 +109,13 @@ void addFigures(const Facts& facts, Banner& banner) {
   const protocol::BenchPoint* measured = facts.bench ? firstMeasured(*facts.bench) : nullptr;
   if (measured == nullptr || !measured->b) return;
   const std::string where = measured->device == "cpu" ? "CPU" : "GPU";
+  const bool wrong = measured->outputs && measured->outputs->beyond;
   const bool doubtful = measured->crowded || !measured->warmed_up;
   banner.figures.emplace_back(formatted("%.2f×", measured->speedup), "speed on " + where +
-                                                                         (measured->noise ? ": noise"
-                                                                          : doubtful      ? ": read with care"
-                                                                                          : ""));
+                                                                         (wrong             ? ": of wrong outputs"
+                                                                          : measured->noise ? ": noise"
+                                                                          : doubtful        ? ": read with care"
+                                                                                            : ""));
 }
 
 template <class... Sections>

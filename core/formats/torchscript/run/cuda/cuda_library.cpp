@@ -84,8 +84,8 @@ Status loadDriver() {
 
 Status startDriver() {
   const auto start = driverFunction<int(unsigned)>("cuInit");
-  const auto count = driverFunction<int(int*)>("cuDeviceGetCount");
-  if (start == nullptr || count == nullptr) return unsupported("the NVIDIA driver lacks cuInit: " + loaderError());
+  const auto count = start == nullptr ? nullptr : driverFunction<int(int*)>("cuDeviceGetCount");
+  if (count == nullptr) return unsupported("the NVIDIA driver is not complete: " + loaderError());
   if (const int code = start(0); code != 0) {
     return unsupported("the NVIDIA driver does not start: cuInit returned " + driverError(code),
                        driverFailureHint(code));
