@@ -208,7 +208,7 @@ Confinement confineThisProcess(const Walls& walls, pid_t parent) {
   dropCapabilities();
   loadAhead(walls);
   const bool files = raiseLandlock(walls);
-  const bool calls = refuseCalls(!files, walls.gpu);
+  const bool calls = refuseCalls(!files, walls.gpu, walls.door);
   if (!calls) return Confinement::None;
   return files ? Confinement::Full : Confinement::Calls;
 }

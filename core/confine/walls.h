@@ -34,6 +34,7 @@ struct Walls {
   std::filesystem::path scratch;  // an own empty folder in which files may be made (ONNX Runtime's profiles); or empty
   int64_t memoryBytes = 0;        // see limitMemory(); 0: as much as there is
   bool gpu = false;  // lets NVIDIA's driver work: its devices, its threads' names, sockets that connect to nothing
+  int door = -1;     // the one socket that it may send on
   // Each is loaded, by the loader's own search, before the walls stand; libraries may be loaded from beside it later.
   // One that the loader does not find is left out.
   std::vector<std::string> libraries = {};

@@ -159,6 +159,7 @@ Result<std::unique_ptr<Worker>> Worker::start(Start start, const Body& body) {
   worker->scratchLock_ = std::move(scratch.lock);
   worker->setLimits(start.limits);
   start.walls.memoryBytes = memoryLimit(start.limits);
+  start.walls.door = door[1];
   std::fflush(nullptr);  // else the child would write it as well
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();

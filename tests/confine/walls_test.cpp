@@ -1,7 +1,9 @@
 // What a process behind the walls tries, and is refused; each row would succeed without them.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
@@ -15,34 +17,74 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <vector>
 
+#include "core/base/descriptor.h"
 #include "tests/confine/worker_fixture.h"
 
 namespace normlens::confine {
 namespace {
 
-// Set before the worker is forked: a file of the user's, a folder of theirs, their process.
+// Set before the worker is forked: a file of the user's, a folder of theirs, their process; that file, handed over to
+// be read; the path of a socket that another process reads.
 struct Target {
   std::string file, folder;
   pid_t process = 0;
+  int handed = -1;
+  std::string socket;
 };
 
 struct Attempt {
   const char* name;
   bool (*succeeds)(const Target& target);
+  bool driverDoes = false;  // let in where a GPU may be used
 };
 
 bool opens(const std::string& path, int flags) {
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
   if (fd >= 0) ::close(fd);
   return fd >= 0;
+}
+
+sockaddr_un addressOf(const Target& target) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  target.socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  return address;
+}
+
+// From one of a pair of sockets, of a kind that need not stay with its other end.
+bool sendsFrom(int kind, const Target& target) {
+  int ends[2];
+  const sockaddr_un address = addressOf(target);
+  return ::socketpair(AF_UNIX, kind, 0, ends) == 0 &&
+         ::sendto(ends[0], "x", 1, 0, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 1;
+}
+
+// How a message is sent to an address that the walls cannot see: the refusal is of the call, not of the address.
+bool sendsMessageFrom(int socket, const Target& target) {
+  sockaddr_un address = addressOf(target);
+  iovec part{const_cast<char*>("x"), 1};
+  mmsghdr message{};
+  message.msg_hdr.msg_name = &address, message.msg_hdr.msg_namelen = sizeof address;
+  message.msg_hdr.msg_iov = &part, message.msg_hdr.msg_iovlen = 1;
+  return ::sendmsg(socket, &message.msg_hdr, 0) == 1 || errno != EPERM || ::sendmmsg(socket, &message, 1, 0) == 1 ||
+         errno != EPERM;
+}
+
+bool locks(int descriptor, int command) {
+  struct flock whole {};
+  whole.l_type = F_RDLCK;
+  return ::fcntl(descriptor, command, &whole) == 0;
 }
 
 const Attempt kAttempts[] = {
@@ -117,39 +159,199 @@ const Attempt kAttempts[] = {
        const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
        return fd < 0 || ::ftruncate(fd, 0) == 0 ||
               ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1) == 0;
-     }},
+     },
+     true},
     {"changes_how_a_shared_descriptor_waits",
      [](const Target&) { return ::fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK) == 0; }},
     {"asks_the_terminal_for_more",
      [](const Target&) { return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, nullptr) == 0 || errno != EPERM; }},
     {"watches_a_folder",
      [](const Target& t) { return ::inotify_add_watch(::inotify_init1(0), t.folder.c_str(), IN_CREATE) >= 0; }},
-    {"makes_a_file_of_memory", [](const Target&) { return ::memfd_create("made", 0) >= 0; }},
+    {"makes_a_file_of_memory", [](const Target&) { return ::memfd_create("made", 0) >= 0; }, true},
     {"takes_memory_that_is_not_counted",
      [](const Target&) {
        const auto gets = [](int flags) {
          return ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
        };
        return gets(MAP_SHARED) || gets(MAP_PRIVATE | MAP_GROWSDOWN);
-     }},
+     },
+     true},
     {"gets_a_user_namespace", [](const Target&) { return ::syscall(__NR_unshare, 0x10000000) == 0; }},
 };
 
-class Walls : public WorkerTest, public ::testing::WithParamInterface<Attempt> {};
+// What reaches another process, or an address, with what is in hand already. Each is tried without walls as well.
+const Attempt kReaching[] = {
+    {"moves_another_to_other_processors",
+     [](const Target& t) {
+       cpu_set_t all;
+       return ::sched_getaffinity(t.process, sizeof all, &all) == 0 &&
+              ::sched_setaffinity(t.process, sizeof all, &all) == 0;
+     }},
+    {"changes_anothers_niceness", [](const Target& t) { return ::setpriority(PRIO_PROCESS, t.process, 19) == 0; }},
+    {"changes_anothers_turn_at_the_disk",
+     [](const Target& t) { return ::syscall(__NR_ioprio_set, 1, t.process, 2 << 13) == 0; }},
+    {"schedules_another_by_attributes",
+     [](const Target& t) {
+       alignas(8) char attributes[48]{};
+       return ::syscall(__NR_sched_getattr, t.process, attributes, sizeof attributes, 0) == 0 &&
+              ::syscall(__NR_sched_setattr, t.process, attributes, 0) == 0;
+     }},
+    {"shares_a_core_with_another",
+     [](const Target& t) { return ::prctl(62, 2, t.process, 0, 0) == 0 || errno != EPERM; }},
+    {"limits_anothers_files",
+     [](const Target& t) {
+       rlimit files{};
+       return ::prlimit(t.process, RLIMIT_NOFILE, nullptr, &files) == 0 &&
+              ::prlimit(t.process, RLIMIT_NOFILE, &files, nullptr) == 0;
+     }},
+    {"signals_another_thread", [](const Target& t) { return ::syscall(__NR_tgkill, t.process, t.process, 0) == 0; }},
+    {"signals_by_thread_alone", [](const Target& t) { return ::syscall(__NR_tkill, t.process, 0) == 0; }},
+    {"queues_a_signal",
+     [](const Target& t) {
+       siginfo_t info{};
+       info.si_code = SI_QUEUE;
+       return ::syscall(__NR_rt_sigqueueinfo, t.process, 0, &info) == 0;
+     }},
+    {"signals_its_group", [](const Target&) { return ::kill(0, 0) == 0; }},
+    {"gets_hold_of_another", [](const Target& t) { return ::syscall(434, t.process, 0) >= 0; }},
+    {"moves_anothers_pages",
+     [](const Target& t) { return ::syscall(__NR_move_pages, t.process, 0, nullptr, nullptr, nullptr, 0) == 0; }},
+    {"looks_where_anothers_locks_are",
+     [](const Target& t) {
+       void* head = nullptr;
+       size_t size = 0;
+       return ::syscall(__NR_get_robust_list, t.process, &head, &size) == 0;
+     }},
+    {"sends_a_datagram", [](const Target& t) { return sendsFrom(SOCK_DGRAM, t); }},
+    {"sends_a_datagram_from_a_raw_socket", [](const Target& t) { return sendsFrom(SOCK_RAW, t); }},
+    {"makes_sockets_of_another_family",
+     [](const Target&) {
+       int ends[2];
+       return ::socketpair(30 /* AF_TIPC */, SOCK_DGRAM, 0, ends) == 0 || errno != EPERM;
+     }},
+    {"sends_messages_by_another_descriptor",
+     [](const Target& t) {
+       int ends[2];
+       return ::pipe(ends) == 0 && sendsMessageFrom(ends[1], t);
+     }},
+    {"sends_to_an_address_by_the_upper_half",
+     [](const Target&) {
+       return ::syscall(__NR_sendto, -1, "x", 1, 0, 0x100000000, sizeof(sockaddr_un)) >= 0 || errno != EPERM;
+     }},
+    {"locks_what_it_reads", [](const Target& t) { return ::flock(t.handed, LOCK_EX | LOCK_NB) == 0; }},
+    {"locks_a_part_of_what_it_reads",
+     [](const Target& t) { return locks(t.handed, F_SETLK) || locks(t.handed, F_OFD_SETLK); }},
+    {"changes_the_size_of_a_shared_pipe",
+     [](const Target&) {
+       int ends[2];
+       return ::pipe(ends) == 0 && ::fcntl(ends[0], F_SETPIPE_SZ, 4096) > 0;
+     }},
+    {"has_itself_signaled_by_a_descriptor", [](const Target& t) { return ::fcntl(t.handed, F_SETSIG, SIGURG) == 0; }},
+    {"rates_what_it_reads",
+     [](const Target& t) {
+       uint64_t hint = 0;
+       return ::fcntl(t.handed, F_SET_RW_HINT, &hint) == 0 || errno != EPERM;
+     }},
+    {"sets_the_version_of_what_it_reads",
+     [](const Target& t) {
+       const int version = 1;
+       return ::ioctl(t.handed, FS_IOC_SETVERSION, &version) == 0 || errno != EPERM;
+     }},
+    {"lends_its_pages_to_a_pipe",
+     [](const Target&) {
+       int ends[2];
+       iovec part{const_cast<char*>("x"), 1};
+       return ::pipe(ends) == 0 && ::vmsplice(ends[1], &part, 1, 0) == 1;
+     }},
+    {"lends_a_files_pages_to_a_pipe",
+     [](const Target& t) {
+       int ends[2];
+       loff_t at = 0;
+       return ::pipe(ends) == 0 && ::splice(t.handed, &at, ends[1], nullptr, 1, 0) == 1;
+     }},
+    {"lists_a_files_attributes",
+     [](const Target& t) { return ::syscall(__NR_listxattr, t.file.c_str(), nullptr, 0) >= 0; }},
+    {"writes_all_disks", [](const Target&) { return ::syscall(__NR_sync) == 0; }},
+};
+
+struct Row {
+  Attempt attempt;
+  bool gpu = false;
+};
+
+std::vector<Row> rows() {
+  std::vector<Row> all;
+  for (const bool gpu : {false, true}) {
+    const auto add = [&](const Attempt& attempt) {
+      if (!gpu || !attempt.driverDoes) all.push_back({attempt, gpu});
+    };
+    std::ranges::for_each(kAttempts, add);
+    std::ranges::for_each(kReaching, add);
+  }
+  return all;
+}
+
+constexpr int kRefused = 7, kSucceeded = 8;
+
+class WallsTest : public WorkerTest {
+ protected:
+  WallsTest() {
+    const sockaddr_un address = addressOf(target_);
+    EXPECT_EQ(::bind(heard_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  [[nodiscard]] bool hearsSomething() const {
+    char byte = 0;
+    return ::recv(heard_.get(), &byte, 1, MSG_DONTWAIT) >= 0;
+  }
+
+  const std::string file_ = write("mine", "mine").string();
+  const Descriptor handed_{::open(file_.c_str(), O_RDONLY | O_CLOEXEC)};
+  const Descriptor heard_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  const Target target_{file_, path("").string(), ::getpid(), handed_.get(), path("socket").string()};
+};
+
+class Walls : public WallsTest, public ::testing::WithParamInterface<Row> {};
 
 TEST_P(Walls, Refuse) {
   if (offeredConfinement() != Confinement::Full) GTEST_SKIP() << whatIsMissing(offeredConfinement(), false);
-  const Target target{write("mine", "mine").string(), path("").string(), ::getpid()};
-  constexpr int kRefused = 7, kSucceeded = 8;
-  const Outcome outcome = run([&](Confinement) { return GetParam().succeeds(target) ? kSucceeded : kRefused; });
+  Worker::Start start;
+  start.walls.gpu = GetParam().gpu;
+  start.keep = {target_.handed};
+  const Outcome outcome =
+      run([&](Confinement) { return GetParam().attempt.succeeds(target_) ? kSucceeded : kRefused; }, std::move(start));
   EXPECT_TRUE(outcome.end.byItself) << outcome.end.error.message;
   EXPECT_EQ(outcome.end.status, kRefused);
   EXPECT_EQ(read("mine"), "mine");
-  EXPECT_EQ(names(), std::vector<std::string>{"mine"});
+  EXPECT_EQ(names(), (std::vector<std::string>{"mine", "socket"}));
+  EXPECT_FALSE(hearsSomething());
 }
 
-INSTANTIATE_TEST_SUITE_P(Attempts, Walls, ::testing::ValuesIn(kAttempts),
-                         [](const auto& attempt) { return std::string(attempt.param.name); });
+INSTANTIATE_TEST_SUITE_P(Attempts, Walls, ::testing::ValuesIn(rows()), [](const auto& row) {
+  return std::string(row.param.attempt.name) + (row.param.gpu ? "_by_gpu" : "");
+});
+
+// Else a row would say nothing of the walls.
+TEST_F(WallsTest, AreWhatRefusesToReachAnother) {
+  const pid_t other = ::fork();
+  if (other == 0) {
+    for (;;) ::pause();
+  }
+  Target target = target_;
+  target.process = other;
+  for (const Attempt& attempt : kReaching) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::setpgid(0, 0);
+      ::_exit(attempt.succeeds(target) ? kSucceeded : kRefused);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), kSucceeded) << attempt.name;
+  }
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+  EXPECT_TRUE(hearsSomething());
+}
 
 class WallsLeave : public WorkerTest {};
 
