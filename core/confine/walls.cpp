@@ -15,7 +15,9 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -78,6 +80,32 @@ class Ruleset {
   uint64_t rights_;
   Descriptor ruleset_;
 };
+
+// What sets how the system's, LibTorch's, ONNX Runtime's and CUDA's libraries work, and how we print.
+bool isForModels(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kNames = {"HOME", "TMPDIR",  "LANG",     "LANGUAGE",    "TZ",
+                                                       "TERM", "COLUMNS", "NO_COLOR", "MALLOC_CONF", "GLIBC_TUNABLES"};
+  constexpr std::array<std::string_view, 24> kPrefixes = {
+      "LC_",       "LD_",   "MALLOC_",      "NORMLENS_", "OMP_",    "GOMP_",  "KMP_",    "MKL_",
+      "OPENBLAS_", "GOTO_", "BLIS_",        "ATEN_",     "C10_",    "DNNL_",  "ONEDNN_", "TORCH_",
+      "PYTORCH_",  "ORT_",  "ONNXRUNTIME_", "CUDA_",     "CUBLAS_", "CUDNN_", "NVRTC_",  "NVIDIA_"};
+  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  return std::ranges::count(kNames, name) > 0 || std::ranges::any_of(kPrefixes, begins) ||
+         name.ends_with("SAN_OPTIONS");
+}
+
+// Passwords and tokens are handed down in variables. Their text is overwritten: /proc/self/environ shows it.
+void forgetVariables() {
+  for (char** entry = environ; *entry != nullptr;) {
+    const std::string_view whole(*entry);
+    if (isForModels(whole.substr(0, whole.find('=')))) {
+      ++entry;
+      continue;
+    }
+    std::memset(*entry, 0, whole.size());
+    for (char** at = entry; *at != nullptr; ++at) *at = *std::next(at);
+  }
+}
 
 // The driver's libraries load others of theirs when CUDA starts.
 void loadAhead(const Walls& walls) {
@@ -167,6 +195,10 @@ std::string_view confinementName(Confinement level) {
 std::string_view whatIsMissing(Confinement level, bool gpu) {
   switch (level) {
     case Confinement::None:
+      if (landlockVersion() >= 1) {
+        return "this system offers no seccomp, so models are not confined: those that call anything but plain tensor "
+               "operations are not run";
+      }
       return "this system offers neither Landlock nor seccomp, so models are not confined: those that call anything "
              "but plain tensor operations are not run";
     case Confinement::Calls:
@@ -206,6 +238,7 @@ Confinement confineThisProcess(const Walls& walls, pid_t parent) {
   allowManyFiles();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Confinement::None;
   dropCapabilities();
+  forgetVariables();
   loadAhead(walls);
   const bool files = raiseLandlock(walls);
   const bool calls = refuseCalls(!files, walls.gpu, walls.door);

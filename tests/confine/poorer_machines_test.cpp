@@ -97,5 +97,17 @@ TEST_F(PoorerMachineDeathTest, WithNothingTheLevelSaysSo) {
       ::testing::ExitedWithCode(1), "");
 }
 
+TEST_F(PoorerMachineDeathTest, WhatIsMissingIsNamedAlone) {
+  if (offeredConfinement() != Confinement::Full) GTEST_SKIP() << whatIsMissing(offeredConfinement(), false);
+  const auto words = [](const std::vector<int>& lost) {
+    lose(lost);
+    const std::string_view text = whatIsMissing(offeredConfinement(), false);
+    ::_exit((text.find("Landlock") < text.size() ? 1 : 0) + (text.find("seccomp") < text.size() ? 2 : 0));
+  };
+  EXPECT_EXIT(words({__NR_landlock_create_ruleset}), ::testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(words({__NR_seccomp}), ::testing::ExitedWithCode(2), "");
+  EXPECT_EXIT(words({__NR_landlock_create_ruleset, __NR_seccomp}), ::testing::ExitedWithCode(3), "");
+}
+
 }  // namespace
 }  // namespace normlens::confine

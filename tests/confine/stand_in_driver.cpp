@@ -110,11 +110,11 @@ int cuInit(unsigned) {
   takeMemory();
   nameThreads();
   loadPart();
-  return ::getenv("STAND_IN_GPUS") == nullptr ? 304 : 0;  // CUDA_ERROR_OPERATING_SYSTEM
+  return ::getenv("CUDA_STAND_IN_GPUS") == nullptr ? 304 : 0;  // CUDA_ERROR_OPERATING_SYSTEM
 }
 
 int cuDeviceGetCount(int* count) {
-  *count = std::atoi(::getenv("STAND_IN_GPUS"));
+  *count = std::atoi(::getenv("CUDA_STAND_IN_GPUS"));
   return 0;
 }
 

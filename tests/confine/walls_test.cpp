@@ -25,6 +25,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -371,6 +373,26 @@ TEST_F(WallsLeave, WhatAModelNeeds) {
   });
   EXPECT_TRUE(outcome.end.byItself) << outcome.end.error.message;
   EXPECT_EQ(outcome.end.status, 0);
+}
+
+TEST_F(WallsLeave, VariablesThatLibrariesReadAndNoOthers) {
+  for (const char* name : {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "OMP_NUM_THREADS", "LC_ALL"}) {
+    ::setenv(name, "1", 1);
+  }
+  ASSERT_NE(::getenv("PATH"), nullptr);  // of the block that /proc/self/environ shows
+  const Outcome outcome = run([&](Confinement) {
+    std::ifstream shown("/proc/self/environ");
+    const std::string text{std::istreambuf_iterator<char>(shown), {}};
+    int failed = text.find("PATH=") == 0 || text.find(std::string("\0PATH=", 6)) < text.size() ? 1 : 0;
+    for (const char* name : {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "PATH"}) {
+      if (::getenv(name) != nullptr) failed |= 2;
+    }
+    for (const char* name : {"OMP_NUM_THREADS", "LC_ALL", "TMPDIR"}) {
+      if (::getenv(name) == nullptr) failed |= 4;
+    }
+    return failed;
+  });
+  EXPECT_EQ(outcome.end.status, 0) << outcome.end.error.message;
 }
 
 TEST_F(WallsLeave, NoMoreMemoryThanTheLimit) {

@@ -159,14 +159,14 @@ TEST(Program, DoctorReportsWhatTheDriverReturns) {
   ASSERT_EQ(fails.size(), 2U) << fails;
   EXPECT_EQ(fails[0]["error"], "");
   EXPECT_EQ(fails[1]["error"], "the NVIDIA driver does not start: cuInit returned 304 (CUDA_ERROR_OPERATING_SYSTEM)");
-  const json empty = stepsWithStandIn("STAND_IN_GPUS=0");
+  const json empty = stepsWithStandIn("CUDA_STAND_IN_GPUS=0");
   ASSERT_EQ(empty.size(), 2U) << empty;
   EXPECT_EQ(empty[1]["error"], "the NVIDIA driver shows no GPU");
 }
 
 // A driver that is older than LibTorch's CUDA. Where LibTorch's CUDA half cannot be loaded, the loader says why.
 TEST(Program, DoctorReportsWhyTorchSeesNoGpu) {
-  const json steps = stepsWithStandIn("STAND_IN_GPUS=1");
+  const json steps = stepsWithStandIn("CUDA_STAND_IN_GPUS=1");
   ASSERT_EQ(steps.size(), 3U) << steps;
   EXPECT_EQ(steps[1]["error"], "");
   const std::string error = steps[2]["error"];
