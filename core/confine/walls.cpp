@@ -114,25 +114,43 @@ void loadAhead(const Walls& walls) {
   for (const std::string& name : names) ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
 }
 
-// Folders that libraries of this process were loaded from: others of theirs lie beside them. nvidia/: what the torch
-// wheel's CUDA libraries need, two folders up from torch/lib.
-std::set<fs::path> libraryFolders() {
+constexpr std::array kSystemFolders = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"};
+
+bool isLibrary(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return name.ends_with(".so") || name.find(".so.") != std::string::npos;
+}
+
+// Of a folder of libraries, which may hold more: those alone. deep: folders below that are looked through as well.
+void allowLibraries(Ruleset& rules, const fs::path& folder, int deep) {
+  const auto holds = [&](const std::string& system) { return (folder / "").string().starts_with(system + "/"); };
+  if (std::ranges::any_of(kSystemFolders, holds)) return;  // they are granted as a whole
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (at.depth() >= deep) at.disable_recursion_pending();
+    if (isLibrary(at->path()) && at->is_regular_file(error)) rules.allow(at->path(), kReadFile);
+  }
+}
+
+// Beside the libraries that this process has loaded lie others of theirs. nvidia/: what the torch wheel's CUDA
+// libraries need, two folders up from torch/lib.
+void allowLibrariesOfProcess(Ruleset& rules) {
   std::set<fs::path> folders;
-  const auto add = [&](const fs::path& folder) {
-    folders.insert(folder);
-    if (folder.filename() == "lib") folders.insert(folder.parent_path().parent_path() / "nvidia");
-  };
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     const size_t at = line.find('/');
-    if (at == std::string::npos || line.find(".so", at) == std::string::npos) continue;
-    add(fs::path(line.substr(at)).parent_path());
+    if (at != std::string::npos && isLibrary(line.substr(at))) folders.insert(fs::path(line.substr(at)).parent_path());
   }
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  folders.insert(program);
-  folders.insert(program.parent_path() / "lib");
-  return folders;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error), bin = program.parent_path();
+  folders.insert(bin);
+  rules.allow(program, kReadFile);
+  allowLibraries(rules, bin.parent_path() / "lib", 1);
+  for (const fs::path& folder : folders) {
+    allowLibraries(rules, folder, 0);
+    if (folder.filename() == "lib") allowLibraries(rules, folder.parent_path().parent_path() / "nvidia", 2);
+  }
 }
 
 // What cuInit opens, as public traces show it; SECURITY.md weighs each of these.
@@ -150,10 +168,9 @@ bool raiseLandlock(const Walls& walls) {
   const int version = landlockVersion();
   if (version < 1) return false;
   Ruleset rules(version);
-  for (const fs::path& folder : libraryFolders()) rules.allow(folder, kRead);
-  for (const char* path : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/sys", "/proc/self"}) {
-    rules.allow(path, kRead);
-  }
+  allowLibrariesOfProcess(rules);
+  for (const char* path : kSystemFolders) rules.allow(path, kRead);
+  for (const char* path : {"/sys", "/proc/self"}) rules.allow(path, kRead);
   for (const char* path : {"/etc/ld.so.cache", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom",
                            "/dev/random", "/dev/zero"}) {
     rules.allow(path, kReadFile);

@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -373,6 +374,25 @@ TEST_F(WallsLeave, WhatAModelNeeds) {
   });
   EXPECT_TRUE(outcome.end.byItself) << outcome.end.error.message;
   EXPECT_EQ(outcome.end.status, 0);
+}
+
+// The test program's own folder stands for one of LibTorch's.
+TEST_F(WallsLeave, LibrariesOfAFolderAndNothingElseThere) {
+  if (offeredConfinement() != Confinement::Full) GTEST_SKIP() << whatIsMissing(offeredConfinement(), false);
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const auto named = [&](const std::string& end) {
+    const auto file = folder / ("walls-" + std::to_string(::getpid()) + end);
+    std::ofstream(file) << "x";
+    return file;
+  };
+  const std::vector files{named(".so"), named(".so.1"), named(".sock"), named(".txt")};
+  const Outcome outcome = run([&](Confinement) {
+    int opened = 0;
+    for (size_t i = 0; i < files.size(); ++i) opened |= opens(files[i], O_RDONLY) ? 1 << i : 0;
+    return opened;
+  });
+  for (const auto& file : files) std::filesystem::remove(file);
+  EXPECT_EQ(outcome.end.status, 1 + 2);
 }
 
 TEST_F(WallsLeave, VariablesThatLibrariesReadAndNoOthers) {
