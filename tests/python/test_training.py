@@ -159,6 +159,20 @@ class Training(unittest.TestCase):
         self.assertTrue(report.kept["norms.1"])
         self.assert_trains_alike(module, original, IDS, report.folded)
 
+    def test_a_buffer_is_a_number_that_may_change(self):
+        class Scaled(Stream):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("scale", torch.ones(WIDTH))
+                self.register_buffer("mask", torch.tensor([0.0, -float("inf")]))
+
+            def forward(self, ids):
+                x = self.embed(ids)
+                return self.head(self.norms[0](x) + self.norms[1](x * self.scale))
+
+        _, _, report = self.changed(settled(Scaled().double()), IDS, 1)
+        self.assertEqual(report.folded, ("norms.0",))
+
     def test_gradients_flow_through_the_centering(self):
         module, _, _ = self.changed(settled(Stream().double()), IDS, 3)
         module(IDS).square().sum().backward()
@@ -197,6 +211,39 @@ class Baking(unittest.TestCase):
         for path, part in module.named_modules():
             if not isinstance(part, nn.RMSNorm):
                 self.assertIs(type(part), kinds[path])
+
+    def test_what_no_module_registers_keeps_its_numbers(self):
+        class Held(Stream):
+            def __init__(self):
+                super().__init__()
+                self.held = [self.embed.weight, self.mix[1][2].weight.data.T]
+
+            def forward(self, ids):
+                return nn.functional.linear(self.norms[0](self.embed(ids)) @ self.held[1] @ self.held[1].T, self.held[0])
+
+        module = settled(Held().double())
+        normlens.cbwc(module, IDS)
+        before = module(IDS)
+        normlens.uncbwc(module, IDS)
+        self.assertTrue(torch.equal(module(IDS), before))
+
+    def test_that_is_not_equal_is_undone(self):
+        module = settled(Stream().double())
+        normlens.cbwc(module, IDS)
+        keys, before = list(module.state_dict()), module(IDS)
+        real = normlens.module.centered._plain
+
+        def spoilt(part, name):
+            real(part, name)
+            part.register_forward_hook(lambda part, args, output: output * 1.001)
+
+        with unittest.mock.patch("normlens.module.centered._plain", spoilt):
+            with self.assertRaisesRegex(normlens.NotEqual, "undone"):
+                normlens.uncbwc(module, IDS)
+        for part in module.modules():
+            part._forward_hooks.clear()
+        self.assertEqual(list(module.state_dict()), keys)
+        self.assertTrue(torch.equal(module(IDS), before))
 
     def test_of_a_module_that_is_plain(self):
         module = settled(Stream().double())

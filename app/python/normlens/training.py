@@ -62,18 +62,34 @@ def cbwc(
         return module, report_of(session, source, analysis, plan, ChangeReport, **more)
 
 
-def uncbwc(module: "nn.Module") -> "nn.Module":
+def uncbwc(module: "nn.Module", example_inputs: Any = None) -> "nn.Module":
     """Bakes what cbwc parametrised, in place: plain parameters with the centered numbers, and a plain state dict.
 
-    The norms stay RMSNorms. A parameter that another module reads raw (a tied embedding) becomes two, since its readers
-    have different numbers. Returns the module.
+    The norms stay RMSNorms. Each centered weight becomes a parameter of its own, so that whatever else refers to the raw one
+    (a tied embedding, an optimizer) keeps its numbers. Returns the module.
+
+    example_inputs: as for normlens.analyze. Where they are given, the outputs before and after are compared, and NotEqual is
+    raised where they differ by more than rounding; the module is then as it was.
     """
     from normlens.module.centered import bake
     from normlens.module.changes import Changes
+    from normlens.module.compare import relative
+    from normlens.module.inputs import as_inputs
     from normlens.module.resolve import say_untied
+    from normlens.module.verify import rounding, run
 
-    if bake(module):
-        say_untied(Changes(module))
+    changes = Changes(module)
+    inputs = None if example_inputs is None else as_inputs(example_inputs)
+    before = run(module, inputs, module.training) if inputs is not None else None
+    try:
+        if bake(module, changes):
+            say_untied(changes)
+        gap = relative(run(module, inputs, module.training), before) if inputs is not None else 0.0
+        if gap > rounding(module):
+            raise NotEqual(f"the module with plain weights differs from the module before by {gap:.1e}; the change was undone")
+    except BaseException:
+        changes.undo()
+        raise
     return module
 
 

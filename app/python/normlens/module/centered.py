@@ -7,7 +7,7 @@ where every reader of W tolerates the shift, they are the gradients that LayerNo
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Sequence
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ from torch.nn.utils import parametrize
 from normlens.module.changes import Changes
 from normlens.module.edits import Edit, NoCounterpart
 from normlens.module.observe import Observed
-from normlens.module.owners import Graph, Owner
+from normlens.module.owners import Graph, Owner, tensors_of
 from normlens.module.pattern import centered, parse
 from normlens.module.resolve import Action, center_constant, check_readers
 
@@ -79,38 +79,29 @@ def centered_attributes(module: nn.Module) -> Iterator[Tuple[Owner, nn.Module]]:
                 yield Owner(path, name), part
 
 
-def bake(module: nn.Module) -> List[Owner]:
-    """Plain parameters with the centered numbers; those that were untied for it.
+def bake(module: nn.Module, changes: Changes) -> List[Owner]:
+    """Plain parameters with the centered numbers; returns the attributes of which something else of the module holds the raw tensor.
 
-    Where everything that holds the raw tensor centers it alike, the parameter object stays and is overwritten; where
-    something else holds it raw, the centered attribute gets a parameter of its own.
+    Each is a new parameter, one for all attributes that center one tensor alike: whatever else refers to the raw tensor (a
+    tied module, a list or a view that no module registers, an optimizer) still reads the numbers that it read before.
     """
     found = list(centered_attributes(module))
     values = {owner: getattr(part, owner.attribute).detach().clone() for owner, part in found}
-    forms: Dict[int, List[str]] = {}
+    patterns = {owner: [step.pattern for step in part.parametrizations[owner.attribute]] for owner, part in found}
+    raws = {owner: part.parametrizations[owner.attribute].original for owner, part in found}
+    made: Dict[Any, Any] = {}
     for owner, part in found:
-        chain = part.parametrizations[owner.attribute]
-        forms.setdefault(id(chain.original), []).append(" ".join(step.pattern for step in chain))
-    for owner, part in found:
+        raw, value = raws[owner], values[owner]
+        new = nn.Parameter(value, raw.requires_grad) if isinstance(raw, nn.Parameter) else value
+        new = made.setdefault((id(raw), *patterns[owner]), new)
+        changes.remember(lambda owner=owner, part=part: _parametrised(part, owner.attribute, raws[owner], patterns[owner]))
         _plain(part, owner.attribute)
-    held = _holders(module)
-    untied = []
-    for owner, part in found:
-        raw = getattr(part, owner.attribute)
-        if len(set(forms[id(raw)])) == 1 and held[id(raw)] == len(forms[id(raw)]):
-            with torch.no_grad():
-                raw.copy_(values[owner])
-        else:
-            new = values[owner]
-            setattr(part, owner.attribute, nn.Parameter(new, raw.requires_grad) if isinstance(raw, nn.Parameter) else new)
-            untied.append(owner)
-    return untied
+        setattr(part, owner.attribute, new)
+    held = {id(tensor) for tensor in tensors_of(module).values()}
+    return [owner for owner, _ in found if id(raws[owner]) in held]
 
 
-def _holders(module: nn.Module) -> Dict[int, int]:
-    """id of each tensor -> how many attributes hold it."""
-    found: Dict[int, int] = {}
-    for part in module.modules():
-        for tensor in [*part._parameters.values(), *part._buffers.values()]:
-            found[id(tensor)] = found.get(id(tensor), 0) + 1
-    return found
+def _parametrised(part: nn.Module, name: str, raw: torch.Tensor, patterns: Sequence[str]) -> None:
+    setattr(part, name, raw)
+    for pattern in patterns:
+        parametrize.register_parametrization(part, name, Centered(pattern))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 from torch.utils import _pytree as pytree
+
+NOISE = 6  # times what rounding moves the original by, as the engine has it
+MOST_ROUNDING = 0.1  # of the scale; whatever moves further is no rounding
 
 
 def tensors_in(output: Any) -> List[Any]:
@@ -18,28 +21,59 @@ def tensors_in(output: Any) -> List[Any]:
     return found
 
 
-def difference(output: torch.Tensor, original: torch.Tensor) -> float:
-    """The largest absolute difference, in float64; infinite where shapes or what is not finite differ. NaN equals NaN."""
-    if output.shape != original.shape:
-        return math.inf
-    if output.numel() == 0:
-        return 0.0
-    a, b = output.detach().cpu(), original.detach().cpu()
-    if not (a.is_floating_point() or a.is_complex()):
-        return 0.0 if torch.equal(a, b) else math.inf
-    wide = torch.complex128 if a.is_complex() else torch.float64
-    a, b = a.to(wide), b.to(wide)
-    finite = torch.isfinite(b)
-    if not torch.equal(finite, torch.isfinite(a)) or not torch.equal(a[~finite].nan_to_num(1), b[~finite].nan_to_num(1)):
-        return math.inf
-    return float((a - b)[finite].abs().max()) if bool(finite.any()) else 0.0
+class Rows:
+    """The elements in which two floating-point tensors differ, in rows along the last axis that has more than one element.
+
+    They are judged as in the engine (core/run/compare/diff.h): equal elements set no scale, because the -3e38 of a mask
+    would hide whatever stands beside it. NaN equals NaN.
+    """
+
+    def __init__(self, output: torch.Tensor, original: torch.Tensor) -> None:
+        a, b = _wide(original), _wide(output)
+        width = next((size for size in reversed(a.shape) if size > 1), 1)
+        self.where = ((a != b) & ~(a.isnan() & b.isnan())).reshape(-1, width)
+        self.apart = self.between(output, original)
+        self.scale = torch.where(self.where & a.isfinite().reshape(-1, width), a.abs().reshape(-1, width), 0.0).amax(1)
+        self.magnitudes = a.abs()
+
+    def between(self, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        """The largest distance of these two in each row, among the elements in question; infinite where one is not finite."""
+        apart = (_wide(one) - _wide(other)).abs().nan_to_num(math.inf, math.inf).reshape(self.where.shape)
+        return torch.where(self.where, apart, 0.0).amax(1)
+
+    def relative(self) -> torch.Tensor:
+        found = _ratio(self.apart, self.scale)
+        worth_a_scale = float(found.max()) > 1e-12
+        return _ratio(self.apart, self.scale.clamp_min(least_scale([self.magnitudes]))) if worth_a_scale else found
 
 
-def scale(tensor: torch.Tensor) -> float:
-    """The largest absolute value that is finite."""
-    wide = tensor.detach().abs().double()
-    wide = wide[torch.isfinite(wide)]
-    return float(wide.max()) if wide.numel() else 0.0
+def _wide(tensor: torch.Tensor) -> torch.Tensor:
+    tensor = tensor.detach().cpu()
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor.resolve_conj()).reshape(*tensor.shape[:-1], -1)
+    return tensor.double()
+
+
+def _ratio(apart: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    return torch.where(apart > 0, apart / scale, 0.0)
+
+
+def least_scale(tensors: Sequence[torch.Tensor]) -> float:
+    """A tenth of the lower quartile of the magnitudes: numbers that are nothing but rounding have no scale of their own."""
+    sizes = torch.cat([tensor.detach().abs().double().reshape(-1) for tensor in tensors])
+    sizes = sizes[sizes.isfinite() & (sizes > 0)]
+    return float(sizes.kthvalue(sizes.numel() // 4 + 1).values) / 10 if sizes.numel() else 0.0
+
+
+def without_distance(output: Any, original: Any) -> Optional[float]:
+    """0 or infinity where equality alone counts: tensors of other shapes, whole numbers, what is no tensor. None elsewhere."""
+    if not (isinstance(output, torch.Tensor) and isinstance(original, torch.Tensor)):
+        return 0.0 if type(output) is type(original) and output == original else math.inf
+    if output.shape != original.shape or output.dtype != original.dtype:
+        return math.inf
+    if output.is_floating_point() or output.is_complex():
+        return None if output.numel() else 0.0
+    return 0.0 if torch.equal(output.detach().cpu(), original.detach().cpu()) else math.inf
 
 
 def pairs(one: Any, other: Any) -> List[Tuple[Any, Any]]:
@@ -50,15 +84,22 @@ def pairs(one: Any, other: Any) -> List[Tuple[Any, Any]]:
     return list(zip(a, b))
 
 
-def relative(one: Any, other: Any) -> float:
-    """The largest difference of two outputs, relative to the largest value of the original's tensor."""
+def relative(one: Any, other: Any, moved: Any = None) -> float:
+    """The largest difference of two outputs, relative to the original's scale in its row.
+
+    moved: what `one` becomes when its weights are rounded otherwise; a row that is off by NOISE times that counts as equal.
+    """
     worst = 0.0
-    for a, b in pairs(one, other):
-        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-            gap = difference(a, b)
-            worst = max(worst, gap / scale(b) if gap and scale(b) else gap)
-        elif type(a) is not type(b) or a != b:
-            return math.inf
+    others = tensors_in(other if moved is None else moved)
+    for (a, b), c in zip(pairs(one, other), others):
+        known = without_distance(a, b)
+        if known is None:
+            rows = Rows(a, b)
+            noise = rows.between(a, c) if moved is not None else torch.zeros_like(rows.apart)
+            # Noise as large as the numbers themselves is no measure.
+            rounding = (rows.apart <= NOISE * noise) & (noise < MOST_ROUNDING * rows.scale)
+            known = float(torch.where(rounding, 0.0, rows.relative()).max())
+        worst = max(worst, known)
     return worst
 
 

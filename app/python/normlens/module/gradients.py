@@ -7,7 +7,7 @@ from typing import Any, List, Optional, Sequence
 import torch
 from torch import nn
 
-from normlens.module.compare import difference, scale, tensors_in
+from normlens.module.compare import Rows, least_scale, tensors_in
 from normlens.module.inputs import Inputs
 from normlens.module.modes import buffers_kept, lift, lifted, mode_of, without_cache
 from normlens.module.verify import LIMIT, SEED
@@ -32,11 +32,13 @@ def _trains(leaf: Any) -> bool:
 
 
 def check_gradients(before: Gradients, after: Gradients, what: str) -> Check:
-    """Relative to the largest gradient of all; a parameter that is not reached has zeros."""
-    top = max((scale(one) for one in before if one is not None), default=0.0)
+    """Each parameter's relative to its own scale; a parameter that is not reached has zeros."""
+    least = least_scale([one for one in before if one is not None] or [torch.zeros(1)])
     worst = 0.0
     for one, other in zip(before, after):
         if one is not None or other is not None:
             zeros = torch.zeros_like(one if one is not None else other)  # type: ignore[arg-type]
-            worst = max(worst, difference(zeros if other is None else other, zeros if one is None else one))
-    return Check(what, "gradients", worst / top if top else worst, LIMIT)
+            rows = Rows(zeros if other is None else other, zeros if one is None else one)
+            apart, scale = float(rows.apart.max()), max(float(rows.scale.max()), least)
+            worst = max(worst, apart / scale if scale else apart)
+    return Check(what, "gradients", worst, LIMIT)

@@ -35,7 +35,7 @@ class Norm:
 class Check:
     """Outputs of the changed module against the original's.
 
-    difference: the largest, relative to the largest absolute value of its output (float64 and "gradients"), or absolute
+    difference: the largest, relative to the scale of its row (float64) or of its parameter ("gradients"), or absolute
     (the module's own type). limit: what it must not exceed.
     """
 
