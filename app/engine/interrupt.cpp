@@ -1,10 +1,10 @@
 #include "app/engine/interrupt.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <ctime>
 #include <optional>
+
+#include "core/base/run_watch.h"
 
 namespace normlens::engine {
 namespace {
@@ -33,14 +33,14 @@ void Interrupt::watch(const std::stop_token& ended) {
   std::optional<Clock::time_point> asked;
   while (!ended.stop_requested()) {
     const int signal = sigtimedwait(&signals_, nullptr, &kTick);
-    if (signal >= 0 && asked) _exit(128 + signal);
+    if (signal >= 0 && asked) endWithStatus(128 + signal);
     if (signal >= 0) {
       asked = Clock::now();
       stop_.request_stop();
     }
     if (!asked || Clock::now() - *asked < kPatience) continue;
     const std::lock_guard lock(mutex_);
-    if (leave_ && !ended.stop_requested()) _exit(leave_());
+    if (leave_ && !ended.stop_requested()) endWithStatus(leave_());
   }
 }
 

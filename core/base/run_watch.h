@@ -63,4 +63,7 @@ class RunWatch {
 void useWatchPage(WatchPage* page);
 [[nodiscard]] WatchPage& watchPage();
 
+// Ends this process with a result. A process that ends otherwise had a library or a model in it that called exit.
+[[noreturn]] void endWithStatus(int status);
+
 }  // namespace normlens

@@ -164,6 +164,12 @@ void letDriverWork(Ruleset& rules) {
   rules.allow("/usr/local/cuda", kRead);  // where CUDA's own libraries lie that the loader's cache names
 }
 
+bool hasOneThread() {
+  std::error_code error;
+  const fs::directory_iterator threads("/proc/self/task", error);
+  return !error && std::distance(begin(threads), end(threads)) == 1;
+}
+
 bool raiseLandlock(const Walls& walls) {
   const int version = landlockVersion();
   if (version < 1) return false;
@@ -257,7 +263,8 @@ Confinement confineThisProcess(const Walls& walls, pid_t parent) {
   dropCapabilities();
   forgetVariables();
   loadAhead(walls);
-  const bool files = raiseLandlock(walls);
+  // Landlock holds for the calling thread alone: what a library has started meanwhile would stand outside.
+  const bool files = hasOneThread() && raiseLandlock(walls);
   const bool calls = refuseCalls(!files, walls.gpu, walls.door);
   if (!calls) return Confinement::None;
   return files ? Confinement::Full : Confinement::Calls;

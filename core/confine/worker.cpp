@@ -97,15 +97,19 @@ void closeAllBut(const std::vector<int>& kept, int door) {
   files::useDoor(std::move(ends.door));
   useWatchPage(page);
   if (!start.walls.scratch.empty()) ::setenv("TMPDIR", start.walls.scratch.c_str(), 1);
-  const Confinement level = confineThisProcess(start.walls, parent);
+  Confinement level = Confinement::None;
+  {
+    const RunWatch starting(RunWatch::Kind::Load);  // a driver's library may hang while it is loaded
+    RunWatch::at("dlopen", "a library that is loaded ahead");
+    level = confineThisProcess(start.walls, parent);
+  }
   int status = EXIT_FAILURE;
   try {
     status = body(level);
   } catch (const std::exception& error) {  // who started this is not to find a second self
     std::fprintf(stderr, "%s\n", error.what());
   }
-  std::fflush(nullptr);
-  ::_exit(status);  // what libraries would do at their end is not worth waiting for
+  endWithStatus(status);
 }
 
 std::string_view crashWords(int signal) {
@@ -230,11 +234,12 @@ std::optional<Worker::End> Worker::ended() {
   }                                                      // what it printed last
   while (door_ && isReadable(door_.get())) serveDoor();  // and told or asked
   noise_->end();
-  if (WIFEXITED(status)) return End{WEXITSTATUS(status), true, RunWatch::Kind::None, {}};
-  if (const int said = page_->status; reason_ == Reason::Stopped && said >= 0)
-    return End{said, true, RunWatch::Kind::None, {}};
+  const int said = page_->status;
+  if (WIFEXITED(status) && said == WEXITSTATUS(status)) return End{said, true, RunWatch::Kind::None, {}};
+  if (reason_ == Reason::Stopped && said >= 0) return End{said, true, RunWatch::Kind::None, {}};
   const auto during = page_->runs > 0 ? static_cast<RunWatch::Kind>(page_->kind.load()) : RunWatch::Kind::None;
-  return End{0, false, during, describe(WTERMSIG(status))};
+  if (WIFSIGNALED(status)) return End{0, false, during, describe(WTERMSIG(status))};
+  return End{0, false, during, {ErrorCode::RunFailed, "a library or the model ended the process" + doing(*page_), {}}};
 }
 
 Error Worker::describe(int signal) const {

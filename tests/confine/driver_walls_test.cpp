@@ -138,6 +138,21 @@ TEST_F(DriverWalls, ASocketOfTheDriverReachesNobody) {
   EXPECT_EQ(outcome.end.status, 0) << outcome.end.error.message;
 }
 
+// Landlock holds for the thread that asks for it: it is not called full where a library has started another.
+TEST_F(DriverWalls, AreNotFullBesideAThreadOfALibrary) {
+  write("mine", "mine");
+  ::setenv("CUDA_STAND_IN_THREAD", "1", 1);
+  const Outcome outcome = run(
+      [&](Confinement level) {
+        const bool makes = ::open(path("made").c_str(), O_WRONLY | O_CREAT, 0600) >= 0;
+        return level == Confinement::Calls && !makes ? 0 : 1;
+      },
+      forGpu());
+  ::unsetenv("CUDA_STAND_IN_THREAD");
+  EXPECT_EQ(outcome.end.status, 0);
+  EXPECT_TRUE(outcome.end.byItself) << outcome.end.error.message;
+}
+
 TEST_F(DriverWalls, AFileOfTheUserIsNeitherReadNorWritten) {
   if (offeredConfinement() != Confinement::Full) GTEST_SKIP() << whatIsMissing(offeredConfinement(), true);
   write("mine", "mine");

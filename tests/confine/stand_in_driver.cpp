@@ -16,6 +16,7 @@
 #include <cstring>
 #include <sstream>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -97,6 +98,12 @@ void loadPart() {
       std::string(own.dli_fname).substr(0, std::string(own.dli_fname).rfind('/') + 1) + "libstand_in_driver_part.so";
   recordOpen(part, O_RDONLY, "a library beside libcuda.so.1");
   record("dlopen of it", ::dlopen(part.c_str(), RTLD_NOW) != nullptr);
+}
+
+// Drivers that begin to work while they are loaded, where a test asks for one.
+[[gnu::constructor]] void begin() {
+  if (::getenv("CUDA_STAND_IN_THREAD") != nullptr) std::thread([] { ::pause(); }).detach();
+  if (::getenv("CUDA_STAND_IN_EXIT") != nullptr) ::_exit(0);
 }
 
 }  // namespace

@@ -22,6 +22,21 @@ TEST_F(WorkerEnd, IsWhatItReturned) {
   EXPECT_EQ(outcome.end.status, 3);
 }
 
+// A library that calls exit has given no result, whatever its status says.
+TEST_F(WorkerEnd, IsNoResultWhereALibraryExits) {
+  for (const int status : {0, 7}) {
+    const Outcome outcome = run([&](Confinement) -> int {
+      const RunWatch watch(Kind::Run);
+      RunWatch::at("cuInit", "a driver");
+      ::_exit(status);
+    });
+    EXPECT_FALSE(outcome.end.byItself);
+    EXPECT_EQ(outcome.end.error.code, ErrorCode::RunFailed);
+    EXPECT_EQ(outcome.end.error.message,
+              "a library or the model ended the process while it was run (at cuInit in a driver)");
+  }
+}
+
 TEST_F(WorkerEnd, NamesTheOpOfACrash) {
   for (const int signal : {SIGSEGV, SIGFPE, SIGABRT, SIGILL, SIGBUS}) {
     const Outcome outcome = run([&](Confinement) {

@@ -164,6 +164,16 @@ TEST(Program, DoctorReportsWhatTheDriverReturns) {
   EXPECT_EQ(empty[1]["error"], "the NVIDIA driver shows no GPU");
 }
 
+// No driver can make a check succeed by ending it.
+TEST(Program, ADriverThatExitsIsNoGpuThatWorks) {
+  const auto answered =
+      test::runProgram("/bin/bash", {"-c", "CUDA_STAND_IN_EXIT=1 LD_LIBRARY_PATH=\"$1\" \"$0\" doctor --gpu",
+                                     ENGINE_PROGRAM, STAND_IN_DRIVER_FOLDER});
+  EXPECT_EQ(answered.status, 3);
+  EXPECT_EQ(lines(answered.err), 1) << answered.err;
+  EXPECT_NE(answered.err.find("a library or the model ended the process"), std::string::npos) << answered.err;
+}
+
 // A driver that is older than LibTorch's CUDA. Where LibTorch's CUDA half cannot be loaded, the loader says why.
 TEST(Program, DoctorReportsWhyTorchSeesNoGpu) {
   const json steps = stepsWithStandIn("CUDA_STAND_IN_GPUS=1");

@@ -24,11 +24,11 @@ total=${TOTAL:-560}
 python=${PYTHON:-python3}
 prebuilt=$(readlink -m "${PREBUILT:-$root/build/gpu/prebuilt}")
 portable=$(readlink -m "${PORTABLE:-$root/build/gpu/portable}")
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 2
 results=$work/results
 models=$work/models
 maker= # the process that makes the models
-mkdir -p "$out" "$results" "$models"
+mkdir -p "$out" "$results" "$models" && touch "$out/summary.txt" || { rm -rf "$work"; exit 2; }
 # shellcheck source=tests/gpu/steps.sh
 source "$root/tests/gpu/steps.sh"
 

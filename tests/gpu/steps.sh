@@ -22,8 +22,10 @@ finish() {
   kill "$packer" ${maker:+"$maker"} 2>/dev/null || true
   pack # the summary must not cost what it sums up
   "$python" "$root/tests/gpu/summary.py" "$results" 2>&1 | tee "$results/summary.txt" || true
-  cp "$results/summary.txt" "$out"
-  pack
+  if ! { cp "$results/summary.txt" "$out" && pack; }; then
+    say "$out: the results could not be written"
+    status=1
+  fi
   rm -rf "$work"
   exit "$((ended > status ? ended : status))"
 }
@@ -37,7 +39,7 @@ interrupted() {
 # Packs every minute, because a machine may vanish. The packer keeps no output of this script open.
 startSteps() {
   : >"$results/steps.txt"
-  (while sleep 60; do pack; done) >/dev/null 2>&1 &
+  (while sleep 60 && kill -0 $$; do pack; done) >/dev/null 2>&1 &
   packer=$!
   trap finish EXIT
   trap interrupted INT TERM
@@ -82,7 +84,7 @@ step() {
     outcome=passed
   else
     outcome="FAILED with $code"
-    ((code != 124 && code != 137)) || outcome="RAN PAST $limit s"
+    ((SECONDS - since < limit)) || outcome="RAN PAST $limit s"
     status=1
   fi
   record "$name: $outcome, $((SECONDS - since)) s$(((code == 0)) || reasonIn "$log")"

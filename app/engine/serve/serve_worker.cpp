@@ -60,7 +60,7 @@ class JournalThenClient {
   void write(std::string_view body, const protocol::Answered* answers) {
     if (left_ == 0) return writeAll(replies_, protocol::encodeFrame(marked(body, answers)));
     if (answers == nullptr) return;
-    if (!answers->withResult) ::_exit(kNotAsBefore);  // the next one is brought back less far
+    if (!answers->withResult) endWithStatus(kNotAsBefore);  // the next one is brought back less far
     if (left_.fetch_sub(1) == 1) watchPage().ready = 1;
     left_.notify_all();
   }
@@ -105,7 +105,7 @@ int serveWorker(int requests, int replies, const Journal& journal, confine::Conf
   bindMethods(dispatcher, service, level);
   const protocol::ServeEnd end = dispatcher.serve();
   // A request that does not stop still uses the service: leave without destroying it under its feet.
-  if (end == protocol::ServeEnd::Stuck) ::_exit(static_cast<int>(Exit::Done));
+  if (end == protocol::ServeEnd::Stuck) endWithStatus(static_cast<int>(Exit::Done));
   return static_cast<int>(Exit::Done);
 }
 

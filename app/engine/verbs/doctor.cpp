@@ -26,6 +26,9 @@ std::vector<Missing> missingParts(bool ops, bool noOnnxRuntime, bool gpu) {
   if (noOnnxRuntime)
     missing.push_back({"ONNX Runtime, so ONNX models open and fold but cannot be run or proved",
                        "build with -DONNXRUNTIME_ROOT=/path/to/an/unpacked/release"});
+  if (const auto torch = loadOwnLibrary(kTorchScriptLibrary); !torch)
+    missing.push_back(
+        {"LibTorch, so .pt and .pt2 files cannot be opened: " + torch.error().message, torch.error().hint});
   if (!gpu) missing.push_back({"a CUDA GPU", "models run on the CPU; nothing else is lost"});
   return missing;
 }

@@ -11,6 +11,8 @@ namespace normlens {
 
 // The norm ops (kernels/ops), which a model file may use too.
 inline constexpr const char* kOpsLibrary = "libnormlens_ops.so";
+// What opens and runs TorchScript and torch.export files; LibTorch comes with it.
+inline constexpr const char* kTorchScriptLibrary = "libnormlens_torchscript.so";
 
 // Where a library of NormLens lies: beside the program, or in lib/ or lib/normlens/ next to the program's folder.
 // nullopt: in none of them.

@@ -37,8 +37,14 @@ std::vector<NormPlace> normPlaces(const Graph& graph, const std::vector<analysis
   return places;
 }
 
-// "x" of "x#1", which the reader calls so where several values of the file are called x.
-std::string_view withoutCount(std::string_view name) { return name.substr(0, name.rfind('#')); }
+// "x" of "x#1", which the reader calls so where several values of the file are called x, and of "x.1", which LibTorch
+// does: it counts anew once ops were added.
+std::string_view withoutCount(std::string_view name) {
+  name = name.substr(0, name.rfind('#'));
+  const size_t last = name.find_last_not_of("0123456789");
+  const bool isCounted = last != std::string_view::npos && last > 0 && last + 1 < name.size() && name[last] == '.';
+  return isCounted ? name.substr(0, last) : name;
+}
 
 // "13", "block/13": not a name of the file but a number, and another one once ops were added.
 bool isNumber(std::string_view name) {

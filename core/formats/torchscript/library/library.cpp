@@ -5,12 +5,6 @@
 #include "core/base/library/own_library.h"
 
 namespace normlens::formats::torchscript {
-namespace {
-
-constexpr const char* kTorchScriptLibrary = "libnormlens_torchscript.so";
-
-}  // namespace
-
 Result<std::unique_ptr<Model>> openByDoor(const char* door, const std::filesystem::path& path, const Task& task,
                                           const OpenChoice& choice) {
   const auto symbol = symbolOfOwnLibrary(kTorchScriptLibrary, door);

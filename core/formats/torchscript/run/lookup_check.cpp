@@ -2,6 +2,7 @@
 
 #include <ATen/WrapDimUtils.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,7 @@ void checkLookup(const Program& program, const ProgramNode& node, const std::vec
   if (!byAxis && op != "aten::embedding" && op != "aten::index") return;
   if (!inputs[0].isTensor() || inputs[0].toTensor().dim() == 0) return;
   const at::Tensor& table = inputs[0].toTensor();
+  if (table.layout() != at::kStrided) return;  // others count negative indices from the end
   const ProgramValue& read = program.value(node.inputs[0]);
   const std::string name = read.constant == kNone ? "what " + op + " reads"
                                                   : program.constants[static_cast<size_t>(read.constant)].sites[0].path;
@@ -50,6 +52,8 @@ void checkLookup(const Program& program, const ProgramNode& node, const std::vec
   } else {
     // One for each axis, up to a mask, behind which the axes are others. Too many are torch's to refuse.
     const auto indices = inputs[1].toListRef();
+    const auto isEmpty = [](const IValue& index) { return isNumbers(index) && index.toTensor().numel() == 0; };
+    if (std::ranges::any_of(indices, isEmpty)) return;  // broadcast to nothing, no row is read
     for (size_t axis = 0; axis < std::min(indices.size(), table.sizes().size()); ++axis) {
       const bool isMask = indices[axis].isTensor() && indices[axis].toTensor().defined() && !isNumbers(indices[axis]);
       if (isMask) return;

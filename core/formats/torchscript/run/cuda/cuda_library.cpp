@@ -13,6 +13,8 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/library/own_library.h"
+#include "core/base/printable.h"
+#include "core/base/run_watch.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -35,7 +37,8 @@ std::string driverError(int code) {
   const char* name = nullptr;
   const auto find = driverFunction<int(int, const char**)>("cuGetErrorName");
   const bool known = find != nullptr && find(code, &name) == 0 && name != nullptr;
-  return std::to_string(code) + (known ? " (" + std::string(name) + ")" : "");
+  constexpr size_t kLongestName = 80;
+  return std::to_string(code) + (known ? " (" + printable(std::string(name).substr(0, kLongestName)) + ")" : "");
 }
 
 // "13.0" of 13000
@@ -91,7 +94,7 @@ Status startDriver() {
                        driverFailureHint(code));
   }
   int gpus = 0;
-  if (const int code = count(&gpus); code != 0 || gpus == 0) {
+  if (const int code = count(&gpus); code != 0 || gpus <= 0) {
     return unsupported("the NVIDIA driver shows no GPU" + (code == 0 ? "" : ": error " + driverError(code)),
                        "see nvidia-smi and what CUDA_VISIBLE_DEVICES names, or measure on the CPU");
   }
@@ -113,7 +116,11 @@ Status loadTorchCuda() {
 Status loadCuda() {
   static std::once_flag once;
   static Status loaded;
-  std::call_once(once, [] { loaded = loadDriver().and_then(startDriver).and_then(loadTorchCuda); });
+  std::call_once(once, [] {
+    const RunWatch watch(RunWatch::Kind::Load);  // a driver may hang
+    RunWatch::at("cuInit", "NVIDIA's driver");
+    loaded = loadDriver().and_then(startDriver).and_then(loadTorchCuda);
+  });
   return loaded;
 }
 
