@@ -83,6 +83,10 @@ class Ruleset {
 
 // What sets how the system's, LibTorch's, ONNX Runtime's and CUDA's libraries work, and how we print.
 bool isForModels(std::string_view name) {
+  // libgomp would end the process where a thread may not choose the processor of another (system_calls.cpp).
+  constexpr std::array<std::string_view, 4> kBind = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY",
+                                                     "KMP_AFFINITY"};
+  if (std::ranges::count(kBind, name) > 0) return false;
   constexpr std::array<std::string_view, 10> kNames = {"HOME", "TMPDIR",  "LANG",     "LANGUAGE",    "TZ",
                                                        "TERM", "COLUMNS", "NO_COLOR", "MALLOC_CONF", "GLIBC_TUNABLES"};
   constexpr std::array<std::string_view, 24> kPrefixes = {

@@ -396,7 +396,8 @@ TEST_F(WallsLeave, LibrariesOfAFolderAndNothingElseThere) {
 }
 
 TEST_F(WallsLeave, VariablesThatLibrariesReadAndNoOthers) {
-  for (const char* name : {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "OMP_NUM_THREADS", "LC_ALL"}) {
+  for (const char* name :
+       {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "OMP_PROC_BIND", "OMP_NUM_THREADS", "LC_ALL"}) {
     ::setenv(name, "1", 1);
   }
   ASSERT_NE(::getenv("PATH"), nullptr);  // of the block that /proc/self/environ shows
@@ -404,7 +405,7 @@ TEST_F(WallsLeave, VariablesThatLibrariesReadAndNoOthers) {
     std::ifstream shown("/proc/self/environ");
     const std::string text{std::istreambuf_iterator<char>(shown), {}};
     int failed = text.find("PATH=") == 0 || text.find(std::string("\0PATH=", 6)) < text.size() ? 1 : 0;
-    for (const char* name : {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "PATH"}) {
+    for (const char* name : {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "OMP_PROC_BIND", "PATH"}) {
       if (::getenv(name) != nullptr) failed |= 2;
     }
     for (const char* name : {"OMP_NUM_THREADS", "LC_ALL", "TMPDIR"}) {
