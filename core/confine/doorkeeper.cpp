@@ -187,10 +187,11 @@ int Doorkeeper::name(int64_t ticket, direct::Naming naming) {
   auto entry = unnamed_.extract(ticket);
   if (entry.empty()) return EINVAL;
   direct::NewFile& file = entry.mapped();
-  const bool onlyNew = naming == direct::Naming::OnlyNew, may = onlyNew || grants_.mayReplace(file.target);
+  const bool onlyNew = naming == direct::Naming::OnlyNew;
+  const bool inside = folder_ && file.target.string().starts_with(folder_->temporary.string());
+  const bool may = inside || grants_.mayReplace(file.target) || (onlyNew && grants_.mayMakeOrRemove(file.target));
   auto older = may && !onlyNew ? direct::openToRead(file.target) : tl::unexpected(ENOENT);
   const int error = may ? direct::name(file, naming) : EACCES;
-  const bool inside = folder_ && file.target.string().starts_with(folder_->temporary.string());
   if (error == 0 && !inside) named_.insert(file.target);
   if (error == 0 && onlyNew) made_.insert(file.target);
   if (error == 0 && older) replaced_ = std::move(*older);

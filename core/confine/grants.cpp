@@ -65,9 +65,12 @@ bool Grants::mayReplace(const Path& file) const { return write_.contains(resolve
 
 bool Grants::mayMakeOrRemove(const Path& file) const {
   const Path whole = resolved(file);
+  const std::string name = whole.filename().string();
   return std::ranges::any_of(write_, [&](const Path& out) {
-    const std::string stem = out.stem().string();
-    return whole.parent_path() == out.parent_path() && !stem.empty() && whole.filename().string().starts_with(stem);
+    const std::string own = out.filename().string(), data = out.stem().string() + "_data";
+    const bool after = name.starts_with(own + "_data") || (out.has_extension() && name.starts_with(own + "."));
+    const bool numbered = name.starts_with(data) && name.find_first_not_of("_0123456789", data.size()) == name.npos;
+    return whole.parent_path() == out.parent_path() && (after || numbered);
   });
 }
 

@@ -20,9 +20,11 @@ class Grants {
   void toRead(const Path& file);
   // An ONNX model that was handed over: its tensors may lie in files of its own folder or below, none of them hidden.
   void toReadBeside(const Path& model);
-  // What an export is to be called. Beside it: data files, whose names begin as its own does, and a look at the models
-  // of its folder, which tells whether an older data file is still needed.
+  // What an export is to be called. Beside it: data files, which are called OUT.* (where OUT has an extension),
+  // OUT_data* or, with a number or without, STEM_data; and a look at the models of its folder, which tells whether an
+  // older data file is still needed.
   void toWrite(const Path& file);
+  void endWriting() { write_.clear(); }  // the export is over
 
   // What a new folder is to be called, with all that is written in it.
   void toMakeFolder(const Path& folder);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <csignal>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -88,6 +89,44 @@ TEST_F(Door, NamesAFileOnceItIsComplete) {
   EXPECT_EQ(read("out.onnx"), "new");
   EXPECT_EQ(read("out.onnx.data"), "data");
   EXPECT_EQ(names(), (std::vector<std::string>{"out.onnx", "out.onnx.data"}));
+}
+
+TEST_F(Door, MakesDataFilesAndNoOthersBesideWhatItWrites) {
+  const std::vector<std::string> data{"m.onnx.data", "m.onnx.w", "m.onnx_data", "m.onnx_data_1", "m_data", "m_data_2"};
+  const std::vector<std::string> others{"m.py",      "m.data",    "m",        "m2.onnx",
+                                        "m_data.py", "m_test.py", "m.onnx_2", "x_data"};
+  const Outcome outcome = run(
+      [&](Confinement) {
+        const auto makes = [&](const std::string& name) { return writes(path(name), "x", files::Naming::OnlyNew); };
+        return (std::ranges::all_of(data, makes) ? 1 : 0) + (std::ranges::none_of(others, makes) ? 2 : 0);
+      },
+      granting([&](Grants& grants) { grants.toWrite(path("m.onnx")); }));
+  EXPECT_EQ(outcome.end.status, 3);
+  EXPECT_EQ(names(), data);
+}
+
+TEST_F(Door, WritesNothingOnceTheExportIsOver) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  const Descriptor asks(ends[0]), hears(ends[1]);
+  Grants grants;
+  grants.toWrite(path("m.onnx"));
+  Doorkeeper keeper(std::move(grants));
+  const auto answers = [&](const door::Question& question) {
+    EXPECT_TRUE(door::send(asks.get(), question) && keeper.serve(hears.get()));
+    auto answer = door::receiveAnswer(asks.get());
+    return answer ? std::move(*answer) : door::Answer{.error = EIO, .ticket = 0, .handed = Descriptor()};
+  };
+  const auto create = [&](const std::string& name) {
+    return answers({.ask = door::Ask::Create, .path = path(name).string()});
+  };
+  const door::Answer model = create("m.onnx"), data = create("m.onnx.data");
+  ASSERT_EQ(model.error + data.error, 0);
+  keeper.grants().endWriting();
+  EXPECT_EQ(answers({.ask = door::Ask::NameOver, .ticket = model.ticket}).error, EACCES);
+  EXPECT_EQ(answers({.ask = door::Ask::NameNew, .ticket = data.ticket}).error, EACCES);
+  EXPECT_EQ(create("m.onnx").error, EACCES);
+  EXPECT_TRUE(names().empty());
 }
 
 TEST_F(Door, RemovesWhatItMadeAndWhatTheOlderModelNamed) {

@@ -84,6 +84,9 @@ class ServeSupervisor {
   bool clientGone_ = false, ended_ = false;
 };
 
+// Which files a client's request names: what the process that answers it may be handed.
+void grantFilesOf(std::string_view method, const nlohmann::json& params, confine::Grants& grants);
+
 void logServe(const std::string& line);  // on stderr
 
 }  // namespace normlens::engine

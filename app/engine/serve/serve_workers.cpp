@@ -49,6 +49,9 @@ void ServeSupervisor::answered(ServeSide& from, const protocol::Answered& answer
     state_.note(*request, std::move(files));
   }
   from.pending.erase(request);
+  confine::Grants& grants = from.worker().grants();
+  grants.endWriting();
+  for (const Pending& next : from.pending) grantFilesOf(next.method, next.params, grants);
   if (&from == next_.get() && opens) nextOpened_ = answer.withResult;
 }
 

@@ -55,7 +55,8 @@ void grantFilesOfRun(const nlohmann::json& params, confine::Grants& grants) {
   for (const auto& file : lab::filesOfRun(run->settings, run->folder)) grants.toWrite(file);
 }
 
-// Which files a client's request names: what the process that answers it may be handed.
+}  // namespace
+
 void grantFilesOf(std::string_view method, const nlohmann::json& params, confine::Grants& grants) {
   if (!params.is_object()) return;
   if (method == methods::kLab) return grantFilesOfRun(params, grants);
@@ -65,8 +66,6 @@ void grantFilesOf(std::string_view method, const nlohmann::json& params, confine
     path.written ? grants.toWrite(given->get<std::string>()) : grants.toRead(given->get<std::string>());
   }
 }
-
-}  // namespace
 
 void logServe(const std::string& line) { std::fprintf(stderr, "normlens-engine: %s\n", printable(line).c_str()); }
 

@@ -170,8 +170,9 @@ void SaveLayout::placeFile(const std::string& oldLocation,
   files_.push_back(std::move(file));
 }
 
-// "model.onnx.data" of model.onnx is "out.onnx.data" of out.onnx, "model_data" is "out_data", "weights.bin" is
-// "out.onnx.weights.bin". Never a name that is taken, be it by the model that is about to be replaced: that one needs
+// "model.onnx.data" of model.onnx is "out.onnx.data" of out.onnx, "model.onnx_data" is "out.onnx_data", "model_data" is
+// "out_data", "weights.bin" is "out.onnx.weights.bin": a confined process may make files of no other names
+// (core/confine/grants.h). Never a name that is taken, be it by the model that is about to be replaced: that one needs
 // its data until the new one has its name. "out.onnx.data_2" then.
 std::string SaveLayout::newLocation(const std::string& old, const OnnxSource& source, const fs::path& path) {
   std::string flat = fs::path(old).lexically_normal().string();
@@ -180,8 +181,8 @@ std::string SaveLayout::newLocation(const std::string& old, const OnnxSource& so
   const std::string model = source.path.filename().string(), stem = source.path.stem().string();
   const std::string out = path.filename().string();
   std::string wanted = out + "." + flat;
-  if (!stem.empty() && flat.starts_with(stem)) wanted = path.stem().string() + flat.substr(stem.size());
-  if (!model.empty() && flat.starts_with(model)) wanted = out + flat.substr(model.size());
+  if (flat == stem + "_data") wanted = path.stem().string() + "_data";
+  if (flat.starts_with(model + ".") || flat.starts_with(model + "_data")) wanted = out + flat.substr(model.size());
   const auto inUse = [&](const std::string& name) {
     std::error_code error;
     return name == out || locations_.contains(name) || fs::exists(fs::symlink_status(path.parent_path() / name, error));
