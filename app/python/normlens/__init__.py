@@ -8,8 +8,8 @@ torch is imported by what needs a module: a path is analysed without it.
 """
 
 from normlens.analyzing import analyze
-from normlens.errors import EngineDied, EngineError, EngineNotFound, ExportFailed, NormLensError, NotEqual
-from normlens.folding import fold
+from normlens.errors import EngineDied, EngineError, EngineNotFound, ExportFailed, NormLensError, NotEqual, OutsideContract
+from normlens.folding import fold, unguard
 from normlens.report.picture import Picture
 from normlens.report.report import ChangeReport, Check, Norm, Report
 from normlens.training import cbwc, uncbwc
@@ -26,10 +26,12 @@ __all__ = [
     "Norm",
     "NormLensError",
     "NotEqual",
+    "OutsideContract",
     "Picture",
     "Report",
     "analyze",
     "cbwc",
     "fold",
     "uncbwc",
+    "unguard",
 ]

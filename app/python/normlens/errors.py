@@ -32,6 +32,10 @@ class ExportFailed(NormLensError):
     """torch.export could not make a graph of the module; the message has its reason."""
 
 
+class OutsideContract(NormLensError):
+    """A folded module was called in a way that its fold does not hold for; the message names the argument."""
+
+
 class NotEqual(NormLensError):
     """The changed module does not compute what the original does. The change was undone.
 

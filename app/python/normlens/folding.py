@@ -32,6 +32,7 @@ def fold(
     max_growth: float = 10,
     norm: str = "portable",
     inplace: bool = False,
+    guard: Optional[str] = "warn",
     output: Optional[Path] = None,
     engine: Optional[Path] = None,
     progress: Optional[Progress] = None,
@@ -43,11 +44,14 @@ def fold(
         behind it or stays as a bias of the norm (normlens.module.norms.AffineRMSNorm). Norms of which an edit has no
         counterpart in the module stay, and report.kept says why. A tied parameter of which one reader must be centered
         becomes two; report.untied names it. The result equals the original in evaluation mode (a dropout that drops gives
-        a mean back), for the arguments of forward that the example has: what else forward can take was not seen.
+        a mean back), for calls like the example's: report.contract is that call, report.conditions what was tried beyond it.
         Three copies of the parameters are needed on the way, two of them in float64, and twice their size on the disk.
     Of a file: (path, report), folded by the engine and written to `output`, which is required then; path is None where
         nothing folds.
 
+    guard: of a module, a check of that contract which costs some microseconds a call: it names the first argument outside it, in
+        a warning ("warn"), or raises OutsideContract at each such call ("raise"). None attaches none; normlens.unguard(module)
+        removes it. torch.compile and torch.export leave it out.
     example_inputs, policy, max_growth, engine, progress: as for normlens.analyze. norm: of a file "portable",
     "primitives", "fast", "standard" or "ort"; of a module "portable" alone.
 
@@ -55,13 +59,15 @@ def fold(
     drawn ones, in float64 (1e-10 of the largest value) or in the module's own type (six times its rounding): the module
     is then as it was. ValueError for options that do not go together.
     """
+    if guard not in ("warn", "raise", None):
+        raise ValueError(f"guard is 'warn', 'raise' or None, not {guard!r}")
     if is_path(module_or_path):
         if output is None or inplace:
             raise ValueError("a file is folded to another file: name it with output, and leave inplace out")
         return _fold_file(module_or_path, example_inputs, policy, max_growth, norm, output, engine, progress)
     if output is not None or norm != "portable":
         raise ValueError("output and other norms are for files; a module gets torch.nn.RMSNorm and is returned")
-    return _fold_module(module_or_path, example_inputs, policy, max_growth, inplace, engine, progress)
+    return _fold_module(module_or_path, example_inputs, policy, max_growth, inplace, guard, engine, progress)
 
 
 def _fold_file(
@@ -102,30 +108,43 @@ def _checks_of(result: Json) -> Tuple[Check, ...]:
 
 
 def _fold_module(
-    module: "nn.Module", example: Any, policy: str, max_growth: float, inplace: bool, engine: Any, progress: Any
+    module: "nn.Module", example: Any, policy: str, max_growth: float, inplace: bool, guard: Any, engine: Any, progress: Any
 ) -> Tuple["nn.Module", ChangeReport]:
     from normlens.module.apply import kept_reasons
+    from normlens.module.guard import attach
     from normlens.module.inputs import as_inputs
     from normlens.module.modes import mode_of, twin, without_cache
     from normlens.module.observe import observe
     from normlens.module.verify import conditions, expectations, other_calls
 
     source = name_of(module)
+    folded = module if inplace else copy.deepcopy(module)
     with opened(module, example, engine, progress) as (session, analysis, branch):
         inputs = as_inputs(example)
         with mode_of(module, False), without_cache(module):
             seen = observe(module, inputs)
-        plan, followed = best_of(session, analysis, module, seen, policy, max_growth)
-        folded = module if inplace else copy.deepcopy(module)
+        found = plans_of(session, analysis, module, seen, policy, max_growth)
+        plan, followed = found[0]
         checks: Tuple[Check, ...] = ()
         untied: List[str] = []
         holds: List[str] = []
+        contract = branch.contract
         if followed.folded:
             exact = twin(module)
             expected = expectations(module, exact, inputs)
             others = other_calls(exact, inputs, branch.trials, widths_of(analysis))
-            checks, untied = change(folded, exact, followed, expected)
-            holds = conditions(exact, others) + unused_of(branch)
+            try:
+                checks, untied = change(folded, exact, followed, expected)
+            except NotEqual as refused:
+                if not found[1:] or not found[1][1].folded:
+                    raise
+                lost, (plan, followed), exact = followed.folded, found[1], twin(module)
+                checks, untied = change(folded, exact, followed, expected)
+                reason = f"a fold by policy {policy} was undone, and one by policy free done: {refused}"
+                followed.kept.update(dict.fromkeys(lost - followed.folded, reason))
+            broken = conditions(exact, others)
+            contract = contract.without({other.condition for other in others} - set(broken))
+            holds = broken + beyond(branch)
         norms = norms_of(analysis, plan, session.graph)
         states = tuple(with_state(one, one.index in followed.folded) for one in norms)
         more = {
@@ -136,27 +155,33 @@ def _fold_module(
             "untied": tuple(untied),
             "checks": checks,
             "inputs": inputs.text(),
+            "contract": contract.text(),
             "conditions": tuple(holds),
         }
+        if guard is not None and followed.folded:
+            attach(folded, contract, guard)
         return folded, report_of(session, source, analysis, plan, ChangeReport, **more)
 
 
-def unused_of(branch: "Branch") -> List[str]:
-    """A condition, or none: what another branch of the code uses may feed the same norms."""
-    most = 4
+def beyond(branch: "Branch") -> List[str]:
+    """Conditions that no trial decides: values of plain arguments, guards that were not tried, and what is not used, because
+    another branch of the code that uses it may feed the same norms."""
+    most, told = 4, [*branch.contract.values(), *branch.untried]
+    if not branch.unused:
+        return told
     names = list(branch.unused[:most])
     if len(branch.unused) > most:
         names.append(f"{len(branch.unused) - most} more")
     if len(names) < 2:
-        return [f"{name} is not used" for name in names]
-    return [f"{', '.join(names[:-1])} and {names[-1]} are not used"]
+        return [*told, f"{names[0]} is not used"]
+    return [*told, f"{', '.join(names[:-1])} and {names[-1]} are not used"]
 
 
-def best_of(
+def plans_of(
     session: Session, analysis: Json, module: "nn.Module", seen: "Observed", policy: str, max_growth: float
-) -> Tuple[Json, "Followed"]:
-    """The plan of this policy, or that of "free" where the module can follow more of it: it asks for no centering at run
-    time, of which a module has few places."""
+) -> List[Tuple[Json, "Followed"]]:
+    """The plans of this policy and of "free", that of which the module can follow more first: "free" asks for no centering at
+    run time, of which a module has few places."""
     from normlens.module.owners import Graph
 
     graph = Graph(session.graph, module)
@@ -164,9 +189,16 @@ def best_of(
     for name in dict.fromkeys((policy, "free")):
         plan = session.plan(policy=name, max_growth_percent=max_growth)
         found.append((plan, followed_of(session, analysis, plan, graph, module, seen, max_growth)))
-        if not found[-1][1].kept:
-            break
-    return max(found, key=lambda pair: len(pair[1].folded))
+    return sorted(found, key=lambda pair: -len(pair[1].folded))
+
+
+def unguard(module: "nn.Module") -> "nn.Module":
+    """Removes the checks that fold attached to the module and its submodules, and returns the module."""
+    from normlens.module.guard import remove
+
+    for part in module.modules():
+        remove(part)
+    return module
 
 
 def followed_of(

@@ -9,7 +9,7 @@ from normlens.engine.client import Progress
 from normlens.engine.program import Path, find_engine
 from normlens.engine.session import Json, Session
 from normlens.errors import NotEqual
-from normlens.folding import followed_of, unused_of, with_state
+from normlens.folding import beyond, followed_of, with_state
 from normlens.report.report import ChangeReport, Check, norms_of
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def cbwc(
             "kept": kept_reasons(norms, followed),
             "changes": tuple(text.replace("center ", "parametrise ", 1) for text in followed.changes) if followed.folded else (),
             "checks": checks,
+            "contract": branch.contract.text(),
             "conditions": tuple(holds),
             "inputs": inputs.text(),
         }
@@ -131,4 +132,4 @@ def _changed(
     except BaseException:
         changes.undo()
         raise
-    return tuple(checks), conditions(exact, others) + unused_of(branch)
+    return tuple(checks), conditions(exact, others) + beyond(branch)

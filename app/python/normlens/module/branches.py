@@ -15,8 +15,9 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 import sympy
 import torch
 from torch import nn
-from torch.utils import _pytree as pytree
+from torch.utils._sympy.printers import PythonPrinter
 
+from normlens.module.contract import Contract, Relation, forms_of
 from normlens.module.inputs import Inputs
 
 Axis = Tuple[int, int]  # (which of the inputs' tensors, which axis from its end)
@@ -29,23 +30,52 @@ FACTORS = (4, 16, 64)
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """Sizes of the inputs with which the code may take another branch. condition: what they break, in words."""
+    """Sizes of the inputs with which the code may take another branch. condition: what they break, in words.
+    guard: whether torch.export recorded that the code decides by them."""
 
     condition: str
     sizes: Mapping[Axis, int]
+    guard: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Branch:
-    """unused: parameters that the branch does not read, or modules where that is all of theirs."""
+    """unused: parameters that the branch does not read, or modules where that is all of theirs. contract: the call that was
+    exported. untried: conditions of guards that no trial breaks."""
 
     trials: Tuple[Trial, ...]
     unused: Tuple[str, ...]
+    contract: Contract
+    untried: Tuple[str, ...]
 
 
 def branch_of(program: Any, module: nn.Module, inputs: Inputs) -> Branch:
     """program: torch.export's, of this module with these inputs."""
-    return Branch(tuple(_Sizes(program, inputs).trials()), tuple(_unused(program, module)))
+    sizes = _Sizes(program, inputs)
+    trials = tuple(sizes.trials())
+    untried = [trial.condition for trial in trials if trial.guard and _too_large(inputs, trial.sizes)]
+    named = dict.fromkeys([*untried, *sizes.unbroken])
+    untried = [f"{condition} (a guard of the code that was not tried)" for condition in named]
+    return Branch(trials, tuple(_unused(program, module)), _contract_of(module, inputs, sizes), tuple(untried))
+
+
+def _contract_of(module: nn.Module, inputs: Inputs, sizes: "_Sizes") -> Contract:
+    signature = inspect.signature(module.forward)
+    bound = signature.bind(*inputs.args, **inputs.kwargs)
+    given = tuple(bound.arguments)
+    bound.apply_defaults()
+    open_sizes: Dict[int, Dict[int, Any]] = {}
+    for (place, axis), size in sizes.sizes:
+        open_sizes.setdefault(id(sizes.tensors[place]), {})[axis] = None if not isinstance(size, int) else size
+    known = {key: tuple(of[axis] for axis in range(-len(of), 0)) for key, of in open_sizes.items()}
+    forms = {}
+    for name, value in bound.arguments.items():
+        forms.update(forms_of(name, value, known))
+    kinds = {kind: [name for name, one in signature.parameters.items() if one.kind == kind] for kind in inspect._ParameterKind}
+    positional = kinds[inspect.Parameter.POSITIONAL_ONLY] + kinds[inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    rest = ("".join(kinds[inspect.Parameter.VAR_POSITIONAL]), "".join(kinds[inspect.Parameter.VAR_KEYWORD]))
+    defaults = {name: value for name, value in bound.arguments.items() if name not in given}
+    return Contract(tuple(positional), rest, defaults, given, forms, tuple(sizes.relations()))
 
 
 def with_other_sizes(inputs: Inputs, trials: Sequence[Trial]) -> List[Tuple[str, Inputs]]:
@@ -54,20 +84,19 @@ def with_other_sizes(inputs: Inputs, trials: Sequence[Trial]) -> List[Tuple[str,
 
 
 def with_other_arguments(inputs: Inputs, module: nn.Module) -> List[Tuple[str, Inputs]]:
-    """(how an argument stands, the inputs with another one): switches turned, numbers changed, what is optional left out."""
+    """(how an argument stands, the inputs with another one): other types, layouts, numbers of axes and lengths, switches
+    turned, what is optional left out. Numbers and texts have too many values: the contract names those."""
     signature = inspect.signature(module.forward)
     bound = signature.bind(*inputs.args, **inputs.kwargs)
     bound.apply_defaults()
     found = []
     for name, value in list(bound.arguments.items()):
-        leaves, spec = pytree.tree_flatten(value)
-        changes = [(leaves[:place], other, leaves[place + 1 :]) for place, leaf in enumerate(leaves) for other in _others(leaf)]
-        values = [pytree.tree_unflatten([*before, other, *after], spec) for before, other, after in changes]
+        values = list(_others(name, value))
         if signature.parameters[name].default is None:
-            values += [True] if value is None else [None]
-        for other in values:
+            values += [(_as_it_stands(name, value), True if value is None else None)]
+        for condition, other in values:
             bound.arguments[name] = other
-            found.append((_as_it_stands(name, value), Inputs(bound.args, dict(bound.kwargs))))
+            found.append((condition, Inputs(bound.args, dict(bound.kwargs))))
         bound.arguments[name] = value
     switches = [name for name, value in bound.arguments.items() if isinstance(value, bool)]
     if len(switches) > 1:
@@ -77,16 +106,41 @@ def with_other_arguments(inputs: Inputs, module: nn.Module) -> List[Tuple[str, I
     return found
 
 
-def _others(leaf: Any) -> List[Any]:
-    if isinstance(leaf, bool):
-        return [not leaf]
-    return sorted({0, 1, leaf + 1} - {leaf}) if isinstance(leaf, int) else []
+def _others(name: str, value: Any) -> Iterator[Tuple[str, Any]]:
+    if isinstance(value, bool):
+        yield f"{name} is {value}", not value
+    elif isinstance(value, torch.Tensor):
+        yield from _other_tensors(name, value)
+    elif type(value) in (list, tuple):
+        if value:
+            for other in (value[:-1], value + value[-1:]):
+                yield f"{name} has length {len(value)}", other
+        for place, item in enumerate(value):
+            before, after = value[:place], value[place + 1 :]
+            yield from ((text, type(value)([*before, other, *after])) for text, other in _others(f"{name}[{place}]", item))
+    elif type(value) is dict:
+        for key, item in value.items():
+            yield f"{name} has the key {key!r}", {other: value[other] for other in value if other != key}
+            yield from ((text, {**value, key: other}) for text, other in _others(f"{name}[{key!r}]", item))
+
+
+def _other_tensors(name: str, value: torch.Tensor) -> Iterator[Tuple[str, torch.Tensor]]:
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.bool):
+        if dtype != value.dtype and not value.is_complex():
+            yield f"{name} is {str(value.dtype).removeprefix('torch.')}", value.to(dtype)
+    if value.dim() > 1:
+        turned = value.transpose(0, -1)
+        other = turned.contiguous().transpose(0, -1) if value.is_contiguous() else value.contiguous()
+        if other.is_contiguous() != value.is_contiguous():
+            yield f"{name} is {'' if value.is_contiguous() else 'not '}contiguous", other
+    if value.dim() > 1 and value.shape[0]:
+        yield f"{name} has {value.dim()} axes", value[0]
+        if value.shape[0] * value.numel() <= MOST_ELEMENTS:
+            yield f"{name} has {value.dim()} axes", value.repeat(value.shape[0], *[1] * value.dim())
 
 
 def _as_it_stands(name: str, value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"{name} is given"
-    return f"{name} is {value}" if value is None or isinstance(value, (bool, int)) else f"{name} is as in the example"
+    return f"{name} is {value}" if value is None or isinstance(value, (bool, int)) else f"{name} is given"
 
 
 def _resized(inputs: Inputs, sizes: Mapping[Axis, int]) -> Inputs:
@@ -132,6 +186,7 @@ class _Sizes:
         self.tensors = inputs.tensors()
         self.environment: Any = next((fake.fake_mode.shape_env for fake in fakes.values()), None)
         self.axes: Dict[Any, Axis] = {}  # by symbol
+        self.unbroken: List[str] = []  # guards of which trials() found no size that breaks them
         self.hints: Dict[Any, int] = {}
         if self.environment is not None:
             self._find_symbols()
@@ -188,19 +243,41 @@ class _Sizes:
     def _of_guards(self) -> Iterator[Trial]:
         for guard in getattr(self.environment, "guards", ()):
             if any(symbol not in self.axes for symbol in guard.expr.free_symbols):
+                self.unbroken.append(str(self._relation(guard.expr)))
                 continue
             moved = self._violation(guard.expr, sorted(guard.expr.free_symbols, key=lambda symbol: self.axes[symbol]))
             if moved:
                 first, other = next(iter(moved.items()))
                 sizes = {self.axes[symbol]: size for symbol, size in moved.items()}
-                yield Trial(self._in_words(self.axes[first], self._alike(first), other), sizes)
+                yield Trial(self._in_words(self.axes[first], self._alike(first), other), sizes, True)
+            else:
+                self.unbroken.append(str(self._relation(guard.expr)))
+
+    def relations(self) -> Iterator[Relation]:
+        """What the code decided by sizes, but for a size that has one value, and the least sizes that torch.export assumes."""
+        guards = [guard.expr for guard in getattr(self.environment, "guards", ())]
+        fixed = {symbol for one in guards if isinstance(one, sympy.Eq) and one.rhs.is_Integer for symbol in one.lhs.free_symbols}
+        yield from (self._relation(one) for one in guards if one.free_symbols - fixed and one.free_symbols <= self.axes.keys())
+        for symbol, axis in self.axes.items():
+            least = self.ranges.get(self._alike(symbol))
+            if least is not None and symbol not in fixed:
+                text = self._in_words(axis, self._alike(symbol), int(least.lower) - 1)
+                yield self._relation(sympy.Ge(symbol, int(least.lower), evaluate=False), text)
+
+    def _relation(self, expression: Any, condition: str = "") -> Relation:
+        names = {}
+        for symbol in expression.free_symbols:
+            source = (self.environment.var_to_sources.get(symbol) or [None])[0]
+            name = getattr(source, "name", str(symbol))
+            names[symbol] = sympy.Symbol(name() if callable(name) else name, integer=True)
+        return Relation(PythonPrinter().doprint(expression.xreplace(names)), condition)
 
     def _in_words(self, axis: Axis, symbol: Any, other: int) -> str:
         allowed = self.ranges.get(symbol)
         where = f"in axis {axis[1]}"
         if allowed is not None and other not in allowed:
             least = int(allowed.lower)
-            if not allowed.upper.is_Integer:
+            if other < least or not allowed.upper.is_Integer:
                 return f"input {axis[0]} has size {least} or more {where}"
             return f"input {axis[0]} has a size from {least} to {int(allowed.upper)} {where}"
         size = self.tensors[axis[0]].shape[axis[1]]

@@ -80,7 +80,7 @@ def centered_attributes(module: nn.Module) -> Iterator[Tuple[Owner, nn.Module]]:
 
 
 def bake(module: nn.Module, changes: Changes) -> List[Owner]:
-    """Plain parameters with the centered numbers; returns the attributes of which something else of the module holds the raw tensor.
+    """Plain parameters with the centered numbers; returns the attributes whose raw tensor the module still holds elsewhere.
 
     Each is a new parameter, one for all attributes that center one tensor alike: whatever else refers to the raw tensor (a
     tied module, a list or a view that no module registers, an optimizer) still reads the numbers that it read before.

@@ -13,14 +13,17 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from normlens.module.guard import unguarded
+
 
 @contextlib.contextmanager
 def mode_of(module: nn.Module, training: bool) -> Iterator[None]:
-    """Each submodule gets back the mode that it had."""
+    """Each submodule gets back the mode that it had; guards of contracts are silent meanwhile."""
     before = [(part, part.training) for part in module.modules()]
     module.train(training)
     try:
-        yield
+        with unguarded(module):
+            yield
     finally:
         for part, mode in before:
             part.training = mode

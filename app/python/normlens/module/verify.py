@@ -45,8 +45,12 @@ def run(module: nn.Module, inputs: Inputs, training: bool) -> Any:
 
 
 def run_exact(exact: nn.Module, inputs: Inputs, training: bool) -> Any:
+    return run_lifted(exact, inputs.map(lift), training)
+
+
+def run_lifted(exact: nn.Module, inputs: Inputs, training: bool) -> Any:
     with lifted():
-        return run(exact, inputs.map(lift), training)
+        return run(exact, inputs, training)
 
 
 def expectations(module: nn.Module, exact: nn.Module, inputs: Inputs, training: bool = False) -> List[Expected]:
@@ -81,13 +85,16 @@ def other_calls(
 
     exact: the original's float64 copy. trials: of the branch that was analysed. widths: of its norms.
     """
+    own = {tensor.dtype for tensor in inputs.tensors()}
     calls = [*with_other_sizes(inputs, trials), *widened(inputs, set(widths)), *with_other_arguments(inputs, exact)]
+    # Tensors of another type keep it: the code may decide by it.
+    calls = [(text, given.map(lambda tensor: lift(tensor) if tensor.dtype in own else tensor)) for text, given in calls]
     modes = [("the module trains", inputs, False)] if training else []
     found = []
     for condition, given, mode in [*((text, given, training) for text, given in calls), *modes]:
         try:
             with quiet():
-                truth = run_exact(exact, given, mode)
+                truth = run_lifted(exact, given, mode)
             if relative(truth, truth) == 0:
                 found.append(OtherCall(condition, given, mode, truth))
         except Exception:
@@ -103,7 +110,7 @@ def conditions(exact: nn.Module, others: Sequence[OtherCall]) -> List[str]:
 def _agrees(exact: nn.Module, other: OtherCall) -> bool:
     try:
         with quiet():
-            return _apart(exact, other.inputs, other.training, other.exact) <= LIMIT
+            return relative(run_lifted(exact, other.inputs, other.training), other.exact) <= LIMIT
     except Exception:
         return False
 

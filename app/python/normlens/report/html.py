@@ -35,7 +35,9 @@ def _row(report: Report, norm: Norm) -> str:
 def _remarks(report: Report) -> str:
     lines = list(report.notes)
     if isinstance(report, ChangeReport):
-        lines = [f"untied: {text}" for text in report.untied] + [f"compared on {line}" for line in check_lines(report)] + lines
+        lines = [f"exported for {'; '.join(report.contract)}"] if report.contract and report.folded else []
+        lines += [f"untied: {text}" for text in report.untied] + [f"compared on {line}" for line in check_lines(report)]
+        lines += report.notes
         lines += [f"holds if {text}" for text in report.conditions]
         lines += [f"written to {report.output}"] if report.output is not None else []
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""

@@ -113,9 +113,9 @@ class ChangeReport(Report):
 
     folded: paths of the LayerNorms that are RMSNorms now. kept: why each other LayerNorm is kept, by its name. changes:
     what was done, in words. untied: parameters that were one tensor and are two now. checks: the comparisons that the
-    change passed. conditions: what it holds for, where the original was seen to do something else on other inputs: of a
-    module the branch of its code that the example takes, as far as trials leave it. output: the file that was written, or
-    None.
+    change passed. contract: the call that a module was exported for: types, sizes, lengths and values of its arguments, and
+    how the code decided by sizes. conditions: of what was tried beyond the contract, what the original does something else for;
+    then values and guards that could not be tried. output: the file that was written, or None.
     """
 
     folded: Tuple[str, ...] = ()
@@ -123,6 +123,7 @@ class ChangeReport(Report):
     changes: Tuple[str, ...] = ()
     untied: Tuple[str, ...] = ()
     checks: Tuple[Check, ...] = ()
+    contract: Tuple[str, ...] = ()
     conditions: Tuple[str, ...] = ()
     output: Optional[pathlib.Path] = None
 

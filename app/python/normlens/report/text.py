@@ -38,6 +38,8 @@ def check_lines(report: ChangeReport) -> List[str]:
 
 def report_text(report: Report) -> str:
     lines = [report.summary()]
+    if isinstance(report, ChangeReport) and report.contract and report.folded:
+        lines.append(f"  exported for {'; '.join(report.contract)}")
     width = max(60, shutil.get_terminal_size((120, 24)).columns)
     if report.norms:
         first = max(len(norm.name) for norm in report.norms)
