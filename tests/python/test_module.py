@@ -368,6 +368,26 @@ class Folds(unittest.TestCase):
         self.assertEqual(len(folded.gate._forward_hooks), 1)
         assert_equal(self, copy.deepcopy(folded), folded, X)
 
+    def test_a_centering_behind_a_norm_that_is_replaced_too(self):
+        class Embedded(Stream):
+            def forward(self, ids):
+                x = self.norms[0](self.embed(ids))
+                x = x + self.mix[0](self.norms[1](x))
+                return self.head(self.norms[2](x))
+
+        folded, _ = self.folded(settled(Embedded().double()), IDS, 3, policy="all")
+        self.assertEqual(len(folded.norms[0]._forward_hooks), 1)
+
+    def test_a_centering_that_is_not_equal_falls_back_to_what_is(self):
+        class Gated(Stream):
+            def forward(self, ids):
+                x = self.norms[0](self.embed(ids))
+                return self.head(x + self.norms[1](self.mix[1][1](x)))
+
+        with unittest.mock.patch("normlens.module.resolve.CenterOutput.__call__", lambda self, module, args, output: output * 2):
+            _, report = self.folded(settled(Gated().double()), IDS, 1, policy="all")
+        self.assertIn("by policy all was undone, and that by policy free is done", report.kept["norms.1"])
+
     def test_inputs_by_name_in_both_ways_and_outputs_of_any_kind(self):
         class Named(Stream):
             def forward(self, ids, *, scale=None, flag=True):

@@ -123,8 +123,7 @@ def _fold_module(
         inputs = as_inputs(example)
         with mode_of(module, False), without_cache(module):
             seen = observe(module, inputs)
-        found = plans_of(session, analysis, module, seen, policy, max_growth)
-        plan, followed = found[0]
+        plan, followed = best_of(session, analysis, module, seen, (policy, "free"), max_growth)
         checks: Tuple[Check, ...] = ()
         untied: List[str] = []
         holds: List[str] = []
@@ -136,11 +135,12 @@ def _fold_module(
             try:
                 checks, untied = change(folded, exact, followed, expected)
             except NotEqual as refused:
-                if not found[1:] or not found[1][1].folded:
+                lost, lost_by, exact = followed.folded, plan["policy"], twin(module)
+                plan, followed = best_of(session, analysis, module, seen, ("free",), max_growth)
+                if lost_by == "free" or not followed.folded:
                     raise
-                lost, (plan, followed), exact = followed.folded, found[1], twin(module)
                 checks, untied = change(folded, exact, followed, expected)
-                reason = f"a fold by policy {policy} was undone, and one by policy free done: {refused}"
+                reason = f"the fold by policy {lost_by} was undone, and that by policy free is done: {refused}"
                 followed.kept.update(dict.fromkeys(lost - followed.folded, reason))
             broken = conditions(exact, others)
             contract = contract.without({other.condition for other in others} - set(broken))
@@ -177,19 +177,21 @@ def beyond(branch: "Branch") -> List[str]:
     return [*told, f"{', '.join(names[:-1])} and {names[-1]} are not used"]
 
 
-def plans_of(
-    session: Session, analysis: Json, module: "nn.Module", seen: "Observed", policy: str, max_growth: float
-) -> List[Tuple[Json, "Followed"]]:
-    """The plans of this policy and of "free", that of which the module can follow more first: "free" asks for no centering at
-    run time, of which a module has few places."""
+def best_of(
+    session: Session, analysis: Json, module: "nn.Module", seen: "Observed", policies: Sequence[str], max_growth: float
+) -> Tuple[Json, "Followed"]:
+    """The plan of the first of these policies of which the module can follow most: "free" asks for no centering at run time, of
+    which a module has few places."""
     from normlens.module.owners import Graph
 
     graph = Graph(session.graph, module)
     found = []
-    for name in dict.fromkeys((policy, "free")):
+    for name in dict.fromkeys(policies):
         plan = session.plan(policy=name, max_growth_percent=max_growth)
         found.append((plan, followed_of(session, analysis, plan, graph, module, seen, max_growth)))
-    return sorted(found, key=lambda pair: -len(pair[1].folded))
+        if not found[-1][1].kept:
+            break
+    return max(found, key=lambda pair: len(pair[1].folded))
 
 
 def unguard(module: "nn.Module") -> "nn.Module":

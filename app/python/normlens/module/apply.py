@@ -122,7 +122,10 @@ def _replacing(path: str, channels_first: bool, absorbed: bool, stays: bool) -> 
         norm = changes.module.get_submodule(path)
         assert isinstance(norm, nn.LayerNorm)
         gone = norm.bias is None or absorbed or (not stays and not bool(torch.count_nonzero(norm.bias.detach())))
-        changes.replace_module(path, rms_norm_like(norm, channels_first, None if gone else norm.bias))
+        new = rms_norm_like(norm, channels_first, None if gone else norm.bias)
+        for hook in norm._forward_hooks.values():  # a centering of its output; it had no other hooks
+            new.register_forward_hook(hook)
+        changes.replace_module(path, new)
         _without_fused_encoder(changes, path)
         return ""
 
