@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import itertools
 import math
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 import sympy
 import torch
@@ -250,19 +250,25 @@ class _Sizes:
                 first, other = next(iter(moved.items()))
                 sizes = {self.axes[symbol]: size for symbol, size in moved.items()}
                 yield Trial(self._in_words(self.axes[first], self._alike(first), other), sizes, True)
-            else:
+            elif not guard.expr.free_symbols <= self._fixed():
                 self.unbroken.append(str(self._relation(guard.expr)))
 
     def relations(self) -> Iterator[Relation]:
         """What the code decided by sizes, but for a size that has one value, and the least sizes that torch.export assumes."""
         guards = [guard.expr for guard in getattr(self.environment, "guards", ())]
-        fixed = {symbol for one in guards if isinstance(one, sympy.Eq) and one.rhs.is_Integer for symbol in one.lhs.free_symbols}
+        fixed = self._fixed()
         yield from (self._relation(one) for one in guards if one.free_symbols - fixed and one.free_symbols <= self.axes.keys())
         for symbol, axis in self.axes.items():
             least = self.ranges.get(self._alike(symbol))
             if least is not None and symbol not in fixed:
                 text = self._in_words(axis, self._alike(symbol), int(least.lower) - 1)
                 yield self._relation(sympy.Ge(symbol, int(least.lower), evaluate=False), text)
+
+    def _fixed(self) -> Set[Any]:
+        """Symbols of sizes that have one value."""
+        guards = [guard.expr for guard in getattr(self.environment, "guards", ())]
+        pinned = [one.lhs for one in guards if isinstance(one, sympy.Eq) and one.lhs.is_Symbol and one.rhs.is_Integer]
+        return set(pinned)
 
     def _relation(self, expression: Any, condition: str = "") -> Relation:
         names = {}
