@@ -137,7 +137,10 @@ TEST(Bench, WhatTheTypeAloneCostsIsNoise) {
 TEST(Bench, OutputsAreComparedBeforeTheRounds) {
   const FakeModel a;
   const auto b = a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {});
-  BenchOptions options{.rounds = 2, .iterations = 1, .warmup = 0};
+  BenchOptions options;
+  options.rounds = 2;
+  options.iterations = 1;
+  options.warmup = 0;
   int compared = 0;
   options.onRound = [&](const BenchReport& soFar) { compared += soFar.outputs ? 1 : 0; };
   ASSERT_TRUE(benchModels(a, b->get(), FakeModel::sample(), options, {}));
