@@ -21,12 +21,17 @@ constexpr size_t kRandomLetters = 6;  // of mkstemp
 
 fs::path folderOf(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
+// The start of a temporary name that is ours beside `target`; random letters follow. Hidden, and like nobody else's.
+std::string temporaryStart(const fs::path& target) { return "." + target.filename().string() + ".normlens-"; }
+
+void removeStaleBeside(const fs::path& target) {
+  const std::string start = temporaryStart(target);
+  removeStale(folderOf(target), [&](std::string_view name) { return isTemporaryName(name, start); });
+}
+
 OrErrno<NewFile> createNamed(const fs::path& target) {
-  const std::string start = target.filename().string() + ".";
-  removeStale(folderOf(target), [&](std::string_view name) {
-    return name.size() == start.size() + kRandomLetters && name.starts_with(start);
-  });
-  std::string name = target.string() + "." + std::string(kRandomLetters, 'X');
+  removeStaleBeside(target);
+  std::string name = (folderOf(target) / temporaryStart(target)).string() + std::string(kRandomLetters, 'X');
   Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
   if (!file) return tl::unexpected(errno);
   ::flock(file.get(), LOCK_EX | LOCK_NB);
@@ -55,7 +60,7 @@ int linkOver(const NewFile& file) {
   constexpr int kTries = 100;
   std::random_device random;
   for (int tries = 0; tries < kTries; ++tries) {
-    std::string name = file.target.string() + ".";
+    std::string name = (folderOf(file.target) / temporaryStart(file.target)).string();
     for (size_t i = 0; i < kRandomLetters; ++i) name += kLetters[random() % kLetters.size()];
     int error = linkTo(file, name);
     if (error == EEXIST) continue;
@@ -125,6 +130,10 @@ void removeStale(const fs::path& folder, const std::function<bool(std::string_vi
     std::error_code ignored;
     if (const Descriptor stale = locked(entries->path(), IfHeld::GiveUp)) fs::remove_all(entries->path(), ignored);
   }
+}
+
+bool isTemporaryName(std::string_view name, std::string_view start) {
+  return name.size() == start.size() + kRandomLetters && name.starts_with(start);
 }
 
 OrErrno<Descriptor> openToRead(const fs::path& path) {
@@ -198,11 +207,8 @@ OrErrno<NewFolder> createFolder(const fs::path& path) {
   const auto there = fs::symlink_status(target, error);
   if (fs::exists(there) && !fs::is_directory(there)) return tl::unexpected(ENOTDIR);
   if (fs::exists(there) && !fs::is_empty(target, error)) return tl::unexpected(error ? error.value() : ENOTEMPTY);
-  const std::string start = "." + target.filename().string() + ".normlens-";
-  removeStale(folderOf(target), [&](std::string_view name) {
-    return name.size() == start.size() + kRandomLetters && name.starts_with(start);
-  });
-  std::string name = (folderOf(target) / start).string() + std::string(kRandomLetters, 'X');
+  removeStaleBeside(target);
+  std::string name = (folderOf(target) / temporaryStart(target)).string() + std::string(kRandomLetters, 'X');
   if (::mkdtemp(name.data()) == nullptr) return tl::unexpected(errno);
   NewFolder made{locked(name, IfHeld::GiveUp), target, name};
   const mode_t mask = ::umask(0);

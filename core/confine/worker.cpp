@@ -34,7 +34,7 @@ std::shared_ptr<WatchPage> sharedPage() {
   return {new (memory) WatchPage, [](WatchPage* page) { ::munmap(page, sizeof(WatchPage)); }};
 }
 
-constexpr std::string_view kScratchName = "normlens-worker-";
+constexpr std::string_view kScratchName = ".normlens-worker-";  // hidden, and like nobody else's
 
 struct Scratch {
   fs::path path;
@@ -45,7 +45,7 @@ struct Scratch {
 Scratch makeScratch() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
-  direct::removeStale(parent, [](std::string_view name) { return name.starts_with(kScratchName); });
+  direct::removeStale(parent, [](std::string_view name) { return direct::isTemporaryName(name, kScratchName); });
   std::string name = (parent / kScratchName).string() + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) return {};
   Descriptor lock = direct::locked(name, direct::IfHeld::Wait);  // its starter lives

@@ -97,6 +97,7 @@ class PaperBacktrack {
     if (claim.kind == Claim::Kind::Proven) return;
     if (claim.kind == Claim::Kind::Refused || restsOnJointConstants(claim)) return leaf(step, true);
     if (auto constants = linearConstants(node, claim)) return leaf(step, false, std::move(*constants));
+    if (auto constants = biasedLinearConstants(node, claim)) return leaf(step, false, std::move(*constants));
     if (!passesThrough(node.kind)) return leaf(step, true);
     for (const Need& need : claim.needs) {
       const int next = stepOf(need.claim);  // may move the steps
@@ -129,6 +130,28 @@ class PaperBacktrack {
       out.push_back(constant);
     }
     return out;
+  }
+
+  // A constant that is added to what a general linear layer gives is its bias (000 A.2): so exporters to ONNX write it.
+  [[nodiscard]] std::optional<std::vector<ClaimId>> biasedLinearConstants(const Node& node, const Claim& claim) const {
+    if (node.kind != OpKind::Add || claim.needs.size() != 2) return std::nullopt;
+    for (size_t i = 0; i < 2; ++i) {
+      const ClaimId bias = constantBehindViews(claim.needs[i].claim);
+      const Claim& sum = claims_[claim.needs[1 - i].claim];
+      const auto& value = graph_.value(sum.value);
+      if (bias == kNone || !isBias(bias) || value.producer == kNone || value.constant != kNone) continue;
+      auto constants = linearConstants(graph_.node(value.producer), sum);
+      if (!constants) continue;
+      constants->push_back(bias);
+      return constants;
+    }
+    return std::nullopt;
+  }
+
+  // A table of positions has more than one axis.
+  [[nodiscard]] bool isBias(ClaimId constant) const {
+    const auto& shape = graph_.value(claims_[constant].value).shape;
+    return shape && std::ranges::count_if(*shape, [](int64_t size) { return size != 1; }) <= 1;
   }
 
   [[nodiscard]] ClaimId constantBehindViews(ClaimId id) const {
