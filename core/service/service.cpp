@@ -105,10 +105,12 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
     if (auto status = early ? Status{} : probeModel(*state_->model, inputs->tensors, task); !status) {
       if (status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
       if (given) {
-        // A limit that is known says more than where the run stopped, but not more than the weight that it names.
+        // A limit that is known says more than where the run stopped, unless the run names another weight.
+        const std::string limit = missingRows(state_->model->graph(), inputs->specs);
+        const auto weightOf = [](const std::string& sentence) { return sentence.substr(0, sentence.find(" rows")); };
         const bool named = status.error().code == ErrorCode::BadInput;
-        const std::string limit = named ? std::string() : missingRows(state_->model->graph(), inputs->specs);
-        if (limit.empty()) return tl::unexpected(status.error());
+        if (limit.empty() || (named && weightOf(limit) != weightOf(status.error().message)))
+          return tl::unexpected(status.error());
         return fail(ErrorCode::BadInput, limit);
       }
       probeError = status.error();
