@@ -139,7 +139,8 @@ TEST_F(BenchSides, ALengthBeyondThePositionsIsRefusedWithTheirName) {
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_EQ(result->points.size(), 2U);
   EXPECT_EQ(result->points[0].error, "");
-  EXPECT_EQ(result->points[1].error, "wpe.weight has 128 rows, and the inputs need 129");
+  EXPECT_EQ(result->points[1].error,
+            "wpe.weight has 128 rows, and the inputs need 129; check that the inputs fit the model");
 }
 
 // The process may not have more than this while one lives.
