@@ -80,7 +80,7 @@ class Quiet(unittest.TestCase):
         if not traces():
             self.skipTest("programs cannot be traced here: strace is not installed, or ptrace is forbidden")
         # What a confined process has instead of TMPDIR, and is gone by the end.
-        scratch = str(self.home / "normlens-")
+        scratch = str(self.home / ".normlens-worker-")
         for words, out in self.rows():
             with self.subTest(words=words):
                 log = self.folder / "log"
