@@ -114,7 +114,7 @@ class Filter {
   void refuseWhere(int call, int argument, uint32_t mask, uint32_t value, bool other = false) {
     refuseWhereHalf(call, low(argument), mask, value, other);
   }
-  // Where a pointer is given. Both halves: this machine is little-endian.
+  // Refuses a call that is given a pointer. Both halves are compared; the low one comes first (little-endian).
   void refuseUnlessNull(int call, int argument) {
     for (const size_t half : {size_t{0}, sizeof(uint32_t)}) refuseWhereHalf(call, low(argument) + half, kAll, 0, true);
   }

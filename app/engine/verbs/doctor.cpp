@@ -36,7 +36,7 @@ std::vector<Missing> missingParts(bool ops, bool noOnnxRuntime, bool gpu) {
 // A hang of the driver is not waited for: a check takes a few seconds, most of them to load LibTorch's CUDA half.
 constexpr std::chrono::seconds kGpuCheckLimit{30};
 
-// What holds where the step works.
+// Returns what holds where the step works.
 std::string gpuStepText(const std::string& step) {
   static const std::map<std::string, std::string> kTexts = {
       {"driver", "the driver is loaded"},

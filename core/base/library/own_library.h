@@ -11,11 +11,11 @@ namespace normlens {
 
 // The norm ops (kernels/ops), which a model file may use too.
 inline constexpr const char* kOpsLibrary = "libnormlens_ops.so";
-// What opens and runs TorchScript and torch.export files; LibTorch comes with it.
+// This one opens and runs TorchScript and torch.export files; LibTorch comes with it.
 inline constexpr const char* kTorchScriptLibrary = "libnormlens_torchscript.so";
 
-// Where a library of NormLens lies: beside the program, or in lib/ or lib/normlens/ next to the program's folder.
-// nullopt: in none of them.
+// Finds a library of NormLens beside the program, or in lib/ or lib/normlens/ next to the program's folder. nullopt: it
+// is in none of them.
 [[nodiscard]] std::optional<std::filesystem::path> ownLibrary(const char* name);
 
 // Loads it, if need be; it stays loaded. global: its symbols serve libraries that are loaded later.
@@ -29,7 +29,7 @@ inline constexpr const char* kTorchScriptLibrary = "libnormlens_torchscript.so";
 // LD_LIBRARY_PATH, then the program's RUNPATH, then the system's. Its cache (ldconfig) names more.
 [[nodiscard]] std::string loaderFolders();
 
-// What dlerror() reports of the last failed call, or a sentence where it reports nothing.
+// Returns what dlerror() reports of the last failed call, or a sentence where it reports nothing.
 [[nodiscard]] std::string loaderError();
 
 }  // namespace normlens
