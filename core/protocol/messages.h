@@ -294,15 +294,14 @@ struct VerifyResult {
   std::string file_reason;  // why the files were not compared
   std::string file_dtype;
   double noise_floor = 0;
-  std::optional<int> noise_copies;   // set where fewer than all were enough to pass: noise_floor is a lower bound then
-  std::optional<FromExact> nearer;   // set where the folded model is nearer to exact arithmetic than the original
+  std::optional<FromExact> errors;   // of the row that decides; null: float64 was impossible, or nothing differs
   std::optional<bool> exact;         // true proved, false refuted, nullopt not decided
   std::string first_diverging;       // norm name; empty
   std::vector<std::string> not_run;  // folded norms that the inputs did not reach
   std::optional<int> sections;       // so many were proved one by one, and the whole was not run
 };
 NORMLENS_FIELDS(VerifyResult, algebra_done, algebra, algebra_reason, sample_only, file_done, file, file_reason,
-                file_dtype, noise_floor, noise_copies, nearer, exact, first_diverging, not_run, sections)
+                file_dtype, noise_floor, errors, exact, first_diverging, not_run, sections)
 
 struct FoldResult {
   PlanInfo plan;

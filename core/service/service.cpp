@@ -15,19 +15,6 @@
 namespace normlens::service {
 namespace {
 
-// Only of a verification that is not exact.
-std::string whyNotProved(const run::Verification& verification) {
-  if (!verification.exact) {
-    const std::string& why = verification.file.reason.empty() ? verification.algebra.reason : verification.file.reason;
-    return "the fold could not be verified" + (why.empty() ? "" : ": " + why);
-  }
-  if (verification.algebra.worst && !verification.algebra.reason.empty())
-    return "the proof in float64 failed: " + verification.algebra.reason;
-  std::string why = "the folded model gives other outputs";
-  if (!verification.firstDiverging.empty()) why += "; the first LayerNorm to differ is " + verification.firstDiverging;
-  return why;
-}
-
 Result<formats::NormFlavour> flavourOf(const protocol::FoldParams& params) {
   const auto flavour = formats::normFlavourFromName(params.norm);
   if (!flavour) {
@@ -225,7 +212,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     result.verify = describeVerification(*verification);
     state_->noteRanks(verification->algebra.ranksMatter);
     result.ok = verification->exact.value_or(false);
-    if (!result.ok) result.reason = whyNotProved(*verification);
+    if (!result.ok) result.reason = whyNotProved(*verification, "folded");
   } else {
     result.ok = true;
   }

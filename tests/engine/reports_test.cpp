@@ -75,39 +75,37 @@ TEST(FoldReport, HasTheFieldsOfTheContract) {
   EXPECT_EQ(report["verify"]["exact"], true);
 }
 
-TEST(FoldReport, TellsALimitThatNoiseLiftedAndAFoldThatIsNearer) {
+TEST(FoldReport, ReportsALimitThatNoiseLiftedAndBothErrors) {
   FoldOutcome outcome;
   protocol::VerifyResult verify;
   verify.algebra_done = verify.file_done = verify.sample_only = true;
   verify.algebra = {1e-8, 1e-9, 6e-9};
   verify.file_dtype = "float64";
   verify.file = {1e-8, 1e-9, 2e-9};
-  verify.nearer = {2e-4, 3e-7};
-  verify.noise_copies = 1;
+  verify.errors = {2e-4, 3e-7};
   outcome.fold.verify = verify;
   const json report = foldReport({}, outcome)["verify"];
   EXPECT_EQ(report["algebra"]["limit"], 6e-9);
   EXPECT_EQ(report["algebra"]["sample_only"], true);
   EXPECT_EQ(report["file"]["limit"], 2e-9);
-  EXPECT_EQ(report["file"]["noise_copies"], 1);
-  EXPECT_EQ(report["file"]["nearer"], json({{"original", 2e-4}, {"folded", 3e-7}}));
+  EXPECT_EQ(report["file"]["errors"], json({{"original", 2e-4}, {"folded", 3e-7}}));
 }
 
-TEST(VerifyText, AFloorThatWasNotMeasuredInFullIsALowerBound) {
+TEST(VerifyText, BothErrorsAreReportedWhereTheyAreKnown) {
   protocol::VerifyResult verify;
   verify.algebra_done = verify.file_done = true;
   verify.exact = true;
   verify.file_dtype = "float32";
   verify.file.max_rel = 9e-7;
   verify.noise_floor = 4.8e-7;
-  for (const bool inFull : {true, false}) {
-    if (!inFull) verify.noise_copies = 0;
+  const std::string start = "  proved: float64 0, float32 9e-07 at a noise floor of 4.8e-07";
+  for (const bool known : {false, true}) {
+    if (known) verify.errors = {4e-7, 8e-7};
     Console console({});
     testing::internal::CaptureStdout();
     printVerify(verify, console);
     EXPECT_EQ(testing::internal::GetCapturedStdout(),
-              std::string("  proved: float64 0, float32 9e-07 at a noise floor of ") + (inFull ? "" : "at least ") +
-                  "4.8e-07\n");
+              start + (known ? "; against exact numbers the original is off by 4e-07, the fold by 8e-07\n" : "\n"));
   }
 }
 

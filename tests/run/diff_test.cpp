@@ -68,14 +68,21 @@ TEST(Diff, ARowThatIsRoundingAloneIsHeldAgainstTheOthers) {
   EXPECT_TRUE(rowsApart(a, b, 1e-10)->empty());
 }
 
-TEST(Diff, DistancesToAThirdAreThoseOfWhatDiffers) {
-  const auto distances = compareToThird(vec({100, 2, 4}), vec({100, 2.5, 5}), vec({0, 2.25, 5}));
-  ASSERT_TRUE(distances);
-  EXPECT_DOUBLE_EQ(distances->maxA, 1);
-  EXPECT_DOUBLE_EQ(distances->maxB, 0.25);
-  EXPECT_DOUBLE_EQ(distances->meanA, 0.625);
-  EXPECT_DOUBLE_EQ(distances->meanB, 0.125);
-  EXPECT_FALSE(compareToThird(vec({1}), vec({2}), vec({1, 2})));
+TEST(Diff, ErrorsOfARowAreThoseOfWhatDiffers) {
+  const graph::Shape shape{2, 3};
+  const auto a = fromDoubles(DType::Float64, shape, std::vector{100.0, 2.0, 4.0, 1.0, 2.0, 3.0});
+  const auto b = fromDoubles(DType::Float64, shape, std::vector{100.0, 2.5, 5.0, 1.0, 2.0, 3.0});
+  const auto exact = fromDoubles(DType::Float64, shape, std::vector{0.0, 2.25, 5.0, 9.0, 9.0, 9.0});
+  const auto rows = rowErrors(a, b, &exact);
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->size(), 1U);  // the second row is equal
+  EXPECT_DOUBLE_EQ(rows->front().apart, 1);
+  EXPECT_DOUBLE_EQ(rows->front().scale, 4);
+  EXPECT_DOUBLE_EQ(rows->front().a, 1);
+  EXPECT_DOUBLE_EQ(rows->front().b, 0.25);
+  EXPECT_EQ(rowErrors(a, b, nullptr)->front().b, 0);
+  const auto other = vec({1, 2});
+  EXPECT_FALSE(rowErrors(a, b, &other));
 }
 
 TEST(Diff, EqualTensors) {

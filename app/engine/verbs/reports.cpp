@@ -75,9 +75,8 @@ json verifyEntry(const protocol::VerifyResult& verify) {
             {"max_abs", toJson(verify.file.max_abs)},
             {"max_rel", toJson(verify.file.max_rel)},
             {"noise_floor", toJson(verify.noise_floor)}};
-    if (verify.noise_copies) file["noise_copies"] = *verify.noise_copies;
     if (verify.file_dtype == "float64") file["limit"] = toJson(verify.file.limit);
-    if (verify.nearer) file["nearer"] = toJson(*verify.nearer);
+    if (verify.errors) file["errors"] = toJson(*verify.errors);
   } else if (!verify.file_reason.empty()) {
     file = {{"reason", verify.file_reason}};
   }

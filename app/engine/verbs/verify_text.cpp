@@ -15,10 +15,13 @@ std::string outcomeOf(const protocol::VerifyResult& verify) {
   if (!verify.algebra_reason.empty()) line += " (" + verify.algebra_reason + ")";
   if (verify.file_done) {
     const bool byLimit = verify.file_dtype == "float64";
-    const std::string floor = verify.noise_copies ? " at a noise floor of at least " : " at a noise floor of ";
-    line += ", " + verify.file_dtype + " " + formatted("%.2g", verify.file.max_rel) +
-            (byLimit ? " at a limit of " + formatted("%.2g", verify.file.limit)
-                     : floor + formatted("%.2g", verify.noise_floor));
+    line += ", " + verify.file_dtype + " " + formatted("%.2g", verify.file.max_rel);
+    line += byLimit ? formatted(" at a limit of %.2g", verify.file.limit)
+                    : formatted(" at a noise floor of %.2g", verify.noise_floor);
+    if (verify.errors && !byLimit) {
+      line += formatted("; against exact numbers the original is off by %.2g, the fold by %.2g",
+                        verify.errors->original, verify.errors->folded);
+    }
   } else if (!verify.file_reason.empty()) {
     line += ", files not compared (" + verify.file_reason + ")";
   }
@@ -29,11 +32,6 @@ std::string outcomeOf(const protocol::VerifyResult& verify) {
 
 std::vector<std::string> verifyLines(const protocol::VerifyResult& verify) {
   std::vector<std::string> lines{outcomeOf(verify)};
-  if (verify.nearer) {
-    lines.push_back("the folded model is nearer to exact arithmetic than the original: " +
-                    formatted("%.2g", verify.nearer->folded) + " against " +
-                    formatted("%.2g", verify.nearer->original));
-  }
   if (verify.sections) {
     lines.push_back("section by section, " + std::to_string(*verify.sections) +
                     " of them, on drawn values along the stream: the model as a whole was not run, and rounding was "

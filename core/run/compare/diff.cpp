@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/run/tensors.h"
 
@@ -162,26 +163,31 @@ Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a, 
   return diff;
 }
 
-Result<Distances> compareToThird(const graph::TensorView& a, const graph::TensorView& b,
-                                 const graph::TensorView& third) {
+Result<std::vector<RowErrors>> rowErrors(const graph::TensorView& a, const graph::TensorView& b,
+                                         const graph::TensorView* exact) {
   const auto pair = numbersOf({}, a, b);
   if (!pair) return tl::unexpected(pair.error());
-  const auto others = third.shape == a.shape ? graph::toDoubles(partsOfComplex(third)) : std::nullopt;
-  if (!others) return fail(ErrorCode::BadInput, "the third tensor is not like the first two");
-  Span ofA, ofB;
-  double sumA = 0, sumB = 0;
-  size_t counted = 0;
-  for (size_t i = 0; i < pair->a.size(); ++i) {
-    const double x = pair->a[i], y = pair->b[i], other = (*others)[i];
-    if (equal(x, y)) continue;
-    ofA.include(x, other);
-    ofB.include(y, other);
-    sumA += std::abs(x - other);
-    sumB += std::abs(y - other);
-    ++counted;
+  std::optional<std::vector<double>> third;
+  if (exact != nullptr) {
+    third = exact->shape == a.shape ? graph::toDoubles(partsOfComplex(*exact)) : std::nullopt;
+    if (!third || third->size() != pair->a.size()) {
+      return fail(ErrorCode::BadInput, "the exact tensor is not like the first two");
+    }
   }
-  const double count = static_cast<double>(std::max<size_t>(1, counted));
-  return Distances{ofA.apart, ofB.apart, sumA / count, sumB / count};
+  std::vector<RowErrors> rows;
+  forEachRow(*pair, leastScale(*pair), [&](const Span& span, size_t start, size_t end) {
+    if (span.apart == 0) return;
+    Span ofA, ofB;
+    double largest = 0;
+    for (size_t i = start; third && i < end; ++i) {
+      if (equal(pair->a[i], pair->b[i])) continue;
+      if (std::isfinite((*third)[i])) largest = std::max(largest, std::abs((*third)[i]));
+      ofA.include((*third)[i], pair->a[i]);
+      ofB.include((*third)[i], pair->b[i]);
+    }
+    rows.push_back({span.apart, span.scale, ofA.apart, ofB.apart, largest});
+  });
+  return rows;
 }
 
 Result<std::vector<FarRow>> rowsApart(const graph::TensorView& a, const graph::TensorView& b, double limit) {

@@ -40,13 +40,15 @@ struct Worst {
   void include(const TensorDiff& diff);
 };
 
-// Of the elements in which a and b differ: how far each of the two is from a third one. Errors: those of
-// compareTensors().
-struct Distances {
-  double maxA = 0, maxB = 0, meanA = 0, meanB = 0;
+// A row, see above, in which a and b differ; all of the elements that do.
+struct RowErrors {
+  double apart = 0, scale = 0;  // largest |a - b|; largest |a|
+  double a = 0, b = 0;          // how far each is from exact numbers; 0 where none are given
+  double exact = 0;             // largest |exact|
 };
-[[nodiscard]] Result<Distances> compareToThird(const graph::TensorView& a, const graph::TensorView& b,
-                                               const graph::TensorView& third);
+// exact: of the same shape; nullptr: not known. Errors: those of compareTensors().
+[[nodiscard]] Result<std::vector<RowErrors>> rowErrors(const graph::TensorView& a, const graph::TensorView& b,
+                                                       const graph::TensorView* exact);
 
 // A row, see above, that is farther apart than its own scale allows.
 struct FarRow {

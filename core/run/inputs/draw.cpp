@@ -106,6 +106,22 @@ Result<formats::Tensors> drawLike(const formats::Tensors& sample, const std::vec
   return tensors;
 }
 
+Result<formats::Tensors> scaledLike(const formats::Tensors& sample, double factor, Sign sign) {
+  formats::Tensors scaled = sample;
+  for (formats::NamedTensor& tensor : scaled) {
+    const DType dtype = tensor.view.dtype;
+    if (!graph::isFloat(dtype)) continue;
+    auto values = graph::toDoubles(tensor.view);
+    if (!values) return cannotDraw(tensor.name, dtype, tensor.view.shape);
+    if (isMask(dtype, *values) || !std::ranges::all_of(*values, [](double value) { return std::isfinite(value); })) {
+      continue;
+    }
+    for (double& value : *values) value = factor * (sign == Sign::Positive ? std::abs(value) : value);
+    tensor.view = fromDoubles(dtype, tensor.view.shape, *values);
+  }
+  return scaled;
+}
+
 std::vector<graph::Shape> shapesOf(const formats::Tensors& tensors) {
   std::vector<graph::Shape> shapes;
   for (const auto& tensor : tensors) shapes.push_back(tensor.view.shape);

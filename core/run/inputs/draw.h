@@ -19,6 +19,10 @@ namespace normlens::run {
 [[nodiscard]] Result<formats::Tensors> drawLike(const formats::Tensors& sample, const std::vector<graph::Shape>& shapes,
                                                 uint64_t seed);
 
+// The sample with its floats multiplied; masks and arrays with values that are not finite stay as they are.
+enum class Sign : uint8_t { Own, Positive };
+[[nodiscard]] Result<formats::Tensors> scaledLike(const formats::Tensors& sample, double factor, Sign sign = Sign::Own);
+
 [[nodiscard]] std::vector<graph::Shape> shapesOf(const formats::Tensors& tensors);
 
 }  // namespace normlens::run

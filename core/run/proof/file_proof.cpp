@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/run/compare/compare_models.h"
+#include "core/run/proof/float16_range.h"
 #include "core/run/proof/trial_run.h"
 #include "core/run/tensors.h"
 
@@ -13,17 +14,24 @@ namespace {
 
 using formats::Tensors;
 
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
 // One output on one set of inputs.
 struct Judged {
   TensorDiff diff;
-  double noise = 0;                    // absolute
-  std::optional<Distances> fromExact;  // the original's and the changed model's
+  std::vector<RowErrors> rows;  // those that differ
+  bool byExact = false;         // rows know how far the two are from exact numbers
+  double noise = 0;             // how far the original moves with its weights, absolute
 };
 
 struct Trial {
-  Tensors inputs, exact, original, changed;  // exact: outputs of the original's float64 copy; may be empty
+  Tensors inputs, original, changed;
   std::vector<Judged> outputs{};
-  int perturbed = 0;  // copies that were run on it
+};
+
+// What decides of a row, absolute: it passes where error <= factor * floor.
+struct RowJudgment {
+  double error = 0, floor = 0;
 };
 
 class FileProof {
@@ -43,8 +51,12 @@ class FileProof {
       if (!outcome_.reason.empty()) return std::move(outcome_);
     }
     if (const Status done = measureNoise(); !done) return tl::unexpected(done.error());
-    if (algebra.passes() && losesDigits()) measureRounding();
-    tell();
+    decide();
+    if (outcome_.passes) {
+      const auto overflow = overflowsEarlier(change_, sample, task_);
+      if (!overflow) return tl::unexpected(overflow.error());
+      if (!overflow->empty()) refute(*overflow);
+    }
     return std::move(outcome_);
   }
 
@@ -65,142 +77,154 @@ class FileProof {
     if (!got->seen) return refute(failsWhereOriginalRuns(*got));
     auto diffs = compareOutputs(expected->seen->outputs, got->seen->outputs);
     if (!diffs) return refute(diffs.error().message);
-    Trial trial{inputs, exact, std::move(expected->seen->outputs), std::move(got->seen->outputs)};
-    for (const TensorDiff& diff : *diffs) {
+    Trial trial{inputs, std::move(expected->seen->outputs), std::move(got->seen->outputs)};
+    for (size_t i = 0; i < diffs->size(); ++i) {
+      const TensorDiff& diff = (*diffs)[i];
       outcome_.telling = outcome_.telling || diff.telling;
-      trial.outputs.push_back({diff, options_.floorEpsilons * machineEpsilon(type_) * diff.scale, {}});
+      const auto judged = judge(trial, i, diff, exact);
+      if (!judged) return tl::unexpected(judged.error());
+      trial.outputs.push_back(*judged);
     }
     if (trials_.empty()) outcome_.outputs = std::move(*diffs);
     trials_.push_back(std::move(trial));
     return {};
   }
 
+  // exact: the outputs of the original's float64 copy; may be empty.
+  [[nodiscard]] static Result<Judged> judge(const Trial& trial, size_t output, const TensorDiff& diff,
+                                            const Tensors& exact) {
+    const graph::TensorView &a = trial.original[output].view, &b = trial.changed[output].view;
+    if (diff.telling && output < exact.size()) {
+      if (auto rows = rowErrors(a, b, &exact[output].view)) return Judged{diff, std::move(*rows), true};
+    }
+    return rowErrors(a, b, nullptr).map([&](std::vector<RowErrors> rows) { return Judged{diff, std::move(rows)}; });
+  }
+
   Status refute(std::string reason) {
-    outcome_.worst = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    outcome_.worst = {kUnbounded, kUnbounded};
+    outcome_.passes = false;
     outcome_.reason = std::move(reason);
     return {};
   }
 
-  // How far other outputs are from the original's, where the changed model's differ from that. f is given what is
-  // judged and the distances.
-  template <class F>
-  static void forEachDistance(Trial& trial, const Tensors& others, const F& f) {
-    for (size_t i = 0; others.size() == trial.outputs.size() && i < others.size(); ++i) {
-      const auto distances = compareToThird(trial.original[i].view, trial.changed[i].view, others[i].view);
-      if (distances) f(trial.outputs[i], *distances);
-    }
-  }
-
-  // Each copy can only raise the floor: what is within its limit stays there, and needs no more of them.
+  // Each copy can only raise the noise: where all is within its limit, or no noise would bring it there, no more are
+  // run.
   Status measureNoise() {
-    for (int copy = 0; copy < options_.perturbedCopies && !allWithin(); ++copy) {
+    for (int copy = 0; copy < options_.perturbedCopies && needsNoise(); ++copy) {
       task_.report("measuring the noise of rounding", 0.55 + 0.45 * copy / std::max(1, options_.perturbedCopies));
       if (const Status running = task_.check(); !running) return running;
       const auto perturbed = change_.original.perturbed(options_.seed + static_cast<uint64_t>(copy));
       // Nothing to perturb: the floor stays at the type's own.
       if (!perturbed) return unlessMemoryWanted(perturbed.error().message);
       for (Trial& trial : trials_) {
-        if (isWithin(trial)) continue;
+        if (!needsNoise(trial)) continue;
         const auto ran = runOn(**perturbed, trial.inputs, task_);
         if (!ran) return tl::unexpected(ran.error());
         if (const Status enough = unlessMemoryWanted(ran->error); !enough) return enough;
-        ++trial.perturbed;
-        if (!ran->seen) continue;
-        forEachDistance(trial, ran->seen->outputs, [](Judged& output, const Distances& distances) {
-          // A copy that overflows says nothing about rounding.
-          if (std::isfinite(distances.maxA)) output.noise = std::max(output.noise, distances.maxA);
-        });
+        if (ran->seen) includeNoise(trial, ran->seen->outputs);
       }
     }
     return {};
   }
 
-  // How far the original is from its float64 copy, where that is no more than rounding, and the changed model.
-  void measureRounding() {
-    for (Trial& trial : trials_) {
-      forEachDistance(trial, trial.exact, [&](Judged& output, const Distances& distances) {
-        const bool isRounding = distances.maxA <= options_.mostRounding * output.diff.scale;
-        if (isRounding && !isWithin(output)) output.noise = std::max(output.noise, distances.maxA);
-        output.fromExact = distances;
-      });
+  static void includeNoise(Trial& trial, const Tensors& others) {
+    for (size_t i = 0; others.size() == trial.outputs.size() && i < others.size(); ++i) {
+      Judged& output = trial.outputs[i];
+      const auto rows = rowErrors(trial.original[i].view, trial.changed[i].view, &others[i].view);
+      if (!rows) continue;
+      for (const RowErrors& row : *rows) {
+        // A copy that overflows says nothing about rounding.
+        if (std::isfinite(row.a)) output.noise = std::max(output.noise, row.a);
+      }
     }
   }
 
-  // Whatever the noise, relative.
-  [[nodiscard]] double ownLimit() const {
-    const double few = options_.floorFactor * options_.floorEpsilons * machineEpsilon(type_);
-    return type_ == graph::DType::Float64 ? std::max(few, options_.algebraLimit) : few;
+  [[nodiscard]] bool needsNoise(const Trial& trial) const {
+    for (size_t i = 0; i < trial.outputs.size(); ++i) {
+      const Judged& output = trial.outputs[i];
+      const double typical = typicalError(i);
+      if (!passes(output, typical, output.noise) && passes(output, typical, kUnbounded)) return true;
+    }
+    return false;
   }
-  [[nodiscard]] double limitOf(const Judged& output) const {
-    return std::max(options_.floorFactor * output.noise, ownLimit() * output.diff.scale);
-  }
-  [[nodiscard]] bool isWithin(const Judged& output) const { return output.diff.maxAbs <= limitOf(output); }
-  [[nodiscard]] bool isWithin(const Trial& trial) const {
-    return std::ranges::all_of(trial.outputs, [&](const Judged& output) { return isWithin(output); });
-  }
-  [[nodiscard]] bool allWithin() const {
-    return std::ranges::all_of(trials_, [&](const Trial& trial) { return isWithin(trial); });
+  [[nodiscard]] bool needsNoise() const {
+    return std::ranges::any_of(trials_, [&](const Trial& trial) { return needsNoise(trial); });
   }
 
-  // Off by more than a few roundings.
-  [[nodiscard]] bool losesDigits() const {
-    return std::ranges::any_of(trials_, [&](const Trial& trial) {
-      return std::ranges::any_of(
-          trial.outputs, [&](const Judged& output) { return output.diff.maxAbs > ownLimit() * output.diff.scale; });
+  // What is excused whatever the original's own error, relative.
+  [[nodiscard]] double fewRoundings() const {
+    const double few = options_.floorEpsilons * machineEpsilon(type_);
+    return type_ == graph::DType::Float64 ? std::max(few, options_.algebraLimit / options_.floorFactor) : few;
+  }
+  // The same where the original moves less than that with its weights: four epsilons of bfloat16 are 3 %.
+  [[nodiscard]] double leastFloor(double scale, double noise) const {
+    const double few = fewRoundings() * scale;
+    return type_ == graph::DType::Float64 ? few : std::clamp(noise, few / options_.floorEpsilons, few);
+  }
+
+  // typical: the median row's own error, relative. What cancels to nothing in exact arithmetic has no scale, and an
+  // original that is right there is so by luck.
+  [[nodiscard]] RowJudgment judgmentOf(const Judged& output, const RowErrors& row, double typical, double noise) const {
+    constexpr double kNothing = 1e-6;
+    if (!output.byExact || row.exact <= kNothing * row.apart)
+      return {row.apart, std::max(fewRoundings() * row.scale, noise)};
+    const double least = leastFloor(row.scale, noise);
+    const double own = std::min(std::max(row.a, typical * row.scale), options_.mostRounding * row.scale);
+    // Nothing finite becomes infinite, nor the reverse.
+    const double error = std::isfinite(row.apart) ? row.b : row.apart;
+    const bool differsLittle = row.apart <= options_.floorFactor * least;
+    return {differsLittle ? std::min(row.apart, error) : error, std::max(least, own)};
+  }
+  [[nodiscard]] bool passes(const Judged& output, double typical, double noise) const {
+    return std::ranges::all_of(output.rows, [&](const RowErrors& row) {
+      const RowJudgment judgment = judgmentOf(output, row, typical, noise);
+      return judgment.error <= options_.floorFactor * judgment.floor;
     });
   }
 
-  // Not by luck: at most half as far, on all inputs, and on the mean.
-  [[nodiscard]] bool isNearer(size_t index) const {
-    return std::ranges::all_of(trials_, [&](const Trial& trial) {
-      if (index >= trial.outputs.size()) return false;
-      const auto& [diff, noise, fromExact] = trial.outputs[index];
-      if (diff.maxAbs == 0) return true;
-      return fromExact && 2 * fromExact->maxB <= fromExact->maxA && 2 * fromExact->meanB <= fromExact->meanA &&
-             fromExact->maxB <= options_.mostRounding * diff.scale;
-    });
+  // Of the rows that differ, over all sets of inputs.
+  [[nodiscard]] double typicalError(size_t output) const {
+    std::vector<double> errors;
+    for (const Trial& trial : trials_) {
+      if (output >= trial.outputs.size() || !trial.outputs[output].byExact) continue;
+      for (const RowErrors& row : trial.outputs[output].rows) errors.push_back(row.scale > 0 ? row.a / row.scale : 0);
+    }
+    if (errors.empty()) return 0;
+    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+    std::ranges::nth_element(errors, middle);
+    return *middle;
   }
 
-  // Each output has the floor of its own noise: an index that flips would excuse whatever the others are off by. Told
-  // is the output that is farthest above its limit; if that is within the limit, rather one whose floor says something.
-  void tell() {
-    constexpr double kMeaningful = 0.1;  // of a floor: with more, the output is noise all through
-    constexpr double kOnlyIfNoOther = -0.5;
+  // Each output has its own floor: an index that flips would excuse whatever the others are off by. Reported is the row
+  // that is farthest above its limit, or nearest to it.
+  void decide() {
     outcome_.passes = true;
     outcome_.worst.emplace();
-    outcome_.noiseFloor = options_.floorEpsilons * machineEpsilon(type_);
-    outcome_.limit = ownLimit();
-    int perturbed = 0;
-    double most = -1;
+    outcome_.noiseFloor = fewRoundings();
+    outcome_.limit = options_.floorFactor * fewRoundings();
+    double most = 0;
     for (const Trial& trial : trials_) {
       for (size_t i = 0; i < trial.outputs.size(); ++i) {
         const Judged& output = trial.outputs[i];
-        if (output.diff.maxAbs == 0) continue;
-        const bool nearer = output.fromExact && isNearer(i);
-        if (nearer) includeNearer(output);
-        outcome_.passes = outcome_.passes && (nearer || isWithin(output));
-        double above = output.diff.maxAbs / limitOf(output);
-        if (above <= 1 && output.noise > kMeaningful * output.diff.scale) above = kOnlyIfNoOther;
-        if (above <= most) continue;
-        most = above;
-        perturbed = trial.perturbed;
-        tell(output);
+        const double typical = typicalError(i);
+        outcome_.passes = outcome_.passes && passes(output, typical, output.noise);
+        for (const RowErrors& row : output.rows) {
+          const RowJudgment judgment = judgmentOf(output, row, typical, output.noise);
+          const double above = judgment.error / judgment.floor;
+          if (!(above <= most)) report(output, row, judgment);
+          most = std::max(most, above);
+        }
       }
     }
-    if (outcome_.passes && perturbed < options_.perturbedCopies) outcome_.enoughCopies = perturbed;
   }
 
-  void tell(const Judged& output) {
+  void report(const Judged& output, const RowErrors& row, const RowJudgment& judgment) {
+    const double scale = row.scale > 0 ? row.scale : 1;
     outcome_.worst = {output.diff.maxAbs, output.diff.maxRel};
-    const double scale = output.diff.scale > 0 ? output.diff.scale : 1;
-    outcome_.noiseFloor = output.noise / scale;
-    outcome_.limit = limitOf(output) / scale;
-  }
-
-  void includeNearer(const Judged& output) {
-    const double original = output.fromExact->maxA / output.diff.scale;
-    if (outcome_.nearer && outcome_.nearer->original >= original) return;
-    outcome_.nearer = {original, output.fromExact->maxB / output.diff.scale};
+    outcome_.noiseFloor = judgment.floor / scale;
+    outcome_.limit = options_.floorFactor * judgment.floor / scale;
+    outcome_.errors.reset();
+    if (output.byExact) outcome_.errors = {row.a / scale, row.b / scale};
   }
 
   const ChangeUnderTest& change_;

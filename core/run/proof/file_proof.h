@@ -1,6 +1,6 @@
 // The files' part of a proof (verify.h): the changed model against the original, both in their own type.
 //
-// The noise is that of the elements in which the two differ. Private to core/run. Thread: one thread.
+// Errors are those of the elements in which the two differ. Private to core/run. Thread: one thread.
 #pragma once
 
 #include "core/run/proof/verify.h"

@@ -5,16 +5,18 @@
 // other sizes are draws as well: only what is wanting of those is drawn at the sample's sizes. Every row of every
 // output, and of the folded norms' outputs, is judged by its own scale: it may be off by 1e-10, or by six times the
 // copy's own noise there (its weights moved by up to half a unit in the last place).
-// File: the folded model against the original in their own type, on the sample and one of those draws. A centered
-// weight is off by one rounding, so the yardstick is a noise floor: the worst max_rel of the original over seeded
-// perturbations of every weight by up to half a unit in the last place, never below 4 machine epsilons. Each output has
-// its own floor and passes at <= 6 times that; one in float64 at the algebra's limit, too. A further perturbation can
-// only raise the floor: as soon as everything passes none is run any more, and the floor that is told is a lower bound.
-// Weights that move do not show what sums lose where numbers cancel: an output above the floor of all perturbations,
-// with the algebra proved, is also given how far the original is from its own float64 copy, and passes where the folded
-// model is nearer to that. Where float64 is impossible (quantised weights, unknown ops) the files alone decide, and
-// algebra.reason says why. Outputs without floating-point numbers (indices, empty lists) can agree by chance: in
-// float64 the values that decide them are compared as well, and where nothing else was compared nothing is proved.
+// File: the folded model against the original in their own type, on the sample and one of those draws, row by row. A
+// centered weight is off by one rounding, so the yardstick is the original's own error: how far it is, in its type,
+// from the float64 run of the same stored weights, never below 4 machine epsilons, and never below the median row of
+// its output, so that a row that is right by luck refuses nothing. A row passes where the folded model is at most 6
+// times as far from that run, or differs from the original by at most 24 epsilons; fewer, but not under 6, where the
+// original moves by less with its weights, moved by up to half a unit in the last place. One in float64 passes at the
+// algebra's limit, too. An original that is off by a tenth of its numbers is off by more than rounding (it draws random
+// numbers): no more is excused. Where float64 is impossible (quantised weights, unknown ops), and for outputs that hold
+// no floating-point number, the original's error is not known: the yardstick is how far it moves when each of its
+// weights moves by up to half a unit in the last place, the worst of some copies; algebra.reason says why. Outputs
+// without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide them are
+// compared as well, and where nothing else was compared nothing is proved.
 //
 // Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
 #pragma once
@@ -40,7 +42,7 @@ struct VerifyOptions {
   double algebraLimit = 1e-10;
   double floorFactor = 6;
   double floorEpsilons = 4;
-  double mostRounding = 0.1;  // an original farther from its float64 copy is off by more than rounding (random draws)
+  double mostRounding = 0.1;               // of an original's own error, relative
   std::vector<std::vector<int>> freeAxes;  // by input, for other sizes; may be empty (see otherSizes)
   // By input, axes from the last (1) on which the fold relies on size 1, or on there being none; may be empty.
   std::vector<std::vector<int>> ones;
@@ -90,12 +92,11 @@ struct AlgebraOutcome {
 };
 
 struct FileOutcome {
-  std::optional<Worst> worst;  // nullopt: not possible, `reason` says why. Of the output farthest above its limit
+  std::optional<Worst> worst;  // nullopt: not possible, `reason` says why. Of the output of the row that decides
   std::string reason;
-  double noiseFloor = 0;            // of that output
-  double limit = 0;                 // of worst->maxRel; it may be above where the changed model is nearer
-  std::optional<int> enoughCopies;  // so many perturbed copies let it pass: the floor of all of them may be higher
-  std::optional<FromExact> nearer;  // set where the changed model is nearer to exact arithmetic than the original
+  double noiseFloor = 0;            // of the row that decides: the original's own error, or what stands for it
+  double limit = 0;                 // of errors->folded, else of worst->maxRel
+  std::optional<FromExact> errors;  // of that row; nullopt: float64 was impossible, or nothing differs
   std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
   bool passes = false;
   bool telling = false;  // floating-point numbers were compared

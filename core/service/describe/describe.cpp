@@ -6,6 +6,7 @@
 
 #include "core/analysis/explain.h"
 #include "core/analysis/plan/norm_states.h"
+#include "core/base/formatted.h"
 #include "core/graph/queries.h"
 #include "core/service/describe/graph_document.h"
 
@@ -262,6 +263,27 @@ protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& an
   return info;
 }
 
+std::string whyNotProved(const run::Verification& verification, std::string_view what) {
+  const run::AlgebraOutcome& algebra = verification.algebra;
+  const run::FileOutcome& file = verification.file;
+  const std::string model = "the " + std::string(what) + " model ";
+  if (!verification.exact) {
+    const std::string& why = file.reason.empty() ? algebra.reason : file.reason;
+    return model + "could not be verified" + (why.empty() ? "" : ": " + why);
+  }
+  if (algebra.worst && !algebra.reason.empty()) return "the proof in float64 failed: " + algebra.reason;
+  const std::string type(dtypeName(verification.fileType));
+  if (algebra.passes() && (file.errors || !file.reason.empty())) {
+    const std::string inType = model + "is right in float64, but not in " + type + ": ";
+    if (!file.reason.empty()) return inType + file.reason;
+    return inType +
+           formatted("it is off by %.2g where the original is off by %.2g", file.errors->folded, file.errors->original);
+  }
+  std::string why = model + "gives other outputs";
+  if (!verification.firstDiverging.empty()) why += "; the first LayerNorm to differ is " + verification.firstDiverging;
+  return why;
+}
+
 protocol::VerifyResult describeVerification(const run::Verification& verification) {
   protocol::VerifyResult out;
   out.algebra_done = verification.algebra.worst.has_value();
@@ -273,8 +295,7 @@ protocol::VerifyResult describeVerification(const run::Verification& verificatio
   out.file_reason = verification.file.reason;
   out.file_dtype = dtypeName(verification.fileType);
   out.noise_floor = verification.file.noiseFloor;
-  out.noise_copies = verification.file.enoughCopies;
-  if (verification.file.nearer) out.nearer = {verification.file.nearer->original, verification.file.nearer->folded};
+  if (const auto& errors = verification.file.errors) out.errors = {errors->original, errors->folded};
   out.exact = verification.exact;
   out.first_diverging = verification.firstDiverging;
   out.not_run = verification.notRun;

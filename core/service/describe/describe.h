@@ -1,6 +1,9 @@
 // Results of the engine's parts, told in protocol structs.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "core/analysis/analysis.h"
 #include "core/formats/model.h"
 #include "core/protocol/messages.h"
@@ -19,5 +22,7 @@ namespace normlens::service {
 [[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,
                                               const PricedPlan& priced);
 [[nodiscard]] protocol::VerifyResult describeVerification(const run::Verification& verification);
+// Why a change is not proved, of a verification that is not exact; what: "folded".
+[[nodiscard]] std::string whyNotProved(const run::Verification& verification, std::string_view what);
 
 }  // namespace normlens::service

@@ -66,10 +66,7 @@ Status prove(const formats::Model& model, const formats::Tensors& inputs, const 
   if (!verification) return tl::unexpected(verification.error());
   fusing.verify = describeVerification(*verification);
   fusing.ok = verification->exact.value_or(false);
-  if (!fusing.ok) {
-    fusing.reason =
-        verification->exact ? "the fused model gives other outputs" : "the fused model could not be verified";
-  }
+  if (!fusing.ok) fusing.reason = whyNotProved(*verification, "fused");
   return {};
 }
 

@@ -17,10 +17,7 @@ Status prove(const NarrowSource& source, const fold::FoldPlan& plan, const Narro
   if (!verification) return tl::unexpected(verification.error());
   out.verify = describeVerification(*verification);
   out.ok = verification->exact.value_or(false);
-  if (out.ok) return {};
-  const auto& told = verification->file.reason.empty() ? verification->algebra.reason : verification->file.reason;
-  out.reason = verification->exact ? "the narrow model gives other outputs" : "the narrow model could not be verified";
-  if (!told.empty()) out.reason += ": " + told;
+  if (!out.ok) out.reason = whyNotProved(*verification, "narrow");
   return {};
 }
 

@@ -33,6 +33,7 @@ def parse(words):
     parser.add_argument("--seed", type=int, default=0, help="of the first model; the next has the next")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--format", choices=("torchscript", "onnx"), help="both, by turns, unless said")
+    parser.add_argument("--halves", action="store_true", help="float16 and bfloat16 alone, some with outlier channels")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("exact-finds"))
     parser.add_argument("--replay", type=pathlib.Path, help="a case that was kept")
     parser.add_argument("--small", action="store_true", help="what fails is kept as it is")
@@ -40,8 +41,8 @@ def parse(words):
 
 
 class Hunt:
-    def __init__(self, program):
-        self.program, self.tally = program, Tally()
+    def __init__(self, program, halves=False):
+        self.program, self.halves, self.tally = program, halves, Tally()
         load_ops(program)
         gc.freeze()  # torch's objects need not be looked at again and again
         memory = pathlib.Path("/dev/shm")
@@ -57,7 +58,7 @@ class Hunt:
 
     def first(self, seed, file_format):
         """Some models run at one token or one batch alone."""
-        case = draw_case(seed, file_format or ("torchscript", "onnx")[seed % 2], STEPS)
+        case = draw_case(seed, file_format or ("torchscript", "onnx")[seed % 2], STEPS, self.halves)
         for sizes in ({}, {"T": 1}, {"B": 1}, {"T": 1, "B": 1}, {"T": case["D"]}):
             done = self.ask(case | sizes)
             if done.kind != "unrun":
@@ -70,7 +71,7 @@ class Hunt:
 
 
 def hunt(arguments):
-    hunter, failed, began = Hunt(arguments.engine), 0, time.monotonic()
+    hunter, failed, began = Hunt(arguments.engine, arguments.halves), 0, time.monotonic()
     for seed in range(arguments.seed, arguments.seed + arguments.n):
         case, done = hunter.first(seed, arguments.format)
         hunter.tally.add(done)
@@ -94,7 +95,7 @@ def keep(folder, case, done):
 
 
 def replay(arguments):
-    hunter = Hunt(arguments.engine)
+    hunter = Hunt(arguments.engine, arguments.halves)
     case = json.loads(arguments.replay.read_text())
     done = hunter.ask(case)
     print(getattr(hunter.judge.written, "source", None) or hunter.judge.written.model)

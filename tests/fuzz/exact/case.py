@@ -10,6 +10,7 @@ import random
 WIDTHS = (2, 3, 4, 6, 8)
 SIZES = (3, 1, 2, 5)  # of batch and tokens in the sample
 TYPES = ("float64", "float32", "float16")
+HALVES = {"torchscript": ("float16", "bfloat16"), "onnx": ("float16",)}  # ONNX Runtime has no bfloat16 on the CPU
 POLICIES = ("balanced", "free", "all")
 NORMS = {"torchscript": ("portable", "primitives", "fast"), "onnx": ("portable", "primitives", "ort", "standard")}
 
@@ -46,8 +47,8 @@ class Choices:
         return self.made[name]
 
 
-def draw_case(seed, file_format, steps):
-    """`steps`: name -> (how often, formats)."""
+def draw_case(seed, file_format, steps, halves=False):
+    """`steps`: name -> (how often, formats). `halves`: in a half type, a third of them with outlier channels."""
     rng = random.Random(number_of(seed, file_format))
     known = [(name, often) for name, (often, formats) in steps.items() if file_format in formats]
     names, often = zip(*known)
@@ -77,4 +78,6 @@ def draw_case(seed, file_format, steps):
         of = rng.choice(range(max(1, i - 3), i)) if i > 1 and rng.random() < 0.9 else 0
         case["steps"].append({"id": i, "do": do, "of": of, "and": rng.randrange(i), "choices": {}})
     case["steps"].append({"id": i + 1, "do": "output", "of": i, "and": 0, "choices": {}})
+    if halves:
+        case |= {"type": rng.choice(HALVES[file_format]), "outlier": rng.choice((1, 1, 30))}
     return case

@@ -3,6 +3,7 @@
 import collections
 import re
 
+import ml_dtypes
 import numpy
 
 import oracle
@@ -13,6 +14,11 @@ from served import Died, Refused
 from torchscript import TorchScriptWriter
 
 WRITERS = {"torchscript": (TorchScriptWriter, ".pt"), "onnx": (OnnxWriter, ".onnx")}
+
+
+def storable(array):
+    """.npz knows no bfloat16; whoever reads them gives inputs the model's type."""
+    return array.astype(numpy.float32) if array.dtype == ml_dtypes.bfloat16 else array
 
 
 class Judgement:
@@ -79,7 +85,7 @@ class Judge:
         npz = self.folder / "sample.npz"
         if case["given"]:
             names = {name: name if case["format"] == "onnx" else f"in_{i}" for i, name in enumerate(sample)}
-            numpy.savez(npz, **{names[name]: value for name, value in sample.items()})
+            numpy.savez(npz, **{names[name]: storable(value) for name, value in sample.items()})
             ask("set_inputs", {"npz": str(npz)})
         analysis = ask("analyze")
         if analysis["probe_error"]:

@@ -1,12 +1,13 @@
 """Does a folded file give what its original gives? At the sample's size and at others, at other values, and again."""
 
+import ml_dtypes
 import numpy
 
 from case import number_of
 from writer import INPUTS
 
 # A wrong fold is off by far more, in any type: float64 is where a small difference counts.
-TOLERANCE = {"float64": 1e-9, "float32": 1e-2, "float16": 0.2}
+TOLERANCE = {"float64": 1e-9, "float32": 1e-2, "float16": 0.2, "bfloat16": 0.5}
 NOISE = 1000  # times what an ulp of the weights and inputs does to the row, or a hundredth of what it does to any row
 LEAST = 1e-2  # weights and inputs are near 1: what is far smaller is 0 in exact arithmetic, and rounding here
 NO_DIGITS = 0.1  # an ulp moves the output by that much: nothing of it is known
@@ -155,6 +156,6 @@ def larger(a, b):
 
 
 def off_by_an_ulp(value, rng):
-    if value.dtype.kind != "f":
+    if value.dtype.kind != "f" and value.dtype != ml_dtypes.bfloat16:
         return value
-    return numpy.asarray(value * (1 + numpy.finfo(value.dtype).eps * rng.integers(-1, 2, value.shape)), value.dtype)
+    return numpy.asarray(value * (1 + ml_dtypes.finfo(value.dtype).eps * rng.integers(-1, 2, value.shape)), value.dtype)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import ml_dtypes
 import numpy
 import onnx
 import onnxruntime
@@ -23,6 +24,12 @@ def open_file(path):
     return (TorchScriptFile if path.suffix == ".pt" else OnnxFile)(path)
 
 
+def tensor(array):
+    """NumPy has bfloat16 by ml_dtypes alone, and torch takes none of it."""
+    halves = array.dtype == ml_dtypes.bfloat16
+    return torch.from_numpy(array.astype(numpy.float32)).bfloat16() if halves else torch.from_numpy(array)
+
+
 class TorchScriptFile:
     def __init__(self, path):
         self.path = path
@@ -34,7 +41,7 @@ class TorchScriptFile:
             self.module = torch.jit.load(str(self.path))
 
     def run(self, arrays):
-        values = [a.item() if name in ("n", "flag") else torch.from_numpy(a) for name, a in arrays.items()]
+        values = [a.item() if name in ("n", "flag") else tensor(a) for name, a in arrays.items()]
         with torch.jit.optimized_execution(False):
             made = self.module(*values)
         return [t.to(torch.float64).numpy() for t in (made if isinstance(made, tuple) else (made,))]
@@ -47,7 +54,7 @@ class TorchScriptFile:
         return other
 
     def state(self):
-        return {name: value.numpy() for name, value in self.module.named_buffers()}
+        return {name: value.double().numpy() for name, value in self.module.named_buffers()}
 
 
 class OnnxFile:

@@ -58,6 +58,8 @@ class Writer:
         if key not in self.weights:
             drawn = numpy.random.default_rng(number_of(self.case["seed"], key)).standard_normal(shape)
             self.weights[key] = (drawn * (0.9 / max(1, shape[-1]) ** 0.5 if len(shape) > 1 else 0.5) + around)
+            if len(shape) > 1:
+                self.weights[key][-1] *= self.case.get("outlier", 1)  # of the channels that a linear gives
         return self.constant(key)
 
     def filled(self, owner, name, shape, value):

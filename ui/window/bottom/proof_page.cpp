@@ -28,8 +28,8 @@ QVBoxLayout* addColumn(QHBoxLayout* row, QWidget* parent, const QString& title, 
 QString allowedInFile(const protocol::VerifyResult& proof) {
   const QString limit = formatError(proof.file.limit);
   if (proof.file_dtype == "float64") return limit;
-  return proof.noise_copies ? ProofPage::tr("at least %1 = 6 × noise floor").arg(limit)
-                            : ProofPage::tr("%1 = 6 × noise floor").arg(limit);
+  return proof.errors ? ProofPage::tr("%1 = 6 × the original's own error").arg(limit)
+                      : ProofPage::tr("%1 = 6 × noise floor").arg(limit);
 }
 
 // How it was proved, where that is not the usual way.
@@ -167,10 +167,10 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
   } else if (!proof.file_reason.empty()) {
     file = {{tr("not compared"), asSentence(text(proof.file_reason)), {}}};
   }
-  if (proof.nearer) {
-    file.push_back({tr("nearer to exact than the original"),
-                    tr("%1 against %2").arg(formatError(proof.nearer->folded), formatError(proof.nearer->original)),
-                    tr("How far the folded model and the original are from the original's float64 copy."), true});
+  if (proof.errors) {
+    file.push_back({tr("error of the fold, of the original"),
+                    tr("%1, %2").arg(formatError(proof.errors->folded), formatError(proof.errors->original)),
+                    tr("How far each is from the original's float64 copy, in the row that decides."), true});
   }
   if (!proof.first_diverging.empty())
     file.push_back({tr("first to differ"), session_->titleOfNorm(proof.first_diverging), {}, true});

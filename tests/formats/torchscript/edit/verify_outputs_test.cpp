@@ -115,8 +115,8 @@ TEST(VerifyOutputs, AFoldThatLosesFewerDigitsThanTheOriginalPasses) {
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result->exact, true) << mean << ": " << result->algebra.worst->maxRel << ", "
                                    << result->file.worst->maxRel;
-    ASSERT_TRUE(result->file.nearer) << mean << ": " << result->file.worst->maxRel << " of " << result->file.limit;
-    EXPECT_LT(result->file.nearer->folded, result->file.nearer->original / 100);
+    ASSERT_TRUE(result->file.errors) << mean << ": " << result->file.worst->maxRel << " of " << result->file.limit;
+    EXPECT_LT(result->file.errors->folded, result->file.errors->original / 100);
   }
 }
 

@@ -1,0 +1,93 @@
+"""Folds that are right in float64, in the type that ships: judged by the original's own error there, and by its range."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import numpy
+import torch
+from samples import engine
+
+WIDTH = 32
+
+
+class CancellingTables(torch.nn.Module):
+    """An outlier channel of two tables cancels: the original is right, and rounding of the centered tables is not."""
+
+    def __init__(self, outlier):
+        super().__init__()
+        self.words, self.places = torch.nn.Embedding(20, WIDTH), torch.nn.Embedding(6, WIDTH)
+        self.norm, self.head = torch.nn.LayerNorm(WIDTH, eps=1e-12), torch.nn.Linear(WIDTH, 5)
+        for table, sign in ((self.words, 1), (self.places, -1)):
+            table.weight.data *= 0.01
+            table.weight.data[:, 3] = sign * outlier
+
+    def forward(self, ids, places):
+        return self.head(self.norm(self.words(ids) + self.places(places)))
+
+
+class OneChannelAgainstAll(torch.nn.Module):
+    """Centering nearly doubles what the last channel is."""
+
+    def __init__(self, others):
+        super().__init__()
+        self.first, self.norm = torch.nn.Linear(4, 16, bias=False), torch.nn.LayerNorm(16)
+        self.first.weight.data = others + 0.01 * torch.randn(16, 4)
+        self.first.weight.data[-1] = -1
+
+    def forward(self, x):
+        return self.norm(self.first(x))
+
+
+class SumOfANorm(torch.nn.Module):
+    """The second output is 0 in exact arithmetic: what it is by rounding has no scale."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
+
+    def forward(self, x):
+        h = self.norm(self.first(x))
+        return h, h.sum()
+
+
+class OwnType(unittest.TestCase):
+    def fold(self, made, *inputs):
+        with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+            model, out, npz = (pathlib.Path(folder) / name for name in ("m.pt", "o.pt", "i.npz"))
+            torch.jit.trace(made.eval(), inputs, check_trace=False).save(str(model))
+            numpy.savez(npz, **{f"in_{i}": value.numpy() for i, value in enumerate(inputs)})
+            status, result, errors = engine("fold", model, "-o", out, "--inputs", npz)
+            self.assertIn(status, (0, 1), errors)
+            return result
+
+    def test_what_cancels_is_judged_by_the_originals_own_error(self):
+        torch.manual_seed(0)
+        ids = torch.randint(0, 20, (2, 6)), torch.arange(6).expand(2, 6).contiguous()
+        for dtype, outlier in ((torch.bfloat16, 1e3), (torch.float16, 6e4), (torch.float32, 3e3)):
+            result = self.fold(CancellingTables(outlier).to(dtype), *ids)
+            verify, name = result["verify"], str(dtype).removeprefix("torch.")
+            self.assertEqual(verify["exact"], False, verify)
+            self.assertIn(f"right in float64, but not in {name}", result["reason"])
+            self.assertGreater(verify["file"]["errors"]["folded"], 6 * verify["file"]["errors"]["original"])
+        for dtype in (torch.bfloat16, torch.float16, torch.float32):
+            self.assertEqual(self.fold(CancellingTables(1.0).to(dtype), *ids)["verify"]["exact"], True, dtype)
+
+    def test_a_fold_that_leaves_the_range_of_float16_is_refused(self):
+        torch.manual_seed(0)
+        x = torch.randn(3, 4)
+        result = self.fold(OneChannelAgainstAll(torch.ones(16, 4)).half(), x.half())
+        self.assertEqual(result["verify"]["exact"], False, result)
+        self.assertIn("float16 ends at 65504", result["reason"])
+        self.assertEqual(self.fold(OneChannelAgainstAll(torch.randn(16, 4)).half(), x.half())["verify"]["exact"], True)
+        self.assertEqual(self.fold(OneChannelAgainstAll(torch.ones(16, 4)), x)["verify"]["exact"], True)
+
+    def test_what_is_nothing_in_exact_arithmetic_refuses_nothing(self):
+        for seed in range(5):
+            torch.manual_seed(seed)
+            self.assertEqual(self.fold(SumOfANorm(), torch.randn(3, WIDTH))["verify"]["exact"], True, seed)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
