@@ -115,7 +115,7 @@ void moveShifts(const Analysis& analysis, const std::vector<graph::ValueId>& kee
 }  // namespace
 
 std::string_view verdictName(Verdict verdict) {
-  constexpr std::array<std::string_view, 3> kNames = {"free", "with_centering", "blocked"};
+  constexpr std::array<std::string_view, 4> kNames = {"free", "with_centering", "blocked", "unknown"};
   return kNames.at(static_cast<size_t>(verdict));
 }
 

@@ -22,7 +22,11 @@ enum class Verdict : uint8_t {
   Free,           // by editing weights alone
   WithCentering,  // with run-time centerings that serve several norms each
   Blocked,        // only a centering of its own would do, which costs what it saves; or nothing would
+  Unknown,        // no run has shown the shapes that decide it
 };
+[[nodiscard]] constexpr bool folds(Verdict verdict) {
+  return verdict == Verdict::Free || verdict == Verdict::WithCentering;
+}
 [[nodiscard]] std::string_view verdictName(Verdict verdict);
 
 // The nearest thing on the way to a blocked norm that is not zero-mean and cannot be made so.
@@ -54,7 +58,7 @@ struct Analysis {
   int64_t bytesOfConstants = 0;
 };
 
-// `graph` outlives the analysis. It has shapes from a probe run; without them every norm is blocked and says so.
+// `graph` outlives the analysis. It has shapes from a probe run; where these are missing a norm is unknown and says so.
 // Errors: Cancelled, Unsupported.
 [[nodiscard]] Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task& task);
 // One of several analyses of a model.

@@ -8,6 +8,7 @@
 
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
+#include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
 
@@ -25,8 +26,23 @@ std::string shortOp(const std::string& op) {
   return colon == std::string::npos ? op : op.substr(colon + 1);
 }
 
-// The claims from the root to the nearest leaf that stands in the way; empty: none does.
-std::vector<ClaimId> nearestBlocker(const Claims& claims, int norm) {
+// Whether the claim is only refused, or its shift only noticed, where no run came: numbers that are no tensors have no
+// shape in any run.
+bool lacksShape(const Graph& graph, const Claim& claim) {
+  const bool refused = claim.kind == Claim::Kind::Refused;
+  if (!refused && claim.otherReason == nullptr) return false;
+  if ((refused ? claim.reason : *claim.otherReason) != ops::kNoShape) return false;
+  const NodeId at = refused ? graph.value(claim.value).producer : claim.otherNode;
+  if (at == kNone) return false;
+  const auto missing = [&](ValueId value) { return ops::shapeOf(graph, value) == nullptr; };
+  const auto endsUnseen = [&](graph::BlockId id) { return std::ranges::any_of(graph.block(id).returns, missing); };
+  return std::ranges::any_of(graph.node(at).outputs, missing) || std::ranges::any_of(graph.node(at).blocks, endsUnseen);
+}
+
+// The claims from the root to the nearest leaf that stands in the way; empty: none does. decided: leaves for which only
+// a shape is missing are passed over.
+std::vector<ClaimId> nearestBlocker(const Analysis& analysis, int norm, bool decided = false) {
+  const Claims& claims = analysis.claims;
   const ClaimId root = claims.root(norm);
   if (root == kNone) return {};
   std::map<ClaimId, ClaimId> from{{root, kNone}};
@@ -37,7 +53,7 @@ std::vector<ClaimId> nearestBlocker(const Claims& claims, int norm) {
     const Claim& claim = claims[id];
     if (tolerant && claim.droppable) continue;
     const bool noticed = claim.kind == Claim::Kind::Constant && !claim.tolerated() && !tolerant;
-    if (claim.kind == Claim::Kind::Refused || noticed) {
+    if ((claim.kind == Claim::Kind::Refused || noticed) && !(decided && lacksShape(analysis.scales.graph(), claim))) {
       std::vector<ClaimId> path;
       for (ClaimId at = id; at != kNone; at = from[at]) path.insert(path.begin(), at);
       return path;
@@ -152,7 +168,7 @@ std::string whyNoPattern(const graph::Graph& graph, graph::ValueId input) {
   if (graph.value(input).shape) return "Which axes it normalizes over is not known before the run.";
   const bool anythingRan = std::ranges::any_of(
       graph.values, [](const graph::Value& value) { return value.producer != graph::kNone && value.shape; });
-  return anythingRan ? "The probe run did not reach it, so nothing is known of its input."
+  return anythingRan ? "No run has reached it, so nothing is known of its input."
                      : "The model was not run, so the shape of its input is not known.";
 }
 
@@ -164,17 +180,24 @@ void explainBlocked(Analysis& analysis, int index) {
     verdict.reason = "It cannot become an RMSNorm: " + norm.blockedReason + ".";
     return;
   }
+  const Graph& graph = analysis.scales.graph();
   if (analysis.claims.root(index) == kNone) {
-    verdict.reason = whyNoPattern(analysis.scales.graph(), norm.input);
+    if (ops::shapeOf(graph, norm.input) == nullptr) verdict.verdict = Verdict::Unknown;
+    verdict.reason = whyNoPattern(graph, norm.input);
     return;
   }
-  const auto path = nearestBlocker(analysis.claims, index);
+  const auto path = nearestBlocker(analysis, index, true);
   if (path.empty()) {
+    const auto unshown = nearestBlocker(analysis, index);
     verdict.reason = "A centering would have to serve this LayerNorm alone, and costs what folding it saves.";
+    if (unshown.empty()) return;
+    verdict.verdict = Verdict::Unknown;
+    verdict.reason = "Its input comes from " + describeValue(graph, analysis.claims[unshown.back()].value) +
+                     ", where no run has shown all shapes.";
     return;
   }
   for (const ClaimId id : path) {
-    const NodeId node = analysis.scales.graph().value(analysis.claims[id].value).producer;
+    const NodeId node = graph.value(analysis.claims[id].value).producer;
     if (node != kNone && verdict.blockerPath.back() != node) verdict.blockerPath.push_back(node);
   }
   const Claim& claim = analysis.claims[path.back()];
@@ -194,7 +217,7 @@ std::string asReason(std::string sentence) {
 }
 
 std::string blockerInWords(const Analysis& analysis, int norm) {
-  const auto path = nearestBlocker(analysis.claims, norm);
+  const auto path = nearestBlocker(analysis, norm);
   return path.empty() ? std::string() : asReason(blockedSentence(analysis, analysis.claims[path.back()]));
 }
 
@@ -287,6 +310,7 @@ void explainVerdicts(Analysis& analysis) {
         verdict.reason = centeringSentence(analysis, verdict);
         break;
       case Verdict::Blocked:
+      case Verdict::Unknown:
         explainBlocked(analysis, n);
         break;
     }

@@ -17,7 +17,8 @@ namespace normlens::analysis {
 [[nodiscard]] graph::NodeId placeOfEdit(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
                                         const fold::Edit& edit);
 
-// Fills reason, blockerPath and blocker of every verdict.
+// Fills reason, blockerPath and blocker of every verdict. A blocked norm becomes unknown where only missing shapes are
+// in its way.
 void explainVerdicts(Analysis& analysis);
 
 // What a reason that stands alone is after "because": without capital and full stop.

@@ -41,7 +41,8 @@ ZeroMean controlZeroMean(const Graph& graph, const Node& node, int output, const
     needs.push_back({returns[at], pattern});
   }
   for (const Demand& need : needs) {
-    if (!sameShape(graph, need.value, out)) return ZeroMean::refused(kShapes);
+    if (sameShape(graph, need.value, out)) continue;
+    return ZeroMean::refused(shapeOf(graph, need.value) == nullptr ? kNoShape : kShapes);
   }
   return ZeroMean::of(std::move(needs));
 }

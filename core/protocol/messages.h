@@ -134,8 +134,8 @@ struct NormInfo {
   int node = -1;
   std::vector<int64_t> normalized_shape;
   double eps = 0;
-  std::string verdict;  // free, with_centering, blocked
-  std::string reason;   // one plain sentence
+  std::string verdict;  // free, with_centering, blocked, unknown
+  std::string reason;   // one plain sentence; of an unknown one with what to give, in the command line's words
   int centerings = 0;
   IndexRanges shared_with;                   // other norms that the same centerings free
   std::vector<int> blocker_path;             // node ids from the norm to the blocker, blocked only
@@ -158,9 +158,10 @@ struct OtherNormInfo {
 NORMLENS_FIELDS(OtherNormInfo, name, kind, node, form)
 
 struct Totals {
-  int layer_norms = 0, free = 0, with_centering = 0, blocked = 0, paper = 0, paper_practical = 0, paper_strict = 0;
+  int layer_norms = 0, free = 0, with_centering = 0, blocked = 0, unknown = 0;
+  int paper = 0, paper_practical = 0, paper_strict = 0;  // of those that are not unknown
 };
-NORMLENS_FIELDS(Totals, layer_norms, free, with_centering, blocked, paper, paper_practical, paper_strict)
+NORMLENS_FIELDS(Totals, layer_norms, free, with_centering, blocked, unknown, paper, paper_practical, paper_strict)
 
 struct InputSpec {
   std::string name, dtype;

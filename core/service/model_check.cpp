@@ -6,6 +6,7 @@
 #include "core/base/plural.h"
 #include "core/base/stopwatch.h"
 #include "core/graph/text.h"
+#include "core/service/describe/describe.h"
 
 namespace normlens::service {
 namespace {
@@ -82,10 +83,7 @@ void walk(Walk& way, Service& service, const std::filesystem::path& path, const 
     const auto analysis = service.analyze(task);
     if (!analysis) return tl::unexpected(analysis.error());
     notRun = analysis->probe_error;
-    const protocol::Totals& totals = analysis->totals;
-    return plural(totals.layer_norms, "LayerNorm") + ", " + std::to_string(totals.free) + " free, " +
-           std::to_string(totals.with_centering) + " with centering, " + std::to_string(totals.blocked) + " blocked" +
-           (notRun.empty() ? "" : "; not run: " + notRun);
+    return inWords(analysis->totals) + (notRun.empty() ? "" : "; not run: " + notRun);
   });
   if (!analyzed || !way.stage("check", soundGraph)) return;
   const bool planned = way.stage("plan", [&](const Task& task) -> Result<std::string> {

@@ -105,6 +105,14 @@ struct Service::State {
     return std::move(conditional->wouldFoldIf);
   }
 
+  // What would make an unknown verdict known, to be put behind its reason; empty: nothing would.
+  [[nodiscard]] static std::string whatToGive(const Error& notProbed) {
+    if (notProbed.code == ErrorCode::Unsupported) return {};
+    if ((notProbed.message + notProbed.hint).find("--time-limit") != std::string::npos)
+      return "; allow more time with --time-limit SECONDS, or give inputs with --input SPEC";
+    return std::string("; give inputs that ") + (notProbed.message.empty() ? "reach it" : "fit") + " with --input SPEC";
+  }
+
   // The same, told.
   [[nodiscard]] Result<protocol::Analysis> analysed(const Error& notProbed, const Task& task) {
     task.report("analysing");
@@ -116,6 +124,8 @@ struct Service::State {
     for (size_t norm = 0; norm < told.norms.size(); ++norm) {
       told.norms[norm].holds_if = holdsIf[norm];
       told.norms[norm].would_fold_if = std::move((*wouldFoldIf)[norm]);
+      std::string& reason = told.norms[norm].reason;
+      if (told.norms[norm].verdict == "unknown") reason.insert(reason.size() - 1, whatToGive(notProbed));
     }
     told.never_runs = notProbed.code == ErrorCode::Unsupported;
     told.early = early;

@@ -97,6 +97,52 @@ TEST(Verdicts, theBlockerIsToldWithItsReason) {
   EXPECT_EQ(returned->reason, "centering it would change a model output");
 }
 
+TEST(Verdicts, whatNoRunHasShownIsUnknownAndNotBlocked) {
+  const auto verdictOf = [](const std::string& type, const std::string& more = "") {
+    const auto graph =
+        graph::parseGraph("graph {\n input %x: float32[2, 8]\n const %w: float32[8, 8] random 1\n %h: " + type +
+                          " = Linear(%x, %w, _)\n %y: float32" + more +
+                          " = LayerNorm(%h, _, _) {eps = 1e-05, axes = [1]}\n return %y" +
+                          more.substr(0, more.find(':')) + "\n}")
+            .value();
+    return analyze(graph, Task{}).value()->verdicts.at(0);
+  };
+  EXPECT_EQ(verdictOf("float32[2, 8]").verdict, Free);
+  const NormVerdict unshown = verdictOf("float32");
+  EXPECT_EQ(unshown.verdict, Unknown);
+  EXPECT_EQ(unshown.reason, "The model was not run, so the shape of its input is not known.");
+  EXPECT_EQ(verdictOf("float32", ", %mean: float32").verdict, Blocked) << "whatever the shapes are";
+}
+
+// One branch was not run: what is added behind it may still block the norm, whatever the branch does.
+TEST(Verdicts, aBranchThatNoRunTookLeavesAVerdictOpenWhereNothingElseDecidesIt) {
+  const auto model = [](const std::string& other) {
+    return R"(graph {
+    input %x: float32[2, 8]
+    input %c: bool[]
+    input %n: int64
+    const %w: float32[8, 8] random 1
+    %h: float32[2, 8] = If(%c)
+    block () {
+      %p: float32[2, 8] = Linear(%x, %w, _)
+      return %p
+    }
+    block () {
+      %q: float32 = Linear(%x, %w, _)
+      return %q
+    }
+    %b: float32[2, 8] = )" +
+           other + R"(
+    %s: float32[2, 8] = Add(%h, %b)
+    %y: float32[2, 8] = LayerNorm(%s, _, _) {axes = [1], eps = 1e-05}
+    return %y
+  })";
+  };
+  EXPECT_EQ(verdictsOf(model("Linear(%x, %w, _)")), Verdicts{Unknown});
+  EXPECT_EQ(verdictsOf(model("Elementwise(%x)")), Verdicts{Blocked});
+  EXPECT_EQ(verdictsOf(model("Add(%x, %n)")), Verdicts{Blocked}) << "a number has no shape in any run";
+}
+
 // A pre-norm block whose stream starts at `start`: two norms on the stream, one linear adds to it.
 std::string preNorm(const std::string& start, const std::string& extra = "") {
   return "graph {\n input %x: float32[2, 5, 8]\n input %ids: int64[2, 5]\n const %table: float32[11, 8] random 9\n"

@@ -180,6 +180,11 @@ TEST(Report, NormsOfWhichTheSameIsSaidAreOneRow) {
   EXPECT_TRUE(has(asMarkdown(composed(facts)), "| free | folded because ln | 2 | ln0, ln1 | reason of ln |"));
   facts.analysis.norms[1].verdict = "blocked";
   EXPECT_TRUE(has(asMarkdown(composed(facts)), "| blocked | folded | 1 | ln1 | reason of ln |"));
+  EXPECT_FALSE(has(asMarkdown(composed(facts)), "unknown"));
+  facts.analysis.norms[1].verdict = "unknown";
+  facts.analysis.totals.unknown = 1;
+  EXPECT_TRUE(has(asMarkdown(composed(facts)), "| unknown | folded | 1 | ln1 | reason of ln |"));
+  EXPECT_TRUE(has(asHtml(composed(facts)), " · 1 unknown"));
 }
 
 // Nothing that a model's file says is markup, in no place.

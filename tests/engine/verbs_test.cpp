@@ -45,7 +45,8 @@ TEST_F(Verbs, AnalyzeSumsUp) {
   const Answer answer = ask({"analyze", gpt2_});
   EXPECT_EQ(answer.status, 0);
   const json& totals = answer.object["totals"];
-  EXPECT_EQ(totals["free"].get<int>() + totals["with_centering"].get<int>() + totals["blocked"].get<int>(),
+  EXPECT_EQ(totals["free"].get<int>() + totals["with_centering"].get<int>() + totals["blocked"].get<int>() +
+                totals["unknown"].get<int>(),
             totals["layer_norms"]);
   EXPECT_EQ(answer.object["layer_norms"].size(), totals["layer_norms"]);
   EXPECT_GT(answer.object["layer_norms"].size(), 0U);

@@ -62,6 +62,20 @@ class Limits(FaultCase):
         self.assertEqual(status, 3)
         self.left(status, verb, model)
 
+    @cases(("pt", "endless.pt"), ("one_op_pt", "long_op.pt"), ("onnx", "endless.onnx"))
+    def unknown(self, name):
+        """What no run has shown is unknown, and says what to give; that may be called an error."""
+        words = ["analyze", MODELS[name], "--time-limit", "1", "--json"]
+        analysis = json.loads(self.run_engine(*words).stdout)
+        self.assertEqual((analysis["totals"]["unknown"], analysis["totals"]["blocked"]), (1, 0))
+        self.assertRegex(analysis["layer_norms"][0]["reason"], "--time-limit SECONDS, or give inputs with --input")
+        required = self.run_engine(*words, "--require-verdicts")
+        self.assertEqual(required.returncode, 3)
+        self.assertIn("the verdict of 1 of 1 LayerNorm is unknown", json.loads(required.stdout)["error"]["message"])
+
+    def test_verdicts_that_are_known_are_enough(self):
+        self.assertEqual(self.run_engine("analyze", MODELS["small.pt"], "--require-verdicts").returncode, 0)
+
 
 if __name__ == "__main__":
     unittest.main()

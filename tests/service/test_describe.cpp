@@ -30,5 +30,18 @@ TEST(Describe, NormsThatAreFoundNeedNoNote) {
   EXPECT_EQ(analysis.totals.layer_norms, 1);
 }
 
+TEST(Describe, UnknownNormsAreCountedForThemselves) {
+  const auto analysis = described(R"(graph {
+    input %x: float32[2, 8]
+    %h: float32 = Elementwise(%x)
+    %n: float32 = LayerNorm(%h, _, _) {eps = 1e-05}
+    return %n
+  })",
+                                  "it did not run");
+  EXPECT_EQ(analysis.norms.at(0).verdict, "unknown");
+  EXPECT_EQ(analysis.totals.blocked, 0);
+  EXPECT_EQ(inWords(analysis.totals), "1 LayerNorm, 0 free, 0 with centering, 0 blocked, 1 unknown");
+}
+
 }  // namespace
 }  // namespace normlens::service

@@ -1,6 +1,7 @@
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/reports.h"
+#include "core/service/describe/describe.h"
 
 namespace normlens::engine {
 namespace {
@@ -12,7 +13,7 @@ struct AnalyzeOptions {
 
 // A column for what can be done with a norm, one for what a plan would do.
 void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Console& console) {
-  console.print(model.info.path + ": " + asText(model.analysis.totals));
+  console.print(model.info.path + ": " + service::inWords(model.analysis.totals));
   const auto padded = [](const std::string& text, size_t width) {
     return text + std::string(width - std::min(width, text.size()) + 2, ' ');
   };
@@ -25,8 +26,9 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
     constexpr size_t kStateWidth = 10;    // "would fold"
     console.print("  " + padded(norm.title, width) + padded(norm.verdict, kVerdictWidth) +
                   padded(state.state == "kept" ? "kept" : "would fold", kStateWidth) + norm.reason);
-    // Of what is blocked the verdict has said it.
-    if (!state.because.empty() && norm.verdict != "blocked") console.print("    " + stateText(state, false));
+    // Of what is blocked or unknown the verdict has said it.
+    if (!state.because.empty() && (norm.verdict == "free" || norm.verdict == "with_centering"))
+      console.print("    " + stateText(state, false));
     for (const auto& condition : norm.holds_if) console.print("    holds if " + asText(condition));
     for (const std::string& line : wouldFold(norm)) console.print("    " + line);
   }
@@ -47,6 +49,8 @@ Exit run(const AnalyzeOptions& options, const Call& call) {
   const auto plan = service.plan({}, console.task(call.stop()));
   if (!plan) return console.fail(plan.error());
   printNorms(*model, *plan, console);
+  if (const Status known = requireVerdicts(options.model, options.inputs, model->analysis); !known)
+    return console.fail(known.error());
   return console.finish([&] { return analyzeReport(model->info, model->analysis, *plan); }, Exit::Done);
 }
 
@@ -57,6 +61,7 @@ Declared declareAnalyze(CLI::App& app, const confine::Limits&) {
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   options->inputs.addTo(app);
   options->inputs.addSizesTo(app);
+  options->inputs.addVerdictsTo(app);
   return {[options](const Call& call) { return run(*options, call); },
           [options] { return namedFiles({options->model}, options->inputs); },
           {}};

@@ -8,6 +8,7 @@ Declared declareFold(CLI::App& app, const confine::Limits&) {
   CLI::Option* const output =
       app.add_option("-o,--output", options->output, "Where to write the folded model")->type_name("OUT");
   options->addTo(app);
+  options->inputs.addVerdictsTo(app);
   options->checkpoint.addTo(app, output);
   app.add_option("--plan", options->planFile, "Use the edits of this file")->type_name("PLAN.json");
   app.add_option("--save-plan", options->savePlan, "Write the edits to this file")->type_name("PLAN.json");

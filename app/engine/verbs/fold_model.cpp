@@ -180,6 +180,8 @@ Exit foldToFile(const FoldOptions& options, const Call& call, const FoldReport& 
   const auto use = options.noVerify ? formats::InputsFor::Shapes : formats::InputsFor::Values;
   const auto analysis = analyzeModel(service, options.model, options.inputs, console, task, use);
   if (!analysis) return console.fail(analysis.error());
+  if (const Status known = requireVerdicts(options.model, options.inputs, *analysis); !known)
+    return console.fail(known.error());
   if (!analysis->norms.empty()) noteAssumedInputs(*analysis, console);
   return foldAndWrite({service, options, *analysis, info->note, console, task, report}, false);
 }

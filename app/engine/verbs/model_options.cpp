@@ -1,5 +1,6 @@
 #include "app/engine/verbs/model_options.h"
 
+#include <algorithm>
 #include <boost/algorithm/string/join.hpp>
 
 #include "core/base/plural.h"
@@ -32,6 +33,11 @@ void InputOptions::addSizesTo(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_flag("--strict", sizes.strict,
                "Rely on no size of 1 that neither the file fixes nor --assume names, tested or not");
+}
+
+void InputOptions::addVerdictsTo(CLI::App& app) {
+  app.add_flag("--require-verdicts", requireVerdicts,
+               "End with exit code 3 where the verdict of a LayerNorm is unknown");
 }
 
 Result<service::InputChoice> InputOptions::choice() const {
@@ -72,11 +78,6 @@ void noteAssumedInputs(const protocol::Analysis& analysis, Console& console) {
   for (const protocol::InputGroup& group : protocol::inputGroups(analysis.inputs)) {
     if (!group.each.assumed.empty()) console.note("input " + group.names + " assumed: " + group.each.assumed);
   }
-}
-
-std::string asText(const protocol::Totals& totals) {
-  return plural(totals.layer_norms, "LayerNorm") + ", " + std::to_string(totals.free) + " free, " +
-         std::to_string(totals.with_centering) + " with centering, " + std::to_string(totals.blocked) + " blocked";
 }
 
 std::string asText(const protocol::SizeCondition& condition) {
@@ -125,6 +126,14 @@ Status requireRunnable(const std::string& path, const protocol::Analysis& analys
   if (analysis.probe_error.empty()) return {};
   if (analysis.never_runs) return fail(ErrorCode::Unsupported, couldNotRun(path, analysis));
   return fail(ErrorCode::RunFailed, couldNotRun(path, analysis), kGiveInputs);
+}
+
+Status requireVerdicts(const std::string& path, const InputOptions& inputs, const protocol::Analysis& analysis) {
+  const auto first = std::ranges::find(analysis.norms, "unknown", &protocol::NormInfo::verdict);
+  if (!inputs.requireVerdicts || first == analysis.norms.end()) return {};
+  return fail(ErrorCode::RunFailed, path + ": the verdict of " + std::to_string(analysis.totals.unknown) + " of " +
+                                        plural(analysis.norms.size(), "LayerNorm") + " is unknown; " + first->title +
+                                        ": " + first->reason.substr(0, first->reason.size() - 1));
 }
 
 }  // namespace normlens::engine

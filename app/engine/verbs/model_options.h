@@ -16,9 +16,11 @@ struct InputOptions {
   std::vector<std::string> specs;
   std::string model;  // of a file that holds several: its name
   service::SizeChoice sizes;
+  bool requireVerdicts = false;
 
   void addTo(CLI::App& app);
-  void addSizesTo(CLI::App& app);  // for a verb that gives verdicts
+  void addSizesTo(CLI::App& app);     // for a verb that gives verdicts
+  void addVerdictsTo(CLI::App& app);  // for one that may end where some are unknown
   // Error: both kinds given.
   [[nodiscard]] Result<service::InputChoice> choice() const;
 };
@@ -36,9 +38,6 @@ struct InputOptions {
 // Says which inputs were assumed; nothing where they could not be run, which couldNotRun() tells. For a verb whose
 // answer they decide.
 void noteAssumedInputs(const protocol::Analysis& analysis, Console& console);
-
-// "25 LayerNorms, 20 free, 3 with centering, 2 blocked"
-[[nodiscard]] std::string asText(const protocol::Totals& totals);
 
 // "gate has size 1 in its last axis (the model does not run with 8 there)"
 [[nodiscard]] std::string asText(const protocol::SizeCondition& condition);
@@ -71,5 +70,8 @@ inline constexpr const char* kGiveInputs = "give inputs that fit with --inputs F
 [[nodiscard]] std::string couldNotRun(const std::string& path, const protocol::Analysis& analysis);
 // Error: couldNotRun(), where it could not.
 [[nodiscard]] Status requireRunnable(const std::string& path, const protocol::Analysis& analysis);
+// Error: verdicts are wanted of all norms, and one is unknown.
+[[nodiscard]] Status requireVerdicts(const std::string& path, const InputOptions& inputs,
+                                     const protocol::Analysis& analysis);
 
 }  // namespace normlens::engine

@@ -12,6 +12,7 @@
 #include "app/engine/verbs/sweep_results.h"
 #include "core/base/stopwatch.h"
 #include "core/protocol/json.h"
+#include "core/service/describe/describe.h"
 
 namespace normlens::engine {
 namespace {
@@ -66,7 +67,8 @@ Exit analyzeTotals(const FoldOptions& options, const Call& call) {
       [&] {
         return json{{"totals", protocol::toJson(analysis.totals)},
                     {"probe_error", ran ? json(nullptr) : json(analysis.probe_error)},
-                    {"text", asText(analysis.totals) + (ran ? "" : "; it could not be run, so shapes are not known")}};
+                    {"text", service::inWords(analysis.totals) +
+                                 (ran ? "" : "; it could not be run, so shapes are not known")}};
       },
       Exit::Done);
 }

@@ -139,7 +139,7 @@ class States {
   [[nodiscard]] double percentOf(int64_t bytes) const { return growthPercent(analysis_, bytes); }
 
   [[nodiscard]] std::vector<PlanWay> waysOf(int norm, const NormState& state) {
-    if (verdictOf(norm) == Verdict::Blocked) return {};
+    if (!folds(verdictOf(norm))) return {};
     Values copies = copiesFor(costly_, norm);
     auto centerings = servingNorm(costly_.centerings, norm);
     const bool kept = state.kind == NormState::Kind::Kept;
@@ -220,7 +220,7 @@ class States {
     if (options_ == nullptr) return "the plan leaves it";
     if (contains(options_->keepNorms, norm)) return "you keep it";
     if (options_->policy == Policy::Paper) return "the papers' criterion does not hold for it";
-    if (verdictOf(norm) == Verdict::Blocked) return asReason(analysis_.verdicts[static_cast<size_t>(norm)].reason);
+    if (!folds(verdictOf(norm))) return asReason(analysis_.verdicts[static_cast<size_t>(norm)].reason);
     if (std::string kept = keptConstants(norm); !kept.empty()) return kept + withPrice(norm);
     if (options_->policy == Policy::Free) return "policy free allows no centering";
     for (const PlanWay& way : state.ways) {

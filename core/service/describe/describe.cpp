@@ -7,6 +7,7 @@
 #include "core/analysis/explain.h"
 #include "core/analysis/plan/norm_states.h"
 #include "core/base/formatted.h"
+#include "core/base/plural.h"
 #include "core/graph/queries.h"
 #include "core/service/describe/graph_document.h"
 
@@ -51,9 +52,10 @@ protocol::NormInfo describeNorm(const Graph& graph, const analysis::Analysis& an
   info.shared_with = verdict.sharedWith;
   info.blocker_path = verdict.blockerPath;
   if (const auto& blocker = verdict.blocker) info.blocker = {blocker->node, blocker->gamma, blocker->reason};
-  info.paper = paper.paper;
-  info.paper_practical = paper.practical;
-  info.paper_strict = paper.strict;
+  const bool known = verdict.verdict != analysis::Verdict::Unknown;
+  info.paper = known && paper.paper;
+  info.paper_practical = known && paper.practical;
+  info.paper_strict = known && paper.strict;
   if (const auto gamma = rangeOf(graph, norm.gamma)) {
     info.has_gamma = true;
     info.gamma_min = gamma->low;
@@ -74,6 +76,7 @@ protocol::Totals totalsOf(const std::vector<protocol::NormInfo>& norms) {
     totals.free += norm.verdict == "free" ? 1 : 0;
     totals.with_centering += norm.verdict == "with_centering" ? 1 : 0;
     totals.blocked += norm.verdict == "blocked" ? 1 : 0;
+    totals.unknown += norm.verdict == "unknown" ? 1 : 0;
     totals.paper += norm.paper ? 1 : 0;
     totals.paper_practical += norm.paper_practical ? 1 : 0;
     totals.paper_strict += norm.paper_strict ? 1 : 0;
@@ -211,6 +214,12 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   if (out.norms.empty()) out.note = withoutLayerNorms(analysis.norms.others, out.probe_error.empty());
   out.inputs = describeInputs(inputs);
   return out;
+}
+
+std::string inWords(const protocol::Totals& totals) {
+  return plural(totals.layer_norms, "LayerNorm") + ", " + std::to_string(totals.free) + " free, " +
+         std::to_string(totals.with_centering) + " with centering, " + std::to_string(totals.blocked) + " blocked" +
+         (totals.unknown > 0 ? ", " + std::to_string(totals.unknown) + " unknown" : "");
 }
 
 std::vector<protocol::InputSpec> describeInputs(const std::vector<formats::InputSpec>& inputs) {

@@ -17,6 +17,8 @@ namespace normlens::service {
 [[nodiscard]] protocol::Analysis describeAnalysis(const graph::Graph& graph, const analysis::Analysis& analysis,
                                                   const std::vector<formats::InputSpec>& inputs,
                                                   std::string probeError);
+// "25 LayerNorms, 20 free, 3 with centering, 2 blocked", and where there are any ", 1 unknown".
+[[nodiscard]] std::string inWords(const protocol::Totals& totals);
 [[nodiscard]] std::vector<protocol::InputSpec> describeInputs(const std::vector<formats::InputSpec>& inputs);
 [[nodiscard]] protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis, int norm);
 [[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,

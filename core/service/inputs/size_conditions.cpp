@@ -29,9 +29,10 @@ Result<std::unique_ptr<Analysis>> analyzed(const formats::Model& model, analysis
   return std::async(std::launch::async, [&] { return analysis::analyze(model.graph(), weights, task); }).get();
 }
 
+// No condition is told of a norm for having become known, and blocked.
 Verdicts verdictsOf(const Analysis& analysis) {
   Verdicts out;
-  for (const auto& verdict : analysis.verdicts) out.push_back(verdict.verdict);
+  for (const auto& verdict : analysis.verdicts) out.push_back(std::min(verdict.verdict, Verdict::Blocked));
   return out;
 }
 

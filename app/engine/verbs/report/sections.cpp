@@ -135,11 +135,12 @@ std::string lineOf(const std::vector<std::string>& words) {
   return boost::algorithm::join(quoted, " ");
 }
 
-// Of what is blocked the verdict has said why.
+// Of what is blocked or unknown the verdict has said why.
 std::string stateOf(const Facts& facts, size_t norm) {
   if (!facts.fold || norm >= facts.fold->plan.norms.size()) return {};
   protocol::NormState state = facts.fold->plan.norms[norm];
-  if (facts.analysis.norms[norm].verdict == "blocked") state.because.clear();
+  const std::string& verdict = facts.analysis.norms[norm].verdict;
+  if (verdict == "blocked" || verdict == "unknown") state.because.clear();
   return stateText(state, !facts.plan.empty());
 }
 
@@ -234,7 +235,8 @@ std::optional<Section> normsSection(const Facts& facts) {
   const auto& totals = facts.analysis.totals;
   return Section{"The norms",
                  std::to_string(totals.free) + " free · " + std::to_string(totals.with_centering) +
-                     " with centering · " + std::to_string(totals.blocked) + " blocked",
+                     " with centering · " + std::to_string(totals.blocked) + " blocked" +
+                     (totals.unknown > 0 ? " · " + std::to_string(totals.unknown) + " unknown" : ""),
                  false,
                  {std::move(table)}};
 }

@@ -36,7 +36,8 @@ class InputInference {
                 "no workable inputs could be guessed from the graph; of " + plural(trials_.made(), "set") +
                     " tried in " + formatted("%.1f s", trials_.elapsed().count()) + ", " + textOf(search_.furthest()) +
                     " came furthest: " + search_.whyFurthestFailed(),
-                "give inputs with --inputs FILE.npz, or in the way of" + words);
+                (trials_.searchedEnough() ? "search longer with --time-limit SECONDS, or " : "") +
+                    ("give inputs with --inputs FILE.npz, or in the way of" + words));
   }
 
  private:

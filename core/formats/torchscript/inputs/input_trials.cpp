@@ -76,7 +76,7 @@ std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<Input
 
 bool InputTrials::searchedEnough() const {
   constexpr int kFewTrials = 12;
-  return outOfTime() || (elapsed() > std::chrono::seconds(3) && made_ > kFewTrials);
+  return outOfTime() || (elapsed() > limit_ * 3 / 20 && made_ > kFewTrials);
 }
 
 bool InputTrials::works(const std::vector<InputSpec>& specs) {

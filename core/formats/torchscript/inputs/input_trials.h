@@ -3,9 +3,11 @@
 
 #include <torch/script.h>
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
+#include "core/base/run_watch.h"
 #include "core/formats/model.h"
 #include "core/formats/torchscript/run/interpreter.h"
 
@@ -46,7 +48,7 @@ class InputTrials {
 
   // Trials cost a forward pass each: after some seconds no more are made. A large model gets a few all the same.
   [[nodiscard]] bool searchedEnough() const;
-  [[nodiscard]] bool outOfTime() const { return endless_ || elapsed() > std::chrono::seconds(20); }
+  [[nodiscard]] bool outOfTime() const { return endless_ || elapsed() > limit_; }
   [[nodiscard]] int made() const { return made_; }
   [[nodiscard]] std::chrono::duration<double> elapsed() const { return std::chrono::steady_clock::now() - start_; }
 
@@ -61,6 +63,8 @@ class InputTrials {
   graph::DType floats_;
   std::string lastError_;
   int made_ = 0;
+  // Of all together; a --time-limit of more seconds lengthens it.
+  std::chrono::milliseconds limit_{std::max<int64_t>(20'000, limitMsOf(watchPage(), RunWatch::Kind::Trial))};
   bool endless_ = false;  // one of them was stopped: others would be, too
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
