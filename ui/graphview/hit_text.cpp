@@ -44,10 +44,13 @@ QString verdictWords(const layout::Hierarchy& hierarchy, const NormVerdicts& ver
     return norms.isEmpty() ? QString() : QStringLiteral("<br>") + norms;
   }
   const auto of = [&](Verdict verdict) { return found->second[static_cast<size_t>(verdict)]; };
-  return QStringLiteral("<br>") + tr("LayerNorms: %1 free, %2 with centering, %3 blocked")
-                                      .arg(of(Verdict::Free))
-                                      .arg(of(Verdict::Centering))
-                                      .arg(of(Verdict::Blocked));
+  const int unknown = of(Verdict::Unknown);
+  return QStringLiteral("<br>") +
+         tr("LayerNorms: %1 free, %2 with centering, %3 blocked")
+             .arg(of(Verdict::Free))
+             .arg(of(Verdict::Centering))
+             .arg(of(Verdict::Blocked)) +
+         (unknown > 0 ? tr(", %1 unknown").arg(unknown) : QString());
 }
 
 }  // namespace

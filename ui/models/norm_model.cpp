@@ -35,7 +35,7 @@ size_t groupOf(const QModelIndex& child) { return static_cast<size_t>(child.inte
 Verdict verdictFromName(const std::string& name) {
   if (name == "free") return Verdict::Free;
   if (name == "with_centering") return Verdict::WithCentering;
-  return Verdict::Blocked;
+  return name == "blocked" ? Verdict::Blocked : Verdict::Unknown;
 }
 
 QString verdictTitle(Verdict verdict) {
@@ -45,9 +45,11 @@ QString verdictTitle(Verdict verdict) {
     case Verdict::WithCentering:
       return QCoreApplication::translate("Verdict", "Only with centering");
     case Verdict::Blocked:
+      return QCoreApplication::translate("Verdict", "Blocked");
+    case Verdict::Unknown:
       break;
   }
-  return QCoreApplication::translate("Verdict", "Blocked");
+  return QCoreApplication::translate("Verdict", "Unknown");
 }
 
 QString verdictIcon(Verdict verdict, bool early) {
@@ -57,9 +59,11 @@ QString verdictIcon(Verdict verdict, bool early) {
     case Verdict::WithCentering:
       return QStringLiteral("centering");
     case Verdict::Blocked:
+      return QStringLiteral("blocked");
+    case Verdict::Unknown:
       break;
   }
-  return QStringLiteral("blocked");
+  return QStringLiteral("unknown");
 }
 
 QString verdictMeaning(Verdict verdict) {
@@ -71,10 +75,12 @@ QString verdictMeaning(Verdict verdict) {
       return QCoreApplication::translate(
           "Verdict", "Becomes an RMSNorm when a few values are centered at run time, each shared by several norms.");
     case Verdict::Blocked:
+      return QCoreApplication::translate(
+          "Verdict", "Only a centering of its own would do, which costs as much time as folding it saves.");
+    case Verdict::Unknown:
       break;
   }
-  return QCoreApplication::translate(
-      "Verdict", "Only a centering of its own would do, which costs as much time as folding it saves.");
+  return QCoreApplication::translate("Verdict", "No run has shown the shapes that decide whether it folds.");
 }
 
 void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms, bool early) {
@@ -129,7 +135,7 @@ QModelIndex NormModel::parent(const QModelIndex& child) const {
 }
 
 int NormModel::rowCount(const QModelIndex& parent) const {
-  if (!parent.isValid()) return kVerdicts;
+  if (!parent.isValid()) return groups_.back().empty() ? kVerdicts - 1 : kVerdicts;
   if (parent.internalId() != kGroupId || parent.column() != 0) return 0;
   return static_cast<int>(groups_[static_cast<size_t>(parent.row())].size());
 }

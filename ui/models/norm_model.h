@@ -1,6 +1,7 @@
-// The LayerNorms of a model in three groups by verdict: Can fold free, Only with centering, Blocked.
+// The LayerNorms of a model in groups by verdict: Can fold free, Only with centering, Blocked, Unknown.
 //
-// A tree of two levels, one column. The groups are always there, with their counts. Thread: GUI thread.
+// A tree of two levels, one column. The groups are always there, with their counts; Unknown only where it has norms.
+// Thread: GUI thread.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -12,10 +13,10 @@
 
 namespace normlens::ui {
 
-enum class Verdict { Free, WithCentering, Blocked };
-inline constexpr int kVerdicts = 3;
+enum class Verdict { Free, WithCentering, Blocked, Unknown };
+inline constexpr int kVerdicts = 4;
 
-[[nodiscard]] Verdict verdictFromName(const std::string& name);  // anything unknown is Blocked
+[[nodiscard]] Verdict verdictFromName(const std::string& name);  // Unknown where it is none of the others
 [[nodiscard]] QString verdictTitle(Verdict verdict);             // "Can fold free", "Only with centering", "Blocked"
 // Name of an icon. early: no run has confirmed it.
 [[nodiscard]] QString verdictIcon(Verdict verdict, bool early = false);

@@ -78,6 +78,9 @@ void Session::takeAnalysis(protocol::Analysis&& analysis) {
   index_.merge(std::exchange(analysis.values, {}));
   analysis_ = std::move(analysis);
   analysis_->probe_error = inWindowWords(text(analysis_->probe_error)).toStdString();
+  for (protocol::NormInfo& norm : analysis_->norms) {
+    if (norm.verdict == "unknown") norm.reason = asSentence(inWindowWords(text(norm.reason))).toStdString();
+  }
   statsCache_.clear();  // what a plan centers is known only now
   const protocol::Totals& totals = analysis_->totals;
   rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});

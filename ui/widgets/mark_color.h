@@ -17,9 +17,11 @@ namespace normlens::ui {
     case Verdict::WithCentering:
       return theme.centering;
     case Verdict::Blocked:
+      return theme.blocked;
+    case Verdict::Unknown:
       break;
   }
-  return theme.blocked;
+  return theme.textSoft;
 }
 
 [[nodiscard]] inline QColor planColor(PlanState state, const Theme& theme) {

@@ -79,8 +79,7 @@ void MainWindow::connectSession() {
       info_->show(
           InfoBar::Tone::Error,
           asSentence(tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error))),
-          tr("Shapes are not known, so norms may be blocked that would fold, and written-out ones missed; the graph is "
-             "complete."),
+          tr("Shapes are not known, so verdicts may be unknown, and written-out norms missed; the graph is complete."),
           session_->analysis()->never_runs
               ? std::vector<InfoBar::Way>()
               : std::vector<InfoBar::Way>{
@@ -259,7 +258,7 @@ void MainWindow::nextAction(NextAction action) {
       return actions_->exportModel->trigger();
     case NextAction::Measure:
       return actions_->measure->trigger();
-    case NextAction::SuggestBest:
+    case NextAction::Suggest:
       return actions_->suggestBest->trigger();
     case NextAction::Restart:
       return actions_->restartEngine->trigger();
@@ -270,6 +269,8 @@ void MainWindow::nextAction(NextAction action) {
     case NextAction::ShowBlocked:
       if (blocked != norms.end()) session_->selection()->selectNorm(blocked->index);
       return;
+    case NextAction::Inputs:
+      return workspace_->bottom()->showTab(BottomPanel::Inputs);
     case NextAction::None:
       return;
   }

@@ -154,6 +154,21 @@ protocol::Analysis analysis(const CannedModel& model) {
   return result;
 }
 
+void hideShapes(protocol::Analysis& told) {
+  told.probe_error = "it took more than 20 s (--time-limit)";
+  told.totals = {};
+  told.totals.layer_norms = told.totals.unknown = static_cast<int>(told.norms.size());
+  told.edits.clear();
+  for (protocol::NormInfo& norm : told.norms) {
+    norm.verdict = "unknown";
+    norm.reason =
+        "The model was not run, so the shape of its input is not known; allow more time with --time-limit SECONDS, or "
+        "give inputs with --input SPEC.";
+    norm.blocker.reset();
+    norm.paper = norm.paper_practical = false;
+  }
+}
+
 protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm) {
   protocol::ZeroMeanGraph graph;
   graph.norm = norm;

@@ -12,6 +12,7 @@ namespace normlens::fake {
 // The same with an RMSNorm in the place of each LayerNorm that folds free.
 [[nodiscard]] protocol::ModelInfo foldedInfo(const CannedModel& model, const protocol::PlanParams& params);
 [[nodiscard]] protocol::Analysis analysis(const CannedModel& model);
+void hideShapes(protocol::Analysis& told);  // as if the model had not been run
 [[nodiscard]] protocol::ZeroMeanMap zeroMeanMap(const CannedModel& model, const protocol::PlanParams& params);
 [[nodiscard]] protocol::ShiftCone shiftCone(const CannedModel& model, int node);
 [[nodiscard]] protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm);

@@ -63,7 +63,7 @@ class Engine {
     bindNeedingModel(methods::kWeightChanges, [](const auto& p) { return weightChanges(p); });
     bindAnalyze();
     bindNeedingModel(methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
-    bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p, runs_); });
+    bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p, runs_ && !hidden_); });
     bindNeedingModel(methods::kNormPrices, [this](const auto&) {
       return protocol::NormPrices{rows(), 64, 3.4, 2.1, 1.6};
     });
@@ -122,6 +122,7 @@ class Engine {
           if (auto status = mischief_.before(name, task); !status) return tl::unexpected(status.error());
           if (!model_) return fail(ErrorCode::Usage, "No model is open.");
           auto told = analysis(*model_);
+          if (hidden_) hideShapes(told);
           if (!inputs_.empty()) told.inputs = inputs_;
           told.unused_arrays = unusedArrays_;
           told.early = params.early && mischief_.early > 0;
@@ -184,6 +185,7 @@ class Engine {
     model_ = makeTransformer(mischief_.blocks, postNorm);
     protocol::ModelInfo info = modelInfo(*model_, params.path);
     runs_ = params.path.find("opaque") == std::string::npos;
+    hidden_ = params.path.find("hidden") != std::string::npos;
     if (!runs_) info.cannot_run = "This engine does not have mylib::mix.";
     return info;
   }
@@ -243,6 +245,7 @@ class Engine {
   protocol::Dispatcher dispatcher_;
   std::optional<CannedModel> model_;
   bool runs_ = true;                         // its operators are known
+  bool hidden_ = false;                      // it was not run, so nothing is known of its norms
   protocol::PlanParams folded_;              // of the last fold
   std::vector<protocol::InputSpec> inputs_;  // set by the window; empty: guessed
   std::vector<std::string> unusedArrays_;    // of the file that the window named

@@ -72,10 +72,12 @@ class TestModels final : public QObject {
     QCOMPARE(model.indexOfNorm(0).data().toString(), QStringLiteral("m.net.ln"));
   }
 
-  void anUnknownVerdictIsBlocked() {
+  void unknownNormsAreAGroupOfTheirOwn() {
     NormModel model;
-    model.setNorms({norm(0, "x", "something new")});
-    QCOMPARE(model.indexOfNorm(0).data(NormModel::VerdictRole).toInt(), static_cast<int>(Verdict::Blocked));
+    const QAbstractItemModelTester tester(&model, kFatal);
+    model.setNorms({norm(0, "x", "unknown"), norm(1, "y", "something new"), norm(2, "z", "blocked")});
+    QCOMPARE(printed(model), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n  z\nUnknown\n  x\n  y\n"));
+    QCOMPARE(model.index(3, 0).data(NormModel::CountRole).toInt(), 2);
   }
 
   void whatThePlanDoesStandsBesideTheVerdict() {

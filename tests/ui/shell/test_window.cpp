@@ -80,6 +80,22 @@ class TestWindow final : public QObject {
     QVERIFY(shown.child<StorySegment>("storyMeasured")->accessibleName().contains(QStringLiteral("1.06×")));
   }
 
+  void verdictsThatNoRunHasShownAreUnknownEverywhere() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("hidden.pt")));
+    const QString counted = shown.child<StorySegment>("storyFoldable")->accessibleName();
+    QVERIFY2(counted.contains(QStringLiteral("9 unknown")) && !counted.contains(QStringLiteral("blocked")),
+             qPrintable(counted));
+    shown.clickNorm(5);
+    QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Unknown"));
+    QCOMPARE(shown.child<QLabel>("reason")->text(),
+             QStringLiteral("The model was not run, so the shape of its input is not known; allow more time in "
+                            "Preferences, or give inputs on the tab Inputs."));
+    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Inputs);
+    shown.click("nextAction");
+    QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Inputs);
+  }
+
   void aModelThatCannotRunIsNotOfferedToBeFolded() {
     Shown shown;
     shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("opaque.pt2")));

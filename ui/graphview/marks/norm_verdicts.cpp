@@ -6,6 +6,7 @@ namespace {
 Verdict verdictOf(const std::string& word) {
   if (word == "free") return Verdict::Free;
   if (word == "with_centering") return Verdict::Centering;
+  if (word == "unknown") return Verdict::Unknown;
   return word == "blocked" ? Verdict::Blocked : Verdict::None;
 }
 

@@ -11,8 +11,8 @@
 
 namespace normlens::graphview {
 
-enum class Verdict : uint8_t { None, Free, Centering, Blocked };
-using VerdictCounts = std::array<int, 4>;  // of the norms in a group, by verdict
+enum class Verdict : uint8_t { None, Free, Centering, Blocked, Unknown };
+using VerdictCounts = std::array<int, 5>;  // of the norms in a group, by verdict
 
 struct NormVerdicts {
   std::unordered_map<int, Verdict> ofItem;

@@ -24,6 +24,8 @@ Mark markOf(Verdict verdict, const ui::Theme& theme) {
       return {QStringLiteral("centering"), theme.centering};
     case Verdict::Blocked:
       return {QStringLiteral("blocked"), theme.blocked};
+    case Verdict::Unknown:
+      return {QStringLiteral("unknown"), theme.textSoft};
     case Verdict::None:
       break;
   }
@@ -92,7 +94,7 @@ void GraphPainter::paintVerdictCounts(const Frame& f, int index, QPointF leftMid
     return;
   }
   const VerdictCounts& counts = f.verdicts.inGroup.at(item);
-  for (const Verdict verdict : {Verdict::Free, Verdict::Centering, Verdict::Blocked})
+  for (const Verdict verdict : {Verdict::Free, Verdict::Centering, Verdict::Blocked, Verdict::Unknown})
     put(markOf(verdict, f.theme), counts[static_cast<size_t>(verdict)]);
 }
 

@@ -143,8 +143,10 @@ void ForcedFigure::show() {
   for (QLabel* label : {title_, reason_, facts_}) label->clear();
   setAccessibleName(tr("No LayerNorm"));
   if (of != nullptr) {
-    title_->setText(of->verdict == "blocked" ? tr("%1 cannot fold").arg(shortName(text(of->title)))
-                                             : tr("%1 folds").arg(shortName(text(of->title))));
+    title_->setText((of->verdict == "blocked"   ? tr("%1 cannot fold")
+                     : of->verdict == "unknown" ? tr("Whether %1 folds is unknown")
+                                                : tr("%1 folds"))
+                        .arg(shortName(text(of->title))));
     reason_->setText(unbroken(text(of->reason)));
     if (of->has_gamma) {
       facts_->setText(tr("Its own γ: from %1 to %2, β: from %3 to %4")

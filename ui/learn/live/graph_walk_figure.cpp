@@ -321,7 +321,8 @@ std::optional<double> GraphWalkFigure::number(const QString& name) const {
   if (name == QLatin1String("at")) return steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0;
   if (name == QLatin1String("pace")) return 1000.0 / clock_.interval();
   if (name == QLatin1String("norms")) return static_cast<double>(model_.norms.size());
-  if (name == QLatin1String("folds")) return count([](const auto& norm) { return norm.verdict != "blocked"; });
+  if (name == QLatin1String("folds"))
+    return count([](const auto& norm) { return norm.verdict == "free" || norm.verdict == "with_centering"; });
   if (name == QLatin1String("paper")) return count([](const auto& norm) { return norm.paper; });
   return std::nullopt;
 }

@@ -101,7 +101,7 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   for (const protocol::NormInfo& norm : norms) {
     const auto at = static_cast<size_t>(norm.index);
     if (at >= marks.size() || !marks[at].folds() || centered(marks[at].state)) continue;
-    against += norm.verdict == "blocked" && !marks[at].rests ? 1 : 0;
+    against += norm.verdict != "with_centering" && norm.verdict != "free" && !marks[at].rests ? 1 : 0;
     free += norm.verdict == "free" ? 1 : 0;
   }
   if (free > 0) parts << (free == folds && kept == 0 ? tr("all free") : tr("%1 free").arg(free));

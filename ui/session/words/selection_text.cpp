@@ -92,6 +92,7 @@ QString modelText(const Session& session) {
   lines.fact(tr("fold free"), QString::number(totals.free));
   lines.fact(tr("with centering"), QString::number(totals.with_centering));
   lines.fact(tr("blocked"), QString::number(totals.blocked));
+  if (totals.unknown > 0) lines.fact(tr("unknown"), QString::number(totals.unknown));
   for (const protocol::InputSpec& input : session.analysis()->inputs) {
     lines.fact(tr("input"),
                QStringLiteral("%1 %2 %3").arg(text(input.name), text(input.dtype), formatShape(input.shape)));

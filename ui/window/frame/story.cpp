@@ -48,6 +48,8 @@ StoryStep foldableStep(const Session& session) {
   }
   if (totals.blocked > 0)
     step.pieces.push_back({tr("%1 blocked").arg(totals.blocked), Tone::Blocked, QStringLiteral("blocked")});
+  if (totals.unknown > 0)
+    step.pieces.push_back({tr("%1 unknown").arg(totals.unknown), Tone::Plain, QStringLiteral("unknown")});
   if (session.early() && !session.busy() && session.confirmation().kind == JobKind::None)
     step.pieces.push_back({tr("· not confirmed"), Tone::Faint});
   return step;
@@ -207,8 +209,11 @@ void chooseNext(Story& story, const Session& session) {
              !(session.choices()->undoStack()->canUndo() && session.keepsProof())) {  // the user left edits out
     setNext(story, NextAction::ShowBlocked, tr("Show what blocks"), QStringLiteral("blocked"),
             tr("Select the first blocked norm and the node that blocks it."));
+  } else if (session.analysis()->totals.unknown > 0 && !session.analysis()->never_runs) {
+    setNext(story, NextAction::Inputs, tr("Give inputs"), QStringLiteral("unknown"),
+            tr("Give inputs that show the shapes on which the unknown verdicts hang."));
   } else if (session.cannotRun().isEmpty() && session.analysis()->totals.layer_norms > 0) {
-    setNext(story, NextAction::SuggestBest, tr("Suggest best"), QStringLiteral("fold"),
+    setNext(story, NextAction::Suggest, tr("Suggest best"), QStringLiteral("fold"),
             tr("Let the planner choose what pays on this machine."));
   }
 }

@@ -12,7 +12,7 @@ class Session;
 
 enum StoryIndex { StoryModel, StoryFoldable, StoryPlan, StoryProved, StoryMeasured, StorySteps };
 
-enum class NextAction { None, Open, Restart, Resume, Fold, ShowBlocked, ShowProof, Export, Measure, SuggestBest };
+enum class NextAction { None, Open, Restart, Resume, Fold, ShowBlocked, Inputs, ShowProof, Export, Measure, Suggest };
 
 struct Story {
   std::array<StoryStep, StorySteps> steps;

@@ -88,15 +88,15 @@ void ModelPage::showModel() {
   assumed_->setText(assumed.join(u'\n'));
   assumed_->setVisible(!assumed.isEmpty());
   QVector<Property> papers;
-  if (analysis && analysis->totals.layer_norms > 0) {
+  if (const int known = analysis ? analysis->totals.layer_norms - analysis->totals.unknown : 0; known > 0) {
     const protocol::Totals& t = analysis->totals;
-    papers = {{tr("paper"), tr("%1 of %2").arg(t.paper).arg(t.layer_norms), tr("Algorithm 1 of the paper.")},
-              {tr("paper, practical"), tr("%1 of %2").arg(t.paper_practical).arg(t.layer_norms),
-               tr("With auxiliary centering after opaque leaves.")},
-              {tr("paper, strict"), tr("%1 of %2").arg(t.paper_strict).arg(t.layer_norms),
-               tr("Foldable, and every affected layer is a LayerNorm.")},
-              {tr("exact, free"), tr("%1 of %2").arg(t.free).arg(t.layer_norms),
-               tr("NormLens, by editing weights alone."), true}};
+    papers = {
+        {tr("paper"), tr("%1 of %2").arg(t.paper).arg(known), tr("Algorithm 1 of the paper.")},
+        {tr("paper, practical"), tr("%1 of %2").arg(t.paper_practical).arg(known),
+         tr("With auxiliary centering after opaque leaves.")},
+        {tr("paper, strict"), tr("%1 of %2").arg(t.paper_strict).arg(known),
+         tr("Foldable, and every affected layer is a LayerNorm.")},
+        {tr("exact, free"), tr("%1 of %2").arg(t.free).arg(known), tr("NormLens, by editing weights alone."), true}};
   }
   papers_->setProperties(papers);
   papersTitle_->setVisible(!papers.isEmpty());

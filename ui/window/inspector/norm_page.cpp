@@ -117,7 +117,7 @@ void NormPage::showNorm(int index) {
   showCriteria(*norm, verdict);
   showAttributes();
   refreshPlan();
-  if (verdict == Verdict::Blocked) return;
+  if (verdict >= Verdict::Blocked) return;
   for (const Need& need : neededEdits()) {
     if (need.target < 0) continue;
     needs_->setCurrent(need.target);
@@ -157,7 +157,7 @@ QWidget* NormPage::makeCriteria(QWidget* parent) {
 }
 
 void NormPage::showCriteria(const protocol::NormInfo& norm, Verdict verdict) {
-  criteria_->setVisible(norm.paper != (verdict == Verdict::Free));
+  criteria_->setVisible(verdict != Verdict::Unknown && norm.paper != (verdict == Verdict::Free));
   const auto show = [](const Criterion& criterion, const QString& answer, const QString& note, bool bad = false) {
     setKind(criterion.frame, bad ? "criterionBad" : "criterion");
     setKind(criterion.answer, bad ? "bad" : "strong");
@@ -178,6 +178,8 @@ void NormPage::showCriteria(const protocol::NormInfo& norm, Verdict verdict) {
       break;
     case Verdict::Blocked:
       show(exact_, tr("no"), tr("γ, β or an op matter"), true);
+      break;
+    case Verdict::Unknown:
       break;
   }
 }
@@ -224,9 +226,9 @@ void NormPage::showButtons() {
   if (norm == nullptr) return;
   const bool kept = contains(session_->choices()->params().keep_norms, norm_);
   const bool folds = session_->folds(norm_);
-  const bool blocked = verdictFromName(norm->verdict) == Verdict::Blocked && !folds && !kept;
+  const bool blocked = verdictFromName(norm->verdict) >= Verdict::Blocked && !folds && !kept;
   goToBlocker_->setVisible(blocked && norm->blocker);
-  // Of a blocked one a centering is all that can be done.
+  // Of a blocked or unknown one a centering is all that can be done.
   foldThis_->setVisible(!blocked);
   foldThis_->setIconName(folds && !kept ? QString() : QStringLiteral("fold"));
   foldThis_->setText(folds && !kept ? tr("Keep as LayerNorm") : tr("Fold this LayerNorm"));

@@ -21,9 +21,11 @@ Badge::Tone toneOf(Verdict verdict) {
     case Verdict::WithCentering:
       return Badge::Tone::Centering;
     case Verdict::Blocked:
+      return Badge::Tone::Blocked;
+    case Verdict::Unknown:
       break;
   }
-  return Badge::Tone::Blocked;
+  return Badge::Tone::Neutral;
 }
 
 Badge::Tone toneOf(PlanState state) {
@@ -90,7 +92,7 @@ void PlanCard::showNorm(int norm) {
   const PlanMark mark = session_->planMark(norm);
   plan_->set(toneOf(mark.state), planIcon(mark.state), planBadge(mark.state));
   plan_->setToolTip(planMeaning(mark.state));
-  // A blocked norm that is kept says why once: in its verdict's reason.
+  // A blocked or unknown norm that is kept says why once: in its verdict's reason.
   const bool told = mark.because.isEmpty() || text(info->reason).contains(mark.because, Qt::CaseInsensitive);
   because_->setVisible(!told);
   because_->setText(unbroken(tr("Because %1.").arg(mark.because)));
