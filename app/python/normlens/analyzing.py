@@ -33,6 +33,7 @@ def analyze(
     *,
     policy: str = "balanced",
     max_growth: float = 10,
+    time_limit: float = 0,
     engine: Optional[Path] = None,
     progress: Optional[Progress] = None,
 ) -> Report:
@@ -46,11 +47,12 @@ def analyze(
     policy, max_growth: what the plan may do whose state the report tells: "free" adds no work at run time, "balanced"
         shares run-time centerings where that pays and lets the weights grow by max_growth percent, "all" folds
         whatever can be, "paper" what the paper's criterion promises.
+    time_limit: seconds that a run of the model may take; 0: the engine's own limits.
     engine: the engine program; see normlens.engine.program.find_engine. progress: called with (stage, fraction).
 
     Raises EngineNotFound, EngineDied, EngineError (a file that cannot be read), ExportFailed, TypeError.
     """
-    with opened(module_or_path, example_inputs, engine, progress) as (session, analysis, _):
+    with opened(module_or_path, example_inputs, engine, progress, time_limit=time_limit) as (session, analysis, _):
         plan = session.plan(policy=policy, max_growth_percent=max_growth)
         return report_of(session, name_of(module_or_path), analysis, plan)
 
@@ -67,11 +69,12 @@ def opened(
     engine: Optional[Path],
     progress: Optional[Progress],
     training: bool = False,
+    time_limit: float = 0,
 ) -> Iterator[Tuple[Session, Json, Optional["Branch"]]]:
     """(session, its Analysis, what a module's graph holds for; None of a file). training: the mode that it is exported in."""
     if is_path(module_or_path):
         path = pathlib.Path(os.fspath(module_or_path))  # type: ignore[arg-type]
-        with _arrays(example_inputs) as npz, Session(path, npz, engine, progress) as session:
+        with _arrays(example_inputs) as npz, Session(path, npz, engine, progress, time_limit) as session:
             yield session, session.analyze(), None
         return
     torch = sys.modules.get("torch")  # where nobody has imported it there are no modules
@@ -86,7 +89,7 @@ def opened(
             stack.close()
             path, branch = stack.enter_context(exported(module_or_path, inputs, training, fixed))
             try:
-                session = stack.enter_context(Session(path, None, program, progress))
+                session = stack.enter_context(Session(path, None, program, progress, time_limit))
                 analysis = session.analyze()
             except EngineError:
                 if fixed:

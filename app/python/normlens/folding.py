@@ -34,6 +34,7 @@ def fold(
     inplace: bool = False,
     guard: Optional[str] = "warn",
     output: Optional[Path] = None,
+    time_limit: float = 0,
     engine: Optional[Path] = None,
     progress: Optional[Progress] = None,
 ) -> Tuple[Any, ChangeReport]:
@@ -52,7 +53,7 @@ def fold(
     guard: of a module, a check of that contract which costs some microseconds a call: it names the first argument outside it, in
         a warning ("warn"), or raises OutsideContract at each such call ("raise"). None attaches none; normlens.unguard(module)
         removes it. torch.compile and torch.export leave it out.
-    example_inputs, policy, max_growth, engine, progress: as for normlens.analyze. norm: of a file "portable",
+    example_inputs, policy, max_growth, time_limit, engine, progress: as for normlens.analyze. norm: of a file "portable",
     "primitives", "fast", "standard" or "ort"; of a module "portable" alone.
 
     Raises what normlens.analyze does, and NotEqual where the result is not the original's on the example inputs and on
@@ -61,20 +62,21 @@ def fold(
     """
     if guard not in ("warn", "raise", None):
         raise ValueError(f"guard is 'warn', 'raise' or None, not {guard!r}")
+    asking = {"engine": engine, "progress": progress, "time_limit": time_limit}
     if is_path(module_or_path):
         if output is None or inplace:
             raise ValueError("a file is folded to another file: name it with output, and leave inplace out")
-        return _fold_file(module_or_path, example_inputs, policy, max_growth, norm, output, engine, progress)
+        return _fold_file(module_or_path, example_inputs, policy, max_growth, norm, output, asking)
     if output is not None or norm != "portable":
         raise ValueError("output and other norms are for files; a module gets torch.nn.RMSNorm and is returned")
-    return _fold_module(module_or_path, example_inputs, policy, max_growth, inplace, guard, engine, progress)
+    return _fold_module(module_or_path, example_inputs, policy, max_growth, inplace, guard, asking)
 
 
 def _fold_file(
-    path: Any, arrays: Any, policy: str, max_growth: float, norm: str, output: Path, engine: Any, progress: Any
+    path: Any, arrays: Any, policy: str, max_growth: float, norm: str, output: Path, asking: Json
 ) -> Tuple[Optional[pathlib.Path], ChangeReport]:
     source = name_of(path)
-    with opened(path, arrays, engine, progress) as (session, analysis, _):
+    with opened(path, arrays, **asking) as (session, analysis, _):
         asked = {"policy": policy, "max_growth_percent": max_growth}
         result = session.fold(asked, norm)
         plan = result["plan"]
@@ -108,7 +110,7 @@ def _checks_of(result: Json) -> Tuple[Check, ...]:
 
 
 def _fold_module(
-    module: "nn.Module", example: Any, policy: str, max_growth: float, inplace: bool, guard: Any, engine: Any, progress: Any
+    module: "nn.Module", example: Any, policy: str, max_growth: float, inplace: bool, guard: Any, asking: Json
 ) -> Tuple["nn.Module", ChangeReport]:
     from normlens.module.apply import kept_reasons
     from normlens.module.guard import attach
@@ -119,7 +121,7 @@ def _fold_module(
 
     source = name_of(module)
     folded = module if inplace else copy.deepcopy(module)
-    with opened(module, example, engine, progress) as (session, analysis, branch):
+    with opened(module, example, **asking) as (session, analysis, branch):
         inputs = as_inputs(example)
         with mode_of(module, False), without_cache(module):
             seen = observe(module, inputs)

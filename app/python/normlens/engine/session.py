@@ -20,18 +20,24 @@ class Session:
     """A context manager over one opened model file.
 
     info: ModelInfo, with the graph. inputs: a .npz file, or None for those that the file brings or the engine guesses.
+    time_limit: seconds that a run may take; 0: the engine's own limits.
     Raises EngineNotFound, EngineDied, EngineError; these the methods raise too.
     """
 
     def __init__(
-        self, path: Path, inputs: Optional[Path] = None, engine: Optional[Path] = None, progress: Optional[Progress] = None
+        self,
+        path: Path,
+        inputs: Optional[Path] = None,
+        engine: Optional[Path] = None,
+        progress: Optional[Progress] = None,
+        time_limit: float = 0,
     ) -> None:
         self.path = pathlib.Path(path).absolute()
         self.inputs = pathlib.Path(inputs).absolute() if inputs is not None else None
         self._client = Client(engine, progress)
         try:
             given = str(self.inputs) if self.inputs is not None else ""
-            self.info: Json = self._client.request("open", path=str(self.path), inputs=given)
+            self.info: Json = self._client.request("open", path=str(self.path), inputs=given, time_limit=time_limit)
         except BaseException:
             self._client.close()
             raise

@@ -9,7 +9,7 @@ from normlens.report.report import ChangeReport, Norm, Report
 from normlens.report.text import VERDICTS, check_lines, state_word, why
 
 # Marks differ in shape too: colour alone does not tell them apart.
-MARKS = {"free": ("●", "#2e7d32"), "with_centering": ("◐", "#b26a00"), "blocked": ("○", "#b3261e")}
+MARKS = {"free": ("●", "#2e7d32"), "with_centering": ("◐", "#b26a00"), "blocked": ("○", "#b3261e"), "unknown": ("?", "#666666")}
 CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
 
 

@@ -18,8 +18,8 @@ class Norm:
     name: str  # unique in the report
     shape: Tuple[int, ...]  # that it normalises over
     eps: float
-    verdict: str  # free, with_centering, blocked
-    reason: str  # of the verdict, a sentence
+    verdict: str  # free, with_centering, blocked, unknown
+    reason: str  # of the verdict, a sentence; of an unknown one with what to give
     state: str  # folded, folded_with_centering, kept: what the plan, or the fold, does with it
     because: str = ""  # why the plan keeps it, or what its state rests on; may be empty
     edits: Tuple[str, ...] = ()  # what makes its input zero-mean, in words
@@ -94,6 +94,7 @@ class Report:
         """One line."""
         words = {"free": "free", "with_centering": "with centering", "blocked": "blocked"}
         counts = ", ".join(f"{self.totals[key]} {word}" for key, word in words.items())
+        counts += f", {self.totals['unknown']} unknown" if self.totals.get("unknown") else ""
         return f"{self.source}: {plural(len(self.norms), 'LayerNorm')}, {counts}"
 
     def __repr__(self) -> str:
@@ -154,15 +155,20 @@ def norms_of(analysis: Mapping[str, Any], plan: Mapping[str, Any], graph: Mappin
             shape=tuple(norm["normalized_shape"]),
             eps=norm["eps"],
             verdict=norm["verdict"],
-            reason=norm["reason"],
+            reason=_in_python(norm["reason"]),
             state=state["state"],
-            because=state["because"],
+            because="" if norm["verdict"] == "unknown" else state["because"],
             edits=tuple(edits.get(norm["index"], ())),
             holds_if=tuple(condition["text"] for condition in norm["holds_if"]),
             would_fold_if=tuple(condition["text"] for condition in norm["would_fold_if"]),
         )
         for norm, state in zip(analysis["norms"], plan["norms"])
     )
+
+
+def _in_python(reason: str) -> str:
+    """The command line's options are arguments here."""
+    return reason.replace("--time-limit SECONDS", "time_limit").replace("--input SPEC", "example_inputs")
 
 
 def indices(ranges: Any) -> List[int]:
