@@ -26,7 +26,7 @@ TEST(OnnxApply, NormsInsideFunctionsAndBodies) {
   expectSound(folded, 2);
   EXPECT_EQ(folded.ops, "MatMul,block,MatMul,block");
   ASSERT_EQ(folded.model.functions_size(), 1);
-  EXPECT_EQ(folded.model.functions(0).node(0).op_type(), "Mul");
+  EXPECT_EQ(folded.model.functions(0).node(1).op_type(), "Pow");
 }
 
 TEST(OnnxApply, AShiftThatTheCallOfAFunctionLeavesOut) {

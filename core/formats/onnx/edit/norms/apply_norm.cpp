@@ -55,8 +55,9 @@ class NodeOps {
     return y;
   }
   std::string toSumType(const std::string& x) { return sumType_ == norm_.dtype ? x : nodes_.cast(x, sumType_); }
-  std::string meanSquare(const std::string& x) {
-    return nodes_.reduceMean(nodes_.add("Mul", {x, x}), meanAxes(norm_, nodes_.opset()));
+  std::string meanSquare(const std::string& x) {  // by Pow, as optimizers of ONNX files look for a norm
+    const auto two = nodes_.number(2, sumType_);
+    return nodes_.reduceMean(nodes_.add("Pow", {x, two}), meanAxes(norm_, nodes_.opset()));
   }
   std::string meanSquareOfAll(const std::string& x) {
     const int64_t axis = meanAxes(norm_, nodes_.opset()).front();

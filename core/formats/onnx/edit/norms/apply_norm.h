@@ -14,7 +14,7 @@ inline constexpr int kRmsOpset = 23;  // the first with RMSNormalization
 enum class NormStyle : uint8_t {
   Standard,    // RMSNormalization, opset 23
   Ort,         // SimplifiedLayerNormalization, SkipSimplifiedLayerNormalization
-  Primitives,  // Mul, ReduceMean, Add, Sqrt, Div; any opset from 7 on
+  Primitives,  // Pow, ReduceMean, Add, Sqrt, Div; any opset from 7 on
 };
 
 // y = gamma * x / sqrt(mean(x^2) + eps) + beta
