@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "core/formats/torchscript/edit/apply_new_nodes.h"
+#include "core/formats/torchscript/program/each_node.h"
 #include "core/formats/torchscript/program/module_index.h"
 
 namespace normlens::formats::torchscript {
@@ -12,6 +14,7 @@ namespace {
 using torch::jit::Block;
 using torch::jit::CompilationUnit;
 using torch::jit::Function;
+using torch::jit::Graph;
 using torch::jit::Node;
 
 constexpr size_t kUnchanged = std::numeric_limits<size_t>::max();
@@ -102,6 +105,29 @@ c10::QualifiedName mangled(const CompilationUnit& fresh, const CompilationUnit* 
   return candidate;
 }
 
+bool callsNorm(Graph& graph) {
+  bool calls = false;
+  eachNode(*graph.block(), [&](Node& node) {
+    calls = calls || isLayerNormOp(node) || node.kind() == c10::aten::group_norm;
+    if (node.kind() != c10::prim::CallFunction) return;
+    Function* callee = node.input(0)->type()->expectRef<c10::FunctionType>().function();
+    callee->ensure_defined();
+    calls = calls || (callee->isGraphFunction() && callsNorm(*torch::jit::toGraphFunction(*callee).graph()));
+  });
+  return calls;
+}
+
+// As torch.nn.RMSNorm has it: the module's weight, nothing before or after.
+bool isRmsNorm(Graph& graph, const c10::ClassType& type) {
+  const Node* norm = graph.outputs().size() == 1 ? graph.outputs()[0]->node() : nullptr;
+  if (norm == nullptr || norm->kind() != c10::Symbol::fromQualString("aten::rms_norm")) return false;
+  const torch::jit::Value *x = norm->input(0), *weight = norm->input(2);
+  if (graph.inputs().size() != 2 || x != graph.inputs()[1]) return false;
+  if (weight->mustBeNone()) return !type.hasAttribute("weight");
+  return weight->node()->kind() == c10::prim::GetAttr && weight->node()->input() == graph.inputs()[0] &&
+         weight->node()->s(c10::attr::name) == "weight";
+}
+
 class ModuleCopier {
  public:
   ModuleCopier(std::shared_ptr<CompilationUnit> unit, const EditsByInstance& edits)
@@ -178,17 +204,33 @@ class ModuleCopier {
     return child == kUnchanged ? declared : c10::TypePtr(classes_[child].copy);
   }
 
-  [[nodiscard]] c10::QualifiedName freeName(const c10::ClassTypePtr& original, bool keepName) const {
-    const auto& name = *original->name();
-    if (keepName && !unit_->get_type(name)) return name;
-    const auto old = original->compilation_unit();
+  // A class that is named after a norm op which its code no longer calls would mislead those who go by the name, as
+  // pnnx does with torch's own classes.
+  [[nodiscard]] c10::QualifiedName nameFor(const CopiedClass& copied) const {
+    const auto& name = *copied.original->name();
+    if ((name.name() != "LayerNorm" && name.name() != "GroupNorm") || name.prefix().empty()) return name;
+    const auto& methods = editsOf(*copied.instance).methods;
+    const auto edited = methods.find("forward");
+    if (edited == methods.end() || edited->second.size() != 1) return name;
+    auto& forward = torch::jit::toGraphFunction(copied.original->getMethod("forward"));
+    GraphCopy body(forward.graph());
+    for (const auto& edit : edited->second[0].edits) edit.run(body);
+    if (!callsNorm(*forward.graph()) || callsNorm(*body.graph())) return name;
+    const bool same = isRmsNorm(*body.graph(), *copied.original);
+    return c10::QualifiedName(c10::QualifiedName(name.prefix()), same ? "RMSNorm" : "FoldedRMSNorm");
+  }
+
+  [[nodiscard]] c10::QualifiedName freeName(const CopiedClass& copied, bool keepName) const {
+    const auto name = nameFor(copied);
+    if (keepName && name == *copied.original->name() && !unit_->get_type(name)) return name;
+    const auto old = copied.original->compilation_unit();
     return mangled(*unit_, old.get(), name);
   }
 
   void makeClass(CopiedClass& copied, bool keepName) {
     const auto& original = copied.original;
     copied.copy =
-        c10::ClassType::create(freeName(original, keepName), unit_, original->is_module(), original->doc_string());
+        c10::ClassType::create(freeName(copied, keepName), unit_, original->is_module(), original->doc_string());
     for (size_t slot = 0; slot < original->numAttributes(); ++slot) {
       copied.copy->addAttribute(original->getAttributeName(slot), attributeType(copied, slot),
                                 original->is_parameter(slot), original->is_buffer(slot));

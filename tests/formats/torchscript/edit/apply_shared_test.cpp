@@ -107,6 +107,41 @@ TEST(Apply, OneOfTwoInstancesOfAClassGetsAClassOfItsOwn) {
   EXPECT_LT(relativeDifference(runOn(*model, {x}), loaded.forward({x}).toTensor()), kExact);
 }
 
+// w, then a LayerNorm of torch's class; in front of it the file's own RMSNorm.
+torch::jit::Module normsOfTorch(bool bias) {
+  auto unit = std::make_shared<torch::jit::CompilationUnit>();
+  const std::string package = "__torch__.torch.nn.modules.normalization.";
+  torch::jit::Module own(package + "RMSNorm", unit), norm(package + "LayerNorm", unit), net("__torch__.Net", unit);
+  own.define("def forward(self, x):\n  return torch.rms_norm(x, [8], None, 1e-05)\n");
+  norm.register_parameter("weight", draw({8}, 50), false);
+  if (bias) norm.register_parameter("bias", draw({8}, 51), false);
+  norm.define(std::string("def forward(self, x):\n  return torch.layer_norm(x, [8], self.weight, ") +
+              (bias ? "self.bias" : "None") + ", 1e-05, False)\n");
+  net.register_parameter("w", draw({8, 8}, 52), false);
+  net.register_module("own", own);
+  net.register_module("norm", norm);
+  net.define("def forward(self, x):\n  return self.norm.forward(torch.matmul(self.own.forward(x), self.w))\n");
+  return net;
+}
+
+TEST(Apply, AClassIsCalledRmsNormWhereItsCodeIsThatOfTorchsRmsNorm) {
+  const auto x = draw({3, 8}, 53);
+  for (const auto& [bias, flavour, name] : {std::tuple{false, NormFlavour::Portable, "RMSNorm"},
+                                            {true, NormFlavour::Portable, "FoldedRMSNorm"},
+                                            {false, NormFlavour::Primitives, "FoldedRMSNorm"}}) {
+    const TemporaryFolder folder;
+    const auto model = makeModel(normsOfTorch(bias), {x});
+    const auto folded = applied(*model, {centerOver(model->graph(), "w", 1), fold::ReplaceNorm{0}}, flavour);
+    ASSERT_TRUE(folded->save(folder.path() / "after.pt", {}));
+    auto loaded = torch::jit::load((folder.path() / "after.pt").string());
+    EXPECT_LT(relativeDifference(runOn(*model, {x}), loaded.forward({x}).toTensor()), kExact);
+    const auto classOf = [&](const char* child) { return *loaded.attr(child).toModule().type()->name(); };
+    EXPECT_EQ(classOf("norm").name(), name);
+    EXPECT_EQ(classOf("own").name(), "RMSNorm");
+    EXPECT_NE(classOf("norm"), classOf("own"));
+  }
+}
+
 // What a record holds; empty if there is none.
 std::string recordOf(const std::filesystem::path& path, const std::string& name) {
   const auto archive = Archive::open(MappedFile::open(path).value()).value();
