@@ -18,8 +18,7 @@ from torch.nn import functional
 
 import normlens
 from equal import assert_equal, assert_same, fold_of, layer_norms, settled, snapshot
-from normlens.module import export, verify
-from normlens.module.compare import relative
+from normlens.module import export
 from streams import IDS, WIDTH, Stream, X
 
 
@@ -289,16 +288,6 @@ class Folds(unittest.TestCase):
         folded, _ = self.folded(settled(Image().double()), image, 1)
         self.assertTrue(folded.norm.channels_first)
 
-    def test_a_subclass_that_does_more_is_kept(self):
-        class Odd(nn.LayerNorm):
-            def forward(self, x):
-                return super().forward(x) * 2
-
-        module = stream()
-        module.norms[1] = settled(Odd(WIDTH).double())
-        _, report = self.folded(module, IDS, 2)
-        self.assertIn("computes more than a LayerNorm", report.kept["norms.1"])
-
     def test_a_norm_with_a_hook_is_kept(self):
         module = stream()
         module.norms[0].register_forward_hook(lambda part, args, output: None)
@@ -313,7 +302,7 @@ class Folds(unittest.TestCase):
                 return self.head(x)
 
         _, report = self.folded(settled(Functional().double()), IDS, 0)
-        self.assertTrue(any("no nn.LayerNorm module" in reason for reason in report.kept.values()), report.kept)
+        self.assertTrue(any("no module that could be replaced" in reason for reason in report.kept.values()), report.kept)
 
     def test_a_norm_that_is_the_model(self):
         class Centering(nn.LayerNorm):
@@ -386,7 +375,7 @@ class Folds(unittest.TestCase):
 
         with unittest.mock.patch("normlens.module.resolve.CenterOutput.__call__", lambda self, module, args, output: output * 2):
             _, report = self.folded(settled(Gated().double()), IDS, 1, policy="all")
-        self.assertIn("by policy all was undone, and that by policy free is done", report.kept["norms.1"])
+        self.assertIn("its input has a mean when it runs", report.kept["norms.1"])
 
     def test_inputs_by_name_in_both_ways_and_outputs_of_any_kind(self):
         class Named(Stream):
@@ -567,7 +556,7 @@ class Refuses(unittest.TestCase):
     def test_an_edit_that_fails_is_undone(self):
         module = stream()
         before = snapshot(module)
-        with unittest.mock.patch("normlens.module.apply.rms_norm_like", side_effect=MemoryError):
+        with unittest.mock.patch("normlens.module.changes.Changes.replace_module", side_effect=MemoryError):
             with self.assertRaises(MemoryError):
                 normlens.fold(module, IDS, inplace=True)
         assert_same(self, before, module)
@@ -580,57 +569,6 @@ class Refuses(unittest.TestCase):
         module = settled(Lost().double())
         with self.assertRaisesRegex(normlens.NotEqual, "finite"):
             normlens.fold(module, IDS)
-
-
-class Judged(unittest.TestCase):
-    """As the engine judges: equal elements set no scale, each row has its own, and an infinite limit is no check."""
-
-    def test_rows(self):
-        original = torch.randn(4, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-        original[0, 0], original[1, :3], original[2, 1] = torch.finfo(torch.float64).min, 1e9, float("nan")
-        self.assertEqual(relative(original, original.clone()), 0)
-        for place in ((0, 1), (3, 2)):
-            other = original.clone()
-            other[place] += 0.1
-            self.assertGreater(relative(other, original), 0.02, place)
-        other = original.clone()
-        other[2, 1] = 0
-        self.assertEqual(relative(other, original), float("inf"))
-
-    def test_a_mask_hides_nothing(self):
-        class Masked(Stream):
-            def __init__(self):
-                super().__init__()
-                self.held = [self.embed.weight]
-
-            def forward(self, ids, bad):
-                logits = functional.linear(self.norms[0](self.embed(ids)), self.held[0])
-                return logits.masked_fill(bad, torch.finfo(logits.dtype).min)
-
-        for dtype in (torch.float32, torch.float64):
-            module = settled(Masked().to(dtype))
-            with self.assertRaisesRegex(normlens.NotEqual, "differs from the original"):
-                normlens.fold(module, (IDS, torch.arange(11).expand(3, 5, 11) < 3), policy="free")
-
-    def test_a_limit_in_its_own_type_is_finite(self):
-        original, exact = torch.ones(2, 3), torch.ones(2, 3, dtype=torch.float64)
-        exact[0, 0] = torch.finfo(torch.float64).min
-        gap, limit, _ = verify._own(original + 0.1, original, exact)
-        self.assertGreater(gap, limit)
-
-
-class Casts(unittest.TestCase):
-    def test_casts_on_the_way_do_not_round_in_float64(self):
-        class Casting(Stream):
-            def forward(self, ids):
-                x = self.embed(ids).to(torch.float32).float()
-                y = functional.softmax(self.norms[0](x.to(self.head.weight.dtype)), -1, dtype=torch.float32)
-                return self.head(y.to(self.head.weight.dtype))
-
-        folded, report, original = fold_of(settled(Casting()), IDS)
-        worst = max(check.difference for check in report.checks if check.dtype == "float64")
-        self.assertEqual(len(report.folded), 1)
-        self.assertLess(worst, verify.LIMIT / 100)
 
 
 if __name__ == "__main__":

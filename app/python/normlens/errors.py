@@ -39,9 +39,10 @@ class OutsideContract(NormLensError):
 class NotEqual(NormLensError):
     """The changed module does not compute what the original does. The change was undone.
 
-    checks: what was compared, with the figures (normlens.Check).
+    checks: what was compared, with the figures (normlens.Check). norms: paths of new norms whose input has a mean.
     """
 
-    def __init__(self, message: str, checks: tuple = ()) -> None:
+    def __init__(self, message: str, checks: tuple = (), norms: tuple = ()) -> None:
         super().__init__(message)
         self.checks = checks
+        self.norms = norms

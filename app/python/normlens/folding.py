@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import os
 import pathlib
-from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 from normlens.analyzing import ModuleOrPath, is_path, name_of, opened, report_of, widths_of
 from normlens.engine.client import Progress
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from normlens.module.apply import Followed
     from normlens.module.branches import Branch
+    from normlens.module.inputs import Inputs
     from normlens.module.observe import Observed
     from normlens.module.owners import Graph
 
@@ -41,10 +42,10 @@ def fold(
     """Replaces LayerNorms by RMSNorms without changing what is computed, and verifies it.
 
     Of an nn.Module: (module, report). The engine plans, the plan is applied to a deep copy, or with inplace=True to the
-        module itself: weights are centered, nn.LayerNorm becomes nn.RMSNorm, its β moves into the biases of the linears
-        behind it or stays as a bias of the norm (normlens.module.norms.AffineRMSNorm). Norms of which an edit has no
-        counterpart in the module stay, and report.kept says why. A tied parameter of which one reader must be centered
-        becomes two; report.untied names it. The result equals the original in evaluation mode (a dropout that drops gives
+        module itself: weights are centered, nn.LayerNorm, or a module of any class that computes one, becomes nn.RMSNorm, its β
+        moves into the biases of the linears behind it or stays as a bias of the norm (normlens.module.norms.AffineRMSNorm).
+        Norms of which an edit has no counterpart in the module stay, and report.kept says why. A tied parameter of which one
+        reader must be centered becomes two; report.untied names it. The result equals the original in evaluation mode (a dropout that drops gives
         a mean back), for calls like the example's: report.contract is that call, report.conditions what was tried beyond it.
         Three copies of the parameters are needed on the way, two of them in float64, and twice their size on the disk.
     Of a file: (path, report), folded by the engine and written to `output`, which is required then; path is None where
@@ -112,20 +113,17 @@ def _checks_of(result: Json) -> Tuple[Check, ...]:
 def _fold_module(
     module: "nn.Module", example: Any, policy: str, max_growth: float, inplace: bool, guard: Any, asking: Json
 ) -> Tuple["nn.Module", ChangeReport]:
-    from normlens.module.apply import kept_reasons
     from normlens.module.guard import attach
     from normlens.module.inputs import as_inputs
-    from normlens.module.modes import mode_of, twin, without_cache
-    from normlens.module.observe import observe
+    from normlens.module.modes import twin
     from normlens.module.verify import conditions, expectations, other_calls
 
     source = name_of(module)
     folded = module if inplace else copy.deepcopy(module)
     with opened(module, example, **asking) as (session, analysis, branch):
         inputs = as_inputs(example)
-        with mode_of(module, False), without_cache(module):
-            seen = observe(module, inputs)
-        plan, followed = best_of(session, analysis, module, seen, (policy, "free"), max_growth)
+        graph, seen = looked_at(session, analysis, module, inputs)
+        plan, followed = best_of(session, analysis, graph, module, seen, (policy, "free"), max_growth)
         checks: Tuple[Check, ...] = ()
         untied: List[str] = []
         holds: List[str] = []
@@ -134,25 +132,25 @@ def _fold_module(
             exact = twin(module)
             expected = expectations(module, exact, inputs)
             others = other_calls(exact, inputs, branch.trials, widths_of(analysis))
-            try:
-                checks, untied = change(folded, exact, followed, expected)
-            except NotEqual as refused:
-                lost, lost_by, exact = followed.folded, plan["policy"], twin(module)
-                plan, followed = best_of(session, analysis, module, seen, ("free",), max_growth)
-                if lost_by == "free" or not followed.folded:
-                    raise
-                checks, untied = change(folded, exact, followed, expected)
-                reason = f"the fold by policy {lost_by} was undone, and that by policy free is done: {refused}"
-                followed.kept.update(dict.fromkeys(lost - followed.folded, reason))
+            while followed.folded and not checks:
+                try:
+                    checks, untied = change(folded, exact, followed, expected)
+                except NotEqual as refused:
+                    if not refused.norms and plan["policy"] == "free":
+                        raise
+                    exact, undone = twin(module), f"the fold by policy {plan['policy']} was undone: {refused}"
+                    seen.undone.update(dict.fromkeys(refused.norms, f"its input has a mean when it runs, and {undone}"))
+                    seen.undone.update({} if refused.norms else {plan["policy"]: undone})
+                    plan, followed = best_of(session, analysis, graph, module, seen, (policy, "free"), max_growth)
+        if followed.folded:
             broken = conditions(exact, others)
             contract = contract.without({other.condition for other in others} - set(broken))
             holds = broken + beyond(branch)
-        norms = norms_of(analysis, plan, session.graph)
-        states = tuple(with_state(one, one.index in followed.folded) for one in norms)
+        states = states_of(session, analysis, plan, followed)
         more = {
             "norms": states,
             "folded": tuple(dict.fromkeys(one.path for one in states if one.folds)),
-            "kept": kept_reasons(norms, followed),
+            "kept": {one.name: one.because for one in states if not one.folds},
             "changes": tuple(followed.changes) if followed.folded else (),
             "untied": tuple(untied),
             "checks": checks,
@@ -179,21 +177,44 @@ def beyond(branch: "Branch") -> List[str]:
     return [*told, f"{', '.join(names[:-1])} and {names[-1]} are not used"]
 
 
-def best_of(
-    session: Session, analysis: Json, module: "nn.Module", seen: "Observed", policies: Sequence[str], max_growth: float
-) -> Tuple[Json, "Followed"]:
-    """The plan of the first of these policies of which the module can follow most: "free" asks for no centering at run time, of
-    which a module has few places."""
+def looked_at(session: Session, analysis: Json, module: "nn.Module", inputs: "Inputs") -> Tuple["Graph", "Observed"]:
+    """Its graph, and what a run in evaluation mode shows of it."""
+    from normlens.module.modes import mode_of, without_cache
+    from normlens.module.observe import observe
     from normlens.module.owners import Graph
 
     graph = Graph(session.graph, module)
+    paths = {graph.one(graph.scope(norm["node"])) for norm in analysis["norms"] if norm["node"] in graph.nodes}
+    with mode_of(module, False), without_cache(module):
+        return graph, observe(module, inputs, paths)
+
+
+def best_of(
+    session: Session,
+    analysis: Json,
+    graph: "Graph",
+    module: "nn.Module",
+    seen: "Observed",
+    policies: Sequence[str],
+    max_growth: float = 10,
+    trained: bool = False,
+) -> Tuple[Json, "Followed"]:
+    """The plan of the first of these policies of which the module can follow most: "free" asks for no centering at run time, of
+    which a module has few places. Each norm that it keeps has a reason, that of the first of these policies."""
     found = []
     for name in dict.fromkeys(policies):
         plan = session.plan(policy=name, max_growth_percent=max_growth)
-        found.append((plan, followed_of(session, analysis, plan, graph, module, seen, max_growth)))
+        found.append((plan, followed_of(session, analysis, plan, graph, module, seen, max_growth, trained)))
         if not found[-1][1].kept:
             break
-    return max(found, key=lambda pair: len(pair[1].folded))
+    plan, followed = max(found, key=lambda pair: len(pair[1].folded))
+    asked, first = found[0]
+    rests = f"policy {asked['policy']} folds it, but fewer norms than policy {plan['policy']}"
+    for norm in norms_of(analysis, asked, session.graph):
+        if norm.index not in followed.folded:
+            reason = first.kept.get(norm.index) or (norm.because if norm.verdict != "blocked" else "") or norm.reason
+            followed.kept[norm.index] = rests if norm.index in first.folded else reason
+    return plan, followed
 
 
 def unguard(module: "nn.Module") -> "nn.Module":
@@ -221,6 +242,8 @@ def followed_of(
 
     if not plan["folded"]:
         return Followed(set(), {}, [], [], [])
+    if plan["policy"] in seen.undone:
+        return Followed(set(), dict.fromkeys(plan["folded"], seen.undone[plan["policy"]]), [], [], [])
     try:
         exact = session.exact_edits(plan["policy"], max_growth)
     except EngineError as reason:
@@ -243,7 +266,11 @@ def change(
         raise
 
 
-def with_state(norm: Norm, folds: bool) -> Norm:
-    if folds == norm.folds:
-        return norm
-    return dataclasses.replace(norm, state="folded" if folds else "kept")
+def states_of(session: Session, analysis: Json, plan: Json, followed: "Followed") -> Tuple[Norm, ...]:
+    """The norms as best_of found them: each folded, or kept with the reason."""
+    found = []
+    for norm in norms_of(analysis, plan, session.graph):
+        folds = norm.index in followed.folded
+        state = norm.state if folds and norm.folds else "folded" if folds else "kept"
+        found.append(dataclasses.replace(norm, state=state, because=norm.because if folds else followed.kept[norm.index]))
+    return tuple(found)

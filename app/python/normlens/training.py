@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Tuple
 from normlens.analyzing import name_of, opened, report_of, widths_of
 from normlens.engine.client import Progress
 from normlens.engine.program import Path, find_engine
-from normlens.engine.session import Json, Session
 from normlens.errors import NotEqual
-from normlens.folding import beyond, followed_of, with_state
-from normlens.report.report import ChangeReport, Check, norms_of
+from normlens.folding import best_of, beyond, looked_at, states_of
+from normlens.report.report import ChangeReport, Check
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,20 +39,17 @@ def cbwc(
 
     program, inputs, source = find_engine(engine), as_inputs(example_inputs), name_of(module)
     with opened(unsettled(module), inputs, program, progress, training=True) as (session, analysis, branch):
-        plan = session.plan(policy="free")
-        followed = _training_form(session, analysis, plan, module, inputs)
+        graph, seen = looked_at(session, analysis, module, inputs)
+        plan, followed = best_of(session, analysis, graph, module, seen, ("free",), trained=True)
         checks: Tuple[Check, ...] = ()
         holds: List[str] = []
         if followed.folded:
             checks, holds = _changed(module, followed, inputs, branch, widths_of(analysis))
-        norms = norms_of(analysis, plan, session.graph)
-        from normlens.module.apply import kept_reasons
-
-        states = tuple(with_state(one, one.index in followed.folded) for one in norms)
+        states = states_of(session, analysis, plan, followed)
         more = {
             "norms": states,
             "folded": tuple(dict.fromkeys(one.path for one in states if one.folds)),
-            "kept": kept_reasons(norms, followed),
+            "kept": {one.name: one.because for one in states if not one.folds},
             "changes": tuple(text.replace("center ", "parametrise ", 1) for text in followed.changes) if followed.folded else (),
             "checks": checks,
             "contract": branch.contract.text(),
@@ -92,16 +88,6 @@ def uncbwc(module: "nn.Module", example_inputs: Any = None) -> "nn.Module":
         changes.undo()
         raise
     return module
-
-
-def _training_form(session: Session, analysis: Json, plan: Json, module: "nn.Module", inputs: "Inputs") -> "Followed":
-    from normlens.module.modes import mode_of, without_cache
-    from normlens.module.observe import observe
-    from normlens.module.owners import Graph
-
-    with mode_of(module, False), without_cache(module):
-        seen = observe(module, inputs)
-    return followed_of(session, analysis, plan, Graph(session.graph, module), module, seen, trained=True)
 
 
 def _changed(

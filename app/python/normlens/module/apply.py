@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Sequence, Set, Tuple
+from typing import Dict, List, Mapping, Sequence, Set, Tuple
 
 import torch
 from torch import nn
@@ -11,7 +11,7 @@ from torch import nn
 from normlens.module.centered import parametrising
 from normlens.module.changes import Changes
 from normlens.module.edits import Edit, NoCounterpart
-from normlens.module.norms import rms_norm_like
+from normlens.module.norms import LayerNormForm
 from normlens.module.observe import Observed
 from normlens.module.owners import Graph, Owner
 from normlens.module.resolve import Action, absorbing_shift, actions_of, replaceable
@@ -44,7 +44,7 @@ def follow(
     planned = {index for edit in edits if edit.kind == "replace_norm" for index in edit.frees}
     kept: Dict[int, str] = {}
     for index in planned:
-        reason = replaceable(module, norms[index].path, seen)
+        reason = replaceable(module, norms[index], seen, trained)
         if reason is not None:
             kept[index] = reason
     actions: List[Tuple[Edit, Action]] = []
@@ -58,14 +58,15 @@ def follow(
             kept.update({index: f"{edit.text}: {reason}" for index in edit.frees & planned if index not in kept})
     _keep_together(norms, planned, kept)
     folded = planned - kept.keys()
-    elsewhere = _read_elsewhere(norms, graph, module, folded)
+    forms = {norms[index].path: seen.form(module, norms[index]) for index in folded}
+    elsewhere = _read_elsewhere(norms, graph, module, folded, forms)
     shifts = {} if trained else _shifts(edits, norms, graph, folded, elsewhere)
     chosen = [(edit, action) for edit, action in actions if edit.frees & folded]
     chosen += [(edit, action) for edit, action in shifts.values()]
     absorbed = {norms[index].path for index in shifts}
     paths = list(dict.fromkeys(norms[index].path for index in sorted(folded)))
     stays = elsewhere if not trained else set(paths)
-    replacing = [_replacing(path, bool(seen.channels_first[path]), path in absorbed, path in stays) for path in paths]
+    replacing = [_replacing(path, forms[path], path in absorbed, path in stays) for path in paths]
     told = [edit.text for edit, _ in chosen] + [f"replace {path} by an RMSNorm" for path in paths]
     return Followed(folded, kept, [action for _, action in chosen] + replacing, told, paths)
 
@@ -80,11 +81,16 @@ def _keep_together(norms: Sequence[Norm], planned: Set[int], kept: Dict[int, str
                 kept[index] = f"its module is called {len(alike)} times, and as {norms[stays[0]].name} it has to stay"
 
 
-def _read_elsewhere(norms: Sequence[Norm], graph: Graph, module: nn.Module, folded: Set[int]) -> Set[str]:
+def _read_elsewhere(
+    norms: Sequence[Norm], graph: Graph, module: nn.Module, folded: Set[int], forms: Mapping[str, LayerNormForm]
+) -> Set[str]:
     """Paths of those norms whose bias the code reads beside their forward, so that it has to stay where it is."""
     found: Set[str] = set()
     for path in {norms[index].path for index in folded}:
-        if module.get_submodule(path).bias is None:
+        part = module.get_submodule(path)
+        bias = getattr(forms[path].rms_norm(part), "bias", None)
+        if bias is None or bias is not getattr(part, "bias", None):
+            found.update([] if bias is None else [path])
             continue
         calls = sum(norm.path == path for norm in norms)
         try:
@@ -115,14 +121,14 @@ def _shifts(
     return found
 
 
-def _replacing(path: str, channels_first: bool, absorbed: bool, stays: bool) -> Action:
+def _replacing(path: str, form: LayerNormForm, absorbed: bool, stays: bool) -> Action:
     """stays: its bias does, also one of zeros."""
 
     def act(changes: Changes) -> str:
         norm = changes.module.get_submodule(path)
-        assert isinstance(norm, nn.LayerNorm)
-        gone = norm.bias is None or absorbed or (not stays and not bool(torch.count_nonzero(norm.bias.detach())))
-        new = rms_norm_like(norm, channels_first, None if gone else norm.bias)
+        beta = getattr(form.rms_norm(norm), "bias", None)
+        gone = absorbed or beta is None or (not stays and not bool(torch.count_nonzero(beta.detach())))
+        new = form.rms_norm(norm, not gone)
         for hook in norm._forward_hooks.values():  # a centering of its output; it had no other hooks
             new.register_forward_hook(hook)
         changes.replace_module(path, new)
@@ -153,12 +159,3 @@ def perform(actions: Sequence[Action], module: nn.Module) -> Tuple[Changes, List
         changes.undo()
         raise
     return changes, [text for text in told if text]
-
-
-def kept_reasons(norms: Sequence[Norm], followed: Followed) -> Dict[str, str]:
-    """By name, of each norm that is not folded."""
-    return {
-        norm.name: followed.kept.get(norm.index) or (norm.because if norm.verdict != "blocked" else "") or norm.reason
-        for norm in norms
-        if norm.index not in followed.folded
-    }

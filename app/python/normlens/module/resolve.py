@@ -12,6 +12,8 @@ from normlens.module.edits import Edit, NoCounterpart, reads
 from normlens.module.observe import Observed
 from normlens.module.owners import Graph, Owner
 from normlens.module.pattern import axes_of, centered_jointly, parse
+from normlens.module.unsettled import unsettled
+from normlens.report.report import Norm
 
 # What it did, in words; "" where there is nothing to tell.
 Action = Callable[[Changes], str]
@@ -146,23 +148,34 @@ def absorbing_shift(edit: Edit, graph: Graph, norm: str) -> Action:
     return act
 
 
-def replaceable(module: nn.Module, path: str, seen: Observed) -> Optional[str]:
-    """Why the module of that path cannot be replaced by an RMSNorm; None where it can."""
+def replaceable(module: nn.Module, one: Norm, seen: Observed, trained: bool) -> Optional[str]:
+    """Why the module of that norm cannot be replaced by an RMSNorm; None where it can."""
+    path = one.path
     try:
         norm = module.get_submodule(path)
     except AttributeError:
-        return f"{path} is computed in the code of a forward: it is no nn.LayerNorm module that could be replaced"
-    if not path or not isinstance(norm, nn.LayerNorm):
-        where = f"{path} ({type(norm).__name__})" if path else "the model itself"
-        return f"{where} is no nn.LayerNorm module that could be replaced"
+        return f"{path} is computed in the code of a forward: it is no module that could be replaced"
+    if not path:
+        return "the model itself is no module that could be replaced"
+    kind = type(norm).__name__
+    if path in seen.undone:
+        return seen.undone[path]
     if norm._forward_hooks or norm._forward_pre_hooks or norm._backward_hooks:
         return "hooks are registered on it"
     if hasattr(norm, "parametrizations"):
         return "its parameters are parametrised"
-    if path not in seen.channels_first:
-        return f"its module ({type(norm).__name__}) was not seen to run"
-    if seen.channels_first[path] is None:
-        return f"its module ({type(norm).__name__}) computes more than a LayerNorm"
+    if path not in seen.taken:
+        return f"its module ({kind}) was not seen to run"
+    if seen.taken[path] is None:
+        return f"its module ({kind}) takes other arguments than one tensor by place"
+    form = seen.form(module, one)
+    if form is None:
+        return f"its module ({kind}) computes more than a LayerNorm"
+    for part in (norm, unsettled(norm)) if trained else ():  # it stays a LayerNorm whatever its numbers come to be
+        new = form.rms_norm(part)
+        held = all(getattr(part, name, None) is getattr(new, name, None) for name in ("weight", "bias"))
+        if not held or not form.describes(part, seen.taken[path] or []):
+            return f"its module ({kind}) has no weight and bias of a LayerNorm that could be trained"
     return None
 
 

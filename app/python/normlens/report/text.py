@@ -20,9 +20,7 @@ def state_word(report: Report, norm: Norm) -> str:
 def why(report: Report, norm: Norm) -> str:
     """Why it is kept where it is, else the verdict's reason."""
     kept = report.kept.get(norm.name, "") if isinstance(report, ChangeReport) else norm.because
-    if norm.folds or norm.verdict == "blocked" and not isinstance(report, ChangeReport):
-        return norm.reason
-    return kept or norm.reason
+    return norm.reason if norm.folds or kept.lower().rstrip(".") in norm.reason.lower() else kept
 
 
 def check_lines(report: ChangeReport) -> List[str]:
