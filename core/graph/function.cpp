@@ -7,8 +7,8 @@ namespace normlens::graph {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Function::Count_)> kNames = {
-    "Other", "Square",  "Power", "SquareRoot", "InverseSquareRoot", "Reciprocal",
-    "Relu",  "Maximum", "Cast",  "Unsqueeze",  "Product",           "Sizes"};
+    "Other",   "Square", "Power", "SquareRoot", "InverseSquareRoot", "Reciprocal", "Relu",
+    "Maximum", "Step",   "Cast",  "Unsqueeze",  "Product",           "Sizes"};
 static_assert(kNames.back() == "Sizes", "one name per function");
 
 }  // namespace

@@ -17,6 +17,7 @@ enum class Function : uint8_t {
   Reciprocal,         // [x] 1 / x
   Relu,               // [x]
   Maximum,            // [x...] the largest of them, element by element
+  Step,               // [x...] jumps, or counts from anew, where x moves on: ceil, sign, remainder
   // Of other kinds:
   Cast,       // of an Identity, a Cast to the type that x has
   Unsqueeze,  // of a Reshape: new axes of size 1. dim: the place of a single one, where the file writes it

@@ -14,7 +14,8 @@ using graph::Shape;
 namespace {
 
 std::string nameOf(const graph::Node& node) {
-  if (node.function != graph::Function::Other) return std::string(graph::functionName(node.function));
+  if (node.function != graph::Function::Other && node.function != graph::Function::Step)
+    return std::string(graph::functionName(node.function));
   std::string name = node.op.substr(node.op.rfind(':') == std::string::npos ? 0 : node.op.rfind(':') + 1);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name;

@@ -67,6 +67,7 @@ class AlgebraProof {
       if (!run) return tl::unexpected(run.error());
     }
     narrowOp_ = std::move(run->narrowOp);
+    outcome_.unseen = twins_.unseen(*run);
     keepExact(sample_, *run);
     if (run->refused.empty()) return {};
     if (const Status enough = unlessMemoryWanted(run->refused); !enough) return enough;
@@ -117,7 +118,7 @@ class AlgebraProof {
     Tensors outputs;
     int64_t bytes = 0;
     for (const ComparedPair& pair : run.pairs) {
-      if (pair.site != nullptr) continue;
+      if (pair.site != nullptr && !pair.shows) continue;
       outputs.push_back({pair.diff.name, pair.a});
       bytes += graph::byteCount(pair.a);
     }
@@ -229,6 +230,7 @@ class AlgebraProof {
   }
 
   void include(const ComparedPair& pair, const Tensors& inputs) {
+    outcome_.blind = outcome_.blind && (pair.site != nullptr || pair.diff.maxAbs == 0);
     outcome_.telling = outcome_.telling || (pair.counts && pair.diff.telling);
     double noise = 0, most = 1;
     for (const FarRow& row : pair.farRows) {

@@ -6,6 +6,8 @@
 #include "core/base/machine.h"
 #include "core/base/plain_error.h"
 #include "core/run/inputs/draw.h"
+#include "core/run/proof/deciding_values.h"
+#include "core/run/proof/hidden_norms.h"
 #include "core/run/proof/section_plan.h"
 
 namespace normlens::run {
@@ -114,6 +116,7 @@ class SectionProof {
     }
     all_.sections = static_cast<int>(sections->size());
     for (const fold::Edit& edit : fold_.plan.edits) noteInBody(edit);
+    if (all_.exact == true) noteHidden();
     return std::move(all_);
   }
 
@@ -152,17 +155,8 @@ class SectionProof {
     if (!original) return tl::unexpected(original.error());
     auto proved = proveOne(*original, outputs, task);
     if (!proved) return tl::unexpected(proved.error());
-    const bool differs = proved->exact == false;
     include(std::move(*proved));
-    if (!differs) return {};
-    // What was drawn may be nothing that the model ever has there, and what is expected at a cut is no output.
-    const bool endsAtCut = std::ranges::find(ofOriginal, outputs.front(), &Cut::value) != ofOriginal.end();
-    if (endsAtCut || !original->cuts.empty()) {
-      all_.exact.reset();
-      all_.file.reason = "the section that gives '" + outputs.front() + "' differs on drawn values";
-    } else {
-      all_.firstDiverging = "the section that gives '" + outputs.front() + "'";
-    }
+    if (all_.exact == false) all_.firstDiverging = "the section that gives '" + outputs.front() + "'";
     return {};
   }
 
@@ -229,6 +223,20 @@ class SectionProof {
     if (isFirst_ || !one.file.passes || apart(one.file) > apart(all_.file)) all_.file = std::move(one.file);
     all_.exact = one.exact;
     isFirst_ = false;
+  }
+
+  // Sections are compared where they end, and the last ones at the outputs.
+  void noteHidden() {
+    const graph::Graph& graph = fold_.original.graph();
+    const auto deciding = decidingValues(graph);
+    for (const fold::Edit& edit : fold_.plan.edits) {
+      const auto* replace = std::get_if<fold::ReplaceNorm>(&edit);
+      if (replace == nullptr) continue;
+      const auto& norm = fold_.norms.at(static_cast<size_t>(replace->norm));
+      if (hiddenNorms(graph, {norm.output}, deciding).empty()) continue;
+      all_.exact.reset();
+      all_.file.reason = whyHidden(norm.name);
+    }
   }
 
   // Its branch may not have been taken by any of the inputs.

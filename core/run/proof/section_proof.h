@@ -7,8 +7,8 @@
 // what others begin with: if each agrees, so do the outputs. The file's part runs the sections of the folded model as
 // it is to be written.
 //
-// A section that differs leaves the fold undecided, unless it is one from the model's own inputs to its outputs: what
-// was drawn may be nothing that the model ever has there, and what is expected at a cut is nothing that it gives.
+// A section that differs refutes the fold, though what was drawn may be nothing that the model ever has there. Norms
+// that the outputs hide (hidden_norms.h) leave it undecided.
 //
 // Not run: the whole. Values on the way are drawn, normal with deviation 1, and not those that the model has there;
 // rounding is judged in each section and not in all of them together.

@@ -1,6 +1,5 @@
-// The float64 copy of an original, and the change made to it, run side by side and compared: their outputs, what
-// decides outputs that hold no floating-point number, and the outputs of norms that a change keeps. Private to
-// core/run. Thread: one thread.
+// The float64 copy of an original, and the change made to it, run side by side and compared: their outputs, and what
+// inner_sites.h adds. Private to core/run. Thread: one thread.
 #pragma once
 
 #include <memory>
@@ -8,20 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/run/compare/sites.h"
-#include "core/run/proof/verify.h"
+#include "core/run/proof/inner_sites.h"
 
 namespace normlens::run {
-
-struct ComparedPair {
-  graph::TensorView a, b;
-  TensorDiff diff;
-  size_t output = 0;
-  const Site* site = nullptr;  // of a value on the way
-  Alignment alignment = Alignment::None;
-  bool counts = true;  // false: a norm that decides nothing; it may refute, and proves nothing
-  std::vector<FarRow> farRows{};
-};
 
 struct TwinRun {
   std::string refused;  // by the original itself: nothing was compared
@@ -41,23 +29,19 @@ class Twins {
   [[nodiscard]] Status measureNoise(std::vector<ComparedPair>& pairs, const formats::Tensors& inputs,
                                     const VerifyOptions& options, const Task& task) const;
 
-  [[nodiscard]] bool looksInside() const { return !sites_.empty(); }
-  void lookAtOutputsOnly();
+  [[nodiscard]] bool looksInside() const { return !inner_.ofA().empty(); }
+  void lookAtOutputsOnly() { inner_.dropSites(); }
+  [[nodiscard]] std::string unseen(const TwinRun& run) const { return inner_.unseen(run.pairs); }
 
   [[nodiscard]] const formats::Model& original() const { return *original_; }
   [[nodiscard]] const formats::Model& changed() const { return *changed_; }
 
  private:
-  explicit Twins(const ChangeUnderTest& change) : change_(&change) {}
-  void chooseSites();
   [[nodiscard]] Result<std::vector<ComparedPair>> compare(const formats::Model::SeenRun& a,
                                                           const formats::Model::SeenRun& b) const;
-  [[nodiscard]] bool counts(const Site& site) const;
 
-  const ChangeUnderTest* change_;
   std::unique_ptr<formats::Model> original_, changed_;
-  std::vector<graph::ValueId> deciding_, seenOfOriginal_, seenOfChanged_;
-  std::vector<Site> sites_;
+  InnerSites inner_;
 };
 
 }  // namespace normlens::run

@@ -5,6 +5,7 @@
 #include "core/run/compare/compare_models.h"
 #include "core/run/proof/algebra_proof.h"
 #include "core/run/proof/file_proof.h"
+#include "core/run/proof/hidden_norms.h"
 
 namespace normlens::run {
 namespace {
@@ -16,8 +17,10 @@ void decide(Verification& result) {
   const AlgebraOutcome& algebra = result.algebra;
   FileOutcome& file = result.file;
   const auto vacuous = std::ranges::find_if(file.outputs, &TensorDiff::vacuous);
-  if ((algebra.worst && !algebra.passes()) || (file.worst && !file.passes)) {
+  if (algebra.refuted || (file.worst && !file.passes)) {
     result.exact = false;
+  } else if (algebra.worst && !algebra.reason.empty()) {
+    result.exact.reset();  // float64 was measured, and something is wrong with it
   } else if (vacuous != file.outputs.end()) {
     file.reason = "'" + vacuous->name + "' is not finite anywhere, in the original as in the folded model, " +
                   "which proves nothing";
@@ -25,6 +28,8 @@ void decide(Verification& result) {
     file.reason =
         "no output holds a floating-point number on these inputs, nor could what decides them be "
         "compared: nothing is proved";
+  } else if (!algebra.unseen.empty() || !file.unseen.empty()) {
+    file.reason = whyHidden(algebra.unseen.empty() ? file.unseen : algebra.unseen);
   } else if (file.worst) {
     result.exact = true;  // where float64 is impossible the files alone decide
   }
@@ -69,8 +74,8 @@ bool isAtNorm(const graph::Graph& graph, const graph::Use& use, const analysis::
 }
 
 // A plan may center a norm's own beta: its output is another one then.
-std::vector<graph::ValueId> keptOutputs(const FoldUnderTest& fold) {
-  std::vector<graph::ValueId> outputs;
+void addOutputs(const FoldUnderTest& fold, ChangeUnderTest& change) {
+  change.otherOutputs.emplace();
   for (const fold::Edit& edit : fold.plan.edits) {
     const auto* replace = replacement(edit);
     if (replace == nullptr) continue;
@@ -81,9 +86,8 @@ std::vector<graph::ValueId> keptOutputs(const FoldUnderTest& fold) {
                return isAtNorm(fold.original.graph(), use, norm);
              });
     });
-    if (!centered) outputs.push_back(norm.output);
+    (centered ? *change.otherOutputs : change.keptOutputs).push_back(norm.output);
   }
-  return outputs;
 }
 
 }  // namespace
@@ -91,8 +95,9 @@ std::vector<graph::ValueId> keptOutputs(const FoldUnderTest& fold) {
 Result<Verification> verifyFold(const FoldUnderTest& fold, const Tensors& sample, const VerifyOptions& options,
                                 const Task& task) {
   const auto apply = [&](const Model& twin) { return twin.apply(fold.plan, fold.norms, options.flavour, task); };
-  auto verification =
-      verifyChange({fold.original, fold.folded, apply, fold.norms, keptOutputs(fold)}, sample, options, task);
+  ChangeUnderTest change{fold.original, fold.folded, apply, fold.norms};
+  addOutputs(fold, change);
+  auto verification = verifyChange(change, sample, options, task);
   if (verification) verification->notRun = replacedNormsNotRun(fold, sample, task);
   return verification;
 }

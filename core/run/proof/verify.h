@@ -17,6 +17,8 @@
 // weights moves by up to half a unit in the last place, the worst of some copies; algebra.reason says why. Outputs
 // without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide them are
 // compared as well, and where nothing else was compared nothing is proved.
+// Norms that reach the outputs only through steps, comparisons and indices (hidden_norms.h) are compared at their own
+// outputs or before such a step, in float64 and in the file's type; where one cannot be, nothing is decided.
 //
 // Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
 #pragma once
@@ -64,6 +66,8 @@ struct ChangeUnderTest {
   std::function<Result<std::unique_ptr<formats::Model>>(const formats::Model& twin)> change;
   const std::vector<analysis::LayerNorm>& norms;  // of the original
   std::vector<graph::ValueId> keptOutputs{};      // of norms that it changes, their outputs not
+  // Of other norms that it changes; nullopt: of all.
+  std::optional<std::vector<graph::ValueId>> otherOutputs{};
 };
 
 // How far models are from the original's float64 copy, relative as max_rel.
@@ -86,6 +90,8 @@ struct AlgebraOutcome {
   bool ranksMatter = false;  // it differs on inputs with another number of axes, which the model takes, too
   bool telling = false;      // floating-point numbers of outputs, or what decides them, were compared
   std::string firstDiverging;
+  bool blind = true;            // all outputs of all runs were equal bit for bit
+  std::string unseen;           // a norm that the outputs hide and that could not be compared; empty: there is none
   std::vector<ExactRun> exact;  // on the sample, and on the smallest of the inputs that were drawn
 
   [[nodiscard]] bool passes() const { return worst && !refuted && reason.empty(); }
@@ -100,6 +106,7 @@ struct FileOutcome {
   std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
   bool passes = false;
   bool telling = false;  // floating-point numbers were compared
+  std::string unseen;    // as of AlgebraOutcome
 };
 
 struct Verification {

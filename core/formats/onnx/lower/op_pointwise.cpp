@@ -66,10 +66,10 @@ void constantOfShape(OpContext& op) {
 // clang-format off
 constexpr const char* kElementwise[] = {
     "Abs", "Acos", "Acosh", "And", "Asin", "Asinh", "Atan", "Atanh", "BitShift", "BitwiseAnd", "BitwiseNot",
-    "BitwiseOr", "BitwiseXor", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Equal", "Erf", "Exp", "Floor",
-    "Greater", "GreaterOrEqual", "HardSigmoid", "HardSwish", "IsInf", "IsNaN", "LeakyRelu", "Less", "LessOrEqual",
-    "Log", "Mean", "Min", "Mish", "Mod", "Not", "Or", "PRelu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin",
-    "Sinh", "Softplus", "Softsign", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Xor",
+    "BitwiseOr", "BitwiseXor", "Celu", "Clip", "Cos", "Cosh", "Elu", "Equal", "Erf", "Exp", "Greater",
+    "GreaterOrEqual", "HardSigmoid", "HardSwish", "IsInf", "IsNaN", "LeakyRelu", "Less", "LessOrEqual", "Log",
+    "Mean", "Min", "Mish", "Not", "Or", "PRelu", "Selu", "Shrink", "Sigmoid", "Sin", "Sinh", "Softplus",
+    "Softsign", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Xor",
 };
 // clang-format on
 
@@ -96,7 +96,8 @@ const std::vector<OpRule>& pointwiseRules() {
     for (const auto& [name, function] :
          {std::pair{"Max", Function::Maximum}, std::pair{"Pow", Function::Power},
           std::pair{"Sqrt", Function::SquareRoot}, std::pair{"Reciprocal", Function::Reciprocal},
-          std::pair{"Relu", Function::Relu}})
+          std::pair{"Relu", Function::Relu}, std::pair{"Ceil", Function::Step}, std::pair{"Floor", Function::Step},
+          std::pair{"Mod", Function::Step}, std::pair{"Round", Function::Step}, std::pair{"Sign", Function::Step}})
       rules.push_back({name, OpKind::Elementwise, allInputs, Domain::Standard, function});
     rules.push_back({"ConstantOfShape", OpKind::ShapeQuery, constantOfShape});
     rules.push_back({"Shape", OpKind::ShapeQuery, shape, Domain::Standard, Function::Sizes});

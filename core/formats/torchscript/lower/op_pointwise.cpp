@@ -42,7 +42,9 @@ void lerp(OpContext& op) {
 
 void div(OpContext& op) {
   mul(op);
-  if (op.has("rounding_mode") && !op.isNone("rounding_mode")) op.kind = OpKind::Elementwise;
+  if (!op.has("rounding_mode") || op.isNone("rounding_mode")) return;
+  op.kind = OpKind::Elementwise;
+  op.function = Function::Step;
 }
 
 void unary(OpContext& op) {
@@ -143,20 +145,23 @@ constexpr const char* kElementwise[] = {
     "aten::celu",        "aten::selu",        "aten::leaky_relu",  "aten::hardtanh",    "aten::hardswish",
     "aten::hardsigmoid", "aten::softplus",    "aten::threshold",   "aten::sigmoid",     "aten::tanh",
     "aten::log_sigmoid", "aten::exp",         "aten::exp2",        "aten::expm1",       "aten::log",
-    "aten::log2",        "aten::log10",       "aten::log1p",       "aten::abs",         "aten::sign",
-    "aten::sgn",         "aten::floor",       "aten::ceil",        "aten::round",       "aten::trunc",
-    "aten::frac",        "aten::sin",         "aten::cos",         "aten::tan",         "aten::asin",
-    "aten::acos",        "aten::atan",        "aten::sinh",        "aten::cosh",        "aten::asinh",
-    "aten::acosh",       "aten::atanh",       "aten::erf",         "aten::erfc",        "aten::erfinv",
-    "aten::logit",       "aten::clamp",       "aten::clamp_min",   "aten::clamp_max",   "aten::minimum",
-    "aten::fmax",        "aten::fmin",        "aten::fmod",        "aten::remainder",   "aten::floor_divide",
-    "aten::floordiv",    "aten::atan2",       "aten::hypot",       "aten::eq",          "aten::ne",
+    "aten::log2",        "aten::log10",       "aten::log1p",       "aten::abs",
+
+    "aten::sin",         "aten::cos",         "aten::tan",         "aten::asin",        "aten::acos",
+    "aten::atan",        "aten::sinh",        "aten::cosh",        "aten::asinh",       "aten::acosh",
+    "aten::atanh",       "aten::erf",         "aten::erfc",        "aten::erfinv",      "aten::logit",
+    "aten::clamp",       "aten::clamp_min",   "aten::clamp_max",   "aten::minimum",     "aten::fmax",
+    "aten::fmin",        "aten::atan2",       "aten::hypot",       "aten::eq",          "aten::ne",
     "aten::lt",          "aten::le",          "aten::gt",          "aten::ge",          "aten::logical_and",
     "aten::logical_or",  "aten::logical_not", "aten::logical_xor", "aten::bitwise_and", "aten::bitwise_or",
     "aten::bitwise_not", "aten::bitwise_xor", "aten::isnan",       "aten::isinf",       "aten::isfinite",
     "aten::nan_to_num",  "aten::xlogy",       "aten::copysign",    "aten::sinc",        "aten::__and__",
     "aten::__or__",      "aten::__xor__",     "aten::__not__",     "aten::hardshrink",  "aten::softshrink",
-    "aten::heaviside",   "aten::lgamma"};
+    "aten::lgamma"};
+
+constexpr const char* kSteps[] = {"aten::sign",         "aten::sgn",      "aten::floor",     "aten::ceil",
+                                  "aten::round",        "aten::trunc",    "aten::frac",      "aten::fmod",
+                                  "aten::floor_divide", "aten::floordiv", "aten::remainder", "aten::heaviside"};
 
 // clang-format off
 constexpr const char* kSizeQueries[] = {"aten::size", "aten::dim", "aten::numel", "aten::sym_size", "aten::empty_like",
@@ -202,6 +207,7 @@ const std::vector<OpRule>& pointwiseRules() {
       rules.push_back({name, OpKind::Identity, dropout});
     for (const char* name : kIdentities) rules.push_back({name, OpKind::Identity, unary});
     for (const char* name : kElementwise) rules.push_back({name, OpKind::Elementwise, pointwise});
+    for (const char* name : kSteps) rules.push_back({name, OpKind::Elementwise, pointwise, Function::Step});
     for (const char* name : kSizeQueries) rules.push_back({name, OpKind::ShapeQuery, shapeQuery});
     for (const char* name : {"aten::zeros", "aten::zeros_like", "aten::new_zeros"})
       rules.push_back({name, OpKind::ShapeQuery, zeros});

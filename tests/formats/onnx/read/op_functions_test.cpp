@@ -27,6 +27,7 @@ TEST(OpFunctions, FunctionsThatAnAnalysisAsksForAreNamed) {
       {"float[2, 8] x", "y = Relu(x)", Function::Relu},
       {"float[2, 8] x, float[2, 8] z", "y = Max(x, z)", Function::Maximum},
       {"float[2, 8] x, float[2, 8] z", "y = Min(x, z)", Function::Other},
+      {"float[2, 8] x", "y = Round(x)", Function::Step},
       {"float[2, 8] x", "y = Cast<to = 1>(x)", Function::Cast},
       {"float[2, 8] x", "y = Cast<to = 11>(x)", Function::Cast},
       {"float[2, 8] x, float z", "y = CastLike(x, z)", Function::Cast},

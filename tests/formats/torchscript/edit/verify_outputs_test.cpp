@@ -51,6 +51,18 @@ TEST(VerifyOutputs, IndicesAreProvedByWhatTheyPointInto) {
   expectJudged("  z = y * 0.001\n  z[:, 2] += 1000.0\n  return z.argmax(-1)\n");
 }
 
+// The outputs are equal bit for bit: what is told is of the norm.
+TEST(VerifyOutputs, ANormBehindStepsAloneIsComparedItselfInBothTypes) {
+  for (const char* end : {"  return torch.ceil(y)\n", "  return torch.where(y > 0.25, 1.5, -2.0)\n",
+                          "  return x.gather(-1, y[:, :6].argmax(-1, keepdim=True) // 2)\n",
+                          "  return torch.div(y, 0.5, rounding_mode='floor') * 2.0\n"}) {
+    expectJudged(end);
+    const auto right = verified(end, true);
+    EXPECT_GT(right.algebra.worst->maxRel, 0) << end;
+    EXPECT_GT(right.file.worst->maxRel, 0) << end;
+  }
+}
+
 TEST(VerifyOutputs, AnEmptyListIsProvedByWhatItWasTakenFrom) { expectJudged("  return y[y.sum(-1) > 1000.0]\n"); }
 
 TEST(VerifyOutputs, OneThatTellsDoesNotExcuseOneThatDoesNot) { expectJudged("  return x * 2.0, y > -1000.0\n"); }

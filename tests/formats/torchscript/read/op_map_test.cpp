@@ -180,6 +180,8 @@ TEST(OpMapRowTest, FunctionsThatAnAnalysisAsksForAreNamed) {
                                 {"torch.max(x, v)", "aten::max", Function::Maximum},
                                 {"torch.max(x, 1)[0]", "aten::max", Function::Other},
                                 {"torch.minimum(x, v)", "aten::minimum", Function::Other},
+                                {"torch.ceil(x)", "aten::ceil", Function::Step},
+                                {"torch.div(x, v, rounding_mode='floor')", "aten::div", Function::Step},
                                 {"x.to(6)", "aten::to", Function::Cast},
                                 {"x.to(7)", "aten::to", Function::Cast},
                                 {"x.type_as(v)", "aten::type_as", Function::Cast},

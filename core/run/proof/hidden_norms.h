@@ -1,0 +1,26 @@
+// Norms that a model's outputs do not show: whatever is made of them ends in a step (Ceil, Sign, a comparison), in an
+// index or in an op of which nothing is known. The outputs of two models can be equal bit for bit there and the norms
+// far apart. Thread: pure function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace normlens::run {
+
+struct HiddenNorm {
+  graph::ValueId output = graph::kNoValue;
+  std::vector<graph::ValueId> before;  // what is made of it and read by such a step, each once
+};
+
+// Of norms with these outputs, those from which no path of continuous ops leads to a floating-point output of the model
+// or to one of `shown`. A norm of which only shapes are read is none of them.
+[[nodiscard]] std::vector<HiddenNorm> hiddenNorms(const graph::Graph& graph, const std::vector<graph::ValueId>& outputs,
+                                                  const std::vector<graph::ValueId>& shown);
+
+// Why a proof that could not compare it otherwise decides nothing.
+[[nodiscard]] std::string whyHidden(const std::string& norm);
+
+}  // namespace normlens::run

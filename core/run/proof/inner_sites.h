@@ -1,0 +1,58 @@
+// What is compared of two models beside their outputs: what decides outputs that hold no floating-point number, the
+// outputs of norms that a change keeps, and what shows norms that the outputs hide (hidden_norms.h). Private to
+// core/run. Thread: one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/run/compare/sites.h"
+#include "core/run/proof/verify.h"
+
+namespace normlens::run {
+
+struct ComparedPair {
+  graph::TensorView a, b;
+  TensorDiff diff;
+  size_t output = 0;
+  const Site* site = nullptr;  // of a value on the way
+  Alignment alignment = Alignment::None;
+  bool counts = true;  // false: a norm that decides nothing; it may refute, and proves nothing
+  bool shows = false;  // what the outputs do not
+  std::vector<FarRow> farRows{};
+};
+
+class InnerSites {
+ public:
+  enum class Which : uint8_t { All, OfHidden };
+  // a, b: the graphs of the two models that are compared; ids of `a` are those of change.original.
+  InnerSites(const ChangeUnderTest& change, const graph::Graph& a, const graph::Graph& b, Which which);
+  InnerSites() = default;
+
+  // To be captured in runs of the two.
+  [[nodiscard]] const std::vector<graph::ValueId>& ofA() const { return ofA_; }
+  [[nodiscard]] const std::vector<graph::ValueId>& ofB() const { return ofB_; }
+
+  [[nodiscard]] std::vector<ComparedPair> compare(const formats::Tensors& a, const formats::Tensors& b) const;
+  // Adds to the outputs of another run of `a` what it made of the pairs.
+  void append(const std::vector<ComparedPair>& pairs, formats::Model::SeenRun& a) const;
+  // The name of a norm that the outputs hide and no pair shows; empty where there is none.
+  [[nodiscard]] std::string unseen(const std::vector<ComparedPair>& pairs) const;
+  // The models cannot be looked into.
+  void dropSites();
+
+ private:
+  struct Hidden {
+    std::string name;
+    int index = -1;                       // of the LayerNorm
+    std::vector<graph::ValueId> shownBy;  // empty: its own output shows it
+    [[nodiscard]] bool isShownBy(const Site& site) const;
+  };
+
+  std::vector<Hidden> hidden_;
+  std::vector<int> deciding_;  // indices of norms whose own outputs count
+  std::vector<graph::ValueId> ofA_, ofB_;
+  std::vector<Site> sites_;
+};
+
+}  // namespace normlens::run
