@@ -101,12 +101,14 @@ class Retyper {
   }
 
  private:
-  [[nodiscard]] bool replaces(int64_t type) const {
-    const bool real = type == static_cast<int64_t>(at::kHalf) || type == static_cast<int64_t>(at::kBFloat16) ||
-                      type == static_cast<int64_t>(at::kFloat) || type == static_cast<int64_t>(at::kDouble);
-    return real && type != static_cast<int64_t>(to_);
+  // Of complex types the one whose parts are as wide; there is none for halves.
+  [[nodiscard]] std::optional<c10::IValue> insteadOf(int64_t type) const {
+    const auto given = static_cast<at::ScalarType>(type);
+    const bool complex = given == at::kComplexFloat || given == at::kComplexDouble;
+    const bool real = given == at::kHalf || given == at::kBFloat16 || given == at::kFloat || given == at::kDouble;
+    const at::ScalarType to = !complex ? to_ : to_ == at::kDouble ? at::kComplexDouble : at::kComplexFloat;
+    return (real || complex) && given != to ? std::optional<c10::IValue>(static_cast<int64_t>(to)) : std::nullopt;
   }
-  [[nodiscard]] c10::IValue literal() const { return static_cast<int64_t>(to_); }
 
   void typeArguments(Node& node) const {
     const auto* schema = schemaOf(node);
@@ -116,8 +118,9 @@ class Retyper {
       if (schema->arguments()[i].name() != "dtype") continue;
       const Value* input = node.input(i + shift);
       const auto given = constantInt(input);
-      if (given ? replaces(*given) : input->mustBeNone() && makesDefaultType(node))
-        setInput(node, i + shift, literal());
+      const bool isDefault = !given && input->mustBeNone() && makesDefaultType(node);
+      if (const auto other = given ? insteadOf(*given) : std::nullopt; other || isDefault)
+        setInput(node, i + shift, other.value_or(static_cast<int64_t>(to_)));
     }
   }
 
@@ -127,7 +130,7 @@ class Retyper {
     for (const size_t side : {size_t{0}, size_t{1}}) {
       if (node.input(side)->node()->kind() != c10::prim::dtype) continue;
       const auto given = constantInt(node.input(1 - side));
-      if (given && replaces(*given)) setInput(node, 1 - side, literal());
+      if (const auto other = given ? insteadOf(*given) : std::nullopt) setInput(node, 1 - side, *other);
     }
   }
 

@@ -25,10 +25,10 @@ class TensorTwins {
 
   at::Tensor of(const at::Tensor& tensor) {
     if (!tensor.defined() || tensor.layout() != at::kStrided || !tensor.has_storage() || tensor.is_quantized() ||
-        tensor.is_complex()) {
+        tensor.is_conj()) {
       return tensor;
     }
-    if (!tensor.is_floating_point() && !rules_.copyOthers) return tensor;
+    if (!tensor.is_floating_point() && !tensor.is_complex() && !rules_.copyOthers) return tensor;
     const at::Tensor& memory = memoryOf(tensor);
     at::Tensor twin = at::empty({0}, memory.options())
                           .set_(memory.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
@@ -42,7 +42,12 @@ class TensorTwins {
     if (memory.defined()) return memory;
     const auto elements = static_cast<int64_t>(tensor.storage().nbytes() / tensor.element_size());
     const auto flat = at::empty({0}, tensor.options().requires_grad(false)).set_(tensor.storage(), 0, {elements}, {1});
+    if (tensor.is_complex()) return memory = ofParts(rules_.memory(at::view_as_real(flat).flatten()));
     return memory = tensor.is_floating_point() ? rules_.memory(flat) : flat.clone();
+  }
+  // Few operators take complex numbers of halves.
+  static at::Tensor ofParts(const at::Tensor& parts) {
+    return at::view_as_complex((parts.element_size() < 4 ? parts.to(at::kFloat) : parts).view({-1, 2}));
   }
 
   const RewriteRules& rules_;

@@ -55,6 +55,21 @@ TEST(Float64, EverythingThatMeansAFloatTypeIsWidened) {
   EXPECT_LT(relativeDifference(at::linear(h, w), y), 1e-14);
 }
 
+TEST(Float64, ComplexNumbersAreWidened) {
+  torch::jit::Module m("Complex");
+  m.register_buffer("turn", at::view_as_complex(draw({4, 2}, 4, at::kFloat)));
+  m.define(
+      "def forward(self, x):\n  return torch.view_as_real(torch.fft_fft(x.to(9)) * self.turn) + "
+      "torch.view_as_real(self.turn)\n");
+  const auto x = draw({3, 4}, 3, at::kFloat);
+  const auto model = makeModel(m, {x});
+  const auto twin = asTorchScript(model->toFloat64());
+  const auto y = runOn(*twin, {x.to(at::kDouble)});
+  EXPECT_EQ(y.scalar_type(), at::kDouble);
+  EXPECT_LT(relativeDifference(runOn(*model, {x}).to(at::kDouble), y), 1e-6);
+  EXPECT_EQ(twin->narrowOp({{"in_0", viewOf(x.to(at::kDouble))}}, {}).value(), "");
+}
+
 TEST(Converted, EachTypeComputesInItselfAndGivesNearlyTheSame) {
   const auto x = draw({3, 8}, 3, at::kFloat);
   const auto model = makeModel(manyTypes(), {x});
