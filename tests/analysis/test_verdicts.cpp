@@ -143,6 +143,36 @@ TEST(Verdicts, aBranchThatNoRunTookLeavesAVerdictOpenWhereNothingElseDecidesIt) 
   EXPECT_EQ(verdictsOf(model("Add(%x, %n)")), Verdicts{Blocked}) << "a number has no shape in any run";
 }
 
+// The bias's mean is the same at all positions, which a norm behind a linear that reads it does not tolerate.
+TEST(Verdicts, theFirstReaderThatNoticesIsTold) {
+  const auto blocker = blockerOfLast(R"(graph {
+    input %x: float32[2, 5, 8]
+    const %b: float32[8] random 1
+    const %u: float32[8, 8] random 2
+    const %w: float32[8, 8] random 3
+    %m: float32[2, 5, 8] = MatMul(%x, %w)
+    %h: float32[2, 5, 8] = Add(%m, %b)
+    %k: float32[2, 5, 8] = MatMul(%h, %u) name "inner"
+    %s: float32[2, 5, 8] = Add(%h, %k)
+    %y: float32[2, 5, 8] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05}
+    return %y
+  })");
+  ASSERT_TRUE(blocker);
+  EXPECT_NE(blocker->reason.find("MatMul"), std::string::npos) << blocker->reason;
+  const auto patches = blockerOfLast(R"(graph {
+    input %x: float32[2, 4, 8]
+    const %w: float32[8, 8] random 3
+    %h: float32[2, 4, 8] = MatMul(%x, %w)
+    %a: float32[2, 2, 8] = Slice(%h) {axis = 1, start = 0, end = 2, step = 1}
+    %b: float32[2, 2, 8] = Slice(%h) {axis = 1, start = 2, end = 4, step = 1}
+    %s: float32[2, 2, 16] = Concat(%a, %b) {axis = 2} name "patches"
+    %y: float32[2, 2, 16] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05}
+    return %y
+  })");
+  ASSERT_TRUE(patches);
+  EXPECT_EQ(patches->reason, "centering it would change patches (Concat)");
+}
+
 // A pre-norm block whose stream starts at `start`: two norms on the stream, one linear adds to it.
 std::string preNorm(const std::string& start, const std::string& extra = "") {
   return "graph {\n input %x: float32[2, 5, 8]\n input %ids: int64[2, 5]\n const %table: float32[11, 8] random 9\n"

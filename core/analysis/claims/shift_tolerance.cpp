@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/analysis/claims/grouped.h"
+#include "core/ops/contraction.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
@@ -75,42 +76,55 @@ void ShiftTolerance::expand(int id) {
   entries_.push_back(std::move(entry));
 }
 
-bool ShiftTolerance::refuse(int id, const Reason& reason, NodeId node) {
+bool ShiftTolerance::refuse(int id, const Notice& notice) {
   Entry& entry = at(id);
-  if (entry.notices) return false;
-  entry.notices = reason;
-  entry.node = node;
+  if (entry.notices.reason) return false;
+  entry.notices = notice;
   return true;
+}
+
+// A linear layer that sums over the channels passes on what is constant over other axes alone: where that is noticed,
+// it is the one to name. So is what puts the channels beside others, over which a norm then takes one mean.
+ShiftTolerance::Notice ShiftTolerance::noticeBehind(int id, const Carried& carried) const {
+  const NodeId node = entries_[static_cast<size_t>(id)].readings[static_cast<size_t>(carried.reading)].use.node;
+  const Notice& notice = entries_[static_cast<size_t>(carried.entry)].notices;
+  if (node == kNone) return notice;
+  const Pattern &before = index_.pattern(id), &behind = index_.pattern(carried.entry);
+  if (behind.groupSize() < before.groupSize() && ops::contractionOf(graph_, graph_.node(node)))
+    return {std::make_shared<const std::string>("it reads the shifted channels"), node};
+  const bool isJoined =
+      graph_.node(node).kind == graph::OpKind::Concat && before.wholeRegion() && !behind.wholeRegion();
+  if (isJoined && notice.node != kNone && graph_.node(notice.node).kind == graph::OpKind::LayerNorm)
+    return {std::make_shared<const std::string>("it puts them beside others, and a norm takes one mean of all"), node};
+  return notice;
 }
 
 // Everything starts out tolerant; what is refused makes all that depends on it refused.
 void ShiftTolerance::settle(int first) {
   const auto count = static_cast<int>(entries_.size());
-  std::vector<std::pair<int, int>> members;
+  std::vector<std::pair<int, std::pair<int, Carried>>> members;
   std::vector<int> queue;
-  const auto spoil = [&](int id, const Reason& reason, NodeId node) {
-    if (refuse(id, reason, node)) queue.push_back(id);
+  const auto spoil = [&](int id, const Notice& notice) {
+    if (refuse(id, notice)) queue.push_back(id);
   };
   for (int id = first; id < count; ++id) {
     const auto& value = graph_.value(index_.value(id));
-    if (!value.opaqueReason.empty()) spoil(id, std::make_shared<const std::string>(value.opaqueReason), value.producer);
+    if (!value.opaqueReason.empty())
+      spoil(id, {std::make_shared<const std::string>(value.opaqueReason), value.producer});
     for (const Reading& reading : at(id).readings) {
-      if (!reading.tolerant()) spoil(id, reading.notices, reading.node);
+      if (!reading.tolerant()) spoil(id, {reading.notices, reading.node});
     }
     for (const Carried& carried : at(id).carried) {
-      const Entry& target = at(carried.entry);
-      if (carried.entry >= first) members.emplace_back(carried.entry - first, id);
+      if (carried.entry >= first) members.push_back({carried.entry - first, {id, carried}});
       // Entries settled earlier may already be refused.
-      else if (target.notices)
-        spoil(id, target.notices, target.node);
+      else if (at(carried.entry).notices.reason)
+        spoil(id, noticeBehind(id, carried));
     }
   }
-  const Grouped<int> dependents(static_cast<size_t>(count - first), members);
-  while (!queue.empty()) {
-    const int id = queue.back();
-    queue.pop_back();
-    for (const int dependent : dependents[static_cast<size_t>(id - first)])
-      spoil(dependent, at(id).notices, at(id).node);
+  const Grouped<std::pair<int, Carried>> dependents(static_cast<size_t>(count - first), members);
+  for (size_t next = 0; next < queue.size(); ++next) {  // in this order the nearest reader that notices is the reason
+    for (const auto& [dependent, carried] : dependents[static_cast<size_t>(queue[next] - first)])
+      spoil(dependent, noticeBehind(dependent, carried));
   }
   for (int id = first; id < count; ++id) settleReadings(id);
 }
@@ -120,14 +134,14 @@ void ShiftTolerance::settleReadings(int id) {
   Entry& entry = at(id);
   for (const Carried& carried : entry.carried) {
     Reading& reading = entry.readings[static_cast<size_t>(carried.reading)];
-    const Entry& target = at(carried.entry);
-    if (!target.notices || !reading.tolerant()) continue;
-    reading.notices = target.notices;
-    reading.node = target.node;
+    if (!at(carried.entry).notices.reason || !reading.tolerant()) continue;
+    const Notice notice = noticeBehind(id, carried);
+    reading.notices = notice.reason;
+    reading.node = notice.node;
   }
   if (graph_.value(index_.value(id)).opaqueReason.empty()) return;
   for (Reading& reading : entry.readings) {
-    if (reading.tolerant()) reading.notices = entry.notices;
+    if (reading.tolerant()) reading.notices = entry.notices.reason;
   }
 }
 

@@ -38,11 +38,14 @@ class ShiftTolerance {
     int reading;
     int entry;  // must be tolerant as well
   };
+  struct Notice {
+    Reason reason;
+    graph::NodeId node = graph::kNone;
+  };
   struct Entry {
     Readings readings;
     SmallVector<Carried, 2> carried;
-    Reason notices;  // of the first reading that does, or of one behind it
-    graph::NodeId node = graph::kNone;
+    Notice notices;  // of the nearest reading that does, or of one behind it
   };
 
   Entry& at(int id) { return entries_[static_cast<size_t>(id)]; }
@@ -51,7 +54,8 @@ class ShiftTolerance {
   ops::Shift shiftOfReturned(int shifted, const graph::Node& owner, const graph::Use& use) const;
   bool absorbedByNorm(int shifted, const graph::Use& use) const;
   void settle(int first);
-  bool refuse(int id, const Reason& reason, graph::NodeId node);
+  bool refuse(int id, const Notice& notice);
+  [[nodiscard]] Notice noticeBehind(int id, const Carried& carried) const;
   void settleReadings(int id);
 
   const graph::Graph& graph_;
