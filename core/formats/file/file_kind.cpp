@@ -8,8 +8,18 @@
 namespace normlens::formats {
 namespace {
 
-constexpr const char* kExportHint =
-    "load it in Python and export it with torch.jit.trace(model, inputs).save(...) or torch.onnx.export(...)";
+// Files of others that bytes near the beginning name.
+struct ForeignKind {
+  FileKind kind;
+  size_t at;
+  std::string_view mark, name;
+};
+constexpr std::array kForeign = {
+    ForeignKind{FileKind::Gguf, 0, "GGUF", "a GGUF file (llama.cpp), which holds weights but no graph"},
+    ForeignKind{FileKind::Hdf5, 0, "\x89HDF", "an HDF5 file (.h5), such as Keras's weights"},
+    ForeignKind{FileKind::ExecuTorch, 4, "ET12", "an ExecuTorch program (.pte), compiled for a device"},
+    ForeignKind{FileKind::OrtFormat, 4, "ORTM", "a model in ONNX Runtime's own format (.ort), made from an .onnx file"},
+    ForeignKind{FileKind::TfLite, 4, "TFL3", "a TensorFlow Lite model (.tflite)"}};
 
 std::string_view asText(std::span<const std::byte> bytes, size_t most) {
   return {reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), most)};
@@ -92,6 +102,9 @@ FileKind detectKind(std::span<const std::byte> bytes) {
   const std::string_view head = asText(bytes, kHead), whole = asText(bytes, bytes.size());
   if (isZipStart(head)) return FileKind::Zip;
   if (head.starts_with("version https://git-lfs.github.com/spec")) return FileKind::GitLfsPointer;
+  for (const ForeignKind& foreign : kForeign) {
+    if (head.substr(std::min(head.size(), foreign.at)).starts_with(foreign.mark)) return foreign.kind;
+  }
   if (looksLikeSafetensors(bytes)) return FileKind::Safetensors;
   if (looksLikePickle(head, whole)) return FileKind::Pickle;
   if (looksLikeText(head)) return FileKind::Text;
@@ -109,8 +122,9 @@ Error notReadable(const std::filesystem::path& path, FileKind kind, const std::s
       return {ErrorCode::Unsupported, file + " looks like a TorchScript archive, " + model,
               "this build reads " + readable + "; export with torch.onnx.export(...)"};
     case FileKind::Onnx:
-      return {ErrorCode::Unsupported, file + " looks like ONNX, " + model,
-              "this build reads " + readable + "; export with torch.jit.trace(model, inputs).save(...)"};
+      return {
+          ErrorCode::Unsupported, file + " looks like ONNX, " + model,
+          "this build reads " + readable + "; export with torch.export.save(torch.export.export(model, inputs), FILE)"};
     case FileKind::Pickle:
       return {ErrorCode::Unsupported,
               file + " is a bare pickle (an old-format torch.save or another program's), " + model,
@@ -125,6 +139,8 @@ Error notReadable(const std::filesystem::path& path, FileKind kind, const std::s
       return {ErrorCode::Unreadable, file + " is plain text, " + model,
               "check the path and that the download did not fail"};
     default:
+      if (const auto* foreign = std::ranges::find(kForeign, kind, &ForeignKind::kind); foreign != kForeign.end())
+        return {ErrorCode::Unsupported, file + " is " + std::string(foreign->name) + ", " + model, kExportHint};
       return {ErrorCode::Unreadable, file + " is " + model + ": its content is of no known kind",
               "check the path, or export the model again"};
   }

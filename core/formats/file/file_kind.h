@@ -18,10 +18,20 @@ enum class FileKind : uint8_t {
   Onnx,             // a protobuf whose first fields are those of an ONNX model
   Pickle,           // a bare pickle: old torch.save, or anything else pickled
   Safetensors,
+  Gguf,
+  Hdf5,
+  ExecuTorch,
+  OrtFormat,
+  TfLite,
   GitLfsPointer,
   Text,
   Unknown,
 };
+
+// How a model becomes one that NormLens opens.
+constexpr const char* kExportHint =
+    "load it in Python and export it with torch.export.save(torch.export.export(model, inputs), FILE), "
+    "torch.onnx.export(...) or torch.jit.trace(model, inputs).save(...)";
 
 [[nodiscard]] FileKind detectKind(std::span<const std::byte> bytes);
 

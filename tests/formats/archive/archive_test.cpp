@@ -153,6 +153,27 @@ TEST(FileKindTest, TellsFilesByTheirContent) {
   EXPECT_EQ(kind(std::string_view("\x01\x02\x03\xff", 4)), FileKind::Unknown);
 }
 
+TEST(FileKindTest, OtherProgramsModelsAreNamed) {
+  for (const auto& [bytes, name] : {std::pair{std::string("GGUF\3\0\0\0", 8), "a GGUF file"},
+                                    {std::string("\x89HDF\r\n\x1a\n"), "an HDF5 file"},
+                                    {std::string("\x30\0\0\0ET12\0", 9), "an ExecuTorch program"},
+                                    {std::string("\x30\0\0\0ORTM\0", 9), "ONNX Runtime's own format"},
+                                    {std::string("\x1c\0\0\0TFL3\0", 9), "a TensorFlow Lite model"}}) {
+    const Error error = notReadable("model", detectKind(std::as_bytes(std::span(bytes))), "ONNX");
+    EXPECT_NE(error.message.find(name), std::string::npos) << error.message;
+    EXPECT_EQ(error.hint.find("load it in Python and export it with torch.export.save"), 0U) << error.hint;
+  }
+}
+
+TEST_F(ArchiveTest, OtherProgramsZipsAreNamed) {
+  const std::vector<ZipEntry> package = {{"p/.data/extern_modules", "x"}, {"p/model/model.pkl", "x"}};
+  auto scripted = package;
+  scripted.push_back({"p/.data/ts_code/0/data.pkl", "x"});
+  EXPECT_NE(refusal(buildZip(package)).find("a torch.package archive,"), std::string::npos);
+  EXPECT_NE(refusal(buildZip(scripted)).find("with TorchScript modules inside"), std::string::npos);
+  EXPECT_NE(refusal(buildZip({{"config.json", "{}"}, {"metadata.json", "{}"}})).find("Keras"), std::string::npos);
+}
+
 TEST(Sha256Test, KnownAnswer) {
   const std::string_view text = "abc";
   EXPECT_EQ(sha256Hex(std::as_bytes(std::span(text.data(), text.size()))),

@@ -48,9 +48,7 @@ class ArchiveChecker {
                 "copy or export the file again");
   }
   [[nodiscard]] tl::unexpected<Error> otherKind(const std::string& what) const {
-    return fail(
-        ErrorCode::Unsupported, path_ + " is " + printable(what) + ", not a TorchScript model",
-        "load it in Python and export it with torch.jit.trace(model, inputs).save(...) or torch.onnx.export(...)");
+    return fail(ErrorCode::Unsupported, path_ + " is " + printable(what) + ", not a TorchScript model", kExportHint);
   }
 
   // LibTorch finds M/DATA.PKL as m/data.pkl; the checks below do not.
@@ -87,6 +85,9 @@ class ArchiveChecker {
 
   [[nodiscard]] Status isTorchScript() const {
     if (archive_.records().empty()) return otherKind("an empty zip archive");
+    if (find(".data/extern_modules") != nullptr)
+      return otherKind(hasFolder(".data/ts_code/") ? "a torch.package archive with TorchScript modules inside"
+                                                   : "a torch.package archive");
     if (hasFolder("models/") || find("archive_format") != nullptr ||
         find("serialized_exported_program.json") != nullptr)
       return otherKind("a torch.export archive (.pt2)");
@@ -94,7 +95,8 @@ class ArchiveChecker {
     const bool hasConstants = find("constants.pkl") != nullptr, hasCode = hasFolder("code/");
     if (data == nullptr) {
       if (hasCode || hasConstants) return damaged("the record data.pkl is missing");
-      return otherKind("an ordinary zip archive");
+      const bool isKeras = find("config.json") != nullptr && find("metadata.json") != nullptr;
+      return otherKind(isKeras ? "a Keras model (.keras)" : "an ordinary zip archive");
     }
     if (!hasConstants && !hasCode) return isCheckpoint(*data);
     if (!hasCode) return damaged("it has no code/ folder, so there is no graph to read");
