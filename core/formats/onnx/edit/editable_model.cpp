@@ -1,5 +1,7 @@
 #include "core/formats/onnx/edit/editable_model.h"
 
+#include <onnx/defs/schema.h>
+
 #include <utility>
 
 #include "core/formats/onnx/read/bodies.h"
@@ -25,6 +27,21 @@ void collectNames(const GraphProto& graph, NameSet& names) {
   for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
   for (const auto& tensor : graph.sparse_initializer()) names.insert(tensor.values().name());
   for (const auto& node : graph.node()) collectNames(node, names);
+}
+
+int standardIn(const Opsets& opsets) {
+  const auto standard = opsets.find("");
+  return standard == opsets.end() ? 0 : static_cast<int>(standard->second);
+}
+
+bool areSame(const FunctionProto& function, int a, int b) {
+  using ::ONNX_NAMESPACE::OpSchemaRegistry;
+  bool same = true;
+  eachNode(function.node(), [&](const NodeProto& node) {
+    same = same && (!isStandardDomain(node.domain()) ||
+                    OpSchemaRegistry::Schema(node.op_type(), a, "") == OpSchemaRegistry::Schema(node.op_type(), b, ""));
+  });
+  return same;
 }
 
 }  // namespace
@@ -69,9 +86,12 @@ Opsets EditableModel::opsetsAt(const Body& body) const {
 }
 
 int EditableModel::opset(const Body& body) const {
-  const Opsets opsets = opsetsAt(body);
-  const auto standard = opsets.find("");
-  return standard == opsets.end() ? 0 : static_cast<int>(standard->second);
+  const int own = standardIn(opsetsAt(body)), models = standardIn(opsetsOf(proto_->opset_import()));
+  const int function = rootOf(body).function;
+  if (function < 0 || own == models || models == 0) return own;
+  const auto [known, added] = asModel_.try_emplace(function, false);
+  if (added) known->second = areSame(proto_->functions(function), own, models);
+  return known->second ? models : own;
 }
 
 ReadSite EditableModel::at(const NodePath& path, int input) {
@@ -122,6 +142,10 @@ FunctionProto EditableModel::functionIn(const Body& call) const {
   *made.mutable_node() = call.graph->node();
   *made.mutable_value_info() = call.graph->value_info();
   for (int i = 0; i < made.output_size(); ++i) made.set_output(i, call.graph->output(i).name());
+  if (made.SerializeAsString() == proto_->functions(call.function).SerializeAsString()) return made;
+  for (auto& import : *made.mutable_opset_import()) {
+    if (isStandardDomain(import.domain())) import.set_version(opset(call));
+  }
   return made;
 }
 

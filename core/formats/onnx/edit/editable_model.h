@@ -83,7 +83,8 @@ class EditableModel {
   [[nodiscard]] Body& main() { return *main_; }
   [[nodiscard]] ModelProto& proto() { return *proto_; }
   [[nodiscard]] Weights& weights() { return *weights_; }
-  // The version of the standard operators that a body is written in. 0: none is imported.
+  // The version of the standard operators that nodes of a body are written in: that of the model also in a function of
+  // another version whose operators are the same in both, which then imports it. 0: none is imported.
   [[nodiscard]] int opset(const Body& body) const;
   [[nodiscard]] static bool insideFunction(const Body& body) { return rootOf(body).function >= 0; }
   [[nodiscard]] bool hasFunctions() const { return proto_->functions_size() > 0; }
@@ -149,7 +150,8 @@ class EditableModel {
   std::vector<std::unique_ptr<Body>> bodies_;
   Body* main_ = nullptr;
   std::map<std::pair<const NodeProto*, std::string>, Body*> inner_;  // by owner and attribute; "" for a call
-  std::unordered_map<std::string, int> functions_;                   // by key
+  mutable std::map<int, bool> asModel_;             // by function: its operators are the same in the model's version
+  std::unordered_map<std::string, int> functions_;  // by key
   std::unordered_set<const NodeProto*> new_;
   std::vector<std::pair<Body*, std::string>> lost_;  // names that lost a reader
   NewNodes buried_;                                  // removed nodes: their addresses stay taken

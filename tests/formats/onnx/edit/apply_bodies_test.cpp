@@ -29,6 +29,23 @@ TEST(OnnxApply, NormsInsideFunctionsAndBodies) {
   EXPECT_EQ(folded.model.functions(0).node(1).op_type(), "Pow");
 }
 
+// ReduceMean takes its axes otherwise in the two versions, what the function has is the same in both.
+TEST(OnnxApply, AFunctionOfAnotherOpsetImportsThatOfTheModel) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 18, "local" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      y = local.block(h, gamma)
+    }
+    <domain: "local", opset_import: ["" : 17]>
+    block (s, g) => (t) { t = LayerNormalization <axis = -1> (s, g) })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  const Folded folded = foldText(model, NormFlavour::Portable);
+  expectSound(folded, 1);
+  EXPECT_EQ(folded.model.functions(0).opset_import(0).version(), 18);
+}
+
 TEST(OnnxApply, AShiftThatTheCallOfAFunctionLeavesOut) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
