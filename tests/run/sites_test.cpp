@@ -101,5 +101,42 @@ TEST(Sites, ANameOfSeveralValuesIsNoPartnerOfAnotherOp) {
   EXPECT_EQ(output->partners, std::vector{named(b, "y")});
 }
 
+// As LibTorch names a traced block of LN, Linear to twice the width, chunk and gate, before and behind a fold with
+// primitives: the numbers behind the point are counted anew.
+TEST(Sites, ACountedNameIsNoPartnerOfAnotherOp) {
+  constexpr const char* kStart = R"(graph {
+  input %x: float32[3, 8]
+  const %g: float32[8] random 1
+  const %w: float32[16, 8] random 2
+)";
+  graph::Graph a = parsed(std::string(kStart) + R"(
+  %n: float32[3, 8] = LayerNorm(%x, %g, _) {axes = [1], eps = 1e-05, normalized_shape = [8]} op "layer_norm" name "n"
+  %both: float32[3, 16] = Linear(%n, %w, _) op "linear" name "up"
+  %u: float32[3, 8] = Slice(%both) {axis = 1, start = 0, end = 8, step = 1} op "chunk"
+  return %u
+})");
+  graph::Graph b = parsed(std::string(kStart) + R"(
+  %s: float32[3, 8] = Mul(%x, %x) op "pow" name "n"
+  %m: float32[3, 1] = Reduce(%s) {op = "mean", axes = [1], keepdim = true} op "mean" name "n"
+  %e: float32[3, 1] = Add(%m, 1e-05) op "add" name "n"
+  %r: float32[3, 1] = Elementwise(%e) function InverseSquareRoot op "rsqrt" name "n"
+  %p: float32[3, 8] = Mul(%x, %r) op "mul" name "n"
+  %n: float32[3, 8] = Mul(%p, %g) op "mul" name "n"
+  %both: float32[3, 16] = Linear(%n, %w, _) op "linear" name "up"
+  %u: float32[3, 8] = Slice(%both) {axis = 1, start = 0, end = 8, step = 1} op "chunk"
+  return %u
+})");
+  const auto rename = [](graph::Graph& graph, const char* from, const char* to) {
+    graph.values[static_cast<size_t>(named(graph, from))].name = to;
+  };
+  rename(a, "n", "input.3");
+  rename(b, "p", "input.3");
+  rename(b, "n", "input.5");
+  const auto sites = normSites(a, analysis::findNorms(a).layerNorms, b);
+  const auto output = std::ranges::find(sites, SiteKind::NormOutput, &Site::kind);
+  ASSERT_NE(output, sites.end());
+  EXPECT_EQ(output->partners, std::vector{named(b, "input.5")});
+}
+
 }  // namespace
 }  // namespace normlens::run
