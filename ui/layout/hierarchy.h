@@ -5,7 +5,8 @@
 //   - a container that only numbers its blocks (ModuleList) is dissolved: its children are called "h.0", "h.1" ...;
 //   - a group with a single op is that op, called by the module's name ("ln_1");
 //   - a group of one real op and reshapes, or of pointwise ops only, is `slim`: closed, it is drawn as one op;
-//   - ops that no weight has touched yet, where there are many, are one group "masks and positions";
+//   - ops that no weight has touched yet, where there are many, are one group "masks and positions",
+//     or "preprocessing" where the ops with weights read what it makes;
 //   - a module that is called again later (shared layers) becomes one group per call, where one group would be a cycle;
 //   - more than kMaxEqual equal groups in a row, and any number if asked for, are one group that says how many there
 //   are;

@@ -20,8 +20,8 @@ void buildScopeTree(Hierarchy& hierarchy, const std::vector<bool>& shown);
 // numbered in preorder, without gaps.
 void applyHierarchyRules(Hierarchy& hierarchy, const HierarchyOptions& options);
 
-// Of the rules, the group "masks and positions": index arithmetic that traced models do before the first weight comes
-// into play. Gathers, in every group that also has weights, the children that nothing with weights comes before; where
+// Of the rules, the groups "masks and positions", index arithmetic that traced models do before the first weight comes
+// into play, and "preprocessing". Gathers, in every group that also has weights, the children that nothing with weights comes before; where
 // there are few, they stay as they are. The new group has no predecessors but the model's inputs, so no circle can
 // arise.
 void gatherPreparation(Hierarchy& hierarchy);

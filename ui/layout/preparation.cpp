@@ -32,6 +32,7 @@ class Gatherer {
 
   void findEarly() {
     early_.assign(h_.items.size(), false);
+    feeds_.assign(h_.items.size(), false);
     std::vector<std::vector<int>> readers(h_.items.size());
     std::vector<int> late;
     for (size_t i = 0; i < h_.items.size(); ++i) {
@@ -41,7 +42,11 @@ class Gatherer {
       if (!early_[i]) late.push_back(static_cast<int>(i));
     }
     for (const DataEdge& edge : h_.edges) {
-      if (edge.value != kNone) readers[static_cast<size_t>(edge.from)].push_back(edge.to);
+      if (edge.value == kNone) continue;
+      readers[static_cast<size_t>(edge.from)].push_back(edge.to);
+      const bool indexes =
+          h_.document->values[static_cast<size_t>(edge.value)].dtype.find("float") == std::string::npos;
+      if (!indexes && usesWeights(at(edge.to))) feeds_[static_cast<size_t>(edge.from)] = true;
     }
     while (!late.empty()) {
       const int item = late.back();
@@ -59,11 +64,19 @@ class Gatherer {
     return std::all_of(item.children.begin(), item.children.end(), [this](int child) { return allEarly(child); });
   }
 
+  [[nodiscard]] bool usesWeights(const Item& item) const { return item.role == 'N' || hasWeights(item); }
+
   bool containsWeights(int index) {
     const Item& item = at(index);
-    if (item.kind == ItemKind::Op) return item.role == 'N' || hasWeights(item);
+    if (item.kind == ItemKind::Op) return usesWeights(item);
     return std::any_of(item.children.begin(), item.children.end(),
                        [this](int child) { return containsWeights(child); });
+  }
+
+  bool feedsWeights(int index) {
+    const Item& item = at(index);
+    if (item.kind == ItemKind::Op) return feeds_[static_cast<size_t>(index)];
+    return std::any_of(item.children.begin(), item.children.end(), [this](int child) { return feedsWeights(child); });
   }
 
   void gather(int group) {
@@ -75,12 +88,16 @@ class Gatherer {
     }
     if (early.size() < kMany || rest.size() < 2 || !containsWeights(group)) return;
     early_.push_back(true);
-    rest.insert(rest.begin(), addGroup(h_, group, "masks and positions", std::move(early)));
+    feeds_.push_back(false);
+    const bool isMainPath = std::any_of(early.begin(), early.end(), [this](int child) { return feedsWeights(child); });
+    const char* name = isMainPath ? "preprocessing" : "masks and positions";
+    rest.insert(rest.begin(), addGroup(h_, group, name, std::move(early)));
     at(group).children = std::move(rest);
   }
 
   Hierarchy& h_;
   std::vector<bool> early_;  // by item: an op that nothing with weights comes before
+  std::vector<bool> feeds_;  // by item: an op whose numbers a norm, or an op with weights, reads, not as an index
 };
 
 }  // namespace

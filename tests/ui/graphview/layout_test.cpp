@@ -115,6 +115,21 @@ class LayoutTest : public QObject {
     QVERIFY(!h.contains(bundle, findItem(h, "embedding")));
   }
 
+  void whatALayerReadsIsPreprocessing() {
+    test::DocumentBuilder b;
+    int image = b.op(0, "image", "I", {}, {1, 3, 8, 8});
+    for (int i = 0; i < 6; ++i) image = b.op(0, "div", "S", {image}, {1, 3, 8, 8});
+    const int weight = b.value("weight", {16, 3, 1, 1});
+    const int hidden = b.op(0, "conv", "L", {image, weight}, {1, 16, 8, 8});
+    b.op(0, "relu", "O", {hidden}, {1, 16, 8, 8});
+    auto document = std::make_shared<protocol::GraphDocument>(*b.take());
+    for (auto& value : document->values) value.dtype = "float32";
+    document->values[static_cast<size_t>(weight)].constant = true;
+    const Hierarchy h = buildHierarchy(document);
+    QCOMPARE(findItem(h, "masks and positions"), -1);
+    QCOMPARE(h.item(findItem(h, "preprocessing")).ops, 6);
+  }
+
   void aMaskThatEveryLayerReadsIsOneRail() {
     const Hierarchy h = buildHierarchy(test::bertDocument());
     const Layout layout = mustLayOut(h, defaultExpanded(h));
