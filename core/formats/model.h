@@ -116,6 +116,8 @@ class Model {
   // A workable set of inputs guessed from the graph. Free sizes are pairwise different and at least 2. For shapes only
   // it is not seen to that the results are finite, which costs a forward pass.
   [[nodiscard]] virtual Result<std::vector<InputSpec>> inferInputs(InputsFor use = InputsFor::Values) const = 0;
+  // For after a run on those failed: inputs that run, in which sizes that the file leaves open are 1. Empty: none.
+  [[nodiscard]] virtual std::vector<InputSpec> inferSizesOfOne() const { return {}; }
   // Runs the graph op by op with our own interpreter and records every value's dtype and shape in graph().
   virtual Status probe(const Tensors& inputs, const Task& task) = 0;
   // For a model whose run takes long: the same without one, by the operators' own rules, if those tell it of every

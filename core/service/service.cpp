@@ -89,7 +89,10 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
     probeError = inputs.error();
   } else {
     if (!early) task.report("running the model once for shapes");
-    if (auto status = early ? Status{} : probeModel(*state_->model, inputs->tensors, task); !status) {
+    const auto status = early   ? Status{}
+                        : given ? probeModel(*state_->model, inputs->tensors, task)
+                                : probeInferred(*state_->model, *inputs, task);
+    if (!status) {
       if (status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
       if (given) {
         // A limit that is known says more than where the run stopped, unless the run names another weight.

@@ -143,6 +143,15 @@ Status probeModel(formats::Model& model, const formats::Tensors& inputs, const T
   return model.probe(inputs, task);
 }
 
+Status probeInferred(formats::Model& model, ChosenInputs& inputs, const Task& task) {
+  const Status probed = probeModel(model, inputs.tensors, task);
+  if (probed || probed.error().code == ErrorCode::Cancelled) return probed;
+  auto narrow = fromSpecs(model.inferSizesOfOne());
+  if (!narrow || narrow->specs.empty() || !model.probe(narrow->tensors, task)) return probed;
+  inputs = std::move(*narrow);
+  return {};
+}
+
 bool inferModelShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
   const auto wide = widened(inputs);
   return std::ranges::any_of(wide, [&](const auto& tensors) { return model.inferShapes(tensors, task); }) ||

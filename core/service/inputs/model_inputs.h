@@ -21,6 +21,8 @@ struct ChosenInputs {
 // first repeated along their leading axes of size 1. Falls back to the inputs as they are (a trace may have baked the
 // 1).
 [[nodiscard]] Status probeModel(formats::Model& model, const formats::Tensors& inputs, const Task& task);
+// The same for inputs that were inferred: where none of that runs, sizes that the file leaves open become 1 in them.
+[[nodiscard]] Status probeInferred(formats::Model& model, ChosenInputs& inputs, const Task& task);
 // The same for Model::inferShapes().
 [[nodiscard]] bool inferModelShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task);
 

@@ -33,6 +33,7 @@ class OnnxModel final : public Model, public NormFuser {
   [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
   void assume(std::vector<graph::SizeOfOne> sizes) override { lowered_.graph.assumed = std::move(sizes); }
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs(InputsFor use = InputsFor::Values) const override;
+  [[nodiscard]] std::vector<InputSpec> inferSizesOfOne() const override;
   // Fails where the model cannot be run; graph() then has the shapes that onnx infers.
   Status probe(const Tensors& inputs, const Task& task) override;
   bool inferShapes(const Tensors& inputs, const Task& task) override;

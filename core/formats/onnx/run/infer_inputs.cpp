@@ -19,6 +19,8 @@ using graph::ValueId;
 // Of all inputs together: a file that says more is not believed.
 constexpr uint64_t kMostInputBytes = uint64_t{256} << 20;
 
+constexpr int kMostSizes = 8;  // which are tried as 1, one by one
+
 struct IndexLimit {
   int64_t rows = 0;
   std::string table;
@@ -116,7 +118,9 @@ Result<std::vector<InputSpec>> specsFor(const std::vector<SizedInput>& inputs, c
     spec.freeAxes = input.freeAxes;
     spec.axisNames = input.names;
     spec.assumed = std::string(graph::dtypeName(spec.dtype)) + shapeText(input) +
-                   (input.freeAxes.empty() ? " as the file says" : " (open sizes chosen)");
+                   (input.one                ? " (1 where the file leaves it open: larger sizes do not run)"
+                    : input.freeAxes.empty() ? " as the file says"
+                                             : " (open sizes chosen)");
     setRange(graph, graph.inputs().at(i), spec);
     specs.push_back(std::move(spec));
   }
@@ -141,6 +145,13 @@ std::vector<graph::Shape> shapesOf(const std::vector<SizedInput>& inputs) {
   return shapes;
 }
 
+bool runs(const OnnxModel& model, const std::vector<InputSpec>& specs) {
+  Tensors tensors;
+  for (const InputSpec& spec : specs) tensors.push_back(filled(spec));
+  const RunWatch watch(RunWatch::Kind::Trial);
+  return model.run(tensors, Task{}).has_value();
+}
+
 }  // namespace
 
 Result<std::vector<InputSpec>> OnnxModel::inferInputs(InputsFor) const {
@@ -157,13 +168,28 @@ Result<std::vector<InputSpec>> OnnxModel::inferInputs(InputsFor) const {
   // Different names may still have to agree: the first choice that runs is taken.
   for (const auto& inputs : choices) {
     auto specs = specsFor(inputs, lowered_.graph);
-    if (!specs) return specs;
-    Tensors tensors;
-    for (const InputSpec& spec : *specs) tensors.push_back(filled(spec));
-    const RunWatch watch(RunWatch::Kind::Trial);
-    if (run(tensors, Task{})) return specs;
+    if (!specs || runs(*this, *specs)) return specs;
   }
   return first;
+}
+
+std::vector<InputSpec> OnnxModel::inferSizesOfOne() const {
+  std::vector<std::vector<graph::Shape>> tried;
+  const auto works = [&](int one) -> std::optional<std::vector<InputSpec>> {
+    for (const auto sharing : {SizeSharing::AsNamed, SizeSharing::Batch, SizeSharing::SameAxis}) {
+      const auto inputs = sizedInputs(*source_.skeleton, sharing, one);
+      auto shapes = shapesOf(inputs);
+      if (std::ranges::none_of(inputs, &SizedInput::one) || std::ranges::count(tried, shapes) > 0) continue;
+      tried.push_back(std::move(shapes));
+      auto specs = specsFor(inputs, lowered_.graph);
+      if (specs && runs(*this, *specs)) return std::move(*specs);
+    }
+    return std::nullopt;
+  };
+  for (int one = 0; one < kMostSizes; ++one) {
+    if (auto specs = works(one)) return std::move(*specs);
+  }
+  return works(kAllSizes).value_or(std::vector<InputSpec>{});
 }
 
 }  // namespace normlens::formats::onnx

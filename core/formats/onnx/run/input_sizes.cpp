@@ -33,7 +33,7 @@ std::string sharedKey(SizeSharing sharing, size_t axis, size_t rank) {
 
 class Sizes {
  public:
-  explicit Sizes(SizeSharing sharing) : sharing_(sharing) {}
+  Sizes(SizeSharing sharing, int one) : sharing_(sharing), one_(one) {}
 
   int64_t sizeOf(const std::string& name, size_t axis, size_t rank, graph::DType dtype) {
     if (const auto known = byName_.find(name); !name.empty() && known != byName_.end()) return known->second;
@@ -41,8 +41,9 @@ class Sizes {
     const auto shared = byKey_.find(key);
     int64_t size = sumOf(name).value_or(!key.empty() && shared != byKey_.end() ? shared->second : 0);
     if (size == 0) {
-      size = usualSize(name, axis, rank, dtype);
-      size = freeFrom(size);
+      const bool isOne = one_ == kAllSizes || one_ == chosen_;
+      size = isOne ? 1 : freeFrom(usualSize(name, axis, rank, dtype));
+      ++chosen_;
       if (!key.empty()) byKey_[key] = size;
     }
     if (!name.empty()) byName_[name] = size;
@@ -74,6 +75,7 @@ class Sizes {
   }
 
   SizeSharing sharing_;
+  int one_, chosen_ = 0;
   std::map<std::string, int64_t> byName_, byKey_;
   std::set<int64_t> taken_;
   std::map<int64_t, int64_t> next_;  // by usual size: all from there to here are taken
@@ -86,7 +88,7 @@ bool mentions(std::string name, std::initializer_list<const char*> words) {
   return std::ranges::any_of(words, [&](const char* word) { return name.find(word) != std::string::npos; });
 }
 
-std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing) {
+std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing, int one) {
   const GraphProto& graph = model.graph();
   std::unordered_set<std::string> initialised;
   for (const TensorProto& tensor : graph.initializer()) initialised.insert(tensor.name());
@@ -111,7 +113,7 @@ std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing
     }
     inputs.push_back(std::move(sized));
   }
-  Sizes sizes(sharing);
+  Sizes sizes(sharing, one);
   // Sums last: they stand for others.
   for (const bool sums : {false, true}) {
     for (SizedInput& input : inputs) {
@@ -121,6 +123,10 @@ std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing
         if (isSum == sums) input.shape[at] = sizes.sizeOf(input.names[at], at, input.shape.size(), input.dtype);
       }
     }
+  }
+  for (SizedInput& input : inputs) {
+    const auto isOne = [&](int axis) { return input.shape[static_cast<size_t>(axis)] == 1; };
+    input.one = std::erase_if(input.freeAxes, isOne) > 0;
   }
   return inputs;
 }

@@ -16,6 +16,7 @@ struct SizedInput {
   bool ranked = true;                          // false: the file does not even say how many axes there are
   graph::Shape shape;
   std::vector<int> freeAxes;       // chosen by us
+  bool one = false;                // an axis that the file leaves open has size 1, and is not free
   std::vector<std::string> names;  // by axis: what the file calls an open size; empty where fixed
 };
 
@@ -28,8 +29,11 @@ enum class SizeSharing : uint8_t {
 };
 
 // Inputs of the main graph without initializers, in order. Axes that belong together get one size, all others pairwise
-// different sizes, at least 2; "a + b" gets the sum where a and b are known.
-[[nodiscard]] std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing = SizeSharing::AsNamed);
+// different sizes, at least 2; "a + b" gets the sum where a and b are known. one: the number of a size, in the order in
+// which they are chosen, that is 1 and not free; kAllSizes: all of them.
+constexpr int kNoSize = -1, kAllSizes = -2;
+[[nodiscard]] std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing = SizeSharing::AsNamed,
+                                                  int one = kNoSize);
 
 // Whether a name holds one of these words, whatever its letters' case.
 [[nodiscard]] bool mentions(std::string name, std::initializer_list<const char*> words);

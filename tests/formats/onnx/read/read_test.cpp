@@ -125,6 +125,25 @@ TEST_F(ReadTest, GuessedInputsKeepTheNamesOfTheirOpenSizes) {
   EXPECT_EQ((*specs)[0].axisNames, (std::vector<std::string>{"N", ""}));
 }
 
+// "N" is the 1 of the shape, and "N + 1" follows.
+TEST_F(ReadTest, AnOpenSizeThatIsOneInTruth) {
+  const auto opened = open(modelFromText(R"(
+    <ir_version: 8, opset_import: ["": 17]>
+    m (float[N, T, 4] x, float["N + 1", 4] z) => (float[M, 4] y) {
+      shape = Constant <value_ints = [1, 4]> ()
+      first = ReduceMean <axes = [1], keepdims = 0> (x)
+      row = Reshape(first, shape)
+      y = Concat <axis = 0> (row, z)
+    })"));
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto specs = (*opened)->inferSizesOfOne();
+  ASSERT_EQ(specs.size(), 2U);
+  EXPECT_EQ(specs[0].shape, (graph::Shape{1, 8, 4}));
+  EXPECT_EQ(specs[0].freeAxes, std::vector<int>{1});
+  EXPECT_NE(specs[0].assumed.find("1 where the file leaves it open"), std::string::npos) << specs[0].assumed;
+  EXPECT_EQ(specs[1].shape, (graph::Shape{2, 4}));
+}
+
 TEST_F(ReadTest, ShapeInferenceKnowsTheMainDomainOnly) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 4]>
