@@ -85,6 +85,13 @@ class Mapped(Norms):
         return self.after(each_row(lambda row: self.before(self.first(row)), x))
 
 
+class Masked(Norms):
+    """Decomposed, the 1 is a number where the operator has its first tensor."""
+
+    def forward(self, x, mask):
+        return self.before(self.first(x)) * (1 - mask) + (0.5 - mask)
+
+
 class Told(Norms):
     def forward(self, x):
         x = self.first(x)
@@ -196,6 +203,35 @@ class Opaque(Case):
         self.assertEqual(list(norms), ["after"])
         self.assertIn("comes from map_impl", norms["after"]["reason"])
         self.refused(path, "higher_order::map_impl")
+
+
+class Numbers(Case):
+    def test_a_number_in_a_tensors_place(self):
+        for name, mask in (("float", torch.rand(3, 5, 1)), ("int", torch.randint(0, 2, (3, 5, 1)))):
+            model, x = settled(Masked()), torch.randn(3, 5, WIDTH)
+            path = self.saved(name, export(model, (x, mask)).run_decompositions())
+            self.assertIn("aten.sub.Tensor", targets(path))
+            out = self.path / f"{name}_out.pt2"
+            result = self.run_on("fold", path, "-o", out)
+            self.assertEqual((result["folded"], result["verify"]["exact"]), (1, True))
+            script = self.path / f"{name}.pt"
+            self.run_on("fold", path, "-o", script)
+            for folded in (load(out).module(), torch.jit.load(str(script))):
+                got = folded(x, mask)
+                self.assertEqual(got.dtype, torch.float32)
+                self.assertLess((got - model(x, mask)).abs().max().item(), 1e-5)
+
+
+class Narrowing(Norms):
+    def forward(self, x):
+        return self.after(self.before(self.first(x)) * torch.sigmoid(x.float()))
+
+
+class Twins(Case):
+    def test_a_float64_program_that_names_float32(self):
+        path = self.saved("narrowing", export(settled(Narrowing()).double(), (torch.randn(3, WIDTH).double(),)))
+        result = self.run_on("fold", path, "-o", self.path / "narrowing_out.pt2")
+        self.assertEqual((result["folded"], result["verify"]["exact"]), (1, True), result["verify"])
 
 
 class Quantisation(Case):

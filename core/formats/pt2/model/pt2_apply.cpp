@@ -97,8 +97,7 @@ Result<std::unique_ptr<Model>> Pt2Model::withEdits(const Model& edited, const fo
   const std::shared_ptr<Program> program = written->program;
   auto inner = innerModel(*program, after.source(), facts_);
   if (!inner) return tl::unexpected(inner.error());
-  const bool ofFile = inner_->facts().dtype == program_->dtype;
-  if (!streams.empty() && ofFile) {
+  if (!streams.empty() && !isTwin_) {
     // What lies between its edits has other sizes too: a run knows them all.
     task.report("running the narrow program for its sizes");
     if (const Status seen = (*inner)->probe(probedWith_, task); !seen) return tl::unexpected(seen.error());
@@ -111,11 +110,13 @@ Result<std::unique_ptr<Model>> Pt2Model::withEdits(const Model& edited, const fo
     inner = innerModel(*program, after.source(), facts_);
     if (!inner) return tl::unexpected(inner.error());
   }
-  if (ofFile) return std::unique_ptr<Model>(new Pt2Model(program, std::move(*inner), facts_));
+  if (!isTwin_) return std::unique_ptr<Model>(new Pt2Model(program, std::move(*inner), facts_));
   // A twin's numbers are of its own type; element types that the program names are the file's.
   auto twin = (*inner)->converted(inner_->facts().dtype);
   if (!twin) return twin;
-  return Pt2Model(program, std::move(*inner), facts_).with(std::move(twin));
+  Pt2Model folded(program, std::move(*inner), facts_);
+  folded.isTwin_ = true;
+  return folded.with(std::move(twin));
 }
 
 }  // namespace normlens::formats::pt2

@@ -188,10 +188,15 @@ Result<std::unique_ptr<Model>> Pt2Model::with(Result<std::unique_ptr<Model>> inn
   std::unique_ptr<TorchScriptModel> own(static_cast<TorchScriptModel*>(inner->release()));
   std::unique_ptr<Pt2Model> made(new Pt2Model(program_, std::move(own), facts_));
   made->probedWith_ = probedWith_;
+  made->isTwin_ = isTwin_;
   return made;
 }
 
-Result<std::unique_ptr<Model>> Pt2Model::converted(graph::DType dtype) const { return with(inner_->converted(dtype)); }
+Result<std::unique_ptr<Model>> Pt2Model::converted(graph::DType dtype) const {
+  auto made = with(inner_->converted(dtype));
+  if (made) static_cast<Pt2Model&>(**made).isTwin_ = true;
+  return made;
+}
 
 Result<std::unique_ptr<Model>> Pt2Model::perturbed(uint64_t seed) const { return with(inner_->perturbed(seed)); }
 

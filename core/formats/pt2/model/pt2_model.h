@@ -82,7 +82,8 @@ class Pt2Model final : public Model, public NormFuser {
   std::shared_ptr<const Program> program_;
   std::unique_ptr<torchscript::TorchScriptModel> inner_;
   ModelFacts facts_;
-  Tensors probedWith_;  // the inputs of the last probe of this model, or of what it is a copy of
+  bool isTwin_ = false;  // in a type of its own, types that the program names included
+  Tensors probedWith_;   // the inputs of the last probe of this model, or of what it is a copy of
   std::map<std::string, std::string> history_;  // see annotate()
 };
 

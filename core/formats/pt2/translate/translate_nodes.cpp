@@ -60,6 +60,10 @@ OpName opName(std::string_view target) {
   return made;
 }
 
+std::string opaqueName(const OpName& op) {
+  return op.space + "::" + op.name + (op.overload.empty() ? "" : "." + op.overload);
+}
+
 UnsupportedProgram unknownOperator(const std::string& what) {
   return {"uses the operator " + what.substr(0, 80) + ", which this engine does not have",
           "export it with run_decompositions({}), or without that operator"};
@@ -212,8 +216,7 @@ void Translator::operatorNode(const std::string& target, const Json& json, Scope
   if (op.space == "quantized_decomposed" && quantizedNode(op.name, json, scope)) return;
   const c10::FunctionSchema* known = schemaOf(op);
   if (known == nullptr && op.space == "normlens") throw unknownOperator(target);
-  if (known == nullptr)
-    return opaqueNode(op.space + "::" + op.name + (op.overload.empty() ? "" : "." + op.overload), json, scope);
+  if (known == nullptr) return opaqueNode(opaqueName(op), json, scope);
   const c10::FunctionSchema& schema = *known;
   std::unordered_map<std::string, const Json*> given;
   for (const Json& input : json.at("inputs").items()) given[input.at("name").text()] = &input.at("arg");
@@ -222,7 +225,7 @@ void Translator::operatorNode(const std::string& target, const Json& json, Scope
   for (const auto& argument : schema.arguments()) {
     const auto found = given.find(argument.name());
     if (found != given.end()) {
-      inputs.push_back(read(*found->second, scope, argument.type()));
+      inputs.push_back(asTensor(read(*found->second, scope, argument.type()), argument.type(), json, scope));
       ++used;
     } else if (argument.default_value()) {
       inputs.push_back(constant(*argument.default_value()));
@@ -237,8 +240,31 @@ void Translator::operatorNode(const std::string& target, const Json& json, Scope
   Node* made = graph_->create(Symbol::fromQualString(name), inputs, schema.returns().size());
   for (size_t i = 0; i < schema.returns().size(); ++i) made->output(i)->setType(schema.returns()[i].type());
   mark(graph_->insertNode(made), scope);
-  if (made->maybeOperator() == nullptr) throw unknownOperator(target + " with such arguments");
+  if (made->maybeOperator() == nullptr) {
+    made->destroy();
+    return opaqueNode(opaqueName(op), json, scope);
+  }
   bindOutputs(json, made->outputs().vec(), scope);
+}
+
+// A number in a tensor's place, as decompositions write it. As torch does it, it has no say in the type of the result
+// beyond being whole or not.
+Translator::Value* Translator::asTensor(Value* value, const c10::TypePtr& wanted, const Json& json,
+                                        const Scope& scope) {
+  if (!wanted->isSubtypeOf(*c10::OptionalType::ofTensor()) || isTensor(value)) return value;
+  const auto number = torch::jit::toIValue(value);
+  if (!number) {
+    Value* made = graph_->insert(prim::NumToTensor, {value});
+    mark(made->node(), scope, /*part=*/true);
+    return made;
+  }
+  if (!number->isScalar()) return value;
+  const Json* output = json.at("outputs").items().empty() ? nullptr : json.at("outputs").items()[0].find("as_tensor");
+  const bool wide =
+      output != nullptr && recordOf(output->at("name").text(), *scope.json).dtype == graph::DType::Float64;
+  const at::Scalar scalar = number->toScalar();
+  return constant(
+      at::scalar_tensor(scalar, scalar.isFloatingPoint() ? (wide ? at::kDouble : at::kFloat) : scalar.type()));
 }
 
 void Translator::itemNode(const Json& json, Scope& scope) {

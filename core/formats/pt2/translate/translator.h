@@ -44,6 +44,7 @@ class Translator {
   void operatorNode(const std::string& target, const Json& json, Scope& scope);
   void symbolNode(const std::string& target, const Json& json, Scope& scope);
   void itemNode(const Json& json, Scope& scope);
+  Value* asTensor(Value* value, const c10::TypePtr& wanted, const Json& json, const Scope& scope);
   Values castForAutocast(const Json& json, Values inputs, const Scope& scope);
   void bindOutputs(const Json& json, const Values& results, Scope& scope);
   void bind(const std::string& name, Value* value, Scope& scope);
