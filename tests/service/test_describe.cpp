@@ -43,5 +43,32 @@ TEST(Describe, UnknownNormsAreCountedForThemselves) {
   EXPECT_EQ(inWords(analysis.totals), "1 LayerNorm, 0 free, 0 with centering, 0 blocked, 1 unknown");
 }
 
+// As the Annotated Transformer and others write them.
+TEST(Describe, NormsByAnotherFormulaAreNamedWithWhatHinders) {
+  const auto kindOf = [](const std::string& spread) {
+    const auto analysis = described(R"(graph {
+      input %x: float32[2, 8]
+      const %g: float32[8] random 1
+      %m: float32[2, 1] = Reduce(%x) {op = "mean", axes = [1], keepdim = true}
+      %c: float32[2, 8] = Sub(%x, %m)
+      %s: float32[2, 8] = Mul(%g, %c)
+      )" + spread + R"(
+      %n: float32[2, 8] = Div(%s, %d)
+      return %n
+    })",
+                                    "");
+    EXPECT_EQ(analysis.totals.layer_norms, 0);
+    return analysis.other_norms.empty() ? std::string() : analysis.other_norms[0].kind;
+  };
+  EXPECT_EQ(
+      kindOf(R"(%v: float32[2, 1] = Reduce(%x) {op = "std", axes = [1], keepdim = true, unbiased = true}
+      %d: float32[2, 1] = Add(%v, 1e-06))"),
+      "a LayerNorm by another formula, kept: its variance is divided by n - 1, and its eps is added behind the root");
+  EXPECT_EQ(kindOf(R"(%q: float32[2, 8] = Mul(%c, %c)
+      %d: float32[1, 1] = Reduce(%q) {op = "mean", axes = [0, 1], keepdim = true})"),
+            "a LayerNorm by another formula, kept: its variance is taken over other axes than its mean");
+  EXPECT_EQ(kindOf("%d: float32[2, 1] = Elementwise(%m)"), "");
+}
+
 }  // namespace
 }  // namespace normlens::service

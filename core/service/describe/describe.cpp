@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include "core/analysis/explain.h"
+#include "core/analysis/norms/near_norms.h"
 #include "core/analysis/plan/norm_states.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
@@ -169,7 +171,9 @@ std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bo
     return note + ": " + std::to_string(narrow + rms) + " of its norms are " +
            (rms > 0 ? "RMSNorms or CRMSNorms" : "CRMSNorms") + " already.";
   }
-  if (rms == 0) return note + ".";
+  const auto isNear = [](const analysis::OtherNorm& other) { return other.kind.starts_with(analysis::kNearLayerNorm); };
+  if (rms == 0)
+    return note + (std::ranges::any_of(others, isNear) ? "; what comes near is told as another norm." : ".");
   return note + (rms == 1 ? ": one norm of it is an RMSNorm already."
                           : ": " + std::to_string(rms) + " norms of it are RMSNorms already.");
 }
@@ -206,12 +210,14 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
     if (std::holds_alternative<fold::ReplaceNorm>(planned.edit)) continue;
     out.edits.push_back(describePlanned(graph, analysis, valueOf, planned));
   }
-  for (const auto& other : analysis.norms.others) {
+  auto others = analysis.norms.others;
+  std::ranges::move(analysis::nearNorms(graph, analysis.norms.layerNorms), std::back_inserter(others));
+  for (const auto& other : others) {
     out.other_norms.push_back({other.name, other.kind, other.node, std::string(normFormName(other.form))});
   }
   out.totals = totalsOf(out.norms);
   // Only now: some LayerNorms that are written out show themselves by their shapes.
-  if (out.norms.empty()) out.note = withoutLayerNorms(analysis.norms.others, out.probe_error.empty());
+  if (out.norms.empty()) out.note = withoutLayerNorms(others, out.probe_error.empty());
   out.inputs = describeInputs(inputs);
   return out;
 }
