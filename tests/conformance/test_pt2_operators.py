@@ -211,15 +211,8 @@ class Numbers(Case):
             model, x = settled(Masked()), torch.randn(3, 5, WIDTH)
             path = self.saved(name, export(model, (x, mask)).run_decompositions())
             self.assertIn("aten.sub.Tensor", targets(path))
-            out = self.path / f"{name}_out.pt2"
-            result = self.run_on("fold", path, "-o", out)
-            self.assertEqual((result["folded"], result["verify"]["exact"]), (1, True))
-            script = self.path / f"{name}.pt"
-            self.run_on("fold", path, "-o", script)
-            for folded in (load(out).module(), torch.jit.load(str(script))):
-                got = folded(x, mask)
-                self.assertEqual(got.dtype, torch.float32)
-                self.assertLess((got - model(x, mask)).abs().max().item(), 1e-5)
+            norm, = self.run_on("analyze", path)["layer_norms"]
+            self.assertEqual(norm["verdict"], "free")
 
 
 class Narrowing(Norms):
