@@ -7,6 +7,7 @@
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
 #include "core/formats/onnx/read/tensors/external_locations.h"
+#include "core/formats/onnx/read/tensors/split_weights.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -17,6 +18,16 @@ std::optional<std::set<std::string>> locationsOf(const fs::path& model) {
   const auto file = MappedFile::open(model);
   if (!file) return std::nullopt;
   return externalLocations((*file)->bytes());
+}
+
+// It says that NormLens wrote it (see fold_history.h).
+bool isOurs(const fs::path& model) {
+  const auto file = MappedFile::open(model);
+  const auto split = file ? splitWeights((*file)->bytes()) : std::nullopt;
+  ModelProto skeleton;
+  return split && skeleton.ParseFromString(split->skeleton) &&
+         std::ranges::any_of(skeleton.metadata_props(),
+                             [](const auto& one) { return one.key() == "normlens.version"; });
 }
 
 fs::path folderOf(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
@@ -57,9 +68,12 @@ std::optional<std::vector<fs::path>> neededBy(const fs::path& folder, const fs::
 
 std::vector<fs::path> dataFilesOf(const fs::path& path, const std::set<std::string>& wanted) {
   std::vector<fs::path> files;
-  const std::string after = path.filename().string() + ".";
+  if (!isOurs(path)) return files;
+  const std::string out = path.filename().string(), stem = path.stem().string();
   for (const std::string& location : locationsOf(path).value_or(std::set<std::string>())) {
-    const bool own = location.starts_with(after) || wanted.contains(location) || wanted.contains(unnumbered(location));
+    const std::string name = unnumbered(location);
+    const bool own = name == out + ".data" || name == stem + "_data" || name.starts_with(out + "_data") ||
+                     wanted.contains(location) || wanted.contains(name);
     const fs::path file = folderOf(path) / location;
     std::error_code error;
     if (own && fs::path(location).filename() == location &&

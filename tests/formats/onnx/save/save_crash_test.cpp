@@ -84,9 +84,18 @@ class SaveCrash : public testing::Test {
     return std::move(*model);
   }
 
-  void exportFrom(const std::string& source) const {
-    if (auto saved = opened(source)->save(folder_ / "out.onnx", {}); !saved)
-      throw std::runtime_error(saved.error().message);
+  // As the service does: the file says who wrote it.
+  void exportFrom(const std::string& source, const std::string& out = "out.onnx") const {
+    const auto model = opened(source);
+    model->annotate({{"normlens.version", "0"}}, {});
+    if (auto saved = model->save(folder_ / out, {}); !saved) throw std::runtime_error(saved.error().message);
+  }
+  // The only tensor of a model in the folder.
+  void nameData(const std::string& model, const std::string& location) const {
+    ModelProto proto = *opened(model)->source().skeleton;
+    for (auto& entry : *proto.mutable_graph()->mutable_initializer(0)->mutable_external_data())
+      if (entry.key() == "location") entry.set_value(location);
+    std::ofstream(folder_ / model, std::ios::binary) << proto.SerializeAsString();
   }
 
   // The source whose graph and weights out.onnx has; "mixed" where they are of two.
@@ -211,22 +220,31 @@ TEST_F(SaveCrash, DataStaysWhereAModelBesideItCannotBeRead) {
 }
 
 TEST_F(SaveCrash, OtherFilesThatTheReplacedModelNamesStay) {
-  exportFrom("old_source.onnx");
-  ModelProto model = *opened("out.onnx")->source().skeleton;
-  fs::copy_file(folder_ / "out.onnx.data", folder_ / "outline.txt");
-  for (auto& entry : *model.mutable_graph()->mutable_initializer(0)->mutable_external_data())
-    if (entry.key() == "location") entry.set_value("outline.txt");
-  std::ofstream(folder_ / "out.onnx", std::ios::binary) << model.SerializeAsString();
+  for (const char* other : {"outline.txt", "out.onnx.bak"}) {
+    exportFrom("old_source.onnx");
+    const std::string data = opened("out.onnx")->source().weights->at("w").storedAt.location;
+    fs::copy_file(folder_ / data, folder_ / other);
+    nameData("out.onnx", other);
+    exportFrom("new_source.onnx");
+    EXPECT_TRUE(files().contains(other));
+    EXPECT_EQ(whatIsThere(), "new_source.onnx");
+  }
+}
+
+TEST_F(SaveCrash, DataOfAModelThatAnotherProgramWroteStays) {
+  fs::copy_file(folder_ / "old_source.onnx", folder_ / "out.onnx");
+  fs::copy_file(folder_ / "old_source.onnx.data", folder_ / "out.onnx.data");
+  nameData("out.onnx", "out.onnx.data");
   exportFrom("new_source.onnx");
-  EXPECT_TRUE(files().contains("outline.txt"));
-  EXPECT_EQ(whatIsThere(), "new_source.onnx");
+  EXPECT_TRUE(files().contains("out.onnx.data"));
 }
 
 TEST_F(SaveCrash, AModelMayReplaceItself) {
-  const auto model = opened("old_source.onnx");
-  ASSERT_TRUE(model->save(folder_ / "old_source.onnx", {}).has_value());
-  EXPECT_FALSE(files().contains("old_source.onnx.data"));
-  const auto back = opened("old_source.onnx");
+  exportFrom("old_source.onnx", "again.onnx");
+  const auto model = opened("again.onnx");
+  ASSERT_TRUE(model->save(folder_ / "again.onnx", {}).has_value());
+  EXPECT_FALSE(files().contains("again.onnx.data"));
+  const auto back = opened("again.onnx");
   EXPECT_EQ(wholeModel(back->source()).SerializeAsString(), wholeModel(model->source()).SerializeAsString());
 }
 
