@@ -22,6 +22,7 @@
 #include <string>
 
 #include "core/base/descriptor.h"
+#include "core/base/library/own_library.h"
 #include "core/base/machine.h"
 #include "core/confine/system_calls.h"
 
@@ -112,10 +113,10 @@ void forgetVariables() {
 }
 
 // The driver's libraries load others of theirs when CUDA starts.
-void loadAhead(const Walls& walls) {
-  std::vector<std::string> names = walls.libraries;
-  if (walls.gpu) names.insert(names.end(), {"libcuda.so.1", "libnvidia-ml.so.1"});
-  for (const std::string& name : names) ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+void loadLibraries(const Walls& walls) {
+  for (const std::string& name : walls.libraries) loadAhead(name.c_str());
+  if (!walls.gpu) return;
+  for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1"}) ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
 }
 
 constexpr std::array kSystemFolders = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"};
@@ -241,6 +242,13 @@ std::string_view whatIsMissing(Confinement level, bool gpu) {
   return "";
 }
 
+std::vector<std::string> missingWalls() {
+  std::vector<std::string> missing;
+  if (landlockVersion() < 1) missing.emplace_back("Landlock");
+  if (!callsCanBeRefused()) missing.emplace_back("seccomp");
+  return missing;
+}
+
 Confinement offeredConfinement() {
   if (!callsCanBeRefused()) return Confinement::None;
   return landlockVersion() >= 1 ? Confinement::Full : Confinement::Calls;
@@ -266,7 +274,7 @@ Confinement confineThisProcess(const Walls& walls, pid_t parent) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Confinement::None;
   dropCapabilities();
   forgetVariables();
-  loadAhead(walls);
+  loadLibraries(walls);
   // Landlock holds for the calling thread alone: what a library has started meanwhile would stand outside.
   const bool files = hasOneThread() && raiseLandlock(walls);
   const bool calls = refuseCalls(!files, walls.gpu, walls.door);

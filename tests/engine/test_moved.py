@@ -78,6 +78,14 @@ class Moved(unittest.TestCase):
         self.assertNotIn(", .,", ran.stderr, "libraries of the current folder must not be loaded")
         self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
 
+    def test_what_is_wrong_with_a_library_is_in_the_loaders_words(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "libc10.so").write_bytes(b"no library")
+            ran = self.run_engine("analyze", MODEL, folders=[folder, self.torch])
+        self.assertEqual(ran.returncode, 3, ran.stdout)
+        self.assertIn(f"{folder}/libc10.so: ", ran.stderr)
+        self.assertNotIn("No such file", ran.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -29,6 +29,9 @@ std::vector<Missing> missingParts(bool ops, bool noOnnxRuntime, bool gpu) {
   if (const auto torch = loadOwnLibrary(kTorchScriptLibrary); !torch)
     missing.push_back(
         {"LibTorch, so .pt and .pt2 files cannot be opened: " + torch.error().message, torch.error().hint});
+  for (const std::string& wall : confine::missingWalls())
+    missing.push_back({wall + ", a part of the confinement of models",
+                       "a Linux kernel (5.13 or newer) that has it enabled; containers may hide it"});
   if (!gpu) missing.push_back({"a CUDA GPU", "models run on the CPU; nothing else is lost"});
   return missing;
 }

@@ -12,6 +12,20 @@ namespace normlens {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Of loadAhead(); empty: nothing went wrong.
+std::string& errorAhead() {
+  static std::string told;
+  return told;
+}
+
+}  // namespace
+
+void loadAhead(const char* name) {
+  if (dlopen(name, RTLD_LAZY | RTLD_LOCAL) == nullptr && errorAhead().empty()) errorAhead() = loaderError();
+}
+
 std::optional<fs::path> ownLibrary(const char* name) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -49,7 +63,8 @@ Result<void*> loadOwnLibrary(const char* name, bool global) {
   const auto place = ownLibrary(name);
   if (!place) return failed("it is neither beside the program nor in the folder lib next to it");
   if (void* loaded = dlopen(place->c_str(), RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL))) return loaded;
-  const std::string why = loaderError();  // before the loader is asked again
+  std::string why = loaderError();  // before the loader is asked again
+  if (!errorAhead().empty()) why = errorAhead();
   return failed(why + "; the loader looked in " + loaderFolders());
 }
 

@@ -22,6 +22,10 @@ inline constexpr const char* kTorchScriptLibrary = "libnormlens_torchscript.so";
 // Error: Internal, with the loader's own words and the folders that the loader searches.
 [[nodiscard]] Result<void*> loadOwnLibrary(const char* name, bool global = false);
 
+// Loads a library by the loader's own search, before others need it: what goes wrong with it then is told by
+// loadOwnLibrary(), whose own loader may no longer see that file. Call while the process has one thread.
+void loadAhead(const char* name);
+
 // The address of a symbol of a library that is loaded so. Error: as above, or that the symbol is not in it.
 [[nodiscard]] Result<void*> symbolOfOwnLibrary(const char* library, const char* symbol);
 

@@ -30,8 +30,9 @@ Status saveProject(const QString& path, const Project& project) {
 
 Result<Project> loadProject(const QString& path) {
   const QFileInfo info(path);
+  if (info.isDir()) return fail(ErrorCode::Unreadable, (path + " is a folder; a project is a file").toStdString());
   if (info.exists() && !info.isFile()) {  // a pipe would be waited for, a device read for ever
-    return fail(ErrorCode::Unreadable, (path + " is no file, so it is no project").toStdString());
+    return fail(ErrorCode::Unreadable, (path + " is a pipe or a device; a project is a file").toStdString());
   }
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) {
