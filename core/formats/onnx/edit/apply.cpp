@@ -14,6 +14,7 @@ namespace normlens::formats::onnx {
 Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
                                                 const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                 const Task& task) const {
+  if (!facts_.cannotRun.empty()) return fail(ErrorCode::Unsupported, facts_.cannotRun);
   if (auto status = computeWeights(task); !status) return tl::unexpected(std::move(status.error()));
   try {
     EditableModel edited(source_);

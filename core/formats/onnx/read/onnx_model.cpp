@@ -14,6 +14,7 @@
 #include "core/formats/onnx/read/read_model.h"
 #include "core/formats/onnx/read/tensors/dtypes.h"
 #include "core/formats/onnx/read/tensors/tensor_data.h"
+#include "core/formats/onnx/read/type_rules.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -143,7 +144,9 @@ Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& 
     error.message = path.string() + ": " + error.message;
     return tl::unexpected(std::move(error));
   }
-  (*model)->facts_.note = noteOf(*(*model)->source_.skeleton, (*model)->facts_);
+  ModelFacts& known = (*model)->facts_;
+  known.cannotRun = brokenTypeRule((*model)->source_);
+  known.note = known.cannotRun.empty() ? noteOf(*(*model)->source_.skeleton, known) : known.cannotRun;
   return model;
 }
 

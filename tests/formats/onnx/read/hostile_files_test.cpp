@@ -92,6 +92,23 @@ TEST_F(ReadTest, OperatorsWithoutTheirFirstInputAreOpaque) {
   }
 }
 
+// bfloat16 is run as float32, which hides what no runtime would take.
+TEST_F(ReadTest, AnOperatorOfTwoTypesIsRefusedThoughItWouldRun) {
+  const auto reasonOf = [&](const std::string& gamma) {
+    const auto opened = open(modelFromText(R"(
+      <ir_version: 10, opset_import: ["": 20]>
+      m (bfloat16[2, 8] x, )" + gamma + R"([8] g) => (bfloat16[2, 8] y) {
+        h = Add(x, x)
+        [norm] y = LayerNormalization(h, g)
+      })"));
+    return opened ? (*opened)->facts().cannotRun : opened.error().message;
+  };
+  EXPECT_EQ(reasonOf("bfloat16"), "");
+  EXPECT_EQ(reasonOf("float"),
+            "No runtime loads it, for it is no valid ONNX: where 'LayerNormalization' wants operands of one type, its "
+            "node 'norm' is given bfloat16 and float32.");
+}
+
 TEST_F(ReadTest, AnOperatorOnTextsWithoutInputs) {
   const auto opened = open(modelFromText(R"(
     <ir_version: 10, opset_import: ["": 21]>
