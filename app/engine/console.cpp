@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -36,6 +37,17 @@ Descriptor ownCopy(int descriptor) {
     writable.reset(open(self.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
   }
   return Descriptor(fcntl(writable ? writable.get() : descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+// A standard stream that is closed would be the next file that is opened: results would go into that. What stands in
+// for it is a pipe without a reader, which cannot be written, or without a writer.
+void holdClosedStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    std::array<int, 2> ends{};  // the first free ones: its place, and one that goes
+    if (fcntl(stream, F_GETFD) >= 0 || pipe(ends.data()) != 0) continue;
+    if (stream != STDIN_FILENO) dup2(ends[1], stream);
+    close(ends[1]);
+  }
 }
 
 // An error is one line, whatever a library has put into its message, and whatever names a model has.
@@ -90,6 +102,7 @@ class Console::ProgressLine {
 };
 
 Console::Console(Options options) : options_(options) {
+  holdClosedStreams();
   std::signal(SIGPIPE, SIG_IGN);  // a pipe that nobody reads any more is told by the write
   if (!options_.quiet && isatty(STDERR_FILENO)) progress_ = std::make_unique<ProgressLine>();
 }

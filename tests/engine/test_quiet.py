@@ -76,6 +76,17 @@ class Quiet(unittest.TestCase):
                 self.assertEqual(list(self.home.rglob("*")), [])
                 self.assertEqual(list(out.parent.iterdir()), [out] if out in words else [])
 
+    def test_with_stdout_closed_results_go_into_no_file(self):
+        for words, out in self.rows():
+            with self.subTest(words=words):
+                model = words[1]
+                before = model.read_bytes()
+                done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", ENGINE, *map(str, words)],
+                                      env=self.environment, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                self.assertIn("normlens: stdout cannot be written", done.stderr)
+                self.assertEqual(model.read_bytes(), before)
+
     def test_no_socket_is_opened_and_no_file_touched(self):
         if not traces():
             self.skipTest("programs cannot be traced here: strace is not installed, or ptrace is forbidden")
