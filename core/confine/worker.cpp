@@ -253,6 +253,7 @@ Error Worker::describe(int signal) const {
     return {ErrorCode::RunFailed, "it was stopped" + at + ": it took more than " + inSeconds(ms) + " (--time-limit)",
             "allow more with --time-limit SECONDS"};
   }
+  if (reason_ == Reason::BrokeOff) return {ErrorCode::RunFailed, "it stopped in the middle of an answer" + at, {}};
   if (signal == SIGKILL) {
     return {ErrorCode::RunFailed, "the system ended it" + at + ", most likely because memory ran out",
             "give smaller inputs"};

@@ -67,7 +67,7 @@ class Worker {
 
   void askToStop() const;
   // Why it is killed is part of how its end is told.
-  enum class Reason : uint8_t { None, Deadline, Stopped };
+  enum class Reason : uint8_t { None, Deadline, Stopped, BrokeOff };
   void kill(Reason reason);
   // A run has taken longer than it may, and the while beyond that it had to stop by itself.
   [[nodiscard]] bool overdue() const;

@@ -30,6 +30,8 @@ class FrameDecoder {
   void feed(std::string_view chunk);
   // The next body or the next error; nullopt: more bytes are needed.
   [[nodiscard]] std::optional<Result<std::string>> next();
+  // A header has come, and not all of its body.
+  [[nodiscard]] bool within() const { return bodyBytes_ || skipBytes_ > 0; }
 
  private:
   [[nodiscard]] std::string_view pending() const { return std::string_view(buffer_).substr(begin_); }

@@ -1,6 +1,9 @@
 """A worker of `serve` that dies, or stands still, at whatever it is at: one sentence, and the model is open still."""
 
+import fcntl
 import itertools
+import os
+import pathlib
 import random
 import signal
 import time
@@ -63,6 +66,24 @@ class ServeFaults(FaultCase):
         else:  # it was quicker, and stands still with nothing to cancel
             signal_to(served.workers()[-1], signal.SIGCONT)
         self.lives_on(served, stage, params, out)
+
+    def test_one_that_announces_more_than_it_sends(self):
+        """What it says next would be taken for the rest: it is ended, and the model is open still."""
+        served = self.serve().begin()
+        served.ask("open", {"path": str(MODELS["deep.pt"])})
+        worker = served.workers()[-1]
+        for entry in pathlib.Path(f"/proc/{served.process.pid}/fd").iterdir():
+            if not os.readlink(entry).startswith("pipe:"):
+                continue
+            with open(entry, "rb", opener=lambda path, _: os.open(path, os.O_RDWR | os.O_NONBLOCK)) as pipe:
+                if fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) == 1 << 20:  # of what the worker says
+                    os.write(pipe.fileno(), b"Content-Length: 100000000\r\n\r\n{")
+        answer = served.answer(served.send("analyze"), 15)
+        self.assertNotEqual(served.workers()[-1], worker)
+        if "error" in answer:
+            self.assertIn("it stopped in the middle of an answer", sentence(self, answer))
+        is_answered_in_full(self, next(stage for stage in STAGES if stage.name == "analyze"), served.ask("analyze"))
+        served.shutdown()
 
     def test_one_that_waited_and_was_cancelled(self):
         """It is done with: its worker, long after, is not taken for one that does not stop."""

@@ -97,6 +97,17 @@ TEST(Framing, AnOversizedFrameIsSkippedWithoutBeingStored) {
   EXPECT_EQ(seen.errors, std::vector<std::string>{"a message of 5000000 bytes is too large and was skipped"});
 }
 
+TEST(Framing, WhatIsMissingOfAMessageIsKnown) {
+  FrameDecoder decoder;
+  EXPECT_FALSE(decoder.within());
+  decoder.feed("Content-Length: 3\r\n\r\nab");
+  EXPECT_FALSE(decoder.next());
+  EXPECT_TRUE(decoder.within());
+  decoder.feed("c");
+  EXPECT_TRUE(decoder.next());
+  EXPECT_FALSE(decoder.within());
+}
+
 TEST(Framing, TheCapIsInclusive) {
   EXPECT_EQ(decodeAll(encodeFrame("1234"), FrameDecoder(4)).bodies.size(), 1U);
   EXPECT_EQ(decodeAll(encodeFrame("12345"), FrameDecoder(4)).errors.size(), 1U);

@@ -77,6 +77,7 @@ bool ServeSide::relay(std::string& out) {
   const ssize_t got = ::read(replies_.get(), bytes.data(), bytes.size());
   if (got == 0) replies_.reset();
   if (got <= 0) return false;
+  if (static_cast<size_t>(got) == bytes.size()) within_.reset();
   frames_.feed({bytes.data(), static_cast<size_t>(got)});
   while (const auto frame = frames_.next()) {
     if (!*frame) continue;
@@ -86,6 +87,17 @@ bool ServeSide::relay(std::string& out) {
     if (answer) answered_(*this, *answer);
   }
   return true;
+}
+
+bool ServeSide::brokeOff(bool reading) {
+  constexpr std::chrono::seconds kPatience{4};
+  const auto now = std::chrono::steady_clock::now();
+  if (!reading || !frames_.within()) {
+    within_.reset();
+  } else if (!within_) {
+    within_ = now;
+  }
+  return within_ && now > *within_ + kPatience;
 }
 
 }  // namespace normlens::engine

@@ -47,6 +47,9 @@ class ServeSide {
   // Some bytes of replies; those frames that are whole go to `out`, and what is none is dropped: a worker may die in
   // the middle of one. False: nothing has come.
   bool relay(std::string& out);
+  // It stopped in the middle of a frame, or announced more than it sends. To be asked again and again; reading: what it
+  // sends is relayed.
+  [[nodiscard]] bool brokeOff(bool reading);
 
   std::list<Pending> pending;
   std::string modelPath = "the engine";  // what sentences are about
@@ -63,6 +66,7 @@ class ServeSide {
   bool closing_ = false, broken_ = false;
   static constexpr uint64_t kMostReply = uint64_t{256} << 20;  // bytes: more than a window takes
   protocol::FrameDecoder frames_{kMostReply};
+  std::optional<std::chrono::steady_clock::time_point> within_;  // a frame, since when little has come of it
   Answered answered_;
 };
 

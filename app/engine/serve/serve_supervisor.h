@@ -38,10 +38,13 @@ class ServeSupervisor {
  private:
   using Clock = std::chrono::steady_clock;
   using Side = std::unique_ptr<ServeSide>;
+  static constexpr size_t kMostWaiting = size_t{1} << 20;  // bytes
 
   // ---- the client (supervise_serve.cpp)
   void wait();
   std::vector<ServeSide*> sides();
+  // Not while the client does not read.
+  [[nodiscard]] bool relays() const { return outgoing_.size() < kMostWaiting; }
   void relaySome(ServeSide& side);
   void say(std::string_view body);
   void tellClient();

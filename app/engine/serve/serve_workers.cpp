@@ -59,6 +59,7 @@ void ServeSupervisor::watchOver() {
   if (next_ && nextOpened_) replaceCurrent();
   for (ServeSide* side : sides()) {
     if (side->worker().overdue()) side->worker().kill(confine::Worker::Reason::Deadline);
+    if (side->brokeOff(relays())) side->worker().kill(confine::Worker::Reason::BrokeOff);
     if (side->pending.empty()) continue;
     Pending& running = side->pending.front();
     // One that brings the model back has not read it yet.

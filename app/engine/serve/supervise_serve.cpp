@@ -21,7 +21,6 @@ namespace methods = protocol::methods;
 
 constexpr std::chrono::milliseconds kTick{100};
 constexpr std::chrono::milliseconds kEndPatience{2500};  // a little more than the worker's own
-constexpr size_t kMostWaiting = size_t{1} << 20;         // bytes for a client that does not read
 
 // A parameter that is a path. Where it may be something else ("folded", or nothing), a file of that name is granted
 // too.
@@ -89,7 +88,7 @@ void ServeSupervisor::wait() {
   for (ServeSide* side : sides()) {
     add(side->worker().door(), POLLIN);
     add(side->worker().noise(), POLLIN);
-    add(outgoing_.size() < kMostWaiting ? side->replies() : -1, POLLIN);
+    add(relays() ? side->replies() : -1, POLLIN);
     add(side->unsent() ? side->requests() : -1, POLLOUT);
   }
   ::poll(events.data(), events.size(), static_cast<int>(kTick.count()));
