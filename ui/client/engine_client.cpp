@@ -3,6 +3,7 @@
 #include <QMetaObject>
 #include <QTimer>
 #include <csignal>
+#include <utility>
 
 #include "core/base/handed_over.h"
 #include "ui/client/window_words.h"
@@ -75,6 +76,7 @@ void EngineClient::start() {
 void EngineClient::readReplies() {
   const QByteArray chunk = process_->readAllStandardOutput();
   pinged_ = false;
+  received_ += chunk.size();
   setSilence(0);
   if (!decoder_->expectBytes(chunk.size())) {
     died(tr("The engine speaks nonsense: it sends more than can be read."));
@@ -86,6 +88,10 @@ void EngineClient::readReplies() {
 
 // Beats are counted, not time: while the window itself was held up, or the machine asleep, there were none.
 void EngineClient::lookForLife() {
+  constexpr qint64 kSlowest = 4096;  // bytes in a second, of a connection that still is one
+  const bool trickles = std::exchange(received_, 0) < kSlowest;
+  within_ = trickles && decoder_->waitsForRest() ? within_ + 1 : 0;
+  if (within_ >= kSilence) return died(tr("The engine stopped in the middle of a message."));
   if (pinged_) return setSilence(silent_ + 1);
   lastErrorLine_.clear();  // it lived on, so those were not its last words
   pinged_ = true;
@@ -252,6 +258,7 @@ void EngineClient::retire() {
   ++generation_;
   heartbeat_.stop();
   pinged_ = false;
+  within_ = 0;
   setSilence(0);
   if (decoder_) decoder_->close();
   if (!process_) return;

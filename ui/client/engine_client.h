@@ -13,7 +13,8 @@
 // heard: what an older one still says is dropped.
 //
 // An engine is asked for a sign of life each second; any byte is one. silenceChanged() tells of one that gave none for
-// kSilence, stopped in the middle of a message or not, and again each second until it speaks or is ended.
+// kSilence, and again each second until it speaks or is ended. One that stops in the middle of a message, or announces
+// more than it sends, is given up after as long.
 #pragma once
 
 #include <QElapsedTimer>
@@ -136,6 +137,8 @@ class EngineClient final : public QObject {
   QTimer heartbeat_;
   bool pinged_ = false;  // and nothing came since
   int silent_ = 0;       // seconds since something came
+  int within_ = 0;       // seconds in the middle of a message, of which little came
+  qint64 received_ = 0;  // bytes since the last beat
   int failedStarts_ = 0;
 };
 

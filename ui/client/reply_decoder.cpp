@@ -58,6 +58,7 @@ void ReplyDecoder::feed(const QByteArray& chunk) {
   frames_.feed(std::string_view(chunk.constData(), static_cast<size_t>(chunk.size())));
   while (!closed_) {
     auto frame = frames_.next();
+    within_ = !frame && frames_.within();
     if (!frame) return;
     if (frame->has_value()) {
       const bool big = (*frame)->size() > kBigFrame;

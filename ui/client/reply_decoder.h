@@ -48,7 +48,9 @@ class ReplyDecoder {
   // The GUI thread tells before it hands a chunk over. False: the engine sends faster than it can be read.
   [[nodiscard]] bool expectBytes(int64_t bytes) { return (unread_ += bytes) <= kMostUnread; }
   void feed(const QByteArray& chunk);  // worker
-  void close() { closed_ = true; }     // any thread: what is still fed is dropped
+  // All that came was read, and it ends in the middle of a message. Any thread.
+  [[nodiscard]] bool waitsForRest() const { return within_ && unread_ == 0; }
+  void close() { closed_ = true; }  // any thread: what is still fed is dropped
 
  private:
   void handle(const std::string& body);
@@ -63,7 +65,7 @@ class ReplyDecoder {
   protocol::ProgressThrottle throttle_;
   int complaints_ = 0;  // since the last answer
   std::atomic<int64_t> unread_ = 0;
-  std::atomic<bool> closed_ = false;
+  std::atomic<bool> closed_ = false, within_ = false;
   std::mutex mutex_;  // guards expected_
   std::unordered_map<int64_t, Decode> expected_;
 };

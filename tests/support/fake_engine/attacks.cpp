@@ -73,6 +73,7 @@ const std::map<std::string, std::function<void()>>& rows() {
        }},
       // ---- silence
       {"stop", [] { std::raise(SIGSTOP); }},
+      {"more announced than sent", [] { say("Content-Length: 100000000\r\n\r\n{"); }},  // and goes on with what follows
       {"half a message",
        [] {
          say("Content-Length: 1000\r\n\r\n{\"id\":");

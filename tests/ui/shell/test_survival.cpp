@@ -84,7 +84,7 @@ class TestSurvival final : public QObject {
 
   void aSilentEngineIsNoticed_data() {
     QTest::addColumn<EngineCommand>("engine");
-    for (const char* how : {"stop", "half a message", "half a header"}) {
+    for (const char* how : {"stop", "half a header"}) {
       QTest::newRow(how) << test::fakeEngine(attack("open", QLatin1String(how)));
     }
     QTest::newRow("from its start") << EngineCommand{QStringLiteral("/bin/sleep"), QStringLiteral("1000")};
@@ -98,6 +98,18 @@ class TestSurvival final : public QObject {
     QCOMPARE(window.infoBar()->message(), QStringLiteral("The engine has not answered for 5 s."));
     QCOMPARE(window.findChild<QLabel*>(QStringLiteral("engineState"))->text(), QStringLiteral("Engine silent for 5 s"));
     QTRY_COMPARE(window.infoBar()->message(), QStringLiteral("The engine has not answered for 6 s."));
+  }
+
+  void anEngineThatStopsWithinAMessageIsGivenUp_data() {
+    QTest::addColumn<bool>("unused");
+    for (const char* how : {"half a message", "more announced than sent"}) QTest::newRow(how) << true;
+  }
+  void anEngineThatStopsWithinAMessageIsGivenUp() {
+    Shown shown(attack("open", QLatin1String(QTest::currentDataTag())));
+    QSignalSpy died(shown.window.engine(), &EngineClient::engineDied);
+    shown.window.openFile(model_);
+    QTRY_COMPARE_WITH_TIMEOUT(died.count(), 1, kNoticed + 2000);
+    QCOMPARE(died.first().first().toString(), QStringLiteral("The engine stopped in the middle of a message."));
   }
 
   void anEngineAtLongWorkIsNotSilent() {
