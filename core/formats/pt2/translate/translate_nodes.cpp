@@ -225,7 +225,7 @@ void Translator::operatorNode(const std::string& target, const Json& json, Scope
   for (const auto& argument : schema.arguments()) {
     const auto found = given.find(argument.name());
     if (found != given.end()) {
-      inputs.push_back(asTensor(read(*found->second, scope, argument.type()), argument.type(), json, scope));
+      inputs.push_back(read(*found->second, scope, argument.type()));
       ++used;
     } else if (argument.default_value()) {
       inputs.push_back(constant(*argument.default_value()));
@@ -239,11 +239,17 @@ void Translator::operatorNode(const std::string& target, const Json& json, Scope
   const std::string name = op.space + "::" + (op.space == "aten" ? oldName(op.name) : op.name);
   Node* made = graph_->create(Symbol::fromQualString(name), inputs, schema.returns().size());
   for (size_t i = 0; i < schema.returns().size(); ++i) made->output(i)->setType(schema.returns()[i].type());
-  mark(graph_->insertNode(made), scope);
+  graph_->insertNode(made);
+  if (made->maybeOperator() == nullptr) {  // no form of it takes a number there
+    const torch::jit::WithInsertPoint before(made);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      made->replaceInput(i, asTensor(inputs[i], schema.arguments()[i].type(), json, scope));
+  }
   if (made->maybeOperator() == nullptr) {
     made->destroy();
     return opaqueNode(opaqueName(op), json, scope);
   }
+  mark(made, scope);
   bindOutputs(json, made->outputs().vec(), scope);
 }
 
