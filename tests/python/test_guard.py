@@ -63,6 +63,10 @@ class Contracts(unittest.TestCase):
         text = "input 0 has a size from 2 to 2000 in axis -2 (a guard of the code that was not tried)"
         self.assert_told(text, lambda x, *_: x.size(1) > 2000, WIDE)
 
+    def test_a_trial_has_elements(self):
+        text = "input 0 has a size in axis -2 that the code treats as it does 3, unlike 17"
+        self.assert_told(text, lambda x, *_: x.size(1) % 17 == 0, WIDE)
+
     def test_types_layouts_ranks_lengths_and_keys_are_tried(self):
         self.assert_told("x is float32", lambda x, *_: x.dtype == torch.int64, WIDE)
         self.assert_told("x is float32", lambda x, *_: x.dtype == torch.float16, WIDE)
@@ -70,6 +74,7 @@ class Contracts(unittest.TestCase):
         self.assert_told("x has 3 axes", lambda x, *_: x.dim() == 2, WIDE)
         self.assert_told("x has length 1", lambda x, *_: len(x) > 1, [WIDE])
         self.assert_told("x has the key 'y'", lambda x, *_: "y" not in x, {"x": WIDE, "y": WIDE})
+        self.assert_told("x has its keys in this order", lambda x, *_: list(x)[0] == "y", {"x": WIDE, "y": WIDE})
         self.assert_told("x[0] is float32", lambda x, *_: x[0].dtype == torch.int64, [WIDE])
 
 

@@ -4,6 +4,7 @@
 """
 
 import copy
+import enum
 import sys
 import unittest
 import unittest.mock
@@ -511,6 +512,16 @@ class Refuses(unittest.TestCase):
             with self.subTest(call.__name__):
                 with self.assertRaisesRegex(normlens.ExportFailed, "graph of Branches: .*data-dependent"):
                     call(module, IDS)
+
+    def test_an_argument_that_no_file_has_a_form_for(self):
+        class Told(Stream):
+            def forward(self, ids, kind):
+                return super().forward(ids)
+
+        module = stream()
+        module.__class__ = Told
+        with self.assertRaisesRegex(normlens.ExportFailed, "cannot write its graph of Told"):
+            normlens.fold(module, (IDS, enum.Enum("Kind", "A").A))
 
     def test_a_module_without_inputs(self):
         with self.assertRaisesRegex(TypeError, "example_inputs are needed"):

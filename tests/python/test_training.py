@@ -161,17 +161,19 @@ class Training(unittest.TestCase):
 
     def test_a_buffer_is_a_number_that_may_change(self):
         class Scaled(Stream):
-            def __init__(self):
+            def __init__(self, registered):
                 super().__init__()
-                self.register_buffer("scale", torch.ones(WIDTH))
+                scale = torch.ones(WIDTH, dtype=torch.float64)
+                self.scale = nn.Buffer(scale) if registered else scale
                 self.register_buffer("mask", torch.tensor([0.0, -float("inf")]))
 
             def forward(self, ids):
                 x = self.norms[0](self.embed(ids))
                 return self.head(self.norms[1](self.mix[0](x) * self.scale))
 
-        _, _, report = self.changed(settled(Scaled().double()), IDS, 1)
-        self.assertEqual(report.folded, ("norms.0",))
+        for registered in (True, False):
+            _, _, report = self.changed(settled(Scaled(registered).double()), IDS, 1)
+            self.assertEqual(report.folded, ("norms.0",))
 
     def test_gradients_flow_through_the_centering(self):
         module, _, _ = self.changed(settled(Stream().double()), IDS, 3)

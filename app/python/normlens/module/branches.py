@@ -119,6 +119,8 @@ def _others(name: str, value: Any) -> Iterator[Tuple[str, Any]]:
             before, after = value[:place], value[place + 1 :]
             yield from ((text, type(value)([*before, other, *after])) for text, other in _others(f"{name}[{place}]", item))
     elif type(value) is dict:
+        if len(value) > 1:
+            yield f"{name} has its keys in this order", dict(reversed(list(value.items())))
         for key, item in value.items():
             yield f"{name} has the key {key!r}", {other: value[other] for other in value if other != key}
             yield from ((text, {**value, key: other}) for text, other in _others(f"{name}[{key!r}]", item))
@@ -322,7 +324,7 @@ class _Sizes:
         size = self.hints[symbol]
         named = {int(number) + step for number in expression.atoms(sympy.Integer) for step in (-1, 0, 1)}
         sizes = {*range(2 * size + 4), *(size * factor for factor in FACTORS), *(other for other in named if other > 0)}
-        return sorted(sizes, key=lambda other: abs(other - size))
+        return sorted(sizes, key=lambda other: (other == 0, abs(other - size)))  # without elements nothing differs
 
 
 def _unused(program: Any, module: nn.Module) -> List[str]:

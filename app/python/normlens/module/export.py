@@ -37,7 +37,10 @@ def exported(
         path = pathlib.Path(folder, "model.pt2")
         with mode_of(module, training), without_cache(module), quiet(), WithoutVainDropout():
             program = _program(module, inputs, fixed)
-            torch.export.save(program, path)
+            try:
+                torch.export.save(program, path)
+            except Exception as error:  # of an argument that a file has no form for
+                raise ExportFailed(f"torch.export cannot write its graph of {type(module).__name__}: {_plain(error)}") from error
         yield path, branch_of(program, module, inputs)
 
 
