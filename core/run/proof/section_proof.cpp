@@ -228,12 +228,14 @@ class SectionProof {
   // Sections are compared where they end, and the last ones at the outputs.
   void noteHidden() {
     const graph::Graph& graph = fold_.original.graph();
-    const auto deciding = decidingValues(graph);
+    auto shown = decidingValues(graph);
+    const auto ends = cutValues(fold_);
+    shown.insert(shown.end(), ends.begin(), ends.end());
     for (const fold::Edit& edit : fold_.plan.edits) {
       const auto* replace = std::get_if<fold::ReplaceNorm>(&edit);
       if (replace == nullptr) continue;
       const auto& norm = fold_.norms.at(static_cast<size_t>(replace->norm));
-      if (hiddenNorms(graph, {norm.output}, deciding).empty()) continue;
+      if (hiddenNorms(graph, {norm.output}, shown).empty()) continue;
       all_.exact.reset();
       all_.file.reason = whyHidden(norm.name);
     }

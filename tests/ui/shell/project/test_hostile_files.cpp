@@ -106,7 +106,7 @@ class TestHostileFiles final : public QObject {
   }
   void whatIsNoFileIsNoProject() {
     QFETCH(QString, kind);
-    QString words = QStringLiteral("is no file");
+    QString words = QStringLiteral("a project is a file");
     if (kind == u"pipe") QCOMPARE(::mkfifo(qPrintable(project_), 0600), 0);
     if (kind == u"folder") QVERIFY(QDir().mkpath(project_));
     if (kind == u"device") QVERIFY(QFile::link(QStringLiteral("/dev/zero"), project_));
