@@ -138,5 +138,39 @@ TEST(Sites, ACountedNameIsNoPartnerOfAnotherOp) {
   EXPECT_EQ(output->partners, std::vector{named(b, "input.5")});
 }
 
+// As Paddle names values of ONNX files: a fold takes gamma into the norm and leaves beta out.
+TEST(Sites, ANormThatTookInItsGammaIsComparedBehindIt) {
+  const graph::Graph a = parsed(R"(graph {
+  input %x: float32[3, 8]
+  const %g: float32[8] random 1
+  const %b: float32[8] random 2
+  const %w: float32[8, 8] random 3
+  %mean.1: float32[3, 1] = Reduce(%x) {op = "mean", axes = [1], keepdim = true} op "ReduceMean"
+  %sub.1: float32[3, 8] = Sub(%x, %mean.1) op "Sub"
+  %mul.1: float32[3, 8] = Mul(%sub.1, %sub.1) op "Mul"
+  %mean.2: float32[3, 1] = Reduce(%mul.1) {op = "mean", axes = [1], keepdim = true} op "ReduceMean"
+  %add.1: float32[3, 1] = Add(%mean.2, 1e-05) op "Add"
+  %sqrt.1: float32[3, 1] = Elementwise(%add.1) function SquareRoot op "Sqrt"
+  %div.1: float32[3, 8] = Div(%sub.1, %sqrt.1) op "Div"
+  %mul.2: float32[3, 8] = Mul(%div.1, %g) op "Mul"
+  %add.2: float32[3, 8] = Add(%mul.2, %b) op "Add"
+  %y: float32[3, 8] = MatMul(%add.2, %w) op "MatMul"
+  return %y
+})");
+  const graph::Graph b = parsed(R"(graph {
+  input %x: float32[3, 8]
+  const %g: float32[8] random 1
+  const %w: float32[8, 8] random 3
+  %mul.2: float32[3, 8] = RmsNorm(%x, %g) {axes = [1], eps = 1e-05} op "RMSNormalization"
+  %y: float32[3, 8] = MatMul(%mul.2, %w) op "MatMul"
+  return %y
+})");
+  const auto sites = normSites(a, analysis::findNorms(a).layerNorms, b);
+  const auto output = std::ranges::find(sites, SiteKind::NormOutput, &Site::kind);
+  ASSERT_NE(output, sites.end());
+  EXPECT_EQ(output->value, named(a, "mul.2"));
+  EXPECT_EQ(output->partners, std::vector{named(b, "mul.2")});
+}
+
 }  // namespace
 }  // namespace normlens::run

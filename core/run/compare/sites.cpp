@@ -124,14 +124,16 @@ class Matcher {
   }
 
   [[nodiscard]] Site output(const analysis::LayerNorm& norm) const {
-    Site site = start(SiteKind::NormOutput, norm, comparableOutput(norm.output));
+    const NormPlace* partner = ofSameRank(norm.node);
+    const auto isPartners = [&](ValueId value) {
+      return partner != nullptr && a_.value(value).name == b_.value(partner->output).name;
+    };
+    Site site = start(SiteKind::NormOutput, norm, comparableOutput(norm.output, isPartners));
     const auto beta = norm.beta == graph::kNoValue ? graph::kNone : a_.value(norm.beta).constant;
     if (beta != graph::kNone) site.beta = a_.constant(beta).view;
     if (const ValueId same = named(site.value); same != graph::kNoValue) addWithSum(b_, same, site.partners);
     const bool ownOutput = site.value == norm.output;
-    if (const NormPlace* partner = ownOutput ? ofSameRank(norm.node) : nullptr) {
-      addWithSum(b_, partner->output, site.partners);
-    }
+    if (partner != nullptr && (ownOutput || isPartners(site.value))) addWithSum(b_, partner->output, site.partners);
     makeUnique(site.partners);
     return site;
   }
@@ -157,10 +159,11 @@ class Matcher {
     return site;
   }
   // Where gamma is a multiplication behind a norm that is written out, a fold takes both into one op: the first value
-  // behind the norm that both models have is that op's.
-  [[nodiscard]] ValueId comparableOutput(ValueId output) const {
+  // behind the norm that both models have is that op's, whatever made it in the original.
+  template <class IsPartners>
+  [[nodiscard]] ValueId comparableOutput(ValueId output, IsPartners isPartners) const {
     for (ValueId value = output; value != graph::kNoValue; value = scaledOrShifted(value)) {
-      if (named(value) != graph::kNoValue) return value;
+      if (named(value) != graph::kNoValue || isPartners(value)) return value;
     }
     return output;
   }
