@@ -22,7 +22,8 @@ bool holdsNumbers(const graph::Value& value) {
 // What is made of one norm.
 class Trace {
  public:
-  Trace(const Graph& graph, const std::vector<ValueId>& shown) : graph_(graph), shown_(shown) {}
+  Trace(const Graph& graph, const std::vector<ValueId>& shown, UnknownOps unknown)
+      : graph_(graph), shown_(shown), unknown_(unknown) {}
 
   [[nodiscard]] bool reachesOutput(ValueId norm) {
     reach(norm);
@@ -43,7 +44,8 @@ class Trace {
     if (use.node == graph::kNone) return leave(use.block, static_cast<size_t>(use.operand));
     const graph::Node& node = graph_.node(use.node);
     if (node.kind == OpKind::ShapeQuery) return true;
-    if (node.kind == OpKind::Opaque || node.function == graph::Function::Step) return false;
+    if (node.kind == OpKind::Opaque && unknown_ == UnknownOps::Hide) return false;
+    if (node.function == graph::Function::Step) return false;
     if (node.kind == OpKind::Loop) return enter(node, static_cast<size_t>(use.operand));
     bool all = !node.outputs.empty() && node.kind != OpKind::If;
     for (size_t i = 0; all && i < node.outputs.size(); ++i) reach(node.outputs[i]);
@@ -79,6 +81,7 @@ class Trace {
 
   const Graph& graph_;
   const std::vector<ValueId>& shown_;
+  UnknownOps unknown_;
   std::unordered_set<ValueId> seen_;
   std::vector<ValueId> open_, before_;
   bool isShown_ = false;
@@ -87,10 +90,10 @@ class Trace {
 }  // namespace
 
 std::vector<HiddenNorm> hiddenNorms(const Graph& graph, const std::vector<ValueId>& outputs,
-                                    const std::vector<ValueId>& shown) {
+                                    const std::vector<ValueId>& shown, UnknownOps unknown) {
   std::vector<HiddenNorm> hidden;
   for (const ValueId output : outputs) {
-    Trace trace(graph, shown);
+    Trace trace(graph, shown, unknown);
     if (trace.reachesOutput(output)) continue;
     std::vector<ValueId> before = std::move(trace).before();
     if (!before.empty()) hidden.push_back({output, std::move(before)});

@@ -3,6 +3,7 @@
 // far apart. Thread: pure function.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,14 @@ struct HiddenNorm {
   std::vector<graph::ValueId> before;  // what is made of it and read by such a step, each once
 };
 
+// What an op of which nothing is known (padding by run-time amounts) does with what it is given.
+enum class UnknownOps : uint8_t { Hide, Show };
+
 // Of norms with these outputs, those from which no path of continuous ops leads to a floating-point output of the model
 // or to one of `shown`. A norm of which only shapes are read is none of them.
 [[nodiscard]] std::vector<HiddenNorm> hiddenNorms(const graph::Graph& graph, const std::vector<graph::ValueId>& outputs,
-                                                  const std::vector<graph::ValueId>& shown);
+                                                  const std::vector<graph::ValueId>& shown,
+                                                  UnknownOps unknown = UnknownOps::Hide);
 
 // Why a proof that could not compare it otherwise decides nothing.
 [[nodiscard]] std::string whyHidden(const std::string& norm);

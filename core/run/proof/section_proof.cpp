@@ -225,7 +225,8 @@ class SectionProof {
     isFirst_ = false;
   }
 
-  // Sections are compared where they end, and the last ones at the outputs.
+  // Sections are compared where they end, and the last ones at the outputs. A norm cannot be looked at otherwise, so
+  // that it is refused only where it is known to be hidden.
   void noteHidden() {
     const graph::Graph& graph = fold_.original.graph();
     auto shown = decidingValues(graph);
@@ -235,7 +236,7 @@ class SectionProof {
       const auto* replace = std::get_if<fold::ReplaceNorm>(&edit);
       if (replace == nullptr) continue;
       const auto& norm = fold_.norms.at(static_cast<size_t>(replace->norm));
-      if (hiddenNorms(graph, {norm.output}, shown).empty()) continue;
+      if (hiddenNorms(graph, {norm.output}, shown, UnknownOps::Show).empty()) continue;
       all_.exact.reset();
       all_.file.reason = whyHidden(norm.name);
     }
