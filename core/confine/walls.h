@@ -27,7 +27,7 @@ enum class Confinement : uint8_t {
 // One sentence for a person; empty where it is full. gpu: for a process that may use a GPU, see Walls.
 [[nodiscard]] std::string_view whatIsMissing(Confinement level, bool gpu);
 
-// Of Landlock and seccomp, those that this machine does not offer. Thread: any.
+// Returns those of Landlock and seccomp that this machine does not offer. Thread: any.
 [[nodiscard]] std::vector<std::string> missingWalls();
 
 // What this machine offers, without taking it. Thread: any.

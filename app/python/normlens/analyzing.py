@@ -44,10 +44,9 @@ def analyze(
     example_inputs: of a module a tensor, a tuple of arguments, a dict of them by name, or a pair of both; their shapes
         are those that forward takes. Of a file a dict of arrays by the names of its inputs, a .npz file, or None: those
         that the file brings, or guessed.
-    policy, max_growth: what the plan may do whose state the report tells, of a module as far as fold can follow it: "free"
-        adds no work at run time, "balanced"
-        shares run-time centerings where that pays and lets the weights grow by max_growth percent, "all" folds
-        whatever can be, "paper" what the paper's criterion promises.
+    policy, max_growth: what the reported plan may do, of a module as far as fold can follow it: "free" adds no work at run
+        time, "balanced" shares run-time centerings where that pays and lets the weights grow by max_growth percent, "all"
+        folds whatever can be, "paper" what the paper's criterion promises.
     time_limit: seconds that a run of the model may take; 0: the engine's own limits.
     engine: the engine program; see normlens.engine.program.find_engine. progress: called with (stage, fraction).
 

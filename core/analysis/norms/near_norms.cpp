@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/analysis/norms/written_nodes.h"
 #include "core/graph/queries.h"
 #include "core/ops/rules.h"
 
@@ -20,19 +21,14 @@ namespace {
 
 constexpr size_t kMostBehind = 16;
 
-const Node* makerOf(const Graph& graph, ValueId value) {
-  if (value == kNoValue || graph.value(value).producer == kNone) return nullptr;
-  return &graph.node(graph.value(value).producer);
-}
-
 // x - mean(x), perhaps cast or times a gamma by now.
 const Node* centeringIn(const Graph& graph, ValueId value) {
-  const Node* node = makerOf(graph, value);
+  const Node* node = producerOf(graph, value);
   if (node != nullptr && node->kind == OpKind::Mul) {
-    const bool first = makerOf(graph, node->operands[0]) != nullptr;
-    node = makerOf(graph, node->operands[first ? 0 : 1]);
+    const bool first = producerOf(graph, node->operands[0]) != nullptr;
+    node = producerOf(graph, node->operands[first ? 0 : 1]);
   }
-  while (node != nullptr && node->kind == OpKind::Cast) node = makerOf(graph, node->operands[0]);
+  while (node != nullptr && node->kind == OpKind::Cast) node = producerOf(graph, node->operands[0]);
   return node != nullptr && ops::explicitCentering(graph, *node) ? node : nullptr;
 }
 
@@ -41,7 +37,7 @@ std::vector<const Node*> reductionsIn(const Graph& graph, ValueId value, ValueId
   std::vector<const Node*> found;
   std::vector<ValueId> behind{value};
   for (size_t next = 0; next < behind.size() && next < kMostBehind; ++next) {
-    const Node* node = behind[next] == x ? nullptr : makerOf(graph, behind[next]);
+    const Node* node = behind[next] == x ? nullptr : producerOf(graph, behind[next]);
     if (node == nullptr) continue;
     if (node->kind == OpKind::Reduce) found.push_back(node);
     behind.insert(behind.end(), node->operands.begin(), node->operands.end());
@@ -54,8 +50,8 @@ std::string hindrance(const Graph& graph, const Node& quotient) {
   const Node* centering = centeringIn(graph, quotient.operands[0]);
   if (centering == nullptr) return {};
   const auto reductions = reductionsIn(graph, quotient.operands[1], centering->operands[0]);
-  const Node* sum = makerOf(graph, quotient.operands[1]);
-  const Node* mean = makerOf(graph, centering->operands[1]);
+  const Node* sum = producerOf(graph, quotient.operands[1]);
+  const Node* mean = producerOf(graph, centering->operands[1]);
   std::string why;
   const auto add = [&](const char* reason) { why += (why.empty() ? "" : ", and ") + std::string(reason); };
   const auto isUnbiased = [](const Node* node) { return graph::boolAttribute(*node, "unbiased"); };

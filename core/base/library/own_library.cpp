@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of loadAhead(); empty: nothing went wrong.
+// This holds what went wrong in loadAhead(); empty where nothing did.
 std::string& errorAhead() {
   static std::string told;
   return told;

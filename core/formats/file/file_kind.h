@@ -28,7 +28,7 @@ enum class FileKind : uint8_t {
   Unknown,
 };
 
-// How a model becomes one that NormLens opens.
+// The hint tells how a model becomes one that NormLens opens.
 constexpr const char* kExportHint =
     "load it in Python and export it with torch.export.save(torch.export.export(model, inputs), FILE), "
     "torch.onnx.export(...) or torch.jit.trace(model, inputs).save(...)";

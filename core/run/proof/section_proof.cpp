@@ -232,14 +232,16 @@ class SectionProof {
     auto shown = decidingValues(graph);
     const auto ends = cutValues(fold_);
     shown.insert(shown.end(), ends.begin(), ends.end());
+    std::vector<ValueId> replaced;
     for (const fold::Edit& edit : fold_.plan.edits) {
-      const auto* replace = std::get_if<fold::ReplaceNorm>(&edit);
-      if (replace == nullptr) continue;
-      const auto& norm = fold_.norms.at(static_cast<size_t>(replace->norm));
-      if (hiddenNorms(graph, {norm.output}, shown, UnknownOps::Show).empty()) continue;
-      all_.exact.reset();
-      all_.file.reason = whyHidden(norm.name);
+      if (const auto* replace = std::get_if<fold::ReplaceNorm>(&edit))
+        replaced.push_back(fold_.norms.at(static_cast<size_t>(replace->norm)).output);
     }
+    const auto hidden = hiddenNorms(graph, replaced, shown, UnknownOps::Show);
+    if (hidden.empty()) return;
+    all_.exact.reset();
+    all_.file.reason =
+        whyHidden(std::ranges::find(fold_.norms, hidden.back().output, &analysis::LayerNorm::output)->name);
   }
 
   // Its branch may not have been taken by any of the inputs.

@@ -135,7 +135,7 @@ std::string lineOf(const std::vector<std::string>& words) {
   return boost::algorithm::join(quoted, " ");
 }
 
-// Of what is blocked or unknown the verdict has said why.
+// The verdict has said why of what is blocked or unknown.
 std::string stateOf(const Facts& facts, size_t norm) {
   if (!facts.fold || norm >= facts.fold->plan.norms.size()) return {};
   protocol::NormState state = facts.fold->plan.norms[norm];
