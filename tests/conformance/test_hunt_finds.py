@@ -40,6 +40,30 @@ class TokenAddend(torch.nn.Module):
         return self.norm(self.first(x) + self.table(ids).mean(-1, keepdim=True))
 
 
+class IntoAList(torch.nn.Module):
+    """Nothing is known of what is made of a list that grows; no norm but the first has known sizes."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
+
+    def forward(self, x: Tensor):
+        values = [self.norm(self.first(x))]
+        for _ in range(2):
+            values.append(values[-1] * 0.5)
+        y = torch.stack(values).sum(0)
+        y = y - y.mean(-1, keepdim=True)
+        return y / torch.sqrt((y * y).mean(-1, keepdim=True) + 1e-5)
+
+
+class IntoAListOfABranch(IntoAList):
+    def forward(self, x: Tensor, n: int = 2):
+        values = [x]
+        if n > 2:
+            values.append(self.norm(self.first(x)))
+        return torch.stack(values).sum(0)
+
+
 class Beside(torch.nn.Module):
     """Another module's norm beside one of its own."""
 
@@ -157,6 +181,13 @@ class HuntFinds(unittest.TestCase):
         for flavour in ("portable", "primitives", "fast"):
             status, result = self.fold(NormInASum(), x, options=("--policy", "all", "--norm", flavour))
             self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 2, True), (flavour, result))
+
+    def test_a_norm_that_outputs_may_not_show_is_found_in_the_fold(self):
+        x = torch.randn(2, 3, WIDTH, dtype=torch.float64)
+        for flavour in ("portable", "primitives", "fast"):
+            for kind in (IntoAList, IntoAListOfABranch):
+                status, result = self.fold(kind(), x, options=("--norm", flavour))
+                self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), (kind, result))
 
     def test_what_the_file_makes_infinite_is_not_dropped(self):
         x, ids = torch.randn(2, 3, WIDTH, dtype=torch.float64), torch.arange(6).view(2, 3)

@@ -32,12 +32,25 @@ class OneChannelAgainstAll(torch.nn.Module):
 
     def __init__(self, others):
         super().__init__()
-        self.first, self.norm = torch.nn.Linear(4, 16, bias=False), torch.nn.LayerNorm(16)
-        self.first.weight.data = others + 0.01 * torch.randn(16, 4)
+        self.first, self.norm = torch.nn.Linear(4, len(others), bias=False), torch.nn.LayerNorm(len(others))
+        self.first.weight.data = others + 0.01 * torch.randn_like(others)
         self.first.weight.data[-1] = -1
 
     def forward(self, x):
         return self.norm(self.first(x))
+
+
+class WrittenNorm(torch.nn.Module):
+    """The square of a large number is infinite in float16, and what is divided by it 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        h = self.first(x)
+        h = h - h.mean(-1, keepdim=True)
+        return h / torch.sqrt((h * h).mean(-1, keepdim=True) + 1e-5)
 
 
 class SumOfANorm(torch.nn.Module):
@@ -83,10 +96,22 @@ class OwnType(unittest.TestCase):
         self.assertEqual(self.fold(OneChannelAgainstAll(torch.randn(16, 4)).half(), x.half())["verify"]["exact"], True)
         self.assertEqual(self.fold(OneChannelAgainstAll(torch.ones(16, 4)), x)["verify"]["exact"], True)
 
+    def test_other_inputs_may_be_nearer_to_the_range_than_the_sample(self):
+        torch.manual_seed(0)
+        result = self.fold(OneChannelAgainstAll(torch.ones(3, 4)).half(), torch.full((3, 4), 11250.0).half())
+        self.assertIn("float16 ends at 65504", result["reason"])
+
+    def test_a_fold_that_is_nearer_to_exact_numbers_is_not_refused(self):
+        torch.manual_seed(0)
+        x = 1e4 * torch.randn(3, WIDTH).half()
+        self.assertEqual(self.fold(WrittenNorm().half(), x)["verify"]["exact"], True)
+
     def test_what_is_nothing_in_exact_arithmetic_refuses_nothing(self):
         for seed in range(5):
-            torch.manual_seed(seed)
-            self.assertEqual(self.fold(SumOfANorm(), torch.randn(3, WIDTH))["verify"]["exact"], True, seed)
+            for dtype in (torch.float32, torch.float64):
+                torch.manual_seed(seed)
+                done = self.fold(SumOfANorm().to(dtype), torch.randn(3, WIDTH).to(dtype))
+                self.assertEqual(done["verify"]["exact"], True, (seed, dtype))
 
 
 if __name__ == "__main__":

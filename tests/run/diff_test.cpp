@@ -70,8 +70,8 @@ TEST(Diff, ARowThatIsRoundingAloneIsHeldAgainstTheOthers) {
 
 TEST(Diff, ErrorsOfARowAreThoseOfWhatDiffers) {
   const graph::Shape shape{2, 3};
-  const auto a = fromDoubles(DType::Float64, shape, std::vector{100.0, 2.0, 4.0, 1.0, 2.0, 3.0});
-  const auto b = fromDoubles(DType::Float64, shape, std::vector{100.0, 2.5, 5.0, 1.0, 2.0, 3.0});
+  const auto a = fromDoubles(DType::Float64, shape, std::vector{1e4, 2.0, 4.0, 1.0, 2.0, 3.0});
+  const auto b = fromDoubles(DType::Float64, shape, std::vector{1e4, 2.5, 5.0, 1.0, 2.0, 3.0});
   const auto exact = fromDoubles(DType::Float64, shape, std::vector{0.0, 2.25, 5.0, 9.0, 9.0, 9.0});
   const auto rows = rowErrors(a, b, &exact);
   ASSERT_TRUE(rows);
@@ -83,6 +83,17 @@ TEST(Diff, ErrorsOfARowAreThoseOfWhatDiffers) {
   EXPECT_EQ(rowErrors(a, b, nullptr)->front().b, 0);
   const auto other = vec({1, 2});
   EXPECT_FALSE(rowErrors(a, b, &other));
+}
+
+TEST(Diff, AnOwnErrorIsThatOfTheRow) {
+  const graph::Shape shape{1, 3};
+  const auto a = fromDoubles(DType::Float64, shape, std::vector{1e4, 5.0, 4.0});
+  const auto b = fromDoubles(DType::Float64, shape, std::vector{1e4, 5.0, 4.5});
+  const auto exact = fromDoubles(DType::Float64, shape, std::vector{0.0, 3.0, 4.0});
+  const auto rows = rowErrors(a, b, &exact);
+  ASSERT_EQ(rows->size(), 1U);
+  EXPECT_DOUBLE_EQ(rows->front().a, 2);
+  EXPECT_DOUBLE_EQ(rows->front().b, 0.5);
 }
 
 TEST(Diff, EqualTensors) {

@@ -40,10 +40,12 @@ struct Worst {
   void include(const TensorDiff& diff);
 };
 
-// A row, see above, in which a and b differ; all of the elements that do.
+// A row, see above, in which a and b differ; of the elements that do, but for `a`.
 struct RowErrors {
   double apart = 0, scale = 0;  // largest |a - b|; largest |a|
-  double a = 0, b = 0;          // how far each is from exact numbers; 0 where none are given
+  // How far each is from exact numbers; 0 where none are given. a: also of the row's elements that are equal and not
+  // far larger, as one element that differs may be right by luck.
+  double a = 0, b = 0;
   double exact = 0;             // largest |exact|
 };
 // exact: of the same shape; nullptr: not known. Errors: those of compareTensors().

@@ -67,7 +67,7 @@ class AlgebraProof {
       if (!run) return tl::unexpected(run.error());
     }
     narrowOp_ = std::move(run->narrowOp);
-    outcome_.unseen = twins_.unseen(*run);
+    outcome_.unseen = run->unseen;
     keepExact(sample_, *run);
     if (run->refused.empty()) return {};
     if (const Status enough = unlessMemoryWanted(run->refused); !enough) return enough;
@@ -233,8 +233,11 @@ class AlgebraProof {
     outcome_.blind = outcome_.blind && (pair.site != nullptr || pair.diff.maxAbs == 0);
     outcome_.telling = outcome_.telling || (pair.counts && pair.diff.telling);
     double noise = 0, most = 1;
+    // A norm divides by its input's deviation: what it makes of equal numbers is 0 but for rounding, beside 1.
+    const double leastScale = pair.site != nullptr && pair.site->kind == SiteKind::NormOutput ? 1 : 0;
     for (const FarRow& row : pair.farRows) {
-      const double allowed = std::max(options_.algebraLimit * row.scale, options_.floorFactor * row.noise);
+      const double scale = std::max(leastScale, row.scale);
+      const double allowed = std::max(options_.algebraLimit * scale, options_.floorFactor * row.noise);
       noise = std::max(noise, row.noise);
       if (row.apart <= most * allowed) continue;
       most = row.apart / allowed;

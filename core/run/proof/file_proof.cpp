@@ -102,7 +102,8 @@ class FileProof {
   [[nodiscard]] static Result<Judged> judge(const Trial& trial, size_t output, const TensorDiff& diff,
                                             const Tensors& exact) {
     const graph::TensorView &a = trial.original[output].view, &b = trial.changed[output].view;
-    if (diff.telling && output < exact.size()) {
+    // The float64 run of a float64 file is the original itself, whose own error it does not tell.
+    if (diff.telling && output < exact.size() && exact[output].view.dtype != a.dtype) {
       if (auto rows = rowErrors(a, b, &exact[output].view)) return Judged{diff, std::move(*rows), true};
     }
     return rowErrors(a, b, nullptr).map([&](std::vector<RowErrors> rows) { return Judged{diff, std::move(rows)}; });
@@ -118,7 +119,7 @@ class FileProof {
   // What shows norms that the outputs hide is judged as outputs are.
   std::vector<ComparedPair> lookInside(formats::Model::SeenRun& original, formats::Model::SeenRun& changed) {
     auto pairs = inner_.compare(original.values, changed.values);
-    outcome_.unseen = inner_.unseen(pairs);
+    outcome_.unseen = inner_.unseen(pairs, original.values);
     inner_.append(pairs, original);
     for (const ComparedPair& pair : pairs) changed.outputs.push_back({pair.site->name, pair.b});
     return pairs;
@@ -192,14 +193,11 @@ class FileProof {
   // original that is right there is so by luck.
   [[nodiscard]] RowJudgment judgmentOf(const Judged& output, const RowErrors& row, double typical, double noise) const {
     constexpr double kNothing = 1e-6;
-    if (!output.byExact || row.exact <= kNothing * row.apart)
-      return {row.apart, std::max(fewRoundings() * row.scale, noise)};
-    const double least = leastFloor(row.scale, noise);
-    const double own = std::min(std::max(row.a, typical * row.scale), options_.mostRounding * row.scale);
     // Nothing finite becomes infinite, nor the reverse.
-    const double error = std::isfinite(row.apart) ? row.b : row.apart;
-    const bool differsLittle = row.apart <= options_.floorFactor * least;
-    return {differsLittle ? std::min(row.apart, error) : error, std::max(least, own)};
+    const double error = output.byExact && std::isfinite(row.apart) ? row.b : row.apart;
+    if (!output.byExact || row.exact <= kNothing * row.apart)
+      return {error, std::max(fewRoundings() * row.scale, noise)};
+    return {error, std::max({leastFloor(row.scale, noise), row.a, typical * row.scale})};
   }
   [[nodiscard]] bool passes(const Judged& output, double typical, double noise) const {
     return std::ranges::all_of(output.rows, [&](const RowErrors& row) {

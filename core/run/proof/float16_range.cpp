@@ -18,6 +18,7 @@ using formats::Tensors;
 constexpr double kLargest = 65504;  // of float16
 constexpr double kRight = 0.1;      // of an error of the original: with more, it is not rounding alone
 constexpr double kMargin = 1.6;     // of the two that centering may take: what rounding and random weights may
+constexpr double kNearby = 4;       // other inputs may be so many times as large as the sample: there is no margin
 
 double largestOf(const Tensors& tensors) {
   double largest = 0;
@@ -81,7 +82,7 @@ class Range {
     if (largest == 0) return std::nullopt;
     const auto most = reach(std::max(1.0, kLargest / largest));
     if (!most) return tl::unexpected(most.error());
-    const double factor = *most / kMargin;
+    const double factor = std::max(*most / kMargin, std::min(*most, kNearby));
     if (factor <= 1) return std::nullopt;  // the sample itself shows what there is to see
     const auto changed = errorOf(change_.changed, factor);
     if (!changed) return tl::unexpected(changed.error());

@@ -75,10 +75,19 @@ void InnerSites::append(const std::vector<ComparedPair>& pairs, formats::Model::
         {pair.site->name, comparable(*pair.site, values, pair.alignment).value_or(graph::TensorView())});
 }
 
-std::string InnerSites::unseen(const std::vector<ComparedPair>& pairs) const {
+std::string InnerSites::unseen(const std::vector<ComparedPair>& pairs, const Tensors& values) const {
+  const Captured reached = captured(ofA_, values);
   const auto isUnseen = [&](const Hidden& hidden) {
-    return std::ranges::none_of(
+    int places = 0, notReached = 0;
+    for (const Site& site : sites_) {
+      if (!hidden.isShownBy(site)) continue;
+      const auto value = reached.find(site.value);
+      ++places;
+      if (value == reached.end() || !value->second.data) ++notReached;
+    }
+    const bool shows = std::ranges::any_of(
         pairs, [&](const ComparedPair& pair) { return pair.site != nullptr && hidden.isShownBy(*pair.site); });
+    return !shows && (places == 0 || notReached < places);
   };
   const auto found = std::ranges::find_if(hidden_, isUnseen);
   return found == hidden_.end() ? std::string() : found->name;

@@ -36,8 +36,9 @@ class InnerSites {
   [[nodiscard]] std::vector<ComparedPair> compare(const formats::Tensors& a, const formats::Tensors& b) const;
   // Adds to the outputs of another run of `a` what it made of the pairs.
   void append(const std::vector<ComparedPair>& pairs, formats::Model::SeenRun& a) const;
-  // The name of a norm that the outputs hide and no pair shows; empty where there is none.
-  [[nodiscard]] std::string unseen(const std::vector<ComparedPair>& pairs) const;
+  // The name of a norm that the outputs hide and no pair shows though a run of `a` reached it; empty where there is
+  // none. values: what that run gave.
+  [[nodiscard]] std::string unseen(const std::vector<ComparedPair>& pairs, const formats::Tensors& values) const;
   // The models cannot be looked into.
   void dropSites();
 

@@ -45,6 +45,7 @@ Result<TwinRun> Twins::run(const Tensors& inputs, const Task& task) const {
   auto pairs = compare(*expected->seen, *got->seen);
   if (pairs) {
     run.pairs = std::move(*pairs);
+    run.unseen = inner_.unseen(run.pairs, expected->seen->values);
   } else {
     run.failed = pairs.error().message;
   }

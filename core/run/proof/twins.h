@@ -15,6 +15,7 @@ struct TwinRun {
   std::string refused;  // by the original itself: nothing was compared
   std::string failed;   // in the changed one alone; a plain sentence
   std::vector<ComparedPair> pairs;
+  std::string unseen;                     // a norm, see InnerSites
   std::optional<std::string> narrowOp{};  // of the changed one; nullopt: such a run does not tell
 };
 
@@ -31,7 +32,6 @@ class Twins {
 
   [[nodiscard]] bool looksInside() const { return !inner_.ofA().empty(); }
   void lookAtOutputsOnly() { inner_.dropSites(); }
-  [[nodiscard]] std::string unseen(const TwinRun& run) const { return inner_.unseen(run.pairs); }
 
   [[nodiscard]] const formats::Model& original() const { return *original_; }
   [[nodiscard]] const formats::Model& changed() const { return *changed_; }

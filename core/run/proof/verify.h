@@ -9,14 +9,13 @@
 // centered weight is off by one rounding, so the yardstick is the original's own error: how far it is, in its type,
 // from the float64 run of the same stored weights, never below 4 machine epsilons, and never below the median row of
 // its output, so that a row that is right by luck refuses nothing. A row passes where the folded model is at most 6
-// times as far from that run, or differs from the original by at most 24 epsilons; fewer, but not under 6, where the
-// original moves by less with its weights, moved by up to half a unit in the last place. One in float64 passes at the
-// algebra's limit, too. An original that is off by a tenth of its numbers is off by more than rounding (it draws random
-// numbers): no more is excused. Where float64 is impossible (quantised weights, unknown ops), and for outputs that hold
-// no floating-point number, the original's error is not known: the yardstick is how far it moves when each of its
-// weights moves by up to half a unit in the last place, the worst of some copies; algebra.reason says why. Outputs
-// without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide them are
-// compared as well, and where nothing else was compared nothing is proved.
+// times as far from that run. The 4 epsilons are fewer, but not under one, where the original moves by less with its
+// weights, moved by up to half a unit in the last place. Where float64 is impossible (quantised weights, unknown ops)
+// or the file's own type, and for outputs that hold no floating-point number, the original's error is not known: the
+// yardstick is how far it moves when each of its weights moves by up to half a unit in the last place, the worst of
+// some copies; algebra.reason says why.
+// Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide
+// them are compared as well, and where nothing else was compared nothing is proved.
 // Norms that reach the outputs only through steps, comparisons and indices (hidden_norms.h) are compared at their own
 // outputs or before such a step, in float64 and in the file's type; where one cannot be, nothing is decided.
 //
@@ -44,7 +43,6 @@ struct VerifyOptions {
   double algebraLimit = 1e-10;
   double floorFactor = 6;
   double floorEpsilons = 4;
-  double mostRounding = 0.1;               // of an original's own error, relative
   std::vector<std::vector<int>> freeAxes;  // by input, for other sizes; may be empty (see otherSizes)
   // By input, axes from the last (1) on which the fold relies on size 1, or on there being none; may be empty.
   std::vector<std::vector<int>> ones;

@@ -29,6 +29,7 @@ class Judgement:
         self.folded, self.compared, self.reasons = folded, compared, list(reasons)
         self.undecided = False  # neither proved nor refuted
         self.told = False  # other outputs in a run that breaks a condition of the fold
+        self.ratio = 0  # of the fold's error to the original's own
         self.simplest = {}  # by step: its choices at their simplest
 
     @property
@@ -96,9 +97,12 @@ class Judge:
                          reasons=[norm["reason"] for norm in analysis["norms"] if norm["verdict"] == "blocked"])
         done.kind, done.detail = self.kept(case, analysis, fold)
         if not fold["ok"]:
-            done.folded = 0
+            done.undecided, done.folded = done.kind == "ok" and done.folded > 0, 0
             return done
         done.undecided = fold["verify"]["exact"] is None
+        of_file = fold["verify"]["file"]
+        if of_file.get("errors") and of_file["noise_floor"]:
+            done.ratio = float(of_file["errors"]["folded"]) / float(of_file["noise_floor"])
         ask("export", {"path": str(self.folded), "norm": case["norm"]})
         done.kind, done.detail = self.compared(case, fold, done) or (done.kind, done.detail)
         return done
@@ -109,6 +113,8 @@ class Judge:
         if verify.get("exact") is False:
             far = ", ".join(f"{part} {float(verify[part]['max_rel']):.1e}" for part in ("algebra", "file"))
             return "verdict", f"refuted: {fold['reason']} ({far})"
+        if "is not finite anywhere" in (fold["reason"] or ""):
+            return "ok", fold["reason"]  # nothing can be said of such numbers
         if fold["plan"]["folded"] and not fold["ok"]:
             return "verdict", f"not ok: {fold['reason']}"
         kept = {"free": ("free",), "all": ("free", "with_centering")}.get(case["policy"], ())
@@ -139,7 +145,7 @@ class Tally:
 
     def __init__(self):
         self.kinds, self.verdicts, self.reasons = collections.Counter(), collections.Counter(), collections.Counter()
-        self.folded = self.compared = self.told = self.undecided = 0
+        self.folded = self.compared = self.told = self.undecided = self.ratio = 0
 
     def add(self, done):
         self.kinds[done.kind] += 1
@@ -148,6 +154,7 @@ class Tally:
         self.folded += done.folded
         self.compared += done.compared
         self.told += done.told
+        self.ratio = max(self.ratio, done.ratio)
         self.undecided += done.undecided
 
     def text(self):
@@ -156,5 +163,6 @@ class Tally:
         said.append(f"LayerNorms: {sum(self.verdicts.values())}, {verdicts}; {self.folded} folded")
         said.append(f"{self.compared} runs compared; {self.undecided} folds undecided; {self.told} models differ where "
                     "a condition (holds_if) is broken")
+        said.append(f"in a file's own type, folds are off by at most {self.ratio:.3g} times the original's own error")
         said += [f"{count:6} {reason}" for reason, count in self.reasons.most_common(12)]
         return "\n".join(said)

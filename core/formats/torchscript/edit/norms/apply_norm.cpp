@@ -26,6 +26,12 @@ struct NormParts {
   Value* eps = nullptr;
 };
 
+// Proofs find what stands for a norm by its name.
+void standFor(Value* old, Value* y) {
+  old->replaceAllUsesWith(y);
+  if (old->hasDebugName()) y->setDebugName(old->debugName());
+}
+
 // An add in front of the norm becomes an op of its own.
 Value* writeOutAdd(Graph& graph, Node& node) {
   Value* sum = graph.insert(aten::add, {node.input(0), node.input(1)});
@@ -121,7 +127,7 @@ void fastAddNorm(Graph& graph, Node& node, const NormReplacement& norm) {
   graph.insertNode(both);
   for (size_t i = 0; i < 2; ++i) {
     both->output(i)->setType(c10::TensorType::get());
-    node.output(i)->replaceAllUsesWith(both->output(i));
+    standFor(node.output(i), both->output(i));
   }
 }
 
@@ -149,7 +155,7 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
             }
             const NormParts parts = partsOf(graph, *node);
             if (norm.narrow.full > 0) {
-              node->output(normOutput(*node))->replaceAllUsesWith(narrowNorm(graph, parts, norm));
+              standFor(node->output(normOutput(*node)), narrowNorm(graph, parts, norm));
               return removeUnused({node});
             }
             NormOps ops(graph, parts, norm);
@@ -159,7 +165,7 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
                                 given(addsBeta, parts.beta));
             Value* old = node->output(normOutput(*node));
             if (norm.flavour == NormFlavour::Primitives && isViewed(*old)) y = graph.insert(aten::contiguous, {y});
-            old->replaceAllUsesWith(y);
+            standFor(old, y);
             removeUnused({node});
           }};
 }
