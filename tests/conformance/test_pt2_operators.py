@@ -92,6 +92,13 @@ class Masked(Norms):
         return self.before(self.first(x)) * (1 - mask) + (0.5 - mask)
 
 
+class Shifted(Norms):
+    """The 1 is centered with what the norm reads; the other numbers stay."""
+
+    def forward(self, x, mask):
+        return self.before(1 - self.first(x) * (1 - mask)) + (0.1 - mask)
+
+
 class Told(Norms):
     def forward(self, x):
         x = self.first(x)
@@ -132,11 +139,20 @@ class Quantised(nn.Module):
         return {"last": self.norms[2](x), "hidden": h}
 
 
-def targets(path):
+def nodes(path):
     with zipfile.ZipFile(path) as archive:
         name = next(name for name in archive.namelist() if name.endswith("/models/model.json"))
-        graph = json.loads(archive.read(name))["graph_module"]["graph"]
-    return [node["target"].removeprefix("torch.ops.") for node in graph["nodes"]]
+        return json.loads(archive.read(name))["graph_module"]["graph"]["nodes"]
+
+
+def targets(path):
+    return [node["target"].removeprefix("torch.ops.") for node in nodes(path)]
+
+
+def numbers(path):
+    """What is subtracted from, where it is no tensor."""
+    first = [node["inputs"][0]["arg"] for node in nodes(path) if node["target"] == "torch.ops.aten.sub.Tensor"]
+    return [number for number in first if "as_tensor" not in number]
 
 
 class Case(unittest.TestCase):
@@ -213,6 +229,22 @@ class Numbers(Case):
             self.assertIn("aten.sub.Tensor", targets(path))
             norm, = self.run_on("analyze", path)["layer_norms"]
             self.assertEqual(norm["verdict"], "free")
+            self.assertEqual(self.folded(path, model, (x, mask)), numbers(path))
+
+    def folded(self, path, model, inputs):
+        """The numbers of the folded file, which is right."""
+        out = path.with_suffix(".folded.pt2")
+        result = self.run_on("fold", path, "-o", out)
+        self.assertEqual((result["folded"], result["verify"]["exact"]), (1, True), result)
+        with torch.no_grad():
+            torch.testing.assert_close(load(out).module()(*inputs), model(*inputs), rtol=1e-4, atol=1e-5)
+        return numbers(out)
+
+    def test_a_number_that_is_centered(self):
+        model, inputs = settled(Shifted()), (torch.randn(3, 5, WIDTH), torch.rand(3, 5, 1))
+        path = self.saved("shifted", export(model, inputs).run_decompositions())
+        self.assertEqual(numbers(path), [{"as_int": 1}, {"as_int": 1}, {"as_float": 0.1}])
+        self.assertEqual(self.folded(path, model, inputs), [{"as_int": 1}, {"as_float": 0.0}, {"as_float": 0.1}])
 
 
 class Narrowing(Norms):

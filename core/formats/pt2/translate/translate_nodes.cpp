@@ -254,7 +254,7 @@ void Translator::operatorNode(const std::string& target, const Json& json, Scope
 }
 
 // A number in a tensor's place, as decompositions write it. As torch does it, it has no say in the type of the result
-// beyond being whole or not.
+// beyond being whole or not: where that is not whole, it is none either, so that it can be centered.
 Translator::Value* Translator::asTensor(Value* value, const c10::TypePtr& wanted, const Json& json,
                                         const Scope& scope) {
   if (!wanted->isSubtypeOf(*c10::OptionalType::ofTensor()) || isTensor(value)) return value;
@@ -266,11 +266,11 @@ Translator::Value* Translator::asTensor(Value* value, const c10::TypePtr& wanted
   }
   if (!number->isScalar()) return value;
   const Json* output = json.at("outputs").items().empty() ? nullptr : json.at("outputs").items()[0].find("as_tensor");
-  const bool wide =
-      output != nullptr && recordOf(output->at("name").text(), *scope.json).dtype == graph::DType::Float64;
+  const auto dtype = output == nullptr ? graph::DType::Unknown : recordOf(output->at("name").text(), *scope.json).dtype;
   const at::Scalar scalar = number->toScalar();
-  return constant(
-      at::scalar_tensor(scalar, scalar.isFloatingPoint() ? (wide ? at::kDouble : at::kFloat) : scalar.type()));
+  const bool real = scalar.isFloatingPoint() || (scalar.isIntegral(/*includeBool=*/true) && graph::isFloat(dtype));
+  const auto type = !real ? scalar.type() : dtype == graph::DType::Float64 ? at::kDouble : at::kFloat;
+  return constant(at::scalar_tensor(scalar, type));
 }
 
 void Translator::itemNode(const Json& json, Scope& scope) {

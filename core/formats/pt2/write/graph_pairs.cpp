@@ -6,6 +6,7 @@
 
 #include "core/formats/edit/edit_refused.h"
 #include "core/formats/torchscript/program/each_node.h"
+#include "core/formats/torchscript/program/program.h"
 
 namespace normlens::formats::pt2 {
 
@@ -75,8 +76,8 @@ bool SameOperand::operator()(const Value* before, const Value* after) const {
   if (a.kind() != b.kind()) return false;
   if (a.kind() == prim::Constant) {
     const auto left = torch::jit::toIValue(before), right = torch::jit::toIValue(after);
-    if (!left || !right || left->isTensor() || right->isTensor()) return false;
-    return left->tagKind() == right->tagKind() && *left == *right;
+    if (!left || !right || left->tagKind() != right->tagKind()) return false;
+    return left->isTensor() ? torchscript::sameTensor(left->toTensor(), right->toTensor()) : *left == *right;
   }
   if (a.kind() == prim::GetAttr) return attributePath(before) == attributePath(after);
   if (a.kind() != prim::ListConstruct || a.inputs().size() != b.inputs().size()) return false;

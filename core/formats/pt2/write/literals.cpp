@@ -47,6 +47,8 @@ Json literalArgument(const IValue& value, const c10::TypePtr& type) {
       throw EditRefused("an argument that an edit gives has no form in the file");
     return as("as_int", {value.toInt()});
   }
+  // A number in a tensor's place, which the translation made a tensor.
+  if (value.isTensor() && value.toTensor().dim() == 0) return literalArgument(value.toTensor().item(), type);
   if (value.isDouble()) return as("as_float", {value.toDouble()});
   if (value.isBool()) return as("as_bool", {value.toBool()});
   if (value.isString()) return as("as_string", {value.toStringRef()});
