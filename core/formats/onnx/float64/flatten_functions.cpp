@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/formats/onnx/lower/lowering.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 
 namespace normlens::formats::onnx {
@@ -16,6 +17,7 @@ namespace {
 
 using ::ONNX_NAMESPACE::AttributeProto;
 using ::ONNX_NAMESPACE::FunctionProto;
+using ::ONNX_NAMESPACE::OpSchema;
 using ::ONNX_NAMESPACE::OpSchemaRegistry;
 using Nodes = ::google::protobuf::RepeatedPtrField<NodeProto>;
 
@@ -58,6 +60,26 @@ struct Scope {
     return place->second;
   }
 };
+
+// Before this version some operators broadcast otherwise, and look the same.
+constexpr int64_t kBroadcastsAsNow = 7;
+
+// A newer definition of an operator takes more types, or numbers that an older one did not, and computes the same.
+bool computesTheSame(const OpSchema* older, const OpSchema* newer) {
+  if (older == nullptr || newer == nullptr || newer->Deprecated()) return older == newer;
+  if (older->Name() == "Constant") return true;  // it may be written in more ways now
+  const auto sameFormals = [](const auto& a, const auto& b) {
+    return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+      return x.GetName() == y.GetName() && x.GetOption() == y.GetOption();
+    });
+  };
+  const auto sameAttribute = [](const auto& a, const auto& b) {
+    return a.first == b.first && a.second.type == b.second.type && a.second.required == b.second.required &&
+           a.second.default_value.SerializeAsString() == b.second.default_value.SerializeAsString();
+  };
+  return sameFormals(older->inputs(), newer->inputs()) && sameFormals(older->outputs(), newer->outputs()) &&
+         std::ranges::equal(older->attributes(), newer->attributes(), sameAttribute);
+}
 
 class Refused : public std::runtime_error {
  public:
@@ -216,14 +238,14 @@ class Flattener {
   }
 
   static void checkSame(const FunctionProto& function, const std::string& domain, int a, int b) {
-    for (const NodeProto& node : function.node()) {
-      if ((isStandardDomain(node.domain()) ? std::string() : node.domain()) != domain) continue;
+    eachNode(function.node(), [&](const NodeProto& node) {
+      if ((isStandardDomain(node.domain()) ? std::string() : node.domain()) != domain) return;
       const auto* inA = OpSchemaRegistry::Schema(node.op_type(), a, domain);
       const auto* inB = OpSchemaRegistry::Schema(node.op_type(), b, domain);
-      if (inA == inB) continue;
+      if (inA == inB || (kBroadcastsAsNow <= a && a < b && computesTheSame(inA, inB))) return;
       throw Refused("its function '" + function.name() + "' is written for opset " + std::to_string(a) +
                     ", the model for " + std::to_string(b) + ", and " + node.op_type() + " differs between them");
-    }
+    });
   }
 
   void tapInputs(GraphProto& graph, const Scope& scope) {

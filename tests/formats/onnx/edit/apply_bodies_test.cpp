@@ -46,6 +46,33 @@ TEST(OnnxApply, AFunctionOfAnotherOpsetImportsThatOfTheModel) {
   EXPECT_EQ(folded.model.functions(0).opset_import(0).version(), 18);
 }
 
+// Sub, Mul, Add and Div take more types in the model's version, and compute what they did.
+TEST(OnnxApply, AFunctionOfAnOlderOpsetWithANormWrittenOut) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      y = local.norm(h, gamma)
+    }
+    <domain: "local", opset_import: ["" : 11]>
+    norm (s, g) => (t) {
+      m = ReduceMean <axes = [-1]> (s)
+      c = Sub(s, m)
+      q = Mul(c, c)
+      v = ReduceMean <axes = [-1]> (q)
+      e = Constant <value = float {1e-5}> ()
+      d = Add(v, e)
+      r = Sqrt(d)
+      n = Div(c, r)
+      t = Mul(n, g)
+    })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  const Folded folded = foldText(model, NormFlavour::Primitives);
+  EXPECT_EQ(folded.norms, 1U);
+  EXPECT_LT(folded.difference, 1e-5);
+}
+
 TEST(OnnxApply, AShiftThatTheCallOfAFunctionLeavesOut) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
