@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/formats/onnx/float64/flatten_functions.h"
+#include "core/formats/onnx/float64/retype.h"
 #include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/known_types.h"
@@ -15,21 +17,6 @@ namespace normlens::formats::onnx {
 namespace {
 
 using graph::DType;
-
-bool mentionsBFloat16(const ModelProto& model) {
-  bool found =
-      std::ranges::any_of(model.graph().initializer(),
-                          [](const TensorProto& tensor) { return tensor.data_type() == TensorProto::BFLOAT16; }) ||
-      std::ranges::any_of(model.graph().input(), [](const ValueInfoProto& input) {
-        return input.type().tensor_type().elem_type() == TensorProto::BFLOAT16;
-      });
-  eachNode(model, [&](const NodeProto& node) {
-    for (const auto& attribute : node.attribute())
-      found = found || (attribute.name() == "to" && attribute.i() == TensorProto::BFLOAT16) ||
-              attribute.t().data_type() == TensorProto::BFLOAT16;
-  });
-  return found;
-}
 
 // The two types of operands that have to be of one; nullopt: there are none.
 template <class TypeOf>
@@ -48,32 +35,62 @@ std::optional<std::pair<DType, DType>> clash(const NodeProto& node, int version,
   return std::nullopt;
 }
 
+// Looks at a graph and the bodies in it.
+class TypeRules {
+ public:
+  explicit TypeRules(const OnnxSource& source) : types_(staticTypes(source)) {
+    for (const auto& import : source.skeleton->opset_import()) {
+      if (isStandardDomain(import.domain())) version_ = static_cast<int>(import.version());
+    }
+  }
+
+  // A body, with those that it sees the values of around it, and what Lowered::valuePath puts before the names of each.
+  void visit(const GraphProto& graph, std::vector<std::string> prefixes) {
+    for (const TensorProto& tensor : graph.initializer())
+      types_[prefixes.back() + tensor.name()].dtype = fromOnnxType(tensor.data_type());
+    const auto typeOf = [&](const std::string& name) {
+      for (auto prefix = prefixes.rbegin(); prefix != prefixes.rend(); ++prefix) {
+        if (const auto known = types_.find(*prefix + name); known != types_.end()) return known->second.dtype;
+      }
+      return DType::Unknown;
+    };
+    for (int i = 0; i < graph.node_size() && told_.empty(); ++i) {
+      const NodeProto& node = graph.node(i);
+      if (const auto two = clash(node, version_, typeOf)) tell(node, *two);
+      eachBody(node, [&](const GraphProto& body, const std::string& name) {
+        prefixes.push_back(prefixes.back() + std::to_string(i) + "/" + name + "/");
+        visit(body, prefixes);
+        prefixes.pop_back();
+      });
+    }
+  }
+
+  [[nodiscard]] const std::string& told() const { return told_; }
+
+ private:
+  void tell(const NodeProto& node, const std::pair<DType, DType>& types) {
+    told_ = "No runtime loads it, for it is no valid ONNX: where '" + printableName(node.op_type()) +
+            "' wants operands of one type, its node '" +
+            printableName(node.name().empty() ? node.output(0) : node.name()) + "' is given " +
+            std::string(graph::dtypeName(types.first)) + " and " + std::string(graph::dtypeName(types.second)) + ".";
+  }
+
+  KnownTypes types_;
+  int version_ = 1;
+  std::string told_;
+};
+
 }  // namespace
 
 std::string brokenTypeRule(const OnnxSource& source) {
-  const ModelProto& model = *source.skeleton;
-  if (!mentionsBFloat16(model)) return {};
-  int version = 1;
-  for (const auto& import : model.opset_import()) {
-    if (isStandardDomain(import.domain())) version = static_cast<int>(import.version());
-  }
-  KnownTypes types = staticTypes(source);
-  for (const TensorProto& tensor : model.graph().initializer())
-    types[tensor.name()].dtype = fromOnnxType(tensor.data_type());
-  const auto typeOf = [&](const std::string& name) {
-    const auto known = types.find(name);
-    return known == types.end() ? DType::Unknown : known->second.dtype;
-  };
-  std::string told;
-  eachNode(model.graph().node(), [&](const NodeProto& node) {
-    const auto two = told.empty() ? clash(node, version, typeOf) : std::nullopt;
-    if (!two) return;
-    told = "No runtime loads it, for it is no valid ONNX: where '" + printableName(node.op_type()) +
-           "' wants operands of one type, its node '" +
-           printableName(node.name().empty() ? node.output(0) : node.name()) + "' is given " +
-           std::string(graph::dtypeName(two->first)) + " and " + std::string(graph::dtypeName(two->second)) + ".";
-  });
-  return told;
+  if (!mentionsType(*source.skeleton, TensorProto::BFLOAT16)) return {};
+  auto flat = std::make_shared<ModelProto>(*source.skeleton);
+  OnnxSource written = source;
+  std::vector<TapSite> taps;
+  if (flattenFunctions(*flat, {}, taps)) written.skeleton = flat;  // else what cannot be written out is not run either
+  TypeRules rules(written);
+  rules.visit(written.skeleton->graph(), {""});
+  return rules.told();
 }
 
 }  // namespace normlens::formats::onnx

@@ -8,7 +8,8 @@
 
 namespace normlens::formats::onnx {
 
-// A sentence about the first such node of a file that has bfloat16; empty where there is none.
+// A sentence about the first such node of a file that has bfloat16, in bodies and functions too; empty where there is
+// none.
 [[nodiscard]] std::string brokenTypeRule(const OnnxSource& source);
 
 }  // namespace normlens::formats::onnx

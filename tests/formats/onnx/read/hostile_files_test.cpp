@@ -109,6 +109,41 @@ TEST_F(ReadTest, AnOperatorOfTwoTypesIsRefusedThoughItWouldRun) {
             "node 'norm' is given bfloat16 and float32.");
 }
 
+TEST_F(ReadTest, SoIsOneInAFunctionOrABody) {
+  const auto reasonOf = [&](const std::string& text) {
+    const auto opened = open(modelFromText(text));
+    return opened ? (*opened)->facts().cannotRun : opened.error().message;
+  };
+  const auto function = [&](const std::string& gamma) {
+    return reasonOf(R"(
+      <ir_version: 10, opset_import: ["": 20, "local": 1]>
+      m (bfloat16[2, 8] x, )" +
+                    gamma + R"([8] g) => (bfloat16[2, 8] y) { y = local.block(x, g) }
+      <domain: "local", opset_import: ["": 17]>
+      block (s, w) => (t) {
+        h = Add(s, s)
+        [norm] t = LayerNormalization(h, w)
+      })");
+  };
+  const auto body = [&](const std::string& gamma) {
+    return reasonOf(R"(
+      <ir_version: 10, opset_import: ["": 20]>
+      m (bool c, float[2, 8] x, )" +
+                    gamma + R"([8] g) => (float[2, 8] y) {
+        n = Cast<to = 16>(x)
+        v = If(c) <then_branch = yes () => (bfloat16[2, 8] a) { h = Add(n, n)
+                                                             [norm] a = LayerNormalization(h, g) },
+                   else_branch = no () => (bfloat16[2, 8] b) { b = Neg(n) }>
+        y = Cast<to = 1>(v)
+      })");
+  };
+  for (const std::string& broken : {function("float"), body("float")}) {
+    EXPECT_TRUE(broken.starts_with("No runtime loads it")) << broken;
+    EXPECT_TRUE(broken.ends_with("norm' is given bfloat16 and float32.")) << broken;
+  }
+  EXPECT_EQ(function("bfloat16") + body("bfloat16"), "");
+}
+
 TEST_F(ReadTest, AnOperatorOnTextsWithoutInputs) {
   const auto opened = open(modelFromText(R"(
     <ir_version: 10, opset_import: ["": 21]>
