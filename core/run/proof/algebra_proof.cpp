@@ -289,10 +289,10 @@ class AlgebraProof {
 
 }  // namespace
 
-Result<AlgebraOutcome> proveAlgebra(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
-                                    const Task& task) {
+Result<AlgebraOutcome> proveAlgebra(const ChangeUnderTest& change, const InnerSites& inner, const Tensors& sample,
+                                    const VerifyOptions& options, const Task& task) {
   task.report("copying the model to float64", 0);
-  auto twins = Twins::make(change, task);
+  auto twins = Twins::make(change, inner, task);
   if (twins) return AlgebraProof(std::move(*twins), change, sample, options, task).prove();
   if (const Status running = task.check(); !running) return tl::unexpected(running.error());
   if (const Status enough = unlessMemoryWanted(twins.error().message); !enough) return tl::unexpected(enough.error());

@@ -5,12 +5,13 @@
 // which is measured only where a row is off by more. Private to core/run. Thread: one thread.
 #pragma once
 
-#include "core/run/proof/verify.h"
+#include "core/run/proof/inner_sites.h"
 
 namespace normlens::run {
 
-// Errors: cancelled, want of memory, a sample that cannot be drawn like.
-[[nodiscard]] Result<AlgebraOutcome> proveAlgebra(const ChangeUnderTest& change, const formats::Tensors& sample,
-                                                  const VerifyOptions& options, const Task& task);
+// inner: of the change. Errors: cancelled, want of memory, a sample that cannot be drawn like.
+[[nodiscard]] Result<AlgebraOutcome> proveAlgebra(const ChangeUnderTest& change, const InnerSites& inner,
+                                                  const formats::Tensors& sample, const VerifyOptions& options,
+                                                  const Task& task);
 
 }  // namespace normlens::run

@@ -38,13 +38,13 @@ struct RowJudgment {
 
 class FileProof {
  public:
-  FileProof(const ChangeUnderTest& change, const VerifyOptions& options, const Task& task)
-      : change_(change), options_(options), task_(task), type_(change.original.facts().dtype) {}
+  FileProof(const ChangeUnderTest& change, const InnerSites& inner, const VerifyOptions& options, const Task& task)
+      : change_(change), options_(options), task_(task), type_(change.original.facts().dtype), inner_(inner) {}
 
   Result<FileOutcome> compare(const Tensors& sample, const AlgebraOutcome& algebra) {
     const bool blind = algebra.worst && algebra.blind;
-    inner_ = {change_, change_.original.graph(), change_.changed.graph(),
-              blind ? InnerSites::Which::All : InnerSites::Which::OfHidden};
+    inner_ = inner_.between(change_, change_.original.graph(), change_.changed.graph(),
+                            blind ? InnerSites::Which::All : InnerSites::Which::OfHidden);
     std::vector<ExactRun> sets = algebra.exact;
     constexpr int kSets = 2;
     const auto drawn = batchesLike(sample, kSets, options_.seed);
@@ -262,9 +262,9 @@ class FileProof {
 
 }  // namespace
 
-Result<FileOutcome> compareFiles(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
-                                 const AlgebraOutcome& algebra, const Task& task) {
-  return FileProof(change, options, task).compare(sample, algebra);
+Result<FileOutcome> compareFiles(const ChangeUnderTest& change, const InnerSites& inner, const Tensors& sample,
+                                 const VerifyOptions& options, const AlgebraOutcome& algebra, const Task& task) {
+  return FileProof(change, inner, options, task).compare(sample, algebra);
 }
 
 }  // namespace normlens::run

@@ -3,14 +3,14 @@
 // Errors are those of the elements in which the two differ. Private to core/run. Thread: one thread.
 #pragma once
 
-#include "core/run/proof/verify.h"
+#include "core/run/proof/inner_sites.h"
 
 namespace normlens::run {
 
-// Where the algebra proves the change, its runs of the original's float64 copy say what is exact. Errors: cancelled,
-// want of memory, a sample that cannot be drawn like.
-[[nodiscard]] Result<FileOutcome> compareFiles(const ChangeUnderTest& change, const formats::Tensors& sample,
-                                               const VerifyOptions& options, const AlgebraOutcome& algebra,
-                                               const Task& task);
+// inner: of the change. Where the algebra proves the change, its runs of the original's float64 copy say what is exact.
+// Errors: cancelled, want of memory, a sample that cannot be drawn like.
+[[nodiscard]] Result<FileOutcome> compareFiles(const ChangeUnderTest& change, const InnerSites& inner,
+                                               const formats::Tensors& sample, const VerifyOptions& options,
+                                               const AlgebraOutcome& algebra, const Task& task);
 
 }  // namespace normlens::run

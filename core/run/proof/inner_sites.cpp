@@ -1,6 +1,7 @@
 #include "core/run/proof/inner_sites.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/graph/contains.h"
 #include "core/run/proof/deciding_values.h"
@@ -11,44 +12,49 @@ namespace normlens::run {
 using formats::Tensors;
 using graph::ValueId;
 
+namespace {
+
+void addTo(std::vector<ValueId>& ids, const std::vector<ValueId>& added) {
+  std::ranges::copy_if(added, std::back_inserter(ids), [&](ValueId id) { return !contains(ids, id); });
+}
+
+}  // namespace
+
 // Indices that agree, and lists that are empty, may do so by chance: what decides them is compared as well.
-InnerSites::InnerSites(const ChangeUnderTest& change, const graph::Graph& a, const graph::Graph& b, Which which) {
-  const std::vector<ValueId> deciding = decidingValues(change.original.graph());
+InnerSites::InnerSites(const ChangeUnderTest& change) : besides_(decidingValues(change.original.graph())) {
+  const std::vector<ValueId> deciding = besides_;
   for (const analysis::LayerNorm& norm : change.norms) {
     if (contains(deciding, norm.output)) deciding_.push_back(norm.index);
   }
-  std::vector<ValueId> changed = change.keptOutputs, values;
-  const auto addTo = [](std::vector<ValueId>& ids) {
-    return [&ids](ValueId id) {
-      if (!contains(ids, id)) ids.push_back(id);
-    };
-  };
-  if (change.otherOutputs) {
-    std::ranges::for_each(*change.otherOutputs, addTo(changed));
-  } else {
-    std::ranges::for_each(change.norms, addTo(changed), &analysis::LayerNorm::output);
-  }
-  if (which == Which::All) {
-    std::ranges::for_each(deciding, addTo(values));
-    std::ranges::for_each(change.keptOutputs, addTo(values));
-  }
+  addTo(besides_, change.keptOutputs);
+  std::vector<ValueId> changed = change.keptOutputs, all;
+  std::ranges::transform(change.norms, std::back_inserter(all), &analysis::LayerNorm::output);
+  addTo(changed, change.otherOutputs.value_or(all));
   for (HiddenNorm& hidden : hiddenNorms(change.original.graph(), changed, deciding)) {
     const auto norm = std::ranges::find(change.norms, hidden.output, &analysis::LayerNorm::output);
     if (contains(change.keptOutputs, hidden.output)) {
       hidden.before = {};
       deciding_.push_back(norm->index);
-      addTo(values)(hidden.output);
+      addTo(ofHidden_, {hidden.output});
     }
     std::erase_if(hidden.before,
                   [&](ValueId value) { return contains(changed, value) && !contains(change.keptOutputs, value); });
-    std::ranges::for_each(hidden.before, addTo(values));
+    addTo(ofHidden_, hidden.before);
     hidden_.push_back({norm->name, norm->index, std::move(hidden.before)});
   }
-  if (!values.empty()) sites_ = sitesOf(a, change.norms, values, b);
-  for (const Site& site : sites_) {
-    ofA_.push_back(site.value);
-    ofB_.insert(ofB_.end(), site.partners.begin(), site.partners.end());
+}
+
+InnerSites InnerSites::between(const ChangeUnderTest& change, const graph::Graph& a, const graph::Graph& b,
+                               Which which) const {
+  InnerSites made = *this;
+  std::vector<ValueId> values = which == Which::All ? besides_ : std::vector<ValueId>();
+  addTo(values, ofHidden_);
+  if (!values.empty()) made.sites_ = sitesOf(a, change.norms, values, b);
+  for (const Site& site : made.sites_) {
+    made.ofA_.push_back(site.value);
+    made.ofB_.insert(made.ofB_.end(), site.partners.begin(), site.partners.end());
   }
+  return made;
 }
 
 bool InnerSites::Hidden::isShownBy(const Site& site) const {

@@ -25,9 +25,12 @@ struct ComparedPair {
 class InnerSites {
  public:
   enum class Which : uint8_t { All, OfHidden };
-  // a, b: the graphs of the two models that are compared; ids of `a` are those of change.original.
-  InnerSites(const ChangeUnderTest& change, const graph::Graph& a, const graph::Graph& b, Which which);
+  // What there is to look for. Nothing is captured yet.
+  explicit InnerSites(const ChangeUnderTest& change);
   InnerSites() = default;
+  // In two models with these graphs; ids of `a` are those of change.original.
+  [[nodiscard]] InnerSites between(const ChangeUnderTest& change, const graph::Graph& a, const graph::Graph& b,
+                                   Which which) const;
 
   // To be captured in runs of the two.
   [[nodiscard]] const std::vector<graph::ValueId>& ofA() const { return ofA_; }
@@ -51,7 +54,8 @@ class InnerSites {
   };
 
   std::vector<Hidden> hidden_;
-  std::vector<int> deciding_;  // indices of norms whose own outputs count
+  std::vector<int> deciding_;                       // indices of norms whose own outputs count
+  std::vector<graph::ValueId> besides_, ofHidden_;  // of the original: what Which::All adds, what shows hidden norms
   std::vector<graph::ValueId> ofA_, ofB_;
   std::vector<Site> sites_;
 };

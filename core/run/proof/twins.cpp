@@ -9,7 +9,7 @@ namespace normlens::run {
 using formats::Model;
 using formats::Tensors;
 
-Result<Twins> Twins::make(const ChangeUnderTest& change, const Task& task) {
+Result<Twins> Twins::make(const ChangeUnderTest& change, const InnerSites& inner, const Task& task) {
   Twins twins;
   auto original = change.original.toFloat64();
   if (!original) return tl::unexpected(original.error());
@@ -22,7 +22,7 @@ Result<Twins> Twins::make(const ChangeUnderTest& change, const Task& task) {
   }
   twins.original_ = std::move(*original);
   twins.changed_ = std::move(*changed);
-  twins.inner_ = {change, twins.original_->graph(), twins.changed_->graph(), InnerSites::Which::All};
+  twins.inner_ = inner.between(change, twins.original_->graph(), twins.changed_->graph(), InnerSites::Which::All);
   return twins;
 }
 

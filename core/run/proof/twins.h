@@ -21,8 +21,8 @@ struct TwinRun {
 
 class Twins {
  public:
-  // `change` must outlive it. Error: why there are none.
-  [[nodiscard]] static Result<Twins> make(const ChangeUnderTest& change, const Task& task);
+  // inner: of the change. Error: why there are none.
+  [[nodiscard]] static Result<Twins> make(const ChangeUnderTest& change, const InnerSites& inner, const Task& task);
 
   // Errors: cancelled, want of memory.
   [[nodiscard]] Result<TwinRun> run(const formats::Tensors& inputs, const Task& task) const;

@@ -104,9 +104,10 @@ Result<Verification> verifyFold(const FoldUnderTest& fold, const Tensors& sample
 
 Result<Verification> verifyChange(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
                                   const Task& task) {
-  auto algebra = proveAlgebra(change, sample, options, task);
+  const InnerSites inner(change);
+  auto algebra = proveAlgebra(change, inner, sample, options, task);
   if (!algebra) return tl::unexpected(algebra.error());
-  auto file = compareFiles(change, sample, options, *algebra, task);
+  auto file = compareFiles(change, inner, sample, options, *algebra, task);
   algebra->exact.clear();
   if (!file) return tl::unexpected(file.error());
   if (file->worst && !file->passes && algebra->firstDiverging.empty()) {
