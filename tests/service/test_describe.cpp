@@ -45,7 +45,7 @@ TEST(Describe, UnknownNormsAreCountedForThemselves) {
 
 // As the Annotated Transformer and others write them.
 TEST(Describe, NormsByAnotherFormulaAreNamedWithWhatHinders) {
-  const auto kindOf = [](const std::string& spread) {
+  const auto kindOf = [](const std::string& spread, const std::string& shape = "[2, 8]") {
     const auto analysis = described(R"(graph {
       input %x: float32[2, 8]
       const %g: float32[8] random 1
@@ -53,21 +53,24 @@ TEST(Describe, NormsByAnotherFormulaAreNamedWithWhatHinders) {
       %c: float32[2, 8] = Sub(%x, %m)
       %s: float32[2, 8] = Mul(%g, %c)
       )" + spread + R"(
-      %n: float32[2, 8] = Div(%s, %d)
+      %n: float32)" + shape + R"( = Div(%s, %d)
       return %n
     })",
                                     "");
     EXPECT_EQ(analysis.totals.layer_norms, 0);
     return analysis.other_norms.empty() ? std::string() : analysis.other_norms[0].kind;
   };
-  EXPECT_EQ(
-      kindOf(R"(%v: float32[2, 1] = Reduce(%x) {op = "std", axes = [1], keepdim = true, unbiased = true}
-      %d: float32[2, 1] = Add(%v, 1e-06))"),
-      "a LayerNorm by another formula, kept: its variance is divided by n - 1, and its eps is added behind the root");
+  const std::string unbiased =
+      R"(%v: float32[2, 1] = Reduce(%x) {op = "std", axes = [1], keepdim = true, unbiased = true}
+      %d: float32[2, 1] = Add(%v, 1e-06))";
+  EXPECT_EQ(kindOf(unbiased),
+            "a LayerNorm by another formula, kept: what it divides by is not the root of a LayerNorm's variance plus "
+            "eps, though its mean could be dropped exactly");
   EXPECT_EQ(kindOf(R"(%q: float32[2, 8] = Mul(%c, %c)
       %d: float32[1, 1] = Reduce(%q) {op = "mean", axes = [0, 1], keepdim = true})"),
-            "a LayerNorm by another formula, kept: its variance is taken over other axes than its mean");
+            kindOf(unbiased));
   EXPECT_EQ(kindOf("%d: float32[2, 1] = Elementwise(%m)"), "");
+  EXPECT_EQ(kindOf(unbiased, ""), "");  // without shapes it may be a LayerNorm that is not seen
 }
 
 }  // namespace

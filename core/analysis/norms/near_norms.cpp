@@ -32,54 +32,40 @@ const Node* centeringIn(const Graph& graph, ValueId value) {
   return node != nullptr && ops::explicitCentering(graph, *node) ? node : nullptr;
 }
 
-// The reductions that a value is made of, from `x` on.
-std::vector<const Node*> reductionsIn(const Graph& graph, ValueId value, ValueId x) {
-  std::vector<const Node*> found;
+// Whether a value is made of `x` by a reduction other than `mean`.
+bool isSpreadOf(const Graph& graph, ValueId value, ValueId x, const Node* mean) {
+  bool reduces = false;
   std::vector<ValueId> behind{value};
   for (size_t next = 0; next < behind.size() && next < kMostBehind; ++next) {
     const Node* node = behind[next] == x ? nullptr : producerOf(graph, behind[next]);
     if (node == nullptr) continue;
-    if (node->kind == OpKind::Reduce) found.push_back(node);
+    reduces = reduces || (node->kind == OpKind::Reduce && node != mean);
     behind.insert(behind.end(), node->operands.begin(), node->operands.end());
   }
-  return std::ranges::find(behind, x) == behind.end() ? std::vector<const Node*>() : found;
+  return reduces && std::ranges::find(behind, x) != behind.end();
 }
 
-// Empty: nothing, or it is no norm.
-std::string hindrance(const Graph& graph, const Node& quotient) {
+// Without a shape nobody knows what it is.
+bool isNear(const Graph& graph, const Node& quotient) {
   const Node* centering = centeringIn(graph, quotient.operands[0]);
-  if (centering == nullptr) return {};
-  const auto reductions = reductionsIn(graph, quotient.operands[1], centering->operands[0]);
-  const Node* sum = producerOf(graph, quotient.operands[1]);
-  const Node* mean = producerOf(graph, centering->operands[1]);
-  std::string why;
-  const auto add = [&](const char* reason) { why += (why.empty() ? "" : ", and ") + std::string(reason); };
-  const auto isUnbiased = [](const Node* node) { return graph::boolAttribute(*node, "unbiased"); };
-  const auto differs = [&](const Node* node) {
-    return mean->kind == OpKind::Reduce && graph::intsAttribute(*node, "axes") != graph::intsAttribute(*mean, "axes");
-  };
-  if (reductions.empty() || sum == nullptr || mean == nullptr) return {};
-  if (std::ranges::any_of(reductions, isUnbiased)) add("its variance is divided by n - 1");
-  if (sum->kind == OpKind::Add) add("its eps is added behind the root");
-  if (std::ranges::any_of(reductions, differs)) add("its variance is taken over other axes than its mean");
-  return why;
+  return centering != nullptr && graph.value(quotient.outputs[0]).shape &&
+         isSpreadOf(graph, quotient.operands[1], centering->operands[0], producerOf(graph, centering->operands[1]));
 }
 
 }  // namespace
 
-std::vector<OtherNorm> nearNorms(const Graph& graph, const std::vector<LayerNorm>& layerNorms) {
+std::vector<OtherNorm> nearNorms(const Graph& graph, const Norms& norms) {
   std::set<NodeId> taken;
-  for (const LayerNorm& norm : layerNorms) taken.insert(norm.members.begin(), norm.members.end());
+  for (const LayerNorm& norm : norms.layerNorms) taken.insert(norm.members.begin(), norm.members.end());
+  for (const OtherNorm& norm : norms.others) taken.insert(norm.members.begin(), norm.members.end());
   std::vector<OtherNorm> found;
   for (const NodeId id : graph.executionOrder()) {
     const Node& node = graph.node(id);
-    if (node.kind != OpKind::Div || taken.contains(id)) continue;
-    const std::string why = hindrance(graph, node);
-    if (why.empty()) continue;
+    if (node.kind != OpKind::Div || taken.contains(id) || !isNear(graph, node)) continue;
     OtherNorm norm;
     norm.node = id;
     norm.name = node.name;
-    norm.kind = std::string(kNearLayerNorm) + ", kept: " + why;
+    norm.kind = kNearLayerNorm;
     norm.form = NormForm::Decomposed;
     found.push_back(std::move(norm));
   }

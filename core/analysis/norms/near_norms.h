@@ -8,9 +8,12 @@
 
 namespace normlens::analysis {
 
-constexpr const char* kNearLayerNorm = "a LayerNorm by another formula";  // as their kinds begin
+// Their kind.
+constexpr const char* kNearLayerNorm =
+    "a LayerNorm by another formula, kept: what it divides by is not the root of a LayerNorm's variance plus eps, "
+    "though its mean could be dropped exactly";
 
-// `layerNorms`: those of the graph, whose nodes are no others'.
-[[nodiscard]] std::vector<OtherNorm> nearNorms(const graph::Graph& graph, const std::vector<LayerNorm>& layerNorms);
+// norms: those of the graph, whose nodes are no others'.
+[[nodiscard]] std::vector<OtherNorm> nearNorms(const graph::Graph& graph, const Norms& norms);
 
 }  // namespace normlens::analysis

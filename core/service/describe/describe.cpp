@@ -171,9 +171,8 @@ std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bo
     return note + ": " + std::to_string(narrow + rms) + " of its norms are " +
            (rms > 0 ? "RMSNorms or CRMSNorms" : "CRMSNorms") + " already.";
   }
-  const auto isNear = [](const analysis::OtherNorm& other) { return other.kind.starts_with(analysis::kNearLayerNorm); };
-  if (rms == 0)
-    return note + (std::ranges::any_of(others, isNear) ? "; what comes near is told as another norm." : ".");
+  const auto near = std::ranges::count(others, analysis::kNearLayerNorm, &analysis::OtherNorm::kind);
+  if (rms == 0) return note + (near > 0 ? "; what comes near is told as another norm." : ".");
   return note + (rms == 1 ? ": one norm of it is an RMSNorm already."
                           : ": " + std::to_string(rms) + " norms of it are RMSNorms already.");
 }
@@ -211,7 +210,7 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
     out.edits.push_back(describePlanned(graph, analysis, valueOf, planned));
   }
   auto others = analysis.norms.others;
-  std::ranges::move(analysis::nearNorms(graph, analysis.norms.layerNorms), std::back_inserter(others));
+  std::ranges::move(analysis::nearNorms(graph, analysis.norms), std::back_inserter(others));
   for (const auto& other : others) {
     out.other_norms.push_back({other.name, other.kind, other.node, std::string(normFormName(other.form))});
   }
