@@ -26,9 +26,7 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
     constexpr size_t kStateWidth = 10;    // "would fold"
     console.print("  " + padded(norm.title, width) + padded(norm.verdict, kVerdictWidth) +
                   padded(state.state == "kept" ? "kept" : "would fold", kStateWidth) + norm.reason);
-    // The verdict has said it of what is blocked or unknown.
-    if (!state.because.empty() && (norm.verdict == "free" || norm.verdict == "with_centering"))
-      console.print("    " + stateText(state, false));
+    if (!state.because.empty() && folds(norm)) console.print("    " + stateText(state, false));
     for (const auto& condition : norm.holds_if) console.print("    holds if " + asText(condition));
     for (const std::string& line : wouldFold(norm)) console.print("    " + line);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/protocol/json.h"
+#include "core/service/describe/describe.h"
 
 namespace normlens::engine {
 namespace {
@@ -60,6 +61,11 @@ std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& anal
 constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is told
 
 }  // namespace
+
+bool folds(const protocol::NormInfo& norm) {
+  using analysis::Verdict;
+  return norm.verdict == verdictName(Verdict::Free) || norm.verdict == verdictName(Verdict::WithCentering);
+}
 
 json verifyEntry(const protocol::VerifyResult& verify) {
   json algebra = {{"reason", verify.algebra_reason}};

@@ -19,6 +19,8 @@ namespace normlens::engine {
                                            const protocol::PlanInfo& plan);
 // "folded with a centering because a copy of wte.weight would add 131 kB (13%, limit 10%)". done: not merely planned.
 [[nodiscard]] std::string stateText(const protocol::NormState& state, bool done);
+// By its verdict; of other norms the verdict has said why not.
+[[nodiscard]] bool folds(const protocol::NormInfo& norm);
 
 [[nodiscard]] nlohmann::json verifyEntry(const protocol::VerifyResult& verify);
 

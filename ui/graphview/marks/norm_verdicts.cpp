@@ -1,7 +1,6 @@
 #include "ui/graphview/marks/norm_verdicts.h"
 
 namespace normlens::graphview {
-namespace {
 
 Verdict verdictOf(const std::string& word) {
   if (word == "free") return Verdict::Free;
@@ -9,8 +8,6 @@ Verdict verdictOf(const std::string& word) {
   if (word == "unknown") return Verdict::Unknown;
   return word == "blocked" ? Verdict::Blocked : Verdict::None;
 }
-
-}  // namespace
 
 NormVerdicts::NormVerdicts(const layout::Hierarchy& hierarchy, const std::vector<protocol::NormInfo>& norms) {
   for (const protocol::NormInfo& norm : norms) {

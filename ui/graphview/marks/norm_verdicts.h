@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -12,6 +13,7 @@
 namespace normlens::graphview {
 
 enum class Verdict : uint8_t { None, Free, Centering, Blocked, Unknown };
+[[nodiscard]] Verdict verdictOf(const std::string& word);
 using VerdictCounts = std::array<int, 5>;  // of the norms in a group, by verdict
 
 struct NormVerdicts {

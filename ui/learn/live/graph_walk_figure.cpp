@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "ui/graphview/graph_view.h"
+#include "ui/graphview/marks/norm_verdicts.h"
 #include "ui/learn/live/model_state.h"
 #include "ui/learn/value_slider.h"
 #include "ui/session/words/format.h"
@@ -322,7 +323,10 @@ std::optional<double> GraphWalkFigure::number(const QString& name) const {
   if (name == QLatin1String("pace")) return 1000.0 / clock_.interval();
   if (name == QLatin1String("norms")) return static_cast<double>(model_.norms.size());
   if (name == QLatin1String("folds"))
-    return count([](const auto& norm) { return norm.verdict == "free" || norm.verdict == "with_centering"; });
+    return count([](const auto& norm) {
+      const auto verdict = graphview::verdictOf(norm.verdict);
+      return verdict == graphview::Verdict::Free || verdict == graphview::Verdict::Centering;
+    });
   if (name == QLatin1String("paper")) return count([](const auto& norm) { return norm.paper; });
   return std::nullopt;
 }

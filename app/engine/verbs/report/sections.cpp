@@ -135,12 +135,10 @@ std::string lineOf(const std::vector<std::string>& words) {
   return boost::algorithm::join(quoted, " ");
 }
 
-// The verdict has said why of what is blocked or unknown.
 std::string stateOf(const Facts& facts, size_t norm) {
   if (!facts.fold || norm >= facts.fold->plan.norms.size()) return {};
   protocol::NormState state = facts.fold->plan.norms[norm];
-  const std::string& verdict = facts.analysis.norms[norm].verdict;
-  if (verdict == "blocked" || verdict == "unknown") state.because.clear();
+  if (!folds(facts.analysis.norms[norm])) state.because.clear();
   return stateText(state, !facts.plan.empty());
 }
 
