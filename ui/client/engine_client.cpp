@@ -89,9 +89,10 @@ void EngineClient::readReplies() {
 // Beats are counted, not time: while the window itself was held up, or the machine asleep, there were none.
 void EngineClient::lookForLife() {
   constexpr qint64 kSlowest = 4096;  // bytes in a second, of a connection that still is one
+  // The second in which a message stopped may have seen more: it is the first of the kSilence.
   const bool trickles = std::exchange(received_, 0) < kSlowest;
   within_ = trickles && decoder_->waitsForRest() ? within_ + 1 : 0;
-  if (within_ >= kSilence) return died(tr("The engine stopped in the middle of a message."));
+  if (within_ + 1 >= kSilence) return died(tr("The engine stopped in the middle of a message."));
   if (pinged_) return setSilence(silent_ + 1);
   lastErrorLine_.clear();  // it lived on, so those were not its last words
   pinged_ = true;

@@ -186,7 +186,7 @@ class FileProof {
   // The same where the original moves less than that with its weights: four epsilons of bfloat16 are 3 %.
   [[nodiscard]] double leastFloor(double scale, double noise) const {
     const double few = fewRoundings() * scale;
-    return type_ == graph::DType::Float64 ? few : std::clamp(noise, few / options_.floorEpsilons, few);
+    return std::clamp(noise, few / options_.floorEpsilons, few);
   }
 
   // typical: the median row's own error, relative. What cancels to nothing in exact arithmetic has no scale, and an
