@@ -200,35 +200,4 @@ void discard(NewFile& file) {
 
 int remove(const fs::path& path) { return ::unlink(path.c_str()) == 0 ? 0 : errno; }
 
-OrErrno<NewFolder> createFolder(const fs::path& path) {
-  fs::path target = behindLinks(path);
-  if (!target.has_filename()) target = target.parent_path();  // "out/"
-  std::error_code error;
-  const auto there = fs::symlink_status(target, error);
-  if (fs::exists(there) && !fs::is_directory(there)) return tl::unexpected(ENOTDIR);
-  if (fs::exists(there) && !fs::is_empty(target, error)) return tl::unexpected(error ? error.value() : ENOTEMPTY);
-  removeStaleBeside(target);
-  std::string name = (folderOf(target) / temporaryStart(target)).string() + std::string(kRandomLetters, 'X');
-  if (::mkdtemp(name.data()) == nullptr) return tl::unexpected(errno);
-  NewFolder made{locked(name, IfHeld::GiveUp), target, name};
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::chmod(name.c_str(), 0777U & ~mask);
-  return made;
-}
-
-int name(NewFolder& folder) {
-  if (const auto own = openFolder(folder.temporary)) ::fsync(own->get());
-  if (::rename(folder.temporary.c_str(), folder.target.c_str()) != 0) return errno == EEXIST ? ENOTEMPTY : errno;
-  folder.temporary.clear();
-  if (const auto outer = openFolder(folderOf(folder.target))) ::fsync(outer->get());
-  return 0;
-}
-
-void discard(NewFolder& folder) {
-  std::error_code ignored;
-  if (!folder.temporary.empty()) fs::remove_all(std::exchange(folder.temporary, {}), ignored);
-  folder.lock.reset();
-}
-
 }  // namespace normlens::direct

@@ -56,16 +56,4 @@ void removeStale(const std::filesystem::path& folder, const std::function<bool(s
 void discard(NewFile& file);
 [[nodiscard]] int remove(const std::filesystem::path& path);
 
-// A folder that gets its name once all of its files are in it: it lies beside `target` under a hidden temporary name,
-// which is taken away again or, after a SIGKILL, by the next createFolder() of the same target.
-struct NewFolder {
-  Descriptor lock;
-  std::filesystem::path target, temporary;  // temporary empty: it has its name
-};
-// Errors: ENOTEMPTY where something is in a folder of that name, ENOTDIR where that is no folder.
-[[nodiscard]] OrErrno<NewFolder> createFolder(const std::filesystem::path& path);
-// 0 or an errno. An empty folder of that name is replaced, in one step. Flushed, as is the folder that it is in.
-[[nodiscard]] int name(NewFolder& folder);
-void discard(NewFolder& folder);
-
 }  // namespace normlens::direct

@@ -91,7 +91,7 @@ std::optional<Question> receiveQuestion(int socket) {
   std::string path(PATH_MAX, '\0');
   std::array parts{part(&head, sizeof head), part(path.data(), path.size())};
   const ssize_t got = receive(socket, parts, nullptr);
-  if (got < static_cast<ssize_t>(sizeof head) || head.ask > Ask::NewFolder) return std::nullopt;
+  if (got < static_cast<ssize_t>(sizeof head) || head.ask > Ask::Cut) return std::nullopt;
   path.resize(static_cast<size_t>(got) - sizeof head);
   if (path.find('\0') != std::string::npos) return std::nullopt;
   return Question{head.ask, head.ticket, std::move(path), head.number};

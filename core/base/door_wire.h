@@ -11,17 +11,15 @@
 namespace normlens::door {
 
 enum class Ask : uint8_t {
-  Read,       // path -> a descriptor to read from
-  Folder,     // path -> a descriptor to list
-  Create,     // path -> a descriptor to write to, number: a ticket
-  NameOver,   // ticket: the file gets its name, an older one of that name goes
-  NameNew,    // ticket: the same where nothing has that name
-  Drop,       // ticket
-  Remove,     // path
-  TakeUp,     // path -> as Create, of a file that is kept (direct::takeUp); ENOTSUP where the user wants none
-  Cut,        // ticket, number: the file is cut to so many bytes
-  NewFolder,  // path -> a ticket (direct::createFolder); until it gets its name (NameNew), what is created in a folder
-              // of that path lies in it
+  Read,      // path -> a descriptor to read from
+  Folder,    // path -> a descriptor to list
+  Create,    // path -> a descriptor to write to, number: a ticket
+  NameOver,  // ticket: the file gets its name, an older one of that name goes
+  NameNew,   // ticket: the same where nothing has that name
+  Drop,      // ticket
+  Remove,    // path
+  TakeUp,    // path -> as Create, of a file that is kept (direct::takeUp); ENOTSUP where the user wants none
+  Cut,       // ticket, number: the file is cut to so many bytes
 };
 
 struct Question {

@@ -146,41 +146,4 @@ int NewFile::name(Naming naming) {
   return ask({what, std::exchange(ticket_, 0)}).error;
 }
 
-OrErrno<NewFolder> NewFolder::create(const fs::path& path) {
-  NewFolder made;
-  if (!hasDoor()) {
-    auto own = direct::createFolder(path);
-    if (!own) return tl::unexpected(own.error());
-    made.own_ = std::move(*own);
-    return made;
-  }
-  const Answer answer = ask(Ask::NewFolder, path);
-  if (answer.error != 0) return tl::unexpected(answer.error);
-  made.ticket_ = answer.ticket;
-  made.own_.target = path;
-  return made;
-}
-
-NewFolder::NewFolder(NewFolder&& other) noexcept
-    : own_(std::move(other.own_)), ticket_(std::exchange(other.ticket_, 0)) {
-  other.own_.temporary.clear();
-}
-
-NewFolder::~NewFolder() {
-  if (ticket_ != 0) ask({Ask::Drop, ticket_});
-  direct::discard(own_);
-}
-
-fs::path NewFolder::within(const fs::path& name) const {
-  if (ticket_ != 0) return own_.target / name;
-  const fs::path path = own_.temporary / name;
-  std::error_code ignored;
-  fs::create_directories(path.parent_path(), ignored);
-  return path;
-}
-
-int NewFolder::name() {
-  return ticket_ == 0 ? direct::name(own_) : ask({Ask::NameNew, std::exchange(ticket_, 0)}).error;
-}
-
 }  // namespace normlens::files

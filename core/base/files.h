@@ -56,26 +56,6 @@ class NewFile {
   int64_t ticket_ = 0;   // 0: of this process's own making
 };
 
-// A folder that gets its name once all of its files are in it, see direct::NewFolder. Given up where it was not named.
-class NewFolder {
- public:
-  [[nodiscard]] static OrErrno<NewFolder> create(const std::filesystem::path& path);
-  ~NewFolder();
-  NewFolder(NewFolder&& other) noexcept;
-  NewFolder& operator=(NewFolder&&) = delete;
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-
-  // Where a file of the folder is to be created; folders on the way to it are made. Only before name().
-  [[nodiscard]] std::filesystem::path within(const std::filesystem::path& name) const;
-  [[nodiscard]] int name();
-
- private:
-  NewFolder() = default;
-  direct::NewFolder own_;  // behind a door: its target alone
-  int64_t ticket_ = 0;     // 0: of this process's own making
-};
-
 // From now on this process asks through `socket` (door_wire.h).
 void useDoor(Descriptor socket);
 

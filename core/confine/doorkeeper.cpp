@@ -61,7 +61,6 @@ bool HandedFile::isAsItWas() const {
 
 Doorkeeper::~Doorkeeper() {
   for (auto& [ticket, file] : unnamed_) direct::discard(file);
-  if (folder_) direct::discard(*folder_);
 }
 
 bool Doorkeeper::serve(int socket) {
@@ -89,15 +88,8 @@ Answer Doorkeeper::answer(const Question& question) {
     case Ask::NameOver:
       return refused(name(question.ticket, direct::Naming::Replace));
     case Ask::NameNew:
-      return refused(folder_ && question.ticket == folderTicket_ ? nameFolder()
-                                                                 : name(question.ticket, direct::Naming::OnlyNew));
-    case Ask::NewFolder:
-      return createFolder(path);
+      return refused(name(question.ticket, direct::Naming::OnlyNew));
     case Ask::Drop:
-      if (folder_ && question.ticket == folderTicket_) {
-        direct::discard(*folder_);
-        folder_.reset();
-      }
       if (auto entry = unnamed_.extract(question.ticket)) direct::discard(entry.mapped());
       return refused(0);
     case Ask::Remove:
@@ -122,42 +114,9 @@ Answer Doorkeeper::read(const fs::path& path, const std::string& shown) {
   return {.error = 0, .ticket = 0, .handed = std::move(*file)};
 }
 
-Answer Doorkeeper::createFolder(const fs::path& path) {
-  if (!grants_.mayMakeFolder(path) || folder_) return refused(EACCES);
-  auto folder = direct::createFolder(path);
-  if (!folder) return refused(folder.error());
-  folder_ = std::move(*folder);
-  folderTicket_ = ++lastTicket_;
-  return {.error = 0, .ticket = folderTicket_, .handed = Descriptor()};
-}
-
-fs::path Doorkeeper::inNewFolder(const fs::path& path) const {
-  if (!folder_) return {};
-  const auto [rest, below] = std::ranges::mismatch(folder_->target, path);
-  if (rest != folder_->target.end() || below == path.end()) return {};
-  fs::path inside = folder_->temporary;
-  for (auto part = below; part != path.end(); ++part) {
-    if (*part == ".." || *part == ".") return {};
-    inside /= *part;
-  }
-  return inside;
-}
-
-int Doorkeeper::nameFolder() {
-  const int error = direct::name(*folder_);
-  if (error == 0) named_.insert(folder_->target);
-  direct::discard(*folder_);
-  folder_.reset();
-  return error;
-}
-
-Answer Doorkeeper::create(const fs::path& asked, bool kept) {
-  const fs::path inside = inNewFolder(asked), path = inside.empty() ? asked : inside;
-  if (inside.empty() && !grants_.mayReplace(path) && !grants_.mayMakeOrRemove(path)) return refused(EACCES);
+Answer Doorkeeper::create(const fs::path& path, bool kept) {
+  if (!grants_.mayReplace(path) && !grants_.mayMakeOrRemove(path)) return refused(EACCES);
   if (unnamed_.size() >= kMostUnnamed) return refused(EMFILE);
-  std::error_code ignored;
-  if (!inside.empty()) fs::create_directories(path.parent_path(), ignored);
-  kept = kept && inside.empty();
   auto file = kept ? direct::takeUp(path) : direct::createNew(path);
   if (!file) return refused(file.error());
   Answer answer{.error = 0, .ticket = ++lastTicket_, .handed = copyOf(file->file)};
@@ -188,11 +147,10 @@ int Doorkeeper::name(int64_t ticket, direct::Naming naming) {
   if (entry.empty()) return EINVAL;
   direct::NewFile& file = entry.mapped();
   const bool onlyNew = naming == direct::Naming::OnlyNew;
-  const bool inside = folder_ && file.target.string().starts_with(folder_->temporary.string());
-  const bool may = inside || grants_.mayReplace(file.target) || (onlyNew && grants_.mayMakeOrRemove(file.target));
+  const bool may = grants_.mayReplace(file.target) || (onlyNew && grants_.mayMakeOrRemove(file.target));
   auto older = may && !onlyNew ? direct::openToRead(file.target) : tl::unexpected(ENOENT);
   const int error = may ? direct::name(file, naming) : EACCES;
-  if (error == 0 && !inside) named_.insert(file.target);
+  if (error == 0) named_.insert(file.target);
   if (error == 0 && onlyNew) made_.insert(file.target);
   if (error == 0 && older) replaced_ = std::move(*older);
   direct::discard(file);

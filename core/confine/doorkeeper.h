@@ -8,7 +8,6 @@
 #include <ctime>
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -54,11 +53,7 @@ class Doorkeeper {
   [[nodiscard]] door::Answer answer(const door::Question& question);
   // Paths are resolved ones, `shown` is how it was asked for.
   [[nodiscard]] door::Answer read(const std::filesystem::path& path, const std::string& shown);
-  [[nodiscard]] door::Answer create(const std::filesystem::path& asked, bool kept);
-  [[nodiscard]] door::Answer createFolder(const std::filesystem::path& path);
-  // Where in the new folder a file of that path lies until the folder gets its name; empty: it is none of that folder.
-  [[nodiscard]] std::filesystem::path inNewFolder(const std::filesystem::path& path) const;
-  [[nodiscard]] int nameFolder();
+  [[nodiscard]] door::Answer create(const std::filesystem::path& path, bool kept);
   [[nodiscard]] int cut(int64_t ticket, uint64_t bytes);
   [[nodiscard]] int name(int64_t ticket, direct::Naming naming);
   [[nodiscard]] int remove(const std::filesystem::path& path) const;
@@ -73,8 +68,6 @@ class Doorkeeper {
   std::set<std::filesystem::path> named_;
   std::set<std::filesystem::path> made_;  // of these, where nothing was before
   Descriptor replaced_;                   // the older model
-  std::optional<direct::NewFolder> folder_;
-  int64_t folderTicket_ = 0;
   int64_t lastTicket_ = 0;
 };
 

@@ -37,10 +37,6 @@ void Grants::toWrite(const Path& file) {
   if (const Path whole = resolved(file); !whole.empty()) write_.insert(whole);
 }
 
-void Grants::toMakeFolder(const Path& folder) {
-  if (const Path whole = resolved(folder); !whole.empty()) folders_.insert(whole);
-}
-
 bool Grants::mayRead(const Path& file) const {
   const Path whole = resolved(file);
   return read_.contains(whole) || write_.contains(whole);

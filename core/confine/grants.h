@@ -26,9 +26,6 @@ class Grants {
   void toWrite(const Path& file);
   void endWriting() { write_.clear(); }  // the export is over
 
-  // What a new folder is to be called, with all that is written in it.
-  void toMakeFolder(const Path& folder);
-
   // What is written stays when its writer ends too early, for the next one to go on with (direct::takeUp).
   void toKeepParts() { keepsParts_ = true; }
 
@@ -38,12 +35,11 @@ class Grants {
   [[nodiscard]] bool mayList(const Path& folder) const;
   [[nodiscard]] bool mayReplace(const Path& file) const;
   [[nodiscard]] bool mayMakeOrRemove(const Path& file) const;
-  [[nodiscard]] bool mayMakeFolder(const Path& folder) const { return folders_.contains(resolved(folder)); }
   [[nodiscard]] bool keepsParts() const { return keepsParts_; }
 
  private:
   bool keepsParts_ = false;
-  std::set<Path> read_, write_, dataFolders_, folders_;
+  std::set<Path> read_, write_, dataFolders_;
 };
 
 }  // namespace normlens::confine

@@ -26,9 +26,6 @@
 
 namespace normlens::service {
 
-class CheckpointExport;
-struct CheckpointFolder;
-
 // Where the model's inputs come from. All empty: guessed from the graph.
 struct InputChoice {
   std::filesystem::path npz;       // --inputs FILE.npz
@@ -111,8 +108,6 @@ class Service {
   // Where the fold was not proved, large weights are read here for the first time. Refused where one holds what has no
   // mean; the next fold() leaves it out.
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
-  // The last fold's edits for the tensors of a checkpoint, see plans/checkpoint_export.h; nothing is written yet.
-  [[nodiscard]] Result<CheckpointExport> checkpointExport(const CheckpointFolder& folder) const;
   // A fold whose residual streams lose a channel, see plans/narrow_streams.h; the last fold is left alone.
   [[nodiscard]] Result<Narrowing> narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,
                                                 const Task& task);

@@ -149,58 +149,6 @@ TEST_F(Door, RemovesWhatItMadeAndWhatTheOlderModelNamed) {
   EXPECT_EQ(names(), (std::vector<std::string>{"m.link", "m.onnx", "m.onnx.txt", "m.py"}));
 }
 
-TEST_F(Door, NamesAFolderOnceItIsComplete) {
-  const fs::path out = path("out");
-  const auto make = [&](bool named) {
-    return run(
-               [&](Confinement) {
-                 auto folder = files::NewFolder::create(out);
-                 const bool other = files::NewFolder::create(path("other")).has_value();
-                 const bool outside = writes(path("beside"), "x", files::Naming::OnlyNew) ||
-                                      writes(out / ".." / "beside", "x", files::Naming::OnlyNew);
-                 if (!folder || other || outside) return 4;
-                 const bool one = writes(folder->within("one"), "1", files::Naming::OnlyNew);
-                 const bool two = writes(folder->within("sub/two"), "2", files::Naming::OnlyNew);
-                 const bool hidden = !fs::exists(out);
-                 const bool good = one && two && hidden && (!named || folder->name() == 0);
-                 return good ? 0 : 1;
-               },
-               granting([&](Grants& grants) { grants.toMakeFolder(out); }))
-        .end.status;
-  };
-  EXPECT_EQ(make(false), 0);
-  EXPECT_EQ(names(), std::vector<std::string>{});
-  EXPECT_EQ(make(true), 0);
-  EXPECT_EQ(names(), std::vector<std::string>{"out"});
-  EXPECT_EQ(read("out/sub/two"), "2");
-  EXPECT_EQ(make(true), 4) << "a folder that holds something is not replaced";
-  EXPECT_EQ(read("out/one"), "1");
-}
-
-TEST_F(Door, TakesAwayAFolderWhoseMakerWasKilled) {
-  const fs::path out = path("out");
-  const auto start = [&] { return granting([&](Grants& grants) { grants.toMakeFolder(out); }); };
-  const Outcome killed = run(
-      [&](Confinement) {
-        auto folder = files::NewFolder::create(out);
-        if (folder && writes(folder->within("one"), "1", files::Naming::OnlyNew)) ::raise(SIGKILL);
-        return 1;
-      },
-      start());
-  EXPECT_FALSE(killed.end.byItself);
-  EXPECT_EQ(names(), std::vector<std::string>{});
-  // What the one that keeps the door leaves where it is killed itself, the next one takes away.
-  fs::create_directories(path(".out.normlens-abcdef/sub")), fs::create_directories(path(".out.normlens-mine"));
-  const Outcome next = run(
-      [&](Confinement) {
-        auto folder = files::NewFolder::create(out);
-        return folder && folder->name() == 0 ? 0 : 1;
-      },
-      start());
-  EXPECT_EQ(next.end.status, 0);
-  EXPECT_EQ(names(), (std::vector<std::string>{".out.normlens-mine", "out"}));
-}
-
 TEST_F(Door, GivesAFileTheModeOfTheOneThatItReplaces) {
   const fs::path out = write("out.pt", "old");
   fs::permissions(out, fs::perms(0640));

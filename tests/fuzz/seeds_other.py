@@ -108,22 +108,6 @@ def pt2(folder):
         (folder / f"size{i}").write_text(text)
 
 
-def safetensors(folder):
-    from checkpoint_files import TYPES, write
-
-    state = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LayerNorm(2)).state_dict()
-    write(folder / "state.safetensors", {name: ("F32", tensor) for name, tensor in state.items()})
-    many = {kind: (kind, torch.zeros(2, 1, 3)) for kind in TYPES}
-    many |= {"scalar": ("F32", torch.tensor(1.0)), "none": ("BF16", torch.empty(0, 3))}
-    write(folder / "types.safetensors", many)
-    for name, text in {"empty": "{}", "quantised": '{"q":{"dtype":"F4","shape":[4],"data_offsets":[0,2]}}  '}.items():
-        data = len(text).to_bytes(8, "little") + text.encode() + bytes(2 if name == "quantised" else 0)
-        (folder / f"{name}.safetensors").write_bytes(data)
-    index = {"metadata": {"total_size": 8}, "weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}
-    (folder / "index.json").write_text(json.dumps(index, indent=2))
-    (folder / "outside.json").write_text(json.dumps({"weight_map": {"a": "../a.safetensors"}}))
-
-
 def frame(body):
     text = json.dumps(body)
     return f"Content-Length: {len(text)}\r\n\r\n{text}"
@@ -189,7 +173,7 @@ def npz(folder):
 
 def write(folder):
     torch.manual_seed(0)
-    targets = {"pt2": pt2, "safetensors": safetensors, "torchscript": torchscript, "protocol": protocol, "plan": plan, "project": project, "npz": npz}
+    targets = {"pt2": pt2, "torchscript": torchscript, "protocol": protocol, "plan": plan, "project": project, "npz": npz}
     for name, make in targets.items():
         (folder / f"{name}_fuzz").mkdir(parents=True, exist_ok=True)
         make(folder / f"{name}_fuzz")

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "core/protocol/bench_messages.h"
-#include "core/protocol/checkpoint_messages.h"
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/lab_messages.h"
 #include "core/protocol/lesson_messages.h"
@@ -27,8 +26,7 @@ using AllMessages = ::testing::Types<
     WeightChangesParams, WeightChange, WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, AngleCounts,
     ProbeRow, ProbeResult, ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture, ReportParams, Report,
     PartialCenteringParams, PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut, LabParams,
-    LabUpdate, LabControl, TensorChangeInfo, CheckpointTensor, CheckpointNorm, CheckpointRecipe, CheckpointResult,
-    StreamParams, StreamInfo, StreamFigures, StreamReport, NarrowParams, NarrowResult, lab::RunSettings, lab::RunRecord,
-    lab::RunResult>;
+    LabUpdate, LabControl, StreamParams, StreamInfo, StreamFigures, StreamReport, NarrowParams, NarrowResult,
+    lab::RunSettings, lab::RunRecord, lab::RunResult>;
 
 }  // namespace normlens::protocol

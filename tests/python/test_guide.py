@@ -1,12 +1,14 @@
-"""docs/python.md says what happens: its examples are run, and give what it shows, up to what rounding decides.
+"""docs/python.md and docs/checkpoints.md say what happens: their examples are run, and give what is shown, up to rounding.
 
     test_guide.py ENGINE [--show]      --show prints what they give
 """
 
 import doctest
+import importlib.util
 import os
 import re
 import sys
+import tempfile
 import unittest
 
 from package import ROOT, need_torch
@@ -14,7 +16,6 @@ from package import ROOT, need_torch
 need_torch()
 
 os.environ["COLUMNS"] = "130"
-GUIDE = ROOT / "docs" / "python.md"
 ROUNDING = re.compile(r"\d\.\de-\d\d")
 
 
@@ -24,14 +25,23 @@ class Checker(doctest.OutputChecker):
 
 
 class Guide(unittest.TestCase):
-    def test_examples(self):
+    def judge(self, name, least):
         # A fence ends what an example gives.
-        text = GUIDE.read_text(encoding="utf-8").replace("\n```\n", "\n\n")
-        examples = doctest.DocTestParser().get_doctest(text, {}, "python.md", str(GUIDE), 0)
-        self.assertGreater(len(examples.examples), 15)
+        text = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("\n```\n", "\n\n")
+        examples = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+        self.assertGreater(len(examples.examples), least)
         told = []
         doctest.DocTestRunner(Checker(), verbose="--show" in sys.argv).run(examples, out=told.append)
         self.assertEqual(told if "--show" not in sys.argv else print("".join(told)) or [], [], "".join(told))
+
+    def test_python(self):
+        self.judge("python.md", 15)
+
+    def test_checkpoints(self):
+        if importlib.util.find_spec("transformers") is None:
+            self.skipTest("transformers is not installed: packaging/test installs it")
+        os.chdir(self.enterContext(tempfile.TemporaryDirectory()))
+        self.judge("checkpoints.md", 12)
 
 
 if __name__ == "__main__":

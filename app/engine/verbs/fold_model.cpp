@@ -30,7 +30,6 @@ void printOutcome(const std::string& model, const protocol::Analysis& analysis, 
                     stateText(state, outcome.applied));
   }
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
-  if (outcome.checkpoint) printCheckpoint(*outcome.checkpoint, console);
   if (!outcome.output) return;
   console.print("  written to " + *outcome.output + " (load " + formatted("%.0f ms", outcome.times.load_ms) +
                 ", fold " + formatted("%.0f ms", outcome.times.fold_ms) + ", save " +
@@ -134,24 +133,10 @@ Exit foldAndWrite(const Folding& on, bool again) {
     printOutcome(options.model, analysis, *outcome, console);
     return endWithout(std::move(*outcome), why, Exit::NotDone, console, report, analysis);
   }
-  // What a checkpoint is refused for is known before anything is written.
-  const auto checkpoint = options.checkpoint.prepare(service);
-  if (!checkpoint && checkpoint.error().code == ErrorCode::Refused) {
-    if (!checkpoint.error().hint.empty()) console.note(checkpoint.error().hint);
-    return endWithout(std::move(*outcome), checkpoint.error().message, Exit::NotDone, console, report, analysis);
-  }
-  if (!checkpoint) return console.fail(checkpoint.error());
-  if (!options.output.empty()) {
-    const auto exported = exportModel(on);
-    if (!exported && exported.error().code == ErrorCode::Refused && !again) return foldAndWrite(on, true);
-    if (!exported) return console.fail(exported.error());
-    outcome->output = exported->path;
-  }
-  if (*checkpoint) {
-    auto written = (*checkpoint)->write(options.checkpoint.out, task);
-    if (!written) return console.fail(written.error());
-    outcome->checkpoint = std::move(*written);
-  }
+  const auto exported = exportModel(on);
+  if (!exported && exported.error().code == ErrorCode::Refused && !again) return foldAndWrite(on, true);
+  if (!exported) return console.fail(exported.error());
+  outcome->output = exported->path;
   outcome->times = service.times();
   printOutcome(options.model, analysis, *outcome, console);
   return console.finish([&] { return report(analysis, *outcome); }, Exit::Done);
@@ -169,14 +154,11 @@ Exit foldToFile(const FoldOptions& options, const Call& call, const FoldReport& 
   if (!info) return console.fail(info.error());
   if (!info->note.empty()) console.note(options.model + ": " + info->note);
   const Files files = service.model()->facts().files();
-  const bool writesModel = !options.output.empty();
-  if (const Status good = writesModel ? checkOutput(files, options.output) : Status(); !good)
-    return console.fail(good.error());
-  if (const Status good = options.checkpoint.check(files); !good) return console.fail(good.error());
+  if (const Status good = checkOutput(files, options.output); !good) return console.fail(good.error());
   const Status planFits = checkWrittenBeside("the plan", options.savePlan, files, {options.output, options.inputs.npz});
   if (!options.savePlan.empty() && !planFits) return console.fail(planFits.error());
   if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
-  if (writesModel) service.expectExport();
+  service.expectExport();
   const auto use = options.noVerify ? formats::InputsFor::Shapes : formats::InputsFor::Values;
   const auto analysis = analyzeModel(service, options.model, options.inputs, console, task, use);
   if (!analysis) return console.fail(analysis.error());
@@ -198,7 +180,6 @@ NamedFiles FoldOptions::files() const {
   files.grants.toRead(planFile);
   files.grants.toWrite(output);
   files.grants.toWrite(savePlan);
-  checkpoint.grant(files.grants);
   if (resume) files.grants.toKeepParts();
   return files;
 }

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "app/engine/verbs.h"
-#include "app/engine/verbs/checkpoint/fold_checkpoint.h"
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/reports.h"
 
@@ -19,7 +18,6 @@ struct FoldOptions {
   std::string proof = "auto";
   bool noVerify = false, force = false, resume = false;
   InputOptions inputs;
-  CheckpointOptions checkpoint;  // of `fold` alone; output may then be empty
 
   // All that do not name a file of one model: INPUTS, and how to fold.
   void addTo(CLI::App& app);

@@ -129,27 +129,25 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
 
 json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome) {
   const protocol::PlanInfo& plan = outcome.fold.plan;
-  json report = {{"layer_norms", plan.layer_norms},
-                 {"folded", plan.folded.size()},
-                 {"policy", plan.policy},
-                 {"centerings", plan.centerings},
-                 {"tensors_centered", plan.tensors_centered},
-                 {"bytes_centered", plan.bytes_centered},
-                 {"shifts_absorbed", plan.shifts_absorbed},
-                 {"bytes_grown", plan.bytes_grown},
-                 {"gap", toJson(plan.gap)},
-                 {"norms", stateReport(analysis, plan)},
-                 {"prices", plan.prices.rows > 0 ? toJson(plan.prices) : json(nullptr)},
-                 {"output", toJson(outcome.output)},
-                 {"reason", orNull(outcome.fold.reason)},
-                 {"holds_if", toJson(outcome.fold.holds_if)},
-                 {"note", orNull(outcome.note)},
-                 {"load_ms", toJson(outcome.times.load_ms)},
-                 {"fold_ms", toJson(outcome.times.fold_ms)},
-                 {"save_ms", toJson(outcome.times.save_ms)},
-                 {"verify", outcome.fold.verify ? verifyEntry(*outcome.fold.verify) : json(nullptr)}};
-  if (outcome.checkpoint) report["checkpoint"] = toJson(*outcome.checkpoint);
-  return report;
+  return {{"layer_norms", plan.layer_norms},
+          {"folded", plan.folded.size()},
+          {"policy", plan.policy},
+          {"centerings", plan.centerings},
+          {"tensors_centered", plan.tensors_centered},
+          {"bytes_centered", plan.bytes_centered},
+          {"shifts_absorbed", plan.shifts_absorbed},
+          {"bytes_grown", plan.bytes_grown},
+          {"gap", toJson(plan.gap)},
+          {"norms", stateReport(analysis, plan)},
+          {"prices", plan.prices.rows > 0 ? toJson(plan.prices) : json(nullptr)},
+          {"output", toJson(outcome.output)},
+          {"reason", orNull(outcome.fold.reason)},
+          {"holds_if", toJson(outcome.fold.holds_if)},
+          {"note", orNull(outcome.note)},
+          {"load_ms", toJson(outcome.times.load_ms)},
+          {"fold_ms", toJson(outcome.times.fold_ms)},
+          {"save_ms", toJson(outcome.times.save_ms)},
+          {"verify", outcome.fold.verify ? verifyEntry(*outcome.fold.verify) : json(nullptr)}};
 }
 
 json fuseReport(const FuseOutcome& outcome) {

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "core/protocol/bench_messages.h"
-#include "core/protocol/checkpoint_messages.h"
 #include "core/protocol/messages.h"
 #include "core/service/plans/fuse_norms.h"
 #include "core/service/service.h"
@@ -27,10 +26,9 @@ namespace normlens::engine {
 struct FoldOutcome {
   protocol::FoldResult fold;
   service::FoldTimes times;
-  std::optional<std::string> output;                       // path, where a file was written
-  bool applied = false;                                    // there is a folded model, whether it is proved or not
-  std::string note;                                        // of the model's file
-  std::optional<protocol::CheckpointResult> checkpoint{};  // what --weights-out wrote
+  std::optional<std::string> output;  // path, where a file was written
+  bool applied = false;               // there is a folded model, whether it is proved or not
+  std::string note;                   // of the model's file
 };
 [[nodiscard]] nlohmann::json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome);
 

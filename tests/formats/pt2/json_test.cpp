@@ -26,14 +26,6 @@ TEST(Pt2JsonTest, WritesAgainWhatPythonWrote) {
   }
 }
 
-// As json.dumps(document, indent=2) does.
-TEST(Pt2JsonTest, WritesALineForEachItem) {
-  const auto parsed = parseJson(R"({"b": [1, 1e-05], "a": {}, "c": [], "d": {"e": "f"}})");
-  ASSERT_TRUE(parsed);
-  EXPECT_EQ(parsed->dumpIndented(),
-            "{\n  \"b\": [\n    1,\n    1e-05\n  ],\n  \"a\": {},\n  \"c\": [],\n  \"d\": {\n    \"e\": \"f\"\n  }\n}");
-}
-
 TEST(Pt2JsonTest, WritesNumbersAsPythonDoes) {
   const auto text = [](double value) { return Json(value).dump(); };
   EXPECT_EQ(text(1e-05), "1e-05");

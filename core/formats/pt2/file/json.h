@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -69,8 +68,6 @@ class Json {
 
   // As json.dumps(document) writes it: ", " and ": ", ASCII with escapes.
   [[nodiscard]] std::string dump() const;
-  // As json.dumps(document, indent=2) does: a line for each item.
-  [[nodiscard]] std::string dumpIndented() const;
 
   bool operator==(const Json& other) const = default;
 
@@ -80,8 +77,7 @@ class Json {
     std::string text;
     bool operator==(const Number&) const = default;
   };
-  // indent: of the lines of its items; nullopt: all in one line.
-  void dumpTo(std::string& out, std::optional<size_t> indent) const;
+  void dumpTo(std::string& out) const;
 
   std::variant<std::monostate, bool, Number, std::string, Array, Object> content_;
 };

@@ -51,16 +51,7 @@ void putText(std::string_view text, std::string& out) {
 
 }  // namespace
 
-void Json::dumpTo(std::string& out, std::optional<size_t> indent) const {
-  const auto inner = indent ? std::optional(*indent + 2) : std::nullopt;
-  const auto begin = [&](bool first) {
-    if (!first) out += indent ? "," : ", ";
-    if (indent) out += "\n" + std::string(*inner, ' ');
-  };
-  const auto end = [&](bool any, char bracket) {
-    if (indent && any) out += "\n" + std::string(*indent, ' ');
-    out += bracket;
-  };
+void Json::dumpTo(std::string& out) const {
   if (isNull()) {
     out += "null";
   } else if (const auto* truth = std::get_if<bool>(&content_)) {
@@ -72,32 +63,26 @@ void Json::dumpTo(std::string& out, std::optional<size_t> indent) const {
   } else if (const auto* array = std::get_if<Array>(&content_)) {
     out += '[';
     for (size_t i = 0; i < array->size(); ++i) {
-      begin(i == 0);
-      (*array)[i].dumpTo(out, inner);
+      if (i > 0) out += ", ";
+      (*array)[i].dumpTo(out);
     }
-    end(!array->empty(), ']');
+    out += ']';
   } else {
     const auto& members = std::get<Object>(content_);
     out += '{';
     for (size_t i = 0; i < members.size(); ++i) {
-      begin(i == 0);
+      if (i > 0) out += ", ";
       putText(members[i].first, out);
       out += ": ";
-      members[i].second.dumpTo(out, inner);
+      members[i].second.dumpTo(out);
     }
-    end(!members.empty(), '}');
+    out += '}';
   }
 }
 
 std::string Json::dump() const {
   std::string out;
-  dumpTo(out, std::nullopt);
-  return out;
-}
-
-std::string Json::dumpIndented() const {
-  std::string out;
-  dumpTo(out, 0);
+  dumpTo(out);
   return out;
 }
 
