@@ -64,10 +64,6 @@ Exit exitFor(ErrorCode code) {
   return code == ErrorCode::Refused || code == ErrorCode::Cancelled ? Exit::NotDone : Exit::Unreadable;
 }
 
-nlohmann::json errorObject(const Error& error) {
-  return {{"code", errorCodeName(error.code)}, {"message", error.message}, {"hint", error.hint}};
-}
-
 Error defect(const std::exception& error) {
   if (isWantOfMemory(error)) return {ErrorCode::RunFailed, plainError(error), {}};
   return {ErrorCode::Internal, std::string("a defect of NormLens: ") + error.what(),
@@ -105,14 +101,6 @@ Console::Console(Options options) : options_(options) {
   holdClosedStreams();
   std::signal(SIGPIPE, SIG_IGN);  // a pipe that nobody reads any more is told by the write
   if (!options_.quiet && isatty(STDERR_FILENO)) progress_ = std::make_unique<ProgressLine>();
-}
-
-Console::Console(Options options, Descriptor out, Descriptor err) : options_(options) {
-  std::FILE *const ownOut = fdopen(out.get(), "w"), *const ownErr = fdopen(err.get(), "w");
-  if (ownOut != nullptr) out_ = ownOut;
-  if (ownErr != nullptr) err_ = ownErr;
-  if (ownOut != nullptr) out.release();
-  if (ownErr != nullptr) err.release();
 }
 
 Console::~Console() {
@@ -183,11 +171,6 @@ Exit Console::finish(const std::function<nlohmann::json()>& result, Exit exit) {
   return written(exit);
 }
 
-void Console::complain(const Error& error) {
-  if (progress_) progress_->clear();
-  writeLine(err_, oneLine("normlens: " + error.message + (error.hint.empty() ? "" : "; " + error.hint)));
-}
-
 bool Console::line(nlohmann::json object) {
   object["schema"] = kSchema;
   const std::string text = protocol::dumpJson(object) + "\n";
@@ -203,8 +186,12 @@ bool Console::line(nlohmann::json object) {
 Exit Console::fail(const Error& error) {
   const Error told = withMemoryLimit(error);
   watchPage().status = static_cast<int32_t>(exitFor(told.code));
-  complain(told);
-  if (options_.json) say(protocol::dumpJson({{"schema", kSchema}, {"error", errorObject(told)}}));
+  if (progress_) progress_->clear();
+  writeLine(err_, oneLine("normlens: " + told.message + (told.hint.empty() ? "" : "; " + told.hint)));
+  if (options_.json) {
+    const nlohmann::json object = {{"code", errorCodeName(told.code)}, {"message", told.message}, {"hint", told.hint}};
+    say(protocol::dumpJson({{"schema", kSchema}, {"error", object}}));
+  }
   return exitFor(told.code);
 }
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/base/task.h"
 
@@ -24,9 +23,6 @@ inline constexpr int kSchema = 1;  // of every JSON object
 enum class Exit : int { Done = 0, NotDone = 1, Usage = 2, Unreadable = 3 };
 [[nodiscard]] Exit exitFor(ErrorCode code);
 
-// {"code","message","hint"}
-[[nodiscard]] nlohmann::json errorObject(const Error& error);
-
 // Of an exception that nobody has caught where it belongs.
 [[nodiscard]] Error defect(const std::exception& error);
 
@@ -37,14 +33,9 @@ class Console {
     bool quiet = false;
   };
   explicit Console(Options options);
-  // Speaks to these, and not to the process's own streams.
-  Console(Options options, Descriptor out, Descriptor err);
   ~Console();
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
-
-  [[nodiscard]] bool json() const { return options_.json; }
-  [[nodiscard]] bool quiet() const { return options_.quiet; }
 
   // Takes stdout and stderr for itself, by descriptors of its own: what anybody else writes to stdout goes to stderr
   // from now on, or where a process for a model has its streams. Before any model is opened.
@@ -59,7 +50,6 @@ class Console {
   void print(std::string_view text);  // stdout; nothing with --json or --quiet
   Exit help(std::string_view text);   // stdout, whatever the options; see finish()
   void note(std::string_view line);   // stderr; nothing with --quiet
-  void complain(const Error& error);  // one line on stderr
   // One object as a line of stdout, written whole, whatever the options. False: it could not be; see finish().
   bool line(nlohmann::json object);
   // With --json, which alone asks for the object, prints it: that of a large model takes its time. Exit::Done only if

@@ -2,9 +2,7 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 #include <optional>
 
 #include "app/engine/stop_signals.h"
@@ -25,13 +23,7 @@ class Supervisor {
   Supervisor(const Declared& verb, const confine::Limits& limits, Console& console)
       : verb_(verb), limits_(limits), console_(console), files_(verb.files()) {}
 
-  SupervisedEnd run() {
-    Result<Exit> exit = carryOut();
-    return {std::move(exit), stopAsked_.has_value(), std::move(read_), std::move(written_)};
-  }
-
- private:
-  Result<Exit> carryOut() {
+  Result<Exit> run() {
     auto end = attempt({});
     if (!end) return tl::unexpected(end.error());
     using Kind = RunWatch::Kind;
@@ -42,6 +34,7 @@ class Supervisor {
     return static_cast<Exit>(end->status);
   }
 
+ private:
   Result<Worker::End> attempt(const std::string& notRun) {
     Worker::Start start;
     start.walls.gpu = files_.gpu;
@@ -76,19 +69,13 @@ class Supervisor {
       while (const auto signal = signals_.next()) stop(worker);
       if (stopAsked_ && Clock::now() > *stopAsked_ + kStopPatience) worker.kill(Worker::Reason::Stopped);
       if (worker.overdue()) worker.kill(Worker::Reason::Deadline);
-      if (auto end = worker.ended()) {
-        written_ = worker.keeper().named();
-        return std::move(*end);
-      }
+      if (auto end = worker.ended()) return std::move(*end);
     }
   }
 
-  // Once it has written it looks at what lies beside that, which is nothing that the result rests on.
   void serveDoor(Worker& worker) {
     worker.serveDoor();
     for (const std::string& line : worker.keeper().takeTold()) console_.note(line);
-    auto handed = worker.keeper().takeHanded();
-    if (worker.keeper().named().empty()) std::ranges::move(handed, std::back_inserter(read_));
   }
 
   void stop(Worker& worker) {
@@ -103,19 +90,13 @@ class Supervisor {
   NamedFiles files_;
   StopSignals signals_;
   std::optional<Clock::time_point> stopAsked_;
-  std::vector<confine::HandedFile> read_;
-  std::set<std::filesystem::path> written_;
 };
 
 }  // namespace
 
-SupervisedEnd superviseWorker(const Declared& verb, const confine::Limits& limits, Console& console) {
-  return Supervisor(verb, limits, console).run();
-}
-
 Exit superviseVerb(const Declared& verb, const confine::Limits& limits, Console& console) {
-  const SupervisedEnd end = superviseWorker(verb, limits, console);
-  return end.exit ? *end.exit : console.fail(end.exit.error());
+  const Result<Exit> exit = Supervisor(verb, limits, console).run();
+  return exit ? *exit : console.fail(exit.error());
 }
 
 }  // namespace normlens::engine

@@ -8,7 +8,6 @@ std::span<const Verb> verbs() {
   static constexpr std::array kVerbs = {
       Verb{"analyze", "Which LayerNorms can become RMSNorms, and why or why not", declareAnalyze},
       Verb{"fold", "Replace LayerNorms by RMSNorms, prove it and write the new model", declareFold},
-      Verb{"sweep", "Analyze or fold many models, one after another, skipping those that are done", declareSweep},
       Verb{"fuse", "Write each norm, and the residual add before it, as one op, with nothing folded", declareFuse},
       Verb{"crms", "Fold, and take a channel out of each residual stream that only norms read", declareCrms},
       Verb{"diff", "Compare the outputs and the norms of two models on the same inputs", declareDiff},

@@ -54,7 +54,6 @@ struct Verb {
 Declared declareAnalyze(CLI::App& app, const confine::Limits& limits);
 Declared declareCheck(CLI::App& app, const confine::Limits& limits);
 Declared declareFold(CLI::App& app, const confine::Limits& limits);
-Declared declareSweep(CLI::App& app, const confine::Limits& limits);
 Declared declareFuse(CLI::App& app, const confine::Limits& limits);
 Declared declareCrms(CLI::App& app, const confine::Limits& limits);
 Declared declareDiff(CLI::App& app, const confine::Limits& limits);

@@ -6,19 +6,6 @@
 #include <vector>
 
 namespace normlens {
-namespace {
-
-std::atomic<int>& mostThreads() {
-  static std::atomic<int> most = 0;
-  return most;
-}
-
-}  // namespace
-
-void limitThreads(int most) { mostThreads() = most; }
-
-int threadLimit() { return mostThreads(); }
-
 void parallelFor(int threads, int64_t count, const std::function<void(int64_t)>& body) {
   std::atomic<int64_t> next = 0;
   const auto work = [&] {
@@ -29,9 +16,6 @@ void parallelFor(int threads, int64_t count, const std::function<void(int64_t)>&
   work();
 }
 
-int hardwareThreads() {
-  const int all = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return threadLimit() > 0 ? std::min(all, threadLimit()) : all;
-}
+int hardwareThreads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 }  // namespace normlens

@@ -10,12 +10,7 @@ namespace normlens {
 // handed out one by one, in ascending order. body must not throw.
 void parallelFor(int threads, int64_t count, const std::function<void(int64_t)>& body);
 
-// How many threads one operation may take, of the runtimes' too: for this process and those that it starts from now on.
-// 0: no limit. Called before there are other threads, and before a model is opened.
-void limitThreads(int most);
-[[nodiscard]] int threadLimit();
-
-// As many as the processor runs at once, or as may be; at least one.
+// As many as the processor runs at once, at least one.
 [[nodiscard]] int hardwareThreads();
 
 }  // namespace normlens

@@ -150,7 +150,6 @@ int Doorkeeper::name(int64_t ticket, direct::Naming naming) {
   const bool may = grants_.mayReplace(file.target) || (onlyNew && grants_.mayMakeOrRemove(file.target));
   auto older = may && !onlyNew ? direct::openToRead(file.target) : tl::unexpected(ENOENT);
   const int error = may ? direct::name(file, naming) : EACCES;
-  if (error == 0) named_.insert(file.target);
   if (error == 0 && onlyNew) made_.insert(file.target);
   if (error == 0 && older) replaced_ = std::move(*older);
   direct::discard(file);

@@ -44,8 +44,6 @@ class Doorkeeper {
   [[nodiscard]] std::vector<HandedFile> takeHanded() { return std::exchange(handedNow_, {}); }
   // What there is to say of files that a stopped fold has left, a sentence each, since this was asked last.
   [[nodiscard]] std::vector<std::string> takeTold() { return std::exchange(told_, {}); }
-  // What files that the process made are called.
-  [[nodiscard]] const std::set<std::filesystem::path>& named() const { return named_; }
   // A file that was handed over and has become shorter since; empty: none has.
   [[nodiscard]] std::string shortened() const;
 
@@ -65,9 +63,8 @@ class Doorkeeper {
   std::set<int64_t> left_;  // tickets of files that a stopped fold has left, as long as nothing is told of them
   bool toldGoingOn_ = false;
   std::map<int64_t, direct::NewFile> unnamed_;  // by ticket
-  std::set<std::filesystem::path> named_;
-  std::set<std::filesystem::path> made_;  // of these, where nothing was before
-  Descriptor replaced_;                   // the older model
+  std::set<std::filesystem::path> made_;        // what files that the process made are called, where nothing was before
+  Descriptor replaced_;                         // the older model
   int64_t lastTicket_ = 0;
 };
 

@@ -1,21 +1,240 @@
-#include "app/engine/verbs/fold_model.h"
+#include "app/engine/verbs/model_options.h"
+#include "app/engine/verbs/number_check.h"
+#include "app/engine/verbs/output_path.h"
+#include "app/engine/verbs/reports.h"
+#include "app/engine/verbs/verify_text.h"
+#include "core/base/formatted.h"
+#include "core/base/plural.h"
 
 namespace normlens::engine {
+namespace {
+
+struct FoldOptions {
+  std::string model, output, policy = "balanced", prices = "fixed", norm = "portable", planFile, savePlan;
+  double maxGrowth = 10;
+  std::string proof = "auto";
+  bool noVerify = false, force = false, resume = false;
+  InputOptions inputs;
+
+  void addTo(CLI::App& app);
+  [[nodiscard]] NamedFiles files() const;
+};
+
+// "25 of 25 LayerNorms folded, 4 tensors centered (1.2 MB), ..."
+std::string foldSummary(const protocol::PlanInfo& plan) {
+  return std::to_string(plan.folded.size()) + " of " + plural(plan.layer_norms, "LayerNorm") + " folded, " +
+         plural(plan.tensors_centered, "tensor") + " centered (" + megabytes(plan.bytes_centered) + "), " +
+         plural(plan.shifts_absorbed, "shift") + " moved into biases, " + plural(plan.centerings, "centering") +
+         " at run time, file grows by " + megabytes(plan.bytes_grown);
+}
+
+void printPrices(const protocol::NormPrices& prices, Console& console) {
+  console.print("  measured on [" + std::to_string(prices.rows) + ", " + std::to_string(prices.width) +
+                "]: LayerNorm " + formatted("%.3g us", prices.layer_norm_us) + ", the norm in its place " +
+                formatted("%.3g us", prices.rms_norm_us) + ", a centering " +
+                formatted("%.3g us", prices.centering_us));
+}
+
+void printOutcome(const std::string& model, const protocol::Analysis& analysis, const FoldOutcome& outcome,
+                  Console& console) {
+  console.print(model + ": " + foldSummary(outcome.fold.plan));
+  if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
+  for (const auto& condition : outcome.fold.holds_if) console.print("  holds if " + asText(condition));
+  for (const auto& norm : analysis.norms) {
+    for (const std::string& line : wouldFold(norm)) console.print("  " + norm.title + " " + line);
+  }
+  for (const auto& state : outcome.fold.plan.norms) {
+    if (!state.because.empty())
+      console.print("  " + analysis.norms[static_cast<size_t>(state.norm)].title + ": " +
+                    stateText(state, outcome.applied));
+  }
+  if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
+  if (!outcome.output) return;
+  console.print("  written to " + *outcome.output + " (load " + formatted("%.0f ms", outcome.times.load_ms) +
+                ", fold " + formatted("%.0f ms", outcome.times.fold_ms) + ", save " +
+                formatted("%.0f ms", outcome.times.save_ms) + ")");
+}
+
+// Nothing was written: says why, and leaves an older output alone.
+Exit endWithout(FoldOutcome outcome, const std::string& why, Exit exit, Console& console,
+                const protocol::Analysis& analysis) {
+  if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
+  console.note(why + "; nothing was written");
+  if (outcome.fold.reason.empty()) outcome.fold.reason = why;
+  return console.finish([&] { return foldReport(analysis, outcome); }, exit);
+}
+
+std::string whyRefused(const protocol::FoldResult& fold) {
+  if (!fold.reason.empty()) return fold.reason;
+  return fold.verify && fold.verify->exact ? "the folded model differs from the original"
+                                           : "the fold could not be proved";
+}
+
+protocol::FoldParams foldParams(const FoldOptions& options) {
+  protocol::FoldParams params;
+  params.plan.policy = options.policy;
+  params.plan.max_growth_percent = options.maxGrowth;
+  params.plan.prices = options.prices;
+  params.norm = options.norm;
+  params.verify = !options.noVerify;
+  params.proof = options.proof;
+  return params;
+}
+
+// An edit that was refused is an outcome, not an error: the plan is reported with the reason.
+Result<protocol::FoldResult> refusedFold(service::Service& service, const protocol::FoldParams& params,
+                                         const Error& error, const Task& task) {
+  auto plan = service.plan(params.plan, task);
+  if (error.code != ErrorCode::Refused || !plan) return tl::unexpected(error);
+  protocol::FoldResult result;
+  result.plan = std::move(*plan);
+  result.reason = error.message;
+  return result;
+}
+
+Result<FoldOutcome> foldModel(service::Service& service, const FoldOptions& options, const Task& task) {
+  if (!options.planFile.empty()) {
+    if (const Status used = service.usePlanFile(options.planFile); !used) return tl::unexpected(used.error());
+  }
+  const protocol::FoldParams params = foldParams(options);
+  auto fold = service.fold(params, task);
+  const bool applied = fold && !fold->plan.folded.empty();
+  if (!fold) fold = refusedFold(service, params, fold.error(), task);
+  if (!fold) return tl::unexpected(fold.error());
+  if (applied && !options.savePlan.empty()) {
+    if (const Status saved = service.savePlanFile(options.savePlan); !saved) return tl::unexpected(saved.error());
+  }
+  return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied, {}};
+}
+
+// Nothing folds of a model that was not seen running: that tells nothing about it.
+Error notKnown(Error error) {
+  error.message += "; so it is not known which of its LayerNorms can be folded, and nothing was written";
+  return error;
+}
+
+struct Folding {
+  service::Service& service;
+  const FoldOptions& options;
+  const protocol::Analysis& analysis;
+  const std::string& note;
+  Console& console;
+  const Task& task;
+};
+
+Result<protocol::ExportResult> exportModel(const Folding& on) {
+  protocol::ExportParams params;
+  params.path = on.options.output;
+  params.norm = on.options.norm;
+  params.force = on.options.force;
+  return on.service.exportTo(params, on.task);
+}
+
+// again: the first plan was refused when the large weights were read, and this one leaves out what cannot be centered.
+Exit foldAndWrite(const Folding& on, bool again) {
+  const auto& [service, options, analysis, note, console, task] = on;
+  auto outcome = foldModel(service, options, task);
+  if (!outcome) return console.fail(outcome.error());
+  outcome->note = note;
+  if (outcome->fold.plan.folded.empty()) {
+    if (const Status runs = requireRunnable(options.model, analysis); !runs)
+      return console.fail(notKnown(runs.error()));
+    std::string why =
+        outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
+    const int others = analysis.totals.free + analysis.totals.with_centering;
+    if (options.planFile.empty() && others > 0 && !again)
+      why += "; " + std::to_string(others) + " would with another --policy or a larger --max-growth";
+    return endWithout(std::move(*outcome), why, Exit::Done, console, analysis);
+  }
+  if (!outcome->applied || (!outcome->fold.ok && !options.force)) {
+    const std::string why = whyRefused(outcome->fold);
+    printOutcome(options.model, analysis, *outcome, console);
+    return endWithout(std::move(*outcome), why, Exit::NotDone, console, analysis);
+  }
+  const auto exported = exportModel(on);
+  if (!exported && exported.error().code == ErrorCode::Refused && !again) return foldAndWrite(on, true);
+  if (!exported) return console.fail(exported.error());
+  outcome->output = exported->path;
+  outcome->times = service.times();
+  printOutcome(options.model, analysis, *outcome, console);
+  return console.finish([&] { return foldReport(analysis, *outcome); }, Exit::Done);
+}
+
+// In a worker that may be handed options.files(). Exit::NotDone: refused or not proved, nothing was written.
+Exit foldToFile(const FoldOptions& options, const Call& call) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
+  service::Service service;
+  service.setRules(call.rules);
+  if (const auto choice = options.inputs.choice(); !choice) return console.fail(choice.error());
+  const auto info = service.open(options.model, task);
+  if (!info) return console.fail(info.error());
+  if (!info->note.empty()) console.note(options.model + ": " + info->note);
+  const Files files = service.model()->facts().files();
+  if (const Status good = checkOutput(files, options.output); !good) return console.fail(good.error());
+  const Status planFits = checkWrittenBeside("the plan", options.savePlan, files, {options.output, options.inputs.npz});
+  if (!options.savePlan.empty() && !planFits) return console.fail(planFits.error());
+  if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
+  service.expectExport();
+  const auto use = options.noVerify ? formats::InputsFor::Shapes : formats::InputsFor::Values;
+  const auto analysis = analyzeModel(service, options.model, options.inputs, console, task, use);
+  if (!analysis) return console.fail(analysis.error());
+  if (const Status known = requireVerdicts(options.model, options.inputs, *analysis); !known)
+    return console.fail(known.error());
+  if (!analysis->norms.empty()) noteAssumedInputs(*analysis, console);
+  return foldAndWrite({service, options, *analysis, info->note, console, task}, false);
+}
+
+NamedFiles FoldOptions::files() const {
+  NamedFiles files = namedFiles({model}, inputs);
+  files.grants.toRead(planFile);
+  files.grants.toWrite(output);
+  files.grants.toWrite(savePlan);
+  if (resume) files.grants.toKeepParts();
+  return files;
+}
+
+void FoldOptions::addTo(CLI::App& app) {
+  app.add_option("model", model, "The model file")->required()->type_name("MODEL");
+  app.add_option("-o,--output", output, "Where to write the folded model")->required()->type_name("OUT");
+  inputs.addTo(app);
+  inputs.addSizesTo(app);
+  app.add_option("--policy", policy, "What may be done to fold")
+      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
+      ->capture_default_str();
+  app.add_option("--max-growth", maxGrowth, "By how much the file may grow, policy balanced")
+      ->check(notNegative())
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  app.add_option("--prices", prices,
+                 "What folding saves and centering costs, policy balanced: element counts, or times measured now")
+      ->check(CLI::IsMember({"fixed", "measured"}))
+      ->capture_default_str();
+  app.add_option("--norm", norm, "What takes LayerNorm's place")
+      ->check(CLI::IsMember(kNormFlavours))
+      ->capture_default_str();
+  app.add_option("--proof", proof,
+                 "How to prove the result: the whole model at once, or an ONNX file section by section along its "
+                 "stream; auto: in sections where the whole does not fit in memory")
+      ->check(CLI::IsMember({"auto", "whole", "sections"}))
+      ->capture_default_str();
+  app.add_flag("--no-verify", noVerify, "Do not prove the result");
+  app.add_flag("--force", force, "Write the result although it could not be proved");
+  inputs.addVerdictsTo(app);
+  app.add_option("--plan", planFile, "Use the edits of this file")->type_name("PLAN.json");
+  app.add_option("--save-plan", savePlan, "Write the edits to this file")->type_name("PLAN.json");
+  app.add_flag("--resume", resume,
+               "Keep what is written if this is stopped or killed, beside OUT as *.normlens-part, and go on with what "
+               "an earlier --resume kept");
+}
+
+}  // namespace
 
 Declared declareFold(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<FoldOptions>();
-  app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
-  app.add_option("-o,--output", options->output, "Where to write the folded model")->required()->type_name("OUT");
   options->addTo(app);
-  options->inputs.addVerdictsTo(app);
-  app.add_option("--plan", options->planFile, "Use the edits of this file")->type_name("PLAN.json");
-  app.add_option("--save-plan", options->savePlan, "Write the edits to this file")->type_name("PLAN.json");
-  app.add_flag("--resume", options->resume,
-               "Keep what is written if this is stopped or killed, beside OUT as *.normlens-part, and go on with what "
-               "an earlier --resume kept");
-  return {[options](const Call& call) { return foldToFile(*options, call, foldReport); },
-          [options] { return options->files(); },
-          {}};
+  return {
+      [options](const Call& call) { return foldToFile(*options, call); }, [options] { return options->files(); }, {}};
 }
 
 }  // namespace normlens::engine

@@ -5,7 +5,6 @@
 #include <optional>
 #include <stop_token>
 
-#include "core/base/parallel.h"
 #include "core/base/run_watch.h"
 #include "core/formats/onnx/float64/float_cast.h"
 #include "core/formats/onnx/float64/retype.h"
@@ -164,8 +163,7 @@ struct Session::Impl {
   }
 
   static void applyMeasures(Ort::SessionOptions& options, const SessionMeasures& measures) {
-    const int threads = measures.threads > 0 ? measures.threads : threadLimit();
-    if (threads > 0) options.SetIntraOpNumThreads(threads);
+    if (measures.threads > 0) options.SetIntraOpNumThreads(measures.threads);
     if (!measures.profile.empty()) options.EnableProfiling(measures.profile.c_str());
     if (measures.memory) {
       // Each tensor by itself, so that what is released is seen.

@@ -128,7 +128,7 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   if (!chosen) return tl::unexpected(chosen.error());
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("loading the model");
-  torchscript::prepareTorch(choice.strict);
+  torchscript::forbidOps(choice.strict);
   const int threads = std::clamp(hardwareThreads(), 2, 5) - 1;  // one reads
   auto sums = std::async(std::launch::async, [&, kept = *archive] { return checkCrcs(*kept, threads); });
   ModelFacts facts;

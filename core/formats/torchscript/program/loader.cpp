@@ -1,6 +1,5 @@
 #include "core/formats/torchscript/program/loader.h"
 
-#include <ATen/Parallel.h>
 #include <caffe2/serialize/read_adapter_interface.h>
 #include <torch/csrc/jit/serialization/import.h>
 
@@ -9,7 +8,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/base/parallel.h"
 #include "core/base/run_watch.h"
 #include "core/formats/torchscript/edit/norms/fast_norm.h"
 #include "core/formats/torchscript/program/error_text.h"
@@ -154,11 +152,6 @@ class ObjectTypes {
 
 }  // namespace
 
-void prepareTorch(bool strict) {
-  if (threadLimit() > 0) at::set_num_threads(threadLimit());
-  forbidOps(strict);
-}
-
 Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, bool strict) {
   const std::string path = archive->file().path().string();
   const std::string record = runningRecord(*archive);
@@ -167,7 +160,7 @@ Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, b
                 path + " has code that runs while it is loaded (__setstate__ in " + record +
                     "), which is not done where a model cannot be confined",
                 "open it on a machine where `normlens-engine doctor` names a confinement");
-  prepareTorch(strict);
+  forbidOps(strict);
   const auto failed = [&](const std::string& why, std::string_view all) {
     if (const auto call = forbiddenInLoading(all))
       return fail(ErrorCode::Unsupported, path + " " + *call + ", as soon as it is loaded; it was not opened");

@@ -15,9 +15,6 @@ struct LoadedModule {
   bool wasTraining = false;
 };
 
-// Before the first op of a process, and before each model: as many threads as we may have, no op that no model may run.
-void prepareTorch(bool strict);
-
 // Loads onto the CPU from the mapped file and puts the module in eval mode. Extra files of up to 64 MiB are kept.
 // Of the code that torch runs by itself as it loads, forbidden ops are not run (forbidden_ops.h); `strict`: see
 // OpenChoice. Errors: Unreadable with torch's own reason on one line; Unsupported for what is not run.
