@@ -64,18 +64,13 @@ class Supervisor {
       std::array<pollfd, 3> events{pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{worker.door(), POLLIN, 0},
                                    pollfd{worker.noise(), POLLIN, 0}};
       ::poll(events.data(), events.size(), static_cast<int>(kPollTick.count()));
-      if (events[1].revents != 0) serveDoor(worker);
+      if (events[1].revents != 0) worker.serveDoor();
       if (events[2].revents != 0) worker.readNoise();
       while (const auto signal = signals_.next()) stop(worker);
       if (stopAsked_ && Clock::now() > *stopAsked_ + kStopPatience) worker.kill(Worker::Reason::Stopped);
       if (worker.overdue()) worker.kill(Worker::Reason::Deadline);
       if (auto end = worker.ended()) return std::move(*end);
     }
-  }
-
-  void serveDoor(Worker& worker) {
-    worker.serveDoor();
-    for (const std::string& line : worker.keeper().takeTold()) console_.note(line);
   }
 
   void stop(Worker& worker) {

@@ -35,7 +35,7 @@ OrErrno<NewFile> createNamed(const fs::path& target) {
   Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
   if (!file) return tl::unexpected(errno);
   ::flock(file.get(), LOCK_EX | LOCK_NB);
-  return NewFile{std::move(file), target, name, false};
+  return NewFile{std::move(file), target, name};
 }
 
 bool lacksUnnamedFiles(int error) { return error == EOPNOTSUPP || error == EISDIR || error == EINVAL; }
@@ -152,35 +152,9 @@ OrErrno<NewFile> createNew(const fs::path& path) {
   const fs::path target = behindLinks(path);
   if (const int error = inTheWay(target); error != 0) return tl::unexpected(error);
   Descriptor file(::open(folderOf(target).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file) return NewFile{std::move(file), target, {}, false};
+  if (file) return NewFile{std::move(file), target, {}};
   if (lacksUnnamedFiles(errno)) return createNamed(target);
   return tl::unexpected(errno);
-}
-
-fs::path partOf(const fs::path& target) { return target.string() + ".normlens-part"; }
-
-OrErrno<NewFile> takeUp(const fs::path& path) {
-  const fs::path target = behindLinks(path), part = partOf(target);
-  if (const int error = inTheWay(target); error != 0) return tl::unexpected(error);
-  for (;;) {
-    constexpr int kHow = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    Descriptor file(::open(part.c_str(), kHow, 0600));
-    if (!file) return tl::unexpected(errno == ELOOP || errno == EISDIR || errno == ENXIO ? EEXIST : errno);
-    struct stat opened {};
-    struct stat named {};
-    if (::fstat(file.get(), &opened) != 0) return tl::unexpected(errno);
-    if (!S_ISREG(opened.st_mode) || opened.st_uid != ::geteuid() || opened.st_nlink > 1) return tl::unexpected(EEXIST);
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return tl::unexpected(errno);
-    // Who had it until now may have named it, or taken it away.
-    const bool there = ::lstat(part.c_str(), &named) == 0;
-    if (!there || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) continue;
-    if (const auto folder = openFolder(folderOf(part)); folder && opened.st_size == 0) ::fsync(folder->get());
-    return NewFile{std::move(file), target, part, true};
-  }
-}
-
-int cut(const NewFile& file, uint64_t bytes) {
-  return ::ftruncate(file.file.get(), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
 }
 
 int name(NewFile& file, Naming naming) {
@@ -192,8 +166,6 @@ int name(NewFile& file, Naming naming) {
 }
 
 void discard(NewFile& file) {
-  struct stat info {};
-  if (file.kept && ::fstat(file.file.get(), &info) == 0 && info.st_size > 0) file.temporary.clear();
   if (!file.temporary.empty()) ::unlink(std::exchange(file.temporary, {}).c_str());
   file.file.reset();  // with its lock: the name is nobody else's before
 }

@@ -22,7 +22,6 @@ struct NewFile {
   Descriptor file;
   std::filesystem::path target;
   std::filesystem::path temporary;  // empty: no name
-  bool kept = false;                // of takeUp()
 };
 
 enum class Naming : unsigned char { Replace, OnlyNew };
@@ -43,16 +42,8 @@ void removeStale(const std::filesystem::path& folder, const std::function<bool(s
 [[nodiscard]] OrErrno<Descriptor> openToRead(const std::filesystem::path& path);
 [[nodiscard]] OrErrno<Descriptor> openFolder(const std::filesystem::path& path);
 [[nodiscard]] OrErrno<NewFile> createNew(const std::filesystem::path& path);
-// What a file that takeUp() makes is called until it is named: beside `target`.
-[[nodiscard]] std::filesystem::path partOf(const std::filesystem::path& target);
-// A file that stays, under the name of partOf(), when its maker ends before it is named: what an earlier maker has left
-// there, or an empty one. Nobody else has it as long as it is open. Errors: EAGAIN where another maker has it, EEXIST
-// where what is there is no plain file of this user's.
-[[nodiscard]] OrErrno<NewFile> takeUp(const std::filesystem::path& path);
-[[nodiscard]] int cut(const NewFile& file, uint64_t bytes);
 // 0 or an errno. It has the mode of the file that it replaces. The folder is flushed as well.
 [[nodiscard]] int name(NewFile& file, Naming naming);
-// One that is kept stays where there is something in it.
 void discard(NewFile& file);
 [[nodiscard]] int remove(const std::filesystem::path& path);
 

@@ -15,7 +15,6 @@ namespace {
 struct QuestionHead {
   Ask ask;
   int64_t ticket;
-  uint64_t number;
 };
 struct AnswerHead {
   int32_t error;
@@ -74,7 +73,7 @@ iovec part(void* data, size_t size) { return {.iov_base = data, .iov_len = size}
 }  // namespace
 
 bool send(int socket, const Question& question) {
-  QuestionHead head{question.ask, question.ticket, question.number};
+  QuestionHead head{question.ask, question.ticket};
   std::array parts{part(&head, sizeof head), part(const_cast<char*>(question.path.data()), question.path.size())};
   return question.path.size() <= PATH_MAX && sendParts(socket, parts, -1, 0);
 }
@@ -91,10 +90,10 @@ std::optional<Question> receiveQuestion(int socket) {
   std::string path(PATH_MAX, '\0');
   std::array parts{part(&head, sizeof head), part(path.data(), path.size())};
   const ssize_t got = receive(socket, parts, nullptr);
-  if (got < static_cast<ssize_t>(sizeof head) || head.ask > Ask::Cut) return std::nullopt;
+  if (got < static_cast<ssize_t>(sizeof head) || head.ask > Ask::Remove) return std::nullopt;
   path.resize(static_cast<size_t>(got) - sizeof head);
   if (path.find('\0') != std::string::npos) return std::nullopt;
-  return Question{head.ask, head.ticket, std::move(path), head.number};
+  return Question{head.ask, head.ticket, std::move(path)};
 }
 
 std::optional<Answer> receiveAnswer(int socket) {

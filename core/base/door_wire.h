@@ -13,20 +13,17 @@ namespace normlens::door {
 enum class Ask : uint8_t {
   Read,      // path -> a descriptor to read from
   Folder,    // path -> a descriptor to list
-  Create,    // path -> a descriptor to write to, number: a ticket
+  Create,    // path -> a descriptor to write to, and a ticket
   NameOver,  // ticket: the file gets its name, an older one of that name goes
   NameNew,   // ticket: the same where nothing has that name
   Drop,      // ticket
   Remove,    // path
-  TakeUp,    // path -> as Create, of a file that is kept (direct::takeUp); ENOTSUP where the user wants none
-  Cut,       // ticket, number: the file is cut to so many bytes
 };
 
 struct Question {
   Ask ask = Ask::Read;
   int64_t ticket = 0;
   std::string path{};
-  uint64_t number = 0;
 };
 
 struct Answer {

@@ -39,7 +39,7 @@ Answer ask(const Question& question) {
 }
 
 // Relative paths mean the same on both sides: neither changes its folder.
-Answer ask(Ask what, const fs::path& path) { return ask({what, 0, path.string(), 0}); }
+Answer ask(Ask what, const fs::path& path) { return ask({what, 0, path.string()}); }
 
 OrErrno<Descriptor> handed(Answer answer) {
   if (answer.error != 0) return tl::unexpected(answer.error);
@@ -102,24 +102,14 @@ OrErrno<std::string> readSmall(const fs::path& path, size_t most) {
 }
 
 OrErrno<NewFile> NewFile::create(const fs::path& path) {
-  if (hasDoor()) return asked(Ask::Create, path);
-  auto own = direct::createNew(path);
-  if (!own) return tl::unexpected(own.error());
   NewFile made;
-  made.own_ = std::move(*own);
-  return made;
-}
-
-OrErrno<NewFile> NewFile::takeUp(const fs::path& path) {
-  auto made = hasDoor() ? asked(Ask::TakeUp, path) : tl::unexpected(ENOTSUP);
-  if (!made) return made.error() == ENOTSUP ? create(path) : std::move(made);
-  made->own_.kept = true;
-  return made;
-}
-
-OrErrno<NewFile> NewFile::asked(Ask what, const fs::path& path) {
-  NewFile made;
-  Answer answer = ask(what, path);
+  if (!hasDoor()) {
+    auto own = direct::createNew(path);
+    if (!own) return tl::unexpected(own.error());
+    made.own_ = std::move(*own);
+    return made;
+  }
+  Answer answer = ask(Ask::Create, path);
   made.ticket_ = answer.error == 0 ? answer.ticket : 0;
   auto file = handed(std::move(answer));
   if (!file) return tl::unexpected(file.error());
@@ -134,10 +124,6 @@ NewFile::NewFile(NewFile&& other) noexcept : own_(std::move(other.own_)), ticket
 NewFile::~NewFile() {
   if (ticket_ != 0) ask({Ask::Drop, ticket_});
   direct::discard(own_);
-}
-
-int NewFile::cut(uint64_t bytes) {
-  return ticket_ == 0 ? direct::cut(own_, bytes) : ask({Ask::Cut, ticket_, {}, bytes}).error;
 }
 
 int NewFile::name(Naming naming) {

@@ -13,10 +13,6 @@
 
 #include "core/base/direct_files.h"
 
-namespace normlens::door {
-enum class Ask : uint8_t;
-}
-
 namespace normlens::files {
 
 using direct::Naming;
@@ -35,8 +31,6 @@ using direct::OrErrno;
 class NewFile {
  public:
   [[nodiscard]] static OrErrno<NewFile> create(const std::filesystem::path& path);
-  // One that is kept (direct::takeUp) where who keeps the door was told so; else, and without a door, as above.
-  [[nodiscard]] static OrErrno<NewFile> takeUp(const std::filesystem::path& path);
   ~NewFile();
   NewFile(NewFile&& other) noexcept;
   NewFile& operator=(NewFile&&) = delete;
@@ -44,14 +38,10 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   [[nodiscard]] int descriptor() const { return own_.file.get(); }
-  [[nodiscard]] bool kept() const { return own_.kept; }
-  // To so many bytes.
-  [[nodiscard]] int cut(uint64_t bytes);
   [[nodiscard]] int name(Naming naming);
 
  private:
   NewFile() = default;
-  [[nodiscard]] static OrErrno<NewFile> asked(door::Ask what, const std::filesystem::path& path);
   direct::NewFile own_;  // behind a door: its descriptor alone
   int64_t ticket_ = 0;   // 0: of this process's own making
 };

@@ -80,11 +80,7 @@ Answer Doorkeeper::answer(const Question& question) {
       return folder ? Answer{.error = 0, .ticket = 0, .handed = std::move(*folder)} : refused(folder.error());
     }
     case Ask::Create:
-      return create(path, false);
-    case Ask::TakeUp:
-      return grants_.keepsParts() ? create(path, true) : refused(ENOTSUP);
-    case Ask::Cut:
-      return refused(cut(question.ticket, question.number));
+      return create(path);
     case Ask::NameOver:
       return refused(name(question.ticket, direct::Naming::Replace));
     case Ask::NameNew:
@@ -114,32 +110,14 @@ Answer Doorkeeper::read(const fs::path& path, const std::string& shown) {
   return {.error = 0, .ticket = 0, .handed = std::move(*file)};
 }
 
-Answer Doorkeeper::create(const fs::path& path, bool kept) {
+Answer Doorkeeper::create(const fs::path& path) {
   if (!grants_.mayReplace(path) && !grants_.mayMakeOrRemove(path)) return refused(EACCES);
   if (unnamed_.size() >= kMostUnnamed) return refused(EMFILE);
-  auto file = kept ? direct::takeUp(path) : direct::createNew(path);
+  auto file = direct::createNew(path);
   if (!file) return refused(file.error());
   Answer answer{.error = 0, .ticket = ++lastTicket_, .handed = copyOf(file->file)};
-  struct stat part {};
-  const fs::path partPath = direct::partOf(file->target);
-  const bool left = ::lstat(partPath.c_str(), &part) == 0 && part.st_size > 0;
-  if (left && kept) left_.insert(lastTicket_);
-  if (left && !kept)
-    told_.push_back(partPath.string() + " is what a stopped fold has written, and stays; --resume goes on with it");
   unnamed_.emplace(lastTicket_, std::move(*file));
   return answer;
-}
-
-// The first cut says whether what was left is of use. Of a model in many files one sentence says that it is.
-int Doorkeeper::cut(int64_t ticket, uint64_t bytes) {
-  const auto file = unnamed_.find(ticket);
-  if (file == unnamed_.end()) return EINVAL;
-  if (left_.erase(ticket) > 0) {
-    const std::string part = direct::partOf(file->second.target).string();
-    if (bytes == 0) told_.push_back(part + " is of another fold or damaged, so it is written anew");
-    if (bytes > 0 && !std::exchange(toldGoingOn_, true)) told_.push_back("going on with " + part);
-  }
-  return direct::cut(file->second, bytes);
 }
 
 int Doorkeeper::name(int64_t ticket, direct::Naming naming) {

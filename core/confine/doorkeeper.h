@@ -42,8 +42,6 @@ class Doorkeeper {
   [[nodiscard]] bool serve(int socket);
   // Those handed over since this was asked last.
   [[nodiscard]] std::vector<HandedFile> takeHanded() { return std::exchange(handedNow_, {}); }
-  // What there is to say of files that a stopped fold has left, a sentence each, since this was asked last.
-  [[nodiscard]] std::vector<std::string> takeTold() { return std::exchange(told_, {}); }
   // A file that was handed over and has become shorter since; empty: none has.
   [[nodiscard]] std::string shortened() const;
 
@@ -51,17 +49,13 @@ class Doorkeeper {
   [[nodiscard]] door::Answer answer(const door::Question& question);
   // Paths are resolved ones, `shown` is how it was asked for.
   [[nodiscard]] door::Answer read(const std::filesystem::path& path, const std::string& shown);
-  [[nodiscard]] door::Answer create(const std::filesystem::path& path, bool kept);
-  [[nodiscard]] int cut(int64_t ticket, uint64_t bytes);
+  [[nodiscard]] door::Answer create(const std::filesystem::path& path);
   [[nodiscard]] int name(int64_t ticket, direct::Naming naming);
   [[nodiscard]] int remove(const std::filesystem::path& path) const;
 
   Grants grants_;
   std::map<std::pair<dev_t, ino_t>, HandedFile> handed_;
   std::vector<HandedFile> handedNow_;
-  std::vector<std::string> told_;
-  std::set<int64_t> left_;  // tickets of files that a stopped fold has left, as long as nothing is told of them
-  bool toldGoingOn_ = false;
   std::map<int64_t, direct::NewFile> unnamed_;  // by ticket
   std::set<std::filesystem::path> made_;        // what files that the process made are called, where nothing was before
   Descriptor replaced_;                         // the older model

@@ -26,19 +26,14 @@ class Grants {
   void toWrite(const Path& file);
   void endWriting() { write_.clear(); }  // the export is over
 
-  // What is written stays when its writer ends too early, for the next one to go on with (direct::takeUp).
-  void toKeepParts() { keepsParts_ = true; }
-
   [[nodiscard]] bool mayRead(const Path& file) const;
   [[nodiscard]] bool mayReadAsData(const Path& file) const;   // if it is a regular file
   [[nodiscard]] bool mayReadAsModel(const Path& file) const;  // if it is an ONNX model
   [[nodiscard]] bool mayList(const Path& folder) const;
   [[nodiscard]] bool mayReplace(const Path& file) const;
   [[nodiscard]] bool mayMakeOrRemove(const Path& file) const;
-  [[nodiscard]] bool keepsParts() const { return keepsParts_; }
 
  private:
-  bool keepsParts_ = false;
   std::set<Path> read_, write_, dataFolders_;
 };
 

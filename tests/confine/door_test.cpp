@@ -163,9 +163,7 @@ class HostileDoor : public Door {
  protected:
   struct Head {
     door::Ask ask;
-    bool flag;
     int64_t ticket;
-    uint64_t number;
   };
   static int socketOfWorker() {
     for (int fd = STDERR_FILENO + 1; fd < 1000; ++fd) {
@@ -185,7 +183,7 @@ TEST_F(HostileDoor, TakesNoDescriptors) {
   run(
       [&](Confinement) {
         for (int i = 0; i < 100; ++i) {
-          Head head{door::Ask::Drop, false, 1, 0};
+          Head head{door::Ask::Drop, 1};
           iovec part{&head, sizeof head};
           const std::array<int, 2> sent{STDOUT_FILENO, STDOUT_FILENO};
           alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof sent)> control{};
@@ -212,7 +210,7 @@ TEST_F(HostileDoor, IsNotHeldUpByAnswersThatNobodyReads) {
   const Outcome outcome = run(
       [&](Confinement) {
         const RunWatch watch(RunWatch::Kind::Run);
-        const Head head{door::Ask::Drop, false, 1, 0};
+        const Head head{door::Ask::Drop, 1};
         const int socket = socketOfWorker();
         while (::send(socket, &head, sizeof head, MSG_NOSIGNAL) > 0) {
         }
@@ -234,48 +232,6 @@ TEST_F(Door, WritesWhatALinkPointsTo) {
   EXPECT_EQ(outcome.end.status, 0);
   EXPECT_TRUE(fs::is_symlink(path("out.pt")));
   EXPECT_EQ(read("there/real.pt"), "new");
-}
-
-TEST_F(Door, KeepsPartsWhereThatWasAskedForAlone) {
-  const fs::path out = path("out.pt"), other = path("other.pt");
-  const auto kept = [&](bool asked) {
-    return run(
-               [&](Confinement) {
-                 auto file = files::NewFile::takeUp(out);
-                 const auto no = files::NewFile::takeUp(other);
-                 if (!file || no || no.error() != EACCES) return 4;
-                 if (::write(file->descriptor(), "half", 4) != 4) return 4;
-                 return file->kept() ? 1 : 0;
-               },
-               granting([&](Grants& grants) {
-                 grants.toWrite(out);
-                 if (asked) grants.toKeepParts();
-               }))
-        .end.status;
-  };
-  EXPECT_EQ(kept(false), 0);
-  EXPECT_TRUE(names().empty());
-  EXPECT_EQ(kept(true), 1);
-  EXPECT_EQ(names(), std::vector<std::string>{"out.pt.normlens-part"});
-}
-
-TEST_F(Door, CutsAPartAndNothingElse) {
-  const fs::path out = write("out.pt", "old");
-  write("out.pt.normlens-part", "new and more");
-  const Outcome outcome = run(
-      [&](Confinement) {
-        auto file = files::NewFile::takeUp(out);
-        if (!file || !file->kept() || file->cut(3) != 0) return 1;
-        const bool named = file->name(files::Naming::Replace) == 0;
-        return named && file->cut(0) != 0 ? 0 : 2;  // it is not its maker's any more
-      },
-      granting([&](Grants& grants) {
-        grants.toWrite(out);
-        grants.toKeepParts();
-      }));
-  EXPECT_EQ(outcome.end.status, 0);
-  EXPECT_EQ(read("out.pt"), "new");
-  EXPECT_EQ(names(), std::vector<std::string>{"out.pt"});
 }
 
 TEST_F(Door, LeavesNothingOfAKilledWriter) {

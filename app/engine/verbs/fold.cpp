@@ -13,7 +13,7 @@ struct FoldOptions {
   std::string model, output, policy = "balanced", prices = "fixed", norm = "portable", planFile, savePlan;
   double maxGrowth = 10;
   std::string proof = "auto";
-  bool noVerify = false, force = false, resume = false;
+  bool noVerify = false, force = false;
   InputOptions inputs;
 
   void addTo(CLI::App& app);
@@ -190,7 +190,6 @@ NamedFiles FoldOptions::files() const {
   files.grants.toRead(planFile);
   files.grants.toWrite(output);
   files.grants.toWrite(savePlan);
-  if (resume) files.grants.toKeepParts();
   return files;
 }
 
@@ -223,9 +222,6 @@ void FoldOptions::addTo(CLI::App& app) {
   inputs.addVerdictsTo(app);
   app.add_option("--plan", planFile, "Use the edits of this file")->type_name("PLAN.json");
   app.add_option("--save-plan", savePlan, "Write the edits to this file")->type_name("PLAN.json");
-  app.add_flag("--resume", resume,
-               "Keep what is written if this is stopped or killed, beside OUT as *.normlens-part, and go on with what "
-               "an earlier --resume kept");
 }
 
 }  // namespace

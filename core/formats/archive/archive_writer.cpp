@@ -140,7 +140,7 @@ Status writeContents(AtomicFile& file, std::vector<Placed>& records, const Archi
       at += part.size();
     }
   }
-  return file.writeAll(pieces, task, [&] { return sources.digestOf ? sources.digestOf(pieces) : std::string(); });
+  return file.writeAll(pieces, task);
 }
 
 Status writeSums(AtomicFile& file, const std::vector<Placed>& records, uint64_t end) {
@@ -178,7 +178,7 @@ Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite
   }
   uint64_t end = 0;
   auto placed = placeRecords(std::move(records), end);
-  auto file = AtomicFile::takeUp(path, end + directory(placed, end).size());
+  auto file = AtomicFile::create(path, end + directory(placed, end).size());
   if (!file) return tl::unexpected<Error>(file.error());
   if (auto status = writeContents(*file, placed, sources, task); !status) return status;
   if (auto status = writeSums(*file, placed, end); !status) return status;

@@ -35,14 +35,12 @@ struct RecordToWrite {
 struct ArchiveSources {
   // How bytes of a record come to be; empty where they are in memory.
   std::function<MakeBytes(std::span<const std::byte>)> makerOf;
-  // ContentDigest of an archive of these pieces; empty: it is never taken up.
-  std::function<std::string(std::span<const FilePiece>)> digestOf;
   // Asked when all is written and before it gets its name.
   std::function<Status()> stillGood;
 };
 
-// Complete or not at all, see AtomicFile, and taken up where the user asked for it. Errors: WriteFailed; Cancelled;
-// those of the sources; Internal when a deflated record is broken.
+// Complete or not at all, see AtomicFile. Errors: WriteFailed; Cancelled; those of the sources; Internal when a
+// deflated record is broken.
 [[nodiscard]] Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records,
                                   const ArchiveSources& sources, const Task& task);
 

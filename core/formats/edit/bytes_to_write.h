@@ -2,10 +2,8 @@
 // opened file (a mapping would be counted as memory of the process), as they are elsewhere. Thread: any.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/fold/pending_weights.h"
@@ -23,13 +21,8 @@ class BytesToWrite {
 
   // Empty where they are in memory. Asked for in ascending order, from one thread; outlives this object.
   [[nodiscard]] MakeBytes makerOf(std::span<const std::byte> bytes) const;
-  // Of a file of these pieces. history: what Model::annotate was told, which has the plan that edited weights follow
-  // from. Empty where it has none, or a file was written to since it was opened.
-  [[nodiscard]] std::string digestOf(std::span<const FilePiece> pieces,
-                                     const std::map<std::string, std::string>& history) const;
 
  private:
-  [[nodiscard]] std::string originOf(std::span<const std::byte> bytes) const;
   [[nodiscard]] MakeBytes computing(const fold::PendingWeights::Part& part, uint64_t size) const;
 
   std::shared_ptr<const fold::PendingWeights> pending_;

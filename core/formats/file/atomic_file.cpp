@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/file/crc32.h"
-#include "core/formats/file/kept_part.h"
 #include "core/formats/file/strokes_ahead.h"
 #include "core/formats/file/write_progress.h"
 
@@ -42,8 +40,6 @@ tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
       return fail(ErrorCode::WriteFailed, file + "it is a folder", "choose another name");
     case ENXIO:
       return fail(ErrorCode::WriteFailed, file + "it is a device or a pipe, not a plain file", "choose another name");
-    case EAGAIN:
-      return fail(ErrorCode::WriteFailed, file + "another fold is writing it", "wait for it or choose another name");
     case EEXIST:
       return fail(ErrorCode::WriteFailed, file + "another program has just made a file of that name", "try again");
     default:
@@ -62,27 +58,6 @@ int reserve(int descriptor, uint64_t size) {
   return ::fallocate(descriptor, 0, 0, static_cast<off_t>(size)) == 0 ? 0 : errno;
 }
 
-// Whether the file still has what an earlier writer recorded of the pieces.
-Result<bool> isAsRecorded(int descriptor, std::span<const FilePiece> pieces, const KeptPart& part, const Task& task) {
-  std::vector<std::byte> buffer(size_t{1} << 20);
-  const uint64_t written = part.written();
-  uint32_t sum = 0;
-  uint64_t read = 0;
-  for (const FilePiece& piece : pieces) {
-    for (uint64_t at = 0; at < piece.bytes.size() && read < written;) {
-      const uint64_t wanted = std::min({uint64_t{buffer.size()}, piece.bytes.size() - at, written - read});
-      if (!readBack(descriptor, piece.offset + at, std::span(buffer).first(wanted))) return false;
-      sum = crcOf(sum, buffer.data(), wanted);
-      at += wanted;
-      read += wanted;
-      task.report("checking what an earlier fold has written",
-                  static_cast<double>(read) / static_cast<double>(written));
-      if (auto status = task.check(); !status) return tl::unexpected(status.error());
-    }
-  }
-  return sum == part.sum();
-}
-
 }  // namespace
 
 Status checkSpace(const std::filesystem::path& path, uint64_t bytes) {
@@ -95,34 +70,12 @@ Status checkSpace(const std::filesystem::path& path, uint64_t bytes) {
 
 tl::unexpected<Error> AtomicFile::failed(int error) const { return writeError(path_, error); }
 
-uint64_t keptBytes(const std::filesystem::path& path) {
-  struct stat part {};
-  constexpr uint64_t kBlock = 512;  // of st_blocks
-  return ::stat(direct::partOf(direct::behindLinks(path)).c_str(), &part) == 0
-             ? static_cast<uint64_t>(part.st_blocks) * kBlock
-             : 0;
-}
-
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, uint64_t size) {
   auto made = files::NewFile::create(path);
   if (!made) return writeError(path, made.error());
-  return reserved(AtomicFile(path, std::move(*made), size));
-}
-
-Result<AtomicFile> AtomicFile::reserved(AtomicFile file) {
-  const int error = reserve(file.file_.descriptor(), file.size_);
-  if (error == ENOSPC || error == EDQUOT) return file.failed(error);
-  return file;
-}
-
-Result<AtomicFile> AtomicFile::takeUp(const std::filesystem::path& path, uint64_t size) {
-  auto made = files::NewFile::takeUp(path);
-  if (made && made->kept()) return AtomicFile(path, std::move(*made), size);
-  if (made) return reserved(AtomicFile(path, std::move(*made), size));
-  if (made.error() != EEXIST) return writeError(path, made.error());
-  return fail(ErrorCode::WriteFailed,
-              direct::partOf(path).string() + " is in the way: it is no plain file of yours that a fold has left",
-              "remove it or choose another name");
+  const int error = reserve(made->descriptor(), size);
+  if (error == ENOSPC || error == EDQUOT) return writeError(path, error);
+  return AtomicFile(path, std::move(*made));
 }
 
 Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
@@ -136,49 +89,19 @@ Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
   return {};
 }
 
-Status AtomicFile::writeAll(std::span<const FilePiece> pieces, const Task& task, const ContentDigest& digest) {
-  if (!file_.kept()) return writeStrokes(pieces, task, nullptr);
-  KeptPart part(file_.descriptor(), size_, digest ? digest() : std::string());
-  if (auto status = begin(part, pieces, task); !status) return status;
-  auto status = writeStrokes(pieces, task, &part);
-  // Where it was stopped, and of a disk that is full, as much as is there.
-  if (const int error = part.record(); error != 0 && status) return failed(error);
-  return status;
-}
-
-Status AtomicFile::begin(KeptPart& part, std::span<const FilePiece> pieces, const Task& task) {
-  if (part.isOurs()) {
-    const auto same = isAsRecorded(file_.descriptor(), pieces, part, task);
-    if (!same) return tl::unexpected(same.error());
-    if (!*same) part.disown();
-  }
-  if (const int error = file_.cut(part.isOurs() ? part.end() : 0); error != 0) return failed(error);
-  if (part.isOurs()) return {};
-  int error = reserve(file_.descriptor(), part.end());
-  if (error != ENOSPC && error != EDQUOT) error = part.begin();
-  if (error == 0) return {};
-  static_cast<void>(file_.cut(0));  // nothing is left of it then
-  return failed(error);
-}
-
-// part: null where nothing is kept.
-Status AtomicFile::writeStrokes(std::span<const FilePiece> pieces, const Task& task, KeptPart* part) {
-  const uint64_t there = part == nullptr ? 0 : part->written();
-  StrokesAhead ahead(pieces, {there, file_.descriptor()});
-  WriteProgress progress(ahead.bytes(), there, path_, task);
+Status AtomicFile::writeAll(std::span<const FilePiece> pieces, const Task& task) {
+  StrokesAhead ahead(pieces);
+  WriteProgress progress(ahead.bytes(), path_, task);
   while (const auto stroke = ahead.next()) {
     if (!*stroke) return tl::unexpected(stroke->error());
-    const auto& [offset, bytes, isThere] = **stroke;
-    if (auto status = isThere ? task.check() : writeAt(offset, bytes); !status) return status;
-    if (isThere) continue;
-    if (const int error = part == nullptr ? 0 : part->wrote(bytes); error != 0) return failed(error);
+    const auto& [offset, bytes] = **stroke;
+    if (auto status = writeAt(offset, bytes); !status) return status;
     if (auto status = progress.wrote(bytes.size()); !status) return status;
   }
   return {};
 }
 
 Status AtomicFile::nameIt(files::Naming naming) {
-  if (const int error = file_.kept() ? file_.cut(size_) : 0; error != 0) return failed(error);
   if (::fsync(file_.descriptor()) != 0) return failed(errno);
   if (const int error = file_.name(naming); error != 0) return failed(error);
   return {};

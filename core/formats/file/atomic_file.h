@@ -3,10 +3,6 @@
 // Written without a name in the same folder (core/base/files.h), fsynced, named; gone again if it is not committed.
 // Where the path is a symbolic link, what it points to is written. Thread: one thread per object. Errors: WriteFailed
 // with a sentence that names the file.
-//
-// A model's file is kept where the user asked for that (--resume): as a part beside it that survives its writer, with a
-// record of what it is to become, how much of that is safely on the disk and its sum (kept_part.h). writeAll() goes on
-// there, unless what is there is not of that sum.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +19,6 @@
 
 namespace normlens::formats {
 
-class KeptPart;
-
 // Fills `out` with the bytes from `at` on.
 using MakeBytes = std::function<Status(uint64_t at, std::span<std::byte> out)>;
 
@@ -37,12 +31,6 @@ struct FilePiece {
   std::function<void(std::span<const std::byte>)> see;
 };
 
-// What the bytes of a file follow from, as a digest: equal ones are of equal bytes. Empty: that cannot be told.
-using ContentDigest = std::function<std::string()>;
-
-// Bytes on the disk that a part of this file holds: room that it takes no more.
-[[nodiscard]] uint64_t keptBytes(const std::filesystem::path& path);
-
 // Asks the file system that a file is to be on whether it has so many bytes, before it and others beside it are begun.
 // Errors: WriteFailed.
 [[nodiscard]] Status checkSpace(const std::filesystem::path& path, uint64_t bytes);
@@ -52,32 +40,23 @@ class AtomicFile {
   // Asks the file system for `size` bytes at once, so that a full disk is known before anything is written. A file
   // system in memory is only asked whether it has them: to reserve pages there costs half of what writing them does.
   [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path, uint64_t size);
-  // The same for a file that is kept where the user asked for it: its space is asked for by writeAll().
-  [[nodiscard]] static Result<AtomicFile> takeUp(const std::filesystem::path& path, uint64_t size);
   // Places may be filled in any order.
   [[nodiscard]] Status writeAt(uint64_t offset, std::span<const std::byte> bytes);
   // In the order given, in strokes that stay in a cache: a thread of its own makes, reads and shows one while the one
-  // before it is written. Tells the task how far it is. Of a file that is kept only what its part does not hold is made
-  // and written, if that was begun with the same digest; what is to be seen is read back. Errors: also those of `make`;
-  // Cancelled.
-  [[nodiscard]] Status writeAll(std::span<const FilePiece> pieces, const Task& task, const ContentDigest& digest = {});
+  // before it is written. Tells the task how far it is. Errors: also those of `make`; Cancelled.
+  [[nodiscard]] Status writeAll(std::span<const FilePiece> pieces, const Task& task);
   // Flushes to the disk and gives the file its name. An older file of that name is replaced and hands on its mode.
   [[nodiscard]] Status commit();
   // The same where nothing may have that name yet; an error where something has.
   [[nodiscard]] Status commitNew();
 
  private:
-  AtomicFile(std::filesystem::path path, files::NewFile file, uint64_t size)
-      : path_(std::move(path)), file_(std::move(file)), size_(size) {}
+  AtomicFile(std::filesystem::path path, files::NewFile file) : path_(std::move(path)), file_(std::move(file)) {}
   [[nodiscard]] tl::unexpected<Error> failed(int error) const;
-  [[nodiscard]] Status begin(KeptPart& part, std::span<const FilePiece> pieces, const Task& task);
-  [[nodiscard]] static Result<AtomicFile> reserved(AtomicFile file);
-  [[nodiscard]] Status writeStrokes(std::span<const FilePiece> pieces, const Task& task, KeptPart* part);
   [[nodiscard]] Status nameIt(files::Naming naming);
 
   std::filesystem::path path_;
   files::NewFile file_;
-  uint64_t size_;
 };
 
 }  // namespace normlens::formats

@@ -11,25 +11,14 @@
 
 namespace normlens::formats {
 
-// Of what an earlier writer has written.
-[[nodiscard]] Status readBack(int descriptor, uint64_t offset, std::span<std::byte> into);
-
 // Thread: one owner; the strokes are made on a thread of its own, which the destructor ends. The pieces outlive it.
 class StrokesAhead {
  public:
   struct Stroke {
     uint64_t offset = 0;
     std::span<const std::byte> bytes;  // until the next one is asked for
-    bool there = false;                // it was in the file already
   };
-  // Bytes of the pieces that a file holds already, and the file: those are read back where they are to be seen, and
-  // left out elsewhere.
-  struct Written {
-    uint64_t bytes = 0;
-    int descriptor = -1;
-  };
-
-  StrokesAhead(std::span<const FilePiece> pieces, Written written);
+  explicit StrokesAhead(std::span<const FilePiece> pieces);
   ~StrokesAhead();
   StrokesAhead(const StrokesAhead&) = delete;
   StrokesAhead& operator=(const StrokesAhead&) = delete;
@@ -46,13 +35,10 @@ class StrokesAhead {
     const FilePiece* piece;
     uint64_t at;
     size_t size;
-    bool there;
   };
-  void add(const FilePiece& piece, uint64_t there);
   void run();
   [[nodiscard]] Status prepare(size_t part);
 
-  int descriptor_;
   std::vector<Part> parts_;
   std::array<std::vector<std::byte>, kAhead> buffers_;
   std::array<Status, kAhead> made_;

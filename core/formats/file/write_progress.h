@@ -13,9 +13,8 @@ namespace normlens::formats {
 
 class WriteProgress {
  public:
-  // done: bytes of them that need not be written.
-  WriteProgress(uint64_t total, uint64_t done, const std::filesystem::path& path, const Task& task)
-      : total_(total), done_(done), before_(done), what_("writing " + path.filename().string()), task_(task) {}
+  WriteProgress(uint64_t total, const std::filesystem::path& path, const Task& task)
+      : total_(total), what_("writing " + path.filename().string()), task_(task) {}
 
   // Errors: Cancelled.
   [[nodiscard]] Status wrote(uint64_t bytes);
@@ -23,7 +22,7 @@ class WriteProgress {
  private:
   [[nodiscard]] std::string words(double ms) const;
 
-  uint64_t total_, done_, before_;
+  uint64_t total_, done_ = 0;
   double toldAt_ = 0;  // ms
   std::string what_;
   const Task& task_;

@@ -21,8 +21,6 @@
 namespace normlens::formats::onnx {
 namespace {
 
-using History = std::map<std::string, std::string>;  // of Model::annotate
-
 bool isWithin(Bytes whole, Bytes part) {
   return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
 }
@@ -43,22 +41,16 @@ MakeBytes filledIn(Bytes bytes, const LateText& late, const Task& task) {
       };
 }
 
-struct ToldOfMaking {
-  const History& history;
-  const LateText& late;
-};
-
 Result<AtomicFile> written(const FileContents& contents, const BytesToWrite& bytes, Bytes skeleton,
-                           const ToldOfMaking& told, const Task& task) {
-  auto file = AtomicFile::takeUp(contents.path, contents.size);
+                           const LateText& late, const Task& task) {
+  auto file = AtomicFile::create(contents.path, contents.size);
   if (!file) return file;
   auto pieces = contents.pieces;
   for (FilePiece& piece : pieces) {
     piece.make = bytes.makerOf(piece.bytes);
-    if (isWithin(skeleton, piece.bytes)) piece.make = filledIn(piece.bytes, told.late, task);
+    if (isWithin(skeleton, piece.bytes)) piece.make = filledIn(piece.bytes, late, task);
   }
-  const auto digest = [&] { return bytes.digestOf(pieces, told.history); };
-  if (auto status = file->writeAll(pieces, task, digest); !status) return tl::unexpected(std::move(status.error()));
+  if (auto status = file->writeAll(pieces, task); !status) return tl::unexpected(std::move(status.error()));
   return file;
 }
 
@@ -96,15 +88,15 @@ Status unchanged(const OnnxSource& source) {
 }
 
 Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const OnnxSource& source,
-                const ToldOfMaking& told, const Task& task) {
+                const LateText& late, const Task& task) {
   const auto& contents = layout.files();
   uint64_t total = 0;
-  for (const auto& one : contents) total += one.size - std::min(one.size, keptBytes(one.path));
+  for (const auto& one : contents) total += one.size;
   if (auto status = checkSpace(path, total); !status) return status;
   const BytesToWrite bytes(source.pending, filesOf(source));
   std::vector<AtomicFile> files;
   for (const auto& one : contents) {
-    auto file = written(one, bytes, layout.skeleton(), told, task);
+    auto file = written(one, bytes, layout.skeleton(), late, task);
     if (!file) return tl::unexpected(std::move(file.error()));
     files.push_back(std::move(*file));
   }
@@ -127,7 +119,7 @@ Status OnnxModel::save(const std::filesystem::path& path, const Task& task) cons
   try {
     const auto layout = SaveLayout::make(source_, path, properties_);
     if (!layout) return tl::unexpected<Error>(layout.error());
-    return writeAll(*layout, path, source_, {properties_, late_}, task);
+    return writeAll(*layout, path, source_, late_, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + plainError(error));
   }

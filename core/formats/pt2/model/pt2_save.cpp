@@ -104,7 +104,6 @@ Status Pt2Model::save(const std::filesystem::path& path, const Task& task) const
   const auto& pending = inner_->source().pending;
   const BytesToWrite bytes(pending, {program_->archive->sharedFile()});
   const ArchiveSources sources{[&](auto part) { return bytes.makerOf(part); },
-                               [&](auto pieces) { return bytes.digestOf(pieces, history_); },
                                [&] { return unchanged(*program_->archive); }};
   return writeArchive(path, records.all(), sources, task);
 }

@@ -111,7 +111,6 @@ class TorchScriptModel final : public Model, public NormFuser {
   std::optional<ProbeRecords> records_;  // of the last successful probe
   Lowered lowered_;
   ModelFacts facts_;
-  std::map<std::string, std::string> history_;  // see annotate()
   std::optional<Error> neverRun_;  // instead of any run: forward() has an op that no model may run (forbidden_ops.h)
 };
 

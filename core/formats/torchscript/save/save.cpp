@@ -154,7 +154,6 @@ void TorchScriptModel::annotate(const std::map<std::string, std::string>& proper
   constexpr auto kToBeTold = "normlens.holds_if";
   if (const auto told = properties.find(kToBeTold); told != properties.end())
     source_.extraFiles[told->first] = told->second;
-  history_ = properties;
 }
 
 Status TorchScriptModel::save(const std::filesystem::path& path, const Task& task) const {
@@ -177,7 +176,6 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     if (auto status = task.check(); !status) return status;
     const BytesToWrite bytes(source_.pending, {source_.archive ? source_.archive->sharedFile() : nullptr});
     const ArchiveSources sources{[&](auto part) { return bytes.makerOf(part); },
-                                 [&](auto pieces) { return bytes.digestOf(pieces, history_); },
                                  [&] { return source_.archive ? unchanged(*source_.archive) : Status(); }};
     return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()), sources, task);
   } catch (const std::exception& error) {
