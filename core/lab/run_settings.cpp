@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 5> kExperiments{"equivalence", "depth_swe
 constexpr std::array<std::string_view, 4> kNetworks{"layer_norm", "cbwc_rms_norm", "rms_norm", "plain"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kPrecisions{"float32", "float64"};
-constexpr std::array<std::string_view, 7> kData{"spirals", "teacher", "parity", "characters", "csv", "npz", "text"};
+constexpr std::array<std::string_view, 5> kData{"spirals", "teacher", "parity", "characters", "npz"};
 constexpr std::array<std::string_view, 3> kActivations{"relu", "gelu", "tanh"};
 constexpr double kMostNetworks = 4096;  // of a run
 constexpr std::array<std::string_view, 2> kDecays{"weight", "centered"};
@@ -82,12 +82,10 @@ void checkOptimizer(const OptimizerSettings& optimizer, const std::string& where
 
 void checkData(const DataSettings& data, bool characters, Checker& check) {
   check.oneOf(data.kind, kData, "data.kind");
-  const bool isText = data.kind == "characters" || data.kind == "text";
-  check.require(isText == characters, "data.kind",
-                characters ? "is \"" + data.kind + "\", and a transformer needs characters or text"
+  check.require((data.kind == "characters") == characters, "data.kind",
+                characters ? "is \"" + data.kind + "\", and a transformer needs characters"
                            : "is \"" + data.kind + "\", which only a transformer can learn");
-  const bool fromFile = data.kind == "csv" || data.kind == "npz" || data.kind == "text";
-  check.require(!fromFile || !data.path.empty(), "data.path", "is empty: " + data.kind + " data are read from a file");
+  check.require(data.kind != "npz" || !data.path.empty(), "data.path", "is empty: npz data are read from a file");
   check.within(static_cast<double>(data.samples), 16, 1e7, "data.samples");
   check.within(data.features, data.kind == "parity" ? 2 : 1, 4096, "data.features");
   check.within(data.classes, 2, 1000, "data.classes");

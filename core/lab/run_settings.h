@@ -38,10 +38,10 @@ struct OptimizerSettings {
 // What is learned. Generated data are a function of these fields; a file is read again for each run.
 struct DataSettings {
   // spirals: arms in the plane, which arm; teacher: a random network's choice; parity: whether an even number of
-  // features is positive; characters: a generated text; csv, npz: rows of numbers and a class each; text: the user's.
+  // features is positive; characters: a generated text; npz: the user's rows of numbers and a class each.
   std::string kind = "spirals";
-  std::string path;         // csv, npz, text
-  std::string target;       // csv: the column with the class, by its head; npz: its array. Empty: the last column; "y"
+  std::string path;         // npz
+  std::string target;       // npz: the array of the classes; empty: "y"
   int64_t samples = 4096;   // generated: examples, or characters of the text
   int features = 2;         // teacher, parity: numbers of an example
   int classes = 2;          // spirals: arms; teacher: what it chooses from

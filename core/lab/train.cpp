@@ -19,10 +19,8 @@ Result<RunResult> train(const RunSettings& settings, const RunPlace& place, cons
 
 std::vector<std::filesystem::path> filesOfRun(const RunSettings& settings, const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files{checkpointFile(folder), resultFile(folder)};
-  for (const RunMember& member : membersOf(settings)) {
-    for (const auto suffix : kNetworkSuffixes)
-      files.push_back(folder / (memberName(member, settings) + std::string(suffix)));
-  }
+  for (const RunMember& member : membersOf(settings))
+    files.push_back(folder / (memberName(member, settings) + kNetworkSuffix));
   return files;
 }
 

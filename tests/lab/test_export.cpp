@@ -3,49 +3,20 @@
 
 #include <sstream>
 
-#include "core/formats/pt2/open.h"
-#include "core/lab/export/program_export.h"
 #include "core/lab/export/torchscript_export.h"
 #include "tests/lab/small_run.h"
-#include "tests/support/temporary_folder.h"
 
 namespace normlens::lab {
 namespace {
-
-std::unique_ptr<formats::Model> asProgram(const Network& network, const RunSettings& settings, int layers) {
-  const TemporaryFolder folder;
-  const auto path = folder / "trained.pt2";
-  const Status written = writeProgram(network, settings, layers, path);
-  auto model = written.and_then(
-      [&] { return formats::pt2::openPt2(path, {}, {.strict = true, .model = {}, .isBeside = false}); });
-  EXPECT_TRUE(model) << model.error().message;
-  return std::move(*model);
-}
-
-Result<std::vector<double>> ran(const formats::Model& model, const at::Tensor& input) {
-  graph::TensorView view;
-  view.data = static_cast<const std::byte*>(input.const_data_ptr());
-  view.dtype = input.scalar_type() == at::kLong ? graph::DType::Int64 : graph::DType::Float64;
-  view.shape = input.sizes().vec();
-  view.strides = input.strides().vec();
-  return model.run({{"x", view}}, {}).map([](const formats::Tensors& outputs) {
-    return *toDoubles(outputs.front().view);
-  });
-}
 
 void expectSameScores(const RunSettings& settings, const NetworkShape& shape, const std::vector<at::Tensor>& inputs) {
   const auto network = makeNetwork(settings, shape);
   std::istringstream file(toTorchScript(*network, settings, shape.layers));
   torch::jit::Module module = torch::jit::load(file);
-  const auto program = asProgram(*network, settings, shape.layers);
   for (const at::Tensor& input : inputs) {
     const at::Tensor expected = network->forward(input, nullptr);
     const at::Tensor scores = module.forward({input}).toTensor();
     EXPECT_LT((scores.reshape(expected.sizes()) - expected).abs().max().item<double>(), 1e-12) << shape.network;
-    const auto told = ran(*program, input);
-    ASSERT_TRUE(told) << told.error().message;
-    const at::Tensor again = at::tensor(*told, at::kDouble).reshape(expected.sizes());
-    EXPECT_LT((again - expected).abs().max().item<double>(), 1e-12) << shape.network;
   }
 }
 
@@ -65,14 +36,6 @@ TEST(Export, ATransformersFileComputesTheSame) {
                                        at::randint(0, 11, {3, settings.context}, at::kLong)};
   for (const auto network : networks())
     expectSameScores(settings, {std::string(network), 2, 1, "float64", 11, 11}, inputs);
-}
-
-TEST(Export, AProgramTakesNoMoreThanItsContext) {
-  const RunSettings settings = smallRun("transformer");
-  const auto network = makeNetwork(settings, {"rms_norm", 1, 1, "float64", 11, 11});
-  const auto refused = ran(*asProgram(*network, settings, 1), at::zeros({2, settings.context + 1}, at::kLong));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
 }
 
 // CCWT: in the file there is nothing left to center.

@@ -87,7 +87,7 @@ std::vector<LabRow> rowsOf(const KeptRun& run, bool running) {
   }
   for (LabRow& row : rows) {
     row.state = stateOf(row, run, running);
-    if (!running && !run.end.isEmpty()) row.weights = networkFile(run, row.member, ".pt");
+    if (!running && !run.end.isEmpty()) row.weights = networkFile(run, row.member);
   }
   return rows;
 }

@@ -22,7 +22,7 @@ struct TableData {
 
 // A text as indices of its characters.
 struct TextData {
-  std::vector<std::string> symbols;  // in UTF-8, each once
+  std::string symbols;               // each once, ascending
   std::vector<int64_t> train, test;  // the beginning of the text and its end
 };
 

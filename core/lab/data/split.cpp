@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
-#include <optional>
+#include <set>
 
 #include "core/base/geometry/random_numbers.h"
 
 namespace normlens::lab {
 namespace {
 
-constexpr size_t kMostSymbols = 1000;
 constexpr size_t kFewestCharacters = 1000;
 
 void take(const Rows& rows, size_t row, Examples& into) {
@@ -19,17 +17,6 @@ void take(const Rows& rows, size_t row, Examples& into) {
   const auto begin = rows.all.inputs.begin() + static_cast<std::ptrdiff_t>(row * width);
   into.inputs.insert(into.inputs.end(), begin, begin + rows.features);
   into.classes.push_back(rows.all.classes[row]);
-}
-
-// Bytes of the character that begins at `at`; nullopt: that is not UTF-8.
-std::optional<size_t> characterAt(const std::string& text, size_t at) {
-  const auto byte = static_cast<unsigned char>(text[at]);
-  const size_t size = byte < 0x80 ? 1 : byte < 0xC2 ? 0 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : byte < 0xF5 ? 4 : 0;
-  if (size == 0 || at + size > text.size()) return std::nullopt;
-  for (size_t i = 1; i < size; ++i) {
-    if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return std::nullopt;
-  }
-  return size;
 }
 
 }  // namespace
@@ -76,34 +63,16 @@ void standardize(TableData& data) {
 }
 
 Result<TextData> splitText(const std::string& text, const DataSettings& data) {
-  std::vector<std::string> characters;
-  for (size_t at = 0; at < text.size();) {
-    const auto size = characterAt(text, at);
-    if (!size || text[at] == '\0')
-      return fail(ErrorCode::BadInput, "is no UTF-8 text (its byte " + std::to_string(at + 1) + ")");
-    characters.push_back(text.substr(at, *size));
-    at += *size;
-  }
-  if (characters.size() < kFewestCharacters) {
-    return fail(ErrorCode::BadInput, "has " + std::to_string(characters.size()) + " characters: at least " +
-                                         std::to_string(kFewestCharacters) + " are needed");
-  }
-  std::map<std::string, int64_t> known;
-  for (const std::string& character : characters) known.emplace(character, 0);
-  if (known.size() < 2)
-    return fail(ErrorCode::BadInput, "has one character again and again: there is nothing to learn");
-  if (known.size() > kMostSymbols) {
-    return fail(ErrorCode::BadInput, "has " + std::to_string(known.size()) +
-                                         " different characters: " + std::to_string(kMostSymbols) + " are the most");
+  if (text.size() < kFewestCharacters) {
+    return fail(ErrorCode::BadInput, "data.samples: the generated text has " + std::to_string(text.size()) +
+                                         " characters: at least " + std::to_string(kFewestCharacters) + " are needed");
   }
   TextData set;
-  for (auto& [symbol, index] : known) {
-    index = static_cast<int64_t>(set.symbols.size());
-    set.symbols.push_back(symbol);
-  }
-  const auto trained = static_cast<size_t>(static_cast<double>(characters.size()) * (1 - data.test_share));
-  for (size_t i = 0; i < characters.size(); ++i)
-    (i < trained ? set.train : set.test).push_back(known.at(characters[i]));
+  const std::set<char> known(text.begin(), text.end());
+  set.symbols.assign(known.begin(), known.end());
+  const auto trained = static_cast<size_t>(static_cast<double>(text.size()) * (1 - data.test_share));
+  for (size_t i = 0; i < text.size(); ++i)
+    (i < trained ? set.train : set.test).push_back(static_cast<int64_t>(set.symbols.find(text[i])));
   return set;
 }
 

@@ -19,7 +19,7 @@ struct Rows {
 // constant there becomes 0.
 void standardize(TableData& data);
 
-// `text` by its characters. Error: BadInput, what is wrong with it in half a sentence ("has only 7 characters").
+// A generated text by its characters, which are ASCII. Error: BadInput where it is too short.
 [[nodiscard]] Result<TextData> splitText(const std::string& text, const DataSettings& data);
 
 }  // namespace normlens::lab

@@ -2,24 +2,23 @@
 
 #include <sstream>
 
-#include "core/lab/export/forward.h"
-
 namespace normlens::lab {
 namespace {
 
 using torch::jit::Module;
 
-// Builds the module tree and, beside it, the text of its forward.
-class TorchScriptWriter final : public ForwardWriter {
+// Builds the module tree and, beside it, the text of its forward. A part ("block_1_norm_1") is a layer with parameters.
+class TorchScriptWriter {
  public:
   TorchScriptWriter(const Network& network, const RunSettings& settings)
-      : ForwardWriter(network, settings),
+      : network_(network),
+        settings_(settings),
         rest_("[" + std::to_string(settings.width) + "], self.weight, "),
         eps_(number(settings.norm_eps)),
         root_("__torch__.LaboratoryNetwork", unit_) {}
 
   std::string write(int layers) {
-    const Value scores = writeForward(layers);
+    const Value scores = settings_.experiment == "transformer" ? transformer(layers) : perceptron(layers);
     root_.define("def forward(self, x):\n" + body_ + "  return " + scores + "\n");
     root_.eval();
     std::ostringstream file;
@@ -28,30 +27,57 @@ class TorchScriptWriter final : public ForwardWriter {
   }
 
  private:
-  Value linear(const std::string& name, const Value& x) override {
+  using Value = std::string;  // its name in the text
+
+  // See nets/perceptron.cpp.
+  Value perceptron(int layers) {
+    Value x = "x";
+    for (int i = 1; i < layers; ++i) {
+      const std::string index = std::to_string(i);
+      x = activation(settings_.activation, norm("norm_" + index, linear("linear_" + index, x)));
+    }
+    return linear("linear_" + std::to_string(layers), x);
+  }
+  // See nets/transformer.cpp.
+  Value transformer(int blocks) {
+    const Value characters = part("characters", {"weight"}, "torch.embedding(self.weight, x)", "x");
+    Value x = add(characters, part("places", {"weight"}, "torch.slice(self.weight, 0, 0, x.size(1))", "x"));
+    for (int i = 1; i <= blocks; ++i) {
+      const std::string block = "block_" + std::to_string(i) + "_";
+      const Value mixed = attention(linear(block + "attention_in", norm(block + "norm_1", x)));
+      x = add(x, linear(block + "attention_out", mixed));
+      const Value hidden = activation("gelu", linear(block + "mlp_in", norm(block + "norm_2", x)));
+      x = add(x, linear(block + "mlp_out", hidden));
+    }
+    return linear("head", norm("norm_last", x));
+  }
+
+  Value linear(const std::string& name, const Value& x) {
     return part(name, {"weight", "bias"}, "torch.linear(x, self.weight, self.bias)", x);
   }
-  Value layerNorm(const std::string& name, const Value& x) override {
-    return part(name, {"weight", "bias"}, "torch.layer_norm(x, " + rest_ + "self.bias, " + eps_ + ")", x);
+  Value norm(const std::string& name, const Value& x) {
+    if (network_.normUse() == NormUse::None) return x;
+    const std::string code = network_.normUse() == NormUse::LayerNorm
+                                 ? "torch.layer_norm(x, " + rest_ + "self.bias, " + eps_ + ")"
+                                 : "torch.rms_norm(x, " + rest_ + eps_ + ") + self.bias";
+    return part(name, {"weight", "bias"}, code, x);
   }
-  Value rmsNorm(const std::string& name, const Value& x) override {
-    return part(name, {"weight", "bias"}, "torch.rms_norm(x, " + rest_ + eps_ + ") + self.bias", x);
-  }
-  Value lookUp(const std::string& name, const Value& characters) override {
-    return part(name, {"weight"}, "torch.embedding(self.weight, x)", characters);
-  }
-  Value places(const std::string& name, const Value& characters) override {
-    return part(name, {"weight"}, "torch.slice(self.weight, 0, 0, x.size(1))", characters);
-  }
-  Value activation(const std::string& op, const Value& x) override { return line("torch." + op + "(" + x + ")"); }
-  Value add(const Value& a, const Value& b) override { return line(a + " + " + b); }
-  Value attention(const Value& qkv) override {
-    const std::string cut = "[3, " + std::to_string(settings().heads) + ", " + std::to_string(headSize()) + "]";
+  Value activation(const std::string& op, const Value& x) { return line("torch." + op + "(" + x + ")"); }
+  Value add(const Value& a, const Value& b) { return line(a + " + " + b); }
+  // Causal, from [batch, length, 3 * width].
+  Value attention(const Value& qkv) {
+    const std::string size = std::to_string(settings_.width / settings_.heads);
+    const std::string cut = "[3, " + std::to_string(settings_.heads) + ", " + size + "]";
     const Value all = line("torch.unflatten(" + qkv + ", 2, " + cut + ").permute([2, 0, 3, 1, 4])");
     const std::string three = all + "[0], " + all + "[1], " + all + "[2]";
     return line("torch.scaled_dot_product_attention(" + three + ", None, 0.0, True).transpose(1, 2).flatten(2)");
   }
 
+  // What is computed with, dense: centered weights are written centered (CCWT).
+  [[nodiscard]] at::Tensor parameter(const std::string& name) const {
+    const at::NoGradGuard noGradients;
+    return network_.used(*network_.find(name)).detach().cpu().clone().contiguous();
+  }
   static std::string number(double value) {
     std::ostringstream text;
     text.precision(17);
@@ -75,6 +101,8 @@ class TorchScriptWriter final : public ForwardWriter {
     return value;
   }
 
+  const Network& network_;
+  const RunSettings& settings_;
   std::string rest_, eps_;
   std::shared_ptr<torch::jit::CompilationUnit> unit_ = std::make_shared<torch::jit::CompilationUnit>();
   Module root_;

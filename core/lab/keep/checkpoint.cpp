@@ -71,9 +71,7 @@ Status checkSound(const std::filesystem::path& path, const Checkpoint& checkpoin
     return isOf(kept.member) && isEpoch(kept.epoch) && kept.step >= 0;
   };
   const auto isFile = [&](const std::string& file) {
-    return std::ranges::any_of(kNetworkSuffixes, [&](std::string_view suffix) {
-      return file.ends_with(suffix) && names.contains(file.substr(0, file.size() - suffix.size()));
-    });
+    return file.ends_with(kNetworkSuffix) && names.contains(file.substr(0, file.rfind('.')));
   };
   const size_t most = names.size() * (static_cast<size_t>(settings.epochs) + 2);
   const bool sound =

@@ -11,7 +11,6 @@
 #include "core/formats/file/crc32.h"
 #include "core/formats/file/whole_file.h"
 #include "core/formats/torchscript/run/cuda/cuda_library.h"
-#include "core/lab/export/program_export.h"
 #include "core/lab/export/torchscript_export.h"
 #include "core/lab/findings/findings.h"
 #include "core/lab/run_files.h"
@@ -42,7 +41,7 @@ int64_t sumOf(const Data& data) {
     sum = formats::crcOf(sum, reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof values[0]);
   };
   if (const auto* text = std::get_if<TextData>(&data)) {
-    for (const std::string& symbol : text->symbols) add(symbol);
+    add(text->symbols);
     add(text->train);
     add(text->test);
     return sum;
@@ -156,14 +155,11 @@ Status Run::exportMembers(const Group& group) {
   if (place_.folder.empty()) return {};
   for (const auto& member : group.members()) {
     const std::string name = memberName(member->which(), settings_);
-    if (std::ranges::find(state_.weights, name + ".pt") != state_.weights.end()) continue;
-    const int layers = member->which().layers;
-    const std::string file = toTorchScript(member->network(), settings_, layers);
+    if (std::ranges::find(state_.weights, name + kNetworkSuffix) != state_.weights.end()) continue;
+    const std::string file = toTorchScript(member->network(), settings_, member->which().layers);
     const auto bytes = std::as_bytes(std::span(file));
-    if (Status written = formats::writeWhole(place_.folder / (name + ".pt"), bytes); !written) return written;
-    Status written = writeProgram(member->network(), settings_, layers, place_.folder / (name + ".pt2"));
-    if (!written) return written;
-    for (const auto suffix : kNetworkSuffixes) state_.weights.push_back(name + std::string(suffix));
+    if (Status written = formats::writeWhole(place_.folder / (name + kNetworkSuffix), bytes); !written) return written;
+    state_.weights.push_back(name + kNetworkSuffix);
   }
   return {};
 }

@@ -148,8 +148,8 @@ bool keepResult(KeptRun& run, const lab::RunResult& result) {
 
 bool KeptRun::hasCheckpoint() const { return QFile::exists(inFolder(folder, QStringLiteral("checkpoint"))); }
 
-QString networkFile(const KeptRun& run, const lab::RunMember& member, std::string_view suffix) {
-  const QString name = QString::fromStdString(lab::memberName(member, run.settings) + std::string(suffix));
+QString networkFile(const KeptRun& run, const lab::RunMember& member) {
+  const QString name = QString::fromStdString(lab::memberName(member, run.settings) + lab::kNetworkSuffix);
   const QString path = inFolder(run.folder, name);
   return QFile::exists(path) ? path : QString();
 }

@@ -52,8 +52,8 @@ bool logRecord(const KeptRun& run, const lab::RunRecord& record);
 // Takes it, and writes it where the engine would. False: it could not be written.
 [[nodiscard]] bool keepResult(KeptRun& run, const lab::RunResult& result);
 void takeResult(KeptRun& run, const lab::RunResult& result);
-// The file of a trained network, ".pt" or ".pt2"; empty: there is none.
-[[nodiscard]] QString networkFile(const KeptRun& run, const lab::RunMember& member, std::string_view suffix);
+// The file of a trained network; empty: there is none.
+[[nodiscard]] QString networkFile(const KeptRun& run, const lab::RunMember& member);
 // Where the window keeps runs.
 [[nodiscard]] QString usualRunsFolder();
 

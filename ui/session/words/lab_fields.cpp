@@ -20,9 +20,7 @@ bool isTransformer(const RunSettings& settings) { return settings.experiment == 
 bool isPerceptron(const RunSettings& settings) { return !isTransformer(settings); }
 bool isContinued(const RunSettings& settings) { return settings.experiment == "continued"; }
 bool isCost(const RunSettings& settings) { return settings.experiment == "cost"; }
-bool isFromFile(const RunSettings& settings) {
-  return settings.data.kind == "csv" || settings.data.kind == "npz" || settings.data.kind == "text";
-}
+bool isFromFile(const RunSettings& settings) { return settings.data.kind == "npz"; }
 bool isGenerated(const RunSettings& settings) { return !isFromFile(settings); }
 bool hasFeatures(const RunSettings& settings) {
   return settings.data.kind == "teacher" || settings.data.kind == "parity";
@@ -31,7 +29,6 @@ bool hasClasses(const RunSettings& settings) {
   return settings.data.kind == "spirals" || settings.data.kind == "teacher";
 }
 bool hasNoise(const RunSettings& settings) { return settings.data.kind == "spirals"; }
-bool hasTarget(const RunSettings& settings) { return settings.data.kind == "csv" || settings.data.kind == "npz"; }
 
 // The form has the first one.
 OptimizerSettings& optimizerOf(RunSettings& settings) {
@@ -130,7 +127,7 @@ QList<LabChoice> optimizerChoices(const RunSettings&) { return choicesOf(lab::op
 QList<LabChoice> dataChoices(const RunSettings& settings) {
   auto choices = choicesOf(lab::dataKinds(), dataWord);
   const bool characters = isTransformer(settings);
-  for (LabChoice& choice : choices) choice.offered = characters == (choice.key == "characters" || choice.key == "text");
+  for (LabChoice& choice : choices) choice.offered = characters == (choice.key == "characters");
   return choices;
 }
 QList<LabChoice> decayChoices(const RunSettings&) {
@@ -229,12 +226,9 @@ const LabField kFields[] = {
      showOptimizer<&Optimizer::decay_of>, takeOptimizer<&Optimizer::decay_of>, decayChoices},
     {"data", Kind::Choice, NORMLENS_TEXT("Data"), NORMLENS_TEXT("Generated, or read from a file."), always,
      showData<&Data::kind>, takeData<&Data::kind>, dataChoices},
-    {"path", Kind::File, NORMLENS_TEXT("File"),
-     NORMLENS_TEXT("CSV: numbers under one line of names, and a class. npz: x [examples, ...] and y [examples]. Text: "
-                   "UTF-8."),
+    {"path", Kind::File, NORMLENS_TEXT("File"), NORMLENS_TEXT("Arrays: x [examples, ...] and y [examples]."),
      isFromFile, showData<&Data::path>, takeData<&Data::path>},
-    {"target", Kind::Text, NORMLENS_TEXT("Class"),
-     NORMLENS_TEXT("CSV: the column with the class, else the last. npz: its array, else y."), hasTarget,
+    {"target", Kind::Text, NORMLENS_TEXT("Class"), NORMLENS_TEXT("The array of the classes, else y."), isFromFile,
      showData<&Data::target>, takeData<&Data::target>},
     {"samples", Kind::Text, NORMLENS_TEXT("Samples"), NORMLENS_TEXT("Examples that are generated, or characters."),
      isGenerated, showData<&Data::samples>, takeData<&Data::samples>},

@@ -59,9 +59,7 @@ constexpr Entry kData[] = {
     {"teacher", "teacher", "", "What a random network chooses."},
     {"parity", "parity", "", "Whether an even number of features is positive."},
     {"characters", "characters", "", "A generated text."},
-    {"csv", "CSV file", "", "Rows of numbers and a class each."},
     {"npz", "npz file", "", "Arrays of numbers, and one of classes."},
-    {"text", "text file", "", "The network learns its characters."},
 };
 
 }  // namespace

@@ -218,11 +218,7 @@ void LabPage::extendMenu(QMenu* menu, const QModelIndex& at) {
   const auto add = [&](const QString& words, bool enabled, const auto& does) {
     menu->addAction(words, this, does)->setEnabled(enabled);
   };
-  const auto addOpen = [&](const QString& words, const QString& path) {
-    add(words, !row.weights.isEmpty() && !path.isEmpty(), [this, path] { Q_EMIT modelWanted(path); });
-  };
-  addOpen(tr("Open the trained network as TorchScript"), row.weights);
-  addOpen(tr("Open the trained network as torch.export"), networkFile(*run, row.member, ".pt2"));
+  add(tr("Open the trained network"), !row.weights.isEmpty(), [this, path = row.weights] { Q_EMIT modelWanted(path); });
   add(tr("Go on with the run"), !runs_->busy() && !run->isDone(), [this, run = row.run] { runs_->resume(run); });
   if (run->settings.device != "cpu") {
     add(tr("Go on with the run on the CPU"), !runs_->busy() && !run->isDone(),

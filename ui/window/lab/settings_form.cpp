@@ -186,11 +186,9 @@ QString SettingsForm::problem() const {
 }
 
 void SettingsForm::askForFile(size_t control) {
-  const QStringList filters = settings_.data.kind == "csv" ? QStringList{tr("Tables (*.csv)")}
-                              : settings_.data.kind == "npz"
-                                  ? QStringList{tr("Arrays (*.npz)")}
-                                  : QStringList{tr("Texts (*.txt *.md)"), tr("All files (*)")};
-  const FileQuestion question{QStringLiteral("labDataDialog"), tr("Data to learn"), filters,
+  const FileQuestion question{QStringLiteral("labDataDialog"),
+                              tr("Data to learn"),
+                              {tr("Arrays (*.npz)")},
                               folderOf(text(settings_.data.path))};
   ui::askForFile(this, question, [this, control](const QString& path) {
     take(control, QFileInfo(path).absoluteFilePath());
