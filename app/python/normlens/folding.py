@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
     from normlens.module.apply import Followed
     from normlens.module.branches import Branch
+    from normlens.module.contract import Contract
     from normlens.module.inputs import Inputs
     from normlens.module.observe import Observed
     from normlens.module.owners import Graph
+    from normlens.module.verify import OtherCall
 
 
 def fold(
@@ -116,7 +118,7 @@ def _fold_module(
     from normlens.module.guard import attach
     from normlens.module.inputs import as_inputs
     from normlens.module.modes import twin
-    from normlens.module.verify import conditions, expectations, other_calls
+    from normlens.module.verify import expectations, other_calls
 
     source = name_of(module)
     folded = module if inplace else copy.deepcopy(module)
@@ -143,9 +145,7 @@ def _fold_module(
                     seen.undone.update({} if refused.norms else {plan["policy"]: undone})
                     plan, followed = best_of(session, analysis, graph, module, seen, (policy, "free"), max_growth)
         if followed.folded:
-            broken = conditions(exact, others)
-            contract = contract.without({other.condition for other in others} - set(broken))
-            holds = broken + beyond(branch)
+            contract, holds = settled(branch, exact, others)
         states = states_of(session, analysis, plan, followed)
         more = {
             "norms": states,
@@ -161,6 +161,14 @@ def _fold_module(
         if guard is not None and followed.folded:
             attach(folded, contract, guard)
         return folded, report_of(session, source, analysis, plan, ChangeReport, **more)
+
+
+def settled(branch: "Branch", exact: "nn.Module", others: Sequence["OtherCall"]) -> Tuple["Contract", List[str]]:
+    """The contract that is left, and the conditions beyond it. exact: the float64 copy, changed. others: beyond the example."""
+    from normlens.module.verify import conditions
+
+    contract, broken = branch.contract.settled({other.condition for other in others}, conditions(exact, others))
+    return contract, broken + beyond(branch)
 
 
 def beyond(branch: "Branch") -> List[str]:
@@ -182,6 +190,7 @@ def looked_at(session: Session, analysis: Json, module: "nn.Module", inputs: "In
     from normlens.module.modes import mode_of, without_cache
     from normlens.module.observe import observe
     from normlens.module.owners import Graph
+    from normlens.module.verify import OtherCall
 
     graph = Graph(session.graph, module)
     paths = {graph.one(graph.scope(norm["node"])) for norm in analysis["norms"] if norm["node"] in graph.nodes}

@@ -8,7 +8,7 @@ from normlens.analyzing import name_of, opened, report_of, widths_of
 from normlens.engine.client import Progress
 from normlens.engine.program import Path, find_engine
 from normlens.errors import NotEqual
-from normlens.folding import best_of, beyond, looked_at, states_of
+from normlens.folding import best_of, looked_at, settled, states_of
 from normlens.report.report import ChangeReport, Check
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from normlens.module.apply import Followed
     from normlens.module.branches import Branch
+    from normlens.module.contract import Contract
     from normlens.module.inputs import Inputs
 
 
@@ -42,9 +43,9 @@ def cbwc(
         graph, seen = looked_at(session, analysis, module, inputs)
         plan, followed = best_of(session, analysis, graph, module, seen, ("free",), trained=True)
         checks: Tuple[Check, ...] = ()
-        holds: List[str] = []
+        contract, holds = branch.contract, []
         if followed.folded:
-            checks, holds = _changed(module, followed, inputs, branch, widths_of(analysis))
+            checks, (contract, holds) = _changed(module, followed, inputs, branch, widths_of(analysis))
         states = states_of(session, analysis, plan, followed)
         more = {
             "norms": states,
@@ -52,7 +53,7 @@ def cbwc(
             "kept": {one.name: one.because for one in states if not one.folds},
             "changes": tuple(text.replace("center ", "parametrise ", 1) for text in followed.changes) if followed.folded else (),
             "checks": checks,
-            "contract": branch.contract.text(),
+            "contract": contract.text(),
             "conditions": tuple(holds),
             "inputs": inputs.text(),
         }
@@ -92,15 +93,15 @@ def uncbwc(module: "nn.Module", example_inputs: Any = None) -> "nn.Module":
 
 def _changed(
     module: "nn.Module", followed: "Followed", inputs: "Inputs", branch: "Branch", widths: Iterable[int]
-) -> Tuple[Tuple[Check, ...], List[str]]:
+) -> Tuple[Tuple[Check, ...], Tuple["Contract", List[str]]]:
     """Performs the actions on the module; outputs in training mode and gradients are those of before, or it is undone.
 
-    branch: of its code, that was looked at. widths: of its norms. Returns the checks that passed, and the conditions that it rests on.
+    branch: of its code, that was looked at. widths: of its norms. Returns the checks that passed, and what it rests on.
     """
     from normlens.module.apply import perform
     from normlens.module.gradients import check_gradients, gradients
     from normlens.module.modes import twin
-    from normlens.module.verify import checked, conditions, expectations, other_calls
+    from normlens.module.verify import checked, expectations, other_calls
 
     exact = twin(module)
     parameters = list(exact.parameters())
@@ -118,4 +119,4 @@ def _changed(
     except BaseException:
         changes.undo()
         raise
-    return tuple(checks), conditions(exact, others) + beyond(branch)
+    return tuple(checks), settled(branch, exact, others)

@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import itertools
 import math
+import re
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 import sympy
@@ -17,8 +18,8 @@ import torch
 from torch import nn
 from torch.utils._sympy.printers import PythonPrinter
 
-from normlens.module.contract import Contract, Relation, forms_of
-from normlens.module.inputs import Inputs
+from normlens.module.contract import AS_GIVEN, Contract, Relation, TensorForm, form_of, parts_of
+from normlens.module.inputs import Inputs, like
 
 Axis = Tuple[int, int]  # (which of the inputs' tensors, which axis from its end)
 
@@ -26,6 +27,7 @@ Axis = Tuple[int, int]  # (which of the inputs' tensors, which axis from its end
 MOST_ELEMENTS = 1 << 20
 LONGEST_AXIS = 1024
 FACTORS = (4, 16, 64)
+MOST_COMPARED = 6  # tensors each with each other; of more, each with the next
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,23 +61,67 @@ def branch_of(program: Any, module: nn.Module, inputs: Inputs) -> Branch:
     return Branch(trials, tuple(_unused(program, module)), _contract_of(module, inputs, sizes), tuple(untried))
 
 
+class _Default:
+    """Stands for a parameter's default in the signature of a contract."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"defaults[{self.name!r}]"
+
+
 def _contract_of(module: nn.Module, inputs: Inputs, sizes: "_Sizes") -> Contract:
-    signature = inspect.signature(module.forward)
-    bound = signature.bind(*inputs.args, **inputs.kwargs)
-    given = tuple(bound.arguments)
-    bound.apply_defaults()
+    signature, bound = _bound(module, inputs)
+    given = tuple(inputs.by_parameter(module))
     open_sizes: Dict[int, Dict[int, Any]] = {}
     for (place, axis), size in sizes.sizes:
         open_sizes.setdefault(id(sizes.tensors[place]), {})[axis] = None if not isinstance(size, int) else size
     known = {key: tuple(of[axis] for axis in range(-len(of), 0)) for key, of in open_sizes.items()}
-    forms = {}
-    for name, value in bound.arguments.items():
-        forms.update(forms_of(name, value, known))
-    kinds = {kind: [name for name, one in signature.parameters.items() if one.kind == kind] for kind in inspect._ParameterKind}
-    positional = kinds[inspect.Parameter.POSITIONAL_ONLY] + kinds[inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    rest = ("".join(kinds[inspect.Parameter.VAR_POSITIONAL]), "".join(kinds[inspect.Parameter.VAR_KEYWORD]))
-    defaults = {name: value for name, value in bound.arguments.items() if name not in given}
-    return Contract(tuple(positional), rest, defaults, given, forms, tuple(sizes.relations()))
+    parts = _parts(bound)
+    forms = {name: form_of(part, known) for name, part in parts.items()}
+    defaults = {one.name: one.default for one in signature.parameters.values() if one.default is not one.empty}
+    plain = [
+        one.replace(annotation=one.empty, default=_Default(one.name) if one.name in defaults else one.empty)
+        for one in signature.parameters.values()
+    ]
+    alike = [Relation(_as_alike(parts, names), _told_alike(parts, names)) for names in _comparable(forms)]
+    words = str(inspect.Signature(plain))[1:-1]
+    return Contract(words, defaults, given, forms, (*sizes.relations(), *alike))
+
+
+def _bound(module: nn.Module, inputs: Inputs) -> Tuple[inspect.Signature, inspect.BoundArguments]:
+    """The arguments of a call, defaults with them."""
+    signature = inspect.signature(module.forward)
+    bound = signature.bind(*inputs.args, **inputs.kwargs)
+    bound.apply_defaults()
+    return signature, bound
+
+
+def _parts(bound: inspect.BoundArguments) -> Dict[str, Any]:
+    return {name: part for whole in bound.arguments.items() for name, part in parts_of(*whole)}
+
+
+def _comparable(forms: Mapping[str, Any]) -> List[List[str]]:
+    """Names of the tensors that a caller may give one tensor for: of one type and number of axes."""
+    groups: Dict[Any, List[str]] = {}
+    for name, form in forms.items():
+        if isinstance(form, TensorForm):
+            groups.setdefault((form.dtype, len(form.sizes)), []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
+def _pairs(names: Sequence[str]) -> List[Tuple[str, str]]:
+    return list(itertools.combinations(names, 2) if len(names) <= MOST_COMPARED else zip(names, names[1:]))
+
+
+def _as_alike(parts: Mapping[str, Any], names: Sequence[str]) -> str:
+    return " and ".join(f"{one} is {'' if parts[one] is parts[other] else 'not '}{other}" for one, other in _pairs(names))
+
+
+def _told_alike(parts: Mapping[str, Any], names: Sequence[str]) -> str:
+    several = len({id(parts[name]) for name in names}) == len(names)
+    return f"{', '.join(names)} are {'different tensors' if several else 'the same tensors as in the example'}"
 
 
 def with_other_sizes(inputs: Inputs, trials: Sequence[Trial]) -> List[Tuple[str, Inputs]]:
@@ -85,25 +131,58 @@ def with_other_sizes(inputs: Inputs, trials: Sequence[Trial]) -> List[Tuple[str,
 
 def with_other_arguments(inputs: Inputs, module: nn.Module) -> List[Tuple[str, Inputs]]:
     """(how an argument stands, the inputs with another one): other types, layouts, numbers of axes and lengths, switches
-    turned, what is optional left out. Numbers and texts have too many values: the contract names those."""
-    signature = inspect.signature(module.forward)
-    bound = signature.bind(*inputs.args, **inputs.kwargs)
-    bound.apply_defaults()
+    turned, what is optional left out, one tensor for two. Numbers and texts have too many values: the contract names those."""
+    signature, bound = _bound(module, inputs)
+    parts = _parts(bound)
     found = []
-    for name, value in list(bound.arguments.items()):
+
+    def put(condition: str, others: Mapping[str, Any]) -> None:
+        """others: by name, of arguments or of their parts."""
+        before = dict(bound.arguments)
+        bound.arguments.update({name: _put(value, name, others) for name, value in before.items()})
+        reached = _parts(bound)
+        if all(reached.get(name) is other for name, other in others.items()):
+            found.append((condition, Inputs(bound.args, dict(bound.kwargs))))
+        bound.arguments.update(before)
+
+    for name, value in bound.arguments.items():
         values = list(_others(name, value))
         if signature.parameters[name].default is None:
             values += [(_as_it_stands(name, value), True if value is None else None)]
+        alike = [part for part in parts if part == name or isinstance(value, torch.Tensor) and parts[part] is value]
         for condition, other in values:
-            bound.arguments[name] = other
-            found.append((condition, Inputs(bound.args, dict(bound.kwargs))))
-        bound.arguments[name] = value
-    switches = [name for name, value in bound.arguments.items() if isinstance(value, bool)]
+            put(condition, dict.fromkeys(alike, other))
+    switches = {name: not value for name, value in bound.arguments.items() if isinstance(value, bool)}
     if len(switches) > 1:
-        turned = {name: not bound.arguments[name] for name in switches}
-        bound.arguments.update(turned)
-        found.append((f"{', '.join(switches)} are as in the example", Inputs(bound.args, dict(bound.kwargs))))
+        put(f"{', '.join(switches)} are as in the example", switches)
+    for names in _comparable({name: form_of(part) for name, part in parts.items()}):
+        for others in _otherwise_alike(parts, names):
+            put(_told_alike(parts, names), others)
+    turned = {id(value): _turned(value) for value in parts.values() if isinstance(value, torch.Tensor)}
+    put(AS_GIVEN, {name: turned[id(value)] for name, value in parts.items() if id(value) in turned})
     return found
+
+
+def _otherwise_alike(parts: Mapping[str, Any], names: Sequence[str]) -> Iterator[Dict[str, torch.Tensor]]:
+    """By name: tensors of the example as one tensor where they are several, and the other way round."""
+    pairs = _pairs(names)
+    for one, other in pairs:
+        yield {other: like(parts[other], parts[other].clone()) if parts[one] is parts[other] else parts[one]}
+    if len(pairs) > 1:
+        several = len({id(parts[name]) for name in names}) == len(names)
+        yield {name: parts[names[0]] if several else like(parts[name], parts[name].clone()) for name in names}
+
+
+def _put(value: Any, name: str, others: Mapping[str, Any]) -> Any:
+    """The value of that name with other parts in it."""
+    if name in others:
+        return others[name]
+    if isinstance(value, dict):
+        changed = {key: _put(item, f"{name}[{key!r}]", others) for key, item in value.items()}
+        return changed if type(value) is dict else value
+    if type(value) in (list, tuple):
+        return type(value)(_put(item, f"{name}[{place}]", others) for place, item in enumerate(value))
+    return value
 
 
 def _others(name: str, value: Any) -> Iterator[Tuple[str, Any]]:
@@ -129,16 +208,44 @@ def _others(name: str, value: Any) -> Iterator[Tuple[str, Any]]:
 def _other_tensors(name: str, value: torch.Tensor) -> Iterator[Tuple[str, torch.Tensor]]:
     for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.bool):
         if dtype != value.dtype and not value.is_complex():
-            yield f"{name} is {str(value.dtype).removeprefix('torch.')}", value.to(dtype)
-    if value.dim() > 1:
-        turned = value.transpose(0, -1)
-        other = turned.contiguous().transpose(0, -1) if value.is_contiguous() else value.contiguous()
-        if other.is_contiguous() != value.is_contiguous():
-            yield f"{name} is {'' if value.is_contiguous() else 'not '}contiguous", other
+            yield f"{name} is {str(value.dtype).removeprefix('torch.')}", like(value, value.to(dtype))
+    aspects = form_of(value).aspects(name)
+    yield from ((aspects[aspect], other) for aspect, other in _other_aspects(value) if aspect in aspects)
     if value.dim() > 1 and value.shape[0]:
-        yield f"{name} has {value.dim()} axes", value[0]
+        yield f"{name} has {value.dim()} axes", like(value, value[0])
         if value.shape[0] * value.numel() <= MOST_ELEMENTS:
-            yield f"{name} has {value.dim()} axes", value.repeat(value.shape[0], *[1] * value.dim())
+            yield f"{name} has {value.dim()} axes", like(value, value.repeat(value.shape[0], *[1] * value.dim()))
+
+
+def _other_aspects(value: torch.Tensor) -> Iterator[Tuple[str, torch.Tensor]]:
+    """(field of TensorForm, the same numbers in a tensor that is another one in it)"""
+    if value.is_floating_point():
+        yield "requires_grad", _of_other_class(value, type(value), not value.requires_grad)
+    yield "kinds", _of_other_class(value, nn.Parameter if type(value) is torch.Tensor else torch.Tensor, value.requires_grad)
+    if value.layout is torch.strided and type(value) in (torch.Tensor, nn.Parameter):
+        yield "layout", like(value, value.detach().to_sparse())
+    yield from (("axes", _of_other_class(other, type(value), value.requires_grad)) for other in _otherwise_laid_out(value))
+
+
+def _otherwise_laid_out(value: torch.Tensor) -> Iterator[torch.Tensor]:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    value = value.detach()
+    others = [value.contiguous(), value.transpose(0, -1).contiguous().transpose(0, -1)] if value.dim() > 1 else []
+    others += [value.contiguous(memory_format=formats[value.dim()])] if value.dim() in formats else []
+    axes = form_of(value).axes
+    yield from (other for other in others if form_of(other).axes != axes)
+
+
+def _of_other_class(value: torch.Tensor, kind: Any, grad: bool) -> torch.Tensor:
+    plain = value.detach()
+    return nn.Parameter(plain, grad) if kind is nn.Parameter else plain.as_subclass(kind).requires_grad_(grad)
+
+
+def _turned(value: torch.Tensor) -> torch.Tensor:
+    """Another one in all of these."""
+    other = next(_otherwise_laid_out(value), value)
+    grad = value.is_floating_point() and not value.requires_grad
+    return _of_other_class(other, nn.Parameter if type(value) is torch.Tensor else torch.Tensor, grad)
 
 
 def _as_it_stands(name: str, value: Any) -> str:
@@ -197,11 +304,13 @@ class _Sizes:
         values = getattr(self.environment, "backed_var_to_val", None)  # torch 2.11 and later
         values = self.environment.var_to_val if values is None else values
         places: Dict[Any, int] = {}  # of what a tensor comes from, in the order of the tensors that have symbols
-        with_symbols = [place for place, tensor in enumerate(self.tensors) if any(size > 1 for size in tensor.shape)]
+        first = {id(tensor): place for place, tensor in reversed([*enumerate(self.tensors)])}
+        with_symbols = [place for place in sorted(first.values()) if any(size > 1 for size in self.tensors[place].shape)]
         for symbol, sources in self.environment.var_to_sources.items():
             axis = getattr(sources[0], "idx", None)
             base = getattr(sources[0], "base", None)
-            if axis is None or base is None or symbol not in values:
+            strides = getattr(getattr(sources[0], "prop", None), "name", "SIZE") != "SIZE"
+            if axis is None or base is None or strides or symbol not in values:
                 continue
             at = places.setdefault(base, len(places))
             place = with_symbols[at] if at < len(with_symbols) else -1
@@ -277,7 +386,8 @@ class _Sizes:
         for symbol in expression.free_symbols:
             source = (self.environment.var_to_sources.get(symbol) or [None])[0]
             name = getattr(source, "name", str(symbol))
-            names[symbol] = sympy.Symbol(name() if callable(name) else name, integer=True)
+            name = re.sub(r"^L\['(\w+)'\]", r"\1", name() if callable(name) else name)
+            names[symbol] = sympy.Symbol(name, integer=True)
         return Relation(PythonPrinter().doprint(expression.xreplace(names)), condition)
 
     def _in_words(self, axis: Axis, symbol: Any, other: int) -> str:

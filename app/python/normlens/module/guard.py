@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import Any, Dict, Iterator, Optional, Set
+from typing import Any, Dict, Iterator
 
 import torch
 from torch import nn
+from torch.utils import _pytree as pytree
 
 from normlens.errors import OutsideContract
-from normlens.module.contract import PLAIN, Contract
+from normlens.module.contract import Contract
 
-MOST_KNOWN = 4096
+TRACED = ("torch._subclasses", "torch.fx")  # where the classes of tensors without numbers are
 
 
 class Guard:
     """A forward pre-hook. action: "warn" at the first call outside the contract, or "raise" at each.
 
-    Calls of a form that was accepted before cost one look into a set. torch.compile and torch.export leave the check out.
+    A call inside costs one compiled condition. torch.compile, torch.export and whatever else traces leave the check out.
     """
 
     def __init__(self, contract: Contract, action: str) -> None:
         self.contract, self.action = contract, action
-        self._known: Set[Any] = set()
-        self._relations: Any = None
+        self._check = contract.check()
 
     def __getstate__(self) -> Dict[str, Any]:
         return {"contract": self.contract, "action": self.action}
@@ -36,45 +36,19 @@ class Guard:
         if torch.compiler.is_compiling() or not self.action:
             return
         try:
-            form = (*map(_form, args), *[(name, _form(value)) for name, value in kwargs.items()])
-            if form in self._known:
+            if self._check(*args, **kwargs):
                 return
-        except TypeError:
-            return  # sizes without numbers: the call is traced
-        broken = self._broken(args, kwargs)
-        if broken is None:
-            if len(self._known) < MOST_KNOWN:
-                self._known.add(form)
+        except Exception:
+            pass  # the call is not even comparable: what is told of it is found below
+        broken = self.contract.broken_by(args, kwargs)
+        leaves = pytree.tree_leaves((args, kwargs))
+        if broken is None or any(type(leaf).__module__.startswith(TRACED) for leaf in leaves):
             return
         text = f"{type(module).__name__} was folded for other calls: {broken}; its outputs may differ from the original's here"
         if self.action == "raise":
             raise OutsideContract(text)
         self.action = ""
         warnings.warn(f"{text} (normlens.unguard removes this check)", stacklevel=5)
-
-    def _broken(self, args: Any, kwargs: Any) -> Optional[str]:
-        arguments = self.contract.arguments(args, kwargs)
-        broken = self.contract.broken_by(arguments)
-        if broken is not None:
-            return broken
-        if self._relations is None:
-            self._relations = [(one, compile(one.source, "<contract>", "eval")) for one in self.contract.relations]
-        for relation, code in self._relations:
-            if not eval(code, {"__builtins__": {"min": min, "max": max}, "L": arguments}):
-                return f"{relation} does not hold"
-        return None
-
-
-def _form(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return value.dtype, value.shape, value.is_contiguous()
-    if isinstance(value, PLAIN):
-        return type(value), value
-    if isinstance(value, (list, tuple)):
-        return (type(value), *map(_form, value))
-    if isinstance(value, dict):
-        return (dict, *[(name, _form(one)) for name, one in value.items()])
-    return type(value)
 
 
 def attach(module: nn.Module, contract: Contract, action: str) -> None:

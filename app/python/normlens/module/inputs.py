@@ -11,6 +11,8 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
+from normlens.module.contract import memory_axes
+
 
 @dataclasses.dataclass(frozen=True)
 class Inputs:
@@ -18,10 +20,13 @@ class Inputs:
     kwargs: Dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def map(self, change: Callable[[torch.Tensor], torch.Tensor]) -> "Inputs":
-        """The same with each tensor changed."""
+        """The same with each tensor changed: one that is given twice stays one, and each is as like() has it."""
+        changed: Dict[int, torch.Tensor] = {}
 
         def leaf(value: Any) -> Any:
-            return change(value) if isinstance(value, torch.Tensor) else value
+            if isinstance(value, torch.Tensor) and id(value) not in changed:
+                changed[id(value)] = like(value, change(value))
+            return changed.get(id(value), value)
 
         return Inputs(*pytree.tree_map(leaf, (self.args, self.kwargs)))
 
@@ -45,6 +50,19 @@ class Inputs:
 
         named = [(str(place), value) for place, value in enumerate(self.args)] + list(self.kwargs.items())
         return tuple(f"{name}: {of(value)}" for name, value in named)
+
+
+def like(given: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+    """The new tensor as the given one is for code that asks: laid out as it, a parameter, or with a gradient."""
+    if new is given:
+        return new
+    axes = memory_axes(given)
+    if axes and axes[-1] >= 0 and new.dim() == given.dim() and new.layout is torch.strided and memory_axes(new) != axes:
+        new = torch.empty_permuted(new.shape, axes, dtype=new.dtype, device=new.device).copy_(new)
+    grad = given.requires_grad and (new.is_floating_point() or new.is_complex())
+    if isinstance(given, nn.Parameter):
+        return nn.Parameter(new.detach(), grad)
+    return new if new.requires_grad == grad else new.detach().requires_grad_(grad)
 
 
 def as_inputs(example: Any) -> Inputs:

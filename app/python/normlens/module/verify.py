@@ -85,6 +85,7 @@ def other_calls(
 
     exact: the original's float64 copy. trials: of the branch that was analysed. widths: of its norms.
     """
+    inputs = inputs.map(torch.clone)  # as the contract has them: without gaps in memory
     own = {tensor.dtype for tensor in inputs.tensors()}
     calls = [*with_other_sizes(inputs, trials), *widened(inputs, set(widths)), *with_other_arguments(inputs, exact)]
     # Tensors of another type keep it: the code may decide by it.
