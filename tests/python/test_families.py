@@ -101,6 +101,8 @@ class Family(unittest.TestCase):
             assert_equal(self, folded, original, inputs)
             self.assertEqual(set(report.kept), {norm.name for norm in report if not norm.folds})
             self.assertTrue(all(report.kept.values()), report.kept)
+            foretold = normlens.analyze(original, inputs, policy=policy, max_growth=1)
+            self.assertEqual(foretold.norms, report.norms)
 
     def test_training_steps_are_layer_norm_s(self):
         self.for_each(torch.float64, self.train)

@@ -375,8 +375,48 @@ class Folds(unittest.TestCase):
                 return self.head(x + self.norms[1](self.mix[1][1](x)))
 
         with unittest.mock.patch("normlens.module.resolve.CenterOutput.__call__", lambda self, module, args, output: output * 2):
-            _, report = self.folded(settled(Gated().double()), IDS, 1, policy="all")
+            module = settled(Gated().double())
+            foretold = normlens.analyze(module, IDS, policy="all")
+            _, report = self.folded(module, IDS, 1, policy="all")
         self.assertIn("its input has a mean when it runs", report.kept["norms.1"])
+        self.assertEqual(foretold.norms, report.norms)
+
+    def test_a_fold_that_is_not_equal_is_foretold(self):
+        real = normlens.module.resolve.centered_jointly
+
+        def spoilt(tensors, patterns):
+            return [value * 1.001 for value in real(tensors, patterns)]
+
+        with unittest.mock.patch("normlens.module.resolve.centered_jointly", spoilt):
+            for norm in normlens.analyze(stream(), IDS):
+                self.assertFalse(norm.folds)
+                self.assertRegex(norm.because, "undone: the changed module differs from the original")
+
+    def test_a_module_that_changes_itself_at_its_first_call(self):
+        class Rescaled(Stream):
+            done = False
+
+            def forward(self, ids):
+                if not self.done:
+                    with torch.no_grad():
+                        self.embed.weight.div_(2)
+                    self.done = True
+                return super().forward(ids)
+
+        module = settled(Rescaled().double())
+        foretold = normlens.analyze(module, IDS)
+        _, report, _ = fold_of(module, IDS)
+        self.assertEqual(foretold.norms, report.norms)
+        self.assertEqual(len(report.folded), 3)
+
+    def test_a_larger_batch_that_takes_another_branch_is_told(self):
+        class Batched(Stream):
+            def forward(self, ids):
+                x = self.embed(ids)
+                return self.head(self.norms[0](x if ids.size(0) == 1 else x.abs()))
+
+        _, report = self.folded(settled(Batched().double()), IDS[:1], 1)
+        self.assertIn("input 0 has size 1 in axis -2", report.conditions)
 
     def test_inputs_by_name_in_both_ways_and_outputs_of_any_kind(self):
         class Named(Stream):

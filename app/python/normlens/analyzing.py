@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import pathlib
 import sys
@@ -44,7 +45,7 @@ def analyze(
     example_inputs: of a module a tensor, a tuple of arguments, a dict of them by name, or a pair of both; their shapes
         are those that forward takes. Of a file a dict of arrays by the names of its inputs, a .npz file, or None: those
         that the file brings, or guessed.
-    policy, max_growth: what the reported plan may do, of a module as far as fold can follow it: "free" adds no work at run
+    policy, max_growth: what the reported plan may do, of a module what fold does, tried on a copy: "free" adds no work at run
         time, "balanced" shares run-time centerings where that pays and lets the weights grow by max_growth percent, "all"
         folds whatever can be, "paper" what the paper's criterion promises.
     time_limit: seconds that a run of the model may take; 0: the engine's own limits.
@@ -56,14 +57,13 @@ def analyze(
         if branch is None:
             plan = session.plan(policy=policy, max_growth_percent=max_growth)
             return report_of(session, name_of(module_or_path), analysis, plan)
-        from normlens.folding import best_of, looked_at, states_of
+        from normlens.folding import carried_out
         from normlens.module.inputs import as_inputs
 
-        graph, seen = looked_at(session, analysis, module_or_path, as_inputs(example_inputs))  # type: ignore[arg-type]
-        policies = (policy, "free")
-        plan, followed = best_of(session, analysis, graph, module_or_path, seen, policies, max_growth)  # type: ignore[arg-type]
-        states = states_of(session, analysis, plan, followed)
-        return report_of(session, name_of(module_or_path), analysis, plan, norms=states)
+        inputs, copied = as_inputs(example_inputs), copy.deepcopy(module_or_path)
+        module: Any = module_or_path
+        done = carried_out(session, analysis, branch, module, copied, inputs, policy, max_growth, foretells=True)
+        return report_of(session, name_of(module_or_path), analysis, done.plan, norms=done.norms)
 
 
 def name_of(module_or_path: ModuleOrPath) -> str:

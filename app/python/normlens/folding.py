@@ -117,50 +117,80 @@ def _fold_module(
 ) -> Tuple["nn.Module", ChangeReport]:
     from normlens.module.guard import attach
     from normlens.module.inputs import as_inputs
-    from normlens.module.modes import twin
-    from normlens.module.verify import expectations, other_calls
 
     source = name_of(module)
     folded = module if inplace else copy.deepcopy(module)
     with opened(module, example, **asking) as (session, analysis, branch):
         inputs = as_inputs(example)
-        graph, seen = looked_at(session, analysis, module, inputs)
-        plan, followed = best_of(session, analysis, graph, module, seen, (policy, "free"), max_growth)
-        checks: Tuple[Check, ...] = ()
-        untied: List[str] = []
-        holds: List[str] = []
-        contract = branch.contract
-        if followed.folded:
-            exact = twin(module)
-            expected = expectations(module, exact, inputs)
-            others = other_calls(exact, inputs, branch.trials, widths_of(analysis))
-            while followed.folded and not checks:
-                try:
-                    checks, untied = change(folded, exact, followed, expected)
-                except NotEqual as refused:
-                    if not refused.norms and plan["policy"] == "free":
-                        raise
-                    exact, undone = twin(module), f"the fold by policy {plan['policy']} was undone: {refused}"
-                    seen.undone.update(dict.fromkeys(refused.norms, f"its input has a mean when it runs, and {undone}"))
-                    seen.undone.update({} if refused.norms else {plan["policy"]: undone})
-                    plan, followed = best_of(session, analysis, graph, module, seen, (policy, "free"), max_growth)
-        if followed.folded:
-            contract, holds = settled(branch, exact, others)
-        states = states_of(session, analysis, plan, followed)
+        done = carried_out(session, analysis, branch, module, folded, inputs, policy, max_growth)
+        contract, holds = settled(branch, done.exact, done.others) if done.exact is not None else (branch.contract, [])
         more = {
-            "norms": states,
-            "folded": tuple(dict.fromkeys(one.path for one in states if one.folds)),
-            "kept": {one.name: one.because for one in states if not one.folds},
-            "changes": tuple(followed.changes) if followed.folded else (),
-            "untied": tuple(untied),
-            "checks": checks,
+            "norms": done.norms,
+            "folded": tuple(dict.fromkeys(one.path for one in done.norms if one.folds)),
+            "kept": {one.name: one.because for one in done.norms if not one.folds},
+            "changes": done.changes,
+            "untied": done.untied,
+            "checks": done.checks,
             "inputs": inputs.text(),
             "contract": contract.text(),
             "conditions": tuple(holds),
         }
-        if guard is not None and followed.folded:
+        if guard is not None and done.exact is not None:
             attach(folded, contract, guard)
-        return folded, report_of(session, source, analysis, plan, ChangeReport, **more)
+        return folded, report_of(session, source, analysis, done.plan, ChangeReport, **more)
+
+
+@dataclasses.dataclass
+class Done:
+    """A plan as it was carried out on a module. exact: the float64 copy, changed too; None where nothing folds. others: calls
+    beyond the example, and what the original makes of them."""
+
+    plan: Json
+    norms: Tuple[Norm, ...]
+    exact: Optional["nn.Module"] = None
+    others: Sequence["OtherCall"] = ()
+    changes: Tuple[str, ...] = ()
+    untied: Tuple[str, ...] = ()
+    checks: Tuple[Check, ...] = ()
+
+
+def carried_out(
+    session: Session,
+    analysis: Json,
+    branch: "Branch",
+    module: "nn.Module",
+    target: "nn.Module",
+    inputs: "Inputs",
+    policy: str,
+    max_growth: float,
+    foretells: bool = False,
+) -> Done:
+    """Changes target as the plan of that policy says, and verifies it; of norms and policies for which it is not equal it is
+    undone, and tried without them. target: the module, or a copy of it. Where nothing else is left to try NotEqual is raised.
+    foretells: it is the reason of the norms then, and calls beyond the example are not tried."""
+    from normlens.module.modes import twin
+    from normlens.module.verify import expectations, other_calls
+
+    graph, seen = looked_at(session, analysis, module, inputs)
+    expected, others = [], []
+    while True:
+        plan, followed = best_of(session, analysis, graph, module, seen, (policy, "free"), max_growth)
+        if not followed.folded:
+            return Done(plan, states_of(session, analysis, plan, followed))
+        try:
+            exact = twin(module)
+            if not expected:
+                expected = expectations(module, exact, inputs, branch.contract)
+                others = [] if foretells else other_calls(exact, inputs, branch.trials, widths_of(analysis))
+            checks, untied = change(target, exact, followed, expected)
+            norms = states_of(session, analysis, plan, followed)
+            return Done(plan, norms, exact, others, tuple(followed.changes), tuple(untied), checks)
+        except NotEqual as refused:
+            if not refused.norms and plan["policy"] == "free" and not foretells:
+                raise
+            undone = f"the fold by policy {plan['policy']} was undone: {refused}"
+            seen.undone.update(dict.fromkeys(refused.norms, f"its input has a mean when it runs, and {undone}"))
+            seen.undone.update({} if refused.norms else {plan["policy"]: undone})
 
 
 def settled(branch: "Branch", exact: "nn.Module", others: Sequence["OtherCall"]) -> Tuple["Contract", List[str]]:
@@ -190,7 +220,6 @@ def looked_at(session: Session, analysis: Json, module: "nn.Module", inputs: "In
     from normlens.module.modes import mode_of, without_cache
     from normlens.module.observe import observe
     from normlens.module.owners import Graph
-    from normlens.module.verify import OtherCall
 
     graph = Graph(session.graph, module)
     paths = {graph.one(graph.scope(norm["node"])) for norm in analysis["norms"] if norm["node"] in graph.nodes}

@@ -105,7 +105,7 @@ def _changed(
 
     exact = twin(module)
     parameters = list(exact.parameters())
-    expected = expectations(module, exact, inputs, training=True)
+    expected = expectations(module, exact, inputs, branch.contract, training=True)
     others = other_calls(exact, inputs, branch.trials, widths, training=True)
     before = [gradients(exact, one.inputs, parameters) for one in expected]
     changes, _ = perform(followed.actions, module)

@@ -16,6 +16,7 @@ from normlens.errors import ExportFailed
 from normlens.module.branches import Branch, branch_of
 from normlens.module.inputs import Inputs
 from normlens.module.modes import WithoutVainDropout, mode_of, quiet, without_cache
+from normlens.module.verify import run
 
 
 @contextlib.contextmanager
@@ -35,6 +36,8 @@ def exported(
         module, inputs = copy.deepcopy(module).cpu(), inputs.map(torch.Tensor.cpu)
     with tempfile.TemporaryDirectory(prefix="normlens-") as folder:
         path = pathlib.Path(folder, "model.pt2")
+        with contextlib.suppress(Exception), quiet():
+            run(module, inputs, training)  # a module may change itself at its first call; the export tells what is wrong
         with mode_of(module, training), without_cache(module), quiet(), WithoutVainDropout():
             program = _program(module, inputs, fixed)
             try:

@@ -13,6 +13,7 @@ from normlens.errors import NotEqual
 from normlens.module.apply import perform
 from normlens.module.branches import Trial, with_other_arguments, with_other_sizes
 from normlens.module.compare import MOST_ROUNDING, NOISE, Rows, least_scale, pairs, relative, says_something, without_distance
+from normlens.module.contract import Contract
 from normlens.module.inputs import Inputs, drawn, twice, widened
 from normlens.module.modes import buffers_kept, lift, lifted, mode_of, quiet, twin, without_cache
 from normlens.module.resolve import Action
@@ -32,9 +33,10 @@ class Expected:
     exact: Any  # in float64
 
 
-def trials(inputs: Inputs) -> List[Tuple[str, Inputs]]:
+def trials(inputs: Inputs, contract: Contract) -> List[Tuple[str, Inputs]]:
     sets = [("the example inputs", inputs), ("drawn inputs", drawn(inputs, 1)), ("other drawn inputs", drawn(inputs, 2))]
-    return [*sets, ("twice the batch", twice(drawn(inputs, 3)))]
+    larger = twice(drawn(inputs, 3))
+    return [*sets, ("twice the batch", larger)] if contract.broken_by(larger.args, larger.kwargs) is None else sets
 
 
 def run(module: nn.Module, inputs: Inputs, training: bool) -> Any:
@@ -53,11 +55,13 @@ def run_lifted(exact: nn.Module, inputs: Inputs, training: bool) -> Any:
         return run(exact, inputs, training)
 
 
-def expectations(module: nn.Module, exact: nn.Module, inputs: Inputs, training: bool = False) -> List[Expected]:
+def expectations(
+    module: nn.Module, exact: nn.Module, inputs: Inputs, contract: Contract, training: bool = False
+) -> List[Expected]:
     """Of the original, before it is changed. exact: its float64 copy. Inputs that it refuses are left out, except the
     example's own: whatever that raises is raised."""
     found: List[Expected] = []
-    for what, given in trials(inputs):
+    for what, given in trials(inputs, contract):
         try:
             output, truth = run(module, given, training), run_exact(exact, given, training)
         except Exception:
