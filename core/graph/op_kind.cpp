@@ -29,11 +29,4 @@ std::string_view opKindName(OpKind kind) { return kRows.at(static_cast<size_t>(k
 
 size_t requiredOperands(OpKind kind) { return kRows.at(static_cast<size_t>(kind)).required; }
 
-OpKind opKindFromName(std::string_view name) {
-  for (size_t i = 0; i < kRows.size(); ++i) {
-    if (kRows[i].name == name) return static_cast<OpKind>(i);
-  }
-  return OpKind::Opaque;
-}
-
 }  // namespace normlens::graph

@@ -81,6 +81,5 @@ enum class OpKind : uint8_t {
 [[nodiscard]] std::string_view opKindName(OpKind kind);
 // So many operands, from the first one on, have to be there.
 [[nodiscard]] size_t requiredOperands(OpKind kind);
-[[nodiscard]] OpKind opKindFromName(std::string_view name);  // Opaque when there is no such kind
 
 }  // namespace normlens::graph

@@ -223,8 +223,9 @@ class Parser {
     Node node;
     node.block = block;
     const std::string kind = word();
-    node.kind = opKindFromName(kind);
-    if (node.kind == OpKind::Opaque && kind != "Opaque") bad("no op kind '" + kind + "'");
+    while (node.kind < OpKind::Count_ && opKindName(node.kind) != kind)
+      node.kind = static_cast<OpKind>(static_cast<int>(node.kind) + 1);
+    if (node.kind == OpKind::Count_) bad("no op kind '" + kind + "'");
     expect('(');
     while (!accept(')')) {
       node.operands.push_back(operand());

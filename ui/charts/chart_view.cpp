@@ -176,8 +176,6 @@ void ChartView::tell(const QString& words) {
   hover_->raise();
 }
 
-QString ChartView::hoverText() const { return hover_->isHidden() ? QString() : hover_->text(); }
-
 void ChartView::leaveEvent(QEvent* event) {
   tell({});
   QChartView::leaveEvent(event);

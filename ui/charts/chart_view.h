@@ -24,12 +24,10 @@ class ChartView final : public QChartView {
 
   // Replaces what is shown. Charts with the same object name are the same chart.
   void showChart(std::unique_ptr<QChart> next);
-  [[nodiscard]] bool isZoomed() const { return !zoom_.isEmpty(); }
   void resetZoom();
   void zoomAt(const QPoint& position, double factor);  // above 1: closer
   void toggleSeries(const QString& name);              // hides, or shows again
   [[nodiscard]] bool isHidden(const QString& name) const { return hidden_.contains(name); }
-  [[nodiscard]] QString hoverText() const;  // of the value under the pointer; empty: none
 
   // As it is shown: see writePicture().
   [[nodiscard]] bool savePicture(const QString& path);

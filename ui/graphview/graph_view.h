@@ -112,8 +112,6 @@ class GraphView : public QWidget {
   // What a PictureJob needs to write the graph as it stands: the part in sight, or all of it at full detail.
   enum class Extent : uint8_t { View, Whole };
   [[nodiscard]] PictureOrder orderPicture(const QString& path, Extent extent) const;
-  // Until every request so far is laid out and shown. False after the timeout.
-  bool waitForLayout(int milliseconds);
   [[nodiscard]] bool isLaidOut() const { return shown_.scene.layout != nullptr && !worker_.busy(); }
   [[nodiscard]] bool isStill() const;  // laid out, and the camera is there
 

@@ -1,7 +1,4 @@
 // GraphView: which groups are open, and what happens when a layout arrives.
-#include <QCoreApplication>
-#include <QElapsedTimer>
-#include <QEventLoop>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -256,15 +253,6 @@ bool GraphView::isScopeOpen(int scope) const {
   const int box = shown_.scene.boxOf(item);
   return item == 0 ||
          (box >= 0 && shown_.scene.box(box).item == item && shown_.scene.box(box).kind == layout::BoxKind::Frame);
-}
-
-bool GraphView::waitForLayout(int milliseconds) {
-  QElapsedTimer timer;
-  timer.start();
-  while (worker_.busy() && timer.elapsed() < milliseconds) {
-    QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents | QEventLoop::ExcludeUserInputEvents, 20);
-  }
-  return isLaidOut();
 }
 
 }  // namespace normlens::graphview

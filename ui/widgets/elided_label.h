@@ -12,7 +12,6 @@ class ElidedLabel final : public QLabel {
   ElidedLabel(const QString& text, Qt::TextElideMode mode, QWidget* parent = nullptr);
 
   void setFullText(const QString& text);
-  [[nodiscard]] QString fullText() const { return full_; }
   // A text of up to so many pixels, at the usual size of text, is shown whole: a neighbour has to give way.
   void setWholeUpTo(int pixels);
   [[nodiscard]] QSize minimumSizeHint() const override;

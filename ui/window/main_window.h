@@ -70,7 +70,6 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] Actions* actions() const { return actions_; }
   [[nodiscard]] Workspace* workspace() const { return workspace_; }
   [[nodiscard]] InfoBar* infoBar() const { return info_; }
-  [[nodiscard]] StoryBar* storyBar() const { return story_; }
   [[nodiscard]] ProjectKeeper* project() const { return project_; }
 
  protected:

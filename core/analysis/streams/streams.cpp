@@ -119,8 +119,6 @@ std::string whyNone(const Analysis& analysis, const Plan& plan) {
 
 }  // namespace
 
-std::string_view streamPaddingName(StreamPadding padding) { return rowOf(padding).name; }
-
 std::optional<StreamPadding> streamPaddingFromName(std::string_view name) {
   const auto* const row = std::ranges::find(kPaddings, name, &PaddingRow::name);
   return row == kPaddings.end() ? std::nullopt : std::optional(row->padding);

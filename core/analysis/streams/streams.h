@@ -20,7 +20,6 @@ namespace normlens::analysis {
 
 // What a narrow stream is widened to, with zeros: nothing, an even number of channels, a multiple of 64.
 enum class StreamPadding : uint8_t { None, Even, Blocks };
-[[nodiscard]] std::string_view streamPaddingName(StreamPadding padding);  // "none", "even", "64"
 [[nodiscard]] std::optional<StreamPadding> streamPaddingFromName(std::string_view name);
 
 struct Stream {

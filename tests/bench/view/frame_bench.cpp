@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/bench/view/memory.h"
+#include "tests/support/wait_for_layout.h"
 #include "ui/graphview/graph_view.h"
 
 namespace normlens::bench {
@@ -113,11 +114,11 @@ bool openAll(GraphView& view, const FrameCase& what) {
   timer.start();
   view.setDocument(what.document);
   view.show();
-  if (!view.waitForLayout(kPatienceMs)) return false;
+  if (!test::waitForLayout(view, kPatienceMs)) return false;
   view.grab();
   const qint64 first = timer.restart();
   view.expandAll();
-  if (!view.waitForLayout(kPatienceMs)) return false;
+  if (!test::waitForLayout(view, kPatienceMs)) return false;
   std::printf("%s: %zu nodes, first picture of the closed graph %lld ms, everything open %lld ms (%zu boxes)\n",
               what.name, what.document->nodes.size(), static_cast<long long>(first),
               static_cast<long long>(timer.elapsed()), view.scene().layout->boxes.size());

@@ -48,14 +48,14 @@ class GraphViewTest : public QObject {
   void show(std::shared_ptr<const protocol::GraphDocument> document) {
     document_ = std::move(document);
     view_->setDocument(document_);
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
   }
 
   void openScope(const std::string& path) {
     view_->setScopesOpen({{scopeOf(path), true}});
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     view_->revealScope(scopeOf(path));
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
   }
 
   static QPoint middleOf(const QRectF& rect) { return rect.center().toPoint(); }
@@ -95,14 +95,14 @@ class GraphViewTest : public QObject {
     QVERIFY(view_->rect().contains(before.toRect()));
     QVERIFY(!view_->isScopeOpen(block));
     QTest::mouseDClick(view_.get(), Qt::LeftButton, {}, middleOf(before));
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     QVERIFY(view_->isScopeOpen(block));
     const QRectF after = test::screenRectOfScope(*view_, block);
     QVERIFY(std::abs(after.top() - before.top()) < 2);
     QVERIFY(after.height() > before.height());
     // On its title, again.
     QTest::mouseDClick(view_.get(), Qt::LeftButton, {}, (after.bottomRight() - QPointF(8, 8)).toPoint());
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     QVERIFY(!view_->isScopeOpen(block));
   }
 
@@ -111,7 +111,7 @@ class GraphViewTest : public QObject {
     const QRectF card = test::screenRectOfScope(*view_, scopeOf("transformer.h.2"));
     const double zoom = view_->zoom();
     QTest::mouseClick(view_.get(), Qt::LeftButton, {}, QPointF(card.right() - 21 * zoom, card.center().y()).toPoint());
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.2")));
   }
 
@@ -178,7 +178,7 @@ class GraphViewTest : public QObject {
     QCOMPARE(scopes.count(), 1);
     QCOMPARE(scopes.first().first().toInt(), scopeOf("transformer.h.2"));
     QTest::keyClick(view_.get(), Qt::Key_Return);
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.2")));
     const double zoom = view_->zoom();
     QTest::keyClick(view_.get(), Qt::Key_Minus);
@@ -189,7 +189,7 @@ class GraphViewTest : public QObject {
     show(gpt2Document());
     const int norm = nodeIn("transformer.h.3.ln_2", "layer_norm");
     view_->setHighlight(gpt2ZeroMean(*document_, 7));
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     QVERIFY(view_->hasHighlight());
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.3")));
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.3.attn")));
@@ -220,7 +220,7 @@ class GraphViewTest : public QObject {
     document_ = gpt2Document();
     view_->setDocument(document_);
     view_->setHighlight(gpt2ZeroMean(*document_, 7));
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.3")));
   }
 
@@ -228,7 +228,7 @@ class GraphViewTest : public QObject {
     show(gpt2Document());
     const int node = nodeIn("transformer.h.9.mlp.c_fc", "addmm");
     view_->reveal(node);
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.9.mlp")));
     QCOMPARE(view_->selectedNode(), node);
     QVERIFY(view_->rect().contains(middleOf(test::screenRectOf(*view_, node))));
@@ -243,13 +243,13 @@ class GraphViewTest : public QObject {
       if (!value.shape.empty()) value.shape[0] = 8;
     }
     view_->updateDocument(shaped);
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     QCOMPARE(view_->camera().offset, before.offset);
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.3")));
     auto streamless = std::make_shared<protocol::GraphDocument>(*shaped);
     for (auto& value : streamless->values) value.stream = false;
     view_->updateDocument(streamless);
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.3")));
   }
 
@@ -290,7 +290,7 @@ class GraphViewTest : public QObject {
   void aNewDocumentForgetsTheOld() {
     show(gpt2Document());
     view_->setHighlight(gpt2ZeroMean(*document_, 7));
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     show(bertDocument(2));
     QVERIFY(!view_->hasHighlight());
     QCOMPARE(view_->selectedNode(), -1);
@@ -304,7 +304,7 @@ class GraphViewTest : public QObject {
     QElapsedTimer timer;
     timer.start();
     view_->setDocument(document_);
-    QVERIFY(view_->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view_, 5000));
     view_->grab();
     qInfo("10,000 nodes: %lld ms to the first picture", timer.elapsed());
     QVERIFY(timer.elapsed() < kPromisedMs);
@@ -314,7 +314,7 @@ class GraphViewTest : public QObject {
   void whatAFrameCosts() {
     show(gpt2Document(48));
     view_->expandAll();
-    QVERIFY(view_->waitForLayout(10000));
+    QVERIFY(test::waitForLayout(*view_, 10000));
     const auto measure = [&](const char* what, auto&& step) {
       std::vector<double> times;
       for (int i = 0; i < 60; ++i) {
@@ -337,7 +337,7 @@ class GraphViewTest : public QObject {
     measure("zoom 0.6, panning", [&](int i) { view_->centerOn(bounds.center() + QPointF(0, 20 * i)); });
     measure("zooming 0.5 to 1.5", [&](int i) { view_->setZoom(0.5 + i / 60.0); });
     view_->setHighlight(gpt2ZeroMean(*document_, 60));
-    QVERIFY(view_->waitForLayout(10000));
+    QVERIFY(test::waitForLayout(*view_, 10000));
     view_->setZoom(0.6);
     measure("zoom 0.6 with a highlight, panning",
             [&](int i) { view_->centerOn(bounds.center() + QPointF(0, 20 * i)); });

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/support/graph_documents.h"
+#include "tests/support/wait_for_layout.h"
 #include "ui/graphview/graph_view.h"
 
 namespace normlens::test {
@@ -36,7 +37,7 @@ struct ShownGraph {
     view.setFocus();
   }
 
-  void settle() { QVERIFY(view.waitForLayout(10000)); }
+  void settle() { QVERIFY(waitForLayout(view, 10000)); }
 
   [[nodiscard]] int scopeOf(const std::string& path) const {
     for (const auto& scope : document->scopes) {

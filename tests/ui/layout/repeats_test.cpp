@@ -109,7 +109,7 @@ class RepeatsTest : public QObject {
     QTest::keyClick(&view, Qt::Key_Escape);
     QVERIFY(view.scene().empty());
     QTest::keyClick(&view, Qt::Key_Return);
-    QVERIFY(view.waitForLayout(10'000));
+    QVERIFY(test::waitForLayout(view, 10'000));
     QVERIFY(!view.scene().empty());
   }
 };

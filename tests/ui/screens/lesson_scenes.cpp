@@ -2,9 +2,9 @@
 #include <QtTest>
 
 #include "tests/ui/screens/scenes.h"
+#include "tests/ui/shell/presented.h"
 #include "ui/learn/figure.h"
 #include "ui/window/learn/lessons_page.h"
-#include "ui/window/learn/presenter.h"
 
 namespace normlens::screens {
 namespace {
@@ -36,7 +36,7 @@ void read(Stage& stage, const QString& link) {
 void present(Stage& stage, const QString& link) {
   ui::LessonsPage& page = goTo(stage, link);
   page.present();
-  ui::Presenter* room = page.presenter();
+  ui::Presenter* room = test::presenter();
   room->showNormal();
   room->setGeometry(QRect(QPoint(), kRoom));
   settle(*room->figure(), page.walk()->current());

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "tests/support/wait_for_layout.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/models/difference_table.h"
@@ -43,7 +44,7 @@ void open(Stage& stage, const QString& model) {
   ui::Session& session = *stage.window.session();
   stage.window.openFile(model);
   (void)waitFor([&] { return session.plan().has_value() && !session.busy(); });
-  stage.window.workspace()->graph()->view()->waitForLayout(5000);
+  test::waitForLayout(*stage.window.workspace()->graph()->view(), 5000);
 }
 
 void trigger(Stage& stage, const char* action) {
@@ -208,7 +209,7 @@ void compared(Stage& stage, int number) {
   };
   (void)waitFor([&] { return std::ranges::all_of(graphs(), [](auto* graph) { return graph->isLaidOut(); }); });
   const auto* summary = stage.window.findChild<ui::ElidedLabel*>(QStringLiteral("compareSummary"));
-  (void)waitFor([&] { return !summary->fullText().contains(QStringLiteral("being compared")); });
+  (void)waitFor([&] { return !summary->accessibleName().contains(QStringLiteral("being compared")); });
   for (int change = 0; change < number; ++change) {
     QTest::keyClick(&stage.window, Qt::Key_F8);
     QTest::qWait(150);

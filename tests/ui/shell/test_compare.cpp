@@ -8,6 +8,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "tests/support/wait_for_layout.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/widgets/elided_label.h"
@@ -24,7 +25,7 @@ namespace {
 
 // What the bar over the two graphs says.
 QString summaryOf(const CompareView* compare) {
-  return compare->findChild<ElidedLabel*>(QStringLiteral("compareSummary"))->fullText();
+  return compare->findChild<ElidedLabel*>(QStringLiteral("compareSummary"))->accessibleName();
 }
 
 // Left, right.
@@ -72,7 +73,7 @@ class TestCompare final : public QObject {
                  QStringLiteral("%1 LayerNorm → RMSNorm · 1 centered · 1 other weight changed").arg(norms));
     const auto graphs = graphsOf(compare);
     QCOMPARE(graphs.size(), 2);
-    for (auto* graph : graphs) QVERIFY(graph->waitForLayout(5000));
+    for (auto* graph : graphs) QVERIFY(test::waitForLayout(*graph, 5000));
     QTest::keyClick(compare, Qt::Key_F8);
     for (auto* graph : graphs) {
       QTRY_VERIFY(graph->isLaidOut());
@@ -90,7 +91,7 @@ class TestCompare final : public QObject {
     Shown shown;
     auto* compare = compareFolded(shown);
     const auto graphs = graphsOf(compare);
-    for (auto* graph : graphs) QVERIFY(graph->waitForLayout(5000));
+    for (auto* graph : graphs) QVERIFY(test::waitForLayout(*graph, 5000));
     QTRY_COMPARE(graphs[1]->zoom(), graphs[0]->zoom());
     graphs[0]->setZoom(0.5);
     for (auto* graph : graphs) QTRY_COMPARE(graph->zoom(), 0.5);
@@ -101,7 +102,7 @@ class TestCompare final : public QObject {
     QCOMPARE(tableOf(compare)->model()->rowCount(), 0);
     shown.window.actions()->redo->trigger();
     QTRY_COMPARE(summaryOf(compare), all);
-    QTRY_VERIFY(graphs[1]->waitForLayout(5000));
+    QTRY_VERIFY(test::waitForLayout(*graphs[1], 5000));
     QCOMPARE(graphs[0]->zoom(), 0.5);
     QTRY_COMPARE(graphs[1]->zoom(), 0.5);  // still linked
     // Another fold: the engine makes it first.
@@ -119,7 +120,7 @@ class TestCompare final : public QObject {
     auto* compare = compareFolded(shown);
     auto* table = tableOf(compare);
     const auto graphs = graphsOf(compare);
-    for (auto* graph : graphs) QVERIFY(graph->waitForLayout(5000));
+    for (auto* graph : graphs) QVERIFY(test::waitForLayout(*graph, 5000));
     const int norms = static_cast<int>(shown.session.plan()->folded.size());
     QCOMPARE(table->model()->rowCount(), norms + 2);
     QCOMPARE(table->model()->index(0, ChangeTable::Kind).data().toString(), QStringLiteral("centered"));
@@ -131,7 +132,9 @@ class TestCompare final : public QObject {
         std::ranges::find_if(nodes, [&](const auto& node) { return node.name == name && node.role == "N"; });
     QVERIFY(norm != nodes.end());
     for (auto* graph : graphs) QTRY_COMPARE(graph->selectedNode(), norm->id);
-    const auto title = [&] { return compare->findChild<ElidedLabel*>(QStringLiteral("changeTitle"))->fullText(); };
+    const auto title = [&] {
+      return compare->findChild<ElidedLabel*>(QStringLiteral("changeTitle"))->accessibleName();
+    };
     QCOMPARE(title(), QString::fromStdString(name) + QStringLiteral(": LayerNorm → RMSNorm"));
     QTest::keyClick(compare, Qt::Key_F8);
     QCOMPARE(table->currentIndex().row(), 4);
@@ -320,13 +323,13 @@ class TestCompare final : public QObject {
     auto* compare = shown.child<CompareView>("compare");
     QTRY_COMPARE(summaryOf(compare), QStringLiteral("The same operators with the same weights in the same modules."));
     const auto graphs = graphsOf(compare);
-    for (auto* graph : graphs) QVERIFY(graph->waitForLayout(5000));
+    for (auto* graph : graphs) QVERIFY(test::waitForLayout(*graph, 5000));
     QTRY_COMPARE(graphs[1]->zoom(), graphs[0]->zoom());
     graphs[0]->setZoom(0.5);
     QTRY_COMPARE(graphs[0]->zoom(), 0.5);
     QTRY_COMPARE(graphs[1]->zoom(), 0.5);
     graphs[1]->collapseAll();
-    QTRY_VERIFY(graphs[1]->waitForLayout(5000) && graphs[0]->waitForLayout(5000));
+    QTRY_VERIFY(test::waitForLayout(*graphs[1], 5000) && test::waitForLayout(*graphs[0], 5000));
     const auto& scopes = shown.session.document()->scopes;
     const auto sameGroups = [&] {
       return std::all_of(scopes.begin(), scopes.end(), [&](const protocol::GraphScope& scope) {

@@ -43,7 +43,7 @@ void edit(QTableView* table, int row, int column, const QString& words) {
   QTest::keyClick(editor, Qt::Key_Return);
 }
 
-QString state(Shown& shown) { return shown.child<ElidedLabel>("inputsState")->fullText(); }
+QString state(Shown& shown) { return shown.child<ElidedLabel>("inputsState")->accessibleName(); }
 
 }  // namespace
 
@@ -254,7 +254,7 @@ class TestInputs final : public QObject {
     QTRY_VERIFY(!shown.session.busy());
     QVERIFY(!shown.session.analysis().has_value());
     QCOMPARE(shown.session.inputs().npz, inputs.npz);
-    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Resume);
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Resume);
     shown.click("nextAction");
     QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
     QCOMPARE(shown.session.analysis()->inputs.front().shape, (std::vector<int64_t>{4, 12}));

@@ -231,13 +231,13 @@ class LabTest final : public QObject {
     QCOMPARE(lab.table->rowCount(), 12);
     QCOMPARE(lab.linesOf(LabChart::TestAccuracy), 3);
     auto* paler = lab.child<ElidedLabel>("labPaler");
-    QCOMPARE(paler->fullText(), QStringLiteral("paler: float64"));  // among the differences
+    QCOMPARE(paler->accessibleName(), QStringLiteral("paler: float64"));  // among the differences
     lab.tick(1);
     lab.tick(7);
     QCOMPARE(lab.linesOf(LabChart::TestAccuracy), 2);
-    QVERIFY2(paler->fullText().startsWith(QStringLiteral("paler: run ")), qPrintable(paler->fullText()));
+    QVERIFY2(paler->accessibleName().startsWith(QStringLiteral("paler: run ")), qPrintable(paler->accessibleName()));
     lab.tick(7);
-    QCOMPARE(paler->fullText(), QString());
+    QCOMPARE(paler->accessibleName(), QString());
   }
 
   void aTrainedNetworkIsOpenedAsAModel() {

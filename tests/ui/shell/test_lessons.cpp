@@ -11,12 +11,12 @@
 #include <QTextBrowser>
 #include <numeric>
 
+#include "tests/ui/shell/presented.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/learn/figure.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/learn/lessons_page.h"
-#include "ui/window/learn/presenter.h"
 #include "ui/window/workspace/learn_page.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -121,7 +121,7 @@ class LessonsTest final : public QObject {
     Reading reading;
     reading.page->walk()->goTo(QStringLiteral("projection/mean"));
     reading.key(Qt::Key_F5);
-    Presenter* presenter = reading.page->presenter();
+    Presenter* presenter = test::presenter();
     QVERIFY(presenter != nullptr);
     QVERIFY(QTest::qWaitForWindowExposed(presenter));
     const auto* title = presenter->findChild<QLabel*>(QStringLiteral("presentedTitle"));
@@ -140,7 +140,7 @@ class LessonsTest final : public QObject {
     QTest::keyClick(presenter, Qt::Key_B);
     QVERIFY(title->isVisible() && presenter->figure()->isVisible());
     QTest::keyClick(presenter, Qt::Key_Escape);
-    QTRY_VERIFY(reading.page->presenter() == nullptr);
+    QTRY_VERIFY(test::presenter() == nullptr);
     QCOMPARE(reading.page->walk()->step(), 4);
   }
 
@@ -155,7 +155,7 @@ class LessonsTest final : public QObject {
     reading.openAndAnalyse(test::modelFile(folder_, model));
     reading.window.actions()->lessons->trigger();
     reading.key(Qt::Key_F5);
-    Presenter* presenter = reading.page->presenter();
+    Presenter* presenter = test::presenter();
     QVERIFY(QTest::qWaitForWindowExposed(presenter));
     presenter->showNormal();
     presenter->resize(1280, 720);
@@ -181,7 +181,7 @@ class LessonsTest final : public QObject {
   void theRoomHasADotAndBothThemes() {
     Reading reading;
     reading.key(Qt::Key_F5);
-    Presenter* presenter = reading.page->presenter();
+    Presenter* presenter = test::presenter();
     QVERIFY(QTest::qWaitForWindowExposed(presenter));
     const auto* dot = presenter->findChild<QWidget*>(QStringLiteral("laser"));
     QVERIFY(!dot->isVisible());
@@ -292,7 +292,7 @@ class LessonsTest final : public QObject {
     reading.window.actions()->lessons->trigger();
     reading.page->walk()->goTo(QStringLiteral("zero_mean_graph/states"));
     reading.key(Qt::Key_F5);
-    Presenter* presenter = reading.page->presenter();
+    Presenter* presenter = test::presenter();
     QVERIFY(presenter != nullptr);
     reading.page->walk()->goTo(QStringLiteral("zero_mean_graph/exact"));  // both ask for the same graph
     for (const Figure* figure :

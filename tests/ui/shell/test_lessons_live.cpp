@@ -7,11 +7,11 @@
 #include <QStandardPaths>
 #include <QtTest>
 
+#include "tests/ui/shell/presented.h"
 #include "ui/learn/figure.h"
 #include "ui/session/session.h"
 #include "ui/window/actions.h"
 #include "ui/window/learn/lessons_page.h"
-#include "ui/window/learn/presenter.h"
 #include "ui/window/main_window.h"
 
 namespace normlens::ui {
@@ -186,7 +186,7 @@ class LiveLessonsTest final : public QObject {
     LessonWalk* walk = reader.page->walk();
     walk->goTo(0, 0);
     QTest::keyClick(reader.page, Qt::Key_F5);
-    Presenter* presenter = reader.page->presenter();
+    Presenter* presenter = test::presenter();
     QVERIFY(presenter != nullptr && QTest::qWaitForWindowExposed(presenter));
     int steps = 1;
     for (; walk->next() != nullptr; ++steps) {
@@ -198,7 +198,7 @@ class LiveLessonsTest final : public QObject {
     QCOMPARE(walk->lesson(), static_cast<int>(walk->lessons().size()) - 1);
     QVERIFY(steps > 25);
     QTest::keyClick(presenter, Qt::Key_Escape);
-    QTRY_VERIFY(reader.page->presenter() == nullptr);
+    QTRY_VERIFY(test::presenter() == nullptr);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <QProcess>
 #include <csignal>
 
+#include "tests/support/wait_for_layout.h"
 #include "tests/ui/shell/shell_test.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
@@ -120,7 +121,7 @@ class TestRealEngine final : public QObject {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     Session& session = *window.session();
     QVERIFY(showPlanned(window, "gpt2.pt"));
-    window.workspace()->graph()->view()->waitForLayout(5000);
+    test::waitForLayout(*window.workspace()->graph()->view(), 5000);
     session.fold();
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
     const QString path = folder_.filePath(QStringLiteral("report.html"));

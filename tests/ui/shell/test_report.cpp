@@ -2,6 +2,7 @@
 #include <QFile>
 #include <QTemporaryDir>
 
+#include "tests/support/wait_for_layout.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/session/report_run.h"
@@ -21,7 +22,7 @@ QByteArray read(const QString& path) {
 struct Folded : Shown {
   explicit Folded(const QString& model, const QStringList& mischief = {}) : Shown(mischief) {
     openAndAnalyse(model);
-    window.workspace()->graph()->view()->waitForLayout(5000);
+    test::waitForLayout(*window.workspace()->graph()->view(), 5000);
     session.fold();
     [this] { QTRY_VERIFY(session.foldResult() && !session.busy()); }();
   }

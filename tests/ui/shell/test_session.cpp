@@ -138,7 +138,7 @@ class TestSession final : public QObject {
     QVERIFY(!shown.session.served());
     QVERIFY(!shown.window.actions()->fold->isEnabled());
     QVERIFY(shown.window.actions()->saveProject->isEnabled());
-    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Resume);
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Resume);
     QVERIFY(QFile::rename(away, bert_));
     shown.click("nextAction");
     QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());

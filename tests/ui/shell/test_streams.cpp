@@ -32,7 +32,7 @@ struct Page : Shown {
   QString listed(const char* name) {
     QStringList all;
     for (const auto* label : child<QWidget>(name)->findChildren<QLabel*>()) all << label->text();
-    for (const auto* label : child<QWidget>(name)->findChildren<ElidedLabel*>()) all << label->fullText();
+    for (const auto* label : child<QWidget>(name)->findChildren<ElidedLabel*>()) all << label->accessibleName();
     return all.join(u'|');
   }
   void choosePadding(int index) {

@@ -233,7 +233,7 @@ class TestSurvival final : public QObject {
     QVERIFY(!shown.session.busy() && !shown.session.served());
     QVERIFY(shown.session.model().has_value());
     // Another model is opened as ever.
-    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Resume);
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Resume);
   }
 
   void anEngineThatDiesAtItsStartIsNotStartedByItself() {

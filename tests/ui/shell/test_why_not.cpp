@@ -49,7 +49,7 @@ QList<ElidedLabel*> costLabels(Shown& shown) {
 // What the card says: saves, costs, together.
 QStringList costsOf(Shown& shown) {
   QStringList values;
-  for (const auto* value : costLabels(shown)) values << value->fullText();
+  for (const auto* value : costLabels(shown)) values << value->accessibleName();
   return values;
 }
 
@@ -127,7 +127,7 @@ class TestWhyNot final : public QObject {
     showBlocked(shown, model_);
     QTRY_VERIFY(shown.child<QWidget>("blockerGamma")->isVisible());
     const QString name = shown.session.index().nodeTitle(shown.session.norm(kBlocked)->blocker->node);
-    QCOMPARE(shown.child<ElidedLabel>("gammaTitle")->fullText(), QStringLiteral("γ of ") + name);
+    QCOMPARE(shown.child<ElidedLabel>("gammaTitle")->accessibleName(), QStringLiteral("γ of ") + name);
     auto* plot = shown.child<QWidget>("blockerGamma")->findChild<HistogramPlot*>();
     QVERIFY(plot->accessibleDescription().contains(QStringLiteral("equal values would fold")));
   }
@@ -137,7 +137,7 @@ class TestWhyNot final : public QObject {
     showBlocked(shown, model_);
     QTRY_COMPARE(shown.child<QAbstractButton>("centerHere")->text(), QStringLiteral("Center here: +0.3 µs"));
     const auto texts = costLabels(shown);
-    QCOMPARE(texts.last()->fullText(), QStringLiteral("0.3 µs slower"));
+    QCOMPARE(texts.last()->accessibleName(), QStringLiteral("0.3 µs slower"));
     QVERIFY(!shown.child<QAbstractButton>("foldThis")->isVisible());  // it would do the same
     shown.click("centerHere");
     auto* add = shown.child<QAbstractButton>("addCentering");

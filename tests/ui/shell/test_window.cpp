@@ -50,7 +50,7 @@ class TestWindow final : public QObject {
     shown.answerFileDialog("openDialog", model_);
     QTRY_VERIFY(shown.session.plan().has_value() && !shown.session.busy());
     QCOMPARE(shown.session.analysis()->totals.layer_norms, 9);
-    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Fold);
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Fold);
 
     shown.clickNorm(5);
     QCOMPARE(shown.session.selection()->current().norm, 5);
@@ -65,7 +65,7 @@ class TestWindow final : public QObject {
     QTRY_VERIFY(shown.session.foldResult().has_value());
     QCOMPARE(shown.child<QLabel>("foldHeadline")->text(), QStringLiteral("Folded 9 of 9"));
     QCOMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Exact"));
-    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Export);
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Export);
 
     const QString target = folder_.filePath(QStringLiteral("out.pt"));
     shown.click("nextAction");
@@ -91,7 +91,7 @@ class TestWindow final : public QObject {
     QCOMPARE(shown.child<QLabel>("reason")->text(),
              QStringLiteral("The model was not run, so the shape of its input is not known; allow more time in "
                             "Preferences, or give inputs on the tab Inputs."));
-    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Inputs);
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Inputs);
     shown.click("nextAction");
     QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Inputs);
   }
@@ -101,7 +101,7 @@ class TestWindow final : public QObject {
     shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("opaque.pt2")));
     QVERIFY(shown.session.plan()->folded.empty());
     QCOMPARE(shown.session.planMark(0).state, PlanState::Kept);
-    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::None);
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::None);
     const auto* actions = shown.window.actions();
     for (const QAction* action : {actions->fold, actions->suggestBest, actions->foldAll, actions->foldNorm})
       QVERIFY(!action->isEnabled());
@@ -293,7 +293,7 @@ class TestWindow final : public QObject {
     QTRY_VERIFY(shown.session.foldResult().has_value());
     QVERIFY(shown.window.infoBar()->showsError());
     QCOMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Not exact"));
-    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::ShowProof);
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::ShowProof);
     QVERIFY(!shown.child<QAbstractButton>("exportButton")->isEnabled());
     QVERIFY(shown.child<QAbstractButton>("exportAnyway")->isVisible());
   }

@@ -12,7 +12,7 @@ class PropertyListTest final : public QObject {
 
   static ElidedLabel* labelOf(const PropertyList& list, const QString& text) {
     for (auto* label : list.findChildren<ElidedLabel*>()) {
-      if (label->fullText() == text) return label;
+      if (label->accessibleName() == text) return label;
     }
     return nullptr;
   }

@@ -46,7 +46,6 @@ class ProjectKeeper final : public QObject {
   // What was left of the work on this file, the newest; empty: nothing, or the file is another by now. model: its name,
   // where one of several is wanted.
   [[nodiscard]] QString leftOf(const QString& modelPath, const QString& model = {}) const;
-  [[nodiscard]] QString recoveryFile() const { return recovery_.file(); }
 
  Q_SIGNALS:
   void pathChanged();

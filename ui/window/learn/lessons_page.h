@@ -38,7 +38,6 @@ class LessonsPage final : public QWidget {
   // A lesson and step (LessonWalk::goTo), of the norm that is chosen in the graph; empty: where the reader was.
   void open(const QString& link);
   void present();
-  [[nodiscard]] Presenter* presenter() const { return presenter_.get(); }  // nullptr while nothing is presented
 
  Q_SIGNALS:
   void closed();

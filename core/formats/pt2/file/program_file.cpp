@@ -1,7 +1,5 @@
 #include "core/formats/pt2/file/program_file.h"
 
-#include <algorithm>
-
 #include "core/formats/pt2/file/signature.h"
 
 namespace normlens::formats::pt2 {
@@ -53,13 +51,6 @@ std::string weightsRecord(const std::string& model) { return "data/weights/" + m
 std::string constantsRecord(const std::string& model) { return "data/constants/" + model + "_constants_config.json"; }
 
 bool ProgramFile::isOutdated() const { return program.at("schema_version").at("major").integer() < kMajor; }
-
-bool ProgramFile::isFunctional() const {
-  const Json* verifiers = program.find("verifiers");
-  return verifiers != nullptr && std::ranges::any_of(verifiers->items(), [](const Json& verifier) {
-           return verifier.isString() && verifier.text() == "ATEN";
-         });
-}
 
 Result<ProgramFile> readProgramFile(const Archive& archive, const std::string& model) {
   ProgramFile file{model, {}, {}, {}};

@@ -24,8 +24,6 @@ struct ProgramFile {
   [[nodiscard]] const Json& signature() const { return graphModule().at("signature"); }
   // Of torch 2.5: no newer torch loads it.
   [[nodiscard]] bool isOutdated() const;
-  // Only functional operators may be in it: it was decomposed.
-  [[nodiscard]] bool isFunctional() const;
 };
 
 // Where they lie in the archive, its folder left out.

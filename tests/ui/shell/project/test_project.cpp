@@ -3,6 +3,7 @@
 #include <QSettings>
 #include <csignal>
 
+#include "tests/support/wait_for_layout.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
@@ -81,9 +82,9 @@ class TestProject final : public QObject {
       shown.session.measure();
       QTRY_VERIFY(shown.session.measurements()->last().has_value());
       auto* view = shown.window.workspace()->graph()->view();
-      QVERIFY(view->waitForLayout(5000));
+      QVERIFY(test::waitForLayout(*view, 5000));
       view->expandAll();
-      QVERIFY(view->waitForLayout(5000));
+      QVERIFY(test::waitForLayout(*view, 5000));
       shown.clickNorm(5);
       QTRY_VERIFY(shown.session.selection()->zeroMean().has_value());
       QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier);
@@ -120,9 +121,9 @@ class TestProject final : public QObject {
     Shown shown;
     shown.openAndAnalyse(model_);
     auto* view = shown.window.workspace()->graph()->view();
-    QVERIFY(view->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view, 5000));
     view->expandAll();
-    QVERIFY(view->waitForLayout(5000));
+    QVERIFY(test::waitForLayout(*view, 5000));
     view->setZoom(0.37);
     QTest::qWait(400);
     const auto before = view->place();
