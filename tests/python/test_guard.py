@@ -68,6 +68,12 @@ class Contracts(unittest.TestCase):
         text = "input 0 has a size in axis -2 that the code treats as it does 3, unlike 17"
         self.assert_told(text, lambda x, *_: x.size(1) % 17 == 0, WIDE)
 
+    def test_a_size_that_the_code_cannot_compute_with_is_no_trial(self):
+        """torch.export's expression of the remainder has no value where what is divided is negative."""
+        wide = torch.randn(2, 11, 8, generator=torch.Generator().manual_seed(5))
+        text = "input 0 has a size in axis -2 that the code treats as it does 11, unlike 18"
+        self.assert_told(text, lambda x, *_: x.unfold(1, 10, 1).size(1) % 40 == 9, wide)
+
     def test_types_layouts_ranks_lengths_and_keys_are_tried(self):
         self.assert_told("x is float32", lambda x, *_: x.dtype == torch.int64, WIDE)
         self.assert_told("x is float32", lambda x, *_: x.dtype == torch.float16, WIDE)

@@ -416,8 +416,8 @@ class _Sizes:
             try:
                 if expression.xreplace(values) == sympy.false:  # not subs(): one after the other
                     return moved
-            except ZeroDivisionError:
-                continue  # the code would divide by this size, too
+            except (ZeroDivisionError, AssertionError):
+                continue  # the code cannot compute with this size either
         return None
 
     def _moves(self, near: Mapping[Any, Sequence[int]]) -> Iterator[Dict[Any, int]]:
