@@ -89,10 +89,7 @@ def _fold_file(
             if not result["ok"]:
                 raise NotEqual(f"{source} was not folded: {result['reason']}", checks)
             written = pathlib.Path(session.export(os.fspath(output), norm)["path"])
-        norms = norms_of(analysis, plan, session.graph)
         more = {
-            "folded": tuple(one.path for one in norms if one.folds),
-            "kept": {one.name: one.because or one.reason for one in norms if not one.folds},
             "changes": tuple(edit["text"] for edit in plan["edits"]),
             "checks": checks,
             "output": written,
@@ -126,8 +123,6 @@ def _fold_module(
         contract, holds = settled(branch, done.exact, done.others) if done.exact is not None else (branch.contract, [])
         more = {
             "norms": done.norms,
-            "folded": tuple(dict.fromkeys(one.path for one in done.norms if one.folds)),
-            "kept": {one.name: one.because for one in done.norms if not one.folds},
             "changes": done.changes,
             "untied": done.untied,
             "checks": done.checks,

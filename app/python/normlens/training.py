@@ -46,11 +46,8 @@ def cbwc(
         contract, holds = branch.contract, []
         if followed.folded:
             checks, (contract, holds) = _changed(module, followed, inputs, branch, widths_of(analysis))
-        states = states_of(session, analysis, plan, followed)
         more = {
-            "norms": states,
-            "folded": tuple(dict.fromkeys(one.path for one in states if one.folds)),
-            "kept": {one.name: one.because for one in states if not one.folds},
+            "norms": states_of(session, analysis, plan, followed),
             "changes": tuple(text.replace("center ", "parametrise ", 1) for text in followed.changes) if followed.folded else (),
             "checks": checks,
             "contract": contract.text(),

@@ -7,7 +7,7 @@ import copy
 import io
 import logging
 import warnings
-from typing import Any, Iterator
+from typing import Any, Iterator, List
 
 import torch
 from torch import nn
@@ -39,11 +39,16 @@ class WithoutVainDropout(TorchFunctionMode):
         return function(*args, **given)
 
 
+def configs_of(module: nn.Module) -> List[Any]:
+    """Of models of transformers, each once."""
+    held = [getattr(part, "config", None) for part in module.modules()]
+    return list({id(config): config for config in held if config is not None}.values())
+
+
 @contextlib.contextmanager
 def without_cache(module: nn.Module) -> Iterator[None]:
     """Models of transformers return a cache of keys and values unless told otherwise, which torch.export cannot."""
-    configs = {id(part.config): part.config for part in module.modules() if getattr(part, "config", None) is not None}
-    caching = [config for config in configs.values() if getattr(config, "use_cache", None) is True]
+    caching = [config for config in configs_of(module) if getattr(config, "use_cache", None) is True]
     for config in caching:
         config.use_cache = False
     try:

@@ -9,6 +9,7 @@ from torch import nn
 
 from normlens.module.changes import Changes
 from normlens.module.edits import Edit, NoCounterpart, reads
+from normlens.module.modes import configs_of
 from normlens.module.observe import Observed
 from normlens.module.owners import Graph, Owner
 from normlens.module.pattern import axes_of, centered_jointly, parse
@@ -65,8 +66,7 @@ def centering(edit: Edit, graph: Graph, module: nn.Module) -> Action:
 
 def say_untied(changes: Changes) -> None:
     """Models of transformers tie their embeddings again when they are loaded, unless their configuration says no."""
-    configs = {id(part.config): part.config for part in changes.module.modules() if getattr(part, "config", None) is not None}
-    for config in configs.values():
+    for config in configs_of(changes.module):
         if getattr(config, "tie_word_embeddings", None) is True:
             changes.set(config, "tie_word_embeddings", False)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Optional
 
-from normlens.report.report import ChangeReport, Norm, Report
-from normlens.report.text import VERDICTS, check_lines, state_word, why
+from normlens.report.report import VERDICTS, ChangeReport, Norm, Report
+from normlens.report.text import check_lines, state_word, why
 
 # Marks differ in shape too: colour alone does not tell them apart.
 MARKS = {"free": ("●", "#2e7d32"), "with_centering": ("◐", "#b26a00"), "blocked": ("○", "#b3261e"), "unknown": ("?", "#666666")}

@@ -9,6 +9,9 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 from normlens.report.picture import Picture, draw
 
 
+VERDICTS = {"free": "free", "with_centering": "with centering", "blocked": "blocked", "unknown": "unknown"}  # in words
+
+
 @dataclasses.dataclass(frozen=True)
 class Norm:
     """One LayerNorm of the model's graph. A module that is called twice is two of them, of one path."""
@@ -92,9 +95,8 @@ class Report:
 
     def summary(self) -> str:
         """One line."""
-        words = {"free": "free", "with_centering": "with centering", "blocked": "blocked"}
-        counts = ", ".join(f"{self.totals[key]} {word}" for key, word in words.items())
-        counts += f", {self.totals['unknown']} unknown" if self.totals.get("unknown") else ""
+        counted = {word: self.totals.get(key, 0) for key, word in VERDICTS.items()}
+        counts = ", ".join(f"{count} {word}" for word, count in counted.items() if count or word != "unknown")
         return f"{self.source}: {plural(len(self.norms), 'LayerNorm')}, {counts}"
 
     def __repr__(self) -> str:
@@ -112,21 +114,28 @@ class Report:
 class ChangeReport(Report):
     """A report on a module or file that was changed.
 
-    folded: paths of the LayerNorms that are RMSNorms now. kept: why each other LayerNorm is kept, by its name. changes:
-    what was done, in words. untied: parameters that were one tensor and are two now. checks: the comparisons that the
+    changes: what was done, in words. untied: parameters that were one tensor and are two now. checks: the comparisons that the
     change passed. contract: the call that a module was exported for: types, sizes, lengths and values of its arguments, and
     how the code decided by sizes. conditions: of what was tried beyond the contract, what the original does something else for;
     then values and guards that could not be tried. output: the file that was written, or None.
     """
 
-    folded: Tuple[str, ...] = ()
-    kept: Mapping[str, str] = dataclasses.field(default_factory=dict)
     changes: Tuple[str, ...] = ()
     untied: Tuple[str, ...] = ()
     checks: Tuple[Check, ...] = ()
     contract: Tuple[str, ...] = ()
     conditions: Tuple[str, ...] = ()
     output: Optional[pathlib.Path] = None
+
+    @property
+    def folded(self) -> Tuple[str, ...]:
+        """Paths of the LayerNorms that are RMSNorms now."""
+        return tuple(dict.fromkeys(norm.path for norm in self.norms if norm.folds))
+
+    @property
+    def kept(self) -> Mapping[str, str]:
+        """Why each other LayerNorm is kept, by its name."""
+        return {norm.name: norm.because or norm.reason for norm in self.norms if not norm.folds}
 
     def summary(self) -> str:
         done = sum(norm.folds for norm in self.norms)

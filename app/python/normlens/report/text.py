@@ -6,11 +6,10 @@ import shutil
 import textwrap
 from typing import List
 
-from normlens.report.report import ChangeReport, Norm, Report
+from normlens.report.report import VERDICTS, ChangeReport, Norm, Report
 
 STATES = {"folded": "folds", "folded_with_centering": "folds, centered", "kept": "kept"}
 DONE = {"folded": "folded", "folded_with_centering": "folded, centered", "kept": "kept"}
-VERDICTS = {"free": "free", "with_centering": "with centering", "blocked": "blocked", "unknown": "unknown"}
 
 
 def state_word(report: Report, norm: Norm) -> str:
