@@ -78,7 +78,7 @@ bool computesTheSame(const OpSchema* older, const OpSchema* newer) {
            a.second.default_value.SerializeAsString() == b.second.default_value.SerializeAsString();
   };
   return sameFormals(older->inputs(), newer->inputs()) && sameFormals(older->outputs(), newer->outputs()) &&
-         std::ranges::equal(older->attributes(), newer->attributes(), sameAttribute);
+         std::ranges::is_permutation(older->attributes(), newer->attributes(), sameAttribute);
 }
 
 class Refused : public std::runtime_error {
