@@ -99,6 +99,13 @@ class Shifted(Norms):
         return self.before(1 - self.first(x) * (1 - mask)) + (0.1 - mask)
 
 
+class Alone(Norms):
+    """The other operand is one number as well, of a type that a float32 beside it would widen."""
+
+    def forward(self, x, mask):
+        return self.before(self.first(x)) + self.first((1 - mask.sum()).expand(x.shape))
+
+
 class Told(Norms):
     def forward(self, x):
         x = self.first(x)
@@ -239,6 +246,12 @@ class Numbers(Case):
         with torch.no_grad():
             torch.testing.assert_close(load(out).module()(*inputs), model(*inputs), rtol=1e-4, atol=1e-5)
         return numbers(out)
+
+    def test_a_number_beside_one_number(self):
+        model = settled(Alone()).to(torch.bfloat16)
+        inputs = (torch.randn(3, 5, WIDTH).to(torch.bfloat16), torch.rand(3, 5, 1).to(torch.bfloat16))
+        path = self.saved("alone", export(model, inputs).run_decompositions())
+        self.run_on("diff", path, path)
 
     def test_a_number_that_is_centered(self):
         model, inputs = settled(Shifted()), (torch.randn(3, 5, WIDTH), torch.rand(3, 5, 1))

@@ -266,10 +266,13 @@ Translator::Value* Translator::asTensor(Value* value, const c10::TypePtr& wanted
   }
   if (!number->isScalar()) return value;
   const Json* output = json.at("outputs").items().empty() ? nullptr : json.at("outputs").items()[0].find("as_tensor");
-  const auto dtype = output == nullptr ? graph::DType::Unknown : recordOf(output->at("name").text(), *scope.json).dtype;
+  const auto result = output == nullptr ? ValueRecord() : recordOf(output->at("name").text(), *scope.json);
+  const bool isReal = graph::isFloat(result.dtype);
+  // Beside a tensor of one element, too, it has none.
+  const bool ofItsType = isReal && (result.dtype == graph::DType::Float64 || result.shape == graph::Shape());
   const at::Scalar scalar = number->toScalar();
-  const bool real = scalar.isFloatingPoint() || (scalar.isIntegral(/*includeBool=*/true) && graph::isFloat(dtype));
-  const auto type = !real ? scalar.type() : dtype == graph::DType::Float64 ? at::kDouble : at::kFloat;
+  const bool whole = !scalar.isFloatingPoint() && !(isReal && scalar.isIntegral(/*includeBool=*/true));
+  const auto type = whole ? scalar.type() : ofItsType ? torchscript::scalarTypeOf(result.dtype) : at::kFloat;
   return constant(at::scalar_tensor(scalar, type));
 }
 
