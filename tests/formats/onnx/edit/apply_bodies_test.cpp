@@ -54,7 +54,7 @@ TEST(OnnxApply, AFunctionOfAnOlderOpsetWithANormWrittenOut) {
       h = MatMul(x, w)
       y = local.norm(h, gamma)
     }
-    <domain: "local", opset_import: ["" : 11]>
+    <domain: "local", opset_import: ["" : 13]>
     norm (s, g) => (t) {
       m = ReduceMean <axes = [-1]> (s)
       c = Sub(s, m)
