@@ -225,6 +225,13 @@ class Guards(unittest.TestCase):
                 self.assertTrue(torch.allclose(program.module()(WIDE[:1].expand(4, 3, 8)), module(WIDE[:1].expand(4, 3, 8).clone())))
         self.assertEqual(len(normlens.analyze(module, WIDE)), 0)
 
+    def test_a_trace_is_as_without_it(self):
+        module, _ = folded(never, WIDE, guard="raise")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", torch.jit.TracerWarning)
+            traced = torch.jit.trace(module, WIDE, check_trace=False)
+        self.assertTrue(torch.equal(traced(WIDE), module(WIDE)))
+
     def test_a_model_generates_with_it(self):
         try:
             model, inputs = families.gpt2()

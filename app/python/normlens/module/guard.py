@@ -19,7 +19,7 @@ TRACED = ("torch._subclasses", "torch.fx")  # where the classes of tensors witho
 class Guard:
     """A forward pre-hook. action: "warn" at the first call outside the contract, or "raise" at each.
 
-    A call inside costs one compiled condition. torch.compile, torch.export and whatever else traces leave the check out.
+    A call inside costs one compiled condition. torch.compile, torch.export, torch.jit.trace and whatever else traces leave the check out.
     """
 
     def __init__(self, contract: Contract, action: str) -> None:
@@ -33,7 +33,7 @@ class Guard:
         self.__init__(**state)  # type: ignore[misc]
 
     def __call__(self, module: nn.Module, args: Any, kwargs: Any) -> None:
-        if torch.compiler.is_compiling() or not self.action:
+        if torch.compiler.is_compiling() or torch.jit.is_tracing() or not self.action:
             return
         try:
             if self._check(*args, **kwargs):
