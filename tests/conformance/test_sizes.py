@@ -73,6 +73,13 @@ class GateOfAWeightsCorner(Base):
         return self.head(self.norm(self.first(x) * self.second.weight[: x.size(1), : x.size(1)]))
 
 
+class MeanOfTokens(Base):
+    """Without channels the mean over the tokens is one number for all channels."""
+
+    def forward(self, x: Tensor, y: Tensor):
+        return self.head(self.norm(self.first(y) + x.mean(1, keepdim=True)))
+
+
 class FixedGate(Base):
     """The gate has size 1 in every run: no condition."""
 
@@ -265,6 +272,11 @@ class Sizes(unittest.TestCase):
                 _, analysis = self.run_on("analyze", Gate(), sample)
                 condition = analysis["layer_norms"][0]["would_fold_if"][0]
                 self.assertEqual((condition["input"], condition["axis"]), ("gate", -1))
+
+    def test_inputs_with_channels_that_the_sample_has_not_are_a_condition(self):
+        status, result = self.run_on("fold", MeanOfTokens(), (numbers(7, 7), numbers(7, 7, WIDTH)))
+        self.assertEqual((status, result["folded"]), (0, 1), result)
+        self.assertIn("differs there", str(result["holds_if"]))
 
     def test_the_user_may_rely_on_it(self):
         sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))

@@ -25,6 +25,11 @@ TEST(OtherSizes, ChangesFreeAxesTogetherFirst) {
   EXPECT_EQ(sets[3], (SizeTrials{{{2, 8}, {2, 8, 8, 4}, {}}, {{2, 6}, {2, 6, 6, 4}, {}}}));
 }
 
+TEST(OtherSizes, OtherRanksAreOfAllOpenInputsAndWidthsBehindOne) {
+  EXPECT_EQ(otherRanks({{7, 7}, {5}, {4}}, {true, true, false}, {3}),
+            (SizeTrials{{{2, 7, 7}, {2, 5}, {4}}, {{7}, {}, {4}}, {{7, 7, 3}, {5}, {4}}, {{7, 7}, {5, 3}, {4}}}));
+}
+
 TEST(OtherSizes, GuessesTheBatchWhereNothingIsKnownAndTriesTheOthersByTheirSize) {
   const auto sets = otherSizes({{2, 7}, {5}, {2, 3, 8, 8}}, {});
   ASSERT_EQ(sets.size(), 9U);

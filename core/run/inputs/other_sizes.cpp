@@ -154,7 +154,8 @@ std::vector<formats::Tensors> otherNumbers(const formats::Tensors& sample, const
 
 bool canTryOtherRanks(const formats::Model& model) { return model.facts().format != "onnx"; }
 
-SizeTrials otherRanks(const std::vector<Shape>& shapes, const std::vector<bool>& open) {
+SizeTrials otherRanks(const std::vector<Shape>& shapes, const std::vector<bool>& open,
+                      const std::vector<int64_t>& widths) {
   SizeTrials trials;
   for (const bool more : {true, false}) {
     std::vector<Shape> changed = shapes;
@@ -167,6 +168,13 @@ SizeTrials otherRanks(const std::vector<Shape>& shapes, const std::vector<bool>&
       }
     }
     if (changed != shapes) trials.push_back(std::move(changed));
+  }
+  for (size_t i = 0; i < std::min(shapes.size(), open.size()); ++i) {
+    for (const int64_t width : widths) {
+      if (!open[i]) continue;
+      trials.push_back(shapes);
+      trials.back()[i].push_back(width);
+    }
   }
   return trials;
 }

@@ -37,7 +37,12 @@ class AlgebraProof {
  public:
   AlgebraProof(Twins twins, const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
                const Task& task)
-      : twins_(std::move(twins)), change_(change), sample_(sample), options_(options), task_(task) {}
+      : twins_(std::move(twins)),
+        change_(change),
+        sample_(sample),
+        options_(options),
+        task_(task),
+        widths_(widthsOf(change.original.graph(), change.norms)) {}
 
   Result<AlgebraOutcome> prove() {
     outcome_.limit = options_.algebraLimit;
@@ -45,8 +50,7 @@ class AlgebraProof {
     if (!outcome_.worst) return std::move(outcome_);
     if (const Status done = compareAtOtherSizes(); !done) return tl::unexpected(done.error());
     if (const Status done = compareOnDraws(); !done) return tl::unexpected(done.error());
-    const auto numbers = otherNumbers(sample_, widthsOf(change_.original.graph(), change_.norms));
-    if (const Status done = compareOnOthers(numbers); !done) return tl::unexpected(done.error());
+    if (const Status done = compareOnOthers(otherNumbers(sample_, widths_)); !done) return tl::unexpected(done.error());
     if (const Status done = compareAtOtherRanks(); !done) return tl::unexpected(done.error());
     if (const Status done = lookForNarrowOps(); !done) return tl::unexpected(done.error());
     if (outcome_.refuted) nameDiverging();
@@ -174,7 +178,7 @@ class AlgebraProof {
 
   // Few mean to give such inputs: a fold that differs there holds for the others, and says so.
   Status compareAtOtherRanks() {
-    for (const auto& shapes : otherRanks(shapesOf(sample_), openRanks())) {
+    for (const auto& shapes : otherRanks(shapesOf(sample_), openRanks(), widths_)) {
       if (outcome_.refuted) return {};
       const auto inputs = drawnAt(shapes);
       if (!inputs) continue;
@@ -280,6 +284,7 @@ class AlgebraProof {
   const Tensors& sample_;
   const VerifyOptions& options_;
   const Task& task_;
+  std::vector<int64_t> widths_;
   Tensors refutedOn_;
   std::optional<std::string> narrowOp_;  // on the sample, where its run told
   int64_t fewestBytes_ = 0;              // of the outputs that were kept last
