@@ -182,12 +182,12 @@ Result<std::vector<RowErrors>> rowErrors(const graph::TensorView& a, const graph
     double largest = 0;
     for (size_t i = start; third && i < end; ++i) {
       const bool differs = !equal(pair->a[i], pair->b[i]);
-      if (differs || std::abs(pair->a[i]) <= kAlike * span.scale) ofA.include((*third)[i], pair->a[i]);
+      if (differs || std::abs(pair->a[i]) <= kAlike * span.scale) ofA.include(pair->a[i], (*third)[i]);
       if (!differs) continue;
       if (std::isfinite((*third)[i])) largest = std::max(largest, std::abs((*third)[i]));
       ofB.include((*third)[i], pair->b[i]);
     }
-    rows.push_back({span.apart, span.scale, ofA.apart, ofB.apart, largest});
+    rows.push_back({span.apart, span.scale, ofA.apart, ofB.apart, std::max(span.scale, ofA.scale), largest});
   });
   return rows;
 }

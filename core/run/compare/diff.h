@@ -44,9 +44,9 @@ struct Worst {
 struct RowErrors {
   double apart = 0, scale = 0;  // largest |a - b|; largest |a|
   // How far each is from exact numbers; 0 where none are given. a: also of the row's elements that are equal and not
-  // far larger, as one element that differs may be right by luck.
-  double a = 0, b = 0;
-  double exact = 0;             // largest |exact|
+  // far larger, the largest of which is `around`, as one element that differs may be right by luck.
+  double a = 0, b = 0, around = 0;
+  double exact = 0;  // largest |exact|
 };
 // exact: of the same shape; nullptr: not known. Errors: those of compareTensors().
 [[nodiscard]] Result<std::vector<RowErrors>> rowErrors(const graph::TensorView& a, const graph::TensorView& b,

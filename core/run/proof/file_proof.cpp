@@ -197,7 +197,7 @@ class FileProof {
     const double error = output.byExact && std::isfinite(row.apart) ? row.b : row.apart;
     if (!output.byExact || row.exact <= kNothing * row.apart)
       return {error, std::max(fewRoundings() * row.scale, noise)};
-    return {error, std::max({leastFloor(row.scale, noise), row.a, typical * row.scale})};
+    return {error, std::max({leastFloor(row.scale, noise), row.a, typical * row.around})};
   }
   [[nodiscard]] bool passes(const Judged& output, double typical, double noise) const {
     return std::ranges::all_of(output.rows, [&](const RowErrors& row) {
@@ -211,7 +211,7 @@ class FileProof {
     std::vector<double> errors;
     for (const Trial& trial : trials_) {
       if (output >= trial.outputs.size() || !trial.outputs[output].byExact) continue;
-      for (const RowErrors& row : trial.outputs[output].rows) errors.push_back(row.scale > 0 ? row.a / row.scale : 0);
+      for (const RowErrors& row : trial.outputs[output].rows) errors.push_back(row.around > 0 ? row.a / row.around : 0);
     }
     if (errors.empty()) return 0;
     const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
