@@ -18,7 +18,7 @@ int scopeOf(const normlens::protocol::GraphDocument& document, const std::string
 }
 
 void save(GraphView& view, const QString& folder, const QString& name) {
-  test::waitForLayout(view, 5000);
+  normlens::test::waitForLayout(view, 5000);
   QApplication::processEvents();
   view.grab().save(QDir(folder).filePath(name + ".png"));
 }
@@ -60,7 +60,7 @@ void renderAll(const QString& folder, const normlens::ui::Theme& theme, const QS
   view.show();
   save(view, folder, "gpt2_closed_" + suffix);
   view.setScopesOpen({{scopeOf(*document, "transformer.h.3"), true}});
-  test::waitForLayout(view, 5000);
+  normlens::test::waitForLayout(view, 5000);
   view.revealScope(scopeOf(*document, "transformer.h.3"));
   save(view, folder, "gpt2_block_" + suffix);
   view.setHighlight(normlens::test::gpt2ZeroMean(*document, 7));
@@ -69,21 +69,21 @@ void renderAll(const QString& folder, const normlens::ui::Theme& theme, const QS
   save(view, folder, "gpt2_light_fit_" + suffix);
   view.clearHighlight();
   view.expandAll();
-  test::waitForLayout(view, 5000);
+  normlens::test::waitForLayout(view, 5000);
   view.revealScope(scopeOf(*document, "transformer.h.5"));
   save(view, folder, "gpt2_open_" + suffix);
   view.fit();
   save(view, folder, "gpt2_all_" + suffix);
   view.collapseAll();
   view.setOptions({.showHelpers = false, .foldRepeats = true});
-  test::waitForLayout(view, 5000);
+  normlens::test::waitForLayout(view, 5000);
   view.expandToDepth(1);
   save(view, folder, "gpt2_repeats_" + suffix);
   view.setOptions({});
   view.setDirection(normlens::layout::Direction::Right);
-  test::waitForLayout(view, 5000);
+  normlens::test::waitForLayout(view, 5000);
   view.setScopesOpen({{scopeOf(*document, "transformer.h.3"), true}});
-  test::waitForLayout(view, 5000);
+  normlens::test::waitForLayout(view, 5000);
   view.revealScope(scopeOf(*document, "transformer.h.3"));
   save(view, folder, "gpt2_right_" + suffix);
   view.setHighlight(normlens::test::gpt2ZeroMean(*document, 7));

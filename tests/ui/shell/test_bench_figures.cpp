@@ -236,9 +236,9 @@ class TestBenchFigures final : public QObject {
     auto* line = lineNamed(*chart, QStringLiteral("folded"));
     const auto* hover = chart->findChild<QLabel*>(QStringLiteral("chartHover"));
     Q_EMIT line->hovered(line->at(3), true);
-    QVERIFY(hover->isVisible() && hover->text().startsWith(QStringLiteral("folded, round 4: ")));
+    QVERIFY(!hover->isHidden() && hover->text().startsWith(QStringLiteral("folded, round 4: ")));
     Q_EMIT line->hovered(line->at(3), false);
-    QVERIFY(!hover->isVisible());
+    QVERIFY(hover->isHidden());
   }
 
   void earlierRunsAndPapersLieBesideIt() {
