@@ -32,10 +32,8 @@ using Blocks = std::function<Status(int64_t first, std::span<std::byte> out)>;
 [[nodiscard]] std::vector<int64_t> outputStrides(const graph::TensorView& in);
 
 // y = x - mean(group of x) inside the region, y = x outside. A pattern that sums nothing makes every element its own
-// group, so that the region becomes 0. Source: column centering (I - 11^T/m) W of papers 000 and 001. With a share of
-// the mean alone (CenterConstant::share) it is y = x - share * mean.
-[[nodiscard]] Result<Blocks> centered(const graph::TensorView& in, const ops::Pattern& pattern, double share,
-                                      int threads);
+// group, so that the region becomes 0. Source: column centering (I - 11^T/m) W of papers 000 and 001.
+[[nodiscard]] Result<Blocks> centered(const graph::TensorView& in, const ops::Pattern& pattern, int threads);
 
 // Several tensors whose k-th groups (row-major order of the kept positions inside the region) form one group.
 struct CenterPart {
@@ -43,8 +41,8 @@ struct CenterPart {
   ops::Pattern pattern;
 };
 using Means = std::shared_ptr<const std::vector<double>>;
-// By group, times the share. Refused where one is not finite.
-[[nodiscard]] Result<Means> jointMeans(std::span<const CenterPart> parts, double share);
+// By group. Refused where one is not finite.
+[[nodiscard]] Result<Means> jointMeans(std::span<const CenterPart> parts);
 [[nodiscard]] Result<Blocks> centeredJointly(const CenterPart& part, Means means);
 
 // y = x * factor[i] + addend[i], i the index along axis `dim`. An empty addend adds nothing.

@@ -78,7 +78,6 @@ struct OwnRows {
   TensorView in;
   LoopNest nest;
   int64_t length;
-  double share;
 
   Status operator()(int64_t first, std::span<std::byte> out) const {
     mapBlock(in, first, out.size());
@@ -87,7 +86,7 @@ struct OwnRows {
     const int64_t last = first + static_cast<int64_t>(out.size() / sizeof(T));
     for (int64_t group = first / length; group * length < last; ++group) {
       const T* row = x + offsetOf(nest.kept, group).in;
-      const double mean = share * (sumRow(row, length) / static_cast<double>(length));
+      const double mean = sumRow(row, length) / static_cast<double>(length);
       if (!std::isfinite(mean)) return notFinite();
       const int64_t start = group * length;
       const int64_t begin = std::max(first, start), end = std::min(last, start + length);
@@ -117,13 +116,12 @@ struct GivenMeans {
   }
 };
 
-// Each element is its own mean, and nothing is left of it, or what the share leaves.
+// Each element is its own mean, and nothing is left of it.
 template <class T>
 struct OwnElements {
   TensorView in;
   std::optional<ElementRuns> all;
   ElementRuns region;
-  double share;
 
   Status operator()(int64_t first, std::span<std::byte> out) const {
     const T* x = reinterpret_cast<const T*>(in.data);
@@ -133,9 +131,8 @@ struct OwnElements {
     copy(all, x, y, first, last);
     region.forEach(first, last, [&](const Run& run) {
       for (int64_t i = 0; i < run.count; ++i) {
-        const double number = widen(elementAt(x, run.in + i * run.inStep));
-        finite = finite && std::isfinite(number);
-        y[run.out - first + i] = narrow<T>(share == 1 ? 0 : number - share * number);
+        finite = finite && std::isfinite(widen(elementAt(x, run.in + i * run.inStep)));
+        y[run.out - first + i] = narrow<T>(0.0);
       }
     });
     return finite ? Status() : notFinite();
@@ -160,22 +157,20 @@ Blocks blocksOf(graph::DType dtype, Words... words) {
 
 }  // namespace
 
-Result<Blocks> centered(const TensorView& in, const Pattern& pattern, double share, int threads) {
+Result<Blocks> centered(const TensorView& in, const Pattern& pattern, int threads) {
   auto nest = nestOf(in, pattern);
   if (!nest) return tl::unexpected(nest.error());
   sortAndMergeLoops(nest->kept);
   sortAndMergeLoops(nest->summed);
-  if (nest->summed.empty())
-    return blocksOf<OwnElements>(in.dtype, in, everywhere(in, pattern), regionRuns(*nest), share);
-  if (hasOwnRows(*nest, pattern)) return blocksOf<OwnRows>(in.dtype, in, *nest, nest->summed[0].extent, share);
+  if (nest->summed.empty()) return blocksOf<OwnElements>(in.dtype, in, everywhere(in, pattern), regionRuns(*nest));
+  if (hasOwnRows(*nest, pattern)) return blocksOf<OwnRows>(in.dtype, in, *nest, nest->summed[0].extent);
   auto means = groupMeans(in, *nest, threads);
   if (!means) return tl::unexpected(means.error());
-  for (double& mean : *means) mean *= share;
   return blocksOf<GivenMeans>(in.dtype, in, everywhere(in, pattern), regionRuns(*nest),
                               std::make_shared<const std::vector<double>>(std::move(*means)));
 }
 
-Result<Means> jointMeans(std::span<const CenterPart> parts, double share) {
+Result<Means> jointMeans(std::span<const CenterPart> parts) {
   std::vector<double> means;
   int64_t groupSize = 0;
   for (const auto& part : parts) {
@@ -191,7 +186,7 @@ Result<Means> jointMeans(std::span<const CenterPart> parts, double share) {
     sortAndMergeLoops(nest->summed);
     addGroupSums(part.in, *nest, means);
   }
-  for (double& mean : means) mean = share * (mean / static_cast<double>(groupSize));
+  for (double& mean : means) mean /= static_cast<double>(groupSize);
   if (auto status = checkFinite(means); !status) return tl::unexpected(std::move(status.error()));
   return std::make_shared<const std::vector<double>>(std::move(means));
 }

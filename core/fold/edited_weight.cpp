@@ -41,7 +41,7 @@ WeightSource edited(const WeightSource& from, const std::vector<WeightSource>& o
 // What the parts of a joint centering share, found when the first of them is wanted.
 class JointGroup {
  public:
-  JointGroup(std::vector<JointPart> parts, double share) : parts_(std::move(parts)), share_(share) {}
+  explicit JointGroup(std::vector<JointPart> parts) : parts_(std::move(parts)) {}
 
   Result<Means> means(int threads) {
     const std::lock_guard lock(mutex_);
@@ -52,7 +52,7 @@ class JointGroup {
       if (!in) return tl::unexpected(in.error());
       parts.push_back({std::move(*in), part.pattern});
     }
-    auto means = jointMeans(parts, share_);
+    auto means = jointMeans(parts);
     if (means) means_ = *means;
     return means;
   }
@@ -60,7 +60,6 @@ class JointGroup {
  private:
   std::mutex mutex_;
   std::vector<JointPart> parts_;
-  double share_;
   std::optional<Means> means_;
 };
 
@@ -106,15 +105,14 @@ Result<TensorView> WeightSource::inMemory(int threads) const try {
   return fail(ErrorCode::RunFailed, plainError(error));
 }
 
-WeightSource center(const WeightSource& weight, const ops::Pattern& pattern, double share) {
-  return edited(weight, {}, [weight, pattern, share](int threads) {
-    return weight.inMemory(threads).and_then(
-        [&](const TensorView& in) { return centered(in, pattern, share, threads); });
+WeightSource center(const WeightSource& weight, const ops::Pattern& pattern) {
+  return edited(weight, {}, [weight, pattern](int threads) {
+    return weight.inMemory(threads).and_then([&](const TensorView& in) { return centered(in, pattern, threads); });
   });
 }
 
-std::vector<WeightSource> centerJointly(const std::vector<JointPart>& parts, double share) {
-  const auto group = std::make_shared<JointGroup>(parts, share);
+std::vector<WeightSource> centerJointly(const std::vector<JointPart>& parts) {
+  const auto group = std::make_shared<JointGroup>(parts);
   std::vector<WeightSource> out;
   for (const auto& part : parts) {
     out.push_back(edited(part.weight, {}, [part, group](int threads) -> Result<Blocks> {

@@ -46,14 +46,13 @@ class EditedWeight {
   Opener open_;
 };
 
-// `share`: see CenterConstant.
-[[nodiscard]] WeightSource center(const WeightSource& weight, const ops::Pattern& pattern, double share = 1);
+[[nodiscard]] WeightSource center(const WeightSource& weight, const ops::Pattern& pattern);
 // Weights whose k-th groups form one group, see jointMeans.
 struct JointPart {
   WeightSource weight;
   ops::Pattern pattern;
 };
-[[nodiscard]] std::vector<WeightSource> centerJointly(const std::vector<JointPart>& parts, double share = 1);
+[[nodiscard]] std::vector<WeightSource> centerJointly(const std::vector<JointPart>& parts);
 [[nodiscard]] WeightSource scale(const WeightSource& weight, ChannelScale scale);
 // bias + W vector, `inputDim` the axis of W that is summed.
 [[nodiscard]] WeightSource shift(const WeightSource& bias, const WeightSource& weight, int inputDim,

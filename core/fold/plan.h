@@ -30,8 +30,6 @@ struct CenterConstant {
   // Which reads get the centered tensor. All reads of the constant, unless `split`.
   graph::Uses uses;
   bool split = false;  // other reads keep the original: the file grows by a copy
-  // Of the mean that is taken away: W' = (I - share 11^T/m) W. No plan has less than all; a lesson shows what it does.
-  double share = 1;
 };
 
 // y = scale * linear(x): the constant per-channel scale moves into the weight (and bias) that only the scale reads.

@@ -228,26 +228,6 @@ TEST(Center, EditsFollowOneAnother) {
   expectClose(outputView(tensor.view, out), centeredReference({&expected}, {second})[0], "chain", 1e-5);
 }
 
-// W - share (W - W'), whatever the groups: all kinds of blocks take the share.
-TEST(Center, AShareTakesThatMuchOfTheMean) {
-  std::mt19937_64 random(71);
-  for (int round = 0; round < 60; ++round) {
-    const Shape shape = randomShape(random);
-    const Tensor tensor = makeTensor(shape, stridesFor(shape, Layout::RowMajor, random), DType::Float32, random);
-    const Pattern pattern = randomPattern(shape, random);
-    const double share = std::uniform_real_distribution(0.0, 1.0)(random);
-    auto expected = centeredReference({&tensor}, {pattern})[0];
-    for (size_t i = 0; i < expected.size(); ++i)
-      expected[i] = tensor.numbers[i] - share * (tensor.numbers[i] - expected[i]);
-    auto out = bufferFor(tensor.view);
-    ASSERT_TRUE(fill(center({tensor.view, nullptr}, pattern, share), out, 2));
-    expectClose(outputView(tensor.view, out), expected, pattern.text(), 1e-5);
-    const auto jointly = centerJointly({{{tensor.view, nullptr}, pattern}}, share);
-    ASSERT_TRUE(fill(jointly[0], out, 2));
-    expectClose(outputView(tensor.view, out), expected, pattern.text() + " jointly", 1e-5);
-  }
-}
-
 TEST(Center, NumbersThatAreNotFiniteAreRefusedInEveryKindOfGroup) {
   for (const int axis : {0, 1}) {
     for (const bool sums : {true, false}) {

@@ -105,7 +105,7 @@ void WeightVersions::center(const fold::CenterConstant& edit) {
   const auto* only = edit.split ? &edit.uses : nullptr;
   if (edit.parts.size() == 1) {
     const auto& part = edit.parts[0];
-    for (auto* source : sourcesFor(part.constant, only)) *source = fold::center(*source, part.pattern, edit.share);
+    for (auto* source : sourcesFor(part.constant, only)) *source = fold::center(*source, part.pattern);
     return;
   }
   std::vector<fold::WeightSource*> sources;
@@ -119,7 +119,7 @@ void WeightVersions::center(const fold::CenterConstant& edit) {
     sources.push_back(found[0]);
     parts.push_back({*found[0], part.pattern});
   }
-  auto centered = fold::centerJointly(parts, edit.share);
+  auto centered = fold::centerJointly(parts);
   for (size_t i = 0; i < sources.size(); ++i) *sources[i] = std::move(centered[i]);
 }
 

@@ -1,10 +1,14 @@
 #include "core/service/lessons/partial_centering.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <numeric>
+#include <set>
 
 #include "core/run/compare/sites.h"
 #include "core/run/geometry/row_reader.h"
+#include "core/run/tensors.h"
 #include "core/service/forced_error.h"
 #include "core/service/plans/plan_maker.h"
 
@@ -17,27 +21,73 @@ bool hasOneAxis(const graph::Graph& graph, graph::ConstantId constant) {
   return graph.constant(constant).view.shape.size() < 2;
 }
 
-// The share in each edit of the plan that is asked for; other centerings of weights are left out. Error: none of it is
-// of the value.
-Result<fold::FoldPlan> withShare(const graph::Graph& graph, const fold::FoldPlan& whole,
-                                 const protocol::PartialCenteringParams& params) {
+struct ChosenPlans {
+  fold::FoldPlan plain, centered;  // without any centering of weights, and with those that are asked for
+};
+
+// Error: none of them is of the value.
+Result<ChosenPlans> chosenPlans(const graph::Graph& graph, const fold::FoldPlan& whole,
+                                const protocol::PartialCenteringParams& params) {
   const auto chosen = graph.value(params.value).constant;
-  fold::FoldPlan plan{whole.policy, {}};
+  ChosenPlans plans{{whole.policy, {}}, {whole.policy, {}}};
   bool found = false;
   for (const fold::Edit& edit : whole.edits) {
-    fold::Edit next = edit;
-    if (auto* center = std::get_if<fold::CenterConstant>(&next)) {
+    if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
       const auto isChosen = [&](const auto& part) { return part.constant == chosen; };
       const bool itself = std::ranges::any_of(center->parts, isChosen);
       found = found || itself;
       const bool bias = hasOneAxis(graph, center->parts.front().constant);
       if (!itself && (bias ? !params.biases : !params.others)) continue;
-      center->share = params.share;
+    } else {
+      plans.plain.edits.push_back(edit);
     }
-    plan.edits.push_back(std::move(next));
+    plans.centered.edits.push_back(edit);
   }
   if (!found) return fail(ErrorCode::Usage, "this LayerNorm does not rest on that tensor");
-  return plan;
+  return plans;
+}
+
+// W + share (W_c - W), in the memory that holds W_c.
+Status mix(const graph::TensorView& plain, const graph::TensorView& centered, double share) {
+  auto numbers = graph::toDoubles(plain);
+  const auto others = graph::toDoubles(centered);
+  if (!numbers || !others || plain.shape != centered.shape)
+    return fail(ErrorCode::Unsupported, "a weight of this model cannot be centered in part");
+  for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] = std::lerp((*numbers)[i], (*others)[i], share);
+  const auto mixed = run::fromDoubles(centered.dtype, centered.shape, *numbers);
+  const size_t width = graph::dtypeBytes(centered.dtype);
+  for (size_t i = 0; i < numbers->size(); ++i) {
+    auto rest = static_cast<int64_t>(i), offset = int64_t{0};
+    for (size_t axis = centered.shape.size(); axis-- > 0; rest /= centered.shape[axis])
+      offset += rest % centered.shape[axis] * centered.strides[axis];
+    std::memcpy(const_cast<std::byte*>(centered.data) + offset * static_cast<int64_t>(width), mixed.data + i * width,
+                width);
+  }
+  return {};
+}
+
+const graph::TensorView* weightAt(const graph::Graph& graph, graph::ValueId value) {
+  const auto constant = value == graph::kNoValue ? graph::kNone : graph.value(value).constant;
+  if (constant == graph::kNone || !graph::isFloat(graph.constant(constant).view.dtype)) return nullptr;
+  return &graph.constant(constant).view;
+}
+
+// The same for each weight of `centered` that `plain` does not have. The models differ in nothing else, so their nodes
+// read the same operands; `centered` was made here and has not run, so no one else has seen its weights.
+Status mixWeights(const graph::Graph& plain, const graph::Graph& centered, double share) {
+  if (plain.nodes.size() != centered.nodes.size())
+    return fail(ErrorCode::Unsupported, "this model cannot be centered in part");
+  std::set<const std::byte*> done;
+  for (size_t node = 0; node < plain.nodes.size(); ++node) {
+    const auto &from = plain.nodes[node].operands, &to = centered.nodes[node].operands;
+    for (size_t i = 0; i < std::min(from.size(), to.size()); ++i) {
+      const auto *weight = weightAt(plain, from[i]), *changed = weightAt(centered, to[i]);
+      if (weight == nullptr || changed == nullptr || weight->data == changed->data) continue;
+      if (!done.insert(changed->data).second) continue;
+      if (Status mixed = mix(*weight, *changed, share); !mixed) return mixed;
+    }
+  }
+  return {};
 }
 
 // Of the rows of the norm's input in the changed model.
@@ -62,10 +112,19 @@ Result<protocol::PartialCentering> measured(OriginalInType& original, const Anal
   const analysis::Plan whole = foldedAlone(subject.analysis, params.norm, false);
   if (whole.folded.empty())
     return fail(ErrorCode::Refused, "weights alone do not take the mean from the input of this LayerNorm");
-  const auto plan = withShare(graph, toFoldPlan(whole), params);
-  if (!plan) return tl::unexpected(plan.error());
-  const auto changed = original.model(subject).apply(*plan, norms, formats::NormFlavour::Portable, task);
+  const auto plans = chosenPlans(graph, toFoldPlan(whole), params);
+  if (!plans) return tl::unexpected(plans.error());
+  const auto made = [&](const fold::FoldPlan& plan) {
+    auto model = original.model(subject).apply(plan, norms, formats::NormFlavour::Portable, task);
+    const Status computed = model ? (*model)->computeWeights(task) : Status();
+    if (!computed) model = tl::unexpected(computed.error());
+    return model;
+  };
+  const auto plain = made(plans->plain), changed = made(plans->centered);
+  if (!plain) return tl::unexpected(plain.error());
   if (!changed) return tl::unexpected(changed.error());
+  const Status mixed = mixWeights((*plain)->graph(), (*changed)->graph(), params.share);
+  if (!mixed) return tl::unexpected(mixed.error());
   const auto sites = run::normSites(graph, norms, (*changed)->graph());
   const auto site = std::ranges::find_if(
       sites, [&](const run::Site& each) { return each.kind == run::SiteKind::NormInput && each.norm == params.norm; });
