@@ -1,13 +1,16 @@
 """Models that are exported with torch.export for the tests of .pt2, and what is asked of every program that is written."""
 
+import json
 import pathlib
 import tempfile
 import unittest
+import zipfile
 
 import torch
 from torch import nn
 from torch.export import export, save
 from torch.export.graph_signature import InputKind
+from torch.export.pt2_archive._package import PT2ArchiveWriter
 from torch.fx import Interpreter
 
 WIDTH = 16
@@ -108,3 +111,35 @@ def run_as_told(program, sample):
     inputs = [sample if spec.kind == InputKind.USER_INPUT else held[spec.target] for spec in specs]
     with torch.no_grad():
         TellsItsSizes(program.graph_module).run(*inputs)
+
+
+def write_flat(artifact, path, schema):
+    """Writes what serialize() returned as torch 2.5 to 2.7 wrote it, without the fields that came later."""
+    program = json.loads(artifact.exported_program)
+    program["schema_version"] = dict(zip(("major", "minor"), schema))
+    program.pop("guards_code", None)
+    program["graph_module"].pop("treespec_namedtuple_fields", None)
+    for node in program["graph_module"]["graph"]["nodes"]:
+        node.pop("name", None)
+        node.pop("is_hop_single_tensor_return", None)
+        for argument in node["inputs"]:
+            argument.pop("kind", None)
+            if schema[0] == 7 and "as_none" in argument["arg"]:
+                argument["arg"]["as_none"] = []
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("serialized_exported_program.json", json.dumps(program))
+        archive.writestr("serialized_state_dict.pt", artifact.state_dict)
+        archive.writestr("serialized_constants.pt", artifact.constants)
+        archive.writestr("serialized_example_inputs.pt", artifact.example_inputs)
+        archive.writestr("version", ".".join(map(str, schema)))
+
+
+def write_package(artifact, path):
+    """Writes what serialize() returned as torch 2.8 wrote it."""
+    program = json.loads(artifact.exported_program)
+    program["schema_version"] = {"major": 8, "minor": 8}
+    with PT2ArchiveWriter(str(path)) as archive:
+        archive.write_bytes("models/model.json", json.dumps(program).encode())
+        archive.write_bytes("data/weights/model.pt", artifact.state_dict)
+        archive.write_bytes("data/constants/model.pt", artifact.constants)
+        archive.write_bytes("data/sample_inputs/model.pt", artifact.example_inputs)

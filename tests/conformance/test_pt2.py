@@ -16,9 +16,8 @@ import torch
 from torch import nn
 from torch._export.serde.serialize import serialize
 from torch.export import Dim, export, load, save
-from torch.export.pt2_archive._package import PT2ArchiveWriter
 
-from exported import WIDTH, Exported, Residual, settled
+from exported import WIDTH, Exported, Residual, settled, write_flat, write_package
 from samples import MODELS, engine
 
 SAMPLES = MODELS / "pt2"
@@ -243,36 +242,9 @@ class OlderTorch(Exported):
     def write(cls, name, exported):
         save(exported, cls.path / f"{name}.new.pt2")
         artifact = serialize(exported)
-        cls.flat(artifact, name, (8, 2))
-        cls.flat(artifact, name, (7, 3))
-        program = json.loads(artifact.exported_program)
-        program["schema_version"] = {"major": 8, "minor": 8}
-        with PT2ArchiveWriter(str(cls.path / f"{name}.8.8.pt2")) as archive:
-            archive.write_bytes("models/model.json", json.dumps(program).encode())
-            archive.write_bytes("data/weights/model.pt", artifact.state_dict)
-            archive.write_bytes("data/constants/model.pt", artifact.constants)
-            archive.write_bytes("data/sample_inputs/model.pt", artifact.example_inputs)
-
-    @classmethod
-    def flat(cls, artifact, name, schema):
-        """As torch 2.5 to 2.7 wrote: no field that came later."""
-        program = json.loads(artifact.exported_program)
-        program["schema_version"] = dict(zip(("major", "minor"), schema))
-        program.pop("guards_code", None)
-        program["graph_module"].pop("treespec_namedtuple_fields", None)
-        for node in program["graph_module"]["graph"]["nodes"]:
-            node.pop("name", None)
-            node.pop("is_hop_single_tensor_return", None)
-            for argument in node["inputs"]:
-                argument.pop("kind", None)
-                if schema[0] == 7 and "as_none" in argument["arg"]:
-                    argument["arg"]["as_none"] = []
-        with zipfile.ZipFile(cls.path / f"{name}.{schema[0]}.{schema[1]}.pt2", "w") as archive:
-            archive.writestr("serialized_exported_program.json", json.dumps(program))
-            archive.writestr("serialized_state_dict.pt", artifact.state_dict)
-            archive.writestr("serialized_constants.pt", artifact.constants)
-            archive.writestr("serialized_example_inputs.pt", artifact.example_inputs)
-            archive.writestr("version", ".".join(map(str, schema)))
+        write_flat(artifact, cls.path / f"{name}.8.2.pt2", (8, 2))
+        write_flat(artifact, cls.path / f"{name}.7.3.pt2", (7, 3))
+        write_package(artifact, cls.path / f"{name}.8.8.pt2")
 
     def verdicts(self, path):
         status, analysis, errors = engine("analyze", path)

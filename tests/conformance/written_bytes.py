@@ -1,88 +1,216 @@
-"""What every sample and demo model is folded to, under every policy and flavour: the SHA-256 of all that is written.
+"""Guards a change that moves code and means to change no file: the hash of every file that the engine writes is on record.
 
-    written_bytes.py ENGINE RECORD.json [--jobs N]        write the record; a second run goes on where the first ended
-    written_bytes.py ENGINE RECORD.json --against OLD.json        and tell what differs
+    written_bytes.py ENGINE --check --quick     folds again and names each case that differs; two minutes, after each step
+    written_bytes.py ENGINE --check             does so for every sample: an hour; with --made FILE a later call goes on
+    written_bytes.py ENGINE --record --commit e90ff106      adds the cases that written_bytes.txt lacks
 
-A change that moves code and means to change no file is checked with it: half an hour on two cores, hence no test.
+The record has one line for each case: the model, the verb with its options, and the first digits of the SHA-256 of what was
+written, or the exit status where nothing was. The cases are `fold` under every policy and flavour (a torch.export archive is
+also written as TorchScript), `crms` and `fuse`, as `--help` lists them, and what the laboratory exports. The quick ones use one
+small model whose plan has an edit of every kind (every_edit.py), in every format. The others are the samples of ../shared,
+some also decomposed or in older containers, and the demo models.
+
+Whole files are hashed, names included: the engine writes no dates (archives carry zeros) and no paths. Folding computes in
+double in a fixed order, so the bytes of a fold depend neither on the CPU's vector instructions nor on the number of threads
+(tried: ATEN_CPU_CAPABILITY default, avx2 and avx512; 1 and 2 threads). Training does depend on them, so the laboratory is run
+with a learning rate of 1e-30: what it writes are the first weights. LibTorch writes the archives of TorchScript, and torch
+exports the small model: another version of either changes hashes, so the record names the versions. No case is proved
+(--no-verify), for a proof changes no byte. Models that take all memory or never end are left out, for their outcome depends
+on the machine.
 """
 
 import argparse
-import collections
 import concurrent.futures
+import functools
 import hashlib
 import itertools
 import json
+import os
 import pathlib
+import platform
+import re
 import subprocess
+import sys
 import tempfile
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-POLICIES = ("free", "balanced", "all", "paper")
-FLAVOURS = ("portable", "fast", "standard", "ort", "primitives")
+# torch.jit.script() writes constants in the order of a set.
+if __name__ == "__main__" and os.environ.get("PYTHONHASHSEED") != "0":
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"})
+LIBRARIES = pathlib.Path(sys.argv[1]).resolve().parents[1] / "lib" if len(sys.argv) > 1 else pathlib.Path()
+if (LIBRARIES / "libnormlens_fork_server.so").exists():
+    os.environ.setdefault("NORMLENS_FORK_SERVER_LIBRARY", str(LIBRARIES / "libnormlens_fork_server.so"))
+    os.environ.setdefault("NORMLENS_FORK_SERVER_LOADS", str(LIBRARIES / "libnormlens_torchscript.so"))
+
+from samples import ENGINE, MODELS, REPOSITORY, base, engine, run_engine  # noqa: E402
+
+RECORD = pathlib.Path(__file__).with_name("written_bytes.txt")
+SAMPLES = ("visible", "pt2", "paper", "field", "attack/exact", "attack/precision")
+ONLY_ONNX = ("standard", "ort")  # flavours that are ops of ONNX: other formats refuse them as a wrong command line
+NETWORKS = ("layer_norm", "cbwc_rms_norm", "rms_norm", "plain")
+EXPERIMENTS = {
+    "transformer": {"layers": [2], "steps_per_epoch": 2, "context": 16, "heads": 2,
+                    "data": {"kind": "characters", "samples": 4000}},
+    "equivalence": {"layers": [3], "activation": "gelu", "data": {"kind": "teacher", "samples": 40, "features": 5}},
+}
 
 
-def models(shared):
-    folders = (shared / "models" / "visible", REPOSITORY / "resources" / "models")
-    return sorted(path for folder in folders for path in folder.iterdir() if path.suffix in (".pt", ".onnx"))
+def choices(verb, option):
+    """Returns the words that --help of the verb lists for the option."""
+    shown = subprocess.run([ENGINE, verb, "--help"], capture_output=True, text=True, check=True).stdout
+    return re.search(rf"--{option} TEXT:{{(.*?)}}", shown)[1].split(",")
 
 
-def named(path, policy, flavour):
-    return f"{path.parent.name}/{path.name} {policy} {flavour}"
+@functools.cache
+def edits():
+    """Returns {label: the engine's words} of every way to write a model."""
+    policies, norms = choices("fold", "policy"), choices("fold", "norm")
+    out = {f"fold {p} {n}": ["fold", "--policy", p, "--norm", n] for p, n in itertools.product(policies, norms)}
+    narrow = {"policy": choices("crms", "policy"), "norm": choices("crms", "norm"), "pad": choices("crms", "pad")}
+    for option, values in narrow.items():
+        for value in values:
+            given = {"policy": "all", "norm": norms[0], "pad": "none", option: value}
+            words = [word for name, chosen in given.items() for word in (f"--{name}", chosen)]
+            out["crms " + " ".join(given.values())] = ["crms", *words]
+    return {**out, "fuse": ["fuse"]}
 
 
-def folded(engine, path, policy, flavour):
-    """The digest of each written file; where nothing is written, the exit status and what was said."""
-    inputs = path.with_name(f"{path.name.split('.')[0]}.inputs.npz")
+def inputs_of(path):
+    given = (path.with_name(f"{base(path)}.inputs.npz"), path.with_suffix(".npz"))
+    return next((["--inputs", found] for found in given if found.exists()), [])
+
+
+def cases_of(name, path):
+    """Returns {case: (the engine's words without -o, OUT, the pattern of what is kept)} for one model."""
+    further = ["--model", "one"] if path.name == "several.pt2" else []
+    words = [path, *inputs_of(path), *further, "--no-verify", "--time-limit", "300"]
+    out = {}
+    for label, (verb, *options) in edits().items():
+        if path.suffix != ".onnx" and any(flavour in options for flavour in ONLY_ONNX):
+            continue
+        out[f"{name} {label}"] = ([verb, *words, *options], f"out{path.suffix}", "*")
+        if path.suffix == ".pt2" and label.startswith("fold all"):
+            out[f"{name} {label} .pt"] = ([verb, *words, *options], "out.pt", "*")
+    return out
+
+
+def laboratory(folder):
+    out = {}
+    for (experiment, run), network, precision in itertools.product(EXPERIMENTS.items(), NETWORKS, ("float32", "float64")):
+        settings = {"experiment": experiment, "width": 16, "epochs": 1, "batch": 4, "threads": 1, "random_affine": True, **run,
+                    "networks": [network], "precisions": [precision], "optimizers": [{"kind": "sgd", "learning_rate": 1e-30}]}
+        path = folder / f"{experiment}.{network}.{precision}.json"
+        path.write_text(json.dumps(settings))
+        for suffix in (".pt", ".pt2"):
+            out[f"laboratory/{experiment} {network} {precision} {suffix}"] = (["lab", path], "out", f"out/*{suffix}")
+    return out
+
+
+def cases(folder, quick):
+    """Returns the cases; the models that are no samples are written to the folder."""
+    import every_edit  # torch takes seconds
+
+    every_edit.write_every_edit(folder)
+    out = laboratory(folder)
+    models = {f"every_edit/{path.name}": path for path in sorted(folder.glob("*.pt*")) + sorted(folder.glob("*.onnx"))}
+    if not quick:
+        older = folder / "older"
+        older.mkdir()
+        every_edit.write_older_samples(MODELS / "pt2", older)
+        models |= {f"older/{path.name}": path for path in sorted(older.iterdir())}
+        for root, name in [(MODELS, name) for name in SAMPLES] + [(REPOSITORY / "resources", "models")]:
+            for path in sorted((root / name).rglob("*")):
+                if path.suffix in (".pt", ".pt2", ".onnx"):
+                    models[str(path.relative_to(root))] = path
+    for name, path in models.items():
+        out |= cases_of(name, path)
+    return out
+
+
+def hashed(words, out, pattern):
+    """Returns the hash of what the engine writes, or its exit status."""
     with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / f"out{path.suffix}"
-        words = [engine, "fold", path, "-o", out, "--policy", policy, "--norm", flavour, "--no-verify", "--json"]
-        if inputs.exists():
-            words += ["--inputs", inputs]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
-        written = {made.name: hashlib.sha256(made.read_bytes()).hexdigest() for made in pathlib.Path(folder).iterdir()}
-        return written or {"status": done.returncode, "said": done.stderr.replace(folder, "")[-300:]}
+        done = run_engine([*map(str, words), "-o", f"{folder}/{out}", "--quiet"], 600)
+        written = sorted(path for path in pathlib.Path(folder).glob(pattern) if path.is_file())
+        digest = hashlib.sha256()
+        for path in written:
+            digest.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
+        return digest.hexdigest()[:12] if written else f"exit {done.returncode}"
 
 
-def record(engine, shared, known, jobs, keep):
-    wanted = [
-        (path, policy, flavour)
-        for path, policy, flavour in itertools.product(models(shared), POLICIES, FLAVOURS)
-        if named(path, policy, flavour) not in known
-    ]
+def read(path):
+    """Returns (the lines of the head, {case: hash})"""
+    lines = path.read_text().splitlines() if path.exists() else []
+    head = [line for line in lines if line.startswith("#")]
+    return head, dict(line.split(" = ") for line in lines[len(head) :])
+
+
+def write(path, head, known):
+    new = path.with_suffix(".new")
+    new.write_text("\n".join(head + sorted(f"{case} = {made}" for case, made in known.items())) + "\n")
+    new.replace(path)
+
+
+def make(wanted, jobs, keep):
+    """Hashes the wanted cases; keep() is called with all that are made, now and then and at the end."""
+    made = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        made = pool.map(lambda each: folded(engine, *each), wanted)
-        for number, (each, written) in enumerate(zip(wanted, made)):
-            known[named(*each)] = written
-            if number % 100 == 0:
-                keep(known)
-    keep(known)
+        for case, result in zip(wanted, pool.map(lambda case: hashed(*wanted[case]), wanted)):
+            made[case] = result
+            if len(made) % 50 == 0:
+                keep(made)
+                print(f"{len(made)} of {len(wanted)}", file=sys.stderr)
+    keep(made)
 
 
-def tell(old, new):
-    differ = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
-    by_model = collections.Counter(key.split()[0] for key in differ)
-    for model, count in by_model.items():
-        first = next(key for key in differ if key.startswith(model + " "))
-        print(f"{model}: {count} differ, as {first}: {old.get(first)} is {new.get(first)}")
-    print(f"{len(new)} folds, {len(differ)} differ")
+def machine():
+    """Returns the lines of the head that name the CPU and the libraries that made the hashes."""
+    cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
+    has = engine("doctor")[1]
+    return [f"# CPU {cpu}, {platform.machine()}", f"# torch {has['torch']}, ONNX Runtime {has['onnx_runtime']}"]
+
+
+def name_differences(old, new):
+    differ = [case for case in new if old.get(case) != new[case]]
+    for case in sorted(differ):
+        print(f"{case}: {old.get(case, 'not recorded')}, now {new[case]}")
+    print(f"{len(new)} cases, {len(differ)} differ")
     return 1 if differ else 0
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("engine", type=pathlib.Path)
-    arguments.add_argument("record", type=pathlib.Path)
-    arguments.add_argument("--against", type=pathlib.Path)
+    mode = arguments.add_mutually_exclusive_group(required=True)
+    mode.add_argument("--record", action="store_true", help="add the cases that the record lacks")
+    mode.add_argument("--check", action="store_true", help="compare with the record")
+    arguments.add_argument("--quick", action="store_true", help="only the small model and the laboratory")
+    arguments.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains this")
+    arguments.add_argument("--commit", help="the commit that the engine of --record was built from")
+    arguments.add_argument("--made", type=pathlib.Path, help="keep what --check makes in this file, and go on with what is in it")
+    arguments.add_argument("--file", type=pathlib.Path, default=RECORD, help="the record; written_bytes.txt beside this program")
     arguments.add_argument("--jobs", type=int, default=2)
-    arguments.add_argument("--shared", type=pathlib.Path, default=REPOSITORY.parent / "shared")
     given = arguments.parse_args()
-    known = json.loads(given.record.read_text()) if given.record.exists() else {}
+    if given.record and not given.commit:
+        arguments.error("--record needs --commit")
+
+    head, recorded = read(given.file)
+    now = [f"# commit {given.commit}" if given.record else head[0], *machine()]
+    if head and head != now:
+        print("recorded with", *head, "now", *now, sep="\n  ", file=sys.stderr)
+        if given.record:
+            return 2
+    into = given.file if given.record else given.made
+    known = read(into)[1] if into else {}
 
     def keep(made):
-        given.record.write_text(json.dumps(made, indent=0, sort_keys=True))
+        known.update(made)
+        if into:
+            write(into, now, known)
 
-    record(given.engine, given.shared, known, given.jobs, keep)
-    return tell(json.loads(given.against.read_text()), known) if given.against else 0
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = {name: case for name, case in cases(pathlib.Path(folder), given.quick).items() if given.only in name}
+        make({name: case for name, case in wanted.items() if name not in known}, given.jobs, keep)
+    return 0 if given.record else name_differences(recorded, {name: known[name] for name in wanted})
 
 
 if __name__ == "__main__":
