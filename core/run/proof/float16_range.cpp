@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/base/formatted.h"
-#include "core/run/compare/diff.h"
+#include "core/run/compare/compare_models.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/proof/trial_run.h"
 
@@ -114,9 +114,12 @@ Result<std::string> overflowsEarlier(const ChangeUnderTest& change, const Tensor
   task.report("comparing the ranges of float16");
   const auto wide = change.original.converted(graph::DType::Float32);
   if (!wide) return {};
-  // Numbers of one sign add up in sums where those of a sample may cancel.
-  for (const Sign sign : {Sign::Own, Sign::Positive}) {
-    const auto inputs = scaledLike(sample, 1, sign);
+  constexpr int kSets = 3;  // centering may shrink what is largest in one of them
+  const auto sets = batchesLike(sample, kSets, 1);
+  if (!sets) return tl::unexpected(sets.error());
+  for (size_t i = 0; i < 2 * sets->size(); ++i) {
+    // Numbers of one sign add up in sums where those of a sample may cancel.
+    const auto inputs = scaledLike((*sets)[i / 2], 1, i % 2 == 0 ? Sign::Own : Sign::Positive);
     if (!inputs) return tl::unexpected(inputs.error());
     const auto factor = Range(change, **wide, *inputs, task).overflow();
     if (!factor) return tl::unexpected(factor.error());
