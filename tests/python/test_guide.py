@@ -3,6 +3,7 @@
     test_guide.py ENGINE [--show]      --show prints what they give
 """
 
+import contextlib
 import doctest
 import importlib.util
 import os
@@ -40,7 +41,7 @@ class Guide(unittest.TestCase):
     def test_checkpoints(self):
         if importlib.util.find_spec("transformers") is None:
             self.skipTest("transformers is not installed: packaging/test installs it")
-        os.chdir(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(contextlib.chdir(self.enterContext(tempfile.TemporaryDirectory())))
         self.judge("checkpoints.md", 12)
 
 

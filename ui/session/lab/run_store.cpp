@@ -150,7 +150,7 @@ bool keepResult(KeptRun& run, const lab::RunResult& result) {
 bool KeptRun::hasCheckpoint() const { return QFile::exists(inFolder(folder, QStringLiteral("checkpoint"))); }
 
 QString networkFile(const KeptRun& run, const lab::RunMember& member) {
-  const QString name = QString::fromStdString(lab::memberName(member, run.settings) + lab::kNetworkSuffix);
+  const QString name = QString::fromStdString(lab::memberName(member, run.settings) + ".pt");
   const QString path = inFolder(run.folder, name);
   return QFile::exists(path) ? path : QString();
 }
