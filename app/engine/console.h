@@ -19,7 +19,7 @@ namespace normlens::engine {
 
 inline constexpr int kSchema = 1;  // of every JSON object
 
-// Exit statuses: DESIGN section 4.
+// The exit statuses are listed in docs/options.md, Exit codes.
 enum class Exit : int { Done = 0, NotDone = 1, Usage = 2, Unreadable = 3 };
 [[nodiscard]] Exit exitFor(ErrorCode code);
 

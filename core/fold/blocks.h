@@ -58,7 +58,7 @@ struct Product {
   int inputDim = 0;
   std::vector<double> vector;
 };
-// bias + W vector. DESIGN section 3. Errors: also Refused where a finite bias would become infinite.
+// bias + W vector: docs/method.md 8.2. Errors: also Refused where a finite bias would become infinite.
 [[nodiscard]] Result<Blocks> shifted(const graph::TensorView& bias, const Product& product, int threads);
 
 // The channels of a narrow stream along `dim`, in the order of narrowLayout(): y_i = x_i, and zeros; with a factor for

@@ -18,7 +18,7 @@ namespace normlens::fold {
 
 // W' = (I - 11^T/m) W and b' = b - mean(b), for any constant: subtract from each element of a group the group's mean,
 // taken in float64. A pattern that sums nothing makes every element its own group: the region becomes 0 (an addend
-// that is constant along the norm's axes is dropped). Source: papers 000/001, CCWT; DESIGN section 3, edits 1 to 3.
+// that is constant along the norm's axes is dropped). Source: papers 000/001, CCWT; docs/method.md 3.1 to 3.3.
 struct CenterConstant {
   struct Part {
     graph::ConstantId constant = graph::kNone;
@@ -34,7 +34,7 @@ struct CenterConstant {
 
 // y = scale * linear(x): the constant per-channel scale moves into the weight (and bias) that only the scale reads.
 // The scale's node then passes its other operand through. A BatchNorm behind a linear without a bias stays, with
-// tensors that make it y = x + beta. DESIGN section 3, edit 4.
+// tensors that make it y = x + beta. docs/method.md 3.4.
 struct AbsorbScale {
   graph::NodeId scaleNode = graph::kNone;  // Mul, Div or BatchNorm
   int dataOperand = 0;                     // which operand of scaleNode is passed through
@@ -48,7 +48,7 @@ struct AbsorbScale {
   std::vector<Part> parts;
 };
 
-// x - mean over each group of `pattern`, inserted at run time for these uses of the value. DESIGN section 3, edit 5.
+// x - mean over each group of `pattern`, inserted at run time for these uses of the value. docs/method.md 3.5.
 struct InsertCentering {
   graph::ValueId value = graph::kNoValue;
   ops::Pattern pattern;
@@ -56,8 +56,8 @@ struct InsertCentering {
 };
 
 // These reads of the value see 0 in its place. It is an addend or a fill that is constant along the norm's axes,
-// computed at run time or a number of the code: what it adds to a group is the group's mean, which goes away. DESIGN
-// section 3, edit 2.
+// computed at run time or a number of the code: what it adds to a group is the group's mean, which goes away.
+// docs/method.md 3.2.
 struct DropAddend {
   graph::ValueId value = graph::kNoValue;
   graph::Uses uses;
@@ -65,7 +65,7 @@ struct DropAddend {
 
 // y = n + beta goes into linear layers only: b' = b + W beta, and beta is left out. Everything behind the biases stays
 // what it was, so it may come after any of the edits above; the weights are those that the linears have by then.
-// Source: DESIGN section 3, "The norm that replaces LN".
+// Source: docs/method.md 8.2.
 struct AbsorbShift {
   int norm = 0;                            // whose beta it is; the plan replaces this norm as well
   graph::NodeId shiftNode = graph::kNone;  // the LayerNorm, or the Add behind a decomposed one

@@ -8,7 +8,7 @@
 // and one of an axis of what a node makes:
 //  - size:     which runs give it the size that it has in the probe (axis_size.h)?
 // All answers are sufficient conditions: "Refused" means that nothing can be promised. Sources: papers 000/001
-// (zero-mean graph, affected layers); DESIGN section 3, which makes them exact.
+// (zero-mean graph, affected layers); docs/method.md 2, 4 and 5 make them exact.
 //
 // Thread: rules are pure functions of an immutable graph. Shapes are those of the probe run.
 #pragma once

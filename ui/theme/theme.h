@@ -1,4 +1,4 @@
-// The colours and fonts of the window, light and dark (DESIGN section 6), and how a widget finds its own.
+// The colours and fonts of the window, light and dark, and how a widget finds its own.
 //
 // There is no global theme: applyTheme() sets the application's palette and style sheet, and a widget that paints
 // itself asks themeOf(this), which reads light or dark off its palette. So a change of theme reaches every widget as

@@ -1,4 +1,4 @@
-// The JSON object of the verb bench (DESIGN section 4).
+// The JSON object of the verb bench.
 #include <algorithm>
 #include <charconv>
 

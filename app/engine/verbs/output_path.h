@@ -1,4 +1,4 @@
-// The rules for OUT (DESIGN section 4), and a model saved there. Thread: any; checks only read the file system.
+// The rules for OUT, and a model saved there. Thread: any; checks only read the file system.
 #pragma once
 
 #include <filesystem>

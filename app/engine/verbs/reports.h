@@ -1,4 +1,4 @@
-// The JSON objects of the command line (DESIGN section 4), made from the protocol's messages. Field names are stable:
+// The JSON objects of the command line, made from the protocol's messages. Field names are stable:
 // scripts rely on them. Thread: pure functions.
 #pragma once
 

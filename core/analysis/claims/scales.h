@@ -1,4 +1,4 @@
-// Constant per-channel scales that a linear in front of them can take in (LayerScale, an affine): DESIGN, edit 4.
+// Constant per-channel scales that a linear in front of them can take in (LayerScale, an affine): docs/method.md 3.4.
 //
 //   y = gamma * P(x W + z V + b)   P: permutations, copies and views, of the addends too; W, V, b read by nothing else;
 //                                  gamma constant, of channels or of heads that the channels are viewed as

@@ -2,7 +2,7 @@
 //
 //   y = n + beta;  y W1 + b1, y W2 + b2 ...   =   n W1 + (b1 + beta W1), n W2 + (b2 + beta W2) ...
 // Between norm and linears only ops that leave every channel at its place on the last axis: views, slices and averages
-// over other axes. DESIGN section 3, "The norm that replaces LN".
+// over other axes. docs/method.md 8.2.
 #pragma once
 
 #include <optional>

@@ -6,7 +6,7 @@
 //    raw(c) -> tol(c)          the price of a run-time centering, or of a copy of a constant; to drop c costs nothing
 //    tol(n) or raw(n) -> raw(c) uncuttable, for each need n of c, by whether the reader is tolerant
 //    tol(root) -> norm -> sink  what folding the norm saves
-// The flow is the proof that no other set of edits is better. DESIGN section 3, "Planner".
+// The flow is the proof that no other set of edits is better. docs/method.md 7.
 //
 // Prices are per element. Unless measured ones are given, folding a norm over n elements saves n and a centering of n
 // costs a shade more: verdicts are made of these, so that they do not move from machine to machine.

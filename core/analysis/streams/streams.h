@@ -1,5 +1,5 @@
-// CRMSNorm as a transform: the edits that take a channel out of a plan's residual streams. Source: paper 003; DESIGN
-// section 3, "CRMSNorm".
+// CRMSNorm as a transform: the edits that take a channel out of a plan's residual streams. Source: paper 003;
+// docs/method.md 9.
 //
 // A stream is what residual adds connect: from linears, tables and constants to norms that the plan folds. All of it is
 // zero-mean after the plan's edits, which the claims prove, so its last channel is minus the sum of the others and need

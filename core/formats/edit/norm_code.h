@@ -1,5 +1,5 @@
 // y = gamma * x / sqrt(mean(x^2) + eps) + beta, written as ops: once, for every format and flavour. Thread: one.
-// Source: papers 000/001, RMSNorm; DESIGN section 3, "The norm that replaces LN".
+// Source: papers 000/001, RMSNorm; docs/method.md 8.
 //
 // `Ops` writes one op each, knows x's axes, eps and types, and gives its value:
 //   Value rmsNorm(Value x, std::optional<Value> gamma)     the format's own op

@@ -1,11 +1,11 @@
 // The proof of a fold of which the whole does not fit in memory: section by section along the stream.
 //
 // The model is cut at what its folded norms read. There the folded model has the original's value with its mean taken
-// out (DESIGN section 3), or the same where that mean is 0 in the original, which is then shown as well. Each section
-// is run on drawn values for what is cut, in the original as it is and in the folded model shifted so, and both must
-// give what the two have at the section's end, by all that verify.h asks. From the inputs on, what one section gives is
-// what others begin with: if each agrees, so do the outputs. The file's part runs the sections of the folded model as
-// it is to be written.
+// out (docs/method.md 11.3), or the same where that mean is 0 in the original, which is then shown as well. Each
+// section is run on drawn values for what is cut, in the original as it is and in the folded model shifted so, and
+// both must give what the two have at the section's end, by all that verify.h asks. From the inputs on, what one
+// section gives is what others begin with: if each agrees, so do the outputs. The file's part runs the sections of the
+// folded model as it is to be written.
 //
 // A section that differs refutes the fold, though what was drawn may be nothing that the model ever has there. Norms
 // that the outputs hide (hidden_norms.h) leave it undecided.

@@ -1,4 +1,4 @@
-// The proof of a fold, in two parts (DESIGN section 3).
+// The proof of a fold, in two parts (docs/method.md 11).
 //
 // Algebra: the plan applied to a float64 copy of the original, against that copy, on the sample, random draws, other
 // sizes and other values of inputs that are one whole number, with nothing computed in less than float64. Inputs of

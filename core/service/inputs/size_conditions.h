@@ -3,8 +3,8 @@
 //
 // Such a size is relied on only if norms fold because of it, and is then tried: the model is run with as many elements
 // there as it is broadcast to, and what was seen is analysed. Where the model runs and a norm no longer folds, the
-// condition is withdrawn and the model analysed without it; all that does not hang on it still folds. DESIGN section 3,
-// "Zero-mean state".
+// condition is withdrawn and the model analysed without it; all that does not hang on it still folds.
+// docs/method.md 2.4.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // Where a mean has to be taken away at run time: the planner's own network, its minimum cut, and what becomes of it as
-// a centering costs more or less. Solved by the engine for each price. DESIGN section 3, "Planner"; the maximum flow is
+// a centering costs more or less. Solved by the engine for each price. docs/method.md 7; the maximum flow is
 // the proof: no set of centerings is better.
 //
 // State: "price", times what a centering costs; "measured": true asks for this machine's times; "graph": true shows the
