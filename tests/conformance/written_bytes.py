@@ -1,7 +1,7 @@
 """Guards a change that moves code and means to change no file: the hash of every file that the engine writes is on record.
 
     written_bytes.py ENGINE --check --quick     folds again and names each case that differs; two minutes, after each step
-    written_bytes.py ENGINE --check             does so for every sample: an hour; with --made FILE a later call goes on
+    written_bytes.py ENGINE --check             does so for every sample: a quarter of an hour; with --made FILE a later call goes on
     written_bytes.py ENGINE --record --commit e90ff106      adds the cases that written_bytes.txt lacks
 
 The record has one line for each case: the model, the verb with its options, and the first digits of the SHA-256 of what was
