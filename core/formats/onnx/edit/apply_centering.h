@@ -1,5 +1,5 @@
-// What reads are to see in a value's place, computed before them: run-time centerings, x - mean(groups of x), and what
-// narrows a stream. Private to formats/onnx.
+// Computes before some reads what they are to see in a value's place: run-time centerings, x - mean(groups of x), and
+// what narrows a stream. Private to formats/onnx.
 //
 // Sizes of the probe run are never written into the file except those of summed factors, which the plan fixes: kept
 // axes are copied or left to -1, so that the result works for the sizes that the original works for.

@@ -55,7 +55,7 @@ class Sweep {
     scope.made.erase("");
   }
 
-  // Where a name is made; null: nowhere.
+  // Returns the scope in which a name is made; null: no scope makes it.
   static Scope* scopeOf(Scope& from, const std::string& name) {
     Scope* at = &from;
     while (at != nullptr && !at->made.contains(name)) at = at->outer;

@@ -67,7 +67,7 @@ struct ReadSite {
   auto operator<=>(const ReadSite&) const = default;
 };
 
-// Where a name that some node reads is made.
+// Records where a name that some node reads is made.
 struct Origin {
   enum class Kind : uint8_t { Node, Initializer, Input };
   Kind kind = Kind::Input;
@@ -115,7 +115,7 @@ class EditableModel {
   void remove(Body& body, NodeProto& node);
   // Made by us, in the operator version that it was asked for.
   [[nodiscard]] bool isNew(const NodeProto& node) const { return new_.contains(&node); }
-  // Those that the bodies tell of their values, which are hints; types stay.
+  // Clears the shapes that the bodies record for their values, which are hints; types stay.
   void forgetShapes();
   void importDomain(const std::string& domain, int version);
   // All bodies that exist by now, outer ones first.

@@ -139,7 +139,7 @@ class BodyFuser {
     return std::nullopt;
   }
 
-  // What gives a constant its name in one graph.
+  // Holds the makers of the constants of one graph, by name.
   struct Makers {
     std::unordered_map<std::string, const NodeProto*> nodes;  // Constant and what may pass one on
     std::unordered_map<std::string, const TensorProto*> initializers;
@@ -157,8 +157,8 @@ class BodyFuser {
 
   static ConstantForm formOf(const TensorProto& tensor) { return {fromOnnxType(tensor.data_type()), dimsOf(tensor)}; }
 
-  // Where the sum is early enough for its other readers: the norm's place, else the Add's, if all that the norm reads
-  // is there by then.
+  // Returns a place that is early enough for the sum's other readers: the norm's, else the Add's, if all that the norm
+  // reads is there by then.
   [[nodiscard]] std::optional<int> placeFor(int addAt, int normAt) {
     const auto& readers = readAt_.at(node(addAt).output(0));
     if (std::ranges::none_of(readers, [&](int at) { return at < normAt; })) return normAt;

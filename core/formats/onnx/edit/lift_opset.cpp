@@ -27,7 +27,7 @@ using Form = OpsetLift::Form;
 constexpr int kOldestLiftable = 7;      // broadcasting as it is now
 constexpr int kOldestControlFlow = 11;  // of If, Loop and Scan
 constexpr int kSmallIrVersion = 4;      // before it, initializers are inputs
-// Of the file, by onnx's table of versions.
+// Returns the IR version of a file of this opset, by onnx's table of versions.
 constexpr int irVersionOf(int opset) { return opset >= 23 ? 11 : opset >= 21 ? 10 : opset >= 19 ? 9 : 8; }
 
 // Defined anew in opset 22, for bfloat16 alone; ONNX Runtime 1.31 runs their older definitions only.

@@ -126,7 +126,7 @@ ReadSite NodeEdits::returnSite(const graph::Use& use) {
   const auto& blocks = graph_.node(block.owner).blocks;
   const bool first = !blocks.empty() && blocks[0] == use.block;
   const std::string attribute = owner.node->op_type() != "If" ? "body" : first ? "then_branch" : "else_branch";
-  // What a Scan's block returns begins with a condition that its body does not give.
+  // The outputs of a Scan's block begin with a condition that its body does not have.
   const int output = owner.node->op_type() == "Scan" ? use.operand - 1 : use.operand;
   return {&model_.bodyOf(*owner.body, *owner.node, attribute), nullptr, output};
 }

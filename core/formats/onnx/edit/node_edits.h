@@ -1,4 +1,4 @@
-// A plan's edits, told in graph ids, turned into edits of a model's nodes. Private to formats/onnx. Thread: one.
+// Turns a plan's edits, which name graph ids, into edits of a model's nodes. Private to formats/onnx. Thread: one.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace normlens::formats::onnx {
 
-// What the norms of the result look like.
+// Describes how the norms of the result are written.
 struct Dialect {
   NormFlavour flavour = NormFlavour::Portable;
   int opset = 0;  // of the result's main graph
@@ -60,7 +60,7 @@ class NodeEdits final : public EditTarget {
   ReadSite returnSite(const graph::Use& use);
   [[nodiscard]] int opsetOf(const Body& body) const;
   [[nodiscard]] graph::DType dtypeOf(graph::ValueId value, graph::DType otherwise) const;
-  // Of a norm without gamma and beta, in the place of the node.
+  // Describes a norm without gamma and beta, in the place of the node.
   [[nodiscard]] NormToWrite describe(const analysis::LayerNorm& norm, const ReadSite& at, std::string input) const;
   [[nodiscard]] NormStyle styleIn(const Body& body) const;
   void write(const NormToWrite& norm);
@@ -74,7 +74,7 @@ class NodeEdits final : public EditTarget {
     std::string gamma;
   };
   std::optional<Scaling> scalingOf(const analysis::LayerNorm& norm, const ReadSite& end);
-  // What the norm's subtraction, or the first node of one that is written anew, reads by now.
+  // Returns the name that the norm's subtraction, or the first node of one that is written anew, reads by now.
   std::string inputName(const analysis::LayerNorm& norm, const Body& body);
   // x - mean becomes x for the norm's own nodes, mean(x^2) - mean(x)^2 the former; whatever only the mean needed is
   // removed later.

@@ -89,7 +89,7 @@ bool isLeftOpen(const Origin& origin, size_t axis, size_t rank) {
     computed += pieces.back().empty() ? 1 : 0;
   }
   const bool oneEach = pieces.size() == rank;
-  if (!oneEach && computed > 1) return true;  // not to be told
+  if (!oneEach && computed > 1) return true;  // cannot be decided
   size_t at = 0;
   for (const Ints& piece : pieces) {
     const size_t length = !piece.empty() ? piece.size() : oneEach ? 1 : rank - known;

@@ -123,7 +123,7 @@ void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
   if (!stored) throw EditRefused("'" + origin.name + "' is stored in a way that NormLens does not write");
 }
 
-// Where the origin is, so that whoever can read that can read the new one.
+// Adds the tensor where the origin is, so that whatever can read that can read the new one.
 std::string WeightPlacement::addTensor(const Origin& origin, const graph::TensorView& view) {
   Body& body = *origin.body;
   const std::string name = EditableModel::freshName(body, origin.name + "_centered");

@@ -14,8 +14,8 @@ namespace {
 using graph::NodeId;
 using graph::ValueId;
 
-// What onnx infers where axes that the file leaves open and the probe had at 1 are 2: an operand that was not repeated
-// for want of something to repeat it along then has another shape than the sum.
+// Infers shapes with onnx where axes that the file leaves open and the probe had at 1 are 2: an operand that was not
+// repeated for want of something to repeat it along then has another shape than the sum.
 class OtherSizes {
  public:
   OtherSizes(const OnnxSource& source, const Lowered& lowered) : source_(source), lowered_(lowered) {}
@@ -71,7 +71,7 @@ class OtherSizes {
   KnownTypes types_;
 };
 
-// What can be said at the sizes of the probe.
+// Decides by the sizes of the probe alone.
 std::optional<PlainAdd> plainAdd(const graph::Graph& graph, const graph::Node& add) {
   if (add.operands.size() != 2 || add.outputs.size() != 1) return std::nullopt;
   const auto& sum = graph.value(add.outputs[0]);

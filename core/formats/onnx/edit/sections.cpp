@@ -121,7 +121,7 @@ class SectionMaker {
   SectionMaker(const OnnxSource& part, const std::vector<Cut>& cuts)
       : cuts_(cuts), edited_(part), opset_(edited_.opset(edited_.main())) {}
 
-  // What is given at a cut goes under the cut's own name.
+  // The value given at a cut gets the cut's own name.
   void begin(const std::set<size_t>& at) {
     for (const size_t i : at) {
       const Cut& cut = cuts_[i];

@@ -155,7 +155,7 @@ struct StandardOptions {
   }
 };
 
-// What is added to the scores: the mask, and -inf where a query may not look.
+// Holds what is added to the scores: the mask, and -inf where a query may not look.
 struct Bias {
   std::vector<double> mask;  // empty: no mask
   std::vector<int64_t> strides;

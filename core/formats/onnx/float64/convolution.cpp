@@ -69,7 +69,7 @@ Window transposedWindow(const WindowAttributes& given, const std::vector<int64_t
   return window;
 }
 
-// What the input elements of a group add to its part of the output.
+// Adds what the input elements of a group contribute to its part of the output.
 void scatter(const Array& x, const Array& w, const Window& window, int64_t unit, int64_t groups, double* y) {
   const int64_t in = x.dim(1) / groups, out = w.dim(1), group = unit % groups;
   const int64_t area = product(window, &Axis::in), taps = product(window, &Axis::kernel);

@@ -19,7 +19,7 @@ inline constexpr const char* kTapDomain = "normlens.tap";
 inline constexpr const char* kTapOp = "Tap";
 inline constexpr const char* kTapIndex = "index";
 
-// What the tap with this index reads.
+// Describes what the tap with this index reads.
 struct TapSite {
   std::string path;                  // as Lowered::valuePath has it
   std::vector<std::string> aliases;  // paths of the outputs of functions that are this value

@@ -7,7 +7,7 @@
 
 namespace normlens::formats::onnx {
 
-// What becomes of an element before it is rounded; by its place in the tensor. Called on several threads.
+// Changes an element before it is rounded; by its place in the tensor. Called on several threads.
 using ChangeElement = std::function<double(double value, int64_t index)>;
 
 // A new dense tensor with the elements rounded to `to`, finite ones beyond its range to its largest. Both types are

@@ -51,7 +51,7 @@ Moments momentsOf(const double* x, int64_t count, const RowNorm& norm) {
   return moments;
 }
 
-// Where a scale or bias that broadcasts over the input has the number for each element; empty where there is none.
+// Returns for each element where a broadcast scale or bias has its number; empty where there is no scale or bias.
 std::vector<int64_t> offsetsOf(const Array& array, const Shape& shape) {
   std::vector<int64_t> offsets;
   if (!array.data) return offsets;

@@ -19,7 +19,7 @@ int64_t paddedCount(const Window& window, int64_t place) {
   return count;
 }
 
-// Of the elements that the window meets in one channel; `padded`: with those in the padding.
+// Reduces the elements that the window meets in one channel; `padded`: their count with those in the padding.
 using Reduce = double (*)(const double* channel, const std::vector<int64_t>& offsets, int64_t padded);
 
 Kernel makePool(const Attributes& attributes, Reduce reduce) {

@@ -29,7 +29,7 @@ using Window = std::vector<Axis>;
 // The places by auto_pad, pads and ceil_mode.
 [[nodiscard]] Window windowOf(const WindowAttributes& given, const Shape& kernel, const Shape& spatial);
 
-// Of sizes of all axes: product(window, &Axis::out) is the number of places.
+// Multiplies the sizes of all axes: product(window, &Axis::out) is the number of places.
 [[nodiscard]] int64_t product(const Window& window, int64_t Axis::*size);
 
 // Which element of the image an element of the window meets at a place, all in row-major order; -1: it is in the

@@ -335,7 +335,7 @@ void Lowering::lowerConstantNode(const NodeProto& node, Frame& frame) {
   frame.values[name] = addConstant(std::move(view), name, frame, reason);
 }
 
-// What is computed from shapes and integer constants alone is bookkeeping that views hide.
+// Nodes that compute from shapes and integer constants alone are bookkeeping that views hide.
 void Lowering::markHelpers() {
   graph::Graph& graph = out_.graph;
   const auto bookkeeping = [&](ValueId id) {

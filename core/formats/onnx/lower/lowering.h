@@ -58,7 +58,7 @@ class Lowering {
   [[nodiscard]] const graph::Graph& graph() const { return out_.graph; }
   [[nodiscard]] ops::SizeQuestion& sizes() { return sizes_; }
   [[nodiscard]] static graph::ValueId find(const Frame& frame, const std::string& name);
-  // The type of a value, as far as anything tells: rank and some dims may be known where the shape is not.
+  // The type of a value, as far as it is known: rank and some dims may be known where the shape is not.
   [[nodiscard]] const KnownType& typeOf(graph::ValueId value) const;
   // Elements of an integer constant that cannot change, or of what is computed from constants and sizes that cannot.
   [[nodiscard]] std::optional<std::vector<int64_t>> constantInts(graph::ValueId value) const;

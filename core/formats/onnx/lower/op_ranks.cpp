@@ -1,4 +1,4 @@
-// How many axes an operator's output has.
+// Derives how many axes an operator's output has.
 #include "core/formats/onnx/lower/op_rule.h"
 
 namespace normlens::formats::onnx {

@@ -1,4 +1,4 @@
-// What lowering needs to know of one ONNX operator: its kind, and how its inputs and attributes become operands and
+// Describes one ONNX operator to the lowering: its kind, and how its inputs and attributes become operands and
 // attributes of graph nodes. Private to lower*.cpp and op_*.cpp.
 #pragma once
 
@@ -97,7 +97,8 @@ class OpContext {
 
   // The size of an axis, where the file says it for every run.
   [[nodiscard]] std::optional<int64_t> fixedSize(const Operand& operand, int64_t axis) const;
-  // What this list has there and the size of an axis of input 0, equal in the probe, are equal in every run.
+  // Returns whether this element of the list and the size of an axis of input 0, equal in the probe, are so in every
+  // run.
   [[nodiscard]] bool listsSize(int list, int64_t element, int64_t axis) const;
   // Sets "fixed" of an Expand or a new tensor to the axes that have the size that this input lists for every run.
   void markFixedAxes(int sizes);

@@ -214,7 +214,7 @@ void concat(OpContext& op) {
   op.setAxis(op.intOf("axis", 1), op.rank(0));
 }
 
-// What a Pad adds in front of each listed axis and behind it; nullopt where a run computes it.
+// Holds what a Pad adds in front of each listed axis and behind it; nullopt where a run computes it.
 using Pads = std::vector<std::optional<int64_t>>;
 
 std::optional<Pads> padsOf(const OpContext& op) {

@@ -47,7 +47,7 @@ void eachNode(Nodes& nodes, const Visit& visit) {
   }
 }
 
-// Of main graph, bodies and functions.
+// Calls visit(node) for every node of the main graph, bodies and functions.
 template <class Visit>
 void eachNode(const ::ONNX_NAMESPACE::ModelProto& model, const Visit& visit) {
   eachNode(model.graph().node(), visit);
@@ -69,7 +69,7 @@ void eachRead(const ::ONNX_NAMESPACE::GraphProto& body, const Visit& visit) {
   for (const auto& output : body.output()) visit(output.name());
 }
 
-// What a node reads, and its bodies.
+// Does the same for what a node and its bodies read.
 template <class Visit>
 void eachRead(const ::ONNX_NAMESPACE::NodeProto& node, const Visit& visit) {
   for (const auto& input : node.input()) visit(input);

@@ -124,7 +124,7 @@ class Checker {
     return functionCalls();
   }
 
-  // What nodes call: the functions, by their number in the model.
+  // Counts nodes and holds the functions that they call, by their number in the model.
   struct Calls {
     uint64_t nodes = 0;
     std::vector<size_t> functions;

@@ -16,7 +16,7 @@ using ::ONNX_NAMESPACE::OpSchema;
 // No tensor has as many axes, and no graph as many outputs of one node.
 constexpr int64_t kMostElements = 65536;
 
-// Of the operator's inputs: takes nothing but integers, so it is a shape, axes, repeats or indices.
+// Marks the operator's inputs that take nothing but integers, so they are a shape, axes, repeats or indices.
 std::vector<bool> integerInputs(const OpSchema& schema) {
   std::vector<bool> only;
   for (const auto& input : schema.inputs()) {
@@ -80,7 +80,7 @@ const OpSchema* GuardedSchemas::GetSchema(const std::string& op, int version, co
           if (!hasStrayAxis(context) && !hasStrayEquation(context) && !hasEndlessList(context, only)) infer(context);
         });
   }
-  // Of numbers that make up a shape; any input is looked at as such.
+  // This propagates numbers that make up a shape; any input is looked at as such.
   if (auto propagate = original->GetDataPropagationFunction()) {
     guarded->PartialDataPropagationFunction([propagate](DataPropagationContext& context) {
       for (size_t i = 0; i < context.getNumInputs(); ++i) {

@@ -35,7 +35,7 @@ void eachGraph(const GraphProto& graph, const std::string& prefix, Bodies bodies
   }
 }
 
-// What a graph says of its values; of two that disagree the one with more known sizes.
+// Collects the types that a graph states for its values; to override, one without a rank does not replace one with.
 void collect(const GraphProto& graph, const std::string& prefix, bool override, KnownTypes& into) {
   const auto take = [&](const ValueInfoProto& info) {
     KnownType type = typeOf(info.type());
@@ -93,7 +93,7 @@ class Copy {
       const GuardedSchemas schemas;
       ::ONNX_NAMESPACE::shape_inference::InferShapes(*model_, &schemas, options);
     } catch (const std::exception&) {
-      // What it found until then is used; a node it cannot follow costs the shapes behind that node.
+      // Types that were found until then are used; a node it cannot follow costs the shapes behind that node.
     }
     eachGraph(graph(), {}, bodies,
               [&](const GraphProto& graph, const std::string& prefix) { collect(graph, prefix, true, types); });

@@ -1,4 +1,4 @@
-// What is known of the values of a model before and after a run: the file's value_info, onnx shape inference for
+// Collects what is known of a model's values before and after a run: the file's value_info, onnx shape inference for
 // concrete input sizes, and the shapes of a probe. Private to formats/onnx.
 #pragma once
 
@@ -24,12 +24,12 @@ struct KnownType {
 using KnownTypes = std::unordered_map<std::string, KnownType>;
 
 [[nodiscard]] KnownType typeOf(const ::ONNX_NAMESPACE::TypeProto& type);
-// What onnx infers where the inputs of the main graph, and the values that were seen, have these shapes and nothing
-// else is known.
+// Returns what onnx infers where the inputs of the main graph, and the values that were seen, have these shapes and
+// nothing else is known.
 [[nodiscard]] KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs,
                                        const ProbeShapes& seen = {});
 
-// What onnx infers where nothing is known but what the file fixes: sizes that every run has.
+// Returns what onnx infers where nothing is known but what the file fixes: sizes that every run has.
 [[nodiscard]] KnownTypes staticTypes(const OnnxSource& source);
 
 // Every value that the nodes of a main graph make is there; false where a node holds a body.

@@ -28,7 +28,7 @@ using ::ONNX_NAMESPACE::ModelProto;
 using ::ONNX_NAMESPACE::NodeProto;
 using ::ONNX_NAMESPACE::TensorProto;
 
-// Where a tensor's bytes were in the opened file or files, so that save() can copy them without reading them.
+// Records where a tensor's bytes were in the opened file or files, so that save() can copy them without reading them.
 struct StoredAt {
   std::string location;  // external-data path as written in the model, relative to its folder; empty: in the model file
   uint64_t offset = 0;
@@ -49,13 +49,13 @@ using Weights = std::map<std::string, Weight>;
 // The files beside a model that hold its external data, by location as it is written in the model.
 using DataFiles = std::map<std::string, std::shared_ptr<const MappedFile>>;
 
-// A value type: copies share the skeleton and the tensors.
-// What the opened files held, told apart from their times: a file's mode or another name of it changes those as well.
+// Identifies what the opened files held without their times: a file's mode or another name of it changes those as well.
 struct OpenedContent {
   std::mutex mutex;
   std::string sha256;  // of all of them; empty: not known
 };
 
+// A value type: copies share the skeleton and the tensors.
 struct OnnxSource {
   std::shared_ptr<const ModelProto> skeleton;
   std::shared_ptr<const Weights> weights;

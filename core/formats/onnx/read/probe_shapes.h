@@ -1,4 +1,4 @@
-// What one run of an ONNX model showed of its values. Private to formats/onnx.
+// Holds what one run of an ONNX model showed of its values. Private to formats/onnx.
 #pragma once
 
 #include <cstdint>

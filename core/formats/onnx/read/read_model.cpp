@@ -161,7 +161,7 @@ Result<OnnxSource> read(const std::shared_ptr<const MappedFile>& file, const Tas
   if (large || !skeleton->ParseFromString(split->skeleton)) return damaged();
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   auto checked = checkModel(*skeleton);
-  // What is in order pays nothing for being asked.
+  // A model that passes the check is not sorted and costs nothing more.
   if (!checked && sortNodes(*skeleton)) checked = checkModel(*skeleton);
   if (!checked) return tl::unexpected(checked.error());
   ExternalFiles files(file->path());

@@ -1,4 +1,4 @@
-// Where a node belongs: the module path that exporters leave in node names and metadata. Private to formats/onnx.
+// Finds where a node belongs: the module path that exporters leave in node names and metadata. Private to formats/onnx.
 //   torch.onnx (legacy)   node name "/encoder/layer.0/attention/self/Softmax"   -> encoder, layer, 0, attention, self
 //   torch.onnx (dynamo)   metadata "pkg.torch.onnx.name_scopes"                 -> the same, with class names
 //   Keras, TensorFlow     node name "model/dense/MatMul"                        -> model, dense

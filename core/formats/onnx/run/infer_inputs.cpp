@@ -16,7 +16,7 @@ namespace {
 using graph::OpKind;
 using graph::ValueId;
 
-// Of all inputs together: a file that says more is not believed.
+// Limits the bytes of all inputs together: a file that wants more is not believed.
 constexpr uint64_t kMostInputBytes = uint64_t{256} << 20;
 
 constexpr int kMostSizes = 8;  // which are tried as 1, one by one

@@ -13,7 +13,7 @@
 namespace normlens::formats::onnx {
 namespace {
 
-// What such an axis usually holds.
+// Returns the size that such an axis usually has.
 int64_t usualSize(const std::string& name, size_t axis, size_t rank, graph::DType dtype) {
   const bool image = rank == 4 && graph::isFloat(dtype) && axis >= 2;
   if (mentions(name, {"batch"})) return 2;

@@ -57,8 +57,8 @@ Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, c
   return out;
 }
 
-// What is inferred once the numbers of the model were run: of every value, and right where it hangs on numbers.
-// nullopt: the whole model has to be run.
+// Infers the shape of every value once the numbers of the model were run, so also where it depends on numbers. nullopt:
+// the whole model has to be run.
 std::optional<ProbeShapes> shapesByNumbers(const OnnxSource& source, const Tensors& inputs, NumbersAsked asked,
                                            const Task& task) {
   ProbeShapes seen;
@@ -112,9 +112,8 @@ Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
   const RunWatch watch(RunWatch::Kind::Probe);
   auto done = probeByRunning(inputs, task);
   if (done || shapes_ || done.error().code == ErrorCode::Cancelled) return done;
-  // What cannot be run can still be looked at. Where that is for want of a runtime or an operator, shapes are those
-  // that follow from the inputs'; where the run itself failed, the inputs may be to blame, and the file's own claims
-  // count.
+  // A model that cannot be run can still be looked at. For want of a runtime or an operator, shapes are those that
+  // follow from the inputs'; where the run itself failed, the inputs may be to blame, and the file's own claims count.
   StaticShapes inferred;
   if (done.error().code == ErrorCode::Unsupported) inferred = staticShapes(source_, inputs);
   for (const std::string& path : inferred.alsoTapped) inferred.shapes.erase(path);

@@ -15,8 +15,8 @@ using nlohmann::json;
 constexpr std::string_view kKernelSuffix = "_kernel_time";
 constexpr double kMicrosecondsPerMs = 1000;
 
-// The name of the node whose time the event tells; empty: it tells none. Kernels on a GPU name their node's event as
-// their parent.
+// Returns the name of the node whose time the event holds; empty: it holds none. Kernels on a GPU name their node's
+// event as their parent.
 std::string nodeOf(const json& event, ProfileClock clock) {
   const bool onGpu = clock == ProfileClock::Kernels;
   if (event.value("cat", "") != (onGpu ? "Kernel" : "Node")) return {};
@@ -26,7 +26,7 @@ std::string nodeOf(const json& event, ProfileClock clock) {
   return name;
 }
 
-// Starts of the last `passes` runs, in microseconds of the profile's clock; fewer where it tells of fewer.
+// Starts of the last `passes` runs, in microseconds of the profile's clock; fewer where it records fewer.
 std::vector<double> startsOf(const json& events, size_t passes) {
   std::vector<double> starts;
   for (const json& event : events) {

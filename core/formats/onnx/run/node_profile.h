@@ -15,9 +15,9 @@ enum class ProfileClock {
   Kernels,  // what the kernels of a node take on the GPU
 };
 
-// Medians over the last `passes` runs that the file tells of, in order of execution. `nodeNamed`: the graph's node of a
+// Medians over the last `passes` runs that the file records, in order of execution. `nodeNamed`: the graph's node of a
 // name, kNone for one that the runtime made. Errors: RunFailed where the file cannot be read, Unsupported where it does
-// not tell of kernels that are asked for: not every build of the runtime does.
+// not record kernels that are asked for: not every build of the runtime does.
 [[nodiscard]] Result<std::vector<OpTime>> readProfile(
     const std::filesystem::path& file, int passes, ProfileClock clock,
     const std::function<graph::NodeId(const std::string&)>& nodeNamed);

@@ -19,7 +19,7 @@ namespace normlens::formats::onnx {
 
 enum class NumbersAsked : uint8_t {
   All,
-  OfUnknownShapes,  // nothing is compared, and only what tells the shapes that could not be inferred is run
+  OfUnknownShapes,  // nothing is compared; runs only what yields the shapes that could not be inferred
 };
 
 struct NumbersModel {

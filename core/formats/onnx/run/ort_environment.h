@@ -13,7 +13,7 @@ namespace normlens::formats::onnx {
 // The one environment of the process: made when first asked for, kept by each session. Thread: any.
 [[nodiscard]] std::shared_ptr<Ort::Env> ortEnvironment();
 
-// What ONNX Runtime says, without its source files, function names and codes: one line.
+// Returns ONNX Runtime's message without its source files, function names and codes, as one line.
 [[nodiscard]] std::string plainOrtText(const std::string& given);
 
 }  // namespace normlens::formats::onnx

@@ -12,7 +12,7 @@
 
 namespace normlens::formats::onnx {
 
-// Whom the taps of one session tell; set while it runs.
+// Names the receiver of what the taps of one session read; set while it runs.
 struct TapReceiver {
   const std::vector<TapSite>* sites = nullptr;
   const TapSink* sink = nullptr;

@@ -12,7 +12,8 @@
 
 namespace normlens::formats::onnx {
 
-// Of a tensor, valid as long as the value. Its dtype is Unknown, and its data null, where TensorView has no such type.
+// Returns a view of a tensor, valid as long as the value. Its dtype is Unknown, and its data null, where TensorView has
+// no such type.
 [[nodiscard]] graph::TensorView viewOf(const Ort::ConstValue& value);
 
 // An OrtValue on memory of ours, and what keeps that memory alive.

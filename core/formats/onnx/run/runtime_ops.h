@@ -1,7 +1,7 @@
-// Operators that ONNX Runtime brings along. Private to formats/onnx; no ONNX Runtime.
+// Lists operators that ONNX Runtime brings along. Private to formats/onnx; no ONNX Runtime.
 //
-// Where a model has a local function under the name of such an operator, ONNX Runtime runs its own and leaves the
-// function alone: a node is a call only where isRuntimeOp() is false.
+// A local function of a model under the name of such an operator is left alone by ONNX Runtime, which runs its own: a
+// node is a call only where isRuntimeOp() is false.
 #pragma once
 
 #include <cstdint>

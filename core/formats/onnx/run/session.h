@@ -23,10 +23,10 @@ class CountedMemory;
 // where TensorView has no such type.
 using TapSink = std::function<void(const TapSite& site, const graph::TensorView& value)>;
 
-// What only measurements ask for.
+// These options are set by measurements only.
 struct SessionMeasures {
   Device device = Device::Cpu;
-  int gpu = 0;  // which one, of CUDA
+  int gpu = 0;              // which one, of CUDA
   int threads = 0;          // of one op; 0: the runtime's choice
   bool ownKernels = true;   // doubles may go to our kernels where the runtime has none
   std::string profile{};    // prefix of the file that times of nodes are written to; empty: none
@@ -49,8 +49,8 @@ class Session {
   // Inputs by the model's names, else "in_0" ..., else in order. Outputs carry the model's names.
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task, const TapSink& sink = {});
 
-  // The inputs prepared once, for many runs; each call gives the milliseconds of one run. The session outlives it.
-  // plain: of a session with a CUDA graph, the same model without: it tells how large the outputs are, since a graph
+  // Prepares the inputs once, for many runs; each call runs once and returns its milliseconds. The session outlives it.
+  // plain: of a session with a CUDA graph, the same model without: it shows how large the outputs are, since a graph
   // needs a place for them that stays.
   [[nodiscard]] Result<std::function<Result<double>()>> prepare(const Tensors& inputs, Session* plain = nullptr);
 

@@ -70,7 +70,7 @@ void noteBfloat16(SessionModel& made) {
   });
 }
 
-// What a model draws at random it draws the same in every session: else no run could be compared with another.
+// Makes a model that draws at random draw the same in every session: else no run could be compared with another.
 void drawTheSame(::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
   constexpr std::array<std::string_view, 6> kDraw = {"Bernoulli",        "Multinomial",   "RandomNormal",
                                                      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
@@ -195,7 +195,7 @@ Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWis
     dropTaps(made, wishes.tapKnownOnly);
     chainTaps(*made.proto.mutable_graph());
   }
-  // What shape inference found is not needed any more, and ONNX Runtime need not agree with it.
+  // The shapes that inference found are not needed any more, and ONNX Runtime need not agree with them.
   if (wishes.taps || ownKernels) made.proto.mutable_graph()->clear_value_info();
   return made;
 }

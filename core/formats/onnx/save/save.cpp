@@ -25,7 +25,8 @@ bool isWithin(Bytes whole, Bytes part) {
   return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
 }
 
-// Of bytes in memory that have the stand-in. The model's file ends with its metadata, so all else is written by then.
+// Makes bytes in memory that have the stand-in. The model's file ends with its metadata, so all else is written by
+// then.
 MakeBytes filledIn(Bytes bytes, const LateText& late, const Task& task) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!late.wait || text.find(late.standIn) == std::string_view::npos) return {};

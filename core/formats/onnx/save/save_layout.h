@@ -43,11 +43,11 @@ class SaveLayout {
   [[nodiscard]] const std::vector<FileContents>& files() const { return files_; }
   // The model without its tensors, as it is in pieces of its file; its metadata come last.
   [[nodiscard]] Bytes skeleton() const { return skeleton_; }
-  // What the data files would be called if nothing had those names.
+  // Returns the names that the data files would have if nothing else had them.
   [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
 
  private:
-  // Where a tensor of a data file goes.
+  // Holds the place of a tensor in a data file.
   struct Place {
     std::string location;
     uint64_t offset = 0;

@@ -50,7 +50,7 @@ bool addNeeded(const fs::path& model, std::vector<fs::path>& needed) {
   return true;
 }
 
-// What the models of a folder need, and the opened one; nullopt where one of them cannot be read.
+// Lists what the models of a folder need, and the opened one; nullopt where one of them cannot be read.
 std::optional<std::vector<fs::path>> neededBy(const fs::path& folder, const fs::path& opened) {
   std::vector<fs::path> needed;
   std::error_code error;

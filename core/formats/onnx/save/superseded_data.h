@@ -14,9 +14,9 @@ namespace normlens::formats::onnx {
 [[nodiscard]] std::vector<std::filesystem::path> dataFilesOf(const std::filesystem::path& path,
                                                              const std::set<std::string>& wanted);
 
-// Asked after it was: removes those of `files` that no model in the folder needs any more, whatever it is called, nor
-// the `opened` one, wherever it is. A file stays where that cannot be told, because a model there cannot be read; what
-// cannot be removed stays too.
+// Removes, after a save, those of `files` that no model in the folder needs any more, whatever it is called, nor the
+// `opened` one, wherever it is. All files stay where a model there cannot be read, since it may need any; what cannot
+// be removed stays too.
 void removeUnneeded(const std::vector<std::filesystem::path>& files, const std::filesystem::path& folder,
                     const std::filesystem::path& opened);
 

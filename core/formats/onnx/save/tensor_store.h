@@ -18,7 +18,7 @@ namespace normlens::formats::onnx {
 // function around it, the node has one of its own from then on.
 [[nodiscard]] bool storeConstant(NodeProto& node, const graph::TensorView& view);
 
-// Of a contiguous tensor.
+// Returns the bytes of a contiguous tensor.
 [[nodiscard]] std::span<const std::byte> bytesOf(const graph::TensorView& view);
 
 // A tensor of its own: name, type, sizes, raw data.

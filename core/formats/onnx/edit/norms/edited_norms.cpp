@@ -56,7 +56,7 @@ class NormJoiner {
   [[nodiscard]] const char* operatorFor(bool centers, const Body& body) const;
   [[nodiscard]] bool standsTogether(const analysis::WholeNorm& norm, graph::NodeId end) const;
   [[nodiscard]] bool isWholeNode(graph::NodeId node);
-  // What a node of the norm calls the value; empty where it does not stand there by itself.
+  // Returns the name by which a node of the norm reads the value; empty where it has none of its own there.
   [[nodiscard]] std::string nameOf(const analysis::WholeNorm& norm, graph::ValueId value, graph::NodeId end);
   // The tensor of a gamma or beta with as many axes as are normalized: a new one where it has 1s in front. Empty where
   // it is not held in the main graph.

@@ -9,7 +9,7 @@
 
 namespace normlens::formats::onnx {
 
-// What is left to normalise.
+// Names what is left to normalize.
 struct FusedNorm {
   std::string input, gamma, beta;  // beta may be empty
 };

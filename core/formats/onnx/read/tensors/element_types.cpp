@@ -38,7 +38,7 @@ void inferTypes(ModelProto& model) {
   try {
     ::ONNX_NAMESPACE::shape_inference::InferShapes(model, &schemas);
   } catch (const std::exception&) {
-    // What was found until then stays.
+    // Types that were found until then stay.
   }
 }
 

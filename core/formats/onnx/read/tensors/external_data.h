@@ -28,7 +28,7 @@ class ExternalFiles {
  private:
   [[nodiscard]] Result<std::shared_ptr<const MappedFile>> fileAt(const std::string& location, const std::string& what);
 
-  std::filesystem::path folder_;  // where the model stands
+  std::filesystem::path folder_;  // holds the model
   std::filesystem::path stored_;  // and where its bytes lie
   DataFiles files_;
 };

@@ -23,7 +23,7 @@ struct WireField {
   Bytes whole;         // tag, length and payload
 };
 
-// Walks the fields of one message. next() is nullopt at the end and where the bytes are no protobuf; broken() tells.
+// Walks the fields of one message. next() is nullopt at the end and where the bytes are no protobuf: then broken().
 class WireReader {
  public:
   explicit WireReader(Bytes message) : message_(message) {}
