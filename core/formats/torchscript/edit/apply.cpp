@@ -1,4 +1,4 @@
-// TorchScriptModel::apply: a FoldPlan, told in graph ids, carried out on a copy of the module.
+// TorchScriptModel::apply: carries out a FoldPlan, which names graph ids, on a copy of the module.
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <algorithm>
@@ -163,7 +163,7 @@ class CodeEdits final : public EditTarget {
     return use.node != graph::kNone && use.operand == 1 && addsProduct(*programNode(use.node).node);
   }
 
-  // Its operands are its first two inputs, and nothing would tell its result from one of them.
+  // Its operands are its first two inputs, and nothing would show whether its result is one of them.
   [[nodiscard]] bool isPlainSum(const ProgramNode& at) const {
     if (at.node->kind() != c10::aten::add && at.node->kind() != c10::aten::sub) return false;
     return std::ranges::none_of(model_.program().nodes, [](const ProgramNode& each) {

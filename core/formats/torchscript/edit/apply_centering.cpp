@@ -80,8 +80,8 @@ Node* pointBefore(const std::vector<Node*>& readers) {
   return first;
 }
 
-// What an op changes in place is read again by any of its names, callers' too: its own memory is centered for it. No
-// other value of that memory is read after the op, else nothing would be known of what it writes (in_place.h).
+// A value that an op changes in place is read again by any of its names, callers' too: its own memory is centered for
+// it. No other value of that memory is read after the op, else nothing would be known of what it writes (in_place.h).
 void redirect(Node& reader, size_t input, Value* centered) {
   if (!writesInto(reader, input)) {
     reader.replaceInput(input, centered);

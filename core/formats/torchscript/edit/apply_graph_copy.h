@@ -36,7 +36,7 @@ class GraphCopy {
   torch::jit::Value* addArgument(const std::string& name);
   // One more tensor that callers get: the result becomes a pair of what it was and this.
   void addResult(torch::jit::Value* value);
-  // What the callee has added to its result. Several are taken in the order in which the callee adds them.
+  // Returns what the callee has added to its result. Several are taken in the order in which the callee adds them.
   torch::jit::Value* takeResult(const torch::jit::Node* call);
   [[nodiscard]] bool hasNewSignature() const { return newSignature_; }
 

@@ -94,7 +94,7 @@ Function* copyBody(CompilationUnit& unit, Function& original, const c10::ClassTy
   return copy;
 }
 
-// A name that is free in both units, in torch's own way of telling equal names apart.
+// A name that is free in both units, in torch's own way of keeping equal names apart.
 c10::QualifiedName mangled(const CompilationUnit& fresh, const CompilationUnit* old, const c10::QualifiedName& name) {
   c10::QualifiedName candidate = name;
   torch::jit::NameMangler mangler;

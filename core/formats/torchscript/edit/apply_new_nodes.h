@@ -16,7 +16,7 @@
 
 namespace normlens::formats::torchscript {
 
-// What some reads are to see in a value's place.
+// Emits what some reads are to see in a value's place.
 struct ReadCode {
   std::string signature;
   std::function<torch::jit::Value*(torch::jit::Graph&, torch::jit::Value*)> emit;
@@ -64,10 +64,10 @@ struct NormReplacement {
 // the sum. For edits of the sum that only the norm is to see; whatever else reads by the op's own inputs goes before.
 [[nodiscard]] BodyEdit writeOutAddNorm(torch::jit::Node* fused);
 
-// Of a view or broadcast whose result is narrow, that size in its list, unless it is what is left (-1). The list is the
-// node's own from then on.
+// Writes the narrow size into the list of a view or broadcast whose result is narrow, unless it is -1 there. The list
+// is the node's own from then on.
 [[nodiscard]] BodyEdit resizeAxis(torch::jit::Node* node, int axis, const fold::Channels& channels);
-// A size that is asked of a narrow value is what it was: what goes by it is not narrow, or resized. rank: of the value.
+// A query for a size of a narrow value still returns d: what reads it is not narrow, or resized. rank: of the value.
 [[nodiscard]] BodyEdit tellSize(torch::jit::Node* query, int axis, int rank, const fold::Channels& channels);
 
 // A variance taken of a zero-mean value becomes its mean square (decomposed norms; aten::var over given axes).

@@ -36,7 +36,7 @@ class StreamOps {
   Graph& graph_;
 };
 
-// Where the list of sizes stands among the inputs of a view or broadcast.
+// Finds the list of sizes among the inputs of a view or broadcast.
 std::optional<size_t> sizesOf(const Node& node) {
   const auto* schema = node.maybeSchema();
   if (schema == nullptr) return std::nullopt;

@@ -55,7 +55,7 @@ class BodiesOfCentering {
   }
 
  private:
-  // What one body does besides centering or getting the centered value.
+  // Records what one body does besides centering or getting the centered value.
   struct Body {
     std::vector<Node*> handedTo;  // calls that take it as a further argument
     Node* from = nullptr;         // the call that returns it

@@ -16,7 +16,7 @@ struct Version {
   at::Tensor tensor;
 };
 
-// Where one read gets its constant from.
+// Records where one read gets its constant from.
 struct PlacedRead {
   size_t version = 0;
   OperandSite site;

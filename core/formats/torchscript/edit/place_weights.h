@@ -1,4 +1,4 @@
-// Where the changed tensors of a fold go in the copied module. Private to formats/torchscript: includes torch.
+// Writes the changed tensors of a fold into the copied module. Private to formats/torchscript: includes torch.
 //
 // Each place that holds a constant (attribute or graph constant) gets the version that its reads want; reads that want
 // another one than their place holds are redirected to a new attribute.

@@ -121,7 +121,7 @@ bool SumTracer::passCall(int body, Value*& value, Elements& elements, Origin& or
     origin.body.from = callee.call;
     return true;
   }
-  // What such a body makes of the shape would have to be done outside of it.
+  // The views of such a body would have to be applied outside of it.
   if (!inner->body.views.empty()) return false;
   value = callee.call->input(static_cast<size_t>(argumentFor(callee, *inner->parameter).input));
   return true;

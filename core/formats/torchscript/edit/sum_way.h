@@ -31,7 +31,7 @@ struct SumWay {
 // ... and the caller may call another method instead: an interface knows only its own.
 [[nodiscard]] bool mayRename(const Frame& body);
 
-// Where the caller of such a body reads what the body has as this parameter.
+// Returns where the caller of such a body reads what the body has as this parameter.
 [[nodiscard]] OperandSite argumentFor(const Frame& body, const torch::jit::Value& parameter);
 
 // Thread: one at a time; the model must outlive it.

@@ -106,7 +106,7 @@ class ArchiveChecker {
     return {};
   }
 
-  // torch.save() of something: told apart by the classes that the pickle names.
+  // Describes in the error what torch.save() wrote, by the classes that the pickle names.
   [[nodiscard]] Status isCheckpoint(const ZipRecord& data) const {
     const auto text = archive_.read(data, kMaxPickle);
     if (!text) return tl::unexpected(text.error());

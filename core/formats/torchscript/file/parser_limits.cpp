@@ -17,7 +17,7 @@ bool isOneOf(std::string_view word, const std::array<std::string_view, n>& words
   return std::ranges::find(words, word) != words.end();
 }
 
-// How deep the parser is in the current statement: the operators of the current element of each open bracket.
+// Counts how deep the parser is in the current statement: the operators of the current element of each open bracket.
 class Operators {
  public:
   void count() { ++counts_.back(), ++all_; }

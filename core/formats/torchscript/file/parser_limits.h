@@ -6,7 +6,7 @@
 
 namespace normlens::formats::torchscript {
 
-// What it would not survive, in words ("nested too deep to be a model's"); null: it does.
+// Returns in words what it would not survive ("nested too deep to be a model's"); null: it does.
 //
 // Measured with LibTorch 2.15 on a stack of 8 MiB: it ends at 2,600 brackets in one another, at 2,800 blocks and at
 // 3,600 operators of one expression. What models write has 30 of either.

@@ -1,5 +1,5 @@
-// Workable inputs without being given any: the traced example's shapes where the file kept them, otherwise guesses from
-// the first ops that read each input, mended by what their trials tell. Every answer has been run.
+// Finds workable inputs without being given any: the traced example's shapes where the file kept them, otherwise
+// guesses from the first ops that read each input, mended by what their trials show. Every answer has been run.
 #include <algorithm>
 
 #include "core/base/formatted.h"

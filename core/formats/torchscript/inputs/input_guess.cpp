@@ -141,7 +141,7 @@ class Guesser {
       case OpKind::Pad:
         break;
       default:
-        // copy_ moves elements too; other opaque ops tell nothing.
+        // copy_ moves elements too; other opaque ops show nothing.
         if (node.op != "aten::copy_" || operand != 1) return;
     }
     for (const ValueId output : node.outputs) open_.insert(output);

@@ -1,5 +1,4 @@
-// What a graph without shapes says about one of its inputs: which op reads it first, and what that op demands.
-// No torch here.
+// Guesses one input of a graph without shapes from the op that reads it first and what that op demands. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ struct InputGuess {
   std::string reason;                          // in words
 };
 
-// Follows the value through ops that keep its elements until something reads them in a telling way.
+// Follows the value through ops that keep its elements until something reads them in a way that shows their use.
 [[nodiscard]] InputGuess guessInput(const graph::Graph& graph, graph::ValueId input);
 
 }  // namespace normlens::formats::torchscript

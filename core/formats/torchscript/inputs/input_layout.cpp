@@ -92,7 +92,7 @@ class Layouts {
     return reader.inputs.size() < 2 ? std::nullopt : program_.values[static_cast<size_t>(reader.inputs[1])].known;
   }
 
-  // What this node takes out of the container by a place that is known before the run.
+  // Adds what this node takes out of the container by a place that is known before the run.
   void addTaken(InputLayout& layout, int value, const ProgramNode& reader) const {
     if (reader.inputs.empty() || reader.inputs[0] != value) return;
     const auto kind = reader.node->kind();
@@ -136,7 +136,7 @@ class Layouts {
   std::vector<std::vector<size_t>> readers_;
 };
 
-// What is given of a list or dict is all that it holds; of one of which nothing is given the code decides.
+// Fits a list or dict to the arrays given of it, which are all that it holds; where none are given the code decides.
 void fit(InputLayout& layout, const std::vector<std::string>& names) {
   const bool isList = layout.isContainer() && layout.type->kind() == TypeKind::ListType;
   const bool isDict = layout.isContainer() && layout.type->kind() == TypeKind::DictType;

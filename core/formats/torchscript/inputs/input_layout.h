@@ -1,5 +1,5 @@
-// Of which arrays the arguments of forward() are made: a tensor or number of one, a tuple, list or dict of those of its
-// parts, each with a name of its own ("past.0.1", "batch.image"). Private to formats/torchscript: includes torch.
+// Describes which arrays make the arguments of forward(): a tensor or number of one, a tuple, list or dict of those of
+// its parts, each with a name of its own ("past.0.1", "batch.image"). Private to formats/torchscript: includes torch.
 #pragma once
 
 #include <torch/script.h>
@@ -14,7 +14,7 @@ namespace normlens::formats::torchscript {
 
 struct Program;
 
-// What a file says of an input beyond its type.
+// Holds what a file states of an input beyond its type.
 struct DeclaredInput {
   graph::Shape sizes;  // that every run has; -1 where the file leaves one open
   graph::DType dtype = graph::DType::Unknown;

@@ -34,7 +34,7 @@ void add(const c10::IValue& value, Numbers& numbers) {
   }
 }
 
-// What the code compares with something, and what its branches return ("rate in [8000, 16000]"); largest first.
+// Collects what the code compares with something and what its branches return ("rate in [8000, 16000]"), sorted down.
 Numbers mentionedNumbers(const Program& program) {
   namespace aten = c10::aten;
   std::set<int64_t, std::greater<>> found;
@@ -186,7 +186,7 @@ InputSearch::InputSearch(InputTrials& trials, const Program& program, const std:
                          const std::vector<Shape>& unknown, DType floats)
     : trials_(trials), slots_(slots), unknown_(unknown), floats_(floats), mentioned_(mentionedNumbers(program)) {}
 
-// What may mend one that fails is kept if it came at least as far as this.
+// Candidates that may mend one that fails are kept if it came at least as far as this.
 bool InputSearch::works(const InputCandidate& candidate, size_t guess, size_t atLeast) {
   if (!isSmall(candidate) || !seen_.insert(textOf(candidate)).second) return false;
   if (trials_.works(candidate)) return true;
@@ -222,7 +222,7 @@ std::optional<InputCandidate> InputSearch::run(const std::vector<InputCandidate>
     if (works(guesses[tried], tried, 0)) return guesses[tried];
   }
   for (size_t turn = 0; !trials_.searchedEnough(); ++turn) {
-    // What comes furthest may have no way on: every guess has its turns.
+    // The candidate that comes furthest may lead nowhere: every guess has its turns.
     size_t guess = turn / 4 % guesses.size();
     if (turn % 4 != 3 || untried_[guess].empty())
       guess = static_cast<size_t>(std::ranges::max_element(untried_, {}, reach) - untried_.begin());

@@ -1,5 +1,5 @@
 // Inputs that forward() takes, found by trying: guesses, then what may mend those that came furthest, with sizes,
-// values and types of which the place where they failed tells. Private to formats/torchscript: includes torch.
+// values and types that the place where they failed shows. Private to formats/torchscript: includes torch.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace normlens::formats::torchscript {
 
 class InputSearch {
  public:
-  // What is passed must outlive the search. `unknown`: shapes for inputs of which the graph says nothing.
+  // The arguments must outlive the search. `unknown`: shapes for inputs of which the graph shows nothing.
   InputSearch(InputTrials& trials, const Program& program, const std::vector<InputSlot>& slots,
               const std::vector<graph::Shape>& unknown, graph::DType floats);
 

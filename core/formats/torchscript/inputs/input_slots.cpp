@@ -11,7 +11,7 @@ bool isNumber(TypeKind kind) {
   return kind == TypeKind::IntType || kind == TypeKind::FloatType || kind == TypeKind::BoolType;
 }
 
-// What the first of its readers that tell anything say.
+// Returns the guess by the first of its readers that show anything.
 InputGuess guessOf(const TorchScriptModel& model, const InputLayout& leaf) {
   InputGuess guess;
   for (const int value : leaf.values) {

@@ -34,7 +34,7 @@ class InputTrials {
 
   // One forward pass with inputs drawn from the specs (always the same draw); its outputs are not computed in full.
   bool works(const std::vector<InputSpec>& specs);
-  // Of a trial by works() that failed.
+  // Returns the fault of a trial by works() that failed.
   [[nodiscard]] const Interpreter::Fault& fault() const { return shapes_.fault(); }
   // Computed in full, and every floating output is finite.
   bool worksFinite(const std::vector<InputSpec>& specs);
@@ -63,7 +63,7 @@ class InputTrials {
   graph::DType floats_;
   std::string lastError_;
   int made_ = 0;
-  // Of all together; a --time-limit of more seconds lengthens it.
+  // Limits all trials together; a --time-limit of more seconds lengthens it.
   std::chrono::milliseconds limit_{std::max<int64_t>(20'000, limitMsOf(watchPage(), RunWatch::Kind::Trial))};
   bool endless_ = false;  // one of them was stopped: others would be, too
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

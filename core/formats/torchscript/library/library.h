@@ -12,7 +12,7 @@
 
 namespace normlens::formats::torchscript {
 
-// What the library gives, under the name kLibraryDoor.
+// Opens a model: the library exports it under the name kLibraryDoor.
 struct LibraryDoor {
   Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task, const OpenChoice& choice);
 };
@@ -22,7 +22,7 @@ inline constexpr const char* kLibraryDoor = "normlensTorchScript";
 [[nodiscard]] Result<std::unique_ptr<Model>> openByDoor(const char* door, const std::filesystem::path& path,
                                                         const Task& task, const OpenChoice& choice);
 
-// What the library gives for a GPU, under the name kGpuDoor.
+// Checks a GPU: the library exports it under the name kGpuDoor.
 struct GpuDoor {
   GpuCheck (*check)();
 };
@@ -34,7 +34,7 @@ inline constexpr const char* kGpuDoor = "normlensGpu";
 // openTorchScript() of the library; Internal where there is none.
 [[nodiscard]] Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, const Task& task,
                                                            const OpenChoice& choice);
-// Of the LibTorch that it was built with: "2.15.0+cu132".
+// Returns the version of the LibTorch that it was built with: "2.15.0+cu132".
 [[nodiscard]] std::string torchVersion();
 // The smallest library of LibTorch: the loader knows by LD_LIBRARY_PATH, the program's RUNPATH or its cache where it
 // lies, and the others lie beside it.

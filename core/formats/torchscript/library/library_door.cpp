@@ -1,4 +1,4 @@
-// What libnormlens_torchscript.so shows to who loads it.
+// Defines what libnormlens_torchscript.so exports to the program that loads it.
 #include "core/formats/torchscript/library/library.h"
 #include "core/formats/torchscript/program/open.h"
 #include "core/formats/torchscript/run/cuda/cuda_library.h"

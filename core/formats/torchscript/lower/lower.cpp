@@ -194,7 +194,7 @@ graph::NodeId Lowering::addNode(GraphNode made, int programNode, const std::vect
   return id;
 }
 
-// How many elements the readers of a list take from it, when they do nothing else with it.
+// Counts the elements that the readers of a list take from it, when they do nothing else with it.
 std::optional<size_t> Lowering::elementsTakenFrom(int listValue) const {
   size_t count = 0;
   for (const int reader : readers_[static_cast<size_t>(listValue)]) {

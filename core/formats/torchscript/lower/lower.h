@@ -14,8 +14,8 @@
 
 namespace normlens::formats::torchscript {
 
-// Where torch reads an operand: input `input` of `node`, which lives in the graph of `frame`. `node` is the op itself,
-// the prim::ListConstruct or prim::TupleConstruct that the op's list came from (`frame` is then that of the
+// Names where torch reads an operand: input `input` of `node`, which lives in the graph of `frame`. `node` is the op
+// itself, the prim::ListConstruct or prim::TupleConstruct that the op's list came from (`frame` is then that of the
 // construct), or the return node of a block or graph. node == nullptr: the operand has no single place (an element of a
 // list known only as a whole).
 struct OperandSite {

@@ -149,7 +149,7 @@ void Lowering::lowerLoop(int id, graph::BlockId into) {
   const ProgramNode& at = node(id);
   freezeGrowingLists(id, into);
   const ProgramBlock& from = program_.block(at.blocks[0]);
-  // What the body is given decides the structure: trip count or condition, then the carried values.
+  // The structure is decided by what the body is given: trip count or condition, then the carried values.
   const Types types = typesOf(at.outputs);
   Types inBody = types;
   inBody.insert(inBody.begin(), c10::IntType::get());

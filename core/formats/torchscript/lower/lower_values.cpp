@@ -1,4 +1,4 @@
-// What program values become: graph values, constants, literals, followed lists.
+// Turns program values into graph values, constants, literals and followed lists.
 #include <algorithm>
 
 #include "core/formats/torchscript/lower/lowering.h"

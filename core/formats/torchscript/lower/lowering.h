@@ -16,7 +16,7 @@ namespace normlens::formats::torchscript {
 
 struct ListState;
 
-// What a program value stands for in the graph: a value or a list. Neither: None, strings, modules.
+// Holds what a program value is in the graph: a value or a list. Neither: None, strings, modules.
 struct Item {
   graph::ValueId value = graph::kNoValue;
   std::shared_ptr<ListState> list;  // a list, tuple or dict whose elements are known one by one

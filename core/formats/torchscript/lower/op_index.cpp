@@ -14,7 +14,7 @@ void indexSelect(OpContext& op) {
   op.setAxis("dim", op.rankOf("self"));
 }
 
-// How many axes are indexed together, and how many there are in their place; nullopt: not known.
+// Counts the axes that are indexed together, and those that come in their place; nullopt: not known.
 struct Indexed {
   int64_t count = 1;
   std::optional<int64_t> made;

@@ -9,7 +9,7 @@ namespace {
 using graph::Function;
 using graph::OpKind;
 
-// Of tensors and numbers.
+// Multiplies tensors and numbers.
 void mul(OpContext& op) {
   op.operand(op.has("self") ? "self" : "a");
   op.operand(op.has("other") ? "other" : "b");

@@ -1,5 +1,5 @@
-// What lowering needs to know of one aten op: its kind and how its arguments become operands and attributes.
-// Private to lower*.cpp and op_*.cpp.
+// Describes one aten op to the lowering: its kind and how its arguments become operands and attributes. Private to
+// lower*.cpp and op_*.cpp.
 #pragma once
 
 #include <initializer_list>
@@ -50,7 +50,7 @@ class OpContext {
   static constexpr bool kFirstOutput = true, kInside = false;
   [[nodiscard]] Operand part(graph::OpKind partKind, std::string op, const std::vector<Operand>& partOperands,
                              graph::Attributes partAttributes, bool firstOutput);
-  // How many of the op's outputs, counted from the first, are made by parts.
+  // Counts those of the op's outputs, from the first, that are made by parts.
   [[nodiscard]] size_t outputsInParts() const { return outputsInParts_; }
   // Shown where the module that holds this constant is, and under its name; no constant of a module: where it is run.
   void standsInModuleOf(std::string_view argument);
@@ -80,7 +80,7 @@ class OpContext {
   [[nodiscard]] std::optional<int64_t> fixedIntOf(std::string_view argument) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> fixedIntsOf(std::string_view argument) const;
   [[nodiscard]] bool isSizeFixed(size_t operand, int64_t axis) const;  // the same in every run
-  // How many numbers a list has in every run, those computed at run time counted in.
+  // Returns how many numbers a list has in every run, those computed at run time counted in.
   [[nodiscard]] std::optional<int64_t> fixedLengthOf(std::string_view argument) const;
 
   [[nodiscard]] std::optional<graph::Shape> shapeOf(std::string_view argument) const;

@@ -139,7 +139,7 @@ class SizeReader {
     return at != nullptr && at->inputs.size() == 1 && at->node->kind() == c10::aten::size;
   }
 
-  // What the size (or sizes) is read off.
+  // Returns the value whose size (or sizes) is read.
   graph::ValueId valueRead(int size) {
     const auto read = lowering_.operandsOf(lowering_.program().value(size).producer, 0);
     return read.size() == 1 ? read[0].value : graph::kNoValue;
@@ -248,7 +248,7 @@ void OpContext::markComputedAxes(std::string_view sizes) {
     if (size.number || (size.read && reader.isKept(*size.read, operands[0].value, *y, i))) continue;
     computedAxes.push_back(static_cast<int64_t>(i));
   }
-  // What is left for -1 hangs on the others.
+  // The size that is left for -1 depends on the others.
   const bool moves =
       !computedAxes.empty() || ops::writesSizesOfInput(lowering_.sizes(), operands[0].value, *y, written);
   if (rest && moves) computedAxes.push_back(*rest);

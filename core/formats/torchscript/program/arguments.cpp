@@ -175,7 +175,7 @@ std::optional<std::pair<size_t, std::string>> placeIn(std::string_view name) {
   return std::pair(argument, std::string(end, name.data() + name.size()));
 }
 
-// Where parts are told by a dot, "in_1" counts arguments; else it counts arrays.
+// Returns whether "in_1" counts arguments, as it does where names have parts behind a dot; else it counts arrays.
 bool countsArguments(const std::vector<InputLayout>& layouts, const std::vector<std::string>& names) {
   return std::ranges::any_of(names, [&](const std::string& name) {
     const auto place = placeIn(name);

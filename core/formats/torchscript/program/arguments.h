@@ -10,8 +10,8 @@
 
 namespace normlens::formats::torchscript {
 
-// One IValue per argument of forward() (without self), of which `layouts` tells. Arrays are matched by their own names,
-// else by "in_0", "in_1" ... , else by order; arrays named "out_..." are ignored. Floating tensors are cast to
+// One IValue per argument of forward() (without self), as `layouts` describes them. Arrays are matched by their own
+// names, else by "in_0", "in_1" ... , else by order; arrays named "out_..." are ignored. Floating tensors are cast to
 // `floats`. A number takes an array of one element, a missing argument its default. Errors: BadInput naming the array.
 [[nodiscard]] Result<std::vector<c10::IValue>> toArguments(const std::vector<InputLayout>& layouts,
                                                            const c10::FunctionSchema& schema, const Tensors& inputs,

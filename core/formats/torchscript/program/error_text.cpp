@@ -10,7 +10,7 @@
 namespace normlens::formats::torchscript {
 namespace {
 
-// What LibTorch says of itself, in words for a user; empty: it says something of the model.
+// Puts an error of LibTorch itself into words for a user; empty: the error is one of the model.
 std::string inOurWords(std::string_view text) {
   constexpr std::string_view kAsked = "tried to allocate ", kReport = "please report a bug to PyTorch.";
   if (text.find("DefaultCPUAllocator: ") != std::string_view::npos) {

@@ -1,6 +1,6 @@
-// The devices that a file names: a model that was traced or saved on a GPU asks for "cuda:0" in its code and beside
-// its tensors. Here it runs where it is told to, and what is saved names what the file named.
-// Private to formats/torchscript: includes torch.
+// The devices that a file names: a model that was traced or saved on a GPU wants "cuda:0" in its code and beside its
+// tensors. Here it runs where the caller chooses, and what is saved names what the file named. Private to
+// formats/torchscript: includes torch.
 #pragma once
 
 #include <torch/script.h>
@@ -29,7 +29,7 @@ class FileDevicesInCode {
   std::vector<std::shared_ptr<const torch::jit::CompilationUnit>> units_;
 };
 
-// What all tensors of one of the file's pickles ("data.pkl", "constants.pkl") are on; "cpu" where they differ.
+// Returns the device of all tensors of one of the file's pickles ("data.pkl", "constants.pkl"); "cpu": they differ.
 [[nodiscard]] std::string deviceOfTensors(const Archive& archive, const std::string& pickle);
 
 }  // namespace normlens::formats::torchscript

@@ -19,8 +19,9 @@ using torch::jit::Operation;
 constexpr std::array<std::string_view, 9> kNamespaces = {
     "aten", "prim", "quantized", "_quantized", "sparse", "prepacked", "mkldnn_prepacked", "profiler", "normlens"};
 
-// What of these is forbidden all the same. Settings of a thread (aten::set_grad_enabled, which `with torch.no_grad()`
-// becomes) end with the run's own guards, and each run seeds the generator that aten::manual_seed seeds.
+// Lists what of these is forbidden all the same. Settings of a thread (aten::set_grad_enabled, which `with
+// torch.no_grad()` becomes) end with the run's own guards, and each run seeds the generator that aten::manual_seed
+// seeds.
 struct Row {
   std::string_view begin;  // of the op's name
   std::string_view why;
@@ -37,7 +38,7 @@ constexpr std::array kRows = {
 
 constexpr std::string_view kNeverRun = ", so it is never run";
 
-// What has been done to torch's table of operators.
+// Records what has been done to torch's list of operators.
 struct Disarmed {
   std::mutex mutex;
   size_t operators = 0;  // in the table by then

@@ -108,7 +108,7 @@ class InPlaceAnalysis {
            std::ranges::any_of(type.containedTypes(), [&](const auto& inner) { return mayHold(*inner, wanted); });
   }
 
-  // What of the file may be the container that is written, or hold it.
+  // Notes what of the file may be the container that is written, or hold it.
   void noteContainers(const Write& write, const std::vector<int>& group) {
     const ProgramValue& written = program_.value(write.value);
     const auto wanted = written.known ? written.known->type() : written.value->type();
@@ -191,7 +191,7 @@ class InPlaceAnalysis {
     return home != kNone && block(home).owner != kNone && isInside(block(home).owner, owner);
   }
 
-  // Of one If, the block with `a` in it and another one with `b`.
+  // Returns whether `a` and `b` are in different blocks of one If.
   [[nodiscard]] bool areBranches(int a, int b) const {
     for (; block(a).owner != kNone; a = node(block(a).owner).block) {
       if (node(block(a).owner).node->kind() != prim::If) continue;
@@ -238,7 +238,7 @@ class InPlaceAnalysis {
       const ProgramValue& value = program_.value(member);
       const bool isWritten = tensorOf_[static_cast<size_t>(member)] == tensor;
       if (isWritten) names.push_back(member);
-      // What an If or Loop around the write returns is made after it.
+      // An If or Loop around the write makes its results after it.
       const bool before = value.producer < write.node && !isInside(write.node, value.producer);
       if (!(isWritten && renames) && before && readAfter(member, write.node, isWritten)) safe = false;
     }
@@ -257,8 +257,8 @@ class InPlaceAnalysis {
     for (const int member : group) program_.inPlace.opaqueReason[static_cast<size_t>(member)] = reason;
   }
 
-  // What is written together with these: the model's inputs, and its own state. Says whether the file holds one of
-  // them.
+  // Notes what is written together with these: the model's inputs, and its own state. Returns whether the file holds
+  // one of them.
   bool noteState(const std::vector<int>& group) {
     bool holdsKnown = false;
     for (const int member : group) {

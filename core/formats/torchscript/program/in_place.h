@@ -8,7 +8,7 @@
 
 namespace normlens::formats::torchscript {
 
-// What of the module's own state a program writes into, other than by SetAttr.
+// Lists the parts of the module's own state that a program writes into, other than by SetAttr.
 struct StateWrites {
   std::set<const c10::StorageImpl*> memory;  // of tensors
   Attributes attributes;                     // containers that gain, lose or replace elements
@@ -17,8 +17,8 @@ struct StateWrites {
 [[nodiscard]] bool holdsWritten(const at::Tensor& tensor, const StateWrites& writes);
 
 // Fills program.inPlace, the volatileReason of constants that the program writes, and sets writesState where it does.
-// Where it finds attributes, elements of theirs may have been taken for known that are not.
-// See memory_sharing.h for what shares memory.
+// If it finds attributes, elements of theirs may have been taken for known that are not. See memory_sharing.h for what
+// shares memory.
 StateWrites analyseInPlace(Program& program, const ModuleIndex& index);
 
 }  // namespace normlens::formats::torchscript

@@ -16,7 +16,7 @@ struct LoadedModule {
 };
 
 // Loads onto the CPU from the mapped file and puts the module in eval mode. Extra files of up to 64 MiB are kept.
-// Of the code that torch runs by itself as it loads, forbidden ops are not run (forbidden_ops.h); `strict`: see
+// Forbidden ops in the code that torch runs by itself as it loads are not run (forbidden_ops.h); `strict`: see
 // OpenChoice. Errors: Unreadable with torch's own reason on one line; Unsupported for what is not run.
 [[nodiscard]] Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, bool strict = false);
 

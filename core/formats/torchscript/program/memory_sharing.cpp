@@ -129,7 +129,7 @@ void MemorySharing::addBySchema(const ProgramNode& node, const c10::FunctionSche
     const auto* in = arguments[i].alias_info();
     for (size_t o = 0; o < std::min(returns.size(), node.outputs.size()); ++o) {
       const auto* out = returns[o].alias_info();
-      // What is taken out of a dict may be anything by its schema, which says nothing of the dict.
+      // A value that is taken out of a dict may be anything by its schema, which does not mention the dict.
       const bool shares = out != nullptr && (in == nullptr ? out->isWildcardAfter() : sharesSet(*in, *out));
       if (shares) addFlow(node.inputs[i], node.node->input(i)->type(), node.outputs[o], node.node->output(o)->type());
     }

@@ -21,7 +21,7 @@ class MemorySharing {
 
   // All values that may share memory with this one, itself included, ascending.
   [[nodiscard]] std::vector<int> sharingWith(int value) const;
-  // Of a list or dict: the containers that it may be, may be a part of or may hold; not by way of tensors in them.
+  // Returns the containers that a list or dict may be, may be a part of or may hold; not by way of tensors in them.
   [[nodiscard]] std::vector<int> containersSharingWith(int value) const;
 
  private:

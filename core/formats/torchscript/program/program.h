@@ -1,14 +1,14 @@
 // A TorchScript module's forward(), walked symbolically into one flat program.
 //
 // Method and function calls are entered, attribute chains on `self` are resolved to concrete module instances, and an
-// If whose condition is known after loading (self.training, None checks) is replaced by the branch that runs. What is
-// left are nodes in execution order, one per torch node that does something, each with the frame (module instance,
-// method, graph) it was found in: enough to edit exactly that instance. A module called twice appears twice.
-// What cannot be resolved (a call on an object chosen at run time) stays as a node of its own.
+// If whose condition is known after loading (self.training, None checks) is replaced by the branch that runs. This
+// leaves nodes in execution order, one per torch node that does something, each with the frame (module instance,
+// method, graph) it was found in: enough to edit exactly that instance. A module called twice appears twice. A call
+// that cannot be resolved (on an object chosen at run time) stays as a node of its own.
 //
-//   forward(self, x):  %fc = GetAttr[fc](self); %h = CallMethod[forward](%fc, x)      frame 0: path "",  forward
-//   fc.forward(self, x):  %w = GetAttr[weight](self); %y = aten::linear(x, %w, None)  frame 1: path "fc", forward
-//   -> values: x | weight (constant 0) | None | y;  nodes: aten::linear in frame 1;  block 0 returns y
+//  forward(self, x):  %fc = GetAttr[fc](self); %h = CallMethod[forward](%fc, x)      frame 0: path "",  forward
+//  fc.forward(self, x):  %w = GetAttr[weight](self); %y = aten::linear(x, %w, None)  frame 1: path "fc", forward
+//  -> values: x | weight (constant 0) | None | y;  nodes: aten::linear in frame 1;  block 0 returns y
 //
 // Thread: immutable after construction; concurrent reads are safe. Holds references into the module's graphs: keep the
 // module alive (frames hold their graphs). Private to formats/torchscript: includes torch.
@@ -95,15 +95,15 @@ struct ProgramBlock {
   std::vector<int> returns;  // values; Loop: condition, carried ...
 };
 
-// What in-place ops do to the SSA reading of the program. y = add_(x, z) is read as a new value y that later reads of
-// x mean, where x shares memory with nothing else that is read later; otherwise all values of that memory are unsafe.
+// Records how in-place ops change the SSA reading of the program. y = add_(x, z) is read as a new value y that later
+// reads of x mean, if x shares memory with nothing else that is read later; else all values of that memory are unsafe.
 struct InPlaceFacts {
   std::vector<std::vector<int>> renamed;  // by node: the values that its first output replaces from there on
   std::vector<std::string> opaqueReason;  // by value: why nothing may be proved of it; empty: nothing wrong
 };
 
-// What runs and is read besides forward()'s nodes: by the model's other methods, by methods of modules that are chosen
-// at run time, and in containers that are read whole. It must go on meaning the same.
+// Lists what runs and is read besides forward()'s nodes: by the model's other methods, by methods of modules that are
+// chosen at run time, and in containers that are read whole. It must go on meaning the same.
 struct OtherEntries {
   Attributes methods;
   Attributes attributes;  // with those that the model writes, and those of objects that are no modules

@@ -83,7 +83,7 @@ std::string noteOf(const Program& program, const torch::jit::ExtraFilesMap& extr
   return note;
 }
 
-// What a probe saw, as a model in another floating type would have shown it.
+// Changes what a probe saw to what a model in another floating type would have shown.
 void retype(ValueRecord& record, graph::DType to) {
   if (graph::isFloat(record.dtype)) record.dtype = to;
   for (auto& element : record.elements) retype(element, to);

@@ -79,7 +79,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] Status computeWeights(const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
-  // What a fold rests on becomes an extra file: torch.jit.load(…, _extra_files={"normlens.holds_if": ""}) reads it.
+  // The conditions of a fold become an extra file: torch.jit.load(…, _extra_files={"normlens.holds_if": ""}) reads it.
   void annotate(const std::map<std::string, std::string>& properties, const LateText& late = {}) override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
@@ -95,7 +95,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] const ModuleSource& source() const { return source_; }
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }
-  // What a node and a constant of the graph are in the program.
+  // Return what a node and a constant of the graph are in the program.
   [[nodiscard]] const ProgramNode& programNode(graph::NodeId node) const {
     return program_.node(lowered_.programNode[static_cast<size_t>(node)]);
   }

@@ -20,7 +20,7 @@ using torch::jit::Node;
 struct CancelledRun : std::exception {};
 struct TooLongRun : std::exception {};
 
-// Of the branches that a run does not take: a loop there may never end.
+// Limits the nodes of branches that a run does not take: a loop there may never end.
 constexpr size_t kMostTriedNodes = 100'000;
 
 // A list of any element type is a vector of IValues inside.
@@ -361,7 +361,7 @@ void Interpreter::tryBranch(int block) {
   } catch (const TooLongRun&) {
     throw;
   } catch (const std::exception&) {
-    // What ran until then has told its shapes.
+    // The hook has seen the shapes of what ran until then.
   }
   isTrial_ = within;
   current_ = current;

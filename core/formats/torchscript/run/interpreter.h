@@ -29,11 +29,10 @@ using ValueHook = std::function<void(int value, const c10::IValue& content)>;
 
 class Interpreter {
  public:
-  // ShapesOnly: matrix products are not computed (stand_ins.h), so shapes and types are right and values are not.
-  // Where shapes come to depend on such values, or anything else goes wrong, the run is done again with all values; the
-  // hook then hears of values a second time, after `restarted` was called.
-  // ShapesTried: as ShapesOnly, but what goes wrong is taken at its word; only where values are needed it is done
-  // again.
+  // ShapesOnly: matrix products are not computed (stand_ins.h), so shapes and types are right and values are not. If
+  // shapes come to depend on such values, or anything else goes wrong, the run is done again with all values; the hook
+  // then hears of values a second time, after `restarted` was called. ShapesTried: as ShapesOnly, but what goes wrong
+  // is taken at its word; only where values are needed it is done again.
   enum class Effort : uint8_t { Values, ShapesOnly, ShapesTried };
 
   // The program must outlive the interpreter.
@@ -42,8 +41,8 @@ class Interpreter {
   // For passes that are timed, on inputs with which another pass ran: indices of lookups are not checked again.
   void trustIndices() { checksLookups_ = false; }
 
-  // Of each If, the branch that is not taken is gone through as well, once and without memory: the hook hears of what
-  // is made there, as far as that can be told.
+  // Runs the branch of each If that is not taken as well, once and without memory: the hook hears of what is made
+  // there, as far as it can be run.
   void alsoTryBranches() { tried_.assign(program_.blocks.size(), false); }
 
   // One forward pass in inference mode. inputs: one per parameter of block 0, in order.
@@ -52,7 +51,7 @@ class Interpreter {
   [[nodiscard]] Result<std::vector<c10::IValue>> run(std::vector<c10::IValue> inputs, const ValueHook& hook,
                                                      const Task& task);
 
-  // Of a run that failed.
+  // Describes how a run failed.
   struct Fault {
     int node = kNone;                 // that failed
     std::vector<c10::IValue> inputs;  // what it was given
@@ -78,7 +77,7 @@ class Interpreter {
     GetAttr,
     SetAttr,
   };
-  // How to run one node; made when it is first reached.
+  // Describes how to run one node; made when it is first reached.
   struct Step {
     bool ready = false;
     Kind kind = Kind::Operator;

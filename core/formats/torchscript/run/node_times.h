@@ -17,11 +17,11 @@ namespace normlens::formats::torchscript {
 // Keeps the current stream busy for about so many milliseconds; the host does not wait.
 using QueueWait = std::function<void(double ms)>;
 
-// What passes between two values is put down to the node that made the later one. On CUDA an event is recorded at each
-// tensor. A GPU that waits for its launches would tell how long they take, which is far longer than a small kernel: so
-// each pass stands behind a wait on the GPU in which the host gets ahead of it, and a pass in which it did not is done
-// again with a longer one. Where no wait is long enough (the op itself waits for the GPU, or the GPU's queue is full
-// and the host has to wait for a place in it), the next node's time holds the launch, and the node is marked as late.
+// The time between two values is put down to the node that made the later one. On CUDA an event is recorded at each
+// tensor. A GPU that waits for its launches would show how long they take, which is far longer than a small kernel: so
+// each pass begins with a wait on the GPU in which the host gets ahead of it, and a pass in which it did not is done
+// again with a longer one. If no wait is long enough (the op itself waits for the GPU, or the GPU's queue is full and
+// the host has to wait for a place in it), the next node's time holds the launch, and the node is marked as late.
 class NodeTimes {
  public:
   static constexpr int kWarmUp = -1;  // a pass that does not count, and makes what the others need

@@ -1,4 +1,4 @@
-// How long a pass takes on the device that it runs on. Private to formats/torchscript: includes torch.
+// Measures how long a pass takes on the device that it runs on. Private to formats/torchscript: includes torch.
 #pragma once
 
 #include <c10/core/Device.h>

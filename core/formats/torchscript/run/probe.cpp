@@ -40,7 +40,7 @@ ValueRecord recordOf(const c10::IValue& content) {
   return record;
 }
 
-// What stays true of a value that was seen twice (in a loop).
+// Keeps what stays true of a value that was seen twice (in a loop).
 void merge(ValueRecord& seen, const ValueRecord& again) {
   if (seen.kind != again.kind) {
     seen = {};

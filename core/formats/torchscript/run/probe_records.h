@@ -1,4 +1,4 @@
-// What one interpreter run saw of each program value. Private to formats/torchscript.
+// Holds what one interpreter run saw of each program value. Private to formats/torchscript.
 #pragma once
 
 #include <cstdint>

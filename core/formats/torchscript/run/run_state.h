@@ -1,5 +1,5 @@
-// What a run reads and writes of the loaded module: its own, or copies where the model writes any of it, so that every
-// run starts from the state of the file and leaves it as it is. Private to formats/torchscript: includes torch.
+// Holds what a run reads and writes of the loaded module: its own, or copies where the model writes any of it, so that
+// every run starts from the state of the file and leaves it as it is. Private to formats/torchscript: includes torch.
 #pragma once
 
 #include <torch/script.h>
@@ -21,7 +21,7 @@ class RunState {
   RunState(const RunState&) = delete;
   RunState& operator=(const RunState&) = delete;
 
-  // What the run has in place of something that the file holds; asked twice, the same.
+  // Returns what the run has in place of something that the file holds; the same each time.
   [[nodiscard]] c10::IValue of(const c10::IValue& loaded);
   // To be run once, while this is alive.
   [[nodiscard]] torch::jit::Module module() { return {of(program_.frames[0].self).toObject()}; }

@@ -33,7 +33,7 @@ std::vector<int> graphNodes(const Lowered& lowered, size_t programNodes) {
   return byProgramNode;
 }
 
-// What a conversion gives is of the format that it came from.
+// A conversion returns a model of the format that it came from.
 const TorchScriptModel& usedModel(const TorchScriptModel& model, const std::unique_ptr<Model>& copy) {
   return copy ? static_cast<const TorchScriptModel&>(*copy) : model;
 }
@@ -60,7 +60,7 @@ class TorchRunner final : public Runner {
 
   // As a CUDA graph, from here on.
   Status capture() {
-    // Of the copy on the GPU too: it may not share memory that the file's tensors share.
+    // Checks the copy on the GPU too: it may not share memory that the file's tensors share.
     for (const Program* each : {&model_.program(), &program()}) {
       if (const Status can = canReplay(*each); !can) return can;
     }

@@ -34,7 +34,7 @@ class ThreadCount {
   int before_;
 };
 
-// What a model draws at random it draws the same in every run behind this: else no run could be compared with another.
+// Makes every run behind this draw the same numbers at random: else no run could be compared with another.
 void drawTheSame();
 
 // A pass by the interpreter over `program`, the model's or that of its copy on a device, and what `values` were in it;

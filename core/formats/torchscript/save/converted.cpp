@@ -101,7 +101,7 @@ class Retyper {
   }
 
  private:
-  // Of complex types the one whose parts are as wide; there is none for halves.
+  // Returns the type in place of a floating one; a complex type gets one with parts as wide, which halves do not have.
   [[nodiscard]] std::optional<c10::IValue> insteadOf(int64_t type) const {
     const auto given = static_cast<at::ScalarType>(type);
     const bool complex = given == at::kComplexFloat || given == at::kComplexDouble;

@@ -104,7 +104,7 @@ Status unchanged(const Archive& archive) {
   return changedSinceOpened(archive.file().path());
 }
 
-// Of a tensor that is as the file has it: checked when it was opened.
+// Returns the CRC of a tensor that is as the file has it: checked when it was opened.
 std::optional<uint32_t> knownCrc(const Archive& archive, const RecordToWrite& record) {
   if (record.crc || record.bytes.size() != 1) return record.crc;
   const auto offset = archive.file().offsetOf(record.bytes[0]);

@@ -27,7 +27,7 @@ bool isThere(const Value& value, const Node& place) {
   return value.node()->kind() == prim::Param || value.node()->isBefore(&place);
 }
 
-// What one body on the way does.
+// Makes the edits of one body on the way.
 class BodyFusion {
  public:
   BodyFusion(const FusedNorm& fused, size_t body, std::string op)

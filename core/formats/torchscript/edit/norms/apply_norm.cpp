@@ -17,7 +17,7 @@ c10::Symbol symbol(const char* name) { return c10::Symbol::fromQualString(name);
 
 bool is(const Node& node, const char* op) { return node.kind() == symbol(op); }
 
-// What a norm reads, whichever op it is.
+// Names what a norm reads, whichever op it is.
 struct NormParts {
   Value* x = nullptr;
   Value* shape = nullptr;  // list of the sizes that are normalised; null: the last axis

@@ -114,7 +114,7 @@ bool FusableNorms::readsUntouched(int frame) const {
   }
 }
 
-// Where gamma and beta come from when the op stands where the add is.
+// Finds where gamma and beta come from when the op is where the add is.
 bool FusableNorms::findNumbers(const SumWay& way, const ProgramNode& norm, FusedNorm& fused) const {
   const auto& program = model_.program();
   std::vector<FusedNumber*> numbers;

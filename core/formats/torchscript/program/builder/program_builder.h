@@ -26,7 +26,7 @@ class ProgramBuilder {
   [[nodiscard]] const Attributes& written() const { return found_; }
   // Attributes that are read where forward()'s program does not show it.
   [[nodiscard]] const Attributes& hiddenReads() const { return hiddenReads_; }
-  // What calls on modules that are chosen at run time may run.
+  // Returns the methods that calls on modules that are chosen at run time may run.
   [[nodiscard]] const std::set<InstanceMethod>& chosen() const { return chosen_; }
 
  private:

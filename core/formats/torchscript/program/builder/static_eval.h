@@ -1,5 +1,5 @@
-// What is known of a value before anything runs: folds pure ops on known scalars (len, not, is None, comparisons), so
-// that the branches a scripted module takes for its configuration are chosen once. Private to formats/torchscript.
+// Evaluates values before anything runs: folds pure ops on known scalars (len, not, is None, comparisons), so that the
+// branches a scripted module takes for its configuration are chosen once. Private to formats/torchscript.
 #pragma once
 
 #include <torch/script.h>

@@ -1,7 +1,7 @@
-// What the engine needs of LibTorch's CUDA half beside its devices: CUDA graphs, and a wait on the GPU. It does not
-// link that half, whose headers need the CUDA toolkit's: so they are behind this interface, in a library of its own
-// (cuda_graph_library.cpp), which is built where the toolkit is and loaded when one of them is asked for. Private to
-// formats/torchscript.
+// Gives the engine what it needs of LibTorch's CUDA half beside its devices: CUDA graphs, and a wait on the GPU. It
+// does not link that half, whose headers need the CUDA toolkit's: so they are behind this interface, in a library of
+// its own (cuda_graph_library.cpp), which is built where the toolkit is and loaded when one of them is needed. Private
+// to formats/torchscript.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ inline void recordInto(CudaGraph& graph, const std::function<void()>& pass) {
   }
 }
 
-// What the library exports: a graph that is the caller's, and a kernel on the current stream that does nothing for so
+// These the library exports: a graph that is the caller's, and a kernel on the current stream that does nothing for so
 // many cycles of the GPU's clock.
 using MakeCudaGraph = CudaGraph* (*)();
 using QueueCudaWait = void (*)(int64_t cycles);

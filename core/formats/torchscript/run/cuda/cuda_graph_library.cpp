@@ -27,8 +27,8 @@ class TorchCudaGraph final : public normlens::formats::torchscript::CudaGraph {
   void end() override { graph_->capture_end(); }
   void replay() override { graph_->replay(); }
 
-  // capture_end() of a recording that was spoilt throws before it has told the allocator, or after: that depends on the
-  // version of LibTorch.
+  // capture_end() of a recording that was spoilt throws before it has notified the allocator, or after: that depends on
+  // the version of LibTorch.
   void abandon() noexcept override {
     attempt([&] { graph_->capture_end(); });
     attempt([&] { allocator::endAllocateToPool(device_, pool_); });

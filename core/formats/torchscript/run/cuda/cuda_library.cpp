@@ -26,7 +26,8 @@ tl::unexpected<Error> unsupported(std::string message, std::string hint = kHint)
   return fail(ErrorCode::Unsupported, std::move(message), std::move(hint));
 }
 
-// Of the driver, once it is loaded (developer.nvidia.com/cuda: CUDA Driver API, Initialization and Error Handling).
+// Finds a function of the driver, once it is loaded (developer.nvidia.com/cuda: CUDA Driver API, Initialization and
+// Error Handling).
 template <class Signature>
 Signature* driverFunction(const char* name) {
   return reinterpret_cast<Signature*>(dlsym(dlopen(kDriver, RTLD_NOW | RTLD_NOLOAD), name));

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kRows = 64, kWidth = 768;
 constexpr double kEps = 1e-5;
-// Of the largest number. A float32 sum of 768 squares is right to about 1e-6, and a wrong kernel is not near it.
+// Relative to the largest number. A float32 sum of 768 squares is right to about 1e-6, a wrong kernel is not near it.
 constexpr double kMostError = 1e-5;
 
 class Steps {
