@@ -1,4 +1,4 @@
-// What an exported model says of its making (written by the service through Model::annotate). Thread: pure function.
+// Reads what an exported model states of its making (the service writes it by Model::annotate). Thread: pure function.
 #pragma once
 
 #include <functional>

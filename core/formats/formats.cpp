@@ -69,7 +69,7 @@ std::string readableFormats() {
   return names;
 }
 
-// Which kind of zip a zip is, its directory tells.
+// Returns the file's kind; which kind of zip a zip is, its directory shows.
 FileKind kindOf(const std::shared_ptr<const MappedFile>& file) {
   const FileKind kind = detectKind(file->bytes());
   if (kind != FileKind::Zip) return kind;

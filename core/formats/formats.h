@@ -22,7 +22,7 @@ struct FormatInfo {
   std::string runtime;                 // version of what runs its models; empty: this build cannot run them
   std::vector<std::string> providers;  // what that can run them on, where it has such parts: "CPUExecutionProvider"
 };
-// What this build reads.
+// Lists the formats that this build reads.
 [[nodiscard]] std::vector<FormatInfo> formats();
 
 // Whether a copy of `model` may be called `out`: the suffixes are equal, the format uses either, or it is saved in

@@ -1,4 +1,4 @@
-// What a GPU was tried with, and how each step went.
+// Records what a GPU was tried with, and how each step went.
 #pragma once
 
 #include <array>

@@ -29,7 +29,7 @@ struct LayerNorm;
 
 namespace normlens::formats {
 
-// How to draw one model input.
+// Describes how to draw one model input.
 struct InputSpec {
   std::string name;  // "in_0" or the file's own name
   graph::DType dtype = graph::DType::Unknown;
@@ -42,7 +42,7 @@ struct InputSpec {
   std::vector<std::string> axisNames;
 };
 
-// What a run takes as one array.
+// Describes one array that a run takes.
 struct InputArray {
   std::string name;
   bool hasDefault = false;  // need not be given: the file holds what it is then
@@ -57,8 +57,8 @@ struct ModelFacts {
   int64_t parameters = 0;                        // elements, tied ones counted once
   int64_t parameterBytes = 0;
   graph::DType dtype = graph::DType::Float32;  // most common floating type of the weights; inputs are cast to it
-  // What the runtime computes in where that is not dtype, with weights rounded to dtype: ONNX Runtime has no bfloat16
-  // on the CPU and takes float32. Unknown: dtype itself.
+  // Names the type that the runtime computes in where that is not dtype, with weights rounded to dtype: ONNX Runtime
+  // has no bfloat16 on the CPU and takes float32. Unknown: dtype itself.
   graph::DType computedIn = graph::DType::Unknown;
   std::string note;                 // one sentence worth saying: quantised, in training mode ...
   std::string cannotRun;            // why it can be neither run nor folded, as a sentence; empty: nothing is in the way
@@ -70,7 +70,7 @@ struct ModelFacts {
   [[nodiscard]] bool isReadFrom(const std::filesystem::path& file) const;
 };
 
-// What takes LayerNorm's place (command line: --norm).
+// Names what takes LayerNorm's place (command line: --norm).
 enum class NormFlavour {
   Portable,    // TorchScript, torch.export: aten::rms_norm (+ add for beta), torch >= 2.4. ONNX: Standard where it is
                // possible, else Primitives
@@ -84,7 +84,7 @@ enum class NormFlavour {
 // Beta is part of the norm that this flavour writes; with all others it is an op of its own.
 [[nodiscard]] bool addsShift(NormFlavour flavour, std::string_view format);
 
-// What inputs are drawn for: runs whose results are looked at, or the shapes of all values only.
+// Names what inputs are drawn for: runs whose results are looked at, or the shapes of all values only.
 enum class InputsFor : uint8_t { Values, Shapes };
 
 // A text that need not be known before the rest of a file is written: texts hold `standIn` in its place, of the same
@@ -120,7 +120,7 @@ class Model {
   [[nodiscard]] virtual std::vector<InputSpec> inferSizesOfOne() const { return {}; }
   // Runs the graph op by op with our own interpreter and records every value's dtype and shape in graph().
   virtual Status probe(const Tensors& inputs, const Task& task) = 0;
-  // For a model whose run takes long: the same without one, by the operators' own rules, if those tell it of every
+  // For a model whose run takes long: the same without one, by the operators' own rules, if those yield it for every
   // value. It is for probe() to confirm. False: nothing has changed.
   virtual bool inferShapes(const Tensors& inputs, const Task& task) {
     static_cast<void>(inputs);
@@ -165,7 +165,7 @@ class Model {
   // Computes what apply() left for later: large edited weights take no memory before a run, or this, wants them, and a
   // save computes them on their way into the file. Errors: Refused where one cannot be edited (it holds infinities).
   [[nodiscard]] virtual Status computeWeights(const Task& task) const = 0;
-  // What each section of the model gives, by name, cut there: one for each cut, one for all outputs of the model that
+  // Lists the outputs of each section of the model, cut there: one for each cut, one for all outputs of the model that
   // follow from the same cuts. Error: Unsupported where the format cannot, or a value is none of the main graph.
   [[nodiscard]] virtual Result<std::vector<std::vector<std::string>>> sectionsAt(const std::vector<Cut>& cuts) const;
   // One of them, with its own weights alone in memory, once it runs; `begins`: cuts to begin with, read or not, beside
@@ -178,7 +178,7 @@ class Model {
                                                                   graph::DType dtype) const = 0;
   // Texts to keep in the file about how it was made, by key; written by save() where the format has a place for them,
   // replacing older ones of the same keys. takesAnnotations: it is the place where readers of the format look for a
-  // file's history (ONNX: metadata_props); elsewhere only what must be told is.
+  // file's history (ONNX: metadata_props); elsewhere only what must be recorded is.
   [[nodiscard]] virtual bool takesAnnotations() const { return false; }
   virtual void annotate(const std::map<std::string, std::string>& properties, const LateText& late = {}) {
     static_cast<void>(properties);

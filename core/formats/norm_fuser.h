@@ -1,4 +1,4 @@
-// What a format can do beside folding: write a norm that is written out in several ops as one op, and a residual add
+// Does what a format can beside folding: writes a norm that is written out in several ops as one op, and a residual add
 // and the norm behind it as one.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How a file is opened. Thread: a value type.
+// Chooses how a file is opened. Thread: a value type.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ struct OpenChoice {
   // For a process that is not confined. Code of the file that runs while it is loaded is then refused, and a model that
   // prints is not run.
   bool strict = false;
-  // Of a file that holds several models, the one of this name; empty: as the format chooses.
+  // Chooses the model of this name in a file that holds several; empty: as the format chooses.
   std::string model;
   bool isBeside = false;  // it is compared with another file: `model` counts only where it holds several
 };

@@ -11,7 +11,7 @@ namespace normlens::formats {
 // Seeds of one tensor of a model, from the seed of the perturbed model.
 [[nodiscard]] inline uint64_t scrambled(uint64_t seed) { return seed * 0x2545f4914f6cdd1dULL; }
 
-// What moves an element by up to half a unit in its last place: 1 + u * 2^-(mantissa bits + 1), u uniform in [-1, 1).
+// Moves an element by up to half a unit in its last place: 1 + u * 2^-(mantissa bits + 1), u uniform in [-1, 1).
 class RoundingNoise {
  public:
   RoundingNoise(graph::DType dtype, uint64_t seed)

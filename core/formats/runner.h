@@ -38,7 +38,7 @@ struct RunSettings {
 // "cpu", "cuda" (the first GPU), "cuda:1".
 [[nodiscard]] std::string deviceName(const RunSettings& settings);
 // Device and GPU by such a name. Error: Usage, it names none, and nothing is set. Whether there is such a GPU a runner
-// tells.
+// reports.
 [[nodiscard]] Status setDevice(RunSettings& settings, std::string_view name);
 
 // One op in one pass, with the instrumentation that it takes to see it.

@@ -19,7 +19,7 @@ namespace normlens::formats {
 
 class CapturedArchive {
  public:
-  // `stable`: tells whether memory stays as it is as long as this object lives. `unread`: what cannot be copied yet.
+  // `stable`: returns whether memory stays as it is as long as this object lives. `unread`: what cannot be copied yet.
   using Asked = std::function<bool(const void* data, size_t size)>;
   explicit CapturedArchive(Asked stable, Asked unread = {}) : stable_(std::move(stable)), unread_(std::move(unread)) {}
 

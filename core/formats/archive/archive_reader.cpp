@@ -77,7 +77,7 @@ tl::expected<ZipRecord, std::string> readEntry(Bytes file, uint64_t& at, uint64_
   if (!fits(at + kEntrySize, nameLength + extraLength + commentLength, stop)) return Bad("its directory is damaged");
   ZipRecord record;
   record.name.assign(reinterpret_cast<const char*>(file.data() + at + kEntrySize), nameLength);
-  // LibTorch's names end at a zero byte; the others would break the lines that tell of them.
+  // LibTorch's names end at a zero byte; the others would break the lines that show them.
   if (std::ranges::any_of(record.name, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
     return Bad("the name of a record has a control character");
   const uint16_t flags = read16(file, at + 8), method = read16(file, at + 10);

@@ -31,9 +31,9 @@ struct RecordToWrite {
 // CRC-32 of the content; nullopt when it does not unpack.
 [[nodiscard]] std::optional<uint32_t> contentCrc(const RecordToWrite& record);
 
-// What a writer asks while it writes.
+// Holds the functions that a writer calls while it writes.
 struct ArchiveSources {
-  // How bytes of a record come to be; empty where they are in memory.
+  // Returns how bytes of a record are made; empty where they are in memory.
   std::function<MakeBytes(std::span<const std::byte>)> makerOf;
   // Asked when all is written and before it gets its name.
   std::function<Status()> stillGood;

@@ -1,5 +1,5 @@
-// What a pickle's calls make, and that their arguments can do no harm: LibTorch believes sizes, strides and element
-// types as they stand. Private to pickle_scan.cpp. No torch here.
+// Computes what a pickle's calls make, and checks that their arguments can do no harm: LibTorch believes sizes, strides
+// and element types as they are. Private to pickle_scan.cpp. No torch here.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace normlens::formats {
 
 // Whether TorchScript files name this class or function ("torch._utils _rebuild_tensor_v2").
 [[nodiscard]] bool isTorchScripts(std::string_view global);
-// What LibTorch's unpickler leaves of function(arguments), one of the above; null: an object of a class of the file.
-// Throws BrokenPickle for arguments that it would believe wrongly.
+// Returns what LibTorch's unpickler leaves of function(arguments), one of the above; null: an object of a class of the
+// file. Throws BrokenPickle for arguments that it would believe wrongly.
 [[nodiscard]] ThingPtr calledByLibTorch(const std::string& function, const Thing& arguments);
 
 }  // namespace normlens::formats

@@ -1,5 +1,5 @@
-// How deep the objects of a pickle lie in one another, memo references included: a container may be filled before or
-// after it is put into another. No torch here.
+// Measures how deep the objects of a pickle lie in one another, memo references included: a container may be filled
+// before or after it is put into another. No torch here.
 #pragma once
 
 #include <cstdint>

@@ -210,7 +210,7 @@ class Scanner {
     }
     push(std::move(made));
   }
-  // What a call makes where nobody is going to make it: of tensors and parameters it is known which they are.
+  // Returns what a call makes where nobody is going to make it: of tensors and parameters it is known which they are.
   ThingPtr lookedAt(const Thing& function, const ThingPtr& arguments, size_t tensorsBefore) {
     auto made = holding({arguments});
     if (result_.tensors.size() > tensorsBefore) {

@@ -7,7 +7,7 @@
 
 namespace normlens::formats {
 
-// Of "FloatStorage"; Unknown where the graph has no name for the type.
+// Returns the type of "FloatStorage"; Unknown where the graph has no name for the type.
 [[nodiscard]] graph::DType dtypeOfStorage(std::string_view type);
 
 }  // namespace normlens::formats

@@ -21,7 +21,7 @@ template <class T>
   return value;
 }
 
-// Where and how large a record is.
+// Holds where and how large a record is.
 struct Extent {
   uint64_t size = 0;    // of the content
   uint64_t packed = 0;  // as it lies in the file

@@ -26,7 +26,7 @@ MakeBytes BytesToWrite::makerOf(std::span<const std::byte> bytes) const {
 }
 
 MakeBytes BytesToWrite::computing(const fold::PendingWeights::Part& part, uint64_t size) const {
-  // What its blocks rest on is held from the first to the last of them.
+  // Everything that its blocks need is held from the first to the last of them.
   const auto blocks = std::make_shared<std::optional<fold::Blocks>>();
   return [part, size, blocks, kept = pending_, files = files_](uint64_t at, std::span<std::byte> out) -> Status {
     if (!*blocks) {

@@ -1,5 +1,5 @@
-// How the bytes of a model that is saved come to be: computed where a weight is pending, read where they lie in an
-// opened file (a mapping would be counted as memory of the process), as they are elsewhere. Thread: any.
+// Makes the bytes of a model that is saved: computed where a weight is pending, read where they lie in an opened file
+// (a mapping would be counted as memory of the process), as they are elsewhere. Thread: any.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// How a run-time centering cuts up the axes of a value: the same for every format's own ops. Thread: pure.
+// Cuts up the axes of a value for a run-time centering: the same for every format's own ops. Thread: pure.
 #pragma once
 
 #include <vector>

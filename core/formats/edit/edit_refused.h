@@ -8,7 +8,7 @@
 
 namespace normlens::formats {
 
-// What is asked for cannot be done exactly; what() is the sentence for the user.
+// The edit cannot be done exactly; what() is the sentence for the user.
 struct EditRefused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -1,5 +1,5 @@
-// What a format's back end does to its copy of a model while a plan is carried out, told in ids of the opened model's
-// graph. The order of the calls is plan_translator.h's; an edit, or what must hold for it, is written there once.
+// Edits a format's copy of a model while a plan is carried out; all ids are those of the opened model's graph.
+// The order of the calls is plan_translator.h's; an edit, or what must hold for it, is written there once.
 //
 // Thread: one. Errors: every function throws EditRefused where it cannot be done exactly.
 #pragma once
@@ -17,7 +17,7 @@ class EditTarget {
  public:
   virtual ~EditTarget() = default;
 
-  // What is read there exists only within an op of the file, which has to be written out to get at it.
+  // Returns whether the value read exists only within an op of the file, which has to be written out to get at it.
   [[nodiscard]] virtual bool isInside(const graph::Use& read) const = 0;
 
   // The readers of the node's output read this operand of it, which has the same type and shape.
@@ -31,7 +31,7 @@ class EditTarget {
 
   // These reads see the value with a channel less, or with all of them again. rank: of the value.
   virtual void rewrite(const fold::RewriteReads& edit, size_t rank) = 0;
-  // A narrow result has its width there, unless the file leaves the size open; a query of the size still tells d.
+  // A narrow result has its width there, unless the file leaves the size open; a query of the size still returns d.
   virtual void resize(const fold::ResizeAxis& edit) = 0;
 
   // An op that normalises.

@@ -11,7 +11,7 @@ namespace normlens::formats {
 
 using OpenedFiles = std::vector<std::shared_ptr<const MappedFile>>;
 
-// What a weight was computed from, and nobody reads for now, is no longer this process's memory.
+// Takes the memory that a weight was computed from, and that nobody reads for now, from this process.
 inline void letGoOfOrigins(const fold::EditedWeight& weight, const OpenedFiles& files) {
   for (const auto& origin : weight.origins()) {
     const auto bytes = static_cast<size_t>(graph::byteCount(origin));

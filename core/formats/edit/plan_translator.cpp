@@ -30,7 +30,7 @@ class Translator {
     forEach<fold::AbsorbScale>(plan_, [&](const auto& edit) {
       if (!edit.nodeStays) bypass(edit.scaleNode, edit.dataOperand);
     });
-    // Those that write out an op come last: the others are told by the inputs of that op.
+    // Those that write out an op come last: the others are found by the inputs of that op.
     centerAll(/*inside=*/false);
     dropAddends();
     centerAll(/*inside=*/true);

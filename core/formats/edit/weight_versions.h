@@ -22,7 +22,7 @@ namespace normlens::formats {
 struct WeightVersion {
   graph::Uses uses;
   fold::WeightSource source;
-  graph::TensorView view;  // what a file or a run is to hold, once all edits are told; strides: fold::outputStrides()
+  graph::TensorView view;  // what a file or a run is to hold, once all edits are added; strides: fold::outputStrides()
   bool keptForOthers = false;  // for readers that the graph does not show: never changed
 
   [[nodiscard]] bool changed() const { return source.edited != nullptr; }
@@ -44,7 +44,7 @@ class WeightVersions {
 
   // Those with a changed version.
   [[nodiscard]] const std::map<graph::ConstantId, std::vector<WeightVersion>>& changed() const { return versions_; }
-  // What is not computed yet; null where everything is.
+  // Returns the weights that are not computed yet; null where everything is.
   [[nodiscard]] const std::shared_ptr<fold::PendingWeights>& pending() const { return pending_; }
 
  private:
@@ -57,7 +57,7 @@ class WeightVersions {
   std::vector<WeightVersion>& versionsOf(graph::ConstantId constant);
   // The versions that an edit of these reads (null: of all) changes, split off where needed; valid until the next call.
   std::vector<fold::WeightSource*> sourcesFor(graph::ConstantId constant, const graph::Uses* only);
-  // What this read has by now.
+  // Returns the source that this read has by now.
   const fold::WeightSource& sourceFor(graph::ConstantId constant, const graph::Use& use);
   void giveViews();
 

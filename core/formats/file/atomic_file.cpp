@@ -63,7 +63,7 @@ int reserve(int descriptor, uint64_t size) {
 Status checkSpace(const std::filesystem::path& path, uint64_t bytes) {
   struct statfs system {};
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  if (::statfs(folder.c_str(), &system) != 0 || system.f_blocks == 0) return {};  // it is told when it is written
+  if (::statfs(folder.c_str(), &system) != 0 || system.f_blocks == 0) return {};  // the write reports it
   const auto block = static_cast<uint64_t>(system.f_bsize);
   return bytes / block > system.f_bavail ? writeError(path, ENOSPC) : Status();
 }

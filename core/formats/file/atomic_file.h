@@ -1,8 +1,8 @@
 // A file that appears under its name complete or not at all.
 //
-// Written without a name in the same folder (core/base/files.h), fsynced, named; gone again if it is not committed.
-// Where the path is a symbolic link, what it points to is written. Thread: one thread per object. Errors: WriteFailed
-// with a sentence that names the file.
+// Written without a name in the same folder (core/base/files.h), fsynced, named; gone again if it is not committed. If
+// the path is a symbolic link, what it points to is written. Thread: one thread per object. Errors: WriteFailed with a
+// sentence that names the file.
 #pragma once
 
 #include <cstddef>

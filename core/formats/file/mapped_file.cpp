@@ -87,7 +87,7 @@ std::optional<uint64_t> MappedFile::offsetOf(std::span<const std::byte> bytes) c
   return std::nullopt;
 }
 
-// What a run has written to the copy is gone as well: runs start from the file's state.
+// The bytes that a run has written to the copy are gone as well: runs start from the file's state.
 void MappedFile::letGo(std::span<const std::byte> bytes) const {
   if (whole_) return whole_->letGo(bytes);
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));

@@ -28,7 +28,7 @@ class MappedFile {
   // The same bytes once more, to be given to who may write to memory: what is written stays in the process. Made when
   // it is first asked for; empty where that fails.
   [[nodiscard]] std::span<std::byte> copyOnWrite() const;
-  // Where bytes of either mapping lie in the file; nullopt: elsewhere.
+  // Returns where bytes of either mapping lie in the file; nullopt: elsewhere.
   [[nodiscard]] std::optional<uint64_t> offsetOf(std::span<const std::byte> bytes) const;
   // The pages of bytes that nobody reads for now are no longer the process's memory. Nothing where they lie elsewhere.
   void letGo(std::span<const std::byte> bytes) const;
@@ -56,7 +56,7 @@ class MappedFile {
   mutable std::byte* copy_ = nullptr;
 };
 
-// What is said of a file that was written to while it was open.
+// Returns the error for a file that was written to while it was open.
 [[nodiscard]] tl::unexpected<Error> changedSinceOpened(const std::filesystem::path& path);
 
 }  // namespace normlens::formats

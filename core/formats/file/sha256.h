@@ -13,8 +13,8 @@ namespace normlens::formats {
 
 // 64 lower-case hex digits.
 [[nodiscard]] std::string sha256Hex(std::span<const std::byte> bytes);
-// Of whole files one after another, read in pieces; empty when one cannot be read, or when goOn, which is asked before
-// each piece (nullptr: never) and may wait, says no.
+// Hashes whole files one after another, read in pieces; empty when one cannot be read, or when goOn, which is called
+// before each piece (nullptr: never) and may wait, returns false.
 [[nodiscard]] std::string sha256Hex(std::span<const std::shared_ptr<const MappedFile>> files,
                                     const std::function<bool()>& goOn);
 [[nodiscard]] std::string sha256Hex(const MappedFile& file, const std::function<bool()>& goOn);

@@ -23,7 +23,7 @@ class StrokesAhead {
   StrokesAhead(const StrokesAhead&) = delete;
   StrokesAhead& operator=(const StrokesAhead&) = delete;
 
-  // Of all pieces.
+  // Returns the bytes of all pieces.
   [[nodiscard]] uint64_t bytes() const { return total_; }
   // nullopt: that was all.
   [[nodiscard]] std::optional<Result<Stroke>> next();

@@ -1,4 +1,4 @@
-// How far a file is that is being written, in words: "writing out.onnx: 312 of 498 MB, 410 MB/s, 1 s left".
+// Reports in words how far a file is that is being written: "writing out.onnx: 312 of 498 MB, 410 MB/s, 1 s left".
 // Private to formats/file. Thread: one.
 #pragma once
 

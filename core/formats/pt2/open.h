@@ -16,7 +16,7 @@ namespace normlens::formats::pt2 {
 // Saved under such a name, a model becomes TorchScript: the translated program, which is what runs and is proved.
 inline constexpr const char* kTorchScriptSuffix = ".pt";
 
-// What the library of LibTorch shows for this format.
+// Names what the library of LibTorch exports for this format.
 inline constexpr const char* kLibraryDoor = "normlensPt2";
 
 }  // namespace normlens::formats::pt2

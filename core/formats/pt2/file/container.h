@@ -1,4 +1,4 @@
-// What a zip of torch.export is, told by its central directory: nothing of its records is looked into. No torch here.
+// Detects what a zip of torch.export is by its central directory: nothing of its records is looked into. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ enum class Container : uint8_t {
 // The names of the models in it, sorted: "model" where torch.export.save wrote it.
 [[nodiscard]] std::vector<std::string> modelsIn(const Archive& archive);
 
-// Of a container that checkContainer() knows, the model of this name, of any container "model" or the first where
-// `wanted` is empty. onlyOfSeveral: an only one is that, whatever it is called. Errors: Usage that tells the names.
+// Chooses the model of this name in a container that checkContainer() accepts; where `wanted` is empty, "model" or
+// the first of any one. onlyOfSeveral: an only one is that, whatever it is called. Errors: Usage that lists the names.
 [[nodiscard]] Result<std::string> modelToOpen(const Archive& archive, const std::string& wanted, bool onlyOfSeveral);
-// A sentence that tells what others there are; empty where there is none.
+// Returns a sentence that lists the others; empty where there is none.
 [[nodiscard]] std::string besideOthers(const Archive& archive, const std::string& model);
 
-// What a file of the user's says that torch.export.save wrote beside the model; empty where there is none of that name.
+// Returns the content of a user's file that torch.export.save wrote beside the model; empty where none has that name.
 [[nodiscard]] std::string extraFile(const Archive& archive, const std::string& name);
 
 // The container whose graph NormLens reads and whose weights it takes. Errors: Unsupported and Unreadable, one plain

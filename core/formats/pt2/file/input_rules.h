@@ -1,4 +1,4 @@
-// What every call of an exported program must keep to, since it was compiled for it: fixed sizes, sizes that go
+// Checks what every call of an exported program must keep to, since it was compiled for it: fixed sizes, sizes that go
 // together, ranges. torch's own module() checks the same; in the translated program nothing would. No torch here.
 // Thread: immutable after construction.
 #pragma once
@@ -37,7 +37,7 @@ class InputRules {
   // where they are equal alone: symbols of the same axis of several inputs that the example had equal are held to be
   // one. Gives the first of them, by the others' names.
   [[nodiscard]] std::map<std::string, std::string> twins() const;
-  // The shapes that these values give; nullopt where one cannot be told.
+  // The shapes that these values yield; nullopt where one cannot be computed.
   [[nodiscard]] std::optional<std::vector<graph::Shape>> shapesFor(const SymValues& symbols) const;
 
   // A sentence for a person: which sizes may vary, and how far. What is folded has the same rules.

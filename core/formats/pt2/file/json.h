@@ -17,7 +17,7 @@
 
 namespace normlens::formats::pt2 {
 
-// What is wrong with a document, in words ("'sizes' is missing"). Thrown inside formats/pt2 only.
+// Reports in words what is wrong with a document ("'sizes' is missing"). Thrown inside formats/pt2 only.
 struct BrokenDocument : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -44,7 +44,7 @@ class Json {
   [[nodiscard]] bool isArray() const { return std::holds_alternative<Array>(content_); }
   [[nodiscard]] bool isObject() const { return std::holds_alternative<Object>(content_); }
 
-  // What it is, or BrokenDocument.
+  // Return the content as this type, or throw BrokenDocument.
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] int64_t integer() const;
   [[nodiscard]] double real() const;  // torch's "Infinity", "-Infinity" and "NaN" too

@@ -143,7 +143,7 @@ class JsonReader {
     return out;
   }
 
-  // How many bytes the character there has; 0: it is none of UTF-8 (RFC 3629: no surrogates, none longer than needed).
+  // Counts the bytes of the character there; 0: it is none of UTF-8 (RFC 3629: no surrogates, none longer than needed).
   [[nodiscard]] size_t characterAt(size_t at) const {
     const auto byte = [&](size_t i) {
       return at + i < text_.size() ? static_cast<uint32_t>(static_cast<unsigned char>(text_[at + i])) : 0U;

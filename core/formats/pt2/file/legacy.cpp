@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kMostOrder = 16;
 constexpr uint64_t kMostPickle = uint64_t{64} << 20;
 
-// Where one container has the parts of a model.
+// Names where one container has the parts of a model.
 struct Parts {
   std::string model, program, weights, constants, samples;
 };

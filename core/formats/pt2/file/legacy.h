@@ -21,7 +21,7 @@ struct LegacyProgram {
 // container: Flat or Pickled. Errors: Unreadable, Unsupported.
 [[nodiscard]] Result<LegacyProgram> readLegacyProgram(const std::shared_ptr<const Archive>& container);
 
-// What torch.export.load wants of an archive beside the model: names without their folder, and contents.
+// Lists what torch.export.load wants of an archive beside the model: names without their folder, and contents.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kContainerRecords{
     {{"archive_format", "pt2"}, {"archive_version", "0"}, {"byteorder", "little"}, {".data/version", "6\n"}}};
 

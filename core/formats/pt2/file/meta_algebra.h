@@ -1,5 +1,5 @@
-// What is to be said of values that a fold adds to a program, made of what is said of those that they are computed
-// from: TensorMeta with symbolic sizes and strides. No torch here. Throws BrokenDocument where it cannot be told.
+// Computes the metadata of values that a fold adds to a program from that of the values that they are computed from:
+// TensorMeta with symbolic sizes and strides. No torch here. Throws BrokenDocument where it cannot.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace normlens::formats::pt2 {
 
 // A dense tensor of these sizes (each {"as_int": n} or {"as_expr": ...}), else as `like`.
 [[nodiscard]] Json denseMeta(const Json& like, Json::Array sizes);
-// Of an elementwise operator on both.
+// For an elementwise operator on both.
 [[nodiscard]] Json broadcastMeta(const Json& a, const Json& b);
-// Of a reduction; axes may be negative.
+// For a reduction; axes may be negative.
 [[nodiscard]] Json reducedMeta(const Json& of, const std::vector<int64_t>& axes, bool keepAxes);
 // An axis of a fixed size cut into several, of which one may be -1.
 [[nodiscard]] Json unflattenedMeta(const Json& of, int64_t axis, const std::vector<int64_t>& sizes);

@@ -16,7 +16,7 @@ const std::string* metadata(const Json& node, std::string_view name) {
   return text != nullptr && text->isString() ? &text->text() : nullptr;
 }
 
-// "a.b.0": what may be told of a module.
+// "a.b.0": what may be shown of a module.
 bool isPath(std::string_view path) {
   if (path.empty()) return true;
   if (path.size() > kLongestPath || path.front() == '.' || path.back() == '.') return false;

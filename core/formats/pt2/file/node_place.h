@@ -1,5 +1,5 @@
-// Where a node of an exported program was written: the modules around it and the source line, from its metadata. No
-// torch here. Nothing relies on it: what cannot be read is left out.
+// Reads where a node of an exported program was written: the modules around it and the source line, from its metadata.
+// No torch here. Nothing relies on it: what cannot be read is left out.
 #pragma once
 
 #include <string>

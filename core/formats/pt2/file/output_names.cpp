@@ -40,9 +40,9 @@ class Tree {
   [[nodiscard]] std::vector<std::string> take() { return std::move(names_); }
 
  private:
-  // What the children are called; empty where they have numbers only. A dict's context is the list of its keys, that of
-  // a dataclass the list of its fields and of those that are None; that of a named tuple its class, whose fields stand
-  // elsewhere. Source: torch/utils/_pytree.py, treespec_dumps and the registrations of its types.
+  // Returns what the children are called; empty where they have numbers only. A dict's context is the list of its keys,
+  // that of a dataclass the list of its fields and of those that are None; that of a named tuple its class, whose
+  // fields are elsewhere. Source: torch/utils/_pytree.py, treespec_dumps and the registrations of its types.
   [[nodiscard]] std::vector<std::string> keysOf(const Json& spec, size_t count) const {
     const Json& context = spec.at("context");
     std::vector<std::string> keys;

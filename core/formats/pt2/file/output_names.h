@@ -1,6 +1,6 @@
-// What a program's results are called: the keys of the dicts and the fields of the dataclasses that its call gives,
-// from the tree that the file tells of it (out_spec). No torch here. Nothing relies on it: what cannot be read is left
-// out.
+// Reads what a program's results are called: the keys of the dicts and the fields of the dataclasses that its call
+// returns, from the tree that the file has of it (out_spec). No torch here. Nothing relies on it: what cannot be read
+// is left out.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace normlens::formats::pt2 {
 
 // By leaf of the tree, which are the user's outputs: "logits"; "hidden_states.1" of what lies in a list or tuple; empty
-// where nothing on the way to it has a name. Empty: the file tells nothing. graphModule: of the document.
+// where nothing on the way to it has a name. Empty: the file has none. graphModule: of the document.
 [[nodiscard]] std::vector<std::string> outputNames(const Json& graphModule);
 
 }  // namespace normlens::formats::pt2

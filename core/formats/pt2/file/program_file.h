@@ -22,11 +22,11 @@ struct ProgramFile {
   [[nodiscard]] const Json& graphModule() const { return program.at("graph_module"); }
   [[nodiscard]] const Json& graph() const { return graphModule().at("graph"); }
   [[nodiscard]] const Json& signature() const { return graphModule().at("signature"); }
-  // Of torch 2.5: no newer torch loads it.
+  // Returns whether torch 2.5 wrote it: no newer torch loads it.
   [[nodiscard]] bool isOutdated() const;
 };
 
-// Where they lie in the archive, its folder left out.
+// Return where they lie in the archive, its folder left out.
 [[nodiscard]] std::string programRecord(const std::string& model);
 [[nodiscard]] std::string weightsRecord(const std::string& model);
 [[nodiscard]] std::string constantsRecord(const std::string& model);

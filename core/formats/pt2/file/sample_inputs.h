@@ -1,4 +1,4 @@
-// What the example inputs that an archive keeps tell of values: how far the integers of each input go. They are a
+// Reads what the example inputs that an archive keeps show of values: how far the integers of each input go. They are a
 // pickle in a zip in the zip; it is scanned, and never unpickled. No torch here.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace normlens::formats::pt2 {
 struct ValueRange {
   double low = 0, high = 0;
 };
-// By user input; empty where the example does not tell, or is not there.
+// By user input; empty where the example shows nothing, or is not there.
 using SampleInputs = std::vector<std::optional<ValueRange>>;
 
 [[nodiscard]] SampleInputs readSampleInputs(const Archive& archive, const std::string& model,

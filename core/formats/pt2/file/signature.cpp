@@ -96,7 +96,7 @@ void nameOutputs(const Json& graphModule, std::vector<OutputSpec>& outputs) {
 
 }  // namespace
 
-// What is told of a file may quote it, and a file may say anything.
+// An error message may quote the file, and a file may contain anything.
 Error unsupportedProgram(const std::filesystem::path& path, const UnsupportedProgram& problem) {
   return {ErrorCode::Unsupported, path.string() + " " + printable(problem.what()), problem.hint};
 }

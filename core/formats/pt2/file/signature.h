@@ -1,4 +1,4 @@
-// What goes into an exported program's graph and comes out of it. No torch here. Errors inside the module:
+// Lists what goes into an exported program's graph and comes out of it. No torch here. Errors inside the module:
 // BrokenDocument; UnsupportedProgram for what a sound file has and NormLens cannot take.
 #pragma once
 
@@ -38,9 +38,9 @@ struct UserInput {
 };
 
 struct OutputSpec {
-  bool isUsers = true;    // else it tells what a buffer, parameter or input is after the run
+  bool isUsers = true;    // else it is a buffer, parameter or input after the run
   bool isToken = false;   // of an effect; no value
-  std::string written;    // the buffer or parameter, where it tells that
+  std::string written;    // the buffer or parameter, where it is one
   bool isResult = false;  // a tensor or number of the user's: what a run gives
   std::string name;       // of a result, where the file says one
 };
@@ -60,7 +60,7 @@ struct SymRange {
 };
 [[nodiscard]] std::map<std::string, SymRange> readRanges(const ProgramFile& file);
 
-// What the program asserts of sizes as it runs. The translated program does not: it is asked before a run.
+// Holds what the program asserts of sizes as it runs. The translated program does not: it is checked before a run.
 struct Assertion {
   SymExpr condition;
   std::string message;  // the file's own

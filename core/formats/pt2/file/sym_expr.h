@@ -31,7 +31,7 @@ using SymValues = std::map<std::string, int64_t>;
 [[nodiscard]] std::optional<int64_t> valueOf(const SymExpr& expr, const SymValues& symbols);
 
 // The value of the only symbol that is not in `known` with which expr is `wanted`, where expr is linear in it and that
-// value is whole; it goes into `known`. False: there is none, or it cannot be told.
+// value is whole; it goes into `known`. False: there is none, or it cannot be computed.
 [[nodiscard]] bool solveFor(const SymExpr& expr, int64_t wanted, SymValues& known);
 
 // "2*s44", "s0 + 1", "FloorDiv(s0, 2)".

@@ -16,7 +16,7 @@ namespace normlens::formats::pt2 {
 // A size, stride or offset: a number, or an expression in symbols.
 struct SymSize {
   SymExpr expr;
-  int64_t example = 0;  // the number itself, or what it was in the example; -1: unbacked, no example tells
+  int64_t example = 0;  // the number itself, or what it was in the example; -1: unbacked, the example has none
 
   [[nodiscard]] bool isFixed() const { return expr.kind == SymExpr::Kind::Integer; }
 };
@@ -27,7 +27,7 @@ struct TensorMeta {
   std::vector<SymSize> sizes, strides;
   SymSize offset;
 
-  // In the example that was exported with; nullopt where a size is not told.
+  // In the example that was exported with; nullopt where a size is not known.
   [[nodiscard]] std::optional<graph::Shape> exampleShape() const;
 };
 

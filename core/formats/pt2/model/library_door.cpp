@@ -1,4 +1,4 @@
-// What libnormlens_torchscript.so shows of this format to who loads it.
+// Defines what libnormlens_torchscript.so exports for this format.
 #include "core/formats/pt2/open.h"
 #include "core/formats/torchscript/library/library.h"
 #include "core/formats/torchscript/run/cuda/cuda_library.h"

@@ -98,7 +98,7 @@ Result<std::unique_ptr<Model>> Pt2Model::withEdits(const Model& edited, const fo
   auto inner = innerModel(*program, after.source(), facts_);
   if (!inner) return tl::unexpected(inner.error());
   if (!streams.empty() && !isTwin_) {
-    // What lies between its edits has other sizes too: a run knows them all.
+    // Values between its edits have other sizes too: a run shows them all.
     task.report("running the narrow program for its sizes");
     if (const Status seen = (*inner)->probe(probedWith_, task); !seen) return tl::unexpected(seen.error());
     written = asResult([&] {

@@ -21,7 +21,7 @@ namespace {
 using torchscript::ModuleSource;
 using torchscript::TorchScriptModel;
 
-// What the graph says of a held tensor is what its table says.
+// Checks that the graph describes every held tensor as its table does.
 void checkDescribed(const ProgramFile& file, const Signature& signature, const Payloads& payloads) {
   const Json& values = file.graph().at("tensor_values");
   for (const HeldTensor& held : signature.held) {
@@ -153,7 +153,7 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("reading the graph");
   facts.cannotRun = opaqueInWords(program->translation);
-  if (isRepacked && !facts.cannotRun.empty()) container.clear();  // it tells how a fold is written
+  if (isRepacked && !facts.cannotRun.empty()) container.clear();  // it describes how a fold is written
   const std::string analysed = facts.cannotRun.empty() ? "" : "It is analysed by the file's own shapes.";
   for (const std::string& words : {container, facts.cannotRun, analysed, program->rules.inWords()}) {
     if (!words.empty()) facts.note += (facts.note.empty() ? "" : " ") + words;
@@ -182,7 +182,7 @@ std::vector<std::string> Pt2Model::ownNames(std::vector<std::string> given) cons
   return inner_->ownNames(std::move(given));
 }
 
-// What a conversion or another copy of the inner model gives is of its format.
+// Wraps a conversion or another copy of the inner model, which is of that model's format.
 Result<std::unique_ptr<Model>> Pt2Model::with(Result<std::unique_ptr<Model>> inner) const {
   if (!inner) return inner;
   std::unique_ptr<TorchScriptModel> own(static_cast<TorchScriptModel*>(inner->release()));

@@ -74,7 +74,7 @@ class Pt2Model final : public Model, public NormFuser {
   // Error: Unsupported where an operator is opaque; `so`: what that rules out.
   [[nodiscard]] Status checkOperators(const std::string& so) const;
   [[nodiscard]] Status checkInputs(const Tensors& inputs) const;
-  // What the file says of every value; nullopt where it leaves a shape open.
+  // Returns what the file states of every value; nullopt where it leaves a shape open.
   [[nodiscard]] std::optional<torchscript::ProbeRecords> recordsOfFile() const;
   [[nodiscard]] bool isExample(const std::vector<GivenInput>& given) const;
   [[nodiscard]] Result<std::vector<GivenInput>> given(const Tensors& inputs) const;
@@ -93,7 +93,7 @@ class Pt2Model final : public Model, public NormFuser {
                                                                                 torchscript::ModuleSource like,
                                                                                 const ModelFacts& facts);
 
-// What was caught while a program was read, as an error of the file.
+// Returns what was caught while a program was read, as an error of the file.
 [[nodiscard]] Error programError(const std::filesystem::path& path);
 
 }  // namespace normlens::formats::pt2

@@ -1,4 +1,4 @@
-// The modules of an exported program, made anew from the names of its tensors and from what its nodes tell of modules.
+// The modules of an exported program, made anew from the names of its tensors and from what its nodes state of modules.
 // Private to formats/pt2: includes torch.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace normlens::formats::pt2 {
 
 class ModuleTree {
  public:
-  // `classes`: of the modules, by path; a path that is not in it has a class without a telling name.
+  // `classes`: of the modules, by path; a path that is not in it has a class whose name means nothing.
   explicit ModuleTree(std::map<std::string, std::string> classes);
 
   // Throws BrokenDocument where the path is a module's, or goes through a tensor.

@@ -113,7 +113,7 @@ Translator::Value* Translator::read(const Json& argument, const Scope& scope, c1
   if (kind == "as_scalar_type") return constant(static_cast<int64_t>(scalarTypeOfSchema(value.integer())));
   if (kind == "as_layout") return constant(layout(value.integer()));
   if (kind == "as_memory_format") return constant(memoryFormat(value.integer()));
-  if (kind == "as_device") return constant(c10::Device(at::kCPU));  // every model runs where it is told to
+  if (kind == "as_device") return constant(c10::Device(at::kCPU));  // every model runs where the caller chooses
   if (kind == "as_complex") {
     return constant(c10::complex<double>(value.at("real").real(), value.at("imag").real()));
   }

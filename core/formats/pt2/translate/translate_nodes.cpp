@@ -19,7 +19,7 @@ namespace prim = c10::prim;
 
 constexpr std::string_view kOperators = "torch.ops.", kHigherOrder = "torch.ops.higher_order.";
 
-// What Python's operators on sizes are in TorchScript.
+// Maps Python's operators on sizes to those of TorchScript.
 struct SymbolOp {
   std::string_view target;
   const char* op;
@@ -101,7 +101,7 @@ const c10::FunctionSchema& schemaOfTarget(const std::string& target) {
   return *schema;
 }
 
-// What the file says of a value, as a probe run would have recorded it.
+// Returns what the file states of a value, as a probe run would have recorded it.
 ValueRecord Translator::recordOf(const std::string& name, const Json& graph) {
   ValueRecord record;
   const auto [described, isNew] = described_.try_emplace(&graph);

@@ -23,7 +23,7 @@
 
 namespace normlens::formats::pt2 {
 
-// Where a node of the module comes from.
+// Records where a node of the module comes from.
 struct Origin {
   int graph = 0;             // index in graphsIn()
   int node = 0;              // of that graph's nodes

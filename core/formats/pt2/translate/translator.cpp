@@ -109,8 +109,8 @@ void Translator::bindInputs(Scope& scope) {
   }
 }
 
-// What a run gives back, and after it what it has written to: an update of a buffer is an output of the program, which
-// whoever runs it takes over.
+// Adds what a run returns, and after it what it has written to: an update of a buffer is an output of the program,
+// which whoever runs it takes over.
 void Translator::addResults(Scope& scope) {
   const auto& outputs = scope.json->at("outputs").items();
   Values results;
@@ -130,7 +130,7 @@ void Translator::addResults(Scope& scope) {
   graph_->registerOutput(all);
 }
 
-// What dead code made is gone.
+// Removes the records and names of values that only dead code made.
 void Translator::keepLiveOnly(Translation& made) const {
   std::unordered_set<const Value*> values;
   std::unordered_set<const Node*> nodes;

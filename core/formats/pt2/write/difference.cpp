@@ -15,7 +15,7 @@ using torch::jit::Value;
 
 bool isResult(const Node& node) { return node.kind() == prim::TupleConstruct; }
 
-// What forward() gives, one by one.
+// Returns the results of forward(), one by one.
 at::ArrayRef<Value*> resultsOf(Graph& graph) {
   Node* made = graph.outputs()[0]->node();
   return isResult(*made) ? made->inputs() : graph.outputs();

@@ -1,5 +1,5 @@
-// What an edited module differs in from the translation: the reads of nodes that are still there, the nodes that are
-// gone and those that are new. Private to formats/pt2: includes torch.
+// Finds what an edited module differs in from the translation: the reads of nodes that are still there, the nodes that
+// are gone and those that are new. Private to formats/pt2: includes torch.
 #pragma once
 
 #include <torch/csrc/jit/ir/ir.h>
@@ -44,10 +44,10 @@ class Difference {
   }
   // A value of the translation is still made.
   [[nodiscard]] bool isMade(const Value* original) const { return made_.contains(original); }
-  // What is read instead of a value that is not made any more; null: nothing is.
+  // Returns what is read instead of a value that is not made any more; null: nothing is.
   [[nodiscard]] const Value* instead(const Value* original) const;
   [[nodiscard]] const std::unordered_map<const Value*, const Value*>& replacements() const { return instead_; }
-  // Of a new attribute: the one that was read in its place, by path.
+  // Maps each new attribute to the one that was read in its place, by path.
   [[nodiscard]] const std::map<std::string, std::string>& newAttributes() const { return newAttributes_; }
 
   // By graph and node of the document.

@@ -93,7 +93,7 @@ void DocumentEditor::insert(int of, int behind, Json made) { insertions_.push_ba
 void DocumentEditor::setOutputArgument(size_t output, const Json& argument) {
   Json& spec = file_.program.at("graph_module").at("signature").at("output_specs").items().at(output);
   Json& content = spec.members().front().second;
-  // What tells of a written tensor names the value alone.
+  // An output that updates a held tensor names the value alone.
   const bool isUsers = spec.members().front().first == "user_output";
   content.set("arg", isUsers ? argument : argument.only().second);
 }
@@ -158,7 +158,7 @@ std::string DocumentEditor::addOperand(int inside, const std::string& name) {
   return result;
 }
 
-// What is made in a graph as it will be: its inputs, and what its nodes give.
+// Lists what is made in a graph as it will be: its inputs, and what its nodes return.
 std::set<std::string> DocumentEditor::madeIn(int of) const {
   std::set<std::string> made;
   const Json& graph = *graphs_[static_cast<size_t>(of)];

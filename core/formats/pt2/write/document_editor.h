@@ -41,7 +41,7 @@ class DocumentEditor {
   void insert(int of, int behind, Json made);
   void remove(int graph, int node) { removed_.insert({graph, node}); }
 
-  // What an output of the program is, in its signature.
+  // Sets what an output of the program is, in its signature.
   void setOutputArgument(size_t output, const Json& argument);
 
   // A tensor like the one that `like` holds, with a name of its own.

@@ -7,8 +7,8 @@
 
 namespace normlens::formats::pt2 {
 
-// {"as_int": 1} and its kin. `type`: what the operator's schema wants there, with the types that the dispatcher tells
-// apart (an element type is a number in TorchScript). Throws EditRefused for what has no form there.
+// {"as_int": 1} and its kin. `type`: what the operator's schema wants there, with the types that the dispatcher
+// distinguishes (an element type is a number in TorchScript). Throws EditRefused for what has no form there.
 [[nodiscard]] Json literalArgument(const c10::IValue& value, const c10::TypePtr& type);
 
 // {"as_tensor": {"name": ...}}, or as_sym_int and its kin, by the value's type.

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 12> kLikeTheFirst = {
 constexpr std::array<std::string_view, 4> kDenseLikeTheFirst = {"aten::contiguous", "normlens::rms_norm",
                                                                 "normlens::layer_norm", "normlens::crms_norm"};
 constexpr std::array<std::string_view, 2> kAddsAndNorms = {"normlens::add_rms_norm", "normlens::add_layer_norm"};
-// The same elements in other sizes, which only what the view takes the place of tells.
+// The same elements in other sizes, which only what the view takes the place of shows.
 constexpr std::array<std::string_view, 3> kViews = {"aten::view", "aten::reshape", "aten::flatten"};
 constexpr std::array<std::string_view, 4> kElementwise = {"aten::add", "aten::sub", "aten::mul", "aten::div"};
 
@@ -37,7 +37,7 @@ T constantAt(const Node& node, size_t input) {
 
 bool isTensor(const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); }
 
-// What torch makes of two tensors of a floating type.
+// Returns the type that torch makes of two tensors of a floating type.
 int64_t promoted(const Json& a, const Json& b) {
   const auto left = dtypeOfSchema(a.at("dtype").integer()), right = dtypeOfSchema(b.at("dtype").integer());
   if (left == right) return a.at("dtype").integer();

@@ -1,4 +1,4 @@
-// What is said of the results of operators that an edit adds to a program. Private to formats/pt2: includes torch.
+// Describes the results of operators that an edit adds to a program. Private to formats/pt2: includes torch.
 #pragma once
 
 #include <torch/csrc/jit/ir/ir.h>
@@ -13,7 +13,7 @@ namespace normlens::formats::pt2 {
 using MetaOf = std::function<Json(const torch::jit::Value*)>;
 
 // That of each output: all have one. `replaced`: that of the value whose place an output takes; null: none is known.
-// Throws EditRefused for an operator, or sizes, of which it cannot be told.
+// Throws EditRefused for an operator, or sizes, of which it cannot be computed.
 [[nodiscard]] Json metaOfResult(const torch::jit::Node& node, const MetaOf& metaOf, const Json* replaced);
 
 }  // namespace normlens::formats::pt2

@@ -110,7 +110,7 @@ void NodeWriter::writeNew(Block& block) {
       continue;
     }
     const int number = originNumber(*node);
-    // What a loop asks before its first round stands in front of it in the module, and inside it in the document.
+    // The condition of a loop's first round is computed in front of it in the module, and inside it in the document.
     const bool passes =
         number >= 0 && !originOf(number).part && !translation_.runsTwice[static_cast<size_t>(originOf(number).graph)];
     const auto pass = [&] {
@@ -182,7 +182,7 @@ Json NodeWriter::inputsOf(const Node& node, const c10::FunctionSchema& schema, i
   return {std::move(inputs)};
 }
 
-// The names of a new node's outputs, of which the tables tell from now on.
+// The names of a new node's outputs, which the tables describe from now on.
 Json NodeWriter::outputsOf(const Node& node, const c10::FunctionSchema& schema, const std::string& name, int graph) {
   const Json meta = metaOfResult(
       node, [this](const Value* value) { return metaOf(value); }, metaOfOriginal(replacedBy(node)));

@@ -1,4 +1,4 @@
-// Where the changed tensors of a program go in its archive. Private to formats/pt2: includes torch.
+// Writes the changed tensors of a program into its archive. Private to formats/pt2: includes torch.
 #pragma once
 
 #include <torch/script.h>

@@ -72,7 +72,7 @@ class HeldDifference {
   std::map<std::string, at::Tensor> tensors_;
 };
 
-// What is said of values of a narrow stream, before nodes are written that read them.
+// Describes values of a narrow stream, before nodes are written that read them.
 void describeNarrow(const std::vector<fold::NarrowValue>& narrow, const TorchScriptModel& before,
                     const Translation& translation, const Difference& difference, DocumentEditor& editor) {
   for (const fold::NarrowValue& value : narrow) {
