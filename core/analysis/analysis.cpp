@@ -22,7 +22,7 @@ void judge(Analysis& analysis, const Planner& planner) {
   Plan free = planner.plan(options);
   const std::vector<int> foldedFreely = free.folded;
   options.policy = Policy::Balanced;
-  // What folds all that can be asked for, without a centering, is not to be bettered.
+  // No other plan is better than one that folds every candidate without a centering.
   analysis.best = free.folded.size() == planner.candidates() ? std::move(free) : planner.plan(options);
   auto& verdicts = analysis.verdicts;
   const size_t count = analysis.norms.layerNorms.size();

@@ -21,9 +21,9 @@ namespace normlens::analysis {
 // in its way.
 void explainVerdicts(Analysis& analysis);
 
-// What a reason that stands alone is after "because": without capital and full stop.
+// Makes a sentence a reason that can follow "because": without capital and full stop.
 [[nodiscard]] std::string asReason(std::string sentence);
-// What stands in the way of folding the norm without a centering, as such a reason; empty: nothing does.
+// Returns what keeps the norm from being folded without a centering, as such a reason; empty: nothing does.
 [[nodiscard]] std::string blockerInWords(const Analysis& analysis, int norm);
 // By how many percent of all its constants a copy makes the file grow.
 [[nodiscard]] double growthPercent(const Analysis& analysis, int64_t bytes);

@@ -41,7 +41,7 @@ class Builder {
         }
       }
     }
-    // Of a layer that could be centered, and may not: why.
+    // The layer that could be centered, and may not, notes why.
     const auto& blocker = analysis_.verdicts[static_cast<size_t>(norm_)].blocker;
     for (ZeroMeanVertex& at : out_.vertices) {
       if (blocker && at.node == blocker->node && at.vertexClass != 'O') at.note = blocker->reason;

@@ -18,7 +18,7 @@ using graph::Use;
 using graph::ValueId;
 using ops::Pattern;
 
-// What a plan does to the values and constants of the graph.
+// Collects what a plan does to the values and constants of the graph.
 struct Edits {
   std::set<std::pair<ConstantId, Pattern>> centered;  // all reads of the constant
   std::set<ClaimId> forTolerantUses;                  // a copy of a constant, or a centering at run time

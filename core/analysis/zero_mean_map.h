@@ -15,8 +15,8 @@ struct ZeroMeanMap {
   std::vector<graph::ValueId> notZero;  // neither
 };
 
-// Of the values that LayerNorms depend on. A value on which several norms depend in different ways counts as zero-mean
-// when it is so in one of them.
+// Maps the values that LayerNorms depend on. A value on which several norms depend in different ways counts as
+// zero-mean when it is so in one of them.
 [[nodiscard]] ZeroMeanMap zeroMeanMap(const Analysis& analysis, const Plan& plan);
 
 struct ShiftCone {

@@ -127,7 +127,7 @@ class Builder {
     }
   }
 
-  // What is derived from others leads to those that may be dropped; what an Expand widens is better dropped behind it.
+  // Derived values lead to those that may be dropped; a value that an Expand widens is better dropped behind it.
   void findDroppable(ClaimId id) {
     Claim& claim = claims_[static_cast<size_t>(id)];
     const auto producer = graph_.value(claim.value).producer;

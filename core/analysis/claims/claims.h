@@ -35,7 +35,7 @@ struct Claim {
     Joint,     // one of several constants that are centered with a common mean
     Refused,   // nothing promises it
   };
-  // What every plan asks of every claim stands first: it is what fits a cache.
+  // The fields that every plan reads of every claim come first: they are what fits a cache.
   Kind kind = Kind::Refused;
   bool droppable = false;  // reads that tolerate a shift may as well see 0: it is constant along the pattern
   graph::ValueId value = graph::kNoValue;

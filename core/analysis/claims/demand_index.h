@@ -11,7 +11,7 @@ namespace normlens::analysis {
 
 class DemandIndex {
  public:
-  // Of the values 0 to `values` - 1.
+  // Indexes demands on the values 0 to `values` - 1.
   explicit DemandIndex(size_t values) : lastOf_(values, graph::kNone) {}
 
   // The pair's number: size() as it was before, if the pair is new.

@@ -36,7 +36,7 @@ bool DroppedAddends::isFinite(const graph::TensorView& held, bool masks) {
   return numbers && std::ranges::all_of(*numbers, [](double number) { return isPassable(number, true); });
 }
 
-// Of itself; what it is computed from is asked for apart.
+// Checks the value itself; what it is computed from is checked apart.
 bool DroppedAddends::isFinite(const Source& source) {
   const auto& value = graph_.value(source.value);
   if (value.literal) return isPassable(*value.literal, source.masks);
@@ -87,7 +87,7 @@ bool DroppedAddends::mayDrop(ValueId id, const ops::Pattern& pattern, const grap
   if (value.literal) return std::isfinite(*value.literal);
   if (value.constant != kNone || !value.opaqueReason.empty()) return false;
   if (!value.shape || !graph::isFloat(value.dtype) || !pattern.wholeRegion()) return false;
-  // What a loop carries has no single place, nor has what exists only within an operator of the file.
+  // A value that a loop carries has no single place, nor has one that exists only within an operator of the file.
   if (value.producer == kNone ? value.paramOf != 0 : graph::boolAttribute(graph_.node(value.producer), "inside"))
     return false;
   if (std::ranges::any_of(uses, [&](const graph::Use& use) { return isMeanOfCentering(graph_, use); })) return false;

@@ -10,7 +10,7 @@
 
 namespace normlens::analysis {
 
-// Of one graph, which outlives it. Thread: one at a time.
+// Decides for one graph, which outlives it. Thread: one at a time.
 class DroppedAddends {
  public:
   DroppedAddends(const graph::Graph& graph, FiniteWeights& weights) : graph_(graph), weights_(weights) {}

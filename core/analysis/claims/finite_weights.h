@@ -12,8 +12,8 @@ namespace normlens::analysis {
 
 struct Claim;
 
-// Of one model, whose weights stay: each is read once, however many analyses ask. Reading is what takes the time of an
-// analysis, and all of the memory: weights beyond kMostRead, the largest of the model, are held for finite until
+// Checks weights of one model, which stay: each is read once, however many analyses use it. Reading takes the time of
+// an analysis, and all of the memory: weights beyond kMostRead, the largest of the model, are held for finite until
 // something reads them (to center them: fold::Blocks refuse then), or readRest() does. Thread: one at a time.
 class FiniteWeights {
  public:

@@ -12,7 +12,7 @@ namespace normlens::analysis {
 template <class T>
 class Grouped {
  public:
-  // Of (group, item); the items of a group keep their order.
+  // Takes (group, item); the items of a group keep their order.
   Grouped(size_t groups, const std::vector<std::pair<int, T>>& members) : ends_(groups + 1, 0), items_(members.size()) {
     for (const auto& [group, item] : members) ++ends_[static_cast<size_t>(group) + 1];
     for (size_t g = 1; g <= groups; ++g) ends_[g] += ends_[g - 1];

@@ -1,4 +1,4 @@
-// What spreads from one to all that rest on it: a claim that falls, a step that is opaque.
+// Spreads a property from one to all that rest on it: a claim that is refused, a step that is opaque.
 #pragma once
 
 #include <vector>

@@ -211,7 +211,7 @@ class Absorber {
       case OpKind::MatMul:
         return step.scale.isAlong(rank - 1) && hasWeight(1, 2) && part(operandOf(id, 1), 1, factor, edit);
       case OpKind::AddMatMul:
-        // What is added to a bias would be multiplied by beta.
+        // A number added to a bias would be multiplied by beta.
         return step.scale.isAlong(rank - 1) && hasWeight(2, 2) && part(operandOf(id, 2), 1, factor, edit) &&
                bias(operandOf(id, 0), step, step.once && ops::plainBeta(node), edit);
       case OpKind::Conv:

@@ -129,7 +129,7 @@ void ShiftTolerance::settle(int first) {
   for (int id = first; id < count; ++id) settleReadings(id);
 }
 
-// What is noticed behind a reading is noticed by it.
+// A shift that is noticed behind a reading is noticed by it.
 void ShiftTolerance::settleReadings(int id) {
   Entry& entry = at(id);
   for (const Carried& carried : entry.carried) {

@@ -1,6 +1,6 @@
-// Where the beta of a LayerNorm can go: into the biases of linear layers that are all that reads the norm.
+// Finds where the beta of a LayerNorm can go: into the biases of linear layers that are all that reads the norm.
 //
-//   y = n + beta;  y W1 + b1, y W2 + b2 ...   =   n W1 + (b1 + beta W1), n W2 + (b2 + beta W2) ...
+//  y = n + beta;  y W1 + b1, y W2 + b2 ...   =   n W1 + (b1 + beta W1), n W2 + (b2 + beta W2) ...
 // Between norm and linears only ops that leave every channel at its place on the last axis: views, slices and averages
 // over other axes. docs/method.md 8.2.
 #pragma once
@@ -16,8 +16,8 @@ namespace normlens::analysis {
 
 struct MovableShift {
   fold::AbsorbShift edit;
-  // What lies between beta and the biases: values that lack beta after the edit. It is exact as long as no run-time
-  // centering stands there.
+  // These values lie between beta and the biases: they lack beta after the edit. It is exact as long as no run-time
+  // centering is there.
   std::vector<graph::ValueId> between;
 };
 

@@ -1,4 +1,4 @@
-// What follows a norm in nodes of its own: casts, the product with gamma, the sum with beta.
+// Finds what follows a norm in nodes of its own: casts, the product with gamma, the sum with beta.
 #pragma once
 
 #include <vector>

@@ -88,7 +88,7 @@ OtherNorm otherFromOp(const Graph& graph, NodeId id) {
   return norm;
 }
 
-// How much a norm is taken over is what the probe says, in every run.
+// Returns whether the sizes that a norm is taken over are the probe's in every run.
 bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
   if (ops::shapeOf(graph, norm.input) == nullptr) return true;  // of which nothing is known anyway
   return std::ranges::all_of(norm.members, [&](NodeId member) {
@@ -119,8 +119,8 @@ class Names {
   std::map<std::string, int> seen_;
 };
 
-// Of ONNX norms: "/encoder/norm/LayerNormalization" and "node_layer_norm_1" are both of the module encoder.norm. Where
-// more is in that module, the name's own part follows.
+// Gives ONNX norms the path of their module: "/encoder/norm/LayerNormalization" and "node_layer_norm_1" are both of the
+// module encoder.norm. If more is in that module, the name's own part follows.
 void giveTitles(const Graph& graph, std::vector<LayerNorm>& norms) {
   std::vector<size_t> parts(graph.scopes.size());
   for (const Node& node : graph.nodes) parts[static_cast<size_t>(node.scope)] += node.helper ? 0 : 1;

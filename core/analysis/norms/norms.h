@@ -13,7 +13,7 @@ namespace normlens::analysis {
 enum class NormForm : uint8_t { Op, Decomposed, Fused };
 [[nodiscard]] std::string_view normFormName(NormForm form);
 
-// What all norms have in common: y = gamma * norm(x) + beta over the axes `axes` of x, with eps.
+// Holds what all norms have in common: y = gamma * norm(x) + beta over the axes `axes` of x, with eps.
 struct NormParts {
   NormForm form = NormForm::Op;
   graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the one that ends it
@@ -63,12 +63,12 @@ struct LayerNorm : NormParts {
   std::string blockedReason;  // not empty: cannot be folded whatever its input (mean output is used ...)
 };
 
-// Of an RMSNorm also what it is made of: y = gamma * x / sqrt(mean(x^2) + eps) over the trailing axes `axes` of x.
+// The parts of an RMSNorm are those of y = gamma * x / sqrt(mean(x^2) + eps) over the trailing axes `axes` of x.
 //
 // A decomposed one, with the forms of squares, means and roots that LayerNorms have, too:
 //            x --> square --> Reduce mean --> Add eps --> sqrt --+
 //             \------------------------------------> Div / Mul <--+--> Mul gamma
-// Casts of x that round nothing, and a cast back before or behind gamma, belong to it; gamma may stand inside, at the
+// Casts of x that round nothing, and a cast back before or behind gamma, belong to it; gamma may be inside, at the
 // root, and be made of constants (1 + gamma).
 struct OtherNorm : NormParts {
   std::string name;
@@ -91,7 +91,7 @@ struct Norms {
 [[nodiscard]] std::string writtenInBetween(const graph::Graph& graph, const std::vector<graph::NodeId>& members,
                                            graph::ValueId input, graph::ValueId output);
 
-// How the members read the norm's input.
+// Returns the members' reads of the norm's input.
 [[nodiscard]] graph::Uses readsOfInput(const graph::Graph& graph, const LayerNorm& norm);
 
 // Nobody but the members reads what they make, except for `output` and for sizes of what `sizesOf` make.

@@ -85,8 +85,8 @@ class BaseFinder {
     for (const ValueId operand : node->operands) visit(operand);
   }
 
-  // Of mean(x), mean(x^2) and mean((x - mean)^2) the x, and what it is a view of: that one first, unless the axes are
-  // those of a norm as they are.
+  // Adds the x of mean(x), mean(x^2) and mean((x - mean)^2), and what it is a view of: that one first, unless the axes
+  // are those of a norm as they are.
   void note(const RowSum& sum) {
     const Shape* shape = ops::shapeOf(graph_, sum.data);
     if (shape == nullptr) return;
@@ -108,7 +108,7 @@ class BaseFinder {
     addViews(data, width);
   }
 
-  // What may be the input of an RMSNorm.
+  // Adds what may be the input of an RMSNorm.
   void addSquared(ValueId squared, const std::vector<int64_t>& axes) {
     if (const ValueId source = beforeCasts(graph_, squared); source != squared) add({source, axes, true});
     add({squared, axes});

@@ -1,4 +1,4 @@
-// Where to look for a norm that is written out: the roots, and the values that each may be the norm of. Private to
+// Finds the places of norms that are written out: the roots, and the values that each may be the norm of. Private to
 // core/analysis.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace normlens::analysis {
 // sqrt(something + something), or the RmsNorm of a difference that nothing else reads.
 [[nodiscard]] bool mayBeRoot(const graph::Graph& graph, const graph::Node& node);
 
-// What may be the input of the norm with this root, and its rows: the last values before the statistics. The likeliest
-// first.
+// Returns what may be the input of the norm with this root, and its rows: the last values before the statistics. The
+// likeliest first.
 [[nodiscard]] std::vector<RowBase> basesBefore(const graph::Graph& graph, graph::NodeId root);
 
 }  // namespace normlens::analysis

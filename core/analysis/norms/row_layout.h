@@ -1,5 +1,5 @@
-// Where the elements of a view lie in the value that it is a view of, and the numbers of its rows beside them. A row is
-// a run of `width` neighbours of that value, as laid out by rowsOver(). Private to core/analysis.
+// Describes where the elements of a view lie in the value that it is a view of, and the numbers of its rows beside
+// them. A row is a run of `width` neighbors of that value, as laid out by rowsOver(). Private to core/analysis.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct LayoutAxis {
 };
 using RowLayout = std::vector<LayoutAxis>;
 
-// Of a value itself, with the axes that a row runs over innermost.
+// Returns the layout of a value itself, with the axes that a row runs over innermost.
 [[nodiscard]] RowLayout rowsOver(const graph::Shape& shape, const std::vector<int64_t>& axes);
 // Those of the axes that have size 1 have it for every input; others are not listed rightly.
 void markAlwaysOne(RowLayout& layout, const std::vector<int64_t>& axes);
@@ -34,7 +34,7 @@ struct LaidOut {
   const RowLayout& layout;
   Spread spread = Spread::Uniform;
 };
-// Of a value of `shape` that is made from two operands, each element from what belongs to its own row and place.
+// Lays out a value of `shape` that is made from two operands, each element from what belongs to its own row and place.
 [[nodiscard]] std::optional<RowLayout> together(const LaidOut& a, const LaidOut& b, const graph::Shape& shape,
                                                 int64_t width);
 // The same places in the same order.

@@ -1,5 +1,5 @@
-// What the parts of a norm compute, as polynomials: x, its mean and mean square over a row, the row's scale
-// 1 / sqrt(... + eps), which may have negative powers, and the constants gamma and beta, which have one number for each
+// Expresses what the parts of a norm compute as polynomials: x, its mean and mean square over a row, the row's scale 1
+// / sqrt(... + eps), which may have negative powers, and the constants gamma and beta, which have one number for each
 // place in a row. However a norm is written out, its parts have one such form. Private to core/analysis.
 #pragma once
 

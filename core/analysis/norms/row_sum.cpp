@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kMostElements = 8192;  // of a constant that is looked at
 
-// Of the axes in `sum`; `number` times the sum.
+// Returns `sum` as `number` times the sum over its axes.
 std::optional<RowSum> withFactor(RowSum sum, const Shape& shape, double number) {
   for (const int64_t axis : sum.axes) number *= static_cast<double>(shape.at(static_cast<size_t>(axis)));
   sum.factor = number;

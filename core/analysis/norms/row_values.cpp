@@ -204,7 +204,7 @@ std::optional<RowValue> RowValues::view(const Node& node, RowValue x) const {
   return x;
 }
 
-// Where a constant may be gamma or beta it is; with one number in all places it may be no more than that, too.
+// A constant that may be gamma or beta is taken for it; with one number in all places it may be no more than that, too.
 std::optional<RowValue> RowValues::binary(const Node& node) {
   if (node.operands.size() != 2 || !ops::plainAlpha(node)) return std::nullopt;
   for (const size_t side : {size_t{0}, size_t{1}}) {
@@ -282,7 +282,7 @@ std::optional<RowValue> RowValues::sum(const Node& node) const {
   return RowValue{*made, std::move(layout)};
 }
 
-// Of what is centered over the same axes.
+// Accepts only what is centered over the same axes.
 std::optional<RowValue> RowValues::rmsNorm(const Node& node, const RowValue& x) {
   const auto eps = graph::floatAttribute(node, "eps");
   const bool fits = &node == &graph_.node(root_) && graph::intsAttribute(node, "axes") == base_.axes;
@@ -348,7 +348,7 @@ std::optional<double> RowValues::count(ValueId sizes) const {
   return axes && (multiplied || axes->size() == 1) ? product(*query, *axes) : std::nullopt;
 }
 
-// Of the sizes of axes that are those of rows.
+// Multiplies the sizes of axes that are those of rows.
 std::optional<double> RowValues::product(const Node& query, const std::vector<double>& elements) const {
   const RowValue* value = find(query.operands[0]);
   if (value == nullptr || !value->is.has(Symbol::Element)) return std::nullopt;

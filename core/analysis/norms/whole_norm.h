@@ -1,4 +1,4 @@
-// LayerNorms and RMSNorms told alike, with the gamma and beta that stand in nodes of their own behind them.
+// LayerNorms and RMSNorms in one form, with the gamma and beta that are in nodes of their own behind them.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ struct JoinableNorm {
 [[nodiscard]] std::vector<JoinableNorm> joinableNorms(const graph::Graph& graph, const Norms& norms, bool rmsWithBeta,
                                                       bool leadingOnes = false);
 
-// How one of the norm's nodes, or a cast before them, reads a value; nullopt where none does.
+// Returns how one of the norm's nodes, or a cast before them, reads a value; nullopt where none does.
 [[nodiscard]] std::optional<graph::Use> readOf(const graph::Graph& graph, const WholeNorm& norm, graph::ValueId value);
 
 }  // namespace normlens::analysis

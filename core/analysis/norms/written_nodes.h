@@ -1,4 +1,4 @@
-// How a graph writes numbers, squares and views: what every reader of written-out norms asks of a node. Private to
+// Recognizes how a graph writes numbers, squares and views, for every reader of written-out norms. Private to
 // core/analysis.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace normlens::analysis {
 [[nodiscard]] const graph::Node* producerOf(const graph::Graph& graph, graph::ValueId value);
 // A literal, or a constant of one element.
 [[nodiscard]] std::optional<double> numberOf(const graph::Graph& graph, graph::ValueId value);
-// What a square is of; kNoValue: not a square.
+// Returns the value that is squared; kNoValue: not a square.
 [[nodiscard]] graph::ValueId squareBase(const graph::Graph& graph, const graph::Node& node);
 // A Reshape, Expand or Identity.
 [[nodiscard]] bool isView(const graph::Node& node);

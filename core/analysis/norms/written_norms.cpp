@@ -73,14 +73,14 @@ class Matcher {
   }
 
  private:
-  // Where all of a norm has been computed, perhaps with gamma and beta in it.
+  // Marks a value in which all of a norm has been computed, perhaps with gamma and beta in it.
   struct End {
     ValueId value = kNoValue;
     bool exact = false;
     bool gamma = false, beta = false;
   };
 
-  // What stands near the root: what goes on from it, and what that is made of. Others may read the base, too.
+  // Collects the nodes near the root: what goes on from it, and what that is made of. Others may read the base, too.
   [[nodiscard]] std::set<NodeId> nodesAround() const {
     const auto isNear = [&](NodeId id) { return id != kNone && graph_.node(id).block == graph_.node(root_).block; };
     std::vector<NodeId> queue{root_};

@@ -11,7 +11,7 @@ namespace {
 
 using graph::kNone;
 
-// How a mean that nothing takes away goes from claim to claim. Each claim is two points: as it is made, and as its
+// Follows a mean that nothing takes away from claim to claim. Each claim is two points: as it is made, and as its
 // tolerant readers see it, which is where it may be cut.
 class Spread {
  public:
@@ -35,7 +35,7 @@ class Spread {
 
   [[nodiscard]] size_t points() const { return 2 * count_ + norms_; }
   using Reads = std::vector<std::pair<int, int>>;
-  // Where it goes on from each point, with these claims cut.
+  // Lists where it goes on from each point, with these claims cut.
   [[nodiscard]] Reads past(const std::vector<bool>& cut) const {
     Reads reads = reads_;
     for (size_t c = 0; c < count_; ++c) {
@@ -81,7 +81,7 @@ CutPicture Planner::cutPicture(const PlanOptions& wanted, size_t described) cons
     const bool centers = cutKind(static_cast<int>(c)) == CutKind::Centering;
     cuttable[c] = centers ? network.prices[c] < FlowNetwork::kUncuttable : isCut[c];
   }
-  // Where a mean comes in that has not come by another such place; a norm that it reaches so is past help.
+  // Marks where a mean comes in that has not come by another such place; a norm that it reaches so is past help.
   const auto entered = spread.reached(std::move(sources), spread.past(cuttable));
   std::vector<int> ends;  // points behind the places
   for (size_t c = 0; c < count; ++c) {

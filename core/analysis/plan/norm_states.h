@@ -1,6 +1,6 @@
-// What a plan does with each norm and why: the state, beside the verdict, which says what could be done.
+// Describes what a plan does with each norm and why: the state, beside the verdict, which is what could be done.
 //
-// Thread: pure functions. Reasons stand after "because" or a colon: no capital, no full stop.
+// Thread: pure functions. Reasons follow "because" or a colon: no capital, no full stop.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ std::vector<IndexRanges> Planner::neededBy(const Solution& solution) const {
   const size_t count = claims_.all().size();
   std::vector<IndexRanges> norms(count);
   std::vector<bool> waiting(count, false);
-  // What is made last comes first: outside of loops every claim is then visited once, with all its norms.
+  // Values that are made last come first: outside of loops every claim is then visited once, with all its norms.
   std::priority_queue<std::pair<graph::NodeId, ClaimId>> queue;
   const auto enqueue = [&](ClaimId id) {
     if (waiting[static_cast<size_t>(id)]) return;

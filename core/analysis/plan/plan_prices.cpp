@@ -1,4 +1,4 @@
-// What each cut of Planner costs, and which may be made at all.
+// Prices each cut of Planner, and decides which may be made at all.
 #include <algorithm>
 #include <cmath>
 
@@ -61,7 +61,7 @@ Planner::Prices Planner::pricesOf(const PlanOptions& options) {
   }
 }
 
-// What can be done for the tolerant readers alone.
+// Returns the cut that can be made for the tolerant readers alone.
 CutKind Planner::cutKindOf(const Claim& claim) const {
   if (claim.tolerantUses.empty() || claim.kind == Claim::Kind::Joint || claim.kind == Claim::Kind::Proven)
     return CutKind::None;
@@ -73,7 +73,7 @@ CutKind Planner::cutKindOf(const Claim& claim) const {
   if (value.constant != kNone || value.literal || !value.opaqueReason.empty()) return CutKind::None;
   if (!claim.pattern.sumsAnything() || !graph::isFloat(value.dtype)) return CutKind::None;
   if (isOutOfReach(graph_, claim)) return CutKind::None;
-  // What a loop carries is one value in two places: it has no single point where it is made.
+  // A value that a loop carries is one value in two places: it has no single point where it is made.
   if (value.producer == kNone && value.paramOf != 0) return CutKind::None;
   return CutKind::Centering;
 }
@@ -87,7 +87,7 @@ int64_t Planner::cutPrice(ClaimId id, const Prices& prices, const PlanOptions& o
   if (contains(options.keepValues, claim.value)) return FlowNetwork::kUncuttable;
   if (kind == CutKind::Drop) return 1;
   if (prices.perCenteredElement == 0) return FlowNetwork::kUncuttable;
-  // Of what has no rows in the probe run another run may have one.
+  // A value that has no rows in the probe run may have one in another.
   return prices.perCenteredElement * std::max(claim.pattern.regionSize(), claim.pattern.groupSize());
 }
 
@@ -104,7 +104,7 @@ int64_t Planner::copyPrice(const Claim& claim, const Prices& prices, const PlanO
 
 bool Planner::staysAsMade(const Claim& claim, const PlanOptions& options) {
   const bool isConstant = claim.kind == Claim::Kind::Constant;
-  // What can be dropped has no need to be trusted.
+  // A value that can be dropped has no need to be trusted.
   const bool canDrop = claim.droppable && claim.tolerated();
   if (options.trusting && claim.kind == Claim::Kind::Refused && !canDrop) return false;
   if (claim.kind == Claim::Kind::Refused || (isConstant && !claim.tolerated())) return true;

@@ -30,7 +30,7 @@ int64_t wholeBytes(double bytes) {
   return bytes < static_cast<double>(kMost) ? static_cast<int64_t>(bytes) : kMost;
 }
 
-// Of a claim's nodes in the network.
+// A claim has two nodes in the network.
 int rawNode(int claim) { return 2 * claim; }
 int tolNode(int claim) { return 2 * claim + 1; }
 

@@ -36,14 +36,14 @@ enum class Policy : uint8_t {
 [[nodiscard]] std::string_view policyName(Policy policy);
 [[nodiscard]] std::optional<Policy> policyFromName(std::string_view name);
 
-// What one element of a norm's input is worth at run time, in any unit. centering > folding > 0: a centering for a
-// single norm never pays, and a fold that needs none is always taken.
+// Prices one element of a norm's input at run time, in any unit. centering > folding > 0: a centering for a single norm
+// never pays, and a fold that needs none is always taken.
 struct ElementPrices {
   int64_t folding = 1000;
   int64_t centering = 1001;
   bool inPicoseconds = false;
 };
-// Of measured times for tensors of as many elements, in microseconds; in picoseconds.
+// Converts measured times for tensors of as many elements, in microseconds; to picoseconds.
 [[nodiscard]] ElementPrices elementPrices(double layerNorm, double rmsNorm, double centering, int64_t elements);
 
 struct PlanOptions {
@@ -59,14 +59,14 @@ struct PlanOptions {
   // the original alone); any other value is neither centered at run time nor dropped. What needs it may be centered
   // behind.
   std::vector<graph::ValueId> keepValues = {};
-  // What nothing makes zero-mean is taken for it: norms fold against their verdicts, and the model's outputs change.
-  // To measure by how much.
+  // Takes for zero-mean what nothing makes so: norms fold against their verdicts, and the model's outputs change. To
+  // measure by how much.
   bool trusting = false;
 };
 
 [[nodiscard]] int64_t bytesOfConstants(const graph::Graph& graph);
 
-// What a claim's cut means.
+// Names what a claim's cut means.
 enum class CutKind : uint8_t { None, Centering, Copy, Drop };
 
 // The edits that one claim stands for, and who needs them.
@@ -88,14 +88,14 @@ struct Plan {
   double gap = 0;
 };
 
-// What the minimum cut of a plan is made of, as far as run-time centerings decide; amounts as prices have them.
+// Shows what the minimum cut of a plan is made of, as far as run-time centerings decide; amounts as prices have them.
 struct CutPicture {
   // A value whose mean could be taken away at run time, and which norms that mean reaches.
   struct Place {
     graph::ValueId value = graph::kNoValue;
     int64_t price = 0, flow = 0;
     bool cut = false;
-    IndexRanges norms;  // told of the first `described` places by their flow
+    IndexRanges norms;  // listed for the first `described` places by their flow
   };
   struct Saving {
     int norm = 0;
@@ -113,7 +113,7 @@ class Planner {
           const std::vector<fold::AbsorbScale>& scales);
 
   [[nodiscard]] Plan plan(const PlanOptions& options) const;
-  // Of the cut that plan(wanted) makes, with the copies that it makes there already.
+  // Shows the cut that plan(wanted) makes, with the copies that it makes there already.
   [[nodiscard]] CutPicture cutPicture(const PlanOptions& wanted, size_t described) const;
   // Norms of which something is claimed: no plan folds more.
   [[nodiscard]] size_t candidates() const;
@@ -173,7 +173,7 @@ class Planner {
   const std::vector<LayerNorm>& norms_;
   const Claims& claims_;
   const std::vector<fold::AbsorbScale>& scales_;
-  // What lies between an absorbed scale and the tensors that take it in.
+  // These values lie between an absorbed scale and the tensors that take it in.
   std::set<graph::ValueId> scaled_;
   std::vector<int64_t> elements_;  // by norm: of its input
   std::vector<CutKind> cutKinds_;  // by claim: what can be done for its tolerant readers alone

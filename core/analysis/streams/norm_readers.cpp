@@ -122,7 +122,7 @@ class Readers {
     return true;
   }
 
-  // What is made of the constant on the way to this operand. False where something else reads it, too.
+  // Adds what is made of the constant on the way to this operand. False where something else reads it, too.
   bool addViews(Use use, int axis) {
     for (;;) {
       const auto id = graph::operandAt(graph_.node(use.node), static_cast<size_t>(use.operand));

@@ -222,7 +222,7 @@ class Finder {
     if (!isNew) join(at->second, group);
   }
 
-  // Where its operands have a channel less, it has. Else it begins a stream: its last channel is cut off behind it.
+  // A value has a channel less if its operands have. Else it begins a stream: its last channel is cut off behind it.
   [[nodiscard]] bool isCarried(const Claim& claim, int64_t channels, int axis) const {
     const auto& value = graph_.value(claim.value);
     if (claim.kind != Claim::Kind::Derived || value.producer == kNone || !value.opaqueReason.empty()) return false;
@@ -284,7 +284,7 @@ class Finder {
     }
   }
 
-  // What an op makes beside it (the other parts of a Split) has a channel less as well.
+  // Everything that an op makes beside it (the other parts of a Split) has a channel less as well.
   void checkOtherParts(ValueId value, const Member& member) {
     const auto producer = graph_.value(value).producer;
     for (const ValueId part : graph_.node(producer).outputs) {

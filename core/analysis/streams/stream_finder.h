@@ -1,4 +1,4 @@
-// What belongs to the streams of a plan: which values would be narrow, where they begin and who reads them.
+// Finds what belongs to the streams of a plan: which values would be narrow, where they begin and who reads them.
 // Private to analysis/streams. Thread: pure.
 #pragma once
 

@@ -105,7 +105,7 @@ void putInOrder(const Graph& graph, std::vector<fold::ResizeAxis>& sizes) {
   sizes.erase(rest.begin(), rest.end());
 }
 
-// Where there is no stream at all.
+// Returns the reason where there is no stream at all.
 std::string whyNone(const Analysis& analysis, const Plan& plan) {
   const auto& norms = analysis.norms.layerNorms;
   if (norms.empty()) return "there is no LayerNorm in this model";

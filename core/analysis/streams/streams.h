@@ -18,7 +18,7 @@
 
 namespace normlens::analysis {
 
-// What a narrow stream is widened to, with zeros: nothing, an even number of channels, a multiple of 64.
+// Names what a narrow stream is widened to, with zeros: nothing, an even number of channels, a multiple of 64.
 enum class StreamPadding : uint8_t { None, Even, Blocks };
 [[nodiscard]] std::optional<StreamPadding> streamPaddingFromName(std::string_view name);
 
