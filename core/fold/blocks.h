@@ -1,11 +1,11 @@
-// What one edit makes of one weight, block by block: computed where its bytes are wanted.
+// Computes what one edit makes of one weight, block by block, where its bytes are wanted.
 //
-// Every function takes a strided view, `in`, and gives its result's elements in the order of outputStrides(in): the
+// Every function takes a strided view, `in`, and returns its result's elements in the order of outputStrides(in): the
 // view's own memory order where that is dense, row-major otherwise. narrowed() alone changes the shape. Sums and means
 // are taken in float64 whatever the type; each result is rounded once. float16, bfloat16, float32 and float64. The view
 // may start at any address, as tensors in mapped files do, and stays in memory as long as the blocks.
 //
-// Thread: `threads` workers at most are started and joined inside each call; blocks may be asked for by any number of
+// Thread: `threads` workers at most are started and joined inside each call; blocks may be read by any number of
 // threads. Errors: Unsupported for other element types, Refused where a group to center holds a number that is not
 // finite, Internal where pattern, shape and sizes do not fit together.
 #pragma once

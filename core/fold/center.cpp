@@ -55,7 +55,7 @@ T* asElements(std::span<std::byte> out) {
   return reinterpret_cast<T*>(out.data());
 }
 
-// What stays as it is, where the region is not everything.
+// Copies elements that stay as they are, where the region is not everything.
 template <class T>
 void copy(const std::optional<ElementRuns>& all, const T* x, T* y, int64_t first, int64_t last) {
   if (!all) return;

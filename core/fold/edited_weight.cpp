@@ -21,7 +21,7 @@ void addOrigins(const WeightSource& of, std::vector<TensorView>& to) {
   }
 }
 
-// What an edit makes of `from`, for which it also reads `others`.
+// Returns what an edit makes of `from`, for which it also reads `others`.
 WeightSource edited(const TensorView& result, const WeightSource& from, const std::vector<WeightSource>& others,
                     EditedWeight::Opener open) {
   std::vector<TensorView> origins;
@@ -38,7 +38,7 @@ WeightSource edited(const WeightSource& from, const std::vector<WeightSource>& o
   return edited(result, from, others, std::move(open));
 }
 
-// What the parts of a joint centering share, found when the first of them is wanted.
+// Holds what the parts of a joint centering share, found when the first of them is wanted.
 class JointGroup {
  public:
   explicit JointGroup(std::vector<JointPart> parts) : parts_(std::move(parts)) {}

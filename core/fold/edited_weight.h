@@ -1,4 +1,4 @@
-// A weight as edits leave it, told by what it is made from: nothing of it is computed before somebody wants its bytes.
+// A weight as edits leave it, described by its sources: nothing of it is computed before somebody wants its bytes.
 //
 // Edits follow one another: what an edit starts from is a weight of the file, or an edited one; that is then computed
 // whole for as long as the later edit's blocks live. Thread: immutable; blocks as in blocks.h.

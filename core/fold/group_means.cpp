@@ -10,8 +10,8 @@ namespace {
 
 using graph::TensorView;
 
-// What a block of columns may occupy: runs of memory that are too short to be fetched ahead cost more than a larger
-// cache does (measured: 1 MiB takes half as long again as 4).
+// Limits the memory of a block of columns: runs of memory that are too short to be fetched ahead cost more than a
+// larger cache does (measured: 1 MiB takes half as long again as 4).
 constexpr int64_t kColumnBlockBytes = int64_t{4} << 20;
 constexpr int64_t kMinColumns = 64;
 

@@ -36,7 +36,7 @@ void mergeLoops(std::vector<LoopDim>& loops);
 // Orders loops by the output's strides (largest first) and merges them: the combined index changes.
 void sortAndMergeLoops(std::vector<LoopDim>& loops);
 
-// Where iteration `index` of the combined loops starts.
+// Holds where iteration `index` of the combined loops starts.
 struct Offset {
   int64_t in = 0;
   int64_t out = 0;

@@ -38,7 +38,7 @@ struct RewriteReads {
   bool restores = false;
 };
 
-// A view or broadcast whose result is narrow along that axis; or a query of the sizes of a narrow value, which tells d.
+// A view or broadcast whose result is narrow along that axis; or a size query of a narrow value, which returns d.
 struct ResizeAxis {
   graph::NodeId node = graph::kNone;
   int axis = 0;
@@ -60,7 +60,7 @@ struct NarrowNorm {
   Channels channels;
 };
 
-// What is narrow after all of them: for who looks at the result.
+// Lists what is narrow after all of them: for who looks at the result.
 struct NarrowValue {
   graph::ValueId value = graph::kNoValue;
   int axis = 0;

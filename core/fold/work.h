@@ -1,5 +1,5 @@
-// What the weight edits have in common: a strided tensor's elements by type, and work cut into units that run in
-// parallel.
+// Provides what the weight edits have in common: a strided tensor's elements by type, and work cut into units that run
+// in parallel.
 #pragma once
 
 #include <cstdint>
