@@ -1,4 +1,4 @@
-// What of the probe's sizes the rules may rely on.
+// Decides which of the probe's sizes the rules may rely on.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -107,7 +107,7 @@ bool writesSizesOfInput(SizeQuestion& sizes, ValueId x, const Shape& y, std::spa
 bool sumsOverOpenSize(const Graph& graph, const Node& reshape, const Pattern& pattern) {
   const ValueId x = graph::operandAt(reshape, 0);
   const Shape* in = shapeOf(graph, x);
-  // What only adds or drops axes of size 1 leaves rows as they are.
+  // A Reshape that only adds or drops axes of size 1 leaves rows as they are.
   if (in == nullptr || graph::boolAttribute(reshape, "ones_only")) return false;
   const auto dims = alignTo(pattern, *in);
   for (size_t axis = 0; axis < in->size(); ++axis) {

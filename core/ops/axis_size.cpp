@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kDeepest = 512;
 
-// Where the axis' size decides what is taken.
+// Returns whether the axis' size decides what is taken.
 bool countsFromTheEnd(const Node& cut, int64_t size) {
   const auto outside = [&](const char* name) {
     const auto at = graph::intAttribute(cut, name);
@@ -32,7 +32,7 @@ bool countsFromTheEnd(const Node& cut, int64_t size) {
   return graph::boolAttribute(cut, "from_end") || outside("start") || outside("end") || outside("index");
 }
 
-// Of a shorter axis a Slice takes less; of any the first element.
+// A Slice takes less of a shorter axis, but the first element of any.
 bool mayReachTheEnd(const Node& slice) {
   return !graph::boolAttribute(slice, "exact") && graph::intAttribute(slice, "end").value_or(2) > 1;
 }
@@ -78,7 +78,7 @@ AxisSize SizeQuestion::ask(ValueId value, size_t axis) {
   return shapeOf(graph_, graph::operandAt(node, 0)) == nullptr ? own : opRow(node.kind).size(*this, node, own);
 }
 
-// What was answered from too far away is asked again by the next question.
+// Answers from too far away are dropped, so that the next question computes them anew.
 void SizeQuestion::begin() {
   if (depth_ > 0) return;
   answers_.clear();

@@ -1,4 +1,4 @@
-// What the rules of nodes that move, cut or join axes start from. Private to ops.
+// Provides what the rules of nodes that move, cut or join axes start from. Private to ops.
 #pragma once
 
 #include <optional>

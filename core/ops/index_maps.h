@@ -1,5 +1,4 @@
-// How patterns travel through changes of shape: broadcasting, slicing, embedding into a longer axis. Shared by the
-// rules.
+// Maps patterns through changes of shape: broadcasting, slicing, embedding into a longer axis. Shared by the rules.
 #pragma once
 
 #include <optional>

@@ -30,7 +30,7 @@ std::optional<std::vector<int64_t>> starts(const Graph& graph, const Node& node,
   return out;
 }
 
-// Where the operands up to this one end is so in every run.
+// Returns whether the operands up to this one end at the same place in every run.
 bool endsFixed(const Graph& graph, const Node& concat, size_t operand, size_t axis) {
   for (size_t i = 0; i <= operand; ++i) {
     if (!isSizeFixed(graph, concat.operands[i], axis)) return false;
@@ -131,7 +131,7 @@ bool lastAxisWholeSum(const AxisView& view) {
   return true;
 }
 
-// Of an axis that all operands share.
+// Returns the size of an axis that all operands share.
 AxisSize sizeOfAny(SizeQuestion& sizes, const Node& node, size_t axis) {
   const auto fixed = [&](ValueId part) { return sizes.isFixed(part, axis); };
   return std::ranges::any_of(node.operands, fixed) ? kFixedSize : sizes.of(node.operands[0], axis);

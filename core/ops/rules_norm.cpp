@@ -33,8 +33,8 @@ std::optional<Pattern> groupNormGroups(const Graph& graph, const Node& node, con
                                {shape[1] / groups * spatial, 0, shape[1] / groups * spatial, true}});
 }
 
-// What a BatchNorm adds per channel once its scale is gone, as numpy broadcasting wants it: in front of the spatial
-// axes.
+// Describes what a BatchNorm adds per channel once its scale is gone, as numpy broadcasting wants it: in front of the
+// spatial axes.
 struct ChannelShift {
   size_t operand = 0;
   Shape shape;
@@ -184,7 +184,7 @@ AxisSize layerNormSize(SizeQuestion& sizes, const Node& node, const AxisSize& ow
   return written ? kFixedSize : broadcastSize(sizes, node, own);
 }
 
-// Of a norm with a scale for each channel, axis 1.
+// Returns the size for a norm with a scale for each channel, axis 1.
 AxisSize channelNormSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
   const Graph& graph = sizes.graph();
   const ValueId gamma = graph::operandAt(node, 1);

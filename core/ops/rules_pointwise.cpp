@@ -208,7 +208,7 @@ ZeroMean maskedCopyZeroMean(const Graph& graph, const Node& node, int, const Pat
   auto source = length ? rowsOf(graph, node.operands.at(2), *length) : std::nullopt;
   const auto made = length ? rowsOf(graph, node.outputs[0], *length) : std::nullopt;
   if (!source || !made) return ZeroMean::refused("what it writes is not cut into the norm's rows");
-  // Of all rows: one that is taken in part would move the source's next ones.
+  // All rows have to be equal: one that is taken in part would move the source's next ones.
   if (!constantFor(graph, node, *made, 1)) return ZeroMean::refused("its mask differs between channels");
   ZeroMean all = allOf(graph, node, pattern, {0});
   if (all.verdict == ZeroMean::Verdict::Needs) all.needs.push_back({node.operands[2], std::move(*source)});
@@ -246,7 +246,7 @@ Shift shapeQueryShift(const Graph&, const Node&, int, const Pattern&) { return S
 
 AxisSize ownSize(SizeQuestion&, const Node&, const AxisSize& own) { return own; }
 
-// Of a new tensor: in the shape of another one, or of sizes that are listed.
+// Returns the size of a new tensor: in the shape of another one, or of sizes that are listed.
 AxisSize newSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
   if (graph::boolAttribute(node, "like")) return sameSize(sizes, node, own);
   return listsAxis(node, "fixed", own.axis) ? kFixedSize : own;
@@ -258,7 +258,7 @@ AxisSize sameSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
   return sameRank ? sizes.of(x, own.axis) : own;
 }
 
-// Of operands that numpy rules broadcast. One that has the size, and not 1, has it in every run.
+// Returns the size of operands that numpy rules broadcast. One that has the size, and not 1, has it in every run.
 AxisSize broadcastSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
   using Kind = AxisSize::Kind;
   const Graph& graph = sizes.graph();
@@ -285,7 +285,7 @@ AxisSize broadcastSize(SizeQuestion& sizes, const Node& node, const AxisSize& ow
     if (seen.kind == Kind::Fixed && size > 1) return kFixedSize;
     all = all && seen.kind == Kind::Fixed;
     if (size == 1) continue;
-    // Of two that are free apart from each other, either may be the wider one in another run.
+    // If two are free apart from each other, either may be the wider one in another run.
     mixed = mixed || (found != own && seen != found);
     if (found == own || seen.kind == Kind::Torn) found = seen;
   }

@@ -26,7 +26,7 @@ Shift carriedAs(const Node& node, const FactorsPerDim& dims, const Pattern& patt
   return Shift::carried({{node.outputs[0], std::move(result)}});
 }
 
-// Of a Scatter: the axes of x that are indexed, and how the updates' axes stand to x's.
+// Describes a Scatter by the axes of x that are indexed, and how the updates' axes correspond to x's.
 struct Rows {
   const Shape* x = nullptr;
   const Shape* updates = nullptr;
@@ -102,7 +102,7 @@ Shift rowsShift(const Graph& graph, const Node& node, int operand, const Pattern
   return carriedAs(node, out, pattern);
 }
 
-// Of a Scatter by element: along all axes but `axis`, element i of the updates goes to position i of x.
+// Describes a Scatter by element: along all axes but `axis`, element i of the updates goes to position i of x.
 struct Elements {
   const Shape* x = nullptr;
   const Shape* updates = nullptr;  // of the index's rank, or {}: one number for all

@@ -88,7 +88,7 @@ Shift rollShift(const Graph& graph, const Node& node, int operand, const Pattern
 
 namespace {
 
-// Of a Gather: how many of x's axes are indexed together, and how many of y's are there in their place.
+// Counts for a Gather how many of x's axes are indexed together, and how many of y's are there in their place.
 struct Indexed {
   size_t axes = 0;
   size_t made = 0;

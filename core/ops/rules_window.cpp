@@ -24,7 +24,7 @@ std::string cutsFrom(const Node& node, const std::string& channels) {
   return "it cuts a run-time part out of " + channels;
 }
 
-// Where the window starts; not known where it would leave the axis, as only a file that no runtime takes has it.
+// Returns the window's start; nullopt where it would leave the axis, as only a file that no runtime takes has it.
 std::optional<int64_t> inside(std::optional<int64_t> start, int64_t length, int64_t size) {
   return start && *start <= size - length ? start : std::nullopt;
 }
@@ -91,7 +91,7 @@ Shift windowShift(const Graph& graph, const Node& node, AxisView view, std::opti
 // Select and Unbind take one index of the axis, which is gone.
 bool dropsAxis(const Node& node) { return node.kind == OpKind::Select || node.kind == OpKind::Unbind; }
 
-// Where the window of an output starts; nullopt: a run decides, or it is none.
+// Returns where the window of an output starts; nullopt: a run decides, or it is none.
 std::optional<int64_t> startOf(const Graph& graph, const Node& node, int output, size_t axis) {
   if (node.kind == OpKind::Unbind) return output;
   if (node.kind == OpKind::Split) {
