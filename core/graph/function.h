@@ -9,7 +9,7 @@ namespace normlens::graph {
 
 enum class Function : uint8_t {
   Other,  // nobody asks for it, or it is not known
-  // Of an Elementwise:
+  // These an Elementwise computes:
   Square,             // [x] x * x
   Power,              // [x, exponent]
   SquareRoot,         // [x]
@@ -18,7 +18,7 @@ enum class Function : uint8_t {
   Relu,               // [x]
   Maximum,            // [x...] the largest of them, element by element
   Step,               // [x...] jumps, or counts from anew, where x moves on: ceil, sign, remainder
-  // Of other kinds:
+  // These belong to other kinds:
   Cast,       // of an Identity, a Cast to the type that x has
   Unsqueeze,  // of a Reshape: new axes of size 1. dim: the place of a single one, where the file writes it
   Product,    // of a Reduce

@@ -56,7 +56,7 @@ struct Constant {
   std::vector<std::string> aliases;  // further names of the same memory
 };
 
-// What an analysis of the whole graph reads stands first, here and in Node: it is what fits a cache.
+// The fields that an analysis of the whole graph reads come first, here and in Node: they are what fits a cache.
 struct Value {
   DType dtype = DType::Unknown;
   NodeId producer = kNone;  // kNone: graph input, block parameter, constant or literal
@@ -67,7 +67,7 @@ struct Value {
   std::optional<double> literal;  // a scalar written in the graph
   std::optional<Shape> shape;     // of the probe run; nullopt: not a tensor, not reached, or not known yet
   Uses uses;
-  // Of an input, an overridable initializer too: the sizes that every run has, because the file fixes them; -1 where it
+  // An input, or overridable initializer, has the sizes that every run has, because the file fixes them; -1 where it
   // leaves one open. nullopt: it does not even fix the number of axes.
   std::optional<Shape> declared;
   // Set where an in-place op on an alias makes the value unsafe to reason about: nothing is proved of it, and a shift
@@ -99,7 +99,7 @@ struct Block {
 };
 
 // "This input has size 1 there in every run": an axis counted from the last, which is 1, as broadcasting does; or it
-// has no such axis. The file does not say so: whoever relies on it tests it and tells it.
+// has no such axis. The file does not state it: whoever relies on it tests and reports it.
 struct SizeOfOne {
   ValueId input = kNoValue;
   int fromLast = 1;
@@ -122,7 +122,7 @@ class Graph {
   std::vector<Scope> scopes;
   std::vector<Constant> constants;
   std::vector<SizeOfOne> assumed;  // what the rules may rely on though the file does not say it. No part of the text.
-  // Where the file names any: 1:1 with outputs(), empty for those that have no name. No part of the text.
+  // Names of outputs, 1:1 with outputs(), where the file names any; empty for those without one. No part of the text.
   std::vector<std::string> outputNames;
 
   Graph();

@@ -54,7 +54,7 @@ class Grouping {
   }
 
  private:
-  // What a node is, as far as a repetition has to agree.
+  // Reads of each node what has to agree in a repetition.
   void readTokens() {
     std::map<std::pair<std::string_view, size_t>, uint32_t> known;
     for (const NodeId id : nodes_) {

@@ -143,7 +143,7 @@ bool eachElement(const TensorView& view, int64_t count, Take take) {
   return true;
 }
 
-// What outputs mostly are, without asking for each element where it lies and what it is.
+// Converts what outputs mostly are, without computing for each element where it lies and what it is.
 template <class T>
 std::vector<double> denseToDoubles(const std::byte* data, int64_t count) {
   std::vector<double> out(static_cast<size_t>(count));

@@ -52,7 +52,7 @@ struct TensorView {
   [[nodiscard]] bool contiguous() const;
 };
 
-// Of all its elements; 0 where the type has no size.
+// Returns the bytes of all its elements; 0 where the type has no size.
 [[nodiscard]] int64_t byteCount(const TensorView& view);
 
 // The elements in row-major order, converted to double. Complex and quantised tensors give nullopt.
