@@ -15,7 +15,7 @@ namespace normlens::analysis {
 namespace {
 
 void judge(Analysis& analysis, const Planner& planner) {
-  // No growth limit: a verdict says what can be done, not what a file may weigh.
+  // No growth limit: a verdict is what can be done, not what a file may weigh.
   PlanOptions options;
   options.maxGrowthPercent = 1e9;
   options.policy = Policy::Free;

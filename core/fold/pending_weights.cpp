@@ -69,7 +69,7 @@ Status PendingWeights::computeLocked(Place& place) {
   if (::mprotect(place.address, whole, PROT_READ | PROT_WRITE) != 0)
     return fail(ErrorCode::RunFailed, plainError(std::bad_alloc()));
 #ifdef MADV_HUGEPAGE
-  // Only whole huge pages: the rounded-up tail would otherwise be memory that nobody asked for. A refusal is harmless.
+  // Only whole huge pages: the rounded-up tail would otherwise be memory that nobody wanted. A refusal is harmless.
   if (place.bytes >= kHugePage) ::madvise(place.address, place.bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
   Status status;

@@ -1,7 +1,7 @@
 // Edited weights of a model, each with an address and no memory: their bytes are computed where they are wanted, block
 // by block into a file (`partAt`), or at their addresses before something runs (`compute`).
 //
-// Until then nothing can be read there: who does not ask first ends at once, and never sees other numbers.
+// Until then nothing can be read there: who reads before that crashes, and never sees other numbers.
 // Thread: any.
 #pragma once
 

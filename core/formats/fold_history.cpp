@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kLongest = 200;
 
-// A file may say anything there.
+// A file may contain anything there.
 std::string shortText(std::string text) {
   if (text.size() > kLongest) text.resize(kLongest);
   return printable(std::move(text));

@@ -60,7 +60,7 @@ struct ModelFacts {
   // Names the type that the runtime computes in where that is not dtype, with weights rounded to dtype: ONNX Runtime
   // has no bfloat16 on the CPU and takes float32. Unknown: dtype itself.
   graph::DType computedIn = graph::DType::Unknown;
-  std::string note;                 // one sentence worth saying: quantised, in training mode ...
+  std::string note;                 // one sentence worth showing: quantised, in training mode ...
   std::string cannotRun;            // why it can be neither run nor folded, as a sentence; empty: nothing is in the way
   std::string model;                // its name in the file; empty: models of this format have none
   std::vector<std::string> models;  // the names of all that the file holds, sorted; empty: it is the only one
@@ -100,15 +100,15 @@ class Model {
 
   [[nodiscard]] virtual const ModelFacts& facts() const = 0;
   // SHA-256 of the file it was opened from, as it was then, and of the data files beside it, one after another in the
-  // order of their names: what `cat model.onnx model.onnx.data | sha256sum` says. Takes a second for a gigabyte or two.
-  // goOn is asked before each piece (nullptr: never) and may wait; false ends it. Empty then, and when a file cannot be
-  // read any more.
+  // order of their names: what `cat model.onnx model.onnx.data | sha256sum` prints. Takes a second for a gigabyte or
+  // two. goOn is called before each piece (nullptr: never) and may wait; false ends it. Empty then, and when a file
+  // cannot be read any more.
   [[nodiscard]] virtual std::string fileSha256(const std::function<bool()>& goOn) const = 0;
   // Structure; shapes and dtypes of all values once probe() has succeeded.
   [[nodiscard]] virtual const graph::Graph& graph() const = 0;
   // The arrays that a run takes, in order. TorchScript: what tuples, lists and dicts hold, each by a name of its own
-  // ("past.0.1"). Lists are as long, and dicts have the keys, as `given` says, the names of all arrays that are there;
-  // where it names none of theirs, as the code says.
+  // ("past.0.1"). Lists are as long, and dicts have the keys, as in `given`, the names of all arrays that are there;
+  // where it names none of theirs, as in the code.
   [[nodiscard]] virtual std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const;
   // Names of arrays as inputArrays has them, where they are given otherwise: by torch's numbered names, or what an only
   // list or dict holds without its name.

@@ -1,6 +1,6 @@
 // Running one model many times on the same inputs, for measurements.
 //
-// A Runner is made by Model::runner() and holds the inputs, and where the settings ask for it a copy of the model in
+// A Runner is made by Model::runner() and holds the inputs, and where the settings want it a copy of the model in
 // another type or on another device. Thread: one at a time. Errors: Unsupported for what this machine, runtime or model
 // cannot do, RunFailed (memory ran out, too), Cancelled; one plain sentence each.
 #pragma once
@@ -63,7 +63,7 @@ class Runner {
     return fail(ErrorCode::Unsupported, runtime() + " reports only the outputs of a model on this device");
   }
   // Most bytes that the tensors made by one pass (results included; weights and inputs not) take at a time, as the
-  // runtime asks for them. Runs the model, more slowly. Pools and scratch memory of math libraries are not seen.
+  // runtime allocates them. Runs the model, more slowly. Pools and scratch memory of math libraries are not seen.
   [[nodiscard]] virtual Result<int64_t> peakBytes() = 0;
   // The ops of one pass, in order; medians over a few passes.
   [[nodiscard]] virtual Result<std::vector<OpTime>> opTimes(const Task& task) = 0;

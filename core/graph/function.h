@@ -1,5 +1,5 @@
-// Which function a node computes, where its kind leaves that open and somebody asks. A format's reader fills it from
-// its own table of ops.
+// Names the function that a node computes, where its kind leaves that open and a rule needs it. A format's reader fills
+// it from its own table of ops.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace normlens::graph {
 
 enum class Function : uint8_t {
-  Other,  // nobody asks for it, or it is not known
+  Other,  // no rule needs it, or it is not known
   // These an Elementwise computes:
   Square,             // [x] x * x
   Power,              // [x, exponent]

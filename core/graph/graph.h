@@ -84,11 +84,11 @@ struct Node {
   BlockId block = 0;
   Operands operands;  // see OpKind; kNoValue for an absent optional
   Outputs outputs;
-  Attributes attributes;        // canonical ones first (see OpKind), then whatever else the file says
+  Attributes attributes;        // canonical ones first (see OpKind), then whatever else the file states
   std::vector<BlockId> blocks;  // of If and Loop
   std::string op;               // the file's own name, for who reads it: "aten::layer_norm", "LayerNormalization"
   std::string name;             // module path or node name; not necessarily unique
-  std::string source;           // where it was written, if the file says
+  std::string source;           // where it was written, if the file records it
 };
 
 struct Block {
@@ -110,7 +110,7 @@ struct SizeOfOne {
 struct Scope {
   std::string name;  // last part: "ln_1"
   std::string path;  // "transformer.h.0.ln_1"; "" for the model
-  std::string type;  // class name, where the file says
+  std::string type;  // class name, where the file has it
   ScopeId parent = kNone;
 };
 
@@ -121,7 +121,7 @@ class Graph {
   std::vector<Block> blocks;  // 0: the model's forward
   std::vector<Scope> scopes;
   std::vector<Constant> constants;
-  std::vector<SizeOfOne> assumed;  // what the rules may rely on though the file does not say it. No part of the text.
+  std::vector<SizeOfOne> assumed;  // what the rules may rely on though the file does not state it. No part of the text.
   // Names of outputs, 1:1 with outputs(), where the file names any; empty for those without one. No part of the text.
   std::vector<std::string> outputNames;
 

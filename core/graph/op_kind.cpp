@@ -8,7 +8,7 @@ namespace {
 
 struct Row {
   std::string_view name;
-  size_t required;  // operands, from the first one on, without which the node says nothing
+  size_t required;  // operands, from the first one on, without which the node means nothing
 };
 
 constexpr std::array<Row, static_cast<size_t>(OpKind::Count_)> kRows = {{

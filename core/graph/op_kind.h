@@ -3,8 +3,8 @@
 // Operands are tensors (or scalars) only: lists and tuples are flattened by the reader, an absent optional operand is
 // kNoValue. Axes in attributes are normalised to [0, rank). An attribute that the file computes at run time is left
 // out: the rules then assume nothing about it. Shapes come from the values (one probe run), never from attributes.
-// "ones" of a norm, Softmax or Reduce lists axes of x that the file says have size 1 for every input.
-// "inside" (true) says of a node that what it makes exists only within an operator of the file.
+// "ones" of a norm, Softmax or Reduce lists axes of x that the file fixes to size 1 for every input.
+// "inside" (true) marks a node whose results exist only within an operator of the file.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ enum class OpKind : uint8_t {
                  //     in order (pixel shuffle, depth to space, channel shuffle)
   Expand,        // [x] broadcast to a larger shape (expand, expand_as, broadcast_to)
   Slice,         // [x] axis, start, end, step; `start` and `end` absent when computed at run time. from_end (true): one
-                 //     of them is counted from the end of an axis whose size the file does not say
+                 //     of them is counted from the end of an axis whose size the file does not state
   Select,        // [x] axis, index (absent when computed at run time), from_end; the axis disappears
   Split,         // [x] -> y0, y1 ... in order along `axis` (split, chunk, tensor_split). sizes: ints, of the outputs,
                  //     where the file writes them. divides (true): into parts that follow from the axis' size alone

@@ -1,4 +1,4 @@
-// Questions about values that more than one module asks. Thread: pure functions of an immutable graph.
+// Queries of values that more than one module needs. Thread: pure functions of an immutable graph.
 #pragma once
 
 #include <optional>

@@ -152,7 +152,7 @@ class Grouping {
     for (const size_t period : likelyPeriods(begin, end)) {
       const Stretch found = longestOf(period, begin, end);
       if (found.repeats < 2 || (found.repeats == 2 && period < kLongPair)) continue;
-      // Two blocks at a time cover as much as one at a time; the shorter period says more.
+      // Two blocks at a time cover as much as one at a time; the shorter period shows more.
       const bool more = !best || found.covered() * 19 > best->covered() * 20;
       const bool shorter = best && found.period < best->period && found.covered() * 20 >= best->covered() * 19;
       if (more || shorter) best = found;

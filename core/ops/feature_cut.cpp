@@ -60,7 +60,7 @@ bool cutsFeatures(const Graph& graph, const Node& cut, ValueId value, const Patt
   Pattern at = pattern;
   for (int step = 0; step < kMaxSteps && value != kNoValue; ++step) {
     const auto& made = graph.value(value);
-    if (made.constant != kNone) return cut.kind != OpKind::Slice;  // all slices of a table ask for the whole
+    if (made.constant != kNone) return cut.kind != OpKind::Slice;  // all slices of a constant need the whole
     if (made.producer == kNone) return false;
     const Node& node = graph.node(made.producer);
     switch (node.kind) {

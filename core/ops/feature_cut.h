@@ -9,7 +9,7 @@ namespace normlens::ops {
 // `cut` cuts the region of `pattern` out of `value`, along an axis that is not summed. True where the region is one of
 // output features of a linear, or of rows of a constant that are fixed: q, k and v of a fused projection are then
 // centered apart. False where the cut may move with the input's size (the first T rows of a table of positions): the
-// whole is to be asked for. Along all other axes that also makes all reads of a stream ask the same question.
+// whole is needed. Along all other axes that also gives all reads of a stream the same question.
 [[nodiscard]] bool cutsFeatures(const graph::Graph& graph, const graph::Node& cut, graph::ValueId value,
                                 const Pattern& pattern);
 

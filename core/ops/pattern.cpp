@@ -6,7 +6,7 @@
 namespace normlens::ops {
 namespace {
 
-// Neighbours that say the same as one factor. `outer` counts blocks of `inner`.
+// Neighbors that mean the same as one factor. `outer` counts blocks of `inner`.
 std::optional<Factor> merged(const Factor& outer, const Factor& inner) {
   const int64_t size = outer.size * inner.size;
   // One index of the outer factor: whatever it is marked, the inner one decides.

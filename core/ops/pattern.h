@@ -2,7 +2,7 @@
 //
 // A Pattern cuts the row-major index of a tensor into factors, outermost first (a mixed-radix number). A factor is
 // *summed* (belongs to A) or kept, and is restricted to [begin, end) of its size (the region). A group is the set of
-// elements inside the region that agree on every kept factor; "v is zero-mean over P" says that each group sums to 0,
+// elements inside the region that agree on every kept factor; "v is zero-mean over P" means that each group sums to 0,
 // "a shift with pattern P" is a value that is equal within each group and 0 outside the region.
 //
 // Because factors follow the row-major index and not the axes, a reshape leaves a Pattern as it is. Example, x of shape
@@ -63,7 +63,7 @@ struct Pattern {
 };
 
 // The factors of a pattern, cut at the borders of `dims` (a list of sizes whose product is the pattern's). One list of
-// factors per dim; nullopt where a factor straddles a border in a way that factors cannot say.
+// factors per dim; nullopt where a factor straddles a border in a way that factors cannot express.
 using FactorsPerDim = SmallVector<Factors, 4>;
 [[nodiscard]] std::optional<FactorsPerDim> alignTo(const Pattern& pattern, std::span<const int64_t> dims);
 [[nodiscard]] Pattern joinDims(const FactorsPerDim& dims);

@@ -1,7 +1,7 @@
 // The zero-mean transfer, the shift-tolerance rule and the size rule of each op kind, one table row each
 // (op_table.cpp).
 //
-// Two questions, asked of one node and one Pattern:
+// Two questions about one node and one Pattern:
 //  - zeroMean: which operands have to be zero-mean, over which patterns, for output `o` to be zero-mean over P?
 //  - shift:    a value that is equal within each group of P (and 0 outside its region) is added to operand `i`. Does
 //              the node swallow it, hand it on to its outputs as a shift with another pattern, or change its meaning?

@@ -85,7 +85,7 @@ Shift carriedWide(const Graph& graph, const Node& node, int operand, const Patte
   return Shift::carried({{node.outputs[0], std::move(*wide)}});
 }
 
-// Only for what a refusal says: read from constants within a few steps, or not.
+// Only for the text of a refusal: read from constants within a few steps, or not.
 bool isComputed(const Graph& graph, ValueId id, int steps = 6) {
   if (id == kNoValue) return false;
   const auto& value = graph.value(id);

@@ -110,7 +110,7 @@ struct Elements {
   size_t axis = 0;
 };
 
-// All positions of x along this axis are written to, or none, as far as the index's size says in every run.
+// All positions of x along this axis are written to, or none, as far as the index's size shows for every run.
 bool fills(const Graph& graph, const Node& node, const Elements& all, size_t i) {
   if (i == all.axis || (*all.index)[i] != (*all.x)[i]) return false;
   const auto asX = [&](size_t operand) {

@@ -51,7 +51,7 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std
   auto wide = placed(axis, length, *start, size, true);
   if (!wide) return ZeroMean::refused(kCutsChannels);
   axis = std::move(*wide);
-  // Along an axis that is kept, a part is asked for only where it is a part of features.
+  // Along an axis that is kept, a part is needed only where it is a part of features.
   if (!summed && length != size && !cutsFeatures(graph, node, in, joinDims(view.dims))) axis = wholeKept(size);
   if (axis.front().summed && mayTakeLess(graph, node, in, view.axis, length == size))
     return ZeroMean::refused(cutsFrom(node, "the norm's channels"));

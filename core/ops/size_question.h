@@ -1,4 +1,4 @@
-// A question for the size of an axis and its subquestions, each answered once: what a size rule asks.
+// A question for the size of an axis and its subquestions, each answered once, for the rules of sizes.
 //
 // A lowering keeps one while it adds nodes: along a stream of thousands of blocks each question would else walk back to
 // the input. An answer of a value in the main block lasts until a node is added that fixes what it rests on.

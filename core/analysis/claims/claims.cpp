@@ -170,7 +170,7 @@ class Builder {
 
   void need(ClaimId id, const Demand& demand, graph::Uses through) {
     const ClaimId target = claim(demand);
-    // Whether the reads in between are tolerant is asked of the tolerance directly: the target may not be expanded yet.
+    // Whether the reads in between are tolerant the tolerance itself answers: the target may not be expanded yet.
     const auto& readings = tolerance_.readings(demand.value, demand.pattern);
     const bool tolerant = !through.empty() && std::all_of(readings.begin(), readings.end(), [&](const auto& reading) {
       return reading.tolerant() || std::find(through.begin(), through.end(), reading.use) == through.end();
@@ -180,7 +180,7 @@ class Builder {
 
   void joint(ClaimId id, const std::vector<Demand>& members) {
     for (const Demand& member : members) {
-      // Its own key: the same constant may also be asked for on its own.
+      // Its own key: the same constant may also be needed on its own.
       const auto target = static_cast<ClaimId>(claims_.size());
       Claim fresh;
       fresh.kind = Claim::Kind::Joint;
@@ -203,7 +203,7 @@ class Builder {
     if (!value.opaqueReason.empty()) return value.opaqueReason;
     if (!constant.volatileReason.empty()) return constant.volatileReason;
     if (!graph::isFloat(constant.view.dtype)) return "it holds no floating-point numbers";
-    // The common shift reaches the concatenation as one, at every position; whether that is tolerated is asked there.
+    // The common shift reaches the concatenation as one, at every position; whether that is tolerated is decided there.
     const ValueId joined = claims_[static_cast<size_t>(concat)].value;
     const auto& shape = *graph_.value(joined).shape;
     const auto last = static_cast<int64_t>(shape.size()) - 1;

@@ -1,4 +1,4 @@
-// Numbers for the pairs of value and pattern that an analysis asks about, in the order in which they first come up.
+// Numbers for the pairs of value and pattern that an analysis examines, in the order in which they first come up.
 // Thread: one.
 #pragma once
 

@@ -21,7 +21,7 @@ using RowLayout = std::vector<LayoutAxis>;
 // Those of the axes that have size 1 have it for every input; others are not listed rightly.
 void markAlwaysOne(RowLayout& layout, const std::vector<int64_t>& axes);
 [[nodiscard]] RowLayout permuted(const RowLayout& layout, const std::vector<int64_t>& perm);
-// ones: axes of `shape` that have size 1 for every input. nullopt: no strides can say it.
+// ones: axes of `shape` that have size 1 for every input. nullopt: no strides can express it.
 [[nodiscard]] std::optional<RowLayout> reshaped(const RowLayout& layout, const graph::Shape& shape,
                                                 const std::vector<int64_t>& ones);
 // One number per row, the axes kept with size 1; nullopt: they are not those of whole rows, or have size 1 in the probe

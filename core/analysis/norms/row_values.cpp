@@ -33,8 +33,8 @@ RowLayout repeatedEverywhere(const Shape& shape, bool ofAnySize) {
   return out;
 }
 
-// Axes of what a Reshape makes that have size 1 for every input: it says so, or its sizes are written, or joined from a
-// written 1 and computed ones.
+// Axes of what a Reshape makes that have size 1 for every input: it lists them, or its sizes are written, or joined
+// from a written 1 and computed ones.
 std::vector<int64_t> onesOf(const graph::Graph& graph, const Node& reshape) {
   std::vector<int64_t> ones = graph::intsAttribute(reshape, "ones").value_or(std::vector<int64_t>{});
   for (const char* name : {"size", "shape"}) {  // of aten::view and aten::reshape

@@ -89,7 +89,7 @@ class States {
  private:
   [[nodiscard]] Verdict verdictOf(int norm) const { return analysis_.verdicts[static_cast<size_t>(norm)].verdict; }
 
-  // ---- other plans, made when they are first asked for
+  // ---- other plans, made on first use
 
   [[nodiscard]] PlanOptions like(Policy policy) const {
     PlanOptions other = *options_;
@@ -239,7 +239,7 @@ class States {
   }
 
   // The centerings that are missing for it, against all folds that these would bring; empty: none would bring it.
-  // That the plan is the best one says that they cost at least as much.
+  // That the plan is the best one shows that they cost at least as much.
   [[nodiscard]] std::string priceInWords(int norm) {
     if (options_->policy != Policy::Balanced || !contains(byCentering().plan.folded, norm)) return {};
     const auto missing = missingFor(norm);

@@ -29,7 +29,7 @@ struct NormState {
   std::vector<PlanWay> ways;       // two or more, where a copy and a centering compete
 };
 
-// By norm. `options`: those that the plan was made with; null where it came from elsewhere, a file say.
+// By norm. `options`: those that the plan was made with; null where it came from elsewhere, such as a file.
 [[nodiscard]] std::vector<NormState> normStates(const Analysis& analysis, const Plan& plan, const PlanOptions* options);
 
 }  // namespace normlens::analysis

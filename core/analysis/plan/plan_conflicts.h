@@ -14,7 +14,7 @@
 
 namespace normlens::analysis {
 
-// `good` says of each claim whether it holds after the edits by what it needs. Ascending indices into plan.folded's
+// `good` marks for each claim whether it holds after the edits by what it needs. Ascending indices into plan.folded's
 // norms.
 [[nodiscard]] std::vector<int> conflictingNorms(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
                                                 const Claims& claims, const std::vector<bool>& good, const Plan& plan);

@@ -67,7 +67,7 @@ CutKind Planner::cutKindOf(const Claim& claim) const {
     return CutKind::None;
   const auto& value = graph_.value(claim.value);
   if (claim.kind == Claim::Kind::Constant) return CutKind::Copy;
-  // In front of an absorbed scale, which stays where its tensors are not centered: of its result one can say the same.
+  // In front of an absorbed scale, which stays where its tensors are not centered: the same holds for its result.
   if (scaled_.contains(claim.value)) return CutKind::None;
   if (claim.droppable) return CutKind::Drop;
   if (value.constant != kNone || value.literal || !value.opaqueReason.empty()) return CutKind::None;

@@ -126,7 +126,7 @@ Planner::Solution Planner::solutionOf(const Network& network, const FlowNetwork:
   return solution;
 }
 
-// The cut says so by construction; asked again because a wrong answer would change the model.
+// The cut ensures it by construction; checked again because a wrong answer would change the model.
 bool Planner::holds(const Solution& solution, int norm) const {
   const ClaimId root = claims_.root(norm);
   if (root == kNone) return false;

@@ -1,4 +1,4 @@
-// Which norms a run-time centering serves, where no planner has said so.
+// Which norms a run-time centering serves, where no planner has recorded it.
 #pragma once
 
 #include "core/analysis/analysis.h"

@@ -92,7 +92,7 @@ class EditsOfStreams {
   fold::Channels channels_;
 };
 
-// Each once; what is asked of narrow values comes before the views that may have been all that asked.
+// Each once; queries of narrow values come before the views that may have been all that read the queries.
 void putInOrder(const Graph& graph, std::vector<fold::ResizeAxis>& sizes) {
   std::ranges::sort(sizes, {}, [&](const fold::ResizeAxis& size) {
     const bool asks = graph.node(size.node).kind == graph::OpKind::ShapeQuery;

@@ -31,7 +31,7 @@ std::optional<uint64_t> findEndRecord(Bytes file) {
   const uint64_t last = file.size() - kEndSize;
   const uint64_t first = last > kMaxComment ? last - kMaxComment : 0;
   for (uint64_t at = last + 1; at-- > first;) {
-    if (read32(file, at) == kEndOfDirectory) return at;  // whatever its comment says: LibTorch takes the last one, too
+    if (read32(file, at) == kEndOfDirectory) return at;  // whatever its comment is: LibTorch takes the last one, too
   }
   return std::nullopt;
 }

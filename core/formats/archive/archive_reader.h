@@ -61,7 +61,7 @@ class Archive {
   std::string prefix_;
 };
 
-// CRC-32 (zip polynomial) of the contents of the records that are wanted, all unless said, on `threads` threads.
+// CRC-32 (zip polynomial) of the contents of the records that are wanted, by default all, on `threads` threads.
 // Errors: Unreadable, naming the record.
 [[nodiscard]] Status checkCrcs(const Archive& archive, int threads,
                                const std::function<bool(const ZipRecord&)>& wanted = {});

@@ -17,7 +17,7 @@ struct DeclaredStorage {
   std::string key;     // record name: "12"
   std::string device;  // "cpu", "cuda:0"
   int64_t elements = 0;
-  uint64_t reads = 0;  // how often the pickle asks for it
+  uint64_t reads = 0;  // how often the pickle refers to it
 };
 
 // A tensor rebuilt from a storage, in the order of the pickle.

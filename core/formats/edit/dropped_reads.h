@@ -1,4 +1,4 @@
-// The reads that a plan's fold::DropAddend edits make 0: what every format's back end asks of them. Thread: one.
+// The reads that a plan's fold::DropAddend edits make 0: what every format's back end needs of them. Thread: one.
 #pragma once
 
 #include <optional>

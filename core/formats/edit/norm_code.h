@@ -6,7 +6,7 @@
 //   Value toSumType(Value x)      to the type that squares are summed in; x where it has that
 //   Value meanSquare(Value x)     over the norm's axes, which stay, with size 1
 //   Value overRoot(Value x, Value meanSquare)              x / sqrt(meanSquare + eps)
-//   Value toGammaType(Value y)    before gamma and beta; y where no op of the format asks for it
+//   Value toGammaType(Value y)    before gamma and beta; y where no op of the format needs it
 //   Value multiply(Value a, Value b), add(Value a, Value b)
 //   Value toResultType(Value y)   after them; y where it has that type
 #pragma once

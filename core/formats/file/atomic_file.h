@@ -37,8 +37,8 @@ struct FilePiece {
 
 class AtomicFile {
  public:
-  // Asks the file system for `size` bytes at once, so that a full disk is known before anything is written. A file
-  // system in memory is only asked whether it has them: to reserve pages there costs half of what writing them does.
+  // Reserves `size` bytes of the file system at once, so that a full disk is known before anything is written. A file
+  // system in memory only checks that it has them: to reserve pages there costs half of what writing them does.
   [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path, uint64_t size);
   // Places may be filled in any order.
   [[nodiscard]] Status writeAt(uint64_t offset, std::span<const std::byte> bytes);

@@ -26,7 +26,7 @@ class MappedFile {
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
   // The same bytes once more, to be given to who may write to memory: what is written stays in the process. Made when
-  // it is first asked for; empty where that fails.
+  // it is first called; empty where that fails.
   [[nodiscard]] std::span<std::byte> copyOnWrite() const;
   // Returns where bytes of either mapping lie in the file; nullopt: elsewhere.
   [[nodiscard]] std::optional<uint64_t> offsetOf(std::span<const std::byte> bytes) const;

@@ -16,7 +16,7 @@ class StrokesAhead {
  public:
   struct Stroke {
     uint64_t offset = 0;
-    std::span<const std::byte> bytes;  // until the next one is asked for
+    std::span<const std::byte> bytes;  // until the next call
   };
   explicit StrokesAhead(std::span<const FilePiece> pieces);
   ~StrokesAhead();

@@ -33,7 +33,7 @@ class NodeOps {
   std::string concat(const std::vector<std::string>& pieces, int64_t axis) { return nodes_.concat(pieces, axis); }
   std::string mean(const std::string& x, const std::vector<int64_t>& axes) { return nodes_.reduceMean(x, axes); }
   std::string subtract(const std::string& a, const std::string& b) { return nodes_.add("Sub", {a, b}); }
-  // From the end, where the file's version of the operators can say so.
+  // From the end, where the file's version of the operators has that.
   [[nodiscard]] int64_t axisNumber(size_t axis, size_t rank) const {
     return static_cast<int64_t>(axis) - (nodes_.opset() >= 11 ? static_cast<int64_t>(rank) : 0);
   }

@@ -113,7 +113,7 @@ class EditableModel {
   // The node is made into another one in its place: its former inputs may become dead.
   void replace(Body& body, NodeProto& node, NodeProto with);
   void remove(Body& body, NodeProto& node);
-  // Made by us, in the operator version that it was asked for.
+  // Made by us, in the operator version that the caller named.
   [[nodiscard]] bool isNew(const NodeProto& node) const { return new_.contains(&node); }
   // Clears the shapes that the bodies record for their values, which are hints; types stay.
   void forgetShapes();

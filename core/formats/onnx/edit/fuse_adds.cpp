@@ -31,7 +31,7 @@ int64_t intOf(const NodeProto& node, const char* name, int64_t otherwise) {
 }
 
 // The statistics in float32, which is what the fused operator takes them in, or in a copy in double that stands for
-// such a model; nothing but the norm is asked for.
+// such a model; nothing but the norm is needed.
 bool canBeFused(const NodeProto& norm, const PlainAdd& add) {
   const auto rank = static_cast<int64_t>(add.shape.size());
   const auto stash = add.dtype == graph::DType::Float64 ? TensorProto::DOUBLE : TensorProto::FLOAT;

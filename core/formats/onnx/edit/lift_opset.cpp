@@ -61,7 +61,7 @@ bool worksOnLastAxis(const NodeProto& node, const graph::Value* x) {
 }
 
 // Why a standard node cannot be lifted past opset 13: onnx's version converter would give it a form that computes
-// something else, or none at all, and say nothing. Empty: nothing is known against it. since: the version that its
+// something else, or none at all, without an error. Empty: nothing is known against it. since: the version that its
 // operator was defined in. x: its first input; null: nothing is known of it.
 std::string liftObstacle(const NodeProto& node, int since, const graph::Value* x) {
   const std::string& op = node.op_type();

@@ -1,7 +1,7 @@
 // A private copy of a model for one session: calls of local functions written out, and taps put behind values.
 //
 // A tap is a node that reads one value and passes nothing on: when it runs, it notes the value's type and shape (and
-// keeps a copy where asked to). So a run shows values inside If, Loop and Scan bodies and inside functions, and no
+// keeps a copy where it is to). So a run shows values inside If, Loop and Scan bodies and inside functions, and no
 // value is kept alive longer than in a plain run. Private to formats/onnx; no ONNX Runtime.
 #pragma once
 
@@ -31,7 +31,7 @@ struct TapSite {
 using TapFilter = std::function<bool(const std::string& path)>;
 
 // Replaces all calls of the model's own functions by their bodies; values inside get their path as name, so they are
-// unique. With a filter, taps are put behind the values that it accepts and `sites` says what each one reads.
+// unique. With a filter, taps are put behind the values that it accepts and `sites` lists what each one reads.
 // Errors: Unsupported where a function is written for other operator versions than the model and means something else.
 [[nodiscard]] Status flattenFunctions(ModelProto& model, const TapFilter& filter, std::vector<TapSite>& sites);
 

@@ -21,7 +21,7 @@ using float64::KernelRow;
 using ::ONNX_NAMESPACE::AttributeProto;
 using ::ONNX_NAMESPACE::MakeAttribute;
 
-// Kernels can ask for one text only: a list is handed over as one, joined by commas.
+// Kernels can read one text only: a list is handed over as one, joined by commas.
 void joinTexts(AttributeProto& attribute) {
   if (attribute.type() != AttributeProto::STRINGS) return;
   std::string joined;
@@ -64,12 +64,12 @@ class OwnKernels {
       if (row && opset_ < row->below && worksOnDoubles(node, *row, types)) {
         const std::string kernel = node.op_type() == "QuantizeLinear" ? quantiser(node, types) : row->name;
         if (!kernel.empty()) replace(node, kernel);
-        // Shape inference goes by the operator's definition, which may say float32 whatever the inputs are.
+        // Shape inference goes by the operator's definition, which may be float32 whatever the inputs are.
         for (const auto& output : node.output()) {
           if (types.of(output) == TensorProto::FLOAT) types.set(output, TensorProto::DOUBLE);
         }
       } else if (scaled) {
-        // The scales of an image of integers are float32 by definition; they say no more than a size.
+        // The scales of an image of integers are float32 by definition; they mean no more than a size.
         castInput(node, opset_ < 11 ? 1 : 2, TensorProto::FLOAT, *graph.mutable_node());
       } else if (isStandardDomain(node.domain()) && node.op_type() == "NonZero") {
         castInput(node, 0, TensorProto::BOOL, *graph.mutable_node());  // of doubles the runtime has none

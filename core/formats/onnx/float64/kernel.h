@@ -68,7 +68,7 @@ using Kernel = std::function<void(Call&)>;
 // inputs, outputs: one letter each; d double, b int8, u uint8, i int32, a any type; in capitals where it may be
 // missing.
 //
-// Which operators there are was found by asking ONNX Runtime 1.31 for its kernels, and by trying (it has LSTM and GRU
+// Which operators there are was found by listing ONNX Runtime 1.31's kernels, and by trying (it has LSTM and GRU
 // in double, but they refuse). LayerNorm and its kin: its double kernels subtract squares of means, and give the means
 // as float32.
 struct KernelRow {
@@ -77,7 +77,7 @@ struct KernelRow {
   const char* outputs;
   Kernel (*make)(const Attributes&);
   const char* serves = nullptr;  // "Op" or "domain.Op", with blanks between them; null: the standard one of its name
-  int typedInput = 0;            // the input whose type says whether a node works on floats
+  int typedInput = 0;            // the input whose type shows whether a node works on floats
   int64_t below = 1000;          // opset from which on ONNX Runtime has it in double
 };
 

@@ -18,7 +18,7 @@ using ::ONNX_NAMESPACE::AttributeProto;
 using ::ONNX_NAMESPACE::MakeAttribute;
 using ::ONNX_NAMESPACE::TypeProto;
 
-// Attributes that say in which type an operator computes.
+// Attributes that name in which type an operator computes.
 bool isInsideType(std::string_view name) { return name == "stash_type" || name == "softmax_precision"; }
 
 // Attributes that hold an element type.

@@ -20,7 +20,7 @@ struct Retype {
 [[nodiscard]] Retype bfloat16ToFloat32();
 
 // Types of inputs, outputs and values, small tensors, values of Constant nodes, literal type attributes (Cast's `to`,
-// dtype ...), where FLOAT is replaced also those that an operator has when nothing is said. In all bodies and
+// dtype ...), where FLOAT is replaced also those that an operator has by default. In all bodies and
 // functions. Finite numbers beyond the new type's range become its largest.
 // Skeletons of weights get the type; their bytes are retypeWeights' work. Idempotent.
 void retypeModel(ModelProto& model, const Retype& retype);

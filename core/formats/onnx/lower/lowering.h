@@ -95,7 +95,7 @@ class Lowering {
     graph::BlockId block = graph::kNone;
     int index = 0;
     int firstScanned = 0;
-    bool returnsCondition = false;  // the first output says whether there is another pass
+    bool returnsCondition = false;  // the first output is whether there is another pass
   };
   void endRepeated(const NodeProto& node, const GraphProto& body, Repeated parts, Frame& inner, Frame& frame);
   void addParam(const std::string& name, KnownType type, Frame& inner, graph::BlockId block);
@@ -125,7 +125,7 @@ class Lowering {
   ops::SizeQuestion sizes_{out_.graph};
   ScopeReader scopes_;
   std::map<std::string, const FunctionProto*> functions_;  // by key
-  mutable std::optional<KnownTypes> staticTypes_;          // made when they are asked for
+  mutable std::optional<KnownTypes> staticTypes_;          // made when they are needed
   mutable std::unordered_map<graph::ValueId, std::optional<std::vector<int64_t>>> folded_;
   std::vector<KnownType> valueTypes_;                // by graph value
   const Frame* main_ = nullptr;                      // its names are made once each

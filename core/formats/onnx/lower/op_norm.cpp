@@ -195,7 +195,7 @@ void normAxes(OpContext& op, const Operand& x, const Operand& gamma, int64_t axi
   if (!first) return op.opaque();
   // Counted from the front it is another axis where x has another number of them.
   if (axis < 0 || op.isRankFixed(x)) op.set("axes", from(*first, *rank));
-  // A scale that does not fit says that the file is wrong: nothing is claimed of such a norm.
+  // A scale that does not fit shows that the file is wrong: nothing is claimed of such a norm.
   const auto scale = op.type(gamma).dims;
   if (!scale) return;
   if (scale->size() > static_cast<size_t>(*rank)) return op.opaque();

@@ -37,7 +37,7 @@ class OpContext {
   graph::Attributes attributes;
   // ONNX outputs of the last node, in order; empty: all of them.
   std::vector<int> outputs;
-  // The type of the last node's first output, where a rule knows it and nothing else says.
+  // The type of the last node's first output, where only a rule determines it.
   KnownType outputType;
 
   [[nodiscard]] const NodeProto& node() const { return node_; }
@@ -85,7 +85,7 @@ class OpContext {
   [[nodiscard]] bool isSizeFixed(const Operand& operand, int64_t axis) const;
   [[nodiscard]] bool isRankFixed(const Operand& operand) const;  // the same in every run
   [[nodiscard]] static std::optional<int64_t> normalised(int64_t axis, std::optional<int64_t> rank);
-  // Sets "axis" where it can be said.
+  // Sets "axis" where it can be computed.
   void setAxis(int64_t axis, std::optional<int64_t> rank);
   void setAxes(const std::vector<int64_t>& axes, std::optional<int64_t> rank);
 
@@ -95,7 +95,7 @@ class OpContext {
   // y = a + b, broadcasting.
   Operand addPart(std::string name, const Operand& a, const Operand& b, int output = -1);
 
-  // The size of an axis, where the file says it for every run.
+  // The size of an axis, where the file fixes it for every run.
   [[nodiscard]] std::optional<int64_t> fixedSize(const Operand& operand, int64_t axis) const;
   // Returns whether this element of the list and the size of an axis of input 0, equal in the probe, are so in every
   // run.

@@ -152,7 +152,7 @@ std::optional<int64_t> at(const std::optional<std::vector<int64_t>>& list, size_
   return list && index < list->size() ? std::optional((*list)[index]) : std::nullopt;
 }
 
-// One graph node per axis. How many, the file has to say itself.
+// One graph node per axis. How many, the file has to state itself.
 void slice(OpContext& op) {
   const bool asInputs = op.version() >= 10;
   const auto list = [&](const char* name, int input) { return asInputs ? op.constantInts(input) : op.intsOf(name); };

@@ -1,6 +1,6 @@
 // onnx's operator definitions for shape inference over files that may be hostile. Private to formats/onnx.
 //
-// The library's inference believes a file: a list of axes that is said to have 2^40 elements becomes as many dimensions
+// The library's inference believes a file: a list of axes that claims to have 2^40 elements becomes as many dimensions
 // in memory, an axis that is not there is written to, an einsum with a sign that is no letter is read for ever, and
 // some operators outside the main domain follow attributes without a look whether they are there. Here only the main
 // domain is known, and a node that is given such a list, axis or equation stays without shapes. Thread: one thread per

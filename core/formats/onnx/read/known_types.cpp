@@ -73,7 +73,7 @@ class Copy {
   }
   GraphProto& graph() { return *model_->mutable_graph(); }
 
-  // All inputs of known size, and nothing else claimed: what the file says of later values was written for other sizes.
+  // All inputs of known size, and nothing else claimed: what the file has for later values was written for other sizes.
   void sizeInputs(const ProbeShapes* probe) {
     const auto sized = sizedInputs(original_);
     for (ValueInfoProto& input : *graph().mutable_input()) {
@@ -114,7 +114,7 @@ bool usesBFloat16(const GraphProto& graph) {
   return std::ranges::any_of(graph.initializer(), holds) || std::ranges::any_of(graph.input(), takes);
 }
 
-// A float32 of a run is the file's bfloat16 unless the file says otherwise.
+// A float32 of a run is the file's bfloat16 unless the file states otherwise.
 void takeProbe(const ProbeShapes& probe, bool narrowed, KnownTypes& types) {
   for (const auto& [path, value] : probe) {
     KnownType& type = types[path];

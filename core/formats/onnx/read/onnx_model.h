@@ -69,7 +69,7 @@ class OnnxModel final : public Model, public NormFuser {
  private:
   OnnxModel(OnnxSource source, Lowered lowered, ModelFacts facts);
   Status probeByRunning(const Tensors& inputs, const Task& task);
-  [[nodiscard]] Result<std::shared_ptr<Session>> session() const;  // opened when first asked for
+  [[nodiscard]] Result<std::shared_ptr<Session>> session() const;  // opened on first use
   void adoptShapes(ProbeShapes shapes);                            // of a probe; the graph gets them
 
   OnnxSource source_;

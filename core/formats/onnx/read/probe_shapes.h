@@ -18,7 +18,7 @@ struct ProbedValue {
 // Lowered::valuePath gives them. A value that was not reached or cannot be shown is absent.
 using ProbeShapes = std::map<std::string, ProbedValue>;
 
-// Whether onnx shape inference says what neither a probe nor the file does. It takes longer than everything else.
+// Whether onnx shape inference yields what neither a probe nor the file does. It takes longer than everything else.
 enum class Inference : uint8_t { None, WhereMissing };
 
 }  // namespace normlens::formats::onnx

@@ -17,7 +17,7 @@ namespace normlens::formats::onnx {
 
 struct ScopePart {
   std::string name;
-  std::string type;  // class name; empty where the file does not say
+  std::string type;  // class name; empty where the file has none
 };
 
 [[nodiscard]] std::vector<ScopePart> scopeParts(const NodeProto& node);
@@ -25,13 +25,13 @@ struct ScopePart {
 // Makes each scope once.
 class ScopeReader {
  public:
-  // nullopt: the node does not say.
+  // nullopt: the node does not state it.
   std::optional<graph::ScopeId> scopeOf(const NodeProto& node, graph::ScopeId around, graph::Graph& graph);
   graph::ScopeId child(graph::ScopeId parent, const ScopePart& part, graph::Graph& graph);
 
  private:
   std::unordered_map<std::string, graph::ScopeId> known_;   // parent id, '\n', name
-  std::unordered_map<std::string, graph::ScopeId> byNode_;  // scope around, '\n', where the node's name says it is
+  std::unordered_map<std::string, graph::ScopeId> byNode_;  // scope around, '\n', where the node's name shows it is
 };
 
 // Nodes without a scope (kNone: exporters' passes add such) move to the deepest scope around all that reads them,

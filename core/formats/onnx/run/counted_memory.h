@@ -1,5 +1,5 @@
-// The most memory that sessions take at a time, as they ask for it. Private to formats/onnx; only where ONNX Runtime is
-// there.
+// The most memory that sessions take at a time, as they allocate it. Private to formats/onnx; only where ONNX Runtime
+// is there.
 #pragma once
 
 #include <onnxruntime_cxx_api.h>

@@ -13,7 +13,7 @@ namespace normlens::formats::onnx {
 struct SizedInput {
   std::string name;
   graph::DType dtype = graph::DType::Unknown;  // Unknown: not a tensor, or of a type that we have not
-  bool ranked = true;                          // false: the file does not even say how many axes there are
+  bool ranked = true;                          // false: the file does not even state how many axes there are
   graph::Shape shape;
   std::vector<int> freeAxes;       // chosen by us
   bool one = false;                // an axis that the file leaves open has size 1, and is not free

@@ -25,7 +25,7 @@ struct RunShapes {
   bool agree = true;  // with all that was inferred and also seen
 };
 
-// The run is asked for what was not inferred, and for what is to be compared.
+// The run yields what was not inferred, and what is to be compared.
 Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, const StaticShapes& inferred,
                               const Task& task) {
   const auto isAsked = [&](const std::string& path) {

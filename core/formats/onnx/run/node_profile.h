@@ -17,7 +17,7 @@ enum class ProfileClock {
 
 // Medians over the last `passes` runs that the file records, in order of execution. `nodeNamed`: the graph's node of a
 // name, kNone for one that the runtime made. Errors: RunFailed where the file cannot be read, Unsupported where it does
-// not record kernels that are asked for: not every build of the runtime does.
+// not record kernels that are wanted: not every build of the runtime does.
 [[nodiscard]] Result<std::vector<OpTime>> readProfile(
     const std::filesystem::path& file, int passes, ProfileClock clock,
     const std::function<graph::NodeId(const std::string&)>& nodeNamed);

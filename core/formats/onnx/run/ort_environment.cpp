@@ -41,7 +41,7 @@ std::vector<std::string> runtimeProviders() { return Ort::GetAvailableProviders(
 bool runtimeHasCuda() { return std::ranges::count(runtimeProviders(), "CUDAExecutionProvider") > 0; }
 
 std::string plainOrtText(const std::string& given) {
-  // Places in the runtime's sources, its functions, its own ways of saying that something went wrong.
+  // Places in the runtime's sources, its functions, its own ways of reporting that something went wrong.
   static const std::regex place(R"((/[^\s:]*)?[\w.]+\.(cc|h|cpp):\d+\s+)"),
       signature(R"([\w:<>~ ]*::\w+\([^)]*\)( \[with [^\]]*\])?[^:]*?\s(?=[A-Z]))"),
       prefix(

@@ -57,7 +57,7 @@ class KernelAttributes final : public float64::Attributes {
   }
 
  private:
-  // The runtime's way to say that an attribute is missing is an exception.
+  // The runtime's way to report that an attribute is missing is an exception.
   template <class Read, class Value>
   static Value given(const Read& read, Value otherwise) {
     try {
@@ -96,7 +96,7 @@ class KernelCall final : public float64::Call {
     return {numbers->begin(), numbers->end()};
   }
   [[nodiscard]] bool wants(size_t output) const override {
-    // The runtime says so only by giving no memory; asking with an empty shape would fix the shape. Trailing outputs
+    // The runtime shows it only by giving no memory; a call with an empty shape would fix the shape. Trailing outputs
     // that are not wanted are not written in the node, others are always made.
     return output < context_.GetOutputCount();
   }

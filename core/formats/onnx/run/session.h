@@ -54,7 +54,7 @@ class Session {
   // needs a place for them that stays.
   [[nodiscard]] Result<std::function<Result<double>()>> prepare(const Tensors& inputs, Session* plain = nullptr);
 
-  // Ends the profile that was asked for; the path of its file. Errors: RunFailed.
+  // Ends the profile that was started; returns its file's path. Errors: RunFailed.
   [[nodiscard]] Result<std::string> endProfile();
 
  private:

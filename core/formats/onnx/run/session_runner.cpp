@@ -129,7 +129,7 @@ class SessionRunner final : public Runner {
   Parts parts_;
   std::shared_ptr<Session> session_;
   std::function<Result<double>()> once_;
-  std::unordered_map<std::string, graph::NodeId> nodes_;  // by name; filled when first asked for
+  std::unordered_map<std::string, graph::NodeId> nodes_;  // by name; filled on first use
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace normlens::formats::onnx {
 [[nodiscard]] bool sizeFollowsNumbers(std::string_view op);
 [[nodiscard]] bool isKnownFloat(const KnownTypes& types, const std::string& name);
 
-// Worth sparing a copy, and of a type whose numbers no kernel asks for before it runs.
+// Worth sparing a copy, and of a type whose numbers no kernel reads before it runs.
 [[nodiscard]] bool isLargeFloat(const graph::TensorView& weight);
 
 // Names of weights; all large ones of floating type, or none at all where a size may hang on a number that was computed

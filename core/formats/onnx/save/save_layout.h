@@ -52,7 +52,7 @@ class SaveLayout {
     std::string location;
     uint64_t offset = 0;
     uint64_t bytes = 0;
-    bool moved = false;  // not where, or not what, the opened model says
+    bool moved = false;  // not where, or not what, it is in the opened model
   };
 
   void placeExternal(const OnnxSource& source, const std::filesystem::path& path, bool everything);

@@ -20,7 +20,7 @@ std::optional<std::set<std::string>> locationsOf(const fs::path& model) {
   return externalLocations((*file)->bytes());
 }
 
-// It says that NormLens wrote it (see fold_history.h).
+// It records that NormLens wrote it (see fold_history.h).
 bool isOurs(const fs::path& model) {
   const auto file = MappedFile::open(model);
   const auto split = file ? splitWeights((*file)->bytes()) : std::nullopt;

@@ -32,7 +32,7 @@ enum class Container : uint8_t {
 [[nodiscard]] std::string extraFile(const Archive& archive, const std::string& name);
 
 // The container whose graph NormLens reads and whose weights it takes. Errors: Unsupported and Unreadable, one plain
-// sentence that says what the file is and what to export instead.
+// sentence that states what the file is and what to export instead.
 [[nodiscard]] Status checkContainer(const Archive& archive);
 
 }  // namespace normlens::formats::pt2

@@ -98,7 +98,7 @@ class Repacking {
   std::vector<ZipRecord> records_;
 };
 
-// The table of 2.9: what the graph says of a tensor, and how it lies in its storage.
+// The table of 2.9: what the graph states of a tensor, and how it lies in its storage.
 Json tableOf(const Repacking::Saved& saved, bool persistent, const Signature& signature, const Json& graph) {
   Json::Object entries;
   for (const PickledTensor& named : saved.scan.named) {

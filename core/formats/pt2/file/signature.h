@@ -42,7 +42,7 @@ struct OutputSpec {
   bool isToken = false;   // of an effect; no value
   std::string written;    // the buffer or parameter, where it is one
   bool isResult = false;  // a tensor or number of the user's: what a run gives
-  std::string name;       // of a result, where the file says one
+  std::string name;       // of a result, where the file has one
 };
 
 struct Signature {

@@ -16,7 +16,7 @@ struct Written {
   std::shared_ptr<Program> program;
   std::map<std::string, at::Tensor> tensors;  // by FQN
 
-  // Anew, after what the document says has changed.
+  // Anew, after the document has changed.
   void read() const {
     program->signature = readSignature(program->file);
     program->translation =

@@ -1,4 +1,4 @@
-// Inputs, probes and runs: what the file says is asked of the file, the rest of the translated program.
+// Inputs, probes and runs: what the file states is read from it, the rest comes from the translated program.
 #include <algorithm>
 
 #include "core/base/formatted.h"

@@ -19,14 +19,14 @@ std::span<const std::byte> bytesOf(const at::Tensor& tensor) {
   return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
-// Written to since it was opened, its content may still be what its directory said then.
+// Written to since it was opened, its content may still be what its directory had then.
 Status unchanged(const Archive& archive) {
   if (archive.file().untouched()) return {};
   if (archive.file().asLong() && checkCrcs(archive, hardwareThreads())) return {};
   return changedSinceOpened(archive.file().path());
 }
 
-// Extra files are of all models of the archive: what is said of another stays.
+// Extra files are of all models of the archive: what is written of another stays.
 std::string conditionsIn(const Archive& archive, const std::string& name, const std::string& model,
                          const std::string& conditions) {
   if (modelsIn(archive).size() < 2) return conditions;

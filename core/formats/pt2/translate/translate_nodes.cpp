@@ -76,7 +76,7 @@ const c10::FunctionSchema* schemaOf(const OpName& op) {
   for (const auto& each : torch::jit::getAllOperatorsFor(Symbol::fromQualString(full))) {
     if (each->schema().overload_name() == op.overload) return &each->schema();
   }
-  // Our own operators are only looked for where a file asks for them.
+  // Our own operators are only looked for where a file uses them.
   if (op.space == "normlens" && torchscript::fastNormAvailable()) {
     if (const auto found = c10::Dispatcher::singleton().findSchema({full, op.overload})) return &found->schema();
   }
@@ -309,7 +309,7 @@ void Translator::symbolNode(const std::string& target, const Json& json, Scope& 
   bindOutputs(json, {made}, scope);
 }
 
-// In a region of torch.autocast an operator computes in the type that the file says its output has: operands of other
+// In a region of torch.autocast an operator computes in the type that the file states for its output: operands of other
 // floating types are cast to it.
 Translator::Values Translator::castForAutocast(const Json& json, Values inputs, const Scope& scope) {
   if (!made_.inAutocast[static_cast<size_t>(scope.graph)]) return inputs;

@@ -23,7 +23,7 @@ c10::TypePtr typeOfOutput(const std::string& kind) {
   return c10::TensorType::get();
 }
 
-// Null where the node leaves it out, or says None.
+// Null where the node leaves it out, or has None.
 const Json* argumentOf(const Json& node, std::string_view name) {
   for (const Json& input : node.at("inputs").items()) {
     if (input.at("name").text() == name) return input.at("arg").find("as_none") == nullptr ? &input.at("arg") : nullptr;

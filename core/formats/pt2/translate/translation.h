@@ -27,7 +27,7 @@ namespace normlens::formats::pt2 {
 struct Origin {
   int graph = 0;             // index in graphsIn()
   int node = 0;              // of that graph's nodes
-  bool part = false;         // it only helps to say what the node says; its operands are not the node's arguments
+  bool part = false;         // it only helps to express what the node means; its operands are not the node's arguments
   bool transparent = false;  // a part that stands for its operand: a condition made a bool, a cast of autocast
   bool writtenOut = false;   // with parts behind it; its first operand is the node's first argument
 };
@@ -45,7 +45,7 @@ struct Translation {
   std::vector<bool> runsTwice;      // by graph: a loop's condition, which stands twice in the module
   std::vector<std::string> opaque;  // operators that nothing can run, as a person knows them: "mylib::attend"
   std::map<int, size_t> mutations;  // by number: copy_ nodes that stand for outputs of the program, and for which
-  std::unordered_map<const torch::jit::Value*, torchscript::ValueRecord> records;  // what the file says of each value
+  std::unordered_map<const torch::jit::Value*, torchscript::ValueRecord> records;  // what the file states of each value
 };
 
 // `tensorOf` gives the tensor of each that the file holds. Throws BrokenDocument, UnsupportedProgram, c10::Error.

@@ -48,7 +48,7 @@ void addLive(const Block& block, std::unordered_set<const torch::jit::Value*>& v
   }
 }
 
-// As EliminateDeadCode(), which asks every operator for its schema: opaque ones have none.
+// As EliminateDeadCode(), which reads the schema of every operator: opaque ones have none.
 void removeUnread(Block& block) {
   constexpr std::array kHarmless = {prim::Constant, prim::GetAttr, prim::ListConstruct, prim::ListUnpack};
   auto nodes = block.nodes();

@@ -60,7 +60,7 @@ class Translator {
   Value* dequantized(const Json& json, bool byChannel, Scope& scope);
   Value* numberOf(const Json& json, const char* argument, c10::Symbol from, const Scope& scope);
   Value* alongChannels(const Json& json, const char* argument, Value* input, const Scope& scope);
-  // An operation on tensors that helps to say what the node says; the first that reads its input stands for it.
+  // An operation on tensors that helps to express what the node means; the first that reads its input stands for it.
   Value* step(c10::Symbol op, const std::vector<torch::jit::NamedValue>& operands, at::ScalarType type, Value* like,
               const Scope& scope, bool reads = false);
 

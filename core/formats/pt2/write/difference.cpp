@@ -77,7 +77,7 @@ const Value* Difference::instead(const Value* original) const {
   return found == instead_.end() ? nullptr : found->second;
 }
 
-// A node of the document may stand for several of the module: what a loop asks before and after each round.
+// A node of the document may stand for several of the module: what a loop checks before and after each round.
 void Difference::comparePlaces(const std::vector<Node*>& originals) {
   for (size_t i = 0; i < originals.size(); ++i) {
     const Origin& origin = translation_.origins[i];

@@ -33,7 +33,7 @@ class DocumentEditor {
   // A name like `wanted` that no value and no node has: not of this graph, nor, for who compares values by their names,
   // of another.
   [[nodiscard]] std::string freshName(int of, const std::string& wanted);
-  // TensorMeta of a value; null where nothing is said of it.
+  // TensorMeta of a value; null where it has none.
   [[nodiscard]] const Json* metaOf(const GraphName& value) const;
   void describe(const GraphName& value, Json meta);
 

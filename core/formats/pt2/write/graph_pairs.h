@@ -30,7 +30,7 @@ class ValuePairs {
 
 // The attributes of self that a chain of GetAttr reads, with dots between; empty for any other value.
 [[nodiscard]] std::string attributePath(const torch::jit::Value* value);
-// The operand that a value is read from where its node only helps to say something.
+// The operand that a value is read from where its node only helps to express another.
 [[nodiscard]] const torch::jit::Value* behindHelpers(const torch::jit::Value* value, const Translation& translation);
 
 // Whether operands of two copies of one node mean the same.

@@ -173,7 +173,7 @@ Json NodeWriter::listArgument(const Node& list, int graph, const c10::TypePtr& t
   return {Json::Object{{"as_sym_ints", Json(std::move(items))}}};
 }
 
-// A size that an edit asks for, where the file says it.
+// A size that an edit needs, where the file states it.
 Json NodeWriter::sizeArgument(const Node& size) {
   const auto sizes = readTensorMeta(metaOf(size.input(0))).sizes;
   const int64_t axis = torch::jit::toIValue(size.input(1)).value().toInt();

@@ -1,4 +1,4 @@
-// Nodes that an edit has added: which graph of the document each belongs to, and what is said of it there.
+// Nodes that an edit has added: which graph of the document each belongs to, and how it is described there.
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sizes that a run of a written program shows, said in its document. Private to formats/pt2: includes torch.
+// Sizes that a run of a written program shows, written into its document. Private to formats/pt2: includes torch.
 #pragma once
 
 #include "core/formats/pt2/translate/program.h"

@@ -175,7 +175,7 @@ class ModuleCopier {
     return id;
   }
 
-  // Empty: nothing that the class says changes.
+  // Empty: nothing that the class states changes.
   std::string signatureFor(const ObjectPtr& object) {
     const auto& edits = editsOf(*object);
     std::string changes;

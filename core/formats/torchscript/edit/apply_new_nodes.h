@@ -22,7 +22,7 @@ struct ReadCode {
   std::function<torch::jit::Value*(torch::jit::Graph&, torch::jit::Value*)> emit;
 };
 // x - mean(groups of x). `shape`: of x in the probe run, to find the axes that the pattern means. Throws EditRefused
-// where the groups cannot be said without fixing a free size.
+// where the groups cannot be written without fixing a free size.
 [[nodiscard]] ReadCode centeringCode(const graph::Shape& shape, const ops::Pattern& pattern);
 // A channel less, or all of them again. rank: of the value.
 [[nodiscard]] ReadCode channelsCode(const fold::RewriteReads& edit, size_t rank);
@@ -47,7 +47,7 @@ struct NormReplacement {
   torch::jit::Node* node = nullptr;  // isLayerNormOp
   NormFlavour flavour = NormFlavour::Portable;
   int axes = 1;                   // how many trailing axes are normalised
-  bool gamma = false;             // given, whatever the static type says
+  bool gamma = false;             // given, whatever the static type is
   bool beta = false;              // given, and still to be added
   bool computeInFloat32 = false;  // the input is of a half type: the norm's own accumulation type
   bool castBack = false;          // gamma or beta has another type than the input

@@ -41,7 +41,7 @@ bool isView(const Node& node) {
 
 struct SumTracer::Origin {
   std::vector<BodyOnWay> made;       // from the add's body to the callee that returns the sum
-  BodyOnWay body;                    // the one that was asked about; its `to` is open
+  BodyOnWay body;                    // the one to trace from; its `to` is open
   const Value* parameter = nullptr;  // of that body; nullptr: the add was found
   std::vector<int> passed;
 };

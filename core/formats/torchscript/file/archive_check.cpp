@@ -174,7 +174,7 @@ class ArchiveChecker {
       if (__builtin_mul_overflow(bytes, storage.elements, &needed) || record->size < static_cast<uint64_t>(needed))
         return damaged("the tensor record '" + folder + storage.key + "' has " + std::to_string(record->size) +
                        " bytes, expected " + std::to_string(storage.elements) + " x " + std::to_string(bytes));
-      // LibTorch reads a record as often as it is asked for; it asks for each once.
+      // LibTorch reads a record as often as a pickle refers to it; its own refer once to each.
       constexpr uint64_t kMostReads = 4;
       uint64_t size = 0;
       if (__builtin_mul_overflow(record->size, storage.reads, &size) || size / kMostReads > whole ||

@@ -13,7 +13,7 @@ struct TracedInput {
   graph::Shape shape;
 };
 
-// In forward order; empty when the file says nothing (scripted modules, older files, inputs that are not tensors).
+// In forward order; empty when the file has none (scripted modules, older files, inputs that are not tensors).
 [[nodiscard]] std::vector<TracedInput> readTracedInputs(const Archive& archive);
 
 }  // namespace normlens::formats::torchscript

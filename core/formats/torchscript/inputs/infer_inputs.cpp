@@ -12,7 +12,7 @@
 namespace normlens::formats::torchscript {
 namespace {
 
-// Shapes for inputs of which the graph says nothing.
+// Shapes for inputs of which the graph shows nothing.
 const std::vector<graph::Shape> kUnknown = {{2, 7, 8},  {2, 8},     {2, 3, 32, 32}, {2, 7},     {2, 8, 9}, {4},
                                             {2, 7, 16}, {2, 7, 32}, {2, 7, 64},     {2, 3, 16}, {}};
 

@@ -41,7 +41,7 @@ std::vector<Shape> withTrailing(const Shape& trailing) {
   return shapes;
 }
 
-// Sides that tables of positions ask for: [1, N, D] with N = (side / kernel)^2, with up to two extra tokens.
+// Sides that position embeddings need: [1, N, D] with N = (side / kernel)^2, with up to two extra tokens.
 std::vector<int64_t> sidesOfPositionTables(const Graph& graph, int64_t kernel) {
   std::vector<int64_t> sides;
   for (const graph::Constant& constant : graph.constants) {

@@ -36,7 +36,7 @@ struct InputLayout {
 [[nodiscard]] std::vector<InputLayout> inputLayouts(const Program& program, const std::vector<std::string>& names,
                                                     const c10::FunctionSchema& schema);
 
-// The same with lists that are as long, and dicts with the keys, as arrays of these names say where there are any.
+// The same with lists that are as long, and dicts with the keys, as arrays of these names have where there are any.
 [[nodiscard]] std::vector<InputLayout> fitted(std::vector<InputLayout> layouts, const std::vector<std::string>& names);
 
 // The arrays, in order. They are parts of what is passed.

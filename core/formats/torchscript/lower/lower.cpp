@@ -231,7 +231,7 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
   const OpRule* rule = findOpRule(name);
   OpContext context(*this, id, rule, into);
   if (rule != nullptr) rule->fill(context);
-  // An overload whose arguments have other names than the rule asks for: what it reads must not be missed.
+  // An overload whose arguments have other names than the rule reads: what it reads must not be missed.
   const auto present = std::ranges::find(context.operands, kNoValue, &Operand::value) - context.operands.begin();
   if (static_cast<size_t>(present) < graph::requiredOperands(context.kind)) context.kind = OpKind::Opaque;
   if (context.kind == OpKind::Opaque) context.allOperands();

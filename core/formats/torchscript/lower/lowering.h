@@ -116,7 +116,7 @@ class Lowering {
   void flatten(const Item& container, const OperandSite& site, std::vector<Operand>& into);
   // One value for an item: itself, or for a container a node that gathers its elements.
   Operand single(const Item& given, int programValue, const OperandSite& site, int forNode, graph::BlockId into);
-  // Control flow passes tuples on element by element, as their type says.
+  // Control flow passes tuples on element by element, as their type has them.
   static void addLeaves(const c10::TypePtr& type, Leaf leaf, std::vector<Leaf>& into);
   using Types = std::vector<c10::TypePtr>;
   [[nodiscard]] Types typesOf(const std::vector<int>& programValues) const;

@@ -33,7 +33,7 @@ void addNorm(OpContext& op) {
   op.set("fused", true);
 }
 
-// Its input stands for one more number than it has, which no kind of norm says: nothing is claimed of it.
+// Its input stands for one more number than it has, which no kind of norm expresses: nothing is claimed of it.
 void narrowNorm(OpContext& op) {
   for (const char* operand : {"x", "weight", "bias"}) op.operand(operand);
   setLastAxis(op);

@@ -17,7 +17,7 @@ std::vector<int64_t> trailing(int64_t rank, int64_t count) {
 
 bool setEps(OpContext& op) { return op.setKnown("eps", op.numberOf("eps")); }
 
-// As many of the last axes as there are sizes listed. Which sizes, x says itself: weight.shape and x.shape[-1:] will
+// As many of the last axes as there are sizes listed. Which sizes, x itself shows: weight.shape and x.shape[-1:] will
 // do.
 void setTrailingAxes(OpContext& op) {
   const auto count = op.fixedLengthOf("normalized_shape");

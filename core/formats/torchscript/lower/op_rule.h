@@ -56,7 +56,7 @@ class OpContext {
   void standsInModuleOf(std::string_view argument);
   [[nodiscard]] const std::string& module() const { return module_; }
   void set(std::string name, graph::Attribute value) { attributes.emplace_back(std::move(name), std::move(value)); }
-  // The same where the value is known; says whether it is.
+  // The same where the value is known; returns whether it is.
   template <class T>
   bool setKnown(std::string name, std::optional<T> value) {
     if (value) set(std::move(name), std::move(*value));

@@ -30,7 +30,7 @@ std::string inOurWords(std::string_view text) {
   return "LibTorch stopped at a check of its own" + (says ? ": " + firstLine(why) : std::string());
 }
 
-// "<__torch__.M object at 0x5628b83713c0>" says nothing by its number, which is another one each time.
+// "<__torch__.M object at 0x5628b83713c0>" means nothing by its number, which is another one each time.
 std::string withoutAddresses(std::string_view line) {
   constexpr std::string_view kAddress = " at 0x", kDigits = "0123456789abcdef";
   std::string said;

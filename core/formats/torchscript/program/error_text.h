@@ -9,10 +9,10 @@
 
 namespace normlens::formats::torchscript {
 
-// The first line that says something, without trailing blanks, at most 200 characters. Want of memory and defects of
-// LibTorch are said in our words, and no addresses.
+// The first line that is not empty, without trailing blanks, at most 200 characters. Want of memory and defects of
+// LibTorch are put in our words, and no addresses.
 [[nodiscard]] std::string firstLine(std::string_view text);
-// The same of what an exception says, without torch's backtrace.
+// The same for an exception's message, without torch's backtrace.
 [[nodiscard]] std::string shortText(const std::exception& error);
 
 // formats::editError that leaves out torch's backtrace.

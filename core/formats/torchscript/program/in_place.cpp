@@ -82,7 +82,7 @@ class InPlaceAnalysis {
     }
   }
 
-  // Norms that train write their running statistics, although their schemas do not say so; an instance norm writes
+  // Norms that train write their running statistics, although their schemas do not declare it; an instance norm writes
   // them, rounded, even where it does not train.
   [[nodiscard]] bool updatesStatistics(const ProgramNode& n) const {
     const std::string_view op = n.node->kind().toQualString();

@@ -60,7 +60,7 @@ std::string runningRecord(const Archive& archive) {
   return {};
 }
 
-// A file folded with --norm fast needs our own operator, which is only looked for where a file asks for it.
+// A file folded with --norm fast needs our own operator, which is only looked for where a file uses it.
 // runsCode: while it is loaded, and would see what was not read.
 torch::jit::Module load(const std::shared_ptr<const Archive>& archive, bool runsCode,
                         torch::jit::ExtraFilesMap& extraFiles) {

@@ -9,7 +9,7 @@ namespace {
 
 namespace prim = c10::prim;
 
-// Ops that can return their input, or a view of it, although their schema does not say so.
+// Ops that can return their input, or a view of it, although their schema does not declare it.
 constexpr std::array<std::string_view, 20> kSilentViews = {"aten::dropout",
                                                            "aten::feature_dropout",
                                                            "aten::alpha_dropout",

@@ -2,7 +2,7 @@
 //
 // Memory flows from where it is made along views, in-place ops, branches, loops and containers (what is put into one
 // may come out of it). Two values may share when they have a common origin. The flow is found from the ops' schemas
-// (alias annotations), plus a list of ops that may return their input without saying so; it errs on the side of
+// (alias annotations), plus a list of ops that may return their input undeclared; it errs on the side of
 // sharing.
 #pragma once
 

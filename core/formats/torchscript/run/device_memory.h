@@ -13,7 +13,7 @@ class DeviceMemory {
   explicit DeviceMemory(c10::Device device) : device_(device) {}
 
   // Announces a tensor. Where the bytes of several overlap, those of all of them are moved together: announce all that
-  // may share memory before the first of them is asked for.
+  // may share memory before the first of them is used.
   void expect(const at::Tensor& tensor);
   // On the device, a copy there too if it was there already, with the same strides. Only the bytes between a tensor's
   // first and last element are copied, whatever else lies in its memory. Throws c10::Error.

@@ -36,7 +36,7 @@ void checkStates(const std::vector<IValue>& inputs, size_t parametersAt) {
   const int64_t layers = setting(2).toInt() * (setting(5).toBool() ? 2 : 1);
   const IValue& states = inputs[parametersAt - 1];
   if (!states.isTensorList()) return checkState(states.toTensor(), {layers, batch, recurrent.size(1)});
-  if (states.toListRef().size() != 2) return;  // torch says so itself
+  if (states.toListRef().size() != 2) return;  // torch reports it itself
   constexpr int64_t kGates = 4;                // of an LSTM, which has a list
   checkState(states.toListRef()[0].toTensor(), {layers, batch, recurrent.size(1)});
   checkState(states.toListRef()[1].toTensor(), {layers, batch, recurrent.size(0) / kGates});

@@ -54,7 +54,7 @@ bool isFloatNumber(const c10::TypePtr& type) {
   return list && isFloatNumber(list->getElementType());
 }
 
-// Factories without a type make torch's default one, float32, where their arguments do not say integers.
+// Factories without a type make torch's default one, float32, where their arguments are not integers.
 bool makesDefaultType(const Node& node) {
   static const std::unordered_set<std::string> always = {
       "aten::zeros",           "aten::ones",         "aten::empty",          "aten::rand",

@@ -97,7 +97,7 @@ bool isMadeAnew(std::string_view name) {
   return name.starts_with(".format_version") || name.starts_with(".storage_alignment");
 }
 
-// Written to since it was opened, its content may still be what its directory said then.
+// Written to since it was opened, its content may still be what its directory had then.
 Status unchanged(const Archive& archive) {
   if (archive.file().untouched()) return {};
   if (archive.file().asLong() && checkCrcs(archive, hardwareThreads())) return {};
@@ -115,7 +115,7 @@ std::optional<uint32_t> knownCrc(const Archive& archive, const RecordToWrite& re
   return original == archive.records().end() ? std::nullopt : std::optional(original->crc);
 }
 
-// Code that says the same is kept byte for byte, with its debug record; so is what the serializer knows nothing of.
+// Code that means the same is kept byte for byte, with its debug record; so is what the serializer knows nothing of.
 std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, const Archive* archive) {
   const std::string prefix(archive == nullptr || archive->prefix().empty() ? kCapturedFolder : archive->prefix());
   std::unordered_set<std::string> written, keptCode;

@@ -29,11 +29,11 @@ struct NormToWrite {
   double eps = 0;
   graph::DType dtype = graph::DType::Float32;       // of the input
   graph::DType outputType = graph::DType::Float32;  // of gamma, beta and the output
-  std::optional<int64_t> stashType;                 // as the file says
+  std::optional<int64_t> stashType;                 // as the file has it
   fold::Channels narrow{};                          // of a narrow stream, fold::NarrowNorm: without gamma and beta
 };
 
-// Whether the style can say this norm exactly: the operators keep eps as a float.
+// Whether the style can express this norm exactly: the operators keep eps as a float.
 [[nodiscard]] bool expressible(NormStyle style, const NormToWrite& norm);
 
 // Puts the norm in the place of `norm.node`. Throws EditRefused.

@@ -10,7 +10,7 @@
 
 namespace normlens::formats::onnx {
 
-// No runtime knows tensors of more; what a file says of such is not worked with.
+// No runtime knows tensors of more; what a file states of such is not worked with.
 inline constexpr int kMostAxes = 64;
 
 // Whether sizes multiply to more than any machine holds. Axes of size 0 do not excuse the others: they are multiplied
@@ -27,7 +27,7 @@ inline constexpr int kMostAxes = 64;
 [[nodiscard]] graph::TensorView viewWithoutData(const TensorProto& tensor, std::shared_ptr<const void> owner);
 
 // Dims, element type and, for data inside the protobuf, its size. The message goes on after the tensor's name: "has 4
-// bytes, its dimensions ask for 8".
+// bytes, its dimensions need 8".
 [[nodiscard]] Status checkTensor(const TensorProto& tensor);
 
 // A view of a tensor whose data is inside the protobuf; `owner` keeps it alive. Typed fields that store elements in

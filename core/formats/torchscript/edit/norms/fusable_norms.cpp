@@ -48,7 +48,7 @@ const TensorSite* siteOf(const Program& program, int value) {
   return &program.constants[static_cast<size_t>(known.constant)].sites.at(static_cast<size_t>(known.site));
 }
 
-// Names of the attributes on the way from a module to one inside it, as far as paths say; checked on the way.
+// Names of the attributes on the way from a module to one inside it, as far as paths show; checked on the way.
 std::optional<std::vector<std::string>> namesTo(const Frame& from, const TensorSite& site) {
   const std::string prefix = from.path.empty() ? "" : from.path + ".";
   if (!from.self || !site.path.starts_with(prefix)) return std::nullopt;
@@ -174,7 +174,7 @@ std::optional<FusedNorm> FusableNorms::take(graph::NodeId norm) {
   fused.eps = *eps;
   if (isGiven(node, 1)) fused.gamma = FusedNumber{inputs->gamma, {}};
   if (isGiven(node, 2) && inputs->beta) fused.beta = FusedNumber{*inputs->beta, {}};
-  // With gamma, an op whose rows had another width would say so.
+  // With gamma, an op whose rows had another width would fail.
   const bool viewed =
       std::any_of(way->bodies.begin(), way->bodies.end(), [](const auto& b) { return !b.views.empty(); });
   if (viewed && !fused.gamma) return std::nullopt;

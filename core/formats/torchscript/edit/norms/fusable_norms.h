@@ -30,7 +30,7 @@ class FusableNorms {
   // - add and norm run equally often, and nothing between them may write to memory or do anything else but compute;
   // - gamma and beta can be read where the add is, or handed to it by a caller;
   // - the op in the written file would be called as the norm is;
-  // - no norm that was asked about before has taken this add.
+  // - no norm that was tried before has taken this add.
   [[nodiscard]] std::optional<FusedNorm> take(graph::NodeId norm);
 
  private:

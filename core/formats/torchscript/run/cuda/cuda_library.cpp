@@ -64,7 +64,7 @@ std::filesystem::path besideTorch(const char* name) {
   return std::filesystem::path(info.dli_fname).parent_path() / name;
 }
 
-// The driver shows GPUs and torch sees none: it asks through CUDA's runtime, which wants a driver of its own version.
+// The driver shows GPUs and torch sees none: it looks through CUDA's runtime, which wants a driver of its own version.
 Status whyTorchSeesNoGpu() {
   const at::CUDAHooksInterface& hooks = at::detail::getCUDAHooks();
   if (typeid(hooks) == typeid(at::CUDAHooksInterface)) {  // those of a LibTorch without CUDA, which stay
@@ -109,7 +109,7 @@ Status loadTorchCuda() {
   const auto* device = c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)
                            ? c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)
                            : nullptr;
-  // The hooks are settled by whoever asks first, for the whole process: a convolution on the CPU asks.
+  // The first use settles the hooks, for the whole process: a convolution on the CPU is one.
   if (at::Context::hasCUDA() && device != nullptr && device->deviceCount() > 0) return {};
   return whyTorchSeesNoGpu();
 }
@@ -139,7 +139,7 @@ bool loadCudaIfPermitted(std::initializer_list<const char*> devices) {
     return static_cast<bool>(Descriptor(::open(device, O_RDWR | O_CLOEXEC)));
   };
   if (std::ranges::none_of(devices, opens)) return false;
-  static_cast<void>(loadCuda());  // what is missing is reported to who asks for a GPU
+  static_cast<void>(loadCuda());  // what is missing is reported to who wants a GPU
   return true;
 }
 

@@ -1,8 +1,8 @@
 // LibTorch's CUDA half, which is not linked: loading it costs every start 0.2 to 0.4 s. Private to formats/torchscript
 // and to the laboratory's training.
 //
-// Torch settles once in a process whether there is CUDA, when it is first asked, and a convolution or a batch norm on
-// the CPU asks. So a process that may use a GPU loads it before anything else of torch runs.
+// Torch settles once in a process whether there is CUDA, on its first use, and a convolution or a batch norm on
+// the CPU is one. So a process that may use a GPU loads it before anything else of torch runs.
 #pragma once
 
 #include <initializer_list>
