@@ -39,7 +39,7 @@ bool lacksShape(const Graph& graph, const Claim& claim) {
   return std::ranges::any_of(graph.node(at).outputs, missing) || std::ranges::any_of(graph.node(at).blocks, endsUnseen);
 }
 
-// The claims from the root to the nearest leaf that stands in the way; empty: none does. decided: leaves for which only
+// The claims from the root to the nearest leaf that blocks it; empty: none does. decided: leaves for which only
 // a shape is missing are passed over.
 std::vector<ClaimId> nearestBlocker(const Analysis& analysis, int norm, bool decided = false) {
   const Claims& claims = analysis.claims;

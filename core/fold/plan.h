@@ -1,6 +1,6 @@
 // FoldPlan: the ordered list of small edits that turns a model into its folded twin.
 //
-// Each edit keeps every output by itself, in this order, as long as it stands on the ones before it; the last kind
+// Each edit keeps every output by itself, in this order, as long as the ones before it are made; the last kind
 // (ReplaceNorm) is right because the edits before it made the norm's input zero-mean. The opened model is never
 // changed: apply(plan) of its format makes a new one. Thread: value types.
 #pragma once

@@ -1,7 +1,7 @@
 // The edits that make a zero-mean stream of d channels narrower: the last channel is minus the sum of the others, so
 // it need not be kept. Source: paper 003 (Pre-CRMSNorm), sections 2.3 and 3.2; docs/method.md 9.
 //
-// They stand on the edits of a fold that make every value of the stream zero-mean, come after those, and hold only all
+// They rely on the edits of a fold that make every value of the stream zero-mean, come after those, and hold only all
 // together. Thread: value types.
 #pragma once
 

@@ -138,7 +138,7 @@ class Model {
   // for many runs with the same values.
   struct SeenRun {
     Tensors outputs, values;
-    std::optional<std::string> narrowOp{};  // what narrowOp() gives for these inputs, where such a run knows it anyway
+    std::optional<std::string> narrowOp{};  // what narrowOp() returns for these inputs, where such a run has it anyway
   };
   [[nodiscard]] virtual Result<SeenRun> runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                                   const Task& task) const = 0;

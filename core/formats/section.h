@@ -20,7 +20,7 @@ struct Cut {
   graph::DType dtype = graph::DType::Unknown;
   graph::Shape shape;         // of some run
   std::vector<int64_t> axes;  // counted from the end, each below 0: those that its mean is taken over
-  // The mean is taken out of what is given at the cut, or of what a section gives there.
+  // The mean is taken out of what is given at the cut, or of what a section returns there.
   bool centeredIn = false, centeredOut = false;
 };
 

@@ -55,7 +55,7 @@ struct TensorView {
 // Returns the bytes of all its elements; 0 where the type has no size.
 [[nodiscard]] int64_t byteCount(const TensorView& view);
 
-// The elements in row-major order, converted to double. Complex and quantised tensors give nullopt.
+// The elements in row-major order, converted to double. Complex and quantized tensors yield nullopt.
 [[nodiscard]] std::optional<std::vector<double>> toDoubles(const TensorView& view);
 
 // Every element is 0; false as well where there are more than `most` to look at.

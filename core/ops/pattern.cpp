@@ -39,7 +39,7 @@ Factors canonical(const Container& factors) {
   for (Factor next : factors) {
     if (next.size == 1) continue;
     if (next.extent() <= 1) next.summed = false;
-    // Merging may make the result mergeable with what stands before it: a single index swallows its right neighbour.
+    // Merging may make the result mergeable with what is before it: a single index swallows its right neighbor.
     while (!out.empty()) {
       const auto both = merged(out.back(), next);
       if (!both) break;
@@ -86,7 +86,7 @@ bool Pattern::wholeRegion() const {
 
 namespace {
 
-// Cuts both factor lists until they have the same sizes; false when a region stands in the way.
+// Cuts both factor lists until they have the same sizes; false when a region prevents it.
 bool commonCut(Factors& a, Factors& b) {
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     // Innermost factors first: compare from the back.

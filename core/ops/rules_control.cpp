@@ -25,7 +25,7 @@ constexpr size_t kCarriedParam = 1;
 
 }  // namespace
 
-// If: whichever branch runs. Loop: the greatest fixpoint, which the caller's memo over (value, pattern) gives.
+// If: whichever branch runs. Loop: the greatest fixpoint, which the caller's memo over (value, pattern) yields.
 ZeroMean controlZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
   const auto index = static_cast<size_t>(output);
   const ValueId out = node.outputs.at(index);

@@ -45,7 +45,7 @@ bool isSpreadOf(const Graph& graph, ValueId value, ValueId x, const Node* mean) 
   return reduces && std::ranges::find(behind, x) != behind.end();
 }
 
-// Without a shape nobody knows what it is.
+// Without a shape it is not known what it is.
 bool isNear(const Graph& graph, const Node& quotient) {
   const Node* centering = centeringIn(graph, quotient.operands[0]);
   return centering != nullptr && graph.value(quotient.outputs[0]).shape &&

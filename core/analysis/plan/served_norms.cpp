@@ -31,7 +31,7 @@ void findServedNorms(const Analysis& analysis, Plan& plan) {
       const graph::NodeId node = queue.back();
       queue.pop_back();
       if (const auto norm = normAt.find(node); norm != normAt.end()) {
-        planned.frees.add(norm->second);  // what it gives is made anew
+        planned.frees.add(norm->second);  // its results are made anew
         continue;
       }
       for (const ValueId output : graph.node(node).outputs) enqueue(graph.value(output).uses);

@@ -24,7 +24,7 @@ struct FoundStream {
   int64_t channels = 0;
   std::vector<int> norms;               // ascending
   std::vector<ChannelReads> constants;  // it begins at these
-  std::vector<ChannelReads> cuts;       // and at these values, computed by what cannot give a channel less
+  std::vector<ChannelReads> cuts;       // and at these values, computed by what cannot return a channel less
   std::vector<ChannelReads> normReads;  // by norm, as in `norms`
   std::vector<ChannelAxis> written;     // views and broadcasts whose result is part of it
   std::vector<ChannelReads> values;     // all that is computed of it; no uses

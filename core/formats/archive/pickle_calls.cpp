@@ -124,7 +124,7 @@ std::optional<DeclaredTensor> rebuiltTensor(const Thing& arguments) {
 }
 
 // LibTorch reads others, too, that no TorchScript file names. After _rebuild_from_type_v2 it takes the next names for
-// other functions than they say, and it believes the indices of sparse tensors.
+// other functions than their names mean, and it believes the indices of sparse tensors.
 bool isTorchScripts(std::string_view global) {
   return global.starts_with("__torch__") || global.starts_with("torch ") ||
          std::ranges::find(kFunctions, global) != kFunctions.end();

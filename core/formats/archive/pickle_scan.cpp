@@ -356,7 +356,7 @@ std::string withDevice(std::string_view pickle, const PickleScan& scan, std::str
   for (const PickledString& string : scan.strings) {
     if (string.isDevice) before.insert(string.text);
   }
-  // Written out wherever they stand: a memo slot may serve a device and an attribute alike.
+  // Written out wherever they are: a memo slot may serve a device and an attribute alike.
   const auto written = [](std::string_view text) {
     std::string bytes = "X";
     for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(text.size() >> shift & 0xff);

@@ -30,7 +30,7 @@ struct DeclaredTensor {
   bool asStored = true;  // false: the negative, or the conjugate, of what is stored
 };
 
-// A tensor that a dict has under that name; a tied one stands under several.
+// A tensor that a dict has under that name; a tied one has several.
 struct PickledTensor {
   std::string name;
   size_t tensor = 0;  // index in PickleScan::tensors

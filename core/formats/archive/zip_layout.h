@@ -12,7 +12,7 @@ inline constexpr uint32_t kLocalHeader = 0x04034b50, kDirectoryEntry = 0x02014b5
 inline constexpr uint32_t kEndOfDirectory = 0x06054b50, kEndOfDirectory64 = 0x06064b50, kLocator64 = 0x07064b50;
 inline constexpr size_t kHeaderSize = 30, kEntrySize = 46, kEndSize = 22, kEnd64Size = 56, kLocatorSize = 20;
 inline constexpr uint16_t kZip64Field = 1;      // id of the extra field with 64-bit sizes
-inline constexpr uint32_t kIn64 = 0xffffffffU;  // a 32-bit value that stands in the zip64 field
+inline constexpr uint32_t kIn64 = 0xffffffffU;  // a 32-bit value that is in the zip64 field
 
 template <class T>
 [[nodiscard]] T read(const std::byte* at) {
@@ -27,7 +27,7 @@ struct Extent {
   uint64_t packed = 0;  // as it lies in the file
   uint64_t header = 0;  // offset of its local header
 };
-// A directory entry's, whose fixed fields, name and extra fields are all there. What does not fit in 32 bits stands in
+// A directory entry's, whose fixed fields, name and extra fields are all there. What does not fit in 32 bits is in
 // the zip64 field, in this order. False: that is wanted and not there.
 [[nodiscard]] bool readExtent(const std::byte* entry, Extent& extent);
 

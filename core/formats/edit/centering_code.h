@@ -1,6 +1,6 @@
 // x - mean over the groups of a pattern, written as ops: once, for every format. Thread: one.
 //
-// `Ops` writes one op each and gives its value:
+// `Ops` writes one op each and returns its value:
 //   Value cut(Value x, axes)               every axis becomes its factors, outermost first
 //   Value joined(Value y, axes)            and back to the axes of the x that was cut
 //   Value slice(Value x, int64_t axis, int64_t begin, int64_t end)

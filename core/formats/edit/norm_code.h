@@ -1,7 +1,7 @@
 // y = gamma * x / sqrt(mean(x^2) + eps) + beta, written as ops: once, for every format and flavour. Thread: one.
 // Source: papers 000/001, RMSNorm; docs/method.md 8.
 //
-// `Ops` writes one op each, knows x's axes, eps and types, and gives its value:
+// `Ops` writes one op each, holds x's axes, eps and types, and returns its value:
 //   Value rmsNorm(Value x, std::optional<Value> gamma)     the format's own op
 //   Value toSumType(Value x)      to the type that squares are summed in; x where it has that
 //   Value meanSquare(Value x)     over the norm's axes, which stay, with size 1

@@ -1,7 +1,7 @@
 // A channel less, or all of them again, written as ops: once, for every format. Source: paper 003, section 2.3 (the
 // last of d numbers whose sum is 0 is minus the sum of the others). Thread: one.
 //
-// `Ops` writes one op each and gives its value; axes as the format counts them:
+// `Ops` writes one op each and returns its value; axes as the format counts them:
 //   Value slice(Value x, int64_t axis, int64_t begin, int64_t end)
 //   Value concat(std::vector<Value> pieces, int64_t axis)
 //   Value sum(Value x, int64_t axis)    which stays, with size 1

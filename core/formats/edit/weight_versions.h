@@ -29,7 +29,7 @@ struct WeightVersion {
 };
 
 // Which version a place holds that many reads share, wanted[v] of them the v-th, some at least: the original where one
-// wants that, else what most want.
+// needs that, else what most need.
 [[nodiscard]] size_t versionToHold(const std::vector<WeightVersion>& versions, const std::vector<size_t>& wanted);
 
 class WeightVersions {

@@ -28,7 +28,7 @@ using ::ONNX_NAMESPACE::FunctionProto;
 using NewNodes = std::vector<std::unique_ptr<NodeProto>>;
 
 struct Body {
-  Body* outer = nullptr;            // where the node that holds or calls it stands; null for the main graph
+  Body* outer = nullptr;            // where the node that holds or calls it occurs; null for the main graph
   NodeProto* owner = nullptr;       // that node
   GraphProto* graph = nullptr;      // of a call: what the function has of one
   std::unique_ptr<GraphProto> own;  // of a call: that graph

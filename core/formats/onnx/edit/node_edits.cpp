@@ -21,7 +21,7 @@ using graph::ValueId;
 
 NormStyle Dialect::styleAt(int bodyOpset, bool insideFunction) const {
   if (flavour == NormFlavour::Primitives) return NormStyle::Primitives;
-  // ONNX Runtime crashes on an operator of its own in the standard domain that stands in a local function.
+  // ONNX Runtime crashes on an operator of its own in the standard domain that is in a local function.
   if (flavour == NormFlavour::Ort || flavour == NormFlavour::Fast) {
     return insideFunction ? NormStyle::Primitives : NormStyle::Ort;
   }

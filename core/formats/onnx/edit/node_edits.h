@@ -20,7 +20,7 @@ struct Dialect {
   NormFlavour flavour = NormFlavour::Portable;
   int opset = 0;  // of the result's main graph
 
-  // bodyOpset: of the body that the norm stands in, in the result. Throws EditRefused.
+  // bodyOpset: of the body that the norm is in, in the result. Throws EditRefused.
   [[nodiscard]] NormStyle styleAt(int bodyOpset, bool insideFunction) const;
 };
 

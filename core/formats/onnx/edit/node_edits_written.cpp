@@ -25,7 +25,7 @@ std::optional<NodeEdits::Scaling> NodeEdits::scalingOf(const LayerNorm& norm, co
                     gamma.constant != kNone;
   const ReadSite gammaSite = siteOf(uses[0].node, other);
   if (!fits || gammaSite.body != end.body || gammaSite.input < 0) return std::nullopt;
-  // A centering may stand between by now.
+  // A centering may be between by now.
   const ReadSite dataSite = siteOf(uses[0].node, static_cast<size_t>(uses[0].operand));
   if (dataSite.input < 0 || EditableModel::nameAt(dataSite) != end.node->output(0)) return std::nullopt;
   return Scaling{gammaSite, EditableModel::nameAt(gammaSite)};
@@ -37,7 +37,7 @@ void NodeEdits::replaceDecomposed(const LayerNorm& norm) {
   const bool stays = !norm.anew && (norm.asOne || graph_.node(norm.node).kind == OpKind::RmsNorm);
   const auto scaling = style == NormStyle::Primitives || stays ? std::nullopt : scalingOf(norm, end);
   if (!norm.anew && !scaling) return dropSubtraction(norm);
-  // One norm from the input to the output; what stood between is swept out where nothing else reads it.
+  // One norm from the input to the output; what was between is swept out where nothing else reads it.
   NormToWrite out = describe(norm, end, inputName(norm, *end.body));
   if (scaling) {
     out.node = scaling->site.node;

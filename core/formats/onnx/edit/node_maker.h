@@ -1,6 +1,6 @@
 // Writes new nodes for one place in a body, in the operator version of that body. Private to formats/onnx.
 //
-// Each call appends one node and gives the name of its output. Names are made from `base` and are free in the body;
+// Each call appends one node and returns the name of its output. Names are made from `base` and are free in the body;
 // helper nodes carry the metadata of the node that they stand for, so that viewers group them with it. Thread: one.
 #pragma once
 

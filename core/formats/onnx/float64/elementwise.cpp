@@ -22,7 +22,7 @@ double geluTanh(double x) {
   return 0.5 * x * (1 + std::tanh(kScale * (x + 0.044715 * x * x * x)));
 }
 
-// Numbers that the definition gives as float32 are float32 here too: 1.67326319217681884765625 and so on.
+// Numbers that the definition has as float32 are float32 here too: 1.67326319217681884765625 and so on.
 constexpr double kSeluAlpha = 1.67326319217681884765625, kSeluGamma = 1.05070102214813232421875;
 
 struct ActivationRow {

@@ -164,7 +164,7 @@ class Flattener {
     flattenGraph(body, scope, depth + 1);
   }
 
-  // References to the attributes of the call; one that the call does not give is left out.
+  // References to the attributes of the call; one that the call does not have is left out.
   static void giveAttributes(NodeProto& node, const std::unordered_map<std::string, const AttributeProto*>& given) {
     ::google::protobuf::RepeatedPtrField<AttributeProto> kept;
     for (auto& attribute : *node.mutable_attribute()) {

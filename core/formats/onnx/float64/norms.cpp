@@ -1,4 +1,4 @@
-// LayerNorm and RMSNorm, alone and fused with what stands before them, and norms of channels.
+// LayerNorm and RMSNorm, alone and fused with what is before them, and norms of channels.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -35,7 +35,7 @@ struct Lowered {
   graph::Graph graph;
   std::vector<NodePath> nodePath;  // by graph node
   // By graph node: which part of a fused operator it is; empty: the whole of it, or its last part. All parts of one
-  // node stand together, in execution order; the last has the node's outputs, a LayerNorm is always last.
+  // node are neighbors, in execution order; the last has the node's outputs, a LayerNorm is always last.
   //   SkipLayerNormalization, SkipSimplified...: "skip" (Add of inputs 0 and 1; is output 3 where there is no bias),
   //                           "bias" (Add of input 4; is output 3), then the norm
   //   EmbedLayerNormalization: "words", "positions", "segments" (Gathers; the last two Slices where no ids are given),

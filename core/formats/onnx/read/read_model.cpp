@@ -81,7 +81,7 @@ Status loadWeights(const ModelProto& skeleton, const SplitModel& split, const st
   size_t next = 0;
   for (const TensorProto& tensor : skeleton.graph().initializer()) {
     if (tensor.data_location() != TensorProto::EXTERNAL) continue;
-    // Large tensors were taken out in the order in which they stand.
+    // Large tensors were taken out in their order in the file.
     const bool inside =
         next < split.tensors.size() && tensor.external_data_size() == 0 && split.tensors[next].name == tensor.name();
     auto weight = inside ? checkLarge(tensor, split.tensors[next], file)
@@ -142,10 +142,10 @@ bool sortList(Nodes& nodes) {
   return true;
 }
 
-// Nodes of all graphs, bodies and functions so that each stands behind the nodes whose values it or its bodies read.
+// Nodes of all graphs, bodies and functions so that each is behind the nodes whose values it or its bodies read.
 // Tools append nodes where it suits them, and ONNX Runtime does not mind; everything here goes by the order. The file's
-// order stays but for nodes that stand too late: they move up to their first reader. A cycle stays one. False: all
-// stood right.
+// order stays but for nodes that are too late: they move up to their first reader. A cycle stays one. False: all
+// were right.
 bool sortNodes(ModelProto& model) {
   bool moved = model.has_graph() && sortList(*model.mutable_graph()->mutable_node());
   for (auto& function : *model.mutable_functions()) moved |= sortList(*function.mutable_node());

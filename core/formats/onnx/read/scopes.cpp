@@ -132,7 +132,7 @@ graph::ScopeId around(const graph::Graph& graph, graph::ScopeId a, graph::ScopeI
 
 void placeUnscoped(graph::Graph& graph) {
   const auto unscoped = [](const graph::Node& node) { return node.scope == graph::kNone; };
-  // Readers stand behind what they read, so that theirs are known by then.
+  // Readers are behind what they read, so that theirs are known by then.
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     if (!unscoped(*node)) continue;
     for (const graph::ValueId output : node->outputs) {

@@ -31,7 +31,7 @@ void inferOutputs(InferenceContext& context, const float64::KernelRow* kernel) {
   }
 }
 
-// Norms and activations: a Scan wants to know the shapes of what its body gives.
+// Norms and activations: a Scan needs the shapes of what its body returns.
 bool keepsShape(const std::string& op) {
   static constexpr std::array<std::string_view, 9> kOps = {"SimplifiedLayerNormalization",
                                                            "SkipSimplifiedLayerNormalization",

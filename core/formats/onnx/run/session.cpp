@@ -147,7 +147,7 @@ struct Session::Impl {
       // In sequential mode the runtime looks for memory to reuse through a list that grows with the model: minutes for
       // 50,000 nodes. In parallel mode, which needs two threads to count as such, it does not.
       options.DisableMemPattern();
-      options.DisableCpuMemArena();  // which grows by doubling and gives nothing back
+      options.DisableCpuMemArena();  // which grows by doubling and frees nothing
       options.SetExecutionMode(ORT_PARALLEL);
       options.SetInterOpNumThreads(2);
       options.AddConfigEntry("session.inter_op.allow_spinning", "0");
@@ -244,7 +244,7 @@ struct Session::Impl {
 
   [[nodiscard]] Ort::MemoryInfo onGpu() const { return {"Cuda", OrtDeviceAllocator, gpu, OrtMemTypeDefault}; }
 
-  // Memory of this session's on the GPU, of the sizes that one run gives.
+  // Memory of this session's on the GPU, of the sizes that one run returns.
   std::vector<Ort::Value> placesForOutputs(const std::vector<SharedValue>& values, Impl& plain) {
     const auto binding = plain.bind(values);
     plain.session->Run(Ort::RunOptions(), *binding);

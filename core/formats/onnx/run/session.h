@@ -31,7 +31,7 @@ struct SessionMeasures {
   bool ownKernels = true;   // doubles may go to our kernels where the runtime has none
   std::string profile{};    // prefix of the file that times of nodes are written to; empty: none
   bool cudaGraph = false;   // of CUDA: the first run is recorded and later ones replay it
-  CountedMemory* memory{};  // not owned, outlives the session: hears of every allocation; null: nobody does
+  CountedMemory* memory{};  // not owned, outlives the session: records every allocation; null: nothing does
 };
 
 struct SessionOptions {

@@ -181,7 +181,7 @@ Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWis
   drawTheSame(*made.proto.mutable_graph()->mutable_node());
   for (auto& function : *made.proto.mutable_functions()) drawTheSame(*function.mutable_node());
   const bool fromBfloat16 = !source.float64Twin && mentionsType(made.proto, TensorProto::BFLOAT16);
-  if (wishes.taps) importTaps(made.proto);  // shape inference wants to know all domains
+  if (wishes.taps) importTaps(made.proto);  // shape inference needs all domains
   // Again, or for the first time: attributes of calls have found their places.
   if (source.everyFloat != graph::DType::Unknown) retypeModel(made.proto, allFloatsTo(source.everyFloat));
   if (wishes.taps || ownKernels) inferTypes(made.proto);

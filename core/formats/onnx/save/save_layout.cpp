@@ -44,7 +44,7 @@ std::string header(uint32_t field, uint64_t size) {
   return out;
 }
 
-// New texts stand behind those that stay.
+// New texts follow those that stay.
 void setProperties(::google::protobuf::RepeatedPtrField<::ONNX_NAMESPACE::StringStringEntryProto>& entries,
                    const std::map<std::string, std::string>& properties) {
   const auto old = std::remove_if(entries.begin(), entries.end(),
@@ -236,7 +236,7 @@ std::vector<Bytes> SaveLayout::graphPieces(Bytes graph, const OnnxSource& source
       add(pieces, field->whole);
       continue;
     }
-    // Serialised in the order in which they stand.
+    // Serialised in their order in the model.
     const TensorProto& stub = source.skeleton->graph().initializer(index++);
     const auto weight = source.weights->find(stub.name());
     const bool inside = stub.data_location() == TensorProto::EXTERNAL && weight != source.weights->end() &&

@@ -15,7 +15,7 @@ std::optional<int64_t> fixed(const Json& size) {
   return number == nullptr ? std::nullopt : std::optional(number->integer());
 }
 
-// "Integer(3)", or what stands there.
+// "Integer(3)", or what is there.
 std::string srepr(const Json& size) {
   if (const auto number = fixed(size)) return "Integer(" + std::to_string(*number) + ")";
   return size.at("as_expr").at("expr_str").text();

@@ -35,7 +35,7 @@ struct ProgramFile {
 [[nodiscard]] Result<ProgramFile> readProgramFile(const Archive& archive, const std::string& model);
 
 // The program's own graph and, behind it, every graph that a node of it or of one of those has for an argument, in the
-// order in which they stand there. Throws BrokenDocument where they are nested too deep.
+// order in which they are there. Throws BrokenDocument where they are nested too deep.
 [[nodiscard]] std::vector<const Json*> graphsIn(const Json& programGraph);
 [[nodiscard]] std::vector<Json*> graphsIn(Json& programGraph);
 

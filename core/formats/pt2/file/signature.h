@@ -41,7 +41,7 @@ struct OutputSpec {
   bool isUsers = true;    // else it is a buffer, parameter or input after the run
   bool isToken = false;   // of an effect; no value
   std::string written;    // the buffer or parameter, where it is one
-  bool isResult = false;  // a tensor or number of the user's: what a run gives
+  bool isResult = false;  // a tensor or number of the user's: what a run returns
   std::string name;       // of a result, where the file has one
 };
 

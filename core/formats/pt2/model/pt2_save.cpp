@@ -56,7 +56,7 @@ class Records {
         put_.erase(found);
       }
     }
-    // The first record's folder is the archive's: what is new stands behind it.
+    // The first record's folder is the archive's: what is new is below it.
     for (const auto& [name, bytes] : put_) records.push_back(stored(name, bytes));
     return records;
   }

@@ -123,7 +123,7 @@ void Translator::whileLoop(const Json& json, Scope& scope) {
   bindOutputs(json, loop->outputs().vec(), scope);
 }
 
-// A part of the program under another mode, which stands where it was.
+// A part of the program under another mode, which stays where it was.
 void Translator::region(const std::string& name, const Json& json, Scope& scope) {
   const bool autocast = name == "wrap_with_autocast";
   const size_t graph = autocast ? 4 : 1;

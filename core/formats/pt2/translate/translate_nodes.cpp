@@ -158,7 +158,7 @@ void Translator::bind(const std::string& name, Value* value, Scope& scope) {
   if (readable && !value->hasDebugName()) value->setDebugName(name);
 }
 
-// A list that an operator gives: its elements have names, and no getitem takes them out.
+// A list that an operator returns: its elements have names, and no getitem takes them out.
 void Translator::bindList(const Json& list, Value* value, Scope& scope) {
   Node* unpack = graph_->insertNode(graph_->create(prim::ListUnpack, {value}, list.items().size()));
   mark(unpack, scope, /*part=*/true);

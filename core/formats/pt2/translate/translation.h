@@ -7,7 +7,7 @@
 //                                            written out
 //   assertions                               left out (they fail in float64): the signature is checked before each run
 //
-// An edited copy of the module keeps the numbers of nodes, which stand in an attribute of each.
+// An edited copy of the module keeps the numbers of nodes, which are in an attribute of each.
 #pragma once
 
 #include <torch/script.h>
@@ -42,13 +42,13 @@ struct Translation {
   std::vector<Origin> origins;
   std::vector<ValueNames> names;    // by graph: what a value is called in it
   std::vector<bool> inAutocast;     // by graph: operators in it compute in another type than their operands have
-  std::vector<bool> runsTwice;      // by graph: a loop's condition, which stands twice in the module
+  std::vector<bool> runsTwice;      // by graph: a loop's condition, which is twice in the module
   std::vector<std::string> opaque;  // operators that nothing can run, as a person knows them: "mylib::attend"
   std::map<int, size_t> mutations;  // by number: copy_ nodes that stand for outputs of the program, and for which
   std::unordered_map<const torch::jit::Value*, torchscript::ValueRecord> records;  // what the file states of each value
 };
 
-// `tensorOf` gives the tensor of each that the file holds. Throws BrokenDocument, UnsupportedProgram, c10::Error.
+// `tensorOf` returns the tensor of each that the file holds. Throws BrokenDocument, UnsupportedProgram, c10::Error.
 [[nodiscard]] Translation translate(const ProgramFile& file, const Signature& signature,
                                     const std::function<at::Tensor(const HeldTensor&)>& tensorOf);
 

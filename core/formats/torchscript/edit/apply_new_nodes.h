@@ -30,7 +30,7 @@ struct ReadCode {
 // Once, before the first of the reads, for all of them.
 [[nodiscard]] BodyEdit insertCode(std::vector<OperandSite> sites, const ReadCode& code);
 
-// The code's value of what is read at `original`, once, before the first of the readers (and of what they stand in).
+// The code's value of what is read at `original`, once, before the first of the readers (and of what they are in).
 struct CodedValue {
   std::string signature;
   std::function<torch::jit::Value*(GraphCopy&)> make;

@@ -73,7 +73,7 @@ class WeightPlacement {
           redirect(read, reads, site, versions[read.version].tensor);
       }
     }
-    // A read whose place is not known is served only where all places hold what it wants.
+    // A read whose place is not known is served only where all places hold what it needs.
     const bool oneVersion =
         std::ranges::all_of(reads, [&](const PlacedRead& read) { return read.version == reads.front().version; });
     const bool unknown = std::ranges::any_of(reads, [](const PlacedRead& read) { return read.constantSite == kNone; });

@@ -28,7 +28,7 @@ struct SumWay {
 // The body is that of a method or function which its caller waits for.
 [[nodiscard]] bool isPlainCall(const Frame& body);
 
-// ... and the caller may call another method instead: an interface knows only its own.
+// ... and the caller may call another method instead: an interface has only its own.
 [[nodiscard]] bool mayRename(const Frame& body);
 
 // Returns where the caller of such a body reads what the body has as this parameter.

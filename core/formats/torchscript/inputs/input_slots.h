@@ -29,7 +29,7 @@ using InputCandidate = std::vector<InputSpec>;
 [[nodiscard]] Result<std::vector<InputSlot>> inputSlots(const TorchScriptModel& model);
 // That of the same name.
 [[nodiscard]] const InputSlot& slotOf(const std::vector<InputSlot>& slots, const InputSpec& spec);
-// Values for a slot: `dtype` where its guess knows none; of integers indices of the smallest table it reaches, else
+// Values for a slot: `dtype` where its guess has none; of integers indices of the smallest table it reaches, else
 // zeros and ones.
 [[nodiscard]] InputSpec specOf(const InputSlot& slot, const graph::Shape& shape, graph::DType dtype);
 [[nodiscard]] std::string shapeText(const graph::Shape& shape, const char* separator = ", ");

@@ -66,7 +66,7 @@ class Lowering {
   [[nodiscard]] const graph::Graph& graph() const { return out_.graph; }
   [[nodiscard]] ops::SizeQuestion& sizes() { return sizes_; }
   [[nodiscard]] const ProgramNode& node(int id) const { return program_.node(id); }
-  // The tensors and numbers read through this input, lists flattened; None gives one kNoValue.
+  // The tensors and numbers read through this input, lists flattened; None yields one kNoValue.
   std::vector<Operand> operandsOf(int id, size_t input);
   Operand addPart(int id, graph::BlockId into, OpPart part, const std::vector<Operand>& operands);
   // Path of the module whose parameter or buffer this program value is; empty: it is none.

@@ -11,7 +11,7 @@ void setLastAxis(OpContext& op) {
   if (const auto rank = op.rankOf("x"); rank && *rank > 0) op.set("axes", std::vector<int64_t>{*rank - 1});
 }
 
-// Known by the module that the scale belongs to: the add may stand in another one.
+// Known by the module that the scale belongs to: the add may be in another one.
 void normOf(OpContext& op, const Operand& x) {
   op.operands.push_back(x);
   op.operand("weight");

@@ -19,7 +19,7 @@ namespace normlens::formats::torchscript {
 // Any thread, but none that runs a model.
 void forbidOps(bool strict);
 
-// Unsupported, naming the first forbidden op that forward() may come to and the module where it stands.
+// Unsupported, naming the first forbidden op that forward() may come to and the module where it is.
 [[nodiscard]] std::optional<Error> forbiddenCall(const Program& program);
 
 // Finds in torch's message on code that raised an error while it was loaded the forbidden op that did it, and the code

@@ -65,7 +65,7 @@ class InPlaceAnalysis {
         for (const int input : n.inputs) hidden_.push_back({static_cast<int>(i), input});
       }
       const auto* schema = n.node->maybeSchema();
-      // An operator that LibTorch does not have: where it gives nothing, it was called for what it writes.
+      // An operator that LibTorch does not have: where it returns nothing, it was called for what it writes.
       if (schema == nullptr && n.outputs.empty() && !n.node->kind().is_prim()) {
         for (const int input : n.inputs) hidden_.push_back({static_cast<int>(i), input});
       }

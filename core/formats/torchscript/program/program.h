@@ -119,10 +119,10 @@ struct Program {
   std::vector<std::string> outputNames;  // of the results, where the module came from a file that names them
   InPlaceFacts inPlace;
   OtherEntries others;
-  bool writesInputs = false;  // an in-place op may change tensors that the caller gave
+  bool writesInputs = false;  // an in-place op may change tensors that the caller passed
   bool writesState = false;   // an in-place op or SetAttr changes the module's own tensors or attributes
   std::set<const c10::StorageImpl*> writtenMemory;  // of the module's own tensors, by any of its methods
-  std::vector<at::Tensor> writtenLiterals;          // tensors that stand in the code and are written
+  std::vector<at::Tensor> writtenLiterals;          // tensors that are in the code and are written
 
   [[nodiscard]] const Frame& frame(int id) const { return frames[static_cast<size_t>(id)]; }
   [[nodiscard]] const ProgramValue& value(int id) const { return values[static_cast<size_t>(id)]; }

@@ -42,7 +42,7 @@ std::vector<IValue> elementsOf(const IValue& container) {
   return container.toListRef().vec();
 }
 
-// A graph that holds a copy of this node alone: for nodes that only the JIT's interpreter knows.
+// A graph that holds a copy of this node alone: for nodes that only the JIT's interpreter has.
 std::shared_ptr<torch::jit::Graph> graphOfOne(Node* node) {
   auto graph = std::make_shared<torch::jit::Graph>();
   std::unordered_map<const torch::jit::Value*, torch::jit::Value*> inputs;

@@ -41,12 +41,12 @@ class Interpreter {
   // For passes that are timed, on inputs with which another pass ran: indices of lookups are not checked again.
   void trustIndices() { checksLookups_ = false; }
 
-  // Runs the branch of each If that is not taken as well, once and without memory: the hook hears of what is made
+  // Runs the branch of each If that is not taken as well, once and without memory: the hook sees what is made
   // there, as far as it can be run.
   void alsoTryBranches() { tried_.assign(program_.blocks.size(), false); }
 
   // One forward pass in inference mode. inputs: one per parameter of block 0, in order.
-  // Errors: RunFailed naming the op and the module it stands in; BadInput naming the weight where an index is beyond
+  // Errors: RunFailed naming the op and the module it is in; BadInput naming the weight where an index is beyond
   // its rows (lookup_check.h); Cancelled.
   [[nodiscard]] Result<std::vector<c10::IValue>> run(std::vector<c10::IValue> inputs, const ValueHook& hook,
                                                      const Task& task);

@@ -8,7 +8,7 @@
 
 namespace normlens::formats::torchscript {
 
-// While a c10::DebugInfoGuard has set it, it hears of every allocation and release of its thread and of the threads
+// While a c10::DebugInfoGuard has set it, it records every allocation and release of its thread and of the threads
 // that ops hand parts of their work to. What was allocated before is not heard of. Thread: any.
 class PeakMemory final : public c10::MemoryReportingInfoBase {
  public:

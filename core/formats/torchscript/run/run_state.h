@@ -31,7 +31,7 @@ class RunState {
   [[nodiscard]] c10::IValue copyOfObject(const c10::IValue& loaded);
   [[nodiscard]] at::Tensor copyOfTensor(const at::Tensor& loaded);
 
-  // A tensor that stands in the code: it is written where it is, and then put back.
+  // A tensor that is in the code: it is written where it is, and then put back.
   struct Literal {
     at::Tensor tensor;
     at::Tensor place;    // the same memory as it was seen

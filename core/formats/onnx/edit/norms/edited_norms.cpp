@@ -48,7 +48,7 @@ class NormJoiner {
 
   // Puts LayerNormalization, RMSNormalization where the version has it, or ONNX Runtime's SimplifiedLayerNormalization,
   // which it does not take in functions, in the place of the norm's last node, under the name of the norm and with the
-  // output as it was called. False, and nothing is changed, unless all of the norm stands in one body, it has a gamma,
+  // output as it was called. False, and nothing is changed, unless all of the norm is in one body, it has a gamma,
   // and is of a type that these operators take.
   bool join(const analysis::WholeNorm& norm);
 
@@ -176,7 +176,7 @@ std::vector<NormNode> normsOf(const analysis::Norms& norms, const Lowered& lower
   return nodes;
 }
 
-// `edit` gives the names of the norms that it edits; `failed` is what cannot be done where it throws.
+// `edit` returns the names of the norms that it edits; `failed` is what cannot be done where it throws.
 Result<FusedModel> withEditedNorms(const OnnxModel& model, const std::string& failed,
                                    const std::function<std::vector<std::string>(EditableModel&)>& edit) {
   try {

@@ -10,7 +10,7 @@
 
 namespace normlens::formats::onnx {
 
-// No runtime knows tensors of more; what a file states of such is not worked with.
+// No runtime takes tensors of more; what a file states of such is not worked with.
 inline constexpr int kMostAxes = 64;
 
 // Whether sizes multiply to more than any machine holds. Axes of size 0 do not excuse the others: they are multiplied

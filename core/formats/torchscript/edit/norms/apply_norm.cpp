@@ -109,7 +109,7 @@ class NormOps {
   const NormReplacement& norm_;
 };
 
-// The kernel knows d from the width: a padded stream has another.
+// The kernel takes d from the width: a padded stream has another.
 Value* narrowNorm(Graph& graph, const NormParts& parts, const NormReplacement& norm) {
   if (norm.flavour == NormFlavour::Fast && norm.narrow.width == norm.narrow.kept()) {
     Value* none = graph.insertConstant(c10::IValue());

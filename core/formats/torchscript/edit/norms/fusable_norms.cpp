@@ -144,7 +144,7 @@ bool FusableNorms::findNumbers(const SumWay& way, const ProgramNode& norm, Fused
   return false;
 }
 
-// The reader of the file calls a fused op after the module that holds its gamma, else after the body that it stands in.
+// The reader of the file calls a fused op after the module that holds its gamma, else after the body that it is in.
 bool FusableNorms::keepsName(const SumWay& way, const ProgramNode& norm, bool gamma) const {
   const Program& program = model_.program();
   const TensorSite* site = gamma ? siteOf(program, norm.inputs[normInputs(*norm.node)->gamma]) : nullptr;

@@ -42,7 +42,7 @@ class NormFinder {
  public:
   explicit NormFinder(const TorchScriptModel& model) : model_(model) {}
 
-  // nullopt unless the norm is over the last axis, and all of it stands in one block of one body.
+  // nullopt unless the norm is over the last axis, and all of it is in one block of one body.
   [[nodiscard]] std::optional<NormInBody> find(const WholeNorm& norm) const {
     if (model_.lowered().programValue[static_cast<size_t>(norm.output)] == kNone) return std::nullopt;  // inside an op
     const ProgramNode& end = model_.programNode(model_.graph().value(norm.output).producer);
@@ -104,7 +104,7 @@ const char* fusedOp(const Node& norm) {
   return isLayerNormOp(norm) ? "normlens::add_layer_norm" : "normlens::add_rms_norm";
 }
 
-// `edit` adds to the edits of the bodies and gives the names of the norms that it edits; `failed` is what cannot be
+// `edit` adds to the edits of the bodies and returns the names of the norms that it edits; `failed` is what cannot be
 // done where it throws. Errors: Unsupported where there is no library of operators, Refused.
 Result<FusedModel> withEditedNorms(const TorchScriptModel& model, const std::string& failed,
                                    const std::function<std::vector<std::string>(FrameEdits&)>& edit) {
