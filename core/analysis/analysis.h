@@ -49,7 +49,7 @@ struct NormVerdict {
 };
 
 struct Analysis {
-  AbsorbedScales scales;  // its graph is the one that was analysed
+  AbsorbedScales scales;  // its graph is the one that was analyzed
   Norms norms;
   Claims claims;
   std::vector<NormVerdict> verdicts;  // by norm

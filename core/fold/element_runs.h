@@ -1,4 +1,4 @@
-// A tensor's elements in the memory order of another layout of it, as runs of neighbours.
+// A tensor's elements in the memory order of another layout of it, as runs of neighbors.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct RunDim {
   int64_t group = 0;
 };
 
-// Neighbours in the output, or a part of them.
+// Neighbors in the output, or a part of them.
 struct Run {
   int64_t in = 0;
   int64_t out = 0;
@@ -68,7 +68,7 @@ class ElementRuns {
 
   int64_t in_ = 0, out_ = 0;
   std::vector<RunDim> outer_;  // largest step in the output first
-  RunDim inner_{1, 1, 1, 0};   // neighbours in the output
+  RunDim inner_{1, 1, 1, 0};   // neighbors in the output
   int64_t count_ = 1;          // runs
 };
 

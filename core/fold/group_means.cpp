@@ -39,7 +39,7 @@ Work rowMeans(const T* x, LoopNest nest, double* means) {
           }};
 }
 
-// Neighbours in memory belong to different groups: a block of columns is summed downwards.
+// Neighbors in memory belong to different groups: a block of columns is summed downwards.
 template <class T>
 Work columnMeans(const T* x, LoopNest nest, double* means) {
   const int64_t columns = nest.kept.back().extent;

@@ -31,7 +31,7 @@ struct LoopNest {
 [[nodiscard]] Result<LoopNest> makeLoopNest(const graph::TensorView& in, const std::vector<int64_t>& outStrides,
                                             const ops::Pattern& pattern);
 
-// Merges neighbours that walk memory like one loop; the combined index stays the same.
+// Merges neighbors that walk memory like one loop; the combined index stays the same.
 void mergeLoops(std::vector<LoopDim>& loops);
 // Orders loops by the output's strides (largest first) and merges them: the combined index changes.
 void sortAndMergeLoops(std::vector<LoopDim>& loops);

@@ -60,7 +60,7 @@ struct ModelFacts {
   // Names the type that the runtime computes in where that is not dtype, with weights rounded to dtype: ONNX Runtime
   // has no bfloat16 on the CPU and takes float32. Unknown: dtype itself.
   graph::DType computedIn = graph::DType::Unknown;
-  std::string note;                 // one sentence worth showing: quantised, in training mode ...
+  std::string note;                 // one sentence worth showing: quantized, in training mode ...
   std::string cannotRun;            // why it can be neither run nor folded, as a sentence; empty: nothing is in the way
   std::string model;                // its name in the file; empty: models of this format have none
   std::vector<std::string> models;  // the names of all that the file holds, sorted; empty: it is the only one

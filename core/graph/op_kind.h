@@ -1,7 +1,7 @@
 // The op kinds that the analysis knows. A format's reader maps its own op names to these ("lowering").
 //
 // Operands are tensors (or scalars) only: lists and tuples are flattened by the reader, an absent optional operand is
-// kNoValue. Axes in attributes are normalised to [0, rank). An attribute that the file computes at run time is left
+// kNoValue. Axes in attributes are normalized to [0, rank). An attribute that the file computes at run time is left
 // out: the rules then assume nothing about it. Shapes come from the values (one probe run), never from attributes.
 // "ones" of a norm, Softmax or Reduce lists axes of x that the file fixes to size 1 for every input.
 // "inside" (true) marks a node whose results exist only within an operator of the file.

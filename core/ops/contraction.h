@@ -1,6 +1,6 @@
 // Linear, matmul, convolution and einsum as one thing: y[out] = sum over shared labels of a[...] * b[...] (+ bias).
 //
-// Every operand's row-major index is a list of labelled dims (a channel axis of a grouped convolution is two: group and
+// Every operand's row-major index is a list of labeled dims (a channel axis of a grouped convolution is two: group and
 // channel in group). A label found in one operand and in y is "that operand's own"; found in both and in y it is a
 // batch label; not in y it is contracted. One rule then serves all: y is zero-mean over an operand's own labels if that
 // operand is, because the sum over them passes through the sum over the contracted ones.

@@ -6,7 +6,7 @@
 // "a shift with pattern P" is a value that is equal within each group and 0 outside the region.
 //
 // Because factors follow the row-major index and not the axes, a reshape leaves a Pattern as it is. Example, x of shape
-// [B, T, H*d], a norm per head: (B*T) (H) (d summed). In canonical form neighbours are merged where that loses nothing,
+// [B, T, H*d], a norm per head: (B*T) (H) (d summed). In canonical form neighbors are merged where that loses nothing,
 // sizes of 1 are gone, and equal patterns compare equal.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace normlens::ops {
 
-// Neighbouring axes of x that neighbouring axes of y are made of, as few as can be. Axes of size 1 are in none.
+// Neighboring axes of x that neighboring axes of y are made of, as few as can be. Axes of size 1 are in none.
 struct AxisGroup {
   std::vector<size_t> in, out;
 };

@@ -68,7 +68,7 @@ RowLayout permuted(const RowLayout& layout, const std::vector<int64_t>& perm) {
 
 std::optional<RowLayout> reshaped(const RowLayout& layout, const graph::Shape& shape,
                                   const std::vector<int64_t>& ones) {
-  RowLayout runs;  // neighbours that follow one another without a gap
+  RowLayout runs;  // neighbors that follow one another without a gap
   for (const LayoutAxis& axis : layout) {
     if (axis.size == 1) continue;
     if (!runs.empty() && runs.back().stride == axis.size * axis.stride)

@@ -4,7 +4,7 @@
 // A stream is what residual adds connect: from linears, tables and constants to norms that the plan folds. All of it is
 // zero-mean after the plan's edits, which the claims prove, so its last channel is minus the sum of the others and need
 // not be kept, where nothing but those norms reads it. A norm whose output goes into linears alone, by way of ops that
-// leave every channel at its place, normalises the narrow vector, and the linears take gamma and the missing channel
+// leave every channel at its place, normalizes the narrow vector, and the linears take gamma and the missing channel
 // in; any other norm gets all channels back first.
 //
 // Thread: pure functions of an immutable analysis.

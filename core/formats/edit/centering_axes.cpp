@@ -10,7 +10,7 @@ namespace {
 using ops::Factor;
 using ops::Factors;
 
-// Neighbouring whole factors of one kind are one factor.
+// Neighboring whole factors of one kind are one factor.
 Factors merged(const Factors& factors) {
   Factors out;
   for (const Factor& next : factors) {

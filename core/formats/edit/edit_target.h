@@ -34,7 +34,7 @@ class EditTarget {
   // A narrow result has its width there, unless the file leaves the size open; a query of the size still returns d.
   virtual void resize(const fold::ResizeAxis& edit) = 0;
 
-  // An op that normalises.
+  // An op that normalizes.
   virtual void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta) = 0;
   // A norm that is written out in several nodes.
   virtual void replaceDecomposed(const analysis::LayerNorm& norm) = 0;

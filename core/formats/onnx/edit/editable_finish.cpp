@@ -102,7 +102,7 @@ void EditableModel::calleesFirst(int function, std::vector<int>& order) const {
 
 // The copies of one function: equal ones become one, the first under the old name if nobody needs the old body.
 void EditableModel::nameVariants(int function, const std::vector<Body*>& calls, bool originalStays) {
-  std::vector<std::pair<std::string, std::string>> variants;  // how each is serialised, and its name
+  std::vector<std::pair<std::string, std::string>> variants;  // how each is serialized, and its name
   for (Body* call : calls) {
     FunctionProto variant = functionIn(*call);
     const std::string content = variant.SerializeAsString();

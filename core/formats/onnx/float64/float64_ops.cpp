@@ -126,7 +126,7 @@ class OwnKernels {
 
 // ---- what has no twin
 
-// Quantising and back, and sums of integers, are fine; operators that do both in one are not.
+// Quantizing and back, and sums of integers, are fine; operators that do both in one are not.
 bool isQuantised(const std::string& op) {
   static constexpr std::array kWords = {"QLinear",
                                         "DynamicQuantizeMatMul",

@@ -40,7 +40,7 @@ struct Moments {
   double inverse = 1;  // 1 / sqrt(variance + epsilon)
 };
 
-// In two passes: the yardstick must not cancel. Not centred: the mean counts as 0.
+// In two passes: the yardstick must not cancel. Not centered: the mean counts as 0.
 Moments momentsOf(const double* x, int64_t count, const RowNorm& norm) {
   Moments moments;
   const auto n = static_cast<double>(count);

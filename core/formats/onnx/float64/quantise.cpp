@@ -1,4 +1,4 @@
-// Quantising and back: the scales in double, the integers as the file has them.
+// Quantizing and back: the scales in double, the integers as the file has them.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Rows for operators that ONNX Runtime's optimisers fuse: several graph nodes each.
+// Rows for operators that ONNX Runtime's optimizers fuse: several graph nodes each.
 #include "core/formats/onnx/lower/op_rule.h"
 
 namespace normlens::formats::onnx {

@@ -19,7 +19,7 @@
 namespace normlens::formats::onnx {
 namespace {
 
-// Weights: floating tensors, and the narrow integers of quantised ones. Wider integers are indices and sizes.
+// Weights: floating tensors, and the narrow integers of quantized ones. Wider integers are indices and sizes.
 bool holdsWeights(int32_t type) {
   const graph::DType dtype = fromOnnxType(type);
   return graph::isFloat(dtype) || dtype == graph::DType::Quantized || dtype == graph::DType::Int8 ||

@@ -89,7 +89,7 @@ graph::ScopeId ScopeReader::child(graph::ScopeId parent, const ScopePart& part, 
 }
 
 std::optional<graph::ScopeId> ScopeReader::scopeOf(const NodeProto& node, graph::ScopeId around, graph::Graph& graph) {
-  // Neighbours mostly lie in one scope: what is written is looked up before it is taken apart.
+  // Neighbors mostly lie in one scope: what is written is looked up before it is taken apart.
   std::string written = std::to_string(around) + "\n";
   if (const auto scopes = metadata(node, kScopesKey)) {
     written += *scopes;

@@ -81,7 +81,7 @@ struct Session::Impl {
   int gpu = 0;
 
   // The weights as values on our memory. The runtime copies large initializers when it reads the model; inputs it takes
-  // as they are. Where it optimises it has to know the numbers.
+  // as they are. Where it optimizes it has to know the numbers.
   void shareWeights(Ort::SessionOptions& options, const std::unordered_set<std::string>& onlyForShape, bool asInputs,
                     ModelProto& proto) {
     std::vector<std::string> names;

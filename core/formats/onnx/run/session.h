@@ -1,6 +1,6 @@
 // A model in ONNX Runtime. Private to formats/onnx; compiles without ONNX Runtime, and then cannot be opened.
 //
-// The skeleton is handed over serialised, the weights as memory of ours, so nothing above 2 GB is ever serialised and
+// The skeleton is handed over serialized, the weights as memory of ours, so nothing above 2 GB is ever serialized and
 // the tensors are not copied where they lie as the runtime wants them. Thread: one at a time. Errors: Unsupported when
 // the runtime does not know the model's operators, RunFailed, BadInput.
 #pragma once
@@ -35,7 +35,7 @@ struct SessionMeasures {
 };
 
 struct SessionOptions {
-  bool optimised = false;  // for measurements: all graph optimisations; else nodes run as the file has them
+  bool optimised = false;  // for measurements: all graph optimizations; else nodes run as the file has them
   TapFilter taps;          // empty: no taps
   std::unordered_set<std::string> onlyForShape{};  // weights of these names are zeros (stand_ins.h)
   SessionMeasures measures{};

@@ -27,7 +27,7 @@ uint64_t totalOf(const std::vector<Bytes>& pieces) {
   return sum;
 }
 
-// Neighbours in memory are one piece.
+// Neighbors in memory are one piece.
 void add(std::vector<Bytes>& pieces, Bytes next) {
   if (next.empty()) return;
   if (!pieces.empty() && pieces.back().data() + pieces.back().size() == next.data()) {
@@ -236,7 +236,7 @@ std::vector<Bytes> SaveLayout::graphPieces(Bytes graph, const OnnxSource& source
       add(pieces, field->whole);
       continue;
     }
-    // Serialised in their order in the model.
+    // Serialized in their order in the model.
     const TensorProto& stub = source.skeleton->graph().initializer(index++);
     const auto weight = source.weights->find(stub.name());
     const bool inside = stub.data_location() == TensorProto::EXTERNAL && weight != source.weights->end() &&

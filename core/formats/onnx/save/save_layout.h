@@ -1,6 +1,6 @@
 // Which bytes go where when a model is written. Private to formats/onnx.
 //
-// The model's file is its skeleton, serialised once, with the tensors' bytes put in between as ranges of memory; those
+// The model's file is its skeleton, serialized once, with the tensors' bytes put in between as ranges of memory; those
 // of unchanged tensors are the opened file, mapped. A model that kept tensors in files of their own does so again, in
 // as many files, at the same offsets; a changed tensor takes its old place, a new copy goes to the end.
 #pragma once

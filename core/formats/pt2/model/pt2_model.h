@@ -1,6 +1,6 @@
 // A torch.export archive as a formats::Model. Private to formats/pt2: includes torch.
 //
-// It owns a TorchScriptModel of the translated program and lets that run, analyse and edit; what the file states itself
+// It owns a TorchScriptModel of the translated program and lets that run, analyze and edit; what the file states itself
 // (shapes, inputs, guards) is read from the file. Split over files: pt2_model.cpp (opening, copies), pt2_run.cpp
 // (inputs, probe, runs), pt2_apply.cpp and pt2_save.cpp.
 #pragma once

@@ -1,5 +1,5 @@
 // Operators that are registered in Python alone, so that LibTorch does not have them: those of quantized_decomposed,
-// which torch's quantisation writes, are written out in ATen's; of others it is known what they read and return.
+// which torch's quantization writes, are written out in ATen's; of others it is known what they read and return.
 #include <torch/csrc/jit/ir/constants.h>
 
 #include <algorithm>

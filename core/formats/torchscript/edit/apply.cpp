@@ -152,7 +152,7 @@ class CodeEdits final : public EditTarget {
     }
   }
 
-  // The sum of an op that adds and normalises.
+  // The sum of an op that adds and normalizes.
   [[nodiscard]] bool entersFusedNorm(const graph::Use& use) const {
     return use.node != graph::kNone && use.operand == 0 && model_.graph().node(use.node).kind == OpKind::LayerNorm &&
            programNode(use.node).node->outputs().size() == 2;

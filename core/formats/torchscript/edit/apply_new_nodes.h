@@ -46,7 +46,7 @@ void readInstead(GraphCopy& copy, const OperandSite& site, torch::jit::Value* va
 struct NormReplacement {
   torch::jit::Node* node = nullptr;  // isLayerNormOp
   NormFlavour flavour = NormFlavour::Portable;
-  int axes = 1;                   // how many trailing axes are normalised
+  int axes = 1;                   // how many trailing axes are normalized
   bool gamma = false;             // given, whatever the static type is
   bool beta = false;              // given, and still to be added
   bool computeInFloat32 = false;  // the input is of a half type: the norm's own accumulation type

@@ -20,7 +20,7 @@ struct Indexed {
   std::optional<int64_t> made;
 };
 
-// x[:, i], x[i, j]: tensors of indices for neighbouring axes, the other axes taken whole. Adds the indices as operands.
+// x[:, i], x[i, j]: tensors of indices for neighboring axes, the other axes taken whole. Adds the indices as operands.
 Indexed indexedAxes(OpContext& op) {
   std::vector<Operand> others = op.operands;
   op.operandList("indices");

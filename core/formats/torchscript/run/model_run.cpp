@@ -90,7 +90,7 @@ Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) c
   if (!arguments) return tl::unexpected(arguments.error());
   const RunWatch watch(RunWatch::Kind::Run);
   const c10::InferenceMode inference;
-  // One pass is not worth the optimiser's time.
+  // One pass is not worth the optimizer's time.
   const torch::jit::GraphOptimizerEnabledGuard plain(false);
   drawTheSame();
   return guarded([&] {

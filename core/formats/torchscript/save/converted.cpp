@@ -161,7 +161,7 @@ class Retyper {
   at::ScalarType to_;
 };
 
-// The first thing in the code or the attributes that exists in one type only (quantised or packed operators).
+// The first thing in the code or the attributes that exists in one type only (quantized or packed operators).
 class ObstacleSearch {
  public:
   std::string search(const c10::ivalue::Object& object) {

@@ -25,7 +25,7 @@ struct NormToWrite {
   std::string input, gamma, beta;  // gamma (primitives only) and beta may be empty
   std::string output;
   int64_t rank = 0;       // of the input; 0: not known
-  int64_t axesCount = 1;  // trailing axes that are normalised
+  int64_t axesCount = 1;  // trailing axes that are normalized
   double eps = 0;
   graph::DType dtype = graph::DType::Float32;       // of the input
   graph::DType outputType = graph::DType::Float32;  // of gamma, beta and the output

@@ -1,4 +1,4 @@
-// ONNX Runtime's fused norms, written out: everything before the normalisation as nodes of its own.
+// ONNX Runtime's fused norms, written out: everything before the normalization as nodes of its own.
 // Private to formats/onnx. Source of the meaning: ONNX Runtime's contrib operators, checked by running them.
 #pragma once
 
@@ -16,7 +16,7 @@ struct FusedNorm {
 
 // A norm with an addition or a look-up in front: SkipLayerNormalization, EmbedLayerNormalization.
 [[nodiscard]] bool isFusedNorm(const NodeProto& node);
-// Appends what the node computes before it normalises, and its other outputs (the sum, the mask index) under their own
+// Appends what the node computes before it normalizes, and its other outputs (the sum, the mask index) under their own
 // names. Throws EditRefused for outputs that an RMS norm does not have.
 [[nodiscard]] FusedNorm writeOutFused(NodeMaker& nodes, const NodeProto& node);
 

@@ -1,4 +1,4 @@
-// Which files beside it a serialised model names; no weight is touched.
+// Which files beside it a serialized model names; no weight is touched.
 // Private to formats/onnx.
 #pragma once
 

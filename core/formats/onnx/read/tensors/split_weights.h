@@ -1,4 +1,4 @@
-// Takes the large tensors of the main graph out of a serialised ModelProto, before anything is parsed.
+// Takes the large tensors of the main graph out of a serialized ModelProto, before anything is parsed.
 //
 // Parsing a ModelProto copies every weight once. Here the file's bytes are walked field by field; what is not a large
 // initializer is copied into a small message of the same form, and large initializers are left where they are.
@@ -21,7 +21,7 @@ struct LargeTensor {
 };
 
 struct SplitModel {
-  std::string skeleton;  // serialised ModelProto
+  std::string skeleton;  // serialized ModelProto
   std::vector<LargeTensor> tensors;
 };
 

@@ -20,7 +20,7 @@ bool is(const Node& node, const char* op) { return node.kind() == symbol(op); }
 // Names what a norm reads, whichever op it is.
 struct NormParts {
   Value* x = nullptr;
-  Value* shape = nullptr;  // list of the sizes that are normalised; null: the last axis
+  Value* shape = nullptr;  // list of the sizes that are normalized; null: the last axis
   Value* gamma = nullptr;
   Value* beta = nullptr;
   Value* eps = nullptr;
