@@ -9,7 +9,7 @@ namespace normlens::graph {
 
 enum class Function : uint8_t {
   Other,  // no rule needs it, or it is not known
-  // These an Elementwise computes:
+  // An Elementwise computes one of these:
   Square,             // [x] x * x
   Power,              // [x, exponent]
   SquareRoot,         // [x]
@@ -18,7 +18,7 @@ enum class Function : uint8_t {
   Relu,               // [x]
   Maximum,            // [x...] the largest of them, element by element
   Step,               // [x...] jumps, or counts from anew, where x moves on: ceil, sign, remainder
-  // These belong to other kinds:
+  // Nodes of other kinds compute one of these:
   Cast,       // of an Identity, a Cast to the type that x has
   Unsqueeze,  // of a Reshape: new axes of size 1. dim: the place of a single one, where the file writes it
   Product,    // of a Reduce

@@ -208,7 +208,7 @@ ZeroMean maskedCopyZeroMean(const Graph& graph, const Node& node, int, const Pat
   auto source = length ? rowsOf(graph, node.operands.at(2), *length) : std::nullopt;
   const auto made = length ? rowsOf(graph, node.outputs[0], *length) : std::nullopt;
   if (!source || !made) return ZeroMean::refused("what it writes is not cut into the norm's rows");
-  // All rows have to be equal: one that is taken in part would move the source's next ones.
+  // The mask has to be constant along each row: one that is taken in part would move the source's next ones.
   if (!constantFor(graph, node, *made, 1)) return ZeroMean::refused("its mask differs between channels");
   ZeroMean all = allOf(graph, node, pattern, {0});
   if (all.verdict == ZeroMean::Verdict::Needs) all.needs.push_back({node.operands[2], std::move(*source)});

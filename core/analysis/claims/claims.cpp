@@ -170,7 +170,7 @@ class Builder {
 
   void need(ClaimId id, const Demand& demand, graph::Uses through) {
     const ClaimId target = claim(demand);
-    // Whether the reads in between are tolerant the tolerance itself answers: the target may not be expanded yet.
+    // The tolerance itself shows whether the reads in between are tolerant: the target may not be expanded yet.
     const auto& readings = tolerance_.readings(demand.value, demand.pattern);
     const bool tolerant = !through.empty() && std::all_of(readings.begin(), readings.end(), [&](const auto& reading) {
       return reading.tolerant() || std::find(through.begin(), through.end(), reading.use) == through.end();

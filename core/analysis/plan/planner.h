@@ -43,7 +43,7 @@ struct ElementPrices {
   int64_t centering = 1001;
   bool inPicoseconds = false;
 };
-// Converts measured times for tensors of as many elements, in microseconds; to picoseconds.
+// Converts measured times in microseconds, for tensors of as many elements, to picoseconds for each.
 [[nodiscard]] ElementPrices elementPrices(double layerNorm, double rmsNorm, double centering, int64_t elements);
 
 struct PlanOptions {

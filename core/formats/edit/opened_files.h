@@ -11,7 +11,7 @@ namespace normlens::formats {
 
 using OpenedFiles = std::vector<std::shared_ptr<const MappedFile>>;
 
-// Takes the memory that a weight was computed from, and that nobody reads for now, from this process.
+// Releases the memory that a weight was computed from, which nobody reads for now.
 inline void letGoOfOrigins(const fold::EditedWeight& weight, const OpenedFiles& files) {
   for (const auto& origin : weight.origins()) {
     const auto bytes = static_cast<size_t>(graph::byteCount(origin));

@@ -11,7 +11,7 @@ namespace normlens::formats::onnx {
 
 inline constexpr const char* kFloat64Domain = "normlens.float64";
 
-// Why the model cannot be run in this floating type, as a clause ("it is quantized (QLinearMatMul)"); empty: nothing is
+// Why the model cannot be run in this floating type, as a clause ("it is quantised (QLinearMatMul)"); empty: nothing is
 // known to be in the way.
 [[nodiscard]] std::string conversionObstacle(const ModelProto& model, graph::DType to);
 

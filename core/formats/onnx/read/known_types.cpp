@@ -35,7 +35,7 @@ void eachGraph(const GraphProto& graph, const std::string& prefix, Bodies bodies
   }
 }
 
-// Collects the types that a graph states for its values; to override, one without a rank does not replace one with.
+// Collects the types that a graph states for its values; `override` replaces earlier ones, but a rank never by none.
 void collect(const GraphProto& graph, const std::string& prefix, bool override, KnownTypes& into) {
   const auto take = [&](const ValueInfoProto& info) {
     KnownType type = typeOf(info.type());

@@ -39,7 +39,7 @@ inline void recordInto(CudaGraph& graph, const std::function<void()>& pass) {
   }
 }
 
-// These the library exports: a graph that is the caller's, and a kernel on the current stream that does nothing for so
+// The library exports these: a graph that is the caller's, and a kernel on the current stream that does nothing for so
 // many cycles of the GPU's clock.
 using MakeCudaGraph = CudaGraph* (*)();
 using QueueCudaWait = void (*)(int64_t cycles);
