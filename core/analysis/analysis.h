@@ -70,7 +70,7 @@ Result<std::unique_ptr<Analysis>> analyze(graph::Graph&& graph, const Task& task
 // (the papers' policy leaves it). `analysis` may be used by several threads at once.
 [[nodiscard]] Plan makePlan(const Analysis& analysis, const PlanOptions& options);
 
-// Why makePlan centers where it does. Policies other than the papers'.
+// Shows why makePlan centers where it does. For policies other than the papers'.
 [[nodiscard]] CutPicture cutPicture(const Analysis& analysis, const PlanOptions& options, size_t described);
 
 }  // namespace normlens::analysis

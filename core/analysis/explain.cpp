@@ -26,8 +26,8 @@ std::string shortOp(const std::string& op) {
   return colon == std::string::npos ? op : op.substr(colon + 1);
 }
 
-// Whether the claim is only refused, or its shift only noticed, where no run came: numbers that are no tensors have no
-// shape in any run.
+// Returns whether the claim is only refused, or its shift only noticed, where no run came: numbers that are no tensors
+// have no shape in any run.
 bool lacksShape(const Graph& graph, const Claim& claim) {
   const bool refused = claim.kind == Claim::Kind::Refused;
   if (!refused && claim.otherReason == nullptr) return false;

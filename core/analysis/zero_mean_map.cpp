@@ -44,7 +44,7 @@ Edits editsOf(const Plan& plan) {
   return edits;
 }
 
-// Which claims hold once the edits are made: everything does until something it needs does not.
+// Returns which claims hold once the edits are made: everything does until something it needs does not.
 std::vector<bool> holding(const Analysis& analysis, const Edits& edits) {
   const auto& claims = analysis.claims.all();
   const auto holdsByItself = [&](const Claim& claim) {

@@ -1,4 +1,4 @@
-// Which weights hold infinite or NaN values: such have no mean, and centering would spread them.
+// Finds which weights hold infinite or NaN values: such have no mean, and centering would spread them.
 #pragma once
 
 #include <span>

@@ -49,7 +49,7 @@ class PendingWeights : public std::enable_shared_from_this<PendingWeights> {
     std::unique_lock<std::mutex> lock_;
   };
 
-  // Whether it is the address of one of them, computed or not.
+  // Returns whether it is the address of one of them, computed or not.
   [[nodiscard]] bool isAt(const void* address) const {
     return placeAt(static_cast<const std::byte*>(address)) != places_.size();
   }

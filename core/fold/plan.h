@@ -27,7 +27,7 @@ struct CenterConstant {
   // One part; several where linears of one input are concatenated along the norm's axes: then the k-th groups of all
   // parts form one group and the joint mean is subtracted.
   std::vector<Part> parts;
-  // Which reads get the centered tensor. All reads of the constant, unless `split`.
+  // These reads get the centered tensor: all reads of the constant, unless `split`.
   graph::Uses uses;
   bool split = false;  // other reads keep the original: the file grows by a copy
 };

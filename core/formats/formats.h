@@ -25,8 +25,8 @@ struct FormatInfo {
 // Lists the formats that this build reads.
 [[nodiscard]] std::vector<FormatInfo> formats();
 
-// Whether a copy of `model` may be called `out`: the suffixes are equal, the format uses either, or it is saved in
-// another format by that name (a torch.export archive as TorchScript).
+// Returns whether a copy of `model` may be called `out`: the suffixes are equal, the format uses either, or it is saved
+// in another format by that name (a torch.export archive as TorchScript).
 [[nodiscard]] bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out);
 
 // Tries the first GPU with what a measurement needs of it. Error: Internal, LibTorch cannot be loaded.

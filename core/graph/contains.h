@@ -1,4 +1,4 @@
-// Whether a list of ids, reads or axes holds one of them: std::ranges::contains of C++23.
+// Returns whether a list of ids, reads or axes holds one of them: std::ranges::contains of C++23.
 #pragma once
 
 #include <algorithm>

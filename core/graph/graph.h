@@ -48,8 +48,8 @@ using Outputs = SmallVector<ValueId, 2>;
 // A tensor that the file holds. One Constant per distinct piece of memory: tied weights are one Constant with several
 // names and several uses.
 struct Constant {
-  // Why its value may change after loading (state the model writes, an initializer that is also an input, an in-place
-  // op on an alias); empty for a true constant. A constant with a reason is neither read nor edited.
+  // States why its value may change after loading (state the model writes, an initializer that is also an input, an
+  // in-place op on an alias); empty for a true constant. A constant with a reason is neither read nor edited.
   std::string volatileReason;
   TensorView view;
   std::string name;                  // attribute path or initializer name; unique in the graph

@@ -1,4 +1,4 @@
-// Whether a part cut out of a value is a part of the features that a weight makes, whatever the input's size.
+// Decides whether a part cut out of a value is a part of the features that a weight makes, whatever the input's size.
 #pragma once
 
 #include "core/graph/graph.h"

@@ -8,7 +8,7 @@
 
 namespace normlens::ops {
 
-// Why a rule refuses where a shape is missing.
+// States why a rule refuses where a shape is missing.
 inline constexpr const char* kNoShape = "its shape is not known: the probe run did not reach it";
 
 // The shape of a tensor value, {} of a scalar literal; nullptr when the probe run did not reach it.

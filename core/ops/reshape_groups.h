@@ -1,4 +1,4 @@
-// Which axes of what a reshape reads become which axes of what it makes. Private to ops.
+// Finds which axes of what a reshape reads become which axes of what it makes. Private to ops.
 #pragma once
 
 #include <cstddef>

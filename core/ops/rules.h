@@ -75,7 +75,7 @@ struct OpRow {
 
 [[nodiscard]] const OpRow& opRow(graph::OpKind kind);
 
-// Why a LayerNorm's output is refused where equal numbers in its gamma would do.
+// States why a LayerNorm's output is refused where equal numbers in its gamma would do.
 inline constexpr const char* kUnequalGamma = "its \xCE\xB3 differs between channels";
 
 // The value is equal within each group of the pattern, for every model input.

@@ -17,7 +17,7 @@ using graph::ValueId;
 
 namespace {
 
-// Why it is not known where a window starts, or there is none.
+// Returns why it is not known where a window starts, or there is none.
 std::string cutsFrom(const Node& node, const std::string& channels) {
   const int64_t step = graph::intAttribute(node, "step").value_or(1);
   if (step != 1) return "it takes some of " + channels + ", at a step of " + std::to_string(step);

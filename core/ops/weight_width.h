@@ -1,4 +1,4 @@
-// Whether a weight says how wide a value is that it is multiplied with. Private to ops.
+// Decides whether a weight shows how wide a value is that it is multiplied with. Private to ops.
 #pragma once
 
 #include "core/graph/graph.h"

@@ -196,7 +196,7 @@ class Builder {
     }
   }
 
-  // Why a member must not be centered with the others; empty when it may.
+  // Returns why a member must not be centered with the others; empty when it may.
   std::string jointObstacle(ClaimId concat, ValueId member) {
     const auto& value = graph_.value(member);
     const auto& constant = graph_.constant(value.constant);

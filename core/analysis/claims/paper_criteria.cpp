@@ -172,7 +172,7 @@ class PaperBacktrack {
   size_t expanded_ = 0;
 };
 
-// Who rests on a step.
+// Lists who rests on a step.
 Grouped<int> readersOf(const std::vector<Step>& steps) {
   std::vector<std::pair<int, int>> members;
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -32,7 +32,7 @@ const Node* centeringIn(const Graph& graph, ValueId value) {
   return node != nullptr && ops::explicitCentering(graph, *node) ? node : nullptr;
 }
 
-// Whether a value is made of `x` by a reduction other than `mean`.
+// Returns whether a value is made of `x` by a reduction other than `mean`.
 bool isSpreadOf(const Graph& graph, ValueId value, ValueId x, const Node* mean) {
   bool reduces = false;
   std::vector<ValueId> behind{value};

@@ -76,7 +76,7 @@ struct OtherNorm : NormParts {
   bool exactMeans = true;  // false: a sum is multiplied by a rounded 1/n
 };
 
-// Whether a norm over `axes` of something with `rank` axes is over the last ones.
+// Returns whether a norm over `axes` of something with `rank` axes is over the last ones.
 [[nodiscard]] bool areLastAxes(const std::vector<int64_t>& axes, size_t rank);
 
 struct Norms {
@@ -86,8 +86,8 @@ struct Norms {
 
 [[nodiscard]] Norms findNorms(const graph::Graph& graph);
 
-// Why it is not known that the members compute a norm: what they read or make is written to in between. Empty: it is
-// not.
+// Returns why it is not known that the members compute a norm: what they read or make is written to in between. Empty:
+// it is not.
 [[nodiscard]] std::string writtenInBetween(const graph::Graph& graph, const std::vector<graph::NodeId>& members,
                                            graph::ValueId input, graph::ValueId output);
 

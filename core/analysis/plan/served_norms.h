@@ -1,4 +1,4 @@
-// Which norms a run-time centering serves, where no planner has recorded it.
+// Finds which norms a run-time centering serves, where no planner has recorded it.
 #pragma once
 
 #include "core/analysis/analysis.h"

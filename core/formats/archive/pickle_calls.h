@@ -13,7 +13,7 @@ namespace normlens::formats {
 // of one. Throws BrokenPickle where it does not lie inside its storage.
 [[nodiscard]] std::optional<DeclaredTensor> rebuiltTensor(const Thing& arguments);
 
-// Whether TorchScript files name this class or function ("torch._utils _rebuild_tensor_v2").
+// Returns whether TorchScript files name this class or function ("torch._utils _rebuild_tensor_v2").
 [[nodiscard]] bool isTorchScripts(std::string_view global);
 // Returns what LibTorch's unpickler leaves of function(arguments), one of the above; null: an object of a class of the
 // file. Throws BrokenPickle for arguments that it would believe wrongly.

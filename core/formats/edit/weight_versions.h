@@ -28,8 +28,8 @@ struct WeightVersion {
   [[nodiscard]] bool changed() const { return source.edited != nullptr; }
 };
 
-// Which version a place holds that many reads share, wanted[v] of them the v-th, some at least: the original where one
-// needs that, else what most need.
+// Returns which version a place holds that many reads share, wanted[v] of them the v-th, some at least: the original
+// where one needs that, else what most need.
 [[nodiscard]] size_t versionToHold(const std::vector<WeightVersion>& versions, const std::vector<size_t>& wanted);
 
 class WeightVersions {

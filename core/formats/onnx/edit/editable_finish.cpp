@@ -70,7 +70,7 @@ std::vector<int> EditableModel::callees(int function) const {
   return out;
 }
 
-// Whether anything in these nodes, or in what they call, differs from the file.
+// Returns whether anything in these nodes, or in what they call, differs from the file.
 bool EditableModel::findChangedCalls(::google::protobuf::RepeatedPtrField<NodeProto>& nodes, CallsByFunction& changed,
                                      std::set<int>& originals) {
   bool any = false;

@@ -60,9 +60,9 @@ bool worksOnLastAxis(const NodeProto& node, const graph::Value* x) {
   return at == -1 || (x != nullptr && x->shape && at + 1 == static_cast<int64_t>(x->shape->size()));
 }
 
-// Why a standard node cannot be lifted past opset 13: onnx's version converter would give it a form that computes
-// something else, or none at all, without an error. Empty: nothing is known against it. since: the version that its
-// operator was defined in. x: its first input; null: nothing is known of it.
+// Returns why a standard node cannot be lifted past opset 13: onnx's version converter would give it a form that
+// computes something else, or none at all, without an error. Empty: nothing is known against it. since: the version
+// that its operator was defined in. x: its first input; null: nothing is known of it.
 std::string liftObstacle(const NodeProto& node, int since, const graph::Value* x) {
   const std::string& op = node.op_type();
   const std::string old = op + " of opset " + std::to_string(since);

@@ -20,7 +20,7 @@ class OtherSizes {
  public:
   OtherSizes(const OnnxSource& source, const Lowered& lowered) : source_(source), lowered_(lowered) {}
 
-  // Whether the value has the same shape as the sum then too.
+  // Returns whether the value has the same shape as the sum then too.
   [[nodiscard]] bool agree(ValueId operand, ValueId sum) {
     infer();
     if (!varies_) return true;  // no input has such an axis

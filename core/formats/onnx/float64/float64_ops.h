@@ -1,4 +1,4 @@
-// Which nodes of a float64 twin need a kernel of our own, and which cannot be run in double at all. Private to
+// Finds which nodes of a float64 twin need a kernel of our own, and which cannot be run in double at all. Private to
 // formats/onnx; no ONNX Runtime.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace normlens::formats::onnx {
 
 inline constexpr const char* kFloat64Domain = "normlens.float64";
 
-// Why the model cannot be run in this floating type, as a clause ("it is quantised (QLinearMatMul)"); empty: nothing is
-// known to be in the way.
+// Returns why the model cannot be run in this floating type, as a clause ("it is quantised (QLinearMatMul)"); empty:
+// nothing is known to be in the way.
 [[nodiscard]] std::string conversionObstacle(const ModelProto& model, graph::DType to);
 
 // Our kernel for the operator's nodes on doubles; null: there is none.

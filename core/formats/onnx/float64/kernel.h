@@ -115,7 +115,7 @@ void multiply(const double* a, int64_t lda, const double* b, int64_t ldb, double
 // the operator's own. Throws for an unknown name.
 using Activation = std::function<double(double)>;
 [[nodiscard]] Activation activation(const std::string& name, double alpha, double beta);
-// Which standard operators this kernel runs as well: activations that ONNX Runtime does not have in double.
+// These standard operators the kernel runs as well: activations that ONNX Runtime does not have in double.
 inline constexpr const char* kActivationKernel = "Activation";
 [[nodiscard]] bool isOwnActivation(std::string_view op);
 

@@ -8,7 +8,7 @@
 namespace normlens::formats::onnx::float64 {
 namespace {
 
-// Which scale an element has: one for all, or one for each index of an axis.
+// Holds the scale of each element: one for all, or one for each index of an axis.
 struct Scales {
   int64_t axis = 1;
 

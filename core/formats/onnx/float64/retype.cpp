@@ -61,7 +61,7 @@ class Retyper {
     for (auto& function : *model.mutable_functions()) this->function(function);
   }
 
-  // Whether there was anything to replace.
+  // Returns whether there was anything to replace.
   [[nodiscard]] bool found() const { return found_; }
 
  private:

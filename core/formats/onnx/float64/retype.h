@@ -27,7 +27,7 @@ void retypeModel(ModelProto& model, const Retype& retype);
 
 [[nodiscard]] Weights retypeWeights(const Weights& weights, const Retype& retype);
 
-// Whether anything of the type occurs.
+// Returns whether anything of the type occurs.
 [[nodiscard]] bool mentionsType(const ModelProto& model, int32_t type);
 
 }  // namespace normlens::formats::onnx

@@ -32,8 +32,8 @@ using Window = std::vector<Axis>;
 // Multiplies the sizes of all axes: product(window, &Axis::out) is the number of places.
 [[nodiscard]] int64_t product(const Window& window, int64_t Axis::*size);
 
-// Which element of the image an element of the window meets at a place, all in row-major order; -1: it is in the
-// padding.
+// Returns which element of the image an element of the window meets at a place, all in row-major order; -1: it is in
+// the padding.
 [[nodiscard]] int64_t meet(const Window& window, int64_t place, int64_t element);
 
 // The axes behind batch and channels.

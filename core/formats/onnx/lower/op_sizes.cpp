@@ -1,4 +1,4 @@
-// Which sizes every run has, as far as operators' attributes fix it.
+// Finds which sizes every run has, as far as operators' attributes fix it.
 #include <algorithm>
 
 #include "core/formats/onnx/lower/op_rule.h"

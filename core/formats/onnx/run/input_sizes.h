@@ -35,7 +35,7 @@ constexpr int kNoSize = -1, kAllSizes = -2;
 [[nodiscard]] std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing = SizeSharing::AsNamed,
                                                   int one = kNoSize);
 
-// Whether a name holds one of these words, whatever its letters' case.
+// Returns whether a name holds one of these words, whatever its letters' case.
 [[nodiscard]] bool mentions(std::string name, std::initializer_list<const char*> words);
 
 // The tensor that is meant for the input at this position: by the model's name, else "in_0" ..., else in order; null:

@@ -22,7 +22,7 @@ struct SharedValue {
   std::shared_ptr<const void> memory;
 };
 
-// Whether the runtime can use the memory of this tensor as it is: dense, and aligned as its kernels like it.
+// Returns whether the runtime can use the memory of this tensor as it is: dense, and aligned as its kernels like it.
 [[nodiscard]] bool suitsRuntime(const graph::TensorView& view);
 // That memory where it suits, a copy otherwise. `dtype`: the view's.
 [[nodiscard]] SharedValue shareTensor(const graph::TensorView& view);

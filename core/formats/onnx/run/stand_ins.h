@@ -14,7 +14,7 @@
 
 namespace normlens::formats::onnx {
 
-// Whether what the op makes out of floats has a size that hangs on their numbers.
+// Returns whether what the op makes out of floats has a size that depends on their numbers.
 [[nodiscard]] bool sizeFollowsNumbers(std::string_view op);
 [[nodiscard]] bool isKnownFloat(const KnownTypes& types, const std::string& name);
 

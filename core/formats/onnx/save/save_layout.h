@@ -1,4 +1,4 @@
-// Which bytes go where when a model is written. Private to formats/onnx.
+// Finds which bytes go where when a model is written. Private to formats/onnx.
 //
 // The model's file is its skeleton, serialized once, with the tensors' bytes put in between as ranges of memory; those
 // of unchanged tensors are the opened file, mapped. A model that kept tensors in files of their own does so again, in

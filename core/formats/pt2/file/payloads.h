@@ -1,5 +1,5 @@
-// Which bytes of an archive a tensor of a program is: the table of weights and that of constants, checked against the
-// records before anybody makes a tensor of it. No torch here.
+// Finds which bytes of an archive a tensor of a program is: the table of weights and that of constants, checked against
+// the records before anybody makes a tensor of it. No torch here.
 #pragma once
 
 #include <cstdint>

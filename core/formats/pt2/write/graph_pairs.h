@@ -33,7 +33,7 @@ class ValuePairs {
 // The operand that a value is read from where its node only helps to express another.
 [[nodiscard]] const torch::jit::Value* behindHelpers(const torch::jit::Value* value, const Translation& translation);
 
-// Whether operands of two copies of one node mean the same.
+// Decides whether operands of two copies of one node mean the same.
 class SameOperand {
  public:
   SameOperand(const Translation& translation, const ValuePairs& before, const ValuePairs& after)

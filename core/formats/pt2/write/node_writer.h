@@ -25,7 +25,7 @@ class NodeWriter {
   [[nodiscard]] std::map<GraphName, std::string> renamed();
 
  private:
-  // Which graph of the document a new node belongs to: where its readers are.
+  // Chooses which graph of the document a new node belongs to: where its readers are.
   void chooseGraphs(torch::jit::Block& block);
   [[nodiscard]] std::optional<std::pair<int, int>> doesWorkOf(const Node& node) const;
   [[nodiscard]] int graphOfReader(const torch::jit::Use& use) const;

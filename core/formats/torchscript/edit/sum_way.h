@@ -46,7 +46,7 @@ class SumTracer {
 
  private:
   struct Origin;
-  // Which element of nested tuples, innermost last.
+  // Indices into nested tuples, innermost last.
   using Elements = std::vector<size_t>;
 
   [[nodiscard]] std::optional<Origin> originOf(int frame, torch::jit::Value* value, Elements& elements) const;

@@ -1,5 +1,5 @@
-// Whether LibTorch's parser survives the code of a TorchScript file: it calls itself for each operator, bracket and
-// block, and takes an empty subscript for one that has something. No torch here.
+// Decides whether LibTorch's parser survives the code of a TorchScript file: it calls itself for each operator, bracket
+// and block, and takes an empty subscript for one that has something. No torch here.
 #pragma once
 
 #include <string_view>

@@ -10,7 +10,7 @@ namespace normlens::formats::torchscript {
 
 [[nodiscard]] bool runsHiddenCode(const torch::jit::Node& node);
 
-// Whether that code, however deep, may write into memory that is handed to it.
+// Returns whether that code, however deep, may write into memory that is handed to it.
 [[nodiscard]] bool hiddenCodeMayWrite(const torch::jit::Node& node, const ModuleIndex& index);
 
 // The method of the object that a `with` block calls at this prim::Enter or prim::Exit.

@@ -82,9 +82,9 @@ torch::jit::Module load(const std::shared_ptr<const Archive>& archive, bool runs
   return attempt();
 }
 
-// Whether the objects of a loaded module are of the classes that its code reads them as. LibTorch builds what data.pkl
-// names and reads an attribute of an object by its number in the declared class: an object of another class, with fewer
-// attributes, is read past its end.
+// Decides whether the objects of a loaded module are of the classes that its code reads them as. LibTorch builds what
+// data.pkl names and reads an attribute of an object by its number in the declared class: an object of another class,
+// with fewer attributes, is read past its end.
 class ObjectTypes {
  public:
   // The first attribute that holds an object of another class, in words; nullopt: none does.

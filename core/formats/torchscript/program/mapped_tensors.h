@@ -18,7 +18,7 @@ class MappedTensors {
   // The archive outlives this object; its file outlives the tensors.
   explicit MappedTensors(const Archive& archive);
 
-  // Whether a read of the file into memory is left out.
+  // Returns whether a read of the file into memory is left out.
   [[nodiscard]] bool leavesOut(uint64_t position, const void* buffer, size_t length);
   // False where the module does not hold all that was left out: it has to be loaded again, with everything read.
   [[nodiscard]] bool place(const torch::jit::Module& module) const;

@@ -1,4 +1,4 @@
-// Which values of a program may share memory. Private to formats/torchscript: includes torch.
+// Finds which values of a program may share memory. Private to formats/torchscript: includes torch.
 //
 // Memory flows from where it is made along views, in-place ops, branches, loops and containers (what is put into one
 // may come out of it). Two values may share when they have a common origin. The flow is found from the ops' schemas
@@ -12,7 +12,7 @@
 
 namespace normlens::formats::torchscript {
 
-// Whether the op writes into the memory of this input, by its schema.
+// Returns whether the op writes into the memory of this input, by its schema.
 [[nodiscard]] bool writesInto(const torch::jit::Node& node, size_t input);
 
 class MemorySharing {

@@ -33,7 +33,7 @@ struct NormToWrite {
   fold::Channels narrow{};                          // of a narrow stream, fold::NarrowNorm: without gamma and beta
 };
 
-// Whether the style can express this norm exactly: the operators keep eps as a float.
+// Returns whether the style can express this norm exactly: the operators keep eps as a float.
 [[nodiscard]] bool expressible(NormStyle style, const NormToWrite& norm);
 
 // Puts the norm in the place of `norm.node`. Throws EditRefused.

@@ -1,5 +1,4 @@
-// Which files beside it a serialized model names; no weight is touched.
-// Private to formats/onnx.
+// Finds which files beside it a serialized model names; no weight is touched. Private to formats/onnx.
 #pragma once
 
 #include <optional>

@@ -13,8 +13,8 @@ namespace normlens::formats::onnx {
 // No runtime takes tensors of more; what a file states of such is not worked with.
 inline constexpr int kMostAxes = 64;
 
-// Whether sizes multiply to more than any machine holds. Axes of size 0 do not excuse the others: they are multiplied
-// without them later on.
+// Returns whether sizes multiply to more than any machine holds. Axes of size 0 do not excuse the others: they are
+// multiplied without them later on.
 [[nodiscard]] bool isAbsurd(const graph::Shape& shape);
 
 // Row-major strides of a shape.

@@ -22,8 +22,8 @@ struct FusedNorm {
   torch::jit::Node* norm = nullptr;  // aten::layer_norm or rms_norm
   double eps = 0;
   std::optional<FusedNumber> gamma, beta;
-  // Which body on the way reads gamma and beta from its module and hands them down to the add; nullopt: the norm is
-  // beside the add, which reads what the norm did.
+  // Names which body on the way reads gamma and beta from its module and hands them down to the add; nullopt: the norm
+  // is beside the add, which reads what the norm did.
   std::optional<size_t> holder;
 
   // Calls on the way get other arguments and results.

@@ -1,4 +1,4 @@
-// Which norms can take the residual add before them into one op. Private to formats/torchscript: includes torch.
+// Finds which norms can take the residual add before them into one op. Private to formats/torchscript: includes torch.
 //
 // The op is where the add was, and what the norm read is handed on beside the sum: neither the sum nor its other
 // readers notice. Thread: one at a time; the model must outlive what is here.
