@@ -55,7 +55,7 @@ struct AxisSize {
                                                        const Pattern& pattern, const graph::Shape& full);
 
 // A Reshape of x writes these sizes of y as numbers, and another run may have another part of x there: what is left for
-// -1 hangs on it.
+// -1 depends on it.
 [[nodiscard]] bool writesSizesOfInput(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y,
                                       std::span<const int64_t> written);
 

@@ -1,5 +1,6 @@
 // Finds which reads of a value would not notice if it were shifted (paper 001, definition D.1: the layers that are not
-// affected). Memoised over (value, pattern); the greatest fixpoint, so that loops are covered. Thread: one.
+// affected). Memoised over (value, pattern); the greatest fixpoint, so that loops are covered.
+// Thread: one.
 #pragma once
 
 #include <memory>

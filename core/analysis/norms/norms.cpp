@@ -182,7 +182,7 @@ Norms findNorms(const Graph& graph) {
     if (norm.blockedReason.empty() && !isOverKnownSizes(graph, norm))
       norm.blockedReason = "over how many values it is taken is known at run time only";
   }
-  // LayerNorms first: their names do not hang on which other norms are found.
+  // LayerNorms first: their names do not depend on which other norms are found.
   // Those inside other ops last: a scripted file may hold the same layer written out as well.
   Names names;
   for (LayerNorm& norm : out.layerNorms) {

@@ -35,7 +35,7 @@ struct RecordToWrite {
 struct ArchiveSources {
   // Returns how bytes of a record are made; empty where they are in memory.
   std::function<MakeBytes(std::span<const std::byte>)> makerOf;
-  // Asked when all is written and before it gets its name.
+  // Called when all is written and before it gets its name.
   std::function<Status()> stillGood;
 };
 

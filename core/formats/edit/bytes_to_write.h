@@ -19,7 +19,7 @@ class BytesToWrite {
   BytesToWrite(std::shared_ptr<const fold::PendingWeights> pending, OpenedFiles files)
       : pending_(std::move(pending)), files_(std::move(files)) {}
 
-  // Empty where they are in memory. Asked for in ascending order, from one thread; outlives this object.
+  // Empty where they are in memory. Read in ascending order, from one thread; outlives this object.
   [[nodiscard]] MakeBytes makerOf(std::span<const std::byte> bytes) const;
 
  private:

@@ -34,7 +34,7 @@ struct WeightVersion {
 
 class WeightVersions {
  public:
-  // Asked when a constant is first edited: whether readers outside the graph keep the original. May throw EditRefused.
+  // Called at a constant's first edit: whether readers outside the graph keep the original. May throw EditRefused.
   using ReadElsewhere = std::function<bool(graph::ConstantId)>;
   // `graph` outlives this object. files: those that its weights lie in.
   WeightVersions(const graph::Graph& graph, OpenedFiles files, ReadElsewhere readElsewhere);

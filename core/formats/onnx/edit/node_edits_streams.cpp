@@ -129,7 +129,7 @@ void NodeEdits::resize(const fold::ResizeAxis& edit) {
   model_.setInput(site, narrow);
 }
 
-// A size that is asked of a narrow value is what it was: what goes by it is not narrow, or resized.
+// A query for a size of a narrow value still returns d: what reads it is not narrow, or resized.
 void NodeEdits::tellSize(const fold::ResizeAxis& edit, const ReadSite& query) {
   const auto rank = static_cast<int64_t>(graph_.value(graph_.node(edit.node).operands.at(0)).shape.value().size());
   const auto bound = [&](const char* name, int64_t otherwise) {

@@ -2,7 +2,8 @@
 //
 // Each place that holds a constant (initializer or Constant node) gets the version that its reads want, and reads that
 // want another one are given a new tensor. Reads that the analysis does not cover (an operand that means nothing to it)
-// keep what the file has. Thread: one. Errors: throws EditRefused.
+// keep what the file has.
+// Thread: one. Errors: throws EditRefused.
 #pragma once
 
 #include <string>

@@ -101,7 +101,7 @@ struct Session::Impl {
       }
     }
     makeInputs(proto, {weightNames.begin(), weightNames.end()});
-    // Said twice: once so that they are found where the model has no data, once so that the session uses them as they
+    // Set twice: once so that they are found where the model has no data, once so that the session uses them as they
     // are instead of copying them.
     if (!names.empty()) options.AddExternalInitializers(names, initializers);
     for (size_t i = 0; i < names.size(); ++i) options.AddInitializer(names[i].c_str(), initializers[i]);

@@ -22,7 +22,7 @@ StaticShapes collected(const GraphProto& graph, const KnownTypes& types) {
   StaticShapes out;
   std::unordered_set<std::string> constants;
   for (const TensorProto& tensor : graph.initializer()) constants.insert(tensor.name());
-  // Sizes may hang on what such an input holds: anything computed that is not known to be of a floating type.
+  // Sizes may depend on what such an input holds: anything computed that is not known to be of a floating type.
   const auto isComputedNumber = [&](const std::string& name) {
     return !name.empty() && !constants.contains(name) && !isKnownFloat(types, name);
   };

@@ -1,8 +1,8 @@
 // Shapes that follow from those of the inputs by the operators' own rules, so that a run need not show each of them.
 //
-// A tap behind every value doubles the nodes of a session. onnx shape inference with all sizes of the inputs given says
-// the same for most values. Where it had to follow numbers through the graph (a Reshape to a computed shape) the run is
-// asked as well: if the two disagree anywhere, nothing that was inferred is believed. Private to formats/onnx.
+// A tap behind every value doubles the nodes of a session. With all sizes of the inputs, onnx shape inference yields
+// the same for most values. Where it had to follow numbers through the graph (a Reshape to a computed shape) the run
+// is used as well: if the two disagree anywhere, nothing that was inferred is believed. Private to formats/onnx.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 
 namespace normlens::formats::onnx {
 
-// Asked before the model at `path` is replaced: files in its folder that it names, that are called as we call data of
+// Call it before the model at `path` is replaced: files in its folder that it names, that are called as we call data of
 // such a model ("out.onnx.data", "out.onnx_data", "out_data", or that with a number) or as the new one's would be
 // (`wanted`). Empty where there is no model, or one that does not record that NormLens wrote it.
 [[nodiscard]] std::vector<std::filesystem::path> dataFilesOf(const std::filesystem::path& path,

@@ -1,6 +1,6 @@
 // The devices that a file names: a model that was traced or saved on a GPU wants "cuda:0" in its code and beside its
-// tensors. Here it runs where the caller chooses, and what is saved names what the file named. Private to
-// formats/torchscript: includes torch.
+// tensors. Here it runs where the caller chooses, and what is saved names what the file named.
+// Private to formats/torchscript: includes torch.
 #pragma once
 
 #include <torch/script.h>

@@ -17,8 +17,8 @@ struct StateWrites {
 [[nodiscard]] bool holdsWritten(const at::Tensor& tensor, const StateWrites& writes);
 
 // Fills program.inPlace, the volatileReason of constants that the program writes, and sets writesState where it does.
-// If it finds attributes, elements of theirs may have been taken for known that are not. See memory_sharing.h for what
-// shares memory.
+// If it finds attributes, elements of theirs may have been taken for known that are not.
+// See memory_sharing.h for what shares memory.
 StateWrites analyseInPlace(Program& program, const ModuleIndex& index);
 
 }  // namespace normlens::formats::torchscript

@@ -31,8 +31,8 @@ class Interpreter {
  public:
   // ShapesOnly: matrix products are not computed (stand_ins.h), so shapes and types are right and values are not. If
   // shapes come to depend on such values, or anything else goes wrong, the run is done again with all values; the hook
-  // then hears of values a second time, after `restarted` was called. ShapesTried: as ShapesOnly, but what goes wrong
-  // is taken at its word; only where values are needed it is done again.
+  // then sees values a second time, after `restarted` was called.
+  // ShapesTried: as ShapesOnly, but what goes wrong is believed; only where values are needed it is done again.
   enum class Effort : uint8_t { Values, ShapesOnly, ShapesTried };
 
   // The program must outlive the interpreter.
