@@ -1,15 +1,15 @@
-// What a norm kernel is asked to do, the same on every device. No framework.
+// NormRows describes one call of a norm kernel, the same on every device. No framework.
 //
 // Over the last axis of `rows` rows, x being the row (or the rounded sum of row and residual), n its width:
 //   Rms     y = x / sqrt(mean(x^2) + eps)                                   Zhang and Sennrich 2019, equation 4
-//   Layer   y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps)           Ba et al. 2016, equation 4;
-//   aten::layer_norm Center  y = x - mean(x)                                                 (I - 11^T/n) x of papers
-//   000 and 001 Crms    y = x / sqrt((sum(x^2) + sum(x)^2) / d + eps), d = n + 1        paper 003, section 3.2
+//   Layer   y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps)           Ba et al. 2016, eq. 4; aten::layer_norm
+//   Center  y = x - mean(x)                                                 (I - 11^T/n) x of papers 000 and 001
+//   Crms    y = x / sqrt((sum(x^2) + sum(x)^2) / d + eps), d = n + 1        paper 003, section 3.2
 // each followed by y * weight + bias where they are given.
 //
-// Crms reads d - 1 numbers that stand for the d numbers expand(x) = (x_1 ... x_{d-1}, -sum(x)), whose sum is zero. With
-// output width d it writes all of them normalised, with d - 1 the first d - 1 of those, which stand for them in turn
-// as long as neither weight nor bias follows. Since a row of zero sum has the mean square as its variance,
+// Crms reads d - 1 numbers that represent the d numbers expand(x) = (x_1 ... x_{d-1}, -sum(x)), whose sum is zero. With
+// output width d it writes all of them normalized, with d - 1 the first d - 1 of those, which represent them in turn as
+// long as neither weight nor bias follows. Since a row of zero sum has the mean square as its variance,
 //   expand(Crms(x)) == Layer(expand(x)) == Rms(expand(x)).
 //
 // Sums are kept in float, in double for double input. Means are subtracted in two steps, (x - guess) - rest, so that

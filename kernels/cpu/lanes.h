@@ -1,4 +1,5 @@
-// How each scalar type lies in memory and in vectors of the type of its sums. See vectors.h for how this is compiled.
+// Describes how each scalar type lies in memory and in vectors of the type of its sums. See vectors.h for how this is
+// compiled.
 #pragma once
 
 #include "kernels/cpu/vectors.h"
@@ -22,7 +23,7 @@ struct LaneOf {
   struct Step {
     Vector at[kVectors];
   };
-  // Which element of the step stands in that lane of that vector.
+  // Returns which element of the step is in that lane of that vector.
   static constexpr int elementAt(int vector, int lane) { return vector * kCount + lane; }
   static NORMLENS_INLINE Packed get(const Stored* from) { return load<Packed>(from); }
   static NORMLENS_INLINE void put(Stored* to, const Packed& packed) { store(to, packed); }

@@ -1,13 +1,13 @@
 // The row loops, once for all kinds of norm and all instruction sets; see vectors.h for how this file is compiled.
 //
-// A row is read twice: to add it up (row_sums.h), and, while it is in the cache, to normalise it.
+// A row is read twice: to add it up (row_sums.h), and, while it is in the cache, to normalize it.
 #pragma once
 
 #include "kernels/cpu/row_sums.h"
 
 namespace normlens::kernels::NORMLENS_ISA {
 
-// So many rows are normalised side by side, each with a few registers of its own: weight and bias are read once for
+// So many rows are normalized side by side, each with a few registers of its own: weight and bias are read once for
 // all.
 constexpr int kSideBySide = NORMLENS_VECTOR_BYTES == 64 ? 4 : 2;
 
@@ -18,12 +18,12 @@ constexpr int rowsAtOnce() {
   return fetch && Lane::kVectors == 1 ? 1 : kSideBySide;
 }
 
-// Rows that come next are asked for while these are worked on: the processor's own guesses end at the page, which is a
-// row of 1024 floats. Rows that lie in the second cache anyway are not asked for: that would cost them a third of their
+// The next rows are prefetched while these are worked on: the processor's own guesses end at the page, which is a row
+// of 1024 floats. Rows that lie in the second cache anyway are not prefetched: that would cost them a third of their
 // time.
 constexpr int64_t kSecondCache = 1 << 20;  // bytes, half of what processors have
 // A tile is read again from the first cache, where it has half of the room; but a tile of wide rows that can be
-// normalised side by side is worth more than that, as long as the second cache holds it. Where memory is the bound
+// normalized side by side is worth more than that, as long as the second cache holds it. Where memory is the bound
 // tiles are short, so that reading and writing take turns often.
 constexpr int64_t kTileBytes = 24 << 10;
 constexpr int64_t kWideTileBytes = 256 << 10;

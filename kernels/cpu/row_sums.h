@@ -1,6 +1,6 @@
 // The first reading of rows: their sums, and from them what becomes of each element.
 //
-// What is subtracted as the mean of a row is a guess, the mean of its first elements, plus what adding up x - guess
+// The mean that is subtracted from a row is a guess, the mean of its first elements, plus what adding up x - guess
 // shows to be missing: so the digits of a large mean cancel before anything is squared. A guess that is off by more
 // than twice the spread (its error in the variance would be above 4 roundings' worth) is corrected and the row added up
 // again.
@@ -31,7 +31,7 @@ struct Tile {
   int64_t width = 0;
   int count = 0;
 
-  // The numbers that are normalised, once they are there.
+  // The numbers that are normalized, once they are there.
   [[nodiscard]] NORMLENS_INLINE const Stored* summed(int r) const { return sum ? sum + r * width : x + r * xStride; }
 };
 
@@ -42,7 +42,7 @@ struct TileScale {
   Vector shift{};
   Vector rest{};
   Vector inverse{};
-  Vector last{};  // Crms: the element that the row stands for without holding it, normalised
+  Vector last{};  // Crms: the element that the row implies without holding it, normalized
 };
 
 // The upper half of each run of `length` lanes is added to its lower half; first the runs of a, then those of b.
@@ -92,7 +92,7 @@ class RowLanes {
   Vector rows_[Lane::kCount];
 };
 
-// Of x - shift, over a row or, one row to a lane, over the rows of a tile.
+// The sums of x - shift and of its square, over a row or, one row to a lane, over the rows of a tile.
 template <class Lane>
 struct Moments {
   typename Lane::Vector sum{};  // not added up for Rms

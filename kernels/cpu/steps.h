@@ -25,8 +25,8 @@ constexpr int64_t kCacheLine = 64;
 // Step k of a turn is the first one of a line, where steps are shorter than lines.
 constexpr bool startsLine(int k) { return int64_t{k} * NORMLENS_VECTOR_BYTES % kCacheLine == 0; }
 
-// Where rows will be written they are fetched for that; rows to be read later, into the second cache, because the
-// first one is full with wide rows.
+// Rows that will be written are fetched for writing; rows that will be read later are fetched into the second cache,
+// because the first one is full with wide rows.
 template <class Stored>
 NORMLENS_INLINE void fetchToWrite(const Stored* at, int k) {
   if (startsLine(k)) __builtin_prefetch(at, 1, 3);

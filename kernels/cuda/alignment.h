@@ -1,4 +1,4 @@
-// What can be read 16 bytes at a time. No header of CUDA is needed.
+// Decides which rows can be read 16 bytes at a time. No header of CUDA is needed.
 #pragma once
 
 #include <cstdint>

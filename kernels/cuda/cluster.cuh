@@ -22,7 +22,7 @@ __device__ inline int blockOfCluster() {
 __device__ inline void waitForCluster() {
   asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
 }
-// Where another block of the cluster has what this one has at `mine`.
+// Returns the object of another block of the cluster that corresponds to `mine` of this block.
 template <class T>
 __device__ inline const T& ofBlock(const T& mine, int block) {
   unsigned long long there;
@@ -53,7 +53,7 @@ struct BlockMoments {
 };
 
 // Every thread of the cluster calls this, and each gets the sum over all of them, always added in the same order. The
-// cluster must meet (waitForCluster) before any of its threads asks for a second sum of the same type, or ends.
+// cluster must meet (waitForCluster) before any of its threads requests a second sum of the same type, or ends.
 template <class Sum>
 __device__ inline Sum sumOverCluster(Sum v) {
   auto& mine = sharedObject<BlockSum<Sum>>();

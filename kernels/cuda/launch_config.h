@@ -1,11 +1,11 @@
-// How many rows of a norm are laid out over blocks and threads of a GPU: a pure function of sizes, that needs no GPU.
+// Lays the rows of a norm out over blocks and threads of a GPU: a pure function of sizes that needs no GPU.
 //
-// Four paths, by where a row waits between being read and being normalised (each is read from memory once):
+// Four paths, by where a row waits between being read and being normalized (each is read from memory once):
 //   Registers  of the threads that share the row; several rows a block where they are narrow
 //   Shared     memory of the block, for rows that are too wide for its registers
 //   Split      nowhere: each row is cut into chunks, one block each, in two kernels; the second one reads the chunk
 //              again, from the second-level cache if it fits. For rows that fit no block, and for few, wide rows.
-//   Cluster    in the registers of a few blocks that tell each other their sums: one kernel for what Split does in two,
+//   Cluster    in the registers of a few blocks that exchange their sums: one kernel for what Split does in two,
 //              and for rows of which one block has all of a multiprocessor (compute capability 9.0 and newer)
 // The numbers are heuristics, chosen from the sizes of the machine; they are data, so a caller may change them: what
 // has to be measured to be chosen is in LaunchTuning.
@@ -56,14 +56,14 @@ inline constexpr int kThreadsOfNarrowRows = 256;  // of a block that holds sever
 inline constexpr int kThreadsOfWideRows = 512;    // of a block that holds one in its registers
 inline constexpr int kThreadsOfChunks = 256;
 inline constexpr int kFewestItemsOfWarps = 4;  // narrower rows need no more of a thread
-// What LaunchConfig::items can be, in the kernels that are compiled: 16-byte vectors; single elements.
+// LaunchConfig::items has one of these values in the compiled kernels: for 16-byte vectors; for single elements.
 inline constexpr int kVectorItems[] = {1, 2, 4, 8};
 inline constexpr int kScalarItems[] = {2, 4, 8, 16};
 
 inline constexpr int kPersistentItems[] = {2, 4};
 
-// What measurements choose among. Nothing has been measured on a GPU yet. Few rows share blocks by default, because
-// torch's kernels give 128 threads to a row there; the other defaults are what the kernels began with.
+// Measurements choose among these values. Nothing has been measured on a GPU yet. Few rows share blocks by default,
+// because torch's kernels give 128 threads to a row there; the other defaults are what the kernels began with.
 struct LaunchTuning {
   int fewRows = 4;  // with up to so many rows a multiprocessor, the warps of a block share a row, each thread with
                     // as little of it as they can; 0: one warp does, where it can

@@ -12,8 +12,8 @@ namespace normlens::kernels::cuda {
 // for another name, or a number that is not whole and positive or zero.
 std::optional<LaunchTuning> tuningFrom(std::string_view text);
 
-// Of the variable NORMLENS_LAUNCH, read when it is first asked for. Throws std::runtime_error if it cannot be read.
-// Thread: any.
+// Returns the tuning in the variable NORMLENS_LAUNCH, read at the first call. Throws std::runtime_error if it is not
+// readable. Thread: any.
 const LaunchTuning& tuningOfProcess();
 
 }  // namespace normlens::kernels::cuda

@@ -30,7 +30,7 @@ __device__ inline Pack<T, n> loadPack(const T* from) {
   return *reinterpret_cast<const Pack<T, n>*>(from);
 }
 #if defined(__CUDACC__)
-// Of memory that no thread writes meanwhile. It does not stay in the first-level cache, which is for weight and bias.
+// Reads memory that no thread writes meanwhile. The data skips the first-level cache, which is for weight and bias.
 __device__ inline uint4 readOnce(const uint4* from) {
   uint4 v;
   asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"

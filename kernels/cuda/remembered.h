@@ -1,4 +1,4 @@
-// What is found out once for each key, and kept. Thread: any.
+// A Remembered finds the value of each key once and keeps it. Thread: any.
 #pragma once
 
 #include <map>

@@ -5,8 +5,8 @@
 
 namespace normlens::kernels::cuda {
 
-// Of a part with few items, weight and bias are on their way while the sums of the row are put together; more of them
-// would take the registers of the row. They are read some at a time, all before the first of what they go with is
+// For a part with few items, weight and bias are read while the sums of the row are put together; more of them would
+// take the registers of the row. They are read some at a time, all before the first element that they apply to is
 // written: behind a write to memory that might be theirs, a read is not begun.
 // registers: for them and the row together.
 template <class C, int vector, int items, int registers = 32>
@@ -24,16 +24,16 @@ class RowConstants {
     return atOnce;
   }();
 
-  // Of the part's element 0. Null: 1 and 0.
+  // The pointers are for the part's element 0. Null: 1 and 0.
   __device__ inline RowConstants(const C* __restrict__ weight, const C* __restrict__ bias)
       : weight_(weight), bias_(bias) {}
 
-  // While the row is summed up, if there is room.
+  // Runs while the row is summed up, if there is room.
   template <class Part>
   __device__ inline void readEarly(Part& part) {
     if constexpr (kEarly) readGroup(part, 0);
   }
-  // Before items [first, first + kAtOnce) are written.
+  // Runs before items [first, first + kAtOnce) are written.
   template <class Part>
   __device__ inline void readLate(Part& part, int first) {
     if constexpr (!kEarly && !kOneByOne) readGroup(part, first);

@@ -41,14 +41,14 @@ __device__ inline auto momentsOf(Part& part, typename SumOf<T>::Type shift) {
   return moments;
 }
 
-// What is known of a row, or of a chunk of one: its moments about `shift`. For Rms, the sum is not computed.
+// The summary of a row, or of a chunk of one, holds its moments about `shift`. For Rms, the sum is not computed.
 template <class Sum>
 struct Summary {
   Sum shift = 0;
   Moments<Sum> moments;
 };
 
-// What one element is of a mean: one division a row, instead of one for each of its means.
+// Returns the share of one element in a mean: one division a row, instead of one for each of its means.
 template <class Sum>
 __device__ inline Sum shareOf(NormKind kind, int64_t width) {
   return 1 / static_cast<Sum>(kind == NormKind::Crms ? width + 1 : width);
@@ -77,8 +77,8 @@ template <class Sum>
 struct RowScale {
   Sum shift = 0;
   Sum inverse = 1;
-  Sum offset = 0;  // what of the mean shift is not, normalised and negated
-  Sum last = 0;    // Crms: the implied element, normalised
+  Sum offset = 0;  // what of the mean shift is not, normalized and negated
+  Sum last = 0;    // Crms: the implied element, normalized
 };
 
 // An ulp or two off, in a few instructions; in double a correct root costs little beside the row.
@@ -167,8 +167,8 @@ __device__ inline void normalizeRow(const NormRows& rows, const C* __restrict__ 
   if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T>(rows, weight, bias, scale.last, row.y);
 }
 
-// What a kernel is compiled for: the kind of a norm and whether it has a residual, or neither. What else it needs to
-// know it reads from its NormRows; what these say of kind and residual is known while it is compiled.
+// A kernel is compiled for any norm (AnyNorm) or for one kind of it, with or without a residual (OneNorm): kind and
+// residual are then known at compile time. Everything else is read from NormRows.
 struct AnyNorm {
   static constexpr bool kAdds = true;
   __device__ static inline NormRows of(const NormRows& rows) { return rows; }
@@ -196,8 +196,8 @@ inline constexpr int kBlocksAtOnce = [] {
   return halves == 1 ? 2 : 3;
 }();
 
-// What a thread may spend on a row and its constants, of the registers that so many blocks leave it: with more, or with
-// any of 64 beside a residual, ptxas would put some of them into memory.
+// The registers a thread may spend on a row and its constants, of those that so many blocks leave it: with more, or
+// with any of 64 beside a residual, ptxas would put some of them into memory.
 template <class Norm, int vector, int items, int maxThreads>
 inline constexpr int kRegistersOfRow = [] {
   constexpr int ofThread = 65536 / (maxThreads * kBlocksAtOnce<Norm, vector, items, maxThreads>);

@@ -7,7 +7,7 @@
 
 namespace normlens::kernels::cuda {
 
-// What Split keeps between its kernels, in bytes.
+// Returns the bytes that Split keeps between its two kernels.
 inline int64_t workspaceBytes(Scalar scalar, int64_t rows, const LaunchConfig& config) {
   if (config.path != LaunchConfig::Path::Split) return 0;
   const size_t each = scalar == Scalar::Float64 ? sizeof(Summary<double>) : sizeof(Summary<float>);

@@ -23,7 +23,7 @@ class CurrentDevice {
   int previous_ = 0;
 };
 
-DeviceLimits limitsOf(int device);  // asked for once
+DeviceLimits limitsOf(int device);  // queried once
 
 // Bytes of device memory that must last until both kernels of Split are done; 0 for the other paths.
 int64_t workspaceBytesOf(Scalar scalar, int64_t count, const LaunchConfig& config);

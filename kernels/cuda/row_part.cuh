@@ -41,7 +41,7 @@ struct RegisterPart {
   __device__ inline void each(const Visit& visit) {
     some<items>(0, visit);
   }
-  // Of `count` items from `first` on.
+  // Visits `count` items from `first` on.
   template <int count, class Visit>
   __device__ inline void some(int first, const Visit& visit) {
 #pragma unroll
@@ -49,7 +49,7 @@ struct RegisterPart {
       if (const int i = at(first + k); i < width) visit(first + k, i, kept[first + k]);
     }
   }
-  // Of a number that each thread of the row has, or of Moments.
+  // Returns the sum over the row of a number, or of Moments, that each thread of the row has.
   template <class Value>
   __device__ inline Value total(Value mine) const {
     return sumOverRow(mine, lanes);

@@ -6,7 +6,7 @@
 
 namespace normlens::kernels::cuda {
 
-// Of x - shift.
+// The sums of x - shift and of its square.
 template <class Sum>
 struct Moments {
   Sum sum = 0;
@@ -55,7 +55,7 @@ __device__ inline Value sumOverWarp(Value v, int lanes) {
 
 // Every thread of a block calls this, and each gets the sum over the `lanes` threads of its row, always added in the
 // same order. lanes: a power of two up to 32, or the whole block. The block must meet at a barrier (sumsAreRead) before
-// any of its threads asks for a second sum of the same type.
+// any of its threads requests a second sum of the same type.
 template <class Sum>
 __device__ inline Sum sumOverRow(Sum v, int lanes) {
   v = sumOverWarp(v, lanes);

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-// What the kernels call the shared memory that a launch asks for.
+// Returns the shared memory that a launch requests, under the name that the kernels use.
 namespace normlens::kernels::cuda {
 __device__ inline unsigned char* dynamicShared() {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -25,7 +25,7 @@ inline void check(cudaError_t status, const char* what) {
   }
 }
 
-// Lets launches of a kernel on the current device take all of the shared memory that limitsOf tells of.
+// Lets launches of a kernel on the current device take all of the shared memory that limitsOf reports.
 void allowShared(const void* kernel);
 
 class StartKernel {

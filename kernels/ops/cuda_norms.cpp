@@ -17,8 +17,8 @@ namespace {
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 
-// The function that tells the stream lies in libtorch_cuda.so, which this library does not link: it must load beside a
-// torch that has none. A tensor on a GPU means that torch has loaded it.
+// The function that returns the stream lies in libtorch_cuda.so, which this library does not link: it must load beside
+// a torch that has none. A tensor on a GPU means that torch has loaded it.
 void* currentStream(int32_t device) {
   using GetStream = int32_t (*)(int32_t, void**);
   static const auto getStream = [] {

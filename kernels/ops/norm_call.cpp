@@ -25,7 +25,7 @@ Scalar scalarOf(const NormCall& call) {
   return *scalar;
 }
 
-// What holds whether sizes are numbers or symbols.
+// Checks that apply whether sizes are numbers or symbols.
 void checkTypes(const NormCall& call) {
   const Scalar scalar = scalarOf(call);
   require(call, call.x.axes() > 0 || (call.residual && call.residual->axes() > 0), "x needs at least one axis");
@@ -50,7 +50,7 @@ bool canBroadcast(std::span<const int64_t> a, std::span<const int64_t> b) {
                             [](int64_t m, int64_t n) { return m == n || m == 1 || n == 1; });
 }
 
-// All that numbers tell, but for the constants, whose size depends on the output. Facts first: they are asked for once.
+// Checks all sizes but those of the constants, which depend on the output. Facts are read first, once for each tensor.
 void checkSizes(const NormCall& call) {
   const TensorFacts& x = call.x.facts();
   for (const TensorHandle* constant : {call.weight, call.bias}) {

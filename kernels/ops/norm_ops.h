@@ -10,7 +10,7 @@
 
 namespace normlens::kernels {
 
-// What tells the ops of kernels/ops/library.cpp from each other.
+// The fields that distinguish the ops of kernels/ops/library.cpp.
 struct NormOp {
   const char* name;
   NormKind kind;

@@ -1,7 +1,7 @@
 // A tensor that torch has handed over, through the C functions of its stable ABI.
 //
-// torch::stable::Tensor allocates for each copy and asks torch for each fact each time; on a small tensor that takes
-// longer than its rows. A handle owns its tensor alone and asks once. Errors are std::runtime_error. Thread: one.
+// torch::stable::Tensor allocates for each copy and queries torch for each fact each time; on a small tensor that takes
+// longer than its rows. A handle owns its tensor alone and queries once. Errors are std::runtime_error. Thread: one.
 #pragma once
 
 #include <torch/csrc/stable/tensor.h>
