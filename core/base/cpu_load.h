@@ -1,4 +1,4 @@
-// What others take of the processors while something is measured.
+// Measures what other processes take of the processors during a measurement.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,16 @@ struct CpuTimes {
   double own = 0;        // of this process
 };
 
-// From the first line of /proc/stat, which counts in ticks; 0 where it says something else.
+// Reads the first line of /proc/stat, which counts in ticks; returns 0 for any other line.
 [[nodiscard]] double busySeconds(const std::string& line, double ticksPerSecond);
 
-// How many cores others kept busy over `seconds`; 0 where nobody else did, or the system does not tell.
+// Returns how many cores others kept busy over `seconds`; 0 where nobody else did, or the system does not report it.
 [[nodiscard]] double otherCores(const CpuTimes& before, const CpuTimes& after, double seconds);
 
 // With so many cores of others there are too few for as many threads; what a desktop does by itself does not count.
 [[nodiscard]] bool isCrowded(double otherCores, int threads, int cores);
 
-// Counts from when it is made. Thread: any. In a container it sees the whole machine.
+// Counts from its construction. Thread: any. In a container it sees the whole machine.
 class OtherLoad {
  public:
   OtherLoad();

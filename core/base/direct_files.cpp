@@ -40,7 +40,7 @@ OrErrno<NewFile> createNamed(const fs::path& target) {
 
 bool lacksUnnamedFiles(int error) { return error == EOPNOTSUPP || error == EISDIR || error == EINVAL; }
 
-// A file system that cannot tell a free name in the same step is asked before.
+// A file system that cannot reject a taken name in the same step is checked before.
 int renameToFree(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
@@ -86,7 +86,7 @@ int inTheWay(const fs::path& target) {
   return S_ISDIR(there.st_mode) ? EISDIR : ENXIO;
 }
 
-// Of an older file of that name, else as for any new file. Where a file system knows no modes, it has its own.
+// Gives the file the mode of the file it replaces, else that of any new file. Some file systems have no modes to set.
 void setMode(const NewFile& file, Naming naming) {
   constexpr mode_t kPermissions = 0777;
   const mode_t mask = ::umask(0);

@@ -1,4 +1,4 @@
-// Files of this process's own opening: what files.h does where nothing stands between, and what a doorkeeper
+// Files that this process opens itself: what files.h does where nothing is in between, and what a doorkeeper
 // (core/confine) does for a process that has no way to them. Errors are errno values. Thread: any.
 #pragma once
 
@@ -26,13 +26,13 @@ struct NewFile {
 
 enum class Naming : unsigned char { Replace, OnlyNew };
 
-// What a path names once symbolic links are followed, its last part too where there is nothing yet.
+// Returns the path behind all symbolic links, its last part too where there is nothing yet.
 [[nodiscard]] std::filesystem::path behindLinks(const std::filesystem::path& path);
 
-// The lock of a file or folder of this user's, which says that its maker lives; empty: it cannot be had.
+// Takes the lock of a file or folder of this user's, which shows that its maker lives; empty: it cannot be had.
 enum class IfHeld : unsigned char { Wait, GiveUp };
 [[nodiscard]] Descriptor locked(const std::filesystem::path& path, IfHeld ifHeld);
-// What makers that were killed have left in a folder: nobody holds its lock.
+// Removes what makers that were killed have left in a folder: nobody holds its lock.
 void removeStale(const std::filesystem::path& folder, const std::function<bool(std::string_view name)>& isOurs);
 
 // Whether a name is `start` and the random letters that mkstemp and mkdtemp put behind it.
@@ -42,7 +42,7 @@ void removeStale(const std::filesystem::path& folder, const std::function<bool(s
 [[nodiscard]] OrErrno<Descriptor> openToRead(const std::filesystem::path& path);
 [[nodiscard]] OrErrno<Descriptor> openFolder(const std::filesystem::path& path);
 [[nodiscard]] OrErrno<NewFile> createNew(const std::filesystem::path& path);
-// 0 or an errno. It has the mode of the file that it replaces. The folder is flushed as well.
+// Returns 0 or an errno. The file has the mode of the file that it replaces. The folder is flushed as well.
 [[nodiscard]] int name(NewFile& file, Naming naming);
 void discard(NewFile& file);
 [[nodiscard]] int remove(const std::filesystem::path& path);

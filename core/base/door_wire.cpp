@@ -81,7 +81,7 @@ bool send(int socket, const Question& question) {
 bool send(int socket, const Answer& answer) {
   AnswerHead head{answer.error, answer.ticket};
   std::array parts{part(&head, sizeof head)};
-  // Who asks reads the answer before asking again: there is always room for it, or who asks means harm.
+  // The asker reads the answer before it sends again: there is always room for it, unless the asker means harm.
   return sendParts(socket, parts, answer.handed.get(), MSG_DONTWAIT);
 }
 

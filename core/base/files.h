@@ -1,10 +1,10 @@
 // Every file that the engine opens by a path is opened here.
 //
-// A confined process (core/confine) has no way to files of its own: it asks the process that started it, which hands
-// over descriptors of what the user named and of nothing else. Any other process opens files itself. Callers do not see
-// the difference. Whether a file is there, and its size, may be asked of the file system by anybody.
-// The door is the process's, as its confinement is: it is set once, before other threads are. Errors are errno values;
-// EACCES where the one who keeps the door says no. Thread: any.
+// A confined process (core/confine) has no way to files of its own: it requests them from the process that started it,
+// which hands over descriptors of what the user named and of nothing else. Any other process opens files itself.
+// Callers do not see the difference. Whether a file is there, and its size, may be read from the file system by
+// anybody. The door is the process's, as its confinement is: it is set once, before other threads are. Errors are errno
+// values; EACCES where the keeper of the door refuses. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class NewFile {
   int64_t ticket_ = 0;   // 0: of this process's own making
 };
 
-// From now on this process asks through `socket` (door_wire.h).
+// From now on this process requests files through `socket` (door_wire.h).
 void useDoor(Descriptor socket);
 
 }  // namespace normlens::files

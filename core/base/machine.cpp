@@ -20,8 +20,8 @@ Signature* functionIn(void* library, const char* symbol) {
   return reinterpret_cast<Signature*>(dlsym(library, symbol));
 }
 
-// Where a device of CUDA's sits: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER choose it, which NVML does not heed. Empty
-// where CUDA does not tell. The driver, once started, stays loaded.
+// Returns the bus id of a CUDA device: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER choose it, which NVML ignores. Empty
+// where CUDA reports none. The driver, once started, stays loaded.
 std::string busIdOfCudaDevice(int number) {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!driver) return "";
@@ -110,7 +110,7 @@ void eachCpuLine(const std::string& name, const Use& use) {
   }
 }
 
-// Of the core that a logical CPU belongs to; empty where the kernel does not tell.
+// Returns the core that a logical CPU belongs to; empty where the kernel does not report it.
 std::string coreOf(int cpu) {
   const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
   std::string package, core;

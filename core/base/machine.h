@@ -1,5 +1,5 @@
-// What a measurement ran on, and how fast its clocks ran then. Thread: any. Nothing here fails: what the machine does
-// not tell is empty or 0.
+// Describes the machine of a measurement, and how fast its clocks ran. Thread: any. Nothing here fails: what the
+// machine does not report is empty or 0.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct MachineFacts {
   std::string system;       // "Linux 6.1.0"
   std::string gpu, driver;  // of one of CUDA's devices: "NVIDIA H200", "580.65"
 };
-// gpu: the number that CUDA has for the device. Nothing is told of one that is not there.
+// gpu: the number that CUDA has for the device. The facts of one that is not there are empty.
 [[nodiscard]] MachineFacts machineFacts(int gpu = 0);
 
 // The device nodes that NVIDIA's driver opens: /dev/nvidiactl, /dev/nvidia0, /dev/nvidia-caps, on WSL /dev/dxg. Empty:
@@ -51,7 +51,7 @@ class ClockReader {
 // Cores of this machine that the process may use, hyperthreads not counted; at least 1.
 [[nodiscard]] int physicalCores();
 
-// Bytes that the process may still take: of the machine, and of the control group that it runs in. nullopt: not told.
+// Bytes that the process may still take: of the machine, and of its control group. nullopt: not reported.
 [[nodiscard]] std::optional<int64_t> availableMemory();
 // Bytes of its own that this process may have in all, where it was given a limit.
 [[nodiscard]] std::optional<int64_t> memoryLimit();

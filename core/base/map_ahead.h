@@ -12,7 +12,7 @@ namespace normlens {
 // Reads from disk what is not in memory: give it what is read next, not a whole file. Thread: any.
 void mapAhead(std::span<const std::byte> bytes);
 
-// What to give it at a time.
+// Pass so many bytes at a time.
 inline constexpr size_t kMapAheadBytes = size_t{4} << 20;
 
 }  // namespace normlens

@@ -1,4 +1,4 @@
-// What a library's exception says, in words for a user. Thread: any.
+// Turns the message of a library's exception into words for a user. Thread: any.
 #pragma once
 
 #include <exception>
@@ -15,11 +15,11 @@ inline constexpr std::string_view kNoMemory = "there is not enough memory";
 // For want of memory; else what() as it is, without the tag of nlohmann's JSON.
 [[nodiscard]] std::string plainError(const std::exception& error);
 
-// Of what was told of an error, whatever came before it.
+// Returns whether a message reports a want of memory, whatever comes before it.
 [[nodiscard]] inline bool tellsWantOfMemory(std::string_view told) {
   return told.find(kNoMemory) != std::string_view::npos;
 }
-// Where memory was wanting in a process that has a limit of its own: what it is, and how to be given more.
+// Adds the process's own memory limit, and how to raise it, to an error that reports a want of memory.
 [[nodiscard]] Error withMemoryLimit(Error error);
 
 }  // namespace normlens

@@ -6,8 +6,8 @@
 
 namespace normlens {
 
-// Without characters that move the cursor, break a line or turn the direction in which the rest is read, and so make a
-// line say what it does not: each byte of one becomes '?'. `kept`: stays as it is.
+// Returns the text without characters that move the cursor, break a line or turn the direction in which the rest is
+// read, and so make a line misleading: each byte of one becomes '?'. `kept`: stays as it is.
 [[nodiscard]] std::string printable(std::string text, std::string_view kept = {});
 
 }  // namespace normlens

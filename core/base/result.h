@@ -9,9 +9,9 @@
 
 namespace normlens {
 
-// What kind of failure it was. The command line maps a code to its exit status (exitStatus in service/).
+// ErrorCode is the kind of a failure. The command line maps a code to its exit status (exitStatus in service/).
 enum class ErrorCode {
-  Usage,        // the caller asked for something that makes no sense: exit 2
+  Usage,        // the caller requested something that makes no sense: exit 2
   Unreadable,   // no such file, truncated, corrupt, not a model: exit 3
   Unsupported,  // a sound file that NormLens cannot work with: exit 3
   BadInput,     // the given inputs do not fit the model: exit 3

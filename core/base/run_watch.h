@@ -1,7 +1,7 @@
-// Who runs a model says so here, for the process that watches over this one: what is run, and until when it may.
+// The runner of a model records here, for the process that watches over it: what is run, and until when it may.
 //
 //   const RunWatch watch(RunWatch::Kind::Trial);   // for the time of a run
-//   RunWatch::at("aten::matmul", "layer.0");       // now and then, so that a crash can be told by its op
+//   RunWatch::at("aten::matmul", "layer.0");       // now and then, so that a crash can be reported with its op
 //   if (watch.expired()) ...                       // where the run can look for itself
 // The page lies in memory that both processes see. A process that nobody watches has a page of its own, without limits.
 // A watcher waits a while longer than the limit: what can stop by itself stops with a better sentence.
@@ -26,7 +26,7 @@ struct WatchPage {
   std::atomic<uint32_t> kind{0};    // RunWatch::Kind of the last run to begin
   std::atomic<uint32_t> runs{0};    // that have begun and not ended
   std::atomic<uint32_t> ready{0};   // it is what it is to be and hears its client (app/engine/serve/serve_worker.h)
-  std::atomic<int32_t> status{-1};  // of its exit, once it says its last words; whoever ends it then adds none
+  std::atomic<int32_t> status{-1};  // of its exit, once its last words are written; whoever ends it then adds none
   std::array<char, 160> at{};       // the op; may be torn, and ends with a zero all the same
 };
 
@@ -51,7 +51,7 @@ class RunWatch {
   static void at(std::string_view op, std::string_view where);
 
  private:
-  const RunWatch* outer_;  // of this thread, which then stands for this one too
+  const RunWatch* outer_;  // of this thread, which then represents this one too
   int64_t limitMs_ = 0;
   int64_t deadlineNs_ = 0;
 };

@@ -23,8 +23,8 @@ class SmallVector : public boost::container::small_vector<T, N> {
   using boost::container::small_vector<T, N>::small_vector;
   SmallVector() = default;
   SmallVector(const SmallVector&) = default;
-  // Elements move one by one where they lie inside, which needs no memory. Said here, since Boost does not: what grows
-  // would be copied otherwise.
+  // Elements move one by one where they lie inside, which needs no memory. noexcept is written here, since Boost omits
+  // it: what grows would be copied otherwise.
   SmallVector(SmallVector&&) noexcept = default;
   SmallVector& operator=(const SmallVector&) = default;
   SmallVector& operator=(SmallVector&&) noexcept = default;

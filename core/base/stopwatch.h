@@ -1,11 +1,11 @@
-// How long something took.
+// Measures how long something took.
 #pragma once
 
 #include <chrono>
 
 namespace normlens {
 
-// Runs from the moment it is made.
+// Runs from its construction.
 class Stopwatch {
  public:
   [[nodiscard]] double ms() const {

@@ -1,4 +1,4 @@
-// What a long piece of work is given: where to report, and how it learns that it should stop.
+// A Task goes into a long piece of work: where to report progress, and how the work learns that it should stop.
 #pragma once
 
 #include <functional>

@@ -19,11 +19,11 @@ namespace normlens::geometry {
 [[nodiscard]] Vector scaledAndShifted(std::span<const double> x, std::span<const double> gamma,
                                       std::span<const double> beta);
 
-// Of a vector with mean zero: all but the last number, which is minus the sum of the others. Source of these three:
-// paper 003 (Pre-CRMSNorm), section 3.
+// Removes the last number of a vector with mean zero, which is minus the sum of the others; restored() appends it.
+// Source of these three: paper 003 (Pre-CRMSNorm), section 3.
 [[nodiscard]] Vector compressed(std::span<const double> x);
 [[nodiscard]] Vector restored(std::span<const double> compressed);
-// What RMSNorm makes of the restored vector, without its last number: x / sqrt((sum of squares + sum^2) / d), d one
+// Returns the RMSNorm of the restored vector without its last number: x / sqrt((sum of squares + sum^2) / d), d one
 // more than the width of x. Zero stays zero.
 [[nodiscard]] Vector crmsNormOf(std::span<const double> compressed);
 

@@ -63,7 +63,7 @@ Result<void*> loadOwnLibrary(const char* name, bool global) {
   const auto place = ownLibrary(name);
   if (!place) return failed("it is neither beside the program nor in the folder lib next to it");
   if (void* loaded = dlopen(place->c_str(), RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL))) return loaded;
-  std::string why = loaderError();  // before the loader is asked again
+  std::string why = loaderError();  // before the next call of the loader
   if (!errorAhead().empty()) why = errorAhead();
   return failed(why + "; the loader looked in " + loaderFolders());
 }

@@ -22,7 +22,7 @@ inline constexpr const char* kTorchScriptLibrary = "libnormlens_torchscript.so";
 // Error: Internal, with the loader's own words and the folders that the loader searches.
 [[nodiscard]] Result<void*> loadOwnLibrary(const char* name, bool global = false);
 
-// Loads a library by the loader's own search, before others need it: what goes wrong with it then is told by
+// Loads a library by the loader's own search, before others need it: an error with it is then reported by
 // loadOwnLibrary(), whose own loader may no longer see that file. Call while the process has one thread.
 void loadAhead(const char* name);
 
