@@ -68,7 +68,7 @@ bool Doorkeeper::serve(int socket) {
   return question && door::send(socket, answer(*question));
 }
 
-// What is opened is what was compared, whatever other spellings of it mean.
+// Opens exactly what it compared, whatever other spellings of it mean.
 Answer Doorkeeper::answer(const Question& question) {
   const fs::path path = Grants::resolved(question.path);
   switch (question.ask) {

@@ -1,6 +1,6 @@
-// Answers the questions that a confined process asks through its door (core/base/files.h), within its grants.
+// Answers the questions that a confined process sends through its door (core/base/files.h), within its grants.
 //
-// Thread: one at a time. Nothing that the process says is believed but what the grants allow.
+// Thread: one at a time. Nothing that the process sends is believed but what the grants allow.
 #pragma once
 
 #include <sys/types.h>
@@ -38,16 +38,16 @@ class Doorkeeper {
   Doorkeeper& operator=(const Doorkeeper&) = delete;
 
   [[nodiscard]] Grants& grants() { return grants_; }
-  // One question from `socket`, answered there. False: nobody asks any more.
+  // Answers one question from `socket`. False: nobody sends questions any more.
   [[nodiscard]] bool serve(int socket);
-  // Those handed over since this was asked last.
+  // Returns the files handed over since its last call.
   [[nodiscard]] std::vector<HandedFile> takeHanded() { return std::exchange(handedNow_, {}); }
-  // A file that was handed over and has become shorter since; empty: none has.
+  // Returns a file that was handed over and has become shorter since; empty: none has.
   [[nodiscard]] std::string shortened() const;
 
  private:
   [[nodiscard]] door::Answer answer(const door::Question& question);
-  // Paths are resolved ones, `shown` is how it was asked for.
+  // Paths are resolved ones, `shown` is the spelling in the question.
   [[nodiscard]] door::Answer read(const std::filesystem::path& path, const std::string& shown);
   [[nodiscard]] door::Answer create(const std::filesystem::path& path);
   [[nodiscard]] int name(int64_t ticket, direct::Naming naming);

@@ -1,4 +1,4 @@
-// What the user named: the files that a confined process may be handed. Private memory of the process that starts it.
+// Grants are the files that the user named, which a confined process may be handed. Private memory of its starter.
 //
 // Paths are compared as absolute ones with links followed, so that a file is granted and not a spelling of it.
 // Thread: one at a time.
@@ -13,15 +13,16 @@ class Grants {
  public:
   using Path = std::filesystem::path;
 
-  // The file that a spelling means, to be compared and opened: absolute, without links; "": none.
+  // Returns the file that a spelling means, to be compared and opened: absolute, without links; "": none.
   [[nodiscard]] static Path resolved(const Path& path);
 
-  // A model, a file of inputs, a plan.
+  // Grants a model, a file of inputs, a plan.
   void toRead(const Path& file);
-  // An ONNX model that was handed over: its tensors may lie in files of its own folder or below, none of them hidden.
+  // Grants what an ONNX model that was handed over may need: tensors in files of its folder or below, none of them
+  // hidden.
   void toReadBeside(const Path& model);
-  // What an export is to be called. Beside it: data files, which are called OUT.* (where OUT has an extension),
-  // OUT_data* or, with a number or without, STEM_data; and a look at the models of its folder, which tells whether an
+  // Grants the file that an export is to have. Beside it: data files, with names OUT.* (where OUT has an extension),
+  // OUT_data* or, with a number or without, STEM_data; and a look at the models of its folder, which shows whether an
   // older data file is still needed.
   void toWrite(const Path& file);
   void endWriting() { write_.clear(); }  // the export is over

@@ -1,4 +1,4 @@
-// What a model or its runtime prints, made fit for a terminal and a log: lines without control characters, so that
+// Makes what a model or its runtime prints fit for a terminal and a log: lines without control characters, so that
 // nothing in them can move the cursor, and not more of them than anybody would read. Thread: one at a time.
 #pragma once
 
@@ -16,7 +16,7 @@ class Noise {
 
   explicit Noise(std::function<void(std::string_view line)> tell) : tell_(std::move(tell)) {}
   void feed(std::string_view bytes);
-  void end();  // tells what no newline has ended
+  void end();  // passes on what no newline has ended
 
  private:
   void tell();

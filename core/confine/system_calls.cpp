@@ -44,7 +44,7 @@ constexpr int kYoungest = 462;
 
 // Never of use to a model: each of these reaches beyond the process.
 constexpr std::array kRefused = {
-    // the network, and everything that is asked over sockets
+    // the network, and all requests over sockets
     __NR_socket, __NR_socketpair, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4, __NR_sendmmsg,
     kIoUringSetup,
     // programs
@@ -62,7 +62,7 @@ constexpr std::array kRefused = {
     __NR_name_to_handle_at, __NR_chroot, __NR_fanotify_init, __NR_inotify_add_watch, __NR_getxattr, __NR_lgetxattr,
     __NR_listxattr, __NR_llistxattr,
     // files by descriptors that were handed over to read, or to print to: their length, mode and locks (the lock of a
-    // file that is written says that its writer lives), and pages that are lent to a pipe whose reader is another process
+    // written file shows that its writer lives), and pages that are lent to a pipe whose reader is another process
     __NR_fchmod, __NR_ftruncate, __NR_flock, __NR_splice, __NR_tee, __NR_vmsplice,
 #ifdef __NR_chmod
     __NR_chmod, __NR_chown, __NR_lchown, __NR_utime, __NR_utimes, __NR_futimesat,
@@ -82,7 +82,7 @@ constexpr std::array kRefused = {
 #endif
 };
 
-// What Landlock decides by the file where it is there.
+// Landlock decides on these by the file, on machines that have it.
 constexpr std::array kNames = {
     __NR_mkdirat, __NR_unlinkat, __NR_linkat, __NR_symlinkat, __NR_renameat2, __NR_mknodat,
 #ifdef __NR_renameat
@@ -99,7 +99,7 @@ constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr uint32_t kAll = 0xffffffff;
 constexpr uint32_t refusal(int error) { return SECCOMP_RET_ERRNO | static_cast<uint32_t>(error); }
 
-// Builds the program; each rule stands by itself: what it does not decide falls through to the next.
+// Builds the program; each rule is independent of the others: what it does not decide goes on to the next.
 class Filter {
  public:
   Filter() {
@@ -110,7 +110,7 @@ class Filter {
     when(BPF_JGT, kYoungest, refusal(ENOSYS));
   }
   void refuse(int call, int error = EPERM) { when(BPF_JEQ, static_cast<uint32_t>(call), refusal(error)); }
-  // Where (argument & mask) == value, or, with `other`, where it is anything else. Low 32 bits.
+  // Refuses a call where (argument & mask) == value or, with `other`, where it is anything else. Low 32 bits.
   void refuseWhere(int call, int argument, uint32_t mask, uint32_t value, bool other = false) {
     refuseWhereHalf(call, low(argument), mask, value, other);
   }
@@ -162,19 +162,19 @@ class Filter {
   std::vector<sock_filter> code_;
 };
 
-// Opened to read, and cut off all the same; or opened for ioctl alone (mode 3), for which Landlock asks no right.
+// Refuses to open a file to read and yet cut it off, or for ioctl alone (mode 3), which Landlock does not restrict.
 void refuseWaysToOpen(Filter& filter, int call, int flags) {
   filter.refuseWhere(call, flags, O_ACCMODE | O_TRUNC, O_RDONLY | O_TRUNC);
   filter.refuseWhere(call, flags, O_ACCMODE, O_ACCMODE);
 }
 
-// What a descriptor does beyond reading and writing: who started this process, and the terminal, share them.
+// Refuses what a descriptor does beyond reading and writing: the starter of this process, and the terminal, share it.
 void refuseByDescriptor(Filter& filter) {
-  // What is not here changes what is shared: flags, locks, the size of a pipe, who is signaled.
+  // Any other command changes what is shared: flags, locks, the size of a pipe, who is signaled.
   constexpr std::array<uint32_t, 8> kOwn = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,
                                             F_GETFL, F_GETPIPE_SZ,    F_ADD_SEALS, F_GET_SEALS};
   filter.refuseUnless(__NR_fcntl, 1, kOwn);
-  // By the letter of who answers: terminals (T, K, V), sockets, attributes and versions of files and file systems.
+  // Each ioctl has the letter of its subject: terminals (T, K, V), sockets, attributes and versions of files and disks.
   for (const uint32_t letter : {0x54, 0x4b, 0x56, 0x89, 0x66, 0x58, 0x76, 0x94, 0xf5}) {
     filter.refuseWhere(__NR_ioctl, 1, 0xff00, letter << 8U);
   }
@@ -211,7 +211,7 @@ void refuseByArguments(Filter& filter, uint32_t self) {
 }
 
 // The driver looks for MPS by a socket, and gets what a machine without MPS answers. Connected or not, a socket of this
-// kind sends nothing to an address. ftruncate: the driver sizes files of memory, which a filter cannot tell from
+// kind sends nothing to an address. ftruncate: the driver sizes files of memory, which a filter cannot distinguish from
 // others.
 void refuseForDriver(Filter& filter) {
   filter.refuseWhere(__NR_socket, 0, kAll, AF_UNIX, true);

@@ -5,7 +5,7 @@ namespace normlens::confine {
 
 // namesToo: what Landlock would refuse (making, renaming and removing files, opening them to write) as well.
 // gpu: NVIDIA's driver may share memory with the process, size files of memory, make sockets that connect to nothing,
-// and, with namesToo, open files to read and write: its devices cannot be told from others without Landlock.
+// and, with namesToo, open files to read and write: only Landlock can distinguish its devices from other files.
 // door: the one descriptor to send on.
 // False: this machine has no seccomp filters, or is of a processor that the table has no numbers for.
 [[nodiscard]] bool refuseCalls(bool namesToo, bool gpu, int door);

@@ -64,7 +64,7 @@ class Ruleset {
     const size_t known = version >= 6 ? sizeof attributes : version >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
     ruleset_.reset(static_cast<int>(::syscall(__NR_landlock_create_ruleset, &attributes, known, 0)));
   }
-  // What is not there needs no rule.
+  // A path that does not exist needs no rule.
   void allow(const fs::path& path, uint64_t access) {
     const Descriptor at(::open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat info {};
@@ -82,7 +82,7 @@ class Ruleset {
   Descriptor ruleset_;
 };
 
-// What sets how the system's, LibTorch's, ONNX Runtime's and CUDA's libraries work, and how we print.
+// Keeps variables that control the system's, LibTorch's, ONNX Runtime's and CUDA's libraries, and how we print.
 bool isForModels(std::string_view name) {
   // libgomp would end the process where a thread may not choose the processor of another (system_calls.cpp).
   constexpr std::array<std::string_view, 4> kBind = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY",
@@ -126,7 +126,7 @@ bool isLibrary(const fs::path& file) {
   return name.ends_with(".so") || name.find(".so.") != std::string::npos;
 }
 
-// Of a folder of libraries, which may hold more: those alone. deep: folders below that are looked through as well.
+// Grants the libraries of a folder that may hold more. deep: folders below that are looked through as well.
 void allowLibraries(Ruleset& rules, const fs::path& folder, int deep) {
   const auto holds = [&](const std::string& system) { return (folder / "").string().starts_with(system + "/"); };
   if (std::ranges::any_of(kSystemFolders, holds)) return;  // they are granted as a whole
@@ -158,7 +158,7 @@ void allowLibrariesOfProcess(Ruleset& rules) {
   }
 }
 
-// What cuInit opens, as public traces show it; SECURITY.md weighs each of these.
+// Allows what cuInit opens, as public traces show it; SECURITY.md weighs each of these.
 void letDriverWork(Ruleset& rules) {
   for (const fs::path& device : gpuDevices()) rules.allow(device, kUseDevice | kRead);
   for (const char* path : {"/proc/driver/nvidia", "/proc/driver/nvidia-uvm"}) rules.allow(path, kRead);
@@ -192,7 +192,7 @@ bool raiseLandlock(const Walls& walls) {
   return rules.enforce();
 }
 
-// Of a model with many data files each stays open.
+// A model with many data files keeps each of them open.
 void allowManyFiles() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;

@@ -30,7 +30,7 @@ enum class Confinement : uint8_t {
 // Returns those of Landlock and seccomp that this machine does not offer. Thread: any.
 [[nodiscard]] std::vector<std::string> missingWalls();
 
-// What this machine offers, without taking it. Thread: any.
+// Returns what this machine offers, without taking it. Thread: any.
 [[nodiscard]] Confinement offeredConfinement();
 
 struct Walls {
@@ -38,16 +38,16 @@ struct Walls {
   int64_t memoryBytes = 0;        // see limitMemory(); 0: as much as there is
   bool gpu = false;  // lets NVIDIA's driver work: its devices, its threads' names, sockets that connect to nothing
   int door = -1;     // the one socket that it may send on
-  // Each is loaded, by the loader's own search, before the walls stand; libraries may be loaded from beside it later.
+  // Each is loaded, by the loader's own search, before the walls are up; libraries may be loaded from beside it later.
   // One that the loader does not find is left out.
   std::vector<std::string> libraries = {};
 };
 
-// Call while the process has one thread. What it returns is what stands: where a part cannot be had the others are
-// still put up. `parent`: who started it, with whom it dies.
+// Call while the process has one thread. Returns what is in force: where a part cannot be had the others are still put
+// up. `parent`: who started it, with whom it dies.
 [[nodiscard]] Confinement confineThisProcess(const Walls& walls, pid_t parent);
 
-// Of this process (0) or another: RLIMIT_DATA. Not where a sanitizer looks on, whose shadow is larger than any limit.
+// Sets RLIMIT_DATA of this process (0) or another, but not under a sanitizer, whose shadow is larger than any limit.
 void limitMemory(pid_t process, int64_t bytes);
 inline constexpr bool kMemoryIsLimited =
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

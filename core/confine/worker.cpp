@@ -53,7 +53,7 @@ Scratch makeScratch() {
   return {name, std::move(lock)};
 }
 
-// What the machine has now and a tenth less, so that the others can live.
+// Returns what the machine has now less a tenth, so that other processes can live.
 int64_t memoryLimit(const Limits& limits) {
   if (limits.memoryBytes > 0) return limits.memoryBytes;
   return availableMemory().value_or(0) / 10 * 9;
@@ -88,9 +88,9 @@ void closeAllBut(const std::vector<int>& kept, int door) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::signal(SIGINT, SIG_IGN);  // of the terminal: the starter hears it, and tells by SIGTERM
+  std::signal(SIGINT, SIG_IGN);  // of the terminal: the starter gets it, and sends SIGTERM
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow so large is told by the write
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow so large: the write reports it
   ::dup2(ends.noise.get(), STDOUT_FILENO);
   ::dup2(ends.noise.get(), STDERR_FILENO);
   closeAllBut(start.keep, ends.door.get());
@@ -128,8 +128,8 @@ std::string_view crashWords(int signal) {
   }
 }
 
-// " while it was loaded", " while it was run (at aten::add in layer.0)"; of a first look only the op, as who tells of
-// it says what it was.
+// " while it was loaded", " while it was run (at aten::add in layer.0)"; of a first look only the op, as the caller's
+// own words name the look.
 std::string doing(const WatchPage& page) {
   using Kind = RunWatch::Kind;
   const auto kind = static_cast<Kind>(page.kind.load());
@@ -232,7 +232,7 @@ std::optional<Worker::End> Worker::ended() {
   reaped_ = true;
   while (readNoise()) {
   }                                                      // what it printed last
-  while (door_ && isReadable(door_.get())) serveDoor();  // and told or asked
+  while (door_ && isReadable(door_.get())) serveDoor();  // and reported or requested
   noise_->end();
   const int said = page_->status;
   if (WIFEXITED(status) && said == WEXITSTATUS(status)) return End{said, true, RunWatch::Kind::None, {}};

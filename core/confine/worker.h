@@ -1,10 +1,9 @@
 // A child process with walls around it, in which a stranger's model is loaded and run; held by who started it.
 //
-//   auto worker = Worker::start(walls, limits, [&](Confinement level) { ...open, run, write through files.h...; return
-//   0; }); poll worker->door(), worker->noise(); worker->serveDoor(); worker->readNoise(); worker->overdue();
-//   worker->ended();
-// The child is a fork, not a new program: libraries that are loaded are there at once. It ends with its starter, is
-// told to stop by SIGTERM, and may be killed at any moment: nothing of it is left but what it named through the door.
+//   auto worker = Worker::start(start, [&](Confinement level) { ...open, run, write through files.h...; return 0; });
+//   poll worker->door(), worker->noise(); worker->serveDoor(); worker->readNoise(); worker->overdue(); worker->ended();
+// The child is a fork, not a new program: libraries that are loaded are there at once. It ends with its starter, stops
+// on SIGTERM, and may be killed at any moment: nothing of it is left but what it named through the door.
 // Thread: start() while the process has one thread; the rest by the thread that started it.
 #pragma once
 
@@ -25,14 +24,14 @@
 
 namespace normlens::confine {
 
-// Of what is run; zero: none.
+// The limits of what is run; zero: none.
 struct Limits {
   std::chrono::milliseconds run{std::chrono::minutes(10)};
   std::chrono::milliseconds probe{std::chrono::seconds(60)};  // for the shapes
   std::chrono::milliseconds trial{std::chrono::seconds(20)};  // on inputs that are guessed
   int64_t memoryBytes = 0;                                    // zero: nine tenths of what the machine has now
 
-  // What a person asks for: nothing takes longer.
+  // Sets the limit that a person wants: nothing takes longer.
   void setTime(std::chrono::milliseconds most) {
     run = probe = most;
     trial = std::min(trial, most);
@@ -66,10 +65,10 @@ class Worker {
   bool readNoise();  // false: there was nothing
 
   void askToStop() const;
-  // Why it is killed is part of how its end is told.
+  // The reason of a kill is part of the report of its end.
   enum class Reason : uint8_t { None, Deadline, Stopped, BrokeOff };
   void kill(Reason reason);
-  // A run has taken longer than it may, and the while beyond that it had to stop by itself.
+  // Returns whether a run has taken longer than it may, with the while beyond that it had to stop by itself.
   [[nodiscard]] bool overdue() const;
 
   struct End {
@@ -78,7 +77,7 @@ class Worker {
     RunWatch::Kind during{};  // what it was at
     Error error;              // one sentence of "it", the model or its file: "it crashed while it was run (at ...)"
   };
-  // nullopt: it lives, or its end was told before.
+  // nullopt: it lives, or its end was returned before.
   [[nodiscard]] std::optional<End> ended();
 
  private:
