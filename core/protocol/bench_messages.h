@@ -14,8 +14,8 @@
 
 namespace normlens::protocol {
 
-// ---- bench: BenchParams -> BenchResult. Interleaved rounds A B B A; "$/bench" tells what is known after each round.
-// Cancelled, what was told stays true: the window keeps it.
+// ---- bench: BenchParams -> BenchResult. Interleaved rounds A B B A; "$/bench" reports what is known after each round.
+// Cancelled, what was reported stays true: the window keeps it.
 //
 // A side is named "original" (the open model), "folded" (its last fold), "folded:fast" (that plan in a norm flavour),
 // "fused" (the open model with its adds and norms fused, nothing folded) or by the path of a model, which is given the
@@ -34,7 +34,7 @@ struct BenchParams {
 };
 NORMLENS_FIELDS(BenchParams, a, b, rounds, iterations, warmup, sweep, device, dtype, threads, cuda_graph)
 
-// Of the side's name: "fast" of "folded:fast", empty for "folded"; nullopt: it is no fold.
+// Returns the flavour in a side's name: "fast" of "folded:fast", empty for "folded"; nullopt: it is no fold.
 [[nodiscard]] inline std::optional<std::string> flavourOfFold(std::string_view side) {
   constexpr std::string_view kFolded = "folded";
   if (!side.starts_with(kFolded)) return std::nullopt;
@@ -74,7 +74,7 @@ struct BenchSide {
 NORMLENS_FIELDS(BenchSide, model, runtime, latency, samples_ms, peak_bytes, peak_reason, ops, ops_reason, norm_share,
                 ops_late)
 
-// How far the outputs of B are from A's on the device that is measured; see run::OutputsReport.
+// BenchOutputs compares B's outputs with A's on the device that is measured; see run::OutputsReport.
 struct BenchOutputs {
   double max_rel = 0, noise_floor = 0;
   bool beyond = false;  // max_rel is above the floor
@@ -119,7 +119,7 @@ NORMLENS_FIELDS(NormWork, name, kind, rows, width, reductions, flops, bytes)
 struct BenchMachine {
   std::string cpu;  // name of the processor
   int cores = 0;
-  double mhz_before = 0, mhz_after = 0;  // of the fastest core; 0: not told
+  double mhz_before = 0, mhz_after = 0;  // of the fastest core; 0: not reported
   std::string gpu, driver;               // empty: none
   double gpu_mhz_before = 0, gpu_mhz_after = 0;
 };
@@ -135,7 +135,7 @@ struct BenchResult {
 };
 NORMLENS_FIELDS(BenchResult, points, work_a, work_b, machine, versions, taken, cancelled)
 
-// The point that stands for the whole: the first one that was measured. nullptr: none was.
+// Returns the point that represents the whole: the first one that was measured. nullptr: none was.
 [[nodiscard]] inline const BenchPoint* firstMeasured(const BenchResult& result) {
   const auto first = std::ranges::find_if(
       result.points, [](const BenchPoint& point) { return point.error.empty() && !point.rounds.empty(); });

@@ -39,8 +39,8 @@ struct DiffRow {
   double worst_a = 0, worst_b = 0;   // the elements there
   std::vector<int64_t> ulps;  // elements by distance: 0, 1, 2, 3-4, 5-8 ... units in the last place; empty: no floats
   double max_ulp = 0;
-  // What the open model loses by the type alone: max_rel against its float64 copy; in float64, against a copy whose
-  // weights are off by up to half a unit in the last place, against a file of that file's type.
+  // The error that the open model has from its type alone: max_rel against its float64 copy; in float64, against a copy
+  // whose weights are off by up to half a unit in the last place, against a file of that file's type.
   std::optional<double> rounding;
   std::optional<double> top1, top5;  // shares of agreement, over all batches; of outputs like logits
 };
@@ -92,7 +92,7 @@ struct TensorPairParams {
   std::string against, dtype;  // as in DiffParams
   int64_t seed = 1;
   int batch = 0;
-  std::string kind;  // as in DiffRow, which tells the next two as well
+  std::string kind;  // as in DiffRow, which defines the next two as well
   int value = -1, output = -1;
   TensorTile tile;
 };

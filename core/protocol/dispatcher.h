@@ -47,10 +47,10 @@ struct Transport {
   std::function<void(std::string_view)> log;
 };
 
-// How serve() ended.
+// ServeEnd is the way in which serve() ended.
 enum class ServeEnd {
-  Shutdown,     // the client asked for it
-  StreamEnded,  // the client is gone; a running request was asked to stop and has ended
+  Shutdown,     // the client requested it
+  StreamEnded,  // the client is gone; a running request was stopped and has ended
   Stuck,  // the client is gone and the running request did not stop in time: leave the process without destructors
 };
 
@@ -64,15 +64,15 @@ class Dispatcher {
   // Sends a notification about the request that runs, at once.
   using Notify = std::function<void(std::string_view method, const nlohmann::json& params)>;
 
-  // One line per method. Two are built in: "shutdown" stops what runs, then answers null; "ping" is answered with null
-  // by the reading thread, whatever runs.
-  // function: Result<Reply>(const Params&, const Task&). With two arguments more it is given the request's id and how
-  // to tell things while it runs: (const Params&, const Task&, int64_t, const Notify&).
+  // Binds one method; one line for each. Two are built in: "shutdown" stops what runs, then answers null; "ping" is
+  // answered with null by the reading thread, even while a request runs. function: Result<Reply>(const Params&, const
+  // Task&). With two arguments more it is given the request's id and how to send notifications while it runs: (const
+  // Params&, const Task&, int64_t, const Notify&).
   template <Message Params, class Reply, class Function>
   void bind(const Method<Params, Reply>& method, Function function);
 
-  // What a notification of the client does, at once, on the reading thread, whatever runs. What cannot be decoded is
-  // logged.
+  // Binds a notification of the client. function runs immediately, on the reading thread, even while a request runs.
+  // What cannot be decoded is logged.
   template <Message Params, class Function>
   void hear(std::string_view method, Function function);
 

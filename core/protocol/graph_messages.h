@@ -17,7 +17,7 @@ struct GraphNode {
   std::string name;   // module path, may be empty
   int scope = 0;
   std::string role;         // "L" "S" "R" "Z" "O" "N" (LayerNorm) "M" (RMSNorm) "I" (input) "G" (output) "H" (helper)
-  bool helper = false;      // hidden unless asked for
+  bool helper = false;      // hidden by default
   std::vector<int> inputs;  // value ids
   std::vector<int> outputs;
   std::vector<std::pair<std::string, std::string>> attributes;  // name, printed value

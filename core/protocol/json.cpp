@@ -97,7 +97,7 @@ void requireList(const nlohmann::json& in, std::optional<size_t> size) {
 
 namespace {
 
-// Of the text that opens before `from`; the end of `json` where it has no end.
+// Returns the end of the text that opens before `from`; the end of `json` where it has no end.
 size_t endOfText(std::string_view json, size_t from) {
   for (size_t at = json.find('"', from); at != std::string_view::npos; at = json.find('"', at + 1)) {
     size_t backslashes = 0;

@@ -138,7 +138,7 @@ void decodeValue(const nlohmann::json& in, T& out) {
 
 }  // namespace detail
 
-// Of a message, or of what one may hold: a number, a list, an optional.
+// Encodes a message, or what one may hold: a number, a list, an optional.
 template <class T>
 [[nodiscard]] nlohmann::json toJson(const T& value) {
   return detail::encodeValue(value);
@@ -156,13 +156,13 @@ template <Message T>
   }
 }
 
-// What one document may hold. A document is parsed without recursion, but copied and destroyed with one call a level.
+// The limits of one document. A document is parsed without recursion, but copied and destroyed with one call a level.
 struct JsonLimits {
   size_t depth = 64;
   size_t values = size_t{1} << 25;
   size_t textBytes = size_t{1} << 24;
 };
-// Error code: BadInput, half a sentence that says what it is beyond, or that it is not JSON.
+// Error code: BadInput, with half a sentence: which limit it is beyond, or that it is not JSON.
 [[nodiscard]] Result<nlohmann::json> parseJson(std::string_view text, const JsonLimits& limits = {});
 
 // One line of text. Bytes that are not UTF-8 (names from a hostile file) become U+FFFD instead of an exception.

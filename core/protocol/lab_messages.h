@@ -1,5 +1,5 @@
-// The laboratory: a run that is trained, what it tells while it goes, and what is said to it meanwhile. As messages.h
-// in every other respect.
+// The laboratory: a run that is trained, what it reports while it goes, and the notifications to it. As messages.h in
+// every other respect.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace normlens::protocol {
 
-// ---- lab: LabParams -> lab::RunResult. Trains; "$/lab" tells each record as it comes. Where the folder has the
+// ---- lab: LabParams -> lab::RunResult. Trains; "$/lab" reports each record as it comes. Where the folder has the
 // checkpoint of this very run it goes on from there.
 struct LabParams {
   std::string name;    // of the run

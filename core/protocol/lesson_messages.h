@@ -1,5 +1,5 @@
-// What lessons compute on the open model: a weight centered in part, and the cut that decides where a mean is taken
-// away at run time. As messages.h in every other respect.
+// Messages of the lessons, which compute on the open model: a weight centered in part, and the cut that decides where a
+// mean is removed at run time. As messages.h in every other respect.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ NORMLENS_FIELDS(PartialCentering, dtype, error, means, max_rel, limit)
 struct CenteringCutParams {
   PlanParams plan;
   double factor = 1;   // on the price of each centering
-  bool curve = false;  // tell of other factors, too
+  bool curve = false;  // report other factors, too
 };
 NORMLENS_FIELDS(CenteringCutParams, plan, factor, curve)
 
@@ -72,7 +72,7 @@ struct CenteringCut {
   std::vector<CutValue> values;  // that nothing centers in the file, and where the cut goes
   std::vector<CutNorm> norms;    // that such values alone keep from folding, or would
   double flow = 0;               // through those norms
-  // What the cut goes through: centerings paid for, and savings given up. Their sum is the flow: no plan is better.
+  // The parts of the cut: centerings paid for, and savings given up. Their sum is the flow: no plan is better.
   double paid = 0, given_up = 0;
   double saved = 0;
   std::vector<CutPoint> curve;  // from 0 to 3 times the price

@@ -1,4 +1,4 @@
-// What the window and the engine say to each other, as plain structs. JSON-RPC 2.0, method names in methods.h.
+// Messages between the window and the engine, as plain structs. JSON-RPC 2.0, method names in methods.h.
 //
 // No torch, no onnx, no Qt: both ends include this. Ids are those of the engine's graph and are valid until the next
 // `open`. Sizes in bytes, times in milliseconds. Every struct maps to a JSON object of the fields that are listed
@@ -20,7 +20,7 @@ namespace normlens::protocol {
 
 inline constexpr int kProtocolVersion = 3;  // grows with every change that an older other end would misread
 
-// Of methods that take no parameters.
+// NoParams are the parameters of methods that take none.
 struct NoParams {
   bool operator==(const NoParams&) const = default;
 };
@@ -107,7 +107,7 @@ struct WeightDigests {
 };
 NORMLENS_FIELDS(WeightDigests, values, digests)
 
-// What a verdict rests on and the file does not say: that an input has size 1 along an axis in every run.
+// A verdict may depend on this, which the file does not contain: that an input has size 1 along an axis in every run.
 struct SizeCondition {
   std::string input;
   int axis = -1;       // from the end: -1 is the last; one more than the input has: it has no further axis
@@ -116,7 +116,7 @@ struct SizeCondition {
 };
 NORMLENS_FIELDS(SizeCondition, input, axis, text, tested)
 
-// What stands in the way of a blocked norm, where one thing does: the nearest value on the way to it that is not
+// A blocked norm has a blocker where one thing alone blocks it: the nearest value on the way to it that is not
 // zero-mean and cannot be made so.
 struct Blocker {
   int node = -1;       // that makes it, or that reads the tensor which cannot be centered
@@ -336,7 +336,7 @@ struct TensorParams {
 };
 NORMLENS_FIELDS(TensorParams, value, plan)
 
-// Of the finite elements.
+// These figures are of the finite elements.
 struct TensorFigures {
   double min = 0, max = 0, mean = 0, deviation = 0;
   std::vector<int64_t> histogram;  // of bins of equal width over [low, high] of the stats

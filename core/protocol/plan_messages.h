@@ -23,7 +23,7 @@ struct EditInfo {
 };
 NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees, values)
 
-// What a plan is to be like; asked of the planner by several methods.
+// PlanParams describe the wanted plan; several methods pass them to the planner.
 struct PlanParams {
   std::string policy = "balanced";  // free, balanced, all, paper
   std::vector<int> center_values;   // 'Center here': values the user wants centered at run time
@@ -36,7 +36,7 @@ struct PlanParams {
 NORMLENS_FIELDS(PlanParams, policy, center_values, copy_values, keep_values, keep_norms, max_growth_percent, prices)
 
 // ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
-// norm_prices: no params -> NormPrices. What the planner asks for prices "measured" would go by; measured once.
+// norm_prices: no params -> NormPrices. The figures behind prices "measured"; measured once.
 // Medians in microseconds over one tensor of [rows, width]. rows 0: nothing was measured.
 struct NormPrices {
   int64_t rows = 0, width = 0;
@@ -56,7 +56,7 @@ struct PlanWay {
 };
 NORMLENS_FIELDS(PlanWay, kind, value, text, bytes_grown, growth_percent, cost_us, chosen)
 
-// What a plan does with one norm. The verdict (NormInfo) says what could be done; a plan may do less, or other.
+// NormState is what a plan does with one norm. The verdict (NormInfo) is what it could do; it may do less, or other.
 struct NormState {
   int norm = 0;
   std::string state;            // folded, folded_with_centering, kept

@@ -1,5 +1,5 @@
 // The geometry probe: where the vectors point that go into a model's norms and come out of them (paper 002). As
-// messages.h in every other respect. Angles in degrees; NaN where there was no vector to tell of.
+// messages.h in every other respect. Angles in degrees; NaN where there was no vector.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct ProbeParams {
 };
 NORMLENS_FIELDS(ProbeParams, folded, seed)
 
-// Of the rows on one side of a norm: what lies along the axes that it is taken over. A mean and the standard deviation
-// over the rows of each figure; rows that are not finite take no part, zero ones in the length alone.
+// SideAngles are of the rows on one side of a norm, along the axes that it is taken over. A mean and the standard
+// deviation over the rows of each figure; rows that are not finite take no part, zero ones in the length alone.
 struct SideAngles {
   double angle_deg = 0, angle_std = 0;            // to the uniform vector [1 ... 1]
   double norm = 0, norm_std = 0;                  // the length
@@ -36,7 +36,7 @@ struct RandomAngles {
 };
 NORMLENS_FIELDS(RandomAngles, angle_deg, angle_std, expected_std)
 
-// How many rows have which angle: counts[i] those from low + i * step on, up to the next.
+// AngleCounts is a histogram: counts[i] rows have an angle from low + i * step on, up to the next.
 struct AngleCounts {
   double low = 0, step = 0;  // degrees
   std::vector<int64_t> counts;
@@ -51,7 +51,7 @@ struct SwapError {
 NORMLENS_FIELDS(SwapError, max_rel, mean_rel)
 
 struct ProbeRow {
-  std::string name, title;  // of a fold: those of the norm of the open model in whose place it stands, where that is so
+  std::string name, title;  // of a fold: those of the norm of the open model that it replaces, where that is so
   std::string kind;         // LayerNorm, RMSNorm
   int norm = -1;            // index of the open model's LayerNorm; -1: an RMSNorm of its own
   int node = -1;            // of the probed model
@@ -59,11 +59,11 @@ struct ProbeRow {
   std::string reason;       // why there are no figures; empty: there are
   SideAngles input, output;
   RandomAngles random;
-  // Of the output before gamma and beta: a LayerNorm's stands at a right angle, an RMSNorm's where its input does.
+  // The angle of the output before gamma and beta: a right one for a LayerNorm, that of its input for an RMSNorm.
   double bare_angle_deg = 0, bare_angle_std = 0;
   AngleCounts input_angles, output_angles, random_angles;  // behind the means and spreads above
   std::optional<SwapError> swap;                           // of a LayerNorm
-  std::string swap_reason;                                 // why it is not told where it could be
+  std::string swap_reason;                                 // why it is absent where it could be there
 };
 NORMLENS_FIELDS(ProbeRow, name, title, kind, norm, node, width, reason, input, output, random, bare_angle_deg,
                 bare_angle_std, input_angles, output_angles, random_angles, swap, swap_reason)
@@ -88,7 +88,7 @@ struct ProbeSwap {
   int norm = 0;          // index of the LayerNorm
   ForcedError as_it_is;  // simulated: this norm alone
   std::optional<ForcedError> folded;
-  // What would notice as_it_is: "nothing" where the outputs change by no more than rounding, "hardly" where by less
+  // The outputs' reaction to as_it_is: "nothing" where they change by no more than rounding, "hardly" where by less
   // than `hardly`, else "yes"; empty where it could not be measured.
   std::string notices;
 };
@@ -96,11 +96,11 @@ NORMLENS_FIELDS(ProbeSwap, norm, as_it_is, folded, notices)
 
 struct ProbeSwaps {
   std::string dtype;
-  double hardly = 0;                  // as asked
+  double hardly = 0;                  // as in the params
   std::vector<ProbeSwap> swaps;       // in the order of the LayerNorms
   std::optional<ForcedError> all;     // as they are, at once; where there are several
   std::vector<std::string> findings;  // as in ProbeResult
-  bool cancelled = false;             // what had been measured is told
+  bool cancelled = false;             // what had been measured is here
 };
 NORMLENS_FIELDS(ProbeSwaps, dtype, hardly, swaps, all, findings, cancelled)
 

@@ -18,7 +18,7 @@ struct ReportPicture {
 NORMLENS_FIELDS(ReportPicture, title, alt, svg)
 
 // ---- report: ReportParams -> Report. The page about the last fold, proved or not, compared once more with the
-// original on the inputs that were set. Who asks writes it.
+// original on the inputs that were set. The client writes the page to its file.
 struct ReportParams {
   std::string model;                    // as the commands in it are to call the model
   std::string format = "html";          // html, markdown

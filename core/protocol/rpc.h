@@ -40,7 +40,7 @@ struct RpcMessage {
 [[nodiscard]] std::string resultBody(int64_t id, nlohmann::json result);
 [[nodiscard]] std::string failureBody(std::optional<int64_t> id, const RpcFailure& failure);  // no id: null
 
-// What a body could not be read as: ParseError (not JSON) or InvalidRequest, with the id where it has a usable one.
+// A body that cannot be read is rejected: ParseError (not JSON) or InvalidRequest, with the id where one is usable.
 struct RpcRejection {
   std::optional<int64_t> id;
   RpcFailure failure;

@@ -29,7 +29,7 @@ struct StreamInfo {
 };
 NORMLENS_FIELDS(StreamInfo, channels, width, norms, restored, adds, cuts, refused)
 
-// Of the original, of the fold alone, and of the narrow model; of one pass on the inputs.
+// The same figure for the original, for the fold alone, and for the narrow model; of one pass on the inputs.
 struct StreamFigures {
   double original = 0, fold = 0, narrow = 0;
 };
