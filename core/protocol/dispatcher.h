@@ -64,10 +64,10 @@ class Dispatcher {
   // Sends a notification about the request that runs, at once.
   using Notify = std::function<void(std::string_view method, const nlohmann::json& params)>;
 
-  // Binds one method; one line for each. Two are built in: "shutdown" stops what runs, then answers null; "ping" is
-  // answered with null by the reading thread, even while a request runs. function: Result<Reply>(const Params&, const
-  // Task&). With two arguments more it is given the request's id and how to send notifications while it runs: (const
-  // Params&, const Task&, int64_t, const Notify&).
+  // Binds one method. Two are built in: "shutdown" stops what runs, then answers null; "ping" is answered with null by
+  // the reading thread, even while a request runs.
+  // function: Result<Reply>(const Params&, const Task&). With two arguments more it is given the request's id and how
+  // to send notifications while it runs: (const Params&, const Task&, int64_t, const Notify&).
   template <Message Params, class Reply, class Function>
   void bind(const Method<Params, Reply>& method, Function function);
 
