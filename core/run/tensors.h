@@ -14,9 +14,9 @@ namespace normlens::run {
 // Row-major strides of a shape, in elements.
 [[nodiscard]] std::vector<int64_t> rowMajorStrides(const graph::Shape& shape);
 
-// Of an element from its place in row-major order. Precondition: it lies in the shape.
+// Returns the index of an element at a place in row-major order. Precondition: it lies in the shape.
 [[nodiscard]] std::vector<int64_t> indexOf(int64_t place, const graph::Shape& shape);
-// From the place of one of its numbers: a complex element is two.
+// The same for the place of one of its numbers: a complex element is two.
 [[nodiscard]] std::vector<int64_t> indexOf(int64_t place, const graph::Shape& shape, graph::DType dtype);
 
 // A dense tensor that owns its bytes. Precondition: bytes.size() == elements * dtypeBytes.

@@ -28,7 +28,7 @@ struct DiffRow {
   int batch = 0;  // in which the tensors are farthest apart by max_rel; all but `top` is of that batch
   TensorDiff diff;
   std::optional<UlpHistogram> ulps;  // in the coarser of the two types; nullopt where it is no real floating one
-  // What the first model loses by itself: max_rel of its tensor here against the one of DiffOptions::reference.
+  // The error of the first model itself: max_rel of its tensor here against the one of DiffOptions::reference.
   std::optional<double> rounding;
   std::optional<TopAgreement> top;  // of outputs like logits, over all batches
 };
@@ -78,7 +78,7 @@ struct RowPlace {
 
 struct ModelPair {
   std::shared_ptr<const formats::Model> a, b;
-  double limit = 0;  // where nothing else is said a norm of theirs counts as diverging above this
+  double limit = 0;  // a norm of theirs counts as diverging above this by default
 };
 // Both models in one floating type; Unknown: as they are. A model that needs no copy must outlive the pair. The limit
 // is of the coarsest type: in a wider one than the files' the weights are still rounded as in them.
@@ -87,7 +87,7 @@ struct ModelPair {
 // 256 machine epsilons, at most 0.05.
 [[nodiscard]] double divergenceLimit(graph::DType dtype);
 
-// What the figures of a pair are about, where that is not the type itself: a sentence, or empty.
+// Returns a sentence about the figures of a pair where they are not about the type itself, or "".
 [[nodiscard]] std::string typeNote(const ModelPair& pair);
 
 }  // namespace normlens::run

@@ -38,7 +38,7 @@ struct Numbers {
   bool floating = false;
 };
 
-// Of elements that differ: the largest distance, and the largest |a|.
+// A Span is over elements that differ: the largest distance, and the largest |a|.
 struct Span {
   double apart = 0, scale = 0;
 

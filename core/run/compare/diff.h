@@ -1,10 +1,10 @@
-// How far two tensors, or two runs, are apart.
+// Measures how far two tensors, or two runs, are apart.
 //
 //   max_abs  = max |a - b|            mean_abs = mean |a - b|
 //   max_rel  = max |a - b| / max |a|  cosine   = a . b / (|a| |b|)
 // Elements that are equal bit for bit set no scale: the max |a| of max_rel is of those that differ. The -3e38 of a mask
-// would hide all that stands beside it. row_rel is the largest max_rel of a row by itself: along the last axis that has
-// more than one element. No scale is less than a tenth of the lower quartile of the tensor's |a| that are not 0.
+// would hide everything beside it. row_rel is the largest max_rel of a row by itself: along the last axis that has more
+// than one element. No scale is less than a tenth of the lower quartile of the tensor's |a| that are not 0.
 // An element that is NaN on both sides, or the same infinity, is equal and takes no part; one that is not finite on one
 // side only, or differently, makes every measure infinite (cosine NaN). max |a| = 0: max_rel is 0 when nothing differs,
 // else infinite. Empty tensors are equal. Thread: pure functions.
@@ -23,7 +23,7 @@ struct TensorDiff {
   double scale = 0;      // the max |a| of maxRel
   bool vacuous = false;  // there are elements, and none of them took part
   bool telling = false;  // floating-point numbers took part: indices and flags can agree by chance
-  // Where they are farthest apart, the first of equals, as a place in row-major order; -1: they are equal everywhere.
+  // The place where they are farthest apart, the first of equals, in row-major order; -1: they are equal everywhere.
   int64_t worst = -1;
   double worstA = 0, worstB = 0;  // the two elements there
 };
@@ -60,7 +60,7 @@ struct FarRow {
 };
 [[nodiscard]] Result<std::vector<FarRow>> rowsApart(const graph::TensorView& a, const graph::TensorView& b,
                                                     double limit);
-// `other`: what such weights gave. One that is of another shape, or not finite, says nothing of rounding.
+// `other`: the result of such weights. One of another shape, or not finite, shows nothing of rounding.
 void includeNoise(const graph::TensorView& a, const graph::TensorView& other, std::vector<FarRow>& rows);
 
 }  // namespace normlens::run

@@ -1,4 +1,4 @@
-// LayerNorms and RMSNorms of a graph told alike, as a fold makes one of the other. Thread: pure function.
+// Lists LayerNorms and RMSNorms of a graph alike, as a fold makes one of the other. Thread: pure function.
 #pragma once
 
 #include <string>

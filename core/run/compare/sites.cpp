@@ -158,8 +158,8 @@ class Matcher {
     order_.place(site);
     return site;
   }
-  // Where gamma is a multiplication behind a norm that is written out, a fold takes both into one op: the first value
-  // behind the norm that both models have is that op's, whatever made it in the original.
+  // A fold takes a gamma that is a multiplication behind a written-out norm into the norm's op: the first value behind
+  // the norm that both models have is that op's, whatever made it in the original.
   template <class IsPartners>
   [[nodiscard]] ValueId comparableOutput(ValueId output, IsPartners isPartners) const {
     for (ValueId value = output; value != graph::kNoValue; value = scaledOrShifted(value)) {
@@ -167,8 +167,8 @@ class Matcher {
     }
     return output;
   }
-  // What the only reader makes of it with a tensor of the file, gamma or beta; else kNoValue. A residual sum is other
-  // than it was where its other addend is centered.
+  // Returns what the only reader makes of the value with a tensor of the file, gamma or beta; else kNoValue. A residual
+  // sum changes where its other addend is centered.
   [[nodiscard]] ValueId scaledOrShifted(ValueId value) const {
     const auto& uses = a_.value(value).uses;
     if (uses.size() != 1 || uses.front().node == graph::kNone) return graph::kNoValue;
@@ -186,7 +186,7 @@ class Matcher {
     if (same == byName_.end() || (isDoubtful(name) && !areMadeAlike(ofA, same->second))) return graph::kNoValue;
     return same->second;
   }
-  // What stands for a norm takes its output's name, and is another op.
+  // An op that replaces a norm takes its output's name, and is another op.
   [[nodiscard]] ValueId namedBehindNorm(ValueId ofA) const {
     const std::string& name = a_.value(ofA).name;
     const auto same = byName_.find(name);

@@ -2,7 +2,7 @@
 //
 // A fold changes some of them on purpose: what flows into a folded norm differs by a mean over the norm's axes, which
 // the norm does not notice, and a norm whose beta moved into the layers behind it lacks that beta. So a pair of tensors
-// is compared as it is, and where that is much worse, with the mean taken out of both or beta added: Alignment says
+// is compared as it is, and where that is much worse, with the mean taken out of both or beta added: Alignment records
 // which. Thread: pure functions.
 #pragma once
 
@@ -48,7 +48,8 @@ struct Site {
 [[nodiscard]] std::vector<Site> valueSites(const graph::Graph& a, const std::vector<graph::ValueId>& values,
                                            const graph::Graph& b);
 
-// Of these values of `a`: the outputs of its norms as normSites() has them, all others as valueSites() has them.
+// Returns sites of these values of `a`: outputs of its norms as normSites() has them, all others as valueSites() has
+// them.
 [[nodiscard]] std::vector<Site> sitesOf(const graph::Graph& a, const std::vector<analysis::LayerNorm>& norms,
                                         const std::vector<graph::ValueId>& values, const graph::Graph& b);
 
@@ -61,7 +62,7 @@ struct SitePair {
 // The best partner; nullopt: it was not reached on both sides, or nothing fits it.
 [[nodiscard]] std::optional<SitePair> bestPair(const Site& site, const Captured& ofA, const Captured& ofB);
 
-// What another run of the first model made of the site, as the first tensor of a pair is that was so aligned; nullopt:
+// Returns what another run of the first model made of the site, aligned like the first tensor of such a pair; nullopt:
 // it was not reached.
 [[nodiscard]] std::optional<graph::TensorView> comparable(const Site& site, const Captured& ofA, Alignment alignment);
 

@@ -5,7 +5,7 @@
 namespace normlens::run {
 namespace {
 
-// Where it is dense, its axes are one: parts are then as long as they may be, whatever the shape.
+// Makes one axis of the axes of a dense tensor: parts are then as long as they may be, whatever the shape.
 graph::TensorView flattened(const graph::TensorView& view, int64_t count) {
   if (!view.contiguous()) return view;
   graph::TensorView flat = view;

@@ -9,7 +9,7 @@
 
 namespace normlens::run {
 
-// Of a tensor as a matrix: the last axis across, all others down (in row-major order).
+// A Tile is of a tensor as a matrix: the last axis across, all others down (in row-major order).
 struct Tile {
   int64_t row = 0, rows = 0;  // the first, and how many
   int64_t column = 0, columns = 0;

@@ -17,7 +17,7 @@ struct TopAgreement {
   int64_t rows = 0;
   int64_t sameFirst = 0;   // rows whose largest entry is at the same place
   int64_t sharedMany = 0;  // over all rows, how many of the top 5 of one are among the top 5 of the other
-  bool hasMany = false;    // rows are longer than 5; else sharedMany says nothing
+  bool hasMany = false;    // rows are longer than 5; else sharedMany means nothing
 
   [[nodiscard]] double first() const { return share(sameFirst, rows); }             // top-1 agreement, 0 to 1
   [[nodiscard]] double many() const { return share(sharedMany, rows * kTopMany); }  // top-5 agreement, 0 to 1

@@ -1,4 +1,4 @@
-// How many representable numbers lie between two numbers: the distance in units of the last place of their own type.
+// Counts the representable numbers between two numbers: the distance in units of the last place of their own type.
 //
 // Both are rounded to the type and numbered in order (the two zeros are one number); the distance is the difference of
 // the numbers. Near zero small differences are many units: read it beside max_rel. Thread: pure functions.

@@ -8,9 +8,9 @@ namespace {
 
 constexpr double kStep = 0.1;  // degrees
 constexpr int kAbove = 900;    // steps from 90 to 180: the middle one is at kAbove
-constexpr int kMost = 64;      // steps of what is told
+constexpr int kMost = 64;      // steps of the result
 
-// Of an odd number of steps made one, which keeps 90 in the middle.
+// Returns the step that a fine one becomes when an odd number of steps are made one, which keeps 90 in the middle.
 int merged(int fine, int factor) {
   const int fromMiddle = fine - kAbove;
   return static_cast<int>(std::floor((fromMiddle + factor / 2.0) / factor));

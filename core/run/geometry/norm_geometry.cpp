@@ -66,7 +66,7 @@ class SideSums {
   AngleTally angles_;
 };
 
-// Of a vector along 1 rounding is left, which has no angle to tell.
+// Leaves out a vector along 1: only rounding is left of it, which has no angle.
 void addBare(std::span<const double> row, Running& bare) {
   constexpr double kRounding = 1e-12;
   if (1 - geometry::geometryOf(row).meanShare > kRounding)

@@ -38,7 +38,7 @@ struct InputGeometry {
   Spread randomDeg;                 // the angles of the same rows to the control vectors
   AngleCounts randomAngles;         // the same
   Spread bareDeg;                   // the angle to 1 of what the norm makes of them before gamma and beta
-  std::optional<SwapError> swap{};  // where it was asked for
+  std::optional<SwapError> swap{};  // where it was requested
 };
 
 // Axes as for forEachRow(). Errors: those of forEachRow().

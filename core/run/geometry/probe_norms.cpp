@@ -29,7 +29,7 @@ Place placeOf(const Graph& graph, const EitherNorm& norm) {
   return place;
 }
 
-// All LayerNorms are told, those inside larger ops where these stand.
+// Lists all LayerNorms, those inside larger ops at the place of the op.
 std::vector<Place> placesOf(const Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
   const analysis::Norms found = analysis::findNorms(graph);
   std::vector<Place> places;

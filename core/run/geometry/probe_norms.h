@@ -33,7 +33,7 @@ struct NormGeometry {
 struct ProbeOptions {
   uint64_t seed = 0;  // of the control vectors
   // The norms of the model that this one is a fold of. Nobody has run a fold for its shapes: where there are as many
-  // norms, each has the axes of the one in whose place it stands.
+  // norms, each has the axes of the one that it replaces.
   const std::vector<NormGeometry>* foldOf = nullptr;
 };
 // The same with figures. A norm inside a larger op, whose own input nobody sees, has a reason and no figures. `norms`:

@@ -1,11 +1,11 @@
-// What a norm's output would be without its mean being subtracted. Thread: pure function.
+// Computes the error in a norm's output if its mean were not subtracted. Thread: pure function.
 #pragma once
 
 #include <span>
 
 namespace normlens::run {
 
-// What is computed behind the division by the root; empty: 1 and 0.
+// NormConstants apply behind the division by the root; empty: 1 and 0.
 struct NormConstants {
   std::span<const double> gamma, beta;  // as many elements as x, or none
   double eps = 0;

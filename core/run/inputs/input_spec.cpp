@@ -104,7 +104,7 @@ std::vector<formats::InputSpec>::iterator placeFor(std::vector<formats::InputSpe
   return specs.insert(next, std::move(blank));
 }
 
-// What the user gives a size and no name goes on to be called as in the file.
+// An axis to which the user gives a size and no name keeps the file's name.
 void keepAxisNames(const formats::InputSpec& before, formats::InputSpec& now) {
   if (before.axisNames.size() != now.shape.size()) return;
   now.axisNames.resize(now.shape.size());

@@ -40,7 +40,7 @@ struct Header {
   size_t dataOffset = 0;
 };
 
-// What follows a key in a dictionary as Python writes it.
+// Returns the text behind a key in a dictionary as Python writes it.
 std::string_view valueOf(std::string_view dictionary, std::string_view key) {
   const std::string quoted = "'" + std::string(key) + "':";
   const size_t at = dictionary.find(quoted);
@@ -49,7 +49,7 @@ std::string_view valueOf(std::string_view dictionary, std::string_view key) {
   return start == std::string_view::npos ? std::string_view() : dictionary.substr(start);
 }
 
-// What stands between these two; nullopt: the text does not begin so.
+// Returns the text between these two; nullopt: the text does not begin so.
 std::optional<std::string_view> between(char open, char close, std::string_view text) {
   const size_t end = text.find(close, 1);
   if (end == std::string_view::npos || text.front() != open) return std::nullopt;

@@ -16,7 +16,7 @@ namespace normlens::run {
 
 [[nodiscard]] Result<graph::TensorView> parseNpy(std::span<const std::byte> file);
 
-// What stands before the elements of a little-endian, row-major array. Error: a type that .npy lacks.
+// Returns the header that precedes the elements of a little-endian, row-major array. Error: a type that .npy lacks.
 [[nodiscard]] Result<std::string> npyHeader(graph::DType dtype, const graph::Shape& shape);
 
 }  // namespace normlens::run

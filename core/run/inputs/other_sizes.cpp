@@ -35,7 +35,7 @@ int64_t oneMore(int64_t size) { return size + 1; }
 int64_t oneLess(int64_t size) { return std::max<int64_t>(1, size - 1); }
 int64_t halfMore(int64_t size) { return size + std::max<int64_t>(1, size / 2); }
 
-// What an input has one of, or none, may have to go with what others have there.
+// Where an input has size 1, or no such axis, it may have to fit the sizes of others there.
 int64_t largestAt(const std::vector<Shape>& shapes, size_t axis) {
   int64_t largest = 1;
   for (const Shape& shape : shapes) {

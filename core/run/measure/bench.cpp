@@ -54,7 +54,7 @@ Result<bool> warmUp(Runner& runner, const BenchOptions& options, const Task& tas
   return true;
 }
 
-// A model that is run, and what an error of it is told with: its file, where two files are measured.
+// A model that is run, and its file, which its errors name where two files are measured.
 struct Side {
   Runner* runner = nullptr;  // null: there is none
   std::string file;

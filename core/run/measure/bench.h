@@ -18,7 +18,7 @@
 
 namespace normlens::run {
 
-// What was measured of one model.
+// SideReport holds the measurements of one model.
 struct SideReport {
   LatencyStats latency;              // the median over rounds; mean and percentiles of all samples
   std::vector<double> samples;       // milliseconds, in order
@@ -30,8 +30,8 @@ struct SideReport {
   int threads = 0;
 };
 
-// How far the outputs of B are from A's: the largest max_rel (compare/diff.h) of outputs with floating-point numbers,
-// over evenly spread rows of one that has more than four million.
+// OutputsReport compares the outputs of B with A's: the largest max_rel (compare/diff.h) of outputs with floating-point
+// numbers, over evenly spread rows of one that has more than four million.
 // The floor is 256 epsilons of the coarsest type of the two files and the measurement, at most 0.05
 // (divergenceLimit()); 1e-10 for float64. Only where the difference is above it, A is also run as a float64 copy on the
 // same device: six times what A loses by its type, up to 0.1, is noise too, as in the proof of files. That copy takes

@@ -1,4 +1,4 @@
-// The arithmetic and the memory traffic of norms, from the shapes in the graph: what theory says beside a measurement.
+// The arithmetic and the memory traffic of norms, from the shapes in the graph: the theory beside a measurement.
 //
 // Per row of d elements, counting an addition, subtraction or multiplication as one (paper 001, appendix G.1, equations
 // 48 and 49):
@@ -29,11 +29,11 @@ struct NormWork {
   double bytes = 0;  // moved where rows stay in the cache: read once, written once, gamma and beta once
 };
 
-// Of all norms whose shapes are known (after a probe), in the order of the graph, run-time centerings included.
+// Lists all norms whose shapes are known (after a probe), in the order of the graph, run-time centerings included.
 [[nodiscard]] std::vector<NormWork> normWork(const graph::Graph& graph, const analysis::Norms& norms);
 
-// The nodes that make up its norms, also where they are written out or have gamma and beta in nodes of their own behind
-// them, and run-time centerings.
+// Marks the nodes that make up its norms, also where they are written out or have gamma and beta in nodes of their own
+// behind them, and run-time centerings.
 [[nodiscard]] std::vector<bool> normNodes(const graph::Graph& graph, const analysis::Norms& norms);
 
 // Whether an op is a norm by its name, one that a runtime made by fusing others ("SkipLayerNormalization") or our own.

@@ -15,11 +15,11 @@ struct LatencyStats {
 };
 [[nodiscard]] LatencyStats summarize(const std::vector<double>& milliseconds);
 
-// Of one round, in which both models are run in turns.
+// RoundMedians are of one round, in which both models are run in turns.
 struct RoundMedians {
   double aMs = 0, bMs = 0;  // bMs: 0 without a second model
 };
-// Side by side: the one median that is told of a measurement.
+// Returns the median of each side: the one figure that is reported of a measurement.
 [[nodiscard]] RoundMedians medianOver(const std::vector<RoundMedians>& rounds);
 struct Speedup {
   double ratio = 1;          // of the median over rounds of a to that of b: above 1, b is faster

@@ -22,7 +22,7 @@ struct SweepPoint {
 };
 
 // `base`: what is not varied. One point without a sweep. Errors: a sweep that is not NAME=VALUE,VALUE..., a size below
-// 1, an unknown type, device or flavour, a name said twice.
+// 1, an unknown type, device or flavour, a name that occurs twice.
 [[nodiscard]] Result<std::vector<SweepPoint>> sweepPoints(const std::vector<std::string>& sweeps,
                                                           const formats::RunSettings& base);
 

@@ -148,7 +148,7 @@ class AlgebraProof {
     return {};
   }
 
-  // What the fold says that it relies on is not tried otherwise.
+  // Sizes that the fold requires to be 1 are not tried otherwise.
   [[nodiscard]] bool keepsOnes(const std::vector<graph::Shape>& shapes) const {
     for (size_t i = 0; i < std::min(shapes.size(), options_.ones.size()); ++i) {
       for (const int fromLast : options_.ones[i]) {
@@ -176,7 +176,7 @@ class AlgebraProof {
     return open;
   }
 
-  // Few mean to give such inputs: a fold that differs there holds for the others, and says so.
+  // Few users give such inputs: a fold that differs there holds for the others, and ranksMatter records it.
   Status compareAtOtherRanks() {
     for (const auto& shapes : otherRanks(shapesOf(sample_), openRanks(), widths_)) {
       if (outcome_.refuted) return {};
@@ -191,8 +191,8 @@ class AlgebraProof {
     return {};
   }
 
-  // One set of inputs through both twins. What the original itself refuses (an id out of range) says nothing and does
-  // not count.
+  // Runs one set of inputs through both twins. Inputs that the original itself refuses (an id out of range) show
+  // nothing and do not count.
   Result<TwinRun> compareOn(const Tensors& inputs) {
     auto run = twins_.run(inputs, task_);
     if (!run || !run->refused.empty()) return run;
@@ -286,7 +286,7 @@ class AlgebraProof {
   const Task& task_;
   std::vector<int64_t> widths_;
   Tensors refutedOn_;
-  std::optional<std::string> narrowOp_;  // on the sample, where its run told
+  std::optional<std::string> narrowOp_;  // on the sample, where its run recorded it
   int64_t fewestBytes_ = 0;              // of the outputs that were kept last
   int drawn_ = 0;                        // sets of other values that were compared
   AlgebraOutcome outcome_;

@@ -31,7 +31,7 @@ struct Trial {
   std::vector<Judged> outputs{};
 };
 
-// What decides of a row, absolute: it passes where error <= factor * floor.
+// RowJudgment decides on a row, in absolute numbers: it passes where error <= factor * floor.
 struct RowJudgment {
   double error = 0, floor = 0;
 };
@@ -102,7 +102,7 @@ class FileProof {
   [[nodiscard]] static Result<Judged> judge(const Trial& trial, size_t output, const TensorDiff& diff,
                                             const Tensors& exact) {
     const graph::TensorView &a = trial.original[output].view, &b = trial.changed[output].view;
-    // The float64 run of a float64 file is the original itself, whose own error it does not tell.
+    // The float64 run of a float64 file is the original itself: it does not show the original's own error.
     if (diff.telling && output < exact.size() && exact[output].view.dtype != a.dtype) {
       if (auto rows = rowErrors(a, b, &exact[output].view)) return Judged{diff, std::move(*rows), true};
     }
@@ -116,7 +116,7 @@ class FileProof {
     return looks;
   }
 
-  // What shows norms that the outputs hide is judged as outputs are.
+  // Values that show norms hidden by the outputs are judged as outputs are.
   std::vector<ComparedPair> lookInside(formats::Model::SeenRun& original, formats::Model::SeenRun& changed) {
     auto pairs = inner_.compare(original.values, changed.values);
     outcome_.unseen = inner_.unseen(pairs, original.values);
@@ -160,7 +160,7 @@ class FileProof {
       const auto rows = rowErrors(trial.original[i].view, trial.changed[i].view, &others[i].view);
       if (!rows) continue;
       for (const RowErrors& row : *rows) {
-        // A copy that overflows says nothing about rounding.
+        // A copy that overflows shows nothing about rounding.
         if (std::isfinite(row.a)) output.noise = std::max(output.noise, row.a);
       }
     }
@@ -178,7 +178,7 @@ class FileProof {
     return std::ranges::any_of(trials_, [&](const Trial& trial) { return needsNoise(trial); });
   }
 
-  // What is excused whatever the original's own error, relative.
+  // Returns the error that is excused whatever the original's own error, relative.
   [[nodiscard]] double fewRoundings() const {
     const double few = options_.floorEpsilons * machineEpsilon(type_);
     return type_ == graph::DType::Float64 ? std::max(few, options_.algebraLimit / options_.floorFactor) : few;
@@ -206,7 +206,7 @@ class FileProof {
     });
   }
 
-  // Of the rows that differ, over all sets of inputs.
+  // Returns the median over the rows that differ, over all sets of inputs.
   [[nodiscard]] double typicalError(size_t output) const {
     std::vector<double> errors;
     for (const Trial& trial : trials_) {

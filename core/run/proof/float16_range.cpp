@@ -37,8 +37,8 @@ class Range {
   Range(const ChangeUnderTest& change, const formats::Model& wide, const Tensors& sample, const Task& task)
       : change_(change), wide_(wide), sample_(sample), task_(task) {}
 
-  // How far a model is from the original's copy in a wider type, relative, the worst of the outputs: infinite where it
-  // is not finite, or does not run. What overflows inside can still give finite numbers.
+  // Returns the error of a model against the original's copy in a wider type, relative, the worst of the outputs:
+  // infinite where it is not finite, or does not run. An overflow inside can still give finite numbers.
   Result<double> errorOf(const formats::Model& model, double factor) const {
     const auto inputs = scaledLike(sample_, factor);
     if (!inputs) return tl::unexpected(inputs.error());

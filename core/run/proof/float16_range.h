@@ -11,8 +11,8 @@
 namespace normlens::run {
 
 // The original is run on the sample, its floats multiplied by as much as it takes before it leaves its copy in float32.
-// What is told where the changed model overflows at far less than that; empty: it does not, or the files compute in a
-// type of a wider range, or the sample has no floats. Errors: as runOn().
+// Returns a sentence where the changed model overflows at far less than that; empty: it does not, or the files compute
+// in a type of a wider range, or the sample has no floats. Errors: as runOn().
 [[nodiscard]] Result<std::string> overflowsEarlier(const ChangeUnderTest& change, const formats::Tensors& sample,
                                                    const Task& task);
 

@@ -19,7 +19,7 @@ bool holdsNumbers(const graph::Value& value) {
   return some && (graph::isFloat(value.dtype) || complex || value.dtype == DType::Unknown);
 }
 
-// What is made of one norm.
+// Follows the output of one norm through its readers.
 class Trace {
  public:
   Trace(const Graph& graph, const std::vector<ValueId>& shown, UnknownOps unknown)

@@ -16,11 +16,11 @@ struct HiddenNorm {
   std::vector<graph::ValueId> before;  // what is made of it and read by such a step, each once
 };
 
-// What an op of which nothing is known (padding by run-time amounts) does with what it is given.
+// UnknownOps decides whether an op of unknown meaning (padding by run-time amounts) hides or shows what it reads.
 enum class UnknownOps : uint8_t { Hide, Show };
 
-// Of norms with these outputs, those from which no path of continuous ops leads to a floating-point output of the model
-// or to one of `shown`. A norm of which only shapes are read is none of them.
+// Returns those of the norms with these outputs from which no path of continuous ops leads to a floating-point output
+// of the model or to one of `shown`. A norm of which only shapes are read is none of them.
 [[nodiscard]] std::vector<HiddenNorm> hiddenNorms(const graph::Graph& graph, const std::vector<graph::ValueId>& outputs,
                                                   const std::vector<graph::ValueId>& shown,
                                                   UnknownOps unknown = UnknownOps::Hide);

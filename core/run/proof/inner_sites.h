@@ -1,6 +1,6 @@
-// What is compared of two models beside their outputs: what decides outputs that hold no floating-point number, the
-// outputs of norms that a change keeps, and what shows norms that the outputs hide (hidden_norms.h). Private to
-// core/run. Thread: one thread.
+// The values of two models that are compared beside their outputs: those that decide outputs without floating-point
+// numbers, the outputs of norms that a change keeps, and those that show norms hidden by the outputs (hidden_norms.h).
+// Private to core/run. Thread: one thread.
 #pragma once
 
 #include <string>
@@ -25,10 +25,10 @@ struct ComparedPair {
 class InnerSites {
  public:
   enum class Which : uint8_t { All, OfHidden };
-  // What there is to look for. Nothing is captured yet.
+  // Finds the values to look for. Nothing is captured yet.
   explicit InnerSites(const ChangeUnderTest& change);
   InnerSites() = default;
-  // In two models with these graphs; ids of `a` are those of change.original.
+  // The same values in two models with these graphs; ids of `a` are those of change.original.
   [[nodiscard]] InnerSites between(const ChangeUnderTest& change, const graph::Graph& a, const graph::Graph& b,
                                    Which which) const;
 

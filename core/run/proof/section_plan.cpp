@@ -64,7 +64,8 @@ class InSection {
     return found == values_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // False: there is none. Nodes are told by what they make, whose names are unique; at a cut that is given, not made.
+  // False: there is none. A node is found by its first output, whose name is unique; at a cut that is an input, not
+  // made.
   bool to(NodeId& node) const {
     const graph::Node& whole = whole_.graph.node(node);
     const auto made = whole.outputs.empty() ? std::nullopt : valueOf(whole.outputs[0]);

@@ -29,7 +29,7 @@ bool isReadOtherwise(const fold::FoldPlan& plan, ValueId value) {
   });
 }
 
-// Where the folded model's value is known: what a folded norm reads.
+// Returns the values that are known in the folded model: those that a folded norm reads.
 std::vector<ValueId> cutValues(const FoldUnderTest& fold) {
   const graph::Graph& graph = fold.original.graph();
   std::unordered_set<std::string> ofFolded;
@@ -57,7 +57,7 @@ std::vector<int64_t> axesFromEnd(const FoldUnderTest& fold, ValueId value, size_
   return axes;
 }
 
-// Of the sizes that shapes in the graph are of: a probe may have run at others than the sample's.
+// Returns inputs of the sizes in the graph's shapes: a probe may have run at others than the sample's.
 Result<Tensors> asProbed(const graph::Graph& graph, const Tensors& sample, uint64_t seed) {
   std::vector<graph::Shape> shapes = shapesOf(sample);
   for (const ValueId input : graph.inputs()) {
@@ -121,7 +121,7 @@ class SectionProof {
   }
 
  private:
-  // What memory or the user ended is an error of the proof; else the models cannot be cut.
+  // Want of memory or a cancellation is an error of the proof; otherwise the models cannot be cut.
   Result<Verification> undecided(const Error& error) {
     const bool cannot =
         error.code == ErrorCode::Unsupported || error.code == ErrorCode::Refused || error.code == ErrorCode::RunFailed;
@@ -181,7 +181,7 @@ class SectionProof {
     return verifyChange({*original.model, *folded->model, change, {}}, *inputs, options_, task);
   }
 
-  // What is cut is drawn; inputs of the whole are those of the sample.
+  // Values at a cut are drawn; inputs of the whole are those of the sample.
   [[nodiscard]] Result<Tensors> inputsOf(const Section& section) const {
     const graph::Graph& graph = section.model->graph();
     Tensors inputs;
@@ -264,7 +264,7 @@ class SectionProof {
 }  // namespace
 
 bool fitsProof(const Model& model) {
-  // Of the weights: both models in float64 and in their own type, and what a runtime copies of each.
+  // The weights count six times: both models in float64 and in their own type, and what a runtime copies of each.
   constexpr int64_t kTimes = 6;
   const auto most = memoryLimit() ? memoryLimit() : availableMemory();
   return !most || model.facts().parameterBytes < *most / kTimes;

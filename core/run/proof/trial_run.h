@@ -22,7 +22,7 @@ struct TrialRun {
 // Memory that was wanting decides nothing: the proof ends with it.
 [[nodiscard]] Status unlessMemoryWanted(std::string_view told);
 
-// What is told of a changed model that fails where the original runs.
+// Returns the sentence about a changed model that fails where the original runs.
 [[nodiscard]] std::string failsWhereOriginalRuns(const TrialRun& changed);
 
 }  // namespace normlens::run

@@ -16,7 +16,7 @@ struct TwinRun {
   std::string failed;   // in the changed one alone; a plain sentence
   std::vector<ComparedPair> pairs;
   std::string unseen;                     // a norm, see InnerSites
-  std::optional<std::string> narrowOp{};  // of the changed one; nullopt: such a run does not tell
+  std::optional<std::string> narrowOp{};  // of the changed one; nullopt: such a run does not record it
 };
 
 class Twins {
@@ -26,7 +26,7 @@ class Twins {
 
   // Errors: cancelled, want of memory.
   [[nodiscard]] Result<TwinRun> run(const formats::Tensors& inputs, const Task& task) const;
-  // Of the far rows of pairs that a run on these inputs gave. Errors: those of run().
+  // Measures the noise of the far rows of pairs that a run on these inputs gave. Errors: those of run().
   [[nodiscard]] Status measureNoise(std::vector<ComparedPair>& pairs, const formats::Tensors& inputs,
                                     const VerifyOptions& options, const Task& task) const;
 

@@ -13,7 +13,7 @@
 // weights, moved by up to half a unit in the last place. Where float64 is impossible (quantised weights, unknown ops)
 // or the file's own type, and for outputs that hold no floating-point number, the original's error is not known: the
 // yardstick is how far it moves when each of its weights moves by up to half a unit in the last place, the worst of
-// some copies; algebra.reason says why.
+// some copies; algebra.reason has the cause.
 // Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide
 // them are compared as well, and where nothing else was compared nothing is proved.
 // Norms that reach the outputs only through steps, comparisons and indices (hidden_norms.h) are compared at their own
@@ -49,7 +49,7 @@ struct VerifyOptions {
   bool strictRanks = false;  // an input with another number of axes refutes a fold that gives something else for it
 };
 
-// What is proved. References must outlive the call.
+// FoldUnderTest is the fold to prove. References must outlive the call.
 struct FoldUnderTest {
   const formats::Model& original;
   const formats::Model& folded;
@@ -64,11 +64,11 @@ struct ChangeUnderTest {
   std::function<Result<std::unique_ptr<formats::Model>>(const formats::Model& twin)> change;
   const std::vector<analysis::LayerNorm>& norms;  // of the original
   std::vector<graph::ValueId> keptOutputs{};      // of norms that it changes, their outputs not
-  // Of other norms that it changes; nullopt: of all.
+  // The outputs of other norms that it changes; nullopt: of all.
   std::optional<std::vector<graph::ValueId>> otherOutputs{};
 };
 
-// How far models are from the original's float64 copy, relative as max_rel.
+// FromExact is how far models are from the original's float64 copy, relative as max_rel.
 struct FromExact {
   double original = 0, folded = 0;
 };
@@ -79,7 +79,7 @@ struct ExactRun {
 };
 
 struct AlgebraOutcome {
-  std::optional<Worst> worst;  // nullopt: not possible, `reason` says why. Where it is refuted: of the row that refutes
+  std::optional<Worst> worst;  // nullopt: not possible, see `reason`. Where it is refuted: of the row that refutes
   double limit = 0;            // of worst->maxRel
   std::string reason;          // also set where float64 was measured and something is wrong with it
   bool refuted = false;
@@ -96,9 +96,9 @@ struct AlgebraOutcome {
 };
 
 struct FileOutcome {
-  std::optional<Worst> worst;  // nullopt: not possible, `reason` says why. Of the output of the row that decides
+  std::optional<Worst> worst;  // nullopt: not possible, see `reason`. Of the output of the row that decides
   std::string reason;
-  double noiseFloor = 0;            // of the row that decides: the original's own error, or what stands for it
+  double noiseFloor = 0;            // of the row that decides: the original's own error, or its substitute
   double limit = 0;                 // of errors->folded, else of worst->maxRel
   std::optional<FromExact> errors;  // of that row; nullopt: float64 was impossible, or nothing differs
   std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
@@ -113,7 +113,7 @@ struct Verification {
   graph::DType fileType = graph::DType::Unknown;
   std::optional<bool> exact;   // true proved, false refuted, nullopt not decided
   std::string firstDiverging;  // name of a LayerNorm; only where exact is false
-  // Replaced norms in branches and loops that the sample did not take: nothing that was run says anything about them.
+  // Replaced norms in branches and loops that the sample did not take: no run shows anything about them.
   std::vector<std::string> notRun;
   std::optional<int> sections{};  // so many were proved one by one, and the whole was not run (section_proof.h)
 };
