@@ -24,7 +24,7 @@ using protocol::BenchResult;
 
 constexpr std::chrono::milliseconds kTellEvery{100};
 
-// What its ops are measured against: the model's graph, and which of its nodes are norms.
+// The ops of a side are matched with these: the model's graph, and which of its nodes are norms.
 struct SideNames {
   std::string model;
   std::vector<bool> normNodes;  // by node
@@ -123,7 +123,7 @@ SideNames namesOf(const formats::Model& model, std::string name) {
   return {std::move(name), run::normNodes(model.graph(), analysis::findNorms(model.graph()))};
 }
 
-// Norms that are written out are found once shapes are known. A model that cannot be probed is told without them.
+// Written-out norms are found once shapes are known. A model that cannot be probed is reported without them.
 void needShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
   const auto known = [&](graph::ValueId output) { return model.graph().value(output).shape.has_value(); };
   if (std::ranges::all_of(model.graph().outputs(), known)) return;

@@ -25,17 +25,17 @@ struct BenchModels {
   // A in another flavour. Empty: B is no fold of A, and norm flavours cannot be swept.
   std::function<Result<BenchModel>(formats::NormFlavour)> fold;
   const formats::Tensors& inputs;  // of A
-  // What they look like, one per input, for sweeps over sizes that have names there; may be empty.
+  // Specs of the inputs, one each, for sweeps over sizes that have names there; may be empty.
   const std::vector<formats::InputSpec>& specs;
 };
 
-// Told after each round at most ten times a second, and when a point is complete.
+// Called after each round at most ten times a second, and when a point is complete.
 using BenchListener = std::function<void(int index, int points, const protocol::BenchPoint& now)>;
 
-// Whether it can be asked for at all, whatever the models: device, type, counts, sweeps. Error: Usage.
+// Checks the parameters that do not depend on the models: device, type, counts, sweeps. Error: Usage.
 [[nodiscard]] Status checkBenchParams(const protocol::BenchParams& params);
 
-// A point that fails says so in its `error` and the rest goes on. Stopped, what was measured comes back with
+// Measures each point; one that fails has its `error` and the rest goes on. Stopped, it returns what was measured with
 // `cancelled` set. Errors: Usage; that of the first point where none could be measured; Cancelled before anything was.
 [[nodiscard]] Result<protocol::BenchResult> measureModels(BenchModels models, const protocol::BenchParams& params,
                                                           const BenchListener& listener, const Task& task);

@@ -91,9 +91,9 @@ struct Differences::Kept {
   std::string place;
   std::optional<run::SitePair> tensors;
 
-  // By what the first model's rounding shows: its float64 copy. Nothing is finer than that itself; there, as in a
-  // proof, a copy tells whose weights are off by up to half a unit in the last place: of the file's type against a
-  // file, whose weights were rounded to it.
+  // This copy shows the first model's rounding: it is in float64. Nothing is finer than that itself; there, as in a
+  // proof, the weights of the copy are off by up to half a unit in the last place: of the file's type against a file,
+  // whose weights were rounded to it.
   [[nodiscard]] Result<std::unique_ptr<formats::Model>> movedCopy(const formats::Model& original) const {
     if (!other) return pair->a->perturbed(1);
     auto made = original.perturbed(1);

@@ -17,7 +17,7 @@
 
 namespace normlens::service {
 
-// What is compared. References are used during the call only.
+// DiffSubject names the models to compare. References are used during the call only.
 struct DiffSubject {
   const formats::Model& original;
   const std::vector<analysis::LayerNorm>& norms;
@@ -25,7 +25,7 @@ struct DiffSubject {
   const formats::Model* folded = nullptr;  // nullptr: nothing has been folded
   // The fold done again on the original in another type, which rounds once instead of twice.
   std::function<Result<std::unique_ptr<formats::Model>>(const formats::Model& converted)> foldAgain;
-  formats::OpenChoice besides;  // how a file is opened that it is compared with
+  formats::OpenChoice besides;  // how the other file is opened
 };
 
 class Differences {
@@ -35,13 +35,13 @@ class Differences {
   Differences(const Differences&) = delete;
   Differences& operator=(const Differences&) = delete;
 
-  // What the type is in the way of is told in the result. Errors: Usage (no fold, no such type), the other file cannot
-  // be opened, Cancelled.
+  // Compares them; the result records what a type makes impossible. Errors: Usage (no fold, no such type), the other
+  // file cannot be opened, Cancelled.
   [[nodiscard]] Result<protocol::DiffResult> compare(const DiffSubject& subject, const protocol::DiffParams& params,
                                                      const Task& task);
   [[nodiscard]] Result<protocol::TensorPair> tensorPair(const DiffSubject& subject,
                                                         const protocol::TensorPairParams& params, const Task& task);
-  // To be called when the original, its inputs or the fold change.
+  // Call it when the original, its inputs or the fold change.
   void forget();
 
  private:

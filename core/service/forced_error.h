@@ -1,5 +1,5 @@
-// What folding one LayerNorm against its verdict, or replacing one or all of them as they are, would do to the model's
-// outputs, in any floating type, beside the noise that the model's own rounding makes there. Thread: one.
+// Computes what folding one LayerNorm against its verdict, or replacing one or all of them as they are, would do to the
+// model's outputs, in any floating type, beside the noise that the model's own rounding makes there. Thread: one.
 #pragma once
 
 #include "core/protocol/difference_messages.h"
@@ -11,8 +11,8 @@ namespace normlens::service {
 // Trusting: also against its verdict.
 [[nodiscard]] analysis::Plan foldedAlone(const analysis::Analysis& analysis, int norm, bool trusting);
 
-// Precondition: the analysis has the norm, or all are meant. What the type, or the norm, is in the way of is told in
-// the result. Errors: Usage (no such type), Cancelled.
+// Precondition: the analysis has the norm, or all are meant. The result records what the type, or the norm, makes
+// impossible. Errors: Usage (no such type), Cancelled.
 [[nodiscard]] Result<protocol::ForcedError> forcedError(OriginalInType& original, const AnalysedModel& subject,
                                                         const protocol::ForcedErrorParams& params, const Task& task);
 

@@ -16,7 +16,7 @@ class Walk {
  public:
   explicit Walk(Task task) : task_(std::move(task)) {}
 
-  // function: Result<std::string>(const Task&), the string says what it found. False: it failed.
+  // function: Result<std::string>(const Task&), the string is what it found. False: it failed.
   template <class Function>
   bool stage(std::string name, const Function& function) {
     CheckStage& stage = stages_.emplace_back();

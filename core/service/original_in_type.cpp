@@ -35,7 +35,7 @@ Status OriginalInType::take(const AnalysedModel& subject, const std::string& dty
   return {};
 }
 
-// Of a model that draws random numbers a changed copy says nothing.
+// Refuses a model that draws random numbers: a changed copy of it shows nothing.
 Status OriginalInType::checkRepeats(const formats::Model& model, const AnalysedModel& subject, const Task& task) const {
   const auto again = model.run(subject.inputs, task);
   if (!again) return tl::unexpected(again.error());
@@ -61,7 +61,7 @@ Status OriginalInType::measureNoise(const formats::Model& model, const AnalysedM
     const auto diffs = outputs ? run::compareOutputs(outputs_, *outputs) : tl::unexpected(outputs.error());
     if (!diffs) continue;
     for (size_t i = 0; i < diffs->size(); ++i) {
-      // A copy that overflows says nothing about rounding.
+      // A copy that overflows shows nothing about rounding.
       if (std::isfinite((*diffs)[i].maxRel)) noise_[i] = std::max(noise_[i], (*diffs)[i].maxRel);
     }
   }

@@ -23,10 +23,10 @@ struct AnalysedModel {
 
 class OriginalInType {
  public:
-  // What is kept of another type goes. Errors: Usage (no such floating type), Unsupported (its outputs differ from run
-  // to run), those of converting and running, Cancelled.
+  // Makes model() one of this type and drops any other copy. Errors: Usage (no such floating type), Unsupported (its
+  // outputs differ from run to run), those of converting and running, Cancelled.
   [[nodiscard]] Status take(const AnalysedModel& subject, const std::string& dtype, const Task& task);
-  // After take().
+  // Precondition: take() has succeeded.
   [[nodiscard]] const formats::Model& model(const AnalysedModel& subject) const {
     return copy_ ? *copy_ : subject.original;
   }
@@ -35,12 +35,12 @@ class OriginalInType {
     double maxRel = 0;
     double limit = 0;  // six times the noise floor, as in a proof
   };
-  // Of the outputs of a changed model() on the same inputs: the largest difference that rounding does not explain, else
-  // the largest, so that it is of the same output in every type. Errors: BadInput where shapes differ, RunFailed where
-  // no output has a finite number.
+  // Takes the outputs of a changed model() on the same inputs: returns the largest difference that rounding does not
+  // explain, else the largest, so that it is of the same output in every type. Errors: BadInput where shapes differ,
+  // RunFailed where no output has a finite number.
   [[nodiscard]] Result<OutputError> errorOf(const formats::Tensors& outputs) const;
 
-  // To be called when the original, its analysis or its inputs change.
+  // Call it when the original, its analysis or its inputs change.
   void forget() { *this = {}; }
 
  private:

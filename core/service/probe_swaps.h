@@ -1,6 +1,6 @@
-// What LayerNorms' means are worth to the outputs: RMSNorm in the place of one after the other as it is, beside the
-// same with its zero mean made first, then in the places of all at once. Paper 002 asks it of the vectors, this of the
-// model.
+// Measures the worth of LayerNorms' means to the outputs: RMSNorm in the place of one after the other as it is, beside
+// the same with its zero mean made first, then in the places of all at once. Paper 002 measures it on the vectors, this
+// on the model.
 //
 // Thread: one.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace normlens::service {
 
-// In the original's own type. Stopped, it tells what it has; errors: Cancelled before anything was measured.
+// Runs in the original's own type. Stopped, it returns what it has; errors: Cancelled before anything was measured.
 [[nodiscard]] Result<protocol::ProbeSwaps> probeSwaps(OriginalInType& original, const AnalysedModel& subject,
                                                       const protocol::ProbeSwapsParams& params, const Task& task);
 

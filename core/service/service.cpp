@@ -80,7 +80,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
   auto inputs = rules_.notRun.empty() ? chooseModelInputs(*state_->model, state_->choice)
                                       : Result<ChosenInputs>(fail(ErrorCode::RunFailed, rules_.notRun));
   const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
-  // What the user gives is tried at once: whether the model takes it is the question.
+  // Inputs that the user gives are tried at once: whether the model takes them is the question.
   const bool early = inputs && params.early && !given && inferModelShapes(*state_->model, inputs->tensors, task);
   state_->noInputs = inputs ? std::string() : inputs.error().message;
   if (!inputs) {
@@ -95,7 +95,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
     if (!status) {
       if (status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
       if (given) {
-        // A limit that is known says more than where the run stopped, unless the run names another weight.
+        // A known limit explains more than the place where the run stopped, unless the run names another weight.
         const std::string limit = missingRows(state_->model->graph(), inputs->specs);
         const auto weightOf = [](const std::string& sentence) { return sentence.substr(0, sentence.find(" rows")); };
         const bool named = status.error().code == ErrorCode::BadInput;

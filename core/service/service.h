@@ -1,8 +1,8 @@
-// The facade over the engine: what the command line and the worker process both call. One open model at a time.
+// The facade over the engine: the command line and the worker process both call it. One open model at a time.
 //
-// Speaks in protocol structs, so that JSON on the command line and on the wire are the same thing. Nothing here prints,
-// exits or knows of JSON. Thread: one thread at a time; long calls take a Task for progress and cancelling, and leave
-// the service as it was when they are cancelled or fail.
+// Parameters and results are protocol structs, so that JSON on the command line and on the wire are the same thing.
+// Nothing here prints, exits or uses JSON. Thread: one thread at a time; long calls take a Task for progress and
+// cancelling, and leave the service as it was when they are cancelled or fail.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@
 
 namespace normlens::service {
 
-// Where the model's inputs come from. All empty: guessed from the graph.
+// InputChoice is the source of the model's inputs. All empty: guessed from the graph.
 struct InputChoice {
   std::filesystem::path npz;       // --inputs FILE.npz
   std::vector<std::string> specs;  // --input 'in_0=int64[1,16]:0..199', once per input
@@ -34,9 +34,9 @@ struct InputChoice {
   formats::InputsFor use = formats::InputsFor::Values;
 };
 
-// What may be done with a stranger's model.
+// RunRules limit what may be done with a stranger's model.
 struct RunRules {
-  std::string notRun;  // why it is not run, which analyze() tells as its probe_error; empty: it may be
+  std::string notRun;  // why it is not run, which analyze() returns as its probe_error; empty: it may be
   formats::OpenChoice opening{};
 
   // For a file that is compared with the open model's.
@@ -47,7 +47,7 @@ struct RunRules {
   }
 };
 
-// The last fold with what it is of, as open(), analyze() and fold() tell them.
+// The last fold with its model, as open(), analyze() and fold() return them.
 struct ToldFold {
   protocol::ModelInfo info;
   protocol::Analysis analysis;
@@ -56,7 +56,7 @@ struct ToldFold {
   InputChoice inputs;
 };
 
-// How long the parts of a fold took, for the command line's JSON.
+// FoldTimes are the durations of the parts of a fold, for the command line's JSON.
 struct FoldTimes {
   double load_ms = 0;
   double analysis_ms = 0;
@@ -78,7 +78,7 @@ class Service {
   // one of this name; empty: as the rules choose.
   [[nodiscard]] Result<protocol::ModelInfo> open(const std::filesystem::path& path, const Task& task,
                                                  const std::string& model = {});
-  // Another file, or the folded model, as open() would tell it; the open model stays.
+  // Reads another file, or the folded model, as open() would return it; the open model stays.
   [[nodiscard]] Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params, const Task& task) const;
   [[nodiscard]] Result<protocol::WeightDigests> weightDigests(const protocol::WeightDigestsParams& params,
                                                               const Task& task) const;
@@ -86,11 +86,11 @@ class Service {
                                                               const Task& task) const;
   // Checked when they are used.
   void setInputs(InputChoice inputs);
-  // The same, checked now and told as they will be; refused, the choice before stays.
+  // The same, checked now and returned as they will be; refused, the choice before stays.
   [[nodiscard]] Result<protocol::InputsInfo> chooseInputs(const protocol::InputsParams& params);
-  // Of this and the next models.
+  // Applies to this model and to models opened later.
   void setRules(RunRules rules) { rules_ = std::move(rules); }
-  // Probe run and analysis. A model that cannot be run is analysed without shapes and says so in probe_error.
+  // Probe run and analysis. A model that cannot be run is analyzed without shapes, with the cause in probe_error.
   // Early: by inferred shapes where a run takes long; fold() makes up for the run.
   [[nodiscard]] Result<protocol::Analysis> analyze(const Task& task, const protocol::AnalyzeParams& params = {});
   [[nodiscard]] Result<protocol::ZeroMeanGraph> zeroMeanGraph(const protocol::NormParams& params) const;
@@ -102,11 +102,11 @@ class Service {
   // To be called early by who is going to export the open model: what an export needs of the source is then found while
   // the model is analysed.
   void expectExport();
-  // Plans, applies and (when asked) proves. The folded model is kept for exportTo and bench.
+  // Plans, applies and (if requested) proves. The folded model is kept for exportTo and bench.
   [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);
   [[nodiscard]] Result<ToldFold> lastFold() const;
-  // Where the fold was not proved, large weights are read here for the first time. Refused where one holds what has no
-  // mean; the next fold() leaves it out.
+  // Writes the fold. If it was not proved, large weights are read here for the first time. Refused where one holds what
+  // has no mean; the next fold() leaves it out.
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
   // A fold whose residual streams lose a channel, see plans/narrow_streams.h; the last fold is left alone.
   [[nodiscard]] Result<Narrowing> narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,
@@ -121,7 +121,7 @@ class Service {
   [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
   // The geometry of the norms of the open model, or of the last fold, on the inputs.
   [[nodiscard]] Result<protocol::ProbeResult> probe(const protocol::ProbeParams& params, const Task& task) const;
-  // What becomes of the outputs where LayerNorms are RMSNorms as they are. See probe_swaps.h.
+  // Replaces LayerNorms by RMSNorms as they are and compares the outputs. See probe_swaps.h.
   [[nodiscard]] Result<protocol::ProbeSwaps> probeSwaps(const protocol::ProbeSwapsParams& params, const Task& task);
   // One norm folded whatever its verdict, the last fold left alone. See forced_error.h.
   [[nodiscard]] Result<protocol::ForcedError> forcedError(const protocol::ForcedErrorParams& params, const Task& task);
@@ -142,7 +142,7 @@ class Service {
   // The same as a file; never over the open model, and complete or not at all.
   [[nodiscard]] Status savePlanFile(const std::filesystem::path& path) const;
 
-  // Of the open model, as Model::fileSha256 has it; empty where no model is open.
+  // Returns the hash of the open model, as Model::fileSha256 has it; empty where no model is open.
   [[nodiscard]] std::string sourceSha256() const;
   [[nodiscard]] const formats::Model* model() const;
   // The inputs that the last analyze() ran the model with.

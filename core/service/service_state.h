@@ -1,4 +1,4 @@
-// What a Service holds. Private to core/service.
+// Service::State is everything that a Service holds. Private to core/service.
 #pragma once
 
 #include <algorithm>
@@ -89,7 +89,8 @@ struct Service::State {
   }
   [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
 
-  // After the probe. What follows from the analysis before is gone; told: by norm, under which sizes more would fold.
+  // Runs after the probe. Drops the results of the analysis before; returns, by norm, under which sizes more would
+  // fold.
   [[nodiscard]] Result<std::vector<std::vector<protocol::SizeCondition>>> analyseGraph(const Task& task) {
     // The old plans are of the graph as it was before the run.
     plans.reset();
@@ -105,7 +106,7 @@ struct Service::State {
     return std::move(conditional->wouldFoldIf);
   }
 
-  // What would make an unknown verdict known, to be put behind its reason; empty: nothing would.
+  // Returns the advice behind the reason of an unknown verdict, how to make it known; empty: nothing would.
   [[nodiscard]] static std::string whatToGive(const Error& notProbed) {
     if (notProbed.code == ErrorCode::Unsupported) return {};
     if ((notProbed.message + notProbed.hint).find("--time-limit") != std::string::npos)
@@ -113,7 +114,7 @@ struct Service::State {
     return std::string("; give inputs that ") + (notProbed.message.empty() ? "reach it" : "fit") + " with --input SPEC";
   }
 
-  // The same, told.
+  // The same as a protocol struct.
   [[nodiscard]] Result<protocol::Analysis> analysed(const Error& notProbed, const Task& task) {
     task.report("analysing");
     const Stopwatch watch;
@@ -147,7 +148,7 @@ struct Service::State {
     return service::constantOf(model->graph(), value);
   }
 
-  // What a plan is made for: the file, and which of its models where one was chosen.
+  // Returns what a plan is made for: the file, and which of its models where one was chosen.
   [[nodiscard]] std::string planSource(const std::string& sha256) const {
     return besides.model.empty() ? sha256 : sha256 + " " + besides.model;
   }
@@ -156,7 +157,7 @@ struct Service::State {
     return describePlan(model->graph(), *analysis, planned);
   }
 
-  // What the norms' verdicts rest on.
+  // Returns the conditions that the norms' verdicts depend on.
   [[nodiscard]] std::vector<protocol::SizeCondition> conditionsOf(const analysis::Plan& folding) const {
     std::vector<protocol::SizeCondition> all;
     for (const int norm : folding.folded) {
@@ -183,8 +184,8 @@ struct Service::State {
     return {{"normlens.holds_if", boost::algorithm::join(all, "; ")}};
   }
 
-  // What the exported file says of its making. Where its format has no place for that, it only tells one fold from
-  // another, and the opened file need not be hashed for it.
+  // Returns the record of its making for the exported file. A format without a place for it only uses it to distinguish
+  // one fold from another, and the opened file need not be hashed for it.
   [[nodiscard]] std::map<std::string, std::string> history() const {
     const std::string sha256 = lateHash().standIn;
     const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
@@ -223,13 +224,13 @@ struct Service::State {
   [[nodiscard]] Result<BenchModel> foldedIn(formats::NormFlavour wanted, const Task& task) const;
   [[nodiscard]] Result<BenchModel> fusedSide(const Task& task) const;
 
-  // Of what is folded with a proof that is asked for so: in sections, where the format has them.
+  // Returns whether the requested proof goes in sections, where the format has them.
   [[nodiscard]] bool isProvedInSections(const protocol::FoldParams& params) const {
     if (!params.verify || params.proof == "whole") return false;
     return params.proof == "sections" || (!run::fitsProof(*model) && model->sectionsAt({}).has_value());
   }
 
-  // Of a change that relies on these conditions.
+  // Returns the options for a change that relies on these conditions.
   [[nodiscard]] run::VerifyOptions verifyOptions(const std::vector<protocol::SizeCondition>& reliedOn) const {
     run::VerifyOptions options;
     options.freeAxes = inputs.freeAxes;

@@ -1,4 +1,4 @@
-// Service: what it tells of models and tensors beside the way from a file to a folded one: other graphs, weights,
+// Service: what it reports of models and tensors beside the way from a file to a folded one: other graphs, weights,
 // measurements, differences, the geometry of norms.
 #include "core/run/inputs/npy_file.h"
 #include "core/service/describe/probe_findings.h"

@@ -1,4 +1,4 @@
-// A text that somebody asked for, as a file: complete, or not there. Thread: any.
+// Writes a requested text to a file: complete, or not there. Thread: any.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What is seen of two tensors of one shape whose elements come one after another in row-major order: whether one is the
-// other less its means along an axis, or along equal parts of it. Thread: value types.
+// Compares two tensors of one shape whose elements come one after another in row-major order: detects whether one is
+// the other less its means along an axis, or along equal parts of it. Thread: value types.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class MeansLook {
   double uneven_ = 0, left_ = 0;
 };
 
-// How long the equal parts of the axis are within which a and b differ by the same: heads, groups.
+// Finds the length of the equal parts of the axis within which a and b differ by the same: heads, groups.
 class PartsLook {
  public:
   PartsLook(const AxisWalk& walk, double rounding)

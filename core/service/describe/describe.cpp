@@ -98,7 +98,7 @@ const char* editKind(const fold::Edit& edit) {
   return std::visit(Visitor{}, edit);
 }
 
-// What a plan without this edit leaves alone.
+// Returns the values that a plan without this edit leaves alone.
 std::vector<int> editedValues(const Values& valueOf, const fold::Edit& edit) {
   std::set<int> values;
   const auto add = [&](graph::ConstantId constant) { values.insert(valueOf[static_cast<size_t>(constant)]); };

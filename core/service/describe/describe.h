@@ -1,4 +1,4 @@
-// Results of the engine's parts, told in protocol structs.
+// Results of the engine's parts as protocol structs.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace normlens::service {
 
 [[nodiscard]] protocol::ModelInfo describeModel(const formats::Model& model, const analysis::Norms& norms);
-// `probeError` tells why the model has no shapes, and is empty where it ran.
+// `probeError`: why the model has no shapes; empty where it ran.
 [[nodiscard]] protocol::Analysis describeAnalysis(const graph::Graph& graph, const analysis::Analysis& analysis,
                                                   const std::vector<formats::InputSpec>& inputs,
                                                   std::string probeError);

@@ -39,7 +39,7 @@ protocol::EngineInfo engineInfo() {
     (name == "onnx" ? info.onnx_runtime : info.torch) = format.runtime;
     info.formats.push_back(std::move(name));
   }
-  static const MachineFacts facts = machineFacts();  // asked once: the window asks for the memory again and again
+  static const MachineFacts facts = machineFacts();  // read once: the window requests the memory again and again
   info.device = facts.gpu.empty() ? "CPU" : facts.gpu;
   if (facts.gpu.empty()) info.no_gpu = whyNoGpu(facts);
   info.pid = getpid();

@@ -1,4 +1,4 @@
-// What this engine is and runs on.
+// Describes this engine and what it runs on.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace normlens::service {
 
 [[nodiscard]] protocol::EngineInfo engineInfo();
-// Of ONNX Runtime: "CPUExecutionProvider"; empty without it.
+// Returns ONNX Runtime's providers: "CPUExecutionProvider"; empty without it.
 [[nodiscard]] std::vector<std::string> executionProviders();
 
 // See formats::checkGpu.

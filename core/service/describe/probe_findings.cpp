@@ -38,7 +38,7 @@ std::string shares(const std::vector<const ProbeRow*>& norms) {
   return percent(least->input.mean_share) + " to " + percent(most->input.mean_share) + " %";
 }
 
-// Of the LayerNorms, or of the RMSNorms that a fold has put in their places.
+// Counts the LayerNorms, or the RMSNorms that a fold has put in their places, with an input at 90°.
 void addUpright(const std::vector<const ProbeRow*>& norms, const char* noun, const char* so,
                 std::vector<std::string>& said) {
   const auto upright = std::ranges::count_if(norms, [](const ProbeRow* row) { return standsUpright(*row); });

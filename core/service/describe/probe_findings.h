@@ -1,5 +1,5 @@
-// What the geometry probe's figures say, in sentences made of them: told by the window and by the command line alike.
-// Without full stops. Thread: pure functions.
+// Turns the geometry probe's figures into sentences without full stops, the same for the window and the command line.
+// Thread: pure functions.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace normlens::service {
 
-// Of the vectors: how near to a right angle they are, how much of them is mean, and whether the control is as it must
-// be.
+// Describes the vectors: how near to a right angle they are, how much of them is mean, and whether the control is as it
+// must be.
 [[nodiscard]] std::vector<std::string> angleFindings(const std::vector<protocol::ProbeRow>& rows);
 
 // See ProbeSwap::notices; empty where there is no figure.
 [[nodiscard]] std::string wouldNotice(const protocol::ForcedError& swap, double hardly);
-// Of what has been measured.
+// Describes what has been measured.
 [[nodiscard]] std::vector<std::string> swapFindings(const protocol::ProbeSwaps& swaps);
 
 }  // namespace normlens::service

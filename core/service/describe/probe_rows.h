@@ -1,4 +1,4 @@
-// What the geometry probe finds, told in protocol structs. Thread: pure functions.
+// Turns the geometry probe's findings into protocol structs. Thread: pure functions.
 #pragma once
 
 #include <vector>

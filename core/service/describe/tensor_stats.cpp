@@ -32,7 +32,7 @@ Status forEachNumber(const graph::TensorView& view, const Task& task, double pro
   });
 }
 
-// What a number becomes when it is stored.
+// Returns the number that storing makes of this one.
 double rounded(double value, graph::DType dtype) {
   switch (dtype) {
     case graph::DType::Float32:
@@ -62,7 +62,7 @@ class GroupWalk {
 
   [[nodiscard]] int64_t groups() const { return groups_; }
 
-  // Of the next element; -1: outside the pattern's region.
+  // Returns the group of the next element; -1: outside the pattern's region.
   int64_t next() {
     int64_t group = 0;
     for (const Place& place : places_) {

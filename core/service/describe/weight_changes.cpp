@@ -20,7 +20,7 @@ namespace {
 
 using graph::TensorView;
 
-// Of a mean that is looked for, places whose sums are kept at a time.
+// A search for means keeps the sums of so many places at a time.
 constexpr int64_t kMostSums = int64_t{1} << 20;
 
 // Elements [first, first + count) in row-major order; nullopt: they are no real numbers.
@@ -66,7 +66,7 @@ double roundingOf(const protocol::WeightChange& change, graph::DType type) {
   return 2 * run::machineEpsilon(type) * change.max_original;
 }
 
-// Calls visit(x, y) for what stands in the same place, in row-major order, until done(). False: they are no real
+// Calls visit(x, y) for the numbers in the same place, in row-major order, until done(). False: they are no real
 // numbers.
 template <class Visit, class Done>
 Result<bool> forEachPair(const TensorView& a, const TensorView& b, const Task& task, Visit visit, Done done) {
@@ -171,7 +171,7 @@ Shifts shiftsIn(const graph::Graph& a, std::span<const analysis::LayerNorm> norm
   return shifts;
 }
 
-// What is left of the change once the shift is in the bias: nothing, or a centering.
+// Checks what is left of the change once the shift is in the bias: nothing, or a centering.
 Status tellShift(const Shift& shift, const TensorView& b, const Task& task, protocol::WeightChange& change) {
   const auto moved = shift.bias.inMemory(1);
   if (!moved) return {};

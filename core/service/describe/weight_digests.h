@@ -1,4 +1,4 @@
-// What two models' weights are compared by, without holding both in memory.
+// Digests with which two models' weights are compared without holding both in memory.
 #pragma once
 
 #include "core/base/task.h"

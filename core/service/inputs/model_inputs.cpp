@@ -20,7 +20,7 @@ std::vector<std::string> namesOf(const std::vector<Given>& given) {
   return names;
 }
 
-// What was given under an input's other name goes under its own.
+// Renames inputs that were given under another name to the model's own names.
 template <class Given>
 void useOwnNames(const formats::Model& model, std::vector<Given>& given) {
   const auto names = model.ownNames(namesOf(given));
@@ -119,7 +119,7 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
   }
   auto given = run::sized(requests, {});
   useOwnNames(model, given);
-  // Of a list some parts may be described, and the others guessed.
+  // Some parts of a list may be described, and the others guessed.
   auto names = namesOf(model.inputArrays({}));
   std::ranges::copy(namesOf(given), std::back_inserter(names));
   const auto inputs = model.inputArrays(names);

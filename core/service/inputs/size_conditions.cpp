@@ -29,7 +29,7 @@ Result<std::unique_ptr<Analysis>> analyzed(const formats::Model& model, analysis
   return std::async(std::launch::async, [&] { return analysis::analyze(model.graph(), weights, task); }).get();
 }
 
-// No condition is told of a norm for having become known, and blocked.
+// A norm that became known, and is blocked, gets no condition.
 Verdicts verdictsOf(const Analysis& analysis) {
   Verdicts out;
   for (const auto& verdict : analysis.verdicts) out.push_back(std::min(verdict.verdict, Verdict::Blocked));
@@ -100,7 +100,7 @@ class Inputs {
     return out;
   }
 
-  // What the sample has in place of one element there, or of the lack of such an axis; empty if it is as assumed.
+  // Returns the sample's size where it is not one element as assumed, or the lack of such an axis; empty if it is.
   [[nodiscard]] std::string sizeInstead(const SizeOfOne& size) const {
     const Shape& shape = find(size.input).shape;
     const auto fromLast = static_cast<size_t>(size.fromLast);
@@ -304,7 +304,7 @@ class Conditions {
     return false;
   }
 
-  // A width that ran tells more than one that did not.
+  // A width that ran shows more than one that did not.
   void noteTrial(const SizeOfOne& size, int64_t elements, bool ran) {
     const std::string with = "with " + std::to_string(elements) + " there";
     const auto known = std::ranges::find(tested_, size, &Tested::size);

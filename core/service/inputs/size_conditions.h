@@ -1,5 +1,5 @@
-// Verdicts that rest on an input having size 1 along an axis, as a gate [batch, tokens, 1] has, where the file does not
-// say that it has it in every run.
+// Verdicts that depend on an input having size 1 along an axis, as a gate [batch, tokens, 1] has, where the file does
+// not guarantee it for every run.
 //
 // Such a size is relied on only if norms fold because of it, and is then tried: the model is run with as many elements
 // there as it is broadcast to, and what was seen is analysed. Where the model runs and a norm no longer folds, the
@@ -17,7 +17,7 @@
 
 namespace normlens::service {
 
-// What the user says about it.
+// SizeChoice is the user's decision about it.
 struct SizeChoice {
   std::vector<std::string> assume;  // "gate[-1]=1": rely on it whatever a run shows
   bool strict = false;              // rely on no others

@@ -16,7 +16,7 @@ using graph::ValueId;
 // Inputs that an index is made from.
 struct Sources {
   std::set<ValueId> values;  // their elements are the index
-  std::set<ValueId> sizes;   // how many there are says how far it goes
+  std::set<ValueId> sizes;   // their counts decide how far it goes
 };
 
 bool keepsElements(OpKind kind) {

@@ -9,7 +9,7 @@ namespace normlens::service {
 namespace {
 
 constexpr double kMostFactor = 1000;
-constexpr size_t kDescribed = 64;  // values of which is told which norms they reach
+constexpr size_t kDescribed = 64;  // values for which the norms that they reach are listed
 constexpr int kCurvePoints = 61;
 constexpr double kCurveEnd = 3;  // times the price
 

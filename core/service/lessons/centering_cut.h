@@ -1,4 +1,4 @@
-// The planner's minimum cut as far as run-time centerings decide, told in protocol structs. Thread: as PlanMaker.
+// The planner's minimum cut as far as run-time centerings decide, as protocol structs. Thread: as PlanMaker.
 #pragma once
 
 #include "core/base/task.h"
@@ -7,7 +7,7 @@
 
 namespace normlens::service {
 
-// Errors: those of PlanMaker::options(); Usage (a factor that is no price, a policy that knows no prices); Cancelled.
+// Errors: those of PlanMaker::options(); Usage (a factor that is no price, a policy without prices); Cancelled.
 [[nodiscard]] Result<protocol::CenteringCut> centeringCut(PlanMaker& plans, const analysis::Analysis& analysis,
                                                           const protocol::CenteringCutParams& params, const Task& task);
 

@@ -90,7 +90,7 @@ Status mixWeights(const graph::Graph& plain, const graph::Graph& centered, doubl
   return {};
 }
 
-// Of the rows of the norm's input in the changed model.
+// Returns the means of the rows of the norm's input in the changed model.
 Result<std::vector<double>> meansOf(const run::Site& site, const formats::Tensors& seen) {
   std::vector<double> means;
   const auto reached = std::ranges::find_if(seen, [](const auto& tensor) { return tensor.view.data != nullptr; });

@@ -8,8 +8,8 @@
 
 namespace normlens::service {
 
-// Precondition: the analysis has the norm. What keeps it from being done is told in the result. Errors: Usage (no such
-// type), Cancelled.
+// Precondition: the analysis has the norm. The result records what makes it impossible. Errors: Usage (no such type),
+// Cancelled.
 [[nodiscard]] Result<protocol::PartialCentering> partialCentering(OriginalInType& original,
                                                                   const AnalysedModel& subject,
                                                                   const protocol::PartialCenteringParams& params,

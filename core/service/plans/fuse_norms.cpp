@@ -21,8 +21,8 @@ struct Made {
   std::vector<std::string> joined, fused;
 };
 
-// In two steps: norms that are written out become one op each, then all take their adds in. What the second one needs
-// to know of the shapes, a probe of what the first one made says.
+// Works in two steps: norms that are written out become one op each, then all take their adds in. The shapes that the
+// second one needs come from a probe of what the first one made.
 Result<Made> makeFused(const formats::Model& model, const analysis::Norms& norms, const formats::Tensors& inputs,
                        const Task& task) {
   const auto fuser = fuserOf(model);

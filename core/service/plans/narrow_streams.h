@@ -25,7 +25,7 @@ struct NarrowOptions {
   std::optional<formats::RunSettings> measureOn;  // time the original, the fold without the streams, and the result
 };
 
-// Of the original, of the fold alone, and of the result; of one pass on the inputs. Source of the norms' operations:
+// The work of the original, of the fold alone, and of the result; of one pass on the inputs. Norms' operations:
 // run/measure/norm_work.h; a narrow norm takes 4 (d - 1) for a row, one that restores its row d more than RMSNorm.
 struct StreamWork {
   double normFlops[3] = {0, 0, 0};    // of the norms that read the streams
@@ -56,7 +56,7 @@ struct Narrowing {
   double ms = 0;       // planning, weights and code
 };
 
-// What would be done to a model, nothing of it made yet.
+// PlannedStreams are what would be done to a model, nothing of it made yet.
 struct PlannedStreams {
   std::vector<analysis::Stream> streams;
   fold::FoldPlan edits;  // the plan's, and those of the narrow streams

@@ -1,5 +1,5 @@
-// What LayerNorm, the norm that replaces it and a centering take where a model runs: the planner's measured prices.
-// Thread: one; nothing else should run meanwhile.
+// Times LayerNorm, the norm that replaces it and a centering where a model runs: the planner's measured prices. Thread:
+// one; nothing else should run meanwhile.
 #pragma once
 
 #include "core/formats/model.h"

@@ -156,7 +156,7 @@ class FromJson {
     out.shiftNode = inRange(whole(item.at("node")), graph_.nodes.size());
     const graph::Node& node = graph_.node(out.shiftNode);
     out.shiftOperand = presentOperand(node, whole(item.at("shift_operand")));
-    // Of all but a norm the other operand is what stays.
+    // Every node but a norm keeps its other operand.
     if (node.kind != OpKind::LayerNorm) {
       if (node.operands.size() != 2) throw std::runtime_error("a shift that is none");
       presentOperand(node, 1 - out.shiftOperand);

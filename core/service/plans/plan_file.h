@@ -15,7 +15,7 @@ namespace normlens::service {
 [[nodiscard]] std::string planToJson(const fold::FoldPlan& plan, const graph::Graph& graph,
                                      const std::vector<analysis::LayerNorm>& norms, const std::string& sha256);
 // A centering at run time is fitted to the sizes of this probe run. Errors: Unreadable for anything that is not a plan;
-// BadInput for one that was made for another file, or at input sizes from which these cannot be told.
+// BadInput for one that was made for another file, or at input sizes that do not determine these.
 [[nodiscard]] Result<fold::FoldPlan> planFromJson(const std::string& text, const graph::Graph& graph,
                                                   const std::vector<analysis::LayerNorm>& norms,
                                                   const std::string& sha256);

@@ -22,8 +22,8 @@ struct Size {
   int64_t rows = 0, width = 0;
 };
 
-// Of the norm that works on most elements, with fewer rows where more would only take longer to measure. No rows: the
-// shape of none is known.
+// Returns the size of the norm that works on most elements, with fewer rows where more would only take longer to
+// measure. No rows: the shape of none is known.
 Size largestNorm(const graph::Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
   constexpr int64_t kMostElements = int64_t{1} << 22;
   Size largest;

@@ -1,4 +1,4 @@
-// The plans of an analysed model, as the protocol asks for them: the planner's own, or one that came from a file.
+// The plans of an analyzed model, as the protocol's methods want them: the planner's own, or one from a file.
 #pragma once
 
 #include <map>
@@ -33,13 +33,14 @@ class PlanMaker {
   // From now on no plan moves a shift: one did not fit the type of a bias. False where that changes nothing.
   bool leaveShifts() { return std::exchange(moveShifts_, false); }
 
-  // What make() plans by: of the planner's own plans, whatever came from a file. Errors: as make().
+  // Returns the options of make() for the planner's own plans, whatever came from a file. Errors: as make().
   [[nodiscard]] Result<analysis::PlanOptions> options(const protocol::PlanParams& params, formats::NormFlavour norm,
                                                       const Task& task);
   // Errors: Usage; those of timeNorms() where prices are to be measured.
   [[nodiscard]] Result<PricedPlan> make(const protocol::PlanParams& params, formats::NormFlavour norm,
                                         const Task& task);
-  // What norms and centerings take where the model runs; measured once for each flavour. Errors: those of timeNorms().
+  // Returns the times of norms and centerings where the model runs; measured once a flavour. Errors: those of
+  // timeNorms().
   [[nodiscard]] Result<protocol::NormPrices> timesOf(formats::NormFlavour norm, const Task& task);
 
  private:

@@ -12,8 +12,8 @@ namespace normlens::service {
 // -1: more than can be counted.
 [[nodiscard]] int64_t elementsOf(const ops::Pattern& pattern);
 
-// What is kept whole takes the size that it has in this shape. nullopt: the pattern does not fit, or which size belongs
-// to what cannot be told.
+// A dimension that is kept whole takes the size that it has in this shape. nullopt: the pattern does not fit, or it is
+// ambiguous which size belongs to which dimension.
 [[nodiscard]] std::optional<ops::Pattern> refitted(const ops::Pattern& pattern, const graph::Shape& shape);
 
 }  // namespace normlens::service

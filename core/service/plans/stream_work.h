@@ -1,4 +1,4 @@
-// What narrow streams save, from the shapes in the graph. Thread: pure.
+// Computes what narrow streams save, from the shapes in the graph. Thread: pure.
 #pragma once
 
 #include <vector>
