@@ -1,4 +1,4 @@
-// A field that a struct does not have is a slip of the one who wrote the file: said, not ignored. Thread: pure.
+// Finds fields that a struct does not have: a slip of the file's author, reported and not ignored. Thread: pure.
 #pragma once
 
 #include <nlohmann/json.hpp>

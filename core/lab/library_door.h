@@ -7,7 +7,7 @@
 
 namespace normlens::lab {
 
-// What the library gives, under the name kLibraryDoor.
+// LibraryDoor is what the library exports, under the name kLibraryDoor.
 struct LibraryDoor {
   Result<RunResult> (*train)(const RunSettings& settings, const Data& data, const RunPlace& place,
                              const RunControl& control);

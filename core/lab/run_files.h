@@ -1,11 +1,11 @@
-// What a run's folder holds. Thread: pure functions.
+// Names the files in a run's folder. Thread: pure functions.
 #pragma once
 
 #include <filesystem>
 
 namespace normlens::lab {
 
-// Of the file of a trained network: TorchScript.
+// A trained network's file has this suffix: TorchScript.
 inline constexpr const char* kNetworkSuffix = ".pt";
 
 [[nodiscard]] inline std::filesystem::path checkpointFile(const std::filesystem::path& folder) {

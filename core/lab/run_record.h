@@ -1,10 +1,10 @@
-// What a run tells while it goes, one record at a time, and what is left of it at its end.
+// A run reports one record at a time while it goes; its result is what is left of it at its end.
 //
 //   std::string line = writeRunRecord(record);                // one line of JSON
 //   Result<RunRecord> again = readRunRecord(line);
 //
-// All but ms_per_step, bytes and seconds is a function of the settings: a run that was resumed tells the same numbers.
-// No torch, no Qt: the window includes this. Thread: value types, pure functions.
+// All but ms_per_step, bytes and seconds is a function of the settings: a run that was resumed reports the same
+// numbers. No torch, no Qt: the window includes this. Thread: value types, pure functions.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ struct RunMember {
   bool operator==(const RunMember&) const = default;
 };
 
-// Of the numbers that one linear layer reads, over examples that are set aside. The mean, deviation and length
-// (root of the sum of squares) of each example, averaged over the examples; the spreads are standard deviations over
-// them. Papers 001, 5.1 and F.
+// InputStatistics are of the numbers that one linear layer reads, over examples that are set aside. The mean, deviation
+// and length (root of the sum of squares) of each example, averaged over the examples; the spreads are standard
+// deviations over them. Papers 001, 5.1 and F.
 struct InputStatistics {
   double mean = 0, mean_spread = 0;
   double deviation = 0, deviation_spread = 0;
@@ -42,7 +42,7 @@ struct InputStatistics {
 
 struct RunRecord {
   // started, resumed (from a checkpoint), paused, continued, stopped, done: of the run; member is empty.
-  // epoch: a member has done one; epoch 0 is before the first step. diverged: it was stopped, `text` says how.
+  // epoch: a member has done one; epoch 0 is before the first step. diverged: it was stopped, `text` has the cause.
   std::string event;
   std::string run;  // name of the run, as it was started with
   RunMember member;
@@ -70,7 +70,7 @@ struct RunRecord {
 // One thing that the papers say, looked at in this run's numbers.
 struct Finding {
   std::string claim;            // one sentence
-  std::optional<bool> holds;    // nullopt: this run cannot tell
+  std::optional<bool> holds;    // nullopt: this run does not decide it
   std::optional<double> value;  // that decides
   std::optional<double> limit;  // what it is compared with
   std::string text;             // with numbers: what came out

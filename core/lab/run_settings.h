@@ -1,5 +1,5 @@
-// What one run of the laboratory is: everything that decides its numbers. The file RUN.json holds this and nothing
-// else.
+// RunSettings define one run of the laboratory: everything that decides its numbers. The file RUN.json holds this and
+// nothing else.
 //
 //   Result<RunSettings> settings = readRunSettings(text);     // error: "optimizers[0].learning_rate must be above 0"
 //   std::string file = writeRunSettings(*settings);           // read again, it is the same run
@@ -27,15 +27,15 @@ struct OptimizerSettings {
   double learning_rate = 1e-3;
   double momentum = 0;  // sgd only
   double weight_decay = 0;
-  // What decays in a layer whose weight is centered: "weight", the stored one, as every framework has it, or
-  // "centered", that which is computed with. Papers 001, C.4.
+  // The decay of a layer whose weight is centered applies to: "weight", the stored one, as every framework has it, or
+  // "centered", the one that is computed with. Papers 001, C.4.
   std::string decay_of = "weight";
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  // adam, adamw
 
   bool operator==(const OptimizerSettings&) const = default;
 };
 
-// What is learned. Generated data are a function of these fields; a file is read again for each run.
+// DataSettings define the data. Generated ones are a function of these fields; a file is read again for each run.
 struct DataSettings {
   // spirals: arms in the plane, which arm; teacher: a random network's choice; parity: whether an even number of
   // features is positive; characters: a generated text; npz: the user's rows of numbers and a class each.

@@ -23,13 +23,13 @@
 
 namespace normlens::lab {
 
-// Asked between two steps: training stands still while it is on.
+// Checked between two steps: training pauses while it is on.
 class PauseSwitch {
  public:
   void pause();
   void goOn();
   [[nodiscard]] bool paused() const;
-  // Returns when it is off, or a stop was asked for.
+  // Returns when it is off, or at a request to stop.
   void wait(std::stop_token stop) const;
 
  private:
@@ -39,7 +39,7 @@ class PauseSwitch {
 };
 
 struct RunPlace {
-  std::string name;              // of the run, told in every record
+  std::string name;              // of the run, written into every record
   std::filesystem::path folder;  // exists; empty: nothing is kept, and nothing resumed
   bool startAnew = false;        // a checkpoint in it is left alone until the new run's takes its place
 };
@@ -51,8 +51,8 @@ struct RunControl {
 };
 
 // Error codes: BadInput for settings or data that cannot be used; Unreadable for data or a checkpoint that cannot be
-// read, or that is another run's; WriteFailed; RunFailed for what LibTorch raises, want of memory too. Stopped, it is
-// no error: `end` of the result says so.
+// read, or that is another run's; WriteFailed; RunFailed for what LibTorch raises, want of memory too. A stop is no
+// error: `end` of the result records it.
 [[nodiscard]] Result<RunResult> train(const RunSettings& settings, const RunPlace& place, const RunControl& control);
 
 // The files of a folder that train() reads or writes: what a confined process is granted.

@@ -73,7 +73,7 @@ class TorchScriptWriter {
     return line("torch.scaled_dot_product_attention(" + three + ", None, 0.0, True).transpose(1, 2).flatten(2)");
   }
 
-  // What is computed with, dense: centered weights are written centered (CCWT).
+  // Returns the parameter as it is computed with, dense: centered weights are written centered (CCWT).
   [[nodiscard]] at::Tensor parameter(const std::string& name) const {
     const at::NoGradGuard noGradients;
     return network_.used(*network_.find(name)).detach().cpu().clone().contiguous();

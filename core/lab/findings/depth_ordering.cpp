@@ -28,7 +28,7 @@ std::optional<double> rangeWithin(const Series& series) {
   }
   return sum / static_cast<double>(layers - 2);
 }
-// Of any epoch.
+// Returns the best accuracy over all epochs.
 std::optional<double> bestAccuracy(const Series& series) {
   return largest(series, [](const RunRecord& record) { return std::optional(record.test_accuracy); });
 }

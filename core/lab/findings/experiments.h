@@ -1,4 +1,4 @@
-// What findingsOf() puts together. Private to findings.
+// Each function returns findings that findingsOf() puts together. Private to findings.
 #pragma once
 
 #include <vector>

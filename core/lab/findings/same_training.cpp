@@ -7,14 +7,14 @@
 namespace normlens::lab {
 namespace {
 
-// How far a network got from layer_norm, over all depths and seeds, with one optimizer in one precision.
+// Distance is how far a network got from layer_norm, over all depths and seeds, with one optimizer in one precision.
 struct Distance {
   std::optional<double> weights, losses;
   std::string where;  // the weight that differs most
   bool diverged = false;
 };
 
-// Of the same depth, optimizer, seed and precision.
+// Returns the layer_norm of the same depth, optimizer, seed and precision.
 RunMember referenceOf(RunMember member) {
   member.network = "layer_norm";
   return member;

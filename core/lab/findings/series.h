@@ -19,7 +19,7 @@ using Series = std::vector<const RunRecord*>;
 // nullopt: no record has it.
 [[nodiscard]] std::optional<double> largest(const Series& series,
                                             const std::function<std::optional<double>(const RunRecord&)>& of);
-// Of two members at the same epochs.
+// Compares two members at the same epochs.
 [[nodiscard]] std::optional<double> largestLossDifference(const Series& one, const Series& other);
 // (largest - smallest) / |mean| of a figure over the epochs; nullopt for fewer than two records.
 [[nodiscard]] std::optional<double> relativeRange(const Series& series,

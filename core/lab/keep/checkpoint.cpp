@@ -53,7 +53,7 @@ Status takeBytes(const std::filesystem::path& path, std::span<const std::byte> b
   return {};
 }
 
-// What is believed later: indices, counts, names of files.
+// Checks everything that is trusted later: indices, counts, names of files.
 Status checkSound(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const RunSettings& settings = checkpoint.settings;
   if (const Status good = checkRunSettings(settings); !good) return refused(path, good.error().message);

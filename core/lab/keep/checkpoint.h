@@ -1,4 +1,4 @@
-// Where a run stands, as a file from which it goes on to the same numbers.
+// The state of a run as a file, from which it goes on to the same numbers.
 //
 // Layout: "NLLAB001", the size of the JSON (8 bytes, little-endian), CRC-32 of all that follows (4 bytes), the JSON,
 // the bytes of the tensors in its order. Thread: pure functions but for the file.
@@ -23,7 +23,7 @@ struct KeptTensor {
   bool operator==(const KeptTensor&) const = default;
 };
 
-// Of one network in training.
+// KeptMember is the state of one network in training.
 struct KeptMember {
   RunMember member;
   int epoch = 0;     // that it has done

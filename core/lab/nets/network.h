@@ -29,12 +29,12 @@ struct Parameter {
 // W - mean of W over the output axis (papers 000 Definition 7, 001 Definition 3.2), in W's own type. Differentiable.
 [[nodiscard]] at::Tensor centered(const at::Tensor& value, int64_t outputAxis);
 
-// What each linear layer read in one pass, detached: [examples, features].
+// Trace holds what each linear layer read in one pass, detached: [examples, features].
 struct Trace {
   std::vector<at::Tensor> inputs;
 };
 
-// What of a network its settings do not say.
+// NetworkShape has what a network needs beside its settings.
 struct NetworkShape {
   std::string network;
   int layers = 0;
@@ -63,7 +63,7 @@ class Network {
   [[nodiscard]] at::Tensor used(const Parameter& parameter) const;
 
  protected:
-  // Where the parameters of a part stand.
+  // Indices of the parameters of a part.
   struct Linear {
     size_t weight = 0, bias = 0;
   };

@@ -20,7 +20,7 @@ class Batches {
   // Error: BadInput where the text that is set aside is shorter than what the network sees at a time.
   [[nodiscard]] static Result<Batches> make(const Data& data, const RunSettings& settings, at::ScalarType type);
 
-  // Of an epoch, in its order, which depends on seed and epoch alone.
+  // The batches of an epoch, in its order, which depends on seed and epoch alone.
   class Epoch {
    public:
     [[nodiscard]] int64_t steps() const { return steps_; }

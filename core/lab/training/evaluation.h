@@ -1,4 +1,4 @@
-// What is told of a network between two epochs. Thread: any.
+// Computes what a record holds of a network between two epochs. Thread: any.
 #pragma once
 
 #include <vector>

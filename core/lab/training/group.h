@@ -22,7 +22,7 @@ class Group {
   Group(const RunSettings& settings, const std::vector<RunMember>& members, const Sources& sources);
 
   using Tell = std::function<void(RunRecord record)>;
-  // Tells of each network before its first step.
+  // Reports each network before its first step.
   void start(const Tell& tell);
   // One more epoch of all. False: stopped, and all are as they were after the epoch before.
   [[nodiscard]] bool trainEpoch(const Member::GoOn& goOn, const Tell& tell);

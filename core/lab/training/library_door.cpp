@@ -1,4 +1,4 @@
-// What libnormlens_lab.so shows to who loads it.
+// Defines what libnormlens_lab.so exports to its loader.
 #include "core/lab/library_door.h"
 
 #include "core/base/plain_error.h"

@@ -26,7 +26,7 @@ class Member {
   [[nodiscard]] const std::string& diverged() const { return diverged_; }  // empty: it has not
   void begin(int epoch);
 
-  // Asked before each step; false: the rest of the epoch is not done.
+  // Called before each step; false: the rest of the epoch is not done.
   using GoOn = std::function<bool()>;
   enum class Went { Whole, Stopped, Diverged };
   // One more epoch; fills in train_loss, gradient_norms, ms_per_step. Stopped or diverged, the weights are those of the
@@ -34,13 +34,13 @@ class Member {
   [[nodiscard]] Went trainEpoch(const GoOn& goOn, RunRecord& record);
   // One step and its loss; milliseconds.
   double timedStep(const Batch& batch, double& loss);
-  // Fills in what the network is now, and what is told of it.
+  // Fills in what the network is now, and the figures in its record.
   void tell(const Member* reference, RunRecord& record) const;
 
   // It is stopped, as it was at the last keep(). why: "the loss was not finite".
   void diverge(const std::string& why);
 
-  // As it is now, to be gone back to.
+  // Keeps the present state, for a later return to it.
   void keep();
   [[nodiscard]] const KeptMember& kept() const { return kept_; }
   // Error: Unreadable, it has other tensors than this network.

@@ -15,8 +15,8 @@ class Optimizer {
   void step();  // precondition: every parameter has its gradient
   void clearGradients();
 
-  // What it goes on with: momentum of each parameter (sgd), first and second moments (adam, adamw); empty before the
-  // first step.
+  // Returns what the next step builds on: momentum of each parameter (sgd), first and second moments (adam, adamw);
+  // empty before the first step.
   [[nodiscard]] const std::vector<at::Tensor>& state() const { return state_; }
   [[nodiscard]] int64_t steps() const { return steps_; }
   void goOnFrom(std::vector<at::Tensor> state, int64_t steps);

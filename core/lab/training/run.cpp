@@ -104,7 +104,7 @@ Status Run::resume() {
   auto kept = readCheckpoint(path);
   if (!kept) return tl::unexpected(kept.error());
   kept->settings.device = settings_.device;        // begun on a GPU, it may go on without one
-  kept->settings.data.path = settings_.data.path;  // however it is written: data_sum tells other data
+  kept->settings.data.path = settings_.data.path;  // however it is written: data_sum detects other data
   if (kept->settings == settings_ && kept->data_sum != state_.data_sum) {
     return fail(ErrorCode::Unreadable, "the checkpoint " + path.string() + " is of a run on other data",
                 "the data have changed since: give this run a folder of its own");
@@ -115,7 +115,7 @@ Status Run::resume() {
                 "give this run a folder of its own, or begin anew with --anew");
   }
   state_ = std::move(*kept);
-  // What was taken away is not told to be there.
+  // Weights whose file was removed are not listed.
   std::erase_if(state_.weights, [&](const std::string& file) { return !isFile(place_.folder / file); });
   resumed_ = true;
   return {};
@@ -203,7 +203,7 @@ Status Run::keepNowAndThen() {
   return keep();
 }
 
-// Of the last epoch that all have done.
+// Keeps the state after the last epoch that all have done.
 Status Run::keep() {
   if (place_.folder.empty()) return {};
   if (group_) state_.members = group_->kept();

@@ -21,11 +21,11 @@ class Run {
  private:
   [[nodiscard]] Status prepare(const Data& data);
   [[nodiscard]] Status resume();
-  // Whether the run goes on: false, a stop was asked for.
+  // Returns whether the run goes on: false after a request to stop.
   [[nodiscard]] Result<bool> trainGroup(const std::vector<RunMember>& members);
   [[nodiscard]] Result<bool> measureGroup(Group& group);
   [[nodiscard]] Status exportMembers(const Group& group);
-  // Stands still while the run is paused; false: a stop was asked for.
+  // Waits while the run is paused; false: a stop was requested.
   [[nodiscard]] bool goOn();
 
   void tell(RunRecord record);
