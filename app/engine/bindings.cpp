@@ -35,7 +35,7 @@ Result<ModelInfo> open(service::Service& service, const OpenParams& params, cons
   return info;
 }
 
-// Nothing set asks for a guess: what was set before is not used any more, even where there is nothing to guess from.
+// Without any parameter the inputs are guessed: those set before are dropped, even where nothing can be guessed from.
 Result<InputsInfo> setInputs(service::Service& service, const InputsParams& params) {
   if (params.npz.empty() && params.specs.empty()) service.setInputs({});
   return service.chooseInputs(params);

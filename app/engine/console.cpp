@@ -21,7 +21,7 @@
 namespace normlens::engine {
 namespace {
 
-// Says whether it arrived; errno tells why not.
+// Returns whether the text arrived; errno has the cause if not.
 bool writeLine(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
   std::fputc('\n', stream);
@@ -39,8 +39,8 @@ Descriptor ownCopy(int descriptor) {
   return Descriptor(fcntl(writable ? writable.get() : descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
-// A standard stream that is closed would be the next file that is opened: results would go into that. What stands in
-// for it is a pipe without a reader, which cannot be written, or without a writer.
+// A standard stream that is closed would be the next file that is opened: results would go into that. Its substitute is
+// a pipe without a reader, which cannot be written, or without a writer.
 void holdClosedStreams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     std::array<int, 2> ends{};  // the first free ones: its place, and one that goes
@@ -99,7 +99,7 @@ class Console::ProgressLine {
 
 Console::Console(Options options) : options_(options) {
   holdClosedStreams();
-  std::signal(SIGPIPE, SIG_IGN);  // a pipe that nobody reads any more is told by the write
+  std::signal(SIGPIPE, SIG_IGN);  // for a pipe that nobody reads any more the write reports it
   if (!options_.quiet && isatty(STDERR_FILENO)) progress_ = std::make_unique<ProgressLine>();
 }
 

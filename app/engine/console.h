@@ -1,8 +1,8 @@
-// What a verb says: one JSON object or plain lines on stdout, notes and errors as single lines on stderr.
+// Prints a verb's output: one JSON object or plain lines on stdout, notes and errors as single lines on stderr.
 //
 // With --json stdout holds exactly one object with "schema":1, whatever happens and whatever a model or a library
-// prints; with --quiet nothing is said that was not asked for. Thread: progress may be reported from any thread, the
-// rest belongs to the main thread.
+// prints; with --quiet only requested output appears. Thread: progress may be reported from any thread, the rest
+// belongs to the main thread.
 #pragma once
 
 #include <cstdio>
@@ -23,7 +23,7 @@ inline constexpr int kSchema = 1;  // of every JSON object
 enum class Exit : int { Done = 0, NotDone = 1, Usage = 2, Unreadable = 3 };
 [[nodiscard]] Exit exitFor(ErrorCode code);
 
-// Of an exception that nobody has caught where it belongs.
+// Describes an exception that nobody has caught where it belongs.
 [[nodiscard]] Error defect(const std::exception& error);
 
 class Console {
@@ -40,7 +40,7 @@ class Console {
   // Takes stdout and stderr for itself, by descriptors of its own: what anybody else writes to stdout goes to stderr
   // from now on, or where a process for a model has its streams. Before any model is opened.
   void takeStreams();
-  // Where they went, to be kept open by who closes all others; -1: they were not or could not be taken.
+  // Return their descriptors, which who closes all others keeps open; -1: they were not or could not be taken.
   [[nodiscard]] int ownStdout() const;
   [[nodiscard]] int ownStderr() const;
 
@@ -52,8 +52,8 @@ class Console {
   void note(std::string_view line);   // stderr; nothing with --quiet
   // One object as a line of stdout, written whole, whatever the options. False: it could not be; see finish().
   bool line(nlohmann::json object);
-  // With --json, which alone asks for the object, prints it: that of a large model takes its time. Exit::Done only if
-  // all that was printed could be written; else says why not on stderr.
+  // With --json, which alone needs the object, prints it: that of a large model takes its time. Exit::Done only if all
+  // that was printed could be written; else the cause is on stderr.
   Exit finish(const std::function<nlohmann::json()>& result, Exit exit);
   Exit fail(const Error& error);  // one line on stderr, the error object with --json
 

@@ -1,7 +1,7 @@
 // SIGTERM as a stop token, in the process that works: who started it turns Ctrl-C into that (supervise_verb.h).
 //
-// The first one asks the work to stop, a second one ends the process. Made before any other thread starts: it blocks
-// the signal for the process and waits for it on a thread of its own.
+// The first one requests the work to stop, a second one ends the process. Made before any other thread starts: it
+// blocks the signal for the process and waits for it on a thread of its own.
 #pragma once
 
 #include <csignal>
@@ -20,8 +20,8 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
-  // Half a second after it was asked to, the work still goes on (a single op can take minutes): the process then ends
-  // with what this returns, which is called on the watching thread. For who has something to save.
+  // Half a second after the request the work may still go on (a single op can take minutes): the process then ends with
+  // what this returns, which is called on the watching thread. For work that has something to save.
   void ifItGoesOn(std::function<int()> leave);
 
  private:

@@ -1,4 +1,4 @@
-// The run of the laboratory that goes on, and what the window says to it meanwhile.
+// Holds the run of the laboratory that goes on, and passes the window's control messages to it.
 #pragma once
 
 #include <mutex>

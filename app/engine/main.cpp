@@ -17,7 +17,7 @@
 #include "app/engine/version.h"
 #include "core/base/plain_error.h"
 
-// Read by jemalloc: one arena, which is there from the start. One that a new thread asks for when memory has run out
+// jemalloc reads this: one arena, which is there from the start. One that a new thread requests when memory has run out
 // ends the process instead of the allocation. Other allocators do not look.
 extern "C" {
 const char* malloc_conf = "narenas:1";  // NOLINT(readability-identifier-naming)
@@ -34,7 +34,7 @@ bool has(int argc, char** argv, std::string_view flag) {
   return std::any_of(argv + 1, argv + argc, [&](const char* argument) { return argument == flag; });
 }
 
-// Help and version are no errors; everything else that the parser says is one line.
+// Help and version are no errors; every other message of the parser is one line.
 int answerParser(const CLI::App& app, const CLI::ParseError& error, Console& console) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
     std::ostringstream text;

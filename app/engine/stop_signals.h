@@ -34,7 +34,7 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  // SIGINT, SIGTERM or SIGHUP; nullopt: none has come. That a child has ended is seen by asking for it.
+  // SIGINT, SIGTERM or SIGHUP; nullopt: none has come. The end of a child shows in its wait status, not here.
   [[nodiscard]] std::optional<int> next() {
     signalfd_siginfo info{};
     while (::read(descriptor_.get(), &info, sizeof info) == sizeof info) {

@@ -16,7 +16,7 @@ using confine::Worker;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPollTick{100};
-constexpr std::chrono::milliseconds kStopPatience{850};  // within which what was measured is told
+constexpr std::chrono::milliseconds kStopPatience{850};  // within which the measurements so far are reported
 
 class Supervisor {
  public:

@@ -31,7 +31,7 @@ struct NamedFiles {
   bool gpu = false;  // a GPU is to be used
 };
 
-// What a verb does once its options are parsed: one of the two.
+// Declared is what a verb does once its options are parsed: one of the two.
 struct Declared {
   // Opens models, in a confined process that may be handed these files.
   RunVerb run;

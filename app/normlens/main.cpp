@@ -120,7 +120,7 @@ void letWaitingThreadsSleep() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", kTurns, /*overwrite=*/0);
 }
 
-// What can only be a verb: lower-case letters and hyphens. A model's path has a dot or a slash in it.
+// Accepts only what a verb can be: lower-case letters and hyphens. A model's path has a dot or a slash in it.
 bool looksLikeVerb(std::string_view argument) {
   return !argument.empty() && argument.front() != '-' &&
          std::all_of(argument.begin(), argument.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
   const bool screenshot = anyStartsWith(argc, argv, {"--screenshot", "--picture"});
   const bool text = anyStartsWith(argc, argv, {"-h", "--help", "-v", "--version"});
   if ((screenshot || text) && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
-  // What Qt says of a screen that is none is no word of ours.
+  // Qt's warnings about a screen that is none are not for the user.
   if (screenshot && qEnvironmentVariableIsEmpty("QT_LOGGING_RULES")) qputenv("QT_LOGGING_RULES", "*.warning=false");
   // Qt would end the program with a core dump.
   if (!hasDisplay()) return usageError(QStringLiteral("there is no display for the window; see normlens --help."));

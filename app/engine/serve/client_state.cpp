@@ -15,7 +15,7 @@ namespace methods = protocol::methods;
 constexpr std::array<std::string_view, 5> kStateMakers = {methods::kInitialize, methods::kOpen, methods::kSetInputs,
                                                           methods::kAnalyze, methods::kFold};
 
-// What a client says may be of any type: the worker refuses it in words.
+// A client's number may be of any type: the worker refuses it in words.
 double numberIn(const nlohmann::json& params, const char* name) {
   const auto found = params.is_object() ? params.find(name) : params.end();
   return found != params.end() && found->is_number() ? found->get<double>() : 0;

@@ -1,5 +1,5 @@
-// How far a client of `serve` has come with its model: what the next worker is to be brought to when one dies.
-// Thread: one at a time.
+// The progress of a client of `serve` with its model: the next worker is brought to this state when one dies. Thread:
+// one at a time.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace normlens::engine {
 
-// The limits that an `open` asks for, where it asks for some.
+// Returns the limits that an `open` sets, or the usual ones.
 [[nodiscard]] confine::Limits limitsOf(const nlohmann::json& params, confine::Limits usual);
 
 // The last request of each kind that makes state (initialize, open, set_inputs, analyze, fold) and was answered with a
@@ -24,7 +24,7 @@ class ClientState {
   void dropLast();  // never `initialize`
   void forgetModel();
   [[nodiscard]] bool hasModel() const { return steps_.size() > 1; }
-  // Of all that was handed over, a file that is not what it was; empty: none.
+  // Returns a file, of all that were handed over, that has changed; empty: none.
   [[nodiscard]] std::string changedFile() const;
   [[nodiscard]] Journal journal(std::string notRun) const;
 

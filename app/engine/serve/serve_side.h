@@ -47,8 +47,8 @@ class ServeSide {
   // Some bytes of replies; those frames that are whole go to `out`, and what is none is dropped: a worker may die in
   // the middle of one. False: nothing has come.
   bool relay(std::string& out);
-  // It stopped in the middle of a frame, or announced more than it sends. To be asked again and again; reading: what it
-  // sends is relayed.
+  // Returns whether it stopped in the middle of a frame, or announced more than it sends. Call it again and again;
+  // reading: what it sends is relayed.
   [[nodiscard]] bool brokeOff(bool reading);
 
   std::list<Pending> pending;

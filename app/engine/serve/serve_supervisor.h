@@ -30,9 +30,9 @@ namespace normlens::engine {
 
 class ServeSupervisor {
  public:
-  // replies: what the client reads. usual: limits, where an `open` asks for none.
+  // replies: what the client reads. usual: limits for an `open` that sets none.
   ServeSupervisor(int replies, const confine::Limits& usual) : client_(replies), usual_(usual), limits_(usual) {}
-  // Until the client is gone or asks for the end.
+  // Runs until the client is gone or requests the end.
   [[nodiscard]] Exit run();
 
  private:
@@ -72,7 +72,7 @@ class ServeSupervisor {
 
   int client_;
   const confine::Limits& usual_;
-  confine::Limits limits_;  // as the last `open` asked for
+  confine::Limits limits_;  // as the last `open` set them
   StopSignals signals_;
   protocol::FrameDecoder heard_;
   std::string outgoing_;
@@ -83,7 +83,7 @@ class ServeSupervisor {
   Side next_;                                // opens a model beside the current one's
   std::optional<bool> nextOpened_;           // it has answered
   std::optional<Error> lostModel_;           // why it was not opened again
-  std::optional<Clock::time_point> ending_;  // the client is gone or has asked for the end
+  std::optional<Clock::time_point> ending_;  // the client is gone or has requested the end
   bool clientGone_ = false, ended_ = false;
 };
 

@@ -11,8 +11,8 @@
 
 namespace normlens::engine {
 
-// What a worker is to be like before it hears its client: bodies of requests that others before it have answered. Their
-// replies go nowhere.
+// A Journal makes a worker ready before it hears its client: bodies of requests that others before it have answered.
+// Their replies go nowhere.
 struct Journal {
   std::vector<std::string> requests;
   std::string notRun;  // why the model must not be run; empty: it may
@@ -21,7 +21,7 @@ struct Journal {
 // Blocks until the requests end; marks the watch page as ready once the journal is done. Returns the process's status.
 [[nodiscard]] int serveWorker(int requests, int replies, const Journal& journal, confine::Confinement level);
 
-// What a worker sends: the body, behind a line that says what it answers, so that who hands it on need not read it.
+// Marks the body with a line that names the request it answers, so that who hands it on need not read it.
 [[nodiscard]] std::string marked(std::string_view body, const protocol::Answered* answers);
 // Takes that line off; nullopt: it answers nothing.
 [[nodiscard]] std::optional<protocol::Answered> takeMark(std::string_view& body);

@@ -109,7 +109,7 @@ void ServeSupervisor::loseCurrent(const confine::Worker::End& end) {
   } else if (!unanswered.empty() && !lost->took(unanswered.front()) && !unanswered.front().askedAgain) {
     unanswered.front().askedAgain = true;  // it came when that worker was dead already
   } else if (!unanswered.empty() && unanswered.front().method == methods::kAnalyze && looking && notRun.empty()) {
-    notRun = end.error.message;  // asked once more
+    notRun = end.error.message;  // sent once more
   } else if (!unanswered.empty()) {
     answer(unanswered.front().id, sentence(*lost, end));
     unanswered.pop_front();
@@ -119,7 +119,7 @@ void ServeSupervisor::loseCurrent(const confine::Worker::End& end) {
   bringBack(std::move(notRun), *lost, std::move(unanswered));
 }
 
-// What it was at cannot be done again on other content: nothing is asked of it any more until a model is opened.
+// Its requests cannot be repeated on other content: it gets no more of them until a model is opened.
 void ServeSupervisor::loseModel(const std::string& file, std::list<Pending>& unanswered) {
   state_.forgetModel();
   lostModel_ = Error{ErrorCode::Unreadable, file + " has changed on the disk since it was opened", "open it again"};

@@ -95,7 +95,7 @@ void ServeSupervisor::wait() {
   if (events[2].revents != 0) tellClient();
   size_t at = 3;
   for (ServeSide* side : sides()) {
-    // Before the door: what is asked there after an answer belongs to the next request.
+    // Replies come before the door: a question there after an answer belongs to the next request.
     if (events[at + 2].revents != 0) relaySome(*side);
     if (events[at].revents != 0) side->worker().serveDoor();
     if (events[at + 1].revents != 0) side->worker().readNoise();
@@ -165,7 +165,7 @@ void ServeSupervisor::hear() {
 void ServeSupervisor::receive(std::string body) {
   auto message = protocol::parseMessage(body);
   if (message && message->method == methods::kCancel) return cancel(message->params);
-  if (!message || !message->isRequest()) return current_->send(body);  // the worker says what is wrong with it
+  if (!message || !message->isRequest()) return current_->send(body);  // the worker reports what is wrong with it
   Pending request{*message->id, std::move(message->method), std::move(body), std::move(message->params), {}};
   if (request.method == methods::kPing) {  // never behind others
     return current_->ready() ? hand(*current_, std::move(request)) : answerPing(request.id);
@@ -173,7 +173,7 @@ void ServeSupervisor::receive(std::string body) {
   held_.push_back(std::move(request));
 }
 
-// Requests go on as they came, but for one that opens a model beside another: it waits until nothing else is asked.
+// Requests go on as they came, but for one that opens a model beside another: it waits until no other is pending.
 void ServeSupervisor::settle() {
   while (!held_.empty() && !next_) {
     Pending& request = held_.front();

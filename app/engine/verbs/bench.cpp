@@ -40,7 +40,7 @@ void printSide(const std::string& where, const char* name, const protocol::Bench
   console.print(line + ", " + side.runtime + (replayed ? ", CUDA graph" : ""));
 }
 
-// What makes figures doubtful that look like others.
+// Prints what makes figures doubtful that look like others.
 void printCautions(const std::string& where, const BenchPoint& point, Console& console) {
   if (const auto& outputs = point.outputs; outputs && outputs->beyond) {
     console.print(where + formatted("the outputs differ by %.3g where %.3g is noise: "
@@ -88,7 +88,7 @@ void printPoint(const BenchPoint& point, Console& console) {
   printCautions(where, point, console);
 }
 
-// What the two spend on norms in theory, at the inputs' own sizes.
+// Prints what the two spend on norms in theory, at the inputs' own sizes.
 void printWork(const protocol::BenchResult& result, Console& console) {
   const auto sum = [](const std::vector<protocol::NormWork>& work) {
     double flops = 0, bytes = 0;
@@ -110,7 +110,7 @@ Status foldFirst(service::Service& service, const BenchOptions& options, const T
   return fail(ErrorCode::Refused, folded->reason + ", so there is nothing to measure " + options.a + " against");
 }
 
-// What was told so far, for who cannot wait for the rest. Thread: any.
+// Holds what was reported so far, for who cannot wait for the rest. Thread: any.
 class Measured {
  public:
   void set(int index, const BenchPoint& point) {

@@ -20,7 +20,7 @@ struct DiffOptions {
   InputOptions inputs;
 };
 
-// Of "float64,float32"; one Unknown where none is given: each model as it is.
+// Parses "float64,float32"; one Unknown where none is given: each model as it is.
 Result<std::vector<graph::DType>> dtypesOf(const std::string& text) {
   std::vector<graph::DType> dtypes;
   std::stringstream names(text);
@@ -74,7 +74,7 @@ DiffColumn compareIn(const Comparison& comparison, graph::DType dtype, const Tas
   return column;
 }
 
-// Where only one type was asked for, what is in its way is an error like any other.
+// If only one type was requested, its obstacle is an error like any other.
 Result<std::vector<DiffColumn>> compareInAll(const Comparison& comparison, const std::vector<graph::DType>& dtypes,
                                              Console& console, const Task& task) {
   std::vector<DiffColumn> columns;

@@ -122,7 +122,7 @@ const DiffRow* findRow(const DiffColumn& column, const DiffRow& like) {
   return found == column.diff->rows.end() ? nullptr : &*found;
 }
 
-// figure(row): what stands in the table of it; nullopt: a dash. No table where all are dashes.
+// figure(row): the number in the row's cell; nullopt: a dash. No table where all are dashes.
 template <class Figure>
 void addTable(const std::vector<DiffColumn>& columns, const run::ModelDiff& first, const char* title,
               const Figure& figure, std::vector<std::string>& lines) {

@@ -24,7 +24,7 @@ struct DiffColumn {
 // Lines for a person. Of one column every measure, of several a table of max_rel by norm and type.
 [[nodiscard]] std::vector<std::string> diffLines(const std::vector<DiffColumn>& columns);
 
-// What --fail-above decides. Why the comparison does not pass, of the first type that could be compared: an output
+// Decides --fail-above. Returns why the comparison does not pass, of the first type that could be compared: an output
 // beyond the limit, or nothing of it to compare. An output without elements is equal to its like; where no output has
 // any, nothing was compared. Empty: it passes.
 [[nodiscard]] std::string whyAbove(const std::vector<DiffColumn>& columns, double limit);

@@ -63,7 +63,7 @@ bool printGpuCheck(const protocol::GpuCheck& check, Console& console) {
   return !check.steps.empty() && check.steps.back().error.empty();
 }
 
-// check: of the GPU, where one was asked for.
+// check: of the GPU, where one was requested.
 Exit runDoctor(Console& console, confine::Confinement level, const std::optional<protocol::GpuCheck>& check) {
   const protocol::EngineInfo info = service::engineInfo();
   const auto ops = ownLibrary(kOpsLibrary);

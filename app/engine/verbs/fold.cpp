@@ -55,7 +55,7 @@ void printOutcome(const std::string& model, const protocol::Analysis& analysis, 
                 formatted("%.0f ms", outcome.times.save_ms) + ")");
 }
 
-// Nothing was written: says why, and leaves an older output alone.
+// Nothing was written: notes why, and leaves an older output alone.
 Exit endWithout(FoldOutcome outcome, const std::string& why, Exit exit, Console& console,
                 const protocol::Analysis& analysis) {
   if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
@@ -107,7 +107,7 @@ Result<FoldOutcome> foldModel(service::Service& service, const FoldOptions& opti
   return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied, {}};
 }
 
-// Nothing folds of a model that was not seen running: that tells nothing about it.
+// Nothing folds of a model that was not seen running: that shows nothing about it.
 Error notKnown(Error error) {
   error.message += "; so it is not known which of its LayerNorms can be folded, and nothing was written";
   return error;

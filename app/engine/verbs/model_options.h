@@ -35,8 +35,8 @@ struct InputOptions {
                                                       const InputOptions& inputs, Console& console, const Task& task,
                                                       formats::InputsFor use = formats::InputsFor::Values);
 
-// Says which inputs were assumed; nothing where they could not be run, which couldNotRun() tells. For a verb whose
-// answer they decide.
+// Notes which inputs were assumed; nothing where they could not be run, which couldNotRun() reports. For a verb whose
+// result depends on them.
 void noteAssumedInputs(const protocol::Analysis& analysis, Console& console);
 
 // "gate has size 1 in its last axis (the model does not run with 8 there)"
@@ -60,7 +60,7 @@ struct OpenedModel {
 [[nodiscard]] Result<OpenedModel> openModel(service::Service& service, const std::string& path,
                                             const InputOptions& inputs, Console& console, const Task& task);
 
-// What to do where a model could not be run on what was found for it.
+// This hint is for a model that could not be run on what was found for it.
 inline constexpr const char* kGiveInputs = "give inputs that fit with --inputs FILE.npz or --input 'NAME=TYPE[SIZES]'";
 
 // Every error names the file that it is about.

@@ -1,4 +1,4 @@
-// Checks of options that are numbers. CLI11's own would tell the largest number there is, digit by digit.
+// Checks of options that are numbers. CLI11's own would print the largest number there is, digit by digit.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -18,7 +18,7 @@ using Files = std::vector<std::filesystem::path>;  // of a model: itself, then w
 // WriteFailed where the folder does not exist or OUT is a folder, a device or a pipe.
 [[nodiscard]] Status checkOutput(const Files& model, const std::filesystem::path& out);
 
-// Where something else is written beside the model: "the plan", "the table". Errors: Usage where that is one of the
+// Checks the path of another file beside the model: "the plan", "the table". Errors: Usage where that is one of the
 // model's files or of these, an empty name is none; WriteFailed as above.
 [[nodiscard]] Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
                                         std::initializer_list<std::filesystem::path> others);

@@ -14,13 +14,13 @@ using nlohmann::json;
 
 json figures() { return json::parse(kPaperFigures); }
 
-// Of what is varied by this name; nullopt: it is not.
+// Returns the value of what is varied by this name; nullopt: it is not.
 std::optional<std::string> valueOf(const protocol::BenchPoint& point, const std::string& name) {
   const auto found = std::ranges::find(point.at, name, &std::pair<std::string, std::string>::first);
   return found == point.at.end() ? std::nullopt : std::optional(found->second);
 }
 
-// What the papers kept must be what the point has, where the point says.
+// Returns whether the point has what the papers kept, as far as the point has it.
 bool fits(const json& series, const std::string& kept, const protocol::BenchPoint& point) {
   const auto wanted = valueOf(point, kept);
   return !wanted || !series.contains(kept) || *wanted == series[kept].dump();
@@ -43,7 +43,7 @@ json entryOf(const json& figure) {
   return entry;
 }
 
-// "35 to 178" of all folds that tell it.
+// Returns "35 to 178", over all folds that have it.
 std::string rangeOf(const json& folds, const char* name) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const json& fold : folds) {

@@ -1,4 +1,4 @@
-// What the papers measured, to stand beside our own figures: resources/reference/paper_figures.json, which is part of
+// Measurements of the papers, to print beside our own figures: resources/reference/paper_figures.json, which is part of
 // the program. Thread: pure functions.
 #pragma once
 
@@ -11,13 +11,13 @@
 namespace normlens::engine {
 
 // The speed-ups of the papers at the point's sequence length or batch size, where either is varied: [{"model",
-// "device", "source", "batch" or "seq" as the papers kept it, "speedup"}]. Empty: they tell of none there.
+// "device", "source", "batch" or "seq" as the papers kept it, "speedup"}]. Empty: they report none there.
 [[nodiscard]] nlohmann::json paperSpeedups(const protocol::BenchPoint& point);
 // "GPT-2 1.044 (A100-40GB, batch 4), ..."; empty for none.
 [[nodiscard]] std::string paperSpeedupText(const nlohmann::json& speedups);
 
-// How long the papers' folds took and after how many runs they had paid for themselves: [{"model", "device", "source",
-// "batch", "seq", "fold_ms", "before_ms", "after_ms", "break_even"}].
+// Returns how long the papers' folds took and after how many runs they had paid for themselves: [{"model", "device",
+// "source", "batch", "seq", "fold_ms", "before_ms", "after_ms", "break_even"}].
 [[nodiscard]] nlohmann::json paperFolds();
 // "folds of 35 to 178 ms paid for after 36 to 328 runs (A100-40GB, V100-32GB)"
 [[nodiscard]] std::string paperFoldText();

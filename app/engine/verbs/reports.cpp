@@ -58,7 +58,7 @@ std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& anal
   return edits;
 }
 
-constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is told
+constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is reported
 
 }  // namespace
 

@@ -13,12 +13,12 @@
 
 namespace normlens::engine {
 
-// plan: what `fold` would do, unless it is told otherwise.
+// plan: what `fold` would do by default.
 [[nodiscard]] nlohmann::json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis,
                                            const protocol::PlanInfo& plan);
 // "folded with a centering because a copy of wte.weight would add 131 kB (13%, limit 10%)". done: not merely planned.
 [[nodiscard]] std::string stateText(const protocol::NormState& state, bool done);
-// By its verdict; of other norms the verdict has said why not.
+// Returns whether its verdict lets it fold; for other norms the verdict has the reason.
 [[nodiscard]] bool folds(const protocol::NormInfo& norm);
 
 [[nodiscard]] nlohmann::json verifyEntry(const protocol::VerifyResult& verify);
@@ -41,7 +41,7 @@ struct FuseOutcome {
 [[nodiscard]] nlohmann::json fuseReport(const FuseOutcome& outcome);
 
 // `inputs`: what both models were run on where nothing was varied. `sweep`: whether anything was; `points` is empty
-// otherwise. `command`: the line that asked for it.
+// otherwise. `command`: the command line of the measurement.
 [[nodiscard]] nlohmann::json benchReport(const protocol::BenchResult& result,
                                          const std::vector<protocol::InputSpec>& inputs, bool sweep,
                                          const std::string& command);

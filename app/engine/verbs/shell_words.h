@@ -8,7 +8,7 @@ namespace normlens::engine {
 // Quoted where it has to be. Thread: pure.
 [[nodiscard]] std::string shellWord(const std::string& word);
 
-// Of this process, as it was typed.
+// Returns the command line of this process, as it was typed.
 [[nodiscard]] std::string commandLine();
 
 }  // namespace normlens::engine

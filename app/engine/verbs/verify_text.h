@@ -1,4 +1,4 @@
-// What a verification is told as to a person: its outcome with the figures, then what else is worth a line.
+// Turns a verification into lines for a person: its outcome with the figures, then what else is worth a line.
 #pragma once
 
 #include <string>

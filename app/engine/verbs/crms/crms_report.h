@@ -1,4 +1,4 @@
-// What the verb crms tells: its JSON object and its lines. Field names are stable. Thread: pure functions.
+// The output of the verb crms: its JSON object and its lines. Field names are stable. Thread: pure functions.
 #pragma once
 
 #include <nlohmann/json.hpp>

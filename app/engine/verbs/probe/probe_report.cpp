@@ -19,7 +19,7 @@ using protocol::toJson;
 
 json orNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
-// nullptr: the fold was not asked for, or its norms are not those of the original one for one.
+// nullptr: no fold was requested, or its norms are not those of the original one for one.
 const ProbeRow* afterOf(const ProbeOutcome& outcome, size_t row) {
   return outcome.after && outcome.after->paired ? &outcome.after->rows[row] : nullptr;
 }
@@ -31,7 +31,7 @@ const ProbeSwap* swapOf(const ProbeOutcome& outcome, const ProbeRow& row) {
   return found == swaps.end() ? nullptr : &*found;
 }
 
-// Of the outputs; nullptr: it could not be measured.
+// Returns the error of the outputs; nullptr: it could not be measured.
 const ForcedError* effectOf(const ProbeOutcome& outcome, const ProbeRow& row) {
   const ProbeSwap* swap = swapOf(outcome, row);
   return swap != nullptr && swap->as_it_is.error.empty() ? &swap->as_it_is : nullptr;

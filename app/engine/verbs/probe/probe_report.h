@@ -14,13 +14,13 @@ namespace normlens::engine {
 struct ProbeOutcome {
   protocol::ProbeResult before;
   protocol::ProbeSwaps swaps;
-  std::optional<protocol::ProbeResult> after;  // of the fold, where it was asked for
+  std::optional<protocol::ProbeResult> after;  // of the fold, where it was requested
   int64_t seed = 0;
 };
 
 // norms: name, kind, input, output, random, swap, after ...; findings: sentences
 [[nodiscard]] nlohmann::json probeReport(const ProbeOutcome& outcome);
-// For a person: a table, and what it says.
+// For a person: a table, and its findings.
 [[nodiscard]] std::vector<std::string> probeLines(const ProbeOutcome& outcome);
 // For a spreadsheet: a row for each norm, numbers in full.
 [[nodiscard]] std::string probeCsv(const ProbeOutcome& outcome);

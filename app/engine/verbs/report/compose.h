@@ -10,10 +10,10 @@ namespace normlens::engine::report {
 
 [[nodiscard]] Document composed(const Facts& facts);
 
-// How many of the model's LayerNorms are none in the fold.
+// Returns how many of the model's LayerNorms are none in the fold.
 [[nodiscard]] int foldedNorms(const Facts& facts);
-// Of a fold in memory: proved, refuted, nullopt: not decided. Of a file: whether no output is beyond its limit, nullopt
-// where they could not be compared.
+// Returns, for a fold in memory, whether it is proved; nullopt: not decided. For a file, whether no output is beyond
+// its limit; nullopt where they could not be compared.
 [[nodiscard]] std::optional<bool> isEqual(const Facts& facts);
 
 }  // namespace normlens::engine::report

@@ -42,7 +42,7 @@ using Block = std::variant<Paragraph, Table, Figure, Commands>;
 
 struct Section {
   std::string title, note;  // note: small, at the right of the title
-  bool half = false;        // stands beside its neighbour where there is room
+  bool half = false;        // placed beside its neighbor where there is room
   std::vector<Block> blocks;
 };
 

@@ -1,4 +1,4 @@
-// What a report is made of, as the engine found it. Thread: value types.
+// Facts are what a report is made of, as the engine found it. Thread: value types.
 #pragma once
 
 #include <optional>

@@ -44,7 +44,7 @@ std::string diamond(double x, double y) {
 
 using Figures = std::vector<std::optional<double>>;
 
-// What equals its like lies at the bottom of the scale.
+// A figure of 0, for equal outputs, is drawn at the bottom of the scale.
 std::pair<double, double> decades(const ProofChart& chart) {
   std::pair<double, double> range{-16, -6};
   const auto include = [&](const std::optional<double>& value) {
@@ -105,7 +105,7 @@ class ProofDrawing {
            text(kWidth - kRight, y(*value) - 5, "end", type + formatted(" passes up to %.2g", *value));
   }
 
-  // The end says more than the beginning.
+  // The end of a name distinguishes more than the beginning.
   static std::string shortened(const std::string& name) {
     constexpr size_t kMost = 28;
     size_t begin = name.size() > kMost ? name.size() - kMost : 0;

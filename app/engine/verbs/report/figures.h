@@ -1,5 +1,5 @@
-// The report's charts as SVG: plain elements, whose colours are the page's classes (html_style.cpp), with a title that
-// says what is seen. Thread: pure functions.
+// The report's charts as SVG: plain elements, whose colors are the page's classes (html_style.cpp), with a title that
+// describes what is seen. Thread: pure functions.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Finds what a report tells: folds in memory or opens the fold that was given, compares, measures.
+// Gathers the facts of a report: folds in memory or opens the fold that was given, compares, measures.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ struct ReportOptions {
   InputOptions inputs;
 };
 
-// Of that model, today, by this program.
+// Returns the facts with that model, today's date and this program named.
 [[nodiscard]] Facts named(const std::string& model);
 
 // The original against the fold, in the file's own type and in float64. Errors: Cancelled.
 [[nodiscard]] Status compare(service::Service& service, Facts& facts, const Task& task);
 
-// `service` has the model open and analysed. What cannot be compared or measured is told in the facts. Errors: FOLDED
+// `service` has the model open and analyzed. The facts record what cannot be compared or measured. Errors: FOLDED
 // cannot be opened, the plan is of another file, Cancelled. Thread: one.
 [[nodiscard]] Result<Facts> gather(service::Service& service, const OpenedModel& opened, const ReportOptions& options,
                                    const service::RunRules& rules, const Task& task);

@@ -2,7 +2,7 @@
 
 namespace normlens::engine::report {
 
-// Figures take their colours from here, too: classes a (original), b (folded), limit, axis.
+// Figures take their colors from here, too: classes a (original), b (folded), limit, axis.
 const std::string_view kStyle = R"css(
 :root { color-scheme: light dark; --page: #ffffff; --canvas: #fafbfc; --code: #f5f6f8; --text: #1b1f24; --soft: #4e5762;
   --faint: #6b7480; --line: #e2e5ea; --accent: #3b5bdb; --good: #0a7a55; --good-back: #e3f3ec; --bad: #b84a00;

@@ -1,4 +1,4 @@
-// The page's style: colours and sizes of the program's design. Thread: constant.
+// The page's style: colors and sizes of the program's design. Thread: constant.
 #pragma once
 
 #include <string_view>

@@ -59,7 +59,7 @@ bool startsLikeANumber(const std::string& text) {
   return std::isdigit(static_cast<unsigned char>(first)) != 0;
 }
 
-// Where a reader looks for digits below each other.
+// Finds the columns in which a reader looks for digits below each other.
 std::vector<bool> columnsOfNumbers(const Table& table) {
   std::vector<bool> numbers;
   for (const auto& row : table.rows) {

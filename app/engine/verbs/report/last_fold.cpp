@@ -11,7 +11,7 @@ namespace normlens::engine::report {
 
 namespace {
 
-// Nothing else is told as the latency of the fold.
+// Only these points are reported as the latency of the fold.
 std::optional<protocol::BenchResult> ofFold(std::optional<protocol::BenchResult> bench) {
   if (!bench) return bench;
   std::erase_if(bench->points, [](const protocol::BenchPoint& point) {

@@ -1,5 +1,5 @@
-// A document as Markdown (GitHub's), for a pull request: tables, fenced commands; a drawing is told in words. Thread:
-// pure functions.
+// Writes a document as Markdown (GitHub's), for a pull request: tables, fenced commands; a drawing becomes words.
+// Thread: pure functions.
 #pragma once
 
 #include <string>

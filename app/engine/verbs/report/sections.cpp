@@ -31,7 +31,7 @@ std::string some(const std::vector<std::string>& all, const char* between) {
   return all.size() > kNamed ? text + between + "and " + std::to_string(all.size() - kNamed) + " more" : text;
 }
 
-// What the edits of one kind do, in the order in which a plan carries them out.
+// These titles describe the edits of one kind, in the order in which a plan carries them out.
 constexpr std::pair<const char*, const char*> kEditKinds[] = {
     {"absorb_scale", "Scales moved into weights"},    {"center_constant", "Weights and tables centered"},
     {"insert_centering", "Centerings at run time"},   {"drop_addend", "Addends dropped"},
@@ -142,7 +142,7 @@ std::string stateOf(const Facts& facts, size_t norm) {
   return stateText(state, !facts.plan.empty());
 }
 
-// Where the commands write the fold; what was given, where it was.
+// Returns the path to which the commands write the fold; for a given fold, its own.
 std::string foldedPath(const Facts& facts) {
   if (facts.file) return facts.file->path;
   std::filesystem::path path = facts.model;
@@ -206,7 +206,7 @@ std::optional<Section> proofSection(const Facts& facts) {
   return section;
 }
 
-// Norms of which the same is said stand in one row.
+// Norms with the same verdict, state and reason share a row.
 std::optional<Section> normsSection(const Facts& facts) {
   const auto& norms = facts.analysis.norms;
   if (norms.empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// The parts of the page below its verdict. nullopt: there is nothing to tell. Thread: pure functions.
+// The parts of the page below its verdict. nullopt: there is nothing to report. Thread: pure functions.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,7 @@ from normlens.module.inputs import Inputs, like
 
 Axis = Tuple[int, int]  # (which of the inputs' tensors, which axis from its end)
 
-# Of a tensor, and along an axis, that is made more than twice as large as the example's: attention goes with the square.
+# Limits for a tensor, and for an axis, made more than twice as large as the example's: attention grows with the square.
 MOST_ELEMENTS = 1 << 20
 LONGEST_AXIS = 1024
 FACTORS = (4, 16, 64)

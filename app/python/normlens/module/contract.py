@@ -12,7 +12,7 @@ from typing import AbstractSet, Any, Callable, Dict, Iterator, List, Mapping, Op
 
 import torch
 
-# Where each of them alone makes no difference, and all of them together do.
+# This condition covers aspects that make no difference each alone, and do all together.
 AS_GIVEN = "classes, layouts and gradients of tensors are the example's"
 PLAIN = (type(None), bool, int, float, str)
 

@@ -37,7 +37,7 @@ def exported(
     with tempfile.TemporaryDirectory(prefix="normlens-") as folder:
         path = pathlib.Path(folder, "model.pt2")
         with contextlib.suppress(Exception), quiet():
-            run(module, inputs, training)  # a module may change itself at its first call; the export tells what is wrong
+            run(module, inputs, training)  # a module may change itself at its first call; the export reports the error
         with mode_of(module, training), without_cache(module), quiet(), WithoutVainDropout():
             program = _program(module, inputs, fixed)
             try:

@@ -39,7 +39,7 @@ class Guard:
             if self._check(*args, **kwargs):
                 return
         except Exception:
-            pass  # the call is not even comparable: what is told of it is found below
+            pass  # the call is not even comparable: its report is made below
         broken = self.contract.broken_by(args, kwargs)
         leaves = pytree.tree_leaves((args, kwargs))
         if broken is None or any(type(leaf).__module__.startswith(TRACED) for leaf in leaves):

@@ -16,7 +16,7 @@ from normlens.module.pattern import axes_of, centered_jointly, parse
 from normlens.module.unsettled import unsettled
 from normlens.report.report import Norm
 
-# What it did, in words; "" where there is nothing to tell.
+# An Action returns what it did, in words; "" where there is nothing to report.
 Action = Callable[[Changes], str]
 Owners = Tuple[List[Owner], Sequence[Owner]]  # (those that are written, all that hold the tensor)
 

@@ -8,7 +8,7 @@ from typing import Optional
 from normlens.report.report import VERDICTS, ChangeReport, Norm, Report
 from normlens.report.text import check_lines, state_word, why
 
-# Marks differ in shape too: colour alone does not tell them apart.
+# Marks differ in shape too: color alone does not distinguish them.
 MARKS = {"free": ("●", "#2e7d32"), "with_centering": ("◐", "#b26a00"), "blocked": ("○", "#b3261e"), "unknown": ("?", "#666666")}
 CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
 
