@@ -1,6 +1,6 @@
 // NormRows describes one call of a norm kernel, the same on every device. No framework.
 //
-// Over the last axis of `rows` rows, x being the row (or the rounded sum of row and residual), n its width:
+// A norm goes over the last axis of `rows` rows, x being the row (or the rounded sum of row and residual), n its width:
 //   Rms     y = x / sqrt(mean(x^2) + eps)                                   Zhang and Sennrich 2019, equation 4
 //   Layer   y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps)           Ba et al. 2016, eq. 4; aten::layer_norm
 //   Center  y = x - mean(x)                                                 (I - 11^T/n) x of papers 000 and 001

@@ -44,7 +44,7 @@ class Console {
   [[nodiscard]] int ownStdout() const;
   [[nodiscard]] int ownStderr() const;
 
-  // For a long call: shows progress where stderr is a terminal, stops when the user presses Ctrl-C.
+  // Makes a Task for a long call: shows progress where stderr is a terminal, stops when the user presses Ctrl-C.
   [[nodiscard]] Task task(std::stop_token stop);
 
   void print(std::string_view text);  // stdout; nothing with --json or --quiet

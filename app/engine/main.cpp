@@ -87,7 +87,7 @@ int runProgram(int argc, char** argv, Console& console) {
 
 }  // namespace
 
-// Before the initialisers of the libraries, which take most of a start: Ctrl-C is answered in words from there on.
+// Runs before the libraries' initializers, which take most of a start: Ctrl-C is answered in words from there on.
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const kHoldSignals)() =  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a function
     normlens::engine::StopSignals::holdBack;

@@ -18,7 +18,7 @@ class StopSignals {
     const sigset_t signals = all();
     sigprocmask(SIG_BLOCK, &signals, nullptr);
   }
-  // For a process that watches over nobody.
+  // Unblocks them, for a process that watches over nobody.
   static void letThrough() {
     const sigset_t signals = all();
     sigprocmask(SIG_UNBLOCK, &signals, nullptr);

@@ -35,7 +35,7 @@ enum class IfHeld : unsigned char { Wait, GiveUp };
 // Removes what makers that were killed have left in a folder: nobody holds its lock.
 void removeStale(const std::filesystem::path& folder, const std::function<bool(std::string_view name)>& isOurs);
 
-// Whether a name is `start` and the random letters that mkstemp and mkdtemp put behind it.
+// Returns whether a name is `start` and the random letters that mkstemp and mkdtemp put behind it.
 [[nodiscard]] bool isTemporaryName(std::string_view name, std::string_view start);
 
 // O_NONBLOCK: opening a named pipe does not wait for a writer.

@@ -22,9 +22,9 @@ using direct::OrErrno;
 // Names in a folder, in no order.
 [[nodiscard]] OrErrno<std::vector<std::string>> namesIn(const std::filesystem::path& folder);
 [[nodiscard]] int remove(const std::filesystem::path& path);
-// Whether the file is one of these under whatever name, or would be if there were one. An empty name is none.
+// Returns whether the file is one of these under any name, or would be if there were one. An empty name is none.
 [[nodiscard]] bool isOneOf(const std::vector<std::filesystem::path>& all, const std::filesystem::path& file);
-// The whole of a small regular file. EFBIG: it has more than `most` bytes; EINVAL: it is no regular file.
+// Returns the whole of a small regular file. EFBIG: it has more than `most` bytes; EINVAL: it is no regular file.
 [[nodiscard]] OrErrno<std::string> readSmall(const std::filesystem::path& path, size_t most);
 
 // A file that gets its name once it is complete, see direct::NewFile. Given up where it was not named.

@@ -27,8 +27,8 @@ class IndexRanges {
   // Adds all of `other`; whether that was news. Linear in the ranges of both.
   bool merge(const IndexRanges& other);
   bool add(int index) { return merge({index}); }
-  // Behind all others and apart from the last by at least one index: how a list that was taken apart is read back.
-  // Returns false, and adds nothing, where it is not.
+  // Adds a range behind all others and apart from the last by at least one index: how a list that was taken apart is
+  // read back. Returns false, and adds nothing, where it is not.
   bool append(IndexRange range);
   void remove(int index);
 
@@ -36,7 +36,7 @@ class IndexRanges {
   [[nodiscard]] bool empty() const { return ranges_.empty(); }
   [[nodiscard]] int64_t size() const;
   [[nodiscard]] std::span<const IndexRange> ranges() const { return ranges_; }
-  // In order; the first ones where there are more than `most`.
+  // Returns the indices in order; the first ones where there are more than `most`.
   [[nodiscard]] std::vector<int> indices(size_t most = SIZE_MAX) const;
 
   bool operator==(const IndexRanges&) const = default;

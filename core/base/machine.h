@@ -25,7 +25,7 @@ struct MachineFacts {
 // there is no driver.
 [[nodiscard]] std::vector<std::filesystem::path> gpuDevices();
 
-// Which GPU "cuda" (the first, 0) or "cuda:1" names; of "cpu" kNoGpu. nullopt: it names no device.
+// Returns which GPU "cuda" (the first, 0) or "cuda:1" names; of "cpu" kNoGpu. nullopt: it names no device.
 inline constexpr int kNoGpu = -1;
 [[nodiscard]] std::optional<int> gpuNamed(std::string_view device);
 

@@ -10,7 +10,7 @@ namespace normlens {
 // handed out one by one, in ascending order. body must not throw.
 void parallelFor(int threads, int64_t count, const std::function<void(int64_t)>& body);
 
-// As many as the processor runs at once, at least one.
+// Returns as many as the processor runs at once, at least one.
 [[nodiscard]] int hardwareThreads();
 
 }  // namespace normlens

@@ -12,7 +12,7 @@ namespace normlens {
 inline constexpr std::string_view kNoMemory = "there is not enough memory";
 
 [[nodiscard]] bool isWantOfMemory(const std::exception& error);
-// For want of memory; else what() as it is, without the tag of nlohmann's JSON.
+// Returns kNoMemory for want of memory; else what() as it is, without the tag of nlohmann's JSON.
 [[nodiscard]] std::string plainError(const std::exception& error);
 
 // Returns whether a message reports a want of memory, whatever comes before it.

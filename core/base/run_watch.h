@@ -59,7 +59,7 @@ class RunWatch {
 [[nodiscard]] int64_t limitMsOf(const WatchPage& page, RunWatch::Kind kind);
 [[nodiscard]] std::string inSeconds(int64_t ms);  // "20 s", rounded up
 
-// Before other threads are; the page outlives the process.
+// Call it before there are other threads; the page outlives the process.
 void useWatchPage(WatchPage* page);
 [[nodiscard]] WatchPage& watchPage();
 

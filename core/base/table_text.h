@@ -6,7 +6,7 @@
 
 namespace normlens {
 
-// As in RFC 4180: quoted where it has to be, quotes doubled.
+// Quotes as RFC 4180 does: only where it has to be, quotes doubled.
 [[nodiscard]] inline std::string csvField(const std::string& field) {
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
   std::string quoted = "\"";
@@ -21,7 +21,7 @@ namespace normlens {
   return line + "\r\n";
 }
 
-// In a cell of a Markdown table: no bar ends it, no line break either.
+// Escapes text for a cell of a Markdown table: no bar ends it, no line break either.
 [[nodiscard]] inline std::string markdownField(const std::string& field) {
   std::string text;
   for (const char c : field) {

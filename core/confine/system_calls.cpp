@@ -106,7 +106,7 @@ class Filter {
     load(offsetof(seccomp_data, arch));
     unless(BPF_JEQ, NORMLENS_AUDIT_ARCH, SECCOMP_RET_KILL_PROCESS);
     load(offsetof(seccomp_data, nr));
-    // On x86-64 also the 32-bit calls of the x32 interface, whose numbers have bit 30 set.
+    // This covers, on x86-64, the 32-bit calls of the x32 interface too, whose numbers have bit 30 set.
     when(BPF_JGT, kYoungest, refusal(ENOSYS));
   }
   void refuse(int call, int error = EPERM) { when(BPF_JEQ, static_cast<uint32_t>(call), refusal(error)); }

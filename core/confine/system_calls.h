@@ -9,7 +9,7 @@ namespace normlens::confine {
 // door: the one descriptor to send on.
 // False: this machine has no seccomp filters, or is of a processor that the table has no numbers for.
 [[nodiscard]] bool refuseCalls(bool namesToo, bool gpu, int door);
-// Whether refuseCalls() could work here.
+// Returns whether refuseCalls() could work here.
 [[nodiscard]] bool callsCanBeRefused();
 
 }  // namespace normlens::confine

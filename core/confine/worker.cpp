@@ -41,7 +41,7 @@ struct Scratch {
   Descriptor lock = Descriptor();
 };
 
-// Without a lock it is nobody's yet, and who comes in between takes it away.
+// A folder without a lock is nobody's yet, and who comes in between takes it away.
 Scratch makeScratch() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);

@@ -40,7 +40,7 @@ struct Limits {
 
 class Worker {
  public:
-  // The child's status is what it returns; `body` gets what walls stand.
+  // The child's status is what it returns; `body` gets the level that is in force.
   using Body = std::function<int(Confinement level)>;
   struct Start {
     Walls walls;

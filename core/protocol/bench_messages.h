@@ -1,5 +1,5 @@
 // Messages of measurements: two models side by side, over a sweep. See messages.h for the rules.
-// Times in milliseconds unless the name says otherwise, sizes in bytes.
+// Times in milliseconds unless the name has another unit, sizes in bytes.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 
 namespace normlens::protocol {
 
-// ---- diff: DiffParams -> DiffResult. The open model against another one, in one floating type; ask once for each.
+// ---- diff: DiffParams -> DiffResult. The open model against another one, in one floating type; one request for each.
 struct DiffParams {
   std::string against;  // a file; empty: the last folded model, proved or not
   std::string dtype;    // float64, float32, float16, bfloat16; empty: each model as it is
@@ -60,8 +60,8 @@ NORMLENS_FIELDS(DiffResult, dtype, note, error, rows, batches, norms_reason, fir
 
 // ---- forced_error: ForcedErrorParams -> ForcedError. By how much the open model's outputs change, in one floating
 // type, where one LayerNorm is folded whatever its verdict: what can be centered for it in the file is, nothing is at
-// run time, and the others stay as they are. The last fold stays, too. Ask type by type: a type's copy of the model is
-// kept.
+// run time, and the others stay as they are. The last fold stays, too. Request type by type: a type's copy of the model
+// is kept.
 struct ForcedErrorParams {
   int norm = 0;
   std::string dtype;

@@ -71,8 +71,8 @@ class Dispatcher {
   template <Message Params, class Reply, class Function>
   void bind(const Method<Params, Reply>& method, Function function);
 
-  // Binds a notification of the client. function runs immediately, on the reading thread, even while a request runs.
-  // What cannot be decoded is logged.
+  // Binds a notification of the client. function runs immediately, on the reading thread, even while a request runs. A
+  // message that cannot be decoded is logged.
   template <Message Params, class Function>
   void hear(std::string_view method, Function function);
 

@@ -44,7 +44,7 @@ void visitFields(T& message, Visitor&& visit) {
 #define NORMLENS_NOTHING ()
 #define NORMLENS_EACH(name, ...) Field{#name, &M::name}, __VA_OPT__(NORMLENS_EACH_AGAIN NORMLENS_NOTHING(__VA_ARGS__))
 
-// Behind the struct, in its namespace: NORMLENS_FIELDS(Type, first, second ...)
+// Write it behind the struct, in its namespace: NORMLENS_FIELDS(Type, first, second ...)
 #define NORMLENS_FIELDS(Type, ...)                                                                  \
   template <>                                                                                       \
   struct FieldsOf<Type> {                                                                           \

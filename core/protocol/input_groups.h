@@ -1,4 +1,4 @@
-// Inputs as people read them: the arrays of one tuple, list or dict that are alike stand together.
+// Groups inputs as people read them: the arrays of one tuple, list or dict that are alike form one group.
 #pragma once
 
 #include <span>

@@ -71,8 +71,8 @@ NORMLENS_FIELDS(ProbeRow, name, title, kind, norm, node, width, reason, input, o
 struct ProbeResult {
   std::string dtype;                  // that the model was run in; the figures are float64
   std::vector<ProbeRow> rows;         // in execution order
-  bool paired = true;                 // of a fold: its norms stand one for one where the open model's do
-  std::vector<std::string> findings;  // what the figures say, in sentences made of them, without full stops
+  bool paired = true;                 // of a fold: its norms replace the open model's one for one
+  std::vector<std::string> findings;  // the figures' meaning, in sentences made of them, without full stops
 };
 NORMLENS_FIELDS(ProbeResult, dtype, rows, paired, findings)
 

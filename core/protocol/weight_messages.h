@@ -1,4 +1,4 @@
-// By how much the weights of two models differ, pair by pair. As messages.h in every other respect.
+// Messages of how much the weights of two models differ, pair by pair. As messages.h in every other respect.
 #pragma once
 
 #include <string>

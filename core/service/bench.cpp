@@ -222,7 +222,7 @@ class Measurement {
     result.machine = describeMachine(facts, before, clocks.read());
     result.versions = versions();
     result.taken = utcNow();
-    // At the shapes of the inputs as they were given, whatever was swept.
+    // The work is that of the inputs as they were given, whatever was swept.
     result.work_a = workOf(*models_.a.model, models_.inputs, task_);
     if (models_.b.model != nullptr) result.work_b = workOf(*models_.b.model, models_.inputs, task_);
     return result;

@@ -1,4 +1,4 @@
-// Measurements over a sweep, in the protocol's structs: what the command line's bench and the window ask for.
+// Measurements over a sweep, in the protocol's structs, for the command line's bench and for the window.
 // Thread: one; nothing else should run meanwhile.
 #pragma once
 

@@ -47,7 +47,7 @@ Status OriginalInType::checkRepeats(const formats::Model& model, const AnalysedM
   return fail(ErrorCode::Unsupported, "the model's outputs differ from run to run: it draws random numbers");
 }
 
-// As the proof of a fold measures it.
+// Measures noise as the proof of a fold does.
 Status OriginalInType::measureNoise(const formats::Model& model, const AnalysedModel& subject, const Task& task) {
   const run::VerifyOptions usual;
   noise_.assign(outputs_.size(), usual.floorEpsilons * run::machineEpsilon(model.facts().dtype));

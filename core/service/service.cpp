@@ -43,7 +43,7 @@ Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, con
                                           const std::string& model) {
   const Stopwatch watch;
   RunRules rules = rules_;
-  // As beside another file: a project is opened where its model has become the only one, under whatever name.
+  // The file is opened as if beside another: a project opens a model that has become the only one, under any name.
   if (!model.empty()) rules.opening = {rules.opening.strict, model, true};
   auto opened = formats::openModel(path, task, rules.opening);
   if (!opened) return tl::unexpected(opened.error());

@@ -39,7 +39,7 @@ struct RunRules {
   std::string notRun;  // why it is not run, which analyze() returns as its probe_error; empty: it may be
   formats::OpenChoice opening{};
 
-  // For a file that is compared with the open model's.
+  // Returns the rules for a file that is compared with the open model's.
   [[nodiscard]] RunRules beside() const {
     RunRules rules = *this;
     rules.opening.isBeside = true;
@@ -64,7 +64,7 @@ struct FoldTimes {
   double save_ms = 0;
 };
 
-// Whether a folded copy of `model` may be called `out`: the suffixes are equal, or the format uses either.
+// Returns whether a folded copy of `model` may be called `out`: the suffixes are equal, or the format uses either.
 [[nodiscard]] bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out);
 
 class Service {
@@ -99,8 +99,8 @@ class Service {
   [[nodiscard]] Result<protocol::PlanInfo> plan(const protocol::PlanParams& params, const Task& task);
   [[nodiscard]] Result<protocol::NormPrices> normPrices(const Task& task);
   [[nodiscard]] Result<protocol::CenterPreview> previewCenter(const protocol::CenterParams& params) const;
-  // To be called early by who is going to export the open model: what an export needs of the source is then found while
-  // the model is analysed.
+  // Call it early before an export of the open model: what an export needs of the source is then found while the model
+  // is analyzed.
   void expectExport();
   // Plans, applies and (if requested) proves. The folded model is kept for exportTo and bench.
   [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);
@@ -137,7 +137,7 @@ class Service {
 
   // A plan from a file (--plan) instead of the planner's own; its SHA-256 must be the open model's.
   [[nodiscard]] Status usePlanFile(const std::filesystem::path& path);
-  // That of the last fold, as usePlanFile() takes it.
+  // Returns the plan of the last fold, as usePlanFile() takes it.
   [[nodiscard]] Result<std::string> planText() const;
   // The same as a file; never over the open model, and complete or not at all.
   [[nodiscard]] Status savePlanFile(const std::filesystem::path& path) const;

@@ -70,7 +70,7 @@ struct Service::State {
     if (noInputs.empty()) return {};
     return fail(ErrorCode::RunFailed, "the model was not run: " + noInputs, "say what fits its inputs");
   }
-  // After needModel(): whether what was made of the open model may be written there.
+  // Checks, after needModel(), whether what was made of the open model may be written there.
   [[nodiscard]] Status checkExport(const std::string& what, const std::filesystem::path& path) const {
     const auto& original = model->facts().path;
     if (model->facts().isReadFrom(path)) {
@@ -80,9 +80,9 @@ struct Service::State {
     return fail(ErrorCode::Usage,
                 path.string() + " should end in " + original.extension().string() + " like the model");
   }
-  // After needInputs().
+  // Precondition: needInputs().
   [[nodiscard]] AnalysedModel analysedModel() const { return {*model, *analysis, inputs.tensors}; }
-  // After needAnalysis().
+  // Precondition: needAnalysis().
   [[nodiscard]] Status needNorm(int norm) const {
     if (norm >= 0 && static_cast<size_t>(norm) < layerNorms().size()) return {};
     return fail(ErrorCode::Usage, "there is no LayerNorm " + std::to_string(norm));

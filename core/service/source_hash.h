@@ -36,7 +36,7 @@ class SourceHash {
       }));
     });
   }
-  // While one of these lives the hashing rests, for work that the memory's speed bounds.
+  // The hashing rests while one of these lives, for work that the memory's speed bounds.
   class Rest {
    public:
     explicit Rest(SourceHash& hash) : hash_(hash) { hash_.setResting(true); }

@@ -27,7 +27,7 @@ struct LaneOf {
   static constexpr int elementAt(int vector, int lane) { return vector * kCount + lane; }
   static NORMLENS_INLINE Packed get(const Stored* from) { return load<Packed>(from); }
   static NORMLENS_INLINE void put(Stored* to, const Packed& packed) { store(to, packed); }
-  // From a step whose elements stand in order.
+  // Takes a step whose elements are in order.
   static NORMLENS_INLINE Step arranged(const Step& inOrder) { return inOrder; }
 };
 
@@ -61,8 +61,8 @@ struct BFloat16Lane : LaneOf<uint16_t, float> {
   }
 
  private:
-  // To nearest, ties to even, in the upper half. The carry would turn a NaN with a long payload into a number; there is
-  // none: those that the processor makes are short, as are those of bfloat16, and arranged() shortens those of floats.
+  // Rounds to nearest, ties to even, in the upper half. The carry would turn a NaN with a long payload into a number;
+  // none has one: the processor's are short, as are those of bfloat16, and arranged() shortens those of floats.
   static NORMLENS_INLINE Words rounded(const Vector& v) {
     const auto bits = bitCast<Words>(v);
     return bits + 0x7fffU + ((bits >> 16) & 1U);

@@ -23,7 +23,7 @@ namespace {
 bool always() { return true; }
 
 #if defined(__x86_64__)
-// clang 14 does not know __builtin_cpu_supports("f16c").
+// clang 14 lacks __builtin_cpu_supports("f16c").
 bool hasF16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);

@@ -199,8 +199,8 @@ struct TileMoments {
   }
 };
 
-// A guess far off for what is spread around the mean: the variance would be the small difference of large numbers.
-// Those rows are added up again with a better one.
+// Corrects guesses that are far off for what is spread around the mean: the variance would be the small difference of
+// large numbers. Those rows are added up again with a better one.
 template <NormKind kind, class Lane>
 NORMLENS_INLINE void correctGuesses(const Tile<Lane>& tile, TileMoments<kind, Lane>& rows, Moments<Lane>& moments,
                                     typename Lane::Vector& shift) {

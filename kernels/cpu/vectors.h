@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-// For what must become part of the loop that calls it.
+// Functions marked so must become part of the loop that calls them.
 #define NORMLENS_INLINE inline __attribute__((always_inline))
 #define NORMLENS_INLINED __attribute__((always_inline))  // behind the parameters of a lambda
 

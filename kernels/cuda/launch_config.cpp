@@ -21,7 +21,7 @@ std::span<const int> itemsOf(int vector, int elementBytes) {
 
 int64_t cappedBlocks(int64_t blocks, const DeviceLimits& limits) { return std::min(blocks, limits.maxBlocks); }
 
-// With few rows a multiprocessor has time to wait for: many threads, each with few reads on its way, and with weight
+// A multiprocessor with few rows has time to wait for: many threads, each with few reads on its way, and with weight
 // and bias on their way at the same time.
 std::optional<LaunchConfig> fewRows(const RowShape& shape, int vector, const DeviceLimits& limits,
                                     const LaunchTuning& tuning) {
@@ -36,7 +36,7 @@ std::optional<LaunchConfig> fewRows(const RowShape& shape, int vector, const Dev
   return std::nullopt;
 }
 
-// As many blocks as a multiprocessor holds, where there are rows for more.
+// Starts as many blocks as a multiprocessor holds, where there are rows for more.
 void makePersistent(LaunchConfig& config, const DeviceLimits& limits, const LaunchTuning& tuning) {
   const int64_t blocks = static_cast<int64_t>(tuning.persistentBlocks) * limits.multiprocessors;
   const bool compiled =

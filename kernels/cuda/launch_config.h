@@ -17,7 +17,7 @@ namespace normlens::kernels::cuda {
 
 struct DeviceLimits {
   int multiprocessors = 1;
-  int64_t sharedBytes = int64_t{48} * 1024;  // that one block may ask for
+  int64_t sharedBytes = int64_t{48} * 1024;  // that one block may request
   int64_t maxBlocks = (1LL << 31) - 1;       // of a grid, along x
   int clusterBlocks = 1;                     // of a cluster, at most; 1: there are none
 };
@@ -45,8 +45,8 @@ struct LaunchConfig {
                             // reads its next rows while these are summed up; items of kPersistentItems
 
   [[nodiscard]] int threads() const { return lanes * rowsPerBlock; }
-  // Whether a launch has to be allowed its shared memory. 48 KB are there for every kernel, but what it keeps for
-  // itself counts as well.
+  // Returns whether a launch has to be allowed its shared memory. 48 KB are there for every kernel, but what it keeps
+  // for itself counts as well.
   [[nodiscard]] bool asksForShared() const { return sharedBytes > 0; }
 };
 

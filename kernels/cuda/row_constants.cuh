@@ -68,7 +68,7 @@ class RowConstants {
   }
 
  private:
-  // From memory where there is no room for two, and of a part in shared memory, which has any number of items.
+  // Reads from memory where there is no room for two, and for a part in shared memory, which has any number of items.
   __device__ inline static Pack<C, vector> packOf(const Pack<C, vector>* held, const C* from, int item, int i) {
     if constexpr (kOneByOne) return loadPack<C, vector>(from + i);
     return held[item % kHeld];

@@ -1,4 +1,4 @@
-// From a LaunchConfig to the kernel compiled for it.
+// Starts the kernel that was compiled for a LaunchConfig.
 #pragma once
 
 #include <utility>

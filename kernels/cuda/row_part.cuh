@@ -20,8 +20,8 @@ inline constexpr int kReadsAtOnce = [] {
   return packs < kRegisters / ofPack ? packs : kRegisters / ofPack;
 }();
 
-// In registers. `width` elements are there; `lanes` threads share them. Each warp has a stretch of its own, so from one
-// item of a thread to the next it is always as far: an address and constants serve all of them.
+// A part in registers. `width` elements are there; `lanes` threads share them. Each warp has a stretch of its own, so
+// from one item of a thread to the next it is always as far: an address and constants serve all of them.
 template <class T, int vector, int items>
 struct RegisterPart {
   static constexpr int kItems = items;
@@ -57,7 +57,7 @@ struct RegisterPart {
 
   // Reads x, or x + residual, which is written to `sum`.
   __device__ inline void read(const T* x, const T* residual, T* sum) {
-    // From one address and constants: else each of these reads would hold an address of its own.
+    // Reads from one address and constants: else each of these reads would hold an address of its own.
     const auto item = [&](const T* from, int k) { return loadOnce<T, vector>(from + start_ + k * step_); };
     each([&](int k, int, Pack<T, vector>& pack) { pack = item(x, k); });
     if (!residual) return;
@@ -86,7 +86,7 @@ struct RegisterPart {
   int start_;
 };
 
-// In shared memory, where element i of the row lies at i.
+// A part in shared memory, where element i of the row lies at i.
 template <class T, int vector>
 struct SharedPart {
   static constexpr int kItems = 0;  // any number

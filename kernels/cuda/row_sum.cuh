@@ -32,7 +32,7 @@ __device__ inline T& sharedObject() {
 }
 #endif
 
-// With the same number of the thread whose lane differs by `step`.
+// Adds the same number of the thread whose lane differs by `step`.
 template <class Sum>
 __device__ inline void addAcross(Sum& v, int step) {
   v += __shfl_xor_sync(0xffffffffU, v, step);

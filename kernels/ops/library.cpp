@@ -1,11 +1,11 @@
 // The ops of namespace normlens, through torch's stable ABI (2.10 and later). What they compute: kernels/norm_rows.h.
 //
-// Over the last axis; float32, float64, float16, bfloat16. Outputs are contiguous. weight and bias may be of another
-// floating type than x. The add_ ops give x + residual, broadcast and rounded as by torch, and its norm.
+// The ops work over the last axis; float32, float64, float16, bfloat16. Outputs are contiguous. weight and bias may be
+// of another floating type than x. The add_ ops give x + residual, broadcast and rounded as by torch, and its norm.
 //
-// For inference: there is no derivative. The stable ABI has neither a way to make an autograd node nor one to ask
-// whether a tensor wants a gradient, so an op could only guess. torch's own fallback does the rest: going backward
-// through one of these ops warns that no derivative was registered, and nothing before the op gets a gradient.
+// They are for inference: there is no derivative. The stable ABI has neither a way to make an autograd node nor one to
+// query whether a tensor wants a gradient, so an op could only guess. torch's own fallback does the rest: going
+// backward through one of these ops warns that no derivative was registered, and nothing before the op gets a gradient.
 #include <torch/csrc/stable/library.h>
 
 #include "kernels/ops/norm_ops.h"

@@ -16,7 +16,7 @@ namespace normlens::kernels {
 
 // Sizes and strides belong to the tensor. Not for symbolic sizes.
 struct TensorFacts {
-  std::optional<Scalar> scalar;  // null: a type that the kernels do not know
+  std::optional<Scalar> scalar;  // null: a type that the kernels do not support
   int32_t deviceType = 0;
   int32_t deviceIndex = 0;
   std::span<const int64_t> sizes;
@@ -40,7 +40,7 @@ class TensorHandle {
   [[nodiscard]] AtenTensorHandle get() const { return handle_; }
   // The caller's from now on.
   [[nodiscard]] AtenTensorHandle release();
-  // For functions of torch that take and give it.
+  // Converts for functions of torch that take and return it.
   [[nodiscard]] torch::stable::Tensor shared() const;
   [[nodiscard]] static TensorHandle of(const torch::stable::Tensor& tensor);
 

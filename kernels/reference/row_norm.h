@@ -9,7 +9,7 @@
 
 namespace normlens::kernels::reference {
 
-// (x, -sum(x)): the d numbers of zero sum that d - 1 stand for (paper 003, section 3.2).
+// (x, -sum(x)): the d numbers of zero sum that d - 1 represent (paper 003, section 3.2).
 std::vector<double> expand(std::span<const double> x);
 
 // y * weight + bias.

@@ -87,7 +87,7 @@ class ServeSupervisor {
   bool clientGone_ = false, ended_ = false;
 };
 
-// Which files a client's request names: what the process that answers it may be handed.
+// Grants the files that a client's request names: the process that answers it may be handed them.
 void grantFilesOf(std::string_view method, const nlohmann::json& params, confine::Grants& grants);
 
 void logServe(const std::string& line);  // on stderr

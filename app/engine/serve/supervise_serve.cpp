@@ -112,7 +112,7 @@ std::vector<ServeSide*> ServeSupervisor::sides() {
   return all;
 }
 
-// As much as a pipe holds: one that goes on writing is not waited for.
+// Relays as much as a pipe holds: one that goes on writing is not waited for.
 void ServeSupervisor::relaySome(ServeSide& side) {
   constexpr int kReads = 32;
   for (int i = 0; i < kReads && side.relay(outgoing_); ++i) {

@@ -111,7 +111,7 @@ Declared declareDoctor(CLI::App& app, const confine::Limits& limits) {
               StopSignals::letThrough();
               return runDoctor(console, level, std::nullopt);
             }
-            // In the worker: a driver that was started before a fork does not work after it.
+            // The check runs in the worker: a driver that was started before a fork does not work after it.
             const Declared confined{[level](const Call& call) {
                                       const auto check = service::checkGpu();
                                       return check ? runDoctor(call.console, level, *check)

@@ -160,7 +160,7 @@ Exit foldAndWrite(const Folding& on, bool again) {
   return console.finish([&] { return foldReport(analysis, *outcome); }, Exit::Done);
 }
 
-// In a worker that may be handed options.files(). Exit::NotDone: refused or not proved, nothing was written.
+// Runs in a worker that may be handed options.files(). Exit::NotDone: refused or not proved, nothing was written.
 Exit foldToFile(const FoldOptions& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());

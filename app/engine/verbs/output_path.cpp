@@ -8,7 +8,7 @@
 namespace normlens::engine {
 namespace {
 
-// Whether the name is free, or that of a file that may be written over.
+// Checks that the name is free, or that of a file that may be written over.
 Status checkPlainFile(const std::filesystem::path& path) {
   std::error_code error;
   const auto there = std::filesystem::status(path, error);

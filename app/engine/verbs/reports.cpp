@@ -13,7 +13,7 @@ using protocol::toJson;
 
 json orNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
-// As fields beside the verdict.
+// Adds the state as fields beside the verdict.
 void addState(json& entry, const protocol::PlanInfo& plan, size_t norm) {
   if (norm >= plan.norms.size()) return;
   const protocol::NormState& state = plan.norms[norm];
@@ -39,7 +39,7 @@ json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& e
   return entry;
 }
 
-// By norm: its verdict, and beside it what the plan does and why.
+// Lists the norms: each one's verdict, and beside it what the plan does and why.
 json stateReport(const protocol::Analysis& analysis, const protocol::PlanInfo& plan) {
   json norms = json::array();
   for (size_t n = 0; n < analysis.norms.size(); ++n) {

@@ -16,7 +16,7 @@ class RandomNumbers {
  public:
   explicit RandomNumbers(uint64_t seed) : engine_(seed) {}
 
-  // In [0, 1).
+  // Returns a number in [0, 1).
   double unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
   double whole(double low, double high) { return std::min(high, low + std::floor(unit() * (high - low + 1))); }
   double normal() {

@@ -18,7 +18,7 @@ double largest(std::span<const double> x) {
   return most;
 }
 
-// By a number: its largest element is 1 then.
+// Divides by a number: the largest element is 1 then.
 Vector scaled(std::span<const double> x, double by) {
   Vector out(x.begin(), x.end());
   for (double& v : out) v /= by;

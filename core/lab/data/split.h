@@ -13,10 +13,10 @@ struct Rows {
   Examples all;
 };
 
-// Which ones: drawn by data.seed.
+// data.seed draws which examples.
 [[nodiscard]] TableData setAside(const Rows& rows, const DataSettings& data);
-// For numbers of a user's file: each feature gets mean 0 and deviation 1 over the training examples; one that is
-// constant there becomes 0.
+// Standardizes numbers of a user's file: each feature gets mean 0 and deviation 1 over the training examples; one that
+// is constant there becomes 0.
 void standardize(TableData& data);
 
 // A generated text by its characters, which are ASCII. Error: BadInput where it is too short.

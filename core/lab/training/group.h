@@ -13,7 +13,7 @@
 
 namespace normlens::lab {
 
-// Those of each group, in the order in which the groups are trained.
+// Returns the members of each group, in the order in which the groups are trained.
 [[nodiscard]] std::vector<std::vector<RunMember>> groupsOf(const RunSettings& settings);
 
 class Group {

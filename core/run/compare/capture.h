@@ -21,8 +21,8 @@ using Captured = std::unordered_map<graph::ValueId, graph::TensorView>;
                                        const formats::Tensors& inputs, const Task& task,
                                        formats::Runner* runner = nullptr);
 
-// Which neighbours one run may capture together, by how many bytes each of them takes: [first, end) of each run. More
-// than a gigabyte takes more runs, and what takes more by itself one of its own.
+// Returns which neighbors one run may capture together, by how many bytes each of them takes: [first, end) of each run.
+// More than a gigabyte takes more runs, and what takes more by itself one of its own.
 [[nodiscard]] std::vector<std::pair<size_t, size_t>> captureTurns(const std::vector<int64_t>& bytes);
 
 }  // namespace normlens::run

@@ -12,7 +12,7 @@ using formats::Model;
 using formats::Tensors;
 using graph::ValueId;
 
-// Which of the two models an error is about.
+// Adds to an error which of the two models it is about.
 tl::unexpected<Error> errorOf(const Model& model, Error error) {
   if (error.code != ErrorCode::Cancelled) error.message = model.facts().path.string() + ": " + error.message;
   return tl::unexpected(std::move(error));
@@ -96,7 +96,7 @@ class Comparison {
     return {};
   }
 
-  // On a GPU the runner stays, for the values of the norms.
+  // The runner stays on a GPU, for the values of the norms.
   Result<Tensors> outputsOf(const Model& model, std::unique_ptr<formats::Runner>& runner, const Tensors& inputs) {
     if (options_.settings.device == formats::Device::Cpu) return model.run(inputs, task_);
     runner.reset();

@@ -41,7 +41,7 @@ struct ModelDiff {
 };
 
 struct DiffOptions {
-  // For DiffRow::rounding, the first model's float64 copy; of one in float64, a perturbed copy. nullptr: not wanted.
+  // The first model's float64 copy, for DiffRow::rounding; of one in float64, a perturbed copy. nullptr: not wanted.
   // Costs a run or two per batch.
   const formats::Model* reference = nullptr;
   std::vector<graph::ValueId> values;  // of the first model, to be compared as well

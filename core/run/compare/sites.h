@@ -35,7 +35,7 @@ struct Site {
   int depth = 0;                         // ops on the longest path from the model's inputs to the value
   std::vector<int64_t> axes;             // over which a mean may be taken out; empty: none may
   graph::TensorView beta;                // that may have moved; no data: there is none
-  std::vector<graph::ValueId> partners;  // values of the other model that may stand for it
+  std::vector<graph::ValueId> partners;  // values of the other model that may correspond to it
 };
 
 // A norm's partner is the value of the same name, else the norm (LayerNorm or RMSNorm, written out or not) of the same

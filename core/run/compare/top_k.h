@@ -1,4 +1,4 @@
-// Whether two models would choose the same: the largest entries along the last axis of an output that may be logits.
+// Checks whether two models would choose the same: the largest entries along the last axis of an output like logits.
 //
 // A row is what lies along the last axis. Its top k are the k largest entries, of equal ones those that come first; NaN
 // counts as the smallest. Thread: pure functions.

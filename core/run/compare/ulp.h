@@ -21,8 +21,8 @@ struct UlpHistogram {
   uint64_t most = 0;  // the largest distance of finite elements
 };
 
-// In `type` for elements of a and b in row-major order; of equal elements that are not finite the distance is 0.
-// nullopt: the shapes differ, or `type` or the elements are no real floating ones.
+// Returns distances in `type` for elements of a and b in row-major order; of equal elements that are not finite it is
+// 0. nullopt: the shapes differ, or `type` or the elements are no real floating ones.
 [[nodiscard]] std::optional<UlpHistogram> ulpDistances(const graph::TensorView& a, const graph::TensorView& b,
                                                        graph::DType type);
 

@@ -16,8 +16,8 @@ class AngleTally {
  public:
   AngleTally();
   void add(double angleDeg);  // in [0, 180]
-  // From the first step that has a row to the last, at most 64 steps: where there are more, several are one. Empty
-  // where nothing was added.
+  // Returns counts from the first step that has a row to the last, at most 64 steps: where there are more, several are
+  // one. Empty where nothing was added.
   [[nodiscard]] AngleCounts take() const;
 
  private:

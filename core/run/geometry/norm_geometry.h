@@ -14,7 +14,7 @@
 
 namespace normlens::run {
 
-// Over rows: the mean and the standard deviation (of all of them: divided by their number). NaN: there were none.
+// A Spread is over rows: the mean and the standard deviation (divided by their number). NaN: there were none.
 struct Spread {
   double mean = std::numeric_limits<double>::quiet_NaN();
   double deviation = std::numeric_limits<double>::quiet_NaN();

@@ -8,7 +8,7 @@
 
 namespace normlens::run {
 
-// By the specs: integers and bools uniform in [low, high], floats normal(0, 1) or uniform in [low, high).
+// Draws by the specs: integers and bools uniform in [low, high], floats normal(0, 1) or uniform in [low, high).
 // Error: a spec that cannot be drawn (unknown type or size), BadInput.
 [[nodiscard]] Result<formats::Tensors> drawInputs(const std::vector<formats::InputSpec>& specs, uint64_t seed);
 

@@ -84,7 +84,7 @@ std::string nameList(const formats::Tensors& arrays) {
   return joined(names);
 }
 
-// By name, or by in_0, in_1 ..., which name inputs by position in every format; else one past the end.
+// Finds an input by name, or by in_0, in_1 ..., which name inputs by position in every format; else one past the end.
 size_t positionOf(const std::string& name, const std::vector<std::string>& inputs) {
   const auto named = static_cast<size_t>(std::ranges::find(inputs, name) - inputs.begin());
   if (named < inputs.size()) return named;

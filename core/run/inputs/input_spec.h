@@ -42,7 +42,7 @@ struct ChosenArrays {
 
 // The arrays that are inputs, in the order of the model: by the names in `inputs`, or in_0, in_1 ...; out_* are left
 // out. Others are left over only where every input is found by its own name: exporters drop inputs that nothing reads.
-// Those marked in `optional` (by input; may be shorter) may have no array. Float arrays are cast to `modelType`.
+// Inputs marked in `optional` (by input; may be shorter) need no array. Float arrays are cast to `modelType`.
 // Errors: an input without array, an array that is no input, the one of `unreadable` (by name) that an input needs.
 [[nodiscard]] Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
                                                 graph::DType modelType, const std::vector<bool>& optional = {},

@@ -22,7 +22,7 @@ constexpr size_t kMaxRank = 64;
 
 tl::unexpected<Error> bad(std::string what) { return fail(ErrorCode::Unreadable, std::move(what)); }
 
-// By NumPy's kind letter and width.
+// These types are listed by NumPy's kind letter and width.
 constexpr std::array<std::pair<std::string_view, DType>, 9> kTypes = {{{"b1", DType::Bool},
                                                                        {"i1", DType::Int8},
                                                                        {"i2", DType::Int16},

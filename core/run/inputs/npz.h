@@ -11,7 +11,7 @@
 
 namespace normlens::run {
 
-// In the order of the file. An array that cannot be read is there without elements, and why.
+// Arrays are in the order of the file. One that cannot be read is there without elements, and why.
 struct ReadableArrays {
   formats::Tensors arrays;
   std::map<std::string, Error> unreadable;  // by name

@@ -35,7 +35,7 @@ int64_t oneMore(int64_t size) { return size + 1; }
 int64_t oneLess(int64_t size) { return std::max<int64_t>(1, size - 1); }
 int64_t halfMore(int64_t size) { return size + std::max<int64_t>(1, size / 2); }
 
-// Where an input has size 1, or no such axis, it may have to fit the sizes of others there.
+// An axis of size 1, or one that an input lacks, may have to fit the sizes of others there.
 int64_t largestAt(const std::vector<Shape>& shapes, size_t axis) {
   int64_t largest = 1;
   for (const Shape& shape : shapes) {
@@ -94,7 +94,7 @@ Axes batchAxes(const std::vector<Shape>& shapes) {
   return axes;
 }
 
-// By size, those of front axes first, without the batch: all free axes together have shown that.
+// Groups axes by size, those of front axes first, without the batch: all free axes together have shown that.
 std::vector<Axes> setsOfOneSize(const std::vector<Shape>& shapes) {
   std::vector<Axes> sets;
   size_t ranks = 0;

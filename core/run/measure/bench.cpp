@@ -126,7 +126,7 @@ Result<double> largestDifference(formats::Tensors a, formats::Tensors b) {
   if (!diffs) return tl::unexpected(diffs.error());
   std::erase_if(*diffs, [](const TensorDiff& diff) { return !diff.telling; });
   if (diffs->empty()) return fail(ErrorCode::Unsupported, "no output has a finite floating-point number");
-  // By rows: one that is huge would hide what is wrong in the others.
+  // The maximum is by rows: one that is huge would hide what is wrong in the others.
   return std::ranges::max_element(*diffs, {}, &TensorDiff::rowRel)->rowRel;
 }
 

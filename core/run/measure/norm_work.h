@@ -36,7 +36,7 @@ struct NormWork {
 // behind them, and run-time centerings.
 [[nodiscard]] std::vector<bool> normNodes(const graph::Graph& graph, const analysis::Norms& norms);
 
-// Whether an op is a norm by its name, one that a runtime made by fusing others ("SkipLayerNormalization") or our own.
+// Returns whether an op is a norm by its name, one that a runtime made by fusing ("SkipLayerNormalization") or our own.
 [[nodiscard]] bool isNormOp(std::string_view op);
 
 }  // namespace normlens::run

@@ -109,7 +109,7 @@ class AlgebraProof {
     return {};
   }
 
-  // Whether the original takes them.
+  // Returns whether the original takes them.
   Result<bool> compareOnDrawn(const Tensors& inputs) {
     return compareOn(inputs).map([&](const TwinRun& run) {
       keepExact(inputs, run);
@@ -117,7 +117,7 @@ class AlgebraProof {
     });
   }
 
-  // In memory of its own: the twins do not live as long.
+  // Keeps the run in memory of its own: the twins do not live as long.
   void keepExact(const Tensors& inputs, const TwinRun& run) {
     Tensors outputs;
     int64_t bytes = 0;
@@ -167,7 +167,7 @@ class AlgebraProof {
     return drawn ? std::optional(std::move(*drawn)) : std::nullopt;
   }
 
-  // By input: the file leaves open how many axes it has.
+  // Returns for each input whether the file leaves open how many axes it has.
   [[nodiscard]] std::vector<bool> openRanks() const {
     const graph::Graph& graph = change_.original.graph();
     std::vector<bool> open;

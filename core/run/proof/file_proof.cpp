@@ -21,13 +21,13 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 struct Judged {
   TensorDiff diff;
   std::vector<RowErrors> rows;  // those that differ
-  bool byExact = false;         // rows know how far the two are from exact numbers
+  bool byExact = false;         // rows hold how far the two are from exact numbers
   double noise = 0;             // how far the original moves with its weights, absolute
 };
 
 struct Trial {
   Tensors inputs, original, changed;
-  std::vector<ComparedPair> inner{};  // their values stand behind the outputs
+  std::vector<ComparedPair> inner{};  // their values come before the outputs
   std::vector<Judged> outputs{};
 };
 

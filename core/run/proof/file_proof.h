@@ -7,7 +7,7 @@
 
 namespace normlens::run {
 
-// inner: of the change. Where the algebra proves the change, its runs of the original's float64 copy say what is exact.
+// inner: of the change. If the algebra proves the change, its runs of the original's float64 copy are the exact values.
 // Errors: cancelled, want of memory, a sample that cannot be drawn like.
 [[nodiscard]] Result<FileOutcome> compareFiles(const ChangeUnderTest& change, const InnerSites& inner,
                                                const formats::Tensors& sample, const VerifyOptions& options,

@@ -53,7 +53,7 @@ class Range {
     return worst;
   }
 
-  // Whether what its norms are given is of float16's range: some runtimes compute in float32 between two ops.
+  // Returns whether the inputs of its norms are in float16's range: some runtimes compute in float32 between two ops.
   Result<bool> staysInRange(double factor) const {
     const auto inputs = scaledLike(sample_, factor);
     if (!inputs) return tl::unexpected(inputs.error());

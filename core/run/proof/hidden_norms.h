@@ -25,7 +25,7 @@ enum class UnknownOps : uint8_t { Hide, Show };
                                                   const std::vector<graph::ValueId>& shown,
                                                   UnknownOps unknown = UnknownOps::Hide);
 
-// Why a proof that could not compare it otherwise decides nothing.
+// Returns why a proof that could not compare it otherwise decides nothing.
 [[nodiscard]] std::string whyHidden(const std::string& norm);
 
 }  // namespace normlens::run

@@ -32,7 +32,7 @@ class InnerSites {
   [[nodiscard]] InnerSites between(const ChangeUnderTest& change, const graph::Graph& a, const graph::Graph& b,
                                    Which which) const;
 
-  // To be captured in runs of the two.
+  // Runs of the two capture these values.
   [[nodiscard]] const std::vector<graph::ValueId>& ofA() const { return ofA_; }
   [[nodiscard]] const std::vector<graph::ValueId>& ofB() const { return ofB_; }
 

@@ -144,7 +144,7 @@ class SectionProof {
     const auto cut = std::ranges::find(cuts_.original, outputs.front(), &Cut::value);
     const auto place = static_cast<size_t>(cut - cuts_.original.begin());
     if (all_.exact != true || cut == cuts_.original.end() || !cuts_.already[place]) return {};
-    // That there is no mean to take out is shown as well, not believed.
+    // The lack of a mean to take out is shown as well, not believed.
     auto asItIs = cuts_.original;
     asItIs[place].centeredOut = false;
     return proveWith(asItIs, outputs, task);

@@ -22,7 +22,7 @@
 
 namespace normlens::run {
 
-// Whether a proof of the whole can be expected to fit in the memory that this process may have.
+// Returns whether a proof of the whole can be expected to fit in the memory that this process may have.
 [[nodiscard]] bool fitsProof(const formats::Model& model);
 
 // zeroMean: values of the original whose mean is 0 in every run. Errors: as verifyFold()'s. A model that cannot be cut

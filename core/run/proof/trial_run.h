@@ -15,7 +15,7 @@ struct TrialRun {
   std::optional<formats::Model::SeenRun> seen;  // nullopt: it failed
   std::string error;                            // a plain sentence
 };
-// With no `values`: by the model's own runtime. Only a cancelled task is an error.
+// Runs in the model's own runtime if there are no `values`. Only a cancelled task is an error.
 [[nodiscard]] Result<TrialRun> runOn(const formats::Model& model, const formats::Tensors& inputs, const Task& task,
                                      const std::vector<graph::ValueId>& values = {});
 

@@ -59,7 +59,7 @@ std::vector<std::string> replacedNormsNotRun(const FoldUnderTest& fold, const Te
   return names;
 }
 
-// Whether this read is of a norm's gamma or beta, in the norm or in the ops behind it.
+// Returns whether this read is of a norm's gamma or beta, in the norm or in the ops behind it.
 bool isAtNorm(const graph::Graph& graph, const graph::Use& use, const analysis::LayerNorm& norm) {
   if (use.node == graph::kNone) return false;
   if (use.node == norm.node) return true;

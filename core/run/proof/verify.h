@@ -44,7 +44,7 @@ struct VerifyOptions {
   double floorFactor = 6;
   double floorEpsilons = 4;
   std::vector<std::vector<int>> freeAxes;  // by input, for other sizes; may be empty (see otherSizes)
-  // By input, axes from the last (1) on which the fold relies on size 1, or on there being none; may be empty.
+  // Axes by input, from the last (1), on which the fold relies on size 1, or on there being none; may be empty.
   std::vector<std::vector<int>> ones;
   bool strictRanks = false;  // an input with another number of axes refutes a fold that gives something else for it
 };

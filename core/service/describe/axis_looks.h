@@ -36,8 +36,8 @@ class AxisWalk {
   size_t inner_, at_ = 0;
 };
 
-// Whether b is a less its means along the axis: then they differ by the same everywhere along it, and b has no mean
-// left where they differ.
+// Checks whether b is a less its means along the axis: then they differ by the same everywhere along it, and b has no
+// mean left where they differ.
 class MeansLook {
  public:
   explicit MeansLook(const AxisWalk& walk) : walk_(walk), first_(walk.inner()), sums_(walk.inner()) {}

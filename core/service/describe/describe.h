@@ -24,7 +24,7 @@ namespace normlens::service {
 [[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,
                                               const PricedPlan& priced);
 [[nodiscard]] protocol::VerifyResult describeVerification(const run::Verification& verification);
-// Why a change is not proved, of a verification that is not exact; what: "folded".
+// Returns why a change is not proved, of a verification that is not exact; what: "folded".
 [[nodiscard]] std::string whyNotProved(const run::Verification& verification, std::string_view what);
 
 }  // namespace normlens::service

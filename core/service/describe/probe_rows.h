@@ -10,8 +10,8 @@ namespace normlens::service {
 
 [[nodiscard]] protocol::ProbeRow describeProbe(const run::NormGeometry& norm);
 
-// Calls the rows of a fold by the norms of the original in whose places they stand: the k-th by the k-th. False where
-// there are not as many; then nothing is changed but the indices, which are of no LayerNorm of the original.
+// Names the rows of a fold after the norms of the original that they replace: the k-th by the k-th. False where there
+// are not as many; then nothing is changed but the indices, which are of no LayerNorm of the original.
 [[nodiscard]] bool callLike(const std::vector<run::NormGeometry>& original, std::vector<protocol::ProbeRow>& rows);
 
 }  // namespace normlens::service

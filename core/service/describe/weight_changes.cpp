@@ -143,7 +143,7 @@ Result<protocol::WeightChange> changeOf(const TensorView& a, const TensorView& b
   return change;
 }
 
-// By bias of a: the norm whose beta can move into it, and the bias with that in it by the weights of b.
+// A Shift, by bias of a: the norm whose beta can move into it, and the bias with that in it by the weights of b.
 struct Shift {
   std::string norm;
   fold::WeightSource bias;

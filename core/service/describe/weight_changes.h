@@ -1,5 +1,5 @@
-// By how much weights of two models differ, and whether one is the other with its means taken out, or with the shift of
-// a norm moved in.
+// Finds by how much weights of two models differ, and whether one is the other with its means taken out, or with the
+// shift of a norm moved in.
 #pragma once
 
 #include <span>

@@ -22,8 +22,8 @@ using Verdicts = std::vector<Verdict>;
 constexpr uint64_t kSeed = 1;
 constexpr size_t kMostWidths = 4;
 
-// On a thread of its own for the memory it then gets: its many small pieces stand side by side instead of in the holes
-// that reading and running the model have left (measured with 50,000 nodes: 0.11 instead of 0.28 s).
+// Runs on a thread of its own for the memory it then gets: its many small pieces lie side by side instead of in the
+// holes that reading and running the model have left (measured with 50,000 nodes: 0.11 instead of 0.28 s).
 Result<std::unique_ptr<Analysis>> analyzed(const formats::Model& model, analysis::FiniteWeights& weights,
                                            const Task& task) {
   return std::async(std::launch::async, [&] { return analysis::analyze(model.graph(), weights, task); }).get();
@@ -217,7 +217,7 @@ class Conditions {
     return sizes;
   }
 
-  // As few as give the same verdicts.
+  // Returns as few as give the same verdicts.
   Result<Sizes> decisiveOf(Sizes sizes, const Verdicts& best) {
     for (const SizeOfOne& size : Sizes(sizes)) {
       const Sizes fewer = without(sizes, {size});
@@ -274,7 +274,7 @@ class Conditions {
     return trials;
   }
 
-  // Those that a run refutes. The model has the sample's probe again afterwards.
+  // Returns the sizes that a run refutes. The model has the sample's probe again afterwards.
   Result<Sizes> tryOut(const Sizes& sizes, const Sizes& decisive, const Analysis& best) {
     const Verdicts wanted = verdictsOf(best);
     Sizes refuted;
@@ -320,7 +320,7 @@ class Conditions {
   }
 
   using Told = std::vector<std::vector<protocol::SizeCondition>>;
-  // By norm, the sizes that give it its verdict: each alone, or all together.
+  // Fills in, by norm, the sizes that give it its verdict: each alone, or all together.
   template <typename GainedBy>
   Status tell(const Sizes& sizes, Told& told, const GainedBy& gainedBy) {
     for (const SizeOfOne& size : sizes) {

@@ -26,7 +26,7 @@ struct SizeChoice {
 // Error: Usage; one of `assume` has another form, or names none of these inputs.
 [[nodiscard]] Status checkSizes(const SizeChoice& choice, const std::vector<std::string>& inputs);
 
-// That the inputs have as many axes as these: of a fold that differs where they have others.
+// Returns the conditions that the inputs have as many axes as these: of a fold that differs where they have others.
 [[nodiscard]] std::vector<protocol::SizeCondition> sameRanks(const formats::Tensors& inputs, const std::string& tested);
 
 struct ConditionalAnalysis {

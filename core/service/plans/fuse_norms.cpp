@@ -41,7 +41,7 @@ Result<Made> makeFused(const formats::Model& model, const analysis::Norms& norms
   return made;
 }
 
-// Those that one of the steps could do something to: the proof in float64 is of the same change.
+// Keeps the norms that one of the steps could do something to: the proof in float64 is of the same change.
 analysis::Norms onlyJoined(analysis::Norms norms, const std::vector<std::string>& joined) {
   const auto leave = [&](const auto& norm) {
     return norm.form == analysis::NormForm::Decomposed && std::ranges::find(joined, norm.name) == joined.end();

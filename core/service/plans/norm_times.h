@@ -7,7 +7,7 @@
 
 namespace normlens::service {
 
-// Over one tensor of [rows, width], in the runtime of `like`, with its most common type. Errors: RunFailed,
+// Measures one tensor of [rows, width], in the runtime of `like`, with its most common type. Errors: RunFailed,
 // Unsupported, Cancelled.
 [[nodiscard]] Result<protocol::NormPrices> timeNorms(const formats::Model& like, int64_t rows, int64_t width,
                                                      formats::NormFlavour flavour, const Task& task);

@@ -198,7 +198,7 @@ class FromJson {
       throw std::runtime_error("an operand that is absent");
     return operand;
   }
-  // By its name as JSON has it: a file's bytes need not be UTF-8.
+  // Finds an item by its name as JSON has it: a file's bytes need not be UTF-8.
   template <class T>
   static auto named(const std::vector<T>& items, const std::string& name) {
     const auto exact = std::ranges::find(items, name, &T::name);

@@ -10,7 +10,7 @@
 namespace normlens::service {
 namespace {
 
-// Whether a plan may hinge on what a centering costs.
+// Returns whether a plan may depend on the cost of a centering.
 bool pricesMatter(const analysis::Analysis& analysis, analysis::Policy policy) {
   return policy == analysis::Policy::Balanced &&
          std::any_of(analysis.verdicts.begin(), analysis.verdicts.end(), [](const analysis::NormVerdict& verdict) {

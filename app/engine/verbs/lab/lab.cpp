@@ -55,7 +55,7 @@ Status makeFolder(const std::string& folder) {
               "choose another one");
 }
 
-// While the networks are trained.
+// Reports a record while the networks are trained.
 void tell(const lab::RunRecord& record, const Options& options, Console& console, const Task& task) {
   if (options.lines) {
     (void)console.line(protocol::toJson(record));

@@ -20,9 +20,9 @@ struct ProbeOutcome {
 
 // norms: name, kind, input, output, random, swap, after ...; findings: sentences
 [[nodiscard]] nlohmann::json probeReport(const ProbeOutcome& outcome);
-// For a person: a table, and its findings.
+// Returns lines for a person: a table, and its findings.
 [[nodiscard]] std::vector<std::string> probeLines(const ProbeOutcome& outcome);
-// For a spreadsheet: a row for each norm, numbers in full.
+// Returns a table for a spreadsheet: a row for each norm, numbers in full.
 [[nodiscard]] std::string probeCsv(const ProbeOutcome& outcome);
 
 }  // namespace normlens::engine

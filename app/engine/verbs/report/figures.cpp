@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kWidth = 520, kHeight = 240, kLeft = 52, kRight = 12, kTop = 12, kBottom = 28;
 
-// From data to the drawing's units; linear, or of the logarithm.
+// A Scale goes from data to the drawing's units; linear, or of the logarithm.
 struct Scale {
   double low = 0, high = 1, begin = 0, end = 1;
   [[nodiscard]] double at(double value) const {

@@ -1,4 +1,4 @@
-// A drawing from another program, as it may stand inside the page. Thread: pure function.
+// Checks a drawing from another program before it is put into the page. Thread: pure function.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace normlens::engine::report {
 
-// From <svg> to </svg>, as it is, where it holds elements that draw shapes and text alone: nothing that runs, that is
-// fetched, or that ends the drawing before its end. Error: BadInput, with what it holds.
+// Returns the text from <svg> to </svg>, as it is, if it holds only elements that draw shapes and text: nothing that
+// runs, that is fetched, or that ends the drawing before its end. Error: BadInput, with what it holds.
 [[nodiscard]] Result<std::string> drawingOnly(std::string_view svg);
 
 }  // namespace normlens::engine::report
