@@ -42,7 +42,7 @@ class IndexRanges {
   bool operator==(const IndexRanges&) const = default;
 
  private:
-  SmallVector<IndexRange, 2> ranges_;  // ascending; neighbours neither overlap nor touch
+  SmallVector<IndexRange, 2> ranges_;  // ascending; neighbors neither overlap nor touch
 };
 
 }  // namespace normlens

@@ -41,7 +41,7 @@ struct WholeLane : LaneOf<Scalar, Scalar> {
 using Float32Lane = WholeLane<float>;
 using Float64Lane = WholeLane<double>;
 
-// A bfloat16 is the upper half of a float, and two neighbours in memory share a word: one vector takes the first ones
+// A bfloat16 is the upper half of a float, and two neighbors in memory share a word: one vector takes the first ones
 // of all words, the other the second ones, and nothing moves from lane to lane.
 struct BFloat16Lane : LaneOf<uint16_t, float> {
   using Words = VectorOf<uint32_t, kFloats>::Type;
@@ -122,7 +122,7 @@ struct Float16Lane : LaneOf<uint16_t, float> {
 
  private:
 #if defined(__F16C__) && NORMLENS_VECTOR_BYTES == 64
-  // The unmasked intrinsics of gcc 12 start from an uninitialised register and warn about it.
+  // The unmasked intrinsics of gcc 12 start from an uninitialized register and warn about it.
   static constexpr __mmask16 kAll = 0xffff;
   static NORMLENS_INLINE Vector widened(const Halves& halves) {
     return bitCast<Vector>(_mm512_maskz_cvtph_ps(kAll, bitCast<__m256i>(halves)));

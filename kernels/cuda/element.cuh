@@ -26,7 +26,7 @@ struct SumOf<double> {
   using Type = double;
 };
 
-// Two neighbours of a 16-bit type in one register, the first in the low half. Taking them as one number saves the
+// Two neighbors of a 16-bit type in one register, the first in the low half. Taking them as one number saves the
 // instructions that would cut it up and put it together.
 template <class T>
 struct alignas(4) Pair {

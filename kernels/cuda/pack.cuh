@@ -1,4 +1,4 @@
-// `n` neighbours of a row, read and written at once.
+// `n` neighbors of a row, read and written at once.
 #pragma once
 
 #include <cstring>

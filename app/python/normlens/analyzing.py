@@ -133,7 +133,7 @@ def widths_of(analysis: Json) -> List[int]:
 
 
 def report_of(session: Session, source: str, analysis: Json, plan: Json, kind: type = Report, **more: Any) -> Any:
-    """A Report, or a kind of one, of what the engine said."""
+    """A Report, or a kind of one, from the engine's results."""
     notes = [text for text in (session.info["note"], analysis["note"]) if text]
     if analysis["probe_error"]:
         notes.append(f"The model was not run: {analysis['probe_error']}")

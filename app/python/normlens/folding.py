@@ -160,7 +160,7 @@ def carried_out(
     max_growth: float,
     foretells: bool = False,
 ) -> Done:
-    """Changes target as the plan of that policy says, and verifies it; of norms and policies for which it is not equal it is
+    """Changes target as that policy's plan requires, and verifies it; of norms and policies for which it is not equal it is
     undone, and tried without them. target: the module, or a copy of it. Where nothing else is left to try NotEqual is raised.
     foretells: it is the reason of the norms then, and calls beyond the example are not tried."""
     from normlens.module.modes import twin
@@ -232,7 +232,7 @@ def best_of(
     max_growth: float = 10,
     trained: bool = False,
 ) -> Tuple[Json, "Followed"]:
-    """The plan of the first of these policies of which the module can follow most: "free" asks for no centering at run time, of
+    """The plan of the first of these policies of which the module can follow most: "free" needs no centering at run time, of
     which a module has few places. Each norm that it keeps has a reason, that of the first of these policies."""
     found = []
     for name in dict.fromkeys(policies):
@@ -269,7 +269,7 @@ def followed_of(
     max_growth: float = 10,
     trained: bool = False,
 ) -> "Followed":
-    """What the module can follow of this plan. max_growth: what the plan was asked with."""
+    """What the module can follow of this plan. max_growth: that of the request for the plan."""
     from normlens.module.apply import Followed, follow
     from normlens.module.edits import joined
 

@@ -21,7 +21,7 @@ struct NormGeometry {
   graph::NodeId node = graph::kNone;
   std::vector<int64_t> axes;  // of its input, that it is taken over; empty: not known
   std::string reason;      // why there are no figures: these inputs do not come by it, no floats ...; empty: there are
-  InputGeometry input;     // what it normalises, over its axes
+  InputGeometry input;     // what it normalizes, over its axes
   SideGeometry output;     // gamma and beta in it, also where they are ops of their own right behind it
   std::string swapReason;  // a LayerNorm's, where input.swap could not be computed
 };

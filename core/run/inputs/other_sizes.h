@@ -26,7 +26,7 @@ using SizeTrials = std::vector<std::vector<graph::Shape>>;
                                     const std::vector<int64_t>& widths);
 
 // An input of one whole number may be a size or an axis as well. The sample with one such number changed: to its
-// neighbours, and to each of `widths`.
+// neighbors, and to each of `widths`.
 [[nodiscard]] std::vector<formats::Tensors> otherNumbers(const formats::Tensors& sample,
                                                          const std::vector<int64_t>& widths);
 

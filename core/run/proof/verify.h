@@ -10,7 +10,7 @@
 // from the float64 run of the same stored weights, never below 4 machine epsilons, and never below the median row of
 // its output, so that a row that is right by luck refuses nothing. A row passes where the folded model is at most 6
 // times as far from that run. The 4 epsilons are fewer, but not under one, where the original moves by less with its
-// weights, moved by up to half a unit in the last place. Where float64 is impossible (quantised weights, unknown ops)
+// weights, moved by up to half a unit in the last place. Where float64 is impossible (quantized weights, unknown ops)
 // or the file's own type, and for outputs that hold no floating-point number, the original's error is not known: the
 // yardstick is how far it moves when each of its weights moves by up to half a unit in the last place, the worst of
 // some copies; algebra.reason has the cause.

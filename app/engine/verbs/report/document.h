@@ -26,7 +26,7 @@ struct Table {
 // for who does not see it.
 struct Figure {
   std::string svg, alt;
-  bool graph = false;  // it has its own colours and size
+  bool graph = false;  // it has its own colors and size
 };
 
 struct Paragraph {

@@ -1,1 +1,1 @@
-"""The engine program: where it is, and what is said to it."""
+"""The engine program: where it is, and the requests to it."""

@@ -1,4 +1,4 @@
-"""A model file in an engine: what is asked about it, in the engine's own words (dicts as core/protocol has them)."""
+"""A model file in an engine: requests about it, in the engine's own words (dicts as core/protocol has them)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Session:
         return self._client.request("analyze")
 
     def plan(self, **params: Any) -> Json:
-        """PlanInfo of the plan that PlanParams ask for."""
+        """PlanInfo of the plan that PlanParams describe."""
         return self._client.request("plan", **params)
 
     def zero_mean_graph(self, norm: int) -> Json:

@@ -151,7 +151,7 @@ def _without_fused_encoder(changes: Changes, path: str) -> None:
 
 
 def perform(actions: Sequence[Action], module: nn.Module) -> Tuple[Changes, List[str]]:
-    """(what can be undone, what the actions had to tell). Where one fails, those before it are undone."""
+    """(what can be undone, what the actions report). Where one fails, those before it are undone."""
     changes = Changes(module)
     try:
         told = [action(changes) for action in actions]

@@ -62,7 +62,7 @@ def branch_of(program: Any, module: nn.Module, inputs: Inputs) -> Branch:
 
 
 class _Default:
-    """Stands for a parameter's default in the signature of a contract."""
+    """Represents a parameter's default in the signature of a contract."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -130,7 +130,7 @@ def with_other_sizes(inputs: Inputs, trials: Sequence[Trial]) -> List[Tuple[str,
 
 
 def with_other_arguments(inputs: Inputs, module: nn.Module) -> List[Tuple[str, Inputs]]:
-    """(how an argument stands, the inputs with another one): other types, layouts, numbers of axes and lengths, switches
+    """(the condition of an argument, the inputs with another one): other types, layouts, numbers of axes and lengths, switches
     turned, what is optional left out, one tensor for two. Numbers and texts have too many values: the contract names those."""
     signature, bound = _bound(module, inputs)
     parts = _parts(bound)
@@ -402,7 +402,7 @@ class _Sizes:
         return f"input {axis[0]} has a size {where} that the code treats as it does {size}, unlike {other}"
 
     def _alike(self, symbol: Any) -> Any:
-        """The one that stands for all that have its size."""
+        """Returns the symbol that represents all that have its size."""
         replacements = getattr(self.environment, "replacements", {})
         while symbol in replacements and replacements[symbol].is_Symbol:
             symbol = replacements[symbol]

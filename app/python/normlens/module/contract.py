@@ -60,7 +60,7 @@ class TensorForm:
         return dataclasses.replace(self, **free)
 
     def condition(self, at: str, names: Names) -> str:
-        """In Python. The class is first: what is traced has another one, and is not asked for its sizes."""
+        """Returns it in Python. The class is first: what is traced has another one, and its sizes are not read."""
         words = [f"{at}.__class__ in {names.of(self.kinds)}", f"not {at}.is_nested", f"{at}.dtype is {names.of(self.dtype)}"]
         words += [f"{at}.layout is {names.of(self.layout)}"] if self.layout is not None else []
         words += [f"{at}.ndim == {len(self.sizes)}"]
@@ -184,7 +184,7 @@ class Contract:
         return [(name, form) for name, form in self.forms.items() if name.split("[")[0] in self.given]
 
     def check(self) -> Callable[..., Any]:
-        """Takes the arguments of a call, and says whether it is inside. Raises what the comparisons may."""
+        """Takes the arguments of a call, and returns whether it is inside. Raises what the comparisons may."""
         names = Names()
         conditions = [form.condition(name, names) for name, form in self.forms.items()]
         return self._compiled(" and ".join([*conditions, *[f"({one.source})" for one in self.relations]]) or "True", names)

@@ -1,4 +1,4 @@
-"""The plan's edits as the engine says them (core/fold/plan.h), joined with the norms that need each."""
+"""The plan's edits as the engine sends them (core/fold/plan.h), joined with the norms that need each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Edit:
 
 
 class NoCounterpart(Exception):
-    """An edit of the graph that no change of the module's parameters and submodules amounts to; says why."""
+    """An edit of the graph that no change of the module's parameters and submodules amounts to; the message is the reason."""
 
 
 def joined(exact: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> List[Edit]:

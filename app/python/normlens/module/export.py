@@ -74,6 +74,6 @@ def _fixed_shapes(module: nn.Module, inputs: Inputs) -> Any:
 
 
 def _plain(error: Exception) -> str:
-    """The first sentence or line that says something."""
+    """The first sentence or line that has content."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0][:300].rstrip('.')}" if lines else type(error).__name__

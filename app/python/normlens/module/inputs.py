@@ -53,7 +53,7 @@ class Inputs:
 
 
 def like(given: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-    """The new tensor as the given one is for code that asks: laid out as it, a parameter, or with a gradient."""
+    """The new tensor, which looks like the given one to code that checks: laid out as it, a parameter, or with a gradient."""
     if new is given:
         return new
     axes = memory_axes(given)

@@ -47,7 +47,7 @@ def configs_of(module: nn.Module) -> List[Any]:
 
 @contextlib.contextmanager
 def without_cache(module: nn.Module) -> Iterator[None]:
-    """Models of transformers return a cache of keys and values unless told otherwise, which torch.export cannot."""
+    """Models of transformers return a cache of keys and values by default, which torch.export cannot."""
     caching = [config for config in configs_of(module) if getattr(config, "use_cache", None) is True]
     for config in caching:
         config.use_cache = False

@@ -113,7 +113,7 @@ class Graph:
         return near[0]
 
     def reads_through(self, owner: Owner) -> List[int]:
-        """Nodes that read a tensor through that attribute. NoCounterpart where it cannot be told of a node."""
+        """Nodes that read a tensor through that attribute. NoCounterpart where it is unknown for a node."""
         held = [name for name in self._constants if owner in self._owners.get(self._owner(name), ())]
         return [node for name in held for node in self.readers(name) if self.owner_of_read(name, node) == owner]
 

@@ -65,7 +65,7 @@ def centering(edit: Edit, graph: Graph, module: nn.Module) -> Action:
 
 
 def say_untied(changes: Changes) -> None:
-    """Models of transformers tie their embeddings again when they are loaded, unless their configuration says no."""
+    """Models of transformers tie their embeddings again when they are loaded, unless their configuration forbids it."""
     for config in configs_of(changes.module):
         if getattr(config, "tie_word_embeddings", None) is True:
             changes.set(config, "tie_word_embeddings", False)

@@ -1,4 +1,4 @@
-"""A module whose numbers say nothing: what is found of it holds for any numbers, and so while it is trained."""
+"""A module whose numbers do not count: what is found of it holds for any numbers, and so while it is trained."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _line(maker: Tuple[int, int], reader: Tuple[int, int]) -> str:
 
 
 def _short(text: str, most: int) -> str:
-    """The end tells more than the beginning of a path."""
+    """The end of a path distinguishes more than its beginning."""
     return text if len(text) <= most else "…" + text[-(most - 1) :]
 
 
