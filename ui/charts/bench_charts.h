@@ -20,7 +20,7 @@ enum class BenchChart {
   BreakEven,     // time saved over runs, that of the fold counted
 };
 
-// What is drawn. Nothing is owned; all outlive the call only.
+// Refers to what one chart draws. Nothing is owned; all outlive the call only.
 struct BenchPicture {
   const protocol::BenchResult& result;
   int point = 0;                                   // the one that is looked at; the speed-up shows all

@@ -1,4 +1,4 @@
-// What folding has saved after so many runs: less than nothing at first, since folding took its time.
+// Draws the time that folding has saved after a number of runs: negative at first, since folding itself took time.
 #include <QCoreApplication>
 #include <algorithm>
 

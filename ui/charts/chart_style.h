@@ -1,5 +1,5 @@
-// How every chart of the window looks: the theme's colours and fonts, hairline grids, no frames. The two models of a
-// measurement are grey and the accent, which differ in lightness as well; references are dashed. Thread: GUI thread.
+// Gives all charts of the window one style: the theme's colors and fonts, hairline grids, no frames. The two models of
+// a measurement are gray and the accent, which differ in lightness as well; references are dashed. Thread: GUI thread.
 #pragma once
 
 #include <QChart>
@@ -11,17 +11,17 @@
 
 namespace normlens::ui {
 
-// Of the first and the second model, and of what others measured.
+// These return the colors of the first model, of the second, and of figures that others measured.
 [[nodiscard]] QColor firstColor(const Theme& theme);
 [[nodiscard]] QColor secondColor(const Theme& theme);
 [[nodiscard]] QColor referenceColor(const Theme& theme);
 [[nodiscard]] QPen solidPen(const QColor& color, double width = 2);
 [[nodiscard]] QPen dashedPen(const QColor& color, double width = 1.5);
 
-// Property of a series whose points stand for places and have no value to tell.
+// Property of a series whose points mark places and have no value to show.
 inline constexpr const char* kPlaceOnly = "placeOnly";
 
-// What a series is drawn over.
+// Names the two axes that a series is drawn over.
 struct Axes {
   QAbstractAxis* x;
   QAbstractAxis* y;

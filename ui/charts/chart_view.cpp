@@ -30,7 +30,7 @@ constexpr int kHoverOffset = 14;
 constexpr int kLowChart = 240;  // pixels
 constexpr double kHiddenOpacity = 0.35;
 
-// What stands at x: the category, or the number.
+// Returns the words for x: the category there, or the axis title and the number.
 QString placeOf(const QChart& chart, QXYSeries* series, double x) {
   for (const QAbstractAxis* axis : chart.axes(Qt::Horizontal, series)) {
     if (const auto* categories = qobject_cast<const QBarCategoryAxis*>(axis)) {

@@ -1,6 +1,6 @@
 // The charts of the laboratory's runs, over their epochs or their layers. Each is made anew from the records, so that
-// it can follow a run that goes on. Networks differ by colour, by kind of line and by mark; runs and seeds that stand
-// beside the first by how strong they are drawn. Thread: GUI thread.
+// it can follow a run that goes on. Networks differ by color, by kind of line and by mark; runs and seeds that are
+// drawn beside the first by how strong they are drawn. Thread: GUI thread.
 #pragma once
 
 #include <QChart>
@@ -26,9 +26,9 @@ enum class LabChart {
 struct LabCurve {
   const KeptRun* run;
   lab::RunMember member;
-  QString name;       // says no more than what tells it from the others
+  QString name;       // contains only what distinguishes it from the others
   int group = 0;      // 0: of the first depth, optimizer, seed, precision and run; others are drawn weaker
-  QString groupName;  // what tells it from the other groups: "float64"
+  QString groupName;  // what distinguishes it from the other groups: "float64"
 };
 
 struct LabPicture {
@@ -53,9 +53,9 @@ struct LabPlace {
 [[nodiscard]] QString labChartCaption(LabChart kind);
 [[nodiscard]] std::unique_ptr<QChart> makeLabChart(LabChart kind, const LabPicture& picture, const Theme& theme);
 
-// How a network is drawn.
+// Returns the pen that draws a network's lines.
 [[nodiscard]] QPen networkPen(std::string_view network, const Theme& theme);
-// ... as a piece of line with its mark.
+// Paints a piece of that line with the network's mark.
 void paintNetworkMark(QPainter& painter, const QRectF& area, std::string_view network, const Theme& theme);
 
 }  // namespace normlens::ui

@@ -43,7 +43,7 @@ double undisturbed(const QList<QPointF>& line) {
   return quantile(values, 1 - kFewDisturbed) <= limit ? limit : quantile(values, 1);
 }
 
-// Of the values but those of disturbed rounds, a little wider.
+// Returns the range of the values without those of disturbed rounds, a little widened.
 Range rangeOf(const QList<QList<QPointF>>& lines) {
   Range range{1e300, -1e300};
   for (const auto& line : lines) {

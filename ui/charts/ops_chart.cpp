@@ -1,4 +1,4 @@
-// Where the time goes: norms, the longest other ops, the rest; one bar a model.
+// Draws one bar a model, its time split into norms, the longest other ops and the rest.
 #include <QBarCategoryAxis>
 #include <QBarSet>
 #include <QCoreApplication>

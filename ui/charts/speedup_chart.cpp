@@ -16,7 +16,7 @@ namespace {
 
 QString tr(const char* words) { return QCoreApplication::translate("BenchCharts", words); }
 
-// Where a point stands along the axis.
+// Names a point's position along the axis.
 struct Place {
   QString category;
   std::optional<qint64> size;  // where the sweep is over sizes
