@@ -1,4 +1,4 @@
-// Where models can be measured, as the engine tells: asked by every menu that offers it.
+// Holds the devices that models can be measured on, as the engine reports them, for every menu that offers them.
 #pragma once
 
 #include <QString>
@@ -8,13 +8,13 @@ namespace normlens::ui {
 class EngineClient;
 
 struct Devices {
-  bool ready = false;    // there is an engine to ask
+  bool ready = false;    // the engine is ready for requests
   QString gpu, missing;  // name of the GPU; where there is none, why, and what would mend it
 
-  // Of "cpu" and "cuda", that which is used where the user chose this one.
+  // Returns the device, "cpu" or "cuda", that is used where the user chose this one.
   [[nodiscard]] QString used(const QString& chosen) const { return gpu.isEmpty() ? QStringLiteral("cpu") : chosen; }
 };
-// Of an engine that is gone, what it had.
+// An engine that is gone is described by what it had.
 [[nodiscard]] Devices devicesOf(const EngineClient& engine);
 
 }  // namespace normlens::ui

@@ -10,9 +10,9 @@
 // Thread: GUI thread; nothing here waits. Every request is answered exactly once, later, never from inside request():
 // by the engine, by cancel() (at the latest kCancelPatience after it), or, when the engine dies, with an error.
 // Requests made while the engine starts are kept and sent once it has introduced itself. Only the current process is
-// heard: what an older one still says is dropped.
+// heard: what an older one still sends is dropped.
 //
-// An engine is asked for a sign of life each second; any byte is one. silenceChanged() tells of one that gave none for
+// An engine is pinged each second; any byte is a sign of life. silenceChanged() reports one that sent none for
 // kSilence, and again each second until it speaks or is ended. One that stops in the middle of a message, or announces
 // more than it sends, is given up after as long.
 #pragma once
@@ -80,7 +80,7 @@ class EngineClient final : public QObject {
   RequestId request(const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
                     QObject* context, const std::type_identity_t<std::function<void(Reply<T>&)>>& done);
   void cancel(RequestId id);
-  // A notification to an engine that is ready; to any other it is not told.
+  // Sends a notification to an engine that is ready; for any other it is dropped.
   template <class Params>
   void tell(std::string_view method, const Params& params) {
     if (state_ == State::Ready) write(frameOf(method, protocol::toJson(params)));
@@ -98,7 +98,7 @@ class EngineClient final : public QObject {
 
  private:
   static constexpr RequestId kPingId = 0;            // of no request: its answer is dropped once it was heard
-  static constexpr qsizetype kMostErrorLines = 200;  // of one piece of what the engine says on the side
+  static constexpr qsizetype kMostErrorLines = 200;  // of one piece of what the engine writes to stderr
   using Fail = std::function<void(const EngineError&)>;
   struct Pending {
     Fail fail;

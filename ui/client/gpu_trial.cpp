@@ -5,7 +5,7 @@
 namespace normlens::ui {
 namespace {
 
-// What holds where a step works.
+// Returns the sentence that is true where a step works.
 QString stepText(const std::string& step) {
   const std::pair<const char*, QString> texts[] = {
       {"driver", GpuTrial::tr("Driver loaded")},

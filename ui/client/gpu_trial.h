@@ -1,4 +1,4 @@
-// What an engine finds when it tries its GPU: driver, memory, kernels, a CUDA graph. Thread: GUI thread.
+// Holds what an engine finds when it tries its GPU: driver, memory, kernels, a CUDA graph. Thread: GUI thread.
 #pragma once
 
 #include <QObject>
@@ -27,7 +27,7 @@ class GpuTrial final : public QObject {
   EngineClient* engine_;
   Question question_;
   QString text_;
-  bool answered_ = false;  // by this engine; an error is asked about again
+  bool answered_ = false;  // by this engine; after an error, want() tries again
 };
 
 }  // namespace normlens::ui

@@ -1,4 +1,4 @@
-// How much memory a process of this machine holds.
+// Measures the memory that a process of this machine holds.
 #pragma once
 
 #include <QtGlobal>

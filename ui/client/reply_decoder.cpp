@@ -71,7 +71,7 @@ void ReplyDecoder::feed(const QByteArray& chunk) {
   }
 }
 
-// What nobody waits for is dropped here, so that a flood of it does not reach the GUI thread.
+// Progress that nobody waits for is dropped here, so that a flood of it does not reach the GUI thread.
 void ReplyDecoder::deliverProgress(const protocol::RpcMessage& message) {
   if (message.method == protocol::methods::kProgress) {
     const auto progress = protocol::decode<protocol::Progress>(message.params);

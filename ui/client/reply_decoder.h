@@ -28,7 +28,7 @@ using Delivery = std::function<void()>;
 
 class ReplyDecoder {
  public:
-  // Runs on the worker: decodes the reply and gives back what to do with it on the GUI thread.
+  // Runs on the worker: decodes the reply and returns what to do with it on the GUI thread.
   using Decode = std::function<Delivery(const protocol::RpcMessage&)>;
   struct Handlers {
     std::function<void(Delivery)> deliver;  // called on the worker
@@ -45,7 +45,7 @@ class ReplyDecoder {
 
   void expect(int64_t id, Decode decode);  // any thread
   void forget(int64_t id);                 // any thread; a reply that is being decoded may still be delivered
-  // The GUI thread tells before it hands a chunk over. False: the engine sends faster than it can be read.
+  // The GUI thread calls this before it hands a chunk over. False: the engine sends faster than it can be read.
   [[nodiscard]] bool expectBytes(int64_t bytes) { return (unread_ += bytes) <= kMostUnread; }
   void feed(const QByteArray& chunk);  // worker
   // All that came was read, and it ends in the middle of a message. Any thread.

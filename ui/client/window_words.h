@@ -5,8 +5,8 @@
 
 namespace normlens::ui {
 
-// Where a sentence names an option of the command line ("give inputs with --inputs FILE.npz"), the window names its own
-// place for it.
+// Replaces an option of the command line that a sentence names ("give inputs with --inputs FILE.npz") by the window's
+// own place for it.
 [[nodiscard]] QString inWindowWords(QString said);
 
 }  // namespace normlens::ui
