@@ -1,4 +1,4 @@
-// Where the view looks: screen = world * zoom + offset, in device-independent pixels.
+// Maps the graph's plane to the screen: screen = world * zoom + offset, in device-independent pixels.
 #pragma once
 
 #include <QPointF>
@@ -23,7 +23,7 @@ struct Camera {
 
   // The same world point stays under `screen`.
   [[nodiscard]] Camera zoomedAbout(const QPointF& screen, double newZoom) const;
-  // Shows all of `world` in `viewport`, at most at actual size, centred.
+  // Shows all of `world` in `viewport`, at most at actual size, centered.
   [[nodiscard]] static Camera fitting(const QRectF& world, const QRectF& viewport);
   // Puts a world point to a screen point.
   [[nodiscard]] Camera placing(const QPointF& world, const QPointF& screen) const;
@@ -31,7 +31,7 @@ struct Camera {
   [[nodiscard]] static Camera between(const Camera& from, const Camera& to, double t, const QSizeF& viewport);
 };
 
-// Where the camera goes to show something. Areas are parts of the screen that are free for it.
+// These return the camera that shows something. Areas are parts of the screen that are free for it.
 
 // Everything if it can be read like that, else the beginning of the model.
 [[nodiscard]] Camera firstLook(const layout::Layout& layout, const QRectF& area);

@@ -109,7 +109,7 @@ class GraphView : public QWidget {
   void setAnimated(bool animated) { animated_ = animated; }
   // For a room: what the view goes to is so many times as large, and nothing lies over the graph.
   void setPresented(double factor);
-  // What a PictureJob needs to write the graph as it stands: the part in sight, or all of it at full detail.
+  // Returns what a PictureJob needs to write the graph as shown: the part in sight, or all of it at full detail.
   enum class Extent : uint8_t { View, Whole };
   [[nodiscard]] PictureOrder orderPicture(const QString& path, Extent extent) const;
   [[nodiscard]] bool isLaidOut() const { return shown_.scene.layout != nullptr && !worker_.busy(); }
@@ -202,7 +202,7 @@ class GraphView : public QWidget {
   layout::LayoutWorker worker_;
   Shown shown_;
   Camera camera_;
-  double textScale_ = ui::textScale();  // that the camera stands for
+  double textScale_ = ui::textScale();  // that the camera was set for
   Reach reach_;                         // of what the pointer is on
   History history_;
   Place place_;  // to go to

@@ -41,7 +41,7 @@ void GraphView::updateDocument(std::shared_ptr<const protocol::GraphDocument> do
     rebuildHierarchy();
     return;
   }
-  // Only names of shapes: the layout stands.
+  // Only names of shapes differ, so that the layout is kept.
   auto hierarchy = std::make_shared<layout::Hierarchy>(*shown_.scene.hierarchy);
   hierarchy->document = document_;
   newest_ = hierarchy;
@@ -55,7 +55,7 @@ void GraphView::setNorms(const std::vector<protocol::NormInfo>& norms) {
   update();
 }
 
-// What is on screen stays, and can be worked with, until the new one is laid out.
+// The graph on screen stays, and can be worked with, until the new one is laid out.
 void GraphView::rebuildHierarchy() {
   newest_ = nullptr;
   requestLayout();
@@ -167,7 +167,7 @@ void GraphView::setOwnCentering(const QString& title, const QString& detail) {
 void GraphView::clearHighlight() {
   if (!wanted_.highlight) return;
   wanted_.highlight.reset();
-  // What was opened for it stays open: closing it under the user's eyes would only confuse.
+  // Groups opened for it stay open: closing them under the user's eyes would only confuse.
   shown_.open = shown_.groups();
   shown_.openForLight.clear();
   marks_.lighting = {};

@@ -38,7 +38,7 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
     QAction* center = menu->addAction(tr("Center here"), this, [this, value] { Q_EMIT centerHereRequested(value); });
     center->setToolTip(tr("Subtract the mean at run time at this place"));
   }
-  // A graph beside another one has nobody to ask.
+  // The signal of a graph beside another one is connected to nothing.
   if (value >= 0 && isSignalConnected(QMetaMethod::fromSignal(&GraphView::compareHereRequested))) {
     QAction* compare =
         menu->addAction(tr("Compare values here"), this, [this, value] { Q_EMIT compareHereRequested(value); });

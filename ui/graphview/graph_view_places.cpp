@@ -1,4 +1,4 @@
-// GraphView: how deep groups stand open, which way the data runs, back and forward, and the place a project keeps.
+// GraphView: how deep groups are open, which way the data runs, back and forward, and the place a project keeps.
 #include <algorithm>
 #include <limits>
 #include <utility>

@@ -1,6 +1,6 @@
-// Where the user has been in a graph, for back and forward.
+// Records the places that the user has visited in a graph, for back and forward.
 //
-// A place is told by what stood in the middle, not by coordinates: those change with every layout.
+// A place is identified by the box in the middle, not by coordinates: those change with every layout.
 #pragma once
 
 #include <QPointF>
@@ -20,7 +20,7 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-// What stands nearest to a point of the screen. nullopt: nothing is shown.
+// Returns the box nearest to a point of the screen. nullopt: nothing is shown.
 [[nodiscard]] std::optional<Place> placeAt(const Scene& scene, const Camera& camera, const QPointF& screen);
 
 class History {

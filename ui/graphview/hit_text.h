@@ -1,4 +1,4 @@
-// What is said of a box or an edge under the pointer.
+// Describes a box or an edge under the pointer.
 #pragma once
 
 #include <QString>
@@ -9,7 +9,7 @@
 
 namespace normlens::graphview {
 
-// Rich text for a tooltip: a name, what it is or is made of, its shape, verdicts, and what the highlight says of it.
+// Rich text for a tooltip: a name, what it is or is made of, its shape, verdicts, and the highlight's note on it.
 // Empty where nothing was hit.
 [[nodiscard]] QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts,
                               const Lighting& lighting);

@@ -74,7 +74,7 @@ struct Scene {
                [this](int data) -> const layout::DataEdge& { return hierarchy->edges[static_cast<size_t>(data)]; });
   }
   [[nodiscard]] bool runsDown() const { return layout->direction == layout::Direction::Down; }
-  // Where an edge piece begins and ends.
+  // These return the points at which an edge piece begins and ends.
   [[nodiscard]] QPointF startOf(const layout::Edge& piece) const {
     return layout->points[static_cast<size_t>(piece.firstPoint)];
   }
@@ -82,17 +82,17 @@ struct Scene {
     return layout->points[static_cast<size_t>(piece.firstPoint + piece.pointCount - 1)];
   }
   [[nodiscard]] std::span<const QPointF> polyline(int edge) const;
-  // The value an edge piece stands for: index into document.values, or -1 (several, or a bridge).
+  // Returns the value that an edge piece carries: index into document.values, or -1 (several, or a bridge).
   [[nodiscard]] int valueOfEdge(int index) const;
 
-  // How many open groups are around a box.
+  // Counts the open groups around a box.
   [[nodiscard]] int depthOf(int box) const;
 
   // world: the point; slack: how far from an edge still counts, in world units.
   [[nodiscard]] Hit hitTest(const QPointF& world, double slack) const;
-  // Where an item hangs: the end of the stream that enters it, else the middle of the side at which data enters.
+  // Returns the end of the stream that enters an item, else the middle of the side at which data enters.
   [[nodiscard]] std::optional<QPointF> hangingPoint(int item) const;
-  // Where the + or - of a group is; empty for other boxes.
+  // Returns the area of the + or - of a group; empty for other boxes.
   [[nodiscard]] static QRectF badgeRect(const layout::Box& box);
 };
 

@@ -1,4 +1,4 @@
-// What is on screen, in one value: the scene and what the user made of it, by the item numbers of the scene's
+// Holds all that is on screen in one value: the scene and what the user made of it, by the item numbers of the scene's
 // hierarchy.
 //
 // It is swapped as a whole when a layout comes, so that no number ever meets another hierarchy than its own.
@@ -26,7 +26,7 @@ struct Wishes {
   int moveItem = -1;
   MoveTo moveTo = MoveTo::FirstLook;
 
-  [[nodiscard]] layout::GroupSet groups() const;  // all that are to stand open
+  [[nodiscard]] layout::GroupSet groups() const;  // all that are to be open
   // So that the item itself is drawn. Closed one-op groups stay: they show their op. True when anything was opened.
   bool openAround(const layout::Hierarchy& hierarchy, int item);
   void setOpen(const layout::Hierarchy& hierarchy, int item, bool wanted);  // the model itself is never closed
@@ -43,7 +43,7 @@ struct Shown : Wishes {
 // The model and the groups with these paths, which are sorted.
 [[nodiscard]] layout::GroupSet groupsAt(const layout::Hierarchy& hierarchy, const std::vector<std::string>& paths);
 
-// Where a user is in a drawing: which groups stand open, by path, and what is in the middle. zoom 0: nowhere.
+// Records a user's place in a drawing: which groups are open, by path, and what is in the middle. zoom 0: nowhere.
 struct ViewPlace {
   std::vector<std::string> openGroups;  // sorted
   double zoom = 0;
@@ -58,7 +58,7 @@ struct Highlight {
   bool moves = true;  // the view goes to it; not where it was sent elsewhere since
 };
 
-// What was asked for by the document's ids while there was no layout to do it in.
+// Keeps what was requested by the document's ids while there was no layout to do it in.
 struct Awaited {
   int node = -1;      // to select
   bool move = false;  // to move to the node as well
@@ -66,10 +66,10 @@ struct Awaited {
   std::optional<ViewPlace> place;
 };
 
-// The same item in a hierarchy made anew, -1 when there is none: ops are told by their nodes, groups by their paths.
+// The same item in a hierarchy made anew, -1 when there is none: ops are matched by node, groups by path.
 [[nodiscard]] int counterpart(int item, const layout::Hierarchy& from, const layout::Hierarchy& to);
-// What is wished by the numbers of a hierarchy, with all that waited for one; another hierarchy than the one on screen
-// has what is usually open stand open as well.
+// Returns the wishes by the numbers of a hierarchy, with all that waited for one; in another hierarchy than the one on
+// screen, what is usually open is open as well.
 [[nodiscard]] Wishes wishesIn(const layout::Hierarchy& hierarchy, const Shown& shown, const Awaited& awaited,
                               const std::optional<Highlight>& highlight);
 

@@ -1,4 +1,4 @@
-// What differs between two graphs, as a list: the marks of a GraphDiff in the order in which nodes run, weight by
+// Lists the differences between two graphs: the marks of a GraphDiff in the order in which nodes run, weight by
 // weight.
 #pragma once
 
@@ -32,8 +32,8 @@ struct Change {
   std::vector<WeightPair> weights;  // Weight: that one; else all that the two nodes read
 };
 
-// diff: of a and b. A weight that several nodes read is told once, at the first. What only b has stands behind what
-// comes before it in both. Where the weights of a side are not known yet, no weights are told.
+// diff: of a and b. A weight that several nodes read is listed once, at the first. What only b has follows what comes
+// before it in both. While the weights of a side have not been read, no weights are listed.
 [[nodiscard]] std::vector<Change> changesOf(const protocol::GraphDocument& a, const protocol::GraphDocument& b,
                                             const GraphDiff& diff, const WeightTexts& weightsOfA,
                                             const WeightTexts& weightsOfB);

@@ -25,13 +25,13 @@ Groups groupsOf(const GraphDocument& graph) {
   return groups;
 }
 
-// How much two operators sound alike: "layer_norm" and "rms_norm" end alike.
+// Returns the number of letters that two op names share at their ends: "layer_norm" and "rms_norm" end alike.
 size_t commonEnd(const std::string& a, const std::string& b) {
   const auto [endA, endB] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
   return static_cast<size_t>(endA - a.rbegin());
 }
 
-// Of a norm that is written out, the op that ends it.
+// A norm that is written out counts at the op that ends it.
 bool isNorm(const GraphNode& node) { return node.role == "N" || node.role == "M"; }
 
 // The weights that a node reads, in order.
@@ -89,7 +89,7 @@ class Comparison {
         same.pop_back();
       }
     }
-    if (nameless) return;  // nothing says that two different operators of a module have to do with each other
+    if (nameless) return;  // two different operators of a module need not belong together
     std::vector<int> restB;
     for (const int node : nodesB) {
       if (diff_.b.partners[static_cast<size_t>(node)] < 0) restB.push_back(node);

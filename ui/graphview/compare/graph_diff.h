@@ -1,8 +1,8 @@
-// What differs between two graphs: an original and what it was folded to, or any two models.
+// Compares two graphs: an original and what it was folded to, or any two models.
 //
 // Nodes belong together that have the same name in the same module; among those of one name, the same operators in the
-// order in which they run. What then stands alone on both sides
-// was replaced, by what sounds most like it. Nodes that read other weights have changed, where weights are known.
+// order in which they run. What is then left on both sides was replaced, by what is named most like it. Nodes that read
+// other weights have changed, where weights are given.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct GraphDiff {
   Side a, b;
 };
 
-// By value id, what a weight is told apart by; values that are missing are not compared.
+// By value id, a text that identifies the weight; values that are missing are not compared.
 using WeightTexts = std::unordered_map<int, std::string>;
 
 [[nodiscard]] GraphDiff compareGraphs(const protocol::GraphDocument& a, const protocol::GraphDocument& b,

@@ -1,6 +1,6 @@
 // Two graph views that go together: what is moved, zoomed or opened in one, the other shows as well.
 //
-// The graphs need not be equal: what is in the middle of the one is looked up in the other, and modules are told by
+// The graphs need not be equal: what is in the middle of the one is looked up in the other, and modules are matched by
 // their paths. Thread: GUI thread.
 #pragma once
 

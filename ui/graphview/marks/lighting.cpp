@@ -13,7 +13,7 @@ namespace {
 
 using layout::Hierarchy;
 
-// What a closed one-op group is called when it holds several vertices.
+// A closed one-op group that holds several vertices takes the letter that comes first here.
 constexpr std::string_view kRank = "NAOLZRS";
 
 char stronger(char a, char b) {

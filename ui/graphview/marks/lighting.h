@@ -42,7 +42,7 @@ class Lighting {
   [[nodiscard]] int blockerBox() const { return blockerBox_; }
   [[nodiscard]] int chosenBox() const { return chosenBox_; }  // of the norm; -1
   [[nodiscard]] const std::string& blockerNote() const { return blockerNote_; }
-  // What the graph says of a vertex, by item; empty when nothing.
+  // Returns the graph's note on the vertex at an item; empty when there is none.
   [[nodiscard]] std::string note(int item) const {
     const auto found = notes_.find(item);
     return found == notes_.end() ? std::string() : found->second;

@@ -1,4 +1,4 @@
-// What is marked in a graph: asked for by the document's ids, and where that is in one scene.
+// Holds the marks of a graph: as wanted, by the document's ids, and as placed in one scene.
 #pragma once
 
 #include <optional>

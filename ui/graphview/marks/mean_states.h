@@ -19,11 +19,11 @@ class MeanStates {
   MeanStates(const Scene& scene, const protocol::ZeroMeanMap& map);
 
   [[nodiscard]] bool active() const { return !edges_.empty(); }
-  // Of several values the one that is farthest from zero mean.
+  // Returns the state of an edge's value; if it carries several, of the one that is farthest from zero mean.
   [[nodiscard]] MeanState edge(int index) const {
     return active() ? edges_[static_cast<size_t>(index)] : MeanState::Unknown;
   }
-  // How many values of the model are in a state.
+  // Counts the values of the model that are in a state.
   [[nodiscard]] int count(MeanState state) const { return counts_[static_cast<size_t>(state)]; }
 
  private:
@@ -32,7 +32,7 @@ class MeanStates {
 };
 
 [[nodiscard]] QColor meanColor(MeanState state, const ui::Theme& theme);
-// Lines tell the states apart without colours: whole, dashed, dotted.
+// Lines show the states without colors: whole, dashed, dotted.
 void setMeanDashes(QPen& pen, MeanState state);
 
 }  // namespace normlens::graphview

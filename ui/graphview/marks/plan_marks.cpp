@@ -14,7 +14,7 @@ struct EdgeStart {
   bool onStream = false;
 };
 
-// Where the edges that carry the values begin, by value: on the stream before all others, then the first from above.
+// Returns by value where its edge begins: the edge on the stream before all others, then the first from above.
 std::map<int, EdgeStart> startsOf(const Scene& scene, const std::set<int>& values) {
   std::map<int, EdgeStart> starts;
   if (values.empty()) return starts;

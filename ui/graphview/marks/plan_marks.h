@@ -1,5 +1,5 @@
-// What a plan makes of the graph, for the picture 'After': norms that are RMSNorms then, weights that are rewritten,
-// means that are subtracted at run time.
+// Marks a plan's effect on the graph, for the picture 'After': norms that are RMSNorms then, weights that are
+// rewritten, means that are subtracted at run time.
 #pragma once
 
 #include <array>

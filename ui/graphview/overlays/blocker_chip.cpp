@@ -124,7 +124,7 @@ QPoint BlockerChip::place(double zoom, const QRectF& world, const QRect& keepOff
 QString chipWords(const QString& distance, const QString& reason, const QFontMetrics& metrics, int room) {
   const QString all = reason.isEmpty() ? distance : QStringLiteral("%1 · %2").arg(distance, reason);
   if (metrics.horizontalAdvance(all) <= room) return all;
-  // Fewer letters of a reason than these tell nothing.
+  // Fewer letters of a reason than these mean nothing to a reader.
   const QString few = QStringLiteral("%1 · %2…").arg(distance, reason.left(4));
   if (!reason.isEmpty() && metrics.horizontalAdvance(few) <= room) return metrics.elidedText(all, Qt::ElideRight, room);
   return metrics.horizontalAdvance(distance) <= room ? distance : QString();

@@ -1,5 +1,5 @@
-// Where the blocker of a highlighted norm is while it is out of sight: its name, how far away it is, why it is in the
-// way, at the edge of the view that it lies beyond. A click asks to go there. Thread: GUI thread.
+// Points to the blocker of a highlighted norm that is out of sight: its name, how far away it is, why it is in the way,
+// at the edge of the view that it lies beyond. A click moves the view there. Thread: GUI thread.
 #pragma once
 
 #include <QAbstractButton>
@@ -16,7 +16,7 @@ enum class Beyond : uint8_t { Nothing, Top, Bottom, Left, Right };
 
 // Beyond which edge of the area in sight a box lies; nothing while enough of it is in sight to be noticed.
 [[nodiscard]] Beyond beyondEdge(const QRectF& box, const QRectF& visible, bool runsDown);
-// How many blocks lie from one item to the other, the last one counted; 0: they are in one block, or not in blocks.
+// Counts the blocks from one item to the other, the last one included; 0: they are in one block, or not in blocks.
 [[nodiscard]] int blocksBetween(const layout::Hierarchy& hierarchy, int from, int to);
 
 // "2 blocks up · γ not equal" in so many pixels: the reason gives way first, then the distance.

@@ -1,5 +1,5 @@
-// What stands on the canvas in place of a graph, or as a note beside one: what is being done, with a spinner, or what
-// went wrong. Thread: GUI thread.
+// Paints a message on the canvas in place of a graph, or as a note beside one: what is being done, with a spinner, or
+// what went wrong. Thread: GUI thread.
 #pragma once
 
 #include <QBasicTimer>

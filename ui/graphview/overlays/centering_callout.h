@@ -17,7 +17,7 @@ class CenteringCallout final : public QWidget {
  public:
   explicit CenteringCallout(QWidget* canvas);
 
-  // "Its own centering: 4.1 µs" and "folding it saves 3.8 µs"; empty: there is nothing to say.
+  // "Its own centering: 4.1 µs" and "folding it saves 3.8 µs"; empty: there is nothing to show.
   void setWords(const QString& title, const QString& detail);
   void setScene(const Scene& scene, const Lighting& lighting);  // scene has to live until the next call
   void clear();                                                 // no norm is highlighted

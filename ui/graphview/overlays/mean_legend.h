@@ -1,4 +1,4 @@
-// What the lines of the overlay mean, with numbers, in a corner of the graph.
+// Explains the lines of the overlay, with numbers, in a corner of the graph.
 #pragma once
 
 #include <QWidget>

@@ -50,7 +50,7 @@ void Overlays::setBlockerReason(const QString& reason) { blocker_->setReason(rea
 void Overlays::setCamera(double zoom, const QRectF& visible) {
   zoomControl_->setZoom(zoom);
   minimap_->setVisibleArea(visible);
-  // Not `zoom`, which is told relative to the size of text.
+  // Not `zoom`, which is relative to the size of text.
   const double pixels = canvas_->width() / std::max(1e-9, visible.width());
   blocker_->setVisibleArea(pixels, visible, corner());
   const QRegion chip = blocker_->isHidden() ? QRegion() : QRegion(blocker_->geometry());

@@ -1,6 +1,5 @@
-// What lies over a graph: the minimap, the zoom control, the legend of means, the way to a blocker and the price of a
-// centering instead, the sheet of keys.
-// Thread: GUI thread.
+// Owns the widgets over a graph: the minimap, the zoom control, the legend of means, the way to a blocker and the price
+// of a centering instead, the sheet of keys. Thread: GUI thread.
 #pragma once
 
 #include "ui/graphview/marks/lighting.h"

@@ -65,7 +65,7 @@ BoxStyle plainStyle(const BoxState& state, const ui::Theme& theme) {
 
 void addAttention(BoxStyle& style, const BoxState& state, const ui::Theme& theme) {
   if (state.hovered && !state.lit) style.border = mixed(style.border, theme.text, 0.6);
-  if (!state.selected || state.chosen || state.blocker) return;  // those stand out enough
+  if (!state.selected || state.chosen || state.blocker) return;  // those are conspicuous enough
   style.glow = theme.accentText;
   style.glow.setAlpha(70);
   if (!state.lit) {

@@ -33,7 +33,7 @@ struct BoxStyle {
 // letter: of the vertex class when lit, else the op's role.
 [[nodiscard]] BoxStyle boxStyle(layout::BoxKind kind, char letter, const BoxState& state, const ui::Theme& theme);
 
-// Frames alternate with their depth, so that a group is told from the one around it.
+// Frames alternate with their depth, so that a group differs from the one around it.
 [[nodiscard]] BoxStyle frameStyle(int depth, const BoxState& state, const ui::Theme& theme);
 
 }  // namespace normlens::graphview

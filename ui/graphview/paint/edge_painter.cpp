@@ -228,7 +228,7 @@ void EdgePainter::paintLabels(const PaintFrame& f, TextCache& texts) {
   if (zoom < kLitLabelZoom) return;
   placed_.clear();
   const int pixels = std::clamp(static_cast<int>(std::lround(kLabelPixels * zoom)), 9, 15);
-  for (const int pass : {0, 1}) {  // what stands out first, so that it gets its place
+  for (const int pass : {0, 1}) {  // emphasized labels first, so that they get their place
     for (const int index : found_) {
       if (f.stopped()) return;
       const bool chosen = sameValue(f, index, f.state.selectedValue) || sameValue(f, index, f.state.hoveredValue);

@@ -1,4 +1,4 @@
-// Paints a scene through a camera. Knows nothing of widgets and input.
+// Paints a scene through a camera. It depends on neither widgets nor input.
 #pragma once
 
 #include <QHash>
@@ -22,7 +22,7 @@ namespace normlens::graphview {
 
 struct PaintFrame;
 
-// What the user points at and has chosen. Boxes and edges index the layout, values the document.
+// Holds what the user points at and has chosen. Boxes and edges index the layout, values the document.
 struct ViewState {
   const Marks* marks = nullptr;  // Not owned.
   Hit hover;

@@ -1,4 +1,4 @@
-// What the painters have at hand while they paint one picture.
+// Holds what the painters need while they paint one picture.
 #pragma once
 
 #include <algorithm>

@@ -41,7 +41,7 @@ class StoppableFile : public QIODevice {
   const std::stop_token& stop_;
 };
 
-// One kind of file; throws nothing, says what went wrong.
+// Writes one kind of file; throws nothing, returns what went wrong.
 class Writer {
  public:
   Writer(const PictureOrder& order, const std::stop_token& stop, Progress progress)
