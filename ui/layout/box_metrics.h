@@ -20,7 +20,7 @@ inline constexpr double kMaxLabel = 210;    // longer labels are elided
 
 enum class BoxKind : uint8_t { Op, Sum, Terminal, Slim, Card, Frame };
 
-// How an item is drawn while it is closed.
+// Returns the kind of box that an item is drawn as while it is closed.
 [[nodiscard]] BoxKind closedKind(const Hierarchy& hierarchy, int index);
 
 // "22 ops · 7.1M parameters"
@@ -36,7 +36,7 @@ enum class BoxKind : uint8_t { Op, Sum, Terminal, Slim, Card, Frame };
 class BoxMetrics {
  public:
   [[nodiscard]] QSizeF closedSize(const Hierarchy& hierarchy, int index);
-  // Width that an open group needs for its title: the - badge, the name and, if asked, the class.
+  // Width that an open group needs for its title: the - badge, the name and, withType, the class.
   [[nodiscard]] double titleWidth(const Hierarchy& hierarchy, int index, bool withType);
 
  private:

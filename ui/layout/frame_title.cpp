@@ -12,7 +12,7 @@ struct Span {
   double from = 0, to = 0;
 };
 
-// Where curves run through the title band, ascending.
+// Returns the spans in which curves run through the title band, ascending.
 std::vector<Span> crossings(const LocalLayout& layout) {
   std::vector<Span> spans;
   for (const auto& curve : layout.curves) {

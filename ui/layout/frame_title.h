@@ -1,4 +1,4 @@
-// Where the title of an open group goes: into the band below its top border, beside the curves that cross it.
+// Places the title of an open group in the band below its top border, beside the curves that cross it.
 #pragma once
 
 #include "ui/layout/local_layout.h"

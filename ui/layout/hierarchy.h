@@ -8,8 +8,7 @@
 //   - ops that no weight has touched yet, where there are many, are one group "masks and positions",
 //     or "preprocessing" where the ops with weights read what it makes;
 //   - a module that is called again later (shared layers) becomes one group per call, where one group would be a cycle;
-//   - more than kMaxEqual equal groups in a row, and any number if asked for, are one group that says how many there
-//   are;
+//   - more than kMaxEqual equal groups in a row, any number with foldRepeats, are one group titled with their number;
 //   - more than kMaxFlat children in one group are bundled into runs ("ops 1–200").
 // Value type, immutable after buildHierarchy. Thread: any.
 #pragma once
@@ -35,8 +34,8 @@ enum class ItemKind : uint8_t { Op, Group };
 // Item 0 is the whole model. Indices, not ids: `node` and `scope` index the document's vectors.
 struct Item {
   ItemKind kind = ItemKind::Op;
-  int node = kNone;   // the op; of a slim group the op that it stands for
-  int scope = kNone;  // of groups and of ops that stand for their module; kNone for runs
+  int node = kNone;   // the op; of a slim group the op that it is drawn as
+  int scope = kNone;  // of groups and of ops drawn in place of their module; kNone for runs
   int parent = kNone;
   std::vector<int> children;  // execution order
   std::string title;          // "h.3", "ln_1", "gelu"
@@ -63,7 +62,7 @@ struct HierarchyOptions {
   friend bool operator==(const HierarchyOptions&, const HierarchyOptions&) = default;
 };
 
-// Where the thing with each id is in a list.
+// Maps the ids of things in a list to their places.
 class IdIndex {
  public:
   IdIndex() = default;
@@ -104,7 +103,7 @@ struct Hierarchy {
     const int scope = scopes.of(scopeId);
     return scope < 0 ? kNone : itemsOfScopes[static_cast<size_t>(scope)];
   }
-  // Ids of the op and of the module that an item stands for; -1.
+  // Ids of the op and of the module that an item shows; -1.
   [[nodiscard]] int nodeId(int item) const;
   [[nodiscard]] int scopeId(int item) const;
   // Id of the first value that an op makes; -1 for a group, and where it makes none.
@@ -118,8 +117,8 @@ struct Hierarchy {
 [[nodiscard]] Hierarchy buildHierarchy(std::shared_ptr<const protocol::GraphDocument> document,
                                        const HierarchyOptions& options = {});
 
-// Which groups stand open when nothing is known about the user's wishes: the model, and below it as long as a group
-// holds nearly everything there is, so that a first look shows a column of blocks and not one box.
+// Returns the groups that are open before the user has chosen: the model, and below it as long as a group holds nearly
+// everything there is, so that a first look shows a column of blocks and not one box.
 [[nodiscard]] GroupSet defaultExpanded(const Hierarchy& hierarchy);
 
 }  // namespace normlens::layout

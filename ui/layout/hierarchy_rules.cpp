@@ -76,7 +76,7 @@ class Rules {
     return child;
   }
 
-  // "dropout #2" -> "dropout": of a single op the number tells nothing.
+  // "dropout #2" -> "dropout": for a single op the number means nothing.
   static std::string withoutCall(const std::string& title) { return title.substr(0, title.find(" #")); }
 
   // "4" -> "4 LayerNorm": a place in a Sequential is no name.
@@ -138,7 +138,7 @@ class Rules {
     item.node = at(main).node;
   }
 
-  // An op without weights needs no line to the model's input when its group has real inputs: it stands there as a
+  // An op without weights needs no line to the model's input when its group has real inputs: it is drawn there as a
   // source of its own.
   void dropBridges() {
     std::vector<bool> fed(h_.items.size(), false);  // by group: an edge with a value enters it

@@ -19,9 +19,9 @@ namespace normlens::layout {
 
 struct LayoutRequest {
   std::shared_ptr<const protocol::GraphDocument> document;
-  std::shared_ptr<const Hierarchy> hierarchy;  // of the document, when it is known already
+  std::shared_ptr<const Hierarchy> hierarchy;  // of the document, when it is made already
   HierarchyOptions options;
-  std::optional<GroupSet> expanded;  // nullopt: as defaultExpanded() says
+  std::optional<GroupSet> expanded;  // nullopt: those of defaultExpanded()
   Direction direction = Direction::Down;
 };
 

@@ -16,7 +16,7 @@ namespace normlens::layout {
 namespace {
 
 constexpr double kSidePad = 20;
-constexpr double kSumMark = 10;  // more, where a sum's class mark may stand left of it
+constexpr double kSumMark = 10;  // more, where a sum's class mark may be left of it
 constexpr double kBottomPad = 18;
 
 class GroupLayout {
@@ -139,7 +139,7 @@ class GroupLayout {
     }
   }
 
-  // Where a value goes to many rows, dot draws again without its edges.
+  // Puts the edges of a value that goes to many rows on rails; dot then draws again without them.
   void useRails(DotDrawing& drawing) {
     rails_ = findRails(dot_, drawing);
     if (rails_.empty()) return;
@@ -158,7 +158,7 @@ class GroupLayout {
     if (Result<DotDrawing> again = draw(dot_)) drawing = std::move(*again);
   }
 
-  // What no rail can reach goes back to dot. False when nothing is left on rails.
+  // Draws the rails; an edge that no rail can reach is left to dot again. False when nothing is left on rails.
   bool putOnRails(DotDrawing& drawing) {
     for (int attempt = 0; attempt < 3; ++attempt) {
       const std::vector<int> failed = drawRails(dot_, rails_, movable(), drawing);

@@ -40,7 +40,7 @@ class Folder {
     return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
   }
 
-  // What is in an item, in which order and joined how, whatever it is called.
+  // Returns a hash of what is in an item, in which order and how joined, whatever it is called.
   [[nodiscard]] size_t shapeOf(int index) const {
     const Item& item = h_.item(index);
     if (item.kind == ItemKind::Op) return shapeOfOp(item);
@@ -101,7 +101,7 @@ class Folder {
       while (end < children.size() && equal(children[begin], children[end])) ++end;
       const std::vector<int> run(children.begin() + static_cast<std::ptrdiff_t>(begin),
                                  children.begin() + static_cast<std::ptrdiff_t>(end));
-      // Where every edge goes on in the list, nothing can stand both behind and before a piece of it.
+      // Where every edge goes forward in the list, nothing can both read from a run of it and feed it.
       if (run.size() >= shortest_ && (forward || !makesCircle(begin, end, children.size(), readers))) {
         kept.push_back(bundle(group, run));
       } else {
@@ -117,7 +117,7 @@ class Folder {
     return blocks && shape_[static_cast<size_t>(a)] == shape_[static_cast<size_t>(b)];
   }
 
-  // Something outside would stand both behind and before the run. Places in the group's list of children.
+  // Something outside would both read from the run and feed it. begin, end: places in the group's list of children.
   static bool makesCircle(size_t begin, size_t end, size_t count, const Buckets& readers) {
     const auto isMember = [&](int child) {
       return static_cast<size_t>(child) >= begin && static_cast<size_t>(child) < end;

@@ -9,7 +9,7 @@
 
 namespace normlens::layout {
 
-// What leaves and joins the residual stream.
+// Draws the edges that leave and join the residual stream.
 //
 //     │ stream                A branch leaves the line at the height of its reader and enters it from the side, or
 //     ├────▶ ln_2             from above where the reader is a group. A sum is met from the side at its own height.
@@ -61,7 +61,7 @@ class RoundedPath {
   std::vector<QPointF> points_;  // 3k+1
 };
 
-// Where an edge leaves and enters: at its port, else in the middle of the box.
+// These return the x at which an edge leaves and enters: at its port, else in the middle of the box.
 [[nodiscard]] inline double tailX(const DotEdge& edge, const DotGraph& graph, const DotDrawing& drawing) {
   const QRectF& rect = drawing.boxes[static_cast<size_t>(edge.from)];
   const auto& ports = graph.boxes[static_cast<size_t>(edge.from)].bottomPorts;

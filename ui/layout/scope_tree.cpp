@@ -153,7 +153,7 @@ class TreeBuilder {
     return split;
   }
 
-  // What is left after peeling off everything without a predecessor, then everything without a successor.
+  // Marks what is left after peeling off everything without a predecessor, then everything without a successor.
   std::vector<bool> onCircles(const std::vector<std::pair<int, int>>& pairs) const {
     const size_t count = tree_.items.size();
     std::vector<bool> left(count, true);

@@ -119,7 +119,7 @@ class Router {
     return onStream_.contains(box) || graph_.boxes[static_cast<size_t>(box)].circle;
   }
 
-  // Where one end is fixed (a port, or the middle of an op) and the other end is wide enough: straight down.
+  // Goes straight down where one end is fixed (a port, or the middle of an op) and the other is wide enough.
   [[nodiscard]] std::optional<std::vector<QPointF>> drop(const DotEdge& edge) const {
     constexpr double kInset = 14;
     const QRectF &tail = rect(edge.from), &head = rect(edge.to);

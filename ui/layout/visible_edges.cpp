@@ -64,7 +64,7 @@ class Builder {
     }
   }
 
-  // Of the values that are marked as stream, those around a sum that takes in a branch with weights or a norm. The sum
+  // Keeps of the values marked as stream those around a sum that takes in a branch with weights or a norm. The sum
   // inside a GELU (x + c x^3) has the form of a residual and is none.
   [[nodiscard]] std::vector<bool> residualValues() const {
     std::vector<bool> residual(document_.values.size(), false);

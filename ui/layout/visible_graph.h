@@ -1,4 +1,4 @@
-// What there is to draw for a set of open groups: per open group its boxes, its ports and the edges between them.
+// Lists all that is drawn for a set of open groups: per open group its boxes, its ports and the edges between them.
 //
 // An edge from an op deep in one group to an op deep in another is cut at every border it crosses. The cut is a port:
 // one per group and value (all values but the stream share a port where there would be too many), so edges that carry
@@ -25,7 +25,7 @@ struct Place {
 struct LocalEdge {
   Place from, to;
   bool stream = false;
-  bool bridge = false;    // no value of its own: stands for hidden helpers
+  bool bridge = false;    // no value of its own: replaces hidden helpers
   std::vector<int> data;  // indices into Hierarchy::edges
 };
 

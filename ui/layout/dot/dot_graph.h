@@ -1,4 +1,4 @@
-// What a layout of one group is given, and what comes back.
+// Defines what a layout of one group is given, and what it returns.
 //
 // Units: device-independent pixels at zoom 1 (one point each), y downwards, origin at the top left of everything.
 #pragma once

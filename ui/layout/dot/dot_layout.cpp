@@ -204,7 +204,7 @@ class DotRun {
     return points;
   }
 
-  // Where a box was too big for a table its ports are met by moving the ends of the curve.
+  // Moves the ends of the curve to the edge's ports, which dot has missed at a box too big for a table.
   void attach(std::vector<QPointF>& points, const DotEdge& edge, const DotDrawing& drawing) const {
     const auto place = [&](int box, int port, bool top) {
       const DotBox& input = input_.boxes[static_cast<size_t>(box)];

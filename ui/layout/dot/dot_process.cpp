@@ -75,7 +75,7 @@ Result<DotDrawing> DotProcess::run(const DotGraph& graph, const std::stop_token&
   return std::move(*drawing);
 }
 
-// nullopt: it has ended, says nothing of use, or takes too long.
+// nullopt: it has ended, sends nothing of use, or takes too long.
 std::optional<QByteArray> DotProcess::ask(const QByteArray& request, const std::stop_token& stop) {
   ready_ = ready_ || receiveFrame({Clock::now() + kPatience, stop});
   const Wait wait{Clock::now() + program_.deadline, stop};

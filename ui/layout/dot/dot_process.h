@@ -53,7 +53,7 @@ class DotProcess {
   DotProgram program_;
   pid_t pid_ = -1;
   int socket_ = -1;     // Owned.
-  bool ready_ = false;  // it said so
+  bool ready_ = false;  // it has sent the ready frame
 };
 
 }  // namespace normlens::layout

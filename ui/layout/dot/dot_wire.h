@@ -18,7 +18,7 @@ inline constexpr uint32_t kMaxFrame = 64U << 20;  // longer ones are taken for n
 // A frame without content: "ready", and as an answer "no drawing".
 [[nodiscard]] QByteArray emptyFrame();
 
-// Of a frame's content; nullopt when it is none.
+// These read a frame's content; nullopt when it is none.
 [[nodiscard]] std::optional<DotGraph> graphFrom(const QByteArray& content);
 [[nodiscard]] std::optional<DotDrawing> drawingFrom(const QByteArray& content);
 

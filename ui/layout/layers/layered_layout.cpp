@@ -162,7 +162,7 @@ class LayeredLayout {
     }
   }
 
-  // What comes down at x can enter the box from its right side: nothing stands there.
+  // A line that comes down at x can enter the box from its right side: no box is there.
   [[nodiscard]] bool isOpenOnTheRight(const DotEdge& edge, double x) const {
     return edge.toPort < 0 && lastBox_[static_cast<size_t>(rankOf(edge.to))] == edge.to &&
            x > drawing_.boxes[static_cast<size_t>(edge.to)].right() + 2 * kCorner;
@@ -205,7 +205,7 @@ class LayeredLayout {
     points.insert(points.end(), {{start.x(), middle}, {end.x(), middle}, end});
   }
 
-  // Straight down; what fell already falls further.
+  // Leads the curve straight down to y; a last piece that ran straight down is made longer.
   static void fall(std::vector<QPointF>& points, double y) {
     if (y <= points.back().y() && points.size() > 1) return;
     const double x = points.back().x();

@@ -178,7 +178,7 @@ std::vector<int> findRanks(const DotGraph& graph) {
       if (--missing[to] == 0) take(static_cast<int>(to));
     }
   }
-  // What nothing enters stands right above its first reader.
+  // A box that no edge enters is placed right above its first reader.
   for (const int box : order) {
     const auto edges = leaving.of(static_cast<size_t>(box));
     if (entering[static_cast<size_t>(box)] > 0 || pinned[static_cast<size_t>(box)] || edges.empty()) continue;

@@ -1,4 +1,4 @@
-// Steps of the layered layout up to the order of what stands side by side.
+// Steps of the layered layout up to the order of the cells in a rank.
 //
 //   rank 0   [ box ]            A cell is a box, or the place where an edge passes a rank between its ends.
 //              │  ╲            Long edges without a place are drawn beside everything, in lanes.
