@@ -1,4 +1,4 @@
-// The ground that drawn figures stand on: a card with its title at the left and what it claims at the right.
+// Paints the ground of drawn figures: a card with its title at the left and what it claims at the right.
 #pragma once
 
 #include <QRectF>
@@ -16,7 +16,7 @@ struct CardWords {
 
 // factor: of text, as in Figure::setPresented(). What is left of the area for the figure.
 QRectF paintCard(QPainter& painter, const QRectF& area, const CardWords& words, const Theme& theme, double factor);
-// A low one: the title stands at the left, the figure beside it.
+// Paints a low card: the title is at the left, the figure beside it.
 QRectF paintLowCard(QPainter& painter, const QRectF& area, const QString& title, const Theme& theme, double factor);
 
 }  // namespace normlens::ui

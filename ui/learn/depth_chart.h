@@ -46,7 +46,7 @@ class DepthChart final : public QWidget {
   void setSeries(std::vector<DepthSeries> series, const DepthAxis& axis, std::vector<DepthBand> bands = {});
   void setNames(const QStringList& names);  // of the places
   void setChosen(int place);                // -1: none
-  void setNamesChosen(bool names);          // the chosen one's name stands in the chart
+  void setNamesChosen(bool names);          // the chosen one's name is written in the chart
   [[nodiscard]] QPointF placeOf(int place, double value) const;
   void paint(QPainter& painter) const;  // as it is shown, without what lies over it
   [[nodiscard]] QSize sizeHint() const override { return {420, 220}; }

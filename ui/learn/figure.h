@@ -1,4 +1,4 @@
-// What a lesson's step shows: live, set by the step's state, and read by its exercise through numbers with names.
+// Draws what a lesson's step shows: live, set by the step's state, read by its exercise through numbers with names.
 //
 // The accessible name of a figure is its current finding ("LayerNorm moved by 0"). Thread: GUI thread.
 #pragma once
@@ -16,13 +16,13 @@ namespace normlens::ui {
 
 class EngineClient;
 
-// What lessons show of a model: the one that is open, or one of their own.
+// Holds what lessons show of a model: the one that is open, or one of their own.
 struct OpenModel {
   std::shared_ptr<const protocol::GraphDocument> document;  // null: none is open
   std::vector<protocol::NormInfo> norms;
   std::vector<protocol::EditInfo> edits;  // that make the norms' inputs zero-mean
   EngineClient* engine = nullptr;         // that has it open; not owned
-  QString trouble;                        // why there is none, where one was asked for
+  QString trouble;                        // why there is none, where one was wanted
   int chosen = -1;                        // the norm that the reader comes from; -1: none
 };
 
@@ -41,16 +41,16 @@ class Figure : public QWidget {
  public:
   explicit Figure(QWidget* parent);
 
-  // As the step says. Animated: what moves gets there in 200 ms.
+  // Shows the step's state. Animated: what moves gets there in 200 ms.
   virtual void showState(const QJsonObject& state, Motion motion) = 0;
   [[nodiscard]] virtual std::optional<double> number(const QString& name) const = 0;  // nullopt: none of that name
   virtual bool togglePlay() { return false; }  // Space; false: it has nothing to play
-  // What it plays in the state that is shown, and the picture at a time of it; what plays by itself stops.
+  // These return the film of the state that is shown, and show its picture at a time; what plays by itself stops.
   [[nodiscard]] virtual Film film() const { return {}; }
   virtual void showTime(int /*ms*/) {}
-  [[nodiscard]] virtual bool isSettled() const { return true; }  // nothing that is shown is still on its way
+  [[nodiscard]] virtual bool isSettled() const { return true; }    // nothing that is shown is still on its way
   [[nodiscard]] virtual bool wantsModel() const { return false; }  // in the state that is shown
-  virtual void showModel(const OpenModel& /*model*/) {}            // again whenever more of it is known
+  virtual void showModel(const OpenModel& /*model*/) {}            // again when more of it is read
 
   // As it is shown, without its controls: for a file. In the units of the screen.
   [[nodiscard]] QSize pictureSize() const;

@@ -1,4 +1,4 @@
-// The kinds of figures that a lesson's file can ask for. A new one: a Figure and a row in figures.cpp.
+// The kinds of figures that a lesson's file can name. A new one: a Figure and a row in figures.cpp.
 #pragma once
 
 #include <QString>

@@ -1,5 +1,5 @@
 // Formulas, a line each, set rather than written in one row: "LN(x) = √d · {x − μ1 | ‖x − μ1‖}", where braces hold a
-// fraction. Letters that stand alone are slanted. Signs of equality stand below each other.
+// fraction. Single letters are slanted. Signs of equality are aligned below each other.
 #pragma once
 
 #include <QString>

@@ -25,7 +25,7 @@ tl::expected<QJsonObject, QString> dataOf(const QString& comment) {
   return document.object();
 }
 
-// Takes what stands between `from` and `to` out of the text; the first such part.
+// Takes the text between `from` and `to` out; the first such part.
 QString takeOut(QString& text, const QString& from, const QString& to) {
   const auto begin = text.indexOf(from);
   if (begin < 0) return {};
@@ -78,7 +78,7 @@ LessonStep stepOf(const Section& section) {
           std::nullopt};
 }
 
-// What stands behind each heading of that kind, without what stands before the first.
+// Returns the text from each heading of that kind on, without the text before the first.
 QStringList partsAt(const QString& text, const QString& heading) {
   QStringList parts = (u'\n' + text).split(u'\n' + heading);
   parts.removeFirst();

@@ -12,7 +12,7 @@ class Walk {
  public:
   explicit Walk(size_t width) : width_(static_cast<int>(width)) {}
 
-  // `each` says how many operations the number took.
+  // `each` returns how many operations the number took.
   void pass(const char* purpose, bool writes, const std::function<int(size_t)>& each) {
     made_.passes.push_back(QCoreApplication::translate("NormPasses", purpose));
     for (int i = 0; i < width_; ++i) {

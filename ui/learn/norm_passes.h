@@ -1,5 +1,5 @@
-// How a norm goes over a row of d numbers, op by op: what is read, added, multiplied, and what the registers hold.
-// Played by the lesson on speed, and counted there. Thread: any, no shared state.
+// Walks a norm over a row of d numbers, op by op: what is read, added, multiplied, and what the registers hold.
+// The lesson on speed plays and counts it. Thread: any, no shared state.
 //
 // LayerNorm in two passes sums the row, then the squares of what is left without the mean; in one pass (Welford's
 // method) it carries mean and squares together, at a division for each number; RMSNorm sums the squares alone.

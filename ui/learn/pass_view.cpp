@@ -93,7 +93,7 @@ QString PassView::passWords() const {
   return tr("pass %1 of %2: %3").arg(at->pass + 1).arg(passes).arg(passes_.passes[static_cast<size_t>(at->pass)]);
 }
 
-// Which pass it is, where the heading has not said so; what it has cost, and what the registers hold.
+// Paints which pass it is, unless the heading shows it; what it has cost, and what the registers hold.
 void PassView::paintFacts(QPainter& painter, const QRectF& area) const {
   const Theme theme = themeOf(this);
   const NormPassStep* at = current();

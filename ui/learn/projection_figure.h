@@ -44,7 +44,7 @@ class ProjectionFigure final : public Figure {
   static constexpr int kPlay = 900;  // ms
   enum Layer { MeanPart, Projection, Length, Affine, OtherMeans };
 
-  // What stands in one of the two cards.
+  // Holds the widgets of one of the two cards.
   struct Side {
     QFrame* card = nullptr;
     QLabel* title = nullptr;

@@ -1,5 +1,5 @@
 // LayerNorm in two passes and in one, and RMSNorm, over the same row at the same pace; below, what the open model's
-// norms take where the engine runs, measured when the reader asks for it.
+// norms take where the engine runs, measured when the reader wants it.
 //
 // State: "time", a share of the whole; "play": true plays from there.
 // Numbers: "readsBeforeWriting" of LayerNorm in two passes, for each number; "operations" of it, for each number;

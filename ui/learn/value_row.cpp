@@ -34,7 +34,7 @@ void ValueRow::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  // In a room the rows are low and the text is large: the title stands beside the bars, without what it claims.
+  // In a room the rows are low and the text is large: the title is beside the bars, without what it claims.
   const QRectF inside = factor_ > 1 ? paintLowCard(painter, rect(), title_, theme, factor_)
                                     : paintCard(painter, rect(), {title_, claim_}, theme, factor_);
   const double line = (factor_ > 1 ? 16 : 20) * factor_;

@@ -1,4 +1,4 @@
-// From three dimensions onto the page: the uniform vector stands upright, the plane of zero-mean vectors lies.
+// Projects three dimensions onto the page: the uniform vector is vertical, the plane of zero-mean vectors horizontal.
 // Parallel, so that lengths can be compared. Thread: any.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace normlens::ui {
 
 struct Theme;
 
-// What something stands for; its colour, and with it a shape or a kind of line that tells it as well.
+// Names the meaning of something drawn, which sets its color and a shape or a kind of line as well.
 enum class Ink { Input, MeanPart, Projection, Output, Affine, Faint };
 
 struct SceneLine {

@@ -21,7 +21,7 @@ double total(const AngleCounts& angles) {
   return static_cast<double>(std::accumulate(angles.counts.begin(), angles.counts.end(), int64_t{0}));
 }
 
-// Of all rows, for each degree.
+// Returns the share of all rows for each degree of a step.
 double density(const AngleCounts& angles, size_t step) {
   return static_cast<double>(angles.counts[step]) / total(angles) / angles.step;
 }

@@ -1,4 +1,4 @@
-// The lesson's three dimensions at the open model's own width: how the rows of one norm's input stand to the uniform
+// The lesson's three dimensions at the open model's own width: the angles of one norm's input rows to the uniform
 // vector, beside random vectors and LayerNorm's output. The first norm of width 768 is chosen where there is one;
 // without a model, or without norms, random vectors are drawn here. Thread: GUI thread.
 //
@@ -26,8 +26,8 @@ class AngleStrip final : public QFrame {
   explicit AngleStrip(QWidget* parent);
   ~AngleStrip() override;
 
-  void showModel(const OpenModel& model);                  // asks its engine for the figures, while it can be seen
-  void showGeometry(const protocol::ProbeResult* result);  // nullptr: of no model, or not known yet
+  void showModel(const OpenModel& model);                  // requests the figures from its engine, while it can be seen
+  void showGeometry(const protocol::ProbeResult* result);  // nullptr: of no model, or not measured yet
   void showOutput(bool shown);                             // behind gamma and beta as well
   void choose(int row);
   void setAlone(bool alone);      // it takes all the height there is

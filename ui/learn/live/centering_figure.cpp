@@ -22,7 +22,7 @@
 namespace normlens::ui {
 namespace {
 
-// The curve, coarse to fine: it falls where nothing is left.
+// The shares at which the curve is drawn, coarse to fine: it drops where nothing is left.
 constexpr double kCurve[] = {0, 1, 0.5, 0.9, 0.99, 0.75, 0.97, 0.25, 0.997, 0.999};
 
 QString percent(double share) { return QObject::tr("%1 %").arg(formatNumber(share * 100, 4)); }
@@ -192,7 +192,7 @@ void CenteringFigure::chooseKind(int kind) {
   restart();
 }
 
-// Short where that tells it from the others; with its norm where the parts of one weight are centered for several.
+// Short where that is unique; with its norm where the parts of one weight are centered for several.
 QString CenteringFigure::titleOf(const CenteredLayer& layer) const {
   const auto alike = [&](const CenteredLayer& each) {
     return each.value != layer.value && shortName(each.name) == shortName(layer.name);

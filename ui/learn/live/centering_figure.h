@@ -74,7 +74,7 @@ class CenteringFigure final : public Figure {
   std::vector<size_t> offered_;        // of the kind that is chosen
   int kind_ = 0;
   double share_ = 0;
-  std::optional<std::pair<int, int>> shown_;  // value and norm of what is asked for
+  std::optional<std::pair<int, int>> shown_;  // value and norm of what is requested
   std::optional<protocol::TensorStats> weight_;
   std::map<double, protocol::PartialCentering> runs_;  // by share
   std::optional<double> running_;                      // the share that the engine is at

@@ -273,7 +273,7 @@ void CutFigure::enlarge(double factor) {
   curve_->setFactor(factor);
   for (QLabel* label : {name_, sums_, stays_, proof_})
     label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(13 * factor)));
-  // The pictures take the room: of the plan its proof stays, the rest stands in them.
+  // The pictures take the room: of the plan its proof stays, they show the rest.
   for (QLabel* label : planCard_->findChildren<QLabel*>()) label->setVisible(label == proof_);
 }
 

@@ -2,7 +2,7 @@
 // a centering costs more or less. Solved by the engine for each price. docs/method.md 7; the maximum flow is
 // the proof: no set of centerings is better.
 //
-// State: "price", times what a centering costs; "measured": true asks for this machine's times; "graph": true shows the
+// State: "price", times what a centering costs; "measured": true requests this machine's times; "graph": true shows the
 // cut on the model.
 // Numbers: "price" of the cut that is shown; "freed", norms; "values" that are centered; "paid", "saved", "net", "cut",
 // "cutRounded", "flow".

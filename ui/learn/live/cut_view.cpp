@@ -46,7 +46,7 @@ void CutView::setCut(const protocol::CenteringCut& cut, const QStringList& norms
   update();
 }
 
-// Where rows are low, what fits them.
+// Returns a font that fits a row this tall, capped at 12 pixels times factor().
 QFont CutView::fontFor(double tall) const {
   return uiFont(std::clamp(static_cast<int>(tall * 0.8 / textScale()), 8, static_cast<int>(12 * factor())));
 }

@@ -46,7 +46,7 @@ class ForcedFigure final : public Figure {
   [[nodiscard]] const protocol::NormInfo* norm() const;
 
   OpenModel model_;
-  int wanted_ = -1;                            // that the lesson asks for; -1: the first that is blocked
+  int wanted_ = -1;                            // that the lesson names; -1: the first that is blocked
   std::vector<protocol::ForcedError> errors_;  // of the types so far
   std::unique_ptr<Question> graphQuestion_, errorQuestion_;
   QComboBox* norms_ = nullptr;

@@ -162,7 +162,7 @@ void GraphWalkFigure::showModel(const OpenModel& model) {
   awaited_ = false;
   show();
   if (model_.norms.empty()) return;
-  // Of the last norm the set is the largest.
+  // The last norm has the largest zero-mean graph.
   const int wanted = model_.chosen >= 0 && (isNew || chosenAnew) ? model_.chosen : isNew ? norms_->count() - 1 : kept;
   chooseNorm(std::clamp(wanted, 0, norms_->count() - 1));
 }

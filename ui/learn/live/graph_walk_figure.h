@@ -68,7 +68,7 @@ class GraphWalkFigure final : public Figure {
   protocol::ZeroMeanGraph graph_;  // in the order of execution
   bool awaited_ = false;           // a graph was wanted and is not there yet
   int step_ = 0;
-  double wanted_ = 0;  // share of the way that the lesson asks for, until there is a graph
+  double wanted_ = 0;  // share of the way that the lesson sets, until there is a graph
   QWidget* bar_ = nullptr;
   QFrame* side_ = nullptr;
   size_t shownLayers_;

@@ -1,4 +1,4 @@
-// What kind of layer a weight belongs to that a plan centers, read off the ops that read it. Thread: any.
+// Finds the kind of layer of a weight that a plan centers, from the ops that read it. Thread: any.
 #pragma once
 
 #include <QString>
@@ -22,7 +22,7 @@ struct CenteredLayer {
   QString name;
 };
 
-// Of the tensors with two axes or more, in the order of the edits; those that only norms need which weights alone do
+// Lists tensors with two axes or more, in the order of the edits; those that only norms need which weights alone do
 // not fold are left out.
 [[nodiscard]] std::vector<CenteredLayer> centeredLayers(const protocol::GraphDocument& document,
                                                         const std::vector<protocol::NormInfo>& norms,

@@ -1,4 +1,4 @@
-// Where the means of a norm's input lie: now as bars, and as they were before as a dashed outline, on one axis.
+// Plots the means of a norm's input on one axis: now as bars, and as they were before as a dashed outline.
 #pragma once
 
 #include <vector>

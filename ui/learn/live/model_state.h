@@ -1,4 +1,4 @@
-// What a figure's graph shows while it has none, or nothing to walk to.
+// Puts a message on a figure's graph while it has no model, or nothing to walk to.
 #pragma once
 
 #include <QString>

@@ -1,5 +1,5 @@
-// What the best plan saves, after paying, by the price of a centering; a region for each number of norms that are
-// freed.
+// Plots what the best plan saves, after paying, by the price of a centering; a region for each number of norms that
+// are freed.
 #pragma once
 
 #include <vector>

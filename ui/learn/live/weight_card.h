@@ -20,7 +20,7 @@ class WeightCard final : public QFrame {
  public:
   WeightCard(const char* objectName, QWidget* parent);
 
-  // weight: with what a plan makes of it; nullopt: it is not known yet. share: of the means that is gone.
+  // weight: with what a plan makes of it; nullopt: it was not read yet. share: of the means that is gone.
   void setWeight(const std::optional<protocol::TensorStats>& weight, double share);
   void setTitle(const QString& title);
   void setFactor(double factor);  // of text
