@@ -10,10 +10,10 @@
 namespace normlens::ui {
 
 // One row for each point, for other programs: plain numbers with a decimal point whatever the locale, times in
-// milliseconds and sizes in bytes, nothing where nothing is known. As in RFC 4180.
+// milliseconds and sizes in bytes, empty where there is no figure. As in RFC 4180.
 [[nodiscard]] QString benchCsv(const protocol::BenchResult& result, const std::optional<PaperSeries>& paper);
 
-// What stands below a table of it: where and with what it was measured, and why points failed.
+// Returns the notes below a table of it: where and with what it was measured, and why points failed or are doubtful.
 [[nodiscard]] QString benchNotes(const protocol::BenchResult& result, const std::optional<PaperSeries>& paper);
 
 }  // namespace normlens::ui

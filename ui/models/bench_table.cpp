@@ -14,7 +14,7 @@ QString medianOfA(const BenchPoint& point) { return formatMedian(point.a.latency
 QString medianOfB(const BenchPoint& point) { return point.b ? formatMedian(point.b->latency.median_ms) : QString(); }
 QString p95(const BenchSide& side) { return QString::number(side.latency.p95_ms, 'f', 3); }
 
-// failed: what stands there of a point that has no figures.
+// failed: the text for a point that has no figures.
 RecordColumn<BenchPoint> figure(const QString& title, const QString& meaning, const Say& say,
                                 const QString& failed = {}) {
   const auto shown = [=](const BenchPoint& point) { return point.error.empty() ? say(point) : failed; };

@@ -1,4 +1,4 @@
-// The points of a measurement as a table, one row each; a point that failed says so in place of its figures.
+// The points of a measurement as a table, one row each; a point that failed shows that in place of its figures.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ class BenchTable final : public RecordTable<protocol::BenchPoint> {
 
   explicit BenchTable(QObject* parent = nullptr);
 
-  // `paper`: what stands in the last column; nullopt: nothing.
+  // `paper`: fills the last column; nullopt: it is empty.
   void setResult(const std::optional<protocol::BenchResult>& result, const std::optional<PaperSeries>& paper);
 };
 

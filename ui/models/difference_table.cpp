@@ -51,7 +51,7 @@ QString worstTip(const Row& row) {
       .arg(formatNumber(row.worst_a, 6), formatNumber(row.worst_b, 6));
 }
 
-// The tip says the type and the shape too, unless `values` hold another one.
+// The tip contains the type and the shape too, unless `values` hold another one.
 Column word(const QString& title, const QString& meaning, const std::function<QString(const Row&)>& shown,
             RecordValues<Row> values = {}, Qt::AlignmentFlag side = Qt::AlignLeft) {
   values.try_emplace(Qt::ToolTipRole, [shown](const Row& row) { return tipWith(shown(row), row); });

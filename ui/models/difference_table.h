@@ -1,5 +1,5 @@
-// What differs between two models in one floating type, as a table: outputs, inputs and outputs of norms, values that
-// were picked. DifferenceMatrix: the largest relative difference of each place in each type, side by side.
+// Lists the differences between two models in one floating type: outputs, inputs and outputs of norms, values that were
+// picked. DifferenceMatrix: the largest relative difference of each place in each type, side by side.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@ namespace normlens::ui {
 
 // "LayerNorm's output", "output of the model" ...
 [[nodiscard]] QString kindWords(const std::string& kind);
-// How the two tensors were made comparable; empty where they are compared as they are.
+// Describes how the two tensors were made comparable; empty where they are compared as they are.
 [[nodiscard]] QString alignmentWords(const std::string& aligned);
 
-// Six times what the original itself loses by the type, as the proof allows; nullopt: not known.
+// Six times what the original itself loses by the type, as the proof allows; nullopt: not measured.
 [[nodiscard]] std::optional<double> floorOf(const protocol::DiffRow& row);
 // Rounding alone explains its difference.
 [[nodiscard]] bool isAtFloor(const protocol::DiffRow& row);

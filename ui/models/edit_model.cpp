@@ -84,7 +84,7 @@ bool sameEdit(const EditLine& a, const EditLine& b) {
   return x.kind == y.kind && x.text == y.text && x.node == y.node;
 }
 
-// What is asked of the edit itself.
+// Makes a getter of an EditInfo one of its line.
 template <class Answer>
 auto ofEdit(Answer answer) {
   return [answer](const EditLine& line) { return std::invoke(answer, line.row.edit); };

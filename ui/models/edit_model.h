@@ -12,7 +12,7 @@ namespace normlens::ui {
 
 inline constexpr size_t kNamedNorms = 12;
 
-// A row and what the protocol says only by number.
+// A row and the names of what the protocol gives only by number.
 struct EditLine {
   PlanRow row;
   QString where;      // module path of its node
@@ -31,10 +31,10 @@ class EditModel final : public RecordTable<EditLine> {
   // prices: of the plan; costs in microseconds where they were measured.
   void setLines(std::vector<EditLine> lines, const protocol::NormPrices& prices);
 
-  // What would fall with the edit that is pointed at; nullopt: none is.
+  // Sets what would be lost with the edit that is pointed at; nullopt: none is.
   void setFall(std::optional<Fall> fall);
 
-  // Qt::CheckStateRole: asks for the change by switched(); the tick moves when the lines are set anew.
+  // Qt::CheckStateRole: requests the change by switched(); the tick moves when the lines are set anew.
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
   [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
   [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;

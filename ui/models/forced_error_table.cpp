@@ -84,7 +84,7 @@ QString forcedFigure(double error) {
 }
 
 QString missingFigures(const ForcedErrors& errors, int norm) {
-  std::vector<std::pair<std::string, QStringList>> reasons;  // with the types that each is told of
+  std::vector<std::pair<std::string, QStringList>> reasons;  // with the types that each applies to
   for (const std::string& type : ForcedErrors::types()) {
     const protocol::ForcedError* error = errors.at(norm, type);
     if (error == nullptr || error->error.empty()) continue;

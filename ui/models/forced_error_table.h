@@ -1,5 +1,5 @@
-// What folding each LayerNorm against its verdict would do to the model's outputs, norm by type: the error, and what
-// rounding alone may do beside it.
+// Lists the effect of folding each LayerNorm against its verdict on the model's outputs, norm by type: the error, and
+// what rounding alone may do beside it.
 #pragma once
 
 #include <optional>

@@ -31,7 +31,7 @@ std::optional<double> numberOf(const QString& text) {
   return ok && qIsFinite(number) ? std::optional(number) : std::nullopt;
 }
 
-// Of whole numbers of a type.
+// Returns the largest whole number of a type; for floats infinity.
 double largestOf(const QString& type) {
   const QHash<QString, double> limits{{"bool", 1},      {"uint8", 255},        {"int8", 127},
                                       {"int16", 32767}, {"int32", 2147483647}, {"int64", 9223372036854774784.0}};

@@ -1,7 +1,7 @@
 // The model's inputs as a table that can be edited: type, shape, and the range that numbers are drawn from.
 //
-// A cell takes whatever is typed; what cannot be meant is marked, with a sentence, and the table then gives no specs.
-// What the engine refused is marked as well, where it differs from what the model ran with, until it is typed anew.
+// A cell takes whatever is typed; what cannot be meant is marked, with a sentence, and specs() is then empty. A value
+// that the engine refused is marked as well, where it differs from what the model ran with, until it is typed anew.
 #pragma once
 
 #include <QStringList>
@@ -14,7 +14,7 @@
 
 namespace normlens::ui {
 
-// What the graph says of its inputs where none was found to run the model with: a size that nobody knows is -1.
+// Returns the inputs as the graph declares them, where none was found to run the model with: an open size is -1.
 [[nodiscard]] std::vector<protocol::InputSpec> inputsOfGraph(const ModelIndex& index);
 
 class InputsModel final : public RecordTable<QStringList> {  // a row: what is typed, by column
@@ -27,12 +27,12 @@ class InputsModel final : public RecordTable<QStringList> {  // a row: what is t
   explicit InputsModel(QObject* parent = nullptr);
 
   void setInputs(const std::vector<protocol::InputSpec>& inputs);
-  // What was typed before setInputs(), once more; refusal: the engine's sentence about it, or empty.
+  // Restores what was typed before setInputs(); refusal: the engine's sentence about it, or empty.
   void retype(const std::vector<QStringList>& typed, const QString& refusal);
   void setEditable(bool editable);
   [[nodiscard]] bool edited() const;
   [[nodiscard]] QString firstError() const;  // "input_ids: ..."; empty: all can be meant
-  [[nodiscard]] QString refusal() const;     // while what was refused stands in a cell
+  [[nodiscard]] QString refusal() const;     // while a cell holds what was refused
   // As set_inputs wants them: "input_ids=int64[1,16]:0..199". nullopt while there is an error.
   [[nodiscard]] std::optional<std::vector<std::string>> specs() const;
   [[nodiscard]] static QStringList types();

@@ -1,5 +1,5 @@
 // The geometry probe's figures, a norm a row: of the open model, beside it of its fold, and what a swap does to the
-// outputs, where these are known.
+// outputs, where these were measured.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace normlens::ui {
 
 struct ProbeFigures {
   protocol::ProbeRow row;
-  std::optional<protocol::ProbeRow> folded;  // that stands in its place
+  std::optional<protocol::ProbeRow> folded;  // the norm in its place
   std::optional<protocol::ProbeSwap> swap;
 };
 
@@ -21,7 +21,7 @@ class ProbeTable final : public RecordTable<ProbeFigures> {
  public:
   explicit ProbeTable(QObject* parent = nullptr);
 
-  // nullptr: not known, or not wanted. A fold whose norms do not stand one for one is left out.
+  // nullptr: not measured, or not wanted. A fold whose norms do not match one for one is left out.
   void show(const protocol::ProbeResult* result, const protocol::ProbeResult* folded,
             const protocol::ProbeSwaps* swaps);
 };

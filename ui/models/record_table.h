@@ -1,4 +1,4 @@
-// A table whose columns are data: what each is called, and what it says of a row.
+// A table whose columns are data: each has a title and a function that returns its text for a row.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -13,7 +13,7 @@
 
 namespace normlens::ui {
 
-// What a row answers under some roles.
+// Maps some roles to functions that return a row's values for them.
 template <class Row>
 using RecordValues = std::map<int, std::function<QVariant(const Row&)>>;
 
@@ -30,7 +30,7 @@ struct RecordColumn {
   Qt::AlignmentFlag side;
 };
 
-// A column's text that stands in the row as it is.
+// Reads a column's text from a member of the row as it is.
 template <class Row>
 auto textOf(std::string Row::*member) {
   return [member](const Row& row) { return text(row.*member); };
@@ -82,7 +82,7 @@ class RecordTable : public QAbstractTableModel {
     const RecordColumn<Row>& column = columns_[static_cast<size_t>(section)];
     if (role == Qt::TextAlignmentRole) return QVariant::fromValue(Qt::AlignVCenter | column.side);
     if (role == Qt::DisplayRole) return column.title;
-    // Of figures the largest are looked for.
+    // A reader looks for the largest figures first.
     if (role == Qt::InitialSortOrderRole && column.side == Qt::AlignRight) return int{Qt::DescendingOrder};
     return role == Qt::ToolTipRole && !column.meaning.isEmpty() ? withWords(column.meaning, column.title) : QVariant();
   }
@@ -106,7 +106,7 @@ class RecordTable : public QAbstractTableModel {
   }
 
  private:
-  // What is cut off in its cell is read in the tooltip.
+  // Puts a cell's text into the tooltip, where a reader finds what is cut off in the cell.
   [[nodiscard]] static QVariant withWords(const QString& tip, const QString& words) {
     return tip.isEmpty() || tip.contains(words) ? tip : words + u'\n' + tip;
   }

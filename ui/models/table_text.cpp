@@ -14,7 +14,7 @@ QString csvText(const QString& field) { return QString::fromStdString(csvField(f
 
 QString markdownText(const QString& field) { return QString::fromStdString(markdownField(field.toStdString())); }
 
-// What LaTeX reads as more than itself, and signs that its usual fonts lack.
+// Escapes what LaTeX reads as more than itself, and signs that its usual fonts lack.
 QString latexField(const QString& field) {
   static const QHash<QChar, QString> kWritten{{u'\\', QStringLiteral("\\textbackslash{}")},
                                               {u'~', QStringLiteral("\\textasciitilde{}")},
@@ -45,7 +45,7 @@ QString joined(const QStringList& fields, QString (*written)(const QString& fiel
   return all.join(between);
 }
 
-// Where a reader looks for digits below each other.
+// True for a column in which a reader looks for digits below each other.
 bool holdsNumbers(const QAbstractItemModel& model, const QVector<int>& rows, int column) {
   return std::ranges::any_of(rows, [&](int row) {
     const QString field = model.index(row, column).data().toString();

@@ -1,4 +1,4 @@
-// How well some typed letters fit a title: they must occur in it in this order, case does not matter.
+// Scores how well typed letters fit a title: they must occur in it in this order, case does not matter.
 #pragma once
 
 #include <QString>

@@ -1,4 +1,4 @@
-// What the command palette offers, narrowed and ordered by what is typed: the best match first.
+// Lists what the command palette offers, narrowed and ordered by what is typed: the best match first.
 #pragma once
 
 #include <QAbstractListModel>

@@ -1,7 +1,7 @@
-// What the search box found: commands, LayerNorms, modules, operators, the best match first.
+// Lists what the search box found: commands, LayerNorms, modules, nodes, the best match first.
 //
 // A query is worked off in slices between the window's other events, so that typing stays smooth in a model of fifty
-// thousand nodes; `finished` tells when the rows are complete. Thread: GUI thread.
+// thousand nodes; `finished` is emitted when the rows are complete. Thread: GUI thread.
 #pragma once
 
 #include <QAbstractListModel>
@@ -29,7 +29,7 @@ class SearchModel final : public QAbstractListModel {
 
   explicit SearchModel(QObject* parent = nullptr);
 
-  // Commands and norms: a few. Asks the query anew.
+  // Commands and norms: a few. Runs the query anew.
   void setEntries(std::vector<Entry> entries);
   // Modules and operators. Not owned; call again when what it holds has changed. nullptr: none.
   void setIndex(const ModelIndex* index);

@@ -1,4 +1,4 @@
-// What is typed into the search box, understood: words that must all be found in a node or module.
+// Parses what is typed into the search box: words that must all be found in a node or module.
 //
 //   softmax                   anywhere: name, op, class
 //   op:matmul shape:1024x768  in one field only: name, op, shape, dtype, attr
@@ -29,15 +29,15 @@ struct SearchTerm {
 
 class SearchQuery {
  public:
-  // How well something fits: the whole name, its end after a dot, its beginning, somewhere in it; by op, class,
-  // shape, type or attribute.
+  // These rank a fit: the whole name, its end after a dot, its beginning, somewhere in it; by op, class, shape, type or
+  // attribute.
   static constexpr int kNoMatch = -1, kWhole = 0, kEnd = 1, kBeginning = 2, kInside = 3, kElsewhere = 4;
 
   SearchQuery() = default;
   explicit SearchQuery(const QString& typed);
 
   [[nodiscard]] bool empty() const { return terms_.empty(); }
-  // What is wrong with a regular expression, in a sentence; empty: nothing.
+  // Returns what is wrong with a regular expression, in a sentence; empty: nothing.
   [[nodiscard]] const QString& error() const { return error_; }
   [[nodiscard]] const std::vector<SearchTerm>& terms() const { return terms_; }
 
