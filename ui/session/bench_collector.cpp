@@ -9,7 +9,7 @@ void BenchCollector::put(const protocol::BenchUpdate& update) {
   wanted_ = update.points;
   auto& points = result_->points;
   const auto index = static_cast<size_t>(std::max(0, update.index));
-  if (index > points.size()) return;  // one was never told of: an engine that counts otherwise
+  if (index > points.size()) return;  // one was never reported: an engine that counts otherwise
   if (index == points.size()) points.emplace_back();
   points[index] = update.now;
 }

@@ -1,4 +1,4 @@
-// What a measurement has told so far: the result as it would be if it ended now. Thread: GUI thread.
+// Collects what a measurement has reported so far: the result as it would be if it ended now. Thread: GUI thread.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ class BenchCollector {
  public:
   void put(const protocol::BenchUpdate& update);
   void clear() { result_.reset(); }
-  // nullopt before the first round was told; its `cancelled` is set: it is not complete.
+  // nullopt before the first round was reported; its `cancelled` is set: it is not complete.
   [[nodiscard]] const std::optional<protocol::BenchResult>& result() const { return result_; }
   [[nodiscard]] int wanted() const { return wanted_; }  // points
 

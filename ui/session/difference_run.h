@@ -1,5 +1,5 @@
-// Comparing the open model with its fold, or with another file: asked of the engine type by type, so that each type's
-// rows are there as soon as they are done. What was compared becomes void with the model, its inputs or the fold.
+// Compares the open model with its fold, or with another file: requested from the engine type by type, so that each
+// type's rows are there as soon as they are done. The result becomes void with the model, its inputs or the fold.
 //
 // Runs beside the session's jobs; the engine does one thing at a time. Thread: GUI thread.
 #pragma once

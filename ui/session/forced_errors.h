@@ -1,5 +1,5 @@
-// By how much the model's outputs change where one LayerNorm is folded against its verdict: asked of the engine type by
-// type and norm by norm, each figure there as soon as it is measured. Kept until the model or its inputs change.
+// Measures how much the model's outputs change where one LayerNorm is folded against its verdict: type by type and norm
+// by norm, each figure there as soon as the engine has it. Kept until the model or its inputs change.
 //
 // Runs beside the session's jobs; the engine does one thing at a time. Thread: GUI thread.
 #pragma once
@@ -27,13 +27,13 @@ class ForcedErrors final : public QObject {
 
   [[nodiscard]] static std::span<const std::string> types();  // in the order in which they are measured
 
-  void start(const std::vector<int>& norms);  // what is known already is not asked again
+  void start(const std::vector<int>& norms);  // what is measured already is not requested again
   void cancel();                              // what is done stays
   [[nodiscard]] bool runsFor(const std::vector<int>& norms) const { return running() && norms == wanted_; }
   [[nodiscard]] bool running() const { return question_.pending(); }
   [[nodiscard]] QString obstacle() const;                     // why it cannot be started; or empty
   [[nodiscard]] QString stage() const { return stage_; }      // in words, while it runs
-  [[nodiscard]] double fraction() const;                      // of all that was asked for
+  [[nodiscard]] double fraction() const;                      // of all that was requested
   [[nodiscard]] QString problem() const { return problem_; }  // why it ended early; a sentence, or empty
   // nullptr: not measured.
   [[nodiscard]] const protocol::ForcedError* at(int norm, const std::string& type) const;

@@ -1,4 +1,4 @@
-// What is selected in the graph, and the zero-mean graph of a selected LayerNorm. Thread: GUI thread.
+// Holds what is selected in the graph, and the zero-mean graph of a selected LayerNorm. Thread: GUI thread.
 #pragma once
 
 #include <QObject>
@@ -34,8 +34,8 @@ class GraphSelection final : public QObject {
   void clear() { select({}); }
 
   // ---- for the session
-  void forget();       // another model; tells nothing
-  void askZeroMean();  // of the selected norm, where the model is analysed
+  void forget();       // another model; emits nothing
+  void askZeroMean();  // of the selected norm, where the model is analyzed
 
  Q_SIGNALS:
   void changed();

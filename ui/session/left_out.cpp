@@ -18,7 +18,7 @@ LeftOut::LeftOut(Session* session) : QObject(session), session_(session), questi
 void LeftOut::planned() {
   if (!session_->plan()) return;
   const protocol::PlanParams& params = session_->choices()->params();
-  if (!leaving_ && fall_ && samePlan(fellIn_, params)) return;  // told again
+  if (!leaving_ && fall_ && samePlan(fellIn_, params)) return;  // the same plan, emitted again
   question_.drop();
   const bool told = std::exchange(fall_, std::nullopt).has_value();
   const auto left = std::exchange(leaving_, std::nullopt);

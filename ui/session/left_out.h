@@ -1,5 +1,5 @@
-// What fell with the edit that the user left out last, and whether a run-time centering in its place would pay: asked
-// once the plan without it is there, where the user was faster than the preview. Thread: GUI thread.
+// Keeps what was lost with the edit that the user left out last, and whether a run-time centering in its place would
+// pay: requested with the new plan, where the user was faster than the preview. Thread: GUI thread.
 #pragma once
 
 #include <QObject>

@@ -1,5 +1,5 @@
-// What was measured of the open model: the measurement under way, the last one, earlier ones, and by what the next one
-// goes. Thread: GUI thread.
+// Holds what was measured of the open model: the measurement under way, the last one, earlier ones, and the parameters
+// of the next one. Thread: GUI thread.
 #pragma once
 
 #include <QObject>
@@ -18,7 +18,7 @@ class Measurements final : public QObject {
   using QObject::QObject;
 
   [[nodiscard]] const std::optional<protocol::BenchResult>& last() const { return last_; }
-  // What the measurement under way has told so far.
+  // Returns what the measurement under way has reported so far.
   [[nodiscard]] const BenchCollector& live() const { return live_; }
   // The newest first; to lay over the last one. They outlive a change of the plan.
   [[nodiscard]] const std::vector<protocol::BenchResult>& earlier() const { return earlier_; }
@@ -31,12 +31,12 @@ class Measurements final : public QObject {
 
   // ---- for the session
   void tell(const protocol::BenchUpdate& update);
-  // One way or another: what it told is the result where none came.
+  // Ends it one way or another: what it reported is the result where none came.
   void end(std::optional<protocol::BenchResult> result);
   // The fold that was measured goes: the last measurement, or the one under way, becomes an earlier one. Whether there
   // was one; changed() is left to the caller.
   bool retire(bool underWay);
-  void clear();  // another model; tells nothing
+  void clear();  // another model; emits nothing
 
  Q_SIGNALS:
   void changed();     // last(): there is another one, or none any more

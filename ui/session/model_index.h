@@ -28,11 +28,11 @@ class ModelIndex {
   [[nodiscard]] const protocol::GraphNode* producer(int value) const;  // nullptr for constants
 
   // The constant that a sentence names ("center transformer.wte.weight over 48 columns"): the longest name of a
-  // constant that stands in it as a word of its own. -1: none.
+  // constant that occurs in it as a word of its own. -1: none.
   [[nodiscard]] int constantNamedIn(const QString& sentence) const;
   // Scope ids from the model down to `scope`, both included.
   [[nodiscard]] std::vector<int> scopePath(int scope) const;
-  // What a node is called in lists: the path of its module where it is all there is in it, else path and operator.
+  // Returns a node's name for lists: the path of its module where that holds nothing else, else path and label.
   [[nodiscard]] QString nodeTitle(int id) const;
 
  private:

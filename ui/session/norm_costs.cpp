@@ -23,7 +23,7 @@ NormCosts::NormCosts(Session* session) : QObject(session), session_(session), qu
     giveWay();
     forget();
   });
-  // Other inputs, other tensors: still wanted, asked again once the plan is there.
+  // Other inputs, other tensors: still wanted, requested again once the plan is there.
   connect(session_, &Session::analysisChanged, this, &NormCosts::forget);
   connect(session_, &Session::jobChanged, this, &NormCosts::ask);
 }

@@ -1,6 +1,6 @@
-// What folding a norm saves and what a centering costs where the model runs: asked of the engine once for each
-// analysis, when first wanted. It measures, so it is not asked while a job runs, and gives way to other work. Thread:
-// GUI thread.
+// Holds what folding a norm saves and what a centering costs where the model runs: requested once for each analysis,
+// when first wanted. The engine measures then, so that it waits for jobs and gives way to other work. Thread: GUI
+// thread.
 #pragma once
 
 #include <QObject>
@@ -13,11 +13,11 @@ namespace normlens::ui {
 
 class Session;
 
-// Of one norm, in microseconds each run, as they are shown: sums of them add up on the screen.
+// The prices of one norm, in microseconds each run, as they are shown: sums of them add up on the screen.
 struct NormCost {
   double saves = 0;    // folding it
   double centers = 0;  // a centering of its input
-  // Slower by so much; negative: faster. 0 where it is less than the figures can tell.
+  // Slower by so much; negative: faster. 0 where it is less than the figures can resolve.
   [[nodiscard]] double together() const {
     constexpr double kLeast = 0.05;
     const double more = centers - saves;
@@ -32,7 +32,7 @@ class NormCosts final : public QObject {
   explicit NormCosts(Session* session);  // its owner
 
   void want();     // changed() follows, once nothing else runs
-  void giveWay();  // to what is asked next; to be wanted again
+  void giveWay();  // to what is requested next; to be wanted again
   [[nodiscard]] std::optional<NormCost> of(int norm) const;
   [[nodiscard]] QString problem(int norm) const;  // why there is none, and will be none; a sentence, or empty
 
@@ -42,7 +42,7 @@ class NormCosts final : public QObject {
  private:
   void ask();
   void forget();
-  [[nodiscard]] double elementsOf(int norm) const;  // of what it reads; 0: not known
+  [[nodiscard]] double elementsOf(int norm) const;  // of what it reads; 0: its shape is open
   [[nodiscard]] double measured() const;            // elements of the tensor that was measured; 0: none was
 
   Session* session_;

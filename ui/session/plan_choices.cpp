@@ -58,7 +58,7 @@ void PlanChoices::centerValue(int value, bool centered) {
        centered ? tr("center the output of %1").arg(nameOf(value)) : tr("center %1 no more").arg(nameOf(value)));
 }
 
-// Of a constant its own, of another value that of what makes it.
+// Returns a constant's own name, for another value that of the node that makes it.
 QString PlanChoices::nameOf(int value) const {
   const ModelIndex& index = session_->index();
   const protocol::GraphValue* known = index.value(value);

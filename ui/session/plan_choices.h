@@ -1,5 +1,5 @@
-// What the user wants: the plan's parameters, and whether the plan is carried out (folded). Each change is a named step
-// of the undo stack; a change of the parameters is a plan that is not folded yet. Thread: GUI thread.
+// Holds what the user wants: the plan's parameters, and whether the plan is applied (folded). Each change is a named
+// step of the undo stack; a change of the parameters is a plan that is not folded yet. Thread: GUI thread.
 #pragma once
 
 #include <QObject>
@@ -35,7 +35,7 @@ class PlanChoices final : public QObject {
 
   // ---- for the session
   void setFolded(int norms);                                // it was folded: a step that can be taken back
-  void startOver(const protocol::PlanParams& params = {});  // nothing to undo; tells nothing
+  void startOver(const protocol::PlanParams& params = {});  // nothing to undo; emits nothing
 
  Q_SIGNALS:
   void leavingOut(const protocol::EditInfo& edit);  // by the user, before changed()

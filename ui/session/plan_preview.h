@@ -1,5 +1,5 @@
-// An edit before it is left out: which norms would stay LayerNorms then, which other edits would fall with it, and
-// whether a run-time centering in its place would pay. Asked of the engine aside from the session's jobs; nothing
+// An edit before it is left out: which norms would stay LayerNorms then, which other edits would be lost with it, and
+// whether a run-time centering in its place would pay. Requested beside the session's jobs; nothing
 // changes. Thread: GUI thread.
 #pragma once
 
@@ -19,7 +19,7 @@ class Session;
 
 struct Fall {
   protocol::EditInfo edit;      // that is left out
-  std::set<std::string> edits;  // texts of the others that fall with it
+  std::set<std::string> edits;  // texts of the others that are lost with it
   std::vector<int> norms;       // that would stay, in order
   int replacing = 0;            // run-time centerings that take its place
   int centering = -1;           // a value whose run-time centering would keep some of them folded
@@ -30,8 +30,8 @@ struct Fall {
                                const protocol::EditInfo& edit);
 // "Without h.0.proj.weight, 9 LayerNorms would stay" and "33 edits fall with it."
 [[nodiscard]] QString fallTitle(const Fall& fall, const Session& session);
-// Asks whether a run-time centering behind the op that reads the weight would keep some of the norms folded in the plan
-// `without` the edit. done() only where it would.
+// Requests whether a run-time centering behind the op that reads the weight would keep some of the norms folded in the
+// plan `without` the edit. done() only where it would.
 void askForCentering(Session& session, Question& question, protocol::PlanParams without, const Fall& fall,
                      const std::function<void(const Fall&)>& done);
 [[nodiscard]] QString fallDetail(const Fall& fall);  // of what would be
@@ -43,11 +43,11 @@ class PlanPreview final : public QObject {
  public:
   explicit PlanPreview(Session* session);  // its owner
 
-  // What is pointed at, or has the focus; asked 150 ms later, and told by changed().
+  // Takes the edit that is pointed at, or has the focus; requests its fall 150 ms later and then emits changed().
   void consider(const protocol::EditInfo& edit);
   void forget();
   [[nodiscard]] const std::optional<Fall>& fall() const { return fall_; }
-  // Of this edit, all of it; nullopt: another was considered, or the engine has not answered.
+  // Returns the whole fall of this edit; nullopt: another was considered, or the engine has not answered.
   [[nodiscard]] std::optional<Fall> known(const protocol::EditInfo& edit) const;
 
  Q_SIGNALS:

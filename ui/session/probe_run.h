@@ -1,6 +1,6 @@
 // The geometry probe of the open model and of its last fold, and what swapping its LayerNorms as they are does to its
-// outputs: each asked of the engine when wanted. The figures are void with the model and its inputs, those of the fold
-// with the fold.
+// outputs: each requested when wanted. The figures are void with the model and its inputs, those of the fold with the
+// fold.
 //
 // Runs beside the session's jobs; the engine does one thing at a time. Thread: GUI thread.
 #pragma once
@@ -24,11 +24,11 @@ class ProbeRun final : public QObject {
   explicit ProbeRun(Session* session);  // its owner
 
   void start(ProbedModel model, int64_t seed = protocol::ProbeParams().seed);
-  void startSwaps();  // many runs: stage() and fraction() tell how far
+  void startSwaps();  // many runs: stage() and fraction() report how far
   void stop();        // what is done stays
   [[nodiscard]] bool running() const { return question_.pending(); }
   [[nodiscard]] bool swapping() const { return swapQuestion_.pending(); }
-  // nullopt: not known.
+  // nullopt: not measured.
   [[nodiscard]] const std::optional<protocol::ProbeResult>& opened() const { return opened_; }
   [[nodiscard]] const std::optional<protocol::ProbeResult>& folded() const { return folded_; }
   [[nodiscard]] const std::optional<protocol::ProbeSwaps>& swaps() const { return swaps_; }

@@ -1,4 +1,4 @@
-// The page about the last fold, asked of the engine with the pictures that the window has drawn and what it has
+// Requests the page about the last fold from the engine, with the pictures that the window has drawn and what it has
 // measured of that fold. Runs beside the session's jobs. Thread: GUI thread.
 #pragma once
 

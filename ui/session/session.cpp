@@ -69,7 +69,7 @@ Session::Session(EngineClient* engine, QObject* parent)
     recovering_ = false;
     dropConfirmation();
     endJob();
-    Q_EMIT jobChanged();  // what can be asked of the engine has changed
+    Q_EMIT jobChanged();  // the engine takes other requests than before
     Q_EMIT engineLost(reason);
   });
 }
@@ -103,7 +103,7 @@ void Session::startOpening(const QString& path, const QString& model) {
     engine_->start();
     served_ = false;
   }
-  // Where an analysis is cut short, nobody knows which inputs the engine is left with.
+  // An analysis that is cut short may leave the engine with the old inputs or with the new ones.
   const bool served = std::exchange(served_, false) && job_.kind != JobKind::Analyzing;
   protocol::OpenParams params;
   params.path = path.toStdString();
@@ -127,8 +127,8 @@ void Session::analyze() {
       JobKind::Analyzing, methods::kSetInputs, inputs_,
       [this, stopped](const protocol::InputsInfo&) { runAnalysis(stopped); },
       [this](const EngineError& error) {
-        if (error.cancelled()) return dropAnalysis();  // resume() asks with the same inputs
-        // What does not fit any more is told, and the engine guesses.
+        if (error.cancelled()) return dropAnalysis();  // resume() sends the same inputs
+        // Inputs that do not fit any more are reported, and the engine guesses.
         inputs_ = {};
         Q_EMIT inputsChanged();
         analyzeGuessing();
@@ -232,7 +232,7 @@ void Session::foldChosen() {
 }
 
 void Session::requestPlan() {
-  // What opens or analyses asks for the plan at its end.
+  // A job that opens or analyzes requests the plan at its end.
   if (!analysis_ || !served_ || job_.kind == JobKind::Analyzing) return;
   runJob(JobKind::Planning, methods::kPlan, choices_->params(), [this](const protocol::PlanInfo& plan) {
     plan_ = plan;
@@ -251,7 +251,7 @@ void Session::requestPlan() {
   requestOffer();
 }
 
-// What the plan would hold if no norm were kept: the edits that can be turned on again.
+// Requests the plan that would be if no norm were kept: it holds the edits that can be turned on again.
 void Session::requestOffer() {
   const protocol::PlanParams params = nothingKept(choices_->params());
   if (samePlan(params, choices_->params()) || (offered_ && samePlan(offeredFor_, params))) return;
@@ -300,7 +300,7 @@ bool Session::isOfPlan(const Proof& proof) const {
   return proof.flavour == flavour_ && samePlan(proof.params, choices_->params());
 }
 
-// Where the plan shown is one that is folded and was proved; the engine is to make it anew.
+// Shows the kept proof of a plan that is to be folded and was proved; the engine has yet to make the fold anew.
 void Session::showProofOfPlan() {
   if (!choices_->folded() || fold_ || !plan_) return;
   const auto known = std::ranges::find_if(
@@ -312,8 +312,8 @@ void Session::showProofOfPlan() {
   Q_EMIT foldChanged();
 }
 
-// What was proved before the engine had to be started again holds for the same file and the same edits; the engine has
-// to make it anew, to write it, measure it or show it.
+// A proof from before the engine had to be started again holds for the same file and the same edits; the engine has to
+// make the fold anew, to write it, measure it or show it.
 void Session::foldAgain() {
   if (!fold_ || foldServed_) return;
   protocol::FoldParams params;

@@ -1,10 +1,10 @@
-// What the window is about: one opened model, its analysis, the plan and the proof. What the user wants of the plan,
-// what was measured and what is selected are objects of their own.
+// Holds what the window is about: one opened model, its analysis, the plan and the proof. What the user wants of the
+// plan, what was measured and what is selected are objects of their own.
 //
-// Views read the state and listen to the signals; whatever takes time is asked of the engine and arrives by signal. One
-// job (open, analyze, plan, fold, export, bench) runs at a time and shows in the status bar; small questions of the
-// inspector run beside it. A late answer to a job that was superseded is dropped. Each change of the
-// plan's parameters asks for the plan anew; a proof belongs to its plan, and is shown again when that plan is (undo).
+// Views read the state and listen to the signals; whatever takes time is requested from the engine and arrives by
+// signal. One job (open, analyze, plan, fold, export, bench) runs at a time and shows in the status bar; small requests
+// of the inspector run beside it. A late answer to a job that was superseded is dropped. Each change of the plan's
+// parameters requests the plan anew; a proof belongs to its plan, and is shown again when that plan is (undo).
 //
 // A model that is opened takes the place of the one shown once it was read; where that fails the one shown stays. When
 // the engine dies the model shown, the plan's parameters and the undo stack stay; recover() starts a new engine and
@@ -72,7 +72,7 @@ class Session final : public QObject {
 
   // ---- state
   [[nodiscard]] EngineClient* engine() const { return engine_; }
-  // Of the model shown, else of the one asked for; kept when the engine dies.
+  // Returns the path of the model shown, else of the one requested; kept when the engine dies.
   [[nodiscard]] QString path() const { return path_; }
   [[nodiscard]] const std::optional<protocol::ModelInfo>& model() const { return model_; }  // its graph: see index()
   [[nodiscard]] QString modelName() const;  // of a file that holds several; empty otherwise
@@ -84,7 +84,7 @@ class Session final : public QObject {
   }
   // Why the open model can be neither run nor folded, as a sentence; empty: nothing is in the way.
   [[nodiscard]] QString cannotRun() const { return model_ ? QString::fromStdString(model_->cannot_run) : QString(); }
-  // Why nothing can be asked that runs the model, as a sentence; empty: nothing is in the way but what is under way.
+  // Returns why no request can run the model, as a sentence; empty: nothing is in the way but what is under way.
   [[nodiscard]] QString runObstacle() const;
   // Without its values: index() has them.
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
@@ -103,7 +103,7 @@ class Session final : public QObject {
   [[nodiscard]] ReportRun* report() const { return report_; }
   [[nodiscard]] Streams* streams() const { return streams_; }
   [[nodiscard]] DifferenceRun* differences() const { return differences_; }
-  // What the plan does with a norm, and with all of them by their index; with those that would fall by the preview.
+  // These mark what the plan does with a norm, and with all by their index, those that the preview would lose included.
   [[nodiscard]] PlanMark planMark(int index) const;
   [[nodiscard]] std::vector<PlanMark> planMarks() const;
   [[nodiscard]] const protocol::NormState* normState(int norm) const;  // nullptr: there is no plan
@@ -116,11 +116,12 @@ class Session final : public QObject {
   [[nodiscard]] bool busy() const { return job_.kind != JobKind::None; }
   // The run that confirms an early analysis. It goes on beside the jobs, which the engine does after it.
   [[nodiscard]] const Job& confirmation() const { return confirmation_; }
-  // What runs, to be told of and to be stopped: the job, else the confirmation, else what compares.
+  // Returns what runs, to be shown and stopped: the job, else the confirmation, else the report, a probe of swaps or a
+  // comparison.
   [[nodiscard]] Job running() const;
-  // What is known was inferred, and no run has confirmed it.
+  // The analysis was inferred, and no run has confirmed it.
   [[nodiscard]] bool early() const { return analysis_ && analysis_->early; }
-  // The engine has the model shown, not another one or none: work can be asked of it. Else resume() opens it again.
+  // The engine has the model shown, not another one or none: it takes work. Else resume() opens it again.
   [[nodiscard]] bool served() const { return served_; }
   // The project that is opened until its plan is there; nullptr: none.
   [[nodiscard]] const Project* restoring() const { return restoring_ ? &*restoring_ : nullptr; }
@@ -128,7 +129,7 @@ class Session final : public QObject {
   [[nodiscard]] int normNamed(const QString& name) const;            // by full name, or by its end; -1
   [[nodiscard]] QString titleOfNorm(const std::string& name) const;  // the name itself where no norm has it
   [[nodiscard]] bool folds(int norm) const;                          // the plan turns it into an RMSNorm
-  // The value that the norm reads first: where 'Center here' applies. -1 when not known.
+  // The value that the norm reads first: where 'Center here' applies. -1 when there is none.
   [[nodiscard]] int inputOfNorm(int index) const;
 
   // ---- work
@@ -140,13 +141,13 @@ class Session final : public QObject {
   [[nodiscard]] bool reopens() const { return !fatal_; }
   void resume();                                           // what was stopped on the way to a plan
   void fold();                                             // applies the plan and proves it; again: proves anew
-  void measure();                                          // as measurements() says; stopped, what was measured is kept
+  void measure();                                          // by measurements(); stopped, what was measured is kept
   void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
   void narrowTo(const QString& path, bool force = false);  // with the streams of streams()
-  void cancel();                                           // what running() tells of
+  void cancel();                                           // what running() returns
 
-  // What the model is run with: nothing set means guessed by the engine. Analyses anew; the plan's parameters stay.
-  // What the engine refuses is told by problem() and inputsUnused() and changes nothing.
+  // Sets what the model is run with; nothing set: the engine guesses. Analyzes anew; the plan's parameters stay.
+  // Inputs that the engine refuses are reported by problem() and inputsUnused() and change nothing.
   void setInputs(const protocol::InputsParams& inputs);
   void guessInputs();  // forgets what was set, whatever runs; where there is no guess the model is shown without shapes
   [[nodiscard]] const protocol::InputsParams& inputs() const { return inputs_; }
@@ -159,14 +160,14 @@ class Session final : public QObject {
   void setDigits(int digits);
   [[nodiscard]] int digits() const { return digits_; }
 
-  // Of models that are opened from now on; 0: the engine's own limits.
+  // Applies to models that are opened from now on; 0: the engine's own limits.
   void setLimits(double seconds, int64_t bytes) {
     limitSeconds_ = seconds;
     limitBytes_ = bytes;
   }
 
   // ---- the inspector's questions
-  // Known already: done() is called at once.
+  // Where the figures are cached, done() is called at once.
   void requestTensorStats(int value, Question& question,
                           const std::function<void(const Reply<protocol::TensorStats>&)>& done);
   void saveTensor(int value, const QString& path);  // a job
@@ -175,7 +176,7 @@ class Session final : public QObject {
   void leaving();                                              // the model shown is about to go
   void projectRestored(const normlens::ui::Project& project);  // its plan is shown
   void inputsChanged();
-  // What they were before is used again. reason: a sentence; empty where the run was stopped.
+  // The inputs from before are used again. reason: a sentence; empty where the run was stopped.
   void inputsUnused(const QString& reason);
   void modelChanged();  // also when there is none any more
   void analysisChanged();
@@ -189,11 +190,11 @@ class Session final : public QObject {
   void tensorSaved(const QString& path, qint64 bytes);
   void openFailed();  // after problem(), or given up for another; what was shown is shown still
   void problem(const QString& message, const QString& hint);
-  void problemOver();  // what was told of the inputs
+  void problemOver();  // what was reported of the inputs
   void engineLost(const QString& reason);
 
  private:
-  // What is asked for in the place of the model shown.
+  // Names what is requested in the place of the model shown.
   struct Wanted {
     QString path, model;
     std::optional<Project> project;

@@ -12,7 +12,7 @@ namespace {
 
 using Norms = std::vector<protocol::NormInfo>;
 
-// Titles of norms that are told otherwise than before, or were not there.
+// Titles of norms that have another verdict than before, or were not there.
 QStringList changedVerdicts(const Norms& before, const Norms& after) {
   QStringList names;
   for (const protocol::NormInfo& norm : after) {
@@ -64,7 +64,7 @@ void Session::confirmedBy(protocol::Analysis&& run) {
   Q_EMIT confirmed(changed);
   Q_EMIT jobChanged();
   if (sameNorms) return;
-  // What was chosen names norms by their place.
+  // The choices name norms by their place, which has changed.
   choices_->startOver();
   selection_->askZeroMean();
   requestPlan();

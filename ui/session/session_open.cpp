@@ -1,4 +1,4 @@
-// Session: which model it is about. What is shown stays until the one that was asked for was read.
+// Session: which model it is about. The model shown stays until the one that was requested was read.
 #include <utility>
 
 #include "ui/session/session.h"
@@ -32,7 +32,7 @@ void Session::notOpened(bool served) {
   const bool another = next_.has_value();
   next_.reset();
   served_ = served;
-  Q_EMIT jobChanged();  // what can be asked of the engine has changed
+  Q_EMIT jobChanged();  // the engine takes other requests than before
   Q_EMIT openFailed();
   if (!model_) return;
   if (served_) {

@@ -81,7 +81,7 @@ void Session::takeAnalysis(protocol::Analysis&& analysis) {
   for (protocol::NormInfo& norm : analysis_->norms) {
     if (norm.verdict == "unknown") norm.reason = asSentence(inWindowWords(text(norm.reason))).toStdString();
   }
-  statsCache_.clear();  // what a plan centers is known only now
+  statsCache_.clear();  // what a plan centers comes only with the analysis
   const protocol::Totals& totals = analysis_->totals;
   rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});
 }

@@ -1,4 +1,4 @@
-// Session: what is asked of what it knows.
+// Session: the getters that derive something from its state.
 #include <algorithm>
 
 #include "ui/session/difference_run.h"
@@ -14,7 +14,7 @@ QString Session::modelName() const { return model_ && !model_->models.empty() ? 
 
 QString Session::title() const { return modelTitle(path_, modelName()); }
 
-// Where the inputs are kept that were set: each model of a file that holds several has its own.
+// Returns the name that inputs are stored under: each model of a file that holds several has its own.
 QString Session::presetName() const { return modelName().isEmpty() ? path_ : path_ + u'/' + modelName(); }
 
 const protocol::NormInfo* Session::norm(int index) const {
@@ -92,7 +92,7 @@ Job Session::running() const {
   return {};
 }
 
-// What running() tells of where no job runs.
+// Stops what running() returns where no job and no confirmation runs.
 void Session::cancelBeside() {
   const Job beside = running();
   if (report_->running()) {

@@ -1,4 +1,4 @@
-// How the session runs a job: for those of its sources that start some. Thread: GUI thread.
+// Defines how the session runs a job, for those of its sources that start some. Thread: GUI thread.
 #pragma once
 
 #include "ui/session/session.h"
@@ -18,7 +18,7 @@ void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
       done(*reply);
       return;
     }
-    if (reply.error().engineDied) {  // told once, by engineLost
+    if (reply.error().engineDied) {  // reported once, by engineLost
       if (kind == JobKind::Measuring) failed(reply.error());
       return;
     }

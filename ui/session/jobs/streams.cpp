@@ -16,7 +16,7 @@ Streams::Streams(Session* session) : QObject(session), session_(session), questi
     if (!session_->plan() || !samePlan(askedFor_.plan, params().plan)) return forget();
     ask();
   });
-  connect(session_, &Session::jobChanged, this, &Streams::changed);  // what stands in the way
+  connect(session_, &Session::jobChanged, this, &Streams::changed);  // what is in the way
 }
 
 protocol::StreamParams Streams::params() const { return {session_->choices()->params(), padding_}; }

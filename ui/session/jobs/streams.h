@@ -1,5 +1,5 @@
-// The residual streams that the open model would lose a channel of, by the plan that is shown: asked of the engine
-// while somebody looks. What was written of them is kept until the model, its inputs, the plan or the padding change.
+// The residual streams that the open model would lose a channel of, by the plan that is shown: requested while somebody
+// looks. What was written of them is kept until the model, its inputs, the plan or the padding change.
 //
 // Writing is a job of the session: Session::narrowTo(). Thread: GUI thread.
 #pragma once
@@ -24,16 +24,16 @@ class Streams final : public QObject {
   void setPadding(const std::string& padding);  // "none", "even", "64"
   [[nodiscard]] const std::string& padding() const { return padding_; }
   [[nodiscard]] protocol::StreamParams params() const;
-  // nullopt: not known, or being asked for.
+  // nullopt: not requested yet, or not answered.
   [[nodiscard]] const std::optional<protocol::StreamReport>& report() const { return report_; }
-  [[nodiscard]] const QString& problem() const { return problem_; }  // why it is not known; a sentence, or empty
+  [[nodiscard]] const QString& problem() const { return problem_; }  // why there is none; a sentence, or empty
   [[nodiscard]] QString obstacle() const;                            // why none can be written now; empty: it can
   [[nodiscard]] const std::optional<protocol::NarrowResult>& result() const { return result_; }
   void made(protocol::NarrowResult&& result);  // for the session
 
  Q_SIGNALS:
   void changed();  // all of the above
-  void written();  // result() tells what; after changed()
+  void written();  // result() holds what; after changed()
 
  private:
   void ask();

@@ -25,12 +25,12 @@ class LabRuns final : public QObject {
   LabRuns(const EngineClient* engine, QString folder, QObject* parent);
   ~LabRuns() override;
 
-  // The folder's runs, on a worker; changed() tells that they are there. Unless one is trained.
+  // Reads the folder's runs on a worker and then emits changed(). Does nothing while one is trained.
   void read();
   [[nodiscard]] const std::vector<KeptRun>& runs() const { return runs_; }  // the newest first
   [[nodiscard]] const KeptRun* run(int number) const;                       // nullptr: there is none
 
-  // Of the open project: those that it brought, and those that were trained since; the newest first.
+  // Returns the runs of the open project: those that it brought, and those that were trained since; the newest first.
   [[nodiscard]] std::vector<lab::RunResult> ofProject() const;
   // A project was opened that has these: those that are not kept yet are from now on. What is trained goes on, and is
   // the project's.
@@ -50,7 +50,7 @@ class LabRuns final : public QObject {
   [[nodiscard]] const QString& problem() const { return problem_; }   // of the last run, a sentence; may be empty
   [[nodiscard]] double fraction() const { return fraction_; }         // of all epochs of the run
   [[nodiscard]] qint64 engineProcess() const;                         // 0: none
-  [[nodiscard]] qint64 remainingMs() const;                           // -1: not known
+  [[nodiscard]] qint64 remainingMs() const;                           // -1: no estimate
 
  Q_SIGNALS:
   void changed();   // state, problem, or which runs there are

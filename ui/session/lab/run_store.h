@@ -1,5 +1,5 @@
 // The laboratory's runs on the disk: a folder, in it one for each run, which has its number for a name. The window
-// writes "run.json" (the settings) and "records.jsonl" (what was told, epoch by epoch); the engine the checkpoint,
+// writes "run.json" (the settings) and "records.jsonl" (what was reported, by epoch); the engine the checkpoint,
 // "result.json" and the trained networks (core/lab/train.h).
 // Thread: value types; functions that touch files, on any thread.
 #pragma once
@@ -17,7 +17,7 @@
 namespace normlens::ui {
 
 struct KeptRun {
-  // Tells a record from others of its run.
+  // Identifies a record within its run.
   using RecordPlace = std::tuple<std::string, std::string, int, int, int64_t, std::string, int>;
 
   int number = 0;
@@ -43,18 +43,18 @@ inline constexpr int kMostKeptRuns = 20;  // that are read; older ones stay on t
 [[nodiscard]] Result<KeptRun> makeRun(const QString& folder, const lab::RunSettings& settings);
 // Its settings, where they are others than it was made with. False: they could not be written.
 [[nodiscard]] bool keepSettings(const KeptRun& run);
-// In the place of what the run told of that epoch before, if it did.
+// Replaces what the run reported of that epoch before, if it did.
 void addRecord(KeptRun& run, const lab::RunRecord& record);
 // The same on the disk. False: it could not be written.
 bool logRecord(const KeptRun& run, const lab::RunRecord& record);
-// What takeResult() was given, or would have been.
+// Returns what takeResult() was given, or would have been.
 [[nodiscard]] lab::RunResult resultOf(const KeptRun& run);
 // Takes it, and writes it where the engine would. False: it could not be written.
 [[nodiscard]] bool keepResult(KeptRun& run, const lab::RunResult& result);
 void takeResult(KeptRun& run, const lab::RunResult& result);
 // The file of a trained network; empty: there is none.
 [[nodiscard]] QString networkFile(const KeptRun& run, const lab::RunMember& member);
-// Where the window keeps runs.
+// Returns the folder in which the window keeps runs.
 [[nodiscard]] QString usualRunsFolder();
 
 }  // namespace normlens::ui

@@ -8,7 +8,7 @@ namespace normlens::ui {
 
 struct DemoModel {
   QString path;
-  QString title;        // file name without suffix, or what models.json says
+  QString title;        // file name without suffix, or the title in models.json
   QString description;  // one line; may be empty
   qint64 bytes = 0;
   int free = -1, withCentering = -1, blocked = -1;  // -1: not stated

@@ -23,7 +23,7 @@ inline constexpr int kProjectVersion = 1;
 
 struct ModelFile {
   QString path;
-  QString sha256;  // lower-case hex; empty: not known yet
+  QString sha256;  // lower-case hex; empty: not hashed yet
   qint64 bytes = 0;
   qint64 modifiedMs = 0;  // since 1970
   QString name = {};      // of the model, in a file that holds several; else empty
@@ -31,7 +31,7 @@ struct ModelFile {
   bool operator==(const ModelFile&) const = default;
 };
 
-// Where the user was looking.
+// Records the part of the graph that the user was looking at.
 struct ProjectView {
   std::vector<std::string> openGroups;  // paths
   double zoom = 0;                      // 0: as on opening
@@ -74,7 +74,7 @@ struct Project {
 // The model's path is one that exists where there is one: beside the project first, then where it was.
 [[nodiscard]] Result<Project> loadProject(const QString& path);
 
-// The session as it stands; the view is the caller's to fill in, and so is the hash.
+// The session as it is; the view is the caller's to fill in, and so is the hash.
 [[nodiscard]] Project projectOf(const Session& session);
 // The plan's parameters in this session's numbers. What the model has not goes into `lost`, by name.
 [[nodiscard]] protocol::PlanParams planOf(const Project& project, const Session& session, QStringList& lost);

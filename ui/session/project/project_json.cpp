@@ -18,7 +18,7 @@ constexpr size_t kMostNames = 100'000;  // in a list
 constexpr protocol::JsonLimits kLimits{.depth = 32, .values = size_t{1} << 22, .textBytes = size_t{1} << 16};
 constexpr double kFarthest = 1e9;  // of the drawing; that of a million ops reaches 1e8
 
-// Json::exception tells of another type; this, of the right type beyond reason.
+// Json::exception reports another type; this, the right type beyond reason.
 [[noreturn]] void refuse(const std::string& what) { throw std::range_error(what); }
 
 Json listIn(const Json& json, const char* key) {

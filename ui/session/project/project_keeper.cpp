@@ -63,7 +63,7 @@ Project ProjectKeeper::project() const {
 
 bool ProjectKeeper::dirty() const {
   if (!session_->analysis() || written_.empty()) return false;
-  // Where one looks is saved, but looking around is no change worth a warning.
+  // The view is saved, but looking around is no change worth a warning.
   Project now = project();
   auto before = projectFromJson(written_);
   if (!before) return true;
@@ -106,7 +106,7 @@ void ProjectKeeper::start(Opening opening) {
 }
 
 void ProjectKeeper::startWith(const QString& modelPath, Opening opening) {
-  opening.project.model = {modelPath, {}, 0, 0, opening.project.model.name};  // that it is another is known
+  opening.project.model = {modelPath, {}, 0, 0, opening.project.model.name};  // the user has seen that it is another
   opening.project.bench.reset();
   opening.project.benchRuns.clear();
   start(std::move(opening));

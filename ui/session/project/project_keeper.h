@@ -1,8 +1,8 @@
 // Keeps what the user does with a model: the project file, what is put aside against a crash, and an eye on the model's
 // file.
 //
-// It knows nothing of widgets: the view is asked for and handed over by functions. A project is dirty when what would
-// be written differs from what was last written or loaded. Thread: GUI thread; hashing is done by a worker.
+// It depends on no widgets: the view is taken and handed over by functions. A project is dirty when what would be
+// written differs from what was last written or loaded. Thread: GUI thread; hashing is done by a worker.
 #pragma once
 
 #include <QFileSystemWatcher>
@@ -23,7 +23,7 @@ class ProjectKeeper final : public QObject {
   struct View {
     std::function<ProjectView()> take;
     std::function<void(const ProjectView&)> show;
-    // Of the laboratory. What is shown is all that the open project has.
+    // These take and show the laboratory's runs. showRuns() gets all that the open project has.
     std::function<std::vector<lab::RunResult>()> takeRuns;
     std::function<void(const std::vector<lab::RunResult>&)> showRuns;
   };
@@ -43,8 +43,8 @@ class ProjectKeeper final : public QObject {
   void end();                                 // the window closes: see leaveAside()
   [[nodiscard]] QStringList orphans() const;  // to be offered: not what was left in good order, or is on its way back
   [[nodiscard]] Status recover(const QString& orphan);
-  // What was left of the work on this file, the newest; empty: nothing, or the file is another by now. model: its name,
-  // where one of several is wanted.
+  // Returns the newest file put aside of the work on this model; empty: none, or the model's file is another by now.
+  // model: its name, where one of several is wanted.
   [[nodiscard]] QString leftOf(const QString& modelPath, const QString& model = {}) const;
 
  Q_SIGNALS:
@@ -84,9 +84,9 @@ class ProjectKeeper final : public QObject {
   std::string putAside_;
   QTimer timer_;
   FileHash hash_;
-  ModelFile model_;                    // as it was opened; its hash once it is known
+  ModelFile model_;                    // as it was opened; its hash once it is computed
   std::optional<ModelFile> expected_;  // the project's model, until it is compared
-  bool hashing_ = false;               // the hash was asked for
+  bool hashing_ = false;               // the hash was requested
   QFileSystemWatcher watcher_;
   QTimer settle_;                   // a file that is being written changes many times
   std::optional<Opening> opening_;  // until its model is open

@@ -1,5 +1,5 @@
-// What is put aside against a crash, or when a window is closed with work that was not saved: one project file per
-// window, in the application's data folder, with a lock beside it that tells whether the window still lives.
+// Keeps what is put aside against a crash, or when a window is closed with work that was not saved: one project file
+// per window, in the application's data folder, with a lock beside it that shows whether the window still lives.
 //
 //   Recovery recovery(Recovery::folder());
 //   recovery.keep(json);          // again and again

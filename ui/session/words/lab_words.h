@@ -15,8 +15,8 @@ struct LabWord {
   QString tip = {};   // one or two sentences; may be empty
 };
 
-// Of lab::experiments(), networks(), optimizers(), activations() and dataKinds(). A word that is none of them stands
-// for itself.
+// Name the words of lab::experiments(), networks(), optimizers(), activations() and dataKinds(). Any other word is its
+// own name.
 [[nodiscard]] LabWord experimentWord(std::string_view experiment);
 [[nodiscard]] LabWord networkWord(std::string_view network);
 [[nodiscard]] LabWord optimizerWord(std::string_view optimizer);

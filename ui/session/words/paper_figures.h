@@ -1,5 +1,5 @@
-// What the papers measured, to stand beside our own figures: resources/reference/paper_figures.json, which says from
-// which table each number is. Labels are ready to show. Thread: any; the file is read when it is asked for.
+// Reads the papers' figures, shown beside our own, from resources/reference/paper_figures.json, which names the table
+// that each number is from. Labels are ready to show. Thread: any; the file is read at the first call.
 #pragma once
 
 #include <QPair>
@@ -32,7 +32,7 @@ struct PaperFigures {
   QVector<PaperFold> folds;
 };
 [[nodiscard]] PaperFigures paperFigures();
-// The fold of the series' model on its device; nullptr: the papers do not tell of one.
+// The fold of the series' model on its device; nullptr: the papers report none.
 [[nodiscard]] const PaperFold* foldOf(const PaperFigures& figures, const PaperSeries& series);
 
 }  // namespace normlens::ui

@@ -1,5 +1,5 @@
-// What the plan does with a LayerNorm: the square beside its name, its word and its reason. The ring before the name,
-// the verdict, says what can be done; neither stands in for the other. Thread: value types, pure functions.
+// Marks what the plan does with a LayerNorm: the square beside its name, its word and its reason. The ring before the
+// name, the verdict, shows what can be done; neither replaces the other. Thread: value types, pure functions.
 #pragma once
 
 #include <QString>
@@ -32,7 +32,7 @@ struct PlanMark {
 };
 
 // result: what came of the plan; nullptr: it was not folded. firstOther: the first norm of which the proof saw that it
-// gives other outputs; -1: none is known.
+// gives other outputs; -1: none.
 [[nodiscard]] PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther);
 
 [[nodiscard]] QString planIcon(PlanState state);     // name of an icon
@@ -40,7 +40,7 @@ struct PlanMark {
 [[nodiscard]] QString planBadge(PlanState state);    // "Folded, with a centering"
 [[nodiscard]] QString planMeaning(PlanState state);  // one sentence
 
-// What becomes of all norms: "Folded 9 of 9", and "8 free, 1 with a centering because a copy would add 131 kB".
+// Sums up all norms: "Folded 9 of 9", and "8 free, 1 with a centering because a copy would add 131 kB".
 struct PlanSummary {
   QString head, detail;  // detail may be empty
 };

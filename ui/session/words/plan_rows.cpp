@@ -35,7 +35,7 @@ protocol::PlanParams toggled(protocol::PlanParams params, const protocol::EditIn
   const bool byNorm = edit.kind == "replace_norm" || edit.values.empty();
   for (const int value : edit.values) std::erase(params.keep_values, value);
   if (!on) {
-    for (const int value : edit.values) std::erase(params.copy_values, value);  // asked for before
+    for (const int value : edit.values) std::erase(params.copy_values, value);  // wanted before
   }
   if (!byNorm && !on) params.keep_values.insert(params.keep_values.end(), edit.values.begin(), edit.values.end());
   // On again, its norms are to be folded again; off, they may still be by another way.

@@ -19,7 +19,7 @@ struct PlanRow {
 };
 
 // `offered`: the plan if no norm were kept. Its edits in its order, on where the plan has the same edit; then what the
-// plan has besides, which stands in for an edit that only kept norms needed.
+// plan has besides, which replaces an edit that only kept norms needed.
 [[nodiscard]] std::vector<PlanRow> planRows(const protocol::PlanInfo& offered, const protocol::PlanInfo& plan);
 
 // `params` with the edit turned on or off.
@@ -28,7 +28,7 @@ struct PlanRow {
 [[nodiscard]] protocol::PlanParams nothingKept(protocol::PlanParams params);
 
 [[nodiscard]] bool samePlan(const protocol::PlanParams& a, const protocol::PlanParams& b);
-// Whether both ask for the same plan but for what is kept.
+// Whether both request the same plan but for what is kept.
 [[nodiscard]] inline bool sameOffer(const protocol::PlanParams& a, const protocol::PlanParams& b) {
   return samePlan(nothingKept(a), nothingKept(b));
 }

@@ -1,7 +1,7 @@
-// How long a job will still take, by how fast its fraction grew.
+// Estimates how long a job will still take, by how fast its fraction grew.
 //
-// Fractions belong to a stage; a new stage, or a fraction that goes back, begins anew. Nothing is said before there is
-// something to go by. Thread: value type.
+// Fractions belong to a stage; a new stage, or a fraction that goes back, begins anew. There is no estimate before it
+// has something to go by. Thread: value type.
 #pragma once
 
 #include <QString>
@@ -12,7 +12,7 @@ class RemainingTime {
  public:
   void begin(qint64 nowMs);
   void report(const QString& stage, double fraction, qint64 nowMs);
-  [[nodiscard]] qint64 milliseconds() const { return remainingMs_; }  // -1: not known
+  [[nodiscard]] qint64 milliseconds() const { return remainingMs_; }  // -1: no estimate
 
  private:
   QString stage_;
@@ -21,7 +21,7 @@ class RemainingTime {
   qint64 remainingMs_ = -1;
 };
 
-// "about 12 s left", "about 3 min left"; empty where it is not known or below a second.
+// "about 12 s left", "about 3 min left"; empty where there is no estimate or it is below a second.
 [[nodiscard]] QString remainingWords(qint64 milliseconds);
 
 }  // namespace normlens::ui

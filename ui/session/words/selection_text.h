@@ -1,4 +1,4 @@
-// What the inspector shows, as plain text for the clipboard.
+// Writes what the inspector shows as plain text for the clipboard.
 #pragma once
 
 #include <QString>
@@ -7,7 +7,7 @@ namespace normlens::ui {
 
 class Session;
 
-// Of the selected norm, node or edge; of the model where nothing is selected. Empty without a model.
+// Describes the selected norm, node or edge; the model where nothing is selected. Empty without a model.
 [[nodiscard]] QString selectionText(const Session& session);
 
 }  // namespace normlens::ui

@@ -8,7 +8,7 @@
 
 namespace normlens::ui {
 
-// Of the fold that narrow streams stand on.
+// Describes the fold that narrow streams are based on.
 [[nodiscard]] QString foldWords(const protocol::PlanInfo& plan);
 [[nodiscard]] QString streamName(const protocol::StreamInfo& stream);   // "768 → 767"; "768 stays"
 [[nodiscard]] QString streamFacts(const protocol::StreamInfo& stream);  // "25 norms · 24 adds"
@@ -16,7 +16,7 @@ namespace normlens::ui {
 // "−28.6 → −43.0%": the fold alone, and the narrow model, beside the original.
 [[nodiscard]] QString savingWords(const protocol::StreamFigures& of);
 [[nodiscard]] QString savingTip(const protocol::StreamFigures& of, bool bytes);
-// What became of the file, a sentence or two.
+// Reports what became of the file, in a sentence or two.
 [[nodiscard]] QString resultWords(const protocol::NarrowResult& result);
 
 }  // namespace normlens::ui
