@@ -1,4 +1,4 @@
-// Our own SVG icons (resources/icons), drawn in the colour that is asked for.
+// Our own SVG icons (resources/icons), drawn in the color that is wanted.
 #pragma once
 
 #include <QColor>

@@ -189,7 +189,7 @@ bool desktopIsDark(const QPalette& desktopPalette) {
   return desktopPalette.color(QPalette::Active, QPalette::WindowText).lightness() > 127;
 }
 
-// The application's own font says which size of text was chosen.
+// The application's own font carries the size of text that was chosen.
 double textScale() {
   const int base = QFont().pixelSize();
   return base > 0 ? static_cast<double>(base) / kBaseFontPixels : 1;

@@ -1,7 +1,7 @@
 // The colours and fonts of the window, light and dark, and how a widget finds its own.
 //
 // There is no global theme: applyTheme() sets the application's palette and style sheet, and a widget that paints
-// itself asks themeOf(this), which reads light or dark off its palette. So a change of theme reaches every widget as
+// itself calls themeOf(this), which reads light or dark off its palette. So a change of theme reaches every widget as
 // the ordinary PaletteChange. Thread: GUI thread.
 #pragma once
 

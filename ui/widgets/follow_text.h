@@ -1,4 +1,4 @@
-// What has a size in pixels because text stands in it grows with the chosen size of text.
+// Lets a widget whose size in pixels is that of its text grow with the chosen size of text.
 //
 //   followText(this, [this] { setFixedHeight(grown(52)); });
 #pragma once

@@ -1,5 +1,5 @@
-// A bar above the page that says what went wrong, or what happened, in one sentence. Not modal. An error stays until it
-// is closed; a message may be replaced by the next.
+// A bar above the page that reports what went wrong, or what happened, in one sentence. Not modal. An error stays until
+// it is closed; a message may be replaced by the next.
 #pragma once
 
 #include <QFrame>
@@ -27,7 +27,7 @@ class InfoBar final : public QFrame {
   // hint: what to do about it. ways: at most three buttons.
   void show(Tone tone, const QString& message, const QString& hint = {}, std::vector<Way> ways = {});
   void dismiss();
-  // What the bar is about, so that it can leave once that is over; show() forgets it.
+  // Names what the bar is about, so that it can close once that is over; show() clears it.
   void setTopic(const QString& topic) { topic_ = topic; }
   [[nodiscard]] bool isAbout(const QString& topic) const { return !isHidden() && topic_ == topic; }
   void dismissAbout(const QString& topic);

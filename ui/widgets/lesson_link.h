@@ -7,13 +7,13 @@ class QWidget;
 
 namespace normlens::ui {
 
-// Sets the tooltip, which then says that F1 tells more. `lesson`: the name of a file of resources/lessons without
+// Sets the tooltip, which then adds that F1 explains more. `lesson`: the name of a file of resources/lessons without
 // number and suffix, "gamma_beta".
 void explain(QWidget* widget, const QString& tip, const char* lesson);
 // Without a tooltip of its own: for a whole page.
 void linkLesson(QWidget* widget, const char* lesson);
 
-// Of the widget, or of the nearest one around it that has one; empty if none. widget may be null.
+// Returns the lesson of the widget, or of the nearest one around it that has one; empty if none. widget may be null.
 [[nodiscard]] QString lessonOf(const QWidget* widget);
 
 }  // namespace normlens::ui

@@ -1,5 +1,5 @@
-// The colours of the two marks of a norm: the ring, what can be done, and the square, what the plan does. Their shapes
-// say the same without them.
+// The colors of the two marks of a norm: the ring, what can be done, and the square, what the plan does. Their shapes
+// mean the same without them.
 #pragma once
 
 #include <QColor>

@@ -1,4 +1,4 @@
-// What a norm's fold stands on: a class mark, the name of a tensor or value, and what happens to it.
+// Lists what a norm's fold depends on: a class mark, the name of a tensor or value, and what happens to it.
 #pragma once
 
 #include <QString>
@@ -17,8 +17,8 @@ struct Need {
   QString status = {};  // at the right
   State state = State::Plain;
   int target = -1;       // handed to activated()
-  bool decides = false;  // it alone is in the way: stands out
-  bool leads = false;    // activated() goes somewhere else: an arrow says so
+  bool decides = false;  // it alone is in the way: emphasized
+  bool leads = false;    // activated() goes somewhere else: an arrow shows that
 };
 
 // One row; a button, so that it can be reached by keyboard.

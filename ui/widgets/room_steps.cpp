@@ -35,7 +35,7 @@ void RoomSteps::fit() {
 
 bool RoomSteps::eventFilter(QObject* watched, QEvent* event) {
   const bool asks = event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest;
-  // Taking steps asks for a new layout in turn, of the same width.
+  // Taking steps requests a new layout in turn, of the same width.
   if (asks && settled_ != QSize(bar_->width(), need())) fit();
   return QObject::eventFilter(watched, event);
 }

@@ -1,10 +1,10 @@
-// How a bar gives way where its window is narrow or its text large: in steps, the least important first.
+// Makes a bar give way in steps where its window is narrow or its text large, the least important first.
 //
 //   auto* steps = new RoomSteps(bar);
 //   steps->add([=](bool taken) { summary->setVisible(!taken); });
 //
 // As many steps are taken as the bar's layout needs to keep its smallest width, and taken back when there is room. The
-// bar itself then asks for no width: it never keeps a window from being made smaller.
+// bar itself then requires no width: it never keeps a window from being made smaller.
 #pragma once
 
 #include <QWidget>
@@ -20,8 +20,8 @@ class RoomSteps final : public QObject {
   explicit RoomSteps(QWidget* bar);  // bar: has a layout, owns this
 
   void add(const std::function<void(bool taken)>& step);
-  void clear();  // of steps; what they stood for is gone
-  void fit();    // what stands in the bar has changed
+  void clear();  // of steps; what they hid is gone
+  void fit();    // the bar's content has changed
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;

@@ -1,5 +1,5 @@
 // A row of choices of which one is on, all equally wide unless snug; arrow keys move within it. Where there is no room
-// for all, the one that is on stands alone and opens a menu of them; where there is less still, an icon does.
+// for all, only the one that is on is shown and opens a menu of them; where there is less still, an icon does.
 #pragma once
 
 #include <QStringList>
@@ -21,7 +21,7 @@ class Segmented final : public QWidget {
   [[nodiscard]] int current() const { return current_; }
   void setCurrent(int index);  // no signal
   void setFolded(bool folded);
-  void setBare(const QString& icon);  // folded, this icon stands for the words; empty: they stand themselves
+  void setBare(const QString& icon);  // folded, this icon replaces the words; empty: the words are shown
   [[nodiscard]] bool folded() const { return folded_; }
   void setSnug(bool snug);                             // each as wide as its own text, not as the widest
   void setSegments(const QVector<Segment>& segments);  // as many as before; the one that is on stays on

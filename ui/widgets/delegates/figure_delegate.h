@@ -1,4 +1,4 @@
-// Paints tables of figures: one column of names, all else monospaced and aligned as the model says. A figure that is
+// Paints tables of figures: one column of names, all else monospaced and aligned as in the model. A figure that is
 // within what is allowed, or beyond, is marked by ground, ink and a sign.
 #pragma once
 
@@ -10,7 +10,7 @@ class FigureDelegate final : public QStyledItemDelegate {
   Q_OBJECT
 
  public:
-  // toneRole: of the model, a ForcedErrorTable::Tone; markRole: a letter whose class mark stands in the first column.
+  // toneRole: of the model, a ForcedErrorTable::Tone; markRole: a letter whose class mark is in the first column.
   // -1: there is none.
   FigureDelegate(int nameColumn, QObject* parent, int toneRole = -1, int markRole = -1)
       : QStyledItemDelegate(parent), nameColumn_(nameColumn), toneRole_(toneRole), markRole_(markRole) {}

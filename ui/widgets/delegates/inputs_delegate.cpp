@@ -38,7 +38,7 @@ QWidget* InputsDelegate::createEditor(QWidget* parent, const QStyleOptionViewIte
   }
   QWidget* editor = QStyledItemDelegate::createEditor(parent, option, index);
   editor->setAccessibleName(name);
-  // The cell has no room for the frame and padding of a field that stands alone.
+  // The cell has no room for the frame and padding of a field outside a table.
   editor->setStyleSheet(QStringLiteral("QLineEdit { border-radius: 0; min-height: 0; padding: 0 7px; }"));
   return editor;
 }

@@ -19,7 +19,7 @@ constexpr int kRow = 24, kTextLeft = 46, kIconLeft = 26, kRight = 12, kReasonBot
 Verdict verdictOf(const QModelIndex& index) { return static_cast<Verdict>(index.data(NormModel::VerdictRole).toInt()); }
 
 // "transformer.h.3." quiet and "ln_2" strong. The quiet part gives way first, from its start; where the strong one is
-// long ("LayerNormalization") it leaves half of the room to what tells it from the others.
+// long ("LayerNormalization") it leaves half of the room to what distinguishes it from the others.
 void paintName(QPainter& painter, const QRect& area, const QString& name, const Theme& theme, bool strong) {
   const qsizetype end = 1 + qMax(name.lastIndexOf(u'.'), name.lastIndexOf(u'/'));
   const QFont quietFont = uiFont(12), strongFont = uiFont(12, strong ? QFont::DemiBold : QFont::Medium);

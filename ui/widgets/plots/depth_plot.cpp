@@ -99,7 +99,7 @@ void DepthPlot::paintLine(QPainter& painter, int type) const {
   const Theme theme = themeOf(this);
   const DepthScale scale = this->scale();
   painter.setBrush(Qt::NoBrush);
-  // What lies below is explained by rounding.
+  // Rounding explains all that lies below this line.
   painter.setPen(QPen(seriesColor(type, theme), 1.2, Qt::DotLine));
   painter.drawPath(pathThrough(scale, [&](int place) {
     const protocol::DiffRow* row = model_->at(place, type);

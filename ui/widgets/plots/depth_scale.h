@@ -1,5 +1,5 @@
-// Where figures by depth lie in a chart: one place for each norm or output from left to right, in the order in which
-// they run, and their figures upwards. Thread: value type.
+// Maps figures by depth to points of a chart: one place for each norm or output from left to right, in the order in
+// which they run, and their figures upwards. Thread: value type.
 #pragma once
 
 #include <QPainterPath>

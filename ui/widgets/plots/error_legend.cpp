@@ -17,7 +17,7 @@ struct Words {
 
 int widthOf(const QString& words) { return QFontMetrics(uiFont(11)).horizontalAdvance(words); }
 
-// What tells of the noise floor, and the words at the ends of the scale.
+// Returns the width of the part that explains the noise floor; endsWidth(), of the words at the ends of the scale.
 int floorWidth(const Words& words) {
   return 2 * (kSwatch + kGap) + kApart + widthOf(words.floor) + widthOf(words.line) + 4;
 }

@@ -1,5 +1,5 @@
-// What the colours and lines of errors mean: the calm colour and the line of the noise floor, and where there is room
-// the logarithmic scale with its ends.
+// Explains the colors and lines of errors: the calm color and the line of the noise floor, and where there is room the
+// logarithmic scale with its ends.
 #pragma once
 
 #include <QWidget>

@@ -1,4 +1,4 @@
-// Where a tensor's numbers lie: bars of equal width between two numbers, the tallest full height.
+// Plots where a tensor's numbers lie: bars of equal width between two numbers, the tallest full height.
 #pragma once
 
 #include <QWidget>
@@ -14,7 +14,7 @@ class HistogramPlot final : public QWidget {
   explicit HistogramPlot(QWidget* parent = nullptr);
 
   void setBins(const std::vector<int64_t>& bins, double low, double high);
-  // A dashed line where all numbers would have to be, with what that would do; the bars say that they are elsewhere.
+  // A dashed line where all numbers would have to be, with what that would do; the bars show that they are elsewhere.
   void setAim(double at, const QString& words);
   [[nodiscard]] QSize sizeHint() const override { return {280, 84}; }
 

@@ -1,5 +1,5 @@
-// What a painter paints, as a picture file: by its suffix .svg and .pdf as shapes and text, else an image of twice the
-// size. A file has its name only when it is complete. Thread: that of what is painted.
+// Writes what a painter paints to a picture file: by its suffix .svg and .pdf as shapes and text, else an image of
+// twice the size. A file has its name only when it is complete. Thread: that of what is painted.
 #pragma once
 
 #include <QColor>

@@ -12,7 +12,7 @@ namespace normlens::ui {
 
 class DifferenceMatrix;
 
-// What PrecisionMap and DepthPlot leave on their left and right, so that places lie above each other.
+// PrecisionMap and DepthPlot leave this much on their left and right, so that places lie above each other.
 [[nodiscard]] inline int placeLeft() { return grown(88); }
 inline constexpr int kPlaceRight = 14;
 

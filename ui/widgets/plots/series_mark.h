@@ -1,5 +1,5 @@
-// The marks and colours that tell the floating types of a comparison apart, in charts and beside their names: by shape
-// as well as by colour.
+// The marks and colors that distinguish the floating types of a comparison, in charts and beside their names: by shape
+// as well as by color.
 #pragma once
 
 #include <QColor>
