@@ -87,7 +87,7 @@ class Actions final : public QObject {
   QMenu* viewMenu;
   QMenu* themeMenu;
 
-  // What makes sense in the session's state is enabled, the rest is not.
+  // Enables the actions that make sense in the session's state and disables the rest.
   void update(Session& session);
   [[nodiscard]] QList<QAction*> searchable() const;  // all of them
 

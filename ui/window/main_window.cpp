@@ -68,7 +68,7 @@ MainWindow::MainWindow(WindowOptions options, QWidget* parent)
 }
 
 MainWindow::~MainWindow() {
-  // The children go after this: what they say then finds no window any more.
+  // The children are destroyed after this: what they emit then finds no window any more.
   session_->choices()->undoStack()->disconnect();
   delete project_;  // an orderly end: nothing is left aside
   session_->disconnect();

@@ -63,7 +63,7 @@ class MainWindow final : public QMainWindow {
   MainWindow(const MainWindow&) = delete;
   MainWindow& operator=(const MainWindow&) = delete;
 
-  // model: its name, where the file holds several; a file that holds one is opened whatever it says.
+  // model: its name, where the file holds several; a file that holds one is opened whatever the name.
   void openFile(const QString& path, const QString& model = {});
   [[nodiscard]] Session* session() const { return session_; }
   [[nodiscard]] EngineClient* engine() const { return engine_; }
@@ -149,7 +149,7 @@ class MainWindow final : public QMainWindow {
   ReportExport* report_ = nullptr;
   PreferencesPage* preferencesPage_ = nullptr;
   CommandPalette* palette_ = nullptr;
-  CompareView* compare_ = nullptr;  // made when it is first asked for
+  CompareView* compare_ = nullptr;  // made when it is first wanted
   LessonsPage* lessons_ = nullptr;  // the same
   LabRuns* labRuns_ = nullptr;
   LabPage* lab_ = nullptr;      // the same

@@ -74,7 +74,7 @@ void MainWindow::chooseDevice(const QString& device) {
   preferencesPage_->setPreferences(chosen);
 }
 
-// What has a button, but no action.
+// Adds the entries that have a button, but no action.
 void MainWindow::addButtonsTo(std::vector<PaletteEntry>& entries) {
   const QString icon = QStringLiteral("chevron_right");
   const auto addDevice = [&](const QString& title, const QString& device, bool there) {

@@ -1,4 +1,4 @@
-// MainWindow: what it does when the session or the engine says something, and where a click leads.
+// MainWindow: what it does at the signals of the session and the engine, and where a click leads.
 #include <QDesktopServices>
 #include <QFileInfo>
 #include <QStackedWidget>
@@ -70,7 +70,7 @@ void MainWindow::connectSession() {
   connect(session_, &Session::modelChanged, this, [this] {
     fillSearch();
     if (!session_->model()) return;
-    if (!session_->model()->note.empty() && !info_->asks())  // what it asks is not asked again
+    if (!session_->model()->note.empty() && !info_->asks())  // a bar with a choice is kept
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->model()->note)));
   });
   connect(session_, &Session::analysisChanged, this, [this] {
@@ -133,7 +133,7 @@ void MainWindow::logConfirmation(const QStringList& norms) {
       tr("A run showed other shapes than were inferred. Other verdicts: %1.").arg(norms.join(QStringLiteral(", "))));
 }
 
-// What a bar says is of the work before. Not the engine's own: its buttons are still needed.
+// The bar's message is about the work before. Keeps the engine's own: its buttons are still needed.
 void MainWindow::dismissWhenWorkBegins() {
   const Job& job = session_->job();
   const bool asked = job.kind == JobKind::Folding || job.kind == JobKind::Measuring || job.kind == JobKind::Exporting ||
@@ -211,7 +211,7 @@ void MainWindow::showFoldResult() {
 void MainWindow::showLeftOut() {
   const auto& left = session_->leftOut()->fall();
   if (!left) return info_->dismissAbout(kLeftOutTopic);
-  if (left->centering >= 0 && !info_->isAbout(kLeftOutTopic)) return;  // dismissed before that was known
+  if (left->centering >= 0 && !info_->isAbout(kLeftOutTopic)) return;  // dismissed before that was found
   const auto edits = static_cast<int>(left->edits.size());
   const QString fell = edits == 0   ? tr("It was left out.")
                        : edits == 1 ? tr("1 edit fell with it.")

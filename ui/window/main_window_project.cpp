@@ -81,7 +81,7 @@ void MainWindow::openProjectFile(const QString& path) {
   refresh();
 }
 
-// The same plan on what the file holds: by way of a project, so that it is told what does not fit any more.
+// Opens the model with the same plan: by way of a project, so that what does not fit any more is reported.
 void MainWindow::useModel(UseModel use, const QString& path) {
   (project_->*use)(path);
   showPage(workspace_);
@@ -103,7 +103,7 @@ void MainWindow::askForProject() {
                               model.absolutePath(),
                               model.completeBaseName()};
   askForFile(this, question, [this](const QString& path) {
-    // By its suffix it is known again.
+    // The suffix identifies a project.
     writeProject(isProjectFile(path) ? path : path + QStringLiteral(".normlens"));
   });
 }

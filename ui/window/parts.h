@@ -1,5 +1,5 @@
-// What the window's pages are put together from, beyond ui/widgets: layouts, described controls, tables that can be
-// copied, icons, and the question for a file. Parents own what is made. Thread: GUI thread.
+// Makes the parts of the window's pages, beyond ui/widgets: layouts, described controls, tables that can be copied,
+// icons, and file dialogs. Parents own what is made. Thread: GUI thread.
 #pragma once
 
 #include <QHBoxLayout>
@@ -37,7 +37,7 @@ Widget* describe(Widget* widget, const char* name, const QString& tip = {}, cons
 
 // A label that breaks its lines; kind: see makeLabel().
 [[nodiscard]] QLabel* makeWords(const char* kind, QWidget* parent, const QString& text = {});
-// What stands in the middle of a page that has nothing to show.
+// Makes the text in the middle of a page that has nothing to show.
 [[nodiscard]] QLabel* makeNotice(QWidget* parent);
 // Behind what the layout holds; the layout's widget is the parent.
 QPushButton* addButton(QBoxLayout* layout, const char* kind, const QString& text, const char* name, const QString& tip);

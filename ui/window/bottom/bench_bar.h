@@ -1,5 +1,5 @@
-// What is to be measured, and the button that starts it: the bar on top of the Benchmark page. Its fields are the
-// session's benchParams(), both ways.
+// The bar on top of the Benchmark page: the fields set what is to be measured, the button starts it. The fields are
+// those of Measurements::params(), both ways.
 #pragma once
 
 #include <QVector>

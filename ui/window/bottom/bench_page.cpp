@@ -152,7 +152,7 @@ QWidget* BenchPage::buildFigures() {
   followText(area, [area] { area->setMaximumWidth(grown(430)); });
   auto* column = new QWidget(area);
   auto* layout = makeColumn(column);
-  auto* head = makeColumn(nullptr, 0, {16, 2, 12, 0});  // beside the point the words would stand one below the other
+  auto* head = makeColumn(nullptr, 0, {16, 2, 12, 0});  // beside the point the words would be one below the other
   const QString shown = tr("The point whose figures are shown.");
   point_ = describe(new QComboBox(column), "benchPoint", shown, shown);
   point_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
@@ -243,7 +243,7 @@ const protocol::BenchPoint* BenchPage::shownPoint() const {
   return there ? &result()->points[static_cast<size_t>(index)] : nullptr;
 }
 
-// What depends on the job as well.
+// Shows the texts that depend on the job as well.
 void BenchPage::showWords() {
   const protocol::BenchPoint* point = shownPoint();
   note_->setText(point != nullptr ? noteOf(*point) : QString());

@@ -29,7 +29,7 @@ class BottomPanel final : public QFrame {
   void focusTab();  // the keyboard goes to what the tab shows
   [[nodiscard]] Tab tab() const;
   void showLesson(const QString& name);  // see LearnPage
-  void log(const QString& line);         // what the engine or the window said, with the time
+  void log(const QString& line);         // what the engine or the window reported, with the time
   [[nodiscard]] DifferencesPage* differences() const { return differences_; }
 
  Q_SIGNALS:
@@ -38,7 +38,7 @@ class BottomPanel final : public QFrame {
   void lessonWanted(const QString& link);  // see LessonWalk::goTo()
 
  private:
-  [[nodiscard]] QWidget* makeHeader(Actions* actions);  // the tabs, what the shown one says in a line, buttons
+  [[nodiscard]] QWidget* makeHeader(Actions* actions);  // the tabs, the summary of the shown one, buttons
   void addPages();
   [[nodiscard]] QWidget* makePlanButtons(Actions* actions);
   [[nodiscard]] QPlainTextEdit* makeLog();

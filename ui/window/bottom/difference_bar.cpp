@@ -117,7 +117,7 @@ void DifferenceBar::buildTypesMenu(QBoxLayout* row) {
   typesMenu_->hide();
 }
 
-// The tooltip says what a bare number is.
+// The tooltip explains a bare number.
 void DifferenceBar::showBatches() {
   batches_->setPrefix(briefBatches_ ? QString() : tr("batches: "));
   batches_->setFixedWidth(grown(briefBatches_ ? kBriefBatchesWidth : kBatchesWidth));
@@ -153,7 +153,7 @@ DifferenceSettings DifferenceBar::settings() const {
   return settings;
 }
 
-// Of what is done: the worst of each type, and what could not be done.
+// Sums up what is done: the worst output error of each type, and why a type could not be compared.
 QString DifferenceBar::outcome() const {
   QStringList parts;
   for (const protocol::DiffResult& column : run_->columns()) {

@@ -1,4 +1,4 @@
-// What is compared and how: precisions, batches, the other model, the inputs; Compare, and Cancel while it runs.
+// Sets what is compared and how: precisions, batches, the other model, the inputs; Compare, and Cancel while it runs.
 #pragma once
 
 #include <QWidget>

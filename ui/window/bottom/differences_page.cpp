@@ -81,7 +81,7 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
   showResult();
 }
 
-// Where both do not fit into one row they take two.
+// The choice of the page and its bar take two rows where they do not fit into one.
 void DifferencesPage::resizeEvent(QResizeEvent* event) {
   constexpr int kOneRow = 780;
   head_->setDirection(width() < grown(kOneRow) ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);

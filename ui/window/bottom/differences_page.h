@@ -1,6 +1,6 @@
-// How far two models are apart, place by place and precision by precision: a table, a heat map with a chart of error by
-// depth, the figures of the heat map as a table, and the tensors behind a row; and, beside that, by how much each
-// LayerNorm would change the outputs if it were folded against its verdict.
+// Shows how far two models are apart, by place and by precision: a table, a heat map with a chart of error by depth,
+// the figures of the heat map as a table, and the tensors behind a row; and, beside that, by how much each LayerNorm
+// would change the outputs if it were folded against its verdict.
 #pragma once
 
 #include <QWidget>

@@ -1,5 +1,5 @@
 // All LayerNorms, each folded alone against its verdict: what that does to the model's outputs, norm by type. Measured
-// when the user asks.
+// when the user starts it.
 #pragma once
 
 #include <QWidget>
@@ -20,7 +20,8 @@ class ForcedErrorsPage final : public QWidget {
  public:
   ForcedErrorsPage(Session* session, QWidget* parent);  // session: not owned
 
-  // What is measured, and the button; not in the page's own layout: whoever shows the page has a place for it.
+  // Returns the bar with what is measured and the button; not in the page's own layout: whoever shows the page has a
+  // place for it.
   [[nodiscard]] QWidget* bar() const { return bar_; }
 
  private:

@@ -76,7 +76,7 @@ void InputsPage::fill() {
   model_->setInputs(!found     ? inputsOfGraph(session_->index())
                     : analysis ? analysis->inputs
                                : std::vector<protocol::InputSpec>());
-  // What was typed stays while it is tried, and when it was refused or stopped.
+  // Typed cells stay while they are tried, and when they were refused or the run was stopped.
   if (session_->job().kind == JobKind::Analyzing || unused_) {
     if (!tried_.empty()) model_->retype(tried_, unused_.value_or(QString()));
   } else if (analysis) {

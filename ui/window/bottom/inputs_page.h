@@ -1,4 +1,4 @@
-// What the model is run with: the engine's guess, edited in a table, or arrays from a file.
+// Edits what the model is run with: the engine's guess, in a table, or arrays from a file.
 #pragma once
 
 #include <QStringList>

@@ -53,7 +53,7 @@ PlanPage::PlanPage(Session* session, QWidget* parent)
     const int node = index.data(EditModel::NodeRole).toInt();
     if (node >= 0) Q_EMIT nodeChosen(node);
   });
-  // What it would take with it is told before an edit is left out: the pointer on its tick, or the focus on its row.
+  // The preview shows what an edit takes with it before it is left out: the pointer on its tick, or focus on its row.
   table_->setMouseTracking(true);
   table_->viewport()->installEventFilter(this);
   connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) {
@@ -75,7 +75,7 @@ void PlanPage::consider(const QModelIndex& index) {
 
 bool PlanPage::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::Leave && watched == table_->viewport()) session_->preview()->forget();
-  // A row that gets the focus by a key; one that a click or a new plan makes current is not asked about.
+  // A row that gets the focus by a key; for one that a click or a new plan makes current there is no preview.
   if (event->type() == QEvent::KeyRelease && watched == table_) {
     const int key = static_cast<QKeyEvent*>(event)->key();
     if (key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp || key == Qt::Key_PageDown)

@@ -29,7 +29,7 @@ class PlanPage final : public QWidget {
  private:
   void buildTable();
   void fitColumns();
-  void consider(const QModelIndex& index);  // what would fall with that edit
+  void consider(const QModelIndex& index);  // previews what would be lost with that edit
   void showPlan();
   void showState();
   void extendMenu(QMenu* menu, const QModelIndex& at);

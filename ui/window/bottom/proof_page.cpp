@@ -32,7 +32,7 @@ QString allowedInFile(const protocol::VerifyResult& proof) {
                       : ProofPage::tr("%1 = 6 × noise floor").arg(limit);
 }
 
-// How it was proved, where that is not the usual way.
+// Describes how it was proved, where that is not the usual way.
 QString noteOf(const protocol::VerifyResult& proof) {
   if (!proof.algebra_reason.empty()) return text(proof.algebra_reason);
   if (proof.sections)

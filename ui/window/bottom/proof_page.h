@@ -1,4 +1,4 @@
-// What folding did and what the proof says: folded k of n, tensors centered, times, errors in both precisions.
+// Shows what folding did and what the proof found: folded k of n, tensors centered, times, errors in both precisions.
 #pragma once
 
 #include <QWidget>

@@ -1,5 +1,5 @@
 // One of the two models of a measurement: the open one, its fold, its fold in another norm flavour, its fused form, or
-// a file, which is asked for. Names of sides: see protocol::BenchParams.
+// a file, chosen in a dialog. Names of sides: see protocol::BenchParams.
 #pragma once
 
 #include <QComboBox>

@@ -17,7 +17,7 @@ namespace normlens::ui {
 
 namespace {
 
-// What a click leaves of a tile, and the least of it.
+// A click divides a tile's rows and columns by kZoom, down to the least of both.
 constexpr int64_t kZoom = 4, kLeastRows = 8, kLeastColumns = 16;
 
 int64_t around(int64_t middle, int64_t size, int64_t all) {

@@ -26,7 +26,7 @@ class TensorPairView final : public QWidget {
  public:
   TensorPairView(DifferenceRun* run, QWidget* parent);  // run: not owned
 
-  // Asked for when the view is visible. nullopt: nothing is chosen.
+  // Its tensors are requested when the view is visible. nullopt: nothing is chosen.
   void setRow(const std::optional<protocol::DiffRow>& row, const std::string& dtype);
 
  protected:

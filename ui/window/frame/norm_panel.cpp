@@ -129,7 +129,7 @@ QWidget* NormPanel::makeModulePage() {
   return modules_;
 }
 
-// Where the list would be left with a few rows, it is worth more than the legend.
+// The legend is hidden where it would leave the list only a few rows.
 void NormPanel::resizeEvent(QResizeEvent* event) {
   QFrame::resizeEvent(event);
   legend_->setVisible(height() >= grown(kLegendFrom));

@@ -1,4 +1,4 @@
-// What the user chose once for all models. Kept in QSettings; value type.
+// Holds what the user chose once for all models. Kept in QSettings; value type.
 #pragma once
 
 #include <QString>

@@ -32,7 +32,7 @@ class PreferencesPage final : public QWidget {
   [[nodiscard]] const Preferences& preferences() const { return chosen_; }
 
  Q_SIGNALS:
-  void changed();  // by the user; all but the engine's command, which is applied when it is asked for
+  void changed();  // by the user; all but the engine's command, which has a button that applies it
   void engineCommandChanged(const QString& command);
   void closed();
 

@@ -87,7 +87,7 @@ void SearchBox::showFound() {
 }
 
 void SearchBox::choose(int number) {
-  if (std::exchange(choosing_, true)) return;  // Enter in the list is told by the box and by the list
+  if (std::exchange(choosing_, true)) return;  // Enter in the list is reported by the box and by the list
   const SearchModel::Entry entry = model_->hit(number);
   completer_->popup()->hide();
   current_ = number;

@@ -16,7 +16,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kMemoryMs = 2000;   // from one look at the engine's memory to the next
-constexpr int kStoppedMs = 6000;  // for which is told what was stopped
+constexpr int kStoppedMs = 6000;  // for which it is shown what was stopped
 
 QString jobWord(JobKind kind) {
   switch (kind) {
@@ -134,7 +134,7 @@ void StatusStrip::showMemory() {
   const bool ready = engine_ != nullptr && state_ == EngineClient::State::Ready;
   qint64 bytes = 0;
   if (ready) {
-    // The process that was started may be ssh: then only what the engine itself said is known.
+    // The process that was started may be ssh: then only the engine's own report is of use.
     const bool local = engine_->info().pid == engine_->processId();
     bytes = local ? residentBytes(engine_->processId()).value_or(engine_->info().memory_bytes)
                   : engine_->info().memory_bytes;

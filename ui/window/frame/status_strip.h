@@ -44,7 +44,7 @@ class StatusStrip final : public QFrame {
   QLabel* stage_;
   QProgressBar* bar_;
   IconButton* cancel_;
-  QTimer* stopped_;  // runs while what was stopped is told
+  QTimer* stopped_;  // runs while what was stopped is shown
 };
 
 }  // namespace normlens::ui

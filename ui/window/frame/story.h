@@ -1,4 +1,4 @@
-// What the story bar says in a given state of the session, and what the sensible next action is.
+// Derives the story bar's texts and the sensible next action from the state of the session.
 #pragma once
 
 #include <QString>

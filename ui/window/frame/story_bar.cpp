@@ -50,7 +50,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
   layout->addWidget(button_);
 }
 
-// What is told first gives way last: the plan and what can be done stay.
+// The model gives way first, then what was measured and proved: the plan and what can be done stay.
 void StoryBar::addOverflow() {
   more_ =
       describe(new IconButton(QStringLiteral("more"), {}, tr("The steps that have no room here."), this), "storyMore");

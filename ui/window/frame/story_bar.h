@@ -1,5 +1,5 @@
 // The workflow at a glance: Model › Can be done › The plan does › Proved › Measured, and the one filled button. Steps
-// for which there is no room stand in a menu at their end.
+// for which there is no room are in a menu at their end.
 #pragma once
 
 #include <QFrame>

@@ -135,7 +135,7 @@ void ToolBar::setDevices(const Devices& devices, const QString& chosen) {
   gpu_->setVisible(engine && !gpu.isEmpty());
   gpu_->setText(gpu);
   gpu_->setChecked(onGpu);
-  // The reason stands in the menu itself: nobody hovers over what cannot be chosen.
+  // The reason is in the menu itself: nobody hovers over what cannot be chosen.
   noGpu_->setVisible(engine && gpu.isEmpty());
   noGpu_->setText(missing);
 }

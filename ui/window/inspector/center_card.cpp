@@ -38,7 +38,7 @@ CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent)
     dismiss();
     session_->choices()->centerValue(value, !remove_);
   });
-  // What was said is of the plan as it was.
+  // The text is about the plan as it was.
   connect(session_, &Session::planChanged, this, &CenterCard::dismiss);
   hide();
 }

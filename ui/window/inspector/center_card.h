@@ -1,4 +1,4 @@
-// 'Center here', asked before it is done: what it would free, or why it is not allowed, and the button that does it.
+// 'Center here' before it is done: shows what it would free, or why it is not allowed, and the button that does it.
 #pragma once
 
 #include <QFrame>

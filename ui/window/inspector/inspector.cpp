@@ -44,7 +44,7 @@ PushButton* InspectorPage::addFooterButton(const QString& text, const char* name
     footer->setObjectName(QStringLiteral("panelFooter"));
     auto* row = makeRow(footer, 8, {16, 8, 16, 8});
     static_cast<QVBoxLayout*>(page->layout())->addWidget(footer);
-    // Buttons that do not fit side by side stand one above the other.
+    // Buttons that do not fit side by side are put one above the other.
     (new RoomSteps(footer))->add([row](bool taken) {
       row->setDirection(taken ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
     });
@@ -130,7 +130,7 @@ void Inspector::showSelection() {
     model_->showModel();
     pages_->setCurrentWidget(model_);
   }
-  // What is no longer looked at need not be read to its end.
+  // A page that is no longer looked at need not read its figures to the end.
   if (pages_->currentWidget() != norm_) norm_->leave();
   if (pages_->currentWidget() != node_) node_->leave();
 }

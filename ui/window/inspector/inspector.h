@@ -34,7 +34,7 @@ struct InspectorPage {
   QFrame* footer = nullptr;
 };
 
-// A line, and under it a title with what is said quietly at its right, which is given back.
+// Adds a line, and under it a title with a quiet label at its right, which it returns.
 QLabel* addSection(QVBoxLayout* layout, QWidget* title);
 
 class Inspector final : public QFrame {
@@ -43,7 +43,7 @@ class Inspector final : public QFrame {
  public:
   Inspector(Session* session, QWidget* parent);  // session: not owned
 
-  void askCenter(int value);  // selects the edge and asks what centering it would do
+  void askCenter(int value);  // selects the edge and requests what centering it would do
   void foldSelected();        // the button 'Fold this LayerNorm' of the norm shown
   void centerSelected();      // 'Center here' of what is shown
 

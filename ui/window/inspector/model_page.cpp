@@ -111,7 +111,7 @@ void ModelPage::showModels() {
   models_->setVisible(models_->count() > 0);
 }
 
-// What the file says of itself stands beside what became of the run.
+// Shows the file's own note together with what became of the run.
 void ModelPage::showNote() {
   const auto& model = session_->model();
   const auto& analysis = session_->analysis();

@@ -111,7 +111,7 @@ void NormPage::showNorm(int index) {
   title_->setFullText(shortName(text(norm->title)));
   title_->setToolTip(text(norm->title));
   reason_->setText(unbroken(text(norm->reason)));
-  // Told by the blocker's row and its numbers.
+  // The blocker's row and its numbers show it.
   reason_->setVisible(!norm->blocker || norm->blocker->gamma < 0);
   showConditions(*norm);
   showCriteria(*norm, verdict);
@@ -228,7 +228,7 @@ void NormPage::showButtons() {
   const bool folds = session_->folds(norm_);
   const bool blocked = verdictFromName(norm->verdict) >= Verdict::Blocked && !folds && !kept;
   goToBlocker_->setVisible(blocked && norm->blocker);
-  // Of a blocked or unknown one a centering is all that can be done.
+  // For a blocked or unknown one a centering is all that can be done.
   foldThis_->setVisible(!blocked);
   foldThis_->setIconName(folds && !kept ? QString() : QStringLiteral("fold"));
   foldThis_->setText(folds && !kept ? tr("Keep as LayerNorm") : tr("Fold this LayerNorm"));
@@ -280,7 +280,7 @@ void NormPage::showNeeds(const protocol::NormInfo& norm) {
 }
 
 QVector<Need> NormPage::neededEdits() const {
-  // What the plan does for it, where the plan folds it: that may be another way than the verdict's.
+  // Lists the plan's edits for it, where the plan folds it: that may be another way than the verdict's.
   const bool planned = session_->folds(norm_);
   const bool folded = planned && session_->foldResult() && session_->foldResult()->ok;
   QVector<Need> needs;

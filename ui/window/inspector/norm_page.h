@@ -31,7 +31,7 @@ class NormPage final : public QWidget {
   void leave();        // another page is shown
   void refreshPlan();  // plan, proof or zero-mean graph changed
   void foldThis();     // or keep it, where the plan folds it
-  void centerHere();   // asks first
+  void centerHere();   // shows first what it would free
 
  Q_SIGNALS:
   void nodeWanted(int node);  // to be looked at; what is chosen stays

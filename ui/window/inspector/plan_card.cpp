@@ -47,7 +47,7 @@ Badge::Tone toneOf(PlanState state) {
   return Badge::Tone::Neutral;
 }
 
-// What a way costs: "each run 4.1 µs, file 0 B".
+// Returns what a way costs: "each run 4.1 µs · file 0 B".
 QString priceOf(const protocol::PlanWay& way) {
   if (way.kind == "copy") {
     return PlanCard::tr("each run nothing · file +%1 (%2%)")
@@ -92,7 +92,7 @@ void PlanCard::showNorm(int norm) {
   const PlanMark mark = session_->planMark(norm);
   plan_->set(toneOf(mark.state), planIcon(mark.state), planBadge(mark.state));
   plan_->setToolTip(planMeaning(mark.state));
-  // A blocked or unknown norm that is kept says why once: in its verdict's reason.
+  // A blocked or unknown norm that is kept shows why once: in its verdict's reason.
   const bool told = mark.because.isEmpty() || text(info->reason).contains(mark.because, Qt::CaseInsensitive);
   because_->setVisible(!told);
   because_->setText(unbroken(tr("Because %1.").arg(mark.because)));
@@ -117,7 +117,7 @@ void PlanCard::showWays(const protocol::NormState* state) {
     lines->addWidget(choice);
     lines->addWidget(makeWords("small", card, priceOf(way)));
     wayList_->addWidget(card);
-    // Checked or not, what it shows is the plan; the click asks for another.
+    // Checked or not, what it shows is the plan; the click requests another.
     connect(choice, &QRadioButton::clicked, this, [this, choice, way] {
       choice->setChecked(way.chosen);
       if (!way.chosen) session_->choices()->takeWay(way);

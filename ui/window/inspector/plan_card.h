@@ -1,5 +1,5 @@
-// What can be done with a LayerNorm and what the plan does with it, as two marks, with the plan's reason; and the ways
-// to choose from where a copy of a weight and a run-time centering compete.
+// Shows what can be done with a LayerNorm and what the plan does with it, as two marks, with the plan's reason; and the
+// ways to choose from where a copy of a weight and a run-time centering compete.
 #pragma once
 
 #include <QWidget>

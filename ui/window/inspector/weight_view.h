@@ -25,7 +25,7 @@ class WeightView final : public QWidget {
  public:
   WeightView(Session* session, QWidget* parent);  // session: not owned
 
-  void showConstant(int value);  // asks the engine; -1 hides the view
+  void showConstant(int value);  // requests its figures; -1 hides the view
   [[nodiscard]] int constant() const { return value_; }
 
  private:
@@ -34,7 +34,7 @@ class WeightView final : public QWidget {
   void showReading();
   void showStats();
   void showFigures();
-  void save();  // asks for a file
+  void save();  // opens a file dialog
 
   Session* session_;  // Not owned.
   int value_ = -1;

@@ -123,7 +123,7 @@ void WhyNot::showPaths() {
   const bool known = graph && graph->norm == norm_;
   count_->setVisible(known && !paths.isEmpty());
   paths_->setNeeds(paths);
-  // What is to be seen at once was asked for before; what takes a while to measure comes last.
+  // The costs, which take a while to measure, are requested last, after what is to be seen at once.
   if (known) session_->costs()->want();
 }
 

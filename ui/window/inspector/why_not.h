@@ -28,8 +28,8 @@ class WhyNot final : public QWidget {
  public:
   WhyNot(Session* session, QWidget* parent);  // session: not owned
 
-  void showNorm(int norm);  // a blocked one; asks the engine for the numbers and, where nothing runs, for the costs
-  void leave();             // something else is shown: what is being asked is not wanted any more
+  void showNorm(int norm);  // a blocked one; requests the numbers and, where nothing runs, the costs
+  void leave();             // something else is shown: what was requested is not wanted any more
 
  Q_SIGNALS:
   void nodeWanted(int node);  // to be looked at

@@ -1,4 +1,4 @@
-// The charts of the networks that are looked at, and what the run's numbers say of the papers' claims.
+// The charts of the networks that are looked at, and what the run's numbers mean for the papers' claims.
 // Thread: GUI thread.
 #pragma once
 

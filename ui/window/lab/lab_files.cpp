@@ -1,4 +1,4 @@
-// What the laboratory's page reads and writes as files.
+// LabPage: the files that it reads and writes.
 #include <QDir>
 #include <QFileInfo>
 #include <QPainter>

@@ -1,4 +1,4 @@
-// The laboratory (papers 000, section 5, and 001, C.4): networks with LayerNorm and with what may stand for it are
+// The laboratory (papers 000, section 5, and 001, C.4): networks with LayerNorm and with what may replace it are
 // trained side by side, live; what was trained is kept and can be looked at again, gone on with, and opened as a model.
 // Thread: GUI thread.
 #pragma once

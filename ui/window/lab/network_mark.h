@@ -1,4 +1,4 @@
-// How a network is drawn in the charts, beside its name. Thread: GUI thread.
+// Shows how a network is drawn in the charts, beside its name. Thread: GUI thread.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -21,7 +21,7 @@ class NetworkMark final : public QWidget {
   std::string network_;
 };
 
-// Of a LabTable: ticks and marks.
+// Paints the ticks and marks of a LabTable.
 class LabDelegate final : public QStyledItemDelegate {
   Q_OBJECT
 

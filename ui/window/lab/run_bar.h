@@ -32,7 +32,7 @@ class RunBar final : public QFrame {
   void makeProgress();
   void makeButtons();
   void refresh();
-  void act();  // what the first button says
+  void act();  // does what the first button is labeled with
   [[nodiscard]] QString progressWords() const;
 
   LabRuns* runs_;

@@ -22,7 +22,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kField = 108;
-constexpr qsizetype kMostBeside = 3;  // choices that stand beside each other
+constexpr qsizetype kMostBeside = 3;  // choices in one row
 constexpr size_t kAll = SIZE_MAX;
 
 QString nameFor(std::string_view key) {

@@ -1,5 +1,5 @@
 // The settings of a run as a form: the fields that belong to the experiment and to its data, and the networks that are
-// trained. What is written is read at once; a field that cannot be read says so. Thread: GUI thread.
+// trained. What is written is read at once; a field that cannot be read is marked. Thread: GUI thread.
 #pragma once
 
 #include <QWidget>
@@ -43,7 +43,7 @@ class SettingsForm final : public QWidget {
     QLineEdit* edit = nullptr;
     Segmented* choices = nullptr;
     QStringList keys = {};  // of the choices
-    bool unread = false;    // what stands in it
+    bool unread = false;    // its text
   };
 
   Control makeControl(const LabField& field);
@@ -52,7 +52,7 @@ class SettingsForm final : public QWidget {
   void makeNetworks(QWidget* parent);
   void take(size_t control, const QString& words);
   void takeNetworks();
-  void refresh(size_t but);  // all, but for what stands in that control; kAll
+  void refresh(size_t but);  // all, but for the text of that control; kAll
   void askForFile(size_t control);
 
   lab::RunSettings settings_;

@@ -127,7 +127,7 @@ void FigureExport::writeFrame() {
   Q_EMIT written(path, tr("Wrote %1 frames to %2, one every %3 ms.").arg(frame_).arg(folder_).arg(film.frame));
 }
 
-// Of a folder that was made for them.
+// Removes the folder too, which was made for them.
 void FigureExport::removeFrames() { QDir(folder_).removeRecursively(); }
 
 void FigureExport::stop() {

@@ -1,5 +1,5 @@
 // The lessons at the left: a number, or a check once the exercises are passed; the open one with its steps as a line of
-// dots. A click jumps; nothing is locked. Where there is little room only the numbers stand.
+// dots. A click jumps; nothing is locked. Where there is little room only the numbers are shown.
 #pragma once
 
 #include <QWidget>

@@ -1,5 +1,5 @@
-// Where a lesson's figure has its model from: the one that is open; without one a bundled model; or a model of the
-// lesson's own. Bundled ones are opened in an engine of their own, so that what the reader has open stays as it is.
+// Gives a lesson's figure its model: the one that is open; without one a bundled model; or a model of the lesson's own.
+// Bundled ones are opened in an engine of their own, so that what the reader has open stays as it is.
 //
 // Thread: GUI thread.
 #pragma once
@@ -23,7 +23,7 @@ class LessonModels final : public QObject {
   LessonModels(Session* session, QObject* parent);  // session: not owned
   ~LessonModels() override;
 
-  // From now on the figure is told of that model: its name under models/lessons; empty: the open one, or the toy.
+  // From now on the figure is shown that model: its name under models/lessons; empty: the open one, or the toy.
   void serve(Figure* figure, const QString& model);
   [[nodiscard]] bool usesToy() const;  // where a step names none: no model is open
   void rest();                         // the own engine ends; the next serve() starts it again
@@ -32,7 +32,7 @@ class LessonModels final : public QObject {
   struct Served {
     QPointer<Figure> figure;
     QString model;
-    bool own = false;  // it has been told of the own model
+    bool own = false;  // it was shown the own model
   };
   void sessionChanged();
   void tell(Served& served);
@@ -44,7 +44,7 @@ class LessonModels final : public QObject {
   std::unique_ptr<EngineClient> engine_;  // nullptr until it is wanted
   QString path_;                          // of the own model
   OpenModel own_;
-  bool toy_ = true;  // usesToy(), as it was told
+  bool toy_ = true;  // usesToy(), as it was last shown
   std::vector<Served> served_;
 };
 

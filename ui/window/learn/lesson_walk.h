@@ -1,6 +1,6 @@
-// Where a reader is: the lesson, its step, and which exercises were passed. Page and presenter show the same one.
+// Holds a reader's place: the lesson, its step, and which exercises were passed. Page and presenter show the same one.
 //
-// What was passed is kept in QSettings where the walk is told so. Thread: GUI thread.
+// With `remembers`, QSettings keep what was passed. Thread: GUI thread.
 #pragma once
 
 #include <QObject>

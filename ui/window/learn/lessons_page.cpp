@@ -166,7 +166,7 @@ QWidget* LessonsPage::makeText() {
   return textColumn_;
 }
 
-// What the parts with the focus leave: a slider takes the arrows for itself. Esc while something runs stops that.
+// Handles the keys that the part with the focus leaves: a slider takes the arrows. Esc stops an export that runs.
 void LessonsPage::keyPressEvent(QKeyEvent* event) {
   if (export_->writing()) {  // and the figure is not to be touched
     if (event->key() == Qt::Key_Escape) export_->stop();

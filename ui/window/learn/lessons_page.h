@@ -62,7 +62,7 @@ class LessonsPage final : public QWidget {
   void arrange();
 
   Session* session_;
-  int chosen_ = -1;  // norm that the figures know of
+  int chosen_ = -1;  // norm that the figures were given
   LessonWalk* walk_;
   LessonModels* models_;
   LessonList* list_;

@@ -214,7 +214,7 @@ bool Presenter::eventFilter(QObject* watched, QEvent* event) {
 void Presenter::mouseMoved(const QPoint& at) {
   laser_->move(at - laser_->rect().center());
   rest_.start();
-  // Sliders stand over the line below, while the mouse is near it.
+  // Sliders are drawn over the line below, while the mouse is near it.
   if (figure_ != nullptr) figure_->showControls(at.y() > foot().top() - foot().height());
   if (std::exchange(chrome_, true)) return;
   update();

@@ -23,7 +23,7 @@ using Side = protocol::SideAngles;
 using Way = DepthSeries::Way;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLeastShare = -6;  // power of ten, where a fold without any mean stands beside its original
+constexpr double kLeastShare = -6;  // power of ten, where a fold without any mean is drawn beside its original
 constexpr int kNoteWidth = 300;
 
 // By row; of the norm, or of what the fold has put in its place.

@@ -14,7 +14,7 @@ namespace normlens::ui {
 class DepthChart;
 class PushButton;
 
-// Of what is shown.
+// Describes what the charts show besides the rows.
 struct ProbeView {
   bool showsControl = true;  // the random vectors
   bool isFold = false;       // the rows are those of the fold: there is nothing to swap

@@ -212,7 +212,7 @@ void ProbePage::showFigures() {
   const int row = view_->currentIndex().row();
   table_->show(pointer(isFold ? probe_->folded() : probe_->opened()),
                model == ProbedModel::Both ? pointer(probe_->folded()) : nullptr, swaps);
-  // What comes and goes beside the vectors is as wide as its head.
+  // Columns that come and go beside those of the vectors are at least as wide as their heads.
   auto* header = view_->horizontalHeader();
   for (int column = kVectorColumns; column < table_->columnCount(); ++column)
     header->resizeSection(column, std::max(grown(kColumn), header->sectionSizeHint(column)));

@@ -49,7 +49,7 @@ void TryCard::showExercise(const std::optional<Exercise>& exercise, bool passed)
 void TryCard::refresh() {
   if (!exercise_ || exercise_->isTyped()) return;
   const auto number = number_(exercise_->number);
-  const QString& live = exercise_->live;  // some tell where to look, without a number
+  const QString& live = exercise_->live;  // some explain where to look, without a number
   const QString words = live.contains(QStringLiteral("%1")) ? live.arg(formatNumber(number.value_or(0), 3)) : live;
   live_->setText(number ? words : QString());
 }

@@ -1,4 +1,4 @@
-// 'Try it': a task that is solved with the figure, or by one typed number, and what came of it. It never says the
+// 'Try it': a task that is solved with the figure, or by one typed number, and what came of it. It never shows the
 // answer.
 #pragma once
 

@@ -67,7 +67,7 @@ class CompareView final : public QWidget {
   void cancelRequests();
   void leave();
 
-  // What is asked of one of the two, and what is known of its weights.
+  // Holds the pending request for the weights of one of the two, and what was read of them.
   struct Weights {
     Question question;
     graphview::WeightTexts texts;
@@ -89,7 +89,7 @@ class CompareView final : public QWidget {
   IconButton* listed_ = nullptr;
   QSplitter* across_ = nullptr;  // both graphs, the list
   ChangesPanel* changes_ = nullptr;
-  std::optional<bool> wanted_;  // whether the list is shown, once the user said so
+  std::optional<bool> wanted_;  // whether the list is shown, once the user chose
   bool arranged_ = false;       // the user moved its border
   graphview::GraphView* viewA_ = nullptr;
   graphview::GraphView* viewB_ = nullptr;

@@ -18,13 +18,13 @@ GraphActions::GraphActions(GraphView* view, QWidget* parent)
                 tr("To where the graph was before going back."));
   goToBlocker = add(QStringLiteral("goToBlocker"), tr("Go to the blocker"), {},
                     tr("Show what is in the way of the chosen LayerNorm."));
-  goToBlocker->setShortcut(Qt::Key_G);  // wherever nothing is written: it is asked for from the list, too
+  goToBlocker->setShortcut(Qt::Key_G);  // wherever nothing is written: it is used from the list, too
   goToBlocker->setEnabled(false);
   parent->addAction(goToBlocker);
   menu->addSeparator();
   beforeAfter = add(QStringLiteral("beforeAfterAction"), tr("Before or after the plan"), {},
                     tr("Show the model as it was read, or as the plan makes it."));
-  beforeAfter->setShortcut(Qt::Key_B);  // wherever nothing is written: it is asked for after Fold, too
+  beforeAfter->setShortcut(Qt::Key_B);  // wherever nothing is written: it is used after Fold, too
   parent->addAction(beforeAfter);
   leftToRight = addSwitch(QStringLiteral("leftToRight"), tr("Left to right"),
                           tr("Let the data run to the right instead of down."));
@@ -70,7 +70,7 @@ GraphActions::GraphActions(GraphView* view, QWidget* parent)
   update();
 }
 
-// The keys belong to the graph, which handles them while it has the focus: here they are only told.
+// The keys belong to the graph, which handles them while it has the focus: here they are only shown.
 QAction* GraphActions::add(const QString& name, const QString& text, const QKeySequence& shown,
                            const QString& tip) const {
   const QString named = shown.toString(QKeySequence::NativeText);

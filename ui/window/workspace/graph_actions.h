@@ -1,5 +1,5 @@
-// What can be done with the graph's view from menus, as QActions: which groups are open, which way it runs, what is
-// left out, back and forward, pictures.
+// The QActions with which menus change the graph's view: which groups are open, which way it runs, what is left out,
+// back and forward, pictures.
 #pragma once
 
 #include <QAction>
@@ -30,7 +30,7 @@ class GraphActions final : public QObject {
   QAction* resetGroups;
   QAction* fit;
   QAction* keys;
-  QAction* saveView;  // asks for a file: see pictureWanted
+  QAction* saveView;  // opens a file dialog: see pictureWanted
   QAction* saveWhole;
   QMenu* menu;  // all of them
 

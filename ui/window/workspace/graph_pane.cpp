@@ -143,7 +143,7 @@ void GraphPane::connectSession() {
 void GraphPane::makeRoomIn(QFrame* bar, const QVector<QWidget*>& history) {
   auto* steps = new RoomSteps(bar);
   for (Segmented* choice : {mode_, after_}) steps->add([choice](bool taken) { choice->setFolded(taken); });
-  steps->add([this](bool taken) { crumbs_->setVisible(!taken); });  // the inspector tells the place as well
+  steps->add([this](bool taken) { crumbs_->setVisible(!taken); });  // the inspector shows the place as well
   steps->add([history](bool taken) {                                // which keys and the mouse's buttons do, too
     for (QWidget* button : history) button->setVisible(!taken);
   });
@@ -373,7 +373,7 @@ void GraphPane::showCrumbs(int scope, const QString& last) {
       });
     }
     crumbLayout_->addWidget(crumb);
-    // The outermost go first; the tooltip of what is left says where it is.
+    // The outermost go first; the tooltip of what is left shows where it is.
     crumbRoom_->add([arrow, crumb](bool taken) {
       crumb->setVisible(!taken);
       if (arrow != nullptr) arrow->setVisible(!taken);

@@ -35,9 +35,9 @@ class GraphPane final : public QFrame {
   void goToNode(int node);
   void lookAt(int node);  // what is chosen stays
   void goToScope(int scope);
-  // Writes a picture in the background; told() says how it went. One at a time: another replaces it.
+  // Writes a picture in the background; told() reports how it went. One at a time: another replaces it.
   void savePicture(const QString& path, bool whole);
-  // The whole graph as it stands, before and after the plan, light, as SVG files in that folder; empty while there is
+  // The whole graph as it is shown, before and after the plan, light, as SVG files in that folder; empty while there is
   // none, or no plan.
   [[nodiscard]] std::vector<graphview::PictureOrder> reportPictures(const QString& folder) const;
 

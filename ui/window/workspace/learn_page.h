@@ -1,4 +1,4 @@
-// What the words of this program mean: a list of titles and the page that is read. Texts: resources/words, in the order
+// Explains the words of this program: a list of titles and the page that is read. Texts: resources/words, in the order
 // of their numbers. A link "lesson:projection/lost" leads to a lesson that shows it (learn/lessons_page.h).
 #pragma once
 

@@ -42,7 +42,7 @@ void ReportExport::start(const QString& path) {
   path_ = path;
   pictures_.clear();
   orders_.clear();
-  // Markdown tells pictures in words, and has no place for them.
+  // Markdown describes pictures in words, and has no place for them.
   if (!path.endsWith(QLatin1String(".md"))) orders_ = graph_->reportPictures(folder_.path());
   drawNext();
 }

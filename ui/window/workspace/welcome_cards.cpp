@@ -54,7 +54,7 @@ QLabel* makeElided(const QString& words, Qt::TextElideMode mode, const char* kin
   return line;
 }
 
-// How many of the norms fold free, with centering, and not, as lengths.
+// Shows as lengths how many of the norms fold free, with centering, and not.
 QLayout* makeBarOf(const DemoModel& model, QWidget* parent) {
   const std::pair<int, const char*> parts[] = {
       {model.free, "barFree"}, {model.withCentering, "barCentering"}, {model.blocked, "barBlocked"}};

@@ -1,4 +1,4 @@
-// What is seen before a model is open: what the program does, demo models, recent files, where to drop a file.
+// The page before a model is open: it shows what the program does, demo models, recent files, where to drop a file.
 #pragma once
 
 #include <QScrollArea>

@@ -1,4 +1,4 @@
-// What is told of one change: names, shapes and figures on both sides.
+// Lists the details of one change: names, shapes and figures on both sides.
 #pragma once
 
 #include <QVector>

@@ -10,7 +10,7 @@ namespace {
 using graphview::Change;
 using Row = ChangeRow;
 
-// Of a change of one weight.
+// Returns the figures of a change of one weight; nullptr: another change, or none have come yet.
 const protocol::WeightChange* figuresOf(const Row& row) {
   const bool known = row.change.kind == Change::Kind::Weight && row.figures.front().has_value();
   return known ? &*row.figures.front() : nullptr;
@@ -37,7 +37,7 @@ QString scopeOf(const protocol::GraphDocument& graph, const protocol::GraphNode&
   return known ? text(graph.scopes[static_cast<size_t>(node.scope)].path) : QString();
 }
 
-// What the file calls what an operator makes.
+// Returns the file's name for the first output of a node.
 QString resultOf(const protocol::GraphDocument& graph, const protocol::GraphNode& node) {
   const bool known = !node.outputs.empty() && static_cast<size_t>(node.outputs.front()) < graph.values.size();
   return known ? text(graph.values[static_cast<size_t>(node.outputs.front())].name) : QString();
@@ -176,7 +176,7 @@ ChangeTable::ChangeTable(QObject* parent)
 void ChangeTable::show(ComparedGraphs graphs, std::vector<Change> changes) {
   graphs_ = std::move(graphs);
   std::vector<Row> all;
-  std::map<QString, int> told;  // rows by what they say
+  std::map<QString, int> told;  // rows by their words
   for (Change& change : changes) {
     all.push_back(rowOf(std::move(change), graphs_));
     Row& row = all.back();

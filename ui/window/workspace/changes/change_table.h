@@ -1,4 +1,4 @@
-// What differs between two models, row by row: kind, place, largest change. Figures of weights may come later.
+// Lists the differences between two models, a row each: kind, place, largest change. Figures of weights may come later.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace normlens::ui {
 
-// What the list can be narrowed to.
+// Names the classes that the list can be narrowed to.
 enum class ChangeClass : uint8_t { All, RmsNorms, Centered, Shifts, Weights, Ops };
 inline constexpr int kChangeClasses = 6;
 
@@ -38,7 +38,7 @@ struct ChangeRow {
   QString where;                                               // name of the weight, the norm or the operator
   QString before, after;                                       // what the operators are called; empty: there is none
   QChar mark;                                                  // letter of the node's class
-  std::vector<std::optional<protocol::WeightChange>> figures;  // of change.weights; nullopt: not known, or the same
+  std::vector<std::optional<protocol::WeightChange>> figures;  // of change.weights; nullopt: not read, or the same
 
   [[nodiscard]] ChangeClass kind() const;
   [[nodiscard]] QString kindWord() const;

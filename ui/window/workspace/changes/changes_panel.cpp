@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kSide = 16, kTitleHeight = 30, kRowHeight = 26, kKindWidth = 124, kPad = 20, kSortArrow = 14;
 
-// Where rows differ, but none of them in this way.
+// Returns the text for models that differ, but nowhere in this way.
 QString nothingOf(ChangeClass kind) {
   switch (kind) {
     case ChangeClass::RmsNorms:

@@ -1,4 +1,4 @@
-// The list of changes beside the two graphs: narrowed by kind, exported, and the chosen one told in a few lines.
+// The list of changes beside the two graphs: narrowed by kind, exported, and the chosen one shown in a few lines.
 // Thread: GUI thread.
 #pragma once
 
@@ -48,7 +48,7 @@ class ChangesPanel final : public QWidget {
   void fitLargest();
   void showChosen();
   void foldFilter();
-  void save();                           // asks for a file
+  void save();                           // opens a file dialog
   [[nodiscard]] int currentRow() const;  // of rows_; -1
   void chooseQuietly(int row);
 
