@@ -70,7 +70,7 @@ Error defect(const std::exception& error) {
           "please report it with the command that led to it"};
 }
 
-// One line on a terminal that is written over; ten times a second at most.
+// Writes over one line on a terminal; ten times a second at most.
 class Console::ProgressLine {
  public:
   void writeTo(std::FILE* stream) { stream_ = stream; }

@@ -45,7 +45,7 @@ int answerParser(const CLI::App& app, const CLI::ParseError& error, Console& con
   return static_cast<int>(console.fail(Error{ErrorCode::Usage, error.what(), hint}));
 }
 
-// SECONDS and sizes such as 4GB, both more than nothing.
+// Adds limits in SECONDS and in sizes such as 4GB, both more than nothing.
 void addLimits(CLI::App& app, confine::Limits& limits) {
   app.add_option_function<double>(
          "--time-limit",
@@ -93,7 +93,7 @@ int runProgram(int argc, char** argv, Console& console) {
     normlens::engine::StopSignals::holdBack;
 
 int main(int argc, char** argv) {
-  // Read before parsing, so that a usage error is answered in JSON as well.
+  // The options are read before parsing, so that a usage error is answered in JSON as well.
   Console console({.json = has(argc, argv, "--json"), .quiet = has(argc, argv, "--quiet")});
   int status = 0;
   try {

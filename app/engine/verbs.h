@@ -14,7 +14,7 @@
 
 namespace normlens::engine {
 
-// A verb that is carried out.
+// A Call is what a verb gets when it is carried out.
 struct Call {
   Console& console;
   Interrupt& interrupt;
@@ -50,7 +50,7 @@ struct Verb {
 
 [[nodiscard]] std::span<const Verb> verbs();
 
-// One per file; the rows of the table. `limits` are filled in by the parser.
+// Each verb's file defines one; they are the rows of the table. The parser fills in `limits`.
 Declared declareAnalyze(CLI::App& app, const confine::Limits& limits);
 Declared declareCheck(CLI::App& app, const confine::Limits& limits);
 Declared declareFold(CLI::App& app, const confine::Limits& limits);

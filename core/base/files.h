@@ -19,7 +19,7 @@ using direct::Naming;
 using direct::OrErrno;
 
 [[nodiscard]] OrErrno<Descriptor> openToRead(const std::filesystem::path& path);
-// Names in a folder, in no order.
+// Returns names in a folder, in no order.
 [[nodiscard]] OrErrno<std::vector<std::string>> namesIn(const std::filesystem::path& folder);
 [[nodiscard]] int remove(const std::filesystem::path& path);
 // Returns whether the file is one of these under any name, or would be if there were one. An empty name is none.

@@ -5,7 +5,7 @@
 namespace normlens {
 namespace {
 
-// The first range that ends at `index` or behind it.
+// Returns the first range that ends at `index` or behind it.
 template <class Ranges>
 auto reaching(const Ranges& ranges, int index) {
   return std::partition_point(ranges.begin(), ranges.end(),

@@ -24,7 +24,7 @@ class IndexRanges {
   IndexRanges() = default;
   IndexRanges(std::initializer_list<int> indices);
 
-  // Adds all of `other`; whether that was news. Linear in the ranges of both.
+  // Adds all of `other`; returns whether that was news. Linear in the ranges of both.
   bool merge(const IndexRanges& other);
   bool add(int index) { return merge({index}); }
   // Adds a range behind all others and apart from the last by at least one index: how a list that was taken apart is

@@ -100,7 +100,7 @@ class Nvml {
 
 namespace {
 
-// The value of a line "name : value" of /proc/cpuinfo, for every such line.
+// Uses the value of every line "name : value" of /proc/cpuinfo.
 template <class Use>
 void eachCpuLine(const std::string& name, const Use& use) {
   std::ifstream file("/proc/cpuinfo");

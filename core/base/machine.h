@@ -55,7 +55,7 @@ class ClockReader {
 [[nodiscard]] std::optional<int64_t> availableMemory();
 // Bytes of its own that this process may have in all, where it was given a limit.
 [[nodiscard]] std::optional<int64_t> memoryLimit();
-// The bytes behind a line "name:   1234 kB" of a file of /proc.
+// Returns the bytes behind a line "name:   1234 kB" of a file of /proc.
 [[nodiscard]] std::optional<int64_t> statusBytes(const char* file, const std::string& name);
 
 }  // namespace normlens

@@ -1,4 +1,4 @@
-// Page tables filled ahead of reading.
+// Fills page tables ahead of reading.
 #pragma once
 
 #include <cstddef>

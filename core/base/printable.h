@@ -1,4 +1,4 @@
-// Text out of a stranger's file, fit for a terminal. Thread: pure function.
+// Makes text out of a stranger's file fit for a terminal. Thread: pure function.
 #pragma once
 
 #include <string>

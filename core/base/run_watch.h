@@ -45,7 +45,7 @@ class RunWatch {
   RunWatch& operator=(const RunWatch&) = delete;
 
   [[nodiscard]] bool expired() const;
-  // "it did not end within 20 s", for who found it expired.
+  // Returns "it did not end within 20 s", for who found it expired.
   [[nodiscard]] std::string tooLong() const;
 
   static void at(std::string_view op, std::string_view where);

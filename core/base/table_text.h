@@ -14,7 +14,7 @@ namespace normlens {
   return quoted + "\"";
 }
 
-// Such fields; ends in CR LF.
+// Joins such fields; ends in CR LF.
 [[nodiscard]] inline std::string csvLine(const std::vector<std::string>& fields) {
   std::string line;
   for (size_t i = 0; i < fields.size(); ++i) line += (i == 0 ? "" : ",") + csvField(fields[i]);

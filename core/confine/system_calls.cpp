@@ -42,7 +42,7 @@ constexpr int kYoungest = 462;
 // One paragraph for each kind of harm.
 // clang-format off
 
-// Never of use to a model: each of these reaches beyond the process.
+// These are never of use to a model: each of them reaches beyond the process.
 constexpr std::array kRefused = {
     // the network, and all requests over sockets
     __NR_socket, __NR_socketpair, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4, __NR_sendmmsg,
@@ -181,7 +181,7 @@ void refuseByDescriptor(Filter& filter) {
   filter.refuseWhere(__NR_fallocate, 1, kAll, 0, true);
 }
 
-// Memory that no limit counts.
+// Refuses memory that no limit counts.
 void refuseUncountedMemory(Filter& filter) {
   filter.refuse(__NR_memfd_create);
   filter.refuseWhere(__NR_mmap, 3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS);

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Newer than the oldest headers that we build with.
+// These are newer than the oldest headers that we build with.
 constexpr uint64_t kRefer = 1ULL << 13, kTruncate = 1ULL << 14, kIoctlDevice = 1ULL << 15;
 constexpr uint64_t kBindTcp = 1, kConnectTcp = 2;
 constexpr uint64_t kScopeSockets = 1, kScopeSignals = 2;

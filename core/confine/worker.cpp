@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beyond the deadline, for a run that can stop by itself.
+// A run has this long beyond the deadline to stop by itself.
 constexpr std::chrono::milliseconds kGrace{1000};
 
 std::shared_ptr<WatchPage> sharedPage() {

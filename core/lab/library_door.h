@@ -14,7 +14,7 @@ struct LibraryDoor {
 };
 inline constexpr const char* kLibraryDoor = "normlensLaboratory";
 
-// train() once the data are there; defined in the library.
+// Does train() once the data are there; defined in the library.
 [[nodiscard]] Result<RunResult> trainHere(const RunSettings& settings, const Data& data, const RunPlace& place,
                                           const RunControl& control);
 

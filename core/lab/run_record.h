@@ -67,7 +67,7 @@ struct RunRecord {
   bool operator==(const RunRecord&) const = default;
 };
 
-// One thing that the papers say, looked at in this run's numbers.
+// A Finding is one claim of the papers, checked in this run's numbers.
 struct Finding {
   std::string claim;            // one sentence
   std::optional<bool> holds;    // nullopt: this run does not decide it

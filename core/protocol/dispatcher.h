@@ -61,7 +61,7 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  // Sends a notification about the request that runs, at once.
+  // Sends a notification about the running request, immediately.
   using Notify = std::function<void(std::string_view method, const nlohmann::json& params)>;
 
   // Binds one method. Two are built in: "shutdown" stops what runs, then answers null; "ping" is answered with null by

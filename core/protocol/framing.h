@@ -28,9 +28,9 @@ class FrameDecoder {
   explicit FrameDecoder(uint64_t maxFrameBytes = kMaxFrameBytes) : maxFrameBytes_(maxFrameBytes) {}
 
   void feed(std::string_view chunk);
-  // The next body or the next error; nullopt: more bytes are needed.
+  // Returns the next body or the next error; nullopt: more bytes are needed.
   [[nodiscard]] std::optional<Result<std::string>> next();
-  // A header has come, and not all of its body.
+  // Returns whether a header has come, and not all of its body.
   [[nodiscard]] bool within() const { return bodyBytes_ || skipBytes_ > 0; }
 
  private:

@@ -31,7 +31,7 @@ class FieldError : public std::runtime_error {
       : std::runtime_error((path.empty() ? "the message" : path) + " " + problem),
         path_(std::move(path)),
         problem_(std::move(problem)) {}
-  // The same error seen from one level up: "inputs" + "[3].low".
+  // Returns the same error seen from one level up: "inputs" + "[3].low".
   [[nodiscard]] FieldError under(const std::string& parent) const;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace normlens::run {
 
-// Row-major strides of a shape, in elements.
+// Returns row-major strides of a shape, in elements.
 [[nodiscard]] std::vector<int64_t> rowMajorStrides(const graph::Shape& shape);
 
 // Returns the index of an element at a place in row-major order. Precondition: it lies in the shape.

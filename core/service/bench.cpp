@@ -161,7 +161,7 @@ Result<formats::RunSettings> settingsOf(const BenchParams& params) {
               "float32, float16, bfloat16 or float64");
 }
 
-// The first that is measured on.
+// Returns the first GPU that is measured on.
 int gpuOf(const std::vector<run::SweepPoint>& points) {
   const auto onGpu = std::ranges::find_if(
       points, [](const run::SweepPoint& point) { return point.settings.device == formats::Device::Cuda; });

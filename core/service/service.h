@@ -84,7 +84,7 @@ class Service {
                                                               const Task& task) const;
   [[nodiscard]] Result<protocol::WeightChanges> weightChanges(const protocol::WeightChangesParams& params,
                                                               const Task& task) const;
-  // Checked when they are used.
+  // These are checked when they are used.
   void setInputs(InputChoice inputs);
   // The same, checked now and returned as they will be; refused, the choice before stays.
   [[nodiscard]] Result<protocol::InputsInfo> chooseInputs(const protocol::InputsParams& params);
@@ -145,7 +145,7 @@ class Service {
   // Returns the hash of the open model, as Model::fileSha256 has it; empty where no model is open.
   [[nodiscard]] std::string sourceSha256() const;
   [[nodiscard]] const formats::Model* model() const;
-  // The inputs that the last analyze() ran the model with.
+  // Returns the inputs that the last analyze() ran the model with.
   [[nodiscard]] const formats::Tensors& inputs() const;
   [[nodiscard]] FoldTimes times() const;
 

@@ -142,7 +142,7 @@ struct Service::State {
     return plans->leaveShifts();
   }
 
-  // The constant behind a value.
+  // Returns the constant behind a value.
   [[nodiscard]] Result<graph::ConstantId> constantOf(int value) const {
     if (auto status = needModel(); !status) return tl::unexpected(status.error());
     return service::constantOf(model->graph(), value);

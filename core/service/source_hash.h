@@ -26,7 +26,7 @@ class SourceHash {
   SourceHash(const SourceHash&) = delete;
   SourceHash& operator=(const SourceHash&) = delete;
 
-  // Starts where it has not been started.
+  // Starts the hashing where it has not been started.
   void start() {
     if (worker_.joinable()) return;
     worker_ = std::jthread([this](const std::stop_token& stop) {

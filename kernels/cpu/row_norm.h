@@ -11,7 +11,7 @@
 
 namespace normlens::kernels {
 
-// Normalises rows [begin, end).
+// Normalizes rows [begin, end).
 using RowNormFunction = void (*)(Scalar scalar, const NormRows& rows, int64_t begin, int64_t end);
 
 struct RowNormVariant {
@@ -23,7 +23,7 @@ struct RowNormVariant {
 // Every variant that was compiled in, fastest first; the last one runs everywhere.
 std::span<const RowNormVariant> rowNormVariants();
 
-// The fastest variant this processor supports.
+// Returns the fastest variant that this processor supports.
 const RowNormVariant& bestRowNormVariant();
 
 }  // namespace normlens::kernels

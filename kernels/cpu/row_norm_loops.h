@@ -99,7 +99,7 @@ NORMLENS_INLINE void scaleTile(const Tile<Lane>& tile, const TileScale<Lane>& sc
   }
 }
 
-// The implied number of each row, behind it.
+// Writes the implied number of each row behind the row.
 template <class Lane, class Constants>
 void writeLast(const Tile<Lane>& tile, const TileScale<Lane>& scales, const Affine<Lane, Constants>& affine) {
   for (int r = 0; r < tile.count; ++r) {
@@ -135,7 +135,7 @@ bool isWideTile(int64_t bytes) {
   return bytes <= kWideTileBytes && (Lane::kVectors > 1 || bytes > 2 * kTileBytes);
 }
 
-// Whole groups of rows side by side where they fit.
+// Returns how many rows a tile has: whole groups side by side where they fit.
 template <class Lane>
 int64_t rowsOfTile(int64_t width, bool fetch) {
   const int64_t group = kSideBySide * bytesOf<Lane>(width);

@@ -31,7 +31,7 @@ struct Tile {
   int64_t width = 0;
   int count = 0;
 
-  // The numbers that are normalized, once they are there.
+  // Returns the numbers that are normalized, once they are there.
   [[nodiscard]] NORMLENS_INLINE const Stored* summed(int r) const { return sum ? sum + r * width : x + r * xStride; }
 };
 
@@ -156,7 +156,7 @@ NORMLENS_INLINE typename Lane::Vector guessMeans(const Tile<Lane>& tile) {
 template <class Lane>
 NORMLENS_INLINE typename Lane::Vector inverseRoots(const typename Lane::Vector& meanSquares, double eps) {
   using Sum = typename Lane::Sum;
-  // The NaN of a type that a carry cannot make a number of (BFloat16Lane).
+  // This is a NaN that no carry can turn into a number (BFloat16Lane).
   const Sum added = __builtin_isnan(eps) ? static_cast<Sum>(__builtin_nan("")) : static_cast<Sum>(eps);
   typename Lane::Vector inverse{};
   for (int r = 0; r < Lane::kCount; ++r) {

@@ -59,7 +59,7 @@ NORMLENS_INLINE void writeStep(typename Lane::Stored* to, const typename Lane::S
   storePart(to, Lane::pack(step), bytesOf<Lane>(count));
 }
 
-// Zero in place of all elements but the first `count`.
+// Puts zero in place of all elements but the first `count`.
 template <class Lane, int... lane>
 NORMLENS_INLINE typename Lane::Step firstOf(typename Lane::Step step, int64_t count,
                                             std::integer_sequence<int, lane...>) {

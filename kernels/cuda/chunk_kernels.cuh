@@ -19,7 +19,7 @@ struct Chunk {
   }
 };
 
-// First kernel of Split: the summary of each chunk, and x + residual.
+// The first kernel of Split makes the summary of each chunk, and x + residual.
 template <class T, int vector, int items>
 __global__ void __launch_bounds__(kThreadsOfChunks, 1)
     summarizeChunks(NormRows rows, int64_t count, int64_t chunks, int64_t chunkWidth,

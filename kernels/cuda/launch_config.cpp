@@ -46,7 +46,7 @@ void makePersistent(LaunchConfig& config, const DeviceLimits& limits, const Laun
   config.blocks = cappedBlocks(blocks, limits);
 }
 
-// A row in at most one warp: nothing has to wait for another warp.
+// Puts a row into at most one warp: nothing has to wait for another warp.
 std::optional<LaunchConfig> narrowRows(const RowShape& shape, int vector, const DeviceLimits& limits,
                                        const LaunchTuning& tuning) {
   const int64_t slots = ceilDiv(shape.width, vector);
@@ -67,7 +67,7 @@ std::optional<LaunchConfig> narrowRows(const RowShape& shape, int vector, const 
   return std::nullopt;
 }
 
-// A row in the registers of one block of several warps.
+// Puts a row into the registers of one block of several warps.
 std::optional<LaunchConfig> blockRows(const RowShape& shape, int vector, const DeviceLimits& limits) {
   const int64_t slots = ceilDiv(shape.width, vector);
   const auto choices = itemsOf(vector, shape.elementBytes);
@@ -119,7 +119,7 @@ std::optional<LaunchConfig> clusterRows(const RowShape& shape, int vector, const
   return std::nullopt;
 }
 
-// Chunks as large as leaves no multiprocessor without one.
+// Makes chunks as large as leaves no multiprocessor without one.
 LaunchConfig splitRows(const RowShape& shape, int vector, const DeviceLimits& limits) {
   LaunchConfig config{.path = LaunchConfig::Path::Split, .vector = vector, .lanes = kThreadsOfChunks};
   const auto choices = itemsOf(vector, shape.elementBytes);

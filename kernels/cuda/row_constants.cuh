@@ -80,7 +80,7 @@ class RowConstants {
   Pack<C, vector> biases_[kHeld];
 };
 
-// Read once for many rows, where a thread has registers for all of them.
+// These are read once for many rows, where a thread has registers for all of them.
 template <class C, int vector, int items>
 class KeptConstants : public RowConstants<C, vector, items, 48> {
   using Base = RowConstants<C, vector, items, 48>;

@@ -14,7 +14,7 @@ namespace normlens::kernels::cuda {
 
 __device__ inline bool subtractsMean(NormKind kind) { return kind == NormKind::Layer || kind == NormKind::Center; }
 
-// The sum of of(x) over the part's elements x.
+// Returns the sum of of(x) over the part's elements x.
 template <class T, int vector, class Part, class Of>
 __device__ inline auto sumOf(Part& part, const Of& of) {
   typename SumOf<T>::Type sum = 0;
@@ -137,7 +137,7 @@ __device__ inline void writeLast(const NormRows& rows, const C* weight, const C*
   fromSum(value, y[rows.width]);
 }
 
-// The memory of row r, from element `first` on.
+// Returns the memory of row r, from element `first` on.
 template <class T>
 struct RowPointers {
   const T* x;

@@ -24,7 +24,7 @@ struct WarpMoments {
 };
 
 #if defined(__CUDACC__)
-// The block's own object of each type, in shared memory.
+// Returns the block's own object of each type, in shared memory.
 template <class T>
 __device__ inline T& sharedObject() {
   __shared__ T object;

@@ -63,14 +63,14 @@ void checkSizes(const NormCall& call) {
   require(call, canBroadcast(x.sizes, residual.sizes), kApart);
 }
 
-// An op of two tensors without further arguments; null where it fails.
+// Calls an op of two tensors without further arguments; null where it fails.
 std::optional<TensorHandle> callBinary(const char* op, const TensorHandle& a, const TensorHandle& b) {
   std::array<StableIValue, 2> stack{torch::stable::detail::from(a.shared()), torch::stable::detail::from(b.shared())};
   if (torch_call_dispatcher(op, "", stack.data(), TORCH_TARGET_VERSION) != TORCH_SUCCESS) return std::nullopt;
   return TensorHandle(torch::stable::detail::to<AtenTensorHandle>(stack[0]));
 }
 
-// Some tensor of the shape that x + residual has; sizes may be symbolic.
+// Returns some tensor of the shape that x + residual has; sizes may be symbolic.
 TensorHandle broadcastShape(const NormCall& call) {
   auto shape = callBinary("aten::maximum", call.x, *call.residual);
   require(call, shape.has_value(), kApart);

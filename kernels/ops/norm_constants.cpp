@@ -24,7 +24,7 @@ NormConstants::NormConstants(const NormCall& call, Scalar scalar)
   bias_.convertTo(wanted);
 }
 
-// Either the type of the sums, or the one it has.
+// Converts to the type of the sums, or keeps the one it has.
 void NormConstants::Constant::convertTo(Scalar scalar) {
   if (given == nullptr || (isOf(scalar) && isDense(given->facts()))) return;
   auto tensor = given->shared();

@@ -14,7 +14,7 @@
 
 namespace normlens::kernels {
 
-// Sizes and strides belong to the tensor. Not for symbolic sizes.
+// Sizes and strides belong to the tensor. Symbolic sizes have no such facts.
 struct TensorFacts {
   std::optional<Scalar> scalar;  // null: a type that the kernels do not support
   int32_t deviceType = 0;
@@ -38,13 +38,13 @@ class TensorHandle {
   ~TensorHandle();
 
   [[nodiscard]] AtenTensorHandle get() const { return handle_; }
-  // The caller's from now on.
+  // The result is the caller's from now on.
   [[nodiscard]] AtenTensorHandle release();
   // Converts for functions of torch that take and return it.
   [[nodiscard]] torch::stable::Tensor shared() const;
   [[nodiscard]] static TensorHandle of(const torch::stable::Tensor& tensor);
 
-  // Also of tensors with symbolic sizes.
+  // Returns the type, also of tensors with symbolic sizes.
   [[nodiscard]] std::optional<Scalar> scalar() const;
   [[nodiscard]] int64_t axes() const;
   [[nodiscard]] const TensorFacts& facts() const;

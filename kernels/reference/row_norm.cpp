@@ -11,7 +11,7 @@ using Wide = long double;  // the kernels for double are judged too
 
 std::vector<double> rounded(const std::vector<Wide>& values) { return {values.begin(), values.end()}; }
 
-// Twice: the rounding of a mean far from zero is itself a mean.
+// Subtracts the mean twice: the rounding of a mean far from zero is itself a mean.
 std::vector<Wide> centered(std::span<const double> x) {
   std::vector<Wide> y(x.begin(), x.end());
   for (int time = 0; time < 2; ++time) {

@@ -37,7 +37,7 @@ class ServeSide {
   [[nodiscard]] int requests() const { return requests_.get(); }  // writable, where unsent(): call push()
   [[nodiscard]] bool unsent() const { return !outgoing_.empty() && !broken_; }
   [[nodiscard]] size_t queued() const { return queued_; }  // bytes of requests, sent or not
-  // The worker has read of it.
+  // Returns whether the worker has read of it.
   [[nodiscard]] bool took(const Pending& request) const;
   [[nodiscard]] bool ready() const { return worker_->page().ready != 0; }
 

@@ -43,7 +43,7 @@ class ServeSupervisor {
   // ---- the client (supervise_serve.cpp)
   void wait();
   std::vector<ServeSide*> sides();
-  // Not while the client does not read.
+  // Replies are not relayed while the client does not read.
   [[nodiscard]] bool relays() const { return outgoing_.size() < kMostWaiting; }
   void relaySome(ServeSide& side);
   void say(std::string_view body);

@@ -11,7 +11,7 @@ struct AnalyzeOptions {
   InputOptions inputs;
 };
 
-// A column for what can be done with a norm, one for what a plan would do.
+// Prints a column for what can be done with a norm, one for what a plan would do.
 void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Console& console) {
   console.print(model.info.path + ": " + service::inWords(model.analysis.totals));
   const auto padded = [](const std::string& text, size_t width) {

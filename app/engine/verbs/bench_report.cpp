@@ -70,7 +70,7 @@ void addPoint(json& object, const BenchPoint& point, const protocol::BenchMachin
   }
 }
 
-// A number where it is one: {"batch": 4, "dtype": "float16"}.
+// Writes a number where the value is one: {"batch": 4, "dtype": "float16"}.
 json valuesOf(const BenchPoint& point) {
   json values = json::object();
   for (const auto& [name, value] : point.at) {
@@ -82,7 +82,7 @@ json valuesOf(const BenchPoint& point) {
   return values;
 }
 
-// The first value of the one sweep from which on B is faster beyond doubt.
+// Returns the first value of the one sweep from which on B is faster beyond doubt.
 json breakEvenSize(const std::vector<BenchPoint>& points) {
   const auto faster = [](const BenchPoint& point) { return point.error.empty() && point.b && point.ci_low > 1; };
   const auto first = std::ranges::find_if(points, faster);

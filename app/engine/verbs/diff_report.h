@@ -11,7 +11,7 @@
 
 namespace normlens::engine {
 
-// Two models compared in one floating type, or why that could not be done.
+// A column compares two models in one floating type, or has why that failed.
 struct DiffColumn {
   std::string dtype;
   std::string note;  // what the figures are about where that is not the type itself

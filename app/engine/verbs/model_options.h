@@ -30,7 +30,7 @@ struct InputOptions {
 [[nodiscard]] NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs,
                                     const std::string& output = {});
 
-// Sets the inputs of the open model and analyses it.
+// Sets the inputs of the open model and analyzes it.
 [[nodiscard]] Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path,
                                                       const InputOptions& inputs, Console& console, const Task& task,
                                                       formats::InputsFor use = formats::InputsFor::Values);
@@ -44,15 +44,15 @@ void noteAssumedInputs(const protocol::Analysis& analysis, Console& console);
 // "would fold if gate has size 1 in its last axis: --assume 'gate[-1]=1'", a line for each condition.
 [[nodiscard]] std::vector<std::string> wouldFold(const protocol::NormInfo& norm);
 
-// --device of every verb.
+// Every verb's --device has this help.
 inline constexpr const char* kDeviceHelp = "Where to run: cpu, cuda, or cuda:1 for another GPU than the first";
 
-// --norm of every verb.
+// Every verb's --norm takes one of these.
 inline const std::vector<std::string> kNormFlavours = {"portable", "fast", "standard", "ort", "primitives"};
 // Error: Usage where this format cannot be written with it.
 [[nodiscard]] Status checkFlavour(const std::string& format, const std::string& norm);
 
-// Opens and analyses.
+// openModel() opens and analyzes.
 struct OpenedModel {
   protocol::ModelInfo info;
   protocol::Analysis analysis;

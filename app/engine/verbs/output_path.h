@@ -23,7 +23,7 @@ using Files = std::vector<std::filesystem::path>;  // of a model: itself, then w
 [[nodiscard]] Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
                                         std::initializer_list<std::filesystem::path> others);
 
-// Saves what a verb made of a model; how long that took, in milliseconds.
+// Saves what a verb made of a model; returns how long that took, in milliseconds.
 [[nodiscard]] Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task);
 
 }  // namespace normlens::engine

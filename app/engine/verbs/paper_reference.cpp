@@ -26,7 +26,7 @@ bool fits(const json& series, const std::string& kept, const protocol::BenchPoin
   return !wanted || !series.contains(kept) || *wanted == series[kept].dump();
 }
 
-// The speed-up that the series has at `size`; nullopt: none.
+// Returns the speed-up that the series has at `size`; nullopt: none.
 std::optional<double> speedupAt(const json& series, const std::string& size) {
   for (const json& pair : series["points"]) {
     if (pair[0].dump() == size) return 1 / (1 - pair[1].get<double>() / 100);

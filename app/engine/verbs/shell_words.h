@@ -5,7 +5,7 @@
 
 namespace normlens::engine {
 
-// Quoted where it has to be. Thread: pure.
+// Quotes the word where it has to be. Thread: pure.
 [[nodiscard]] std::string shellWord(const std::string& word);
 
 // Returns the command line of this process, as it was typed.

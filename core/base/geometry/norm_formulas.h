@@ -15,7 +15,7 @@ namespace normlens::geometry {
 [[nodiscard]] Vector rmsNormOf(std::span<const double> x);
 // sqrt(d) x_perp / |x_perp|: LayerNorm without gamma and beta (paper 002, equation 9). A vector along 1 becomes zero.
 [[nodiscard]] Vector layerNormOf(std::span<const double> x);
-// gamma * x + beta, number by number, of the same width.
+// Returns gamma * x + beta, number by number, of the same width.
 [[nodiscard]] Vector scaledAndShifted(std::span<const double> x, std::span<const double> gamma,
                                       std::span<const double> beta);
 

@@ -53,7 +53,7 @@ VectorGeometry geometryOf(std::span<const double> x) {
   double mean = 0, rest = 0, across = 0;
   for (const double v : unit) mean += v;
   mean /= d;
-  // Again: the rounding of a mean far from zero is itself a mean.
+  // The mean is taken again: the rounding of a mean far from zero is itself a mean.
   for (const double v : unit) rest += v - mean;
   mean += rest / d;
   for (const double v : unit) across += (v - mean) * (v - mean);

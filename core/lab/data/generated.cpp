@@ -12,7 +12,7 @@ namespace {
 constexpr int kTeacherWidth = 32;
 constexpr int kWords = 60, kFollowers = 4;
 
-// `classes` arms that turn one and a half times around the middle.
+// Draws `classes` arms that turn one and a half times around the middle.
 Rows spirals(const DataSettings& data, RandomNumbers& draw) {
   Rows rows{2, data.classes, {}};
   for (int64_t i = 0; i < data.samples; ++i) {
@@ -38,7 +38,7 @@ std::vector<double> product(const std::vector<double>& matrix, const std::vector
   return result;
 }
 
-// The class that a random network of one hidden layer finds the likeliest.
+// Draws rows, each of the class that a random network of one hidden layer finds the likeliest.
 Rows teacher(const DataSettings& data, RandomNumbers& draw) {
   const auto features = static_cast<size_t>(data.features);
   const auto first = normals(kTeacherWidth * features, draw);

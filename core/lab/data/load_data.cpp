@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kFewestRows = 16;
 
-// A whole sentence of half a one.
+// Makes a whole sentence of half a one.
 Error inData(const std::string& path, Error error) {
   if (error.code == ErrorCode::BadInput)
     error.message = "the data " + path + " cannot be learned from: it " + error.message;

@@ -1,4 +1,4 @@
-// The data of a run, generated or read. Thread: any.
+// Loads the data of a run, generated or read. Thread: any.
 #pragma once
 
 #include "core/base/result.h"

@@ -64,7 +64,7 @@ class TorchScriptWriter {
   }
   Value activation(const std::string& op, const Value& x) { return line("torch." + op + "(" + x + ")"); }
   Value add(const Value& a, const Value& b) { return line(a + " + " + b); }
-  // Causal, from [batch, length, 3 * width].
+  // Writes causal attention, from [batch, length, 3 * width].
   Value attention(const Value& qkv) {
     const std::string size = std::to_string(settings_.width / settings_.heads);
     const std::string cut = "[3, " + std::to_string(settings_.heads) + ", " + size + "]";

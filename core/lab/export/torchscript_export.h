@@ -1,4 +1,4 @@
-// A trained network as a TorchScript file. Thread: any.
+// Writes a trained network as a TorchScript file. Thread: any.
 #pragma once
 
 #include <string>

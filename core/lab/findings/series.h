@@ -12,7 +12,7 @@ namespace normlens::lab {
 
 using Series = std::vector<const RunRecord*>;
 
-// Epochs of one member, in order; those from `from` on.
+// Returns epochs of one member, in order; those from `from` on.
 [[nodiscard]] Series seriesOf(const RunResult& result, const RunMember& member, int from = 0);
 [[nodiscard]] bool diverged(const RunResult& result, const RunMember& member);
 

@@ -59,7 +59,7 @@ class Network {
   [[nodiscard]] const Parameter* find(std::string_view name) const;
   [[nodiscard]] c10::Device device() const { return device_; }
   [[nodiscard]] NormUse normUse() const { return normUse_; }
-  // The parameter as it is computed with: centered where CBWC does.
+  // Returns the parameter as it is computed with: centered where CBWC does.
   [[nodiscard]] at::Tensor used(const Parameter& parameter) const;
 
  protected:

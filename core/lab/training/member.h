@@ -20,7 +20,7 @@ class Member {
   [[nodiscard]] const RunMember& which() const { return which_; }
   [[nodiscard]] const Network& network() const { return *network_; }
   [[nodiscard]] int epoch() const { return epoch_; }
-  // It has begun and not diverged.
+  // Returns whether it has begun and not diverged.
   [[nodiscard]] bool trains() const { return begun_ && diverged_.empty(); }
   [[nodiscard]] bool begun() const { return begun_; }
   [[nodiscard]] const std::string& diverged() const { return diverged_; }  // empty: it has not
@@ -32,7 +32,7 @@ class Member {
   // One more epoch; fills in train_loss, gradient_norms, ms_per_step. Stopped or diverged, the weights are those of the
   // last keep().
   [[nodiscard]] Went trainEpoch(const GoOn& goOn, RunRecord& record);
-  // One step and its loss; milliseconds.
+  // Does one step and fills in its loss; returns milliseconds.
   double timedStep(const Batch& batch, double& loss);
   // Fills in what the network is now, and the figures in its record.
   void tell(const Member* reference, RunRecord& record) const;

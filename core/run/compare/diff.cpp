@@ -15,7 +15,7 @@ using graph::DType;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kWorthAScale = 1e-12;  // below it a least scale would decide nothing
 
-// A complex tensor as its real and imaginary parts along one more axis.
+// Views a complex tensor as its real and imaginary parts along one more axis.
 graph::TensorView partsOfComplex(graph::TensorView view) {
   const DType part = view.dtype == DType::Complex64    ? DType::Float32
                      : view.dtype == DType::Complex128 ? DType::Float64

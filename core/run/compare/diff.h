@@ -32,7 +32,7 @@ struct TensorDiff {
 [[nodiscard]] Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a,
                                                 const graph::TensorView& b);
 
-// Output by output. Error also when their numbers differ.
+// Compares output by output. Error also when their numbers differ.
 [[nodiscard]] Result<std::vector<TensorDiff>> compareOutputs(const formats::Tensors& a, const formats::Tensors& b);
 
 struct Worst {

@@ -20,7 +20,7 @@ struct EitherNorm {
   [[nodiscard]] const std::string& name() const { return layer != nullptr ? layer->name : rms->name; }
 };
 
-// Written out or not, in execution order.
+// Lists norms, written out or not, in execution order.
 [[nodiscard]] std::vector<EitherNorm> normsInOrder(const graph::Graph& graph,
                                                    const std::vector<analysis::LayerNorm>& layerNorms,
                                                    const std::vector<analysis::OtherNorm>& others);

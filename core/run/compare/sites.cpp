@@ -218,7 +218,7 @@ class Matcher {
 
 // ---- alignments, in float64; nullopt where they are not possible
 
-// x + v along the last axis.
+// Returns x + v along the last axis.
 std::optional<TensorView> plusVector(const TensorView& x, const TensorView& v) {
   if (v.data == nullptr || x.shape.empty()) return std::nullopt;
   auto numbers = graph::toDoubles(x);
@@ -228,7 +228,7 @@ std::optional<TensorView> plusVector(const TensorView& x, const TensorView& v) {
   return fromDoubles(graph::DType::Float64, x.shape, *numbers);
 }
 
-// x without its mean over axes that follow one another.
+// Returns x without its mean over axes that follow one another.
 std::optional<TensorView> withoutMean(const TensorView& x, const std::vector<int64_t>& axes) {
   auto numbers = graph::toDoubles(x);
   if (!numbers || axes.empty() || axes.size() > x.shape.size()) return std::nullopt;
@@ -260,7 +260,7 @@ class Best {
     score_ = diff->maxRel * handicap;
     pair_ = SitePair{a, b, alignment, *diff};
   }
-  // Nothing brings them much closer.
+  // Returns whether nothing brings them much closer.
   [[nodiscard]] bool isSame() const { return pair_ && score_ <= kSame; }
   [[nodiscard]] std::optional<SitePair> take() { return std::move(pair_); }
 

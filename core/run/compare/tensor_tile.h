@@ -15,7 +15,7 @@ struct Tile {
   int64_t column = 0, columns = 0;
 };
 [[nodiscard]] Tile wholeTile(const graph::Shape& shape);
-// The part of it that lies inside the tensor.
+// Returns the part of it that lies inside the tensor.
 [[nodiscard]] Tile clipped(const Tile& tile, const graph::Shape& shape);
 
 // Cells of nearly equal size, row by row; where the tile is small enough, one element each.

@@ -10,7 +10,7 @@
 namespace normlens::run {
 namespace {
 
-// The places of the k largest entries, the largest first.
+// Returns the places of the k largest entries, the largest first.
 std::vector<size_t> topOf(std::span<const double> row, size_t k) {
   const auto rank = [&](size_t i) { return std::isnan(row[i]) ? -std::numeric_limits<double>::infinity() : row[i]; };
   std::vector<size_t> places(row.size());

@@ -9,7 +9,7 @@ namespace {
 
 using graph::DType;
 
-// Sign and magnitude as one line of numbers.
+// Maps sign and magnitude to one line of numbers.
 template <class Bits>
 int64_t ordinal(Bits bits) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);

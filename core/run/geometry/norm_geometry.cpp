@@ -12,7 +12,7 @@
 namespace normlens::run {
 namespace {
 
-// Welford's way: one pass, and no digits lost to a large mean.
+// Running works Welford's way: one pass, and no digits lost to a large mean.
 class Running {
  public:
   void add(double value) {

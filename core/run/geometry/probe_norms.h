@@ -26,7 +26,7 @@ struct NormGeometry {
   std::string swapReason;  // a LayerNorm's, where input.swap could not be computed
 };
 
-// The norms without any figures, in execution order.
+// Lists the norms without any figures, in execution order.
 [[nodiscard]] std::vector<NormGeometry> listNorms(const graph::Graph& graph,
                                                   const std::vector<analysis::LayerNorm>& norms);
 

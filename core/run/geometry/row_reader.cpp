@@ -9,7 +9,7 @@ namespace {
 
 using graph::TensorView;
 
-// Some axes of a tensor.
+// Views some axes of a tensor.
 TensorView alongAxes(const TensorView& view, const std::vector<bool>& wanted, bool chosen) {
   TensorView part = view;
   part.shape.clear();

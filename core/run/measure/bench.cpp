@@ -163,7 +163,7 @@ SideReport describe(const Runner& runner) {
   return side;
 }
 
-// The rounds; true once all are done, false when stopped with at least one.
+// Runs the rounds; true once all are done, false when stopped with at least one.
 Result<bool> runRounds(const Side& a, const Side& b, const BenchOptions& options, BenchReport& report,
                        const Task& task) {
   const bool onCpu = options.settings.device == formats::Device::Cpu;

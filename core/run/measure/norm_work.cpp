@@ -82,7 +82,7 @@ struct NamedNorm {
 std::vector<NamedNorm> measuredNorms(const Graph& graph, const analysis::Norms& norms) {
   std::vector<NamedNorm> out;
   for (const auto& norm : norms.layerNorms) {
-    // Inside another op it cannot be measured.
+    // A norm inside another op cannot be measured.
     if (graph.node(norm.node).kind == graph::OpKind::Opaque) continue;
     out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
   }

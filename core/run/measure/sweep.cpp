@@ -82,7 +82,7 @@ const std::string& nameOf(const formats::InputSpec& spec, size_t axis) {
   return axis < spec.axisNames.size() ? spec.axisNames[axis] : kNone;
 }
 
-// The first axis of this name; nullopt: there is none.
+// Returns the first axis of this name; nullopt: there is none.
 std::optional<Axis> namedSize(const std::vector<formats::InputSpec>& specs, const std::vector<graph::Shape>& shapes,
                               const std::string& name) {
   for (size_t i = 0; i < std::min(specs.size(), shapes.size()); ++i) {

@@ -91,7 +91,7 @@ class AlgebraProof {
     task_.report("verifying at other sizes", 0.4);
     std::vector<std::vector<graph::Shape>> tried;
     for (const SizeTrials& trials : otherSizes(shapesOf(sample_), options_.freeAxes)) {
-      // The first size that the model takes.
+      // Only the first size that the model takes is compared.
       for (const auto& shapes : trials) {
         if (outcome_.refuted) return {};
         if (std::ranges::find(tried, shapes) != tried.end()) continue;

@@ -12,7 +12,7 @@ using graph::Graph;
 using graph::OpKind;
 using graph::ValueId;
 
-// Unknown: of a branch that was not taken, or no tensor.
+// An unknown type is of a branch that was not taken, or no tensor.
 bool holdsNumbers(const graph::Value& value) {
   const bool some = !value.shape || graph::elementCount(*value.shape).value_or(0) > 0;
   const bool complex = value.dtype == DType::Complex64 || value.dtype == DType::Complex128;
@@ -39,7 +39,7 @@ class Trace {
   [[nodiscard]] std::vector<ValueId> before() && { return std::move(before_); }
 
  private:
-  // False where something of what is read ends there.
+  // Follows one read; false where something of what is read ends there.
   bool follow(const graph::Use& use) {
     if (use.node == graph::kNone) return leave(use.block, static_cast<size_t>(use.operand));
     const graph::Node& node = graph_.node(use.node);

@@ -42,7 +42,7 @@ class InnerSites {
   // The name of a norm that the outputs hide and no pair shows though a run of `a` reached it; empty where there is
   // none. values: what that run gave.
   [[nodiscard]] std::string unseen(const std::vector<ComparedPair>& pairs, const formats::Tensors& values) const;
-  // The models cannot be looked into.
+  // Call it where the models cannot be looked into.
   void dropSites();
 
  private:

@@ -20,7 +20,7 @@ using formats::Tensors;
 using graph::ValueId;
 using Names = std::vector<std::string>;
 
-// Some of its reads see something else in the folded model.
+// Returns whether some of its reads see something else in the folded model.
 bool isReadOtherwise(const fold::FoldPlan& plan, ValueId value) {
   return std::ranges::any_of(plan.edits, [&](const fold::Edit& edit) {
     const auto* center = std::get_if<fold::InsertCentering>(&edit);
@@ -208,7 +208,7 @@ class SectionProof {
     return inputs;
   }
 
-  // The worst of all; the first that is not proved ends the proof.
+  // Keeps the worst of all; the first that is not proved ends the proof.
   void include(Verification one) {
     AlgebraOutcome& algebra = all_.algebra;
     if (one.algebra.worst && (!algebra.worst || one.algebra.worst->maxRel > algebra.worst->maxRel)) {

@@ -9,9 +9,9 @@ namespace normlens::service {
 
 // Nodes of the graph keep their ids; one node per graph input and output follows them.
 [[nodiscard]] protocol::GraphDocument graphDocument(const graph::Graph& graph, const analysis::Norms& norms);
-// All values, in id order.
+// Returns all values, in id order.
 [[nodiscard]] std::vector<protocol::GraphValue> graphValues(const graph::Graph& graph);
-// The constant behind a value that a client names. Error: Usage.
+// Returns the constant behind a value that a client names. Error: Usage.
 [[nodiscard]] Result<graph::ConstantId> constantOf(const graph::Graph& graph, int value);
 
 }  // namespace normlens::service

@@ -97,7 +97,7 @@ class HeatGrid {
     rows_ = std::min(height_, kHeatRows);
     columns_ = std::min(width_, kHeatColumns);
   }
-  // The cell of the next element.
+  // Returns the cell of the next element.
   size_t next() {
     const int64_t cell = down_ * columns_ + column_ * columns_ / width_;
     if (++column_ == width_) {

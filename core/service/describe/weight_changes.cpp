@@ -87,7 +87,7 @@ const AxisWalk* centeredOf(const std::vector<MeansLook>& looks, double rounding)
   return found == looks.end() ? nullptr : &found->walk();
 }
 
-// A centering along parts of an axis.
+// Looks for a centering along parts of an axis.
 Status tellCenteredParts(const TensorView& a, const TensorView& b, const std::vector<AxisWalk>& axes, double rounding,
                          const Task& task, protocol::WeightChange& change) {
   std::vector<PartsLook> parts;

@@ -27,7 +27,7 @@ void useOwnNames(const formats::Model& model, std::vector<Given>& given) {
   for (size_t i = 0; i < given.size(); ++i) given[i].name = names[i];
 }
 
-// Every input is given that has to be.
+// Returns whether every input is given that has to be.
 bool isComplete(const std::vector<formats::InputArray>& inputs, const std::vector<formats::InputSpec>& specs) {
   return std::ranges::all_of(inputs, [&](const formats::InputArray& input) {
     return input.hasDefault || std::ranges::find(specs, input.name, &formats::InputSpec::name) != specs.end();
@@ -72,7 +72,7 @@ Result<ChosenInputs> fromSpecs(std::vector<formats::InputSpec> specs) {
   return chosen;
 }
 
-// The tensor repeated once more along an axis of size 1.
+// Returns the tensor repeated once more along an axis of size 1.
 Result<graph::TensorView> doubled(const graph::TensorView& view, size_t axis) {
   graph::TensorView wide = view;
   wide.shape[axis] = 2;
@@ -98,7 +98,7 @@ std::optional<formats::Tensors> widened(const formats::Tensors& inputs, std::ini
   return any ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// The widest first.
+// Returns wider copies of the inputs, the widest first.
 std::vector<formats::Tensors> widened(const formats::Tensors& inputs) {
   std::vector<formats::Tensors> all;
   for (const auto axes : {std::initializer_list<size_t>{0, 1}, std::initializer_list<size_t>{0}}) {

@@ -36,7 +36,7 @@ Verdicts verdictsOf(const Analysis& analysis) {
   return out;
 }
 
-// Norms that fold, or fold more cheaply, under `better` alone.
+// Returns norms that fold, or fold more cheaply, under `better` alone.
 std::vector<size_t> gained(const Verdicts& worse, const Verdicts& better) {
   std::vector<size_t> norms;
   for (size_t n = 0; n < better.size(); ++n) {
@@ -85,7 +85,7 @@ class Inputs {
     return found == inputs_.end() ? std::nullopt : std::optional(found->id);
   }
 
-  // Sizes of 1, and missing axes, that the file leaves open.
+  // Returns sizes of 1, and missing axes, that the file leaves open.
   [[nodiscard]] Sizes open(bool ranksToo) const {
     Sizes out;
     for (const Input& input : inputs_) {
@@ -109,7 +109,7 @@ class Inputs {
     return elements == 1 ? "" : "size " + std::to_string(elements) + " there";
   }
 
-  // Others like the sample, with this many elements there.
+  // Draws inputs like the sample, with this many elements there.
   [[nodiscard]] Result<formats::Tensors> with(const Sizes& sizes, int64_t elements) const {
     std::vector<Shape> shapes = run::shapesOf(tensors_);
     for (const Input& input : inputs_) shapes[input.at] = input.shape;
@@ -228,7 +228,7 @@ class Conditions {
     return sizes;
   }
 
-  // The norms' widths, and the sizes that values behind a verdict have there.
+  // Returns the norms' widths, and the sizes that values behind a verdict have there.
   [[nodiscard]] std::vector<int64_t> widths(const Analysis& best, int fromLast) const {
     std::vector<int64_t> sizes;
     const auto add = [&](int64_t size) {
@@ -255,7 +255,7 @@ class Conditions {
     Sizes sizes;
     std::vector<int64_t> elements;
   };
-  // Each alone, those that lie at one place together, and all of them.
+  // Returns trials of each alone, those that lie at one place together, and all of them.
   [[nodiscard]] std::vector<Trial> trialsOf(const Sizes& sizes, const Analysis& best) const {
     std::vector<Sizes> sets;
     for (const SizeOfOne& size : sizes) sets.push_back({size});
@@ -288,7 +288,7 @@ class Conditions {
     return refuted;
   }
 
-  // The model runs with more elements there, and what folded does no longer.
+  // Returns whether the model runs with more elements there and what folded does no longer.
   Result<bool> isRefuted(const Trial& trial, const Sizes& decisive, const Verdicts& wanted) {
     for (const int64_t size : trial.elements) {
       task_.report("trying other sizes of the inputs");

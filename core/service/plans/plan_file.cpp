@@ -191,7 +191,7 @@ class FromJson {
     if (id < 0 || static_cast<size_t>(id) >= size) throw std::runtime_error("an id out of range");
     return id;
   }
-  // One that the node has and reads something with.
+  // Returns the operand, which the node must have and read something with.
   static int presentOperand(const graph::Node& node, int operand) {
     inRange(operand, node.operands.size());
     if (node.operands[static_cast<size_t>(operand)] == graph::kNoValue || node.outputs.empty())

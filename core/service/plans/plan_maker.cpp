@@ -38,7 +38,7 @@ Size largestNorm(const graph::Graph& graph, const std::vector<analysis::LayerNor
   return largest;
 }
 
-// The fixed ones where nothing was measured.
+// Returns the fixed prices where nothing was measured.
 analysis::ElementPrices elementPrices(const protocol::NormPrices& times) {
   if (times.rows == 0) return {};
   return analysis::elementPrices(times.layer_norm_us, times.rms_norm_us, times.centering_us, times.rows * times.width);

@@ -7,7 +7,7 @@
 namespace normlens::service {
 namespace {
 
-// May be of any size: a batch, a sequence.
+// An open factor may be of any size: a batch, a sequence.
 bool isOpen(const ops::Factor& factor) { return !factor.summed && factor.whole(); }
 
 // The elements before and behind the only run of axes that holds `inner`; nullopt: none does, or several do.

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::string run, folder;
   bool anew = false, lines = false;
-  // Read by the process that names the files, for the worker as well.
+  // The process that names the files reads the settings, for the worker as well.
   Result<lab::RunSettings> settings = fail(ErrorCode::Internal, "the run was not read");
   Status folderThere;  // made by that process: a worker has no paths
 };
@@ -44,7 +44,7 @@ Result<lab::RunSettings> readRun(const std::string& path) {
   return settings;
 }
 
-// Makes it, and what is missing above it.
+// Makes the folder, and what is missing above it.
 Status makeFolder(const std::string& folder) {
   std::error_code error;
   if (folder.empty() || fs::is_directory(folder, error)) return {};

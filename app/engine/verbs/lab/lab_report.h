@@ -9,9 +9,9 @@
 
 namespace normlens::engine {
 
-// RunResult as it is, and "schema".
+// Returns RunResult as it is, and "schema".
 [[nodiscard]] nlohmann::json labReport(const lab::RunResult& result);
-// Networks with their last numbers, costs if there are any, findings.
+// Returns networks with their last numbers, costs if there are any, findings.
 [[nodiscard]] std::vector<std::string> labLines(const lab::RunResult& result);
 
 }  // namespace normlens::engine

@@ -16,7 +16,7 @@ struct Options {
   InputOptions inputs;
 };
 
-// Nothing where nothing folds.
+// Leaves `after` empty where nothing folds.
 Status probeFold(service::Service& service, const Options& options, ProbeOutcome& outcome, Console& console,
                  const Task& task) {
   protocol::FoldParams params;

@@ -129,7 +129,7 @@ std::string polyline(const char* kind, const std::vector<std::pair<double, doubl
   return out + "\"/>";
 }
 
-// A round step of at most a fourth of the range.
+// Returns a round step of at most a fourth of the range.
 double stepFor(double range) {
   const double step = std::pow(10, std::floor(std::log10(range / 2)));
   for (const double times : {5.0, 2.0}) {

@@ -20,7 +20,7 @@ struct ProofChart {
 };
 [[nodiscard]] Figure proofFigure(const ProofChart& chart);
 
-// Milliseconds of each round: the original and the folded model.
+// Draws the milliseconds of each round: the original and the folded model.
 [[nodiscard]] Figure latencyFigure(const std::vector<std::pair<double, double>>& rounds);
 
 }  // namespace normlens::engine::report

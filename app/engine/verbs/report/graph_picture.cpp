@@ -29,7 +29,7 @@ class Reader {
  public:
   explicit Reader(std::string_view svg) : text_(svg) {}
 
-  // The end of the last element.
+  // Returns the end of the last element.
   Result<size_t> read() {
     std::vector<std::string_view> open;
     do {

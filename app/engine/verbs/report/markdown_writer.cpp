@@ -13,7 +13,7 @@ std::string rowOf(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-// Longer than any run of its sign inside.
+// Returns a fence that is longer than any run of its sign inside.
 std::string fenceFor(const std::vector<std::string>& lines) {
   size_t longest = 2, run = 0;
   for (const std::string& line : lines) {

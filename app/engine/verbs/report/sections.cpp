@@ -23,7 +23,7 @@ constexpr size_t kNamed = 4;  // as many examples as fit beside a number
 
 std::string withDigits(double value) { return formatted("%.3g", value); }
 
-// The first ones, and how many more.
+// Lists the first ones, and how many more.
 std::string some(const std::vector<std::string>& all, const char* between) {
   const std::vector<std::string> first(all.begin(),
                                        all.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, all.size())));
@@ -57,7 +57,7 @@ std::string leftText(const protocol::PlanInfo& plan) {
          (left == 0 ? "Nothing is left as LayerNorm." : plural(left, "LayerNorm") + " stay" + (left == 1 ? "s." : "."));
 }
 
-// A chart of the norms' outputs and the limits that the proof goes by.
+// Charts the norms' outputs and the limits of the proof.
 ProofChart chartOf(const Facts& facts) {
   ProofChart chart;
   std::map<std::pair<int, int>, size_t> place;  // by step, then norm: execution order
