@@ -18,7 +18,7 @@ struct Kind {
   void (*fill)(QChart& chart, const BenchPicture& picture, const Theme& theme);
 };
 
-// By BenchChart.
+// Ordered as BenchChart.
 constexpr Kind kKinds[] = {{"latency", fillLatencyChart},
                            {"distribution", fillDistributionChart},
                            {"speedup", fillSpeedupChart},

@@ -29,9 +29,9 @@ struct BenchPicture {
   const PaperFold* paperFold = nullptr;
 };
 
-// Why the chart would be empty, as a sentence; empty where it is not.
+// Returns why the chart would be empty, as a sentence; empty where it is not.
 [[nodiscard]] QString whyEmpty(BenchChart kind, const BenchPicture& picture);
-// Its series have names; an object name says which chart it is. Precondition: whyEmpty() is empty.
+// Its series have names; the chart's object name is its kind. Precondition: whyEmpty() is empty.
 [[nodiscard]] std::unique_ptr<QChart> makeBenchChart(BenchChart kind, const BenchPicture& picture, const Theme& theme);
 
 // One per file: add series and axes to a styled chart.

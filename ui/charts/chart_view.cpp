@@ -96,7 +96,7 @@ void ChartView::showChart(std::unique_ptr<QChart> next) {
 
 // ---- legend
 
-// Beside a low chart, so that the plot keeps its height.
+// Puts the legend beside a low chart, so that the plot keeps its height.
 void ChartView::placeLegend() {
   if (chart() != nullptr) chart()->legend()->setAlignment(height() < kLowChart ? Qt::AlignRight : Qt::AlignTop);
 }
@@ -235,7 +235,7 @@ bool ChartView::isOnScrollingPage() const {
   return false;
 }
 
-// On a page that scrolls the wheel does that; with Ctrl it is the chart's there too.
+// The wheel zooms the chart; on a page that scrolls it does so only with Ctrl.
 void ChartView::wheelEvent(QWheelEvent* event) {
   if (!event->modifiers().testFlag(Qt::ControlModifier) && isOnScrollingPage()) {
     event->ignore();

@@ -29,7 +29,7 @@ class ChartView final : public QChartView {
   void toggleSeries(const QString& name);              // hides, or shows again
   [[nodiscard]] bool isHidden(const QString& name) const { return hidden_.contains(name); }
 
-  // As it is shown: see writePicture().
+  // Writes the chart as it is shown: see writePicture().
   [[nodiscard]] bool savePicture(const QString& path);
 
  protected:

@@ -33,7 +33,7 @@ Shape markOf(std::string_view network) {
   return network == "rms_norm" ? Shape::MarkerShapeRectangle : Shape::MarkerShapeTriangle;
 }
 
-// As many as a chart can show.
+// Keeps as many points as a chart can show.
 QList<QPointF> thinned(const QList<QPointF>& points) {
   constexpr qsizetype kMost = 1000;
   if (points.size() <= kMost) return points;
@@ -238,7 +238,7 @@ std::optional<RunRecord> lastOf(const LabCurve& curve) {
   return found == last.end() ? std::nullopt : std::optional(*found);
 }
 
-// After the last epoch, each network a little to the side of the others.
+// Draws the spread after the last epoch, each network a little to the side of the others.
 void fillSpread(QChart& chart, const LabPicture& picture, const Theme& theme) {
   constexpr double kWidth = 0.5;
   std::vector<std::vector<Bar>> bars;
@@ -282,7 +282,7 @@ struct Kind {
   const char *title, *caption;
   void (*fill)(QChart& chart, const LabPicture& picture, const Theme& theme);
 };
-// In the order of LabChart.
+// Ordered as LabChart.
 constexpr Kind kKinds[] = {
     {QT_TRANSLATE_NOOP("LabCharts", "Training loss"), "", fillLoss},
     {QT_TRANSLATE_NOOP("LabCharts", "Largest difference between weights"),

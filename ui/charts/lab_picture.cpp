@@ -1,4 +1,4 @@
-// Which networks are drawn, and what they are called.
+// Selects the networks that are drawn, and names them.
 #include <algorithm>
 
 #include "ui/charts/lab_charts.h"

@@ -16,7 +16,7 @@ namespace {
 
 QString tr(const char* words) { return QCoreApplication::translate("BenchCharts", words); }
 
-constexpr size_t kNamed = 4;  // ops other than norms that get a colour of their own
+constexpr size_t kNamed = 4;  // ops other than norms that get a color of their own
 
 QString shortOp(const std::string& op) {
   const size_t colon = op.rfind(':');

@@ -1,5 +1,4 @@
-// A question to the engine of which only the newest answer is heard: to ask again is to drop what was asked before.
-// Thread: GUI thread.
+// Requests of which only the newest is answered: a new one drops the one before. Thread: GUI thread.
 #pragma once
 
 #include <memory>
@@ -42,7 +41,7 @@ class Question final {
   EngineClient* engine_;
   QObject* owner_;
   EngineClient::RequestId request_ = 0;  // 0: none
-  // Grows. What is asked holds it too, and may be answered when the question is gone.
+  // Counts requests. Each request holds it too, since its answer may come when the question is gone.
   std::shared_ptr<int> asked_ = std::make_shared<int>(0);
 };
 

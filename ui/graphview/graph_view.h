@@ -107,7 +107,7 @@ class GraphView : public QWidget {
   [[nodiscard]] ViewPlace place() const;
   void setPlace(const ViewPlace& place);  // once it is laid out; unknown groups are left out
   void setAnimated(bool animated) { animated_ = animated; }
-  // For a room: what the view goes to is so many times as large, and nothing lies over the graph.
+  // Prepares for a room: what the view goes to is `factor` times as large, and nothing lies over the graph.
   void setPresented(double factor);
   // Returns what a PictureJob needs to write the graph as shown: the part in sight, or all of it at full detail.
   enum class Extent : uint8_t { View, Whole };

@@ -27,7 +27,7 @@ struct Wishes {
   MoveTo moveTo = MoveTo::FirstLook;
 
   [[nodiscard]] layout::GroupSet groups() const;  // all that are to be open
-  // So that the item itself is drawn. Closed one-op groups stay: they show their op. True when anything was opened.
+  // Opens groups until the item is drawn. Closed one-op groups stay: they show their op. True when anything was opened.
   bool openAround(const layout::Hierarchy& hierarchy, int item);
   void setOpen(const layout::Hierarchy& hierarchy, int item, bool wanted);  // the model itself is never closed
   void openBelow(const layout::Hierarchy& hierarchy, int item);             // and the group itself

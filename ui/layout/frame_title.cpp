@@ -64,7 +64,7 @@ void widenForTitle(LocalLayout& layout, double nameWidth) {
   for (const Span& span : crossings(layout)) begin = std::max(begin, span.to);
   const double width = std::max(layout.size.width(), begin + nameWidth + 2 * kTitleGap);
   layout.titleShort = true;
-  layout.size.setWidth(2 * std::ceil(width / 2));  // even: its centre is on a whole pixel
+  layout.size.setWidth(2 * std::ceil(width / 2));  // even: its center is on a whole pixel
   layout.titleX = layout.size.width() - kTitleGap - nameWidth;
 }
 

@@ -88,7 +88,7 @@ void raiseStreamNodes(LocalInput& input) {
 QPointF turned(const QPointF& p) { return {p.y(), p.x()}; }
 QRectF turned(const QRectF& r) { return {r.y(), r.x(), r.height(), r.width()}; }
 
-// Over its diagonal: what ran down runs to the right.
+// Mirrors the layout over its diagonal: what ran down runs to the right.
 void turn(Layout& layout) {
   for (Box& box : layout.boxes) box.rect = turned(box.rect);
   for (Edge& edge : layout.edges) edge.bounds = turned(edge.bounds);

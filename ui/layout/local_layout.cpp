@@ -247,7 +247,7 @@ class GroupLayout {
     for (auto& curve : result.curves) {
       for (QPointF& p : curve) p -= area.topLeft();
     }
-    result.size = {2 * std::ceil(area.width() / 2), std::ceil(area.height())};  // even: its centre is on a whole pixel
+    result.size = {2 * std::ceil(area.width() / 2), std::ceil(area.height())};  // even: its center is on a whole pixel
     stretchToBorder(result, 3);
     placeTitle(result);
     return result;

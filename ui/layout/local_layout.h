@@ -49,7 +49,7 @@ struct LocalLayout {
 
 using RunDot = std::function<Result<DotDrawing>(const DotGraph&)>;
 
-// By dot, which draws small groups best; what is too large for it, or what it fails at, in layers of our own.
+// Uses dot, which draws small groups best; what is too large for it, or what it fails at, gets layers of our own.
 // Errors: Cancelled, where runDot returns it.
 [[nodiscard]] Result<LocalLayout> layOutGroup(const LocalInput& input, const RunDot& runDot);
 

@@ -101,7 +101,7 @@ class Folder {
       while (end < children.size() && equal(children[begin], children[end])) ++end;
       const std::vector<int> run(children.begin() + static_cast<std::ptrdiff_t>(begin),
                                  children.begin() + static_cast<std::ptrdiff_t>(end));
-      // Where every edge goes forward in the list, nothing can both read from a run of it and feed it.
+      // If every edge goes forward in the list, nothing can both read from a run of it and feed it.
       if (run.size() >= shortest_ && (forward || !makesCircle(begin, end, children.size(), readers))) {
         kept.push_back(bundle(group, run));
       } else {

@@ -220,7 +220,7 @@ class TreeBuilder {
     }
   }
 
-  // Not several calls of one module but a list of modules that are called one by one.
+  // True for a list of modules that are called one by one, false for several calls of one module.
   bool areParts(const std::vector<int>& items) const {
     std::vector<int> modules;
     for (const int item : items) {

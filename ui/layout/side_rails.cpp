@@ -61,12 +61,12 @@ class RailDrawer {
  private:
   QRectF& rect(int box) { return drawing_.boxes[static_cast<size_t>(box)]; }
 
-  // From x1 to x2.
+  // True when no box is in the way from x1 to x2 at y.
   [[nodiscard]] bool isLevelFree(double x1, double x2, double y, const DotEdge& edge) const {
     return isFree(QRectF(QPointF(x1, y), QPointF(x2, y)), edge, drawing_, kRailClearance);
   }
 
-  // From the source down to the rail; empty when something is in between.
+  // Leads from the source down to the rail; empty when something is in between.
   std::optional<RoundedPath> descend(const DotEdge& edge, double x) {
     QRectF& source = rect(edge.from);
     if (movable_[static_cast<size_t>(edge.from)]) {

@@ -29,7 +29,7 @@ struct OpenModel {
 enum class Motion { Animated, Cut };
 [[nodiscard]] Motion wantedMotion(const QWidget& widget);  // by the desktop's wish for less of it
 
-// From 0 to `length`, with another picture every `frame`; in ms. Length 0: there is nothing to play.
+// A film runs from 0 to `length`, with another picture every `frame`; in ms. Length 0: there is nothing to play.
 struct Film {
   int length = 0, frame = 33;
   [[nodiscard]] int frames() const { return length > 0 ? length / frame + 1 : 0; }
@@ -52,11 +52,11 @@ class Figure : public QWidget {
   [[nodiscard]] virtual bool wantsModel() const { return false; }  // in the state that is shown
   virtual void showModel(const OpenModel& /*model*/) {}            // again when more of it is read
 
-  // As it is shown, without its controls: for a file. In the units of the screen.
+  // These give a file the figure as it is shown, without its controls. In the units of the screen.
   [[nodiscard]] QSize pictureSize() const;
   void paintPicture(QPainter& painter);
 
-  // For a room: text and lines `factor` times as large; the controls float over the picture, and only on demand.
+  // Prepares for a room: text and lines `factor` times as large; the controls float over the picture, only on demand.
   void setPresented(double factor);
   void showControls(bool shown) { controls_->setVisible(shown); }
 

@@ -15,7 +15,7 @@ namespace normlens::ui {
 
 enum class NormWay { LayerNormTwoPasses, LayerNormOnePass, RmsNorm };
 
-// After one number of one pass.
+// Holds the state after one number of one pass.
 struct NormPassStep {
   int pass = 0;                               // from 0; the last one writes
   int index = 0;                              // of the number in the row

@@ -10,7 +10,7 @@ namespace {
 constexpr double kMostElevation = 1.35,
                  kLeastElevation = 0.12;  // radians of elevation: the plane never is a line, or the axis a point
 
-// In the plane twice, and along 1.
+// Two coordinates lie in the plane, one along 1.
 struct Coordinates {
   double a = 0, b = 0, up = 0;
 };

@@ -18,7 +18,7 @@ struct VectorCamera {
   [[nodiscard]] Vector withMeanOf(const Vector& like, const QPointF& page) const;
   // The vector at that height of the page that differs from `like` by its mean alone.
   [[nodiscard]] Vector alongUniform(const Vector& like, const QPointF& page) const;
-  // By a way of the pointer over the page, in pixels.
+  // Turns by a way of the pointer over the page, in pixels.
   void turn(const QPointF& pixels);
 };
 

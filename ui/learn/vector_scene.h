@@ -51,7 +51,7 @@ void addAxes(SceneContent& content);  // the uniform vector, upright, and the ax
 void addInput(SceneContent& content, const Vector& x);  // as an arrow whose tip can be dragged
 
 [[nodiscard]] QColor inkColor(Ink ink, const Theme& theme);
-// At that place, about 12 pixels large.
+// Paints the mark at that place, about 12 pixels large.
 void paintSceneMark(QPainter& painter, const QPointF& at, SceneMark::Shape shape, const QColor& color, double factor);
 
 // A mark as an icon, or where `line` is one, that kind of line.

@@ -21,7 +21,7 @@ QString known(const std::optional<Value>& value) {
   return value ? number(static_cast<double>(*value)) : QString();
 }
 
-// In the order of sideHeads.
+// Returns the fields in the order of sideHeads.
 QStringList sideFields(const protocol::BenchSide& side) {
   const protocol::LatencyStats& latency = side.latency;
   return {sideName(side.model),

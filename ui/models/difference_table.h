@@ -56,7 +56,7 @@ class DifferenceMatrix final : public RecordTable<DifferencePlace> {
   [[nodiscard]] int places() const { return rowCount(); }
   [[nodiscard]] int types() const { return static_cast<int>(types_.size()); }
   [[nodiscard]] QString typeName(int type) const { return types_[static_cast<size_t>(type)].name; }
-  // Why it has no figures; empty otherwise.
+  // Returns why the type has no figures; empty otherwise.
   [[nodiscard]] QString typeError(int type) const { return types_[static_cast<size_t>(type)].error; }
   // nullptr: not measured in this type.
   [[nodiscard]] const protocol::DiffRow* at(int place, int type) const { return row(place).at(type); }

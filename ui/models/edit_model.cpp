@@ -143,7 +143,7 @@ bool EditModel::falls(const EditLine& line) const {
   return fall_ && line.row.on && fall_->edits.contains(line.row.edit.text);
 }
 
-// Who needs it; while an edit is pointed at, what would come of it without that one.
+// Returns which norms need it; while an edit is pointed at, what would come of it without that one.
 QString EditModel::needText(const EditLine& line) const {
   if (!fall_) return freesText(line);
   if (line.row.edit.text == fall_->edit.text)

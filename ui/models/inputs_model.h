@@ -33,7 +33,7 @@ class InputsModel final : public RecordTable<QStringList> {  // a row: what is t
   [[nodiscard]] bool edited() const;
   [[nodiscard]] QString firstError() const;  // "input_ids: ..."; empty: all can be meant
   [[nodiscard]] QString refusal() const;     // while a cell holds what was refused
-  // As set_inputs wants them: "input_ids=int64[1,16]:0..199". nullopt while there is an error.
+  // Returns what set_inputs takes: "input_ids=int64[1,16]:0..199". nullopt while there is an error.
   [[nodiscard]] std::optional<std::vector<std::string>> specs() const;
   [[nodiscard]] static QStringList types();
 

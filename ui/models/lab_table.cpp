@@ -29,7 +29,7 @@ QString differenceWords(const lab::RunRecord& last) {
   return last.weight_difference ? formatNumber(*last.weight_difference, 2) : kNone;
 }
 
-// In the order of LabTable::Column.
+// Returns the columns in the order of LabTable::Column.
 LabTable::Columns columns() {
   return {
       words("", "Ticked networks stand side by side in the charts.", [](const LabRow&) { return QString(); },

@@ -166,7 +166,7 @@ QString NormModel::groupPlan(const std::vector<Row>& rows) {
   return parts.join(QStringLiteral(", "));
 }
 
-// Why it can or cannot, and where the plan does something else, why.
+// Returns why it can or cannot fold, and where the plan does something else, why.
 QString NormModel::reasonOf(const Row& row) {
   if (row.mark.because.isEmpty() || row.reason.contains(row.mark.because, Qt::CaseInsensitive)) return row.reason;
   return row.reason + u' ' + tr("%1 because %2.").arg(planBadge(row.mark.state), row.mark.because);

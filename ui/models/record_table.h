@@ -97,7 +97,7 @@ class RecordTable : public QAbstractTableModel {
     endResetModel();
   }
 
-  // In the place of as many rows from `first` on, so that a view keeps its selection and its place.
+  // Replaces as many rows from `first` on, so that a view keeps its selection and its place.
   void replaceRows(int first, std::vector<Row> rows) {
     if (rows.empty()) return;
     const int last = first + static_cast<int>(rows.size()) - 1;

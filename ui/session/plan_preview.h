@@ -25,7 +25,7 @@ struct Fall {
   int centering = -1;           // a value whose run-time centering would keep some of them folded
   int centered = 0;             // how many
 };
-// From one plan to another without the edit.
+// Compares a plan with one without the edit.
 [[nodiscard]] Fall fallBetween(const protocol::PlanInfo& before, const protocol::PlanInfo& after,
                                const protocol::EditInfo& edit);
 // "Without h.0.proj.weight, 9 LayerNorms would stay" and "33 edits fall with it."

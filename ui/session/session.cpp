@@ -199,7 +199,7 @@ void Session::guessInputs() {
   Q_EMIT inputsChanged();
 }
 
-// The model cannot be run with them, or that was stopped: it is analysed anew with those that it ran with.
+// The model cannot be run with them, or that was stopped: it is analyzed anew with those that it ran with.
 void Session::useInputsAgain(const protocol::InputsParams& before) {
   inputs_ = before;
   rememberInputs(presetName(), before);

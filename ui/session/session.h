@@ -82,11 +82,11 @@ class Session final : public QObject {
   [[nodiscard]] std::shared_ptr<const protocol::GraphDocument> document() const {
     return model_ ? index_.document() : nullptr;
   }
-  // Why the open model can be neither run nor folded, as a sentence; empty: nothing is in the way.
+  // Returns why the open model can be neither run nor folded, as a sentence; empty: nothing is in the way.
   [[nodiscard]] QString cannotRun() const { return model_ ? QString::fromStdString(model_->cannot_run) : QString(); }
   // Returns why no request can run the model, as a sentence; empty: nothing is in the way but what is under way.
   [[nodiscard]] QString runObstacle() const;
-  // Without its values: index() has them.
+  // Returns the analysis without its values, which index() has.
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
   [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_; }
   [[nodiscard]] const std::optional<protocol::FoldResult>& foldResult() const { return fold_; }
@@ -167,7 +167,7 @@ class Session final : public QObject {
   }
 
   // ---- the inspector's questions
-  // Where the figures are cached, done() is called at once.
+  // Calls done() at once when the figures are cached.
   void requestTensorStats(int value, Question& question,
                           const std::function<void(const Reply<protocol::TensorStats>&)>& done);
   void saveTensor(int value, const QString& path);  // a job

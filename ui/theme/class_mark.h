@@ -1,4 +1,4 @@
-// The mark of a vertex class: a letter in a shape in a colour, so that none of the three is needed alone.
+// The mark of a vertex class: a letter in a shape in a color, so that none of the three is needed alone.
 //
 // L square, S pill, R circle, Z diamond, O octagon, A (auxiliary centering) triangle, N (the chosen norm) rounded
 // square.
@@ -14,7 +14,7 @@ namespace normlens::ui {
 
 struct Theme;
 
-// area: about 14 x 14 px; the shape is centred in it.
+// area: about 14 x 14 px; the shape is centered in it.
 void paintClassMark(QPainter& painter, const QRectF& area, QChar letter, const Theme& theme);
 
 [[nodiscard]] QString classWord(QChar letter);     // "Linear"

@@ -19,7 +19,7 @@ struct Theme;
 // Straight into a painter, for delegates and painted widgets.
 void paintIcon(QPainter& painter, const QRectF& area, const QString& name, const QColor& color);
 
-// The program's own mark, in its own colours.
+// The program's own mark, in its own colors.
 [[nodiscard]] QIcon applicationIcon();
 // The box of a choice that is on or off.
 void paintTick(QPainter& painter, const QRectF& box, bool on, const Theme& theme);

@@ -62,7 +62,7 @@ QString withTextScaled(const QString& sheet, double scale) {
   return scaled + sheet.mid(done);
 }
 
-// resources/style/normlens.qss with each "@name" become the theme's colour of that name, and the sizes of text taken
+// resources/style/normlens.qss with each "@name" become the theme's color of that name, and the sizes of text taken
 // times `textScale`. Empty if the resource is not linked in.
 QString styleSheetFor(const Theme& theme, double textScale) {
   QFile file(QStringLiteral(":/normlens/style/normlens.qss"));

@@ -40,7 +40,7 @@ struct Theme {
   QColor opaqueLine, linearLine;    // the lit edges of blocked and of linear paths
   ClassColors classes;
 
-  // Colour of a vertex class letter: L S R Z O, N the chosen norm, A auxiliary centering, M an RMSNorm. Others:
+  // Color of a vertex class letter: L S R Z O, N the chosen norm, A auxiliary centering, M an RMSNorm. Others:
   // textFaint.
   [[nodiscard]] QColor classColor(QChar letter) const;
 };

@@ -1,5 +1,5 @@
 // A pill with an icon and a word: a verdict, or the outcome of a proof; outlined, with square corners: what the plan
-// does. Never colour alone.
+// does. Never color alone.
 #pragma once
 
 #include <QWidget>

@@ -12,7 +12,7 @@ class ElidedLabel final : public QLabel {
   ElidedLabel(const QString& text, Qt::TextElideMode mode, QWidget* parent = nullptr);
 
   void setFullText(const QString& text);
-  // A text of up to so many pixels, at the usual size of text, is shown whole: a neighbour has to give way.
+  // A text of up to so many pixels, at the usual size of text, is shown whole: a neighbor has to give way.
   void setWholeUpTo(int pixels);
   [[nodiscard]] QSize minimumSizeHint() const override;
   [[nodiscard]] QSize sizeHint() const override;

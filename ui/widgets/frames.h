@@ -13,7 +13,7 @@ namespace normlens::ui {
 [[nodiscard]] QFrame* makeLine(Qt::Orientation orientation, QWidget* parent);
 [[nodiscard]] QLabel* makeLabel(const QString& text, const char* kind, QWidget* parent);  // plain text
 [[nodiscard]] QPushButton* makeButton(const QString& text, const char* kind, QWidget* parent);
-// A bar of fixed height with a horizontal layout; objectName chooses its colours.
+// A bar of fixed height with a horizontal layout; objectName chooses its colors.
 [[nodiscard]] QFrame* makeBar(const QString& objectName, int height, QWidget* parent);
 [[nodiscard]] QHBoxLayout* layoutOf(QFrame* bar);
 

@@ -191,7 +191,7 @@ void MainWindow::openFile(const QString& path, const QString& model) {
   }
   const QFileInfo info(path);
   info_->dismiss();
-  // With the plan that it was left with.
+  // The model is opened with the plan that it was left with.
   if (const QString left =
           options_.recoveryFolder.isEmpty() ? QString() : project_->leftOf(info.absoluteFilePath(), model);
       !left.isEmpty()) {

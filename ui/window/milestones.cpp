@@ -20,7 +20,7 @@ Milestones::Milestones(MainWindow* window, const QElapsedTimer& since) : window_
 bool Milestones::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::Paint && !telling_ && reached()) {
     telling_ = true;
-    // After this paint, and the flush to the screen that follows it.
+    // tell() runs after this paint, and the flush to the screen that follows it.
     QMetaObject::invokeMethod(this, &Milestones::tell, Qt::QueuedConnection);
   }
   return QObject::eventFilter(watched, event);

@@ -1,4 +1,4 @@
-// When the window, the first picture of the model and its analysis were on the screen, for `normlens MODEL --times`.
+// Records when the window, the first picture and the analysis were on the screen, for `normlens MODEL --times`.
 #pragma once
 
 #include <QElapsedTimer>

@@ -39,14 +39,14 @@ Widget* describe(Widget* widget, const char* name, const QString& tip = {}, cons
 [[nodiscard]] QLabel* makeWords(const char* kind, QWidget* parent, const QString& text = {});
 // Makes the text in the middle of a page that has nothing to show.
 [[nodiscard]] QLabel* makeNotice(QWidget* parent);
-// Behind what the layout holds; the layout's widget is the parent.
+// Adds a button behind what the layout holds; the layout's widget is the parent.
 QPushButton* addButton(QBoxLayout* layout, const char* kind, const QString& text, const char* name, const QString& tip);
 // The button does what the action does, and can be pressed while the action is enabled.
 void followAction(QAbstractButton* button, QAction* action);
 // A splitter with a hairline for a handle, whose parts cannot be pushed away.
 [[nodiscard]] QSplitter* makeSplitter(Qt::Orientation orientation, QWidget* parent);
 
-// An icon in a colour of the theme.
+// An icon in a color of the theme.
 class ThemedIcon final : public QWidget {
  public:
   // area: where in the widget, which has the size `size`, the icon is painted.
@@ -61,7 +61,7 @@ class ThemedIcon final : public QWidget {
   QRectF area_;
 };
 
-// At the left in the field, before its words.
+// Adds an icon at the left in the field, before its words.
 void addLeadingIcon(QLineEdit* field, const char* name);
 
 // A table of whole rows that are chosen, not written in. Ctrl+C and the context menu copy them; `extend` puts what else
@@ -82,7 +82,7 @@ struct FileQuestion {
   QString folder;
   QString suggested = {};  // without a suffix
 };
-// Not modal to the program; `use` is called if the user chose one.
+// Opens a dialog that is not modal to the program; `use` is called if the user chose a file.
 void askForFile(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use);
 // The same where a file is to be written; `failed` is given a sentence where it was not.
 void askAndWrite(QWidget* parent, const FileQuestion& question, const std::function<bool(const QString& path)>& write,
@@ -92,7 +92,7 @@ void askForFolder(QWidget* parent, const FileQuestion& question, const std::func
 // All of it or nothing. False: it could not be written.
 [[nodiscard]] bool writeFile(const QString& path, const QByteArray& bytes);
 [[nodiscard]] QStringList modelFilters();
-// For what is made of a model with this suffix: a torch.export archive becomes TorchScript under such a name.
+// Returns filters for what is made of a model with this suffix: a torch.export archive may become TorchScript.
 [[nodiscard]] QStringList exportFilters(const QString& suffix);
 [[nodiscard]] QString folderOf(const QString& path);
 

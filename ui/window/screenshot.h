@@ -1,4 +1,4 @@
-// Renders the window, or the graph, once its model is shown and analysed, for `normlens MODEL --screenshot FILE` and
+// Renders the window, or the graph, once its model is shown and analyzed, for `normlens MODEL --screenshot FILE` and
 // `--picture FILE`.
 #pragma once
 

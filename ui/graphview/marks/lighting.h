@@ -1,4 +1,4 @@
-// Which boxes and edges a highlighted zero-mean graph lights up, for one layout.
+// Finds the boxes and edges that a highlighted zero-mean graph lights up, for one layout.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace normlens::graphview {
 
-// Which colour a lit edge takes.
+// Names the color that a lit edge takes.
 enum class LitEdge : uint8_t { Dark, Stream, Linear, IntoNorm, Blocker, Other };
 
 struct BoxLight {

@@ -1,4 +1,4 @@
-// Which edges of a layout carry values that are zero-mean now, after the plan, or not.
+// Marks the edges of a layout by their values: zero-mean now, after the plan, or not.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Which box an arrow key goes to.
+// Finds the box that an arrow key goes to.
 #pragma once
 
 #include "ui/graphview/scene.h"

@@ -12,9 +12,9 @@ enum class Side : uint8_t { None, Upstream, Downstream };
 class Reach {
  public:
   Reach() = default;
-  // From every op in an item.
+  // Starts from every op in an item.
   static Reach ofItem(const Scene& scene, int item);
-  // From a value: index into document.values.
+  // Starts from a value: index into document.values.
   static Reach ofValue(const Scene& scene, int value);
 
   [[nodiscard]] bool active() const { return !edges_.empty(); }

@@ -105,7 +105,7 @@ void BlockerChip::setVisibleArea(double zoom, const QRectF& world, const QRect& 
   setVisible(beyond_ != Beyond::Nothing);
 }
 
-// Beside the blocker's own place along the edge, as far as the canvas and what lies in its corner let it.
+// Returns a place beside the blocker's along the edge, as far as the canvas and what lies in its corner let it.
 QPoint BlockerChip::place(double zoom, const QRectF& world, const QRect& keepOff) const {
   const QPointF at = (box_.center() - world.topLeft()) * zoom;
   const int widest = parentWidget()->width() - width() - kEdge, lowest = parentWidget()->height() - height() - kEdge;

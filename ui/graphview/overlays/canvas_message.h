@@ -24,7 +24,7 @@ class CanvasMessage {
   void spinIfNeeded(QObject* owner, bool laysOut, bool overGraph);
   [[nodiscard]] bool spins() const { return timer_.isActive(); }
   bool turn(const QTimerEvent& event);  // false: another timer's
-  // In the middle of the area, or in the corner of a graph.
+  // Paints it in the middle of the area, or in the corner of a graph.
   void paint(QPainter& painter, const QRectF& area, bool overGraph, const ui::Theme& theme) const;
 
  private:

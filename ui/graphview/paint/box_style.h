@@ -1,4 +1,4 @@
-// The colours of a box in each of its states.
+// The colors of a box in each of its states.
 #pragma once
 
 #include <QColor>

@@ -151,7 +151,7 @@ void GraphPainter::paintCenterings(const Frame& f) {
   }
 }
 
-// On the side, and at the height, where it hides the least.
+// Returns the place, on either side of the box, where the callout hides the least.
 QRectF GraphPainter::calloutPlace(const Frame& f, const QRectF& box, const QSizeF& size) {
   constexpr double kGap = 22;
   QRectF best;
@@ -174,7 +174,7 @@ QRectF GraphPainter::calloutPlace(const Frame& f, const QRectF& box, const QSize
   return best;
 }
 
-// Why the norm is blocked, beside the op that blocks it.
+// Paints why the norm is blocked, beside the op that blocks it.
 void GraphPainter::paintCallout(const Frame& f) {
   if (!f.detailed || f.lighting.blockerBox() < 0 || f.lighting.blockerNote().empty()) return;
   const QRectF box = f.screen(f.lighting.blockerBox());

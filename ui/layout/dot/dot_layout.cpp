@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kPointsPerInch = 72;
 constexpr double kMaxTable = 60000;  // HTML-like tables keep their sizes in 16 bits
-constexpr size_t kManyBoxes = 250;   // from here on dot's optimisers are given less time
+constexpr size_t kManyBoxes = 250;   // from here on dot's optimizers are given less time
 
 int silent(char*) { return 0; }
 
@@ -26,7 +26,7 @@ void setAttribute(void* object, const char* name, const QByteArray& value) {
   agsafeset(object, const_cast<char*>(name), const_cast<char*>(value.constData()), const_cast<char*>(""));
 }
 
-// A row of fixed cells with a 2 px port cell centred on each x.
+// A row of fixed cells with a 2 px port cell centered on each x.
 QByteArray portRow(const std::vector<double>& ports, char prefix, double width) {
   QByteArray row = R"(<TR><TD><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0"><TR>)";
   int at = 0;

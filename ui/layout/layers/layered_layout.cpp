@@ -74,7 +74,7 @@ class LayeredLayout {
     }
   }
 
-  // The places nearest to where the cells would like to be that keep their order and distances: neighbours that are in
+  // The places nearest to where the cells would like to be that keep their order and distances: neighbors that are in
   // each other's way become one block, at the mean of their wishes (pool adjacent violators).
   void placeRow(const std::vector<int>& row, const Buckets& links, bool down) {
     struct Block {

@@ -26,7 +26,7 @@ double density(const AngleCounts& angles, size_t step) {
   return static_cast<double>(angles.counts[step]) / total(angles) / angles.step;
 }
 
-// As coarse as the number of rows bears: about its root, with 90 degrees in the middle of a step.
+// Merges steps until about the root of the number of rows is left, with 90 degrees in the middle of a step.
 AngleCounts coarser(const AngleCounts& angles) {
   constexpr double kFewest = 9, kMost = 45;
   const double wanted = std::clamp(std::sqrt(total(angles)), kFewest, kMost);

@@ -87,7 +87,7 @@ CutView::Rows CutView::rows(const QRectF& area) const {
   return rows;
 }
 
-// In the bar's length: what it may carry, and what it carries.
+// Paints a bar whose length is what it may carry, filled as far as what it carries.
 void CutView::paintBar(QPainter& painter, const QRectF& room, double full, double flow, bool cut) const {
   const Theme theme = themeOf(this);
   const double wide = std::max(3.0, room.width() * std::min(1.0, full / largest()));

@@ -17,7 +17,7 @@ struct Words {
   const char *name, *meaning;
 };
 
-// By LayerKind.
+// Ordered as LayerKind.
 constexpr std::array<Words, kLayerKinds> kWords = {{
     {QT_TRANSLATE_NOOP("LayerKind", "Linear"),
      QT_TRANSLATE_NOOP("LayerKind", "Each column says what one input adds to all outputs; its mean goes.")},

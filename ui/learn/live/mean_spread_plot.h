@@ -29,7 +29,7 @@ class MeanSpreadPlot final : public ScaledPlot {
   double reach_ = 1;
 };
 
-// On average how far from zero they are.
+// Returns how far from zero they are on average.
 [[nodiscard]] double meanSize(const std::vector<double>& means);
 
 }  // namespace normlens::ui

@@ -11,7 +11,7 @@ namespace normlens::ui {
 
 struct OpenModel;
 
-// Why a figure has no model yet, or none at all; empty: it has one.
+// Returns why a figure has no model yet, or none at all; empty: it has one.
 [[nodiscard]] QString missingModel(const OpenModel& model);
 // trouble: what else is in the way; empty: nothing.
 void showModelState(graphview::GraphView& view, const OpenModel& model, const QString& trouble);

@@ -124,7 +124,7 @@ void ProjectKeeper::locate(const QString& modelPath) {
   if (missing_) startWith(modelPath, Opening(*missing_));
 }
 
-// Also when there is no model any more.
+// Called also when there is no model any more.
 void ProjectKeeper::modelOpened() {
   // An engine that had to be started again opens the same file.
   const ModelFile now = modelFileAt(session_->path());

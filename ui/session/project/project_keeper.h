@@ -55,7 +55,7 @@ class ProjectKeeper final : public QObject {
   void modelChangedOnDisk(const QString& modelPath, bool gone);
 
  private:
-  // On its way to the session.
+  // Holds a project on its way to the session.
   struct Opening {
     Project project;
     QString path;         // its file; empty: none

@@ -8,7 +8,7 @@ namespace normlens::ui {
 
 struct RecentFile {
   QString path;
-  int foldable = -1;  // -1: not analysed yet
+  int foldable = -1;  // -1: not analyzed yet
   int layerNorms = -1;
 };
 

@@ -31,7 +31,7 @@ struct LabField {
   QList<LabChoice> (*choices)(const lab::RunSettings& settings) = nullptr;  // of a choice
 };
 
-// In the order of the form.
+// Returns the fields in the order of the form.
 [[nodiscard]] std::span<const LabField> labFields();
 [[nodiscard]] QString nameOf(const LabField& field, const lab::RunSettings& settings);
 [[nodiscard]] QString tipOf(const LabField& field);

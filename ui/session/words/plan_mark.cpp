@@ -16,7 +16,7 @@ struct StateWords {
   const char *icon, *word, *badge, *meaning;
 };
 
-// By PlanState.
+// Ordered as PlanState.
 constexpr std::array<StateWords, kPlanStates> kWords = {{
     {"", "", QT_TRANSLATE_NOOP("PlanMark", "No plan"), QT_TRANSLATE_NOOP("PlanMark", "There is no plan yet.")},
     {"plan_would", QT_TRANSLATE_NOOP("PlanMark", "would fold"), QT_TRANSLATE_NOOP("PlanMark", "Would fold, not proved"),

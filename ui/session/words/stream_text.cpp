@@ -15,7 +15,7 @@ namespace {
 QString tr(const char* words) { return QCoreApplication::translate("Streams", words); }
 QString some(int64_t count, const char* noun) { return text(plural(count, noun)); }
 
-// In percent, "+0.41"; three digits are enough.
+// Returns the change in percent, "+0.41"; three digits are enough.
 QString changeOf(double before, double after) {
   if (before <= 0 || after == before) return QStringLiteral("0");
   const double percent = 100 * (after - before) / before;

@@ -41,7 +41,7 @@ QString tensorText(const protocol::TensorStats& stats, int digits) {
 }
 
 double heatReach(const protocol::TensorStats& stats) {
-  // Not the largest cell: one stray number would leave the rest without colour.
+  // Not the largest cell: one stray number would leave the rest without color.
   double squares = 0;
   for (const double cell : stats.before.heat) squares += cell * cell;
   return stats.before.heat.empty() ? 0 : 2 * std::sqrt(squares / static_cast<double>(stats.before.heat.size()));

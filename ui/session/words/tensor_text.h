@@ -14,7 +14,7 @@ using TensorFact = QPair<QString, QString>;  // name, value
 [[nodiscard]] QVector<TensorFact> tensorFacts(const protocol::TensorStats& stats,
                                               const protocol::TensorFigures& figures, int digits);
 [[nodiscard]] QString tensorText(const protocol::TensorStats& stats, int digits);
-// The absolute value that takes the full colour in a heat map: of the cells of the original, so that what the plan
+// The absolute value that takes the full color in a heat map: of the cells of the original, so that what the plan
 // leaves can be compared with it.
 [[nodiscard]] double heatReach(const protocol::TensorStats& stats);
 

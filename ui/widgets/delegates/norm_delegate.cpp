@@ -122,7 +122,7 @@ void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& opti
                    Qt::TextWordWrap | Qt::AlignTop, unbroken(index.data(NormModel::ReasonRole).toString()));
 }
 
-// As if the scroll bar were there, so that its coming and going does not change the height.
+// Leaves room for the scroll bar, so that its coming and going does not change the height.
 int NormDelegate::reasonWidth() const {
   return qMax(60, view_->width() - view_->verticalScrollBar()->sizeHint().width() - kTextLeft - 4 - kRight / 2);
 }

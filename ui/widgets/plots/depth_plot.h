@@ -1,6 +1,6 @@
 // Error by depth: the largest relative difference over the places in order of execution, one line for each floating
-// type, on a logarithmic axis. Lines differ by colour and by mark; the marks are explained beside PrecisionMap.
-// A dotted line of the same colour: what the original loses by that type alone.
+// type, on a logarithmic axis. Lines differ by color and by mark; the marks are explained beside PrecisionMap.
+// A dotted line of the same color: what the original loses by that type alone.
 #pragma once
 
 #include <QWidget>

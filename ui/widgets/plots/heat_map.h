@@ -1,4 +1,4 @@
-// A tensor as a picture: means of cells, blue below zero, orange above, the ground colour at zero.
+// A tensor as a picture: means of cells, blue below zero, orange above, the ground color at zero.
 #pragma once
 
 #include <QImage>
@@ -13,7 +13,7 @@ class HeatMap final : public QWidget {
  public:
   explicit HeatMap(QWidget* parent = nullptr);
 
-  // reach: the absolute value with the full colour; cells beyond it take it too. rows * columns cells, row by row.
+  // reach: the absolute value with the full color; cells beyond it take it too. rows * columns cells, row by row.
   void setCells(const std::vector<double>& cells, int rows, int columns, double reach);
   void setMeaning(const QString& words) { meaning_ = words; }  // of a cell's tooltip; %1: its number
   [[nodiscard]] QSize sizeHint() const override { return {280, 96}; }

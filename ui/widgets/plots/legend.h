@@ -1,4 +1,4 @@
-// The vertex classes with letter, shape, colour and word, in two columns; each with a sentence as its tooltip.
+// The vertex classes with letter, shape, color and word, in two columns; each with a sentence as its tooltip.
 #pragma once
 
 #include <QWidget>

@@ -16,7 +16,7 @@ namespace normlens::ui {
 [[nodiscard]] bool writePicture(const QString& path, const QSize& size, const QColor& ground,
                                 const std::function<void(QPainter& painter)>& paint);
 
-// For the question where to write one.
+// Returns the filters of the file dialog for one.
 [[nodiscard]] QStringList pictureFilters();
 
 }  // namespace normlens::ui

@@ -1,4 +1,4 @@
-// A heat map of errors: places in order of execution across, floating types down, colour by the largest relative
+// A heat map of errors: places in order of execution across, floating types down, color by the largest relative
 // difference on a logarithmic scale. The same figures are in the table of its model, for those who read rather than
 // look. The marks beside the types are those of the chart of error by depth. Arrow keys move a cursor, Enter and a
 // click choose.

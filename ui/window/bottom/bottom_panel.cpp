@@ -99,7 +99,7 @@ QWidget* BottomPanel::makeHeader(Actions* actions) {
   return header;
 }
 
-// In the order of Tab.
+// Adds the pages in the order of Tab.
 void BottomPanel::addPages() {
   const auto addPage = [this](auto* page, const char* lesson) {
     pages_->addWidget(page);

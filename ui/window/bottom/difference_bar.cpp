@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kMostBatches = 1000, kBatchesWidth = 100, kBriefBatchesWidth = 44, kMostNameWidth = 160,
               kBriefNameWidth = 60;
-// With the short words of the bar.
+// The types with their short words for the bar.
 constexpr std::pair<const char*, const char*> kTypes[] = {
     {"float64", "f64"}, {"float32", "f32"}, {"float16", "f16"}, {"bfloat16", "bf16"}};
 

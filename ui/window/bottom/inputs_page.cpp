@@ -96,7 +96,7 @@ void InputsPage::showState() {
   const bool set = !nothingChosen(inputs);
   const bool free = session_->analysis().has_value() && session_->served() && !session_->busy();
   load_->setEnabled(free);
-  // Also while something runs: it is given up.
+  // Guessing is allowed while something runs: that is stopped.
   guess_->setEnabled(session_->model().has_value() && session_->served());
   apply_->setEnabled(free && model_->edited() && error.isEmpty());
   QString words;

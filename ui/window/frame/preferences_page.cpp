@@ -105,7 +105,7 @@ void PreferencesPage::addRow(QVBoxLayout* section, const QString& name, QWidget*
   section->addLayout(row);
 }
 
-// Under the control of the row above.
+// Adds a row that begins under the control of the row above.
 QHBoxLayout* PreferencesPage::addIndented(QVBoxLayout* section) {
   auto* row = new QHBoxLayout;
   auto* indent = new QWidget(column_->parentWidget());

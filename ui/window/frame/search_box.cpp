@@ -57,7 +57,7 @@ SearchBox::SearchBox(QWidget* parent)
   });
 }
 
-// As many words as there is room for.
+// Shows the long placeholder where there is room for it.
 void SearchBox::resizeEvent(QResizeEvent* event) {
   QLineEdit::resizeEvent(event);
   const int room = width() - kIconRoom - kKeyRoom;

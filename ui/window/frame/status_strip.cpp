@@ -68,7 +68,7 @@ QString engineWord(EngineClient::State state) {
   return StatusStrip::tr("No engine");
 }
 
-// Which colour the dot before the engine's word has.
+// Returns the kind, and so the color, of the dot before the engine's word.
 const char* dotKind(EngineClient::State state, int silence) {
   if (silence > 0) return "dotSilent";
   if (state == EngineClient::State::Ready) return "dotReady";

@@ -21,7 +21,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
   describe(this, "storyBar", {}, tr("Progress of the work"));
   setTextHeight(this, 52);
   auto* layout = makeRow(this, 0, {8, 0, 12, 0});
-  // By StoryIndex.
+  // Ordered as StoryIndex.
   const std::pair<const char*, QString> segments[StorySteps] = {
       {"storyModel", tr("The opened file. Click for what is in it.")},
       {"storyFoldable", tr("How many LayerNorms can become RMSNorms without changing an output.")},
@@ -87,7 +87,7 @@ void StoryBar::showOverflow(int index, bool taken) {
 void StoryBar::setStory(const Story& story) {
   for (size_t i = 0; i < StorySteps; ++i) {
     segments_[i]->setStep(story.steps[i]);
-    // Behind what is cut off for want of room.
+    // The tooltip repeats the words, as some are cut off for want of room, and adds the reason.
     const QString& why = story.steps[i].why;
     segments_[i]->setToolTip(segments_[i]->words() + u'\n' +
                              (why.isEmpty() ? segments_[i]->accessibleDescription() : why));

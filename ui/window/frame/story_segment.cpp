@@ -39,7 +39,7 @@ QColor iconColorOf(StoryPiece::Tone tone, const Theme& theme) {
   return tone == StoryPiece::Tone::Good ? theme.good : colorOf(tone, theme);
 }
 
-// Between a piece and the one before it; one with an icon begins something new.
+// Returns the gap between a piece and the one before it; one with an icon begins something new.
 int gapBefore(const StoryPiece& piece) { return piece.icon.isEmpty() ? kPieceGap : kIconPieceGap; }
 
 int widthOf(const StoryPiece& piece) {

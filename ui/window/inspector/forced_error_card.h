@@ -1,5 +1,5 @@
-// By how much the model's outputs change where one LayerNorm is folded against its verdict: a figure for each floating
-// type, with what rounding alone may do beside it. Measured when the user starts it.
+// Shows how much the model's outputs change where one LayerNorm is folded against its verdict: a figure for each
+// floating type, with what rounding alone may do beside it. Measured when the user starts it.
 #pragma once
 
 #include <QWidget>

@@ -19,7 +19,7 @@ class Session;
 // The frame that all pages share: a scrolling body and a footer of buttons. Used while a page is built.
 struct InspectorPage {
   explicit InspectorPage(QWidget* owner);
-  // At the end of the body.
+  // Adds the widget at the end of the body.
   template <typename Widget>
   Widget* add(Widget* widget) {
     layout->addWidget(widget);

@@ -1,5 +1,5 @@
-// Why a LayerNorm is blocked: the blocker and the other paths to it, the numbers that would have to be equal, what a
-// centering of its own costs against what folding it saves, and the error of folding it all the same.
+// Shows why a LayerNorm is blocked: the blocker and the other paths to it, the numbers that would have to be equal,
+// what a centering of its own costs against what folding it saves, and the error of folding it all the same.
 #pragma once
 
 #include <QWidget>

@@ -33,7 +33,7 @@ class LabFigures final : public QWidget {
   Card makeCard(LabChart kind);
   QWidget* makeLegend();
   void makeSays();
-  // In the legend: what is drawn weaker.
+  // Lists in the legend what is drawn weaker.
   void showPaler(const LabPicture& picture);
 
   std::map<LabChart, Card> charts_;

@@ -138,7 +138,7 @@ void SettingsForm::take(size_t control, const QString& words) {
   Q_EMIT changed();
 }
 
-// In the order in which they are trained.
+// Takes the checked networks in the order in which they are trained.
 void SettingsForm::takeNetworks() {
   settings_.networks.clear();
   for (const std::string_view network : lab::networks()) {

@@ -29,7 +29,7 @@ class SettingsForm final : public QWidget {
   [[nodiscard]] const lab::RunSettings& settings() const { return settings_; }
   void setSettings(const lab::RunSettings& settings);
   void setDevices(const Devices& devices);  // what can be chosen of them
-  // Why it could not be run, one sentence; empty: it could.
+  // Returns why it could not be run, in one sentence; empty: it could.
   [[nodiscard]] QString problem() const;
 
  Q_SIGNALS:

@@ -51,7 +51,7 @@ void LessonModels::rest() {
   engine_.reset();
 }
 
-// Not while one is on its way.
+// Returns false while a model is on its way.
 bool LessonModels::usesToy() const { return session_->document() == nullptr && !session_->busy(); }
 
 void LessonModels::serve(Figure* figure, const QString& model) {

@@ -26,7 +26,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLeastShare = -6;  // power of ten, where a fold without any mean is drawn beside its original
 constexpr int kNoteWidth = 300;
 
-// By row; of the norm, or of what the fold has put in its place.
+// Returns a figure by row: of the norm, or of what the fold has put in its place.
 template <class Figure>
 std::vector<double> figures(const Rows& rows, bool folded, const Figure& figure) {
   std::vector<double> values;

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kBarHeight = 44;
 constexpr int kTitleHeight = 30;
-// In pixels; of the list at the usual size of text.
+// All in pixels; those of the list at the usual size of text.
 constexpr int kList = 500, kLeastList = 300, kLeastGraph = 300;
 
 }  // namespace
@@ -80,7 +80,7 @@ void CompareView::missFold() {
 
 void CompareView::followFold() {
   if (!missesFold_ || !isVisible() || session_->busy() || !session_->foldResult()) return;
-  // Until it is laid out, so that the open model's graph stays where it is.
+  // The views are unlinked until it is laid out, so that the open model's graph stays where it is.
   views_->setLinked(false);
   connect(
       viewB_, &graphview::GraphView::layoutFinished, this, [this] { views_->setLinked(link_->isChecked()); },

@@ -253,7 +253,7 @@ void GraphPane::requestCone(int node) {
                               });
 }
 
-// As a zero-mean graph is shown: the layer, what carries its shift, and the norms that do not notice.
+// Lights up, like a zero-mean graph, the layer, what carries its shift, and the norms that do not notice.
 void GraphPane::showCone(int node, const protocol::ShiftCone& cone) {
   if (cone.values.empty()) {
     Q_EMIT told(cone.reason.empty() ? tr("Nothing reads what this layer makes.") : text(cone.reason));

@@ -1,4 +1,4 @@
-// The middle of the window: where one is in the model, how the graph is coloured, and the graph itself.
+// The middle of the window: where one is in the model, how the graph is colored, and the graph itself.
 #pragma once
 
 #include <QFrame>

@@ -12,7 +12,7 @@ class QPushButton;
 
 namespace normlens::ui {
 
-// Pictures in the theme's colours (step_art.cpp).
+// Pictures in the theme's colors (step_art.cpp).
 using PaintStep = void (*)(QPainter& painter, const Theme& theme);
 void paintOpen(QPainter& painter, const Theme& theme);
 void paintFold(QPainter& painter, const Theme& theme);

@@ -16,7 +16,7 @@ namespace normlens::ui {
 
 namespace {
 
-// In pixels, at the usual size of text.
+// All in pixels, at the usual size of text.
 constexpr int kNorms = 264, kLeastNorms = 236, kInspector = 320, kLeastInspector = 260, kBottom = 264,
               kLeastBottom = 156;
 
@@ -52,7 +52,7 @@ Workspace::Workspace(Session* session, Actions* actions, QWidget* parent) : QWid
   makeColumn(this)->addWidget(across_);
 }
 
-// As wide as their text wants them, but never so wide that the graph has no room.
+// Makes the panels as wide as their text wants them, but never so wide that the graph has no room.
 void Workspace::arrange() {
   if (arranged_ || width() == 0) return;
   const auto share = [](int whole, double part, int least, int wanted) {

@@ -26,7 +26,7 @@ bool hasShift(const Row& row) {
   return figures != nullptr && !figures->shift_of.empty();
 }
 
-// Whatever both files call them: op names differ from format to format.
+// Names norms alike in both files: op names differ from format to format.
 QString operatorName(const protocol::GraphNode& node) {
   if (node.role == "N") return ChangeTable::tr("LayerNorm");
   return node.role == "M" ? ChangeTable::tr("RMSNorm") : text(node.label);

@@ -186,7 +186,7 @@ void ChangesPanel::showNothing() {
   nothing_->setVisible(rows_->rowCount() > 0 && shown_->rowCount() == 0);
 }
 
-// As wide as its words, so that names have what is left.
+// Makes the column as wide as its words, so that names have what is left.
 void ChangesPanel::fitLargest() {
   const QFontMetrics figures(monoFont(11)), head(uiFont(11, QFont::Medium));
   qsizetype letters = 0;
