@@ -240,7 +240,7 @@ void EngineClient::cancel(RequestId id) {
     decoder_->forget(id);
     entry.mapped().fail(error);
   };
-  if (!found->second.unsent.isEmpty()) {  // the engine has not heard of it
+  if (!found->second.unsent.isEmpty()) {  // the engine has not received it
     QTimer::singleShot(0, this, giveUp);
     return;
   }

@@ -10,7 +10,7 @@
 // Thread: GUI thread; nothing here waits. Every request is answered exactly once, later, never from inside request():
 // by the engine, by cancel() (at the latest kCancelPatience after it), or, when the engine dies, with an error.
 // Requests made while the engine starts are kept and sent once it has introduced itself. Only the current process is
-// heard: what an older one still sends is dropped.
+// read: what an older one still sends is dropped.
 //
 // An engine is pinged each second; any byte is a sign of life. silenceChanged() reports one that sent none for
 // kSilence, and again each second until it speaks or is ended. One that stops in the middle of a message, or announces
@@ -97,7 +97,7 @@ class EngineClient final : public QObject {
   void silenceChanged(int seconds);  // silence()
 
  private:
-  static constexpr RequestId kPingId = 0;            // of no request: its answer is dropped once it was heard
+  static constexpr RequestId kPingId = 0;            // of no request: its answer is dropped once it was read
   static constexpr qsizetype kMostErrorLines = 200;  // of one piece of what the engine writes to stderr
   using Fail = std::function<void(const EngineError&)>;
   struct Pending {

@@ -41,7 +41,7 @@ class Question final {
   EngineClient* engine_;
   QObject* owner_;
   EngineClient::RequestId request_ = 0;  // 0: none
-  // Counts requests. Each request holds it too, since its answer may come when the question is gone.
+  // Grows with each drop. A request holds it too, since its answer may come when the question is gone.
   std::shared_ptr<int> asked_ = std::make_shared<int>(0);
 };
 

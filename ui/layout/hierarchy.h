@@ -8,7 +8,7 @@
 //   - ops that no weight has touched yet, where there are many, are one group "masks and positions",
 //     or "preprocessing" where the ops with weights read what it makes;
 //   - a module that is called again later (shared layers) becomes one group per call, where one group would be a cycle;
-//   - more than kMaxEqual equal groups in a row, any number with foldRepeats, are one group titled with their number;
+//   - more than kMaxEqual equal groups in a row, any number with foldRepeats, are one group that shows their number;
 //   - more than kMaxFlat children in one group are bundled into runs ("ops 1–200").
 // Value type, immutable after buildHierarchy. Thread: any.
 #pragma once

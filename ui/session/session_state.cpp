@@ -1,4 +1,4 @@
-// Session: the getters that derive something from its state.
+// Session: what is derived from its state.
 #include <algorithm>
 
 #include "ui/session/difference_run.h"

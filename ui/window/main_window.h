@@ -116,7 +116,7 @@ class MainWindow final : public QMainWindow {
   void dismissWhenWorkBegins();
   void logConfirmation(const QStringList& norms);
   void showFoldResult();
-  void showLeftOut();  // what fell with an edit that the user left out
+  void showLeftOut();  // what was lost with an edit that the user left out
   void showExported(const protocol::ExportResult& done);
   void showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways = {});
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();

@@ -71,7 +71,7 @@ class GraphPainter {
   double ratio_ = 0;
 };
 
-// "1×1024×768 float32", "scalar float32" for no axes; empty when neither is known.
+// "1×1024×768 float32", "scalar float32" for no axes; empty when it has neither.
 [[nodiscard]] QString valueText(const protocol::GraphValue& value);
 
 }  // namespace normlens::graphview

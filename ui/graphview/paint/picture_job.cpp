@@ -157,7 +157,7 @@ class Writer {
     return info.path() + QStringLiteral("/%1_r%2_c%3.png").arg(info.completeBaseName()).arg(row + 1).arg(column + 1);
   }
 
-  // In strips, so that a word to stop is heard soon.
+  // Writes the tile in strips, so that a request to stop takes effect soon.
   Status writeTile(const QString& path, const QPointF& corner, const QSize& size, const Progress& progress) {
     constexpr int kStrip = 256;
     constexpr double kPainting = 0.6;  // of the time; the rest is packing

@@ -106,7 +106,7 @@ void ProjectKeeper::start(Opening opening) {
 }
 
 void ProjectKeeper::startWith(const QString& modelPath, Opening opening) {
-  opening.project.model = {modelPath, {}, 0, 0, opening.project.model.name};  // the user has seen that it is another
+  opening.project.model = {modelPath, {}, 0, 0, opening.project.model.name};  // no hash: it is expected to be another
   opening.project.bench.reset();
   opening.project.benchRuns.clear();
   start(std::move(opening));
