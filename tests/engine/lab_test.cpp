@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/run/tensors.h"
 #include "tests/engine/run_program.h"
+#include "tests/support/npz_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::engine {
@@ -138,10 +140,9 @@ TEST_F(Lab, WhatIsWrongIsToldInALine) {
   const auto folder = told(lab({runFile(), "-o", path + "/runs"}));
   EXPECT_EQ(folder.first, 3);
   EXPECT_NE(folder.second.find("the folder " + path + "/runs cannot be made: "), std::string::npos) << folder.second;
-  const auto data = told(lab({runFile({{"data", {{"kind", "csv"}, {"path", "none.csv"}}}})}));
+  const auto data = told(lab({runFile({{"data", {{"kind", "npz"}, {"path", "none.npz"}}}})}));
   EXPECT_EQ(data.first, 3);
-  EXPECT_NE(data.second.find((folder_ / "none.csv").string() + " cannot be read: No such file"), std::string::npos)
-      << data.second;
+  EXPECT_NE(data.second.find("there is no file " + (folder_ / "none.npz").string()), std::string::npos) << data.second;
 }
 
 TEST_F(Lab, TheFolderIsMadeWithWhatIsMissingAboveIt) {
@@ -152,12 +153,17 @@ TEST_F(Lab, TheFolderIsMadeWithWhatIsMissingAboveIt) {
 }
 
 // The user's data, from the folder of the run.
-TEST_F(Lab, ACsvBesideTheRunIsLearned) {
-  std::ofstream csv(folder_ / "data.csv");
-  csv << "a,b,kind\n";
-  for (int i = 0; i < 200; ++i) csv << i % 7 << ',' << i % 3 << (i % 2 == 0 ? ",even\n" : ",odd\n");
-  csv.close();
-  const auto result = lab({runFile({{"data", {{"kind", "csv"}, {"path", "data.csv"}}}}), "--json"});
+TEST_F(Lab, AnNpzBesideTheRunIsLearned) {
+  std::vector<double> x, y;
+  for (int i = 0; i < 200; ++i) {
+    x.insert(x.end(), {static_cast<double>(i % 7), static_cast<double>(i % 3)});
+    y.push_back(i % 2);
+  }
+  const auto array = [](graph::Shape shape, const std::vector<double>& values) {
+    return run::fromDoubles(graph::DType::Float64, std::move(shape), values);
+  };
+  ASSERT_TRUE(run::writeNpz(folder_ / "data.npz", {{"x", array({200, 2}, x)}, {"y", array({200}, y)}}));
+  const auto result = lab({runFile({{"data", {{"kind", "npz"}, {"path", "data.npz"}}}}), "--json"});
   EXPECT_EQ(result.status, 0) << result.err;
 }
 

@@ -190,13 +190,14 @@ class FileProof {
   }
 
   // typical: the median row's own error, relative. What cancels to nothing in exact arithmetic has no scale, and an
-  // original that is right there is so by luck.
+  // original that is right there may be so by luck, but not by much.
   [[nodiscard]] RowJudgment judgmentOf(const Judged& output, const RowErrors& row, double typical, double noise) const {
-    constexpr double kNothing = 1e-6;
+    constexpr double kNothing = 1e-6, kLuck = 32;
     // Nothing finite becomes infinite, nor the reverse.
     const double error = output.byExact && std::isfinite(row.apart) ? row.b : row.apart;
-    if (!output.byExact || row.exact <= kNothing * row.apart)
-      return {error, std::max(fewRoundings() * row.scale, noise)};
+    const double few = fewRoundings() * row.scale;
+    if (!output.byExact) return {error, std::max(few, noise)};
+    if (row.exact <= kNothing * row.apart) return {error, std::max(few, std::min(noise, kLuck * row.a))};
     return {error, std::max({leastFloor(row.scale, noise), row.a, typical * row.around})};
   }
   [[nodiscard]] bool passes(const Judged& output, double typical, double noise) const {
