@@ -72,6 +72,18 @@ void subtract(const T* x, T* y, const Run& run, const double* means) {
     y[i] = narrow<T>(widen(elementAt(x, i * run.inStep)) - means[i * run.groupStep]);
 }
 
+// Centering can nearly double a number: float16 ends at 65504.
+template <class T>
+bool areFinite(const T* y, int64_t count) {
+  bool finite = true;
+  for (int64_t i = 0; i < count; ++i) finite &= std::isfinite(widen(y[i]));
+  return finite;
+}
+
+tl::unexpected<Error> tooLarge() {
+  return fail(ErrorCode::Refused, "a weight that is centered becomes too large for its type");
+}
+
 // Whole groups one after another in memory, each short enough to be summed when it is wanted: one reading.
 template <class T>
 struct OwnRows {
@@ -91,6 +103,7 @@ struct OwnRows {
       const int64_t start = group * length;
       const int64_t begin = std::max(first, start), end = std::min(last, start + length);
       subtractFromRow(row + (begin - start), y + (begin - first), end - begin, mean);
+      if (!areFinite(y + (begin - first), end - begin)) return tooLarge();
     }
     return {};
   }
@@ -109,10 +122,12 @@ struct GivenMeans {
     T* y = asElements<T>(out);
     const int64_t last = first + static_cast<int64_t>(out.size() / sizeof(T));
     copy(all, x, y, first, last);
+    bool finite = true;
     region.forEach(first, last, [&](const Run& run) {
       subtract(x + run.in, y + (run.out - first), run, means->data() + run.group);
+      finite = finite && areFinite(y + (run.out - first), run.count);
     });
-    return {};
+    return finite ? Status() : tooLarge();
   }
 };
 

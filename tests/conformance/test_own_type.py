@@ -27,6 +27,17 @@ class CancellingTables(torch.nn.Module):
         return self.head(self.norm(self.words(ids) + self.places(places)))
 
 
+class IndexOfCancellingTables(CancellingTables):
+    """Beside other numbers, which are right, an index that the wrong ones decide."""
+
+    def __init__(self, outlier):
+        super().__init__(outlier)
+        self.other, self.last = torch.nn.Embedding(20, WIDTH), torch.nn.LayerNorm(WIDTH)
+
+    def forward(self, ids, places):
+        return self.norm(self.words(ids) + self.places(places)).argmax(-1), self.head(self.last(self.other(ids)))
+
+
 class OneChannelAgainstAll(torch.nn.Module):
     """Centering nearly doubles what the last channel is."""
 
@@ -86,6 +97,13 @@ class OwnType(unittest.TestCase):
             self.assertGreater(verify["file"]["errors"]["folded"], 6 * verify["file"]["errors"]["original"])
         for dtype in (torch.bfloat16, torch.float16, torch.float32):
             self.assertEqual(self.fold(CancellingTables(1.0).to(dtype), *ids)["verify"]["exact"], True, dtype)
+
+    def test_an_index_does_not_hide_what_decides_it(self):
+        torch.manual_seed(0)
+        ids = torch.randint(0, 20, (2, 6)), torch.arange(6).expand(2, 6).contiguous()
+        for dtype, outlier in ((torch.bfloat16, 1e3), (torch.float16, 6e4)):
+            self.assertEqual(self.fold(IndexOfCancellingTables(outlier).to(dtype), *ids)["verify"]["exact"], False, dtype)
+        self.assertEqual(self.fold(IndexOfCancellingTables(1.0).half(), *ids)["verify"]["exact"], True)
 
     def test_a_fold_that_leaves_the_range_of_float16_is_refused(self):
         torch.manual_seed(0)

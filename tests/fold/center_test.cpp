@@ -228,6 +228,17 @@ TEST(Center, EditsFollowOneAnother) {
   expectClose(outputView(tensor.view, out), centeredReference({&expected}, {second})[0], "chain", 1e-5);
 }
 
+TEST(Center, ANumberThatWouldLeaveItsTypeIsRefusedInEveryKindOfGroup) {
+  for (const int axis : {0, 1}) {
+    std::vector<uint16_t> bits(16, 0x7B53);        // 60000 in float16
+    for (const int i : {3, 12}) bits[i] = 0xFB53;  // -60000, and -90000 without the mean of its row or column
+    const TensorView view{reinterpret_cast<const std::byte*>(bits.data()), DType::Float16, {4, 4}, {4, 1}, nullptr};
+    const Pattern pattern = Pattern::fromFactors({{4, 0, 4, axis == 0}, {4, 0, 4, axis == 1}});
+    auto out = bufferFor(view);
+    EXPECT_EQ(centerTensor(view, pattern, out, 1).error().code, ErrorCode::Refused) << axis;
+  }
+}
+
 TEST(Center, NumbersThatAreNotFiniteAreRefusedInEveryKindOfGroup) {
   for (const int axis : {0, 1}) {
     for (const bool sums : {true, false}) {

@@ -5,6 +5,7 @@
 
 import contextlib
 import copy
+import enum
 import pickle
 import sys
 import timeit
@@ -24,6 +25,11 @@ from equal import settled
 from normlens.module.guard import Guard
 
 WIDE = torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(5))
+
+
+class Way(enum.IntEnum):
+    ONE = 1
+    OTHER = 2
 
 
 class Deciding(nn.Module):
@@ -186,6 +192,19 @@ class Guards(unittest.TestCase):
         self.assert_named(module, "mode is 'text', not 'plain'", WIDE, 1.0, mode="text")
         self.assert_named(module, "extra is float32.*, not None", WIDE, 1.0, extra=WIDE)
         self.assert_named(module, "x.size.1. <= 20 does not hold", torch.ones(2, 21, 8), 1.0)
+
+    def test_defaults_of_any_class_are_constants(self):
+        for given, other in ((Way.ONE, Way.OTHER), (torch.relu, torch.sigmoid), (torch.float32, torch.float64)):
+
+            class Defaulting(Deciding):
+                def forward(self, x, mode=given):
+                    return super().forward(x, mode=mode)
+
+            made = settled(Defaulting(lambda x, scale, more, mode, other=other: mode == other)).eval()
+            module, _ = normlens.fold(made, (WIDE,), guard="raise")
+            module(WIDE)
+            with self.assertRaisesRegex(normlens.OutsideContract, "mode is"):
+                module(WIDE, other)
 
     def test_the_first_call_outside_is_warned_of_once(self):
         module, _ = folded(_sizes, WIDE, guard="warn")

@@ -25,9 +25,14 @@ TEST(OtherSizes, ChangesFreeAxesTogetherFirst) {
   EXPECT_EQ(sets[3], (SizeTrials{{{2, 8}, {2, 8, 8, 4}, {}}, {{2, 6}, {2, 6, 6, 4}, {}}}));
 }
 
-TEST(OtherSizes, OtherRanksAreOfAllOpenInputsAndWidthsBehindOne) {
-  EXPECT_EQ(otherRanks({{7, 7}, {5}, {4}}, {true, true, false}, {3}),
-            (SizeTrials{{{2, 7, 7}, {2, 5}, {4}}, {{7}, {}, {4}}, {{7, 7, 3}, {5}, {4}}, {{7, 7}, {5, 3}, {4}}}));
+TEST(OtherSizes, OtherRanksAreOfAllOpenInputs) {
+  EXPECT_EQ(otherRanks({{7, 7}, {5}, {4}}, {true, true, false}),
+            (SizeTrials{{{2, 7, 7}, {2, 5}, {4}}, {{7}, {}, {4}}}));
+}
+
+TEST(OtherSizes, ChannelsAreTriedBehindOneInputThatHasNone) {
+  EXPECT_EQ(withChannels({{7, 7}, {5, 3}, {4}, {2000, 2000}}, {true, true, false, true}, {3}),
+            (SizeTrials{{{7, 7, 3}, {5, 3}, {4}, {2000, 2000}}}));
 }
 
 TEST(OtherSizes, GuessesTheBatchWhereNothingIsKnownAndTriesTheOthersByTheirSize) {

@@ -131,9 +131,11 @@ class Matcher {
     Site site = start(SiteKind::NormOutput, norm, comparableOutput(norm.output, isPartners));
     const auto beta = norm.beta == graph::kNoValue ? graph::kNone : a_.value(norm.beta).constant;
     if (beta != graph::kNone) site.beta = a_.constant(beta).view;
-    if (const ValueId same = namedBehindNorm(site.value); same != graph::kNoValue) addWithSum(b_, same, site.partners);
+    if (const ValueId same = named(site.value); same != graph::kNoValue) addWithSum(b_, same, site.partners);
     const bool ownOutput = site.value == norm.output;
     if (partner != nullptr && (ownOutput || isPartners(site.value))) addWithSum(b_, partner->output, site.partners);
+    if (const ValueId same = sameName(site.value); site.partners.empty() && same != graph::kNoValue)
+      addWithSum(b_, same, site.partners);
     makeUnique(site.partners);
     return site;
   }
@@ -163,7 +165,7 @@ class Matcher {
   template <class IsPartners>
   [[nodiscard]] ValueId comparableOutput(ValueId output, IsPartners isPartners) const {
     for (ValueId value = output; value != graph::kNoValue; value = scaledOrShifted(value)) {
-      if (namedBehindNorm(value) != graph::kNoValue || isPartners(value)) return value;
+      if (named(value) != graph::kNoValue || isPartners(value)) return value;
     }
     return output;
   }
@@ -186,11 +188,11 @@ class Matcher {
     if (same == byName_.end() || (isDoubtful(name) && !areMadeAlike(ofA, same->second))) return graph::kNoValue;
     return same->second;
   }
-  // An op that replaces a norm takes its output's name, and is another op.
-  [[nodiscard]] ValueId namedBehindNorm(ValueId ofA) const {
+  // What stands for a norm takes its output's name, and is another op: for a norm of which nothing better is known.
+  [[nodiscard]] ValueId sameName(ValueId ofA) const {
     const std::string& name = a_.value(ofA).name;
     const auto same = byName_.find(name);
-    return same == byName_.end() || isNumber(withoutCount(name)) ? named(ofA) : same->second;
+    return same == byName_.end() || isNumber(withoutCount(name)) ? graph::kNoValue : same->second;
   }
   // Another value may have the name once ops were added.
   [[nodiscard]] bool isDoubtful(std::string_view name) const {

@@ -154,8 +154,7 @@ std::vector<formats::Tensors> otherNumbers(const formats::Tensors& sample, const
 
 bool canTryOtherRanks(const formats::Model& model) { return model.facts().format != "onnx"; }
 
-SizeTrials otherRanks(const std::vector<Shape>& shapes, const std::vector<bool>& open,
-                      const std::vector<int64_t>& widths) {
+SizeTrials otherRanks(const std::vector<Shape>& shapes, const std::vector<bool>& open) {
   SizeTrials trials;
   for (const bool more : {true, false}) {
     std::vector<Shape> changed = shapes;
@@ -169,11 +168,22 @@ SizeTrials otherRanks(const std::vector<Shape>& shapes, const std::vector<bool>&
     }
     if (changed != shapes) trials.push_back(std::move(changed));
   }
-  for (size_t i = 0; i < std::min(shapes.size(), open.size()); ++i) {
+  return trials;
+}
+
+SizeTrials withChannels(const std::vector<Shape>& shapes, const std::vector<bool>& may,
+                        const std::vector<int64_t>& widths) {
+  constexpr int64_t kMostNumbers = 1 << 18;  // of an input: a mask of many tokens would take all memory
+  SizeTrials trials;
+  for (size_t i = 0; i < std::min(shapes.size(), may.size()); ++i) {
+    const bool hasChannels = !shapes[i].empty() && std::ranges::find(widths, shapes[i].back()) != widths.end();
+    if (!may[i] || hasChannels) continue;
     for (const int64_t width : widths) {
-      if (!open[i]) continue;
+      Shape wider = shapes[i];
+      wider.push_back(width);
+      if (graph::elementCount(wider).value_or(kMostNumbers) >= kMostNumbers) continue;
       trials.push_back(shapes);
-      trials.back()[i].push_back(width);
+      trials.back()[i] = std::move(wider);
     }
   }
   return trials;

@@ -20,10 +20,12 @@ using SizeTrials = std::vector<std::vector<graph::Shape>>;
 
 // ONNX Runtime's kernels crash on some numbers of axes that a file does not declare: they are not tried there.
 [[nodiscard]] bool canTryOtherRanks(const formats::Model& model);
-// One axis more in front of all inputs whose number of axes is open (by input), and one less. Then one of each of
-// `widths` behind one of them: a mean over one axis is constant along the channels only where no channels follow it.
-[[nodiscard]] SizeTrials otherRanks(const std::vector<graph::Shape>& shapes, const std::vector<bool>& open,
-                                    const std::vector<int64_t>& widths);
+// One axis more in front of all inputs whose number of axes is open (by input), and one less.
+[[nodiscard]] SizeTrials otherRanks(const std::vector<graph::Shape>& shapes, const std::vector<bool>& open);
+// One of `widths` behind one input that may have it (by input) and does not end in one of them: a mean over another
+// axis is constant along the channels only where there are none.
+[[nodiscard]] SizeTrials withChannels(const std::vector<graph::Shape>& shapes, const std::vector<bool>& may,
+                                      const std::vector<int64_t>& widths);
 
 // An input of one whole number may be a size or an axis as well. The sample with one such number changed: to its
 // neighbors, and to each of `widths`.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "core/run/compare/compare_models.h"
@@ -178,7 +179,12 @@ class AlgebraProof {
 
   // Few users give such inputs: a fold that differs there holds for the others, and ranksMatter records it.
   Status compareAtOtherRanks() {
-    for (const auto& shapes : otherRanks(shapesOf(sample_), openRanks(), widths_)) {
+    std::vector<bool> open = openRanks();
+    SizeTrials trials = otherRanks(shapesOf(sample_), open);
+    // Integers are indices: there are no channels behind them.
+    for (size_t i = 0; i < open.size(); ++i) open[i] = open[i] && graph::isFloat(sample_[i].view.dtype);
+    std::ranges::move(withChannels(shapesOf(sample_), open, widths_), std::back_inserter(trials));
+    for (const auto& shapes : trials) {
       if (outcome_.refuted) return {};
       const auto inputs = drawnAt(shapes);
       if (!inputs) continue;

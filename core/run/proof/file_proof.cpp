@@ -15,6 +15,7 @@ namespace {
 
 using formats::Tensors;
 
+constexpr double kMostRounding = 0.1;  // of an original's own error, relative: with more, it draws random numbers
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // One output on one set of inputs.
@@ -190,15 +191,15 @@ class FileProof {
   }
 
   // typical: the median row's own error, relative. What cancels to nothing in exact arithmetic has no scale, and an
-  // original that is right there may be so by luck, but not by much.
+  // original that is right there is so by luck.
   [[nodiscard]] RowJudgment judgmentOf(const Judged& output, const RowErrors& row, double typical, double noise) const {
-    constexpr double kNothing = 1e-6, kLuck = 32;
+    constexpr double kNothing = 1e-6;
     // Nothing finite becomes infinite, nor the reverse.
     const double error = output.byExact && std::isfinite(row.apart) ? row.b : row.apart;
-    const double few = fewRoundings() * row.scale;
-    if (!output.byExact) return {error, std::max(few, noise)};
-    if (row.exact <= kNothing * row.apart) return {error, std::max(few, std::min(noise, kLuck * row.a))};
-    return {error, std::max({leastFloor(row.scale, noise), row.a, typical * row.around})};
+    if (!output.byExact || row.exact <= kNothing * row.apart)
+      return {error, std::max(fewRoundings() * row.scale, noise)};
+    const double most = kMostRounding * std::max(row.scale, row.exact);
+    return {error, std::max(leastFloor(row.scale, noise), std::min(std::max(row.a, typical * row.around), most))};
   }
   [[nodiscard]] bool passes(const Judged& output, double typical, double noise) const {
     return std::ranges::all_of(output.rows, [&](const RowErrors& row) {

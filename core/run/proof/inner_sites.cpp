@@ -21,12 +21,12 @@ void addTo(std::vector<ValueId>& ids, const std::vector<ValueId>& added) {
 }  // namespace
 
 // Indices that agree, and lists that are empty, may do so by chance: what decides them is compared as well.
-InnerSites::InnerSites(const ChangeUnderTest& change) : besides_(decidingValues(change.original.graph())) {
-  const std::vector<ValueId> deciding = besides_;
+InnerSites::InnerSites(const ChangeUnderTest& change) : besides_(change.keptOutputs) {
+  const std::vector<ValueId> deciding = decidingValues(change.original.graph());
   for (const analysis::LayerNorm& norm : change.norms) {
     if (contains(deciding, norm.output)) deciding_.push_back(norm.index);
   }
-  addTo(besides_, change.keptOutputs);
+  addTo(ofHidden_, deciding);
   std::vector<ValueId> changed = change.keptOutputs, all;
   std::ranges::transform(change.norms, std::back_inserter(all), &analysis::LayerNorm::output);
   addTo(changed, change.otherOutputs.value_or(all));
@@ -67,8 +67,10 @@ std::vector<ComparedPair> InnerSites::compare(const Tensors& a, const Tensors& b
   for (const Site& site : sites_) {
     auto best = bestPair(site, capturedA, capturedB);
     if (!best) continue;
-    const bool counts = site.kind != SiteKind::NormOutput || contains(deciding_, site.norm);
-    const bool shows = std::ranges::any_of(hidden_, [&](const Hidden& hidden) { return hidden.isShownBy(site); });
+    const bool ofNorm = site.kind == SiteKind::NormOutput;
+    const bool counts = !ofNorm || contains(deciding_, site.norm);
+    const bool shows = (ofNorm ? contains(deciding_, site.norm) : contains(ofHidden_, site.value)) ||
+                       std::ranges::any_of(hidden_, [&](const Hidden& hidden) { return hidden.isShownBy(site); });
     pairs.push_back({best->a, best->b, std::move(best->diff), 0, &site, best->alignment, counts, shows});
   }
   return pairs;

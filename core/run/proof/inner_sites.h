@@ -54,8 +54,9 @@ class InnerSites {
   };
 
   std::vector<Hidden> hidden_;
-  std::vector<int> deciding_;                       // indices of norms whose own outputs count
-  std::vector<graph::ValueId> besides_, ofHidden_;  // of the original: what Which::All adds, what shows hidden norms
+  std::vector<int> deciding_;  // indices of norms whose own outputs count
+  // Of the original: what Which::All adds; what shows hidden norms or decides outputs without floating-point numbers.
+  std::vector<graph::ValueId> besides_, ofHidden_;
   std::vector<graph::ValueId> ofA_, ofB_;
   std::vector<Site> sites_;
 };

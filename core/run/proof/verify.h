@@ -10,14 +10,14 @@
 // from the float64 run of the same stored weights, never below 4 machine epsilons, and never below the median row of
 // its output, so that a row that is right by luck refuses nothing. A row passes where the folded model is at most 6
 // times as far from that run. The 4 epsilons are fewer, but not under one, where the original moves by less with its
-// weights, moved by up to half a unit in the last place. Where float64 is impossible (quantized weights, unknown ops)
-// or the file's own type, and for outputs that hold no floating-point number, the original's error is not known: the
-// yardstick is how far it moves when each of its weights moves by up to half a unit in the last place, the worst of
-// some copies; algebra.reason has the cause.
-// Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide
-// them are compared as well, and where nothing else was compared nothing is proved.
-// Norms that reach the outputs only through steps, comparisons and indices (hidden_norms.h) are compared at their own
-// outputs or before such a step, in float64 and in the file's type; where one cannot be, nothing is decided.
+// weights, moved by up to half a unit in the last place. An original that is off by a tenth of its numbers draws random
+// ones: no more is excused. Where float64 is impossible (quantized weights, unknown ops) or the file's own type, and
+// for outputs that hold no floating-point number, the original's error is not known: the yardstick is how far it moves
+// when each of its weights moves by up to half a unit in the last place, the worst of some copies; algebra.reason has
+// the cause. Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values
+// that decide them are compared as well, and where nothing else was compared nothing is proved. Norms that reach the
+// outputs only through steps, comparisons and indices (hidden_norms.h) are compared at their own outputs or before such
+// a step, in float64 and in the file's type; where one cannot be, nothing is decided.
 //
 // Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
 #pragma once

@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "core/base/files.h"
-#include "core/lab/run_files.h"
 
 namespace normlens::ui {
 namespace {

@@ -7,21 +7,25 @@ those that torch.export recorded when the code decided by a size.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import re
+import types
 from typing import AbstractSet, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
 
 # This condition covers aspects that make no difference each alone, and do all together.
 AS_GIVEN = "classes, layouts and gradients of tensors are the example's"
-PLAIN = (type(None), bool, int, float, str)
+# The export takes these as constants, by their values.
+CONSTANTS = (type(None), bool, int, float, complex, str, bytes, enum.Enum, type, torch.dtype, torch.device, torch.layout)
+CONSTANTS += (torch.memory_format, types.FunctionType, types.BuiltinFunctionType)
 
 
 class Names(Dict[str, Any]):
     """Constants of a compiled condition, by the names that it reads them by."""
 
     def of(self, value: Any) -> str:
-        name = f"_known{len(self)}"
+        name = f"__normlens_{len(self)}"  # no parameter is called so
         self[name] = value
         return name
 
@@ -93,7 +97,7 @@ class Value:
     value: Any
 
     def __str__(self) -> str:
-        if self.kind in PLAIN:
+        if issubclass(self.kind, CONSTANTS):
             return repr(self.value)
         keys = f"the keys {[*self.value]}" if isinstance(self.value, (tuple, frozenset)) else self.value
         return f"a {self.kind.__name__}" + ("" if self.value is None else f" of {keys}")
@@ -110,7 +114,7 @@ class Value:
         if self.value is None:
             return kind
         value = names.of([*self.value] if isinstance(self.value, tuple) else self.value)
-        if self.kind in PLAIN:
+        if issubclass(self.kind, CONSTANTS):
             return f"{kind} and ({at} is {value} or {at} == {value})"
         of = {tuple: f"[*{at}]", frozenset: f"{at}.keys()"}.get(type(self.value), f"{at}.__len__()")
         return f"{kind} and {of} == {value}"
@@ -135,7 +139,7 @@ def form_of(value: Any, sizes: Mapping[int, Any] = {}) -> Any:
         return Value(type(value), tuple(value))
     if isinstance(value, (list, tuple)):
         return Value(type(value), len(value))
-    return Value(type(value), value if isinstance(value, PLAIN) else "several sizes" if isinstance(value, torch.Tensor) else None)
+    return Value(type(value), value if isinstance(value, CONSTANTS) else "several sizes" if isinstance(value, torch.Tensor) else None)
 
 
 @dataclasses.dataclass(frozen=True)

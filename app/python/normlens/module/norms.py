@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from normlens.module.contract import PLAIN
+from normlens.module.contract import CONSTANTS
 from normlens.module.modes import lifted, quiet, twin
 
 NEAR = 1e-10  # of the largest number, in float64
@@ -180,4 +180,4 @@ def _state(part: nn.Module) -> List[Any]:
     parts = [(path, {**vars(one), **one._parameters, **one._buffers}) for path, one in part.named_modules()]
     held = [(path, name, value) for path, all_of_it in parts for name, value in all_of_it.items()]
     tensors = [(path, name, value.tolist()) for path, name, value in held if isinstance(value, torch.Tensor)]
-    return tensors + [one for one in held if isinstance(one[2], PLAIN)]
+    return tensors + [one for one in held if isinstance(one[2], CONSTANTS)]
