@@ -100,9 +100,9 @@ class Judge:
             done.undecided, done.folded = done.kind == "ok" and done.folded > 0, 0
             return done
         done.undecided = fold["verify"]["exact"] is None
-        of_file = fold["verify"]["file"]
-        if of_file.get("errors") and of_file["noise_floor"]:
-            done.ratio = float(of_file["errors"]["folded"]) / float(of_file["noise_floor"])
+        verify = fold["verify"]
+        if verify["errors"] and verify["noise_floor"]:
+            done.ratio = float(verify["errors"]["folded"]) / float(verify["noise_floor"])
         ask("export", {"path": str(self.folded), "norm": case["norm"]})
         done.kind, done.detail = self.compared(case, fold, done) or (done.kind, done.detail)
         return done
