@@ -1,4 +1,4 @@
-// What the verb `diff` says: its JSON object (field names are stable) and its lines of text.
+// Formats the results of the verb `diff`: its JSON object (field names are stable) and its lines of text.
 // Thread: pure functions.
 #pragma once
 

@@ -43,8 +43,8 @@ struct Worst {
 // A row, see above, in which a and b differ; of the elements that do, but for `a`.
 struct RowErrors {
   double apart = 0, scale = 0;  // largest |a - b|; largest |a|
-  // How far each is from exact numbers; 0 where none are given. a: also of the row's elements that are equal and not
-  // far larger, the largest of which is `around`, as one element that differs may be right by luck.
+  // The distances of each from exact numbers; 0 where none are given. a: also of the row's elements that are equal, as
+  // one that differs may be right by luck; far larger ones count little. around: the largest |a| of the others.
   double a = 0, b = 0, around = 0;
   double exact = 0;  // largest |exact|
 };

@@ -188,7 +188,8 @@ class Matcher {
     if (same == byName_.end() || (isDoubtful(name) && !areMadeAlike(ofA, same->second))) return graph::kNoValue;
     return same->second;
   }
-  // What stands for a norm takes its output's name, and is another op: for a norm of which nothing better is known.
+  // A fold gives the op that replaces a norm its output's name. Other ops may have it: it serves where nothing else
+  // does.
   [[nodiscard]] ValueId sameName(ValueId ofA) const {
     const std::string& name = a_.value(ofA).name;
     const auto same = byName_.find(name);

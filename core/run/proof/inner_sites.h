@@ -55,7 +55,7 @@ class InnerSites {
 
   std::vector<Hidden> hidden_;
   std::vector<int> deciding_;  // indices of norms whose own outputs count
-  // Of the original: what Which::All adds; what shows hidden norms or decides outputs without floating-point numbers.
+  // Values of the original that Which::All adds; those that show hidden norms or decide outputs without floats.
   std::vector<graph::ValueId> besides_, ofHidden_;
   std::vector<graph::ValueId> ofA_, ofB_;
   std::vector<Site> sites_;

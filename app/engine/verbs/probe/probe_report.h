@@ -1,4 +1,4 @@
-// What the verb `probe` says: its JSON object (field names are stable), its lines of text, its table.
+// Formats the results of the verb `probe`: its JSON object (field names are stable), its lines of text, its table.
 // Thread: pure functions.
 #pragma once
 

@@ -7,6 +7,22 @@
 namespace normlens::formats::onnx {
 namespace {
 
+// A linear layer, and a call of the function local.norm of its output and gamma.
+ModelProto callOfNorm(int opset, int ofFunction, const std::string& function) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : )" +
+                                   std::to_string(opset) + R"(, "local" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      y = local.norm(h, gamma)
+    }
+    <domain: "local", opset_import: ["" : )" +
+                                   std::to_string(ofFunction) + "]> " + function);
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  return model;
+}
+
 TEST(OnnxApply, NormsInsideFunctionsAndBodies) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
@@ -31,16 +47,7 @@ TEST(OnnxApply, NormsInsideFunctionsAndBodies) {
 
 // ReduceMean takes its axes otherwise in the two versions, what the function has is the same in both.
 TEST(OnnxApply, AFunctionOfAnotherOpsetImportsThatOfTheModel) {
-  ModelProto model = modelFromText(R"(
-    <ir_version: 8, opset_import: ["" : 18, "local" : 1]>
-    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
-      h = MatMul(x, w)
-      y = local.block(h, gamma)
-    }
-    <domain: "local", opset_import: ["" : 17]>
-    block (s, g) => (t) { t = LayerNormalization <axis = -1> (s, g) })");
-  addTensor(model, "w", {8, 6}, 1);
-  addTensor(model, "gamma", {6}, 2);
+  const ModelProto model = callOfNorm(18, 17, "norm (s, g) => (t) { t = LayerNormalization <axis = -1> (s, g) }");
   const Folded folded = foldText(model, NormFlavour::Portable);
   expectSound(folded, 1);
   EXPECT_EQ(folded.model.functions(0).opset_import(0).version(), 18);
@@ -48,14 +55,7 @@ TEST(OnnxApply, AFunctionOfAnotherOpsetImportsThatOfTheModel) {
 
 // Sub, Mul, Add and Div take more types in the model's version, and compute what they did.
 TEST(OnnxApply, AFunctionOfAnOlderOpsetWithANormWrittenOut) {
-  ModelProto model = modelFromText(R"(
-    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
-    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
-      h = MatMul(x, w)
-      y = local.norm(h, gamma)
-    }
-    <domain: "local", opset_import: ["" : 13]>
-    norm (s, g) => (t) {
+  const ModelProto model = callOfNorm(17, 13, R"(norm (s, g) => (t) {
       m = ReduceMean <axes = [-1]> (s)
       c = Sub(s, m)
       q = Mul(c, c)
@@ -66,39 +66,19 @@ TEST(OnnxApply, AFunctionOfAnOlderOpsetWithANormWrittenOut) {
       n = Div(c, r)
       t = Mul(n, g)
     })");
-  addTensor(model, "w", {8, 6}, 1);
-  addTensor(model, "gamma", {6}, 2);
   const Folded folded = foldText(model, NormFlavour::Primitives);
   EXPECT_EQ(folded.norms, 1U);
   EXPECT_LT(folded.difference, 1e-5);
 }
 
 TEST(OnnxApply, AShiftThatTheCallOfAFunctionLeavesOut) {
-  ModelProto model = modelFromText(R"(
-    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
-    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
-      h = MatMul(x, w)
-      y = local.norm(h, gamma)
-    }
-    <domain: "local", opset_import: ["" : 17]>
-    norm (s, g, b) => (t) { t = LayerNormalization <axis = -1> (s, g, b) })");
+  ModelProto model = callOfNorm(17, 17, "norm (s, g, b) => (t) { t = LayerNormalization <axis = -1> (s, g, b) }");
   model.mutable_graph()->mutable_node(1)->add_input("");
-  addTensor(model, "w", {8, 6}, 1);
-  addTensor(model, "gamma", {6}, 2);
   expectSound(foldText(model, NormFlavour::Portable), 1);
 }
 
 TEST(OnnxApply, NoRuntimesOwnOperatorsInFunctions) {
-  ModelProto model = modelFromText(R"(
-    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
-    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
-      h = MatMul(x, w)
-      y = local.norm(h, gamma)
-    }
-    <domain: "local", opset_import: ["" : 17]>
-    norm (s, g) => (t) { t = LayerNormalization <axis = -1> (s, g) })");
-  addTensor(model, "w", {8, 6}, 1);
-  addTensor(model, "gamma", {6}, 2);
+  const ModelProto model = callOfNorm(17, 17, "norm (s, g) => (t) { t = LayerNormalization <axis = -1> (s, g) }");
   expectSound(foldText(model, NormFlavour::Ort), 1);
 }
 
