@@ -9,7 +9,8 @@
 
 #include "core/analysis/norms/norms.h"
 #include "core/fold/plan.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/model/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::torchscript::test {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::pt2 {
 

@@ -14,7 +14,7 @@
 #include "core/formats/norm_fuser.h"
 #include "core/formats/open_choice.h"
 #include "core/formats/pt2/translate/program.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/model/torchscript_model.h"
 
 namespace normlens::formats::pt2 {
 

@@ -7,6 +7,7 @@
 #include "core/formats/torchscript/inputs/input_guess.h"
 #include "core/formats/torchscript/program/arguments.h"
 #include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::pt2 {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/formats/pt2/translate/translator.h"
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/fast_norm.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::pt2 {
 namespace {

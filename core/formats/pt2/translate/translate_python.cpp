@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/formats/pt2/translate/translator.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::pt2 {
 namespace {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/formats/pt2/file/signature.h"
-#include "core/formats/torchscript/run/probe_records.h"
+#include "core/formats/torchscript/program/probe_records.h"
 
 namespace normlens::formats::pt2 {
 

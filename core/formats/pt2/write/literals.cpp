@@ -2,7 +2,7 @@
 
 #include "core/formats/edit/edit_refused.h"
 #include "core/formats/pt2/file/tensor_meta.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::pt2 {
 namespace {

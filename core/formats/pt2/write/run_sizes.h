@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/formats/pt2/translate/program.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/model/torchscript_model.h"
 
 namespace normlens::formats::pt2 {
 

@@ -1,4 +1,6 @@
-// TorchScriptModel::apply: carries out a FoldPlan, which names graph ids, on a copy of the module.
+// applyPlan: carries out a FoldPlan, which names graph ids, on a copy of the module.
+#include "core/formats/torchscript/edit/apply.h"
+
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <algorithm>
@@ -10,10 +12,10 @@
 #include "core/formats/edit/plan_translator.h"
 #include "core/formats/torchscript/edit/apply_new_nodes.h"
 #include "core/formats/torchscript/edit/centering_bodies.h"
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
 #include "core/formats/torchscript/edit/norms/fusable_norms.h"
 #include "core/formats/torchscript/edit/place_weights.h"
 #include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 #include "core/formats/torchscript/program/hidden_calls.h"
 #include "core/formats/torchscript/program/memory_sharing.h"
 #include "core/graph/queries.h"
@@ -30,7 +32,7 @@ using graph::ValueId;
 // The edits of the code; those of the weights are in `frames` and run before these.
 class CodeEdits final : public EditTarget {
  public:
-  CodeEdits(const TorchScriptModel& model, NormFlavour flavour, FrameEdits& frames)
+  CodeEdits(const LoweredModel& model, NormFlavour flavour, FrameEdits& frames)
       : model_(model), flavour_(flavour), frames_(frames) {}
 
   [[nodiscard]] bool isInside(const graph::Use& read) const override {
@@ -51,7 +53,7 @@ class CodeEdits final : public EditTarget {
     const bool wholeOp = torchNode.outputs.size() == node.outputs.size();
     if (site.node != torchNode.node || !wholeOp)
       throw EditRefused("'" + node.name + "' does not read its operand directly");
-    redirected_.insert(model_.lowered().programNode[static_cast<size_t>(id)]);
+    redirected_.insert(model_.lowered.programNode[static_cast<size_t>(id)]);
     edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
   }
 
@@ -75,7 +77,7 @@ class CodeEdits final : public EditTarget {
   void drop(const graph::Use& use, std::optional<size_t> sum) override {
     const auto& site = siteOf(use);
     if (site.node == nullptr) throw EditRefused("an addend that is to be dropped has no place of its own in the code");
-    if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
+    if (use.node != graph::kNone) redirected_.insert(model_.lowered.programNode[static_cast<size_t>(use.node)]);
     if (sum && isPlainSum(programNode(use.node)) && site.node == programNode(use.node).node) {
       leftOut_[site.frame].push_back(site.node);
       return edits(site.frame).push_back(passOn(site.node, static_cast<int>(*sum)));
@@ -130,11 +132,11 @@ class CodeEdits final : public EditTarget {
 
   // These reads see what the code makes of the value.
   void readCode(ValueId read, const graph::Uses& uses, ReadCode code) {
-    const int value = model_.lowered().programValue[static_cast<size_t>(read)];
-    CenteredReads reads{model_.program().value(value).frame, {}, isWrittenInto(value), std::move(code)};
+    const int value = model_.lowered.programValue[static_cast<size_t>(read)];
+    CenteredReads reads{model_.program.value(value).frame, {}, isWrittenInto(value), std::move(code)};
     bool inside = false;
     for (const auto& use : uses) {
-      if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
+      if (use.node != graph::kNone) redirected_.insert(model_.lowered.programNode[static_cast<size_t>(use.node)]);
       const auto& site = siteOf(use);
       if (site.node != nullptr) {
         reads.writtenInto = reads.writtenInto || writesInto(*site.node, static_cast<size_t>(site.input));
@@ -144,9 +146,9 @@ class CodeEdits final : public EditTarget {
         reads.reads.push_back(writeOutFor(use, read));
       }
     }
-    if (!inside) return centerAcrossBodies(model_.program(), reads, frames_);
+    if (!inside) return centerAcrossBodies(model_.program, reads, frames_);
     FrameEdits later(frames_.size());
-    centerAcrossBodies(model_.program(), reads, later);
+    centerAcrossBodies(model_.program, reads, later);
     for (size_t f = 0; f < later.size(); ++f) {
       for (auto& made : later[f]) inside_.emplace_back(static_cast<int>(f), std::move(made));
     }
@@ -166,13 +168,13 @@ class CodeEdits final : public EditTarget {
   // Its operands are its first two inputs, and nothing would show whether its result is one of them.
   [[nodiscard]] bool isPlainSum(const ProgramNode& at) const {
     if (at.node->kind() != c10::aten::add && at.node->kind() != c10::aten::sub) return false;
-    return std::ranges::none_of(model_.program().nodes, [](const ProgramNode& each) {
+    return std::ranges::none_of(model_.program.nodes, [](const ProgramNode& each) {
       return mayMutate(*each.node) || runsHiddenCode(*each.node);
     });
   }
 
   [[nodiscard]] bool isWrittenInto(int value) const {
-    const auto& renamed = model_.program().inPlace.renamed;
+    const auto& renamed = model_.program.inPlace.renamed;
     return std::ranges::any_of(renamed, [&](const auto& values) { return std::ranges::count(values, value) > 0; });
   }
 
@@ -203,7 +205,7 @@ class CodeEdits final : public EditTarget {
   std::vector<BodyEdit>& edits(int frame) { return frames_[static_cast<size_t>(frame)]; }
 
   [[nodiscard]] const ProgramNode& programNode(NodeId node) const { return model_.programNode(node); }
-  [[nodiscard]] const OperandSite& siteOf(const graph::Use& use) const { return model_.lowered().siteOf(use); }
+  [[nodiscard]] const OperandSite& siteOf(const graph::Use& use) const { return model_.lowered.siteOf(use); }
 
   [[nodiscard]] graph::DType dtypeOf(ValueId value) const {
     return value == kNoValue ? graph::DType::Unknown : model_.graph().value(value).dtype;
@@ -218,7 +220,7 @@ class CodeEdits final : public EditTarget {
     out.gamma = norm.gamma != kNoValue;
     out.beta = norm.beta != kNoValue && keepsBeta;
     auto input = dtypeOf(norm.input);
-    if (input == graph::DType::Unknown) input = model_.facts().dtype;
+    if (input == graph::DType::Unknown) input = model_.facts.dtype;
     out.computeInFloat32 = input == graph::DType::Float16 || input == graph::DType::BFloat16;
     const auto differs = [&](ValueId value) {
       const auto dtype = dtypeOf(value);
@@ -234,7 +236,7 @@ class CodeEdits final : public EditTarget {
     edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
   }
 
-  const TorchScriptModel& model_;
+  const LoweredModel& model_;
   NormFlavour flavour_;
   std::map<int, std::vector<torch::jit::Node*>> leftOut_;  // by frame: sums without their addend
   std::set<int> redirected_;                               // program nodes that read something else, or are left out
@@ -245,45 +247,40 @@ class CodeEdits final : public EditTarget {
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& plan,
-                                                       const std::vector<analysis::LayerNorm>& norms,
-                                                       NormFlavour flavour, const Task& task) const {
+Result<LoweredModel> applyPlan(const LoweredModel& model, const fold::FoldPlan& plan,
+                               const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour, const Task& task) {
+  const ModuleSource& source = model.source;
   const bool writesNorms = replacesNorms(plan) || !plan.streams.norms.empty();
   if (flavour == NormFlavour::Fast && writesNorms && !fastNormAvailable()) {
     return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
                 "build NormLens with its kernels, or fold with --norm portable");
   }
-  if (auto status = computeWeights(task); !status) return tl::unexpected(std::move(status.error()));
+  if (auto status = source.computeWeights(task); !status) return tl::unexpected(std::move(status.error()));
   try {
     const c10::InferenceMode noGradients(false);
     task.report("centering weights");
-    const OpenedFiles files{source_.archive ? source_.archive->sharedFile() : nullptr};
-    WeightVersions weights(graph(), files, [this](graph::ConstantId constant) {
-      return std::ranges::any_of(constantTensor(constant).sites,
-                                 [&](const TensorSite& site) { return program_.isReadElsewhere(site); });
+    const OpenedFiles files{source.archive ? source.archive->sharedFile() : nullptr};
+    WeightVersions weights(model.graph(), files, [&model](graph::ConstantId constant) {
+      return std::ranges::any_of(model.constantTensor(constant).sites,
+                                 [&](const TensorSite& site) { return model.program.isReadElsewhere(site); });
     });
     weights.add(plan);
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
 
     // Reads are redirected first: the code edits may remove the nodes that read.
-    FrameEdits frames(program_.frames.size());
+    FrameEdits frames(model.program.frames.size());
     EditsByInstance instances;
-    placeWeights(*this, weights, frames, instances);
-    CodeEdits code(*this, flavour, frames);
-    translate(plan, graph(), norms, code);
+    placeWeights(model, weights, frames, instances);
+    CodeEdits code(model, flavour, frames);
+    translate(plan, model.graph(), norms, code);
     code.finish();
     task.report("rewriting the code");
-    auto model = rebuild(*this, frames, std::move(instances));
-    if (!model) return tl::unexpected<Error>(model.error());
-    (*model)->source_.pending = weights.pending();
-    return std::unique_ptr<Model>(std::move(*model));
+    auto made = rebuild(model, frames, std::move(instances));
+    if (made) made->source.pending = weights.pending();
+    return made;
   } catch (...) {
     return tl::unexpected(torchEditError("the plan cannot be applied"));
   }
-}
-
-Status TorchScriptModel::computeWeights(const Task& task) const {
-  return source_.pending ? source_.pending->computeAll(task) : Status();
 }
 
 }  // namespace normlens::formats::torchscript

@@ -182,12 +182,11 @@ class VariantBuilder {
 
 }  // namespace
 
-Result<std::unique_ptr<TorchScriptModel>> rebuild(const TorchScriptModel& model, const FrameEdits& frames,
-                                                  EditsByInstance instances) {
+Result<LoweredModel> rebuild(const LoweredModel& model, const FrameEdits& frames, EditsByInstance instances) {
   const auto unit = std::make_shared<torch::jit::CompilationUnit>();
-  VariantBuilder(model.program(), frames, *unit).fill(instances);
-  const ModuleSource& source = model.source();
-  return TorchScriptModel::fromModule(source.with(copyModule(source.module, unit, instances)), model.facts());
+  VariantBuilder(model.program, frames, *unit).fill(instances);
+  const ModuleSource& source = model.source;
+  return lowered(source.with(copyModule(source.module, unit, instances)), model.facts);
 }
 
 }  // namespace normlens::formats::torchscript

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/formats/torchscript/edit/apply_module_copy.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/lower/lowered_model.h"
 
 namespace normlens::formats::torchscript {
 
@@ -20,7 +20,7 @@ using FrameEdits = std::vector<std::vector<BodyEdit>>;
 // A model with edits in it, made of an opened one. `instances`: what the edits of the weights have put into the
 // modules. Tensors that did not change are shared, and so is state that the model writes: a run writes copies. Throws
 // EditRefused, c10::Error.
-[[nodiscard]] Result<std::unique_ptr<TorchScriptModel>> rebuild(const TorchScriptModel& model, const FrameEdits& frames,
-                                                                EditsByInstance instances);
+[[nodiscard]] Result<LoweredModel> rebuild(const LoweredModel& model, const FrameEdits& frames,
+                                           EditsByInstance instances);
 
 }  // namespace normlens::formats::torchscript

@@ -7,6 +7,7 @@
 
 #include "core/formats/edit/edit_refused.h"
 #include "core/formats/torchscript/edit/sum_way.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -57,7 +58,7 @@ size_t versionAtSite(const std::vector<WeightVersion>& versions, const std::vect
 
 class WeightPlacement {
  public:
-  WeightPlacement(const TorchScriptModel& model, FrameEdits& frames, EditsByInstance& instances)
+  WeightPlacement(const LoweredModel& model, FrameEdits& frames, EditsByInstance& instances)
       : model_(model), frames_(frames), instances_(instances) {}
 
   void place(graph::ConstantId constant, const std::vector<WeightVersion>& weights) {
@@ -66,7 +67,7 @@ class WeightPlacement {
     const auto reads = readsOf(weights);
     for (size_t s = 0; s < held.sites.size(); ++s) {
       const auto& site = held.sites[s];
-      const size_t here = versionAtSite(weights, reads, static_cast<int>(s), model_.program().isReadElsewhere(site));
+      const size_t here = versionAtSite(weights, reads, static_cast<int>(s), model_.program.isReadElsewhere(site));
       if (versions[here].weight->changed()) setSite(site, versions[here].tensor);
       for (const auto& read : reads) {
         if (read.constantSite == static_cast<int>(s) && read.version != here)
@@ -97,8 +98,8 @@ class WeightPlacement {
     std::vector<PlacedRead> reads;
     for (size_t v = 0; v < versions.size(); ++v) {
       for (const auto& use : versions[v].uses) {
-        const OperandSite& site = model_.lowered().siteOf(use);
-        const ProgramValue* value = site.node == nullptr ? nullptr : &model_.program().value(site.value);
+        const OperandSite& site = model_.lowered.siteOf(use);
+        const ProgramValue* value = site.node == nullptr ? nullptr : &model_.program.value(site.value);
         reads.push_back({v, site, value != nullptr && value->constant != kNone ? value->site : kNone});
       }
     }
@@ -115,7 +116,7 @@ class WeightPlacement {
     }
     if (!site.elements.empty()) throw EditRefused("'" + site.path + "' is part of a list that is written in the code");
     for (size_t f = 0; f < frames_.size(); ++f) {
-      if (model_.program().frames[f].graph == site.graph) frames_[f].push_back(setConstant(site.node, tensor));
+      if (model_.program.frames[f].graph == site.graph) frames_[f].push_back(setConstant(site.node, tensor));
     }
   }
 
@@ -124,7 +125,7 @@ class WeightPlacement {
     std::vector<OperandSite> chain{site};
     for (;;) {
       const auto* value = site.node->input(static_cast<size_t>(site.input));
-      const Frame& frame = model_.program().frame(site.frame);
+      const Frame& frame = model_.program.frame(site.frame);
       if (value->node() != frame.graph->param_node() || frame.parent == kNone) return chain;
       site = argumentFor(frame, *value);
       chain.push_back(site);
@@ -134,7 +135,7 @@ class WeightPlacement {
   void redirect(const PlacedRead& read, const std::vector<PlacedRead>& all, const TensorSite& site,
                 const at::Tensor& tensor) {
     for (const auto& at : chainOf(read.site)) {
-      const Frame& frame = model_.program().frame(at.frame);
+      const Frame& frame = model_.program.frame(at.frame);
       // A function gets no attributes, nor does an object that is no module: its caller hands in another tensor.
       if (site.owner && !(frame.self && frame.self->type()->is_module())) continue;
       for (const auto& other : all) {
@@ -166,7 +167,7 @@ class WeightPlacement {
     return name;
   }
 
-  const TorchScriptModel& model_;
+  const LoweredModel& model_;
   FrameEdits& frames_;
   EditsByInstance& instances_;
   std::set<OperandSite> redirected_;
@@ -175,7 +176,7 @@ class WeightPlacement {
 
 }  // namespace
 
-void placeWeights(const TorchScriptModel& model, const WeightVersions& weights, FrameEdits& frames,
+void placeWeights(const LoweredModel& model, const WeightVersions& weights, FrameEdits& frames,
                   EditsByInstance& instances) {
   WeightPlacement placement(model, frames, instances);
   for (const auto& [constant, versions] : weights.changed()) placement.place(constant, versions);

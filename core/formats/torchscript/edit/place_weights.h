@@ -6,12 +6,12 @@
 
 #include "core/formats/edit/weight_versions.h"
 #include "core/formats/torchscript/edit/apply_variants.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/lower/lowered_model.h"
 
 namespace normlens::formats::torchscript {
 
 // Says what the copy differs in. Throws EditRefused, c10::Error.
-void placeWeights(const TorchScriptModel& model, const WeightVersions& weights, FrameEdits& frames,
+void placeWeights(const LoweredModel& model, const WeightVersions& weights, FrameEdits& frames,
                   EditsByInstance& instances);
 
 }  // namespace normlens::formats::torchscript

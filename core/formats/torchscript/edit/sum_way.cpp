@@ -59,8 +59,8 @@ OperandSite argumentFor(const Frame& body, const Value& parameter) {
   return {body.parent, body.call, static_cast<int>(parameter.offset()) + shift};
 }
 
-SumTracer::SumTracer(const TorchScriptModel& model) : model_(model) {
-  const auto& program = model.program();
+SumTracer::SumTracer(const LoweredModel& model) : model_(model) {
+  const auto& program = model.program;
   for (size_t n = 0; n < program.nodes.size(); ++n) {
     nodes_[{program.nodes[n].frame, program.nodes[n].node}] = static_cast<int>(n);
   }
@@ -79,9 +79,9 @@ int SumTracer::programNode(int frame, const Node& node) const {
 bool SumTracer::keepsRows(int frame, const Node& view) const {
   const int at = programNode(frame, view);
   if (at == kNone) return false;
-  const ProgramNode& node = model_.program().node(at);
+  const ProgramNode& node = model_.program.node(at);
   const auto shapeOf = [&](int value) -> std::optional<graph::Shape> {
-    const graph::ValueId id = model_.lowered().graphValue[static_cast<size_t>(value)];
+    const graph::ValueId id = model_.lowered.graphValue[static_cast<size_t>(value)];
     return id == graph::kNoValue ? std::nullopt : model_.graph().value(id).shape;
   };
   const auto before = shapeOf(node.inputs[0]), after = shapeOf(node.outputs[0]);
@@ -111,7 +111,7 @@ bool SumTracer::passBack(int frame, Value*& value, Elements& elements, Origin& o
 
 // Over a call: into the body that makes the value, or past one that hands its argument back.
 bool SumTracer::passCall(int body, Value*& value, Elements& elements, Origin& origin) const {
-  const Frame& callee = model_.program().frame(body);
+  const Frame& callee = model_.program.frame(body);
   auto inner = originOf(body, callee.graph->outputs()[0], elements);
   if (!inner) return false;
   std::copy(inner->passed.begin(), inner->passed.end(), std::back_inserter(origin.passed));
@@ -128,7 +128,7 @@ bool SumTracer::passCall(int body, Value*& value, Elements& elements, Origin& or
 }
 
 std::optional<SumTracer::Origin> SumTracer::originOf(int frame, Value* value, Elements& elements) const {
-  const auto& graph = *model_.program().frame(frame).graph;
+  const auto& graph = *model_.program.frame(frame).graph;
   Origin origin;
   origin.body.frame = frame;
   while (origin.body.from == nullptr && origin.parameter == nullptr) {
@@ -159,7 +159,7 @@ std::optional<SumWay> SumTracer::wayTo(const OperandSite& reader) const {
     if (!origin) return std::nullopt;
     origin->body.to = read.node;
     std::copy(origin->passed.begin(), origin->passed.end(), std::back_inserter(way.passed));
-    const Frame& frame = model_.program().frame(read.frame);
+    const Frame& frame = model_.program.frame(read.frame);
     if (origin->parameter == nullptr) {
       way.bodies = std::move(origin->made);
       way.common = way.bodies.size();

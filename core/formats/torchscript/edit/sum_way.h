@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/lower/lowered_model.h"
 
 namespace normlens::formats::torchscript {
 
@@ -37,7 +37,7 @@ struct SumWay {
 // Thread: one at a time; the model must outlive it.
 class SumTracer {
  public:
-  explicit SumTracer(const TorchScriptModel& model);
+  explicit SumTracer(const LoweredModel& model);
 
   // nullopt where the value is not, on every way there, an add of two tensors out of place with alpha 1.
   [[nodiscard]] std::optional<SumWay> wayTo(const OperandSite& reader) const;
@@ -54,7 +54,7 @@ class SumTracer {
   bool passCall(int body, torch::jit::Value*& value, Elements& elements, Origin& origin) const;
   [[nodiscard]] bool keepsRows(int frame, const torch::jit::Node& view) const;
 
-  const TorchScriptModel& model_;
+  const LoweredModel& model_;
   std::map<std::pair<int, const torch::jit::Node*>, int> nodes_;   // by frame
   std::map<std::pair<int, const torch::jit::Node*>, int> bodies_;  // calls, by the caller's frame
 };

@@ -1,5 +1,7 @@
 // Finds workable inputs without being given any: the traced example's shapes where the file kept them, otherwise
 // guesses from the first ops that read each input, mended by what their trials show. Every answer has been run.
+#include "core/formats/torchscript/inputs/infer_inputs.h"
+
 #include <algorithm>
 
 #include "core/base/formatted.h"
@@ -7,7 +9,6 @@
 #include "core/formats/torchscript/file/traced_inputs.h"
 #include "core/formats/torchscript/inputs/input_search.h"
 #include "core/formats/torchscript/program/arguments.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -18,14 +19,14 @@ const std::vector<graph::Shape> kUnknown = {{2, 7, 8},  {2, 8},     {2, 3, 32, 3
 
 class InputInference {
  public:
-  InputInference(const TorchScriptModel& model, const c10::FunctionSchema& schema, std::vector<InputSlot> slots,
+  InputInference(const LoweredModel& model, const c10::FunctionSchema& schema, std::vector<InputSlot> slots,
                  InputsFor use)
       : model_(model),
         use_(use),
-        floats_(model.facts().dtype),
+        floats_(model.facts.dtype),
         slots_(std::move(slots)),
-        trials_(model.program(), schema, floats_),
-        search_(trials_, model.program(), slots_, kUnknown, floats_) {}
+        trials_(model.program, schema, floats_),
+        search_(trials_, model.program, slots_, kUnknown, floats_) {}
 
   Result<std::vector<InputSpec>> run() {
     if (auto traced = fromTrace()) return finish(std::move(*traced));
@@ -42,8 +43,8 @@ class InputInference {
 
  private:
   std::optional<InputCandidate> fromTrace() {
-    if (model_.source().archive == nullptr) return std::nullopt;
-    const auto traced = readTracedInputs(*model_.source().archive);
+    if (model_.source.archive == nullptr) return std::nullopt;
+    const auto traced = readTracedInputs(*model_.source.archive);
     InputCandidate candidate;
     for (const InputSlot& slot : slots_) {
       if (slot.optional) continue;
@@ -131,7 +132,7 @@ class InputInference {
     return specs;
   }
 
-  const TorchScriptModel& model_;
+  const LoweredModel& model_;
   InputsFor use_;
   graph::DType floats_;
   std::vector<InputSlot> slots_;
@@ -141,27 +142,27 @@ class InputInference {
 
 }  // namespace
 
-std::vector<InputArray> TorchScriptModel::inputArrays(const std::vector<std::string>& given) const {
-  const auto layouts = fitted(program_.inputs, given);
+std::vector<InputArray> inputArraysOf(const Program& program, const std::vector<std::string>& given) {
+  const auto layouts = fitted(program.inputs, given);
   std::vector<InputArray> arrays;
   for (const InputLayout* leaf : leavesOf(layouts)) arrays.push_back({leaf->name, leaf->optional});
   return arrays;
 }
 
-std::vector<std::string> TorchScriptModel::ownNames(std::vector<std::string> given) const {
-  for (const InputLayout& input : program_.inputs) {
+std::vector<std::string> ownNamesOf(const Program& program, std::vector<std::string> given) {
+  for (const InputLayout& input : program.inputs) {
     if (input.isContainer()) continue;  // "xs.1" is the second of xs
-    const auto& numbered = program_.values[static_cast<size_t>(input.values[0])].value->debugName();
+    const auto& numbered = program.values[static_cast<size_t>(input.values[0])].value->debugName();
     std::ranges::replace(given, numbered, input.name);
   }
-  return withContainerNames(program_.inputs, std::move(given));
+  return withContainerNames(program.inputs, std::move(given));
 }
 
-Result<std::vector<InputSpec>> TorchScriptModel::inferInputs(InputsFor use) const {
-  if (neverRun_) return tl::unexpected(*neverRun_);
-  const auto& schema = source_.module.get_method("forward").function().getSchema();
-  return inputSlots(*this).and_then(
-      [&](auto slots) { return InputInference(*this, schema, std::move(slots), use).run(); });
+Result<std::vector<InputSpec>> inferInputs(const LoweredModel& model, InputsFor use) {
+  if (model.neverRun) return tl::unexpected(*model.neverRun);
+  const auto& schema = model.source.module.get_method("forward").function().getSchema();
+  return inputSlots(model).and_then(
+      [&](auto slots) { return InputInference(model, schema, std::move(slots), use).run(); });
 }
 
 }  // namespace normlens::formats::torchscript

@@ -12,10 +12,10 @@ bool isNumber(TypeKind kind) {
 }
 
 // Returns the guess by the first of its readers that show anything.
-InputGuess guessOf(const TorchScriptModel& model, const InputLayout& leaf) {
+InputGuess guessOf(const LoweredModel& model, const InputLayout& leaf) {
   InputGuess guess;
   for (const int value : leaf.values) {
-    const graph::ValueId id = model.lowered().graphValue[static_cast<size_t>(value)];
+    const graph::ValueId id = model.lowered.graphValue[static_cast<size_t>(value)];
     if (id == graph::kNoValue) continue;
     guess = guessInput(model.graph(), id);
     if (!guess.shapes.empty()) break;
@@ -25,9 +25,9 @@ InputGuess guessOf(const TorchScriptModel& model, const InputLayout& leaf) {
 
 }  // namespace
 
-Result<std::vector<InputSlot>> inputSlots(const TorchScriptModel& model) {
+Result<std::vector<InputSlot>> inputSlots(const LoweredModel& model) {
   std::vector<InputSlot> slots;
-  const auto& inputs = model.program().inputs;
+  const auto& inputs = model.program.inputs;
   for (size_t argument = 0; argument < inputs.size(); ++argument) {
     for (const InputLayout* leaf : leavesOf(inputs[argument])) {
       InputSlot slot{leaf->name, argument, leaf->type->kind(), leaf->optional, {}};

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/formats/torchscript/inputs/input_guess.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/lower/lowered_model.h"
 
 namespace normlens::formats::torchscript {
 
@@ -26,7 +26,7 @@ struct InputSlot {
 using InputCandidate = std::vector<InputSpec>;
 
 // Required ones, and tensors that may be left out. Error: a required input for which nothing can be made up.
-[[nodiscard]] Result<std::vector<InputSlot>> inputSlots(const TorchScriptModel& model);
+[[nodiscard]] Result<std::vector<InputSlot>> inputSlots(const LoweredModel& model);
 // That of the same name.
 [[nodiscard]] const InputSlot& slotOf(const std::vector<InputSlot>& slots, const InputSpec& spec);
 // Values for a slot: `dtype` where its guess has none; of integers indices of the smallest table it reaches, else

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "core/formats/torchscript/program/arguments.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
-#include "core/formats/torchscript/run/torch_runner.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
+#include "core/formats/torchscript/run/model_run.h"
 
 namespace normlens::formats::torchscript {
 namespace {

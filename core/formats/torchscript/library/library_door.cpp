@@ -1,8 +1,8 @@
 // Defines what libnormlens_torchscript.so exports to the program that loads it.
 #include "core/formats/torchscript/library/library.h"
-#include "core/formats/torchscript/program/open.h"
+#include "core/formats/torchscript/model/open.h"
 #include "core/formats/torchscript/run/cuda/cuda_library.h"
-#include "core/formats/torchscript/run/cuda/gpu_check.h"
+#include "core/formats/torchscript/run/gpu_check.h"
 
 namespace normlens::formats::torchscript {
 namespace {

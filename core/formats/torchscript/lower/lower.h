@@ -8,8 +8,8 @@
 #include <compare>
 #include <vector>
 
+#include "core/formats/torchscript/program/probe_records.h"
 #include "core/formats/torchscript/program/program.h"
-#include "core/formats/torchscript/run/probe_records.h"
 #include "core/graph/graph.h"
 
 namespace normlens::formats::torchscript {

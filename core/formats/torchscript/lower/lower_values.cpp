@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/formats/torchscript/lower/lowering.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::torchscript {
 namespace {

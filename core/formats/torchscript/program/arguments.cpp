@@ -4,7 +4,7 @@
 #include <charconv>
 #include <optional>
 
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::torchscript {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/formats/model.h"
-#include "core/formats/torchscript/inputs/input_layout.h"
+#include "core/formats/torchscript/program/input_layout.h"
 
 namespace normlens::formats::torchscript {
 

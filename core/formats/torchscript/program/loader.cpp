@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/run_watch.h"
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
 #include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 #include "core/formats/torchscript/program/file_devices.h"
 #include "core/formats/torchscript/program/forbidden_ops.h"
 #include "core/formats/torchscript/program/mapped_tensors.h"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/base/result.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/module_source.h"
 
 namespace normlens::formats::torchscript {
 

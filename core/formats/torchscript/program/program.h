@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/formats/torchscript/inputs/input_layout.h"
+#include "core/formats/torchscript/program/input_layout.h"
 
 namespace normlens::formats::torchscript {
 

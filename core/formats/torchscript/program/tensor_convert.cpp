@@ -1,10 +1,8 @@
-#include <torch/script.h>
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include "core/formats/torchscript/program/torchscript_model.h"
 
 namespace normlens::formats::torchscript {
 

@@ -1,11 +1,15 @@
-// Running: through torch's own executor, or op by op where values are to be seen.
+#include "core/formats/torchscript/run/model_run.h"
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+
+#include <unordered_map>
+
 #include "core/formats/torchscript/program/arguments.h"
 #include "core/formats/torchscript/program/error_text.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 #include "core/formats/torchscript/run/interpreter.h"
-#include "core/formats/torchscript/run/torch_runner.h"
-
-#include <torch/csrc/jit/runtime/graph_executor.h>
+#include "core/formats/torchscript/run/probe.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -65,28 +69,44 @@ at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
 
 }  // namespace
 
+DefaultType::DefaultType(at::ScalarType type) : before_(c10::get_default_dtype()) {
+  c10::set_default_dtype(c10::scalarTypeToTypeMeta(type));
+}
+
+DefaultType::~DefaultType() { c10::set_default_dtype(before_); }
+
+ThreadCount::ThreadCount(int wanted) : before_(at::get_num_threads()) {
+  if (wanted > 0 && wanted != before_) at::set_num_threads(wanted);
+}
+
+ThreadCount::~ThreadCount() {
+  if (at::get_num_threads() != before_) at::set_num_threads(before_);
+}
+
 void drawTheSame() {
   constexpr uint64_t kSeed = 1;
   at::manual_seed(kSeed);
 }
 
-Result<std::vector<IValue>> TorchScriptModel::argumentsFor(const Tensors& inputs) const {
-  if (neverRun_) return tl::unexpected(*neverRun_);
-  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
-  auto arguments = guarded([&] {
-                     return toArguments(program_.inputs, source_.module.get_method("forward").function().getSchema(),
-                                        inputs, facts_.dtype);
-                   }).and_then([](auto made) { return made; });
-  if (arguments && (program_.writesInputs || program_.writesState)) {
+Result<std::vector<IValue>> argumentsFor(const LoweredModel& model, const Tensors& inputs) {
+  const Program& program = model.program;
+  if (model.neverRun) return tl::unexpected(*model.neverRun);
+  if (auto status = model.source.computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
+  auto arguments =
+      guarded([&] {
+        return toArguments(program.inputs, model.source.module.get_method("forward").function().getSchema(), inputs,
+                           model.facts.dtype);
+      }).and_then([](auto made) { return made; });
+  if (arguments && (program.writesInputs || program.writesState)) {
     for (IValue& argument : *arguments) argument = argument.deepcopy();  // the caller's stay as they are
   }
   return arguments;
 }
 
-Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) const {
-  const DefaultType defaultType(source_.defaultType);
+Result<Tensors> runModel(const LoweredModel& model, const Tensors& inputs, const Task& task) {
+  const DefaultType defaultType(model.source.defaultType);
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
-  auto arguments = argumentsFor(inputs);
+  auto arguments = argumentsFor(model, inputs);
   if (!arguments) return tl::unexpected(arguments.error());
   const RunWatch watch(RunWatch::Kind::Run);
   const c10::InferenceMode inference;
@@ -94,28 +114,32 @@ Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) c
   const torch::jit::GraphOptimizerEnabledGuard plain(false);
   drawTheSame();
   return guarded([&] {
-    RunState state(program_);
+    RunState state(model.program);
     IValue results = state.module().forward(std::move(*arguments));
-    if (!program_.writtenLiterals.empty()) results = results.deepcopy();  // they may be what is put back after the run
-    return toOutputs(results, graph().outputNames);
+    if (!model.program.writtenLiterals.empty())
+      results = results.deepcopy();  // they may be what is put back after the run
+    return toOutputs(results, model.graph().outputNames);
   });
 }
 
-Result<std::unique_ptr<Runner>> TorchScriptModel::runner(const Tensors& inputs, const RunSettings& settings) const {
-  return makeRunner(*this, inputs, settings);
-}
-
-Result<Model::SeenRun> TorchScriptModel::runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
-                                                   const Task& task) const {
-  auto arguments = argumentsFor(inputs);
+Status probeModel(LoweredModel& model, const Tensors& inputs, const Task& task) {
+  auto arguments = argumentsFor(model, inputs);
   if (!arguments) return tl::unexpected(arguments.error());
-  return seeRun(*this, program_, std::move(*arguments), values, task);
+  task.report("finding the shapes");
+  const RunWatch watch(RunWatch::Kind::Probe);
+  Recorder recorder(model.program);
+  Interpreter interpreter(model.program, Interpreter::Effort::ShapesOnly, [&] { recorder = Recorder(model.program); });
+  interpreter.alsoTryBranches();
+  auto results = interpreter.run(std::move(*arguments), recorder.hook(), task);
+  if (!results) return tl::unexpected(results.error());
+  model.adoptRecords(recorder.take());
+  return {};
 }
 
-Result<Model::SeenRun> seeRun(const TorchScriptModel& model, const Program& program, std::vector<IValue> arguments,
+Result<Model::SeenRun> seeRun(const LoweredModel& model, const Program& program, std::vector<IValue> arguments,
                               const std::vector<graph::ValueId>& values, const Task& task) {
-  const DefaultType defaultType(model.source().defaultType);
-  const Lowered& lowered = model.lowered();
+  const DefaultType defaultType(model.source.defaultType);
+  const Lowered& lowered = model.lowered;
   Tensors captured;
   struct Place {
     size_t index;                  // in `captured`
@@ -145,10 +169,6 @@ Result<Model::SeenRun> seeRun(const TorchScriptModel& model, const Program& prog
   return guarded([&] {
     return Model::SeenRun{toOutputs(results->at(0), lowered.graph.outputNames), std::move(captured), narrowOp};
   });
-}
-
-Result<std::string> TorchScriptModel::narrowOp(const Tensors& inputs, const Task& task) const {
-  return runSeeing(inputs, {}, task).map([](SeenRun&& run) { return std::move(*run.narrowOp); });
 }
 
 }  // namespace normlens::formats::torchscript

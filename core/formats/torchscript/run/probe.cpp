@@ -1,6 +1,6 @@
 #include "core/formats/torchscript/run/probe.h"
 
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::torchscript {
 namespace {

@@ -1,8 +1,8 @@
 // Records dtypes and shapes of an interpreter run. Private to formats/torchscript: includes torch.
 #pragma once
 
+#include "core/formats/torchscript/program/probe_records.h"
 #include "core/formats/torchscript/run/interpreter.h"
-#include "core/formats/torchscript/run/probe_records.h"
 
 namespace normlens::formats::torchscript {
 

@@ -1,5 +1,4 @@
-#include "core/formats/torchscript/run/torch_runner.h"
-
+// makeRunner: one model run many times, on the CPU or a GPU.
 #include <ATen/Parallel.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
@@ -12,10 +11,12 @@
 #include "core/formats/torchscript/run/cuda/cuda_library.h"
 #include "core/formats/torchscript/run/device_copy.h"
 #include "core/formats/torchscript/run/interpreter.h"
+#include "core/formats/torchscript/run/model_run.h"
 #include "core/formats/torchscript/run/node_times.h"
 #include "core/formats/torchscript/run/pass_timer.h"
 #include "core/formats/torchscript/run/peak_memory.h"
 #include "core/formats/torchscript/run/run_state.h"
+#include "core/formats/torchscript/save/save.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -33,21 +34,20 @@ std::vector<int> graphNodes(const Lowered& lowered, size_t programNodes) {
   return byProgramNode;
 }
 
-// A conversion returns a model of the format that it came from.
-const TorchScriptModel& usedModel(const TorchScriptModel& model, const std::unique_ptr<Model>& copy) {
-  return copy ? static_cast<const TorchScriptModel&>(*copy) : model;
+const LoweredModel& usedModel(const LoweredModel& model, const std::optional<LoweredModel>& copy) {
+  return copy ? *copy : model;
 }
 
 class TorchRunner final : public Runner {
  public:
   struct Parts {
-    std::unique_ptr<Model> copy;   // in another type, of this format too; null: the model itself
-    std::optional<Program> onGpu;  // of a copy there, which has the same nodes; not on the CPU
+    std::optional<LoweredModel> copy;  // in another type; nullopt: the model itself
+    std::optional<Program> onGpu;      // of a copy there, which has the same nodes; not on the CPU
     std::vector<IValue> inputs;
     RunSettings settings;
     c10::Device device;
   };
-  TorchRunner(const TorchScriptModel& model, Parts parts)
+  TorchRunner(const LoweredModel& model, Parts parts)
       : parts_(std::move(parts)), model_(usedModel(model, parts_.copy)), timer_(parts_.device) {}
 
   // One pass in which the indices of lookups are read before they are used (lookup_check.h). What else fails in it,
@@ -61,7 +61,7 @@ class TorchRunner final : public Runner {
   // As a CUDA graph, from here on.
   Status capture() {
     // Checks the copy on the GPU too: it may not share memory that the file's tensors share.
-    for (const Program* each : {&model_.program(), &program()}) {
+    for (const Program* each : {&model_.program, &program()}) {
       if (const Status can = canReplay(*each); !can) return can;
     }
     auto captured = run([&] {
@@ -93,7 +93,7 @@ class TorchRunner final : public Runner {
   }
 
   Result<Tensors> runCapturing(const std::vector<graph::ValueId>& values, const Task& task) override {
-    if (program().values.size() != model_.program().values.size()) return Runner::runCapturing(values, task);
+    if (program().values.size() != model_.program.values.size()) return Runner::runCapturing(values, task);
     return run([&] { return seeRun(model_, program(), freshInputs(), values, task); })
         .and_then([](Result<Model::SeenRun>&& seen) { return std::move(seen); })
         .map([](Model::SeenRun&& seen) { return std::move(seen.values); });
@@ -134,12 +134,12 @@ class TorchRunner final : public Runner {
   // Copies where a pass writes into them: each is measured on the same numbers.
   [[nodiscard]] std::vector<IValue> freshInputs() const {
     std::vector<IValue> inputs = parts_.inputs;
-    if (!model_.program().writesInputs) return inputs;
+    if (!model_.program.writesInputs) return inputs;
     for (IValue& input : inputs) input = input.deepcopy();
     return inputs;
   }
 
-  [[nodiscard]] const Program& program() const { return parts_.onGpu ? *parts_.onGpu : model_.program(); }
+  [[nodiscard]] const Program& program() const { return parts_.onGpu ? *parts_.onGpu : model_.program; }
 
   [[nodiscard]] Result<QueueWait> waitOnDevice() const {
     if (parts_.device.is_cpu()) return QueueWait();
@@ -153,7 +153,7 @@ class TorchRunner final : public Runner {
     const auto wait = waitOnDevice();
     if (!wait) return tl::unexpected(wait.error());
     const Program& program = this->program();
-    const DefaultType defaultType(model_.source().defaultType);
+    const DefaultType defaultType(model_.source.defaultType);
     const ThreadCount threads(parts_.settings.threads);
     Interpreter interpreter(program);
     interpreter.trustIndices();
@@ -164,7 +164,7 @@ class TorchRunner final : public Runner {
       if (!done) return tl::unexpected(done.error());
       if (times.endPass(pass)) ++pass;
     }
-    const std::vector<int> nodes = graphNodes(model_.lowered(), program.nodes.size());
+    const std::vector<int> nodes = graphNodes(model_.lowered, program.nodes.size());
     const std::vector<double> medians = times.medians();
     std::vector<OpTime> ops;
     for (size_t i = 0; i < medians.size(); ++i) {
@@ -179,7 +179,7 @@ class TorchRunner final : public Runner {
   auto run(Pass&& pass) -> Result<decltype(pass())> {
     const RunWatch watch(RunWatch::Kind::Run);
     const c10::InferenceMode inference;
-    const DefaultType defaultType(model_.source().defaultType);
+    const DefaultType defaultType(model_.source.defaultType);
     const ThreadCount threads(parts_.settings.threads);
     const c10::OptionalDeviceGuard onGpu(parts_.device.is_cpu() ? std::nullopt : std::optional(parts_.device));
     const auto failed = [](const std::string& why) {
@@ -197,7 +197,7 @@ class TorchRunner final : public Runner {
   }
 
   Parts parts_;
-  const TorchScriptModel& model_;
+  const LoweredModel& model_;
   PassTimer timer_;
   IValue result_;  // of the last pass: releasing it is no part of the time
   std::unique_ptr<CapturedPass> captured_;
@@ -206,43 +206,29 @@ class TorchRunner final : public Runner {
 
 }  // namespace
 
-DefaultType::DefaultType(at::ScalarType type) : before_(c10::get_default_dtype()) {
-  c10::set_default_dtype(c10::scalarTypeToTypeMeta(type));
-}
-
-DefaultType::~DefaultType() { c10::set_default_dtype(before_); }
-
-ThreadCount::ThreadCount(int wanted) : before_(at::get_num_threads()) {
-  if (wanted > 0 && wanted != before_) at::set_num_threads(wanted);
-}
-
-ThreadCount::~ThreadCount() {
-  if (at::get_num_threads() != before_) at::set_num_threads(before_);
-}
-
-Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
+Result<std::unique_ptr<Runner>> makeRunner(const LoweredModel& model, const Tensors& inputs,
                                            const RunSettings& settings) {
   const bool cuda = settings.device == Device::Cuda;
   if (const Status there = cuda ? loadCudaFor(settings.gpu) : Status(); !there) return tl::unexpected(there.error());
   TorchRunner::Parts parts{
-      .copy = nullptr,
+      .copy = {},
       .onGpu = {},
       .inputs = {},
       .settings = settings,
       .device = cuda ? c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(settings.gpu))
                      : c10::Device(c10::DeviceType::CPU)};
-  if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
-    auto copy = model.converted(settings.dtype);
+  if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts.dtype) {
+    auto copy = converted(model, settings.dtype);
     if (!copy) return tl::unexpected(copy.error());
     parts.copy = std::move(*copy);
   }
-  const TorchScriptModel& used = usedModel(model, parts.copy);
-  auto arguments = used.argumentsFor(inputs);
+  const LoweredModel& used = usedModel(model, parts.copy);
+  auto arguments = argumentsFor(used, inputs);
   if (!arguments) return tl::unexpected(arguments.error());
   parts.inputs = std::move(*arguments);
   if (cuda) {
     try {
-      auto program = buildProgram(copyOnDevice(used.source().module, parts.device));
+      auto program = buildProgram(copyOnDevice(used.source.module, parts.device));
       if (!program) return tl::unexpected(program.error());
       parts.onGpu = std::move(*program);
       moveInputs(parts.inputs, parts.device);

@@ -1,4 +1,4 @@
-// TorchScriptModel::converted: the same program with every tensor and every literal type in another floating type.
+// converted(): the same program with every tensor and every literal type in another floating type.
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 
@@ -11,7 +11,8 @@
 
 #include "core/formats/torchscript/program/each_node.h"
 #include "core/formats/torchscript/program/error_text.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
+#include "core/formats/torchscript/save/save.h"
 #include "core/formats/torchscript/save/tensor_rewrite.h"
 
 namespace normlens::formats::torchscript {
@@ -219,29 +220,29 @@ at::Tensor saturated(const at::Tensor& elements, at::ScalarType to) {
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> TorchScriptModel::converted(graph::DType dtype) const {
+Result<LoweredModel> converted(const LoweredModel& model, graph::DType dtype) {
   const std::string refusal = "the model cannot be run in " + std::string(graph::dtypeName(dtype)) + ": ";
   if (!graph::isFloat(dtype)) return fail(ErrorCode::Unsupported, refusal + "it is no floating type");
-  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
+  if (auto status = model.source.computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
   try {
-    const std::string obstacle = ObstacleSearch().search(*source_.module._ivalue());
+    const std::string obstacle = ObstacleSearch().search(*model.source.module._ivalue());
     if (!obstacle.empty()) return fail(ErrorCode::Unsupported, refusal + obstacle);
     const at::ScalarType to = scalarTypeOf(dtype);
     RewriteRules rules;
     rules.memory = [to](const at::Tensor& elements) { return saturated(elements, to); };
     rules.code = [to](torch::jit::Graph& graph) { Retyper(to).block(*graph.block()); };
-    rules.copyOthers = program_.writesState;
-    ModuleSource made = source_.with(rewriteTensors(source_.module, rules));
-    made.archive = nullptr;
-    made.defaultType = to;
-    for (auto& input : made.declared) {
+    rules.copyOthers = model.program.writesState;
+    ModuleSource source = model.source.with(rewriteTensors(model.source.module, rules));
+    source.archive = nullptr;
+    source.defaultType = to;
+    for (auto& input : source.declared) {
       if (input && graph::isFloat(input->dtype)) input->dtype = dtype;
     }
-    auto model = fromModule(std::move(made), facts_);
-    if (!model) return tl::unexpected<Error>(model.error());
-    (*model)->facts_.dtype = dtype;
-    (*model)->adoptProbe(*this, dtype);
-    return std::unique_ptr<Model>(std::move(*model));
+    auto made = lowered(std::move(source), model.facts);
+    if (!made) return made;
+    made->facts.dtype = dtype;
+    made->adoptProbe(model, dtype);
+    return made;
   } catch (const std::exception& error) {
     return fail(ErrorCode::Unsupported, refusal + shortText(error));
   }

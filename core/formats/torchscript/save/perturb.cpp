@@ -1,4 +1,4 @@
-// TorchScriptModel::perturbed: the model with every weight moved by up to half a unit in its last place.
+// perturbed(): the model with every weight moved by up to half a unit in its last place.
 #include <ATen/Dispatch.h>
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 #include "core/base/parallel.h"
 #include "core/formats/rounding_noise.h"
 #include "core/formats/torchscript/program/error_text.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
+#include "core/formats/torchscript/save/save.h"
 #include "core/formats/torchscript/save/tensor_rewrite.h"
 
 namespace normlens::formats::torchscript {
@@ -40,17 +41,16 @@ at::Tensor perturbedCopy(const at::Tensor& dense, uint64_t seed) {
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const {
-  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
+Result<LoweredModel> perturbed(const LoweredModel& model, uint64_t seed) {
+  if (auto status = model.source.computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
   try {
     uint64_t drawn = 0;
     RewriteRules rules;
-    rules.copyOthers = program_.writesState;
+    rules.copyOthers = model.program.writesState;
     rules.memory = [&](const at::Tensor& dense) { return perturbedCopy(dense, scrambled(seed) + drawn++); };
-    auto model = fromModule(source_.with(rewriteTensors(source_.module, rules)), facts_);
-    if (!model) return tl::unexpected<Error>(model.error());
-    (*model)->adoptProbe(*this);
-    return std::unique_ptr<Model>(std::move(*model));
+    auto made = lowered(model.source.with(rewriteTensors(model.source.module, rules)), model.facts);
+    if (made) made->adoptProbe(model);
+    return made;
   } catch (const std::exception& error) {
     return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + shortText(error));
   }

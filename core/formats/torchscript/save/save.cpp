@@ -1,4 +1,4 @@
-// TorchScriptModel::save: torch's own serializer, with its stream captured instead of copied and summed.
+// Saving: torch's own serializer, with its stream captured instead of copied and summed.
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/export.h>
 
@@ -14,7 +14,7 @@
 #include "core/formats/edit/bytes_to_write.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/file_devices.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/save/save.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -150,34 +150,29 @@ std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, con
 
 }  // namespace
 
-void TorchScriptModel::annotate(const std::map<std::string, std::string>& properties, const LateText&) {
-  constexpr auto kToBeTold = "normlens.holds_if";
-  if (const auto told = properties.find(kToBeTold); told != properties.end())
-    source_.extraFiles[told->first] = told->second;
-}
-
-Status TorchScriptModel::save(const std::filesystem::path& path, const Task& task) const {
+Status saveModel(const LoweredModel& model, const std::filesystem::path& path, const Task& task) {
+  const ModuleSource& source = model.source;
   try {
     task.report("writing the file");
-    const TensorMemory memory(source_.module, program_);
+    const TensorMemory memory(source.module, model.program);
     CapturedArchive archive([&](const void* data, size_t size) { return memory.holds(data, size); },
-                            [&](const void* data, size_t) { return source_.pending && source_.pending->isAt(data); });
+                            [&](const void* data, size_t) { return source.pending && source.pending->isAt(data); });
     {
-      auto units = source_.keptAlive;
-      units.push_back(source_.module._ivalue()->compilation_unit());
+      auto units = source.keptAlive;
+      units.push_back(source.module._ivalue()->compilation_unit());
       const FileDevicesInCode devices(std::move(units));
-      const fold::PendingWeights::AsZeros looked(source_.pending);  // for a sign of the writer's own, at each start
-      serialize(source_.module, source_.extraFiles, archive);
+      const fold::PendingWeights::AsZeros looked(source.pending);  // for a sign of the writer's own, at each start
+      serialize(source.module, source.extraFiles, archive);
     }
     auto records = archive.records();
     if (!records) return tl::unexpected<Error>(records.error());
     std::deque<std::string> made;
-    if (source_.archive) keepDevices(*records, *source_.archive, made);
+    if (source.archive) keepDevices(*records, *source.archive, made);
     if (auto status = task.check(); !status) return status;
-    const BytesToWrite bytes(source_.pending, {source_.archive ? source_.archive->sharedFile() : nullptr});
+    const BytesToWrite bytes(source.pending, {source.archive ? source.archive->sharedFile() : nullptr});
     const ArchiveSources sources{[&](auto part) { return bytes.makerOf(part); },
-                                 [&] { return source_.archive ? unchanged(*source_.archive) : Status(); }};
-    return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()), sources, task);
+                                 [&] { return source.archive ? unchanged(*source.archive) : Status(); }};
+    return writeArchive(path, withOriginals(std::move(*records), source.archive.get()), sources, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + shortText(error));
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
 #include "tests/support/temporary_folder.h"
 

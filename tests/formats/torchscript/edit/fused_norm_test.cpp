@@ -1,5 +1,5 @@
 // What --norm fast makes of a residual add and the norm behind it: one op where nothing could notice, two elsewhere.
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
 #include "tests/support/temporary_folder.h"
 

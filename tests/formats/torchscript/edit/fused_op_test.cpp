@@ -2,7 +2,7 @@
 #include <torch/csrc/jit/frontend/resolver.h>
 
 #include "core/analysis/analysis.h"
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
 
 namespace normlens::formats::torchscript::test {

@@ -1,5 +1,5 @@
 // Norms that are written out in several ops become one op each; then they take their adds in.
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
 
 namespace normlens::formats::torchscript::test {

@@ -1,6 +1,6 @@
 // Residual streams that lose a channel, in TorchScript: in every flavour, padded or not, and what is left as it is.
 #include "core/analysis/streams/streams.h"
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
 
 namespace normlens::formats::torchscript::test {

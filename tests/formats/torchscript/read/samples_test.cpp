@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "core/formats/formats.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/model/torchscript_model.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
+#include "core/formats/torchscript/run/model_run.h"
 #include "core/formats/torchscript/run/probe.h"
 #include "tests/formats/torchscript/read/sample_models.h"
 #include "tests/support/npz_files.h"
@@ -76,7 +78,7 @@ TEST(SampleModels, ARunForShapesAloneSeesWhatAFullRunSees) {
         recorder = Recorder(model.program());
         ++restarted;
       });
-      const auto arguments = model.argumentsFor(inputsOf(folder / "visible" / (sampleName(path) + ".inputs.npz")));
+      const auto arguments = argumentsFor(model.opened(), inputsOf(folder / "visible" / (sampleName(path) + ".inputs.npz")));
       EXPECT_TRUE(interpreter.run(arguments.value(), recorder.hook(), {}));
       return recorder.take();
     };

@@ -1,5 +1,5 @@
 // The steps of a check that need no GPU, on the CPU.
-#include "core/formats/torchscript/run/cuda/gpu_check.h"
+#include "core/formats/torchscript/run/gpu_check.h"
 
 #include <gtest/gtest.h>
 

@@ -72,7 +72,7 @@ std::optional<std::vector<std::string>> namesTo(const Frame& from, const TensorS
 OperandSite FusableNorms::outermostReader(const OperandSite& norm) const {
   OperandSite reader = norm;
   for (;;) {
-    const Frame& frame = model_.program().frame(reader.frame);
+    const Frame& frame = model_.program.frame(reader.frame);
     const auto input = static_cast<size_t>(reader.input);
     if (!isPlainCall(frame) || !untouched(reader.frame)) return reader;
     if (!isReaderAlone(*frame.graph, *reader.node, input)) return reader;
@@ -84,15 +84,15 @@ bool FusableNorms::sumsLike(const SumWay& way, ValueId input) const {
   const auto& graph = model_.graph();
   const BodyOnWay& first = way.bodies.front();
   const int at = tracer_.programNode(first.frame, *first.from);
-  const ProgramNode& add = model_.program().node(at);
-  const auto valueOf = [&](int value) { return model_.lowered().graphValue[static_cast<size_t>(value)]; };
+  const ProgramNode& add = model_.program.node(at);
+  const auto valueOf = [&](int value) { return model_.lowered.graphValue[static_cast<size_t>(value)]; };
   const ValueId sum = valueOf(add.outputs[0]), a = valueOf(add.inputs[0]), b = valueOf(add.inputs[1]);
   return sum != kNoValue && a != kNoValue && b != kNoValue && graph::sameTypeAndShape(graph, a, sum) &&
          graph::sameTypeAndShape(graph, b, sum) && graph.value(sum).dtype == graph.value(input).dtype;
 }
 
 bool FusableNorms::canMoveUp(const SumWay& way, int norm) const {
-  const auto& program = model_.program();
+  const auto& program = model_.program;
   const BodyOnWay& first = way.bodies.front();
   const int add = tracer_.programNode(first.frame, *first.from);
   if (add >= norm || program.node(add).block != program.node(norm).block) return false;
@@ -108,15 +108,15 @@ bool FusableNorms::canMoveUp(const SumWay& way, int norm) const {
 
 // Reads of constants in this body are those of the original: a function gets them from its caller.
 bool FusableNorms::readsUntouched(int frame) const {
-  for (;; frame = model_.program().frame(frame).parent) {
+  for (;; frame = model_.program.frame(frame).parent) {
     if (!untouched(frame)) return false;
-    if (model_.program().frame(frame).self) return true;
+    if (model_.program.frame(frame).self) return true;
   }
 }
 
 // Finds where gamma and beta come from when the op is where the add is.
 bool FusableNorms::findNumbers(const SumWay& way, const ProgramNode& norm, FusedNorm& fused) const {
-  const auto& program = model_.program();
+  const auto& program = model_.program;
   std::vector<FusedNumber*> numbers;
   for (auto* number : {&fused.gamma, &fused.beta}) {
     if (*number) numbers.push_back(&**number);
@@ -146,7 +146,7 @@ bool FusableNorms::findNumbers(const SumWay& way, const ProgramNode& norm, Fused
 
 // The reader of the file calls a fused op after the module that holds its gamma, else after the body that it is in.
 bool FusableNorms::keepsName(const SumWay& way, const ProgramNode& norm, bool gamma) const {
-  const Program& program = model_.program();
+  const Program& program = model_.program;
   const TensorSite* site = gamma ? siteOf(program, norm.inputs[normInputs(*norm.node)->gamma]) : nullptr;
   const size_t dot = site != nullptr && site->owner ? site->path.rfind('.') : std::string::npos;
   const BodyOnWay& first = way.bodies.front();
@@ -156,7 +156,7 @@ bool FusableNorms::keepsName(const SumWay& way, const ProgramNode& norm, bool ga
 
 std::optional<FusedNorm> FusableNorms::take(graph::NodeId norm) {
   const auto& node = model_.graph().node(norm);
-  const int index = model_.lowered().programNode[static_cast<size_t>(norm)];
+  const int index = model_.lowered.programNode[static_cast<size_t>(norm)];
   const ProgramNode& place = model_.programNode(norm);
   const auto axes = graph::intsAttribute(node, "axes");
   const auto eps = graph::floatAttribute(node, "eps");

@@ -11,7 +11,7 @@
 
 #include "core/formats/torchscript/edit/norms/apply_fused_norm.h"
 #include "core/formats/torchscript/edit/sum_way.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/lower/lowered_model.h"
 
 namespace normlens::formats::torchscript {
 
@@ -19,7 +19,7 @@ class FusableNorms {
  public:
   // `edits`: what else is done to the bodies, by now; `reads`: the program nodes that read something else by that, or
   // are left out.
-  FusableNorms(const TorchScriptModel& model, const FrameEdits& edits, std::set<int> reads)
+  FusableNorms(const LoweredModel& model, const FrameEdits& edits, std::set<int> reads)
       : model_(model), reads_(std::move(reads)), tracer_(model) {
     for (const auto& ofBody : edits) untouched_.push_back(ofBody.empty());
   }
@@ -42,7 +42,7 @@ class FusableNorms {
   [[nodiscard]] bool findNumbers(const SumWay& way, const ProgramNode& norm, FusedNorm& fused) const;
   [[nodiscard]] bool keepsName(const SumWay& way, const ProgramNode& norm, bool gamma) const;
 
-  const TorchScriptModel& model_;
+  const LoweredModel& model_;
   std::set<int> reads_;
   std::vector<bool> untouched_;  // by frame
   SumTracer tracer_;

@@ -1,15 +1,15 @@
-// TorchScriptModel::joinNorms: norms that are written out become normlens::layer_norm and normlens::rms_norm;
+// joinNorms: norms that are written out become normlens::layer_norm and normlens::rms_norm;
 // fuseNorms: residual add and norm as one op. Nothing is folded.
 #include <bit>
 #include <cstdint>
 #include <functional>
 
 #include "core/analysis/norms/whole_norm.h"
-#include "core/formats/norm_fuser.h"
+#include "core/formats/torchscript/edit/apply.h"
 #include "core/formats/torchscript/edit/apply_new_nodes.h"
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
 #include "core/formats/torchscript/edit/norms/fusable_norms.h"
 #include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -40,11 +40,11 @@ bool isUndisturbed(const Node* first, const Node* last) {
 
 class NormFinder {
  public:
-  explicit NormFinder(const TorchScriptModel& model) : model_(model) {}
+  explicit NormFinder(const LoweredModel& model) : model_(model) {}
 
   // nullopt unless the norm is over the last axis, and all of it is in one block of one body.
   [[nodiscard]] std::optional<NormInBody> find(const WholeNorm& norm) const {
-    if (model_.lowered().programValue[static_cast<size_t>(norm.output)] == kNone) return std::nullopt;  // inside an op
+    if (model_.lowered.programValue[static_cast<size_t>(norm.output)] == kNone) return std::nullopt;  // inside an op
     const ProgramNode& end = model_.programNode(model_.graph().value(norm.output).producer);
     if (norm.axes.size() != 1 || end.node->outputs().size() != 1 || !standsTogether(norm, end)) return std::nullopt;
     const auto x = readIn(end.frame, norm, norm.input);
@@ -73,11 +73,11 @@ class NormFinder {
   [[nodiscard]] std::optional<OperandSite> readIn(int frame, const WholeNorm& norm, ValueId value) const {
     const auto use = value == kNoValue ? std::nullopt : analysis::readOf(model_.graph(), norm, value);
     if (!use) return std::nullopt;
-    const OperandSite& site = model_.lowered().siteOf(*use);
+    const OperandSite& site = model_.lowered.siteOf(*use);
     return site.node != nullptr && site.frame == frame ? std::optional(site) : std::nullopt;
   }
 
-  const TorchScriptModel& model_;
+  const LoweredModel& model_;
 };
 
 BodyEdit joinNorm(const NormInBody& norm) {
@@ -106,7 +106,7 @@ const char* fusedOp(const Node& norm) {
 
 // `edit` adds to the edits of the bodies and returns the names of the norms that it edits; `failed` is what cannot be
 // done where it throws. Errors: Unsupported where there is no library of operators, Refused.
-Result<FusedModel> withEditedNorms(const TorchScriptModel& model, const std::string& failed,
+Result<FusedNorms> withEditedNorms(const LoweredModel& model, const std::string& failed,
                                    const std::function<std::vector<std::string>(FrameEdits&)>& edit) {
   if (!fastNormAvailable()) {
     return fail(ErrorCode::Unsupported, "the operators of libnormlens_ops.so are not available here",
@@ -114,9 +114,9 @@ Result<FusedModel> withEditedNorms(const TorchScriptModel& model, const std::str
   }
   try {
     const c10::InferenceMode noGradients(false);
-    FrameEdits frames(model.program().frames.size());
-    FusedModel result;
-    result.fused = edit(frames);
+    FrameEdits frames(model.program.frames.size());
+    FusedNorms result;
+    result.names = edit(frames);
     auto edited = rebuild(model, frames, {});
     if (!edited) return tl::unexpected<Error>(edited.error());
     result.model = std::move(*edited);
@@ -128,14 +128,14 @@ Result<FusedModel> withEditedNorms(const TorchScriptModel& model, const std::str
 
 }  // namespace
 
-Result<FusedModel> TorchScriptModel::joinNorms(const analysis::Norms& norms, const Task& task) const {
-  const auto joinable = analysis::joinableNorms(graph(), norms, /*rmsWithBeta=*/true);
-  if (joinable.empty()) return FusedModel{};
+Result<FusedNorms> joinNorms(const LoweredModel& model, const analysis::Norms& norms, const Task& task) {
+  const auto joinable = analysis::joinableNorms(model.graph(), norms, /*rmsWithBeta=*/true);
+  if (joinable.empty()) return FusedNorms{};
   task.report("joining norms that are written out");
-  return withEditedNorms(*this, "the norms cannot be joined", [&](FrameEdits& frames) {
+  return withEditedNorms(model, "the norms cannot be joined", [&](FrameEdits& frames) {
     std::vector<std::string> joined;
     for (const auto& [name, norm] : joinable) {
-      const auto found = NormFinder(*this).find(norm);
+      const auto found = NormFinder(model).find(norm);
       if (!found) continue;
       frames[static_cast<size_t>(found->frame)].push_back(joinNorm(*found));
       joined.push_back(name);
@@ -144,11 +144,11 @@ Result<FusedModel> TorchScriptModel::joinNorms(const analysis::Norms& norms, con
   });
 }
 
-Result<FusedModel> TorchScriptModel::fuseNorms(const analysis::Norms& norms, const Task& task) const {
+Result<FusedNorms> fuseNorms(const LoweredModel& model, const analysis::Norms& norms, const Task& task) {
   task.report("fusing adds and norms");
-  return withEditedNorms(*this, "the norms cannot be fused", [&](FrameEdits& frames) {
+  return withEditedNorms(model, "the norms cannot be fused", [&](FrameEdits& frames) {
     std::vector<std::string> fused;
-    FusableNorms fusable(*this, frames, {});
+    FusableNorms fusable(model, frames, {});
     for (const auto& norm : analysis::normsOfOneOp(norms)) {
       const auto taken = fusable.take(norm.node);
       if (!taken) continue;

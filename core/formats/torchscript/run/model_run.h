@@ -1,4 +1,5 @@
-// Runner for TorchScript models. Private to formats/torchscript: includes torch.
+// Running an opened model: through torch's own executor, or op by op where values are to be seen. Private to
+// formats/torchscript: includes torch.
 #pragma once
 
 #include <torch/script.h>
@@ -6,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/lower/lowered_model.h"
 
 namespace normlens::formats::torchscript {
 
@@ -37,14 +38,22 @@ class ThreadCount {
 // Makes every run behind this draw the same numbers at random: else no run could be compared with another.
 void drawTheSame();
 
+// The inputs as forward() takes them: whatever runs the model begins here, and ends here where it must not be run.
+// Errors: Unsupported, BadInput.
+[[nodiscard]] Result<std::vector<c10::IValue>> argumentsFor(const LoweredModel& model, const Tensors& inputs);
+
+// See Model::probe and Model::run.
+[[nodiscard]] Status probeModel(LoweredModel& model, const Tensors& inputs, const Task& task);
+[[nodiscard]] Result<Tensors> runModel(const LoweredModel& model, const Tensors& inputs, const Task& task);
+
 // A pass by the interpreter over `program`, the model's or that of its copy on a device, and what `values` were in it;
 // see Model::runSeeing.
-[[nodiscard]] Result<Model::SeenRun> seeRun(const TorchScriptModel& model, const Program& program,
+[[nodiscard]] Result<Model::SeenRun> seeRun(const LoweredModel& model, const Program& program,
                                             std::vector<c10::IValue> arguments,
                                             const std::vector<graph::ValueId>& values, const Task& task);
 
-// `model` outlives the runner. Errors: Unsupported; BadInput, for indices beyond a weight's rows too (lookup_check.h).
-[[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
+// See Model::runner. Errors: BadInput for indices beyond a weight's rows, too (lookup_check.h).
+[[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const LoweredModel& model, const Tensors& inputs,
                                                          const RunSettings& settings);
 
 }  // namespace normlens::formats::torchscript

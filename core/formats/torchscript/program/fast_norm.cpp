@@ -1,4 +1,4 @@
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 
 #include <torch/csrc/jit/runtime/operator.h>
 

@@ -1,4 +1,4 @@
-#include "core/formats/torchscript/inputs/input_layout.h"
+#include "core/formats/torchscript/program/input_layout.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "core/formats/torchscript/run/cuda/gpu_check.h"
+#include "core/formats/torchscript/run/gpu_check.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/script.h>
@@ -11,7 +11,7 @@
 #include "core/base/library/own_library.h"
 #include "core/base/run_watch.h"
 #include "core/base/stopwatch.h"
-#include "core/formats/torchscript/edit/norms/fast_norm.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/run/captured_pass.h"
 #include "core/formats/torchscript/run/cuda/cuda_library.h"
