@@ -1,104 +1,68 @@
-"""Checks that the sources include only what the layering allows, directly and through their own headers.
+"""Checks that each folder's sources include what its README allows, directly and through their own headers.
 
     check_includes.py ROOT     prints each violation as "file: what is wrong", exits 1 if there is one
+
+A README says it in one line, "May include: formats/file, program, LibTorch. Never ...": names with commas between them
+up to the first full stop; what stands in brackets explains. A name is a folder or header of ours, sought in the
+folder, then in each folder around it, then in core; a framework of FRAMEWORKS; or one of WORDS. A folder stands for all
+that lies in it, but a folder around the room only for the files that lie directly in it ("all of core": for all). "as
+X": what the README of X allows. Its own files, and those of the rooms in it, a folder may always include.
 """
 
+import functools
 import pathlib
 import re
 import sys
 
-# Folder -> our own folders, or single headers, it may include. The longest matching folder counts; a folder without a
-# rule is a violation. analysis/norms.h is the list of a graph's norms, which a plan's edits index, whole_norm.h the same with
-# gamma and beta: data, not method.
-NORMS = ["core/analysis/norms/norms.h", "core/analysis/norms/whole_norm.h"]
-LOWER = ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats", "kernels"]
-TORCH_ROOMS = ["library", "program", "lower", "inputs", "run", "edit", "save"]
-PT2_ROOMS = ["translate", "model", "write"]
-TORCH_MEASURES = [f"core/formats/torchscript/run/{name}.h" for name in ("cuda/cuda_library", "pass_timer", "peak_memory")]
-LAB_VALUES = ["core/lab/run_settings.h", "core/lab/run_record.h"]
-OWN = {
-    "core/base": ["core/base"],
-    # Numbers alone: what the engine measures and the lessons draw.
-    "core/base/geometry": ["core/base/geometry"],
-    "core/graph": ["core/base", "core/graph"],
-    "core/ops": ["core/base", "core/graph", "core/ops"],
-    "core/fold": ["core/base", "core/graph", "core/ops", "core/fold"],
-    "core/analysis": ["core/base", "core/graph", "core/ops", "core/fold", "core/analysis"],
-    "core/analysis/norms": ["core/base", "core/graph", "core/ops", "core/fold", "core/analysis/norms"],
-    "core/analysis/claims": ["core/base", "core/graph", "core/ops", "core/fold", "core/analysis/norms", "core/analysis/claims"],
-    "core/formats/file": ["core/base", "core/formats/file"],
-    "core/formats/archive": ["core/base", "core/graph", "core/formats/file", "core/formats/archive"],
-    "core/formats/pt2/file": ["core/base", "core/graph", "core/formats/file", "core/formats/archive", "core/formats/pt2/file"],
-    "core/formats/torchscript/file": ["core/base", "core/graph", "core/formats/file", "core/formats/archive", "core/formats/torchscript/file"],
-    "core/formats": ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats"],
-    # What a stranger's model is kept from: it hands over files, and looks at what kind they are.
-    "core/confine": ["core/base", "core/formats/file/file_kind.h", "core/confine"],
-    "core/run": LOWER + ["core/run"],
-    # What a run is and what it tells: values, and the JSON of structs. Its rooms train.
-    "core/lab": ["core/base", "core/protocol", "core/lab"],
-    "core/lab/data": ["core/base", "core/graph", "core/formats/model.h", "core/run/inputs", *LAB_VALUES, "core/lab/data"],
-    "core/lab/findings": ["core/base", *LAB_VALUES, "core/lab/findings"],
-    "core/lab/keep": ["core/base", "core/protocol", "core/formats/file", *LAB_VALUES, "core/lab/run_files.h", "core/lab/keep"],
-    "core/lab/nets": ["core/base", *LAB_VALUES, "core/lab/nets"],
-    "core/lab/export": ["core/base", "core/formats/archive", "core/formats/pt2/file", *LAB_VALUES, "core/lab/nets", "core/lab/export"],
-    "core/lab/training": ["core/base", "core/formats/file", *TORCH_MEASURES, "core/run/measure", "core/lab"],
-    "core/protocol": ["core/base", "core/protocol", *LAB_VALUES],
-    "core/service": ["core", "kernels"],
-    "kernels": ["kernels"],
-    "kernels/cpu": ["kernels/norm_rows.h", "kernels/cpu"],
-    "kernels/cuda": ["kernels/norm_rows.h", "kernels/cuda"],
-    "kernels/reference": ["kernels/norm_rows.h", "kernels/reference"],
-    "ui": ["core/base", "core/protocol", *LAB_VALUES, "ui"],
-    # What runs beside the window: Graphviz and nothing of it.
-    "ui/layout/dot": ["core/base", "ui/layout/dot"],
-    "app/layout": ["core/base", "ui/layout/dot", "app/layout"],
-    "app/normlens": ["core/base", "core/protocol", "ui", "app/normlens"],
-    # bench and diff hold two models, the service one: these verbs call run themselves.
-    "app/engine": ["core/base", "core/confine", "core/protocol", "core/service", "core/run", "core/lab/train.h", *LAB_VALUES, "core/analysis/norms/norms.h", "app/engine"],
-}
-
-# Framework -> what its headers look like, and the folders that may see them.
+# Framework -> what its headers look like.
 FRAMEWORKS = {
-    "Qt": (r"^Q[A-Z]\w*$|^Qt[A-Z]\w*/", ["ui", "app/layout", "app/normlens"]),
-    "Graphviz": (r"^graphviz/|^(gvc|cgraph)\.h$", ["ui/layout/dot"]),
-    "LibTorch": (
-        r"^(torch|c10|ATen|caffe2)/",
-        [
-            *(f"core/formats/torchscript/{room}" for room in TORCH_ROOMS),
-            *(f"core/formats/pt2/{room}" for room in PT2_ROOMS),
-            *(f"core/lab/{room}" for room in ("nets", "training", "export")),
-            "kernels/ops",
-        ],
-    ),
-    "onnx": (r"^(onnx|google/protobuf)/", ["core/formats/onnx"]),
-    "ONNX Runtime": (r"^onnxruntime", ["core/run", "core/formats/onnx"]),
-    "CUDA": (r"^cuda|^cooperative_groups", ["kernels", "core/run"]),
+    "Qt": r"^Q[A-Z]\w*$|^Qt[A-Z]\w*/",
+    "Graphviz": r"^graphviz/|^(gvc|cgraph)\.h$",
+    "LibTorch": r"^(torch|c10|ATen|caffe2)/",
+    "onnx": r"^(onnx|google/protobuf)/",
+    "ONNX Runtime": r"^onnxruntime",
+    "CUDA": r"^cuda|^cooperative_groups",
 }
+WORDS = {"the standard library", "nothing of ours", "Boost Graph"}
 
 # Never in one file: LibTorch's folder carries a protobuf of its own.
 APART = [("LibTorch", "onnx")]
 
+# Folders whose READMEs are not held against the code yet -> the names that they would say.
+NOT_YET = {
+    "core/formats/onnx": "all of formats, base, graph, ops, fold, analysis/norms/norms.h, analysis/norms/whole_norm.h, onnx, ONNX Runtime",
+    "ui": "all of ui, base, protocol, lab/run_settings.h, lab/run_record.h, Qt, Graphviz",
+}
+
+# Folders in which files and rooms still include each other in a ring.
+RINGED = {"core", "core/analysis", "core/service"}
+
+TOPS = ("app", "core", "kernels", "ui")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+LINE = re.compile(r"^May include:(.*?)(?:\.\s|\.?\Z|\n\n)", re.MULTILINE | re.DOTALL)
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 
 
-def within(path, folders):
-    return any(path == folder or path.startswith(folder + "/") for folder in folders)
+def within(path, folder):
+    return path == folder or path.startswith(folder + "/")
 
 
-def rule_for(path):
-    matches = [folder for folder in OWN if within(path, [folder])]
-    return max(matches, key=len) if matches else None
+def folder_of(path):
+    return path.rpartition("/")[0]
 
 
 class Sources:
     def __init__(self, root):
+        self.root = root
         self.includes = {}
-        for top in ("app", "core", "kernels", "ui"):
+        for top in TOPS:
             for file in sorted((root / top).rglob("*")):
                 if file.suffix in SUFFIXES:
                     text = file.read_text(encoding="utf-8")
                     self.includes[file.relative_to(root).as_posix()] = INCLUDE.findall(text)
+
+    def ours(self, path):
+        return [name for name in self.includes[path] if within(name, "tests") or name.split("/")[0] in TOPS]
 
     def frameworks(self, path):
         """Framework -> the chain of our own files by which `path` sees it, shortest first."""
@@ -110,29 +74,115 @@ class Sources:
                         seen.add(name)
                         queue.append(chain + [name])
                     continue
-                for framework, (pattern, _) in FRAMEWORKS.items():
+                for framework, pattern in FRAMEWORKS.items():
                     if re.search(pattern, name):
                         found.setdefault(framework, chain + [f"<{name}>"])
         return found
 
+    def not_yet(self, room):
+        return next((folder for folder in NOT_YET if within(room, folder)), None)
 
-def violations(root):
-    sources = Sources(pathlib.Path(root))
-    for path, names in sources.includes.items():
-        rule = rule_for(path)
-        if rule is None:
-            yield f"{path}: its folder has no rule in tests/architecture/check_includes.py"
+    @functools.cache
+    def names(self, room):
+        """The names in the line of a folder's README. Raises ValueError: it has none."""
+        if held := self.not_yet(room):
+            return NOT_YET[held].split(", ")
+        readme = self.root / room / "README.md"
+        line = LINE.search(readme.read_text(encoding="utf-8")) if readme.exists() else None
+        if line is None:
+            raise ValueError("no README here says what it may include")
+        words = " ".join(re.sub(r"\([^)]*\)|`", "", line.group(1)).split())
+        return [name.strip() for name in words.split(",")]
+
+    def place(self, room, name):
+        """The folder or header of ours that a README means. Raises ValueError: there is none."""
+        around = [room]
+        while around[-1]:
+            around.append(folder_of(around[-1]))
+        for folder in (*around, "core"):
+            path = f"{folder}/{name}".lstrip("/")
+            if (self.root / path).exists():
+                return path
+        raise ValueError(f"its README names '{name}', which is no folder, header or framework")
+
+    @functools.cache
+    def allowed(self, room):
+        """What the files of a folder may include: whole folders and headers, folders of single files, frameworks."""
+        whole, around, frameworks = {room}, set(), set()
+        for name in self.names(room):
+            if name in FRAMEWORKS:
+                frameworks.add(name)
+            elif name.startswith("as "):
+                other = self.allowed(self.place(room, name[3:]))
+                whole, around, frameworks = whole | other[0], around | other[1], frameworks | other[2]
+            elif name.startswith("all of "):
+                whole.add(self.place(room, name[7:]))
+            elif name not in WORDS:
+                path = self.place(room, name)
+                (around if within(room, path) else whole).add(path)
+        return whole, around, frameworks
+
+
+def beyond_readme(sources):
+    unread = set()
+    for path in sources.includes:
+        room = folder_of(path)
+        try:
+            whole, around, frameworks = sources.allowed(room)
+        except ValueError as wrong:
+            if room not in unread:
+                yield f"{room}: {wrong}"
+            unread.add(room)
             continue
-        for name in names:
-            if within(name, ("app", "core", "kernels", "ui", "tests")) and not within(name, OWN[rule]):
-                yield f"{path}: {rule} may not include {name}"
+        for name in sources.ours(path):
+            if folder_of(name) not in around and not any(within(name, each) for each in whole):
+                yield f"{path}: its folder's README does not allow {name}"
         seen = sources.frameworks(path)
         for framework, chain in seen.items():
-            if not within(path, FRAMEWORKS[framework][1]):
+            if framework not in frameworks:
                 yield f"{path}: may not see {framework} ({' -> '.join(chain)})"
         for one, other in APART:
             if one in seen and other in seen:
                 yield f"{path}: sees {one} and {other}, which cannot be compiled together"
+
+
+def ring_from(arrows, start):
+    """The shortest way along the arrows from `start` back to it."""
+    ways = {start: [start]}
+    for at in (queue := [start]):
+        for to in sorted(arrows.get(at, ())):
+            if to == start:
+                return ways[at] + [start]
+            if to not in ways:
+                ways[to] = ways[at] + [to]
+                queue.append(to)
+    return None
+
+
+def rings(sources):
+    """In each folder its files and the rooms in it, each room as one, include each other in one direction."""
+    arrows = {}
+    for path in sources.includes:
+        for name in sources.ours(path):
+            parts, others = path.split("/"), name.split("/")
+            depth = next((i for i, (one, other) in enumerate(zip(parts, others)) if one != other), None)
+            folder = "/".join(parts[:depth])
+            if depth is not None and folder not in RINGED and not sources.not_yet(folder):
+                at, to = ("/".join(each[: depth + 1]) for each in (parts, others))
+                arrows.setdefault(folder, {}).setdefault(at, set()).add(to)
+    for folder, inside in sorted(arrows.items()):
+        told = set()
+        for start in sorted(inside):
+            ring = None if start in told else ring_from(inside, start)
+            if ring:
+                told.update(ring)
+                yield f"{folder or 'the sources'}: a ring of includes, {' -> '.join(ring)}"
+
+
+def violations(root):
+    sources = Sources(pathlib.Path(root))
+    yield from beyond_readme(sources)
+    yield from rings(sources)
 
 
 def main():

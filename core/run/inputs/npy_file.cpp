@@ -1,7 +1,7 @@
 #include "core/run/inputs/npy_file.h"
 
 #include "core/formats/file/atomic_file.h"
-#include "core/run/compare/tensor_parts.h"
+#include "core/run/tensor_parts.h"
 #include "core/run/inputs/npy.h"
 #include "core/run/tensors.h"
 

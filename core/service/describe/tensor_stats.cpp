@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/run/compare/tensor_parts.h"
+#include "core/run/tensor_parts.h"
 
 namespace normlens::service {
 namespace {

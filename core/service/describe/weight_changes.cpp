@@ -9,7 +9,7 @@
 
 #include "core/analysis/claims/shifts.h"
 #include "core/fold/edited_weight.h"
-#include "core/run/compare/tensor_parts.h"
+#include "core/run/tensor_parts.h"
 #include "core/run/compare/ulp.h"
 #include "core/run/tensors.h"
 #include "core/service/describe/axis_looks.h"

@@ -1,7 +1,7 @@
 #include "core/service/describe/weight_digests.h"
 
 #include "core/formats/file/sha256.h"
-#include "core/run/compare/tensor_parts.h"
+#include "core/run/tensor_parts.h"
 #include "core/run/tensors.h"
 
 namespace normlens::service {

@@ -1,4 +1,4 @@
-#include "core/run/compare/tensor_parts.h"
+#include "core/run/tensor_parts.h"
 
 #include <algorithm>
 
