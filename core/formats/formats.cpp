@@ -9,7 +9,7 @@
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
 #ifdef NORMLENS_ONNX
-#include "core/formats/onnx/read/open.h"
+#include "core/formats/onnx/open.h"
 #endif
 #include "core/formats/pt2/file/container.h"
 #include "core/formats/pt2/open.h"

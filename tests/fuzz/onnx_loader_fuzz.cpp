@@ -9,7 +9,7 @@
 
 #include "core/analysis/analysis.h"
 #include "core/formats/file/file_kind.h"
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/model/onnx_model.h"
 #include "tests/fuzz/fuzz_support.h"
 #include "tests/fuzz/model_mutator.h"
 

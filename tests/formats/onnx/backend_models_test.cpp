@@ -9,7 +9,7 @@
 
 #include "core/analysis/analysis.h"
 #include "core/formats/file/mapped_file.h"
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/model/onnx_model.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <set>
 
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/model/onnx_model.h"
 #include "core/run/compare/diff.h"
 #include "tests/formats/torchscript/read/sample_models.h"
 #include "tests/support/npz_files.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/model/onnx_model.h"
 
 namespace normlens::formats::onnx {
 

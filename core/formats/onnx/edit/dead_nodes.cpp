@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/formats/onnx/read/bodies.h"
+#include "core/formats/onnx/source/bodies.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/formats/onnx/read/onnx_source.h"
+#include "core/formats/onnx/source/onnx_source.h"
 
 namespace normlens::formats::onnx {
 

@@ -3,8 +3,8 @@
 
 #include "core/formats/onnx/edit/dead_nodes.h"
 #include "core/formats/onnx/edit/editable_model.h"
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/check_model.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/source/operators.h"
 
 namespace normlens::formats::onnx {
 

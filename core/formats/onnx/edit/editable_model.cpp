@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/check_model.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/source/operators.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -17,8 +17,8 @@
 
 #include "core/formats/edit/edit_refused.h"
 #include "core/formats/onnx/lower/lower.h"
-#include "core/formats/onnx/read/onnx_source.h"
-#include "core/formats/onnx/run/runtime_ops.h"
+#include "core/formats/onnx/source/onnx_source.h"
+#include "core/formats/onnx/source/operators.h"
 
 namespace normlens::formats::onnx {
 

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "core/formats/onnx/edit/node_maker.h"
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

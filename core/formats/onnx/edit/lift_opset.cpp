@@ -11,11 +11,11 @@
 #include <string_view>
 
 #include "core/formats/onnx/edit/node_maker.h"
-#include "core/formats/onnx/float64/retype.h"
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/guarded_schemas.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/types/guarded_schemas.h"
+#include "core/formats/onnx/types/retype.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/formats/onnx/edit/node_maker.h"
 
-#include "core/formats/onnx/read/tensors/dtypes.h"
-#include "core/formats/onnx/save/tensor_store.h"
+#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_store.h"
 #include "core/graph/numbers.h"
 
 namespace normlens::formats::onnx {

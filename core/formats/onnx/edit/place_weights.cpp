@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/formats/onnx/edit/node_maker.h"
-#include "core/formats/onnx/save/tensor_store.h"
+#include "core/formats/onnx/tensors/tensor_store.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/known_types.h"
-#include "core/formats/onnx/run/input_sizes.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/types/input_sizes.h"
+#include "core/formats/onnx/types/known_types.h"
 #include "core/graph/queries.h"
 
 namespace normlens::formats::onnx {

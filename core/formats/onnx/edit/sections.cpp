@@ -1,4 +1,4 @@
-// OnnxModel::section: the nodes behind some values, back to where the model is cut.
+// The nodes behind some values, back to where the model is cut.
 #include <algorithm>
 #include <set>
 #include <span>
@@ -6,11 +6,11 @@
 #include <unordered_set>
 
 #include "core/base/parallel.h"
+#include "core/formats/onnx/edit/edits.h"
 #include "core/formats/onnx/edit/node_maker.h"
-#include "core/formats/onnx/float64/float_cast.h"
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/onnx_model.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/float_cast.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -177,8 +177,7 @@ class SectionMaker {
 
 }  // namespace
 
-Result<std::vector<Names>> OnnxModel::sectionsAt(const std::vector<Cut>& cuts) const {
-  const GraphProto& graph = source_.skeleton->graph();
+Result<std::vector<Names>> sectionsAt(const GraphProto& graph, const std::vector<Cut>& cuts) {
   const Slicer slicer(graph, cuts);
   std::vector<Names> sections;
   for (const Cut& cut : cuts) {
@@ -196,33 +195,31 @@ Result<std::vector<Names>> OnnxModel::sectionsAt(const std::vector<Cut>& cuts) c
   return sections;
 }
 
-Result<Section> OnnxModel::section(const std::vector<Cut>& cuts, const Names& outputs,
-                                   const std::vector<size_t>& begins, const Task& task) const {
-  const GraphProto& whole = source_.skeleton->graph();
+Result<OnnxSource> section(const OnnxSource& source, const std::vector<Cut>& cuts, const Names& outputs,
+                           std::set<size_t>& begins, const Task& task) {
+  const GraphProto& whole = source.skeleton->graph();
   const Slicer slicer(whole, cuts);
   for (const std::string& output : outputs) {
     if (!slicer.makes(output)) return notCut(output);
   }
-  Slice slice = slicer.behind(outputs);
-  slice.cuts.insert(begins.begin(), begins.end());
+  const Slice slice = slicer.behind(outputs);
+  begins.insert(slice.cuts.begin(), slice.cuts.end());
   try {
-    auto skeleton = std::make_shared<ModelProto>(*source_.skeleton);
+    auto skeleton = std::make_shared<ModelProto>(*source.skeleton);
     keep(slice, *skeleton->mutable_graph());
-    auto weights = weightsOf(source_, skeleton->graph(), task);
+    auto weights = weightsOf(source, skeleton->graph(), task);
     if (!weights) return tl::unexpected(weights.error());
-    OnnxSource part = source_;
+    OnnxSource part = source;
     part.skeleton = std::move(skeleton);
     part.weights = std::make_shared<const Weights>(std::move(*weights));
     part.pending = nullptr;
     SectionMaker maker(part, cuts);
-    maker.begin(slice.cuts);
+    maker.begin(begins);
     maker.end(outputs, whole);
     maker.edited().finishNodes();
     part.skeleton = maker.edited().finish();
     part.weights = maker.edited().takeWeights();
-    auto model = fromSource(std::move(part), facts_);
-    if (!model) return tl::unexpected(model.error());
-    return Section{std::move(*model), {slice.cuts.begin(), slice.cuts.end()}};
+    return part;
   } catch (...) {
     return tl::unexpected(editError("a section cannot be made of the model"));
   }

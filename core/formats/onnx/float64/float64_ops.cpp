@@ -9,10 +9,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/tensors/element_types.h"
-#include "core/formats/onnx/run/runtime_ops.h"
+#include "core/formats/onnx/float64/element_types.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/source/operators.h"
 
 namespace normlens::formats::onnx {
 namespace {

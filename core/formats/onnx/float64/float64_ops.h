@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/formats/onnx/float64/kernel.h"
-#include "core/formats/onnx/read/onnx_source.h"
+#include "core/formats/onnx/source/onnx_source.h"
 
 namespace normlens::formats::onnx {
 

@@ -1,12 +1,12 @@
 #include "core/formats/onnx/lower/lower.h"
+#include "core/base/printable.h"
 
 #include <algorithm>
 
 #include "core/formats/onnx/lower/lowering.h"
 #include "core/formats/onnx/lower/op_rule.h"
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/names.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/graph/debug_check.h"
 #include "core/graph/repeated_blocks.h"
 
@@ -82,7 +82,7 @@ Lowered Lowering::run() {
     const ValueId value = find(frame, output.name());
     if (value == kNoValue) continue;
     out_.graph.addReturn(0, value);
-    out_.graph.outputNames.push_back(printableName(output.name()));
+    out_.graph.outputNames.push_back(printable(output.name()));
   }
   markHelpers();
   placeUnscoped(out_.graph);
@@ -158,14 +158,14 @@ std::optional<std::vector<int64_t>> Lowering::knownInts(ValueId value) const {
 }
 
 std::string Lowering::uniqueName(const std::string& name, const Frame& frame) {
-  std::string wanted = printableName(name);
+  std::string wanted = printable(name);
   const auto& ofMain = main_->values;
   if (frame.main && wanted == name && ofMain.contains(name)) return wanted;
   const auto take = [&](const std::string& free) {
     return !free.empty() && !ofMain.contains(free) && names_.insert(free).second;
   };
   if (take(wanted)) return wanted;
-  const std::string path = printableName(frame.prefix) + wanted;
+  const std::string path = printable(frame.prefix) + wanted;
   if (take(path)) return path;
   for (size_t& number = numbers_[path];;) {
     std::string numbered = path + "#" + std::to_string(++number);
@@ -241,8 +241,8 @@ void Lowering::lowerInitializers(const GraphProto& graph, Frame& frame, const Ov
 Node Lowering::startNode(const NodeProto& node, Frame& frame, BlockId into) {
   Node made;
   const bool plain = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain());
-  made.op = printableName(plain ? node.op_type() : node.domain() + "::" + node.op_type());
-  made.name = printableName(node.name());
+  made.op = printable(plain ? node.op_type() : node.domain() + "::" + node.op_type());
+  made.name = printable(node.name());
   for (const Frame* at = &frame; at->caller != nullptr && !made.name.empty(); at = at->caller) {
     if (at->scope != 0 && at->outer == nullptr) made.name = out_.graph.scope(at->scope).name + "/" + made.name;
   }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/onnx/read/onnx_source.h"
-#include "core/formats/onnx/read/probe_shapes.h"
+#include "core/formats/onnx/source/onnx_source.h"
+#include "core/formats/onnx/types/known_types.h"
 #include "core/graph/graph.h"
 
 namespace normlens::formats::onnx {
@@ -54,6 +54,12 @@ struct Lowered {
                                           // literals and values inside a fused operator
   std::vector<std::string> constantName;  // by graph constant: initializer name, or the output of a Constant
                                           // node, with the steps before it where it is in a body
+};
+
+// What edits need of an opened model, which outlives this.
+struct OpenedModel {
+  const OnnxSource& source;
+  const Lowered& lowered;
 };
 
 // shapes may be null. Every operator's attributes and shapes are read with care: what does not fit together becomes an

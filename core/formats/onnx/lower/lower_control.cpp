@@ -1,10 +1,11 @@
 // Bodies and calls: If, Loop, local functions, and operators with bodies that nothing is known of.
 #include <algorithm>
 
+#include "core/base/printable.h"
 #include "core/formats/onnx/lower/lowering.h"
 #include "core/formats/onnx/lower/op_rule.h"
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/names.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/source/operators.h"
 
 namespace normlens::formats::onnx {
 
@@ -104,7 +105,7 @@ void Lowering::endRepeated(const NodeProto& node, const GraphProto& body, Repeat
   for (int i = parts.firstScanned; i < body.output_size(); ++i) {
     Node scan;
     scan.op = node.op_type() + " output";
-    scan.name = printableName(node.name());
+    scan.name = printable(node.name());
     scan.scope = out_.graph.node(id).scope;
     scan.block = parts.block;
     add(std::move(scan), {{bodyOutput(i), -1}}, {{describeOutput(inner, "", {}), {}}}, frame, parts.index, "scan");
@@ -163,7 +164,7 @@ void Lowering::addSlice(const std::string& name, Operand whole, int64_t axis, Va
   Node slice;
   slice.kind = OpKind::Gather;
   slice.op = "Scan input";
-  slice.name = printableName(out_.graph.node(scan).name);
+  slice.name = printable(out_.graph.node(scan).name);
   slice.scope = out_.graph.node(scan).scope;
   slice.block = block;
   slice.attributes.emplace_back("axis", axis);
@@ -235,11 +236,10 @@ bool Lowering::lowerCall(const NodeProto& node, int index, Frame& frame, BlockId
   }
   const graph::ScopeId around = scopes_.scopeOf(node, frame.scope, out_.graph).value_or(frame.scope);
   const std::string name = node.name().empty() ? function.name() + "_" + std::to_string(index) : node.name();
-  inner.scope =
-      scopes_.child(around,
-                    {printableName(name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1)),
-                     printableName(function.name())},
-                    out_.graph);
+  inner.scope = scopes_.child(around,
+                              {printable(name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1)),
+                               printable(function.name())},
+                              out_.graph);
   for (int i = 0; i < node.output_size(); ++i) {
     if (!node.output(i).empty())
       types_.try_emplace(inner.prefix + function.output(i), namedType(frame, node.output(i)));

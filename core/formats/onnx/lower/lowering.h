@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "core/formats/onnx/lower/lower.h"
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/known_types.h"
-#include "core/formats/onnx/read/scopes.h"
-#include "core/formats/onnx/run/runtime_ops.h"
+#include "core/formats/onnx/lower/scopes.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/types/known_types.h"
 #include "core/ops/size_question.h"
 
 namespace normlens::formats::onnx {

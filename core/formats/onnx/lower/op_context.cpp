@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/formats/onnx/lower/op_rule.h"
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 

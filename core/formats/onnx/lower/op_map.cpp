@@ -1,7 +1,7 @@
 #include <unordered_map>
 
 #include "core/formats/onnx/lower/op_rule.h"
-#include "core/formats/onnx/read/check_model.h"
+#include "core/formats/onnx/source/operators.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -1,4 +1,3 @@
-#include "core/formats/onnx/read/check_model.h"
 
 #include <onnx/common/constants.h>
 #include <onnx/defs/schema.h>
@@ -10,9 +9,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/names.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
+#include "core/base/printable.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -32,8 +32,8 @@ tl::unexpected<Error> wrong(std::string message, ErrorCode code = ErrorCode::Unr
 }
 
 std::string describe(const NodeProto& node) {
-  return "node " + (node.name().empty() ? printableName(node.op_type())
-                                        : quotedName(node.name()) + " (" + printableName(node.op_type()) + ")");
+  return "node " + (node.name().empty() ? printable(node.op_type())
+                                        : quotedName(node.name()) + " (" + printable(node.op_type()) + ")");
 }
 
 std::string plainDomain(const std::string& domain) { return isStandardDomain(domain) ? std::string() : domain; }
@@ -302,23 +302,6 @@ class Checker {
 };
 
 }  // namespace
-
-bool isStandardDomain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
-
-bool isRuntimeDomain(const std::string& domain) {
-  return domain == "ai.onnx.ml" || domain.starts_with("com.microsoft") || domain == "ai.onnx.training" ||
-         domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training" || domain == "com.ms.internal.nhwc";
-}
-
-std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload) {
-  return plainDomain(domain) + "\n" + name + "\n" + overload;
-}
-
-std::string functionKey(const FunctionProto& function) {
-  return functionKey(function.domain(), function.name(), function.overload());
-}
-
-std::string functionKey(const NodeProto& call) { return functionKey(call.domain(), call.op_type(), call.overload()); }
 
 Status checkModel(const ModelProto& model) { return Checker(model).run(); }
 

@@ -7,12 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/names.h"
-#include "core/formats/onnx/read/tensors/external_data.h"
-#include "core/formats/onnx/read/tensors/split_weights.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
+#include "core/formats/onnx/read/external_data.h"
+#include "core/formats/onnx/read/split_weights.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

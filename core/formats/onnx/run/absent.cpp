@@ -1,5 +1,5 @@
 // A build without ONNX Runtime: models open and fold, but do not run.
-#include "core/formats/onnx/read/open.h"
+#include "core/formats/onnx/run/runtime.h"
 #include "core/formats/onnx/run/session.h"
 #include "core/formats/onnx/run/session_runner.h"
 
@@ -19,7 +19,10 @@ Session::~Session() = default;
 Result<std::shared_ptr<Session>> Session::open(const OnnxSource&, const SessionOptions&) { return absent(); }
 Result<Tensors> Session::run(const Tensors&, const Task&, const TapSink&) { return absent(); }
 
-Result<std::unique_ptr<Runner>> makeRunner(const OnnxModel&, const Tensors&, const RunSettings&) { return absent(); }
+Result<std::unique_ptr<Runner>> makeRunner(const OnnxSource&, const Lowered&, bool, const Tensors&,
+                                           const RunSettings&) {
+  return absent();
+}
 
 std::string runtimeVersion() { return {}; }
 std::vector<std::string> runtimeProviders() { return {}; }

@@ -4,10 +4,10 @@
 #include <ranges>
 #include <unordered_set>
 
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
-#include "core/formats/onnx/run/input_sizes.h"
 #include "core/formats/onnx/run/stand_ins.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/types/input_sizes.h"
 
 namespace normlens::formats::onnx {
 namespace {

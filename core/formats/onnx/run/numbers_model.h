@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "core/formats/model.h"
-#include "core/formats/onnx/read/onnx_source.h"
 #include "core/formats/onnx/run/static_shapes.h"
+#include "core/formats/onnx/source/onnx_source.h"
 
 namespace normlens::formats::onnx {
 

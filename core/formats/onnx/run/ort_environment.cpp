@@ -1,4 +1,5 @@
 #include "core/formats/onnx/run/ort_environment.h"
+#include "core/base/printable.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,8 +7,8 @@
 #include <regex>
 
 #include "core/base/plain_error.h"
-#include "core/formats/onnx/read/names.h"
-#include "core/formats/onnx/read/open.h"
+#include "core/formats/onnx/run/runtime.h"
+#include "core/formats/onnx/source/operators.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -68,7 +69,7 @@ std::string plainOrtText(const std::string& given) {
   text.erase(0, text.find_first_not_of(" :"));
   while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
   if (text.size() > kLongestText) text = text.substr(0, kLongestText) + " ...";
-  return printableName(text);
+  return printable(text);
 }
 
 }  // namespace normlens::formats::onnx

@@ -4,10 +4,10 @@
 #include <limits>
 #include <optional>
 
-#include "core/formats/onnx/float64/float_cast.h"
-#include "core/formats/onnx/read/onnx_source.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
+#include "core/formats/onnx/source/onnx_source.h"
+#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/float_cast.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -6,16 +6,16 @@
 #include <stop_token>
 
 #include "core/base/run_watch.h"
-#include "core/formats/onnx/float64/float_cast.h"
-#include "core/formats/onnx/float64/retype.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
 #include "core/formats/onnx/run/counted_memory.h"
-#include "core/formats/onnx/run/input_sizes.h"
 #include "core/formats/onnx/run/ort_environment.h"
 #include "core/formats/onnx/run/ort_kernels.h"
 #include "core/formats/onnx/run/ort_values.h"
 #include "core/formats/onnx/run/stand_ins.h"
+#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/float_cast.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
+#include "core/formats/onnx/types/input_sizes.h"
+#include "core/formats/onnx/types/retype.h"
 
 namespace normlens::formats::onnx {
 
@@ -298,9 +298,7 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
     return fail(ErrorCode::Unsupported,
                 "ONNX Runtime does not know the operator " + unknown + ": the model can be viewed, but not run");
   }
-  if (source.pending) {
-    if (auto status = source.pending->computeAll({}); !status) return tl::unexpected(std::move(status.error()));
-  }
+  if (auto status = computeWeights(source, {}); !status) return tl::unexpected(std::move(status.error()));
   // As it is; else with weights as constants, which some kernels insist on; else with our kernels, where a model of
   // doubles needs some; else with fewer taps.
   std::vector<std::pair<SessionWishes, bool>> attempts{{{options.taps, false, false}, false}};

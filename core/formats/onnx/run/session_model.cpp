@@ -1,5 +1,6 @@
 #include "core/formats/onnx/run/session_model.h"
 
+#include <onnx/defs/attr_proto_util.h>
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
@@ -7,14 +8,12 @@
 #include <set>
 #include <string_view>
 
-#include "core/formats/onnx/edit/node_maker.h"
+#include "core/formats/onnx/float64/element_types.h"
 #include "core/formats/onnx/float64/float64_ops.h"
-#include "core/formats/onnx/float64/retype.h"
-#include "core/formats/onnx/lower/lowering.h"
-#include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
-#include "core/formats/onnx/read/tensors/element_types.h"
+#include "core/formats/onnx/source/bodies.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/types/retype.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -76,7 +75,9 @@ void drawTheSame(::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
                                                      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
   eachNode(nodes, [&](NodeProto& node) {
     const bool draws = isStandardDomain(node.domain()) && std::ranges::find(kDraw, node.op_type()) != kDraw.end();
-    if (draws && findAttribute(node, "seed") == nullptr) setFloat(node, "seed", 1);
+    if (draws && std::ranges::none_of(node.attribute(), [](const auto& one) { return one.name() == "seed"; })) {
+      *node.add_attribute() = ::ONNX_NAMESPACE::MakeAttribute("seed", 1.0F);
+    }
   });
 }
 
@@ -156,12 +157,12 @@ void nameNodesByOutputs(SessionModel& model) {
 std::string unknownOperator(const ModelProto& model) {
   std::set<std::string> own;
   for (const auto& function : model.functions()) {
-    own.insert(functionKey(function.domain(), function.name(), function.overload()));
+    own.insert(functionKey(function));
   }
   std::string unknown;
   eachNode(model, [&](const NodeProto& node) {
-    const bool known = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) ||
-                       own.contains(functionKey(node.domain(), node.op_type(), node.overload()));
+    const bool known =
+        isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) || own.contains(functionKey(node));
     if (!known && unknown.empty()) unknown = node.op_type() + " of '" + node.domain() + "'";
   });
   return unknown;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/formats/onnx/float64/flatten_functions.h"
-#include "core/formats/onnx/read/onnx_source.h"
+#include "core/formats/onnx/source/onnx_source.h"
+#include "core/formats/onnx/types/flatten_functions.h"
 
 namespace normlens::formats::onnx {
 

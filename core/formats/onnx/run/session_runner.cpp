@@ -7,28 +7,15 @@
 #include <unordered_map>
 
 #include "core/base/machine.h"
-#include "core/formats/onnx/read/open.h"
 #include "core/formats/onnx/run/counted_memory.h"
 #include "core/formats/onnx/run/node_profile.h"
+#include "core/formats/onnx/run/runtime.h"
 #include "core/formats/onnx/run/session.h"
 
 namespace normlens::formats::onnx {
 namespace {
 
 constexpr int kInstrumentedPasses = 5;
-
-// The model with another floating type everywhere, for the runtime's own kernels.
-Result<OnnxSource> inType(const OnnxModel& model, graph::DType to) {
-  if (to == graph::DType::BFloat16) {
-    return fail(ErrorCode::Unsupported, "ONNX Runtime has hardly a kernel for bfloat16, so nothing was measured in it",
-                "measure in float32 or float16");
-  }
-  auto converted = model.converted(to);
-  if (!converted) return tl::unexpected(converted.error());
-  OnnxSource source = static_cast<const OnnxModel&>(**converted).source();
-  source.float64Twin = false;  // whose kernels are our own, made to be right and not fast
-  return source;
-}
 
 // A name for a file that no other process or run takes.
 std::string profilePrefix() {
@@ -45,9 +32,9 @@ class SessionRunner final : public Runner {
     RunSettings settings;
     SessionMeasures measures;
   };
-  SessionRunner(const OnnxModel& model, Parts parts, std::shared_ptr<Session> session,
+  SessionRunner(const Lowered& lowered, Parts parts, std::shared_ptr<Session> session,
                 std::function<Result<double>()> once)
-      : model_(model), parts_(std::move(parts)), session_(std::move(session)), once_(std::move(once)) {}
+      : lowered_(lowered), parts_(std::move(parts)), session_(std::move(session)), once_(std::move(once)) {}
 
   Result<double> runOnceMs() override { return once_(); }
 
@@ -113,10 +100,9 @@ class SessionRunner final : public Runner {
   // By nameNodesByOutputs(); nodes in bodies by the names that they have.
   graph::NodeId nodeNamed(const std::string& name) {
     if (nodes_.empty()) {
-      const graph::Graph& graph = model_.graph();
+      const graph::Graph& graph = lowered_.graph;
       for (size_t i = 0; i < graph.values.size(); ++i) {
-        if (graph.values[i].producer != graph::kNone)
-          nodes_.emplace(model_.lowered().valuePath[i], graph.values[i].producer);
+        if (graph.values[i].producer != graph::kNone) nodes_.emplace(lowered_.valuePath[i], graph.values[i].producer);
       }
       for (size_t i = 0; i < graph.nodes.size(); ++i)
         nodes_.emplace(graph.nodes[i].name, static_cast<graph::NodeId>(i));
@@ -125,7 +111,7 @@ class SessionRunner final : public Runner {
     return found == nodes_.end() ? graph::kNone : found->second;
   }
 
-  const OnnxModel& model_;
+  const Lowered& lowered_;
   Parts parts_;
   std::shared_ptr<Session> session_;
   std::function<Result<double>()> once_;
@@ -134,19 +120,18 @@ class SessionRunner final : public Runner {
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> makeRunner(const OnnxModel& model, const Tensors& inputs, const RunSettings& settings) {
+Result<std::unique_ptr<Runner>> makeRunner(const OnnxSource& source, const Lowered& lowered, bool inType,
+                                           const Tensors& inputs, const RunSettings& settings) {
   if (settings.device == Device::Cuda && !runtimeHasCuda()) {
     return fail(ErrorCode::Unsupported, "this ONNX Runtime has no CUDA execution provider",
                 "measure on the CPU, or build with an ONNXRUNTIME_ROOT that has one");
   }
-  SessionRunner::Parts parts{model.source(), inputs, settings, {}};
+  SessionRunner::Parts parts{source, inputs, settings, {}};
   parts.measures.device = settings.device;
   parts.measures.gpu = settings.gpu;
   parts.measures.threads = settings.threads > 0 ? settings.threads : physicalCores();
-  if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
-    auto source = inType(model, settings.dtype);
-    if (!source) return tl::unexpected(source.error());
-    parts.source = std::move(*source);
+  if (inType) {
+    parts.source.float64Twin = false;  // whose kernels are our own, made to be right and not fast
     parts.measures.ownKernels = false;
   }
   const auto open = [&](bool graph) {
@@ -165,7 +150,7 @@ Result<std::unique_ptr<Runner>> makeRunner(const OnnxModel& model, const Tensors
   if (!session) return tl::unexpected(session.error());
   auto once = (*session)->prepare(inputs, plain.get());
   if (!once) return tl::unexpected(once.error());
-  return std::make_unique<SessionRunner>(model, std::move(parts), std::move(*session), std::move(*once));
+  return std::make_unique<SessionRunner>(lowered, std::move(parts), std::move(*session), std::move(*once));
 }
 
 }  // namespace normlens::formats::onnx

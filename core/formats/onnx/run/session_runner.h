@@ -3,12 +3,14 @@
 
 #include <memory>
 
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/model.h"
+#include "core/formats/onnx/lower/lower.h"
 
 namespace normlens::formats::onnx {
 
-// `model` outlives the runner. Errors: Unsupported, BadInput.
-[[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const OnnxModel& model, const Tensors& inputs,
-                                                         const RunSettings& settings);
+// lowered: of the model as it was opened, by whose nodes times are reported; outlives the runner. inType: the source is
+// the model in another floating type, for the runtime's own kernels. Errors: Unsupported, BadInput.
+[[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const OnnxSource& source, const Lowered& lowered, bool inType,
+                                                         const Tensors& inputs, const RunSettings& settings);
 
 }  // namespace normlens::formats::onnx

@@ -1,11 +1,11 @@
 #include "core/formats/onnx/run/stand_ins.h"
-#include "core/formats/onnx/read/bodies.h"
+#include "core/formats/onnx/source/bodies.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
-#include "core/formats/onnx/read/tensors/tensor_data.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

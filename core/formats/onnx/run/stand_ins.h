@@ -9,8 +9,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "core/formats/onnx/read/known_types.h"
-#include "core/formats/onnx/read/onnx_source.h"
+#include "core/formats/onnx/source/onnx_source.h"
+#include "core/formats/onnx/types/known_types.h"
 
 namespace normlens::formats::onnx {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/formats/onnx/read/known_types.h"
-#include "core/formats/onnx/run/input_sizes.h"
 #include "core/formats/onnx/run/stand_ins.h"
+#include "core/formats/onnx/types/input_sizes.h"
+#include "core/formats/onnx/types/known_types.h"
 
 namespace normlens::formats::onnx {
 namespace {

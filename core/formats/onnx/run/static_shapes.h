@@ -9,8 +9,8 @@
 #include <unordered_set>
 
 #include "core/formats/model.h"
-#include "core/formats/onnx/read/onnx_source.h"
-#include "core/formats/onnx/read/probe_shapes.h"
+#include "core/formats/onnx/source/onnx_source.h"
+#include "core/formats/onnx/types/known_types.h"
 
 namespace normlens::formats::onnx {
 

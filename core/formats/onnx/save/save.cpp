@@ -1,4 +1,4 @@
-// OnnxModel::save: the files of a SaveLayout. A crash at any point leaves the older model with its data, or the new one
+// Writes the files of a SaveLayout. A crash at any point leaves the older model with its data, or the new one
 // with its own: data files get names that nothing has, are complete on the disk before the model gets its name, and
 // what the older model alone needed goes last.
 #include <algorithm>
@@ -6,6 +6,8 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -13,13 +15,112 @@
 #include "core/base/plain_error.h"
 #include "core/formats/edit/bytes_to_write.h"
 #include "core/formats/file/atomic_file.h"
+#include "core/formats/file/file_kind.h"
+#include "core/formats/file/mapped_file.h"
 #include "core/formats/file/sha256.h"
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/read/split_weights.h"
+#include "core/formats/onnx/save/save.h"
 #include "core/formats/onnx/save/save_layout.h"
-#include "core/formats/onnx/save/superseded_data.h"
+#include "core/formats/onnx/source/bodies.h"
 
 namespace normlens::formats::onnx {
 namespace {
+
+namespace fs = std::filesystem;
+
+// ---- the data files of a model that is about to be replaced, to be removed once it has been
+
+// nullopt: these bytes are no model. No weight is touched.
+std::optional<ModelProto> skeletonOf(Bytes model) {
+  const auto split = splitWeights(model);
+  ModelProto skeleton;
+  return split && skeleton.ParseFromString(split->skeleton) ? std::optional(std::move(skeleton)) : std::nullopt;
+}
+
+// The locations of all external data, as they are written in the model.
+std::set<std::string> locationsIn(ModelProto& skeleton) {
+  std::set<std::string> locations;
+  eachTensor(skeleton, [&](const TensorProto& tensor) {
+    for (const auto& entry : tensor.external_data()) {
+      if (entry.key() == "location") locations.insert(entry.value());
+    }
+  });
+  return locations;
+}
+
+fs::path folderOf(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+// "out_data_2" without its "_2".
+std::string unnumbered(const std::string& name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  return end != std::string::npos && name[end] == '_' ? name.substr(0, end) : name;
+}
+
+// Adds all files that a model names; what is no model names none. False: a model, but it cannot be read.
+bool addNeeded(const fs::path& model, std::vector<fs::path>& needed) {
+  const auto file = MappedFile::open(model);
+  const bool saysSo = model.extension() == ".onnx";
+  if (!file) return !saysSo;
+  if (!saysSo && detectKind((*file)->bytes()) != FileKind::Onnx) return true;
+  auto skeleton = skeletonOf((*file)->bytes());
+  if (!skeleton) return false;
+  for (const std::string& location : locationsIn(*skeleton)) needed.push_back(folderOf(model) / location);
+  return true;
+}
+
+// Lists what the models of a folder need, and the opened one; nullopt where one of them cannot be read.
+std::optional<std::vector<fs::path>> neededBy(const fs::path& folder, const fs::path& opened) {
+  std::vector<fs::path> needed;
+  std::error_code error;
+  const auto names = files::namesIn(folder);
+  if (!names) return std::nullopt;
+  for (const std::string& name : *names) {
+    if (fs::is_regular_file(folder / name, error) && !addNeeded(folder / name, needed)) return std::nullopt;
+  }
+  // Not there: made in memory, or gone since, and with it what it needed.
+  if (fs::exists(opened, error) && !addNeeded(opened, needed)) return std::nullopt;
+  return needed;
+}
+
+// Files in the model's folder that it names, that are called as we call data of such a model ("out.onnx.data",
+// "out.onnx_data", "out_data", or that with a number) or as the new one's would be (`wanted`). Empty where there is no
+// model, or one that does not record that NormLens wrote it (see fold_history.h).
+std::vector<fs::path> dataFilesOf(const fs::path& path, const std::set<std::string>& wanted) {
+  std::vector<fs::path> files;
+  const auto file = MappedFile::open(path);
+  auto skeleton = file ? skeletonOf((*file)->bytes()) : std::nullopt;
+  const bool isOurs = skeleton && std::ranges::any_of(skeleton->metadata_props(),
+                                                      [](const auto& one) { return one.key() == "normlens.version"; });
+  if (!isOurs) return files;
+  const std::string out = path.filename().string(), stem = path.stem().string();
+  for (const std::string& location : locationsIn(*skeleton)) {
+    const std::string name = unnumbered(location);
+    const bool own = name == out + ".data" || name == stem + "_data" || name.starts_with(out + "_data") ||
+                     wanted.contains(location) || wanted.contains(name);
+    const fs::path data = folderOf(path) / location;
+    std::error_code error;
+    if (own && fs::path(location).filename() == location &&
+        fs::symlink_status(data, error).type() == fs::file_type::regular)
+      files.push_back(data);
+  }
+  return files;
+}
+
+// Removes those of `files` that no model in the folder needs any more, whatever it is called, nor the `opened` one,
+// wherever it is. All files stay where a model there cannot be read, since it may need any; what cannot be removed
+// stays too.
+void removeUnneeded(const std::vector<fs::path>& files, const fs::path& folder, const fs::path& opened) {
+  if (files.empty()) return;
+  const auto needed = neededBy(folder.empty() ? fs::path(".") : folder, opened);
+  if (!needed) return;
+  for (const fs::path& file : files) {
+    std::error_code error;
+    const auto isIt = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
+    if (std::ranges::none_of(*needed, isIt)) static_cast<void>(files::remove(file));
+  }
+}
+
+// ---- the files of a layout
 
 bool isWithin(Bytes whole, Bytes part) {
   return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
@@ -65,7 +166,7 @@ class NewDataFiles {
   NewDataFiles(const NewDataFiles&) = delete;
   NewDataFiles& operator=(const NewDataFiles&) = delete;
 
-  Status name(AtomicFile& file, const std::filesystem::path& path) {
+  Status name(AtomicFile& file, const fs::path& path) {
     if (auto status = file.commitNew(); !status) return status;
     named_.push_back(path);
     return {};
@@ -73,7 +174,7 @@ class NewDataFiles {
   void keep() { named_.clear(); }
 
  private:
-  std::vector<std::filesystem::path> named_;
+  std::vector<fs::path> named_;
 };
 
 // Weights lie where the files have them: what was written must be what was opened and proved.
@@ -88,8 +189,8 @@ Status unchanged(const OnnxSource& source) {
   return changedSinceOpened((*touched)->path());
 }
 
-Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const OnnxSource& source,
-                const LateText& late, const Task& task) {
+Status writeAll(const SaveLayout& layout, const fs::path& path, const OnnxSource& source, const LateText& late,
+                const Task& task) {
   const auto& contents = layout.files();
   uint64_t total = 0;
   for (const auto& one : contents) total += one.size;
@@ -115,12 +216,13 @@ Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, con
 
 }  // namespace
 
-Status OnnxModel::save(const std::filesystem::path& path, const Task& task) const {
+Status saveModel(const OnnxSource& source, const fs::path& path, const std::map<std::string, std::string>& properties,
+                 const LateText& late, const Task& task) {
   task.report("writing the file");
   try {
-    const auto layout = SaveLayout::make(source_, path, properties_);
+    const auto layout = SaveLayout::make(source, path, properties);
     if (!layout) return tl::unexpected<Error>(layout.error());
-    return writeAll(*layout, path, source_, late_, task);
+    return writeAll(*layout, path, source, late, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + plainError(error));
   }

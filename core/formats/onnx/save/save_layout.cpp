@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/formats/onnx/read/tensors/split_weights.h"
+#include "core/formats/onnx/read/split_weights.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "core/base/result.h"
 #include "core/formats/file/atomic_file.h"
-#include "core/formats/onnx/read/onnx_source.h"
-#include "core/formats/onnx/read/tensors/wire.h"
+#include "core/formats/onnx/read/wire.h"
+#include "core/formats/onnx/source/onnx_source.h"
 
 namespace normlens::formats::onnx {
 

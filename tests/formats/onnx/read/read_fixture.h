@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/model/onnx_model.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 
 namespace normlens::formats::onnx {

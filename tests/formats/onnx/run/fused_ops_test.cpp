@@ -4,7 +4,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/model/onnx_model.h"
 #include "core/run/compare/diff.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/formats/onnx/read/open.h"
+#include "core/formats/onnx/open.h"
 #include "tests/formats/onnx/run/session_fixture.h"
 #include "tests/support/worst_of.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/model/onnx_model.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 

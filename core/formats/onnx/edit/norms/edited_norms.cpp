@@ -1,4 +1,4 @@
-// OnnxModel::joinNorms and fuseNorms: norms written as other operators, with nothing folded.
+// Norms written as other operators, with nothing folded, and a model that is nothing but one.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -7,12 +7,15 @@
 
 #include "core/analysis/norms/whole_norm.h"
 #include "core/formats/edit/edit_refused.h"
+#include "core/formats/onnx/edit/edits.h"
 #include "core/formats/onnx/edit/fuse_adds.h"
 #include "core/formats/onnx/edit/lift_opset.h"
 #include "core/formats/onnx/edit/node_maker.h"
 #include "core/formats/onnx/edit/norms/apply_norm.h"
-#include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_store.h"
+#include "core/graph/numbers.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -177,18 +180,13 @@ std::vector<NormNode> normsOf(const analysis::Norms& norms, const Lowered& lower
 }
 
 // `edit` returns the names of the norms that it edits; `failed` is what cannot be done where it throws.
-Result<FusedModel> withEditedNorms(const OnnxModel& model, const std::string& failed,
-                                   const std::function<std::vector<std::string>(EditableModel&)>& edit) {
+Result<EditedNorms> withEditedNorms(const OnnxSource& source, const std::string& failed,
+                                    const std::function<std::vector<std::string>(EditableModel&)>& edit) {
   try {
-    EditableModel edited(model.source());
-    FusedModel result;
-    result.fused = edit(edited);
-    OnnxSource source = model.source();
-    source.skeleton = edited.finish();
-    source.weights = edited.takeWeights();
-    auto made = OnnxModel::fromSource(std::move(source), model.facts());
-    if (!made) return tl::unexpected<Error>(made.error());
-    result.model = std::move(*made);
+    EditableModel edited(source);
+    EditedNorms result{source, edit(edited)};
+    result.source.skeleton = edited.finish();
+    result.source.weights = edited.takeWeights();
     return result;
   } catch (...) {
     return tl::unexpected(editError(failed));
@@ -197,14 +195,14 @@ Result<FusedModel> withEditedNorms(const OnnxModel& model, const std::string& fa
 
 }  // namespace
 
-// Norms that are written out as several nodes become one operator each.
-Result<FusedModel> OnnxModel::joinNorms(const analysis::Norms& norms, const Task& task) const {
-  const auto joinable = analysis::joinableNorms(graph(), norms, /*rmsWithBeta=*/false, /*leadingOnes=*/true);
-  if (joinable.empty()) return FusedModel{};
+Result<EditedNorms> joinNorms(const OpenedModel& model, const analysis::Norms& norms, const Task& task) {
+  const auto joinable =
+      analysis::joinableNorms(model.lowered.graph, norms, /*rmsWithBeta=*/false, /*leadingOnes=*/true);
+  if (joinable.empty()) return EditedNorms{};
   task.report("joining norms that are written out");
-  return withEditedNorms(*this, "the norms cannot be joined", [&](EditableModel& edited) {
-    const auto lift = liftFor(joinable, lowered_, edited);
-    NormJoiner joiner(source_, lowered_, edited, lift ? kLayerNormOpset : edited.opset(edited.main()));
+  return withEditedNorms(model.source, "the norms cannot be joined", [&](EditableModel& edited) {
+    const auto lift = liftFor(joinable, model.lowered, edited);
+    NormJoiner joiner(model.source, model.lowered, edited, lift ? kLayerNormOpset : edited.opset(edited.main()));
     std::vector<std::string> joined;
     for (const auto& [name, norm] : joinable) {
       if (joiner.join(norm)) joined.push_back(name);
@@ -215,12 +213,11 @@ Result<FusedModel> OnnxModel::joinNorms(const analysis::Norms& norms, const Task
   });
 }
 
-// Residual adds and their norms become one operator.
-Result<FusedModel> OnnxModel::fuseNorms(const analysis::Norms& norms, const Task& task) const {
+Result<EditedNorms> fuseNorms(const OpenedModel& model, const analysis::Norms& norms, const Task& task) {
   task.report("fusing adds and norms");
-  return withEditedNorms(*this, "the norms cannot be fused", [&](EditableModel& edited) {
-    const PlainAdds adds = findPlainAdds(source_, lowered_, edited);
-    const auto candidates = normsOf(norms, lowered_, edited);
+  return withEditedNorms(model.source, "the norms cannot be fused", [&](EditableModel& edited) {
+    const PlainAdds adds = findPlainAdds(model.source, model.lowered, edited);
+    const auto candidates = normsOf(norms, model.lowered, edited);
     std::unordered_set<const NodeProto*> wanted;
     for (const NormNode& norm : candidates) wanted.insert(norm.node);
     const auto fusedNodes = fuseAdds(edited, adds, [&](const NodeProto& node) { return wanted.contains(&node); });
@@ -230,6 +227,35 @@ Result<FusedModel> OnnxModel::fuseNorms(const analysis::Norms& norms, const Task
     }
     return fused;
   });
+}
+
+OnnxSource singleNorm(int64_t rows, int64_t width, graph::DType dtype) {
+  constexpr int kOpset = 23;  // the first in which every flavour of the norm that replaces it can be written
+  constexpr int kIrVersion = 11;
+  auto model = std::make_shared<ModelProto>();
+  model->set_ir_version(kIrVersion);
+  model->add_opset_import()->set_version(kOpset);
+  GraphProto& graph = *model->mutable_graph();
+  graph.set_name("single_norm");
+  for (auto* value : {graph.add_input(), graph.add_output()}) {
+    value->set_name(value == &graph.input(0) ? "x" : "y");
+    auto& type = *value->mutable_type()->mutable_tensor_type();
+    type.set_elem_type(toOnnxType(dtype));
+    for (const int64_t size : {rows, width}) type.mutable_shape()->add_dim()->set_dim_value(size);
+  }
+  const auto ones = graph::tensorFromDoubles({width}, std::vector<double>(static_cast<size_t>(width), 1.0), dtype);
+  *graph.add_initializer() =
+      rawTensor("gamma", dtype, {width}, {ones.data, static_cast<size_t>(graph::byteCount(ones))});
+  NodeProto& norm = *graph.add_node();
+  norm.set_op_type("LayerNormalization");
+  norm.add_input("x");
+  norm.add_input("gamma");
+  norm.add_output("y");
+  setInt(norm, "axis", -1);
+  OnnxSource source;
+  source.skeleton = std::move(model);
+  source.weights = std::make_shared<Weights>();
+  return source;
 }
 
 }  // namespace normlens::formats::onnx
