@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
+
+#include "ui/layout/hierarchy_steps.h"
 
 namespace normlens::layout {
 namespace {
@@ -124,10 +127,136 @@ class GraphBuilder {
   std::vector<int> boxIndex_;  // child item -> its place among its siblings
 };
 
+class Builder {
+ public:
+  Builder(Hierarchy& hierarchy, bool showHelpers)
+      : h_(hierarchy),
+        document_(*hierarchy.document),
+        producer_(document_.values.size(), kNone),
+        shown_(document_.nodes.size()) {
+    for (size_t i = 0; i < document_.nodes.size(); ++i) {
+      shown_[i] = showHelpers || (!document_.nodes[i].helper && document_.nodes[i].role != "H");
+      for (const int id : document_.nodes[i].outputs) {
+        if (const int value = h_.values.of(id); value >= 0) producer_[static_cast<size_t>(value)] = static_cast<int>(i);
+      }
+    }
+  }
+
+  std::vector<bool> build() {
+    for (size_t i = 0; i < document_.nodes.size(); ++i) {
+      if (shown_[i]) addInputs(static_cast<int>(i));
+    }
+    keepStreamThin();
+    return std::move(shown_);
+  }
+
+ private:
+  void addInputs(int consumer) {
+    std::set<int> seen;  // values: x * x is one edge
+    bool joined = false;
+    for (const int id : document_.nodes[static_cast<size_t>(consumer)].inputs) {
+      const int value = h_.values.of(id);
+      if (value < 0 || document_.values[static_cast<size_t>(value)].constant || !seen.insert(value).second) continue;
+      const int producer = producer_[static_cast<size_t>(value)];
+      if (producer < 0 || producer == consumer || !shown_[static_cast<size_t>(producer)]) continue;
+      h_.edges.push_back({producer, consumer, value, document_.values[static_cast<size_t>(value)].stream});
+      joined = true;
+    }
+    if (!joined) bridge(consumer);
+  }
+
+  // A stream value is read by the branches too; the stream itself goes on to whoever makes the next stream value, and
+  // ends at a lone last reader.
+  void keepStreamThin() {
+    const std::vector<bool> stream = residualValues();
+    std::vector<bool> makesStream(document_.nodes.size(), false);
+    for (size_t v = 0; v < stream.size(); ++v) {
+      if (stream[v] && producer_[v] >= 0) makesStream[static_cast<size_t>(producer_[v])] = true;
+    }
+    std::vector<int> readers(document_.values.size(), 0);
+    for (const DataEdge& edge : h_.edges) {
+      if (edge.value >= 0) ++readers[static_cast<size_t>(edge.value)];
+    }
+    for (DataEdge& edge : h_.edges) {
+      if (edge.value < 0) continue;
+      const auto value = static_cast<size_t>(edge.value);
+      edge.stream = stream[value] && (makesStream[static_cast<size_t>(edge.to)] || readers[value] == 1);
+    }
+  }
+
+  // Keeps of the values marked as stream those around a sum that takes in a branch with weights or a norm. The sum
+  // inside a GELU (x + c x^3) has the form of a residual and is none.
+  [[nodiscard]] std::vector<bool> residualValues() const {
+    std::vector<bool> residual(document_.values.size(), false);
+    for (size_t i = 0; i < document_.nodes.size(); ++i) {
+      const protocol::GraphNode& node = document_.nodes[i];
+      if (node.role == "R" && !takesInBranch(static_cast<int>(i))) continue;
+      for (const auto* ids : {&node.inputs, &node.outputs}) {
+        for (const int id : *ids) markStream(id, node.role == "R" || ids == &node.outputs, residual);
+      }
+    }
+    return residual;
+  }
+
+  void markStream(int id, bool evidence, std::vector<bool>& residual) const {
+    const int value = h_.values.of(id);
+    if (value < 0 || !evidence || !document_.values[static_cast<size_t>(value)].stream) return;
+    const int producer = producer_[static_cast<size_t>(value)];
+    const bool doubtful =
+        producer >= 0 && document_.nodes[static_cast<size_t>(producer)].role == "R" && !takesInBranch(producer);
+    residual[static_cast<size_t>(value)] = residual[static_cast<size_t>(value)] || !doubtful;
+  }
+
+  // The first node found upstream that is `wanted`; kNone. Leads on only through the values that it `follows`.
+  template <class Follows, class Wanted>
+  [[nodiscard]] int findUpstream(int start, size_t most, Follows follows, Wanted wanted) const {
+    std::set<int> visited{start};
+    std::vector<int> open{start};
+    while (!open.empty() && visited.size() <= most) {
+      const int node = open.back();
+      open.pop_back();
+      for (const int id : document_.nodes[static_cast<size_t>(node)].inputs) {
+        const int value = h_.values.of(id);
+        const int producer = value < 0 ? kNone : producer_[static_cast<size_t>(value)];
+        if (producer < 0 || !follows(document_.values[static_cast<size_t>(value)]) || !visited.insert(producer).second)
+          continue;
+        if (wanted(producer)) return producer;
+        open.push_back(producer);
+      }
+    }
+    return kNone;
+  }
+
+  [[nodiscard]] bool takesInBranch(int sum) const {
+    const auto branches = [](const protocol::GraphValue& value) { return !value.stream; };
+    return findUpstream(sum, 300, branches, [this](int node) {
+             const std::string& role = document_.nodes[static_cast<size_t>(node)].role;
+             return role == "L" || role == "N";
+           }) != kNone;
+  }
+
+  // A shown node whose inputs all come out of hidden ones (positions made from sizes) hangs in the air otherwise: it is
+  // joined to the model's input that its sizes come from.
+  void bridge(int consumer) {
+    const auto all = [](const protocol::GraphValue&) { return true; };
+    const int input = findUpstream(consumer, 500, all, [this](int node) {
+      return document_.nodes[static_cast<size_t>(node)].role == "I" && shown_[static_cast<size_t>(node)];
+    });
+    if (input != kNone) h_.edges.push_back({input, consumer, kNone, false});
+  }
+
+  Hierarchy& h_;
+  const protocol::GraphDocument& document_;
+  std::vector<int> producer_;  // by value index
+  std::vector<bool> shown_;    // by node index
+};
+
 }  // namespace
 
 VisibleGraph visibleGraph(const Hierarchy& hierarchy, const GroupSet& expanded) {
   return GraphBuilder(hierarchy, expanded).build();
 }
+
+std::vector<bool> findEdges(Hierarchy& hierarchy, bool showHelpers) { return Builder(hierarchy, showHelpers).build(); }
 
 }  // namespace normlens::layout
