@@ -1,18 +1,34 @@
 #include "ui/graphview/graph_view.h"
 
+#include <QApplication>
+#include <QCoreApplication>
 #include <QEvent>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
 #include <QPaintEngine>
 #include <QPainter>
 #include <QResizeEvent>
+#include <QString>
+#include <QStringList>
 #include <QTimerEvent>
+#include <QToolTip>
 #include <QVariantAnimation>
+#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <utility>
 
+#include "ui/graphview/marks/lighting.h"
+#include "ui/graphview/marks/neighbours.h"
+#include "ui/graphview/marks/norm_verdicts.h"
 #include "ui/graphview/overlays/blocker_chip.h"
 #include "ui/graphview/overlays/minimap.h"
 #include "ui/graphview/overlays/zoom_control.h"
+#include "ui/graphview/paint/graph_painter.h"
+#include "ui/graphview/scene.h"
 
 namespace normlens::graphview {
 namespace {
@@ -26,6 +42,90 @@ constexpr double kLeastNames = 0.8;  // of the size of text, for what the view g
 bool isFile(const QPaintEngine& engine) {
   return engine.type() == QPaintEngine::SVG || engine.type() == QPaintEngine::Pdf;
 }
+
+QString tr(const char* words, int n = -1) { return QCoreApplication::translate("HitText", words, nullptr, n); }
+
+QString escaped(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
+
+// "12 MatMul, 6 Add, …": what a group is made of, the most frequent first.
+QString opCounts(const layout::Hierarchy& hierarchy, int group) {
+  constexpr size_t kMost = 6;
+  std::map<std::string, int> counts;
+  std::vector<int> open{group};
+  while (!open.empty()) {
+    const layout::Item& item = hierarchy.item(open.back());
+    open.pop_back();
+    open.insert(open.end(), item.children.begin(), item.children.end());
+    if (item.kind != layout::ItemKind::Op || item.ops == 0) continue;
+    const auto& node = hierarchy.document->nodes[static_cast<size_t>(item.node)];
+    ++counts[node.label.empty() ? node.op : node.label];
+  }
+  std::vector<std::pair<int, std::string>> ranked;
+  for (const auto& [label, count] : counts) ranked.emplace_back(count, label);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  QStringList words;
+  for (size_t i = 0; i < std::min(ranked.size(), kMost); ++i)
+    words << QStringLiteral("%1 %2").arg(ranked[i].first).arg(escaped(ranked[i].second));
+  if (ranked.size() > kMost) words << QStringLiteral("…");
+  return words.isEmpty() ? QString() : QStringLiteral("<br>") + words.join(QStringLiteral(", "));
+}
+
+QString verdictWords(const layout::Hierarchy& hierarchy, const NormVerdicts& verdicts, int group) {
+  const auto found = verdicts.inGroup.find(group);
+  if (found == verdicts.inGroup.end()) {
+    const QString norms = layout::normSummary(hierarchy.item(group));
+    return norms.isEmpty() ? QString() : QStringLiteral("<br>") + norms;
+  }
+  const auto of = [&](Verdict verdict) { return found->second[static_cast<size_t>(verdict)]; };
+  const int unknown = of(Verdict::Unknown);
+  return QStringLiteral("<br>") +
+         tr("LayerNorms: %1 free, %2 with centering, %3 blocked")
+             .arg(of(Verdict::Free))
+             .arg(of(Verdict::Centering))
+             .arg(of(Verdict::Blocked)) +
+         (unknown > 0 ? tr(", %1 unknown").arg(unknown) : QString());
+}
+
+// Describes a box or an edge under the pointer.
+
+// Rich text for a tooltip: a name, what it is or is made of, its shape, verdicts, and the highlight's note on it.
+// Empty where nothing was hit.
+QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts, const Lighting& lighting) {
+  const auto& document = *scene.hierarchy->document;
+  const auto describe = [&](const protocol::GraphValue& value) { return valueText(value).toHtmlEscaped(); };
+  if (hit.edge >= 0) {
+    const int index = scene.valueOfEdge(hit.edge);
+    if (index < 0) return tr("%n values", scene.edge(hit.edge).dataCount);
+    const auto& value = document.values[static_cast<size_t>(index)];
+    // By what makes it: values of TorchScript are named x.1 or 9.
+    const std::string maker = scene.hierarchy->path(scene.dataOf(hit.edge).front().from);
+    const QString name = maker == value.name ? QString() : QStringLiteral("<br>") + escaped(value.name);
+    return QStringLiteral("<b>%1</b><br>%2%3").arg(escaped(maker), describe(value), name);
+  }
+  if (hit.box < 0) return {};
+  const int index = scene.box(hit.box).item;
+  const layout::Item& item = scene.hierarchy->item(index);
+  QString text = QStringLiteral("<b>%1</b>").arg(escaped(scene.hierarchy->path(index)));
+  if (item.kind == layout::ItemKind::Group) {
+    if (!item.type.empty()) text += QStringLiteral("<br>") + escaped(item.type);
+    text += QStringLiteral("<br>") + layout::opSummary(item);
+    text += opCounts(*scene.hierarchy, index) + verdictWords(*scene.hierarchy, verdicts, index);
+  } else {
+    const auto& node = document.nodes[static_cast<size_t>(item.node)];
+    text += QStringLiteral("<br>") + escaped(node.op);
+    if (item.type != node.op && !item.type.empty()) text += QStringLiteral(" · ") + escaped(item.type);
+    if (const int value = scene.hierarchy->values.of(scene.hierarchy->outputOf(index)); value >= 0) {
+      const QString shape = describe(document.values[static_cast<size_t>(value)]);
+      if (!shape.isEmpty()) text += QStringLiteral("<br>") + shape;
+    }
+  }
+  if (const std::string note = lighting.note(index); !note.empty()) text += QStringLiteral("<br>") + escaped(note);
+  return text;
+}
+
+constexpr int kHoverMs = 90;             // until the path through what is under the pointer is shown
+constexpr double kEdgeSlack = 5;         // pixels beside an edge that still count
+constexpr double kWheelFactor = 1.0016;  // per eighth of a degree; one notch (120) is 1.21
 
 }  // namespace
 
@@ -237,6 +337,227 @@ PictureOrder GraphView::orderPicture(const QString& path, Extent extent) const {
     order.size = bounds.size();
   }
   return order;
+}
+
+// ---- mouse, keyboard, selection and search
+
+Hit GraphView::hitAt(const QPointF& position) const {
+  return shown_.scene.hitTest(camera_.toWorld(position), kEdgeSlack / camera_.zoom);
+}
+
+// ---- selection
+
+int GraphView::selectedNode() const {
+  return shown_.selectedItem < 0 ? -1 : shown_.scene.hierarchy->nodeId(shown_.selectedItem);
+}
+
+void GraphView::select(int item, int value) {
+  shown_.selectedItem = item;
+  shown_.selectedValue = value;
+  if (item >= 0) setAccessibleDescription(QString::fromStdString(shown_.scene.hierarchy->path(item)));
+  update();
+}
+
+void GraphView::selectNode(int node) {
+  select(shown_.scene.hierarchy != nullptr ? shown_.scene.hierarchy->itemOfId(node) : -1, -1);
+  if (rebuilding()) awaited_.node = node;  // perhaps only the next hierarchy has it
+}
+
+void GraphView::selectByUser(const Hit& hit) {
+  awaited_.node = -1;
+  awaited_.move = false;
+  if (hit.box >= 0) {
+    const int item = shown_.scene.box(hit.box).item;
+    select(item, -1);
+    if (const int node = shown_.scene.hierarchy->nodeId(item); node >= 0) {
+      Q_EMIT nodeSelected(node);
+    } else if (const int scope = shown_.scene.hierarchy->scopeId(item); scope >= 0) {
+      Q_EMIT scopeSelected(scope);
+    }
+  } else if (hit.edge >= 0 && shown_.scene.valueOfEdge(hit.edge) >= 0) {
+    const int value = shown_.scene.valueOfEdge(hit.edge);
+    select(-1, value);
+    Q_EMIT edgeSelected(shown_.scene.hierarchy->document->values[static_cast<size_t>(value)].id);
+  } else {
+    select(-1, -1);
+    Q_EMIT nodeSelected(-1);
+  }
+}
+
+void GraphView::moveSelection(int dx, int dy) {
+  if (shown_.scene.empty()) return;
+  const int current = shown_.scene.boxOf(shown_.selectedItem);
+  const int best = boxTowards(shown_.scene, current, camera_.toWorld(QRectF(rect()).center()), dx, dy);
+  if (best < 0) return;
+  selectByUser({best, -1, false});
+  const QRectF box = shown_.scene.box(best).rect;
+  if (freeArea().contains(camera_.toScreen(box))) return;
+  userMoved_ = true;
+  moveCamera(camera_.placing(box.center(), QRectF(rect()).center()), true);
+}
+
+// ---- mouse
+
+void GraphView::updateHover(const QPointF& position) {
+  const Hit hit = hitAt(position);
+  if (hit == hover_) return;
+  hover_ = hit;
+  reach_ = {};
+  hoverTimer_.start(kHoverMs, this);
+  const bool hand =
+      hit.onBadge || hit.edge >= 0 || (hit.box >= 0 && shown_.scene.box(hit.box).kind != layout::BoxKind::Frame);
+  setCursor(hand ? Qt::PointingHandCursor : Qt::ArrowCursor);
+  update();
+}
+
+void GraphView::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::BackButton) return goBack();
+  if (event->button() == Qt::ForwardButton) return goForward();
+  if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return;
+  if (animation_ != nullptr) animation_->stop();
+  pressed_ = true;
+  dragging_ = false;
+  pressedAt_ = lastDrag_ = event->position();
+}
+
+void GraphView::mouseMoveEvent(QMouseEvent* event) {
+  if (!pressed_) {
+    updateHover(event->position());
+    return;
+  }
+  if (!dragging_ && (event->position() - pressedAt_).manhattanLength() < QApplication::startDragDistance()) return;
+  dragging_ = true;
+  reach_ = {};
+  userMoved_ = true;
+  setCursor(Qt::ClosedHandCursor);
+  camera_.offset += event->position() - lastDrag_;
+  lastDrag_ = event->position();
+  cameraChanged();
+}
+
+void GraphView::mouseReleaseEvent(QMouseEvent* event) {
+  if (!pressed_) return;
+  pressed_ = false;
+  setCursor(Qt::ArrowCursor);
+  if (!std::exchange(dragging_, false) && event->button() == Qt::LeftButton && !shown_.scene.empty()) {
+    const Hit hit = hitAt(event->position());
+    if (hit.onBadge) {
+      toggle(shown_.scene.box(hit.box).item);
+    } else {
+      selectByUser(hit);
+    }
+  }
+  updateHover(event->position());
+}
+
+void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || shown_.scene.empty()) return;
+  const Hit hit = hitAt(event->position());
+  if (hit.box < 0) return;
+  if (hit.onBadge) {  // a quick second click on + and then -
+    pressed_ = true;
+    pressedAt_ = lastDrag_ = event->position();
+    return;
+  }
+  const int item = shown_.scene.box(hit.box).item;
+  if (shown_.scene.hierarchy->item(item).kind == layout::ItemKind::Group) {
+    toggle(item);
+  } else {
+    rememberPlace();
+    showItem(item);
+  }
+}
+
+void GraphView::wheelEvent(QWheelEvent* event) {
+  if (shown_.scene.empty()) return;
+  if (animation_ != nullptr) animation_->stop();
+  userMoved_ = true;
+  if (event->modifiers() & Qt::ShiftModifier) {
+    const QPoint delta = event->angleDelta();
+    camera_.offset += QPointF(delta.x() != 0 ? delta.x() : delta.y(), 0) * 0.6;
+  } else {
+    camera_ = camera_.zoomedAbout(event->position(), camera_.zoom * std::pow(kWheelFactor, event->angleDelta().y()));
+  }
+  cameraChanged();
+  event->accept();
+}
+
+void GraphView::leaveEvent(QEvent*) {
+  hover_ = {};
+  reach_ = {};
+  update();
+}
+
+// ---- keyboard
+
+void GraphView::keyPressEvent(QKeyEvent* event) {
+  const bool alt = event->modifiers() & Qt::AltModifier;
+  switch (event->key()) {
+    case Qt::Key_Left:
+      return alt ? goBack() : moveSelection(-1, 0);
+    case Qt::Key_Right:
+      return alt ? goForward() : moveSelection(1, 0);
+    case Qt::Key_Up:
+      return moveSelection(0, -1);
+    case Qt::Key_Down:
+      return moveSelection(0, 1);
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      return zoomIn();
+    case Qt::Key_Minus:
+      return zoomOut();
+    case Qt::Key_F:
+    case Qt::Key_Home:
+      return fit();
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+    case Qt::Key_Space:
+      if (shown_.scene.empty() && !worker_.busy()) requestLayout();
+      if (shown_.selectedItem >= 0 && shown_.scene.hierarchy->item(shown_.selectedItem).kind == layout::ItemKind::Group)
+        toggle(shown_.selectedItem);
+      return;
+    case Qt::Key_Backspace:
+      return selectAround();
+    case Qt::Key_Question:
+      return overlays_.toggleKeys();
+    case Qt::Key_Escape:
+      return overlays_.hideKeys() || stopLayout() ? void() : selectByUser({});
+    default:
+      handleLetter(event);
+  }
+}
+
+void GraphView::handleLetter(QKeyEvent* event) {
+  const bool shift = event->modifiers() & Qt::ShiftModifier, control = event->modifiers() & Qt::ControlModifier;
+  if (event->key() == Qt::Key_0) return control ? setZoom(1) : fit();
+  if (event->key() > Qt::Key_0 && event->key() <= Qt::Key_9 && !control) return expandToDepth(event->key() - Qt::Key_0);
+  if (event->key() == Qt::Key_E && shift) return expandAll();
+  if (event->key() == Qt::Key_C && shift) return collapseAll();
+  QWidget::keyPressEvent(event);
+}
+
+// The open group around what is selected.
+void GraphView::selectAround() {
+  const int box = shown_.scene.boxOf(shown_.selectedItem);
+  const int frame = box < 0 ? -1 : shown_.scene.box(box).frame;
+  if (frame >= 0) selectByUser({frame, -1, false});
+}
+
+// ---- tooltips
+
+bool GraphView::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QString text =
+        shown_.scene.empty() ? QString() : hitText(shown_.scene, hitAt(help->pos()), marks_.verdicts, marks_.lighting);
+    if (text.isEmpty()) {
+      QToolTip::hideText();
+    } else {
+      QToolTip::showText(help->globalPos(), text, this);
+    }
+    return true;
+  }
+  return QWidget::event(event);
 }
 
 }  // namespace normlens::graphview

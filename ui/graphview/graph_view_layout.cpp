@@ -1,6 +1,12 @@
 // GraphView: which groups are open, and what happens when a layout arrives.
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QMenu>
+#include <QMetaMethod>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "ui/graphview/graph_view.h"
@@ -253,6 +259,190 @@ bool GraphView::isScopeOpen(int scope) const {
   const int box = shown_.scene.boxOf(item);
   return item == 0 ||
          (box >= 0 && shown_.scene.box(box).item == item && shown_.scene.box(box).kind == layout::BoxKind::Frame);
+}
+
+// ---- the context menu
+
+void GraphView::contextMenuEvent(QContextMenuEvent* event) {
+  if (shown_.scene.empty()) return;
+  if (event->reason() == QContextMenuEvent::Mouse) {
+    const Hit hit = hitAt(event->pos());
+    if (hit.box >= 0 || hit.edge >= 0) selectByUser(hit);
+    showMenu(hit, event->globalPos());
+  } else if (shown_.selectedItem >= 0) {
+    const int box = shown_.scene.boxOf(shown_.selectedItem);
+    const QRectF rect = camera_.toScreen(shown_.scene.box(box).rect);
+    showMenu({box, -1, false}, mapToGlobal(rect.center().toPoint()));
+  }
+}
+
+void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const int item = hit.box < 0 ? -1 : shown_.scene.box(hit.box).item;
+  const bool group = item >= 0 && shown_.scene.hierarchy->item(item).kind == layout::ItemKind::Group;
+  int value = item >= 0 ? shown_.scene.hierarchy->outputOf(item) : -1;
+  QString name = item >= 0 ? QString::fromStdString(shown_.scene.hierarchy->path(item)) : QString();
+  if (hit.edge >= 0 && shown_.scene.valueOfEdge(hit.edge) >= 0) {
+    const auto& v = shown_.scene.hierarchy->document->values[static_cast<size_t>(shown_.scene.valueOfEdge(hit.edge))];
+    value = v.id;
+    name = QString::fromStdString(v.name);
+  }
+  if (value >= 0) {
+    QAction* center = menu->addAction(tr("Center here"), this, [this, value] { Q_EMIT centerHereRequested(value); });
+    center->setToolTip(tr("Subtract the mean at run time at this place"));
+  }
+  // The signal of a graph beside another one is connected to nothing.
+  if (value >= 0 && isSignalConnected(QMetaMethod::fromSignal(&GraphView::compareHereRequested))) {
+    QAction* compare =
+        menu->addAction(tr("Compare values here"), this, [this, value] { Q_EMIT compareHereRequested(value); });
+    compare->setToolTip(tr("Add this value to the differences between the two models"));
+  }
+  const int node = item >= 0 ? shown_.scene.hierarchy->nodeId(item) : -1;
+  if (node >= 0 && shown_.scene.hierarchy->item(item).role == 'L') {
+    QAction* cone =
+        menu->addAction(tr("Show what its centering reaches"), this, [this, node] { Q_EMIT shiftConeRequested(node); });
+    cone->setToolTip(
+        tr("Light up the values that shift when the plan centers its weights, as far as anything notices"));
+  }
+  if (!name.isEmpty()) menu->addAction(tr("Copy name"), this, [name] { QApplication::clipboard()->setText(name); });
+  if (group) {
+    const bool open = shown_.scene.box(hit.box).kind == layout::BoxKind::Frame;
+    // Another hierarchy may be on screen before the menu is answered.
+    const auto itemNow = [this, item, of = shown_.scene.hierarchy] {
+      return shown_.scene.hierarchy == nullptr ? -1 : counterpart(item, *of, *shown_.scene.hierarchy);
+    };
+    menu->addSeparator();
+    menu->addAction(open ? tr("Collapse") : tr("Expand"), this, [this, itemNow] { toggle(itemNow()); });
+    menu->addAction(tr("Expand all below"), this, [this, itemNow] {
+      const int now = itemNow();
+      anchorAt(now);
+      if (now >= 0) shown_.openBelow(*shown_.scene.hierarchy, now);
+      requestLayout();
+    });
+  }
+  if (item < 0) {
+    menu->addAction(tr("Show everything"), this, &GraphView::fit);
+    menu->addAction(tr("Expand all"), this, &GraphView::expandAll);
+    menu->addAction(tr("Collapse all"), this, &GraphView::collapseAll);
+    menu->addAction(tr("Groups as at first"), this, &GraphView::resetGroups);
+    menu->addAction(tr("Keys and gestures"), this, [this] { overlays_.toggleKeys(); });
+  }
+  menu->popup(globalPosition);
+}
+
+// ---- how deep groups are open, which way the data runs, back and forward, and the place a project keeps
+
+void GraphView::setOptions(const layout::HierarchyOptions& options) {
+  if (options == options_) return;
+  options_ = options;
+  if (document_ != nullptr) rebuildHierarchy();
+}
+
+void GraphView::setDirection(layout::Direction direction) {
+  if (direction == direction_) return;
+  direction_ = direction;
+  if (document_ == nullptr) return;
+  shown_.anchorItem = -1;
+  userMoved_ = false;
+  shown_.moveTo = MoveTo::FirstLook;
+  requestLayout();
+}
+
+void GraphView::showGroups(layout::GroupSet groups) {
+  rememberPlace();
+  shown_.open = std::move(groups);
+  shown_.openForLight.clear();
+  userMoved_ = false;
+  shown_.moveTo = MoveTo::FirstLook;
+  requestLayout();
+}
+
+void GraphView::expandToDepth(int levels) {
+  if (shown_.scene.hierarchy != nullptr) showGroups(groupsToDepth(*shown_.scene.hierarchy, levels));
+}
+
+void GraphView::expandAll() { expandToDepth(std::numeric_limits<int>::max()); }
+
+void GraphView::collapseAll() { expandToDepth(0); }
+
+void GraphView::resetGroups() {
+  if (shown_.scene.hierarchy != nullptr) showGroups(layout::defaultExpanded(*shown_.scene.hierarchy));
+}
+
+// ---- back and forward
+
+void GraphView::rememberPlace() {
+  if (const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center())) history_.leave(*here);
+  Q_EMIT historyChanged();
+}
+
+void GraphView::goBack() {
+  if (const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center())) showPlace(history_.back(*here));
+}
+
+void GraphView::goForward() {
+  if (const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center())) showPlace(history_.forward(*here));
+}
+
+void GraphView::showPlace(const std::optional<Place>& place) {
+  if (!place) return;
+  Q_EMIT historyChanged();
+  const int item = place->node >= 0 ? shown_.scene.hierarchy->itemOfId(place->node) : itemOfScope(place->scope);
+  if (item < 0) return;
+  userMoved_ = true;
+  place_ = *place;
+  shown_.moveItem = item;
+  shown_.moveTo = MoveTo::Place;
+  if (shown_.openAround(*shown_.scene.hierarchy, item) || worker_.busy()) {
+    requestLayout();
+  } else {
+    restoreView();
+  }
+}
+
+// ---- where the user is in the drawing, taken and put back, for projects
+
+ViewPlace GraphView::place() const {
+  ViewPlace place;
+  if (shown_.scene.layout == nullptr) return place;
+  for (const int group : shown_.open) place.openGroups.push_back(shown_.scene.hierarchy->path(group));
+  std::sort(place.openGroups.begin(), place.openGroups.end());
+  place.zoom = camera_.zoom;
+  place.center = camera_.toWorld(QRectF(rect()).center());
+  return place;
+}
+
+void GraphView::setPlace(const ViewPlace& place) {
+  if (place.zoom <= 0) return;
+  awaited_.place = place;
+  std::sort(awaited_.place->openGroups.begin(), awaited_.place->openGroups.end());
+  if (document_ != nullptr) requestLayout();
+}
+
+void GraphView::goToWantedPlace() {
+  if (!awaited_.place) return;
+  const double zoom = std::clamp(awaited_.place->zoom, Camera::kMinZoom, Camera::kMaxZoom);
+  camera_ = Camera{zoom, {}}.placing(awaited_.place->center, QRectF(rect()).center());
+  userMoved_ = true;
+  shown_.moveTo = MoveTo::Nowhere;
+  awaited_.place.reset();
+}
+
+// ---- the path under the pointer
+
+void GraphView::followPath() {
+  reach_ = Reach();
+  if (!shown_.scene.empty() && !marks_.lighting.active() && !marks_.means.active() && !dragging_) {
+    if (hover_.edge >= 0 && shown_.scene.valueOfEdge(hover_.edge) >= 0) {
+      reach_ = Reach::ofValue(shown_.scene, shown_.scene.valueOfEdge(hover_.edge));
+    } else if (hover_.box >= 0) {
+      const layout::Box& box = shown_.scene.box(hover_.box);
+      // The ground of an open group is under the pointer nearly always.
+      if (box.kind != layout::BoxKind::Frame) reach_ = Reach::ofItem(shown_.scene, box.item);
+    }
+  }
+  update();
 }
 
 }  // namespace normlens::graphview

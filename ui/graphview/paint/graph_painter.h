@@ -10,7 +10,7 @@
 #include "ui/graphview/camera.h"
 #include "ui/graphview/marks/marks.h"
 #include "ui/graphview/marks/reach.h"
-#include "ui/graphview/paint/box_sprites.h"
+#include "ui/graphview/paint/box_style.h"
 #include "ui/graphview/paint/edge_painter.h"
 #include "ui/graphview/paint/text_cache.h"
 #include "ui/graphview/scene.h"
@@ -21,6 +21,21 @@ class QPainter;
 namespace normlens::graphview {
 
 struct PaintFrame;
+
+// Boxes without their text, drawn once per look and size and blitted from then on.
+class BoxSprites {
+ public:
+  // rect: on the screen; zoom scales borders, corners and glow with the box.
+  void draw(QPainter& painter, const QRectF& rect, double zoom, layout::BoxKind kind, char letter,
+            const BoxState& state, const ui::Theme& theme);
+  void clear() { sprites_.clear(); }
+
+  // The same, straight into a painter.
+  static void paint(QPainter& painter, const QRectF& rect, double zoom, layout::BoxKind kind, const BoxStyle& style);
+
+ private:
+  QHash<quint64, QPixmap> sprites_;
+};
 
 // Holds what the user points at and has chosen. Boxes and edges index the layout, values the document.
 struct ViewState {
