@@ -1,13 +1,5 @@
 #include "ui/learn/figures.h"
 
-#include "ui/learn/compression_figure.h"
-#include "ui/learn/live/centering_figure.h"
-#include "ui/learn/live/cut_figure.h"
-#include "ui/learn/live/forced_figure.h"
-#include "ui/learn/live/graph_walk_figure.h"
-#include "ui/learn/projection_figure.h"
-#include "ui/learn/speed_figure.h"
-
 namespace normlens::ui {
 namespace {
 
@@ -16,18 +8,10 @@ struct Kind {
   Figure* (*make)(QWidget* parent);
 };
 
-template <class T>
-Figure* make(QWidget* parent) {
-  return new T(parent);
-}
-
-constexpr Kind kKinds[] = {{"centering", make<CenteringFigure>},
-                           {"compression", make<CompressionFigure>},
-                           {"cut", make<CutFigure>},
-                           {"forced", make<ForcedFigure>},
-                           {"graph_walk", make<GraphWalkFigure>},
-                           {"projection", make<ProjectionFigure>},
-                           {"speed", make<SpeedFigure>}};
+constexpr Kind kKinds[] = {
+    {"centering", makeCenteringFigure}, {"compression", makeCompressionFigure}, {"cut", makeCutFigure},
+    {"forced", makeForcedFigure},       {"graph_walk", makeGraphWalkFigure},    {"projection", makeProjectionFigure},
+    {"speed", makeSpeedFigure}};
 
 }  // namespace
 

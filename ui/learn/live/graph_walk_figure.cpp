@@ -1,17 +1,19 @@
-#include "ui/learn/live/graph_walk_figure.h"
-
 #include <QComboBox>
 #include <QFrame>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
+#include <QTimer>
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <unordered_set>
+#include <vector>
 
+#include "ui/client/question.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/marks/norm_verdicts.h"
+#include "ui/learn/figures.h"
 #include "ui/learn/live/model_state.h"
 #include "ui/learn/value_slider.h"
 #include "ui/session/words/format.h"
@@ -52,292 +54,313 @@ QLabel* makeText(const char* kind, QWidget* parent) {
   return label;
 }
 
-}  // namespace
+// The zero-mean graph of a LayerNorm of the open model, vertex by vertex: the rule at work, in the engine's own words,
+// and the layers that would be centered so far. Source: paper 000, Algorithm 1, with the exact rules in place of its
+// own.
+//
+// State: "norm", an index; "at", a share of the way; "play"; "backward".
+// Numbers: "pace", vertices a second; "setSize", the layers of the whole walk; "at", a share; "norms" and "folds" of
+// the model, "paper": how many the paper's own rules fold.
+class GraphWalkFigure final : public Figure {
+ public:
+  explicit GraphWalkFigure(QWidget* parent) : Figure(parent), shownLayers_(kShownLayers) {
+    setObjectName(QStringLiteral("graphWalkFigure"));
+    bar_ = makeBar();
+    column()->addWidget(bar_);
+    auto* row = new QHBoxLayout;
+    row->setSpacing(16);
+    view_ = new graphview::GraphView(this);
+    view_->setAccessibleName(tr("Graph of the open model"));
+    view_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // what the page has is enough
+    view_->setMinimumHeight(kLeastWalk);
+    row->addWidget(view_, 1);
+    row->addWidget(makeSide());
+    column()->addLayout(row, 1);
+    column()->addWidget(makeCallout());
+    setControls(makeControls());
+    clock_.setInterval(kTick);
+    connect(&clock_, &QTimer::timeout, this, &GraphWalkFigure::walkOn);
+    showModel({});
+  }
 
-GraphWalkFigure::GraphWalkFigure(QWidget* parent) : Figure(parent), shownLayers_(kShownLayers) {
-  setObjectName(QStringLiteral("graphWalkFigure"));
-  bar_ = makeBar();
-  column()->addWidget(bar_);
-  auto* row = new QHBoxLayout;
-  row->setSpacing(16);
-  view_ = new graphview::GraphView(this);
-  view_->setAccessibleName(tr("Graph of the open model"));
-  view_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // what the page has is enough
-  view_->setMinimumHeight(kLeastWalk);
-  row->addWidget(view_, 1);
-  row->addWidget(makeSide());
-  column()->addLayout(row, 1);
-  column()->addWidget(makeCallout());
-  setControls(makeControls());
-  clock_.setInterval(kTick);
-  connect(&clock_, &QTimer::timeout, this, &GraphWalkFigure::walkOn);
-  showModel({});
-}
-
-QWidget* GraphWalkFigure::makeBar() {
-  auto* bar = new QWidget(this);
-  auto* row = new QHBoxLayout(bar);
-  row->setContentsMargins({});
-  row->addWidget(makeLabel(tr("Zero-mean graph of"), "soft", bar));
-  norms_ = new QComboBox(bar);
-  norms_->setObjectName(QStringLiteral("walkNorm"));
-  norms_->setAccessibleName(tr("LayerNorm"));
-  norms_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  norms_->setMinimumContentsLength(16);
-  row->addWidget(norms_);
-  row->addStretch();
-  direction_ = new Segmented({{tr("Forward"), tr("As the model runs: from the leaves to the norm.")},
-                              {tr("Backward"), tr("As the question runs: from the norm to the leaves.")}},
-                             bar);
-  row->addWidget(direction_);
-  connect(norms_, &QComboBox::activated, this, &GraphWalkFigure::chooseNorm);
-  connect(direction_, &Segmented::chosen, this, [this] { goTo(0); });
-  return bar;
-}
-
-QWidget* GraphWalkFigure::makeSide() {
-  QFrame* card = makeCard(this, {14, 12, 14, 12});
-  side_ = card;
-  setTextWidth(card, kSide);
-  setTitle_ = makeText("section", card);
-  set_ = makeText("fact", card);
-  static_cast<QVBoxLayout*>(card->layout())->addStretch();
-  totals_ = makeText("soft", card);
-  return card;
-}
-
-QWidget* GraphWalkFigure::makeCallout() {
-  QFrame* card = makeCard(this, {16, 10, 16, 10});
-  rule_ = makeText("strong", card);
-  rule_->setObjectName(QStringLiteral("walkRule"));
-  why_ = makeText("soft", card);
-  return card;
-}
-
-QWidget* GraphWalkFigure::makeControls() {
-  auto* card = new QFrame(this);
-  card->setProperty("kind", "card");
-  auto* row = new QHBoxLayout(card);
-  row->setContentsMargins(16, 10, 16, 10);
-  const auto add = [&](const char* name, const QString& words, const QString& tip, auto act) {
-    auto* button = new IconButton({}, words, tip, card);
-    button->setObjectName(QLatin1String(name));
-    button->setLook(IconButton::Look::Outlined);
-    connect(button, &IconButton::clicked, this, act);
-    row->addWidget(button);
-    return button;
-  };
-  play_ = add("walkPlay", tr("Play"), tr("A vertex after the other (Space)."), [this] { togglePlay(); });
-  add("walkStep", tr("Step"), tr("The next vertex."), [this] { goTo(step_ + 1); });
-  speed_ = new QComboBox(card);
-  speed_->setObjectName(QStringLiteral("walkSpeed"));
-  speed_->setAccessibleName(tr("Speed"));
-  speed_->setToolTip(tr("How fast it plays."));
-  for (const Speed& speed : kSpeeds) speed_->addItem(QString::fromUtf8(speed.name));
-  speed_->setCurrentIndex(1);
-  row->addWidget(speed_);
-  connect(speed_, &QComboBox::currentIndexChanged, this, [this] { clock_.setInterval(tick()); });
-  slider_ = new ValueSlider("walkSlider", {tr("Way"), tr("How far the walk is."), 0, 1, 0.02, wholePercent}, card);
-  row->addWidget(slider_, 1);
-  add("walkNextAdd", tr("Next add"), tr("To the next residual add."), [this] { jump(u'R'); });
-  add("walkNextLayer", tr("Next layer"), tr("To the next layer that would be centered."), [this] { jump(u'L'); });
-  connect(slider_, &ValueSlider::moved, this,
-          [this](double share) { goTo(static_cast<int>(std::lround(share * (steps() - 1)))); });
-  return card;
-}
-
-void GraphWalkFigure::showModel(const OpenModel& model) {
-  const bool isNew = model.document != model_.document, chosenAnew = model.chosen != model_.chosen;
-  if (model.engine != model_.engine)
-    question_ = model.engine != nullptr ? std::make_unique<Question>(model.engine, this) : nullptr;
-  model_ = model;
-  const QSignalBlocker quiet(norms_);
-  const int kept = norms_->currentIndex();
-  norms_->clear();
-  for (const protocol::NormInfo& norm : model_.norms) norms_->addItem(text(norm.title));
-  if (isNew) view_->setDocument(model_.document);
-  view_->setNorms(model_.norms);
-  showModelState(*view_, model_, model_.norms.empty() ? tr("This model has no LayerNorm to walk to.") : QString());
-  graph_ = {};
-  awaited_ = false;
-  show();
-  if (model_.norms.empty()) return;
-  // The last norm has the largest zero-mean graph.
-  const int wanted = model_.chosen >= 0 && (isNew || chosenAnew) ? model_.chosen : isNew ? norms_->count() - 1 : kept;
-  chooseNorm(std::clamp(wanted, 0, norms_->count() - 1));
-}
-
-void GraphWalkFigure::chooseNorm(int index) {
-  if (index < 0 || index >= static_cast<int>(model_.norms.size())) return;
-  norms_->setCurrentIndex(index);
-  if (question_ == nullptr) return;
-  awaited_ = true;
-  question_->ask(protocol::methods::kZeroMeanGraph, {index}, [this](const Reply<protocol::ZeroMeanGraph>& reply) {
+  void showState(const QJsonObject& state, Motion motion) override {
+    clock_.stop();
+    wanted_ = state[QStringLiteral("at")].toDouble();
+    direction_->setCurrent(state[QStringLiteral("backward")].toBool() ? 1 : 0);
+    const int norm = state[QStringLiteral("norm")].toInt(std::max(0, norms_->currentIndex()));
+    chooseNorm(std::min(norm, static_cast<int>(model_.norms.size()) - 1));
+    if (motion == Motion::Animated && state[QStringLiteral("play")].toBool()) clock_.start();
+    show();
+  }
+  [[nodiscard]] bool wantsModel() const override { return true; }
+  void showModel(const OpenModel& model) override {
+    const bool isNew = model.document != model_.document, chosenAnew = model.chosen != model_.chosen;
+    if (model.engine != model_.engine)
+      question_ = model.engine != nullptr ? std::make_unique<Question>(model.engine, this) : nullptr;
+    model_ = model;
+    const QSignalBlocker quiet(norms_);
+    const int kept = norms_->currentIndex();
+    norms_->clear();
+    for (const protocol::NormInfo& norm : model_.norms) norms_->addItem(text(norm.title));
+    if (isNew) view_->setDocument(model_.document);
+    view_->setNorms(model_.norms);
+    showModelState(*view_, model_, model_.norms.empty() ? tr("This model has no LayerNorm to walk to.") : QString());
+    graph_ = {};
     awaited_ = false;
-    if (reply) showGraph(*reply);
-  });
-}
+    show();
+    if (model_.norms.empty()) return;
+    // The last norm has the largest zero-mean graph.
+    const int wanted = model_.chosen >= 0 && (isNew || chosenAnew) ? model_.chosen : isNew ? norms_->count() - 1 : kept;
+    chooseNorm(std::clamp(wanted, 0, norms_->count() - 1));
+  }
+  [[nodiscard]] std::optional<double> number(const QString& name) const override {
+    const auto count = [&](auto&& condition) {
+      return static_cast<double>(std::ranges::count_if(model_.norms, condition));
+    };
+    if (name == QLatin1String("setSize") && steps() == 0) return std::nullopt;
+    if (name == QLatin1String("setSize")) return static_cast<double>(layersUpTo(steps() - 1).size());
+    if (name == QLatin1String("at")) return steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0;
+    if (name == QLatin1String("pace")) return 1000.0 / clock_.interval();
+    if (name == QLatin1String("norms")) return static_cast<double>(model_.norms.size());
+    if (name == QLatin1String("folds"))
+      return count([](const auto& norm) {
+        const auto verdict = graphview::verdictOf(norm.verdict);
+        return verdict == graphview::Verdict::Free || verdict == graphview::Verdict::Centering;
+      });
+    if (name == QLatin1String("paper")) return count([](const auto& norm) { return norm.paper; });
+    return std::nullopt;
+  }
+  bool togglePlay() override {
+    if (clock_.isActive()) {
+      clock_.stop();
+    } else if (steps() > 0) {
+      if (step_ + 1 >= steps()) step_ = 0;
+      clock_.start();
+    }
+    show();
+    return true;
+  }
+  [[nodiscard]] Film film() const override { return {std::max(0, steps() - 1) * tick(), tick()}; }
+  void showTime(int ms) override {
+    clock_.stop();
+    view_->setAnimated(false);  // a picture of each vertex, not of the way to it
+    goTo(ms / tick());
+    view_->setAnimated(true);
+  }
+  [[nodiscard]] bool isSettled() const override {
+    if (model_.document == nullptr) return !model_.trouble.isEmpty();
+    return !awaited_ && view_->isStill();
+  }
 
-void GraphWalkFigure::showGraph(const protocol::ZeroMeanGraph& graph) {
-  graph_ = graph;
-  awaited_ = false;
-  std::map<int, size_t> place;  // in the order of execution
-  for (size_t i = 0; model_.document && i < model_.document->nodes.size(); ++i) place[model_.document->nodes[i].id] = i;
-  std::ranges::stable_sort(graph_.vertices, {}, [&](const protocol::ZeroMeanVertex& at) { return place[at.node]; });
-  goTo(static_cast<int>(std::lround(wanted_ * std::max(0, steps() - 1))));
-}
+ protected:
+  void enlarge(double factor) override {
+    bar_->hide();
+    view_->setPresented(factor);
+    shownLayers_ = kShownInRoom;
+    side_->setFixedWidth(static_cast<int>(kSide * factor));
+    for (QLabel* label : {rule_, why_, setTitle_, set_, totals_})
+      label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(13 * factor)));
+  }
 
-void GraphWalkFigure::showState(const QJsonObject& state, Motion motion) {
-  clock_.stop();
-  wanted_ = state[QStringLiteral("at")].toDouble();
-  direction_->setCurrent(state[QStringLiteral("backward")].toBool() ? 1 : 0);
-  const int norm = state[QStringLiteral("norm")].toInt(std::max(0, norms_->currentIndex()));
-  chooseNorm(std::min(norm, static_cast<int>(model_.norms.size()) - 1));
-  if (motion == Motion::Animated && state[QStringLiteral("play")].toBool()) clock_.start();
-  show();
-}
+ private:
+  QWidget* makeBar() {
+    auto* bar = new QWidget(this);
+    auto* row = new QHBoxLayout(bar);
+    row->setContentsMargins({});
+    row->addWidget(makeLabel(tr("Zero-mean graph of"), "soft", bar));
+    norms_ = new QComboBox(bar);
+    norms_->setObjectName(QStringLiteral("walkNorm"));
+    norms_->setAccessibleName(tr("LayerNorm"));
+    norms_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    norms_->setMinimumContentsLength(16);
+    row->addWidget(norms_);
+    row->addStretch();
+    direction_ = new Segmented({{tr("Forward"), tr("As the model runs: from the leaves to the norm.")},
+                                {tr("Backward"), tr("As the question runs: from the norm to the leaves.")}},
+                               bar);
+    row->addWidget(direction_);
+    connect(norms_, &QComboBox::activated, this, &GraphWalkFigure::chooseNorm);
+    connect(direction_, &Segmented::chosen, this, [this] { goTo(0); });
+    return bar;
+  }
+  QWidget* makeSide() {
+    QFrame* card = makeCard(this, {14, 12, 14, 12});
+    side_ = card;
+    setTextWidth(card, kSide);
+    setTitle_ = makeText("section", card);
+    set_ = makeText("fact", card);
+    static_cast<QVBoxLayout*>(card->layout())->addStretch();
+    totals_ = makeText("soft", card);
+    return card;
+  }
+  QWidget* makeCallout() {
+    QFrame* card = makeCard(this, {16, 10, 16, 10});
+    rule_ = makeText("strong", card);
+    rule_->setObjectName(QStringLiteral("walkRule"));
+    why_ = makeText("soft", card);
+    return card;
+  }
+  QWidget* makeControls() {
+    auto* card = new QFrame(this);
+    card->setProperty("kind", "card");
+    auto* row = new QHBoxLayout(card);
+    row->setContentsMargins(16, 10, 16, 10);
+    const auto add = [&](const char* name, const QString& words, const QString& tip, auto act) {
+      auto* button = new IconButton({}, words, tip, card);
+      button->setObjectName(QLatin1String(name));
+      button->setLook(IconButton::Look::Outlined);
+      connect(button, &IconButton::clicked, this, act);
+      row->addWidget(button);
+      return button;
+    };
+    play_ = add("walkPlay", tr("Play"), tr("A vertex after the other (Space)."), [this] { togglePlay(); });
+    add("walkStep", tr("Step"), tr("The next vertex."), [this] { goTo(step_ + 1); });
+    speed_ = new QComboBox(card);
+    speed_->setObjectName(QStringLiteral("walkSpeed"));
+    speed_->setAccessibleName(tr("Speed"));
+    speed_->setToolTip(tr("How fast it plays."));
+    for (const Speed& speed : kSpeeds) speed_->addItem(QString::fromUtf8(speed.name));
+    speed_->setCurrentIndex(1);
+    row->addWidget(speed_);
+    connect(speed_, &QComboBox::currentIndexChanged, this, [this] { clock_.setInterval(tick()); });
+    slider_ = new ValueSlider("walkSlider", {tr("Way"), tr("How far the walk is."), 0, 1, 0.02, wholePercent}, card);
+    row->addWidget(slider_, 1);
+    add("walkNextAdd", tr("Next add"), tr("To the next residual add."), [this] { jump(u'R'); });
+    add("walkNextLayer", tr("Next layer"), tr("To the next layer that would be centered."), [this] { jump(u'L'); });
+    connect(slider_, &ValueSlider::moved, this,
+            [this](double share) { goTo(static_cast<int>(std::lround(share * (steps() - 1)))); });
+    return card;
+  }
+  void chooseNorm(int index) {
+    if (index < 0 || index >= static_cast<int>(model_.norms.size())) return;
+    norms_->setCurrentIndex(index);
+    if (question_ == nullptr) return;
+    awaited_ = true;
+    question_->ask(protocol::methods::kZeroMeanGraph, {index}, [this](const Reply<protocol::ZeroMeanGraph>& reply) {
+      awaited_ = false;
+      if (reply) showGraph(*reply);
+    });
+  }
+  void showGraph(const protocol::ZeroMeanGraph& graph) {
+    graph_ = graph;
+    awaited_ = false;
+    std::map<int, size_t> place;  // in the order of execution
+    for (size_t i = 0; model_.document && i < model_.document->nodes.size(); ++i)
+      place[model_.document->nodes[i].id] = i;
+    std::ranges::stable_sort(graph_.vertices, {}, [&](const protocol::ZeroMeanVertex& at) { return place[at.node]; });
+    goTo(static_cast<int>(std::lround(wanted_ * std::max(0, steps() - 1))));
+  }
+  void goTo(int step) {
+    step_ = std::clamp(step, 0, std::max(0, steps() - 1));
+    show();
+  }
+  void show() {
+    play_->setText(clock_.isActive() ? tr("Pause") : tr("Play"));
+    const bool there = model_.document != nullptr && steps() > 0;
+    slider_->setEnabled(there);
+    slider_->setUnit(1.0 / std::max(1, steps() - 1));
+    slider_->setValue(there && steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0);
+    totals_->setText(model_.norms.empty() ? QString()
+                                          : tr("Of %1 LayerNorms\nexact rules fold %2\nthe paper's rules %3")
+                                                .arg(model_.norms.size())
+                                                .arg(static_cast<int>(*number(QStringLiteral("folds"))))
+                                                .arg(static_cast<int>(*number(QStringLiteral("paper")))));
+    if (!there) {
+      for (QLabel* label : {rule_, why_, set_, setTitle_}) label->clear();
+      setAccessibleName(tr("No walk"));
+      return Q_EMIT changed();
+    }
+    const protocol::ZeroMeanVertex& at = vertexAt(step_);
+    const QChar letter = at.vertex_class.empty() ? u' ' : text(at.vertex_class).front();
+    const QString place = tr("Step %1 of %2 · %3").arg(step_ + 1).arg(steps()).arg(nameOf(at.node));
+    rule_->setText(at.note.empty() ? place : place + QStringLiteral(": ") + text(at.note));
+    why_->setText(classMeaning(letter));
+    const std::vector<int> layers = layersUpTo(step_);
+    setTitle_->setText(layers.size() == 1 ? tr("Set so far: 1 layer") : tr("Set so far: %1 layers").arg(layers.size()));
+    QStringList names;
+    const size_t hidden = layers.size() > shownLayers_ ? layers.size() - shownLayers_ : 0;
+    if (hidden > 0) names << tr("%1 more above").arg(hidden);
+    for (size_t i = hidden; i < layers.size(); ++i) names << nameOf(layers[i]);
+    set_->setText(names.join(u'\n'));
+    view_->setHighlight(visited());
+    view_->reveal(at.node);
+    setAccessibleName(rule_->text());
+    Q_EMIT changed();
+  }
+  void walkOn() {
+    if (step_ + 1 >= steps()) {
+      clock_.stop();
+    } else {
+      ++step_;
+    }
+    show();
+  }
+  // Ms a vertex.
+  [[nodiscard]] int tick() const { return static_cast<int>(kTick / kSpeeds[speed_->currentIndex()].times); }
+  // To the next one of it.
+  void jump(QChar vertexClass) {
+    for (int step = step_ + 1; step < steps(); ++step) {
+      if (text(vertexAt(step).vertex_class) == QString(vertexClass)) return goTo(step);
+    }
+  }
+  [[nodiscard]] int steps() const { return static_cast<int>(graph_.vertices.size()); }
+  // The vertex of a step, as the direction has it.
+  [[nodiscard]] const protocol::ZeroMeanVertex& vertexAt(int step) const;
+  [[nodiscard]] QString nameOf(int node) const {
+    const auto& nodes = model_.document->nodes;
+    const auto at = std::ranges::find(nodes, node, &protocol::GraphNode::id);
+    if (at == nodes.end()) return {};
+    return at->name.empty() ? text(at->label)
+                            : QStringLiteral("%1 (%2)").arg(shortName(text(at->name)), text(at->label));
+  }
+  // Nodes.
+  [[nodiscard]] std::vector<int> layersUpTo(int step) const {
+    std::vector<int> layers;
+    for (int i = 0; i <= step && i < steps(); ++i) {
+      if (vertexAt(i).vertex_class == "L") layers.push_back(vertexAt(i).node);
+    }
+    return layers;
+  }
+  [[nodiscard]] protocol::ZeroMeanGraph visited() const {
+    protocol::ZeroMeanGraph part;
+    part.norm = graph_.norm;
+    std::unordered_set<int> nodes, values;
+    for (int i = 0; i <= step_ && i < steps(); ++i) {
+      part.vertices.push_back(vertexAt(i));
+      nodes.insert(vertexAt(i).node);
+    }
+    for (const protocol::GraphNode& node : model_.document->nodes) {
+      if (nodes.contains(node.id)) values.insert(node.outputs.begin(), node.outputs.end());
+    }
+    std::ranges::copy_if(graph_.values, std::back_inserter(part.values), [&](int id) { return values.contains(id); });
+    return part;
+  }
+
+  OpenModel model_;
+  protocol::ZeroMeanGraph graph_;  // in the order of execution
+  bool awaited_ = false;           // a graph was wanted and is not there yet
+  int step_ = 0;
+  double wanted_ = 0;  // share of the way that the lesson sets, until there is a graph
+  QWidget* bar_ = nullptr;
+  QFrame* side_ = nullptr;
+  size_t shownLayers_;
+  QComboBox *norms_ = nullptr, *speed_ = nullptr;
+  Segmented* direction_ = nullptr;
+  graphview::GraphView* view_ = nullptr;
+  QLabel *rule_ = nullptr, *why_ = nullptr, *setTitle_ = nullptr, *set_ = nullptr, *totals_ = nullptr;
+  IconButton* play_ = nullptr;
+  ValueSlider* slider_ = nullptr;
+  QTimer clock_;
+  std::unique_ptr<Question> question_;  // of the engine that has the model
+};
 
 const protocol::ZeroMeanVertex& GraphWalkFigure::vertexAt(int step) const {
   const bool backward = direction_->current() == 1;
   return graph_.vertices[static_cast<size_t>(backward ? steps() - 1 - step : step)];
 }
 
-void GraphWalkFigure::goTo(int step) {
-  step_ = std::clamp(step, 0, std::max(0, steps() - 1));
-  show();
-}
+}  // namespace
 
-int GraphWalkFigure::tick() const { return static_cast<int>(kTick / kSpeeds[speed_->currentIndex()].times); }
-
-void GraphWalkFigure::walkOn() {
-  if (step_ + 1 >= steps()) {
-    clock_.stop();
-  } else {
-    ++step_;
-  }
-  show();
-}
-
-bool GraphWalkFigure::togglePlay() {
-  if (clock_.isActive()) {
-    clock_.stop();
-  } else if (steps() > 0) {
-    if (step_ + 1 >= steps()) step_ = 0;
-    clock_.start();
-  }
-  show();
-  return true;
-}
-
-Film GraphWalkFigure::film() const { return {std::max(0, steps() - 1) * tick(), tick()}; }
-
-void GraphWalkFigure::showTime(int ms) {
-  clock_.stop();
-  view_->setAnimated(false);  // a picture of each vertex, not of the way to it
-  goTo(ms / tick());
-  view_->setAnimated(true);
-}
-
-bool GraphWalkFigure::isSettled() const {
-  if (model_.document == nullptr) return !model_.trouble.isEmpty();
-  return !awaited_ && view_->isStill();
-}
-
-void GraphWalkFigure::jump(QChar vertexClass) {
-  for (int step = step_ + 1; step < steps(); ++step) {
-    if (text(vertexAt(step).vertex_class) == QString(vertexClass)) return goTo(step);
-  }
-}
-
-QString GraphWalkFigure::nameOf(int node) const {
-  const auto& nodes = model_.document->nodes;
-  const auto at = std::ranges::find(nodes, node, &protocol::GraphNode::id);
-  if (at == nodes.end()) return {};
-  return at->name.empty() ? text(at->label) : QStringLiteral("%1 (%2)").arg(shortName(text(at->name)), text(at->label));
-}
-
-std::vector<int> GraphWalkFigure::layersUpTo(int step) const {
-  std::vector<int> layers;
-  for (int i = 0; i <= step && i < steps(); ++i) {
-    if (vertexAt(i).vertex_class == "L") layers.push_back(vertexAt(i).node);
-  }
-  return layers;
-}
-
-protocol::ZeroMeanGraph GraphWalkFigure::visited() const {
-  protocol::ZeroMeanGraph part;
-  part.norm = graph_.norm;
-  std::unordered_set<int> nodes, values;
-  for (int i = 0; i <= step_ && i < steps(); ++i) {
-    part.vertices.push_back(vertexAt(i));
-    nodes.insert(vertexAt(i).node);
-  }
-  for (const protocol::GraphNode& node : model_.document->nodes) {
-    if (nodes.contains(node.id)) values.insert(node.outputs.begin(), node.outputs.end());
-  }
-  std::ranges::copy_if(graph_.values, std::back_inserter(part.values), [&](int id) { return values.contains(id); });
-  return part;
-}
-
-void GraphWalkFigure::show() {
-  play_->setText(clock_.isActive() ? tr("Pause") : tr("Play"));
-  const bool there = model_.document != nullptr && steps() > 0;
-  slider_->setEnabled(there);
-  slider_->setUnit(1.0 / std::max(1, steps() - 1));
-  slider_->setValue(there && steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0);
-  totals_->setText(model_.norms.empty() ? QString()
-                                        : tr("Of %1 LayerNorms\nexact rules fold %2\nthe paper's rules %3")
-                                              .arg(model_.norms.size())
-                                              .arg(static_cast<int>(*number(QStringLiteral("folds"))))
-                                              .arg(static_cast<int>(*number(QStringLiteral("paper")))));
-  if (!there) {
-    for (QLabel* label : {rule_, why_, set_, setTitle_}) label->clear();
-    setAccessibleName(tr("No walk"));
-    return Q_EMIT changed();
-  }
-  const protocol::ZeroMeanVertex& at = vertexAt(step_);
-  const QChar letter = at.vertex_class.empty() ? u' ' : text(at.vertex_class).front();
-  const QString place = tr("Step %1 of %2 · %3").arg(step_ + 1).arg(steps()).arg(nameOf(at.node));
-  rule_->setText(at.note.empty() ? place : place + QStringLiteral(": ") + text(at.note));
-  why_->setText(classMeaning(letter));
-  const std::vector<int> layers = layersUpTo(step_);
-  setTitle_->setText(layers.size() == 1 ? tr("Set so far: 1 layer") : tr("Set so far: %1 layers").arg(layers.size()));
-  QStringList names;
-  const size_t hidden = layers.size() > shownLayers_ ? layers.size() - shownLayers_ : 0;
-  if (hidden > 0) names << tr("%1 more above").arg(hidden);
-  for (size_t i = hidden; i < layers.size(); ++i) names << nameOf(layers[i]);
-  set_->setText(names.join(u'\n'));
-  view_->setHighlight(visited());
-  view_->reveal(at.node);
-  setAccessibleName(rule_->text());
-  Q_EMIT changed();
-}
-
-std::optional<double> GraphWalkFigure::number(const QString& name) const {
-  const auto count = [&](auto&& condition) {
-    return static_cast<double>(std::ranges::count_if(model_.norms, condition));
-  };
-  if (name == QLatin1String("setSize") && steps() == 0) return std::nullopt;
-  if (name == QLatin1String("setSize")) return static_cast<double>(layersUpTo(steps() - 1).size());
-  if (name == QLatin1String("at")) return steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0;
-  if (name == QLatin1String("pace")) return 1000.0 / clock_.interval();
-  if (name == QLatin1String("norms")) return static_cast<double>(model_.norms.size());
-  if (name == QLatin1String("folds"))
-    return count([](const auto& norm) {
-      const auto verdict = graphview::verdictOf(norm.verdict);
-      return verdict == graphview::Verdict::Free || verdict == graphview::Verdict::Centering;
-    });
-  if (name == QLatin1String("paper")) return count([](const auto& norm) { return norm.paper; });
-  return std::nullopt;
-}
-
-void GraphWalkFigure::enlarge(double factor) {
-  bar_->hide();
-  view_->setPresented(factor);
-  shownLayers_ = kShownInRoom;
-  side_->setFixedWidth(static_cast<int>(kSide * factor));
-  for (QLabel* label : {rule_, why_, setTitle_, set_, totals_})
-    label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(static_cast<int>(13 * factor)));
-}
+Figure* makeGraphWalkFigure(QWidget* parent) { return new GraphWalkFigure(parent); }
 
 }  // namespace normlens::ui
