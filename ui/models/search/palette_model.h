@@ -2,12 +2,23 @@
 #pragma once
 
 #include <QAbstractListModel>
+#include <QString>
+#include <QVector>
 #include <functional>
+#include <optional>
 #include <vector>
 
-#include "ui/models/search/fuzzy_match.h"
-
 namespace normlens::ui {
+
+// Scores how well typed letters fit a title: they must occur in it in this order, case does not matter.
+struct FuzzyMatch {
+  int score = 0;           // higher is better
+  QVector<int> positions;  // of the letters in the title
+};
+
+// Letters at the start of a word and letters that follow one another count more, gaps and long titles less. An empty
+// pattern fits everything with score 0. Spaces in the pattern part words that may occur in any order.
+[[nodiscard]] std::optional<FuzzyMatch> fuzzyMatch(const QString& pattern, const QString& title);
 
 struct PaletteEntry {
   QString title;
