@@ -2,9 +2,10 @@
 // where something is nearly a LayerNorm.
 #include <gtest/gtest.h>
 
+#include "core/analysis/claims/shifts.h"
 #include "core/analysis/norms/norms.h"
 #include "core/analysis/norms/whole_norm.h"
-#include "tests/analysis/found_norms.h"
+#include "tests/analysis/analyzed.h"
 
 namespace normlens::analysis {
 namespace {
@@ -83,7 +84,7 @@ TEST(AlgebraicNorms, AViewWrittenInSizesSaysThatOneIsOne) {
   norm.view = "%v: float64[1, 10, 8, 1] = Reshape(%h) {shape = [1, -1, 8, 1]}";
   EXPECT_EQ(findNorms(parsed(norm.text())).layerNorms.size(), 1U);
   norm.view = "%v: float64[1, 10, 8, 1] = Reshape(%h) {shape = [-1, 10, 8, 1]}";
-  EXPECT_TRUE(findNorms(parsed(norm.text())).layerNorms.empty());
+  expectNone(norm.text());
   norm.view = "%v: float64[1, 10, 8, 1] = Reshape(%h) {ones = [-3, 0, 1, 3, 7]}";
   EXPECT_EQ(findNorms(parsed(norm.text())).layerNorms.size(), 1U) << "what does not fit is not looked at";
 }
@@ -112,10 +113,7 @@ TEST(AlgebraicNorms, OfAViewThatIsNotTakenBackAreNormsOfTheView) {
 TEST(AlgebraicNorms, AreFoldedBehindARunTimeCentering) {
   Fused norm;
   norm.input = R"(%h: float64[2, 5, 8] = Elementwise(%x) op "tanh")";
-  const Found folded = found(norm.text());
-  EXPECT_EQ(folded.folded, 1U) << folded.reason;
-  EXPECT_EQ(folded.centerings, 1);
-  EXPECT_LT(folded.difference, 1e-12);
+  expectFolded(norm.text(), 1);
 }
 
 TEST(AlgebraicNorms, CountWhatTheySumAtRunTime) {
@@ -242,18 +240,108 @@ TEST(AlgebraicNorms, NearMissesAreNone) {
 TEST(AlgebraicNorms, WhoseMeanIsReadElsewhereAreBlocked) {
   Fused read;
   read.outputs = "%z, %mf";
-  const Norms norms = findNorms(parsed(read.text()));
-  ASSERT_EQ(norms.layerNorms.size(), 1U);
-  EXPECT_EQ(norms.layerNorms[0].blockedReason, "its mean or deviation is used elsewhere");
-  EXPECT_EQ(found(read.text()).folded, 0U);
+  expectKept(read.text(), "ts mean or deviation is used elsewhere");
 }
 
 TEST(AlgebraicNorms, WithARoundedCountAreBlocked) {
   Fused rounded;
   rounded.count = "%var: float64[10] = Mul(%ss, 0.12500001)";
-  const Norms norms = findNorms(parsed(rounded.text()));
+  expectKept(rounded.text(), "t takes its means with a rounded 1/8");
+}
+
+// LayerNorms over the channels of an image, [batch, channels, height, width], written out.
+
+struct Image {
+  std::string axis = "1";
+  std::string kept = "2, 1, 3, 5";
+  std::string varianceAxis = "1";
+  std::string outputs = "%z";
+
+  // The last linear reads the norm's channels.
+  [[nodiscard]] std::string text() const {
+    return R"(graph {
+  input %x: float64[2, 3, 5, 8]
+  const %w: float64[8, 8] random 1
+  const %wb: float64[8] random 2
+  const %g: float64[8, 1, 1] random 3
+  const %b: float64[8, 1, 1] random 4
+  const %o: float64[4, 8] random 5
+  const %ob: float64[4] random 6
+  %l: float64[2, 3, 5, 8] = Linear(%x, %w, %wb)
+  %h: float64[2, 8, 3, 5] = Permute(%l) {perm = [0, 3, 1, 2]}
+  %m: float64[)" +
+           kept + R"(] = Reduce(%h) {op = "mean", axes = [)" + axis + R"(], keepdim = true}
+  %c: float64[2, 8, 3, 5] = Sub(%h, %m)
+  %cc: float64[2, 8, 3, 5] = Mul(%c, %c)
+  %v: float64[)" +
+           kept + R"(] = Reduce(%cc) {op = "mean", axes = [)" + varianceAxis + R"(], keepdim = true}
+  %e: float64[)" +
+           kept + R"(] = Add(%v, 1e-05)
+  %r: float64[)" +
+           kept + R"(] = Elementwise(%e) function SquareRoot
+  %n: float64[2, 8, 3, 5] = Div(%c, %r)
+  %s: float64[2, 8, 3, 5] = Mul(%g, %n)
+  %y: float64[2, 8, 3, 5] = Add(%s, %b)
+  %p: float64[2, 3, 5, 8] = Permute(%y) {perm = [0, 2, 3, 1]}
+  %z: float64[2, 3, 5, 4] = Linear(%p, %o, %ob)
+  return )" +
+           outputs + "\n}";
+  }
+};
+
+TEST(ChannelNorms, AreFoldedByTheirWeights) { expectFolded(Image().text()); }
+
+TEST(ChannelNorms, AreFoldedBehindARunTimeCentering) {
+  Image read;
+  read.outputs = "%z, %l";
+  EXPECT_EQ(found(read.text(), Policy::Free).folded, 0U);
+  const Found norm = found(read.text());
+  EXPECT_EQ(norm.folded, 1U) << norm.reason;
+  EXPECT_EQ(norm.centerings, 1);
+  EXPECT_LT(norm.difference, 1e-12);
+}
+
+TEST(ChannelNorms, NormsOverOtherSingleAxesAreNone) {
+  Image batch, height;
+  batch.axis = batch.varianceAxis = "0";
+  batch.kept = "1, 8, 3, 5";
+  height.axis = height.varianceAxis = "2";
+  height.kept = "2, 8, 1, 5";
+  for (const Image& other : {batch, height}) expectNone(other.text());
+}
+
+// A series [batch, time, features] that is normalized over time.
+TEST(ChannelNorms, OfThreeAxesTheLastAloneIsOfFeatures) {
+  expectNone(R"(graph {
+  input %x: float64[2, 5, 8]
+  %m: float64[2, 1, 8] = Reduce(%x) {op = "mean", axes = [1], keepdim = true}
+  %c: float64[2, 5, 8] = Sub(%x, %m)
+  %cc: float64[2, 5, 8] = Mul(%c, %c)
+  %v: float64[2, 1, 8] = Reduce(%cc) {op = "mean", axes = [1], keepdim = true}
+  %e: float64[2, 1, 8] = Add(%v, 1e-05)
+  %r: float64[2, 1, 8] = Elementwise(%e) function SquareRoot
+  %y: float64[2, 5, 8] = Div(%c, %r)
+  return %y
+})");
+}
+
+// The ops for norms, and the ways that a beta moves, are for the last axes.
+TEST(ChannelNorms, AreNotMadeOneOp) {
+  const graph::Graph graph = parsed(Image().text());
+  const Norms norms = findNorms(graph);
   ASSERT_EQ(norms.layerNorms.size(), 1U);
-  EXPECT_EQ(norms.layerNorms[0].blockedReason, "it takes its means with a rounded 1/8");
+  EXPECT_EQ(norms.layerNorms[0].axes, (std::vector<int64_t>{1}));
+  EXPECT_TRUE(joinableNorms(graph, norms, true).empty());
+  EXPECT_FALSE(movableShift(graph, norms.layerNorms[0]));
+  EXPECT_EQ(wholeNorm(graph, norms.layerNorms[0]).gamma, graph::kNoValue);
+}
+
+TEST(ChannelNorms, LastAxesAreTheLastOnes) {
+  EXPECT_TRUE(areLastAxes({3}, 4));
+  EXPECT_TRUE(areLastAxes({2, 3}, 4));
+  EXPECT_FALSE(areLastAxes({1}, 4));
+  EXPECT_FALSE(areLastAxes({1, 3}, 4));
+  EXPECT_FALSE(areLastAxes({2, 3}, 5));
 }
 
 }  // namespace

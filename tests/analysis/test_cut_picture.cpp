@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/analysis/analysis.h"
+#include "tests/support/must.h"
 #include "tests/support/random_graph/random_graph.h"
 
 namespace normlens::analysis {
@@ -56,8 +56,7 @@ TEST(CutPicture, SaysWhatThePlanDoes) {
   Tally tally;
   for (unsigned seed = 0; seed < 150; ++seed) {
     const graph::Graph graph = testing::randomModel(seed, {}, 10 + static_cast<int>(seed % 20));
-    const auto analysis = analyze(graph, Task{});
-    ASSERT_TRUE(analysis);
+    const auto analysis = must(analyze(graph, Task{}));
     ++tally.models;
     for (const int64_t price : {1, 300, 1001, 1700, 2600}) {
       for (const double growth : {0.0, 10.0, 1e9}) {
@@ -66,7 +65,7 @@ TEST(CutPicture, SaysWhatThePlanDoes) {
         options.maxGrowthPercent = growth;
         SCOPED_TRACE("seed " + std::to_string(seed) + ", price " + std::to_string(price) + ", growth " +
                      std::to_string(growth));
-        check(**analysis, options, tally);
+        check(*analysis, options, tally);
         if (::testing::Test::HasFailure()) return;
       }
     }
@@ -78,9 +77,8 @@ TEST(CutPicture, SaysWhatThePlanDoes) {
 TEST(CutPicture, OnlyTheLargestAreDescribed) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const graph::Graph graph = testing::randomModel(seed, {}, 25);
-    const auto analysis = analyze(graph, Task{});
-    ASSERT_TRUE(analysis);
-    const CutPicture all = cutPicture(**analysis, {}, 1000), two = cutPicture(**analysis, {}, 2);
+    const auto analysis = must(analyze(graph, Task{}));
+    const CutPicture all = cutPicture(*analysis, {}, 1000), two = cutPicture(*analysis, {}, 2);
     ASSERT_EQ(all.places.size(), two.places.size());
     size_t described = 0;
     for (size_t i = 0; i < all.places.size(); ++i) {

@@ -1,9 +1,6 @@
 // RMSNorms written out in the ways of several libraries: found with all their nodes, and left where only nearly one.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <stdexcept>
-
 #include "core/analysis/norms/norms.h"
 #include "tests/support/graph_text.h"
 
@@ -61,17 +58,12 @@ Written halfGemma() {
   return norm;
 }
 
-struct Found {
+struct Norm {
   graph::Graph graph;
   Norms norms;
 
-  explicit Found(const Written& written) : Found(written.text()) {}
-  explicit Found(const std::string& text) {
-    auto parsed = graph::parseGraph(text);
-    if (!parsed) throw std::logic_error(parsed.error().message + "\n" + text);
-    graph = std::move(*parsed);
-    norms = findNorms(graph);
-  }
+  explicit Norm(const Written& written) : Norm(written.text()) {}
+  explicit Norm(const std::string& text) : graph(graph::parsed(text)), norms(findNorms(graph)) {}
   [[nodiscard]] const OtherNorm& only() const { return norms.others.at(0); }
   [[nodiscard]] std::string name(graph::ValueId value) const {
     return value == graph::kNoValue ? "_" : graph.value(value).name;
@@ -79,7 +71,7 @@ struct Found {
 };
 
 void expectWhole(const Written& written, const std::string& gamma = "g") {
-  const Found found(written);
+  const Norm found(written);
   ASSERT_EQ(found.norms.others.size(), 1U) << written.text();
   EXPECT_TRUE(found.norms.layerNorms.empty()) << written.text();
   EXPECT_EQ(found.only().kind, "RMSNorm");
@@ -105,7 +97,7 @@ TEST(DecomposedRmsNorms, WithCastsToFloat32AndBack) {
   afterwards.narrow.clear();
   afterwards.factor = R"(%k: float32[8] = Cast(%g) op "aten::to")";
   afterwards.scaled = "%s: float32[2, 5, 8] = Mul(%k, %y)\n  %z: float16[2, 5, 8] = Cast(%s) op \"Cast\"";
-  const Found found(afterwards);
+  const Norm found(afterwards);
   ASSERT_EQ(found.norms.others.size(), 1U);
   EXPECT_EQ(found.only().members.size(), found.graph.nodes.size());
   EXPECT_EQ(found.name(found.only().gamma), "k");
@@ -156,7 +148,7 @@ TEST(DecomposedRmsNorms, WhatIsOnlyNearlyOneIsNone) {
   others[5].root = R"(%r: float32[2, 5, 1] = Elementwise(%e, -1) function Power)";            // over the square
   others[6].middle = "%o: float32[2, 5, 8] = Neg(%x)\n  %y: float32[2, 5, 8] = Mul(%o, %r)";  // of something else
   others[7].middle = "%y: float32[2, 5, 8] = Div(%r, %x)";
-  for (const Written& other : others) EXPECT_TRUE(Found(other).norms.others.empty()) << other.text();
+  for (const Written& other : others) EXPECT_TRUE(Norm(other).norms.others.empty()) << other.text();
 }
 
 TEST(DecomposedRmsNorms, ANormEndsBeforeAProductThatIsNoGamma) {
@@ -164,7 +156,7 @@ TEST(DecomposedRmsNorms, ANormEndsBeforeAProductThatIsNoGamma) {
                              "%z: float32[2, 5, 8] = Mul(%y, %x)"}) {
     Written norm;
     norm.scaled = scaled;
-    const Found found(norm);
+    const Norm found(norm);
     ASSERT_EQ(found.norms.others.size(), 1U) << scaled;
     EXPECT_EQ(found.name(found.only().output), "y") << scaled;
     EXPECT_EQ(found.only().gamma, graph::kNoValue);
@@ -174,7 +166,7 @@ TEST(DecomposedRmsNorms, ANormEndsBeforeAProductThatIsNoGamma) {
 TEST(DecomposedRmsNorms, ANormEndsWhereItsOutputIsReadBesideGamma) {
   Written norm;
   norm.result = "%z, %y";
-  const Found found(norm);
+  const Norm found(norm);
   ASSERT_EQ(found.norms.others.size(), 1U);
   EXPECT_EQ(found.name(found.only().output), "y");
 }
@@ -182,7 +174,7 @@ TEST(DecomposedRmsNorms, ANormEndsWhereItsOutputIsReadBesideGamma) {
 TEST(DecomposedRmsNorms, AStatisticThatIsReadElsewhereIsNoSecret) {
   Written norm;
   norm.result = "%z, %m";
-  const Found found(norm);
+  const Norm found(norm);
   ASSERT_EQ(found.norms.others.size(), 1U);
   EXPECT_FALSE(isClosed(found.graph, found.only().members, found.only().output));
 }
@@ -190,7 +182,7 @@ TEST(DecomposedRmsNorms, AStatisticThatIsReadElsewhereIsNoSecret) {
 TEST(DecomposedRmsNorms, ACastThatOthersReadIsNoPartOfIt) {
   Written norm = halfT5();
   norm.result = "%z, %w";
-  const Found found(norm);
+  const Norm found(norm);
   ASSERT_EQ(found.norms.others.size(), 1U);
   EXPECT_EQ(found.only().members.size(), found.graph.nodes.size() - 1);
   EXPECT_TRUE(isClosed(found.graph, found.only().members, found.only().output));
@@ -200,7 +192,7 @@ TEST(DecomposedRmsNorms, ARoundedReciprocalIsTold) {
   Written norm;
   norm.mean = R"(%t: float32[2, 5, 1] = Reduce(%q) {op = "sum", axes = [2], keepdim = true}
   %m: float32[2, 5, 1] = Mul(%t, 0.12500001))";
-  EXPECT_FALSE(Found(norm).only().exactMeans);
+  EXPECT_FALSE(Norm(norm).only().exactMeans);
 }
 
 TEST(DecomposedRmsNorms, ALayerNormIsNotSeenAsTheRmsNormOfItsCenteredInput) {
@@ -209,7 +201,7 @@ TEST(DecomposedRmsNorms, ALayerNormIsNotSeenAsTheRmsNormOfItsCenteredInput) {
   %c: float32[2, 5, 8] = Sub(%x, %a))";
   norm.square = R"(%q: float32[2, 5, 8] = Elementwise(%c, 2) function Power)";
   norm.middle = "%y: float32[2, 5, 8] = Mul(%c, %r)";
-  const Found found(norm);
+  const Norm found(norm);
   EXPECT_EQ(found.norms.layerNorms.size(), 1U);
   EXPECT_TRUE(found.norms.others.empty());
 }
@@ -218,7 +210,7 @@ TEST(DecomposedRmsNorms, LayerNormsKeepTheirNames) {
   Written norm;
   norm.rest = "  %l: float32[2, 5, 8] = LayerNorm(%z, %g, %h) {axes = [2], eps = 1e-05}\n";
   norm.result = "%l";
-  const Found found(norm);
+  const Norm found(norm);
   ASSERT_EQ(found.norms.layerNorms.size(), 1U);
   EXPECT_EQ(found.norms.layerNorms[0].name, "op#0");
   EXPECT_EQ(found.only().name, "op#1");

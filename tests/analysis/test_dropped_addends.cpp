@@ -1,12 +1,8 @@
 // Addends, fills and numbers that are constant along a norm's axes: dropped where nobody notices, and only there.
 #include <gtest/gtest.h>
 
-#include "core/analysis/analysis.h"
 #include "core/analysis/explain.h"
-#include "tests/support/apply_plan.h"
-#include "tests/support/graph_builder.h"
-#include "tests/support/graph_interpreter.h"
-#include "tests/support/graph_text.h"
+#include "tests/analysis/analyzed.h"
 
 namespace normlens::analysis {
 namespace {
@@ -20,27 +16,16 @@ struct Outcome {
 
 // The outputs stay what they were under every policy.
 Outcome soundOutcome(const std::string& text) {
-  const auto graph = graph::parseGraph(text);
-  if (!graph) throw std::logic_error(graph.error().message);
-  const auto analysis = analyze(*graph, Task{});
-  if (!analysis) throw std::logic_error(analysis.error().message);
-  Outcome out{(*analysis)->verdicts[0].verdict, (*analysis)->verdicts[0].reason, {}, 0};
-  std::mt19937 random(7);
-  for (const Policy policy : {Policy::Free, Policy::Balanced, Policy::All}) {
-    PlanOptions options;
-    options.policy = policy;
-    options.maxGrowthPercent = 1e9;
-    const Plan plan = makePlan(**analysis, options);
-    const graph::Graph folded = testing::applyPlan(*graph, (*analysis)->norms.layerNorms, plan);
-    const auto inputs = testing::drawInputs(*graph, random);
-    EXPECT_LT(testing::maxRelative(testing::interpret(*graph, inputs), testing::interpret(folded, inputs)), 1e-10)
-        << policyName(policy) << "\n"
-        << text;
+  const Analyzed model(text);
+  Outcome out{model->verdicts[0].verdict, model->verdicts[0].reason, {}, 0};
+  for (const Policy policy : kPolicies) {
+    const Plan plan = makePlan(*model, optionsOf(policy, 1e9));
+    EXPECT_LT(model.difference(plan), 1e-10) << policyName(policy) << "\n" << text;
     if (policy != Policy::Free) continue;
     for (const auto& planned : plan.edits) {
       const auto* drop = std::get_if<fold::DropAddend>(&planned.edit);
       if (drop == nullptr) continue;
-      out.drops.push_back(describeEdit(*graph, (*analysis)->norms.layerNorms, planned));
+      out.drops.push_back(describeEdit(model.graph(), model.norms(), planned));
       out.reads += drop->uses.size();
     }
   }
@@ -63,12 +48,11 @@ std::string model(const std::string& body, const std::string& returned = "%n") {
 }
 
 TEST(DroppedAddends, numbersForEachTokenAndForAll) {
-  for (const char* body :
-       {"%y: float64[2, 5, 8] = Add(%x, %s)", "%y: float64[2, 5, 8] = Sub(%s, %x)",
-        "%y: float64[2, 5, 8] = Add(%x, %s) {alpha = 0.5}", "%y: float64[2, 5, 8] = Add(%x, 3)",
-        "%y: float64[2, 5, 8] = Sub(3, %x)", "%y: float64[2, 5, 8] = MaskedFill(%x, %few, 3)",
-        "%y: float64[2, 5, 8] = Where(%few, %x, 3)", "%y: float64[2, 5, 8] = Where(%few, %s, %x)",
-        R"(%e: float64[2, 5, 8] = Expand(%s)
+  for (const char* body : {"%y: float64[2, 5, 8] = Add(%x, %s)", "%y: float64[2, 5, 8] = Sub(%s, %x)",
+                           "%y: float64[2, 5, 8] = Add(%x, %s) {alpha = 0.5}", "%y: float64[2, 5, 8] = Add(%x, 3)",
+                           "%y: float64[2, 5, 8] = Sub(3, %x)", "%y: float64[2, 5, 8] = MaskedFill(%x, %few, 3)",
+                           "%y: float64[2, 5, 8] = Where(%few, %x, 3)", "%y: float64[2, 5, 8] = Where(%few, %s, %x)",
+                           R"(%e: float64[2, 5, 8] = Expand(%s)
            %g: float64[2, 5, 8] = Elementwise(%e) op "aten::gelu"
            %y: float64[2, 5, 8] = Add(%g, %x))"}) {
     const Outcome outcome = soundOutcome(model(std::string(body) + "\n"));
@@ -116,11 +100,7 @@ TEST(DroppedAddends, otherReadersKeepTheAddend) {
 TEST(DroppedAddends, infinitiesAreKept) {
   for (const char* body : {"%y: float64[2, 5, 8] = MaskedFill(%x, %few, -inf)",
                            "%m: float64[2, 5, 1] = Where(%few, 0, -inf)\n%y: float64[2, 5, 8] = Add(%x, %m)"}) {
-    const auto graph = graph::parseGraph(model(std::string(body) + "\n"));
-    ASSERT_TRUE(graph) << graph.error().message;
-    const auto analysis = analyze(*graph, Task{});
-    ASSERT_TRUE(analysis);
-    EXPECT_EQ((*analysis)->verdicts[0].verdict, Verdict::Blocked) << body;
+    EXPECT_EQ(Analyzed(model(std::string(body) + "\n"))->verdicts[0].verdict, Verdict::Blocked) << body;
   }
 }
 

@@ -1,14 +1,12 @@
 // What a plan does with each norm, why, and what it does where the user keeps or copies tensors.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
-#include <stdexcept>
 
-#include "core/analysis/analysis.h"
 #include "core/analysis/plan/norm_states.h"
 #include "core/graph/queries.h"
-#include "tests/support/graph_text.h"
+#include "tests/analysis/analyzed.h"
+#include "tests/support/must.h"
 #include "tests/support/random_graph/random_graph.h"
 
 namespace normlens::analysis {
@@ -31,28 +29,15 @@ constexpr const char* kTied = R"(graph {
   return %y
 })";
 
-class Model {
- public:
-  explicit Model(const char* text) : graph_(parsed(text)), analysis_(std::move(*analyze(graph_, Task{}))) {}
-  const Analysis& operator*() const { return *analysis_; }
-  const Analysis* operator->() const { return analysis_.get(); }
+struct Model : Analyzed {
+  using Analyzed::Analyzed;
   [[nodiscard]] ValueId value(const std::string& name) const {
-    const auto found = std::ranges::find(graph_.values, name, &graph::Value::name);
-    return static_cast<ValueId>(found - graph_.values.begin());
+    const auto found = std::ranges::find(graph().values, name, &graph::Value::name);
+    return static_cast<ValueId>(found - graph().values.begin());
   }
   [[nodiscard]] std::vector<NormState> states(const PlanOptions& options) const {
-    return normStates(*analysis_, makePlan(*analysis_, options), &options);
+    return normStates(**this, makePlan(**this, options), &options);
   }
-
- private:
-  static graph::Graph parsed(const char* text) {
-    auto graph = graph::parseGraph(text);
-    if (!graph) throw std::logic_error(graph.error().message);
-    return std::move(*graph);
-  }
-
-  graph::Graph graph_;
-  std::unique_ptr<Analysis> analysis_;
 };
 
 TEST(NormStates, aCenteringIsCountedAtTheFirstNormThatReadsItBecauseACopyWouldBeTooLarge) {
@@ -178,39 +163,37 @@ TEST(NormStates, whatTheUserKeepsIsNeverEditedAndWhatIsToldIsThePlan) {
   int edited = 0, kept = 0, copied = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     const auto graph = testing::randomModel(seed, {2, 3}, 3 + static_cast<int>(seed % 4));
-    const auto analysis = analyze(graph, Task{});
-    ASSERT_TRUE(analysis);
+    const auto analysis = must(analyze(graph, Task{}));
     const auto valueOf = graph::valuesOfConstants(graph);
-    for (const Policy policy : {Policy::Free, Policy::Balanced, Policy::All}) {
-      PlanOptions options;
-      options.policy = policy;
-      const Plan plan = makePlan(**analysis, options);
+    for (const Policy policy : kPolicies) {
+      const PlanOptions options = optionsOf(policy);
+      const Plan plan = makePlan(*analysis, options);
       const std::string where = "seed " + std::to_string(seed) + " " + std::string(policyName(policy));
-      expectConsistent(normStates(**analysis, plan, &options), plan, where);
+      expectConsistent(normStates(*analysis, plan, &options), plan, where);
       for (const graph::ConstantId constant : editedConstants(plan, false)) {
         ++edited;
         PlanOptions keeping = options;
         keeping.keepValues = {valueOf[static_cast<size_t>(constant)]};
-        const Plan without = makePlan(**analysis, keeping);
+        const Plan without = makePlan(*analysis, keeping);
         EXPECT_FALSE(editedConstants(without, false).contains(constant)) << where;
         EXPECT_FALSE(editedConstants(without, true).contains(constant)) << where;
         kept += without.folded.empty() ? 0 : 1;
-        expectConsistent(normStates(**analysis, without, &keeping), without, where + ", keeping");
+        expectConsistent(normStates(*analysis, without, &keeping), without, where + ", keeping");
       }
       PlanOptions tight = options;
       tight.maxGrowthPercent = 0;
-      const Plan narrow = makePlan(**analysis, tight);
+      const Plan narrow = makePlan(*analysis, tight);
       PlanOptions ample = options;
       ample.maxGrowthPercent = 1e9;
-      for (const graph::ConstantId constant : editedConstants(makePlan(**analysis, ample), true)) {
+      for (const graph::ConstantId constant : editedConstants(makePlan(*analysis, ample), true)) {
         PlanOptions copying = tight;
         copying.copyValues = {valueOf[static_cast<size_t>(constant)]};
-        const Plan with = makePlan(**analysis, copying);
+        const Plan with = makePlan(*analysis, copying);
         EXPECT_GE(with.folded.size(), narrow.folded.size()) << where;
         const bool freed = with.folded.size() > narrow.folded.size() || with.centerings < narrow.centerings;
         EXPECT_TRUE(!freed || editedConstants(with, true).contains(constant)) << where;
         copied += freed ? 1 : 0;
-        expectConsistent(normStates(**analysis, with, &copying), with, where + ", copying");
+        expectConsistent(normStates(*analysis, with, &copying), with, where + ", copying");
       }
     }
   }

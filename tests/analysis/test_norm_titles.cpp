@@ -2,7 +2,7 @@
 // not.
 #include <gtest/gtest.h>
 
-#include "tests/analysis/found_norms.h"
+#include "tests/analysis/analyzed.h"
 
 namespace normlens::analysis {
 namespace {
@@ -40,7 +40,7 @@ TEST(NormTitles, AreTheNamesWhereThoseSayItOrNothingDoes) {
 }
 
 TEST(NormTitles, StandInTheReasonsOfOthers) {
-  const graph::Graph graph = parsed(R"(graph {
+  const Analyzed model(R"(graph {
   input %x: float64[2, 8]
   const %g: float64[8] values <1, 2, 3, 4, 5, 6, 7, 8>
   %a: float64[2, 8] = LayerNorm(%x, %g, _) {axes = [1], eps = 1e-05} name "node_layer_norm" scope "m.norm"
@@ -48,10 +48,8 @@ TEST(NormTitles, StandInTheReasonsOfOthers) {
   return %b
 }
 )");
-  const auto analysis = analyze(graph, Task{});
-  ASSERT_TRUE(analysis);
-  EXPECT_NE((*analysis)->verdicts[1].reason.find("the LayerNorm m.norm with"), std::string::npos)
-      << (*analysis)->verdicts[1].reason;
+  const std::string& reason = model->verdicts[1].reason;
+  EXPECT_NE(reason.find("the LayerNorm m.norm with"), std::string::npos) << reason;
 }
 
 }  // namespace

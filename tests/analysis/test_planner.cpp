@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
-#include "core/analysis/analysis.h"
-#include "tests/support/graph_text.h"
+#include "tests/analysis/analyzed.h"
+#include "tests/support/must.h"
 #include "tests/support/random_graph/random_graph.h"
 
 namespace normlens::analysis {
@@ -134,32 +133,7 @@ int64_t valueOf(const Analysis& analysis, const Plan& plan) {
   return value;
 }
 
-// A graph with its analysis.
-class Analysed {
- public:
-  explicit Analysed(const std::string& text) : graph_(parsed(text)), analysis_(std::move(*analyze(graph_, Task{}))) {}
-  Analysed(const Analysed&) = delete;
-  Analysed& operator=(const Analysed&) = delete;
-  ~Analysed() = default;
-  const Analysis& operator*() const { return *analysis_; }
-  const Analysis* operator->() const { return analysis_.get(); }
-
- private:
-  static graph::Graph parsed(const std::string& text) {
-    auto graph = graph::parseGraph(text);
-    if (!graph) throw std::logic_error(graph.error().message);
-    return std::move(*graph);
-  }
-  graph::Graph graph_;
-  std::unique_ptr<Analysis> analysis_;
-};
-
-PlanOptions unlimited(Policy policy) {
-  PlanOptions options;
-  options.policy = policy;
-  options.maxGrowthPercent = 1e9;
-  return options;
-}
+PlanOptions unlimited(Policy policy) { return optionsOf(policy, 1e9); }
 
 TEST(Planner, cutIsTheBruteForceOptimum) {
   constexpr size_t kMostCandidates = 12;
@@ -167,16 +141,15 @@ TEST(Planner, cutIsTheBruteForceOptimum) {
   int withCuts = 0;
   for (unsigned seed = 0; seed < 400 && checked < 120; ++seed) {
     const auto graph = testing::randomModel(seed, {2, 3}, 2 + static_cast<int>(seed % 3));
-    const auto analysis = analyze(graph, Task{});
-    ASSERT_TRUE(analysis);
-    const BruteForce brute(**analysis);
-    if (brute.candidates() > kMostCandidates || !(*analysis)->scales.edits.empty()) continue;
+    const auto analysis = must(analyze(graph, Task{}));
+    const BruteForce brute(*analysis);
+    if (brute.candidates() > kMostCandidates || !analysis->scales.edits.empty()) continue;
     ++checked;
     for (const Policy policy : {Policy::Free, Policy::Balanced}) {
-      const Plan plan = makePlan(**analysis, unlimited(policy));
+      const Plan plan = makePlan(*analysis, unlimited(policy));
       const auto best = brute.best(policy != Policy::Free, int64_t{1} << 50);
-      EXPECT_EQ(valueOf(**analysis, plan), best.value) << "seed " << seed << " " << policyName(policy) << "\n"
-                                                       << graph::printGraph(graph);
+      EXPECT_EQ(valueOf(*analysis, plan), best.value) << "seed " << seed << " " << policyName(policy) << "\n"
+                                                      << graph::printGraph(graph);
       EXPECT_EQ(plan.gap, 0) << seed;
       withCuts += best.value % kSaved != 0 ? 1 : 0;
     }
@@ -189,11 +162,10 @@ TEST(Planner, growthStaysWithinTheBudgetAndTheGapIsABound) {
   int tight = 0;
   for (unsigned seed = 0; seed < 300 && tight < 40; ++seed) {
     const auto graph = testing::randomModel(seed, {2, 3}, 3);
-    const auto analysis = analyze(graph, Task{});
-    ASSERT_TRUE(analysis);
-    const BruteForce brute(**analysis);
-    if (brute.candidates() > 10 || !(*analysis)->scales.edits.empty()) continue;
-    const Plan free = makePlan(**analysis, unlimited(Policy::Balanced));
+    const auto analysis = must(analyze(graph, Task{}));
+    const BruteForce brute(*analysis);
+    if (brute.candidates() > 10 || !analysis->scales.edits.empty()) continue;
+    const Plan free = makePlan(*analysis, unlimited(Policy::Balanced));
     if (free.bytesGrown == 0) continue;
     int64_t total = 0;
     for (size_t i = 0; i < graph.constants.size(); ++i) total += bytesOf(graph, static_cast<graph::ConstantId>(i));
@@ -201,11 +173,11 @@ TEST(Planner, growthStaysWithinTheBudgetAndTheGapIsABound) {
       PlanOptions options;
       options.maxGrowthPercent = percent;
       const auto budget = static_cast<int64_t>(static_cast<double>(total) * percent / 100);
-      const Plan plan = makePlan(**analysis, options);
+      const Plan plan = makePlan(*analysis, options);
       ++tight;
       EXPECT_LE(plan.bytesGrown, budget) << "seed " << seed << " at " << percent << "%";
       const auto best = brute.best(true, budget);
-      const int64_t value = valueOf(**analysis, plan);
+      const int64_t value = valueOf(*analysis, plan);
       EXPECT_LE(value, best.value);
       // The gap is in elements; copies are counted as a thousandth each, which rounds.
       EXPECT_LE(static_cast<double>(best.value - value), (plan.gap + 0.1) * kSaved)
@@ -219,14 +191,13 @@ TEST(Planner, endlessGrowthIsNoLimit) {
   int grown = 0;
   for (unsigned seed = 0; seed < 100 && grown < 5; ++seed) {
     const auto graph = testing::randomModel(seed, {2, 3}, 3);
-    const auto analysis = analyze(graph, Task{});
-    ASSERT_TRUE(analysis);
+    const auto analysis = must(analyze(graph, Task{}));
     PlanOptions options = unlimited(Policy::Balanced);
-    const int64_t most = makePlan(**analysis, options).bytesGrown;
+    const int64_t most = makePlan(*analysis, options).bytesGrown;
     grown += most > 0 ? 1 : 0;
     for (const double percent : {1e15, 1e30, std::numeric_limits<double>::infinity()}) {
       options.maxGrowthPercent = percent;
-      EXPECT_EQ(makePlan(**analysis, options).bytesGrown, most) << "seed " << seed << " at " << percent << "%";
+      EXPECT_EQ(makePlan(*analysis, options).bytesGrown, most) << "seed " << seed << " at " << percent << "%";
     }
   }
   EXPECT_GT(grown, 0);
@@ -247,7 +218,7 @@ std::string threeMixtures(int norms) {
 }
 
 TEST(Planner, centersTwoLeavesTogetherWhereOneAtATimeGainsNothing) {
-  const Analysed analysis(threeMixtures(3));
+  const Analyzed analysis(threeMixtures(3));
   // Greed looks at one centering at a time: none of them saves more than it costs.
   PlanOptions one = unlimited(Policy::Free);
   for (const graph::ValueId input : analysis->scales.graph().inputs()) {
@@ -259,14 +230,14 @@ TEST(Planner, centersTwoLeavesTogetherWhereOneAtATimeGainsNothing) {
   EXPECT_EQ(plan.centerings, 2);
   EXPECT_EQ(valueOf(*analysis, plan), BruteForce(*analysis).best(true, 0).value);
   // Two norms would save less than two centerings cost; the policy that folds whatever it can does it all the same.
-  const Analysed two(threeMixtures(2));
+  const Analyzed two(threeMixtures(2));
   EXPECT_TRUE(makePlan(*two, unlimited(Policy::Balanced)).folded.empty());
   EXPECT_EQ(makePlan(*two, unlimited(Policy::All)).folded.size(), 2U);
 }
 
 TEST(Planner, measuredPricesDecideWhetherASharedCenteringPays) {
   // One centering of the input would serve both norms.
-  const auto graph = graph::parseGraph(R"(graph {
+  const Analyzed analysis(R"(graph {
   input %x: float32[2, 5, 8]
   const %g: float32[8] random 1
   const %w: float32[8, 8] random 2
@@ -276,14 +247,12 @@ TEST(Planner, measuredPricesDecideWhetherASharedCenteringPays) {
   %b: float32[2, 5, 8] = LayerNorm(%r, %g, _) {axes = [2], eps = 1e-05}
   return %b
 })");
-  ASSERT_TRUE(graph) << graph.error().message;
-  const auto analysis = analyze(*graph, Task{});
   PlanOptions options;
-  EXPECT_EQ(makePlan(**analysis, options).folded.size(), 2U);
+  EXPECT_EQ(makePlan(*analysis, options).folded.size(), 2U);
   options.prices = elementPrices(10, 9, 2.5, 80);  // saves 1, costs 2.5
-  EXPECT_EQ(makePlan(**analysis, options).folded.size(), 0U);
+  EXPECT_EQ(makePlan(*analysis, options).folded.size(), 0U);
   options.prices = elementPrices(10, 9, 1.5, 80);
-  EXPECT_EQ(makePlan(**analysis, options).folded.size(), 2U);
+  EXPECT_EQ(makePlan(*analysis, options).folded.size(), 2U);
 }
 
 TEST(Planner, aFoldIsWorthSomethingWhateverWasMeasured) {
@@ -293,12 +262,45 @@ TEST(Planner, aFoldIsWorthSomethingWhateverWasMeasured) {
 }
 
 TEST(Planner, aCenteringForOneNormNeverPays) {
-  const Analysed analysis(threeMixtures(1));
+  const Analyzed analysis(threeMixtures(1));
   EXPECT_TRUE(makePlan(*analysis, unlimited(Policy::Balanced)).folded.empty());
   EXPECT_EQ(makePlan(*analysis, unlimited(Policy::All)).centerings, 1);
   PlanOptions kept = unlimited(Policy::All);
   kept.keepNorms = {0};
   EXPECT_TRUE(makePlan(*analysis, kept).edits.empty());
+}
+
+// Where the planner may put a centering: in front of what the file reads, not within an operator of the file.
+
+// Whether the first node's output is centered, where the only norm is to be folded whatever it costs.
+bool centersTheFirst(const std::string& nodes) {
+  const Analyzed model(
+      "graph {\n input %a: float32[2, 1, 8]\n input %b: float32[2, 1, 8]\n input %x: float32[2, 5, 8]\n"
+      " const %w: float32[8, 8] random 1\n" +
+      nodes + "\n return %y\n}");
+  const Plan plan = model.plan(Policy::All);
+  EXPECT_EQ(plan.folded.size(), 1U) << nodes;
+  EXPECT_GE(plan.centerings, 1) << nodes;
+  return std::ranges::any_of(plan.edits, [&](const PlannedEdit& planned) {
+    const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit);
+    return insert != nullptr && insert->value == model.graph().nodes[0].outputs[0];
+  });
+}
+
+const std::string kSum = " %s: float32[2, 1, 8] = Add(%a, %b)", kWithin = kSum + " {inside = true}";
+
+TEST(PlannerReach, aSumWithinAnOperatorIsNotCenteredThoughThatIsCheapest) {
+  const std::string rest =
+      "\n %h: float32[2, 5, 8] = Linear(%x, %w, _)\n %k: float32[2, 5, 8] = Add(%s, %h)\n"
+      " %y: float32[2, 5, 8] = LayerNorm(%k, _, _) {axes = [2], eps = 1e-05}";
+  EXPECT_TRUE(centersTheFirst(kSum + rest));
+  EXPECT_FALSE(centersTheFirst(kWithin + rest));
+}
+
+TEST(PlannerReach, aSumThatAFusedNormReadsIsCenteredForIt) {
+  const std::string norm = "\n %y: float32[2, 1, 8] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05";
+  EXPECT_TRUE(centersTheFirst(kWithin + norm + ", fused = true}"));
+  EXPECT_FALSE(centersTheFirst(kWithin + norm + "}"));
 }
 
 }  // namespace

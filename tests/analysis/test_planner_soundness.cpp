@@ -1,57 +1,19 @@
 // Small models in which two right edits meet: each was, or could be, a way to change an output without a word.
 #include <gtest/gtest.h>
 
-#include "core/analysis/analysis.h"
-#include "tests/support/apply_plan.h"
-#include "tests/support/graph_builder.h"
-#include "tests/support/graph_interpreter.h"
-#include "tests/support/graph_text.h"
+#include "tests/analysis/analyzed.h"
 
 namespace normlens::analysis {
 namespace {
 
-struct Outcome {
-  size_t folded = 0;
-  int centerings = 0;
-  size_t scales = 0;
-  double difference = 0;
-};
-
-graph::Graph parsed(const std::string& text) {
-  auto graph = graph::parseGraph(text);
-  if (!graph) throw std::logic_error(graph.error().message);
-  return std::move(*graph);
-}
-
-Outcome outcomeOf(const std::string& text, const PlanOptions& options) {
-  const graph::Graph graph = parsed(text);
-  const auto analysis = analyze(graph, Task{});
-  if (!analysis) throw std::logic_error(analysis.error().message);
-  const Plan plan = makePlan(**analysis, options);
-  Outcome out{plan.folded.size(), plan.centerings, 0, 0};
-  for (const auto& planned : plan.edits) out.scales += std::holds_alternative<fold::AbsorbScale>(planned.edit) ? 1 : 0;
-  const graph::Graph folded = testing::applyPlan(graph, (*analysis)->norms.layerNorms, plan);
-  std::mt19937 random(5);
-  for (int draw = 0; draw < 3; ++draw) {
-    const auto inputs = testing::drawInputs(graph, random);
-    out.difference = std::max(
-        out.difference, testing::maxRelative(testing::interpret(graph, inputs), testing::interpret(folded, inputs)));
+// What the plan of a policy folds; the outputs must stay as they are under every one.
+Plan soundPlan(const std::string& text, Policy policy) {
+  const Analyzed model(text);
+  for (const Policy each : kPolicies) {
+    const Plan plan = makePlan(*model, optionsOf(each, 1e9));
+    EXPECT_LT(model.difference(plan), 1e-10) << policyName(each) << "\n" << text;
   }
-  return out;
-}
-
-// The outcome under a policy; the outputs must stay as they are under every one.
-Outcome soundOutcome(const std::string& text, Policy policy) {
-  Outcome asked;
-  for (const Policy each : {Policy::Free, Policy::Balanced, Policy::All}) {
-    PlanOptions options;
-    options.policy = each;
-    options.maxGrowthPercent = 1e9;
-    const Outcome outcome = outcomeOf(text, options);
-    EXPECT_LT(outcome.difference, 1e-10) << policyName(each) << "\n" << text;
-    if (each == policy) asked = outcome;
-  }
-  return asked;
+  return makePlan(*model, optionsOf(policy, 1e9));
 }
 
 std::string model(const std::string& body) {
@@ -66,35 +28,34 @@ const std::string kLast = " {axes = [2], eps = 1e-05}\n";
 
 TEST(Soundness, aMeanThatIsReadElsewhereTiesItsInput) {
   // %c reads %x and its mean: centering one of the two reads alone would shift it.
-  const Outcome outcome =
-      soundOutcome(model(R"(
+  const Plan plan =
+      soundPlan(model(R"(
     %m: float64[2, 3, 1] = Reduce(%x) {op = "mean", axes = [2], keepdim = true}
     %c: float64[2, 3, 8] = Sub(%x, %m)
     %e: float64[2, 3, 1] = Elementwise(%m)
     %n1: float64[2, 3, 8] = LayerNorm(%x, %g, _))" +
-                         kLast + " %n2: float64[2, 3, 8] = LayerNorm(%x, %g2, _)" + kLast +
-                         " %n3: float64[2, 3, 8] = LayerNorm(%c, %g, _)" + kLast + " return %n1, %n2, %n3, %c, %e\n"),
-                   Policy::Balanced);
-  EXPECT_EQ(outcome.folded, 3U);
-  EXPECT_EQ(outcome.centerings, 1);
+                      kLast + " %n2: float64[2, 3, 8] = LayerNorm(%x, %g2, _)" + kLast +
+                      " %n3: float64[2, 3, 8] = LayerNorm(%c, %g, _)" + kLast + " return %n1, %n2, %n3, %c, %e\n"),
+                Policy::Balanced);
+  EXPECT_EQ(plan.folded.size(), 3U);
+  EXPECT_EQ(plan.centerings, 1);
 }
 
 TEST(Soundness, aPartThatIsZeroMeanAlreadyLosesItsMeanToTheWhole) {
   // The first half is zero-mean as it is. Centering the whole for two norms takes that away from the half's norm.
-  const Outcome outcome =
-      soundOutcome(model(R"(
+  const Plan plan = soundPlan(model(R"(
     %a: float64[2, 3, 4] = Slice(%x) {axis = 2, start = 0, end = 4, step = 1}
     %f: float64[2, 3, 4] = LayerNorm(%a, _, _))" +
-                         kLast + R"(
+                                    kLast + R"(
     %e: float64[2, 3, 4] = Elementwise(%a)
     %v: float64[2, 3, 8] = Concat(%f, %e) {axis = 2}
     %s: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, end = 4, step = 1}
     %n1: float64[2, 3, 8] = LayerNorm(%v, %g, _))" +
-                         kLast + " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast +
-                         " %n3: float64[2, 3, 4] = LayerNorm(%s, _, _)" + kLast + " return %n1, %n2, %n3\n"),
-                   Policy::Balanced);
-  EXPECT_EQ(outcome.centerings, 1);
-  EXPECT_EQ(outcome.folded, 2U);
+                                    kLast + " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast +
+                                    " %n3: float64[2, 3, 4] = LayerNorm(%s, _, _)" + kLast + " return %n1, %n2, %n3\n"),
+                              Policy::Balanced);
+  EXPECT_EQ(plan.centerings, 1);
+  EXPECT_EQ(plan.folded.size(), 2U);
 }
 
 TEST(Soundness, centeringsOfOneValueGoFromCoarseToFine) {
@@ -109,29 +70,29 @@ TEST(Soundness, centeringsOfOneValueGoFromCoarseToFine) {
                  " return %n1, %n2, %m1, %m2\n");
   };
   for (const bool partsFirst : {false, true}) {
-    const Outcome outcome = soundOutcome(text(partsFirst), Policy::Balanced);
-    EXPECT_EQ(outcome.folded, 4U);
-    EXPECT_EQ(outcome.centerings, 2);
+    const Plan plan = soundPlan(text(partsFirst), Policy::Balanced);
+    EXPECT_EQ(plan.folded.size(), 4U);
+    EXPECT_EQ(plan.centerings, 2);
   }
 }
 
 TEST(Soundness, aScaleThatIsAnAddendElsewhere) {
   // %g scales a linear that nobody centers, and is a bias in front of a norm: centering it for both would change %e.
-  const Outcome outcome = soundOutcome(model(R"(
+  const Plan plan = soundPlan(model(R"(
     %h: float64[2, 3, 8] = Linear(%x, %w, _)
     %y: float64[2, 3, 8] = Mul(%g, %h)
     %e: float64[2, 3, 8] = Elementwise(%y)
     %k: float64[2, 3, 8] = Linear(%z, %w2, _)
     %s: float64[2, 3, 8] = Add(%k, %g)
     %n: float64[2, 3, 8] = LayerNorm(%s, _, _))" +
-                                             kLast + " return %e, %n\n"),
-                                       Policy::Free);
-  EXPECT_EQ(outcome.folded, 1U);
+                                    kLast + " return %e, %n\n"),
+                              Policy::Free);
+  EXPECT_EQ(plan.folded.size(), 1U);
 }
 
 TEST(Soundness, aScaleOfPositionsIsNotOneOfChannels) {
   // The bias makes the sum larger than the linear's output: the sum's axis 1 is the linear's axis 0.
-  soundOutcome(R"(graph {
+  soundPlan(R"(graph {
     input %x: float64[8, 8]
     const %w: float64[8, 8] random 1
     const %b: float64[2, 8, 8] random 2
@@ -140,10 +101,10 @@ TEST(Soundness, aScaleOfPositionsIsNotOneOfChannels) {
     %s: float64[2, 8, 8] = Add(%h, %b)
     %y: float64[2, 8, 8] = Mul(%s, %g)
     %n: float64[2, 8, 8] = LayerNorm(%y, _, _))" +
-                   kLast + " return %n\n}",
-               Policy::Free);
+                kLast + " return %n\n}",
+            Policy::Free);
   // A linear with a vector for a weight makes no channels at all.
-  soundOutcome(R"(graph {
+  soundPlan(R"(graph {
     input %x: float64[3, 8, 8]
     const %w: float64[8] random 1
     const %g: float64[8] random 3
@@ -152,7 +113,7 @@ TEST(Soundness, aScaleOfPositionsIsNotOneOfChannels) {
     %n: float64[3, 8] = LayerNorm(%y, _, _) {axes = [1], eps = 1e-05}
     return %n
   })",
-               Policy::Free);
+            Policy::Free);
 }
 
 TEST(Soundness, nothingIsCenteredInFrontOfAScaleThatStays) {
@@ -163,18 +124,17 @@ TEST(Soundness, nothingIsCenteredInFrontOfAScaleThatStays) {
     %s: float64[2, 3, 8] = Add(%y, %v)
     %n: float64[2, 3, 8] = LayerNorm(%s, _, _))" +
                                  kLast + " return %n\n");
-  EXPECT_EQ(soundOutcome(text, Policy::All).folded, 1U);
-  const graph::Graph graph = parsed(text);
-  for (graph::ValueId value = 0; value < static_cast<graph::ValueId>(graph.values.size()); ++value) {
-    PlanOptions options;
-    options.policy = Policy::Free;
+  EXPECT_EQ(soundPlan(text, Policy::All).folded.size(), 1U);
+  const Analyzed analyzed(text);
+  for (graph::ValueId value = 0; value < static_cast<graph::ValueId>(analyzed.graph().values.size()); ++value) {
+    PlanOptions options = optionsOf(Policy::Free);
     options.centerValues = {value};
-    EXPECT_LT(outcomeOf(text, options).difference, 1e-10) << graph.value(value).name;
+    EXPECT_LT(analyzed.difference(makePlan(*analyzed, options)), 1e-10) << analyzed.graph().value(value).name;
   }
 }
 
 TEST(Soundness, aProductThatWidensTheTypeStays) {
-  const std::string text = R"(graph {
+  const Analyzed analyzed(R"(graph {
     input %x: float32[2, 8]
     const %w: float32[8, 8] random 1
     const %g: float64[8] random 2
@@ -182,10 +142,10 @@ TEST(Soundness, aProductThatWidensTheTypeStays) {
     %y: float64[2, 8] = Mul(%h, %g)
     %n: float64[2, 8] = LayerNorm(%y, _, _) {axes = [1], eps = 1e-05}
     return %n
-  })";
-  PlanOptions options;
-  options.policy = Policy::Free;
-  EXPECT_EQ(outcomeOf(text, options).scales, 0U);
+  })");
+  EXPECT_TRUE(std::ranges::none_of(analyzed.plan(Policy::Free).edits, [](const PlannedEdit& planned) {
+    return std::holds_alternative<fold::AbsorbScale>(planned.edit);
+  }));
 }
 
 TEST(Soundness, concatenatedLinearsShareAMeanAtEveryPosition) {
@@ -203,11 +163,11 @@ TEST(Soundness, concatenatedLinearsShareAMeanAtEveryPosition) {
     %n: float64[2, 1, 10] = LayerNorm(%first, _, _))" +
            kLast + reader + " return %n" + output + "\n}";
   };
-  EXPECT_EQ(soundOutcome(text("", ""), Policy::Free).folded, 1U);
+  EXPECT_EQ(soundPlan(text("", ""), Policy::Free).folded.size(), 1U);
   const std::string rest =
       " %rest: float64[2, 2, 10] = Slice(%c) {axis = 1, start = 1, step = 1}\n %e: float64[2, 2, 10] = "
       "Elementwise(%rest)\n";
-  EXPECT_EQ(soundOutcome(text(rest, ", %e"), Policy::Free).folded, 0U);
+  EXPECT_EQ(soundPlan(text(rest, ", %e"), Policy::Free).folded.size(), 0U);
 }
 
 // The first T rows of a table of positions are another part of it at another T: the whole table has to be centered.
@@ -224,44 +184,28 @@ TEST(Soundness, aPartThatMovesWithTheInputIsNotCenteredAlone) {
   const std::string last =
       " %l: float64[8] = Select(%p) {axis = 0, index = 6}\n %e: float64[8] = Elementwise(%l)\n return %n, %e\n";
   for (const std::string& reads : {std::string(" return %n\n"), last}) {
-    const graph::Graph small = parsed(positions(3, reads));
-    const graph::Graph large = parsed(positions(6, reads));
-    const auto analysis = analyze(small, Task{});
-    ASSERT_TRUE(analysis);
-    const auto& norms = (*analysis)->norms.layerNorms;
-    PlanOptions options;
-    options.policy = Policy::Free;
-    const Plan plan = makePlan(**analysis, options);
+    const Analyzed small(positions(3, reads));
+    const Plan plan = small.plan(Policy::Free);
     EXPECT_EQ(plan.folded.size(), 1U);
-    std::mt19937 random(1);
-    const auto inputs = testing::drawInputs(large, random);
-    const graph::Graph folded = testing::applyPlan(large, norms, plan);
-    EXPECT_LT(testing::maxRelative(testing::interpret(large, inputs), testing::interpret(folded, inputs)), 1e-10);
+    EXPECT_LT(differenceOf(parsed(positions(6, reads)), small.norms(), plan), 1e-10);
   }
 }
 
 TEST(Soundness, growthLimitHoldsForTinyTensorsBehindLargeActivations) {
   // A copy of 64 bytes would fold a norm over 3,200,000 elements; a limit of nothing forbids it all the same.
-  const std::string text = R"(graph {
+  const Analyzed analyzed(R"(graph {
     input %x: float64[2, 200000, 8]
     const %b: float64[8] random 3
     const %w: float64[8, 8] random 1
     %h: float64[2, 200000, 8] = Linear(%x, %w, %b)
     %n: float64[2, 200000, 8] = LayerNorm(%h, _, _))" +
-                           kLast + " return %n, %b\n}";
-  const graph::Graph graph = parsed(text);
-  const auto analysis = analyze(graph, Task{});
-  ASSERT_TRUE(analysis);
+                          kLast + " return %n, %b\n}");
   for (const double percent : {0.0, 1.0, 5.0}) {
-    PlanOptions options;
-    options.maxGrowthPercent = percent;
-    const Plan plan = makePlan(**analysis, options);
+    const Plan plan = makePlan(*analyzed, optionsOf(Policy::Balanced, percent));
     EXPECT_EQ(plan.bytesGrown, 0) << percent;
     EXPECT_EQ(plan.gap > 0, percent > 0) << percent;  // nothing can be copied in 0 bytes: proved
   }
-  PlanOptions options;
-  options.maxGrowthPercent = 20;
-  EXPECT_EQ(makePlan(**analysis, options).folded.size(), 1U);
+  EXPECT_EQ(makePlan(*analyzed, optionsOf(Policy::Balanced, 20)).folded.size(), 1U);
 }
 
 TEST(Soundness, aWrittenOutNormWithAScaledEpsilonIsNone) {
@@ -291,29 +235,22 @@ TEST(Soundness, aCutThatOnlyARunKnowsIsNotCenteredAlone) {
     const std::string cut =
         splits ? " %a: float64[2, " + n + ", 8], %s: float64[2, " + rest + ", 8] = Split(%r) {axis = 1}\n"
                : " %s: float64[2, " + n + ", 8] = Slice(%r) {axis = 1, start = 0, step = 1}\n";
-    return parsed(
+    return std::string(
         "graph {\n input %x: float64[2, 6]\n const %w: float64[64, 6] random 1\n"
         " %h: float64[2, 64] = Linear(%x, %w, _)\n %r: float64[2, 8, 8] = Reshape(%h)\n" +
         cut + " %n: float64[2, " + (splits ? rest : n) + ", 8] = LayerNorm(%s, _, _)" + kLast + " return %n\n}");
   };
   for (const bool splits : {false, true}) {
-    const graph::Graph probed = model(splits ? 5 : 3, splits), other = model(splits ? 3 : 5, splits);
-    const auto analysis = analyze(probed, Task{});
-    ASSERT_TRUE(analysis);
-    PlanOptions options;
-    options.policy = Policy::Free;
-    const Plan plan = makePlan(**analysis, options);
+    const Analyzed probed(model(splits ? 5 : 3, splits));
+    const Plan plan = probed.plan(Policy::Free);
     EXPECT_EQ(plan.folded.size(), 1U);
-    std::mt19937 random(1);
-    const auto inputs = testing::drawInputs(other, random);
-    const graph::Graph folded = testing::applyPlan(other, (*analysis)->norms.layerNorms, plan);
-    EXPECT_LT(testing::maxRelative(testing::interpret(other, inputs), testing::interpret(folded, inputs)), 1e-10);
+    EXPECT_LT(differenceOf(parsed(model(splits ? 3 : 5, splits)), probed.norms(), plan), 1e-10);
   }
 }
 
 TEST(Soundness, whatABatchNormAddsIsNotMultipliedByBeta) {
   for (const char* beta : {"", " {beta = 0.5}"}) {
-    const Outcome outcome = soundOutcome(std::string(R"(graph {
+    const Plan plan = soundPlan(std::string(R"(graph {
     input %x: float64[3, 5]
     const %w: float64[5, 8] random 1
     const %c: float64[8] random 2
@@ -322,13 +259,13 @@ TEST(Soundness, whatABatchNormAddsIsNotMultipliedByBeta) {
     const %m: float64[8] random 5
     const %v: float64[8] values <1, 2, 3, 4, 5, 6, 7, 8>
     %h: float64[3, 8] = AddMatMul(%c, %x, %w))") +
-                                             beta + R"(
+                                    beta + R"(
     %y: float64[3, 8] = BatchNorm(%h, %g, %b, %m, %v) {eps = 1e-05}
     %n: float64[3, 8] = LayerNorm(%y, _, _) {axes = [1], eps = 1e-05}
     return %n
   })",
-                                         Policy::Free);
-    EXPECT_EQ(outcome.folded, 1U) << beta;
+                                Policy::Free);
+    EXPECT_EQ(plan.folded.size(), 1U) << beta;
   }
 }
 

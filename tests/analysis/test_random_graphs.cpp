@@ -3,11 +3,8 @@
 
 #include <cstdlib>
 
-#include "core/analysis/analysis.h"
-#include "tests/support/apply_plan.h"
-#include "tests/support/graph_builder.h"
-#include "tests/support/graph_interpreter.h"
-#include "tests/support/graph_text.h"
+#include "tests/analysis/analyzed.h"
+#include "tests/support/must.h"
 #include "tests/support/random_graph/random_graph.h"
 
 namespace normlens::analysis {
@@ -115,15 +112,12 @@ void checkModel(unsigned seed, const ModelSize& probe, const std::vector<ModelSi
   const int steps = 3 + static_cast<int>(seed % 9);
   const graph::Graph graph = testing::randomModel(seed, probe, steps);
   ASSERT_TRUE(graph::checkGraph(graph)) << graph::checkGraph(graph).error().message;
-  const auto analysis = analyze(graph, Task{});
-  ASSERT_TRUE(analysis);
-  const auto& norms = (*analysis)->norms.layerNorms;
+  const auto analysis = must(analyze(graph, Task{}));
+  const auto& norms = analysis->norms.layerNorms;
   tally.norms += static_cast<int>(norms.size());
   std::mt19937 random(seed);
-  for (const Policy policy : {Policy::Free, Policy::Balanced, Policy::All}) {
-    PlanOptions options;
-    options.policy = policy;
-    const Plan plan = makePlan(**analysis, options);
+  for (const Policy policy : kPolicies) {
+    const Plan plan = makePlan(*analysis, optionsOf(policy));
     count(tally, plan);
     EXPECT_LT(difference(graph, norms, plan, random), kTolerance)
         << "seed " << seed << ", policy " << policyName(policy) << "\n"

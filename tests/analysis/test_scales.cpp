@@ -1,11 +1,7 @@
 // Which scales the linears in front of them take in, and that the outputs stay what they are.
 #include <gtest/gtest.h>
 
-#include "core/analysis/analysis.h"
-#include "tests/support/apply_plan.h"
-#include "tests/support/graph_builder.h"
-#include "tests/support/graph_interpreter.h"
-#include "tests/support/graph_text.h"
+#include "tests/analysis/analyzed.h"
 
 namespace normlens::analysis {
 namespace {
@@ -17,7 +13,7 @@ struct Outcome {
 
 // Of the plan without centerings; the outputs must stay.
 Outcome outcomeOf(const std::string& body) {
-  const auto graph = graph::parseGraph(R"(graph {
+  const Analyzed model(R"(graph {
     input %x: float64[2, 3, 8]
     input %z: float64[2, 1, 8]
     const %w: float64[8, 8] random 1
@@ -33,21 +29,12 @@ Outcome outcomeOf(const std::string& body) {
     %h: float64[2, 3, 8] = Linear(%x, %w, %b)
     %k: float64[2, 1, 8] = Linear(%z, %v, _)
 )" + body + "\n}");
-  if (!graph) throw std::logic_error(graph.error().message);
-  const auto analysis = analyze(*graph, Task{});
-  if (!analysis) throw std::logic_error(analysis.error().message);
-  PlanOptions options;
-  options.policy = Policy::Free;
-  const Plan plan = makePlan(**analysis, options);
+  const Plan plan = model.plan(Policy::Free);
   Outcome out{0, plan.folded.size()};
   for (const auto& planned : plan.edits) {
     if (const auto* scale = std::get_if<fold::AbsorbScale>(&planned.edit)) out.parts += scale->parts.size();
   }
-  const graph::Graph folded = testing::applyPlan(*graph, (*analysis)->norms.layerNorms, plan);
-  std::mt19937 random(5);
-  const auto inputs = testing::drawInputs(*graph, random);
-  EXPECT_LT(testing::maxRelative(testing::interpret(*graph, inputs), testing::interpret(folded, inputs)), 1e-10)
-      << body;
+  EXPECT_LT(model.difference(plan), 1e-10) << body;
   return out;
 }
 
@@ -108,7 +95,7 @@ TEST(Scales, ofHeadsMoveThroughTheView) {
 
 TEST(Scales, stayWhereAnotherRunMayHaveTheChannelsElsewhere) {
   // Of four rows there are two here; in another run the last axis would be 1 long and be broadcast.
-  const auto graph = graph::parseGraph(R"(graph {
+  const graph::Graph graph = parsed(R"(graph {
     input %x: float64[4, 8]
     const %w: float64[2, 8] random 1
     const %g: float64[2] random 2
@@ -118,8 +105,7 @@ TEST(Scales, stayWhereAnotherRunMayHaveTheChannelsElsewhere) {
     %n: float64[4, 2] = LayerNorm(%y, _, _) {axes = [1], eps = 1e-05}
     return %n
   })");
-  ASSERT_TRUE(graph) << graph.error().message;
-  EXPECT_TRUE(absorbScales(*graph).edits.empty());
+  EXPECT_TRUE(absorbScales(graph).edits.empty());
 }
 
 }  // namespace

@@ -3,13 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
-#include "core/analysis/analysis.h"
-#include "tests/support/apply_plan.h"
-#include "tests/support/graph_builder.h"
-#include "tests/support/graph_interpreter.h"
-#include "tests/support/graph_text.h"
+#include "tests/analysis/analyzed.h"
 
 namespace normlens::analysis {
 namespace {
@@ -34,20 +28,14 @@ std::string normThen(const std::string& rest,
 
 // How many parts the plan's only shift has; 0: beta stays. Checks that the plan keeps the outputs either way.
 size_t partsOf(const std::string& text, const PlanOptions& options = {Policy::All, 1000, {}, {}}) {
-  const auto graph = graph::parseGraph(text);
-  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
-  const auto analysis = analyze(*graph, Task{});
-  const auto plan = makePlan(**analysis, options);
+  const Analyzed model(text);
+  const Plan plan = makePlan(*model, options);
   EXPECT_FALSE(plan.folded.empty()) << text;
   size_t parts = 0;
   for (const auto& planned : plan.edits) {
     if (const auto* shift = std::get_if<fold::AbsorbShift>(&planned.edit)) parts += shift->parts.size();
   }
-  const auto folded = testing::applyPlan(*graph, (*analysis)->norms.layerNorms, plan);
-  std::mt19937 random(1);
-  const auto inputs = testing::drawInputs(*graph, random);
-  EXPECT_LT(testing::maxRelative(testing::interpret(*graph, inputs), testing::interpret(folded, inputs)), 1e-12)
-      << text;
+  EXPECT_LT(model.difference(plan), 1e-12) << text;
   return parts;
 }
 

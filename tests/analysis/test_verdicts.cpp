@@ -1,11 +1,12 @@
+// What each norm's verdict is, and what is told of what blocks it.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
 
-#include "core/analysis/analysis.h"
 #include "core/analysis/explain.h"
-#include "tests/support/graph_text.h"
+#include "tests/analysis/analyzed.h"
+#include "tests/support/must.h"
 
 namespace normlens::analysis {
 namespace {
@@ -14,18 +15,9 @@ using Verdicts = std::vector<Verdict>;
 using enum Verdict;
 
 Verdicts verdictsOf(const std::string& text) {
-  const auto graph = graph::parseGraph(text);
-  if (!graph) {
-    ADD_FAILURE() << graph.error().message;
-    return {};
-  }
-  const auto analysis = analyze(*graph, Task{});
-  if (!analysis) {
-    ADD_FAILURE() << analysis.error().message;
-    return {};
-  }
+  const Analyzed model(text);
   Verdicts out;
-  for (const auto& verdict : (*analysis)->verdicts) {
+  for (const auto& verdict : model->verdicts) {
     EXPECT_FALSE(verdict.reason.empty());
     out.push_back(verdict.verdict);
   }
@@ -56,11 +48,7 @@ TEST(Verdicts, inputThatIsReturnedIsBlocked) {
             Verdicts{Blocked});
 }
 
-std::optional<Blocker> blockerOfLast(const std::string& text) {
-  const auto graph = graph::parseGraph(text).value();
-  const auto analysis = analyze(graph, Task{}).value();
-  return analysis->verdicts.back().blocker;
-}
+std::optional<Blocker> blockerOfLast(const std::string& text) { return Analyzed(text)->verdicts.back().blocker; }
 
 // %g of the norm before is the reason only where that norm takes its mean over the same channels.
 TEST(Verdicts, theBlockerIsToldWithItsReason) {
@@ -78,34 +66,29 @@ TEST(Verdicts, theBlockerIsToldWithItsReason) {
       return %z
     })";
   };
-  const auto gamma = blockerOfLast(chain("%y: float32[2, 5, 8] = Add(%n, %a)"));
-  ASSERT_TRUE(gamma);
-  EXPECT_EQ(gamma->reason, "\xCE\xB3 not equal");
-  EXPECT_NE(gamma->gamma, graph::kNoValue);
-  const auto bent = blockerOfLast(chain("%y: float32[2, 5, 8] = Elementwise(%n)"));
-  ASSERT_TRUE(bent);
-  EXPECT_EQ(bent->gamma, graph::kNoValue);
-  EXPECT_NE(bent->reason, "");
-  const auto returned = blockerOfLast(R"(graph {
+  const auto gamma = must(blockerOfLast(chain("%y: float32[2, 5, 8] = Add(%n, %a)")));
+  EXPECT_EQ(gamma.reason, "\xCE\xB3 not equal");
+  EXPECT_NE(gamma.gamma, graph::kNoValue);
+  const auto bent = must(blockerOfLast(chain("%y: float32[2, 5, 8] = Elementwise(%n)")));
+  EXPECT_EQ(bent.gamma, graph::kNoValue);
+  EXPECT_NE(bent.reason, "");
+  const auto returned = must(blockerOfLast(R"(graph {
     input %x: float32[2, 5, 8]
     const %w: float32[8, 8] random 1
     %h: float32[2, 5, 8] = Linear(%x, %w, _)
     %y: float32[2, 5, 8] = LayerNorm(%h, _, _) {axes = [2], eps = 1e-05}
     return %y, %h
-  })");
-  ASSERT_TRUE(returned);
-  EXPECT_EQ(returned->reason, "centering it would change a model output");
+  })"));
+  EXPECT_EQ(returned.reason, "centering it would change a model output");
 }
 
 TEST(Verdicts, whatNoRunHasShownIsUnknownAndNotBlocked) {
   const auto verdictOf = [](const std::string& type, const std::string& more = "") {
-    const auto graph =
-        graph::parseGraph("graph {\n input %x: float32[2, 8]\n const %w: float32[8, 8] random 1\n %h: " + type +
-                          " = Linear(%x, %w, _)\n %y: float32" + more +
-                          " = LayerNorm(%h, _, _) {eps = 1e-05, axes = [1]}\n return %y" +
-                          more.substr(0, more.find(':')) + "\n}")
-            .value();
-    return analyze(graph, Task{}).value()->verdicts.at(0);
+    return Analyzed("graph {\n input %x: float32[2, 8]\n const %w: float32[8, 8] random 1\n %h: " + type +
+                    " = Linear(%x, %w, _)\n %y: float32" + more +
+                    " = LayerNorm(%h, _, _) {eps = 1e-05, axes = [1]}\n return %y" + more.substr(0, more.find(':')) +
+                    "\n}")
+        ->verdicts.at(0);
   };
   EXPECT_EQ(verdictOf("float32[2, 8]").verdict, Free);
   const NormVerdict unshown = verdictOf("float32");
@@ -145,7 +128,7 @@ TEST(Verdicts, aBranchThatNoRunTookLeavesAVerdictOpenWhereNothingElseDecidesIt) 
 
 // The bias's mean is the same at all positions, which a norm behind a linear that reads it does not tolerate.
 TEST(Verdicts, theFirstReaderThatNoticesIsTold) {
-  const auto blocker = blockerOfLast(R"(graph {
+  const auto blocker = must(blockerOfLast(R"(graph {
     input %x: float32[2, 5, 8]
     const %b: float32[8] random 1
     const %u: float32[8, 8] random 2
@@ -156,10 +139,9 @@ TEST(Verdicts, theFirstReaderThatNoticesIsTold) {
     %s: float32[2, 5, 8] = Add(%h, %k)
     %y: float32[2, 5, 8] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05}
     return %y
-  })");
-  ASSERT_TRUE(blocker);
-  EXPECT_NE(blocker->reason.find("MatMul"), std::string::npos) << blocker->reason;
-  const auto patches = blockerOfLast(R"(graph {
+  })"));
+  EXPECT_NE(blocker.reason.find("MatMul"), std::string::npos) << blocker.reason;
+  const auto patches = must(blockerOfLast(R"(graph {
     input %x: float32[2, 4, 8]
     const %w: float32[8, 8] random 3
     %h: float32[2, 4, 8] = MatMul(%x, %w)
@@ -168,9 +150,8 @@ TEST(Verdicts, theFirstReaderThatNoticesIsTold) {
     %s: float32[2, 2, 16] = Concat(%a, %b) {axis = 2} name "patches"
     %y: float32[2, 2, 16] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05}
     return %y
-  })");
-  ASSERT_TRUE(patches);
-  EXPECT_EQ(patches->reason, "centering it would change patches (Concat)");
+  })"));
+  EXPECT_EQ(patches.reason, "centering it would change patches (Concat)");
 }
 
 // A pre-norm block whose stream starts at `start`: two norms on the stream, one linear adds to it.
@@ -187,7 +168,7 @@ std::string preNorm(const std::string& start, const std::string& extra = "") {
 }
 
 TEST(Verdicts, aWeightWithoutAMeanBlocksWhatNeedsItAndNothingElse) {
-  auto graph = graph::parseGraph(R"(graph {
+  graph::Graph graph = parsed(R"(graph {
     input %x: float32[2, 5, 8]
     const %w: float32[8, 8] random 1
     const %v: float32[8, 8] random 2
@@ -197,16 +178,14 @@ TEST(Verdicts, aWeightWithoutAMeanBlocksWhatNeedsItAndNothingElse) {
     %z: float32[2, 5, 8] = LayerNorm(%i, _, _) {axes = [2], eps = 1e-05}
     return %y, %z
   })");
-  ASSERT_TRUE(graph);
   const float strange = std::numeric_limits<float>::quiet_NaN();
-  std::memcpy(const_cast<std::byte*>(graph->constant(0).view.data) + 12 * sizeof(float), &strange, sizeof strange);
-  const auto analysis = analyze(*graph, Task{});
-  ASSERT_TRUE(analysis);
-  EXPECT_EQ((*analysis)->verdicts[0].verdict, Blocked);
-  EXPECT_EQ((*analysis)->verdicts[0].reason,
+  std::memcpy(const_cast<std::byte*>(graph.constant(0).view.data) + 12 * sizeof(float), &strange, sizeof strange);
+  const auto analysis = must(analyze(graph, Task{}));
+  EXPECT_EQ(analysis->verdicts[0].verdict, Blocked);
+  EXPECT_EQ(analysis->verdicts[0].reason,
             "Its input comes from w, which cannot be centered: it holds infinite or NaN values, which have no mean.");
-  EXPECT_EQ((*analysis)->verdicts[1].verdict, Free);
-  EXPECT_EQ(makePlan(**analysis, PlanOptions{}).folded, std::vector<int>{1});
+  EXPECT_EQ(analysis->verdicts[1].verdict, Free);
+  EXPECT_EQ(makePlan(*analysis, PlanOptions{}).folded, std::vector<int>{1});
 }
 
 TEST(Verdicts, streamFromATableIsFree) {
@@ -421,6 +400,44 @@ TEST(Verdicts, branchesAndPassesOfDifferentSizesHandNoShiftOn) {
   })")
                 .size(),
             2U);
+}
+
+// What the papers' criterion takes for a general linear layer and its bias, however a format writes it.
+
+// Of a norm of %h, which the body makes out of %x, %z and constants.
+PaperVerdict verdictOf(const std::string& body) {
+  const Analyzed model(R"(graph {
+    input %x: float64[2, 5, 8]
+    input %z: float64[8]
+    const %w: float64[8, 8] random 1
+    const %b: float64[8] random 2
+    const %row: float64[1, 1, 8] random 3
+    const %positions: float64[5, 8] random 4
+    )" + body + R"(
+    %n: float64[2, 5, 8] = LayerNorm(%h, _, _) {axes = [2], eps = 1e-05}
+    return %n
+  })");
+  return model->paper.verdicts.at(0);
+}
+
+TEST(PaperCriteria, aConstantAddendBehindALinearIsItsBias) {
+  for (const char* body : {"%h: float64[2, 5, 8] = Linear(%x, %w, %b)",
+                           "%m: float64[2, 5, 8] = MatMul(%x, %w)\n%h: float64[2, 5, 8] = Add(%m, %b)",
+                           "%m: float64[2, 5, 8] = MatMul(%x, %w)\n%h: float64[2, 5, 8] = Add(%b, %m)",
+                           "%m: float64[2, 5, 8] = MatMul(%x, %w)\n%h: float64[2, 5, 8] = Add(%m, %row)",
+                           "%m: float64[2, 5, 8] = Linear(%x, %w, _)\n%h: float64[2, 5, 8] = Add(%m, %b)",
+                           "%t: float64[8, 8] = Permute(%w) {perm = [1, 0]}\n%m: float64[2, 5, 8] = MatMul(%x, %t)\n"
+                           "%h: float64[2, 5, 8] = Add(%m, %b)"}) {
+    EXPECT_TRUE(verdictOf(body).paper) << body;
+  }
+}
+
+TEST(PaperCriteria, anyOtherAddendIsNoBias) {
+  for (const char* body : {"%m: float64[2, 5, 8] = MatMul(%x, %w)\n%h: float64[2, 5, 8] = Add(%m, %z)",
+                           "%m: float64[2, 5, 8] = MatMul(%x, %w)\n%h: float64[2, 5, 8] = Add(%m, %positions)",
+                           "%h: float64[2, 5, 8] = Add(%x, %b)"}) {
+    EXPECT_FALSE(verdictOf(body).paper) << body;
+  }
 }
 
 }  // namespace

@@ -1,20 +1,17 @@
 // Norms with what stands behind them, and which of those that are written out could be one op.
 #include <gtest/gtest.h>
 
-#include <stdexcept>
-
 #include "core/analysis/norms/whole_norm.h"
 #include "tests/support/graph_text.h"
+#include "tests/support/must.h"
 
 namespace normlens::analysis {
 namespace {
 
-graph::Graph parsed(const std::string& body, const std::string& type = "float32") {
+graph::Graph written(const std::string& body, const std::string& type = "float32") {
   const std::string text = "graph {\n  input %x: float32[2, 5, 8]\n  const %g: " + type +
                            "[8] random 1\n  const %b: " + type + "[8] random 2\n" + body + "}";
-  auto graph = graph::parseGraph(text);
-  if (!graph) throw std::logic_error(graph.error().message + "\n" + text);
-  return std::move(*graph);
+  return graph::parsed(text);
 }
 
 const std::string kRms = R"(  %q: float32[2, 5, 8] = Mul(%x, %x)
@@ -45,7 +42,7 @@ std::string outputOf(const graph::Graph& graph, const JoinableNorm& norm) { retu
 
 TEST(WholeNorms, GammaAndBetaBehindANormArePartOfIt) {
   for (const auto& text : {kRms, kLayer}) {
-    const auto graph = parsed(text + "  return %y\n");
+    const auto graph = written(text + "  return %y\n");
     const auto norms = joinable(graph);
     ASSERT_EQ(norms.size(), 1U) << text;
     const WholeNorm& norm = norms[0].norm;
@@ -60,7 +57,7 @@ TEST(WholeNorms, GammaAndBetaBehindANormArePartOfIt) {
 }
 
 TEST(WholeNorms, WithoutABetaWhereTheOpHasNone) {
-  const auto graph = parsed(kRms + "  return %y\n");
+  const auto graph = written(kRms + "  return %y\n");
   const auto norms = joinable(graph, false);
   ASSERT_EQ(norms.size(), 1U);
   EXPECT_EQ(norms[0].norm.beta, graph::kNoValue);
@@ -68,7 +65,7 @@ TEST(WholeNorms, WithoutABetaWhereTheOpHasNone) {
 }
 
 TEST(WholeNorms, AScaledNormThatIsReadEndsThere) {
-  const auto graph = parsed(kLayer + "  return %y, %s\n");
+  const auto graph = written(kLayer + "  return %y, %s\n");
   const auto norms = joinable(graph);
   ASSERT_EQ(norms.size(), 1U);
   EXPECT_EQ(outputOf(graph, norms[0]), "s");
@@ -78,18 +75,18 @@ TEST(WholeNorms, AScaledNormThatIsReadEndsThere) {
 TEST(WholeNorms, WhatIsReadInsideKeepsItWrittenOut) {
   for (const auto& text : {kRms, kLayer}) {
     for (const char* inside : {"%q", "%m", "%r"}) {
-      const auto graph = parsed(text + "  return %y, " + inside + "\n");
+      const auto graph = written(text + "  return %y, " + inside + "\n");
       EXPECT_TRUE(joinable(graph).empty()) << inside;
     }
   }
 }
 
 TEST(WholeNorms, AGammaOfAnotherTypeKeepsItWrittenOut) {
-  for (const auto& text : {kRms, kLayer}) EXPECT_TRUE(joinable(parsed(text + "  return %y\n", "float64")).empty());
+  for (const auto& text : {kRms, kLayer}) EXPECT_TRUE(joinable(written(text + "  return %y\n", "float64")).empty());
 }
 
 TEST(WholeNorms, ReadsAreFoundBehindCasts) {
-  const auto graph = parsed(R"(  %w: float32[2, 5, 8] = Identity(%x) function Cast op "aten::to"
+  const auto graph = written(R"(  %w: float32[2, 5, 8] = Identity(%x) function Cast op "aten::to"
   %q: float32[2, 5, 8] = Mul(%w, %w)
   %m: float32[2, 5, 1] = Reduce(%q) {op = "mean", axes = [2], keepdim = true}
   %e: float32[2, 5, 1] = Add(%m, 1e-05)
@@ -101,9 +98,8 @@ TEST(WholeNorms, ReadsAreFoundBehindCasts) {
   const auto norms = joinable(graph);
   ASSERT_EQ(norms.size(), 1U);
   EXPECT_EQ(graph.value(norms[0].norm.input).name, "x");
-  const auto read = readOf(graph, norms[0].norm, norms[0].norm.input);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(graph.node(read->node).op, "aten::to");
+  const auto read = must(readOf(graph, norms[0].norm, norms[0].norm.input));
+  EXPECT_EQ(graph.node(read.node).op, "aten::to");
   EXPECT_FALSE(readOf(graph, norms[0].norm, norms[0].norm.output));
 }
 

@@ -1,10 +1,8 @@
 // Which values are zero-mean now, after the plan, and not; where the shift of a centered layer ends.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "core/analysis/zero_mean_map.h"
-#include "tests/support/graph_text.h"
+#include "tests/analysis/analyzed.h"
 
 namespace normlens::analysis {
 namespace {
@@ -27,86 +25,71 @@ constexpr const char* kModel = R"(graph {
     return %n3
   })";
 
-class ZeroMeanMapTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    auto parsed = graph::parseGraph(kModel);
-    ASSERT_TRUE(parsed) << parsed.error().message;
-    graph_ = std::move(*parsed);
-    auto made = analysis::analyze(graph_, Task{});
-    ASSERT_TRUE(made) << made.error().message;
-    analysis_ = std::move(*made);
-  }
-
+struct Stream : Analyzed {
+  Stream() : Analyzed(kModel) {}
   [[nodiscard]] std::vector<std::string> names(const std::vector<int>& values) const {
     std::vector<std::string> out;
-    for (const int value : values) out.push_back(graph_.value(value).name);
+    for (const int value : values) out.push_back(graph().value(value).name);
     return out;
   }
   [[nodiscard]] graph::NodeId makerOf(const std::string& name) const {
-    for (const auto& node : graph_.nodes) {
-      if (graph_.value(node.outputs.at(0)).name == name) return graph_.value(node.outputs[0]).producer;
+    for (const auto& node : graph().nodes) {
+      if (graph().value(node.outputs.at(0)).name == name) return graph().value(node.outputs[0]).producer;
     }
     return graph::kNone;
   }
-  [[nodiscard]] analysis::Plan planOf(analysis::Policy policy) const {
-    analysis::PlanOptions options;
-    options.policy = policy;
-    return makePlan(*analysis_, options);
-  }
-
-  graph::Graph graph_;
-  std::unique_ptr<analysis::Analysis> analysis_;
 };
 
-TEST_F(ZeroMeanMapTest, streamIsZeroMeanAfterThePlanAndTheActivationIsNot) {
-  const auto map = zeroMeanMap(*analysis_, planOf(analysis::Policy::Free));
-  EXPECT_EQ(names(map.planned), (std::vector<std::string>{"s", "f", "r"}));
-  EXPECT_EQ(names(map.notZero), std::vector<std::string>{"e"});
+TEST(ZeroMeanMap, streamIsZeroMeanAfterThePlanAndTheActivationIsNot) {
+  const Stream stream;
+  const auto map = zeroMeanMap(*stream, stream.plan(Policy::Free));
+  EXPECT_EQ(stream.names(map.planned), (std::vector<std::string>{"s", "f", "r"}));
+  EXPECT_EQ(stream.names(map.notZero), std::vector<std::string>{"e"});
   EXPECT_TRUE(map.now.empty());
 }
 
-TEST_F(ZeroMeanMapTest, withoutAPlanNothingIsPlanned) {
-  const auto map = zeroMeanMap(*analysis_, {});
+TEST(ZeroMeanMap, withoutAPlanNothingIsPlanned) {
+  const Stream stream;
+  const auto map = zeroMeanMap(*stream, {});
   EXPECT_TRUE(map.planned.empty());
   EXPECT_EQ(map.notZero.size(), 4U);
 }
 
-TEST_F(ZeroMeanMapTest, aCenteringAtRunTimeCounts) {
-  const auto map = zeroMeanMap(*analysis_, planOf(analysis::Policy::All));
+TEST(ZeroMeanMap, aCenteringAtRunTimeCounts) {
+  const Stream stream;
+  const auto map = zeroMeanMap(*stream, stream.plan(Policy::All));
   EXPECT_TRUE(map.notZero.empty());
   EXPECT_EQ(map.planned.size(), 4U);
 }
 
-TEST_F(ZeroMeanMapTest, whatIsZeroMeanAlreadyIsSo) {
-  auto parsed = graph::parseGraph(R"(graph {
+TEST(ZeroMeanMap, whatIsZeroMeanAlreadyIsSo) {
+  const Analyzed model(R"(graph {
     input %x: float32[2, 5, 8]
     %m: float32[2, 5, 1] = Reduce(%x) {op = "mean", axes = [2], keepdim = true}
     %c: float32[2, 5, 8] = Sub(%x, %m)
     %y: float32[2, 5, 8] = LayerNorm(%c, _, _) {axes = [2], eps = 1e-05}
     return %y
   })");
-  ASSERT_TRUE(parsed) << parsed.error().message;
-  const auto analysis = analysis::analyze(*parsed, Task{});
-  ASSERT_TRUE(analysis);
-  const auto map = zeroMeanMap(**analysis, {});
+  const auto map = zeroMeanMap(*model, {});
   ASSERT_EQ(map.now.size(), 1U);
-  EXPECT_EQ(parsed->value(map.now[0]).name, "c");
+  EXPECT_EQ(model.graph().value(map.now[0]).name, "c");
 }
 
-TEST_F(ZeroMeanMapTest, theShiftOfALayerEndsAtTheNorms) {
-  const auto plan = planOf(analysis::Policy::Free);
-  const auto cone = shiftCone(*analysis_, plan, makerOf("f"));
+TEST(ZeroMeanMap, theShiftOfALayerEndsAtTheNorms) {
+  const Stream stream;
+  const auto plan = stream.plan(Policy::Free);
+  const auto cone = shiftCone(*stream, plan, stream.makerOf("f"));
   EXPECT_TRUE(cone.reason.empty());
-  EXPECT_EQ(names(cone.values), (std::vector<std::string>{"f", "r"}));
-  EXPECT_EQ(cone.ends, std::vector<int>{makerOf("n2")});
-  const auto table = shiftCone(*analysis_, plan, makerOf("s"));
-  EXPECT_EQ(names(table.values), (std::vector<std::string>{"s", "r"}));
-  EXPECT_EQ(table.ends, (std::vector<int>{makerOf("n1"), makerOf("n2")}));
+  EXPECT_EQ(stream.names(cone.values), (std::vector<std::string>{"f", "r"}));
+  EXPECT_EQ(cone.ends, std::vector<int>{stream.makerOf("n2")});
+  const auto table = shiftCone(*stream, plan, stream.makerOf("s"));
+  EXPECT_EQ(stream.names(table.values), (std::vector<std::string>{"s", "r"}));
+  EXPECT_EQ(table.ends, (std::vector<int>{stream.makerOf("n1"), stream.makerOf("n2")}));
 }
 
-TEST_F(ZeroMeanMapTest, aNodeWithoutCenteredWeightsHasNoCone) {
-  const auto cone = shiftCone(*analysis_, planOf(analysis::Policy::Free), makerOf("e"));
+TEST(ZeroMeanMap, aNodeWithoutCenteredWeightsHasNoCone) {
+  const Stream stream;
+  const auto cone = shiftCone(*stream, stream.plan(Policy::Free), stream.makerOf("e"));
   EXPECT_TRUE(cone.values.empty());
   EXPECT_FALSE(cone.reason.empty());
 }

@@ -2,6 +2,7 @@
 #include "core/fold/pending_weights.h"
 
 #include "tests/fold/weight_tensors.h"
+#include "tests/support/must.h"
 
 namespace normlens::fold {
 namespace {
@@ -34,10 +35,9 @@ struct Pending {
 TEST(PendingWeights, AreComputedAtTheirAddresses) {
   const Pending pending({{3, 5}, {1200, 600}, {7, 1}});
   for (size_t i = 0; i < pending.weights.size(); ++i) {
-    const auto part = pending.set->partAt(pending.bytesOf(i));
-    ASSERT_TRUE(part);
-    EXPECT_EQ(part->weight, pending.weights[i].get());
-    EXPECT_EQ(part->offset, 0U);
+    const auto part = must(pending.set->partAt(pending.bytesOf(i)));
+    EXPECT_EQ(part.weight, pending.weights[i].get());
+    EXPECT_EQ(part.offset, 0U);
     EXPECT_EQ(pending.set->partAt(pending.bytesOf(i).subspan(8, 4))->offset, 8U);
   }
   ASSERT_TRUE(pending.set->compute(pending.bytesOf(1).data() + 17));

@@ -1,6 +1,5 @@
 #include "tests/support/graph_interpreter.h"
 
-#include <cmath>
 #include <optional>
 #include <span>
 #include <stdexcept>

@@ -278,6 +278,12 @@ class Parser {
 
 Result<Graph> parseGraph(std::string_view text) { return Parser(text).run(); }
 
+Graph parsed(const std::string& text) {
+  auto graph = parseGraph(text);
+  if (!graph) throw std::logic_error(graph.error().message + "\n" + text);
+  return std::move(*graph);
+}
+
 TensorView randomTensor(const Shape& shape, uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::normal_distribution<double> normal;

@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "core/graph/graph.h"
