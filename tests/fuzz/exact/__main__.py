@@ -108,7 +108,7 @@ def shared_out(arguments):
     """Each job is a process of its own with a part of the seeds."""
     part = -(-arguments.n // arguments.jobs)
     same = ["--engine", str(arguments.engine), "--out", str(arguments.out), *(["--small"] if arguments.small else []),
-            *(["--format", arguments.format] if arguments.format else [])]
+            *(["--format", arguments.format] if arguments.format else []), *(["--halves"] if arguments.halves else [])]
     jobs = [subprocess.Popen([sys.executable, __file__, *same, "--seed", str(arguments.seed + i * part), "-n",
                               str(min(part, arguments.n - i * part))]) for i in range(arguments.jobs)]
     return max(job.wait() for job in jobs)

@@ -78,7 +78,8 @@ class OnnxFile:
         model = onnx.load(str(self.path))
         for one in model.graph.initializer:
             value = onnx.numpy_helper.to_array(one)
-            if value.dtype.kind == "f":
+            # A single number stays, as in TorchScript: a mask of -3e38 that moves hides how far the rest of a row does.
+            if value.dtype.kind == "f" and value.size > 1:
                 moved = value * (1 + numpy.finfo(value.dtype).eps * rng.integers(-1, 2, value.shape))
                 one.CopyFrom(onnx.numpy_helper.from_array(numpy.asarray(moved, value.dtype), one.name))
         return OnnxFile(self.path, model.SerializeToString())
