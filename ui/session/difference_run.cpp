@@ -9,15 +9,7 @@ namespace normlens::ui {
 
 namespace methods = protocol::methods;
 
-DifferenceRun::DifferenceRun(Session* session)
-    : QObject(session), session_(session), question_(session->engine(), this) {
-  connect(session_->engine(), &EngineClient::progressed, this,
-          [this](qint64 id, const QString& stage, double fraction) {
-            if (!question_.is(id)) return;
-            stage_ = stage;
-            share_ = std::clamp(fraction, 0.0, 1.0);
-            Q_EMIT progressed();
-          });
+DifferenceRun::DifferenceRun(Session* session) : EngineRun(session) {
   connect(session_, &Session::modelChanged, this, [this] {
     values_.clear();
     Q_EMIT valuesChanged();
@@ -65,36 +57,20 @@ void DifferenceRun::next() {
   params.values = values_;
   stage_ = tr("comparing in %1").arg(text(params.dtype));
   share_ = 0;
-  question_.ask(methods::kDiff, params, [this](Reply<protocol::DiffResult>& reply) { received(reply); });
+  ask(methods::kDiff, params, [this](protocol::DiffResult& result) { received(result); });
   Q_EMIT changed();
 }
 
-void DifferenceRun::received(Reply<protocol::DiffResult>& reply) {
-  if (reply) {
-    columns_.push_back(std::move(*reply));
-    for (protocol::DiffRow& row : columns_.back().rows) {
-      if (const auto* norm = session_->norm(row.norm)) row.name = norm->title;
-    }
-    if (columns_.size() < settings_.dtypes.size()) {
-      next();
-      return;
-    }
-  } else if (!reply.error().cancelled() && !reply.error().engineDied) {
-    problem_ = asSentence(reply.error().message);
+void DifferenceRun::received(protocol::DiffResult& result) {
+  columns_.push_back(std::move(result));
+  for (protocol::DiffRow& row : columns_.back().rows) {
+    if (const auto* norm = session_->norm(row.norm)) row.name = norm->title;
   }
-  Q_EMIT changed();
+  if (columns_.size() < settings_.dtypes.size()) next();
 }
 
-void DifferenceRun::cancel() {
-  question_.drop();
-  Q_EMIT changed();
-}
-
-void DifferenceRun::forget() {
-  question_.drop();
-  columns_.clear();
-  problem_.clear();
-  Q_EMIT changed();
+void DifferenceRun::progress(const QString& stage, double fraction) {
+  EngineRun::progress(stage, std::clamp(fraction, 0.0, 1.0));
 }
 
 void DifferenceRun::addValue(int value) {

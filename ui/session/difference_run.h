@@ -1,20 +1,17 @@
 // Compares the open model with its fold, or with another file: requested from the engine type by type, so that each
 // type's rows are there as soon as they are done. The result becomes void with the model, its inputs or the fold.
 //
-// Runs beside the session's jobs; the engine does one thing at a time. Thread: GUI thread.
+// Thread: GUI thread.
 #pragma once
 
-#include <QObject>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "core/protocol/difference_messages.h"
-#include "ui/client/question.h"
+#include "ui/session/engine_run.h"
 
 namespace normlens::ui {
-
-class Session;
 
 struct DifferenceSettings {
   QString against;  // a file; empty: the folded model
@@ -23,7 +20,7 @@ struct DifferenceSettings {
   qint64 seed = 1;
 };
 
-class DifferenceRun final : public QObject {
+class DifferenceRun final : public EngineRun {
   Q_OBJECT
 
  public:
@@ -31,18 +28,14 @@ class DifferenceRun final : public QObject {
   [[nodiscard]] EngineClient* engine() const;
 
   void start(const DifferenceSettings& settings);
-  void cancel();                                                             // what is done stays
   void addValue(int value);                                                  // compared as well, from the next start on
   [[nodiscard]] QString obstacle(const DifferenceSettings& settings) const;  // why it cannot be started; or empty
 
-  [[nodiscard]] bool running() const { return question_.pending(); }
   [[nodiscard]] const DifferenceSettings& settings() const { return settings_; }  // of the last start
   // One per type that is done, in the order of the settings.
   [[nodiscard]] const std::vector<protocol::DiffResult>& columns() const { return columns_; }
   [[nodiscard]] const std::vector<int>& values() const { return values_; }
-  [[nodiscard]] QString problem() const { return problem_; }  // why it ended early; a sentence, or empty
-  [[nodiscard]] QString stage() const { return stage_; }
-  [[nodiscard]] double fraction() const;  // of all types together
+  [[nodiscard]] double fraction() const override;  // of all types together
 
   // A piece of the tensors behind a row.
   using TileDone = std::function<void(const Reply<protocol::TensorPair>&)>;
@@ -50,22 +43,17 @@ class DifferenceRun final : public QObject {
                    Question& question, const TileDone& done) const;
 
  Q_SIGNALS:
-  void changed();     // columns, running or problem
-  void progressed();  // stage or fraction
   void valuesChanged();
 
  private:
   void next();
-  void received(Reply<protocol::DiffResult>& reply);
-  void forget();
+  void received(protocol::DiffResult& result);
+  void progress(const QString& stage, double fraction) override;
+  void clear() override { columns_.clear(); }
 
-  Session* session_;  // Not owned.
   DifferenceSettings settings_;
   std::vector<protocol::DiffResult> columns_;
   std::vector<int> values_;
-  Question question_;
-  QString stage_, problem_;
-  double share_ = 0;  // of the type that is being compared
 };
 
 }  // namespace normlens::ui

@@ -9,12 +9,7 @@
 
 namespace normlens::ui {
 
-ForcedErrors::ForcedErrors(Session* session) : QObject(session), session_(session), question_(session->engine(), this) {
-  connect(session_->engine(), &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double) {
-    if (!question_.is(id)) return;
-    tell(stage);
-    Q_EMIT changed();
-  });
+ForcedErrors::ForcedErrors(Session* session) : EngineRun(session) {
   connect(session_, &Session::modelChanged, this, &ForcedErrors::forget);
   connect(session_, &Session::inputsChanged, this, &ForcedErrors::forget);
 }
@@ -31,7 +26,7 @@ QString ForcedErrors::obstacle() const {
 }
 
 void ForcedErrors::start(const std::vector<int>& norms) {
-  stop();
+  drop();
   wanted_ = norms;
   problem_ = obstacle();
   if (problem_.isEmpty()) {
@@ -50,48 +45,42 @@ double ForcedErrors::fraction() const {
 }
 
 // "12 of 401, float32: folding it alone"
-void ForcedErrors::tell(const QString& stage) {
+void ForcedErrors::progress(const QString& stage, double) {
   stage_ = tr("%1 of %2, %3").arg(total_ - queue_.size() + 1).arg(total_).arg(text(queue_.front().second));
   if (!stage.isEmpty()) stage_ += QStringLiteral(": ") + stage;
+  Q_EMIT changed();
 }
 
 void ForcedErrors::next() {
-  if (!queue_.empty()) {
-    const auto& [norm, type] = queue_.front();
-    tell({});
-    question_.ask(protocol::methods::kForcedError, {norm, type},
-                  [this](Reply<protocol::ForcedError>& reply) { received(reply); });
-  }
-  Q_EMIT changed();
-}
-
-void ForcedErrors::received(Reply<protocol::ForcedError>& reply) {
-  if (reply) {
-    figures_[queue_.front()] = std::move(*reply);
+  if (queue_.empty()) return Q_EMIT changed();
+  const auto& [norm, type] = queue_.front();
+  ask(protocol::methods::kForcedError, {norm, type}, [this](protocol::ForcedError& figure) {
+    figures_[queue_.front()] = std::move(figure);
     queue_.pop_front();
-    return next();
-  }
-  if (!reply.error().cancelled() && !reply.error().engineDied) problem_ = asSentence(reply.error().message);
-  stop();
-  Q_EMIT changed();
+    if (!queue_.empty()) next();
+  });
+  progress({}, 0);
 }
 
-void ForcedErrors::stop() {
+void ForcedErrors::fail(const EngineError& error) {
+  EngineRun::fail(error);
+  drop();
+}
+
+void ForcedErrors::drop() {
   question_.drop();
   queue_.clear();
   stage_.clear();
 }
 
-void ForcedErrors::cancel() {
-  stop();
+void ForcedErrors::stop() {
+  drop();
   Q_EMIT changed();
 }
 
-void ForcedErrors::forget() {
-  stop();
+void ForcedErrors::clear() {
+  drop();
   figures_.clear();
-  problem_.clear();
-  Q_EMIT changed();
 }
 
 const protocol::ForcedError* ForcedErrors::at(int norm, const std::string& type) const {

@@ -1,5 +1,6 @@
 #include "ui/session/measurements.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace normlens::ui {
@@ -67,6 +68,16 @@ void Measurements::keepLast() {
   if (!last_) return;
   earlier_.insert(earlier_.begin(), *std::exchange(last_, std::nullopt));
   if (earlier_.size() > kMostRuns) earlier_.resize(kMostRuns);
+}
+
+void BenchCollector::put(const protocol::BenchUpdate& update) {
+  if (!result_) result_.emplace().cancelled = true;
+  wanted_ = update.points;
+  auto& points = result_->points;
+  const auto index = static_cast<size_t>(std::max(0, update.index));
+  if (index > points.size()) return;  // one was never reported: an engine that counts otherwise
+  if (index == points.size()) points.emplace_back();
+  points[index] = update.now;
 }
 
 }  // namespace normlens::ui

@@ -6,10 +6,24 @@
 #include <optional>
 #include <vector>
 
-#include "ui/session/bench_collector.h"
+#include "core/protocol/bench_messages.h"
 #include "ui/session/project/project.h"
 
 namespace normlens::ui {
+
+// Collects what a measurement has reported so far: the result as it would be if it ended now.
+class BenchCollector {
+ public:
+  void put(const protocol::BenchUpdate& update);
+  void clear() { result_.reset(); }
+  // nullopt before the first round was reported; its `cancelled` is set: it is not complete.
+  [[nodiscard]] const std::optional<protocol::BenchResult>& result() const { return result_; }
+  [[nodiscard]] int wanted() const { return wanted_; }  // points
+
+ private:
+  std::optional<protocol::BenchResult> result_;
+  int wanted_ = 0;
+};
 
 class Measurements final : public QObject {
   Q_OBJECT

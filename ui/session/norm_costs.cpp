@@ -18,19 +18,19 @@ bool isNear(double elements, double measured) {
 
 }  // namespace
 
-NormCosts::NormCosts(Session* session) : QObject(session), session_(session), question_(session->engine(), this) {
+NormCosts::NormCosts(Session* session) : EngineRun(session) {
   connect(session_, &Session::modelChanged, this, [this] {
     giveWay();
     forget();
   });
   // Other inputs, other tensors: still wanted, requested again once the plan is there.
   connect(session_, &Session::analysisChanged, this, &NormCosts::forget);
-  connect(session_, &Session::jobChanged, this, &NormCosts::ask);
+  connect(session_, &Session::jobChanged, this, &NormCosts::askIfReady);
 }
 
 void NormCosts::want() {
   wanted_ = true;
-  ask();
+  askIfReady();
 }
 
 void NormCosts::giveWay() {
@@ -38,25 +38,11 @@ void NormCosts::giveWay() {
   question_.drop();
 }
 
-void NormCosts::ask() {
+void NormCosts::askIfReady() {
   if (session_->busy()) return question_.drop();
   const bool ready = session_->served() && session_->analysis();
-  if (!wanted_ || !ready || prices_ || question_.pending() || !problem_.isEmpty()) return;
-  question_.ask(protocol::methods::kNormPrices, {}, [this](const Reply<protocol::NormPrices>& reply) {
-    if (reply) {
-      prices_ = *reply;
-    } else if (!reply.error().cancelled() && !reply.error().engineDied) {
-      problem_ = asSentence(reply.error().message);
-    }
-    Q_EMIT changed();
-  });
-}
-
-void NormCosts::forget() {
-  question_.drop();
-  prices_.reset();
-  problem_.clear();
-  Q_EMIT changed();
+  if (!wanted_ || !ready || prices_ || running() || !problem_.isEmpty()) return;
+  ask(protocol::methods::kNormPrices, {}, [this](const protocol::NormPrices& prices) { prices_ = prices; });
 }
 
 double NormCosts::elementsOf(int norm) const {

@@ -3,15 +3,12 @@
 // thread.
 #pragma once
 
-#include <QObject>
 #include <optional>
 
 #include "core/protocol/messages.h"
-#include "ui/client/question.h"
+#include "ui/session/engine_run.h"
 
 namespace normlens::ui {
-
-class Session;
 
 // The prices of one norm, in microseconds each run, as they are shown: sums of them add up on the screen.
 struct NormCost {
@@ -25,7 +22,7 @@ struct NormCost {
   }
 };
 
-class NormCosts final : public QObject {
+class NormCosts final : public EngineRun {
   Q_OBJECT
 
  public:
@@ -36,20 +33,14 @@ class NormCosts final : public QObject {
   [[nodiscard]] std::optional<NormCost> of(int norm) const;
   [[nodiscard]] QString problem(int norm) const;  // why there is none, and will be none; a sentence, or empty
 
- Q_SIGNALS:
-  void changed();
-
  private:
-  void ask();
-  void forget();
+  void askIfReady();
+  void clear() override { prices_.reset(); }
   [[nodiscard]] double elementsOf(int norm) const;  // of what it reads; 0: its shape is open
   [[nodiscard]] double measured() const;            // elements of the tensor that was measured; 0: none was
 
-  Session* session_;
   std::optional<protocol::NormPrices> prices_;
-  QString problem_;
   bool wanted_ = false;
-  Question question_;
 };
 
 }  // namespace normlens::ui

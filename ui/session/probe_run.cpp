@@ -1,24 +1,13 @@
 #include "ui/session/probe_run.h"
 
-#include "core/protocol/methods.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 
-namespace methods = protocol::methods;
-
-ProbeRun::ProbeRun(Session* session)
-    : QObject(session), session_(session), question_(session->engine(), this), swapQuestion_(session->engine(), this) {
+ProbeRun::ProbeRun(Session* session) : EngineRun(session) {
   connect(session_, &Session::modelChanged, this, &ProbeRun::forget);
   connect(session_, &Session::analysisChanged, this, &ProbeRun::forget);  // other inputs, other vectors
   connect(session_, &Session::foldChanged, this, &ProbeRun::forgetFold);
-  connect(session_->engine(), &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double share) {
-    if (!swapQuestion_.is(id)) return;
-    stage_ = stage;
-    fraction_ = share;
-    Q_EMIT progressed();
-  });
 }
 
 QString ProbeRun::obstacle() const {
@@ -32,65 +21,41 @@ void ProbeRun::start(ProbedModel model, int64_t seed) {
   problem_.clear();
   wanted_ = model;
   seed_ = seed;
-  ask(model == ProbedModel::Folded);
-  Q_EMIT changed();
+  probe(model == ProbedModel::Folded);
 }
 
-void ProbeRun::ask(bool folded) {
-  question_.ask(methods::kProbe, {folded, seed_},
-                [this, folded](const Reply<protocol::ProbeResult>& reply) { received(folded, reply); });
-}
-
-void ProbeRun::received(bool folded, const Reply<protocol::ProbeResult>& reply) {
-  if (reply) {
-    (folded ? folded_ : opened_) = *reply;
-    if (!folded && wanted_ == ProbedModel::Both) ask(true);
-  } else {
-    fail(reply.error());
-  }
-  Q_EMIT changed();
-}
-
-void ProbeRun::startSwaps() {
-  if (!obstacle().isEmpty()) return;
-  problem_.clear();
-  stage_.clear();
-  fraction_ = 0;
-  protocol::ProbeSwapsParams params;
-  params.fold_first = true;
-  swapQuestion_.ask(methods::kProbeSwaps, params, [this](const Reply<protocol::ProbeSwaps>& reply) {
-    if (reply) {
-      swaps_ = *reply;
-    } else {
-      fail(reply.error());
-    }
-    Q_EMIT changed();
+void ProbeRun::probe(bool folded) {
+  ask(protocol::methods::kProbe, {folded, seed_}, [this, folded](const protocol::ProbeResult& result) {
+    (folded ? folded_ : opened_) = result;
+    if (!folded && wanted_ == ProbedModel::Both) probe(true);
   });
   Q_EMIT changed();
 }
 
-void ProbeRun::fail(const EngineError& error) {
-  if (!error.cancelled() && !error.engineDied) problem_ = asSentence(error.message);
-}
-
-void ProbeRun::stop() {
-  question_.stop();
-  swapQuestion_.stop();
-}
-
-void ProbeRun::forget() {
-  question_.drop();
-  swapQuestion_.drop();
+void ProbeRun::clear() {
   opened_.reset();
   folded_.reset();
-  swaps_.reset();
-  problem_.clear();
-  Q_EMIT changed();
 }
 
 void ProbeRun::forgetFold() {
-  if (question_.pending() && wanted_ != ProbedModel::Opened) question_.drop();
+  if (running() && wanted_ != ProbedModel::Opened) question_.drop();
   folded_.reset();
+  Q_EMIT changed();
+}
+
+SwapRun::SwapRun(Session* session) : EngineRun(session) {
+  connect(session_, &Session::modelChanged, this, &SwapRun::forget);
+  connect(session_, &Session::analysisChanged, this, &SwapRun::forget);
+}
+
+void SwapRun::start() {
+  if (!session_->probe()->obstacle().isEmpty()) return;
+  problem_.clear();
+  stage_.clear();
+  share_ = 0;
+  protocol::ProbeSwapsParams params;
+  params.fold_first = true;
+  ask(protocol::methods::kProbeSwaps, params, [this](const protocol::ProbeSwaps& swaps) { figures_ = swaps; });
   Q_EMIT changed();
 }
 

@@ -1,18 +1,20 @@
 #include "ui/session/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/methods.h"
+#include "ui/client/window_words.h"
 #include "ui/session/difference_run.h"
 #include "ui/session/forced_errors.h"
-#include "ui/session/jobs/run_job.h"
-#include "ui/session/jobs/streams.h"
-#include "ui/session/left_out.h"
 #include "ui/session/norm_costs.h"
+#include "ui/session/plan_preview.h"
 #include "ui/session/probe_run.h"
 #include "ui/session/project/input_presets.h"
+#include "ui/session/project/recent_files.h"
 #include "ui/session/report_run.h"
+#include "ui/session/streams.h"
 #include "ui/session/words/format.h"
 
 namespace normlens::ui {
@@ -21,8 +23,19 @@ namespace methods = protocol::methods;
 
 namespace {
 
-bool sameEdits(const protocol::PlanInfo& a, const protocol::PlanInfo& b) {
-  return std::ranges::equal(a.edits, b.edits, {}, &protocol::EditInfo::text, &protocol::EditInfo::text);
+using Norms = std::vector<protocol::NormInfo>;
+
+// Titles of norms that have another verdict than before, or were not there.
+QStringList changedVerdicts(const Norms& before, const Norms& after) {
+  QStringList names;
+  for (const protocol::NormInfo& norm : after) {
+    const auto same = [&](const protocol::NormInfo& old) {
+      return old.name == norm.name && old.index == norm.index && old.verdict == norm.verdict;
+    };
+    const auto at = static_cast<size_t>(norm.index);
+    if (at >= before.size() || !same(before[at])) names << text(norm.title);
+  }
+  return names;
 }
 
 }  // namespace
@@ -38,9 +51,14 @@ Session::Session(EngineClient* engine, QObject* parent)
       costs_(new NormCosts(this)),
       forcedErrors_(new ForcedErrors(this)),
       probe_(new ProbeRun(this)),
+      swaps_(new SwapRun(this)),
       report_(new ReportRun(this)),
       streams_(new Streams(this)),
       differences_(new DifferenceRun(this)),
+      beside_{{report_, JobKind::Reporting},
+              {swaps_, JobKind::Probing},
+              {forcedErrors_, JobKind::Comparing},
+              {differences_, JobKind::Comparing}},
       jobQuestion_(engine, this),
       confirmationQuestion_(engine, this) {
   connect(choices_, &PlanChoices::changed, this, &Session::planChosen);
@@ -64,9 +82,8 @@ Session::Session(EngineClient* engine, QObject* parent)
   connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
     if (job_.kind == JobKind::Measuring) measurements_->end(std::nullopt);
     if (job_.kind == JobKind::Folding) voidProof();
-    served_ = false;
-    fatal_ = fatal_ || (recovering_ && engine_->failedStarts() == 0);
-    recovering_ = false;
+    opening_.fatal = opening_.fatal || (opening_.recovering && engine_->failedStarts() == 0);
+    opening_.served = opening_.recovering = false;
     dropConfirmation();
     endJob();
     Q_EMIT jobChanged();  // the engine takes other requests than before
@@ -75,6 +92,28 @@ Session::Session(EngineClient* engine, QObject* parent)
 }
 
 // ---- jobs
+
+template <class Params, class T>
+void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
+                     const std::type_identity_t<Params>& params,
+                     const std::type_identity_t<std::function<void(T&)>>& done, const Failed& failed) {
+  startJob(kind);
+  jobQuestion_.ask(method, params, [this, kind, done, failed](Reply<T>& reply) {
+    const Job ended = job_;
+    endJob();
+    if (reply) return done(*reply);
+    if (reply.error().engineDied) {  // reported once, by engineLost
+      if (kind == JobKind::Measuring) failed(reply.error());
+      return;
+    }
+    if (reply.error().cancelled()) {
+      Q_EMIT stopped(ended);
+    } else {
+      Q_EMIT problem(asSentence(reply.error().message), asSentence(reply.error().hint));
+    }
+    if (failed) failed(reply.error());
+  });
+}
 
 void Session::startJob(JobKind kind) {
   jobQuestion_.drop();
@@ -95,16 +134,30 @@ void Session::endJob() {
 void Session::cancel() {
   if (busy()) return jobQuestion_.stop();
   if (confirmationQuestion_.pending()) return confirmationQuestion_.stop();
-  cancelBeside();
+  const Job besides = running();
+  for (const auto& [run, kind] : beside_) {
+    if (!run->running()) continue;
+    run->stop();
+    return Q_EMIT stopped(besides);
+  }
+}
+
+Job Session::running() const {
+  if (busy()) return job_;
+  if (confirmation_.kind != JobKind::None) return confirmation_;
+  for (const auto& [run, kind] : beside_) {
+    if (run->running()) return {kind, run->stage(), run->fraction(), -1};
+  }
+  return {};
 }
 
 void Session::startOpening(const QString& path, const QString& model) {
   if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead) {
     engine_->start();
-    served_ = false;
+    opening_.served = false;
   }
   // An analysis that is cut short may leave the engine with the old inputs or with the new ones.
-  const bool served = std::exchange(served_, false) && job_.kind != JobKind::Analyzing;
+  const bool served = std::exchange(opening_.served, false) && job_.kind != JobKind::Analyzing;
   protocol::OpenParams params;
   params.path = path.toStdString();
   params.model = model.toStdString();
@@ -119,10 +172,7 @@ void Session::startOpening(const QString& path, const QString& model) {
 void Session::analyze() {
   dropConfirmation();
   const Failed stopped = [this](const EngineError&) { dropAnalysis(); };
-  if (nothingChosen(inputs_)) {
-    runAnalysis(stopped);
-    return;
-  }
+  if (nothingChosen(inputs_)) return runAnalysis(stopped);
   runJob(
       JobKind::Analyzing, methods::kSetInputs, inputs_,
       [this, stopped](const protocol::InputsInfo&) { runAnalysis(stopped); },
@@ -159,14 +209,13 @@ void Session::dropAnalysis() {
   if (!analysis_) return;
   voidProof();
   analysis_.reset();
-  plan_.reset();
-  offered_.reset();
+  plan_.clear();
   Q_EMIT analysisChanged();
   Q_EMIT planChanged();
 }
 
 void Session::setInputs(const protocol::InputsParams& inputs) {
-  if (!model_ || !served_) return;
+  if (!model_ || !opening_.served) return;
   const protocol::InputsParams before = inputs_;
   dropConfirmation();
   runJob(
@@ -191,7 +240,7 @@ void Session::setInputs(const protocol::InputsParams& inputs) {
 }
 
 void Session::guessInputs() {
-  if (!model_ || !served_) return;
+  if (!model_ || !opening_.served) return;
   inputs_ = {};
   rememberInputs(presetName(), inputs_);
   analyzeGuessing();
@@ -204,17 +253,13 @@ void Session::useInputsAgain(const protocol::InputsParams& before) {
   inputs_ = before;
   rememberInputs(presetName(), before);
   Q_EMIT inputsChanged();
-  if (nothingChosen(inputs_)) {
-    analyzeGuessing();
-  } else {
-    analyze();
-  }
+  nothingChosen(inputs_) ? analyzeGuessing() : analyze();
 }
 
 void Session::planChosen() {
-  if (plan_ && samePlan(plannedFor_, choices_->params()) && !busy()) return foldChosen();
+  if (plan_.isFor(choices_->params()) && !busy()) return foldChosen();
   // While the engine is away the plan before is shown: there will be no other until it is back.
-  if (engine_->state() != EngineClient::State::Dead) plan_.reset();
+  if (engine_->state() != EngineClient::State::Dead) plan_.dropPlan();
   statsCache_.clear();
   ++planRevision_;
   voidProof();
@@ -233,15 +278,10 @@ void Session::foldChosen() {
 
 void Session::requestPlan() {
   // A job that opens or analyzes requests the plan at its end.
-  if (!analysis_ || !served_ || job_.kind == JobKind::Analyzing) return;
+  if (!analysis_ || !opening_.served || job_.kind == JobKind::Analyzing) return;
   runJob(JobKind::Planning, methods::kPlan, choices_->params(), [this](const protocol::PlanInfo& plan) {
-    plan_ = plan;
-    plannedFor_ = choices_->params();
-    if (samePlan(plannedFor_, nothingKept(plannedFor_))) {
-      offered_ = plan;
-      offeredFor_ = choices_->params();
-    }
-    recovering_ = fatal_ = false;
+    plan_.take(plan, choices_->params());
+    opening_.recovering = opening_.fatal = false;
     showProofOfPlan();
     Q_EMIT planChanged();
     restoreProject();
@@ -251,17 +291,23 @@ void Session::requestPlan() {
   requestOffer();
 }
 
-// Requests the plan that would be if no norm were kept: it holds the edits that can be turned on again.
 void Session::requestOffer() {
   const protocol::PlanParams params = nothingKept(choices_->params());
-  if (samePlan(params, choices_->params()) || (offered_ && samePlan(offeredFor_, params))) return;
-  offered_.reset();
+  if (samePlan(params, choices_->params()) || plan_.hasOfferFor(params)) return;
+  plan_.dropOffer();
   engine_->request(methods::kPlan, params, this, [this, params](const Reply<protocol::PlanInfo>& reply) {
     if (!reply || !sameOffer(params, choices_->params())) return;  // moved on
-    offered_ = *reply;
-    offeredFor_ = params;
+    plan_.takeOffer(*reply, params);
     Q_EMIT planChanged();
   });
+}
+
+protocol::FoldParams Session::foldParams(bool verify) const {
+  protocol::FoldParams params;
+  params.plan = choices_->params();
+  params.norm = flavour_;
+  params.verify = verify;
+  return params;
 }
 
 // An older proof and its measurements are shown until there is another one.
@@ -269,18 +315,14 @@ void Session::fold() {
   if (!analysis_) return;
   confirm();  // where it was stopped: a fold is of what a run has shown
   if (job_.kind == JobKind::Measuring) voidProof();
-  protocol::FoldParams params;
-  params.plan = choices_->params();
-  params.norm = flavour_;
-  params.verify = true;
   runJob(
-      JobKind::Folding, methods::kFold, params,
+      JobKind::Folding, methods::kFold, foldParams(true),
       [this](const protocol::FoldResult& result) {
         voidProof();
         fold_ = result;
         foldServed_ = true;
-        plan_ = result.plan;
-        keepProof();
+        plan_.takeFolded(result.plan);
+        proofs_.keep({choices_->params(), flavour_, result, std::nullopt}, inputs_);
         choices_->setFolded(static_cast<int>(result.plan.folded.size()));
         Q_EMIT planChanged();
         Q_EMIT foldChanged();
@@ -288,24 +330,11 @@ void Session::fold() {
       [this](const EngineError&) { voidProof(); });
 }
 
-void Session::keepProof() {
-  constexpr size_t kMostProofs = 32;
-  provedWith_ = inputs_;
-  std::erase_if(proofs_, [this](const Proof& proof) { return isOfPlan(proof); });
-  if (proofs_.size() == kMostProofs) proofs_.erase(proofs_.begin());
-  proofs_.push_back({choices_->params(), flavour_, *fold_, std::nullopt});
-}
-
-bool Session::isOfPlan(const Proof& proof) const {
-  return proof.flavour == flavour_ && samePlan(proof.params, choices_->params());
-}
-
 // Shows the kept proof of a plan that is to be folded and was proved; the engine has yet to make the fold anew.
 void Session::showProofOfPlan() {
-  if (!choices_->folded() || fold_ || !plan_) return;
-  const auto known = std::ranges::find_if(
-      proofs_, [this](const Proof& proof) { return isOfPlan(proof) && sameEdits(proof.result.plan, *plan_); });
-  if (known == proofs_.end()) return;
+  if (!choices_->folded() || fold_ || !plan()) return;
+  const Proof* known = proofs_.of(choices_->params(), flavour_);
+  if (known == nullptr || !sameEdits(known->result.plan, *plan())) return;
   fold_ = known->result;
   exported_ = known->exported;
   foldServed_ = false;
@@ -316,12 +345,8 @@ void Session::showProofOfPlan() {
 // make the fold anew, to write it, measure it or show it.
 void Session::foldAgain() {
   if (!fold_ || foldServed_) return;
-  protocol::FoldParams params;
-  params.plan = choices_->params();
-  params.norm = flavour_;
-  params.verify = false;
   runJob(
-      JobKind::Folding, methods::kFold, params,
+      JobKind::Folding, methods::kFold, foldParams(false),
       [this](const protocol::FoldResult& result) {
         foldServed_ = fold_ && sameEdits(result.plan, fold_->plan);
         if (!foldServed_) voidProof();
@@ -346,6 +371,391 @@ void Session::setFlavour(const QString& norm) {
   voidProof();
   showProofOfPlan();
   foldAgain();
+}
+
+// ---- which model it is about. The model shown stays until the one that was requested was read
+
+void Session::open(const QString& path, const QString& model) { ask({path, model, std::nullopt}); }
+
+void Session::openProject(const Project& project) { ask({project.model.path, project.model.name, project}); }
+
+void Session::ask(Opening::Wanted wanted) {
+  const QString path = wanted.path, model = wanted.model;
+  dropNext();
+  opening_.recovering = false;
+  opening_.next = std::move(wanted);
+  if (!model_) takeNext();
+  startOpening(path, model);
+}
+
+void Session::dropNext() {
+  if (std::exchange(opening_.next, std::nullopt)) Q_EMIT openFailed();
+}
+
+void Session::reopen() {
+  dropNext();
+  opening_.recovering = true;
+  startOpening(path_, modelName());
+}
+
+void Session::notOpened(bool served) {
+  const bool another = opening_.next.has_value();
+  opening_.next.reset();
+  opening_.served = served;
+  Q_EMIT jobChanged();  // the engine takes other requests than before
+  Q_EMIT openFailed();
+  if (!model_) return;
+  if (opening_.served) {
+    resume();
+  } else if (another) {
+    reopen();
+  }
+}
+
+void Session::takeNext() {
+  if (!opening_.next) return;
+  Opening::Wanted next = *std::exchange(opening_.next, std::nullopt);
+  startOver(next.path);
+  opening_.restoring = std::move(next.project);
+}
+
+void Session::startOver(const QString& path) {
+  if (model_) Q_EMIT leaving();
+  path_ = path;
+  opening_.restoring.reset();
+  opening_.recovering = opening_.fatal = false;
+  choices_->startOver();
+  flavour_ = protocol::FoldParams().norm;
+  inputs_ = {};
+  clearModel();
+}
+
+void Session::close() {
+  cancel();
+  endJob();
+  dropNext();
+  opening_.served = false;
+  startOver({});
+}
+
+void Session::resume() {
+  if (!model_ || busy()) return;
+  if (!opening_.served) {
+    reopen();
+  } else if (!analysis_) {
+    analyze();
+  } else if (!plan_.isFor(choices_->params())) {
+    requestPlan();
+  }
+}
+
+void Session::recover() {
+  engine_->start();
+  opening_.served = false;
+  if (path_.isEmpty()) return;
+  if (opening_.fatal) return dropNext();
+  reopen();
+}
+
+// ---- verdicts by inferred shapes are shown at once, and the run that confirms them comes after
+
+void Session::confirm() {
+  if (!early() || confirmation_.kind != JobKind::None || !opening_.served) return;
+  confirmationQuestion_.ask(protocol::methods::kAnalyze, {}, [this](Reply<protocol::Analysis>& reply) {
+    const Job ended = std::exchange(confirmation_, {});
+    if (reply) return confirmedBy(std::move(*reply));
+    const EngineError& error = reply.error();
+    if (error.cancelled() || error.engineDied) {
+      Q_EMIT jobChanged();
+      if (error.cancelled()) Q_EMIT stopped(ended);
+      return;
+    }
+    Q_EMIT problem(asSentence(error.message), asSentence(error.hint));
+    dropAnalysis();
+  });
+  confirmation_ = {JobKind::Confirming, {}, -1, -1};
+  Q_EMIT jobChanged();
+}
+
+void Session::dropConfirmation() {
+  confirmation_ = {};
+  confirmationQuestion_.drop();
+}
+
+void Session::confirmedBy(protocol::Analysis&& run) {
+  const QStringList changed = changedVerdicts(analysis_->norms, run.norms);
+  const bool sameNorms = changed.isEmpty() && analysis_->norms.size() == run.norms.size();
+  takeAnalysis(std::move(run));
+  if (!sameNorms) {
+    voidProof();
+    proofs_.clear();
+    plan_.clear();
+  }
+  Q_EMIT analysisChanged();
+  Q_EMIT confirmed(changed);
+  Q_EMIT jobChanged();
+  if (sameNorms) return;
+  // The choices name norms by their place, which has changed.
+  choices_->startOver();
+  selection_->askZeroMean();
+  requestPlan();
+}
+
+// ---- what arrives from the engine
+
+void Session::clearModel() {
+  model_.reset();
+  index_ = {};
+  analysis_.reset();
+  plan_.clear();
+  fold_.reset();
+  proofs_.clear();
+  measurements_->clear();
+  exported_.reset();
+  statsCache_.clear();
+  selection_->forget();
+  Q_EMIT selection_->changed();
+  Q_EMIT modelChanged();
+  Q_EMIT planChanged();
+  Q_EMIT foldChanged();
+  Q_EMIT measurements_->changed();
+  Q_EMIT measurements_->paramsChanged();
+}
+
+void Session::voidProof() {
+  const bool measured = measurements_->retire(job_.kind == JobKind::Measuring);
+  const bool folded = std::exchange(fold_, std::nullopt).has_value();
+  exported_.reset();
+  if (!folded && !measured) return;
+  Q_EMIT foldChanged();
+  Q_EMIT measurements_->changed();
+}
+
+void Session::opened(protocol::ModelInfo&& info) {
+  takeNext();
+  opening_.served = true;
+  const Selection before = selection_->current();
+  // An engine that had to be started again opens the file anew.
+  const bool sameModel = model_ && model_->path == info.path && model_->model == info.model &&
+                         model_->file_bytes == info.file_bytes && model_->modified == info.modified;
+  index_ = ModelIndex(std::make_shared<const protocol::GraphDocument>(std::move(info.graph)));
+  info.graph = {};
+  model_ = std::move(info);
+  analysis_.reset();
+  plan_.clear();
+  statsCache_.clear();
+  foldServed_ = false;
+  if (!sameModel) {
+    voidProof();
+    proofs_.clear();
+  }
+  Q_EMIT modelChanged();
+  if (sameModel) {
+    selection_->select(before);
+  } else {
+    // The ids in the plan's parameters belong to another graph.
+    choices_->startOver();
+    selection_->clear();
+    inputs_ = opening_.restoring ? opening_.restoring->inputs : inputPreset(presetName());
+  }
+  Q_EMIT inputsChanged();
+  analyze();
+}
+
+void Session::takeAnalysis(protocol::Analysis&& analysis) {
+  index_.merge(std::exchange(analysis.values, {}));
+  analysis_ = std::move(analysis);
+  analysis_->probe_error = inWindowWords(text(analysis_->probe_error)).toStdString();
+  for (protocol::NormInfo& norm : analysis_->norms) {
+    if (norm.verdict == "unknown") norm.reason = asSentence(inWindowWords(text(norm.reason))).toStdString();
+  }
+  statsCache_.clear();  // what a plan centers comes only with the analysis
+  const protocol::Totals& totals = analysis_->totals;
+  rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});
+}
+
+void Session::analyzed(protocol::Analysis&& analysis) {
+  takeAnalysis(std::move(analysis));
+  dropProofsOfOtherInputs();
+  // Once the user has changed the plan it is no longer the project's.
+  if (opening_.restoring && choices_->undoStack()->count() == 0) {
+    opening_.restoring->lost.clear();
+    choices_->startOver(planOf(*opening_.restoring, *this, opening_.restoring->lost));
+    flavour_ = opening_.restoring->flavour;
+  }
+  Q_EMIT analysisChanged();
+  selection_->askZeroMean();
+  requestPlan();
+}
+
+// A fold that was proved with other inputs is taken back, as the user might: to do it again is to prove it with these.
+void Session::dropProofsOfOtherInputs() {
+  if (proofs_.empty() || proofs_.areOf(inputs_)) return;
+  voidProof();
+  proofs_.clear();
+  if (choices_->folded()) choices_->undoStack()->undo();
+}
+
+// Its plan is there: what remains is what was measured, and the selection.
+void Session::restoreProject() {
+  if (!opening_.restoring) return;
+  const Project project = std::move(*opening_.restoring);
+  opening_.restoring.reset();
+  measurements_->restore(project);
+  const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);
+  if (norm >= 0) selection_->selectNorm(norm);
+  Q_EMIT projectRestored(project);
+}
+
+void Session::setDigits(int digits) {
+  if (digits == digits_) return;
+  digits_ = digits;
+  Q_EMIT digitsChanged();
+}
+
+void Session::requestTensorStats(int value, Question& question,
+                                 const std::function<void(const Reply<protocol::TensorStats>&)>& done) {
+  question.drop();
+  if (const auto cached = statsCache_.constFind(value); cached != statsCache_.constEnd()) return done(*cached);
+  protocol::TensorParams params;
+  params.value = value;
+  params.plan = choices_->params();
+  question.ask(methods::kTensorStats, params,
+               [this, value, done, revision = planRevision_](const Reply<protocol::TensorStats>& reply) {
+                 if (reply && revision == planRevision_) statsCache_.insert(value, *reply);
+                 done(reply);
+               });
+}
+
+// ---- what is derived from its state
+
+QString Session::modelName() const { return model_ && !model_->models.empty() ? text(model_->model) : QString(); }
+
+QString Session::title() const { return modelTitle(path_, modelName()); }
+
+// Returns the name that inputs are stored under: each model of a file that holds several has its own.
+QString Session::presetName() const { return modelName().isEmpty() ? path_ : path_ + u'/' + modelName(); }
+
+const protocol::NormInfo* Session::norm(int index) const {
+  if (!analysis_) return nullptr;
+  const auto& norms = analysis_->norms;
+  // They come in order of execution, so the place is nearly always the index.
+  if (index >= 0 && static_cast<size_t>(index) < norms.size() && norms[static_cast<size_t>(index)].index == index) {
+    return &norms[static_cast<size_t>(index)];
+  }
+  const auto found = std::find_if(norms.begin(), norms.end(), [&](const auto& n) { return n.index == index; });
+  return found == norms.end() ? nullptr : &*found;
+}
+
+int Session::normNamed(const QString& name) const {
+  if (!analysis_) return -1;
+  int byEnd = -1;
+  for (const protocol::NormInfo& norm : analysis_->norms) {
+    const QString full = text(norm.name);
+    if (full == name) return norm.index;
+    if (byEnd < 0 && full.endsWith(u'.' + name)) byEnd = norm.index;
+  }
+  return byEnd;
+}
+
+QString Session::titleOfNorm(const std::string& name) const {
+  const protocol::NormInfo* info = norm(normNamed(text(name)));
+  return text(info != nullptr ? info->title : name);
+}
+
+bool Session::folds(int norm) const {
+  return plan() && std::find(plan()->folded.begin(), plan()->folded.end(), norm) != plan()->folded.end();
+}
+
+const protocol::NormState* Session::normState(int norm) const {
+  if (!plan()) return nullptr;
+  const auto& states = plan()->norms;
+  const auto found = std::ranges::find(states, norm, &protocol::NormState::norm);
+  return found == states.end() ? nullptr : &*found;
+}
+
+QString Session::runObstacle() const {
+  if (!model_) return tr("No model is open.");
+  if (!opening_.served) return tr("The engine does not have the model open.");
+  if (!analysis_) return tr("The model is being analysed.");
+  return cannotRun();
+}
+
+PlanMark Session::planMark(int index) const {
+  const protocol::NormState* state = normState(index);
+  return state == nullptr ? PlanMark() : ui::planMark(*state, fold_ ? &*fold_ : nullptr, firstOther());
+}
+
+std::vector<PlanMark> Session::planMarks() const {
+  std::vector<PlanMark> marks;
+  if (!plan()) return marks;
+  const int other = firstOther();
+  for (const protocol::NormState& state : plan()->norms) {
+    const auto at = static_cast<size_t>(std::max(state.norm, 0));
+    if (marks.size() <= at) marks.resize(at + 1);
+    marks[at] = ui::planMark(state, fold_ ? &*fold_ : nullptr, other);
+  }
+  if (preview_->fall()) {
+    for (const int norm : preview_->fall()->norms) marks[static_cast<size_t>(norm)] = {PlanState::WouldFall, {}};
+  }
+  return marks;
+}
+
+int Session::firstOther() const {
+  return fold_ && fold_->verify ? normNamed(text(fold_->verify->first_diverging)) : -1;
+}
+
+int Session::inputOfNorm(int index) const {
+  const protocol::NormInfo* info = norm(index);
+  if (info == nullptr) return -1;
+  // A decomposed norm reads its input at its first member.
+  for (const protocol::GraphNode& node : index_.graph().nodes) {
+    if (node.norm != index && node.id != info->node) continue;
+    for (const int input : node.inputs) {
+      const protocol::GraphValue* value = index_.value(input);
+      if (value != nullptr && !value->constant) return input;
+    }
+  }
+  return -1;
+}
+
+// ---- the jobs that write a file
+
+void Session::exportTo(const QString& path, bool force) {
+  if (!fold_) return;
+  protocol::ExportParams params;
+  params.path = path.toStdString();
+  params.norm = flavour_;
+  params.force = force;
+  runJob(JobKind::Exporting, methods::kExport, params, [this](const protocol::ExportResult& result) {
+    exported_ = result;
+    if (Proof* proved = proofs_.of(choices_->params(), flavour_)) proved->exported = result;
+    Q_EMIT exportDone();
+  });
+}
+
+void Session::narrowTo(const QString& path, bool force) {
+  if (const QString obstacle = streams_->obstacle(); !obstacle.isEmpty())
+    return Q_EMIT problem(tr("The narrowed model was not written."), obstacle);
+  protocol::NarrowParams params;
+  params.streams = streams_->params();
+  params.norm = flavour_;
+  params.path = path.toStdString();
+  params.force = force;
+  runJob(JobKind::Narrowing, methods::kNarrow, params,
+         [this](protocol::NarrowResult& result) { streams_->made(std::move(result)); });
+}
+
+void Session::saveTensor(int value, const QString& path) {
+  if (!opening_.served || job_.kind == JobKind::Analyzing) {
+    Q_EMIT problem(tr("The tensor was not saved: the model is not ready."), tr("Save it once it is analysed."));
+    return;
+  }
+  protocol::SaveTensorParams params;
+  params.value = value;
+  params.path = path.toStdString();
+  runJob(JobKind::SavingTensor, methods::kSaveTensor, params,
+         [this](const protocol::SavedTensor& saved) { Q_EMIT tensorSaved(text(saved.path), saved.bytes); });
 }
 
 }  // namespace normlens::ui

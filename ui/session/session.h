@@ -27,17 +27,20 @@
 #include "ui/session/plan_choices.h"
 #include "ui/session/plan_preview.h"
 #include "ui/session/project/project.h"
+#include "ui/session/proofs.h"
+#include "ui/session/shown_plan.h"
 #include "ui/session/words/plan_mark.h"
-#include "ui/session/words/plan_rows.h"
 #include "ui/session/words/remaining_time.h"
 
 namespace normlens::ui {
 
 class DifferenceRun;
+class EngineRun;
 class ForcedErrors;
 class ProbeRun;
 class ReportRun;
 class Streams;
+class SwapRun;
 class LeftOut;
 class NormCosts;
 
@@ -52,9 +55,9 @@ enum class JobKind {
   Exporting,
   Narrowing,
   SavingTensor,
-  Comparing,  // these run beside the others: see ForcedErrors, DifferenceRun
-  Probing,    // see ProbeRun
-  Reporting,  // see ReportRun
+  Comparing,  // these run beside the others: see EngineRun
+  Probing,
+  Reporting,
 };
 
 struct Job {
@@ -62,6 +65,20 @@ struct Job {
   QString stage;            // in words, from the engine
   double fraction = -1;     // negative: unknown
   qint64 remainingMs = -1;  // of the stage; negative: unknown
+};
+
+// On the way to a model.
+struct Opening {
+  // Names what is requested in the place of the model shown.
+  struct Wanted {
+    QString path, model;
+    std::optional<Project> project;
+  };
+  std::optional<Wanted> next;        // until it was read
+  std::optional<Project> restoring;  // until its plan is there
+  bool served = false;               // the engine has the model shown
+  bool recovering = false;           // opened again after the engine died, until its plan is there
+  bool fatal = false;                // it took the engine with it when it was opened again
 };
 
 class Session final : public QObject {
@@ -88,11 +105,11 @@ class Session final : public QObject {
   [[nodiscard]] QString runObstacle() const;
   // Returns the analysis without its values, which index() has.
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
-  [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_; }
+  [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_.plan(); }
   [[nodiscard]] const std::optional<protocol::FoldResult>& foldResult() const { return fold_; }
   [[nodiscard]] Measurements* measurements() const { return measurements_; }
   // The models that are to be measured are there and nothing else is under way.
-  [[nodiscard]] bool canMeasure() const { return analysis_ && served_ && !busy() && hasSides(); }
+  [[nodiscard]] bool canMeasure() const { return analysis_ && opening_.served && !busy() && hasSides(); }
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] PlanChoices* choices() const { return choices_; }
   [[nodiscard]] PlanPreview* preview() const { return preview_; }
@@ -100,6 +117,7 @@ class Session final : public QObject {
   [[nodiscard]] NormCosts* costs() const { return costs_; }
   [[nodiscard]] ForcedErrors* forcedErrors() const { return forcedErrors_; }
   [[nodiscard]] ProbeRun* probe() const { return probe_; }
+  [[nodiscard]] SwapRun* swaps() const { return swaps_; }
   [[nodiscard]] ReportRun* report() const { return report_; }
   [[nodiscard]] Streams* streams() const { return streams_; }
   [[nodiscard]] DifferenceRun* differences() const { return differences_; }
@@ -110,21 +128,22 @@ class Session final : public QObject {
   // Another plan than the one shown was proved; undo may lead to it.
   [[nodiscard]] bool keepsProof() const { return !proofs_.empty() && !fold_; }
   // The plan's edits and those that the user turned off; empty while there is no plan.
-  [[nodiscard]] std::vector<PlanRow> planRows() const;
+  [[nodiscard]] std::vector<PlanRow> planRows() const { return plan_.rows(); }
   [[nodiscard]] GraphSelection* selection() const { return selection_; }
   [[nodiscard]] const Job& job() const { return job_; }
   [[nodiscard]] bool busy() const { return job_.kind != JobKind::None; }
   // The run that confirms an early analysis. It goes on beside the jobs, which the engine does after it.
   [[nodiscard]] const Job& confirmation() const { return confirmation_; }
-  // Returns what runs, to be shown and stopped: the job, else the confirmation, else the report, a probe of swaps or a
-  // comparison.
+  // Returns what runs, to be shown and stopped: the job, else the confirmation, else one of beside().
   [[nodiscard]] Job running() const;
+  // The runs that can be shown and stopped, the one that is shown first where several run.
+  [[nodiscard]] const std::vector<std::pair<EngineRun*, JobKind>>& beside() const { return beside_; }
   // The analysis was inferred, and no run has confirmed it.
   [[nodiscard]] bool early() const { return analysis_ && analysis_->early; }
   // The engine has the model shown, not another one or none: it takes work. Else resume() opens it again.
-  [[nodiscard]] bool served() const { return served_; }
+  [[nodiscard]] bool served() const { return opening_.served; }
   // The project that is opened until its plan is there; nullptr: none.
-  [[nodiscard]] const Project* restoring() const { return restoring_ ? &*restoring_ : nullptr; }
+  [[nodiscard]] const Project* restoring() const { return opening_.restoring ? &*opening_.restoring : nullptr; }
   [[nodiscard]] const protocol::NormInfo* norm(int index) const;     // nullptr when there is no such norm
   [[nodiscard]] int normNamed(const QString& name) const;            // by full name, or by its end; -1
   [[nodiscard]] QString titleOfNorm(const std::string& name) const;  // the name itself where no norm has it
@@ -138,7 +157,7 @@ class Session final : public QObject {
   void close();                                               // no model
   void recover();  // restart the engine, open the model again, keep the plan, what was proved and what was measured
   // False: it took the engine with it when it was opened again. recover() then leaves it to resume().
-  [[nodiscard]] bool reopens() const { return !fatal_; }
+  [[nodiscard]] bool reopens() const { return !opening_.fatal; }
   void resume();                                           // what was stopped on the way to a plan
   void fold();                                             // applies the plan and proves it; again: proves anew
   void measure();                                          // by measurements(); stopped, what was measured is kept
@@ -194,11 +213,6 @@ class Session final : public QObject {
   void engineLost(const QString& reason);
 
  private:
-  // Names what is requested in the place of the model shown.
-  struct Wanted {
-    QString path, model;
-    std::optional<Project> project;
-  };
   using Failed = std::function<void(const EngineError& error)>;
 
   template <class Params, class T>
@@ -208,12 +222,10 @@ class Session final : public QObject {
   void endJob();
   void clearModel();
   void voidProof();
-  void keepProof();
   void showProofOfPlan();
   [[nodiscard]] bool hasSides() const;
-  void cancelBeside();
   [[nodiscard]] int firstOther() const;  // the norm from which on a failed proof saw other outputs
-  void ask(Wanted wanted);
+  void ask(Opening::Wanted wanted);
   void startOpening(const QString& path, const QString& model);
   void dropNext();
   void reopen();  // the model shown
@@ -239,6 +251,7 @@ class Session final : public QObject {
   void confirmedBy(protocol::Analysis&& run);
   void requestPlan();
   void requestOffer();
+  [[nodiscard]] protocol::FoldParams foldParams(bool verify) const;
 
   EngineClient* engine_;  // not owned
   PlanChoices* choices_;
@@ -249,28 +262,19 @@ class Session final : public QObject {
   NormCosts* costs_;
   ForcedErrors* forcedErrors_;
   ProbeRun* probe_;
+  SwapRun* swaps_;
   ReportRun* report_;
   Streams* streams_;
   DifferenceRun* differences_;
+  std::vector<std::pair<EngineRun*, JobKind>> beside_;
   QString path_;
   std::optional<protocol::ModelInfo> model_;
   ModelIndex index_;
   std::optional<protocol::Analysis> analysis_;
-  std::optional<protocol::PlanInfo> plan_;
-  protocol::PlanParams plannedFor_;
-  std::optional<protocol::PlanInfo> offered_;  // the plan if no norm were kept
-  protocol::PlanParams offeredFor_;
+  ShownPlan plan_;
   std::optional<protocol::FoldResult> fold_;
   bool foldServed_ = false;  // the engine has it
-  struct Proof {
-    protocol::PlanParams params;
-    std::string flavour;
-    protocol::FoldResult result;
-    std::optional<protocol::ExportResult> exported;
-  };
-  [[nodiscard]] bool isOfPlan(const Proof& proof) const;
-  std::vector<Proof> proofs_;          // of this model, the newest last
-  protocol::InputsParams provedWith_;  // the inputs of all of them
+  Proofs proofs_;            // of this model
   std::optional<protocol::ExportResult> exported_;
   std::string flavour_ = protocol::FoldParams().norm;
   int digits_ = 4;
@@ -282,12 +286,8 @@ class Session final : public QObject {
   RemainingTime remaining_;
   QHash<int, protocol::TensorStats> statsCache_;  // under choices_
   int planRevision_ = 0;                          // of choices_
-  std::optional<Wanted> next_;                    // until it was read
-  bool served_ = false;
-  bool recovering_ = false;  // opened again after the engine died, until its plan is there
-  bool fatal_ = false;       // see reopens()
+  Opening opening_;
   protocol::InputsParams inputs_;
-  std::optional<Project> restoring_;  // until its plan is there
 };
 
 }  // namespace normlens::ui

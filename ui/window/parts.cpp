@@ -10,14 +10,14 @@
 #include <QPainter>
 #include <QPushButton>
 #include <QSaveFile>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QTableView>
 
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/copy_table.h"
 #include "ui/widgets/follow_text.h"
-#include "ui/widgets/row_table.h"
+#include "ui/widgets/tables.h"
 
 namespace normlens::ui {
 
@@ -80,6 +80,14 @@ QSplitter* makeSplitter(Qt::Orientation orientation, QWidget* parent) {
   splitter->setHandleWidth(1);
   splitter->setChildrenCollapsible(false);
   return splitter;
+}
+
+QScrollArea* makeScrollArea(QWidget* parent, Qt::ScrollBarPolicy sideways) {
+  auto* area = new QScrollArea(parent);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(sideways);
+  return area;
 }
 
 ThemedIcon::ThemedIcon(const char* name, QColor Theme::*color, const QSize& size, const QRectF& area, QWidget* parent)

@@ -15,6 +15,7 @@ class QAction;
 class QLineEdit;
 class QMenu;
 class QModelIndex;
+class QScrollArea;
 class QSplitter;
 class QTableView;
 
@@ -45,6 +46,9 @@ QPushButton* addButton(QBoxLayout* layout, const char* kind, const QString& text
 void followAction(QAbstractButton* button, QAction* action);
 // A splitter with a hairline for a handle, whose parts cannot be pushed away.
 [[nodiscard]] QSplitter* makeSplitter(Qt::Orientation orientation, QWidget* parent);
+
+// Without a frame, for a widget that gets as wide as the area.
+[[nodiscard]] QScrollArea* makeScrollArea(QWidget* parent, Qt::ScrollBarPolicy sideways = Qt::ScrollBarAsNeeded);
 
 // An icon in a color of the theme.
 class ThemedIcon final : public QWidget {

@@ -40,36 +40,24 @@ void measuredOverSizes(Stage& stage) {
   beside->actions().last()->menu()->actions()[2]->trigger();
 }
 
+// The same with the table, or another kind of chart.
+std::function<void(Stage&)> ofKind(void (*measure)(Stage&), const char* button) {
+  return [measure, button](Stage& stage) {
+    measure(stage);
+    showKind(stage, button);
+  };
+}
+
 }  // namespace
 
 QVector<Scene> benchScenes() {
   return {
-      {QStringLiteral("benchmark"), measured, {}},
-      {QStringLiteral("benchmark_sizes"), measuredOverSizes, {}},
-      {QStringLiteral("benchmark_table"),
-       [](Stage& stage) {
-         measuredOverSizes(stage);
-         showKind(stage, "benchTableButton");
-       },
-       {}},
-      {QStringLiteral("benchmark_distribution"),
-       [](Stage& stage) {
-         measured(stage);
-         showKind(stage, "benchDistribution");
-       },
-       {}},
-      {QStringLiteral("benchmark_ops"),
-       [](Stage& stage) {
-         measured(stage);
-         showKind(stage, "benchOps");
-       },
-       {}},
-      {QStringLiteral("benchmark_break_even"),
-       [](Stage& stage) {
-         measured(stage);
-         showKind(stage, "benchBreakEven");
-       },
-       {}},
+      {QStringLiteral("benchmark"), measured},
+      {QStringLiteral("benchmark_sizes"), measuredOverSizes},
+      {QStringLiteral("benchmark_table"), ofKind(measuredOverSizes, "benchTableButton")},
+      {QStringLiteral("benchmark_distribution"), ofKind(measured, "benchDistribution")},
+      {QStringLiteral("benchmark_ops"), ofKind(measured, "benchOps")},
+      {QStringLiteral("benchmark_break_even"), ofKind(measured, "benchBreakEven")},
       {QStringLiteral("benchmark_live"),
        [](Stage& stage) {
          open(stage, stage.model);

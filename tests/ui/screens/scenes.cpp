@@ -21,10 +21,10 @@
 #include "ui/models/difference_table.h"
 #include "ui/models/inputs_model.h"
 #include "ui/session/forced_errors.h"
-#include "ui/session/jobs/streams.h"
 #include "ui/session/norm_costs.h"
 #include "ui/session/probe_run.h"
 #include "ui/session/session.h"
+#include "ui/session/streams.h"
 #include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/segmented.h"
@@ -266,45 +266,43 @@ QVector<Scene> windowScenes() {
     };
   };
   return {
-      {QStringLiteral("welcome"), [](Stage&) { QTest::qWait(300); }, {}},
+      {QStringLiteral("welcome"), [](Stage&) { QTest::qWait(300); }},
       {QStringLiteral("opening"),
        [](Stage& stage) {
          stage.window.openFile(stage.model);
          QTest::qWait(1800);
        },
        {QStringLiteral("--slow"), QStringLiteral("open=60000")}},
-      {QStringLiteral("plan"), at(BottomPanel::Plan), {}},
-      {QStringLiteral("plan_edits_off"), editsTurnedOff, {}},
-      {QStringLiteral("state_folded"), foldedNorm, {}},
+      {QStringLiteral("plan"), at(BottomPanel::Plan)},
+      {QStringLiteral("plan_edits_off"), editsTurnedOff},
+      {QStringLiteral("state_folded"), foldedNorm},
       {QStringLiteral("state_preview"), previewOfAnEdit, {}, false},
       {QStringLiteral("state_unticked"), anEditLeftOut, {}, false},
       {QStringLiteral("state_why_not"), whyNot, {}, false},
-      {QStringLiteral("norm_table"), normTable, {}},
-      {QStringLiteral("inputs"), at(BottomPanel::Inputs), {}},
-      {QStringLiteral("inputs_wrong"), inputsWrong, {}},
+      {QStringLiteral("norm_table"), normTable},
+      {QStringLiteral("inputs"), at(BottomPanel::Inputs)},
+      {QStringLiteral("inputs_wrong"), inputsWrong},
       {QStringLiteral("proof"),
        [](Stage& stage) {
          open(stage, stage.model);
          fold(stage);
-       },
-       {}},
-      {QStringLiteral("differences_empty"), at(BottomPanel::Differences), {}},
-      {QStringLiteral("differences"), [](Stage& stage) { differences(stage, stage.model, 0); }, {}},
-      {QStringLiteral("differences_figures"), [](Stage& stage) { differences(stage, stage.model, 1); }, {}},
-      {QStringLiteral("differences_tensors"), [](Stage& stage) { differences(stage, stage.model, 2); }, {}},
-      {QStringLiteral("differences_paper"), [](Stage& stage) { differences(stage, stage.other, 0); }, {}},
-      {QStringLiteral("benchmark_empty"), at(BottomPanel::Benchmark), {}},
-      {QStringLiteral("streams"), [](Stage& stage) { streams(stage, stage.model); }, {}},
-      {QStringLiteral("streams_refused"), [](Stage& stage) { streams(stage, stage.other); }, {}},
-      {QStringLiteral("streams_written"), narrowed, {}},
-      {QStringLiteral("learn"), at(BottomPanel::Learn), {}},
+       }},
+      {QStringLiteral("differences_empty"), at(BottomPanel::Differences)},
+      {QStringLiteral("differences"), [](Stage& stage) { differences(stage, stage.model, 0); }},
+      {QStringLiteral("differences_figures"), [](Stage& stage) { differences(stage, stage.model, 1); }},
+      {QStringLiteral("differences_tensors"), [](Stage& stage) { differences(stage, stage.model, 2); }},
+      {QStringLiteral("differences_paper"), [](Stage& stage) { differences(stage, stage.other, 0); }},
+      {QStringLiteral("benchmark_empty"), at(BottomPanel::Benchmark)},
+      {QStringLiteral("streams"), [](Stage& stage) { streams(stage, stage.model); }},
+      {QStringLiteral("streams_refused"), [](Stage& stage) { streams(stage, stage.other); }},
+      {QStringLiteral("streams_written"), narrowed},
+      {QStringLiteral("learn"), at(BottomPanel::Learn)},
       {QStringLiteral("probe"),
        [](Stage& stage) {
          open(stage, stage.model);
          trigger(stage, "probe");
          (void)waitFor([&] { return stage.window.session()->probe()->opened().has_value(); });
-       },
-       {}},
+       }},
       {QStringLiteral("probe_both"),
        [](Stage& stage) {
          open(stage, stage.model);
@@ -317,17 +315,15 @@ QVector<Scene> windowScenes() {
          Q_EMIT model->chosen(2);
          (void)waitFor([&] { return probe->folded().has_value(); });
          stage.window.findChild<QPushButton*>(QStringLiteral("probeMeasure"))->click();
-         (void)waitFor([&] { return probe->swaps().has_value(); });
+         (void)waitFor([&] { return stage.window.session()->swaps()->figures().has_value(); });
          stage.window.findChild<QTableView*>(QStringLiteral("probeTable"))->selectRow(2);
-       },
-       {}},
-      {QStringLiteral("lab_empty"), [](Stage& stage) { trigger(stage, "laboratory"); }, {}},
+       }},
+      {QStringLiteral("lab_empty"), [](Stage& stage) { trigger(stage, "laboratory"); }},
       {QStringLiteral("lab_transformer"),
        [](Stage& stage) {
          trigger(stage, "laboratory");
          stage.window.findChild<QAbstractButton*>(QStringLiteral("lab_transformer"))->click();
-       },
-       {}},
+       }},
       {QStringLiteral("lab_training"),
        [](Stage& stage) {
          startTraining(stage);
@@ -340,34 +336,30 @@ QVector<Scene> windowScenes() {
          startTraining(stage);
          auto* says = stage.window.findChild<QLabel*>(QStringLiteral("labSays"));
          (void)waitFor([&] { return !says->text().isEmpty(); });
-       },
-       {}},
-      {QStringLiteral("log"), at(BottomPanel::Log), {}},
+       }},
+      {QStringLiteral("log"), at(BottomPanel::Log)},
       {QStringLiteral("norm_page"),
        [](Stage& stage) {
          open(stage, stage.model);
          selectNorm(stage, 5);
-       },
-       {}},
+       }},
       {QStringLiteral("norm_blocked"),
        [](Stage& stage) {
          open(stage, stage.other);
          selectNorm(stage, 4);
-       },
-       {}},
-      {QStringLiteral("weight_after"), afterThePlan, {}},
+       }},
+      {QStringLiteral("weight_after"), afterThePlan},
       {QStringLiteral("node_page"),
        [](Stage& stage) {
          open(stage, stage.model);
          selectOperator(stage, "gelu");
-       },
-       {}},
-      {QStringLiteral("palette"), palette, {}},
-      {QStringLiteral("preferences"), [](Stage& stage) { trigger(stage, "preferences"); }, {}},
-      {QStringLiteral("large_text"), largeText, {}},
-      {QStringLiteral("compared"), [](Stage& stage) { compared(stage, 6); }, {}},
-      {QStringLiteral("compared_weight"), [](Stage& stage) { compared(stage, 1); }, {}},
-      {QStringLiteral("engine_lost"), engineLost, {}},
+       }},
+      {QStringLiteral("palette"), palette},
+      {QStringLiteral("preferences"), [](Stage& stage) { trigger(stage, "preferences"); }},
+      {QStringLiteral("large_text"), largeText},
+      {QStringLiteral("compared"), [](Stage& stage) { compared(stage, 6); }},
+      {QStringLiteral("compared_weight"), [](Stage& stage) { compared(stage, 1); }},
+      {QStringLiteral("engine_lost"), engineLost},
       {QStringLiteral("engine_silent"), engineSilent, {QStringLiteral("--slow"), QStringLiteral("fold=3000")}, false},
       {QStringLiteral("folding"),
        [](Stage& stage) {

@@ -19,8 +19,8 @@ struct Stage {
 struct Scene {
   QString name;
   std::function<void(Stage&)> set;
-  QStringList engine;  // arguments of the fake engine that the scene needs; empty: any engine will do
-  bool quick = true;   // does not wait for what only a real engine does, or for work that dawdles
+  QStringList engine = {};  // arguments of the fake engine that the scene needs; empty: any engine will do
+  bool quick = true;        // does not wait for what only a real engine does, or for work that dawdles
 };
 
 [[nodiscard]] QVector<Scene> scenes();

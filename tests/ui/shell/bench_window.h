@@ -12,12 +12,12 @@
 
 namespace normlens::ui {
 
-inline void showBenchmark(Shown& shown, const QString& model) {
-  shown.openAndAnalyse(model);
-  shown.session.fold();
-  QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
-  shown.window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
-}
+struct BenchShown : Shown {
+  explicit BenchShown(const QString& model, const QStringList& mischief = {}) : Shown(model, mischief) {
+    fold();
+    window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
+  }
+};
 
 inline QXYSeries* lineNamed(const ChartView& view, const QString& name) {
   for (QAbstractSeries* series : view.chart()->series()) {

@@ -23,10 +23,20 @@ struct Shown {
     window.resize(1440, 900);
     window.show();
   }
+  // The same with a model that is open and planned.
+  explicit Shown(const QString& model, const QStringList& mischief = {}, bool remember = false,
+                 const QString& recovery = {})
+      : Shown(mischief, remember, recovery) {
+    openAndAnalyse(model);
+  }
 
   void openAndAnalyse(const QString& model) {
     window.openFile(model);
     QTRY_VERIFY(session.plan().has_value() && !session.busy());
+  }
+  void fold() {
+    session.fold();
+    QTRY_VERIFY(session.foldResult().has_value() && !session.busy());
   }
   template <class T>
   T* child(const char* name) {

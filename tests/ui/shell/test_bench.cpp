@@ -20,8 +20,7 @@ class TestBench final : public QObject {
   void initTestCase() { model_ = test::modelFile(folder_); }
 
   void measuringDrawsAsItGoes() {
-    Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
-    showBenchmark(shown, model_);
+    BenchShown shown(model_, {QStringLiteral("--round"), QStringLiteral("20")});
     shown.child<QSpinBox>("benchRounds")->setValue(30);
     shown.click("benchStart");
     auto* chart = shown.child<ChartView>("benchChart");
@@ -42,8 +41,7 @@ class TestBench final : public QObject {
   }
 
   void anyTwoModelsAreMeasured() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
     auto* start = shown.child<QPushButton>("benchStart");
     QVERIFY(!start->isEnabled());  // nothing is folded
@@ -74,8 +72,7 @@ class TestBench final : public QObject {
   }
 
   void modelsOfFilesAreLabelledByTheirRuntimes() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
     const auto chooseFile = [&](const char* side, const QString& name) {
       auto* field = shown.child<QComboBox>(side);
@@ -83,9 +80,8 @@ class TestBench final : public QObject {
       field->setCurrentIndex(field->count() - 1);
       Q_EMIT field->activated(field->count() - 1);
       QCOMPARE(field->currentText(), before);  // until a file is chosen
-      QFile file(folder_.filePath(name));
-      QVERIFY(file.open(QIODevice::WriteOnly));
-      shown.answerFileDialog(qPrintable(QLatin1String(side) + QStringLiteral("Dialog")), file.fileName());
+      shown.answerFileDialog(qPrintable(QLatin1String(side) + QStringLiteral("Dialog")),
+                             test::modelFile(folder_, name));
       QCOMPARE(field->currentText(), name);
     };
     chooseFile("benchA", QStringLiteral("one.pt"));
@@ -101,8 +97,7 @@ class TestBench final : public QObject {
   }
 
   void stoppedItKeepsWhatWasMeasured() {
-    Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
-    showBenchmark(shown, model_);
+    BenchShown shown(model_, {QStringLiteral("--round"), QStringLiteral("20")});
     type(shown, "benchSweep", QStringLiteral("seq=64,256,1024"));
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->live().result() &&
@@ -119,8 +114,7 @@ class TestBench final : public QObject {
   }
 
   void anEngineThatDiesLeavesWhatItHadTold() {
-    Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
-    showBenchmark(shown, model_);
+    BenchShown shown(model_, {QStringLiteral("--round"), QStringLiteral("20")});
     type(shown, "benchSweep", QStringLiteral("seq=64,256,1024"));
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->live().result() &&
@@ -142,8 +136,7 @@ class TestBench final : public QObject {
   }
 
   void aPointThatFailsSaysSoAndTheRestGoesOn() {
-    Shown shown;
-    showBenchmark(shown, model_);
+    BenchShown shown(model_);
     type(shown, "benchSweep", QStringLiteral("seq=64,16384,256"));
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
@@ -171,8 +164,7 @@ class TestBench final : public QObject {
   }
 
   void aProjectKeepsThemAll() {
-    Shown shown;
-    showBenchmark(shown, model_);
+    BenchShown shown(model_);
     type(shown, "benchSweep", QStringLiteral("seq=64,256"));
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
@@ -186,8 +178,7 @@ class TestBench final : public QObject {
   }
 
   void aChangedPlanMakesItAnEarlierRun() {
-    Shown shown;
-    showBenchmark(shown, model_);
+    BenchShown shown(model_);
     shown.session.measure();
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
     shown.session.choices()->keepNorm(2, true);
@@ -197,8 +188,7 @@ class TestBench final : public QObject {
   }
 
   void aPlanChangedWhileMeasuringIsNotWhatWasMeasured() {
-    Shown shown({QStringLiteral("--round"), QStringLiteral("50")});
-    showBenchmark(shown, model_);
+    BenchShown shown(model_, {QStringLiteral("--round"), QStringLiteral("50")});
     QVERIFY(shown.child<QAction>("flavour_fast")->isEnabled());
     shown.session.measure();
     QVERIFY(!shown.child<QAction>("flavour_fast")->isEnabled());
@@ -213,8 +203,7 @@ class TestBench final : public QObject {
   }
 
   void theProgressOfAJobLeavesTheFiguresAlone() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("export=200")});
-    showBenchmark(shown, model_);
+    BenchShown shown(model_, {QStringLiteral("--slow"), QStringLiteral("export=200")});
     shown.session.measure();
     QTRY_VERIFY(shown.session.measurements()->last().has_value() && !shown.session.busy());
     QSignalSpy resets(shown.child<QTableView>("benchTable")->model(), &QAbstractItemModel::modelReset);

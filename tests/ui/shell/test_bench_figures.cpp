@@ -13,7 +13,7 @@
 #include "ui/models/bench_export.h"
 #include "ui/models/bench_figures.h"
 #include "ui/models/bench_table.h"
-#include "ui/session/bench_collector.h"
+#include "ui/session/measurements.h"
 #include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"
 #include "ui/session/words/paper_figures.h"
@@ -110,8 +110,7 @@ class TestBenchFigures final : public QObject {
 
   // One measurement has one median, the speed-up is the ratio of the two.
   void theMediansAreTheSameEverywhere() {
-    Shown shown;
-    showBenchmark(shown, model_);
+    BenchShown shown(model_);
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->last().has_value() && !shown.session.busy());
     const protocol::BenchResult result = *shown.session.measurements()->last();
@@ -198,8 +197,7 @@ class TestBenchFigures final : public QObject {
   }
 
   void zoomAndHiddenSeriesOutliveNewFigures() {
-    Shown shown;
-    showBenchmark(shown, model_);
+    BenchShown shown(model_);
     shown.session.measure();
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
     auto* chart = shown.child<ChartView>("benchChart");
@@ -228,8 +226,7 @@ class TestBenchFigures final : public QObject {
   }
 
   void thePointerReadsValues() {
-    Shown shown;
-    showBenchmark(shown, model_);
+    BenchShown shown(model_);
     shown.session.measure();
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
     auto* chart = shown.child<ChartView>("benchChart");
@@ -242,8 +239,7 @@ class TestBenchFigures final : public QObject {
   }
 
   void earlierRunsAndPapersLieBesideIt() {
-    Shown shown;
-    showBenchmark(shown, model_);
+    BenchShown shown(model_);
     type(shown, "benchSweep", QStringLiteral("seq=64,256"));
     shown.click("benchStart");
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
@@ -266,8 +262,7 @@ class TestBenchFigures final : public QObject {
   }
 
   void figuresGoToFilesAndTheClipboard() {
-    Shown shown;
-    showBenchmark(shown, model_);
+    BenchShown shown(model_);
     shown.session.measure();
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
     shown.child<QAction>("benchCopyMarkdown")->trigger();
@@ -278,15 +273,13 @@ class TestBenchFigures final : public QObject {
       const QString path = folder_.filePath(name);
       shown.child<QAction>(action)->trigger();
       shown.answerFileDialog(dialog, path);
-      QFile file(path);
-      return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+      return test::contentOf(path);
     };
     QVERIFY(save("benchSaveCsv", "benchCsvDialog", QStringLiteral("a.csv")).startsWith("Point,"));
     QVERIFY(save("benchSaveJson", "benchJsonDialog", QStringLiteral("a.json")).contains("\"samples_ms\""));
     QVERIFY(save("benchSavePicture", "benchPictureDialog", QStringLiteral("a.png")).startsWith("\x89PNG"));
-    QVERIFY(shown.child<ChartView>("benchChart")->savePicture(folder_.filePath(QStringLiteral("a.svg"))));
-    QFile svg(folder_.filePath(QStringLiteral("a.svg")));
-    QVERIFY(svg.open(QIODevice::ReadOnly) && svg.readAll().contains("<svg"));
+    const QString svg = folder_.filePath(QStringLiteral("a.svg"));
+    QVERIFY(shown.child<ChartView>("benchChart")->savePicture(svg) && test::contentOf(svg).contains("<svg"));
     QVERIFY(save("benchSavePicture", "benchPictureDialog", QStringLiteral("a.pdf")).startsWith("%PDF"));
     shown.child<QAction>("benchCopyLatex")->trigger();
     QVERIFY(QGuiApplication::clipboard()->text().startsWith(QStringLiteral("\\begin{tabular}")));

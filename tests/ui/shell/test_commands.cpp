@@ -88,8 +88,7 @@ class TestCommands final : public QObject {
   }
 
   void aCommandIsRunByKeysAlone() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("bert.pt")));
     openPalette(shown);
     type(shown, QStringLiteral("fold all"));
     QCOMPARE(current(shown), QStringLiteral("Fold all"));
@@ -99,8 +98,7 @@ class TestCommands final : public QObject {
   }
 
   void aNormAndAPanelAreGoneTo() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     openPalette(shown);
     type(shown, QStringLiteral("h2ln2"));
     QCOMPARE(current(shown), QStringLiteral("h.2.ln_2"));
@@ -131,8 +129,7 @@ class TestCommands final : public QObject {
   }
 
   void everyLinkLeadsToALesson() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.session.selection()->selectNorm(2);
     LearnPage page(nullptr);
     QSet<QString> names;
@@ -151,8 +148,7 @@ class TestCommands final : public QObject {
   }
 
   void arrowsMoveAndEscapeCloses() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("fold=5000")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("fold=5000")});
     shown.session.fold();
     openPalette(shown);
     const QString first = current(shown);
@@ -186,8 +182,7 @@ class TestCommands final : public QObject {
   }
 
   void whatHasOnlyAButtonIsInThePaletteToo() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("bert.pt")));
     const auto first = [&] { return shown.child<QListView>("paletteList")->model()->index(0, 0).data().toString(); };
     openPalette(shown);
     type(shown, QStringLiteral("device"));
@@ -212,8 +207,7 @@ class TestCommands final : public QObject {
   void preferencesHoldAtOnceAndAreKept() {
     const QStringList withGpu{QStringLiteral("--gpu"), QStringLiteral("H100")};
     {
-      Shown shown(withGpu, true);
-      shown.openAndAnalyse(model_);
+      Shown shown(model_, withGpu, true);
       shown.clickNorm(3);
       QTest::keyClick(&shown.window, Qt::Key_Comma, Qt::ControlModifier);
       auto* page = shown.child<PreferencesPage>("preferences");
@@ -288,8 +282,7 @@ class TestCommands final : public QObject {
   }
 
   void anotherEngineIsStartedAndTheModelReopened() {
-    Shown shown({}, true);
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {}, true);
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     const qint64 before = shown.window.engine()->processId();

@@ -58,11 +58,9 @@ class TestCompare final : public QObject {
   void init() { model_ = test::modelFile(folder_); }
 
   void theFoldedModelBesideTheOriginal() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     QVERIFY(!shown.window.actions()->compareFolded->isEnabled());
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
+    shown.fold();
     shown.window.actions()->compareFolded->trigger();
     auto* compare = shown.child<CompareView>("compare");
     QVERIFY(compare->isVisible());
@@ -171,9 +169,7 @@ class TestCompare final : public QObject {
     const QString path = folder_.filePath(QStringLiteral("changes.csv"));
     shown.answerFileDialog("changesDialog", path);
     QTRY_VERIFY(QFile::exists(path));
-    QFile file(path);
-    QVERIFY(file.open(QIODevice::ReadOnly));
-    QCOMPARE(file.readAll().count('\n'), norms + 2 + 1);
+    QCOMPARE(test::contentOf(path).count('\n'), norms + 2 + 1);
   }
 
   void aKindWithoutChangesSaysSo() {
@@ -300,10 +296,8 @@ class TestCompare final : public QObject {
   }
 
   void figuresOfAnEarlierComparisonAreNobodys() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("weight_changes=400")});
-    shown.openAndAnalyse(model_);
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("weight_changes=400")});
+    shown.fold();
     shown.window.actions()->compareFolded->trigger();
     auto* compare = shown.child<CompareView>("compare");
     const auto* changes = &shown.child<ChangesPanel>("changes")->changes();
@@ -316,8 +310,7 @@ class TestCompare final : public QObject {
   }
 
   void bothGraphsMoveAndOpenTogether() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.actions()->compareWith->trigger();
     shown.answerFileDialog("compareDialog", model_);
     auto* compare = shown.child<CompareView>("compare");
@@ -352,8 +345,7 @@ class TestCompare final : public QObject {
   }
 
   void aFileThatCannotBeReadSaysSoInItsPlace() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.actions()->compareWith->trigger();
     shown.answerFileDialog("compareDialog", test::modelFile(folder_, QStringLiteral("broken.pt")));
     auto* compare = shown.child<CompareView>("compare");
@@ -364,8 +356,7 @@ class TestCompare final : public QObject {
   }
 
   void aReplyThatComesWhenTheModelIsGoneIsNobodys() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("weight_digests=200")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("weight_digests=200")});
     shown.window.actions()->compareWith->trigger();
     shown.answerFileDialog("compareDialog", model_);
     auto* compare = shown.child<CompareView>("compare");

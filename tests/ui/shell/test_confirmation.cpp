@@ -15,8 +15,7 @@ class TestConfirmation final : public QObject {
   void init() { model_ = test::modelFile(folder_); }
 
   void verdictsAreThereBeforeTheRunAndSayThatItComes() {
-    Shown shown({QStringLiteral("--early"), QStringLiteral("60000")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--early"), QStringLiteral("60000")});
     QTRY_VERIFY(shown.session.plan().has_value());
     QVERIFY(shown.session.early());
     QCOMPARE(shown.session.confirmation().kind, JobKind::Confirming);
@@ -52,8 +51,7 @@ class TestConfirmation final : public QObject {
 
   // What Esc stopped is made up for by the next fold.
   void aStoppedRunComesBackWithTheFold() {
-    Shown shown({QStringLiteral("--early"), QStringLiteral("2000")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--early"), QStringLiteral("2000")});
     QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);
     shown.window.actions()->stop->trigger();
     QTRY_COMPARE(shown.session.confirmation().kind, JobKind::None);
@@ -73,8 +71,7 @@ class TestConfirmation final : public QObject {
   }
 
   void otherInputsEndTheRunThatConfirms() {
-    Shown shown({QStringLiteral("--early"), QStringLiteral("60000")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--early"), QStringLiteral("60000")});
     QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);
     protocol::InputsParams inputs;
     inputs.specs = {"ids=int64[3,5]:0..9"};

@@ -13,8 +13,8 @@
 #include "ui/models/difference_table.h"
 #include "ui/theme/error_scale.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/plots/difference_plots.h"
 #include "ui/widgets/plots/heat_map.h"
-#include "ui/widgets/plots/precision_map.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/bottom/differences_page.h"
@@ -27,13 +27,15 @@ namespace {
 
 void showDifferences(Shown& shown) { shown.window.workspace()->bottom()->showTab(BottomPanel::Differences); }
 
-void foldAndCompare(Shown& shown, const QString& model) {
-  shown.openAndAnalyse(model);
-  shown.session.fold();
-  QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
+void foldAndCompare(Shown& shown) {
+  shown.fold();
   showDifferences(shown);
   shown.click("differenceGo");
 }
+
+struct Compared : Shown {
+  explicit Compared(const QString& model) : Shown(model) { foldAndCompare(*this); }
+};
 
 DifferenceMatrix* matrixOf(Shown& shown) {
   return qobject_cast<DifferenceMatrix*>(shown.child<QTableView>("differenceFigures")->model());
@@ -133,13 +135,11 @@ class TestDifferences final : public QObject {
   }
 
   void thereIsNothingToCompareBeforeAFold() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     showDifferences(shown);
     QVERIFY(!shown.child<QPushButton>("differenceGo")->isEnabled());
     QVERIFY(shown.child<QLabel>("differencesEmpty")->text().contains(QStringLiteral("Fold first")));
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
+    shown.fold();
     QVERIFY(shown.child<QPushButton>("differenceGo")->isEnabled());
     for (const char* type : {"difference_float64", "difference_float32"})
       shown.child<QCheckBox>(type)->setChecked(false);
@@ -147,11 +147,10 @@ class TestDifferences final : public QObject {
   }
 
   void eachPrecisionBecomesAColumnAndOneThatCannotSaysWhy() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.child<QCheckBox>("difference_float16")->setChecked(true);
     shown.child<QSpinBox>("differenceBatches")->setValue(3);
-    foldAndCompare(shown, model_);
+    foldAndCompare(shown);
     QTRY_VERIFY(matrixOf(shown)->types() == 3 &&
                 shown.child<QPushButton>("differenceGo")->text() == QStringLiteral("Compare"));
     QCOMPARE(matrixOf(shown)->places(), 10);  // nine norms and an output
@@ -167,8 +166,7 @@ class TestDifferences final : public QObject {
   }
 
   void aRowAndACellSelectTheNormInTheGraph() {
-    Shown shown;
-    foldAndCompare(shown, model_);
+    Compared shown(model_);
     QTRY_COMPARE(matrixOf(shown)->types(), 2);
     auto* map = shown.child<PrecisionMap>("precisionMap");
     QSignalSpy chosen(map, &PrecisionMap::chosen);
@@ -187,8 +185,7 @@ class TestDifferences final : public QObject {
   }
 
   void theTensorsOfARowAreShownAndAClickLooksCloser() {
-    Shown shown;
-    foldAndCompare(shown, model_);
+    Compared shown(model_);
     QTRY_COMPARE(matrixOf(shown)->types(), 2);
     chooseView(shown, 2);
     auto* words = shown.child<QLabel>("tensorPairWords");
@@ -209,10 +206,9 @@ class TestDifferences final : public QObject {
   }
 
   void cancellingKeepsWhatIsDone() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("diff=300")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("diff=300")});
     shown.child<QCheckBox>("difference_bfloat16")->setChecked(true);
-    foldAndCompare(shown, model_);
+    foldAndCompare(shown);
     auto* go = shown.child<QPushButton>("differenceGo");
     QCOMPARE(go->text(), QStringLiteral("Cancel"));
     QTRY_COMPARE(matrixOf(shown)->types(), 1);
@@ -224,8 +220,7 @@ class TestDifferences final : public QObject {
   }
 
   void aFileThatIsNoModelIsTold() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     showDifferences(shown);
     shown.window.findChild<QAction*>(QStringLiteral("differenceFile"))->trigger();
     shown.answerFileDialog("differenceDialog", test::modelFile(folder_, QStringLiteral("broken.pt")));
@@ -237,8 +232,7 @@ class TestDifferences final : public QObject {
   }
 
   void anEdgeOfTheGraphBecomesARow() {
-    Shown shown;
-    foldAndCompare(shown, model_);
+    Compared shown(model_);
     QTRY_COMPARE(matrixOf(shown)->types(), 2);
     const int value = shown.session.index().graph().nodes.at(4).outputs.front();
     Q_EMIT shown.window.workspace()->graph()->compareHereRequested(value);
@@ -248,8 +242,7 @@ class TestDifferences final : public QObject {
   }
 
   void anotherPlanMakesThemVoid() {
-    Shown shown;
-    foldAndCompare(shown, model_);
+    Compared shown(model_);
     QTRY_COMPARE(matrixOf(shown)->types(), 2);
     shown.session.choices()->keepNorm(3, true);
     QTRY_COMPARE(matrixOf(shown)->types(), 0);
@@ -257,8 +250,7 @@ class TestDifferences final : public QObject {
   }
 
   void theFiguresAreCopied() {
-    Shown shown;
-    foldAndCompare(shown, model_);
+    Compared shown(model_);
     QTRY_COMPARE(matrixOf(shown)->types(), 2);
     chooseView(shown, 1);
     auto* figures = shown.child<QTableView>("differenceFigures");

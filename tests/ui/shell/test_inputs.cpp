@@ -126,8 +126,7 @@ class TestInputs final : public QObject {
 
   void editedInTheWindowAndRemembered() {
     {
-      Shown shown;
-      shown.openAndAnalyse(model_);
+      Shown shown(model_);
       shown.session.choices()->setPolicy(QStringLiteral("all"));
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
@@ -156,8 +155,7 @@ class TestInputs final : public QObject {
   }
 
   void arraysAreLoadedFromAFile() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
     const QString npz = test::modelFile(folder_, QStringLiteral("sample.npz"));
     shown.click("inputsLoad");
@@ -176,8 +174,7 @@ class TestInputs final : public QObject {
   }
 
   void whatTheEngineRefusesChangesNothing() {
-    Shown shown({QStringLiteral("--error"), QStringLiteral("set_inputs")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--error"), QStringLiteral("set_inputs")});
     protocol::InputsParams inputs;
     inputs.specs = {"in_0=int64[9]:0..1"};
     shown.session.setInputs(inputs);
@@ -188,8 +185,7 @@ class TestInputs final : public QObject {
 
   // What was typed stays in its cell, with the reason; typed anew, or guessed, it is forgotten.
   void whatWasRefusedStaysAndIsMarked() {
-    Shown shown({QStringLiteral("--error"), QStringLiteral("set_inputs")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--error"), QStringLiteral("set_inputs")});
     shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
     auto* table = shown.child<QTableView>("inputsTable");
     const auto cell = [&](int column, int role) { return table->model()->index(0, column).data(role).toString(); };
@@ -215,8 +211,7 @@ class TestInputs final : public QObject {
   }
 
   void whatWasTypedOutlivesAStop() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("set_inputs=2000")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("set_inputs=2000")});
     shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
     auto* table = shown.child<QTableView>("inputsTable");
     edit(table, 0, InputsModel::Shape, QStringLiteral("3, 7"));
@@ -233,8 +228,7 @@ class TestInputs final : public QObject {
   }
 
   void guessAgainGivesUpWhatRuns() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("fold=60000")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("fold=60000")});
     shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
     shown.session.fold();
     QTRY_COMPARE(shown.session.job().kind, JobKind::Folding);
@@ -261,8 +255,7 @@ class TestInputs final : public QObject {
   }
 
   void anAnalysisOfOtherInputsThatIsStoppedIsMadeOfThoseBefore() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("analyze=400")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("analyze=400")});
     protocol::InputsParams inputs;
     inputs.specs = {"in_0=int64[9]:0..1"};
     QSignalSpy analysed(&shown.session, &Session::analysisChanged);

@@ -44,8 +44,7 @@ class TestInspector final : public QObject {
   }
 
   void aTensorIsShownBeforeAndAfterThePlan() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.clickNorm(3);
     QTRY_VERIFY(weightView(shown) && part<HistogramPlot>(shown, "histogram")->isVisible());
     QVERIFY(part<HeatMap>(shown, "heatMap")->isVisible());
@@ -62,8 +61,7 @@ class TestInspector final : public QObject {
   }
 
   void aTensorIsSavedByTheEngine() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.clickNorm(3);
     QTRY_VERIFY(weightView(shown) && part<QAbstractButton>(shown, "saveTensor")->isVisible());
     QTest::mouseClick(part<QAbstractButton>(shown, "saveTensor"), Qt::LeftButton);
@@ -71,14 +69,11 @@ class TestInspector final : public QObject {
     shown.answerFileDialog("saveTensorDialog", target);
     QTRY_VERIFY(shown.window.infoBar()->isVisible());
     QVERIFY(shown.window.infoBar()->message().contains(target));
-    QFile file(target);
-    QVERIFY(file.open(QIODevice::ReadOnly));
-    QVERIFY(file.readAll().startsWith("tensor "));
+    QVERIFY(test::contentOf(target).startsWith("tensor "));
   }
 
   void readingALargeTensorStopsWhenOneMovesOn() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("tensor_stats=60000")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("tensor_stats=60000")});
     shown.clickNorm(3);
     QTRY_VERIFY(statesShown(shown, QStringLiteral("reads the tensor")));
     QTest::qWait(50);
@@ -89,15 +84,13 @@ class TestInspector final : public QObject {
   }
 
   void whatCannotBeReadIsSaid() {
-    Shown shown({QStringLiteral("--error"), QStringLiteral("tensor_stats")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--error"), QStringLiteral("tensor_stats")});
     shown.clickNorm(3);
     QTRY_VERIFY(statesShown(shown, QStringLiteral("cut off after 12 of 40 kB")));
   }
 
   void theSelectionIsCopiedAsText() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     const auto copied = [&] {
       shown.click("copyInspector");
       return QGuiApplication::clipboard()->text();

@@ -259,11 +259,10 @@ class LabTest final : public QObject {
     lab.click("labOpen");
     lab.answerFileDialog("labOpenDialog", path);
     QCOMPARE(lab.form->settings().epochs, 17);
-    QFile broken(folder_.filePath(QStringLiteral("broken.json")));
-    QVERIFY(broken.open(QIODevice::WriteOnly) && broken.write("{\"epochs\": []}") > 0);
-    broken.close();
+    const QString broken = folder_.filePath(QStringLiteral("broken.json"));
+    test::write(broken, "{\"epochs\": []}");
     lab.click("labOpen");
-    lab.answerFileDialog("labOpenDialog", broken.fileName());
+    lab.answerFileDialog("labOpenDialog", broken);
     QVERIFY(lab.child<QLabel>("labProblem")->isVisible());
     QCOMPARE(lab.form->settings().epochs, 17);
   }

@@ -20,8 +20,7 @@ namespace {
 
 // The lessons, on a model that is open.
 struct Reading : Shown {
-  explicit Reading(const QString& model) {
-    openAndAnalyse(model);
+  explicit Reading(const QString& model) : Shown(model) {
     window.actions()->lessons->trigger();
     page = window.findChild<LessonsPage*>();
     saved = page->findChild<FigureExport*>();
@@ -34,11 +33,6 @@ struct Reading : Shown {
   LessonsPage* page;
   FigureExport* saved;
 };
-
-QByteArray bytesOf(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
 
 // How many colours there are along its lines, up to some.
 int coloursOf(const QImage& image) {
@@ -81,7 +75,8 @@ class LessonExportTest final : public QObject {
         QSignalSpy written(reading.saved, &FigureExport::written);
         for (const char* suffix : {".svg", ".pdf", ".png"}) reading.saved->savePicture(path + QLatin1String(suffix));
         QCOMPARE(written.count(), 3);
-        const QByteArray svg = bytesOf(path + QStringLiteral(".svg")), pdf = bytesOf(path + QStringLiteral(".pdf"));
+        const QByteArray svg = test::contentOf(path + QStringLiteral(".svg")),
+                         pdf = test::contentOf(path + QStringLiteral(".pdf"));
         QVERIFY2(svg.contains("<svg") && svg.contains("<text"), qPrintable(step.figure));
         QVERIFY2(pdf.startsWith("%PDF") && pdf.contains("/Font"), qPrintable(step.figure));
         const QImage image(path + QStringLiteral(".png"));

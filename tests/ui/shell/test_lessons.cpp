@@ -203,8 +203,7 @@ class LessonsTest final : public QObject {
   }
 
   void everyPageOfWordsLeadsOnToALesson() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     auto* learn = shown.window.findChild<LearnPage*>();
     auto* words = learn->findChild<QTextBrowser*>();
     auto* titles = learn->findChild<QListWidget*>(QStringLiteral("lessons"));
@@ -229,8 +228,7 @@ class LessonsTest final : public QObject {
   }
 
   void aLinkBringsItsNormAlong() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     shown.window.workspace()->bottom()->showLesson(QStringLiteral("zero_mean_graph"));
     auto* words = shown.window.findChild<LearnPage*>()->findChild<QTextBrowser*>();
     for (const int norm : {2, 0}) {

@@ -10,7 +10,7 @@
 #include "ui/client/engine_client.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_table.h"
-#include "ui/session/left_out.h"
+#include "ui/session/plan_preview.h"
 #include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
@@ -65,8 +65,7 @@ class TestPlanPanel final : public QObject {
 
   // Hovering a box says what would fall with it; afterwards a bar says what fell, and Undo brings it back.
   void anEditExplainsItselfBeforeAndAfterItIsLeftOut() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     QTableView* table = planTable(shown);
     const QString last = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
     QTRY_VERIFY(rowOf(*table->model(), last) >= 0);
@@ -93,8 +92,7 @@ class TestPlanPanel final : public QObject {
 
   // Whether a centering in its place would pay: a question that takes as long as a plan.
   void whatThePreviewKnowsIsNotAskedAgain() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("plan=150")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("plan=150")});
     QTableView* table = planTable(shown);
     const QString last = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
     QTRY_VERIFY(rowOf(*table->model(), last) >= 0);
@@ -115,8 +113,7 @@ class TestPlanPanel final : public QObject {
   }
 
   void anEditIsTurnedOffAndOnByItsTick() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     QTableView* table = planTable(shown);
     const QString last = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
     QTRY_VERIFY(rowOf(*table->model(), last) >= 0);
@@ -137,8 +134,7 @@ class TestPlanPanel final : public QObject {
   }
 
   void aTickCanBeSetByTheKeyboard() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     QTableView* table = planTable(shown);
     table->setFocus();
     table->setCurrentIndex(table->model()->index(0, EditModel::What));
@@ -150,8 +146,7 @@ class TestPlanPanel final : public QObject {
   }
 
   void everyChangeIsAStepThatIsNamedInTheEditMenu() {
-    Shown shown;
-    shown.openAndAnalyse(postNormModel_);
+    Shown shown(postNormModel_);
     const auto done = [&] { return shown.session.plan() && !shown.session.busy(); };
     shown.click("foldAllButton");
     QTRY_VERIFY(done() && shown.session.plan()->folded.size() == 9);
@@ -187,8 +182,7 @@ class TestPlanPanel final : public QObject {
   }
 
   void costsAreTimesWhereTheyWereMeasured() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     const auto cost = [&] {
       const QAbstractItemModel& model = *planTable(shown)->model();
       return model.index(rowOf(model, QStringLiteral("replace ln_f by an RMSNorm")), EditModel::Cost).data().toString();
@@ -199,8 +193,7 @@ class TestPlanPanel final : public QObject {
   }
 
   void thePlanIsCopied() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     QTableView* table = planTable(shown);
     table->setFocus();
     table->selectRow(1);
@@ -212,8 +205,7 @@ class TestPlanPanel final : public QObject {
   }
 
   void theNormTableSortsFiltersAndCopies() {
-    Shown shown;
-    shown.openAndAnalyse(postNormModel_);
+    Shown shown(postNormModel_);
     shown.window.workspace()->bottom()->showTab(BottomPanel::Norms);
     auto* table = shown.child<QTableView>("normTable");
     QCOMPARE(table->model()->rowCount(), 9);
@@ -233,8 +225,7 @@ class TestPlanPanel final : public QObject {
   }
 
   void rowsOfTheNormTableAreSelectedAndKept() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.workspace()->bottom()->showTab(BottomPanel::Norms);
     auto* table = shown.child<QTableView>("normTable");
     const QModelIndex third = table->model()->index(2, NormTable::Name);

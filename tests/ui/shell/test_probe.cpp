@@ -22,8 +22,7 @@ class ProbeTest final : public QObject {
   void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
 
   void itRunsWhenItIsFirstSeen() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QVERIFY(!shown.session.probe()->opened());
     shown.window.actions()->probe->trigger();
     QTRY_VERIFY(shown.session.probe()->opened());
@@ -43,8 +42,7 @@ class ProbeTest final : public QObject {
   }
 
   void chartsAndTableShowTheSameNorm() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     shown.window.actions()->probe->trigger();
     QTRY_VERIFY(shown.session.probe()->opened());
     auto* chart = shown.window.findChild<ProbePage*>()->findChildren<DepthChart*>().first();
@@ -53,14 +51,12 @@ class ProbeTest final : public QObject {
   }
 
   void aFoldStandsBesideItsOriginal() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     shown.window.actions()->probe->trigger();
     QTRY_VERIFY(shown.session.probe()->opened());
     auto* model = shown.child<Segmented>("probeModel");
     QVERIFY2(!model->isEnabled(), "nothing is folded");
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
+    shown.fold();
     QVERIFY(model->isEnabled());
     const auto* table = shown.child<QTableView>("probeTable")->model();
     const int columns = table->columnCount();
@@ -82,16 +78,15 @@ class ProbeTest final : public QObject {
   }
 
   void swapsAreMeasuredOnDemand() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     shown.window.actions()->probe->trigger();
     QTRY_VERIFY(shown.session.probe()->opened());
     const auto* table = shown.child<QTableView>("probeTable")->model();
     const int last = table->columnCount() - 1;
     QCOMPARE(table->index(0, last).data().toString(), QStringLiteral("–"));
     shown.child<QAbstractButton>("probeMeasure")->click();
-    QVERIFY(shown.session.probe()->swapping());
-    QTRY_VERIFY(shown.session.probe()->swaps());
+    QVERIFY(shown.session.swaps()->running());
+    QTRY_VERIFY(shown.session.swaps()->figures());
     QCOMPARE(table->index(0, last).data().toString(), QStringLiteral("yes"));
     QCOMPARE(table->index(table->rowCount() - 1, last).data().toString(), QStringLiteral("hardly"));
     QVERIFY(!shown.child<QAbstractButton>("probeMeasure")->isVisible());
@@ -99,22 +94,21 @@ class ProbeTest final : public QObject {
   }
 
   void escStopsMeasuring() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("probe_swaps=60000")});
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
+                {QStringLiteral("--slow"), QStringLiteral("probe_swaps=60000")});
     shown.window.actions()->probe->trigger();
     QTRY_VERIFY(shown.session.probe()->opened());
     shown.child<QAbstractButton>("probeMeasure")->click();
     QCOMPARE(shown.session.running().kind, JobKind::Probing);
     shown.session.cancel();
-    QTRY_VERIFY(!shown.session.probe()->swapping());
-    QVERIFY(!shown.session.probe()->swaps());
+    QTRY_VERIFY(!shown.session.swaps()->running());
+    QVERIFY(!shown.session.swaps()->figures());
     QVERIFY(shown.session.probe()->problem().isEmpty());
     QVERIFY(shown.child<QAbstractButton>("probeMeasure")->isEnabled());
   }
 
   void theChartsAreSavedAsAPicture() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     shown.window.actions()->probe->trigger();
     QTRY_VERIFY(shown.session.probe()->opened());
     auto* charts = shown.window.findChild<ProbeCharts*>();

@@ -10,9 +10,9 @@
 #include "tests/ui/shell/shell_test.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
-#include "ui/session/jobs/streams.h"
-#include "ui/session/left_out.h"
+#include "ui/session/plan_preview.h"
 #include "ui/session/session.h"
+#include "ui/session/streams.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/main_window.h"
@@ -129,9 +129,8 @@ class TestRealEngine final : public QObject {
     QSignalSpy failed(report, &ReportExport::failed);
     report->start(path);
     QTRY_VERIFY2_WITH_TIMEOUT(QFile::exists(path) || failed.count() > 0, "neither written nor refused", kPatienceMs);
-    QFile file(path);
-    QVERIFY2(file.open(QIODevice::ReadOnly), qPrintable(failed.isEmpty() ? QString() : failed[0][0].toString()));
-    const QString page = QString::fromUtf8(file.readAll());
+    QVERIFY2(QFile::exists(path), qPrintable(failed.isEmpty() ? QString() : failed[0][0].toString()));
+    const QString page = QString::fromUtf8(test::contentOf(path));
     QVERIFY(page.contains(QStringLiteral("No output changed beyond rounding")));
     QCOMPARE(page.count(QStringLiteral("<figure class=\"graph\"")), 2);
     QVERIFY(page.count(QStringLiteral("</svg>")) > 4);

@@ -14,17 +14,10 @@
 namespace normlens::ui {
 namespace {
 
-QByteArray read(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
 struct Folded : Shown {
-  explicit Folded(const QString& model, const QStringList& mischief = {}) : Shown(mischief) {
-    openAndAnalyse(model);
+  explicit Folded(const QString& model, const QStringList& mischief = {}) : Shown(model, mischief) {
     test::waitForLayout(*window.workspace()->graph()->view(), 5000);
-    session.fold();
-    [this] { QTRY_VERIFY(session.foldResult() && !session.busy()); }();
+    fold();
   }
 };
 
@@ -37,11 +30,9 @@ class ReportTest final : public QObject {
   void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
 
   void thereIsNoneBeforeAFold() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QVERIFY(!shown.window.actions()->exportReport->isEnabled());
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
+    shown.fold();
     QVERIFY(shown.window.actions()->exportReport->isEnabled());
   }
 
@@ -51,7 +42,7 @@ class ReportTest final : public QObject {
     shown.window.actions()->exportReport->trigger();
     shown.answerFileDialog("reportDialog", path);
     QTRY_VERIFY(QFile::exists(path));
-    const QByteArray page = read(path);
+    const QByteArray page = test::contentOf(path);
     QVERIFY(page.startsWith("html report of gpt2.pt"));
     const auto before = page.indexOf("\nBefore\n"), after = page.indexOf("\nAfter\n");
     QVERIFY(before > 0 && after > before);
@@ -66,7 +57,7 @@ class ReportTest final : public QObject {
     const QString path = folder_.filePath(QStringLiteral("page.md"));
     shown.window.findChild<ReportExport*>()->start(path);
     QTRY_VERIFY(QFile::exists(path));
-    QCOMPARE(read(path), QByteArray("markdown report of gpt2.pt"));
+    QCOMPARE(test::contentOf(path), QByteArray("markdown report of gpt2.pt"));
   }
 
   void whatGoesWrongIsTold() {

@@ -25,11 +25,9 @@ class TestSession final : public QObject {
   }
 
   void aModelThatCannotBeOpenedLeavesTheOneThatIs() {
-    Shown shown;
-    shown.openAndAnalyse(bert_);
+    Shown shown(bert_);
     foldAll(shown);
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
+    shown.fold();
     shown.window.openFile(missing_);
     QTRY_VERIFY(shown.window.infoBar()->showsError() && !shown.session.busy());
     QVERIFY(shown.window.infoBar()->message().contains(QStringLiteral("missing.pt")));
@@ -46,8 +44,7 @@ class TestSession final : public QObject {
 
   // "Ctrl+Z takes it back": Fold is a step, and its proof comes back with the plan that it belongs to.
   void foldIsTakenBackAndItsProofComesBackWithItsPlan() {
-    Shown shown;
-    shown.openAndAnalyse(gpt2_);
+    Shown shown(gpt2_);
     Session& session = shown.session;
     const auto marks = [&] { return session.planMarks(); };
     QVERIFY(!marks().empty() && marks()[0].state == PlanState::Planned);
@@ -89,8 +86,7 @@ class TestSession final : public QObject {
   }
 
   void anOlderProofIsShownUntilThereIsAnother() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("fold=300")});
-    shown.openAndAnalyse(bert_);
+    Shown shown(bert_, {QStringLiteral("--slow"), QStringLiteral("fold=300")});
     shown.session.fold();
     QVERIFY(!shown.session.foldResult());
     QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
@@ -112,8 +108,7 @@ class TestSession final : public QObject {
   }
 
   void anOpeningThatIsStoppedLeavesTheModelThatIs() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("open=300")});
-    shown.openAndAnalyse(bert_);
+    Shown shown(bert_, {QStringLiteral("--slow"), QStringLiteral("open=300")});
     foldAll(shown);
     shown.window.openFile(gpt2_);
     QCOMPARE(shown.session.job().kind, JobKind::Opening);
@@ -128,8 +123,7 @@ class TestSession final : public QObject {
   }
 
   void aModelThatCannotBeReopenedIsKeptUntilItCan() {
-    Shown shown;
-    shown.openAndAnalyse(bert_);
+    Shown shown(bert_);
     foldAll(shown);
     const QString away = folder_.filePath(QStringLiteral("away.pt"));
     QVERIFY(QFile::rename(bert_, away));
@@ -183,8 +177,7 @@ class TestSession final : public QObject {
     const QString several = test::modelFile(folder_, QStringLiteral("several.pt2"));
     const QString file = folder_.filePath(QStringLiteral("second.normlens"));
     {
-      Shown shown;
-      shown.openAndAnalyse(several);
+      Shown shown(several);
       auto* choice = shown.child<QComboBox>("modelChoice");
       QVERIFY(choice->isVisible());
       QCOMPARE(choice->currentText(), QStringLiteral("decode"));
@@ -209,19 +202,16 @@ class TestSession final : public QObject {
       QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
       QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
     }
-    Shown shown;
-    shown.openAndAnalyse(file);
+    Shown shown(file);
     QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
     QCOMPARE(shown.child<QComboBox>("modelChoice")->currentText(), QStringLiteral("encode"));
   }
 
   void whatWasWrittenIsOpenedAtTheModelThatWasFolded() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("several.pt2")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("several.pt2")));
     choose(shown.child<QComboBox>("modelChoice"), QStringLiteral("encode"));
     QTRY_VERIFY(isSecond(shown));
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
+    shown.fold();
     const QString written = folder_.filePath(QStringLiteral("several_folded.pt2"));
     shown.click("exportButton");
     shown.answerFileDialog("exportDialog", written);
@@ -232,8 +222,8 @@ class TestSession final : public QObject {
   }
 
   void aChoiceOfModelThatFailsIsTakenBack() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("open=300")});
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("several.pt2")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("several.pt2")),
+                {QStringLiteral("--slow"), QStringLiteral("open=300")});
     auto* choice = shown.child<QComboBox>("modelChoice");
     choose(choice, QStringLiteral("encode"));
     QCOMPARE(shown.session.job().kind, JobKind::Opening);
@@ -244,8 +234,7 @@ class TestSession final : public QObject {
   }
 
   void eachOfSeveralModelsHasItsOwnInputs() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("several.pt2")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("several.pt2")));
     protocol::InputsParams inputs;
     inputs.specs = {"in_0=int64[2,8]:0..9"};
     shown.session.setInputs(inputs);
@@ -260,8 +249,7 @@ class TestSession final : public QObject {
   }
 
   void aFileOfOneModelOffersNoChoice() {
-    Shown shown;
-    shown.openAndAnalyse(gpt2_);
+    Shown shown(gpt2_);
     QVERIFY(!shown.child<QComboBox>("modelChoice")->isVisible());
   }
 

@@ -4,7 +4,7 @@
 #include <QTemporaryDir>
 
 #include "tests/ui/shell/shown_window.h"
-#include "ui/session/jobs/streams.h"
+#include "ui/session/streams.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/info_bar.h"
@@ -16,14 +16,8 @@
 namespace normlens::ui {
 namespace {
 
-QByteArray read(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
 struct Page : Shown {
-  explicit Page(const QString& model, const QStringList& mischief = {}) : Shown(mischief) {
-    openAndAnalyse(model);
+  explicit Page(const QString& model, const QStringList& mischief = {}) : Shown(model, mischief) {
     window.workspace()->bottom()->showTab(BottomPanel::Streams);
   }
   QAbstractButton* write() { return child<QAbstractButton>("writeNarrow"); }
@@ -80,7 +74,7 @@ class StreamsTest final : public QObject {
     page.choosePadding(2);
     const QString path = folder_.filePath(QStringLiteral("gpt2.narrow.pt"));
     page.startWriting(path);
-    QTRY_COMPARE(read(path), QByteArray("narrow, padding 64\n"));
+    QTRY_COMPARE(test::contentOf(path), QByteArray("narrow, padding 64\n"));
     QTRY_VERIFY(page.window.infoBar()->message().contains(path));
     QVERIFY(page.listed("narrowProof").contains(QStringLiteral("4e-16")));
     QCOMPARE(page.child<Badge>("narrowBadge")->word(), QStringLiteral("Exact"));
@@ -102,7 +96,7 @@ class StreamsTest final : public QObject {
     QCOMPARE(page.child<Badge>("narrowBadge")->word(), QStringLiteral("Not exact"));
     page.click("narrowAnyway");
     page.answerFileDialog("narrowDialog", path);
-    QTRY_COMPARE(read(path), QByteArray("narrow, padding none\n"));
+    QTRY_COMPARE(test::contentOf(path), QByteArray("narrow, padding none\n"));
     QTRY_VERIFY(page.words("narrowWords").contains(QStringLiteral("gives other outputs")));
   }
 
@@ -179,8 +173,7 @@ class StreamsTest final : public QObject {
   }
 
   void nothingIsAskedBeforeSomebodyLooks() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QTest::qWait(100);
     QVERIFY(!shown.session.streams()->report());
     for (QAction* panel : shown.window.actions()->panels) {

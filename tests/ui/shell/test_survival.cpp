@@ -121,8 +121,7 @@ class TestSurvival final : public QObject {
   }
 
   void waitingHidesTheBarAndASignOfLifeEndsIt() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     const auto engine = static_cast<pid_t>(shown.window.engine()->processId());
     ::kill(engine, SIGSTOP);
     QTRY_VERIFY_WITH_TIMEOUT(shown.window.infoBar()->isVisible(), kNoticed);
@@ -140,12 +139,10 @@ class TestSurvival final : public QObject {
   }
 
   void aRestartKeepsPlanProofAndCharts() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.session.choices()->keepNorm(2, true);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult().has_value());
+    shown.fold();
     shown.session.measure();
     QTRY_VERIFY(shown.session.measurements()->last().has_value());
     ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGSTOP);
@@ -165,8 +162,7 @@ class TestSurvival final : public QObject {
   // ---- death
 
   void theBarOfACrashLeavesOnceAnEngineIsReady() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
     QTRY_VERIFY(shown.window.infoBar()->showsError());
     shown.child<QAction>("restartEngine")->trigger();
@@ -175,8 +171,7 @@ class TestSurvival final : public QObject {
   }
 
   void thePlanIsShownAndChangedWhileTheEngineIsAway() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
     QVERIFY(shown.child<QAbstractButton>("inputsGuess")->isEnabled());
     ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
@@ -201,8 +196,7 @@ class TestSurvival final : public QObject {
   }
 
   void aBarLeavesWhenOtherWorkBegins() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     InfoBar* bar = shown.window.infoBar();
     bar->show(InfoBar::Tone::Error, QStringLiteral("The disk is full."));
     shown.session.fold();
@@ -253,9 +247,7 @@ class TestSurvival final : public QObject {
     QVERIFY(std::ranges::any_of(labels, [](QLabel* label) {
       return label->text().contains(QStringLiteral("ended 3 times before it was ready"));
     }));
-    QFile counted(count);
-    QVERIFY(counted.open(QIODevice::ReadOnly));
-    QCOMPARE(counted.readAll().count('\n'), 3);
+    QCOMPARE(test::contentOf(count).count('\n'), 3);
   }
 
  private:

@@ -31,12 +31,13 @@ constexpr int kBlocked = 4;
 graphview::GraphView* graphOf(Shown& shown) { return shown.window.workspace()->graph()->view(); }
 
 // The blocked norm is chosen and all of its page is there.
-void showBlocked(Shown& shown, const QString& model) {
-  shown.openAndAnalyse(model);
-  shown.clickNorm(kBlocked);
-  QTRY_VERIFY(shown.session.selection()->zeroMean().has_value() && shown.session.costs()->of(kBlocked));
-  QTRY_VERIFY(graphOf(shown)->isLaidOut() && graphOf(shown)->lighting().blockerBox() >= 0);
-}
+struct BlockedShown : Shown {
+  explicit BlockedShown(const QString& model, const QStringList& mischief = {}) : Shown(model, mischief) {
+    clickNorm(kBlocked);
+    QTRY_VERIFY(session.selection()->zeroMean().has_value() && session.costs()->of(kBlocked));
+    QTRY_VERIFY(graphOf(*this)->isLaidOut() && graphOf(*this)->lighting().blockerBox() >= 0);
+  }
+};
 
 QString words(Shown& shown, const char* label) { return shown.child<QLabel>(label)->text(); }
 
@@ -82,8 +83,7 @@ class TestWhyNot final : public QObject {
   void cleanup() { applyTheme(*qApp, lightTheme()); }
 
   void theBlockerComesFirstAndARowGoesToItsNode() {
-    Shown shown;
-    showBlocked(shown, model_);
+    BlockedShown shown(model_);
     QVERIFY(shown.child<QWidget>("whyNot")->isVisible());
     QCOMPARE(words(shown, "pathCount"), QStringLiteral("paths to it: 1 of 2 can center"));
     QCOMPARE(rows(shown).size(), 2);
@@ -98,8 +98,7 @@ class TestWhyNot final : public QObject {
   }
 
   void aBlockerOutOfSightIsAChipThatLeadsThere() {
-    Shown shown;
-    showBlocked(shown, model_);
+    BlockedShown shown(model_);
     auto* chip = shown.child<QAbstractButton>("blockerChip");
     QTRY_VERIFY(!chip->isVisible());  // it is in sight: the view went there
     moveAway(shown);
@@ -123,8 +122,7 @@ class TestWhyNot final : public QObject {
   }
 
   void theNumbersThatWouldHaveToBeEqualAreShown() {
-    Shown shown;
-    showBlocked(shown, model_);
+    BlockedShown shown(model_);
     QTRY_VERIFY(shown.child<QWidget>("blockerGamma")->isVisible());
     const QString name = shown.session.index().nodeTitle(shown.session.norm(kBlocked)->blocker->node);
     QCOMPARE(shown.child<ElidedLabel>("gammaTitle")->accessibleName(), QStringLiteral("γ of ") + name);
@@ -133,8 +131,7 @@ class TestWhyNot final : public QObject {
   }
 
   void itsOwnCenteringIsPricedOnTheButton() {
-    Shown shown;
-    showBlocked(shown, model_);
+    BlockedShown shown(model_);
     QTRY_COMPARE(shown.child<QAbstractButton>("centerHere")->text(), QStringLiteral("Center here: +0.3 µs"));
     const auto texts = costLabels(shown);
     QCOMPARE(texts.last()->accessibleName(), QStringLiteral("0.3 µs slower"));
@@ -149,8 +146,7 @@ class TestWhyNot final : public QObject {
 
   // The window remembers inputs by the file: these two have files of their own.
   void pricesAreAskedAnewWithOtherInputs() {
-    Shown shown;
-    showBlocked(shown, test::modelFile(folder_, QStringLiteral("bert_5_tokens.pt")));
+    BlockedShown shown(test::modelFile(folder_, QStringLiteral("bert_5_tokens.pt")));
     QTRY_COMPARE(shown.child<QAbstractButton>("centerHere")->text(), QStringLiteral("Center here: +0.3 µs"));
     useTokens(shown, 5);  // the fake engine measures so many rows; the norm still reads 16
     QTRY_COMPARE(shown.child<QAbstractButton>("centerHere")->text(), QStringLiteral("Center here: +0.9 µs"));
@@ -160,8 +156,7 @@ class TestWhyNot final : public QObject {
   }
 
   void whatWasMeasuredFarAwayIsNoPrice() {
-    Shown shown;
-    showBlocked(shown, test::modelFile(folder_, QStringLiteral("bert_65_tokens.pt")));
+    BlockedShown shown(test::modelFile(folder_, QStringLiteral("bert_65_tokens.pt")));
     useTokens(shown, 65);
     const auto tip = [&] { return costLabels(shown).first()->parentWidget()->toolTip(); };
     QTRY_VERIFY2(tip().contains(QStringLiteral("4,160 elements")), qPrintable(tip()));
@@ -172,8 +167,7 @@ class TestWhyNot final : public QObject {
   }
 
   void itsOwnCenteringStandsBesideItInTheGraph() {
-    Shown shown;
-    showBlocked(shown, model_);
+    BlockedShown shown(model_);
     auto* callout = shown.child<QWidget>("centeringCallout");
     QTRY_VERIFY(callout->isVisible());
     const NormCost cost = *shown.session.costs()->of(kBlocked);
@@ -192,8 +186,7 @@ class TestWhyNot final : public QObject {
   }
 
   void theChipDoesNotLieOverTheCallout() {
-    Shown shown;
-    showBlocked(shown, model_);
+    BlockedShown shown(model_);
     graphview::GraphView* view = graphOf(shown);
     view->setAnimated(false);
     view->setZoom(1);
@@ -220,8 +213,7 @@ class TestWhyNot final : public QObject {
   }
 
   void figuresFollowTheSizeOfText() {
-    Shown shown;
-    showBlocked(shown, model_);
+    BlockedShown shown(model_);
     shown.click("showForced");
     QTRY_VERIFY(shown.session.forcedErrors()->has(kBlocked));
     shown.child<QSpinBox>("preferFont")->setValue(18);
@@ -232,8 +224,7 @@ class TestWhyNot final : public QObject {
   }
 
   void theErrorIsMeasuredWhenAsked() {
-    Shown shown;
-    showBlocked(shown, model_);
+    BlockedShown shown(model_);
     QVERIFY(!shown.child<QWidget>("forcedTable")->isVisible());
     shown.click("showForced");
     QTRY_VERIFY(shown.session.forcedErrors()->has(kBlocked));
@@ -246,8 +237,7 @@ class TestWhyNot final : public QObject {
   }
 
   void allOfThemAreMeasuredInTheDock() {
-    Shown shown;
-    showBlocked(shown, model_);
+    BlockedShown shown(model_);
     shown.window.workspace()->bottom()->showTab(BottomPanel::Differences);
     auto* subject = shown.child<Segmented>("differenceSubject");
     QTest::mouseClick(subject, Qt::LeftButton, {}, QPoint(subject->width() * 3 / 4, subject->height() / 2));
@@ -273,8 +263,7 @@ class TestWhyNot final : public QObject {
   }
 
   void measuringStopsWhenOneMovesOn() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("forced_error=60000")});
-    showBlocked(shown, model_);
+    BlockedShown shown(model_, {QStringLiteral("--slow"), QStringLiteral("forced_error=60000")});
     shown.click("showForced");
     QCOMPARE(shown.child<QAbstractButton>("showForced")->text(), QStringLiteral("Stop"));
     QTest::qWait(50);
@@ -286,8 +275,7 @@ class TestWhyNot final : public QObject {
   }
 
   void escapeStopsIt() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("forced_error=60000")});
-    showBlocked(shown, model_);
+    BlockedShown shown(model_, {QStringLiteral("--slow"), QStringLiteral("forced_error=60000")});
     auto* stop = shown.child<QWidget>("cancelJob");
     QTRY_VERIFY(!stop->isVisible());
     shown.click("showForced");
@@ -300,8 +288,7 @@ class TestWhyNot final : public QObject {
   }
 
   void whatCannotBeMeasuredIsSaid() {
-    Shown shown({QStringLiteral("--error"), QStringLiteral("forced_error")});
-    showBlocked(shown, model_);
+    BlockedShown shown(model_, {QStringLiteral("--error"), QStringLiteral("forced_error")});
     shown.click("showForced");
     QTRY_VERIFY(!words(shown, "forcedWords").isEmpty() && !shown.session.forcedErrors()->running());
     QVERIFY(!shown.session.forcedErrors()->problem().isEmpty());

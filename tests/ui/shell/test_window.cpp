@@ -20,8 +20,8 @@
 #include "ui/graphview/graph_view.h"
 #include "ui/models/norm_model.h"
 #include "ui/models/norm_table.h"
-#include "ui/session/jobs/streams.h"
 #include "ui/session/session.h"
+#include "ui/session/streams.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
@@ -81,8 +81,7 @@ class TestWindow final : public QObject {
   }
 
   void verdictsThatNoRunHasShownAreUnknownEverywhere() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("hidden.pt")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("hidden.pt")));
     const QString counted = shown.child<StorySegment>("storyFoldable")->accessibleName();
     QVERIFY2(counted.contains(QStringLiteral("9 unknown")) && !counted.contains(QStringLiteral("blocked")),
              qPrintable(counted));
@@ -97,8 +96,7 @@ class TestWindow final : public QObject {
   }
 
   void aModelThatCannotRunIsNotOfferedToBeFolded() {
-    Shown shown;
-    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("opaque.pt2")));
+    Shown shown(test::modelFile(folder_, QStringLiteral("opaque.pt2")));
     QVERIFY(shown.session.plan()->folded.empty());
     QCOMPARE(shown.session.planMark(0).state, PlanState::Kept);
     QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::None);
@@ -122,23 +120,18 @@ class TestWindow final : public QObject {
   }
 
   void theFlavourChosenIsTheFlavourExported() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.child<QAction>("flavour_fast")->trigger();
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult().has_value());
+    shown.fold();
     const QString target = folder_.filePath(QStringLiteral("fast.pt"));
     shown.click("exportButton");
     shown.answerFileDialog("exportDialog", target);
     QTRY_VERIFY(shown.session.exported().has_value());
-    QFile file(target);
-    QVERIFY(file.open(QIODevice::ReadOnly));
-    QCOMPARE(file.readAll(), QByteArray("folded with fast\n"));
+    QCOMPARE(test::contentOf(target), QByteArray("folded with fast\n"));
   }
 
   void selectionInListAndGraphFollowEachOther() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     auto* view = shown.window.workspace()->graph()->view();
     const int node = shown.session.norm(3)->node;
     Q_EMIT view->nodeSelected(node);
@@ -153,8 +146,7 @@ class TestWindow final : public QObject {
   }
 
   void changesOfThePlanCanBeUndone() {
-    Shown shown;
-    shown.openAndAnalyse(postNormModel_);
+    Shown shown(postNormModel_);
     QCOMPARE(shown.session.plan()->folded.size(), size_t{1});
     shown.child<QAction>("policy_all")->trigger();
     QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 9);
@@ -171,18 +163,15 @@ class TestWindow final : public QObject {
   }
 
   void aChangeOfThePlanMakesTheProofVoid() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
-    shown.session.fold();
-    QTRY_VERIFY(shown.session.foldResult().has_value());
+    Shown shown(model_);
+    shown.fold();
     shown.session.choices()->keepNorm(0, true);
     QVERIFY(!shown.session.foldResult().has_value());
     QVERIFY(!shown.child<QAbstractButton>("exportButton")->isEnabled());
   }
 
   void centerHereIsShownBeforeItIsDone() {
-    Shown shown;
-    shown.openAndAnalyse(postNormModel_);
+    Shown shown(postNormModel_);
     shown.session.selection()->selectNorm(4);
     shown.click("centerHere");
     auto* add = shown.child<QPushButton>("addCentering");
@@ -194,8 +183,7 @@ class TestWindow final : public QObject {
   }
 
   void centerHereIsRefusedWithTheReason() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.session.selection()->selectNorm(2);
     shown.click("centerHere");
     auto* card = shown.child<QFrame>("centerCard");
@@ -209,8 +197,7 @@ class TestWindow final : public QObject {
   }
 
   void aBlockedNormShowsPathAndReason() {
-    Shown shown;
-    shown.openAndAnalyse(postNormModel_);
+    Shown shown(postNormModel_);
     shown.clickNorm(4);
     QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Blocked"));
     QVERIFY(shown.child<QLabel>("reason")->text().contains(QStringLiteral("not zero-mean")));
@@ -220,8 +207,7 @@ class TestWindow final : public QObject {
   }
 
   void cancelEndsTheJobWithin200Milliseconds() {
-    Shown shown({QStringLiteral("--deaf"), QStringLiteral("fold=2000")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--deaf"), QStringLiteral("fold=2000")});
     qint64 best = 1000;
     for (int attempt = 0; attempt < 3 && best >= 200; ++attempt) {  // where other programs run, one may be late
       shown.click("nextAction");
@@ -252,8 +238,7 @@ class TestWindow final : public QObject {
 
   void theEngineDiesMidwayAndTheWindowCarriesOn() {
     const QString flag = test::modelFile(folder_, QStringLiteral("crash.flag"));
-    Shown shown({QStringLiteral("--crash"), QStringLiteral("fold"), QStringLiteral("--while"), flag});
-    shown.openAndAnalyse(postNormModel_);
+    Shown shown(postNormModel_, {QStringLiteral("--crash"), QStringLiteral("fold"), QStringLiteral("--while"), flag});
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.clickNorm(3);
@@ -285,8 +270,7 @@ class TestWindow final : public QObject {
   }
 
   void aFailedProofIsNotExportedUnlessInsisted() {
-    Shown shown;
-    shown.openAndAnalyse(postNormModel_);
+    Shown shown(postNormModel_);
     shown.session.choices()->setPolicy(QStringLiteral("paper"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.click("nextAction");
@@ -310,8 +294,7 @@ class TestWindow final : public QObject {
   }
 
   void theFilterNarrowsTheList() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     auto* filter = shown.child<QLineEdit>("normFilter");
     QTest::keyClicks(filter, QStringLiteral("h.1 ln_2"));
     auto* list = shown.child<QTreeView>("normList");
@@ -319,8 +302,7 @@ class TestWindow final : public QObject {
   }
 
   void theTablesHeadersAreWhole() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.workspace()->bottom()->showTab(BottomPanel::Norms);
     const auto* header = shown.child<QTableView>("normTable")->horizontalHeader();
     QTRY_VERIFY(header->isVisible());

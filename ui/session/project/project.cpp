@@ -6,8 +6,12 @@
 #include <QFileInfo>
 #include <QHash>
 #include <QSaveFile>
+#include <cmath>
 #include <set>
+#include <stdexcept>
 
+#include "core/protocol/bench_messages.h"
+#include "core/protocol/json.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 
@@ -16,6 +20,153 @@ namespace normlens::ui {
 namespace {
 
 constexpr qint64 kMostBytes = 64 << 20;
+
+using Json = nlohmann::json;
+
+constexpr const char* kMark = "normlens_project";
+constexpr size_t kMostNames = 100'000;  // in a list
+constexpr protocol::JsonLimits kLimits{.depth = 32, .values = size_t{1} << 22, .textBytes = size_t{1} << 16};
+constexpr double kFarthest = 1e9;  // of the drawing; that of a million ops reaches 1e8
+
+// Json::exception reports another type; this, the right type beyond reason.
+[[noreturn]] void refuse(const std::string& what) { throw std::range_error(what); }
+
+Json listIn(const Json& json, const char* key) {
+  Json list = json.value(key, Json::array());
+  if (!list.is_array()) refuse("what it holds as '" + std::string(key) + "' is no list");
+  if (list.size() > kMostNames) {
+    refuse("its list '" + std::string(key) + "' has " + std::to_string(list.size()) + " entries, more than " +
+           std::to_string(kMostNames));
+  }
+  return list;
+}
+
+int64_t wholeIn(const Json& json, const char* key, int64_t otherwise) {
+  const Json number = json.value(key, Json(otherwise));
+  if (!number.is_number_integer()) refuse("what it holds as '" + std::string(key) + "' is no whole number");
+  return number.get<int64_t>();
+}
+
+std::vector<std::string> namesOf(const QStringList& names) {
+  std::vector<std::string> out;
+  for (const QString& name : names) out.push_back(name.toStdString());
+  return out;
+}
+
+QStringList namesFrom(const Json& list) {
+  QStringList names;
+  for (const Json& name : list) names << text(name.get<std::string>());
+  return names;
+}
+
+Json valuesJson(const std::vector<NamedValue>& values) {
+  Json list = Json::array();
+  for (const NamedValue& value : values) list.push_back({{"value", value.value}, {"name", value.name.toStdString()}});
+  return list;
+}
+
+std::vector<NamedValue> valuesFrom(const Json& list) {
+  std::vector<NamedValue> values;
+  for (const Json& value : list) {
+    values.push_back({static_cast<int>(wholeIn(value, "value", -1)), text(value.value("name", std::string()))});
+  }
+  return values;
+}
+
+Json planJson(const Project& project) {
+  return {{"policy", project.policy},
+          {"prices", project.prices},
+          {"max_growth_percent", project.maxGrowthPercent},
+          {"kept", namesOf(project.kept)},
+          {"centered", valuesJson(project.centered)},
+          {"copied", valuesJson(project.copied)},
+          {"untouched", valuesJson(project.untouched)},
+          {"norm", project.flavour}};
+}
+
+void readPlan(const Json& json, Project& project) {
+  project.policy = json.at("policy").get<std::string>();
+  project.prices = json.value("prices", protocol::PlanParams().prices);
+  project.maxGrowthPercent = json.value("max_growth_percent", project.maxGrowthPercent);
+  project.kept = namesFrom(listIn(json, "kept"));
+  project.centered = valuesFrom(listIn(json, "centered"));
+  project.copied = valuesFrom(listIn(json, "copied"));
+  project.untouched = valuesFrom(listIn(json, "untouched"));
+  project.flavour = json.value("norm", protocol::FoldParams().norm);
+}
+
+Json viewJson(const ProjectView& view) {
+  return {{"open", view.openGroups},
+          {"zoom", view.zoom},
+          {"x", view.centerX},
+          {"y", view.centerY},
+          {"norm", view.norm.toStdString()}};
+}
+
+ProjectView viewFrom(const Json& json) {
+  ProjectView view;
+  view.openGroups = listIn(json, "open").get<std::vector<std::string>>();
+  view.zoom = json.value("zoom", 0.0);
+  view.centerX = json.value("x", 0.0);
+  view.centerY = json.value("y", 0.0);
+  view.norm = text(json.value("norm", std::string()));
+  // A place that is in no drawing: as on opening.
+  if (!(std::abs(view.centerX) <= kFarthest && std::abs(view.centerY) <= kFarthest)) view.zoom = 0;
+  return view;
+}
+
+Json toJson(const Project& project) {
+  Json json = {{kMark, kProjectVersion},
+               {"model",
+                {{"path", project.model.path.toStdString()},
+                 {"sha256", project.model.sha256.toStdString()},
+                 {"bytes", project.model.bytes},
+                 {"modified_ms", project.model.modifiedMs}}},
+               {"plan", planJson(project)},
+               {"inputs", protocol::toJson(project.inputs)},
+               {"view", viewJson(project.view)}};
+  if (!project.model.name.isEmpty()) json["model"]["name"] = project.model.name.toStdString();
+  if (project.bench) json["bench"] = protocol::toJson(*project.bench);
+  for (const protocol::BenchResult& run : project.benchRuns) json["bench_runs"].push_back(protocol::toJson(run));
+  json["bench_params"] = protocol::toJson(project.benchParams);
+  for (const lab::RunResult& run : project.labRuns) json["lab_runs"].push_back(protocol::toJson(run));
+  return json;
+}
+
+template <class T>
+std::optional<T> decoded(const Json& json) {
+  auto value = protocol::decode<T>(json);
+  return value ? std::optional<T>(std::move(*value)) : std::nullopt;
+}
+
+Project fromJson(const Json& json) {
+  Project project;
+  const Json& model = json.at("model");
+  project.model.path = text(model.at("path").get<std::string>());
+  project.model.name = text(model.value("name", std::string()));
+  project.beside = text(model.value("beside", std::string()));
+  project.model.sha256 = text(model.value("sha256", std::string()));
+  project.model.bytes = wholeIn(model, "bytes", 0);
+  project.model.modifiedMs = wholeIn(model, "modified_ms", 0);
+  readPlan(json.at("plan"), project);
+  if (json.contains("inputs"))
+    project.inputs = decoded<protocol::InputsParams>(json["inputs"]).value_or(project.inputs);
+  if (json.contains("view")) project.view = viewFrom(json["view"]);
+  if (json.contains("bench")) project.bench = decoded<protocol::BenchResult>(json["bench"]);
+  for (const Json& run : listIn(json, "bench_runs")) {
+    if (project.benchRuns.size() == kMostRuns) break;
+    if (auto read = decoded<protocol::BenchResult>(run)) project.benchRuns.push_back(std::move(*read));
+  }
+  for (const Json& run : listIn(json, "lab_runs")) {
+    if (project.labRuns.size() == kMostRuns) break;
+    if (auto read = decoded<lab::RunResult>(run); read && lab::checkRunSettings(read->settings))
+      project.labRuns.push_back(std::move(*read));
+  }
+  if (json.contains("bench_params")) {
+    project.benchParams = decoded<protocol::BenchParams>(json["bench_params"]).value_or(project.benchParams);
+  }
+  return project;
+}
 
 }  // namespace
 
@@ -147,6 +298,31 @@ bool isProjectFile(const QString& path) { return path.endsWith(QLatin1String(".n
 ModelFile modelFileAt(const QString& path) {
   const QFileInfo info(path);
   return {path, {}, info.exists() ? info.size() : 0, info.exists() ? info.lastModified().toMSecsSinceEpoch() : 0};
+}
+
+// ---- A project as text, and back
+
+std::string projectToJson(const Project& project, const QString& beside) {
+  Json json = toJson(project);
+  if (!beside.isEmpty()) json["model"]["beside"] = beside.toStdString();
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Result<Project> projectFromJson(const std::string& written) {
+  const auto json = protocol::parseJson(written, kLimits);
+  if (!json || !json->is_object() || !json->contains(kMark) || !json->at(kMark).is_number_integer()) {
+    return fail(ErrorCode::Unreadable, "this is not a NormLens project, or it is cut off");
+  }
+  if (json->at(kMark).get<int64_t>() > kProjectVersion) {
+    return fail(ErrorCode::Unsupported, "the project was saved by a newer NormLens", "install the newest version");
+  }
+  try {
+    return fromJson(*json);
+  } catch (const Json::exception&) {
+    return fail(ErrorCode::Unreadable, "the project lacks its model or its plan, or holds something else there");
+  } catch (const std::range_error& error) {
+    return fail(ErrorCode::Unreadable, std::string("this is not a NormLens project: ") + error.what());
+  }
 }
 
 }  // namespace normlens::ui

@@ -2,28 +2,93 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QLineEdit>
 #include <QSpinBox>
 #include <QStandardItemModel>
+#include <string>
 
 #include "ui/client/devices.h"
 #include "ui/session/session.h"
+#include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/push_button.h"
 #include "ui/widgets/room_steps.h"
-#include "ui/window/bottom/side_choice.h"
+#include "ui/window/actions.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 namespace {
 
+constexpr QLatin1String kAsk("?");
+constexpr int kLetters = 5;  // an icon's room comes on top
+
 constexpr int kMostCount = 10'000;
 constexpr int kDeviceLetters = 1, kTypeLetters = 7;  // an icon's room comes on top
 
 }  // namespace
+
+// One of the two models of a measurement: the open one, its fold, its fold in another norm flavour, its fused form, or
+// a file, chosen in a dialog. Names of sides: see protocol::BenchParams.
+class SideChoice final : public QComboBox {
+  Q_OBJECT
+
+ public:
+  enum class Which { A, B };  // B may be none
+
+  // session: not owned
+  SideChoice(Session* session, Which which, QWidget* parent) : QComboBox(parent), session_(session) {
+    setSizeAdjustPolicy(AdjustToMinimumContentsLengthWithIcon);
+    setMinimumContentsLength(kLetters);
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+    const auto add = [this](const QString& words, const QString& side, const QString& tip) {
+      addItem(words, side);
+      setItemData(count() - 1, tip, Qt::ToolTipRole);
+    };
+    const auto addSide = [&](const std::string& side, const QString& tip) { add(sideName(side), text(side), tip); };
+    addSide("original", tr("The open model as it is in its file."));
+    addSide("folded", tr("The open model's last fold."));
+    for (const NamedWay& flavour : normFlavours()) {
+      addSide(std::string("folded:") + flavour.name, QCoreApplication::translate("Flavour", flavour.meaning));
+    }
+    addSide("fused",
+            tr("The open model with each norm, and the residual add before it, as one op; nothing is folded."));
+    if (which == Which::B) add(tr("alone"), {}, tr("The first model alone."));
+    add(tr("a file…"), kAsk, tr("The model of a file, with the open model's inputs."));
+    connect(this, &QComboBox::activated, this, [this] {
+      if (currentData().toString() != kAsk) return choose(currentData().toString().toStdString());
+      setSide(side_);  // until a file is chosen
+      askForFile(this,
+                 {objectName() + QStringLiteral("Dialog"), tr("Measure the model of a file"), modelFilters(),
+                  folderOf(session_->path())},
+                 [this](const QString& path) { choose(path.toStdString()); });
+    });
+  }
+  [[nodiscard]] const std::string& side() const { return side_; }
+  void setSide(const std::string& side) {
+    side_ = side;
+    if (findData(text(side)) < 0) {
+      insertItem(count() - 1, sideName(side), text(side));
+      setItemData(count() - 2, text(side), Qt::ToolTipRole);
+    }
+    setCurrentIndex(findData(text(side)));
+  }
+
+ Q_SIGNALS:
+  void chosen();  // by the user
+
+ private:
+  void choose(const std::string& side) {
+    setSide(side);
+    Q_EMIT chosen();
+  }
+
+  Session* session_;  // Not owned.
+  std::string side_;
+};
 
 BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
   rows_ = makeRow(this, 6, {16, 5, 12, 5});
@@ -190,3 +255,5 @@ void BenchBar::showState() {
 }
 
 }  // namespace normlens::ui
+
+#include "bench_bar.moc"

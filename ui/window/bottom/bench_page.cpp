@@ -3,26 +3,35 @@
 #include <QAbstractButton>
 #include <QActionGroup>
 #include <QButtonGroup>
+#include <QClipboard>
 #include <QComboBox>
 #include <QEvent>
+#include <QFileInfo>
+#include <QGuiApplication>
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
+#include <QPainter>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QToolButton>
+#include <functional>
 
 #include "ui/charts/chart_view.h"
+#include "ui/models/bench_export.h"
 #include "ui/models/bench_figures.h"
 #include "ui/models/bench_table.h"
+#include "ui/models/table_text.h"
 #include "ui/session/session.h"
 #include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"
-#include "ui/widgets/delegates/number_delegate.h"
+#include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
+#include "ui/widgets/plots/picture_file.h"
 #include "ui/widgets/room_steps.h"
 #include "ui/window/bottom/bench_bar.h"
 #include "ui/window/parts.h"
@@ -31,6 +40,36 @@ namespace normlens::ui {
 
 namespace {
 
+constexpr int kFirstMargin = 16, kMargin = 8;
+
+QFont fontOf(int column) { return column == 0 ? uiFont(12) : monoFont(12); }
+int leftMargin(int column) { return column == 0 ? kFirstMargin : kMargin; }
+
+// Cells of a table of figures: words in the first column, monospaced numbers at the right in the others.
+class NumberDelegate final : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const Theme theme = themeOf(option.palette);
+    const QString words = index.data().toString();
+    painter->save();
+    if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, theme.selection);
+    const QRect area = option.rect.adjusted(leftMargin(index.column()), 0, -kMargin, 0);
+    const QFont font = fontOf(index.column());
+    painter->setFont(font);
+    painter->setPen(index.column() == 0 ? theme.textSoft : theme.text);
+    const int side = index.column() == 0 ? Qt::AlignLeft : Qt::AlignRight;
+    painter->drawText(area, int{Qt::AlignVCenter} | side,
+                      QFontMetrics(font).elidedText(words, Qt::ElideRight, area.width()));
+    painter->restore();
+  }
+  [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const int width = QFontMetrics(fontOf(index.column())).horizontalAdvance(index.data().toString());
+    return {width + leftMargin(index.column()) + kMargin + 2, QStyledItemDelegate::sizeHint(option, index).height()};
+  }
+};
+
 constexpr int kTable = 5;  // after the charts, which are numbered as BenchChart
 constexpr int kRowHeight = 20, kKindsWidth = 122, kKindHeight = 25;
 
@@ -38,6 +77,14 @@ constexpr int kRowHeight = 20, kKindsWidth = 122, kKindHeight = 25;
 int chosenIn(const QActionGroup& group) {
   const QAction* chosen = group.checkedAction();
   return chosen != nullptr ? chosen->data().toInt() : -1;
+}
+
+QAction* addChoice(QMenu* menu, QActionGroup* group, const QString& words, int data) {
+  QAction* action = menu->addAction(words);
+  action->setCheckable(true);
+  action->setData(data);
+  group->addAction(action);
+  return action;
 }
 
 }  // namespace
@@ -98,10 +145,7 @@ void BenchPage::buildBar() {
 }
 
 QWidget* BenchPage::buildKinds() {
-  auto* area = new QScrollArea(this);
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* area = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
   auto* column = new QWidget(area);
   auto* layout = makeColumn(column, 0, {8, 6, 8, 6});
   kinds_ = new QButtonGroup(this);
@@ -145,10 +189,7 @@ QWidget* BenchPage::buildMiddle() {
 }
 
 QWidget* BenchPage::buildFigures() {
-  auto* area = new QScrollArea(this);  // in a low dock the note alone is higher
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* area = makeScrollArea(this, Qt::ScrollBarAlwaysOff);  // in a low dock the note alone is higher
   followText(area, [area] { area->setMaximumWidth(grown(430)); });
   auto* column = new QWidget(area);
   auto* layout = makeColumn(column);
@@ -284,6 +325,77 @@ void BenchPage::showChart() {
 void BenchPage::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && result()) showChart();
+}
+
+// ---- what is laid beside a measurement, and what is taken out of it
+
+void BenchPage::buildBesideMenu() {
+  auto* menu = new QMenu(beside_);
+  menu->setToolTipsVisible(true);
+  earlierMenu_ = menu->addMenu(tr("Earlier measurement"));
+  earlierGroup_ = new QActionGroup(this);
+  paperMenu_ = menu->addMenu(tr("Figures of the papers"));
+  paperMenu_->setToolTipsVisible(true);
+  paperGroup_ = new QActionGroup(this);
+  addChoice(paperMenu_, paperGroup_, tr("None"), -1)->setChecked(true);
+  for (int i = 0; i < figuresOfPapers_.series.size(); ++i) {
+    const PaperSeries& series = figuresOfPapers_.series[i];
+    QAction* action = addChoice(paperMenu_, paperGroup_, series.label, i);
+    action->setToolTip(tr("Speed-up over %1, from the %2.").arg(series.over, series.source));
+  }
+  connect(paperGroup_, &QActionGroup::triggered, this, &BenchPage::showResult);
+  connect(earlierGroup_, &QActionGroup::triggered, this, &BenchPage::showResult);
+  beside_->setMenu(menu);
+}
+
+void BenchPage::showBeside() {
+  const bool overlaid = earlier() != nullptr;
+  earlierMenu_->clear();
+  const auto& runs = session_->measurements()->earlier();
+  addChoice(earlierMenu_, earlierGroup_, tr("None"), -1)->setChecked(true);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    QAction* action = addChoice(earlierMenu_, earlierGroup_, runName(runs[i]), static_cast<int>(i));
+    if (overlaid && i == 0) action->setChecked(true);  // a new measurement is laid over the one before
+  }
+  earlierMenu_->setEnabled(!runs.empty());
+}
+
+void BenchPage::buildExportMenu() {
+  auto* menu = new QMenu(export_);
+  const auto add = [&](const QString& words, const char* name, const std::function<void()>& run) {
+    QAction* action = menu->addAction(words);
+    action->setObjectName(QLatin1String(name));
+    connect(action, &QAction::triggered, this, run);
+  };
+  add(tr("Chart as picture…"), "benchSavePicture", [this] {
+    askWhere(tr("Save the chart"), "benchPictureDialog", pictureFilters(),
+             [this](const QString& path) { return chart_->savePicture(path); });
+  });
+  add(tr("Figures as CSV…"), "benchSaveCsv", [this] {
+    askWhere(tr("Save the figures"), "benchCsvDialog", {tr("Table (*.csv)")}, [this](const QString& path) {
+      return result() && writeFile(path, benchCsv(*result(), paper()).toUtf8());
+    });
+  });
+  add(tr("Everything as JSON…"), "benchSaveJson", [this] {
+    askWhere(tr("Save the measurement"), "benchJsonDialog", {tr("JSON (*.json)")},
+             [this](const QString& path) { return result() && writeFile(path, benchJson(*result())); });
+  });
+  add(tr("Copy as Markdown"), "benchCopyMarkdown", [this] {
+    if (!result()) return;
+    const QString table = tableText(*points_, allRows(*points_), TableFormat::Markdown);
+    QGuiApplication::clipboard()->setText(table + benchNotes(*result(), paper()));
+  });
+  add(tr("Copy as LaTeX"), "benchCopyLatex", [this] {
+    if (result()) QGuiApplication::clipboard()->setText(tableText(*points_, allRows(*points_), TableFormat::Latex));
+  });
+  export_->setMenu(menu);
+}
+
+void BenchPage::askWhere(const QString& title, const char* name, const QStringList& filters,
+                         const std::function<bool(const QString& path)>& write) {
+  const FileQuestion question{QLatin1String(name), title, filters, folderOf(session_->path()),
+                              QFileInfo(session_->path()).completeBaseName() + QStringLiteral("_bench")};
+  askAndWrite(this, question, write, [this](const QString& problem) { Q_EMIT session_->problem(problem, {}); });
 }
 
 }  // namespace normlens::ui

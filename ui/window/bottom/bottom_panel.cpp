@@ -20,11 +20,7 @@
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bench_page.h"
 #include "ui/window/bottom/differences_page.h"
-#include "ui/window/bottom/inputs_page.h"
-#include "ui/window/bottom/norm_table_page.h"
-#include "ui/window/bottom/plan_page.h"
-#include "ui/window/bottom/proof_page.h"
-#include "ui/window/bottom/streams_page.h"
+#include "ui/window/bottom/pages.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/learn_page.h"
 
@@ -106,19 +102,21 @@ void BottomPanel::addPages() {
     if (lesson != nullptr) linkLesson(page, lesson);
     return page;
   };
-  auto* plan = addPage(new PlanPage(session_, pages_), "plan");
-  addPage(new NormTablePage(session_, pages_), "zero_mean");
-  addPage(new InputsPage(session_, pages_), nullptr);
-  auto* proof = addPage(new ProofPage(session_, pages_), "proof");
+  addPage(makePlanPage(
+              session_, [this](int node) { Q_EMIT nodeChosen(node); }, pages_),
+          "plan");
+  addPage(makeNormTablePage(session_, pages_), "zero_mean");
+  addPage(makeInputsPage(session_, pages_), nullptr);
+  addPage(makeProofPage(
+              session_, [this] { Q_EMIT exportAnywayClicked(); }, pages_),
+          "proof");
   differences_ = addPage(new DifferencesPage(session_, pages_), "proof");
   addPage(new BenchPage(session_, pages_), "latency");
-  addPage(new StreamsPage(session_, pages_), nullptr);
+  addPage(makeStreamsPage(session_, pages_), nullptr);
   learn_ = addPage(new LearnPage(pages_), nullptr);
   log_ = addPage(makeLog(), nullptr);
-  connect(plan, &PlanPage::nodeChosen, this, &BottomPanel::nodeChosen);
   connect(learn_, &LearnPage::lessonWanted, this, &BottomPanel::lessonWanted);
   connect(differences_, &DifferencesPage::inputsWanted, this, [this] { showTab(Inputs); });
-  connect(proof, &ProofPage::exportAnywayClicked, this, &BottomPanel::exportAnywayClicked);
 }
 
 QWidget* BottomPanel::makePlanButtons(Actions* actions) {

@@ -99,7 +99,7 @@ void DifferenceBar::buildControls() {
     briefOther_ = taken;
     showState();
   });
-  connect(go_, &QPushButton::clicked, this, [this] { run_->running() ? run_->cancel() : run_->start(settings()); });
+  connect(go_, &QPushButton::clicked, this, [this] { run_->running() ? run_->stop() : run_->start(settings()); });
 }
 
 // The same boxes behind one button, where there is no room for them.

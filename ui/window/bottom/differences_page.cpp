@@ -3,29 +3,194 @@
 #include <QComboBox>
 #include <QHeaderView>
 #include <QLabel>
+#include <QPainter>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTableView>
+#include <QWidget>
+#include <numeric>
 
 #include "ui/models/difference_table.h"
+#include "ui/models/forced_error_table.h"
+#include "ui/session/forced_errors.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
+#include "ui/theme/error_scale.h"
+#include "ui/theme/theme.h"
 #include "ui/widgets/delegates/figure_delegate.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
-#include "ui/widgets/plots/depth_plot.h"
-#include "ui/widgets/plots/error_legend.h"
-#include "ui/widgets/plots/precision_map.h"
+#include "ui/widgets/plots/difference_plots.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/difference_bar.h"
-#include "ui/window/bottom/forced_errors_page.h"
 #include "ui/window/bottom/tensor_pair_view.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 namespace {
+
+constexpr int kScale = 150, kLeastScale = 40, kBar = 8, kSwatch = 14, kGap = 6, kApart = 18, kHeight = 18;
+
+struct Words {
+  QString floor = QObject::tr("within 6 × noise floor"), line = QObject::tr("6 × noise floor");
+  QString least = QStringLiteral("≤ 1e-16"), most = QStringLiteral("1");
+};
+
+int widthOf(const QString& words) { return QFontMetrics(uiFont(11)).horizontalAdvance(words); }
+
+// Returns the width of the part that explains the noise floor; endsWidth(), of the words at the ends of the scale.
+int floorWidth(const Words& words) {
+  return 2 * (kSwatch + kGap) + kApart + widthOf(words.floor) + widthOf(words.line) + 4;
+}
+
+int endsWidth(const Words& words) { return kApart + 2 * kGap + widthOf(words.least) + widthOf(words.most); }
+
+// Explains the colors and lines of errors: the calm color and the line of the noise floor, and where there is room the
+// logarithmic scale with its ends.
+class ErrorLegend final : public QWidget {
+ public:
+  explicit ErrorLegend(QWidget* parent = nullptr) : QWidget(parent) {
+    setObjectName(QStringLiteral("errorLegend"));
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    setAccessibleName(tr("Colour scale of the errors"));
+    setToolTip(tr(
+        "The colours stand for the largest relative difference, from 1e-16 or less to 1 or more, by decades. What is "
+        "within six times what the original loses by that precision alone is its rounding: it has a calm colour, and "
+        "lies below the dotted line of the chart."));
+  }
+  [[nodiscard]] QSize sizeHint() const override { return {floorWidth({}) + endsWidth({}) + kScale, grown(kHeight)}; }
+  // Without the scale.
+  [[nodiscard]] QSize minimumSizeHint() const override { return {floorWidth({}), grown(kHeight)}; }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    const Theme theme = themeOf(this);
+    const Words words;
+    QPainter painter(this);
+    painter.setFont(uiFont(11));
+    const int middle = height() / 2;
+    int left = 0;
+    const auto say = [&](const QString& text) {
+      painter.setPen(theme.textSoft);
+      painter.drawText(QRect(left, 0, widthOf(text) + 2, height()), Qt::AlignLeft | Qt::AlignVCenter, text);
+      left += widthOf(text);
+    };
+    painter.fillRect(QRect(left, middle - kSwatch / 2 + 2, kSwatch, kSwatch - 4), floorColor(theme));
+    left += kSwatch + kGap;
+    say(words.floor);
+    left += kApart;
+    painter.setPen(QPen(theme.textSoft, 1.2, Qt::DotLine));
+    painter.drawLine(left, middle, left + kSwatch, middle);
+    left += kSwatch + kGap;
+    say(words.line);
+    const int wide = width() - floorWidth(words) - endsWidth(words);
+    if (wide < kLeastScale) return;
+    left += kApart;
+    say(words.least);
+    left += kGap;
+    for (int x = 0; x < wide; ++x) {
+      painter.fillRect(QRect(left + x, middle - kBar / 2, 1, kBar),
+                       shareColor(static_cast<double>(x) / (wide - 1), theme));
+    }
+    left += wide + kGap;
+    say(words.most);
+  }
+};
+
+constexpr int kErrorHeight = 23, kNameWidth = 190, kVerdictWidth = 130, kErrorWidth = 84, kLimitWidth = 136;
+
+// All LayerNorms, each folded alone against its verdict: what that does to the model's outputs, norm by type. Measured
+// when the user starts it.
+class ForcedErrorsPage final : public QWidget {
+ public:
+  // session: not owned
+  ForcedErrorsPage(Session* session, QWidget* parent)
+      : QWidget(parent), session_(session), errors_(session->forcedErrors()), rows_(new ForcedErrorTable(this)) {
+    bar_ = new QWidget(this);
+    auto* row = makeRow(bar_, 12, {16, 5, 12, 5});
+    words_ = describe(new ElidedLabel({}, Qt::ElideRight, bar_), "forcedState");
+    row->addWidget(words_, 1);
+    go_ = addButton(row, "secondary", {}, "forcedGo", {});
+    table_ = makeTable("forcedErrorTable", tr("Errors if folded anyway"), kErrorHeight, rows_, this);
+    table_->setItemDelegate(new FigureDelegate(ForcedErrorTable::Name, table_, ForcedErrorTable::ToneRole));
+    table_->horizontalHeader()->setDefaultSectionSize(kErrorWidth);
+    setColumnWidths(table_, {{ForcedErrorTable::Name, kNameWidth}, {ForcedErrorTable::Verdict, kVerdictWidth}});
+    followText(table_, [this] {
+      const int types = static_cast<int>(ForcedErrors::types().size());
+      for (int type = 0; type < types; ++type)
+        table_->horizontalHeader()->resizeSection(ForcedErrorTable::FirstType + 2 * type + 1, grown(kLimitWidth));
+    });
+    table_->horizontalHeader()->setStretchLastSection(true);
+    makeColumn(this)->addWidget(table_);
+    connect(go_, &QPushButton::clicked, this, &ForcedErrorsPage::go);
+    connect(errors_, &ForcedErrors::changed, this, &ForcedErrorsPage::showFigures);
+    for (const auto signal : {&Session::analysisChanged, &Session::modelChanged, &Session::jobChanged})
+      connect(session_, signal, this, &ForcedErrorsPage::showFigures);
+    connect(session_->selection(), &GraphSelection::changed, this, &ForcedErrorsPage::followSelection);
+    connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
+      if (following_ || !at.isValid()) return;
+      following_ = true;
+      session_->selection()->selectNorm(at.data(ForcedErrorTable::NormRole).toInt());
+      following_ = false;
+    });
+    showFigures();
+  }
+
+  // Returns the bar with what is measured and the button; not in the page's own layout: whoever shows the page has a
+  // place for it.
+  [[nodiscard]] QWidget* bar() const { return bar_; }
+
+ private:
+  // Measures, or stops.
+  void go() {
+    if (errors_->running()) return errors_->stop();
+    std::vector<int> all(session_->analysis()->norms.size());
+    std::iota(all.begin(), all.end(), 0);
+    errors_->start(all);
+  }
+  void showFigures() {
+    following_ = true;
+    rows_->show(*session_);
+    following_ = false;
+    const bool running = errors_->running();
+    const QString obstacle = errors_->obstacle();
+    bool all = rows_->rowCount() > 0;
+    for (const ForcedErrorRow& row : rows_->rows()) all = all && errors_->has(row.norm);
+    go_->setText(running ? tr("Stop") : tr("Measure all"));
+    go_->setToolTip(running
+                        ? tr("What is measured so far stays.")
+                        : tr("Fold one LayerNorm at a time, whatever its verdict, and run it in four floating types."));
+    go_->setVisible(running || !all);
+    go_->setEnabled(running || (obstacle.isEmpty() && rows_->rowCount() > 0));
+    const QString problem = errors_->problem();
+    setKind(words_, problem.isEmpty() ? "soft" : "error");
+    words_->setFullText(
+        running              ? errors_->stage()
+        : !problem.isEmpty() ? problem
+        : !obstacle.isEmpty()
+            ? obstacle
+            : tr("Error at the model's outputs, one LayerNorm folded at a time, the others as they are; ✓ is "
+                 "within the noise of rounding."));
+  }
+  void followSelection() {
+    if (following_) return;
+    following_ = true;
+    showRow(table_, rows_->index(rows_->rowOf(session_->selection()->current().norm), 0));
+    following_ = false;
+  }
+
+  Session* session_;      // Not owned.
+  ForcedErrors* errors_;  // Not owned: of the session.
+  ForcedErrorTable* rows_;
+  QWidget* bar_;
+  QTableView* table_;
+  ElidedLabel* words_;
+  QPushButton* go_;
+  bool following_ = false;  // the table follows the selection, it does not make one
+};
 
 constexpr int kPlaceHeight = 23, kFigureWidth = 84, kPlaceWidth = 130;
 
@@ -127,9 +292,7 @@ QWidget* DifferencesPage::makeViews() {
   auto* layout = makeColumn(panel, 2, {12, 4, 12, 2});
   auto* views = new QStackedWidget(panel);
   // In a small dock it scrolls: rows of cells are not squeezed.
-  auto* scroll = new QScrollArea(views);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
+  auto* scroll = makeScrollArea(views);
   auto* depth = new QWidget(scroll);
   auto* column = makeColumn(depth, 2);
   map_ = new PrecisionMap(matrix_, depth);

@@ -1,183 +1,176 @@
-#include "ui/window/bottom/proof_page.h"
+#include "ui/window/bottom/pages.h"
 
-#include <QLabel>
 #include <QPushButton>
-#include <QScrollArea>
-#include <QStackedLayout>
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/property_list.h"
-#include "ui/window/parts.h"
+#include "ui/window/bottom/columns_page.h"
 
 namespace normlens::ui {
-
 namespace {
-
-QVBoxLayout* addColumn(QHBoxLayout* row, QWidget* parent, const QString& title, const QString& tip) {
-  if (row->count() > 0) row->addWidget(makeLine(Qt::Vertical, parent));
-  auto* column = makeColumn(nullptr, 4);
-  QLabel* label = makeLabel(title, "section", parent);
-  label->setToolTip(tip);
-  column->addWidget(label);
-  row->addLayout(column, 1);
-  return column;
-}
 
 QString allowedInFile(const protocol::VerifyResult& proof) {
   const QString limit = formatError(proof.file.limit);
   if (proof.file_dtype == "float64") return limit;
-  return proof.errors ? ProofPage::tr("%1 = 6 × the original's own error").arg(limit)
-                      : ProofPage::tr("%1 = 6 × noise floor").arg(limit);
+  return proof.errors ? QObject::tr("%1 = 6 × the original's own error").arg(limit)
+                      : QObject::tr("%1 = 6 × noise floor").arg(limit);
 }
 
 // Describes how it was proved, where that is not the usual way.
 QString noteOf(const protocol::VerifyResult& proof) {
   if (!proof.algebra_reason.empty()) return text(proof.algebra_reason);
   if (proof.sections)
-    return ProofPage::tr(
+    return QObject::tr(
         "the whole does not fit in memory: %n section(s) of it were compared, on drawn values along "
         "the stream, and rounding was judged in each alone",
         nullptr, *proof.sections);
   if (proof.sample_only)
-    return ProofPage::tr("compared on these inputs alone: the model refused all other values and sizes");
+    return QObject::tr("compared on these inputs alone: the model refused all other values and sizes");
   return {};
 }
 
+// Shows what folding did and what the proof found: folded k of n, tensors centered, times, errors in both precisions.
+class ProofPage final : public ColumnsPage {
+ public:
+  ProofPage(Session* session, std::function<void()> exportAnyway, QWidget* parent)
+      : ColumnsPage(24, parent), session_(session) {
+    notice()->setObjectName(QStringLiteral("proofEmpty"));
+    QVBoxLayout* first = addColumn(tr("Result"), 4);
+    auto* head = new QHBoxLayout;
+    headline_ = describe(makeLabel({}, "title", body()), "foldHeadline");
+    badge_ = describe(new Badge(body()), "proofBadge");
+    head->addWidget(headline_);
+    head->addSpacing(6);
+    head->addWidget(badge_);
+    head->addStretch(1);
+    first->addLayout(head);
+    sentence_ = makeWords("soft", body());
+    first->addWidget(sentence_);
+    work_ = new PropertyList(body());
+    first->addWidget(work_);
+    anyway_ = addButton(first, "secondary", tr("Export anyway"), "exportAnyway",
+                        tr("Write the folded model although its outputs differ from the original's."));
+    first->setAlignment(anyway_, Qt::AlignLeft);
+    connect(anyway_, &QPushButton::clicked, this, exportAnyway);
+    first->addStretch(1);
+
+    QVBoxLayout* second = addColumn(
+        tr("Algebra, in float64"), 4, 1,
+        tr("The same plan on a float64 copy: rounding is out of the way, only an error of the method shows."));
+    algebra_ = new PropertyList(body());
+    algebraNote_ = makeWords("soft", body());
+    second->addWidget(algebra_);
+    second->addWidget(algebraNote_);
+    second->addStretch(1);
+
+    QVBoxLayout* third = addColumn(tr("File, in its own type"), 4, 1,
+                                   tr("The folded weights are rounded: the difference is held against how far the "
+                                      "original moves when its weights move by half a unit in the last place."));
+    file_ = new PropertyList(body());
+    third->addWidget(file_);
+    third->addStretch(1);
+    for (const auto signal : {&Session::foldChanged, &Session::jobChanged, &Session::planChanged}) {
+      connect(session_, signal, this, &ProofPage::showResult);
+    }
+    showResult();
+  }
+
+ private:
+  void showResult() {
+    const auto& result = session_->foldResult();
+    showColumns(result.has_value());
+    if (!result) {
+      notice()->setText(emptyText());
+      return;
+    }
+    const protocol::PlanInfo& plan = result->plan;
+    headline_->setText(tr("Folded %1 of %2").arg(plan.folded.size()).arg(plan.layer_norms));
+    showVerdict(*result);
+    sentence_->setText(asSentence(text(result->reason)));
+    sentence_->setVisible(!result->reason.empty());
+    QVector<Property> work;
+    for (const auto& condition : result->holds_if)
+      work.push_back({tr("holds if"), text(condition.text), text(condition.tested), true});
+    work.append({{tr("tensors centered"), QString::number(plan.tensors_centered), {}},
+                 {tr("bytes written"), formatBytes(plan.bytes_centered), {}},
+                 {tr("file grows by"), formatBytes(plan.bytes_grown), tr("Copies of tensors with other uses.")},
+                 {tr("centerings at run time"), QString::number(plan.centerings), {}},
+                 {tr("time to fold"), formatMilliseconds(result->fold_ms),
+                  tr("Analysis, centering and rewriting; without load, save and proof.")}});
+    work_->setProperties(work);
+  }
+  [[nodiscard]] QString emptyText() const {
+    if (session_->job().kind == JobKind::Folding) return tr("Folding and proving.");
+    if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
+    if (session_->plan() && session_->plan()->folded.empty())
+      return tr("The plan folds no LayerNorm: nothing to prove.");
+    return tr("Nothing folded yet. Fold applies the plan and proves the result.");
+  }
+  void showVerdict(const protocol::FoldResult& result) {
+    anyway_->setVisible(!result.ok && !result.plan.folded.empty());
+    algebra_->setProperties({});
+    file_->setProperties({});
+    algebraNote_->hide();
+    if (!result.verify) {
+      badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not verified"));
+      return;
+    }
+    const protocol::VerifyResult& proof = *result.verify;
+    if (proof.exact == true) {
+      badge_->set(Badge::Tone::Good, QStringLiteral("verify"), tr("Exact"));
+    } else if (proof.exact == false) {
+      badge_->set(Badge::Tone::Blocked, QStringLiteral("blocked"), tr("Not exact"));
+    } else {
+      badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not decided"));
+    }
+    if (proof.algebra_done) {
+      algebra_->setProperties({{tr("largest relative difference"), formatError(proof.algebra.max_rel), {}, true},
+                               {tr("allowed"), formatError(proof.algebra.limit),
+                                tr("1e-10, or six times the original's own noise in float64 where that is more.")},
+                               {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
+    }
+    const QString note = noteOf(proof);
+    algebraNote_->setVisible(!note.isEmpty());
+    algebraNote_->setText(asSentence(note));
+    QVector<Property> file;
+    if (proof.file_done) {
+      file = {{tr("largest relative difference"), formatError(proof.file.max_rel), {}, true},
+              {tr("allowed"), allowedInFile(proof), {}},
+              {tr("largest absolute difference"), formatError(proof.file.max_abs), {}},
+              {tr("type"), text(proof.file_dtype), {}}};
+    } else if (!proof.file_reason.empty()) {
+      file = {{tr("not compared"), asSentence(text(proof.file_reason)), {}}};
+    }
+    if (proof.errors) {
+      file.push_back({tr("error of the fold, of the original"),
+                      tr("%1, %2").arg(formatError(proof.errors->folded), formatError(proof.errors->original)),
+                      tr("How far each is from the original's float64 copy, in the row that decides."), true});
+    }
+    if (!proof.first_diverging.empty())
+      file.push_back({tr("first to differ"), session_->titleOfNorm(proof.first_diverging), {}, true});
+    if (!proof.not_run.empty()) {
+      file.push_back({tr("folded, but not run by these inputs"), nameList(proof.not_run), {}, true});
+    }
+    file_->setProperties(file);
+  }
+
+  Session* session_;  // Not owned.
+  Badge* badge_;
+  QLabel* headline_;
+  QLabel* sentence_;
+  PropertyList* work_;
+  PropertyList* algebra_;
+  PropertyList* file_;
+  QLabel* algebraNote_;
+  QPushButton* anyway_;
+};
+
 }  // namespace
 
-ProofPage::ProofPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
-  auto* stack = new QStackedLayout(this);
-  empty_ = makeNotice(this);
-  empty_->setObjectName(QStringLiteral("proofEmpty"));
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  filled_ = scroll;
-  auto* body = new QWidget(scroll);
-  scroll->setWidget(body);
-  auto* row = makeRow(body, 24, {16, 12, 16, 12});
-
-  QVBoxLayout* first = addColumn(row, body, tr("Result"), {});
-  auto* head = new QHBoxLayout;
-  headline_ = describe(makeLabel({}, "title", body), "foldHeadline");
-  badge_ = describe(new Badge(body), "proofBadge");
-  head->addWidget(headline_);
-  head->addSpacing(6);
-  head->addWidget(badge_);
-  head->addStretch(1);
-  first->addLayout(head);
-  sentence_ = makeWords("soft", body);
-  first->addWidget(sentence_);
-  work_ = new PropertyList(body);
-  first->addWidget(work_);
-  anyway_ = addButton(first, "secondary", tr("Export anyway"), "exportAnyway",
-                      tr("Write the folded model although its outputs differ from the original's."));
-  first->setAlignment(anyway_, Qt::AlignLeft);
-  connect(anyway_, &QPushButton::clicked, this, &ProofPage::exportAnywayClicked);
-  first->addStretch(1);
-
-  QVBoxLayout* second =
-      addColumn(row, body, tr("Algebra, in float64"),
-                tr("The same plan on a float64 copy: rounding is out of the way, only an error of the method shows."));
-  algebra_ = new PropertyList(body);
-  algebraNote_ = makeWords("soft", body);
-  second->addWidget(algebra_);
-  second->addWidget(algebraNote_);
-  second->addStretch(1);
-
-  QVBoxLayout* third = addColumn(row, body, tr("File, in its own type"),
-                                 tr("The folded weights are rounded: the difference is held against how far the "
-                                    "original moves when its weights move by half a unit in the last place."));
-  file_ = new PropertyList(body);
-  third->addWidget(file_);
-  third->addStretch(1);
-  stack->addWidget(empty_);
-  stack->addWidget(filled_);
-  for (const auto signal : {&Session::foldChanged, &Session::jobChanged, &Session::planChanged}) {
-    connect(session_, signal, this, &ProofPage::showResult);
-  }
-  showResult();
-}
-
-void ProofPage::showResult() {
-  const auto& result = session_->foldResult();
-  static_cast<QStackedLayout*>(layout())->setCurrentWidget(result ? filled_ : static_cast<QWidget*>(empty_));
-  if (!result) {
-    empty_->setText(emptyText());
-    return;
-  }
-  const protocol::PlanInfo& plan = result->plan;
-  headline_->setText(tr("Folded %1 of %2").arg(plan.folded.size()).arg(plan.layer_norms));
-  showVerdict(*result);
-  sentence_->setText(asSentence(text(result->reason)));
-  sentence_->setVisible(!result->reason.empty());
-  QVector<Property> work;
-  for (const auto& condition : result->holds_if)
-    work.push_back({tr("holds if"), text(condition.text), text(condition.tested), true});
-  work.append({{tr("tensors centered"), QString::number(plan.tensors_centered), {}},
-               {tr("bytes written"), formatBytes(plan.bytes_centered), {}},
-               {tr("file grows by"), formatBytes(plan.bytes_grown), tr("Copies of tensors with other uses.")},
-               {tr("centerings at run time"), QString::number(plan.centerings), {}},
-               {tr("time to fold"), formatMilliseconds(result->fold_ms),
-                tr("Analysis, centering and rewriting; without load, save and proof.")}});
-  work_->setProperties(work);
-}
-
-QString ProofPage::emptyText() const {
-  if (session_->job().kind == JobKind::Folding) return tr("Folding and proving.");
-  if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
-  if (session_->plan() && session_->plan()->folded.empty()) return tr("The plan folds no LayerNorm: nothing to prove.");
-  return tr("Nothing folded yet. Fold applies the plan and proves the result.");
-}
-
-void ProofPage::showVerdict(const protocol::FoldResult& result) {
-  anyway_->setVisible(!result.ok && !result.plan.folded.empty());
-  algebra_->setProperties({});
-  file_->setProperties({});
-  algebraNote_->hide();
-  if (!result.verify) {
-    badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not verified"));
-    return;
-  }
-  const protocol::VerifyResult& proof = *result.verify;
-  if (proof.exact == true) {
-    badge_->set(Badge::Tone::Good, QStringLiteral("verify"), tr("Exact"));
-  } else if (proof.exact == false) {
-    badge_->set(Badge::Tone::Blocked, QStringLiteral("blocked"), tr("Not exact"));
-  } else {
-    badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not decided"));
-  }
-  if (proof.algebra_done) {
-    algebra_->setProperties({{tr("largest relative difference"), formatError(proof.algebra.max_rel), {}, true},
-                             {tr("allowed"), formatError(proof.algebra.limit),
-                              tr("1e-10, or six times the original's own noise in float64 where that is more.")},
-                             {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
-  }
-  const QString note = noteOf(proof);
-  algebraNote_->setVisible(!note.isEmpty());
-  algebraNote_->setText(asSentence(note));
-  QVector<Property> file;
-  if (proof.file_done) {
-    file = {{tr("largest relative difference"), formatError(proof.file.max_rel), {}, true},
-            {tr("allowed"), allowedInFile(proof), {}},
-            {tr("largest absolute difference"), formatError(proof.file.max_abs), {}},
-            {tr("type"), text(proof.file_dtype), {}}};
-  } else if (!proof.file_reason.empty()) {
-    file = {{tr("not compared"), asSentence(text(proof.file_reason)), {}}};
-  }
-  if (proof.errors) {
-    file.push_back({tr("error of the fold, of the original"),
-                    tr("%1, %2").arg(formatError(proof.errors->folded), formatError(proof.errors->original)),
-                    tr("How far each is from the original's float64 copy, in the row that decides."), true});
-  }
-  if (!proof.first_diverging.empty())
-    file.push_back({tr("first to differ"), session_->titleOfNorm(proof.first_diverging), {}, true});
-  if (!proof.not_run.empty()) {
-    file.push_back({tr("folded, but not run by these inputs"), nameList(proof.not_run), {}, true});
-  }
-  file_->setProperties(file);
+QWidget* makeProofPage(Session* session, std::function<void()> exportAnyway, QWidget* parent) {
+  return new ProofPage(session, std::move(exportAnyway), parent);
 }
 
 }  // namespace normlens::ui

@@ -1,27 +1,212 @@
 #include "ui/window/frame/norm_panel.h"
 
 #include <QFileInfo>
+#include <QGridLayout>
 #include <QLineEdit>
+#include <QPainter>
+#include <QScrollBar>
 #include <QStackedWidget>
+#include <QStyledItemDelegate>
 #include <QTabBar>
 #include <QTimer>
 #include <QTreeView>
+#include <QWidget>
 
 #include "ui/models/norm_model.h"
 #include "ui/models/scope_model.h"
 #include "ui/models/search/norm_filter.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
+#include "ui/theme/class_mark.h"
+#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/delegates/norm_delegate.h"
 #include "ui/widgets/delegates/row_delegate.h"
+#include "ui/widgets/frames.h"
 #include "ui/widgets/lesson_link.h"
-#include "ui/widgets/plots/legend.h"
+#include "ui/widgets/mark_color.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 namespace {
+
+// The vertex classes with letter, shape, color and word, in two columns; each with a sentence as its tooltip.
+//
+// One class mark with its word beside it.
+class LegendEntry final : public QWidget {
+ public:
+  LegendEntry(QChar letter, QWidget* parent) : QWidget(parent), letter_(letter) {
+    explain(this, classMeaning(letter), letter == u'A' ? "auxiliary" : "zero_mean_graph");
+    setAccessibleName(QStringLiteral("%1: %2").arg(letter).arg(classWord(letter)));
+    setAccessibleDescription(classMeaning(letter));
+  }
+  [[nodiscard]] QSize sizeHint() const override {
+    return {26 + QFontMetrics(uiFont(12)).horizontalAdvance(classWord(letter_)), grown(24)};
+  }
+  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    const Theme theme = themeOf(this);
+    QPainter painter(this);
+    paintClassMark(painter, QRectF(2, (height() - 15) / 2.0, 15, 15), letter_, theme);
+    painter.setFont(uiFont(12));
+    painter.setPen(theme.text);
+    painter.drawText(QRect(26, 0, width() - 26, height()), Qt::AlignVCenter | Qt::AlignLeft, classWord(letter_));
+  }
+
+ private:
+  QChar letter_;
+};
+
+class Legend final : public QWidget {
+ public:
+  explicit Legend(QWidget* parent = nullptr) : QWidget(parent) {
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(12, 8, 12, 8);
+    grid->setHorizontalSpacing(8);
+    grid->setVerticalSpacing(0);
+    grid->addWidget(makeLabel(tr("Legend"), "section", this), 0, 0, 1, 2);
+    const QString column[] = {QStringLiteral("LSRZ"), QStringLiteral("OANM")};
+    for (int c = 0; c < 2; ++c) {
+      for (int r = 0; r < column[c].size(); ++r) grid->addWidget(new LegendEntry(column[c][r], this), r + 1, c);
+      grid->setColumnStretch(c, 1);
+    }
+  }
+};
+
+constexpr int kNormRow = 24, kTextLeft = 46, kIconLeft = 26, kRight = 12, kReasonBottom = 6;
+
+Verdict verdictOf(const QModelIndex& index) { return static_cast<Verdict>(index.data(NormModel::VerdictRole).toInt()); }
+
+// "transformer.h.3." quiet and "ln_2" strong. The quiet part gives way first, from its start; where the strong one is
+// long ("LayerNormalization") it leaves half of the room to what distinguishes it from the others.
+void paintName(QPainter& painter, const QRect& area, const QString& name, const Theme& theme, bool strong) {
+  const qsizetype end = 1 + qMax(name.lastIndexOf(u'.'), name.lastIndexOf(u'/'));
+  const QFont quietFont = uiFont(12), strongFont = uiFont(12, strong ? QFont::DemiBold : QFont::Medium);
+  const QFontMetrics quiet(quietFont), metrics(strongFont);
+  const int room = qMax(area.width() / 2, area.width() - quiet.horizontalAdvance(name.left(end)));
+  const QString last = metrics.elidedText(name.mid(end), Qt::ElideMiddle, room);
+  const QString lead =
+      quiet.elidedText(name.left(end), Qt::ElideLeft, qMax(0, area.width() - metrics.horizontalAdvance(last)));
+  painter.setFont(quietFont);
+  painter.setPen(theme.textSoft);
+  painter.drawText(area, Qt::AlignVCenter | Qt::AlignLeft, lead);
+  painter.setFont(strongFont);
+  painter.setPen(theme.text);
+  painter.drawText(area.adjusted(quiet.horizontalAdvance(lead), 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, last);
+}
+
+// Paints the norm list: group rows with the verdict's ring, title, count and what the plan does with them; norm rows
+// with the ring, the name (its last part strong) and at the right the plan's square with its word; under the current
+// norm the reason.
+class NormDelegate final : public QStyledItemDelegate {
+ public:
+  // view: not owned, the parent
+  explicit NormDelegate(QTreeView* view) : QStyledItemDelegate(view), view_(view) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    if (index.data(NormModel::IsGroupRole).toBool()) {
+      paintGroup(*painter, wholeRow(option.rect), index);
+    } else {
+      paintNorm(*painter, option, index);
+    }
+    painter->restore();
+  }
+  [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const override {
+    if (index.data(NormModel::IsGroupRole).toBool()) return {100, grown(27)};
+    const bool current = index == view_->currentIndex();
+    return {100, grown(kNormRow) + (current ? reasonHeight(index.data(NormModel::ReasonRole).toString()) : 0)};
+  }
+  // The current row changed: the rows before and after it change height.
+  void currentChanged(const QModelIndex& now, const QModelIndex& before) {
+    if (before.isValid()) Q_EMIT sizeHintChanged(before);
+    if (now.isValid()) Q_EMIT sizeHintChanged(now);
+  }
+
+ private:
+  void paintGroup(QPainter& painter, const QRect& row, const QModelIndex& index) const {
+    const Theme theme = themeOf(view_);
+    const Verdict verdict = verdictOf(index);
+    const bool open = view_->isExpanded(index);
+    const double middle = row.center().y() + 0.5;
+    paintIcon(painter, QRectF(row.left() + 10, middle - 6, 12, 12),
+              open ? QStringLiteral("chevron_down") : QStringLiteral("chevron_right"), theme.textSoft);
+    const int count = index.data(NormModel::CountRole).toInt();
+    paintIcon(painter, QRectF(row.left() + 28, middle - 8, 16, 16),
+              verdictIcon(verdict, index.data(NormModel::EarlyRole).toBool()),
+              count > 0 ? verdictColor(verdict, theme) : theme.textSoft);
+    const QFont titleFont = uiFont(13, QFont::DemiBold), countFont = uiFont(12, QFont::Medium);
+    const QString title = index.data().toString(), counted = QString::number(count);
+    painter.setFont(titleFont);
+    painter.setPen(theme.text);
+    painter.drawText(row.adjusted(52, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, title);
+    int left = 52 + QFontMetrics(titleFont).horizontalAdvance(title) + 8;
+    painter.setFont(countFont);
+    painter.setPen(theme.textSoft);
+    painter.drawText(row.adjusted(left, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, counted);
+    left += QFontMetrics(countFont).horizontalAdvance(counted) + 10;
+    const QRect rest = row.adjusted(left, 0, -kRight - 2, 0);
+    painter.drawText(rest, Qt::AlignVCenter | Qt::AlignRight,
+                     QFontMetrics(countFont).elidedText(index.data(NormModel::PlanWordRole).toString(), Qt::ElideRight,
+                                                        rest.width()));
+  }
+  void paintNorm(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+    const Theme theme = themeOf(view_);
+    const QRect row = wholeRow(option.rect);
+    const bool current = index == view_->currentIndex();
+    if (current || (option.state & QStyle::State_MouseOver)) {
+      painter.setPen(Qt::NoPen);
+      painter.setBrush(current ? theme.selection : theme.hover);
+      painter.drawRoundedRect(QRectF(row).adjusted(8, 0.5, -6, -0.5), 4, 4);
+    }
+    if (current) {
+      painter.setBrush(theme.accentText);
+      painter.drawRoundedRect(QRectF(row.left() + 6, row.top() + 4, 3, row.height() - 8), 1.5, 1.5);
+    }
+    const QRect line(row.left(), row.top(), row.width(), grown(kNormRow));
+    const Verdict verdict = verdictOf(index);
+    paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14),
+              verdictIcon(verdict, index.data(NormModel::EarlyRole).toBool()), verdictColor(verdict, theme));
+    const auto state = static_cast<PlanState>(index.data(NormModel::PlanRole).toInt());
+    int right = kRight;
+    if (state != PlanState::Unknown) {
+      paintIcon(painter, QRectF(line.right() - kRight - 13, line.center().y() - 6.5, 14, 14), planIcon(state),
+                planColor(state, theme));
+      right += 20;
+    }
+    const QFont wordFont = uiFont(11);
+    const int role = state == PlanState::Unknown ? NormModel::WidthRole : NormModel::PlanWordRole;
+    const int wordRoom = (line.width() - grown(kTextLeft) - right) / 2;  // the rest is the name's
+    const QString word = QFontMetrics(wordFont).elidedText(index.data(role).toString(), Qt::ElideRight, wordRoom);
+    painter.setFont(wordFont);
+    painter.setPen(theme.textSoft);
+    painter.drawText(line.adjusted(0, 0, -right, 0), Qt::AlignVCenter | Qt::AlignRight, word);
+    right += QFontMetrics(wordFont).horizontalAdvance(word) + 8;
+    paintName(painter, line.adjusted(kTextLeft + 4, 0, -right, 0), index.data().toString(), theme, current);
+    if (!current) return;
+    painter.setFont(uiFont(11));
+    painter.setPen(theme.text);
+    painter.drawText(QRect(kTextLeft + 4, row.top() + grown(kNormRow) - 1, reasonWidth(), row.height() - grown(kNormRow)),
+                     Qt::TextWordWrap | Qt::AlignTop, unbroken(index.data(NormModel::ReasonRole).toString()));
+  }
+  // Leaves room for the scroll bar, so that its coming and going does not change the height.
+  [[nodiscard]] int reasonWidth() const {
+    return qMax(60, view_->width() - view_->verticalScrollBar()->sizeHint().width() - kTextLeft - 4 - kRight / 2);
+  }
+  [[nodiscard]] int reasonHeight(const QString& reason) const {
+    if (reason.isEmpty()) return 0;
+    const QRect room(0, 0, reasonWidth(), 10000);
+    return QFontMetrics(uiFont(11)).boundingRect(room, Qt::TextWordWrap, unbroken(reason)).height() + kReasonBottom;
+  }
+  [[nodiscard]] QRect wholeRow(const QRect& item) const {
+    return {0, item.top(), view_->viewport()->width(), item.height()};
+  }
+
+  QTreeView* view_;  // Not owned.
+};
 
 constexpr int kLeastTree = 26;  // an own size: Qt's least would keep windows from being as low as a small screen
 

@@ -38,9 +38,7 @@ constexpr const char* kDevices[] = {"cpu", "cuda"};
 
 PreferencesPage::PreferencesPage(QWidget* parent) : QWidget(parent) {
   describe(this, "preferences", {}, tr("Preferences"));
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
+  auto* scroll = makeScrollArea(this);
   makeColumn(this)->addWidget(scroll);
   auto* body = new QWidget(scroll);
   auto* across = makeRow(body, -1, {24, 28, 24, 28});

@@ -1,29 +1,329 @@
 #include "ui/window/inspector/inspector.h"
 
 #include <QClipboard>
+#include <QComboBox>
+#include <QFileInfo>
 #include <QGuiApplication>
+#include <QLabel>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QWidget>
+#include <algorithm>
 
+#include "core/protocol/input_groups.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/session/words/selection_text.h"
+#include "ui/theme/class_mark.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/icon_button.h"
+#include "ui/widgets/needs_list.h"
+#include "ui/widgets/property_list.h"
 #include "ui/widgets/push_button.h"
 #include "ui/widgets/room_steps.h"
-#include "ui/window/inspector/model_page.h"
-#include "ui/window/inspector/node_page.h"
+#include "ui/window/inspector/center_card.h"
 #include "ui/window/inspector/norm_page.h"
+#include "ui/window/inspector/weight_view.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
+namespace {
+
+constexpr int kNameLetters = 12;  // that have room in any case
+
+QString typeOf(const protocol::GraphValue& value) {
+  QStringList parts;
+  if (value.has_shape) parts << formatShape(value.shape);
+  if (!value.dtype.empty() && value.dtype != "?") parts << text(value.dtype);
+  return parts.join(u' ');
+}
+
+}  // namespace
+
+// The inspector's page of the model itself, shown when nothing is selected.
+class ModelPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  // session: not owned
+  ModelPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+    InspectorPage page(this);
+    title_ = page.addTitle(page.layout, Qt::ElideMiddle);
+    subtitle_ = page.add(makeWords("soft", page.body));
+    const QString tip = tr("The file holds several models; this one is shown.");
+    models_ = page.add(describe(new QComboBox(page.body), "modelChoice", tip, tip));
+    models_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    models_->setMinimumContentsLength(kNameLetters);
+    connect(models_, &QComboBox::activated, this, [this] {
+      if (models_->currentText() != session_->modelName()) Q_EMIT modelWanted(session_->path(), models_->currentText());
+    });
+    connect(session_, &Session::openFailed, this, &ModelPage::showModels);  // the one before is shown still
+    connect(session_, &Session::engineLost, this, &ModelPage::showModels);
+    page.layout->addSpacing(4);
+    note_ = page.add(describe(makeWords("body", page.body), "modelNote"));
+    page.layout->addSpacing(4);
+    facts_ = page.add(new PropertyList(page.body));
+    const auto addSection = [&](const QString& title, QLabel*& label) {
+      page.layout->addSpacing(8);
+      label = page.add(makeLabel(title, "section", page.body));
+      return page.add(new PropertyList(page.body));
+    };
+    inputs_ = addSection(tr("Inputs of the probe run"), inputsTitle_);
+    assumed_ = page.add(makeWords("faint", page.body));
+    papers_ = addSection(tr("By the papers' criteria"), papersTitle_);
+    // A long name in the words makes nothing wider than the panel.
+    for (QLabel* words : {note_, assumed_}) {
+      QSizePolicy policy = words->sizePolicy();
+      policy.setHorizontalPolicy(QSizePolicy::Ignored);
+      words->setSizePolicy(policy);
+    }
+    page.layout->addStretch(1);
+  }
+
+  void showModel() {
+    const auto& model = session_->model();
+    const auto& analysis = session_->analysis();
+    title_->setFullText(QFileInfo(session_->path()).fileName());
+    subtitle_->setText(model ? tr("%1, %2 parameters").arg(text(model->format), formatCount(model->parameters))
+                             : QString());
+    showModels();
+    showNote();
+    QVector<Property> facts;
+    if (model) {
+      facts.push_back({tr("file"), formatBytes(model->file_bytes), session_->path()});
+      facts.push_back({tr("weights"), formatBytes(model->parameter_bytes), {}});
+      facts.push_back({tr("operators"), formatCount(static_cast<qint64>(session_->index().graph().nodes.size())), {}});
+    }
+    if (analysis) {
+      facts.push_back({tr("LayerNorms"), QString::number(analysis->totals.layer_norms), {}});
+      facts.push_back({tr("other norms"), QString::number(analysis->other_norms.size()),
+                       tr("GroupNorm, InstanceNorm, BatchNorm and RMSNorm; they are left alone.")});
+    }
+    facts_->setProperties(facts);
+    QVector<Property> inputs;
+    QStringList assumed;
+    if (analysis) {
+      for (const auto& [names, input] : protocol::inputGroups(analysis->inputs)) {
+        inputs.push_back({text(names), QStringLiteral("%1 %2").arg(text(input.dtype), formatShape(input.shape)),
+                          tr("values from %1 to %2").arg(formatNumber(input.low), formatNumber(input.high))});
+        if (!input.assumed.empty()) assumed << QStringLiteral("%1: %2").arg(text(names), text(input.assumed));
+      }
+    }
+    inputs_->setProperties(inputs);
+    inputsTitle_->setVisible(!inputs.isEmpty());
+    assumed_->setText(assumed.join(u'\n'));
+    assumed_->setVisible(!assumed.isEmpty());
+    QVector<Property> papers;
+    if (const int known = analysis ? analysis->totals.layer_norms - analysis->totals.unknown : 0; known > 0) {
+      const protocol::Totals& t = analysis->totals;
+      papers = {
+          {tr("paper"), tr("%1 of %2").arg(t.paper).arg(known), tr("Algorithm 1 of the paper.")},
+          {tr("paper, practical"), tr("%1 of %2").arg(t.paper_practical).arg(known),
+           tr("With auxiliary centering after opaque leaves.")},
+          {tr("paper, strict"), tr("%1 of %2").arg(t.paper_strict).arg(known),
+           tr("Foldable, and every affected layer is a LayerNorm.")},
+          {tr("exact, free"), tr("%1 of %2").arg(t.free).arg(known), tr("NormLens, by editing weights alone."), true}};
+    }
+    papers_->setProperties(papers);
+    papersTitle_->setVisible(!papers.isEmpty());
+  }
+
+ Q_SIGNALS:
+  void modelWanted(const QString& path, const QString& name);  // of a file that holds several
+
+ private:
+  void showModels() {
+    models_->clear();
+    if (session_->model()) {
+      for (const std::string& name : session_->model()->models) models_->addItem(text(name));
+    }
+    models_->setCurrentText(session_->modelName());
+    models_->setVisible(models_->count() > 0);
+  }
+  // Shows the file's own note together with what became of the run.
+  void showNote() {
+    const auto& model = session_->model();
+    const auto& analysis = session_->analysis();
+    QStringList notes;
+    if (model && !model->note.empty()) notes << asSentence(text(model->note));
+    if (analysis && !analysis->probe_error.empty()) {
+      notes << asSentence(tr("The model could not be run: %1").arg(text(analysis->probe_error)));
+    } else if (analysis && !analysis->note.empty()) {
+      notes << asSentence(text(analysis->note));
+    } else if (analysis && notes.isEmpty()) {
+      notes << tr("Select a LayerNorm to see what decides whether it folds.");
+    }
+    note_->setText(notes.join(u'\n'));
+    note_->setVisible(!notes.isEmpty());
+  }
+
+  Session* session_;  // Not owned.
+  ElidedLabel* title_;
+  QLabel* subtitle_;
+  QComboBox* models_;  // of the file; hidden where there is but one
+  QLabel* note_;
+  PropertyList* facts_;
+  QLabel* inputsTitle_;
+  PropertyList* inputs_;
+  QLabel* assumed_;
+  QLabel* papersTitle_;
+  PropertyList* papers_;
+};
+
+// The inspector's page of one operator or one edge: what it is, its attributes, what goes in and out.
+class NodePage final : public QWidget {
+ public:
+  // session: not owned
+  NodePage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+    InspectorPage page(this);
+    title_ = page.addTitle(page.layout, Qt::ElideLeft);
+    subtitle_ = page.add(makeWords("soft", page.body));
+    page.layout->addSpacing(4);
+    meaning_ = page.add(makeWords("body", page.body));
+    center_ = page.add(new CenterCard(session, QStringLiteral("Node"), page.body));
+    const auto addList = [&](QWidget*& section, QLabel*& label) {
+      section = page.add(new QWidget(page.body));
+      auto* column = makeColumn(section, 4, {0, 4, 0, 0});
+      column->addWidget(makeLine(Qt::Horizontal, section));
+      label = makeLabel({}, "section", section);
+      column->addWidget(label);
+      auto* list = new NeedsList(section);
+      column->addWidget(list);
+      connect(list, &NeedsList::activated, this, [this](int value) {
+        const protocol::GraphValue* at = session_->index().value(value);
+        if (at != nullptr && at->constant) {
+          weight_->showConstant(value);
+        } else if (const protocol::GraphNode* producer = session_->index().producer(value)) {
+          session_->selection()->selectNode(producer->id);
+        }
+      });
+      return list;
+    };
+    inputs_ = addList(inputSection_, inputsTitle_);
+    outputs_ = addList(outputSection_, outputsTitle_);
+    inputsTitle_->setText(tr("Inputs"));
+    weight_ = page.add(new WeightView(session, page.body));
+    page.layout->addSpacing(4);
+    page.add(makeLabel(tr("Attributes"), "section", page.body));
+    attributes_ = page.add(new PropertyList(page.body));
+    page.layout->addStretch(1);
+    centerHere_ = page.addFooterButton(tr("Center here"), "centerHereNode");
+    centerHere_->setToolTip(tr("Subtract the mean of this value at run time; shows first what that would free."));
+    connect(centerHere_, &QPushButton::clicked, this, &NodePage::centerHere);
+  }
+
+  void showNode(int id) {
+    clear();
+    const protocol::GraphNode* node = session_->index().node(id);
+    if (node == nullptr) return;
+    title_->setFullText(text(node->label.empty() ? node->op : node->label));
+    const protocol::GraphScope* scope = session_->index().scope(node->scope);
+    const QString where = scope != nullptr && !scope->path.empty() ? text(scope->path) : tr("the model itself");
+    subtitle_->setText(tr("%1 in %2").arg(text(node->op), where));
+    showMeaning(node->role.empty() ? QString() : classMeaning(QChar::fromLatin1(node->role[0])));
+    inputSection_->setVisible(!node->inputs.empty());
+    inputs_->setNeeds(values(node->inputs, true));
+    outputSection_->setVisible(!node->outputs.empty());
+    outputsTitle_->setText(tr("Outputs"));
+    outputs_->setNeeds(values(node->outputs, false));
+    QVector<Property> rows;
+    for (const auto& [name, value] : node->attributes) rows.push_back({text(name), text(value)});
+    if (!node->source.empty())
+      rows.push_back({tr("source"), text(node->source), tr("Where it was written, as the file says.")});
+    rows.push_back(deviceRow());
+    attributes_->setProperties(rows);
+    if (!node->outputs.empty()) centerValue_ = node->outputs.front();
+    centerHere_->setEnabled(centerValue_ >= 0 && session_->cannotRun().isEmpty());
+  }
+  // An edge.
+  void showValue(int id) {
+    clear();
+    const protocol::GraphValue* value = session_->index().value(id);
+    if (value == nullptr) return;
+    title_->setFullText(text(value->name));
+    const protocol::GraphNode* producer = session_->index().producer(id);
+    subtitle_->setText(producer != nullptr ? tr("made by %1").arg(session_->index().nodeTitle(producer->id))
+                                           : tr("a value"));
+    showMeaning(value->stream ? tr("Lies on a residual stream: blocks add to it one after another.") : QString());
+    inputSection_->hide();
+    outputSection_->show();
+    outputsTitle_->setText(tr("Read by"));
+    QVector<Need> readers;
+    for (const protocol::GraphNode& node : session_->index().graph().nodes) {
+      if (node.helper || std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end()) continue;
+      const int target = node.outputs.empty() ? -1 : node.outputs.front();
+      const QChar mark = node.role.empty() ? u'O' : QChar::fromLatin1(node.role[0]);
+      readers.push_back({mark, session_->index().nodeTitle(node.id), {}, {}, Need::State::Plain, target});
+    }
+    outputs_->setNeeds(readers);
+    attributes_->setProperties({{tr("shape"), value->has_shape ? formatShape(value->shape) : tr("not known")},
+                                {tr("type"), value->dtype.empty() ? tr("not known") : text(value->dtype)},
+                                deviceRow()});
+    centerValue_ = value->constant ? -1 : id;
+    centerHere_->setEnabled(centerValue_ >= 0 && session_->cannotRun().isEmpty());
+  }
+  // Another page is shown.
+  void leave() { weight_->showConstant(-1); }
+  void askCenter(int value) {
+    centerValue_ = value;
+    center_->ask(value);
+  }
+  // What is shown.
+  void centerHere() {
+    if (centerValue_ >= 0) center_->ask(centerValue_);
+  }
+
+ private:
+  [[nodiscard]] QVector<Need> values(const std::vector<int>& ids, bool inputs) const {
+    QVector<Need> rows;
+    for (const int id : ids) {
+      const protocol::GraphValue* value = session_->index().value(id);
+      if (value == nullptr) continue;
+      const protocol::GraphNode* producer = session_->index().producer(id);
+      QChar mark = u'L';
+      if (!value->constant && producer != nullptr && !producer->role.empty())
+        mark = QChar::fromLatin1(producer->role[0]);
+      if (!value->constant && producer == nullptr) mark = u'O';
+      const QString name = value->constant || !inputs || producer == nullptr
+                               ? text(value->name)
+                               : session_->index().nodeTitle(producer->id);
+      rows.push_back({mark, name, {}, typeOf(*value), Need::State::Plain, value->constant || inputs ? id : -1});
+    }
+    return rows;
+  }
+  void clear() {
+    center_->dismiss();
+    weight_->showConstant(-1);
+    centerValue_ = -1;
+  }
+  [[nodiscard]] static Property deviceRow() {
+    return {tr("device"), tr("CPU"), tr("Where the probe run computes it; measurements choose their device.")};
+  }
+  void showMeaning(const QString& sentence) {
+    meaning_->setText(sentence);
+    meaning_->setVisible(!sentence.isEmpty());
+  }
+
+  Session* session_;  // Not owned.
+  int centerValue_ = -1;
+  ElidedLabel* title_;
+  QLabel* subtitle_;
+  QLabel* meaning_;
+  QWidget* inputSection_;
+  QLabel* inputsTitle_;
+  NeedsList* inputs_;
+  QWidget* outputSection_;
+  QLabel* outputsTitle_;
+  NeedsList* outputs_;
+  CenterCard* center_;
+  WeightView* weight_;
+  PropertyList* attributes_;
+  PushButton* centerHere_;
+};
 
 InspectorPage::InspectorPage(QWidget* owner) : page(owner) {
   auto* outer = makeColumn(owner);
-  auto* scroll = new QScrollArea(owner);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* scroll = makeScrollArea(owner, Qt::ScrollBarAlwaysOff);
   scroll->setFocusPolicy(Qt::NoFocus);
   body = new QWidget(scroll);
   layout = makeColumn(body, 4, {16, 14, 16, 14});
@@ -136,3 +436,5 @@ void Inspector::showSelection() {
 }
 
 }  // namespace normlens::ui
+
+#include "inspector.moc"

@@ -1,33 +1,42 @@
 #include "ui/window/lab/lab_page.h"
 
 #include <QButtonGroup>
+#include <QDir>
 #include <QElapsedTimer>
+#include <QFileInfo>
+#include <QFrame>
 #include <QHeaderView>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
+#include <QPainter>
+#include <QProgressBar>
 #include <QScrollArea>
 #include <QTableView>
 #include <algorithm>
 
+#include "core/base/files.h"
 #include "ui/client/engine_client.h"
 #include "ui/models/lab_table.h"
 #include "ui/session/lab/lab_runs.h"
 #include "ui/session/session.h"
 #include "ui/session/words/lab_words.h"
-#include "ui/theme/theme.h"
+#include "ui/session/words/remaining_time.h"
 #include "ui/widgets/delegates/figure_delegate.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/lab/lab_figures.h"
 #include "ui/window/lab/network_mark.h"
-#include "ui/window/lab/run_bar.h"
 #include "ui/window/lab/settings_form.h"
 #include "ui/window/learn/learn_bar.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
 namespace {
+
+constexpr int kRunHeight = 60, kProgress = 150, kProgressHeight = 6;
+
+using State = LabRuns::State;
 
 constexpr int kFormWidth = 316, kRow = 28, kTable = 200, kPageGap = 16;
 constexpr int kSoonMs = 150, kPauses = 8;  // between two drawings, also as a multiple of one
@@ -46,27 +55,149 @@ QPushButton* makeExperiment(const LabWord& word, QWidget* parent) {
   return button;
 }
 
+constexpr size_t kMostSettings = 1 << 20;  // bytes
+
 }  // namespace
 
+// The bar above the charts: which run is shown, how far the one that is trained has come, and what can be done with it.
+class RunBar final : public QFrame {
+  Q_OBJECT
+
+ public:
+  // Not owned.
+  RunBar(LabRuns* runs, QWidget* parent) : QFrame(parent), runs_(runs) {
+    setObjectName(QStringLiteral("lessonsBar"));
+    setTextHeight(this, kRunHeight);
+    auto* row = makeRow(this, 8, {16, 0, 16, 0});
+    auto* words = makeColumn(nullptr, 2);
+    title_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "labTitle");
+    setKind(title_, "title");
+    line_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "labLine");
+    words->addStretch();
+    words->addWidget(title_);
+    words->addWidget(line_);
+    words->addStretch();
+    row->addLayout(words, 1);
+    makeProgress();
+    makeButtons();
+    connect(runs_, &LabRuns::changed, this, &RunBar::refresh);
+    connect(runs_, &LabRuns::recorded, this, &RunBar::refresh);
+  }
+
+  // experiment: of the settings, where no run is shown (nullptr).
+  void show(const KeptRun* run, std::string_view experiment) {
+    shown_ = run != nullptr ? run->number : 0;
+    const LabWord word = experimentWord(run != nullptr ? run->settings.experiment : experiment);
+    title_->setFullText(run != nullptr ? word.name + QStringLiteral(", ") + labRunWord(run->number) : word.name);
+    usualLine_ = word.tip;
+    refresh();
+  }
+
+ Q_SIGNALS:
+  void pictureWanted();
+  void tableWanted();
+  void settingsWanted();  // of the run that is shown, as a file
+
+ private:
+  void makeProgress() {
+    progress_ = new QWidget(this);
+    setTextWidth(progress_, kProgress);
+    auto* column = makeColumn(progress_, 4);
+    progressWords_ = describe(makeLabel({}, "fact", progress_), "labProgressWords");
+    bar_ = describe(new QProgressBar(progress_), "labProgress", {}, tr("Progress of the run"));
+    bar_->setRange(0, 1000);
+    bar_->setTextVisible(false);
+    bar_->setFixedHeight(kProgressHeight);
+    column->addStretch();
+    column->addWidget(progressWords_);
+    column->addWidget(bar_);
+    column->addStretch();
+    layout()->addWidget(progress_);
+  }
+  void makeButtons() {
+    act_ = describe(new PushButton(tr("Pause"), PushButton::Look::Filled, this), "labAct");
+    stop_ = describe(new PushButton(tr("Stop"), PushButton::Look::Outlined, this), "labStop",
+                     tr("End the run here; what was trained is kept."));
+    export_ = describe(new PushButton(tr("Export"), PushButton::Look::Outlined, this), "labExport",
+                       tr("The charts, the table, or the settings that make this run again."));
+    auto* menu = new QMenu(export_);
+    menu->addAction(tr("Charts as a picture…"), this, &RunBar::pictureWanted);
+    menu->addAction(tr("Table…"), this, &RunBar::tableWanted);
+    menu->addAction(tr("Settings of the run…"), this, &RunBar::settingsWanted);
+    export_->setMenu(menu);
+    for (PushButton* button : {act_, stop_, export_}) layout()->addWidget(button);
+    // Go on does not come to where Stop was: a second click would begin again.
+    QSizePolicy kept = stop_->sizePolicy();
+    kept.setRetainSizeWhenHidden(true);
+    stop_->setSizePolicy(kept);
+    connect(act_, &PushButton::clicked, this, &RunBar::act);
+    connect(stop_, &PushButton::clicked, runs_, &LabRuns::stop);
+  }
+  void refresh() {
+    const bool problem = !runs_->problem().isEmpty();
+    line_->setFullText(problem ? runs_->problem() : usualLine_);
+    setKind(line_, problem ? "error" : "soft");
+    const State state = runs_->state();
+    progress_->setVisible(runs_->busy());
+    progressWords_->setText(progressWords());
+    bar_->setValue(qRound(1000 * runs_->fraction()));
+    const KeptRun* run = runs_->run(shown_);
+    const bool unfinished = run != nullptr && !run->isDone();
+    const bool goesOn = state == State::Pausing || state == State::Paused;
+    act_->setText(!runs_->busy() || goesOn ? tr("Go on") : tr("Pause"));
+    act_->setToolTip(runs_->busy() ? goesOn ? tr("From where it stands.") : tr("Between two steps.")
+                     : unfinished && run->hasCheckpoint() ? tr("From the last epoch that was kept.")
+                                                          : tr("From the beginning: there is no checkpoint."));
+    act_->setEnabled(runs_->busy() ? state == State::Training || goesOn : unfinished);
+    act_->setVisible(runs_->busy() || unfinished);
+    stop_->setEnabled(runs_->busy() && state != State::Stopping);
+    stop_->setVisible(runs_->busy());
+    export_->setEnabled(run != nullptr);
+  }
+  // Does what the first button is labeled with.
+  void act() {
+    if (!runs_->busy()) return runs_->resume(shown_);
+    runs_->state() == State::Training ? runs_->pause() : runs_->goOn();
+  }
+  [[nodiscard]] QString progressWords() const {
+    switch (runs_->state()) {
+      case State::Idle:
+        return {};
+      case State::Starting:
+        return tr("LibTorch starts");
+      case State::Pausing:
+        return tr("Pauses after this step");
+      case State::Paused:
+        return tr("Paused at %1 %").arg(qRound(100 * runs_->fraction()));
+      case State::Stopping:
+        return tr("Stops, and keeps what it has");
+      case State::Training:
+        break;
+    }
+    const QString left = remainingWords(runs_->remainingMs());
+    const QString done = tr("Run %1: %2 %").arg(runs_->running()).arg(qRound(100 * runs_->fraction()));
+    return left.isEmpty() ? done : done + QStringLiteral(", ") + left;
+  }
+
+  LabRuns* runs_;
+  int shown_ = 0;  // its number; 0: none
+  ElidedLabel *title_, *line_;
+  QLabel* progressWords_ = nullptr;
+  QWidget* progress_ = nullptr;
+  QProgressBar* bar_ = nullptr;
+  PushButton *act_ = nullptr, *stop_ = nullptr, *export_ = nullptr;
+  QString usualLine_;
+};
+
 LabPage::LabPage(Session* session, LabRuns* runs, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
-      runs_(runs),
-      table_(new LabTable(this)),
-      bar_(new LearnBar(LearnPageKind::Laboratory, this)) {
+    : FiguresPage(LearnPageKind::Laboratory, session, parent), runs_(runs), table_(new LabTable(this)) {
   setObjectName(QStringLiteral("labPage"));
-  setFocusPolicy(Qt::StrongFocus);
-  auto* column = makeColumn(this);
-  column->addWidget(bar_);
-  auto* body = makeRow(nullptr);
-  body->addWidget(makeSide());
-  body->addWidget(makeFigures(), 1);
-  column->addLayout(body, 1);
+  QWidget* side = makeSide(
+      kFormWidth, [this](QWidget* area) { return makeControls(area); }, [this](QWidget* at) { return makeFoot(at); });
+  fill(side, makeFigures());
   soon_.setSingleShot(true);
   soon_.setInterval(kSoonMs);
   connect(&soon_, &QTimer::timeout, this, &LabPage::showRows);
-  connect(bar_, &LearnBar::closed, this, &LabPage::closed);
-  connect(bar_, &LearnBar::pageWanted, this, &LabPage::pageWanted);
   connect(runs_, &LabRuns::changed, this, &LabPage::refresh);
   connect(runs_, &LabRuns::recorded, this, [this] {
     if (!soon_.isActive()) soon_.start();
@@ -76,20 +207,6 @@ LabPage::LabPage(Session* session, LabRuns* runs, QWidget* parent)
   connect(session_->engine(), &EngineClient::stateChanged, this, showDevices);
   showDevices();
   refresh();
-}
-
-QWidget* LabPage::makeSide() {
-  auto* side = describe(new QFrame(this), "lessonColumn");
-  setTextWidth(side, kFormWidth);
-  auto* column = makeColumn(side);
-  auto* area = new QScrollArea(side);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setWidgetResizable(true);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  area->setWidget(makeControls(area));
-  column->addWidget(area, 1);
-  column->addWidget(makeFoot(side));
-  return side;
 }
 
 QWidget* LabPage::makeControls(QWidget* side) {
@@ -158,9 +275,7 @@ QWidget* LabPage::makeFigures() {
   auto* column = makeColumn(right);
   runBar_ = new RunBar(runs_, right);
   column->addWidget(runBar_);
-  auto* area = new QScrollArea(right);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setWidgetResizable(true);
+  auto* area = makeScrollArea(right);
   auto* ground = describe(new QWidget(area), "figureGround");
   auto* inside = makeColumn(ground, kPageGap, {kPageGap, kPageGap, kPageGap, kPageGap});
   empty_ = describe(makeNotice(ground), "labEmpty");
@@ -174,8 +289,12 @@ QWidget* LabPage::makeFigures() {
   inside->addWidget(view_);
   area->setWidget(ground);
   column->addWidget(area, 1);
-  connect(runBar_, &RunBar::pictureWanted, this, &LabPage::savePicture);
-  connect(runBar_, &RunBar::tableWanted, this, &LabPage::saveTable);
+  const QString usualName = QStringLiteral("laboratory");
+  connect(runBar_, &RunBar::pictureWanted, this, [this, usualName] {
+    savePicture("labPictureDialog", usualName, figures_, [this](QPainter& painter) { figures_->render(&painter); });
+  });
+  connect(runBar_, &RunBar::tableWanted, this,
+          [this, usualName] { saveTable("labTableDialog", tr("Save the table"), usualName, table_); });
   connect(runBar_, &RunBar::settingsWanted, this, [this] {
     const auto place = shownPlace();
     if (const KeptRun* run = place ? runs_->run(place->run) : nullptr) saveSettings(run->settings);
@@ -316,9 +435,31 @@ void LabPage::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) showFigures();
 }
 
-void LabPage::keyPressEvent(QKeyEvent* event) {
-  if (event->key() != Qt::Key_Escape) return QWidget::keyPressEvent(event);
-  Q_EMIT closed();  // what is trained goes on
+// ---- the files that it reads and writes
+
+void LabPage::openSettings() {
+  const FileQuestion question{QStringLiteral("labOpenDialog"),
+                              tr("Open the settings of a run"),
+                              {tr("Settings of a run (*.json)")},
+                              folderOf(session_->path())};
+  askForFile(this, question, [this](const QString& path) {
+    const auto read = files::readSmall(path.toStdString(), kMostSettings);
+    if (!read) return tell(tr("%1 could not be read.").arg(path));
+    auto settings = lab::readRunSettings(*read);
+    if (!settings) return tell(asSentence(text(settings.error().message)));
+    if (std::string& examples = settings->data.path; !examples.empty())  // from the file's own folder
+      examples = QFileInfo(path).dir().absoluteFilePath(text(examples)).toStdString();
+    useSettings(*settings);
+  });
+}
+
+void LabPage::saveSettings(const lab::RunSettings& settings) {
+  save("labSaveDialog", tr("Save the settings"), {tr("Settings of a run (*.json)")}, text(settings.experiment),
+       [settings](const QString& path) {
+         return writeFile(path, QByteArray::fromStdString(lab::writeRunSettings(settings)));
+       });
 }
 
 }  // namespace normlens::ui
+
+#include "lab_page.moc"

@@ -4,49 +4,40 @@
 #pragma once
 
 #include <QTimer>
-#include <QWidget>
 #include <map>
 #include <optional>
 
 #include "core/lab/run_settings.h"
 #include "ui/charts/lab_charts.h"
+#include "ui/window/learn/figures_page.h"
 
 class QButtonGroup;
-class QFrame;
 class QLabel;
 class QMenu;
 class QModelIndex;
-class QTableView;
 
 namespace normlens::ui {
 
 class LabFigures;
 class LabRuns;
 class LabTable;
-class LearnBar;
 class PushButton;
 class RunBar;
-class Session;
 class SettingsForm;
-enum class LearnPageKind;
 
-class LabPage final : public QWidget {
+class LabPage final : public FiguresPage {
   Q_OBJECT
 
  public:
   LabPage(Session* session, LabRuns* runs, QWidget* parent);  // neither is owned
 
  Q_SIGNALS:
-  void closed();
-  void pageWanted(normlens::ui::LearnPageKind page);
   void modelWanted(const QString& path);  // a trained network is to be opened
 
  protected:
   void changeEvent(QEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
 
  private:
-  QWidget* makeSide();
   QWidget* makeControls(QWidget* side);
   void makeExperiments(QWidget* inside);
   QWidget* makeFoot(QWidget* side);
@@ -67,24 +58,16 @@ class LabPage final : public QWidget {
 
   void openSettings();
   void saveSettings(const lab::RunSettings& settings);
-  void savePicture();
-  void saveTable();
-  void save(const char* name, const QString& title, const QStringList& filters, const QString& suggested,
-            const std::function<bool(const QString& path)>& write);
-  void tell(const QString& problem);
+  void tell(const QString& problem) override;
 
-  Session* session_;
   LabRuns* runs_;
   LabTable* table_;
-  LearnBar* bar_;
   QButtonGroup* experiments_ = nullptr;
   SettingsForm* form_ = nullptr;
   QLabel *locked_ = nullptr, *problem_ = nullptr;
   PushButton *start_ = nullptr, *open_ = nullptr, *save_ = nullptr;
   RunBar* runBar_ = nullptr;
-  QFrame* body_ = nullptr;
   LabFigures* figures_ = nullptr;
-  QTableView* view_ = nullptr;
   QLabel* empty_ = nullptr;
   std::map<std::string, lab::RunSettings> drafts_;  // by experiment: what was last in the form
   QTimer soon_;                                     // epochs may come faster than charts are drawn

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ui/learn/figure.h"
 #include "ui/learn/figures.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"

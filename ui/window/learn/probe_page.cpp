@@ -3,7 +3,6 @@
 #include <QCheckBox>
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
 #include <QScrollArea>
@@ -11,13 +10,10 @@
 #include <QTableView>
 
 #include "ui/models/probe_table.h"
-#include "ui/models/table_text.h"
 #include "ui/session/probe_run.h"
 #include "ui/session/session.h"
-#include "ui/theme/theme.h"
 #include "ui/widgets/delegates/figure_delegate.h"
 #include "ui/widgets/follow_text.h"
-#include "ui/widgets/plots/picture_file.h"
 #include "ui/widgets/push_button.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/learn/learn_bar.h"
@@ -31,7 +27,8 @@ constexpr int kSide = 280, kRow = 28, kTable = 200;
 constexpr int kVectorColumns = 8, kColumn = 80;
 constexpr int kMostSeed = 999'999;
 
-const protocol::ProbeResult* pointer(const std::optional<protocol::ProbeResult>& result) {
+template <class T>
+const T* pointer(const std::optional<T>& result) {
   return result ? &*result : nullptr;
 }
 
@@ -42,40 +39,21 @@ void addSentences(const std::vector<std::string>& findings, QStringList& sentenc
 }  // namespace
 
 ProbePage::ProbePage(Session* session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+    : FiguresPage(LearnPageKind::Probe, session, parent),
       probe_(session->probe()),
-      table_(new ProbeTable(this)),
-      bar_(new LearnBar(LearnPageKind::Probe, this)) {
+      swaps_(session->swaps()),
+      table_(new ProbeTable(this)) {
   setObjectName(QStringLiteral("probePage"));
-  setFocusPolicy(Qt::StrongFocus);
-  auto* column = makeColumn(this);
-  column->addWidget(bar_);
-  auto* body = makeRow(nullptr);
-  body->addWidget(makeSide());
-  body->addWidget(makeFigures(), 1);
-  column->addLayout(body, 1);
-  connect(bar_, &LearnBar::closed, this, &ProbePage::closed);
-  connect(bar_, &LearnBar::pageWanted, this, &ProbePage::pageWanted);
+  QWidget* side = makeSide(
+      kSide, [this](QWidget* area) { return makeControls(area); }, [this](QWidget* at) { return makeFoot(at); });
+  fill(side, makeFigures());
   connect(probe_, &ProbeRun::changed, this, &ProbePage::showFigures);
-  connect(probe_, &ProbeRun::progressed, this, &ProbePage::showProgress);
+  connect(swaps_, &SwapRun::changed, this, &ProbePage::showFigures);
+  connect(swaps_, &SwapRun::progressed, this, &ProbePage::showProgress);
   for (const auto signal : {&Session::foldChanged, &Session::jobChanged, &Session::modelChanged}) {
     connect(session_, signal, this, &ProbePage::refresh);
   }
   showFigures();
-}
-
-QWidget* ProbePage::makeSide() {
-  auto* side = describe(new QFrame(this), "lessonColumn");
-  setTextWidth(side, kSide);
-  auto* column = makeColumn(side);
-  auto* area = new QScrollArea(side);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setWidgetResizable(true);
-  area->setWidget(makeControls(area));
-  column->addWidget(area, 1);
-  column->addWidget(makeFoot(side));
-  return side;
 }
 
 QWidget* ProbePage::makeControls(QWidget* side) {
@@ -133,16 +111,18 @@ QWidget* ProbePage::makeFoot(QWidget* side) {
                       tr("Save the charts as PNG, SVG or PDF."));
   for (PushButton* button : {run_, csv_, picture_}) layoutOf(foot)->addWidget(button);
   layoutOf(foot)->addStretch();
-  connect(run_, &PushButton::clicked, this, [this] { probe_->running() ? probe_->stop() : run(); });
-  connect(csv_, &PushButton::clicked, this, &ProbePage::saveCsv);
-  connect(picture_, &PushButton::clicked, this, &ProbePage::savePicture);
+  connect(run_, &PushButton::clicked, this, [this] { probe_->running() ? stop() : run(); });
+  const auto usualName = [this] { return QFileInfo(session_->path()).completeBaseName() + QStringLiteral(".probe"); };
+  connect(csv_, &PushButton::clicked, this,
+          [this, usualName] { saveTable("probeDialog", tr("Save the probe"), usualName(), table_); });
+  connect(picture_, &PushButton::clicked, this, [this, usualName] {
+    savePicture("probePictureDialog", usualName(), charts_, [this](QPainter& at) { charts_->paintPicture(at); });
+  });
   return foot;
 }
 
 QWidget* ProbePage::makeFigures() {
-  auto* area = new QScrollArea(this);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setWidgetResizable(true);
+  auto* area = makeScrollArea(this);
   auto* ground = describe(new QWidget(area), "figureGround");
   auto* column = makeColumn(ground, 16, {16, 16, 16, 16});
   charts_ = describe(new ProbeCharts(ground), "probeCharts");
@@ -155,8 +135,8 @@ QWidget* ProbePage::makeFigures() {
   column->addWidget(view_);
   area->setWidget(ground);
   connect(charts_, &ProbeCharts::chosen, this, &ProbePage::choose);
-  connect(charts_, &ProbeCharts::measureWanted, probe_, &ProbeRun::startSwaps);
-  connect(charts_, &ProbeCharts::measureUnwanted, probe_, &ProbeRun::stop);
+  connect(charts_, &ProbeCharts::measureWanted, swaps_, &SwapRun::start);
+  connect(charts_, &ProbeCharts::measureUnwanted, this, &ProbePage::stop);
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& at) { choose(at.row()); });
   connect(view_, &QTableView::activated, this, &ProbePage::showOnGraph);
@@ -164,6 +144,11 @@ QWidget* ProbePage::makeFigures() {
 }
 
 void ProbePage::run() { probe_->start(static_cast<ProbedModel>(model_->current()), seed_->value()); }
+
+void ProbePage::stop() {
+  probe_->stop();
+  swaps_->stop();
+}
 
 void ProbePage::refresh() {
   bar_->setModelName(session_->title());
@@ -191,12 +176,14 @@ QString ProbePage::inputsWords() const {
 
 QString ProbePage::findings() const {
   if (probe_->running()) return tr("The engine runs the model and looks at each norm.");
-  if (!probe_->problem().isEmpty()) return probe_->problem();
+  for (const EngineRun* each : std::initializer_list<EngineRun*>{probe_, swaps_}) {
+    if (!each->problem().isEmpty()) return each->problem();
+  }
   QStringList sentences;
   const auto view = static_cast<ProbedModel>(model_->current());
   if (view != ProbedModel::Folded && probe_->opened()) {
     addSentences(probe_->opened()->findings, sentences);
-    if (probe_->swaps()) addSentences(probe_->swaps()->findings, sentences);
+    if (swaps_->figures()) addSentences(swaps_->figures()->findings, sentences);
   }
   if (view != ProbedModel::Opened && probe_->folded()) {
     if (view == ProbedModel::Both) sentences << tr("Of the fold:");
@@ -208,7 +195,7 @@ QString ProbePage::findings() const {
 void ProbePage::showFigures() {
   const auto model = static_cast<ProbedModel>(model_->current());
   const bool isFold = model == ProbedModel::Folded;
-  const protocol::ProbeSwaps* swaps = !isFold && probe_->swaps() ? &*probe_->swaps() : nullptr;
+  const protocol::ProbeSwaps* swaps = isFold ? nullptr : pointer(swaps_->figures());
   const int row = view_->currentIndex().row();
   table_->show(pointer(isFold ? probe_->folded() : probe_->opened()),
                model == ProbedModel::Both ? pointer(probe_->folded()) : nullptr, swaps);
@@ -216,14 +203,13 @@ void ProbePage::showFigures() {
   auto* header = view_->horizontalHeader();
   for (int column = kVectorColumns; column < table_->columnCount(); ++column)
     header->resizeSection(column, std::max(grown(kColumn), header->sectionSizeHint(column)));
-  charts_->show(table_->rows(), {control_->isChecked(), isFold, swaps, probe_->swapping()});
+  charts_->show(table_->rows(), {control_->isChecked(), isFold, swaps, swaps_->running()});
   if (row >= 0 && row < table_->rowCount()) choose(row);
   refresh();
 }
 
 void ProbePage::showProgress() {
-  if (probe_->swapping())
-    charts_->showProgress(tr("%1, %2 %").arg(probe_->stage()).arg(qRound(probe_->fraction() * 100)));
+  charts_->showProgress(tr("%1, %2 %").arg(swaps_->stage()).arg(qRound(swaps_->fraction() * 100)));
 }
 
 void ProbePage::choose(int row) {
@@ -238,35 +224,15 @@ void ProbePage::showOnGraph() {
   Q_EMIT closed();
 }
 
-void ProbePage::save(const char* name, const QString& title, const QStringList& filters,
-                     const std::function<bool(const QString& path)>& write) {
-  const FileQuestion question{QLatin1String(name), title, filters, folderOf(session_->path()),
-                              QFileInfo(session_->path()).completeBaseName() + QStringLiteral(".probe")};
-  askAndWrite(this, question, write, [this](const QString& problem) { says_->setText(problem); });
-}
+void ProbePage::tell(const QString& problem) { says_->setText(problem); }
 
-void ProbePage::saveCsv() {
-  save("probeDialog", tr("Save the probe"), {tr("Tables (*.csv)")}, [this](const QString& path) {
-    return writeFile(path, tableText(*table_, allRows(*table_), TableFormat::Csv).toUtf8());
-  });
-}
-
-void ProbePage::savePicture() {
-  const QStringList filters{tr("PNG (*.png)"), tr("SVG (*.svg)"), tr("PDF (*.pdf)")};
-  save("probePictureDialog", tr("Save the charts"), filters, [this](const QString& path) {
-    return writePicture(path, charts_->size(), themeOf(this).canvas,
-                        [this](QPainter& painter) { charts_->paintPicture(painter); });
-  });
-}
-
-void ProbePage::keyPressEvent(QKeyEvent* event) {
-  if (event->key() != Qt::Key_Escape) return QWidget::keyPressEvent(event);
-  if (probe_->running() || probe_->swapping()) return probe_->stop();
+void ProbePage::leave() {
+  if (probe_->running() || swaps_->running()) return stop();
   Q_EMIT closed();
 }
 
 void ProbePage::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
+  FiguresPage::showEvent(event);
   if (!probe_->opened() && !probe_->running()) run();
 }
 

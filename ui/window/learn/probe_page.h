@@ -3,43 +3,34 @@
 // on demand.
 #pragma once
 
-#include <QWidget>
-#include <functional>
+#include "ui/window/learn/figures_page.h"
 
 class QCheckBox;
 class QLabel;
 class QSpinBox;
-class QTableView;
 
 namespace normlens::ui {
 
-class LearnBar;
 class ProbeCharts;
 class ProbeRun;
 class ProbeTable;
 class PushButton;
 class Segmented;
-class Session;
-enum class LearnPageKind;
+class SwapRun;
 
-class ProbePage final : public QWidget {
+class ProbePage final : public FiguresPage {
   Q_OBJECT
 
  public:
   ProbePage(Session* session, QWidget* parent);  // not owned
 
   void run();
-
- Q_SIGNALS:
-  void closed();
-  void pageWanted(normlens::ui::LearnPageKind page);
+  void stop();
 
  protected:
-  void keyPressEvent(QKeyEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
  private:
-  QWidget* makeSide();
   QWidget* makeControls(QWidget* side);
   QWidget* makeFoot(QWidget* side);
   QWidget* makeFigures();
@@ -50,22 +41,18 @@ class ProbePage final : public QWidget {
   [[nodiscard]] QString inputsWords() const;
   void choose(int row);
   void showOnGraph();
-  void saveCsv();
-  void savePicture();
-  void save(const char* name, const QString& title, const QStringList& filters,
-            const std::function<bool(const QString& path)>& write);
+  void tell(const QString& problem) override;
+  void leave() override;
 
-  Session* session_;
   ProbeRun* probe_;
+  SwapRun* swaps_;
   ProbeTable* table_;
-  LearnBar* bar_;
   Segmented* model_ = nullptr;
   QCheckBox* control_ = nullptr;
   QSpinBox* seed_ = nullptr;
   QLabel *inputs_ = nullptr, *says_ = nullptr;
   PushButton *run_ = nullptr, *csv_ = nullptr, *picture_ = nullptr;
   ProbeCharts* charts_ = nullptr;
-  QTableView* view_ = nullptr;
 };
 
 }  // namespace normlens::ui

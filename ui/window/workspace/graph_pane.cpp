@@ -1,8 +1,12 @@
 #include "ui/window/workspace/graph_pane.h"
 
 #include <QFileInfo>
+#include <QFrame>
+#include <QLabel>
 #include <QToolButton>
+#include <QVBoxLayout>
 #include <cmath>
+#include <memory>
 
 #include "core/protocol/methods.h"
 #include "ui/graphview/graph_view.h"
@@ -12,7 +16,7 @@
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
-#include "ui/widgets/hint_card.h"
+#include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/plots/picture_file.h"
@@ -20,7 +24,7 @@
 #include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/graph_actions.h"
-#include "ui/window/workspace/picture_bar.h"
+#include "ui/window/writing_bar.h"
 
 namespace normlens::ui {
 
@@ -46,6 +50,85 @@ IconButton* addButton(QFrame* bar, const QString& icon, QAction* action) {
 }
 
 }  // namespace
+
+// Writes pictures of the graph, one at a time, and shows how far it is.
+class PictureBar final : public WritingBar {
+  Q_OBJECT
+
+ public:
+  explicit PictureBar(QWidget* parent) : WritingBar(parent) {
+    connect(this, &WritingBar::stopWanted, this, [this] {
+      if (job_) job_->cancel();
+    });
+  }
+  ~PictureBar() override = default;
+
+  // Stops the one before.
+  void start(graphview::PictureOrder order) {
+    begin(tr("Writing %1").arg(QFileInfo(order.path).fileName()));
+    job_ = std::make_unique<graphview::PictureJob>(std::move(order));
+    connect(job_.get(), &graphview::PictureJob::progressed, this, &PictureBar::progress);
+    connect(job_.get(), &graphview::PictureJob::finished, this, [this](const QStringList& files) {
+      end(true, files.size() == 1 ? tr("Wrote %1.").arg(files.first())
+                                  : tr("Wrote %n tiles, the first of them %1.", nullptr, static_cast<int>(files.size()))
+                                        .arg(files.first()));
+    });
+    connect(job_.get(), &graphview::PictureJob::failed, this, [this](const QString& message) { end(false, message); });
+  }
+
+ Q_SIGNALS:
+  void done(bool written, const QString& message);  // message: a sentence, empty when it was stopped
+
+ private:
+  void end(bool written, const QString& message) {
+    hide();
+    // Not from inside the job's own signal.
+    QMetaObject::invokeMethod(
+        this,
+        [this, finished = job_.get()] {
+          if (job_.get() == finished) job_.reset();
+        },
+        Qt::QueuedConnection);
+    Q_EMIT done(written, message);
+  }
+
+  std::unique_ptr<graphview::PictureJob> job_;
+};
+
+// A card with a title and a line at the bottom left of what it lies over; it takes no clicks.
+class HintCard final : public QFrame {
+ public:
+  // The parent.
+  explicit HintCard(QWidget* over) : QFrame(over) {
+    setKind(this, "card");
+    setAttribute(Qt::WA_TransparentForMouseEvents);
+    auto* lines = new QVBoxLayout(this);
+    lines->setContentsMargins(14, 10, 14, 10);
+    lines->setSpacing(3);
+    title_ = makeLabel({}, "section", this);
+    words_ = makeLabel({}, "soft", this);
+    for (QLabel* line : {title_, words_}) {
+      line->setWordWrap(true);
+      lines->addWidget(line);
+    }
+    hide();
+  }
+
+  void show(const QString& title, const QString& words) {
+    title_->setText(title);
+    words_->setText(words);
+    constexpr int kMargin = 16, kWidest = 520;
+    const QWidget* over = parentWidget();
+    const int width = qMin(kWidest, over->width() - 2 * kMargin);
+    const int height = layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width) : sizeHint().height();
+    setGeometry(kMargin, over->height() - height - kMargin, width, height);
+    QFrame::show();
+    raise();
+  }
+
+ private:
+  QLabel *title_, *words_;
+};
 
 GraphPane::GraphPane(Session* session, QWidget* parent)
     : QFrame(parent), session_(session), map_(session->engine(), this), view_(new graphview::GraphView(this)) {
@@ -384,3 +467,5 @@ void GraphPane::showCrumbs(int scope, const QString& last) {
 }
 
 }  // namespace normlens::ui
+
+#include "graph_pane.moc"

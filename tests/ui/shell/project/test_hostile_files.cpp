@@ -175,8 +175,7 @@ class TestHostileFiles final : public QObject {
       settings.setValue(QLatin1String(key), QByteArray("\x01\xd9\xd0\xcb\x00\x03\xff\xff\xff\xff", 10).repeated(8));
     }
     settings.sync();
-    Shown shown({}, true);
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {}, true);
     QCOMPARE(recentFiles().size(), 1);
   }
 

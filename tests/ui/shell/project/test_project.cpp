@@ -61,8 +61,7 @@ class TestProject final : public QObject {
   }
 
   void aProjectHasItsSuffixWhateverIsTyped() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.actions()->saveProjectAs->trigger();
     shown.answerFileDialog("projectDialog", folder_->filePath(QStringLiteral("mine.nlproj")));
     QTRY_VERIFY(QFile::exists(folder_->filePath(QStringLiteral("mine.nlproj.normlens"))));
@@ -71,14 +70,12 @@ class TestProject final : public QObject {
 
   void savedAndOpenedByClicks() {
     {
-      Shown shown;
-      shown.openAndAnalyse(model_);
+      Shown shown(model_);
       shown.session.choices()->setPolicy(QStringLiteral("all"));
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.session.choices()->keepNorm(2, true);
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-      shown.session.fold();
-      QTRY_VERIFY(shown.session.foldResult().has_value());
+      shown.fold();
       shown.session.measure();
       QTRY_VERIFY(shown.session.measurements()->last().has_value());
       auto* view = shown.window.workspace()->graph()->view();
@@ -118,8 +115,7 @@ class TestProject final : public QObject {
   }
 
   void theViewIsAsItWas() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     auto* view = shown.window.workspace()->graph()->view();
     QVERIFY(test::waitForLayout(*view, 5000));
     view->expandAll();
@@ -164,8 +160,7 @@ class TestProject final : public QObject {
     project.model.path = folder_->filePath(QStringLiteral("nowhere.pt"));
     project.policy = "all";
     QVERIFY(saveProject(project_, project).has_value());
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.window.openFile(project_);
     QVERIFY(shown.says(QStringLiteral("not there any more")));
     QCOMPARE(shown.window.project()->path(), QString());
@@ -179,8 +174,7 @@ class TestProject final : public QObject {
   }
 
   void aModelBesideItsProjectMayMoveWithIt() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     QVERIFY(shown.window.project()->save(project_).has_value());
     const QString other = folder_->filePath(QStringLiteral("other"));
     QVERIFY(QDir().mkpath(other));
@@ -225,8 +219,7 @@ class TestProject final : public QObject {
   }
 
   void aModelThatChangesOnTheDiskIsReloaded() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     test::write(model_, "written by somebody else");
@@ -240,8 +233,7 @@ class TestProject final : public QObject {
   }
 
   void aReloadDuringAReloadKeepsThePlan() {
-    Shown shown({QStringLiteral("--slow"), QStringLiteral("analyze=300")});
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("analyze=300")});
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     test::write(model_, "written by somebody else");
@@ -254,8 +246,7 @@ class TestProject final : public QObject {
   }
 
   void aReloadLeavesWhatWasNotSavedUnsaved() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     QVERIFY(shown.window.project()->save(project_).has_value());
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
@@ -267,8 +258,7 @@ class TestProject final : public QObject {
   }
 
   void theProjectOutlivesTheEngine() {
-    Shown shown;
-    shown.openAndAnalyse(model_);
+    Shown shown(model_);
     QVERIFY(shown.window.project()->save(project_).has_value());
     ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
     QTRY_VERIFY(shown.window.infoBar()->showsError());

@@ -80,8 +80,7 @@ class TestRecovery final : public QObject {
 
   void onlyTouchedWorkIsPutAsideAndAnOrderlyEndLeavesNothing() {
     {
-      Shown shown({}, false, recovery_);
-      shown.openAndAnalyse(model_);
+      Shown shown(model_, {}, false, recovery_);
       shown.window.project()->putAside();
       QVERIFY(putAside().isEmpty());
       shown.session.choices()->setPolicy(QStringLiteral("all"));
@@ -98,8 +97,7 @@ class TestRecovery final : public QObject {
 
   void changesOfAProjectThatWereNotSavedAreOfferedAgain() {
     {
-      Shown shown({}, false, recovery_);
-      shown.openAndAnalyse(model_);
+      Shown shown(model_, {}, false, recovery_);
       QVERIFY(shown.window.project()->save(project_).has_value());
       shown.session.choices()->setPolicy(QStringLiteral("all"));
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
@@ -114,8 +112,7 @@ class TestRecovery final : public QObject {
   }
 
   void changesOfAProjectAreOfferedAgainWhenAnotherModelFollows() {
-    Shown shown({}, false, recovery_);
-    shown.openAndAnalyse(model_);
+    Shown shown(model_, {}, false, recovery_);
     QVERIFY(shown.window.project()->save(project_).has_value());
     shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
@@ -137,8 +134,7 @@ class TestRecovery final : public QObject {
   }
 
   void eachModelOfAFileHasItsOwnWork() {
-    Shown shown({}, false, recovery_);
-    shown.openAndAnalyse(test::modelFile(*folder_, QStringLiteral("several.pt2")));
+    Shown shown(test::modelFile(*folder_, QStringLiteral("several.pt2")), {}, false, recovery_);
     const auto openWith = [&](const QString& name, const QString& policy) {
       auto* choice = shown.child<QComboBox>("modelChoice");
       choice->setCurrentText(name);

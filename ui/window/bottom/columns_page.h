@@ -1,0 +1,47 @@
+// The frame of a page of the dock: columns side by side in an area that scrolls, or a notice where there is nothing to
+// show.
+#pragma once
+
+#include <QLabel>
+#include <QScrollArea>
+#include <QStackedLayout>
+
+#include "ui/window/parts.h"
+
+namespace normlens::ui {
+
+class ColumnsPage : public QWidget {
+ protected:
+  ColumnsPage(int gap, QWidget* parent)
+      : QWidget(parent), notice_(makeNotice(this)), area_(makeScrollArea(this)), body_(new QWidget(area_)) {
+    area_->setWidget(body_);
+    row_ = makeRow(body_, gap, {16, 12, 16, 12});
+    auto* stack = new QStackedLayout(this);
+    stack->addWidget(notice_);
+    stack->addWidget(area_);
+  }
+
+  // Adds a column with a title behind those before it; share: of the width.
+  QVBoxLayout* addColumn(const QString& title, int spacing, int share = 1, const QString& tip = {}) {
+    if (row_->count() > 0) row_->addWidget(makeLine(Qt::Vertical, body_));
+    auto* column = makeColumn(nullptr, spacing);
+    QLabel* label = makeLabel(title, "section", body_);
+    label->setToolTip(tip);
+    column->addWidget(label);
+    row_->addLayout(column, share);
+    return column;
+  }
+  [[nodiscard]] QWidget* body() const { return body_; }  // the parent of what the columns hold
+  [[nodiscard]] QLabel* notice() const { return notice_; }
+  void showColumns(bool shown) {
+    static_cast<QStackedLayout*>(layout())->setCurrentWidget(shown ? static_cast<QWidget*>(area_) : notice_);
+  }
+
+ private:
+  QLabel* notice_;
+  QScrollArea* area_;
+  QWidget* body_;
+  QHBoxLayout* row_;
+};
+
+}  // namespace normlens::ui
