@@ -19,6 +19,7 @@
 
 #include "ui/charts/chart_style.h"
 #include "ui/session/words/format.h"
+#include "ui/widgets/frames.h"
 #include "ui/widgets/plots/picture_file.h"
 
 namespace normlens::ui {
@@ -70,8 +71,7 @@ ChartView::ChartView(QWidget* parent) : QChartView(parent) {
   setRubberBand(QChartView::RectangleRubberBand);
   setMinimumSize(220, 100);
   setMouseTracking(true);
-  hover_ = new QLabel(this);
-  hover_->setObjectName(QStringLiteral("chartHover"));
+  hover_ = describe(new QLabel(this), "chartHover");
   hover_->setProperty("kind", "chartHover");
   hover_->setAttribute(Qt::WA_TransparentForMouseEvents);
   hover_->hide();

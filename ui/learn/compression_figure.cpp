@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "ui/learn/card_paint.h"
-#include "ui/learn/figures.h"
+#include "ui/learn/figure.h"
 #include "ui/learn/norm_geometry.h"
 #include "ui/learn/value_slider.h"
 #include "ui/theme/theme.h"
@@ -137,11 +137,8 @@ class CompressionFigure final : public Figure {
 
  private:
   QWidget* makeControls() {
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(16, 10, 16, 10);
-    row->setSpacing(32);
+    auto* card = makeCard(this);
+    auto* row = makeRow(card, 32, {16, 10, 16, 10});
     slider_ = new ValueSlider("widthSlider",
                               {tr("Width d"), tr("Of the stream."), kLeast, kMost, 1,
                                [](double width) { return QString::number(static_cast<int>(std::lround(width))); }},

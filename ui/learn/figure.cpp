@@ -5,10 +5,19 @@
 #include <QStyle>
 
 namespace normlens::ui {
-
 namespace {
 
 constexpr int kLeastInRoom = 18;  // pixels of text
+
+struct Kind {
+  const char* name;
+  Figure* (*make)(QWidget* parent);
+};
+
+constexpr Kind kKinds[] = {
+    {"centering", makeCenteringFigure}, {"compression", makeCompressionFigure}, {"cut", makeCutFigure},
+    {"forced", makeForcedFigure},       {"graph_walk", makeGraphWalkFigure},    {"projection", makeProjectionFigure},
+    {"speed", makeSpeedFigure}};
 
 }  // namespace
 
@@ -75,6 +84,19 @@ void Figure::resizeEvent(QResizeEvent* event) {
   const int tall = controls_->sizeHint().height();
   controls_->setGeometry(0, height() - tall, width(), tall);
   controls_->raise();
+}
+
+QStringList figureKinds() {
+  QStringList names;
+  for (const Kind& kind : kKinds) names << QString::fromLatin1(kind.name);
+  return names;
+}
+
+Figure* makeFigure(const QString& kind, QWidget* parent) {
+  for (const Kind& known : kKinds) {
+    if (kind == QLatin1String(known.name)) return known.make(parent);
+  }
+  return nullptr;
 }
 
 }  // namespace normlens::ui

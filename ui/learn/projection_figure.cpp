@@ -10,7 +10,7 @@
 #include <map>
 
 #include "ui/learn/angles/angle_strip.h"
-#include "ui/learn/figures.h"
+#include "ui/learn/figure.h"
 #include "ui/learn/value_slider.h"
 #include "ui/learn/vector_scene.h"
 #include "ui/theme/theme.h"
@@ -75,8 +75,7 @@ class ProjectionFigure final : public Figure {
     setObjectName(QStringLiteral("projectionFigure"));
     toggles_ = makeLayers();
     column()->addWidget(toggles_);
-    auto* sides = new QHBoxLayout;
-    sides->setSpacing(16);
+    auto* sides = makeRow(nullptr, 16);
     layerNorm_ = makeSide(tr("LayerNorm"), tr("onto the plane of zero-mean vectors, then to radius √3"));
     rmsNorm_ = makeSide(tr("RMSNorm"), tr("onto the sphere of radius √3"));
     sides->addWidget(layerNorm_.card);
@@ -179,9 +178,7 @@ class ProjectionFigure final : public Figure {
 
   QWidget* makeLayers() {
     auto* bar = new QWidget(this);
-    auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins({});
-    row->setSpacing(16);
+    auto* row = makeRow(bar, 16);
     row->addWidget(makeLabel(tr("Show"), "soft", bar));
     for (size_t i = 0; i < kLayers.size(); ++i) {
       auto* box = new QCheckBox(tr(kLayers[i].word), bar);
@@ -197,11 +194,8 @@ class ProjectionFigure final : public Figure {
   }
   Side makeSide(const QString& title, const QString& claim) {
     Side side;
-    side.card = new QFrame(this);
-    side.card->setProperty("kind", "card");
-    auto* column = new QVBoxLayout(side.card);
-    column->setContentsMargins(1, 12, 1, 0);
-    column->setSpacing(2);
+    side.card = makeCard(this);
+    auto* column = makeColumn(side.card, 2, {1, 12, 1, 0});
     const auto inset = [&](QLabel* label) {
       label->setContentsMargins(14, 0, 14, 0);
       return label;
@@ -232,11 +226,8 @@ class ProjectionFigure final : public Figure {
     return side;
   }
   QWidget* makeControls() {
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(16, 10, 16, 10);
-    row->setSpacing(32);
+    auto* card = makeCard(this);
+    auto* row = makeRow(card, 32, {16, 10, 16, 10});
     meanSlider_ = new ValueSlider(
         "meanSlider", {tr("Mean of x"), tr("Moves x along the uniform vector."), -kMostMean, kMostMean, 0.1, meanWords},
         card);

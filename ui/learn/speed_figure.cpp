@@ -10,7 +10,7 @@
 
 #include "ui/client/question.h"
 #include "ui/learn/card_paint.h"
-#include "ui/learn/figures.h"
+#include "ui/learn/figure.h"
 #include "ui/learn/norm_passes.h"
 #include "ui/learn/value_slider.h"
 #include "ui/session/words/format.h"
@@ -227,20 +227,16 @@ class SpeedFigure final : public Figure {
 
  private:
   QWidget* makeControls() {
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(16, 10, 16, 10);
-    row->setSpacing(24);
-    button_ = new IconButton({}, tr("Play"), tr("All three at the same pace: a number in each step (Space)."), card);
-    button_->setObjectName(QStringLiteral("play"));
+    auto* card = makeCard(this);
+    auto* row = makeRow(card, 24, {16, 10, 16, 10});
+    button_ = describe(
+        new IconButton({}, tr("Play"), tr("All three at the same pace: a number in each step (Space)."), card), "play");
     button_->setLook(IconButton::Look::Outlined);
     slider_ = new ValueSlider("timeSlider", {tr("Time"), tr("How far they are."), 0, 1, 1.0 / 48, percent}, card);
     row->addWidget(button_);
     row->addWidget(slider_, 1);
-    measure_ = new PushButton(tr("Measure here"), PushButton::Look::Outlined, card);
-    measure_->setObjectName(QStringLiteral("measureTimes"));
-    measure_->setToolTip(tr("Some seconds: what both norms take where the engine runs."));
+    measure_ = describe(new PushButton(tr("Measure here"), PushButton::Look::Outlined, card), "measureTimes",
+                        tr("Some seconds: what both norms take where the engine runs."));
     row->addWidget(measure_);
     connect(measure_, &PushButton::clicked, this, &SpeedFigure::measure);
     connect(button_, &IconButton::clicked, this, &SpeedFigure::togglePlay);
@@ -251,11 +247,9 @@ class SpeedFigure final : public Figure {
     return card;
   }
   QWidget* makeMeasured() {
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
+    auto* card = makeCard(this);
     card->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(16, 8, 16, 8);
+    auto* row = makeRow(card, -1, {16, 8, 16, 8});
     measured_ = makeLabel({}, "fact", card);
     measured_->setObjectName(QStringLiteral("measuredTimes"));
     measured_->setWordWrap(true);

@@ -20,9 +20,7 @@ constexpr int kSteps = 4000;
 ValueSlider::ValueSlider(const char* objectName, const SlidValue& what, QWidget* parent)
     : QWidget(parent), what_(what), value_(what.low) {
   setToolTip(what.tip);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins({});
-  column->setSpacing(2);
+  auto* column = makeColumn(this, 2);
   auto* heading = new QHBoxLayout;
   heading->addWidget(makeLabel(what.name, "name", this));
   heading->addStretch();

@@ -1,12 +1,47 @@
 #include "ui/widgets/frames.h"
 
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QPushButton>
 #include <QStyle>
+#include <QVBoxLayout>
 
 #include "ui/widgets/follow_text.h"
 
 namespace normlens::ui {
+
+namespace {
+
+template <typename Layout>
+Layout* makeLayout(QWidget* parent, int spacing, const QMargins& margins) {
+  auto* layout = new Layout(parent);
+  layout->setContentsMargins(margins);
+  layout->setSpacing(spacing);
+  return layout;
+}
+
+}  // namespace
+
+QVBoxLayout* makeColumn(QWidget* parent, int spacing, const QMargins& margins) {
+  return makeLayout<QVBoxLayout>(parent, spacing, margins);
+}
+
+QHBoxLayout* makeRow(QWidget* parent, int spacing, const QMargins& margins) {
+  return makeLayout<QHBoxLayout>(parent, spacing, margins);
+}
+
+QFrame* makeCard(QWidget* parent) {
+  auto* card = new QFrame(parent);
+  card->setProperty("kind", "card");
+  return card;
+}
+
+QComboBox* makeNameChoice(int letters, QWidget* parent) {
+  auto* choice = new QComboBox(parent);
+  choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  choice->setMinimumContentsLength(letters);
+  return choice;
+}
 
 QFrame* makeLine(Qt::Orientation orientation, QWidget* parent) {
   auto* line = new QFrame(parent);
@@ -26,6 +61,12 @@ QLabel* makeLabel(const QString& text, const char* kind, QWidget* parent) {
   return label;
 }
 
+QLabel* makeWords(const char* kind, QWidget* parent, const QString& text) {
+  QLabel* label = makeLabel(text, kind, parent);
+  label->setWordWrap(true);
+  return label;
+}
+
 QPushButton* makeButton(const QString& text, const char* kind, QWidget* parent) {
   auto* button = new QPushButton(text, parent);
   button->setProperty("kind", kind);
@@ -37,9 +78,7 @@ QFrame* makeBar(const QString& objectName, int height, QWidget* parent) {
   auto* bar = new QFrame(parent);
   bar->setObjectName(objectName);
   setTextHeight(bar, height);
-  auto* layout = new QHBoxLayout(bar);
-  layout->setContentsMargins(16, 0, 16, 0);
-  layout->setSpacing(8);
+  makeRow(bar, 8, {16, 0, 16, 0});
   return bar;
 }
 

@@ -15,11 +15,8 @@ namespace normlens::ui {
 InfoBar::InfoBar(QWidget* parent) : QFrame(parent) {
   setObjectName(QStringLiteral("infoBar"));
   setProperty("kind", "infoBar");
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(40, 7, 10, 7);
-  layout->setSpacing(10);
-  auto* texts = new QVBoxLayout;
-  texts->setSpacing(1);
+  auto* layout = makeRow(this, 10, {40, 7, 10, 7});
+  auto* texts = makeColumn(nullptr, 1);
   message_ = makeLabel({}, "strong", this);
   message_->setObjectName(QStringLiteral("infoMessage"));
   hint_ = makeLabel({}, "soft", this);
@@ -40,8 +37,7 @@ InfoBar::InfoBar(QWidget* parent) : QFrame(parent) {
       if (go) go();
     });
   }
-  auto* close = new IconButton(QStringLiteral("close"), {}, tr("Close this message"), this);
-  close->setObjectName(QStringLiteral("infoClose"));
+  auto* close = describe(new IconButton(QStringLiteral("close"), {}, tr("Close this message"), this), "infoClose");
   layout->addWidget(close, 0, Qt::AlignTop);
   close_ = close;
   connect(close, &QToolButton::clicked, this, &InfoBar::dismiss);

@@ -29,9 +29,7 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
     auto* row = new QWidget(this);
     setTextHeight(row, 23);
     row->setToolTip(property.tip);
-    auto* line = new QHBoxLayout(row);
-    line->setContentsMargins(0, 0, 0, 0);
-    line->setSpacing(12);
+    auto* line = makeRow(row, 12);
     auto* name = new ElidedLabel(property.name, Qt::ElideRight, row);
     name->setProperty("kind", property.strong ? "section" : "fact");
     auto* value = new ElidedLabel(property.value, Qt::ElideMiddle, row);

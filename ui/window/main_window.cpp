@@ -90,8 +90,7 @@ MainWindow::~MainWindow() {
 }
 
 void MainWindow::build() {
-  auto* central = new QWidget(this);
-  central->setObjectName(QStringLiteral("central"));
+  auto* central = describe(new QWidget(this), "central");
   auto* layout = makeColumn(central);
   tools_ = new ToolBar(actions_, central);
   story_ = new StoryBar(central);

@@ -23,32 +23,10 @@ namespace normlens::ui {
 
 namespace {
 
-template <typename Layout>
-Layout* makeLayout(QWidget* parent, int spacing, const QMargins& margins) {
-  auto* layout = new Layout(parent);
-  layout->setContentsMargins(margins);
-  layout->setSpacing(spacing);
-  return layout;
-}
-
 // "Table (*.csv)" is csv.
 QString suffixOf(const QString& filter) { return filter.section(u'.', -1).chopped(1); }
 
 }  // namespace
-
-QVBoxLayout* makeColumn(QWidget* parent, int spacing, const QMargins& margins) {
-  return makeLayout<QVBoxLayout>(parent, spacing, margins);
-}
-
-QHBoxLayout* makeRow(QWidget* parent, int spacing, const QMargins& margins) {
-  return makeLayout<QHBoxLayout>(parent, spacing, margins);
-}
-
-QLabel* makeWords(const char* kind, QWidget* parent, const QString& text) {
-  QLabel* label = makeLabel(text, kind, parent);
-  label->setWordWrap(true);
-  return label;
-}
 
 QLabel* makeNotice(QWidget* parent) {
   QLabel* label = makeWords("faint", parent);

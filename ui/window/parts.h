@@ -1,4 +1,4 @@
-// Makes the parts of the window's pages, beyond ui/widgets: layouts, described controls, tables that can be copied,
+// Makes the parts of the window's pages, beyond ui/widgets: tables that can be copied,
 // icons, and file dialogs. Parents own what is made. Thread: GUI thread.
 #pragma once
 
@@ -23,21 +23,6 @@ namespace normlens::ui {
 
 struct Theme;
 
-// The layout of `parent` (nullptr: of no widget yet). margins: left, top, right, bottom.
-[[nodiscard]] QVBoxLayout* makeColumn(QWidget* parent, int spacing = 0, const QMargins& margins = {});
-[[nodiscard]] QHBoxLayout* makeRow(QWidget* parent, int spacing = 0, const QMargins& margins = {});
-
-// Object name, tooltip and accessible name, each unless empty; gives the widget back.
-template <typename Widget>
-Widget* describe(Widget* widget, const char* name, const QString& tip = {}, const QString& accessible = {}) {
-  widget->setObjectName(QLatin1String(name));
-  if (!tip.isEmpty()) widget->setToolTip(tip);
-  if (!accessible.isEmpty()) widget->setAccessibleName(accessible);
-  return widget;
-}
-
-// A label that breaks its lines; kind: see makeLabel().
-[[nodiscard]] QLabel* makeWords(const char* kind, QWidget* parent, const QString& text = {});
 // Makes the text in the middle of a page that has nothing to show.
 [[nodiscard]] QLabel* makeNotice(QWidget* parent);
 // Adds a button behind what the layout holds; the layout's widget is the parent.

@@ -5,7 +5,6 @@
 #include <QtTest>
 
 #include "ui/learn/figure.h"
-#include "ui/learn/figures.h"
 #include "ui/learn/formula_view.h"
 
 namespace normlens::ui {

@@ -106,9 +106,7 @@ AngleStrip::AngleStrip(QWidget* parent) : QFrame(parent), drawn_(randomRow(kTaug
   setObjectName(QStringLiteral("angleStrip"));
   setProperty("kind", "card");
   setAlone(false);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(16, 10, 16, 10);
-  column->setSpacing(4);
+  auto* column = makeColumn(this, 4, {16, 10, 16, 10});
   column->addWidget(makeHead());
   auto* body = new QHBoxLayout;
   plot_ = new AnglePlot(this);
@@ -120,16 +118,10 @@ AngleStrip::AngleStrip(QWidget* parent) : QFrame(parent), drawn_(randomRow(kTaug
 
 QWidget* AngleStrip::makeHead() {
   auto* head = new QWidget(this);
-  auto* row = new QHBoxLayout(head);
-  row->setContentsMargins({});
+  auto* row = makeRow(head, -1);
   title_ = makeLabel({}, "section", head);
   tokens_ = makeLabel({}, "soft", head);
-  norms_ = new QComboBox(head);
-  norms_->setObjectName(QStringLiteral("stripNorm"));
-  norms_->setToolTip(tr("The norm whose input is shown."));
-  norms_->setAccessibleName(tr("Norm"));
-  norms_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  norms_->setMinimumContentsLength(14);
+  norms_ = describe(makeNameChoice(14, head), "stripNorm", tr("The norm whose input is shown."), tr("Norm"));
   row->addWidget(title_);
   row->addStretch();
   row->addWidget(tokens_);
@@ -141,9 +133,7 @@ QWidget* AngleStrip::makeHead() {
 QWidget* AngleStrip::makeKey() {
   auto* key = key_ = new QWidget(this);
   key->setFixedWidth(grown(kKey));
-  auto* column = new QVBoxLayout(key);
-  column->setContentsMargins({});
-  column->setSpacing(8);
+  auto* column = makeColumn(key, 8);
   inputKey_ = makeEntry(KeyMark::Bar, tr("input"), input_, inputNote_, key);
   auto* randomKey = makeEntry(KeyMark::Dashes, tr("random vectors"), random_, randomNote_, key);
   outputKey_ = makeEntry(KeyMark::Spike, tr("norm's output"), output_, outputNote_, key);

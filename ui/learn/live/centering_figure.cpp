@@ -14,7 +14,7 @@
 
 #include "core/protocol/messages.h"
 #include "ui/client/question.h"
-#include "ui/learn/figures.h"
+#include "ui/learn/figure.h"
 #include "ui/learn/live/centering_plots.h"
 #include "ui/learn/live/layer_kind.h"
 #include "ui/learn/live/model_state.h"
@@ -46,9 +46,7 @@ class WeightCard final : public QFrame {
   WeightCard(const char* objectName, QWidget* parent) : QFrame(parent) {
     setObjectName(QLatin1String(objectName));
     setProperty("kind", "card");
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(16, 10, 16, 10);
-    column->setSpacing(6);
+    auto* column = makeColumn(this, 6, {16, 10, 16, 10});
     auto* heading = new QHBoxLayout;
     title_ = makeLabel({}, "strong", this);
     shape_ = makeLabel({}, "mono", this);
@@ -123,16 +121,14 @@ class CenteringFigure final : public Figure {
     setObjectName(QStringLiteral("centeringFigure"));
     bar_ = makeBar();
     column()->addWidget(bar_);
-    auto* upper = new QHBoxLayout;
-    upper->setSpacing(16);
+    auto* upper = makeRow(nullptr, 16);
     before_ = new WeightCard("weightBefore", this);
     now_ = new WeightCard("weightNow", this);
     before_->setTitle(tr("In the file"));
     upper->addWidget(before_, 1);
     upper->addWidget(now_, 1);
     column()->addLayout(upper, 3);
-    auto* lower = new QHBoxLayout;
-    lower->setSpacing(16);
+    auto* lower = makeRow(nullptr, 16);
     spread_ = new MeanSpreadPlot(this);
     errors_ = new ShareErrorPlot(this);
     lower->addWidget(spread_, 1);
@@ -233,8 +229,7 @@ class CenteringFigure final : public Figure {
 
   QWidget* makeBar() {
     auto* bar = new QWidget(this);
-    auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins({});
+    auto* row = makeRow(bar, -1);
     QVector<Segment> segments;
     for (int kind = 0; kind < kLayerKinds; ++kind) {
       const auto each = static_cast<LayerKind>(kind);
@@ -246,24 +241,16 @@ class CenteringFigure final : public Figure {
     kinds_->setAccessibleName(tr("Kind of layer"));
     row->addWidget(kinds_);
     row->addStretch();
-    weights_ = new QComboBox(bar);
-    weights_->setObjectName(QStringLiteral("centeredWeight"));
-    weights_->setAccessibleName(tr("Weight"));
-    weights_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    weights_->setMinimumContentsLength(16);
+    weights_ = describe(makeNameChoice(16, bar), "centeredWeight", {}, tr("Weight"));
     row->addWidget(weights_);
     connect(kinds_, &Segmented::chosen, this, &CenteringFigure::chooseKind);
     connect(weights_, &QComboBox::activated, this, &CenteringFigure::chooseLayer);
     return bar;
   }
   QWidget* makeControls() {
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(16, 10, 16, 10);
-    row->setSpacing(24);
-    play_ = new IconButton({}, tr("Play"), tr("From nothing to all of the mean (Space)."), card);
-    play_->setObjectName(QStringLiteral("playShare"));
+    auto* card = makeCard(this);
+    auto* row = makeRow(card, 24, {16, 10, 16, 10});
+    play_ = describe(new IconButton({}, tr("Play"), tr("From nothing to all of the mean (Space)."), card), "playShare");
     play_->setLook(IconButton::Look::Outlined);
     slider_ = new ValueSlider("shareSlider",
                               {tr("Centered"), tr("How much of each mean is taken away."), 0, 1, 0.01, percent}, card);

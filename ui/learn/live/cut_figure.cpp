@@ -14,7 +14,7 @@
 #include "ui/client/question.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/learn/card_paint.h"
-#include "ui/learn/figures.h"
+#include "ui/learn/figure.h"
 #include "ui/learn/live/cut_view.h"
 #include "ui/learn/live/model_state.h"
 #include "ui/learn/live/scaled_plot.h"
@@ -144,8 +144,7 @@ class CutFigure final : public Figure {
     pictures_->setMinimumHeight(reduced_->minimumSizeHint().height());
     pictures_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // what the page has is enough
     column()->addWidget(pictures_, 3);
-    auto* row = new QHBoxLayout;
-    row->setSpacing(16);
+    auto* row = makeRow(nullptr, 16);
     curve_ = new PriceCurve(this);
     row->addWidget(curve_, 1);
     planCard_ = makePlanCard();
@@ -217,8 +216,7 @@ class CutFigure final : public Figure {
  private:
   QWidget* makeBar() {
     auto* bar = new QWidget(this);
-    auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins({});
+    auto* row = makeRow(bar, -1);
     name_ = makeLabel({}, "soft", bar);
     row->addWidget(name_);
     row->addStretch();
@@ -242,16 +240,12 @@ class CutFigure final : public Figure {
     return bar;
   }
   QWidget* makePlanCard() {
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
+    auto* card = makeCard(this);
     setTextWidth(card, kPlanCard);
-    auto* column = new QVBoxLayout(card);
-    column->setContentsMargins(16, 12, 16, 12);
-    column->setSpacing(6);
+    auto* column = makeColumn(card, 6, {16, 12, 16, 12});
     column->addWidget(makeLabel(tr("The plan at this price"), "strong", card));
     const auto add = [&](const char* kind) {
-      auto* label = makeLabel({}, kind, card);
-      label->setWordWrap(true);
+      auto* label = makeWords(kind, card);
       column->addWidget(label);
       return label;
     };
@@ -265,10 +259,8 @@ class CutFigure final : public Figure {
     return card;
   }
   QWidget* makeControls() {
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(16, 10, 16, 10);
+    auto* card = makeCard(this);
+    auto* row = makeRow(card, -1, {16, 10, 16, 10});
     slider_ = new ValueSlider("priceSlider",
                               {tr("Price of a centering"), tr("Times what it costs."), 0, 3, 0.05, times}, card);
     row->addWidget(slider_);

@@ -15,7 +15,7 @@
 #include "ui/client/question.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/learn/card_paint.h"
-#include "ui/learn/figures.h"
+#include "ui/learn/figure.h"
 #include "ui/learn/live/model_state.h"
 #include "ui/learn/live/scaled_plot.h"
 #include "ui/session/words/format.h"
@@ -130,16 +130,11 @@ class ForcedFigure final : public Figure {
     view_->setMinimumHeight(kLeastGraph);
     view_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);
     column()->addWidget(view_, 3);
-    auto* row = new QHBoxLayout;
-    row->setSpacing(16);
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
-    auto* words = new QVBoxLayout(card);
-    words->setContentsMargins(16, 12, 16, 12);
-    words->setSpacing(6);
+    auto* row = makeRow(nullptr, 16);
+    auto* card = makeCard(this);
+    auto* words = makeColumn(card, 6, {16, 12, 16, 12});
     const auto add = [&](const char* kind) {
-      QLabel* label = makeLabel({}, kind, card);
-      label->setWordWrap(true);
+      QLabel* label = makeWords(kind, card);
       words->addWidget(label);
       return label;
     };
@@ -207,16 +202,10 @@ class ForcedFigure final : public Figure {
 
  private:
   QWidget* makeControls() {
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(16, 8, 16, 8);
+    auto* card = makeCard(this);
+    auto* row = makeRow(card, -1, {16, 8, 16, 8});
     row->addWidget(makeLabel(tr("LayerNorm"), "soft", card));
-    norms_ = new QComboBox(card);
-    norms_->setObjectName(QStringLiteral("forcedNorm"));
-    norms_->setAccessibleName(tr("LayerNorm"));
-    norms_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    norms_->setMinimumContentsLength(16);
+    norms_ = describe(makeNameChoice(16, card), "forcedNorm", {}, tr("LayerNorm"));
     row->addWidget(norms_);
     row->addStretch();
     connect(norms_, &QComboBox::activated, this, &ForcedFigure::chooseNorm);

@@ -13,7 +13,7 @@
 #include "ui/client/question.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/marks/norm_verdicts.h"
-#include "ui/learn/figures.h"
+#include "ui/learn/figure.h"
 #include "ui/learn/live/model_state.h"
 #include "ui/learn/value_slider.h"
 #include "ui/session/words/format.h"
@@ -38,18 +38,14 @@ constexpr Speed kSpeeds[] = {{"½×", 0.5}, {"1×", 1}, {"2×", 2}, {"4×", 4}};
 
 QString wholePercent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
 
-QFrame* makeCard(QWidget* parent, const QMargins& margins) {
-  auto* card = new QFrame(parent);
-  card->setProperty("kind", "card");
-  auto* column = new QVBoxLayout(card);
-  column->setContentsMargins(margins);
-  column->setSpacing(6);
+QFrame* makeWordCard(QWidget* parent, const QMargins& margins) {
+  auto* card = makeCard(parent);
+  makeColumn(card, 6, margins);
   return card;
 }
 
 QLabel* makeText(const char* kind, QWidget* parent) {
-  QLabel* label = makeLabel({}, kind, parent);
-  label->setWordWrap(true);
+  QLabel* label = makeWords(kind, parent);
   parent->layout()->addWidget(label);
   return label;
 }
@@ -67,8 +63,7 @@ class GraphWalkFigure final : public Figure {
     setObjectName(QStringLiteral("graphWalkFigure"));
     bar_ = makeBar();
     column()->addWidget(bar_);
-    auto* row = new QHBoxLayout;
-    row->setSpacing(16);
+    auto* row = makeRow(nullptr, 16);
     view_ = new graphview::GraphView(this);
     view_->setAccessibleName(tr("Graph of the open model"));
     view_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // what the page has is enough
@@ -165,14 +160,9 @@ class GraphWalkFigure final : public Figure {
  private:
   QWidget* makeBar() {
     auto* bar = new QWidget(this);
-    auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins({});
+    auto* row = makeRow(bar, -1);
     row->addWidget(makeLabel(tr("Zero-mean graph of"), "soft", bar));
-    norms_ = new QComboBox(bar);
-    norms_->setObjectName(QStringLiteral("walkNorm"));
-    norms_->setAccessibleName(tr("LayerNorm"));
-    norms_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    norms_->setMinimumContentsLength(16);
+    norms_ = describe(makeNameChoice(16, bar), "walkNorm", {}, tr("LayerNorm"));
     row->addWidget(norms_);
     row->addStretch();
     direction_ = new Segmented({{tr("Forward"), tr("As the model runs: from the leaves to the norm.")},
@@ -184,7 +174,7 @@ class GraphWalkFigure final : public Figure {
     return bar;
   }
   QWidget* makeSide() {
-    QFrame* card = makeCard(this, {14, 12, 14, 12});
+    QFrame* card = makeWordCard(this, {14, 12, 14, 12});
     side_ = card;
     setTextWidth(card, kSide);
     setTitle_ = makeText("section", card);
@@ -194,17 +184,15 @@ class GraphWalkFigure final : public Figure {
     return card;
   }
   QWidget* makeCallout() {
-    QFrame* card = makeCard(this, {16, 10, 16, 10});
+    QFrame* card = makeWordCard(this, {16, 10, 16, 10});
     rule_ = makeText("strong", card);
     rule_->setObjectName(QStringLiteral("walkRule"));
     why_ = makeText("soft", card);
     return card;
   }
   QWidget* makeControls() {
-    auto* card = new QFrame(this);
-    card->setProperty("kind", "card");
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(16, 10, 16, 10);
+    auto* card = makeCard(this);
+    auto* row = makeRow(card, -1, {16, 10, 16, 10});
     const auto add = [&](const char* name, const QString& words, const QString& tip, auto act) {
       auto* button = new IconButton({}, words, tip, card);
       button->setObjectName(QLatin1String(name));
@@ -215,10 +203,7 @@ class GraphWalkFigure final : public Figure {
     };
     play_ = add("walkPlay", tr("Play"), tr("A vertex after the other (Space)."), [this] { togglePlay(); });
     add("walkStep", tr("Step"), tr("The next vertex."), [this] { goTo(step_ + 1); });
-    speed_ = new QComboBox(card);
-    speed_->setObjectName(QStringLiteral("walkSpeed"));
-    speed_->setAccessibleName(tr("Speed"));
-    speed_->setToolTip(tr("How fast it plays."));
+    speed_ = describe(new QComboBox(card), "walkSpeed", tr("How fast it plays."), tr("Speed"));
     for (const Speed& speed : kSpeeds) speed_->addItem(QString::fromUtf8(speed.name));
     speed_->setCurrentIndex(1);
     row->addWidget(speed_);

@@ -170,9 +170,7 @@ void BenchBar::buildCounts() {
 
 void BenchBar::buildChoices() {
   const auto combo = [&](const char* name, const QString& tip, int letters) {
-    auto* field = describe(new QComboBox(this), name, tip, tip);
-    field->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    field->setMinimumContentsLength(letters);
+    auto* field = describe(makeNameChoice(letters, this), name, tip, tip);
     field->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
     row_->addWidget(field);
     return field;

@@ -33,8 +33,7 @@ constexpr int kMostLogLines = 5000;
 }  // namespace
 
 BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : QFrame(parent), session_(session) {
-  setObjectName(QStringLiteral("panel"));
-  setAccessibleName(tr("Plan, proof, benchmark and log"));
+  describe(this, "panel", {}, tr("Plan, proof, benchmark and log"));
   auto* layout = makeColumn(this);
   layout->addWidget(makeHeader(actions));
   pages_ = new QStackedWidget(this);

@@ -169,8 +169,7 @@ void PreferencesPage::addEngine() {
                            tr("Start the engine with this command and open the model again; the plan is kept."));
   engineNote_ = makeWords("faint", column_->parentWidget());
   row->addWidget(engineNote_, 1);
-  device_ = new Segmented(QVector<Segment>(std::size(kDevices)), column_->parentWidget());
-  device_->setObjectName(QStringLiteral("preferDevice"));
+  device_ = describe(new Segmented(QVector<Segment>(std::size(kDevices)), column_->parentWidget()), "preferDevice");
   connect(device_, &Segmented::chosen, this, [this](int index) {
     chosen_.device = QLatin1String(kDevices[index]);
     Q_EMIT changed();

@@ -88,8 +88,7 @@ void ToolBar::addDeviceMenu(QAction* restart) {
 }
 
 void ToolBar::addMainMenu(Actions* actions) {
-  auto* menu = new QMenu(tr("Menu"), this);
-  menu->setObjectName(QStringLiteral("mainMenu"));
+  auto* menu = describe(new QMenu(tr("Menu"), this), "mainMenu");
   for (QMenu* part : {actions->fileMenu, actions->editMenu, actions->viewMenu}) menu->addMenu(part);
   auto* button = describe(new IconButton(QStringLiteral("more"), {}, tr("All commands: file, edit, view."), this),
                           "mainMenuButton");

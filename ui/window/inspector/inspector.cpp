@@ -51,9 +51,7 @@ class ModelPage final : public QWidget {
     title_ = page.addTitle(page.layout, Qt::ElideMiddle);
     subtitle_ = page.add(makeWords("soft", page.body));
     const QString tip = tr("The file holds several models; this one is shown.");
-    models_ = page.add(describe(new QComboBox(page.body), "modelChoice", tip, tip));
-    models_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    models_->setMinimumContentsLength(kNameLetters);
+    models_ = page.add(describe(makeNameChoice(kNameLetters, page.body), "modelChoice", tip, tip));
     connect(models_, &QComboBox::activated, this, [this] {
       if (models_->currentText() != session_->modelName()) Q_EMIT modelWanted(session_->path(), models_->currentText());
     });
@@ -340,8 +338,7 @@ ElidedLabel* InspectorPage::addTitle(QBoxLayout* row, Qt::TextElideMode mode) co
 
 PushButton* InspectorPage::addFooterButton(const QString& text, const char* name) {
   if (footer == nullptr) {
-    footer = new QFrame(page);
-    footer->setObjectName(QStringLiteral("panelFooter"));
+    footer = describe(new QFrame(page), "panelFooter");
     auto* row = makeRow(footer, 8, {16, 8, 16, 8});
     static_cast<QVBoxLayout*>(page->layout())->addWidget(footer);
     // Buttons that do not fit side by side are put one above the other.
@@ -366,8 +363,7 @@ QLabel* addSection(QVBoxLayout* layout, QWidget* title) {
 }
 
 Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), session_(session) {
-  setObjectName(QStringLiteral("panel"));
-  setAccessibleName(tr("Inspector"));
+  describe(this, "panel", {}, tr("Inspector"));
   auto* layout = makeColumn(this);
   QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
   layoutOf(header)->addWidget(makeLabel(tr("Inspector"), "strong", header));

@@ -39,7 +39,7 @@ LabFigures::LabFigures(QWidget* parent) : QWidget(parent) {
   grid->setSpacing(kGap);
   for (int column = 0; column < kColumns; ++column) grid->setColumnStretch(column, 1);
   for (const Place& place : kPlaces) {
-    const Card card = charts_.emplace(place.kind, makeCard(place.kind)).first->second;
+    const Card card = charts_.emplace(place.kind, makeChartCard(place.kind)).first->second;
     grid->addWidget(card.frame, place.row, place.column, 1, place.span);
     if (place.kind != LabChart::StepTime) grid->setRowStretch(place.row, 1);  // it comes and goes
   }
@@ -48,9 +48,8 @@ LabFigures::LabFigures(QWidget* parent) : QWidget(parent) {
   grid->addWidget(saysFrame_, grid->rowCount(), 0, 1, kColumns);
 }
 
-LabFigures::Card LabFigures::makeCard(LabChart kind) {
-  auto* frame = new QFrame(this);
-  frame->setProperty("kind", "card");
+LabFigures::Card LabFigures::makeChartCard(LabChart kind) {
+  auto* frame = makeCard(this);
   auto* column = makeColumn(frame, 2, {12, 8, 8, 4});
   auto* head = makeRow(nullptr, 8);
   auto* title = new ElidedLabel(labChartTitle(kind), Qt::ElideRight, frame);
@@ -90,8 +89,7 @@ QWidget* LabFigures::makeLegend() {
 }
 
 void LabFigures::makeSays() {
-  auto* frame = new QFrame(this);
-  frame->setProperty("kind", "card");
+  auto* frame = makeCard(this);
   auto* column = makeColumn(frame, 4, {12, 8, 12, 10});
   column->addWidget(makeLabel(tr("What the papers say, and what came out"), "section", frame));
   says_ = describe(makeWords("fact", frame), "labSays");

@@ -30,7 +30,7 @@ class LabFigures final : public QWidget {
     QWidget* frame;
     ChartView* view;
   };
-  Card makeCard(LabChart kind);
+  Card makeChartCard(LabChart kind);
   QWidget* makeLegend();
   void makeSays();
   // Lists in the legend what is drawn weaker.

@@ -249,8 +249,7 @@ void LabPage::makeExperiments(QWidget* inside) {
 }
 
 QWidget* LabPage::makeFoot(QWidget* side) {
-  auto* foot = new QFrame(side);
-  foot->setObjectName(QStringLiteral("lessonsFoot"));
+  auto* foot = describe(new QFrame(side), "lessonsFoot");
   auto* column = makeColumn(foot, 6, {18, 10, 18, 10});
   problem_ = describe(makeWords("error", foot), "labProblem");
   column->addWidget(problem_);

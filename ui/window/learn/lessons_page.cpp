@@ -24,7 +24,7 @@
 #include <optional>
 #include <vector>
 
-#include "ui/learn/figures.h"
+#include "ui/learn/figure.h"
 #include "ui/learn/formula_view.h"
 #include "ui/learn/lesson.h"
 #include "ui/session/session.h"
@@ -85,8 +85,7 @@ class TryCard final : public QFrame {
     live_ = describe(makeWords("soft", this), "tryLive");
     answer_ = describe(new QLineEdit(this), "tryAnswer", {}, tr("Your answer"));
     answer_->setPlaceholderText(tr("Your answer"));
-    check_ = new PushButton(tr("Check"), PushButton::Look::Outlined, this);
-    check_->setObjectName(QStringLiteral("tryCheck"));
+    check_ = describe(new PushButton(tr("Check"), PushButton::Look::Outlined, this), "tryCheck");
     row->addWidget(live_, 1);
     row->addWidget(answer_, 1);
     row->addWidget(check_);
@@ -153,8 +152,7 @@ class LessonList final : public QWidget {
  public:
   // walk: not owned
   LessonList(LessonWalk* walk, QWidget* parent) : QWidget(parent), walk_(walk) {
-    setObjectName(QStringLiteral("lessonList"));
-    setAccessibleName(tr("Lessons"));
+    describe(this, "lessonList", {}, tr("Lessons"));
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     followText(this, [this] { setNarrow(narrow_); });
@@ -392,8 +390,7 @@ void LessonsPage::makeExport() {
 }
 
 QWidget* LessonsPage::makeText() {
-  textColumn_ = new QFrame(this);
-  textColumn_->setObjectName(QStringLiteral("lessonColumn"));
+  textColumn_ = describe(new QFrame(this), "lessonColumn");
   auto* column = makeColumn(textColumn_);
   auto* area = makeScrollArea(textColumn_, Qt::ScrollBarAlwaysOff);
   auto* inside = new QWidget(area);

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ui/learn/figures.h"
+#include "ui/learn/figure.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"

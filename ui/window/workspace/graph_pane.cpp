@@ -102,9 +102,7 @@ class HintCard final : public QFrame {
   explicit HintCard(QWidget* over) : QFrame(over) {
     setKind(this, "card");
     setAttribute(Qt::WA_TransparentForMouseEvents);
-    auto* lines = new QVBoxLayout(this);
-    lines->setContentsMargins(14, 10, 14, 10);
-    lines->setSpacing(3);
+    auto* lines = makeColumn(this, 3, {14, 10, 14, 10});
     title_ = makeLabel({}, "section", this);
     words_ = makeLabel({}, "soft", this);
     for (QLabel* line : {title_, words_}) {

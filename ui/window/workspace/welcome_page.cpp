@@ -1,18 +1,216 @@
 #include "ui/window/workspace/welcome_page.h"
 
+#include <QDir>
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QLabel>
+#include <QPainter>
+#include <QPainterPath>
 #include <QPushButton>
+#include <QWidget>
+#include <array>
 
+#include "ui/session/project/demo_models.h"
+#include "ui/session/project/recent_files.h"
+#include "ui/session/words/format.h"
+#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/parts.h"
-#include "ui/window/workspace/welcome_cards.h"
 
 namespace normlens::ui {
 
 namespace {
+
+constexpr int kPictureHeight = 76, kRowHeight = 50, kNumberSize = 21, kShareHeight = 4;
+
+QString tr(const char* words) { return WelcomePage::tr(words); }
+
+// A picture in the theme's colors.
+using PaintStep = void (*)(QPainter& painter, const Theme& theme);
+
+class StepPicture final : public QWidget {
+ public:
+  StepPicture(PaintStep paint, QWidget* parent) : QWidget(parent), paint_(paint) { setFixedHeight(kPictureHeight); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    paint_(painter, themeOf(this));
+  }
+
+ private:
+  PaintStep paint_;
+};
+
+QString homely(const QString& folder) {
+  const QString home = QDir::homePath();
+  return folder == home || folder.startsWith(home + u'/') ? u'~' + folder.mid(home.size()) : folder;
+}
+
+// A button that is filled with labels.
+QPushButton* makeCardButton(const char* kind, const QString& name, const QString& path, QWidget* parent) {
+  auto* card = makeButton({}, kind, parent);
+  card->setFocusPolicy(Qt::TabFocus);
+  card->setAccessibleName(name);
+  card->setToolTip(path);
+  return card;
+}
+
+QLabel* makeElided(const QString& words, Qt::TextElideMode mode, const char* kind, QWidget* parent) {
+  auto* line = new ElidedLabel(words, mode, parent);
+  line->setProperty("kind", kind);
+  return line;
+}
+
+// Shows as lengths how many of the norms fold free, with centering, and not.
+QLayout* makeBarOf(const DemoModel& model, QWidget* parent) {
+  const std::pair<int, const char*> parts[] = {
+      {model.free, "barFree"}, {model.withCentering, "barCentering"}, {model.blocked, "barBlocked"}};
+  auto* bar = makeRow(nullptr, 2);
+  for (const auto& [count, kind] : parts) {
+    if (count <= 0) continue;
+    auto* part = new QFrame(parent);
+    part->setFixedHeight(kShareHeight);
+    part->setProperty("kind", kind);
+    bar->addWidget(part, count);
+  }
+  return bar;
+}
+
+// The labels are to be looked through: the card is what is clicked.
+void letClicksThrough(const QWidget* card) {
+  for (QWidget* part : card->findChildren<QWidget*>()) part->setAttribute(Qt::WA_TransparentForMouseEvents);
+}
+
+// The pieces of the welcome page: steps, demo models, recent files, the place to drop a file.
+
+// Number, title and two lines under a picture.
+QFrame* makeStepCard(int number, PaintStep picture, const QString& title, const QString& text, QWidget* parent) {
+  auto* card = makeCard(parent);
+  auto* layout = makeColumn(card, 6, {22, 18, 20, 18});
+  layout->addWidget(new StepPicture(picture, card));
+  layout->addSpacing(8);
+  auto* head = makeRow(nullptr, 8);
+  QLabel* disc = makeLabel(QString::number(number), "stepNumber", card);
+  setTextWidth(disc, kNumberSize);
+  setTextHeight(disc, kNumberSize);
+  disc->setAlignment(Qt::AlignCenter);
+  head->addWidget(disc);
+  head->addWidget(makeLabel(title, "title", card));
+  head->addStretch(1);
+  layout->addLayout(head);
+  layout->addWidget(makeWords("step", card, text));
+  layout->addStretch(1);
+  return card;
+}
+
+// A demo model with what folds in it as a bar.
+QPushButton* makeDemoCard(const DemoModel& model, QWidget* parent) {
+  const bool counted = model.free >= 0;  // else: room for more lines
+  auto* card = makeCardButton("demoCard", tr("Open the demo %1").arg(model.title), model.path, parent);
+  setTextHeight(card, counted ? 84 : 124);
+  card->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  auto* layout = makeColumn(card, 3, {14, 10, 14, 10});
+  auto* head = makeRow(nullptr, 8);
+  head->addWidget(makeElided(model.title, Qt::ElideRight, "strong", card), 1);
+  head->addWidget(makeLabel(formatBytes(model.bytes), "small", card));
+  layout->addLayout(head);
+  layout->addWidget(counted ? makeElided(model.description, Qt::ElideRight, "soft", card)
+                            : makeWords("soft", card, model.description));
+  if (counted) {
+    layout->addLayout(makeBarOf(model, card));
+    auto* counts = makeRow(nullptr);
+    counts->addWidget(makeLabel(tr("%1 free").arg(model.free), "small", card));
+    counts->addStretch(1);
+    const bool blocked = model.blocked > 0;
+    counts->addWidget(!blocked && model.withCentering > 0
+                          ? makeLabel(tr("%1 with centering").arg(model.withCentering), "small", card)
+                          : makeLabel(tr("%1 blocked").arg(model.blocked), blocked ? "smallBad" : "small", card));
+    layout->addLayout(counts);
+  }
+  letClicksThrough(card);
+  return card;
+}
+
+// A recently opened file: name, folder, how many of its norms fold.
+QPushButton* makeRecentRow(const RecentFile& file, QWidget* parent) {
+  const QFileInfo info(file.path);
+  auto* row = makeCardButton("recentRow", tr("Open %1").arg(file.path), file.path, parent);
+  setTextHeight(row, kRowHeight);
+  auto* layout = makeRow(row, 10, {14, 6, 14, 6});
+  layout->addWidget(new ThemedIcon("file", &Theme::textSoft, {16, 16}, {0, 0, 16, 16}, row));
+  auto* lines = makeColumn(nullptr);
+  lines->addWidget(makeElided(info.fileName(), Qt::ElideMiddle, "name", row));
+  lines->addWidget(makeElided(homely(info.absolutePath()), Qt::ElideMiddle, "small", row));
+  layout->addLayout(lines, 1);
+  if (file.layerNorms >= 0) {
+    layout->addWidget(makeLabel(tr("%1 of %2").arg(file.foldable).arg(file.layerNorms), "plain12", row));
+  }
+  letClicksThrough(row);
+  return row;
+}
+
+// ---- The three pictures of the welcome page
+
+// Three norms on a stream, each with its verdict.
+void paintOpen(QPainter& painter, const Theme& theme) {
+  painter.setPen(QPen(theme.textSoft, 1.4));
+  painter.drawLine(QPointF(2, 0), QPointF(2, 74));
+  for (int i = 0; i < 3; ++i) {
+    const double y = 5 + 24.0 * i;
+    QPainterPath branch(QPointF(2, y));
+    branch.cubicTo(12, y, 16, y + 8, 34, y + 8);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme.textSoft, 1.4));
+    painter.drawPath(branch);
+    painter.setPen(QPen(i == 1 ? theme.classes.chosen : theme.textSoft, i == 1 ? 2 : 1.4));
+    painter.setBrush(theme.panel);
+    painter.drawRoundedRect(QRectF(34, y, 76, 16), 4, 4);
+    const bool folds = i < 2;
+    paintIcon(painter, QRectF(122, y, 16, 16), folds ? QStringLiteral("free") : QStringLiteral("blocked"),
+              folds ? theme.good : theme.blocked);
+  }
+}
+
+// Column means, before and after the mean is taken away.
+void paintFold(QPainter& painter, const Theme& theme) {
+  constexpr std::array before{4.0, 15.0, -2.0, 19.0, 7.0, 24.0, 2.0};
+  constexpr std::array after{-6.0, 6.0, -12.0, 10.0, -3.0, 14.0, -8.0};
+  constexpr double zero = 38;
+  const auto bars = [&](double left, const auto& heights, const QColor& color) {
+    painter.setPen(QPen(theme.textFaint, 1.2, Qt::DashLine));
+    painter.drawLine(QPointF(left - 4, zero), QPointF(left + 82, zero));
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(color);
+    for (size_t i = 0; i < heights.size(); ++i) {
+      const double height = heights[i];
+      painter.drawRect(
+          QRectF(left + 11.5 * static_cast<double>(i), height > 0 ? zero - height : zero, 7, std::abs(height)));
+    }
+  };
+  bars(4, before, theme.classes.chosen);
+  paintIcon(painter, QRectF(97, zero - 7, 14, 14), QStringLiteral("chevron_right"), theme.text);
+  bars(124, after, theme.linearLine);
+}
+
+// Two latencies over time, one below the other.
+void paintMeasure(QPainter& painter, const Theme& theme) {
+  painter.setPen(QPen(theme.textSoft, 1.4));
+  painter.drawPolyline(QPolygonF({{2, 2}, {2, 72}, {162, 72}}));
+  const auto line = [&](double base, const QColor& color) {
+    constexpr std::array wiggle{0.0, 4.0, -3.0, -2.0, 4.0, -1.0, 3.0, -2.0, -3.0, 3.0, 0.0, -3.0};
+    QPolygonF points;
+    for (size_t i = 0; i < wiggle.size(); ++i) points << QPointF(10 + 13.0 * static_cast<double>(i), base + wiggle[i]);
+    painter.setPen(QPen(color, 1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+    painter.drawPolyline(points);
+  };
+  line(23, theme.textFaint);
+  line(53, theme.accentText);
+}
 
 constexpr int kPageWidth = 1040, kShownRecent = 4;
 
@@ -86,8 +284,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QScrollArea(parent) {
   middle->addWidget(demoBox_, 2);
   auto* recentColumn = makeColumn(nullptr, 10);
   recentColumn->addWidget(makeLabel(tr("Recent files"), "strong", column));
-  recentCard_ = new QFrame(column);
-  recentCard_->setProperty("kind", "card");
+  recentCard_ = makeCard(column);
   recent_ = makeColumn(recentCard_, 0, {0, 4, 0, 4});
   recentColumn->addWidget(recentCard_);
   recentColumn->addStretch(1);

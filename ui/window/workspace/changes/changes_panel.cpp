@@ -8,7 +8,7 @@
 #include <QTableView>
 #include <algorithm>
 
-#include "ui/models/record_sorter.h"
+#include "ui/models/record_table.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/figure_delegate.h"
