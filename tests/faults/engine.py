@@ -64,9 +64,7 @@ class FaultCase(unittest.TestCase):
     """With a folder of its own, and a TMPDIR that must be empty at the end."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.out_folder, self.scratch = self.folder / "out", self.folder / "tmp"
         self.out_folder.mkdir()
         self.scratch.mkdir()

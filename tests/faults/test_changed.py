@@ -149,7 +149,3 @@ class ChangedFiles(FaultCase):
         self.nothing_left_but_scratch()
         served.ask("open", {"path": str(MODELS["small.pt"])})
         served.shutdown()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -105,7 +105,3 @@ class Clients(FaultCase):
         workers = served.workers()
         served.send("ping")
         self.ends(served, 5, workers)
-
-
-if __name__ == "__main__":
-    unittest.main()

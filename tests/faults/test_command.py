@@ -139,7 +139,3 @@ class CommandFaults(FaultCase):
         served.shutdown()
         self.loads(out)
         self.nothing_left(out.name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -165,7 +165,3 @@ class Places(FaultCase):
             self.assertEqual(process.returncode, 3, errors)
             self.one_line(errors)
             self.nothing_left()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -75,7 +75,3 @@ class Limits(FaultCase):
 
     def test_verdicts_that_are_known_are_enough(self):
         self.assertEqual(self.run_engine("analyze", MODELS["small.pt"], "--require-verdicts").returncode, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

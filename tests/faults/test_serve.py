@@ -170,7 +170,3 @@ class ServeFaults(FaultCase):
         served.ask("open", {"path": str(MODELS["deep.pt"])})
         self.assertTrue(served.ask("analyze")["norms"])
         served.shutdown()
-
-
-if __name__ == "__main__":
-    unittest.main()

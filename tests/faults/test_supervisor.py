@@ -31,7 +31,3 @@ class SupervisorFaults(FaultCase):
         self.nothing_left(out.name)
         if out.read_bytes() != OLDER:
             self.loads(out)
-
-
-if __name__ == "__main__":
-    unittest.main()

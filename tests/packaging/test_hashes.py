@@ -1,6 +1,6 @@
 """What packaging/setup installs only by hash, with the real pip and an index that is a folder; and the lists of hashes.
 
-Call: test_hashes.py. Nothing is fetched: the packages are made here.
+Call: run_tests.py test_hashes.py. Nothing is fetched: the packages are made here.
 """
 
 import hashlib
@@ -280,7 +280,3 @@ class Lists(unittest.TestCase):
         (self.folder / "requirements.txt").write_text("as it was")
         files = page("a-1.0-cp311-cp311-manylinux_2_28_x86_64.whl")
         self.assertEqual(self.write("a==1.0", files), (["a 1.0"], ["as it was"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,15 +1,16 @@
 """Whether what packaging/portable collects can be linked into a shared library and run, without the system's copies.
 
-Call: test_portable.py CMAKE FOLDER. It collects into FOLDER, and needs the Debian packages that the engine is built
+Call: run_tests.py test_portable.py CMAKE FOLDER. It collects into FOLDER, and needs the Debian packages that the engine is built
 from.
 """
 
 import pathlib
-import subprocess
 import sys
+import subprocess
 import tempfile
 import unittest
 
+CMAKE, COLLECTED = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 PORTABLE = pathlib.Path(__file__).parents[2] / "packaging" / "portable"
 # The project looks for the same packages as core and app/engine do. Its library takes all of libcrypto, so that each
 # object of the archive has to be position-independent.
@@ -98,8 +99,3 @@ class Portable(unittest.TestCase):
             loaded = run("ldd", folder / "build" / "program")
             for library in ("libz.so.1", "libisal.so.2", "libjemalloc.so.2"):
                 self.assertIn(f"{library} => {COLLECTED}/lib/{library} ", loaded)
-
-
-if __name__ == "__main__":
-    CMAKE, COLLECTED = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)).resolve()
-    unittest.main()

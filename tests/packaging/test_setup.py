@@ -1,7 +1,7 @@
 """What packaging/run fetches, configures and builds, and which tests packaging/test chooses, with tools of its own in
 place of apt, pip, cmake and ctest.
 
-Call: test_setup.py. The scripts lie in a clone of their own, with a deps folder of their own.
+Call: run_tests.py test_setup.py. The scripts lie in a clone of their own, with a deps folder of their own.
 """
 
 import os
@@ -245,7 +245,3 @@ class Setup(unittest.TestCase):
         )
         self.assertEqual((code, told), (1, ""))
         self.assertTrue(output.endswith("apt-get install g++ libqt6charts6-dev libqt6svg6-dev\n"), output)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,7 @@
 """The package without torch: the protocol's client against the real engine, files analysed and folded, and what is said
 where the engine is missing, dies or refuses.
 
-    test_client.py ENGINE
+    run_tests.py test_client.py ENGINE
 """
 
 import io
@@ -50,9 +50,7 @@ class Programs(unittest.TestCase):
     """Which engine is taken."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.program = self.folder / "normlens-engine"
         self.program.write_text("#!/bin/sh\nexit 7\n")
         self.program.chmod(0o755)
@@ -209,7 +207,3 @@ class Files(unittest.TestCase):
         code = f"import sys, normlens; normlens.analyze({str(MODEL)!r}); sys.exit('torch' in sys.modules)"
         environment = dict(os.environ, PYTHONPATH=str(ROOT / "app" / "python"))
         self.assertEqual(subprocess.run([sys.executable, "-B", "-c", code], env=environment, check=False).returncode, 0)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

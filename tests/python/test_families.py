@@ -1,11 +1,10 @@
 """Models of transformers and timm: each family folds, and trains behind centered weights, as LayerNorm's network would.
 
-    test_families.py ENGINE
+    run_tests.py test_families.py ENGINE
 """
 
 import copy
 import importlib.util
-import sys
 import unittest
 
 import package
@@ -175,7 +174,3 @@ class Timm(Family):
 def load_tests(loader, tests, pattern):
     """Family is no test of its own."""
     return unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in (Transformers, Timm))
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -1,13 +1,12 @@
 """The contract of a fold: what the report states, and the check of it that the folded module carries.
 
-    test_guard.py ENGINE
+    run_tests.py test_guard.py ENGINE
 """
 
 import contextlib
 import copy
 import enum
 import pickle
-import sys
 import timeit
 import unittest
 import warnings
@@ -265,7 +264,3 @@ class Guards(unittest.TestCase):
 
 def _sizes(x, scale, more, mode):
     return x.size(1) > 20
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

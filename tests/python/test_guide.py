@@ -1,6 +1,6 @@
 """docs/python.md and docs/checkpoints.md say what happens: their examples are run, and give what is shown, up to rounding.
 
-    test_guide.py ENGINE [--show]      --show prints what they give
+    run_tests.py test_guide.py ENGINE [--show]      --show prints what they give
 """
 
 import contextlib
@@ -43,7 +43,3 @@ class Guide(unittest.TestCase):
             self.skipTest("transformers is not installed: packaging/test installs it")
         self.enterContext(contextlib.chdir(self.enterContext(tempfile.TemporaryDirectory())))
         self.judge("checkpoints.md", 12)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -1,11 +1,10 @@
 """Modules folded: each trap of a module that a graph does not have.
 
-    test_module.py ENGINE
+    run_tests.py test_module.py ENGINE
 """
 
 import copy
 import enum
-import sys
 import unittest
 import unittest.mock
 
@@ -21,6 +20,10 @@ import normlens
 from equal import assert_equal, assert_same, fold_of, layer_norms, settled, snapshot
 from normlens.module import export
 from streams import IDS, WIDTH, Stream, X
+
+
+def stream_of(forward):
+    return settled(type("Given", (Stream,), {"forward": forward})().double())
 
 
 def stream(**options):
@@ -73,12 +76,11 @@ class Folds(unittest.TestCase):
         self.assertEqual(len(folded.embed._forward_hooks), 1, "the embedding's output is centered when it runs")
 
     def test_a_tied_pair_that_a_function_reads_is_kept(self):
-        class Functional(Stream):
-            def forward(self, ids):
-                x = self.embed(ids)
-                return functional.linear(self.norms[0](x), self.embed.weight)
+        def forward(self, ids):
+            x = self.embed(ids)
+            return functional.linear(self.norms[0](x), self.embed.weight)
 
-        _, report = self.folded(settled(Functional().double()), IDS, 0, policy="free")
+        _, report = self.folded(stream_of(forward), IDS, 0, policy="free")
         self.assertIn("two tensors, for two reads of one module", report.kept["norms.0"])
 
     def test_in_place(self):
@@ -110,22 +112,20 @@ class Folds(unittest.TestCase):
         self.assertTrue(all(type(norm) is nn.RMSNorm and norm.weight is None for norm in folded.norms))
 
     def test_a_norm_that_is_called_twice(self):
-        class Shared(Stream):
-            def forward(self, ids):
-                x = self.embed(ids)
-                for mix in self.mix:
-                    x = x + mix(self.norms[0](x))
-                return self.head(self.norms[0](x))
+        def forward(self, ids):
+            x = self.embed(ids)
+            for mix in self.mix:
+                x = x + mix(self.norms[0](x))
+            return self.head(self.norms[0](x))
 
-        self.folded(settled(Shared().double()), IDS, 1)
+        self.folded(stream_of(forward), IDS, 1)
 
     def test_a_norm_that_is_called_twice_and_must_stay_once(self):
-        class Shared(Stream):
-            def forward(self, ids):
-                x = self.embed(ids)
-                return self.head(self.norms[0](torch.relu(self.norms[0](x))))
+        def forward(self, ids):
+            x = self.embed(ids)
+            return self.head(self.norms[0](torch.relu(self.norms[0](x))))
 
-        _, report = self.folded(settled(Shared().double()), IDS, 0)
+        _, report = self.folded(stream_of(forward), IDS, 0)
         self.assertTrue(any("called 2 times" in reason for reason in report.kept.values()), report.kept)
 
     def test_a_norm_with_two_names(self):
@@ -170,14 +170,13 @@ class Folds(unittest.TestCase):
         self.assertIn("two tensors, for two reads of one module", report.kept["norms.0"])
 
     def test_a_bias_that_is_read_beside_its_norm(self):
-        class Read(Stream):
-            def forward(self, ids):
-                x = self.embed(ids)
-                x = x + self.mix[0](self.norms[0](x))
-                return self.mix[1](self.norms[1](x)) + self.norms[1].bias.sum()
+        def forward(self, ids):
+            x = self.embed(ids)
+            x = x + self.mix[0](self.norms[0](x))
+            return self.mix[1](self.norms[1](x)) + self.norms[1].bias.sum()
 
         for zeros in (False, True):
-            module = settled(Read().double())
+            module = stream_of(forward)
             if zeros:
                 nn.init.zeros_(module.norms[1].bias)
             folded, _ = self.folded(module, IDS, 2)
@@ -185,12 +184,11 @@ class Folds(unittest.TestCase):
             self.assertIs(type(folded.norms[0]), nn.RMSNorm)
 
     def test_an_output_of_a_norm_that_is_read_twice(self):
-        class Forked(Stream):
-            def forward(self, ids):
-                y = self.norms[0](self.embed(ids))
-                return self.mix[0](y) + torch.sin(y)
+        def forward(self, ids):
+            y = self.norms[0](self.embed(ids))
+            return self.mix[0](y) + torch.sin(y)
 
-        folded, _ = self.folded(settled(Forked().double()), IDS, 1)
+        folded, _ = self.folded(stream_of(forward), IDS, 1)
         self.assertIsNotNone(folded.norms[0].bias, "not every reader could take it")
 
     def test_a_bias_that_two_linears_share(self):
@@ -202,22 +200,20 @@ class Folds(unittest.TestCase):
         self.folded(settled(Shared().double()), IDS, 3)
 
     def test_a_linear_that_is_called_twice(self):
-        class Shared(Stream):
-            def forward(self, ids):
-                x = self.embed(ids)
-                for norm in self.norms[:2]:
-                    x = x + self.mix[0](norm(x))
-                return self.head(self.norms[2](x))
+        def forward(self, ids):
+            x = self.embed(ids)
+            for norm in self.norms[:2]:
+                x = x + self.mix[0](norm(x))
+            return self.head(self.norms[2](x))
 
-        self.folded(settled(Shared().double()), IDS, 3)
+        self.folded(stream_of(forward), IDS, 3)
 
     def test_a_linear_whose_output_is_returned_too(self):
-        class Returned(Stream):
-            def forward(self, ids):
-                x = self.embed(ids)
-                return x, self.head(self.norms[0](x))
+        def forward(self, ids):
+            x = self.embed(ids)
+            return x, self.head(self.norms[0](x))
 
-        _, report = self.folded(settled(Returned().double()), IDS, 0)
+        _, report = self.folded(stream_of(forward), IDS, 0)
         self.assertTrue(report.kept["norms.0"])
 
     def test_a_weight_that_is_computed(self):
@@ -297,12 +293,11 @@ class Folds(unittest.TestCase):
         assert_equal(self, folded, original, IDS)
 
     def test_a_norm_that_is_a_function_is_kept(self):
-        class Functional(Stream):
-            def forward(self, ids):
-                x = functional.layer_norm(self.embed(ids), (WIDTH,))
-                return self.head(x)
+        def forward(self, ids):
+            x = functional.layer_norm(self.embed(ids), (WIDTH,))
+            return self.head(x)
 
-        _, report = self.folded(settled(Functional().double()), IDS, 0)
+        _, report = self.folded(stream_of(forward), IDS, 0)
         self.assertTrue(any("no module that could be replaced" in reason for reason in report.kept.values()), report.kept)
 
     def test_a_norm_that_is_the_model(self):
@@ -359,23 +354,21 @@ class Folds(unittest.TestCase):
         assert_equal(self, copy.deepcopy(folded), folded, X)
 
     def test_a_centering_behind_a_norm_that_is_replaced_too(self):
-        class Embedded(Stream):
-            def forward(self, ids):
-                x = self.norms[0](self.embed(ids))
-                x = x + self.mix[0](self.norms[1](x))
-                return self.head(self.norms[2](x))
+        def forward(self, ids):
+            x = self.norms[0](self.embed(ids))
+            x = x + self.mix[0](self.norms[1](x))
+            return self.head(self.norms[2](x))
 
-        folded, _ = self.folded(settled(Embedded().double()), IDS, 3, policy="all")
+        folded, _ = self.folded(stream_of(forward), IDS, 3, policy="all")
         self.assertEqual(len(folded.norms[0]._forward_hooks), 1)
 
     def test_a_centering_that_is_not_equal_falls_back_to_what_is(self):
-        class Gated(Stream):
-            def forward(self, ids):
-                x = self.norms[0](self.embed(ids))
-                return self.head(x + self.norms[1](self.mix[1][1](x)))
+        def forward(self, ids):
+            x = self.norms[0](self.embed(ids))
+            return self.head(x + self.norms[1](self.mix[1][1](x)))
 
         with unittest.mock.patch("normlens.module.resolve.CenterOutput.__call__", lambda self, module, args, output: output * 2):
-            module = settled(Gated().double())
+            module = stream_of(forward)
             foretold = normlens.analyze(module, IDS, policy="all")
             _, report = self.folded(module, IDS, 1, policy="all")
         self.assertIn("its input has a mean when it runs", report.kept["norms.1"])
@@ -410,25 +403,23 @@ class Folds(unittest.TestCase):
         self.assertEqual(len(report.folded), 3)
 
     def test_a_larger_batch_that_takes_another_branch_is_told(self):
-        class Batched(Stream):
-            def forward(self, ids):
-                x = self.embed(ids)
-                return self.head(self.norms[0](x if ids.size(0) == 1 else x.abs()))
+        def forward(self, ids):
+            x = self.embed(ids)
+            return self.head(self.norms[0](x if ids.size(0) == 1 else x.abs()))
 
-        _, report = self.folded(settled(Batched().double()), IDS[:1], 1)
+        _, report = self.folded(stream_of(forward), IDS[:1], 1)
         self.assertIn("input 0 has size 1 in axis -2", report.conditions)
 
     def test_inputs_by_name_in_both_ways_and_outputs_of_any_kind(self):
-        class Named(Stream):
-            def forward(self, ids, *, scale=None, flag=True):
-                x = self.embed(ids)
-                y = self.norms[0](x) if flag else x
-                return {"logits": self.head(y * scale), "flag": flag, "all": (y, [ids])}
+        def forward(self, ids, *, scale=None, flag=True):
+            x = self.embed(ids)
+            y = self.norms[0](x) if flag else x
+            return {"logits": self.head(y * scale), "flag": flag, "all": (y, [ids])}
 
         scale = torch.tensor(0.5, dtype=torch.float64)
         for example in ({"ids": IDS, "scale": scale}, ((IDS,), {"scale": scale, "flag": True})):
             with self.subTest(type(example).__name__):
-                self.folded(settled(Named().double()), example, 1)
+                self.folded(stream_of(forward), example, 1)
 
 
     def test_a_batch_norm_that_would_have_to_be_rewritten(self):
@@ -455,12 +446,11 @@ class Folds(unittest.TestCase):
         assert_equal(self, folded, original, IDS)
 
     def test_a_model_that_cannot_run_with_hooks(self):
-        class Branches(Stream):
-            def forward(self, ids):
-                x = self.embed(ids)
-                return torch.cond(ids.sum() > 3, lambda x: self.norms[0](x), lambda x: self.norms[1](x), (x,))
+        def forward(self, ids):
+            x = self.embed(ids)
+            return torch.cond(ids.sum() > 3, lambda x: self.norms[0](x), lambda x: self.norms[1](x), (x,))
 
-        self.folded(settled(Branches().double()), IDS, 0)
+        self.folded(stream_of(forward), IDS, 0)
 
     def test_a_plan_that_the_engine_cannot_carry_out(self):
         class Autocast(Stream):
@@ -473,14 +463,13 @@ class Folds(unittest.TestCase):
         self.assertIn("torch.autocast", report.kept["norms.0"])
 
     def test_a_size_of_1_that_it_rests_on_is_told(self):
-        class Gated(Stream):
-            def forward(self, x, gate):
-                return self.head(self.norms[0](self.mix[0][2](x) * gate))
+        def forward(self, x, gate):
+            return self.head(self.norms[0](self.mix[0][2](x) * gate))
 
         x = torch.randn(3, 5, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
         unused = "embed, norms.1, norms.2, mix.0.0 and 1 more are not used"
         for gate in (x[..., :1], x[:, :1, :1]):
-            _, report = self.folded(settled(Gated().double()), (x, gate), 1)
+            _, report = self.folded(stream_of(forward), (x, gate), 1)
             self.assertEqual(report.conditions, ("input 1 has size 1 in axis -1", unused))
 
     def assert_told(self, decision, example, condition):
@@ -620,7 +609,3 @@ class Refuses(unittest.TestCase):
         module = settled(Lost().double())
         with self.assertRaisesRegex(normlens.NotEqual, "finite"):
             normlens.fold(module, IDS)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -1,9 +1,8 @@
 """Norms of other classes: recognized by what they compute, and only where that is proved.
 
-    test_norms.py ENGINE
+    run_tests.py test_norms.py ENGINE
 """
 
-import sys
 import unittest
 
 import package
@@ -178,7 +177,3 @@ class Policies(unittest.TestCase):
         foreseen = analyzed["norm"]
         self.assertEqual((foreseen.state, foreseen.because), ("kept", report.kept["norm"]))
         self.assertIn("no module's output", " ".join(repr(analyzed).split()))
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -1,10 +1,9 @@
 """The training form: steps of an optimizer are those of LayerNorm's network, the mean stays zero, and it can be baked.
 
-    test_training.py ENGINE
+    run_tests.py test_training.py ENGINE
 """
 
 import copy
-import sys
 import unittest
 import unittest.mock
 
@@ -297,7 +296,3 @@ class Undoing(unittest.TestCase):
         self.assertEqual(len(report.folded), 1)
         for name, buffer in module.named_buffers():
             self.assertTrue(torch.equal(buffer, before[name]), name)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -1,10 +1,9 @@
 """A model that does not end: its verdicts are unknown, and the report says so and what to give.
 
-    test_unknown.py ENGINE
+    run_tests.py test_unknown.py ENGINE
 """
 
 import pathlib
-import sys
 import tempfile
 import unittest
 import warnings
@@ -44,7 +43,3 @@ class Unknown(unittest.TestCase):
         self.assertRegex(report[0].reason, "allow more time with time_limit, or give inputs with example_inputs.$")
         self.assertRegex(repr(report).replace("\n", " "), r"norm +unknown +kept +The model was not run")
         self.assertIn("</span> unknown", report._repr_html_())
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

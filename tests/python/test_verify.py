@@ -1,9 +1,8 @@
 """What counts as equal: outputs of a changed module against the original's.
 
-    test_verify.py ENGINE
+    run_tests.py test_verify.py ENGINE
 """
 
-import sys
 import unittest
 
 import package
@@ -69,7 +68,3 @@ class Casts(unittest.TestCase):
         worst = max(check.difference for check in report.checks if check.dtype == "float64")
         self.assertEqual(len(report.folded), 1)
         self.assertLess(worst, verify.LIMIT / 100)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -1,6 +1,6 @@
 """The wheel: what is in it, and that it works where there are no sources.
 
-    test_wheel.py ENGINE
+    run_tests.py test_wheel.py ENGINE
 """
 
 import os
@@ -17,18 +17,14 @@ from package import ENGINE, MODELS, ROOT
 class Wheel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
         environment = dict(os.environ, PYTHON=sys.executable)
         made = subprocess.run(
-            [ROOT / "packaging" / "python-wheel", cls.folder.name], capture_output=True, text=True, env=environment, check=False
+            [ROOT / "packaging" / "python-wheel", cls.folder], capture_output=True, text=True, env=environment, check=False
         )
         if made.returncode:
             raise AssertionError(made.stdout + made.stderr)
         cls.wheel = pathlib.Path(made.stdout.strip().splitlines()[-1])
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def test_it_holds_the_package_and_nothing_else(self):
         sources = ROOT / "app" / "python"
@@ -54,7 +50,3 @@ class Wheel(unittest.TestCase):
             self.assertEqual(version, self.wheel.name.split("-")[1])
             self.assertTrue(file.startswith(elsewhere), file)
             self.assertEqual(norms, "9")
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

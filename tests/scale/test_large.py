@@ -1,6 +1,6 @@
 """Models that are larger than memory: verdicts without reading weights, folds in bounded memory.
 
-    test_large.py ENGINE
+    run_tests.py test_large.py ENGINE
 
 Weights are holes in sparse files, so that tens of billions of parameters take no room. What is written does.
 """
@@ -18,7 +18,7 @@ import unittest
 import make_sparse
 import onnx
 
-ENGINE = None
+ENGINE = sys.argv[1]
 MB = 1 << 20
 DISK = os.environ.get("NORMLENS_SCALE_FOLDER", "/var/tmp")
 
@@ -100,8 +100,3 @@ class Large(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertEqual(json.loads(told)["folded"], 2)
         self.assertTrue((self.folder / "out.onnx").exists())
-
-
-if __name__ == "__main__":
-    ENGINE = sys.argv.pop(1)
-    unittest.main()

@@ -103,7 +103,3 @@ class Hunted(unittest.TestCase):
             again, _ = self.saved(json.loads(json.dumps(first.case)), "again")
             self.assertEqual(first.last, again.last)
             self.assertEqual(list(first.weights), list(again.weights))
-
-
-if __name__ == "__main__":
-    unittest.main()
