@@ -5,26 +5,17 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/service/service.h"
 #include "tests/formats/pt2/program_text.h"
+#include "tests/service/demo_service.h"
+#include "tests/support/must.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::service {
 namespace {
 
-const std::filesystem::path kDemos = NORMLENS_DEMO_MODELS;
-
 class BenchSides : public testing::Test {
  protected:
-  void open(const char* model) {
-    ASSERT_TRUE(service_.open(kDemos / model, Task{}));
-    ASSERT_TRUE(service_.analyze(Task{}));
-  }
-  void fold() {
-    protocol::FoldParams params;
-    params.verify = false;
-    ASSERT_TRUE(service_.fold(params, Task{}));
-  }
+  void SetUp() override { service_.analyzed("gpt2.pt"); }
   Result<protocol::BenchResult> bench(const std::string& a, const std::string& b,
                                       const std::vector<std::string>& sweep = {}) {
     protocol::BenchParams params;
@@ -47,70 +38,54 @@ class BenchSides : public testing::Test {
   }
 
   const TemporaryFolder folder_;
-  Service service_;
+  DemoService service_;
 };
 
 TEST_F(BenchSides, TheFoldInAnotherFlavour) {
-  open("gpt2.pt");
-  fold();
-  const auto last = bench("original", "folded");
-  ASSERT_TRUE(last) << last.error().message;
-  EXPECT_EQ(last->points.front().norm, "portable");
-  ASSERT_TRUE(last->points.front().outputs) << last->points.front().outputs_reason;
-  EXPECT_FALSE(last->points.front().outputs->beyond);
-  EXPECT_EQ(last->points.front().b->model, "folded");
-  EXPECT_TRUE(last->points.front().fold_ms);
-  const auto other = bench("original", "folded:primitives");
-  ASSERT_TRUE(other) << other.error().message;
-  EXPECT_EQ(other->points.front().norm, "primitives");
-  EXPECT_TRUE(other->points.front().fold_ms);
-  EXPECT_FALSE(anyNorm(*other->points.front().b, "aten::rms_norm"));
-  EXPECT_TRUE(anyNorm(*other->points.front().b, "aten::pow"));  // the norms as they were written out
-  EXPECT_GT(*other->points.front().b->norm_share, 0);
+  service_.folded();
+  const auto last = must(bench("original", "folded"));
+  EXPECT_EQ(last.points.front().norm, "portable");
+  ASSERT_TRUE(last.points.front().outputs) << last.points.front().outputs_reason;
+  EXPECT_FALSE(last.points.front().outputs->beyond);
+  EXPECT_EQ(last.points.front().b->model, "folded");
+  EXPECT_TRUE(last.points.front().fold_ms);
+  const auto other = must(bench("original", "folded:primitives"));
+  EXPECT_EQ(other.points.front().norm, "primitives");
+  EXPECT_TRUE(other.points.front().fold_ms);
+  EXPECT_FALSE(anyNorm(*other.points.front().b, "aten::rms_norm"));
+  EXPECT_TRUE(anyNorm(*other.points.front().b, "aten::pow"));  // the norms as they were written out
+  EXPECT_GT(*other.points.front().b->norm_share, 0);
   // One stands behind a run-time centering: written out, the two are a LayerNorm.
-  EXPECT_EQ(count(other->work_b, "RMSNorm"), count(other->work_a, "LayerNorm") - 1);
-  EXPECT_EQ(count(other->work_b, "LayerNorm"), 1);
-  const auto swept = bench("original", "folded:primitives", {"norm=portable,primitives"});
-  ASSERT_TRUE(swept) << swept.error().message;
-  EXPECT_EQ(swept->points.size(), 2U);
+  EXPECT_EQ(count(other.work_b, "RMSNorm"), count(other.work_a, "LayerNorm") - 1);
+  EXPECT_EQ(count(other.work_b, "LayerNorm"), 1);
+  const auto swept = must(bench("original", "folded:primitives", {"norm=portable,primitives"}));
+  EXPECT_EQ(swept.points.size(), 2U);
 }
 
 TEST_F(BenchSides, AFoldAgainstTheSameInAnotherFlavour) {
-  open("gpt2.pt");
-  fold();
-  const auto result = bench("folded:fast", "folded");
-  ASSERT_TRUE(result) << result.error().message;
-  EXPECT_FALSE(result->points.front().fold_ms);  // neither comes out of the other by folding
-  EXPECT_TRUE(anyNorm(result->points.front().a, "normlens::rms_norm"));
-  EXPECT_TRUE(anyNorm(*result->points.front().b, "aten::rms_norm"));
-  EXPECT_GT(count(result->work_b, "RMSNorm"), 0);
+  service_.folded();
+  const auto result = must(bench("folded:fast", "folded"));
+  EXPECT_FALSE(result.points.front().fold_ms);  // neither comes out of the other by folding
+  EXPECT_TRUE(anyNorm(result.points.front().a, "normlens::rms_norm"));
+  EXPECT_TRUE(anyNorm(*result.points.front().b, "aten::rms_norm"));
+  EXPECT_GT(count(result.work_b, "RMSNorm"), 0);
 }
 
 TEST_F(BenchSides, TheFusedFormNeedsNoFold) {
-  open("gpt2.pt");
-  const auto result = bench("original", "fused");
-  ASSERT_TRUE(result) << result.error().message;
-  EXPECT_TRUE(anyNorm(*result->points.front().b, "normlens::add_layer_norm"));
-  EXPECT_FALSE(result->points.front().fold_ms);
-  EXPECT_EQ(result->points.front().norm, "");
+  const auto result = must(bench("original", "fused"));
+  EXPECT_TRUE(anyNorm(*result.points.front().b, "normlens::add_layer_norm"));
+  EXPECT_FALSE(result.points.front().fold_ms);
+  EXPECT_EQ(result.points.front().norm, "");
 }
 
 TEST_F(BenchSides, TwoFiles) {
-  open("gpt2.pt");
   const std::string file = kDemos / "gpt2.pt";
-  const auto result = bench(file, file);
-  ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->points.front().a.model, file);
-  EXPECT_EQ(result->points.front().norm, "");
-  EXPECT_GT(result->work_a.size(), 0U);  // both were probed
-  EXPECT_EQ(result->work_a.size(), result->work_b.size());
-}
-
-TEST_F(BenchSides, AModelAgainstItself) {
-  open("gpt2.pt");
-  const auto result = bench("original", "original");
-  ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->points.front().rounds.size(), 1U);
+  const auto result = must(bench(file, file));
+  EXPECT_EQ(result.points.front().a.model, file);
+  EXPECT_EQ(result.points.front().norm, "");
+  EXPECT_GT(result.work_a.size(), 0U);  // both were probed
+  EXPECT_EQ(result.work_a.size(), result.work_b.size());
+  EXPECT_EQ(must(bench("original", "original")).points.front().rounds.size(), 1U);
 }
 
 // An analysis takes no size of 1: the open model has the shapes of two rows then.
@@ -120,26 +95,23 @@ TEST_F(BenchSides, TheWorkOfBothIsThatOfTheInputs) {
     ASSERT_TRUE(service_.open(model, Task{}));
     service_.setInputs({.npz = {}, .specs = {spec}, .sizes = {}});
     ASSERT_TRUE(service_.analyze(Task{}));
-    fold();
+    service_.folded();
     for (const std::string& side : {model.string(), std::string("folded")}) {
-      const auto result = bench("original", side);
-      ASSERT_TRUE(result) << result.error().message;
-      ASSERT_FALSE(result->work_a.empty());
-      for (const auto& work : {result->work_a, result->work_b}) {
+      const auto result = must(bench("original", side));
+      ASSERT_FALSE(result.work_a.empty());
+      for (const auto& work : {result.work_a, result.work_b}) {
         for (const protocol::NormWork& norm : work) EXPECT_EQ(norm.rows, 8) << norm.name;
       }
-      EXPECT_GE(result->work_b.size(), result->work_a.size()) << side;
+      EXPECT_GE(result.work_b.size(), result.work_a.size()) << side;
     }
   }
 }
 
 TEST_F(BenchSides, ALengthBeyondThePositionsIsRefusedWithTheirName) {
-  open("gpt2.pt");
-  const auto result = bench("original", "original", {"seq=16,129"});
-  ASSERT_TRUE(result) << result.error().message;
-  ASSERT_EQ(result->points.size(), 2U);
-  EXPECT_EQ(result->points[0].error, "");
-  EXPECT_EQ(result->points[1].error,
+  const auto result = must(bench("original", "original", {"seq=16,129"}));
+  ASSERT_EQ(result.points.size(), 2U);
+  EXPECT_EQ(result.points[0].error, "");
+  EXPECT_EQ(result.points[1].error,
             "wpe.weight has 128 rows, and the inputs need 129; check that the inputs fit the model");
 }
 
@@ -163,28 +135,22 @@ TEST_F(BenchSides, InputsThatDoNotFitIntoMemoryAreTheErrorOfTheirPoint) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the sanitizer ends the process where new would throw";
 #endif
-  open("gpt2.pt");
   const DataLimit limit(rlim_t{8} << 30);
   // 16 ids in a row: 12.8 GB of doubles to draw them in.
-  const auto result = bench("original", "", {"batch=1,100000000"});
-  ASSERT_TRUE(result) << result.error().message;
-  ASSERT_EQ(result->points.size(), 2U);
-  EXPECT_EQ(result->points[0].error, "");
-  EXPECT_NE(result->points[1].error.find("not enough memory"), std::string::npos) << result->points[1].error;
+  const auto result = must(bench("original", "", {"batch=1,100000000"}));
+  ASSERT_EQ(result.points.size(), 2U);
+  EXPECT_EQ(result.points[0].error, "");
+  EXPECT_NE(result.points[1].error.find("not enough memory"), std::string::npos) << result.points[1].error;
 }
 
 TEST_F(BenchSides, WhatIsNotThereIsSaid) {
-  open("gpt2.pt");
   for (const char* side : {"folded", "folded:fast"}) {
-    const auto early = bench("original", side);
-    ASSERT_FALSE(early);
-    EXPECT_NE(early.error().message.find("folded"), std::string::npos);
+    EXPECT_PRED2(contains, failureOf(bench("original", side)).message, "folded");
   }
-  fold();
-  const auto unknown = bench("original", "folded:quick");
-  ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().code, ErrorCode::Usage);
-  EXPECT_EQ(unknown.error().message, "there is no norm flavour 'quick'");
+  service_.folded();
+  const Error unknown = failureOf(bench("original", "folded:quick"));
+  EXPECT_EQ(unknown.code, ErrorCode::Usage);
+  EXPECT_EQ(unknown.message, "there is no norm flavour 'quick'");
   EXPECT_FALSE(bench("", "original"));
   EXPECT_FALSE(bench("/no/such/model.pt", "original"));
   EXPECT_FALSE(bench("folded", "original", {"norm=fast"}));  // A is to be what is folded
@@ -192,14 +158,10 @@ TEST_F(BenchSides, WhatIsNotThereIsSaid) {
 
 // The machine that is told is one GPU's, with its name and its clocks.
 TEST_F(BenchSides, AMeasurementIsOfOneGpu) {
-  open("gpt2.pt");
-  const auto two = bench("original", "", {"device=cuda,cuda:1"});
-  ASSERT_FALSE(two);
-  EXPECT_EQ(two.error().code, ErrorCode::Usage);
-  EXPECT_NE(two.error().message.find("one GPU"), std::string::npos) << two.error().message;
-  const auto none = bench("original", "", {"device=cuda:120"});
-  ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().code, ErrorCode::Unsupported) << none.error().message;
+  const Error two = failureOf(bench("original", "", {"device=cuda,cuda:1"}));
+  EXPECT_EQ(two.code, ErrorCode::Usage);
+  EXPECT_NE(two.message.find("one GPU"), std::string::npos) << two.message;
+  EXPECT_EQ(failureOf(bench("original", "", {"device=cuda:120"})).code, ErrorCode::Unsupported);
 }
 
 }  // namespace

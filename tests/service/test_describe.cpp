@@ -1,13 +1,14 @@
 #include <gtest/gtest.h>
 
 #include "core/service/describe/describe.h"
+#include "core/service/describe/graph_document.h"
 #include "tests/support/graph_text.h"
 
 namespace normlens::service {
 namespace {
 
 protocol::Analysis described(const std::string& text, const std::string& probeError) {
-  const auto graph = graph::parseGraph(text).value();
+  const auto graph = graph::parsed(text);
   return describeAnalysis(graph, **analysis::analyze(graph, {}), {}, probeError);
 }
 
@@ -71,6 +72,41 @@ TEST(Describe, NormsByAnotherFormulaAreNamedWithWhatHinders) {
             kindOf(unbiased));
   EXPECT_EQ(kindOf("%d: float32[2, 1] = Elementwise(%m)"), "");
   EXPECT_EQ(kindOf(unbiased, ""), "");  // without shapes it may be a LayerNorm that is not seen
+}
+
+TEST(GraphDocument, rolesStreamsAndEnds) {
+  const auto graph = graph::parsed(R"(graph {
+    input %x: float32[2, 8]
+    const %w: float32[8, 8] random 1
+    const %b: float32[8] random 2
+    %n: float32[2, 8] = LayerNorm(%x, _, _) {axes = [1], eps = 1e-05} op "aten::layer_norm" scope "block.ln"
+    %f: float32[2, 8] = Linear(%n, %w, _) op "aten::linear"
+    %fb: float32[2, 8] = Add(%f, %b) op "aten::add"
+    %r: float32[2, 8] = Add(%x, %fb) op "aten::add"
+    return %r
+  })");
+  const auto document = graphDocument(graph, analysis::findNorms(graph));
+  std::string roles;
+  for (const auto& node : document.nodes) roles += node.role;
+  EXPECT_EQ(roles, "NLSRIG");
+  EXPECT_EQ(document.nodes[0].label, "layer_norm");
+  EXPECT_EQ(document.nodes[0].norm, 0);
+  std::vector<std::string> streams;
+  for (const auto& value : document.values) {
+    if (value.stream) streams.push_back(value.name);
+  }
+  EXPECT_EQ(streams, (std::vector<std::string>{"x", "r"}));
+  EXPECT_EQ(document.scopes.size(), 3U);
+  EXPECT_EQ(document.scopes[2].path, "block.ln");
+}
+
+TEST(GraphDocument, outputsHaveTheNamesOfTheFile) {
+  auto graph = graph::parsed("graph {\n  input %x: float32[2]\n  return %x, %x\n}");
+  EXPECT_EQ(graphDocument(graph, {}).nodes.back().label, "output 1");
+  graph.outputNames = {"logits", "hidden"};
+  EXPECT_EQ(graphDocument(graph, {}).nodes.back().label, "hidden");
+  graph.outputNames = {"logits", ""};
+  EXPECT_EQ(graphDocument(graph, {}).nodes.back().label, "output 1") << "not all have one";
 }
 
 }  // namespace

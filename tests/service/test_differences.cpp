@@ -4,36 +4,29 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/service/service.h"
+#include "tests/service/demo_service.h"
+#include "tests/support/must.h"
 
 namespace normlens::service {
 namespace {
 
-const std::filesystem::path kDemos = NORMLENS_DEMO_MODELS;
-
 class DifferencesOfDemos : public testing::Test {
  protected:
   void foldWith(const char* model, const char* policy) {
-    ASSERT_TRUE(service_.open(kDemos / model, Task{}));
-    ASSERT_TRUE(service_.analyze(Task{}));
-    protocol::FoldParams params;
-    params.plan.policy = policy;
-    params.verify = false;
-    ASSERT_TRUE(service_.fold(params, Task{}));
+    service_.analyzed(model);
+    service_.folded(policy);
   }
   protocol::DiffResult diff(const std::string& dtype, int batches = 1) {
     protocol::DiffParams params;
     params.dtype = dtype;
     params.batches = batches;
-    auto result = service_.diff(params, Task{});
-    EXPECT_TRUE(result) << result.error().message;
-    return result ? *result : protocol::DiffResult{};
+    return must(service_.diff(params, Task{}));
   }
   static const protocol::DiffRow& output(const protocol::DiffResult& result) {
     return *std::ranges::find(result.rows, "output", &protocol::DiffRow::kind);
   }
 
-  Service service_;
+  DemoService service_;
 };
 
 TEST_F(DifferencesOfDemos, AnExactFoldDiffersByTheRoundingOfEachType) {
@@ -97,32 +90,27 @@ TEST_F(DifferencesOfDemos, TheTensorsOfARowAreThoseThatWereMeasured) {
     params.value = row.value;
     params.output = row.output;
     params.batch = row.batch;
-    const auto pair = service_.tensorPair(params, Task{});
-    ASSERT_TRUE(pair) << pair.error().message;
-    EXPECT_DOUBLE_EQ(pair->most, row.max_abs) << kind;
-    EXPECT_EQ(pair->aligned, row.aligned);
-    EXPECT_EQ(pair->a.size(), static_cast<size_t>(pair->heat_rows * pair->heat_columns));
+    const auto pair = must(service_.tensorPair(params, Task{}));
+    EXPECT_DOUBLE_EQ(pair.most, row.max_abs) << kind;
+    EXPECT_EQ(pair.aligned, row.aligned);
+    EXPECT_EQ(pair.a.size(), static_cast<size_t>(pair.heat_rows * pair.heat_columns));
     params.tile = {0, 2, 0, 3};
-    const auto piece = service_.tensorPair(params, Task{});
-    ASSERT_TRUE(piece) << piece.error().message;
-    EXPECT_EQ(piece->difference.size(), 6U);
-    EXPECT_EQ(piece->rows, pair->rows);
+    const auto piece = must(service_.tensorPair(params, Task{}));
+    EXPECT_EQ(piece.difference.size(), 6U);
+    EXPECT_EQ(piece.rows, pair.rows);
   }
 }
 
 TEST_F(DifferencesOfDemos, AFileIsComparedWithoutAFold) {
-  ASSERT_TRUE(service_.open(kDemos / "gpt2.pt", Task{}));
-  ASSERT_TRUE(service_.analyze(Task{}));
+  service_.analyzed("gpt2.pt");
   protocol::DiffParams params;
   EXPECT_FALSE(service_.diff(params, Task{})) << "nothing has been folded";
   params.against = (kDemos / "gpt2.pt").string();
-  const auto same = service_.diff(params, Task{});
-  ASSERT_TRUE(same) << same.error().message;
-  EXPECT_EQ(output(*same).max_abs, 0);
+  const auto same = must(service_.diff(params, Task{}));
+  EXPECT_EQ(output(same).max_abs, 0);
   params.against = (kDemos / "vit.pt").string();
-  const auto other = service_.diff(params, Task{});
-  ASSERT_TRUE(other) << other.error().message;
-  EXPECT_NE(other->error, "") << "it takes other inputs";
+  const auto other = must(service_.diff(params, Task{}));
+  EXPECT_NE(other.error, "") << "it takes other inputs";
   params.against = "/no/such/model.pt";
   EXPECT_FALSE(service_.diff(params, Task{}));
   params.against.clear();

@@ -1,32 +1,22 @@
 // One LayerNorm of a bundled model folded whatever its verdict, in every type, and what its own centering costs.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
-#include "core/service/service.h"
+#include "tests/service/demo_service.h"
+#include "tests/support/must.h"
 
 namespace normlens::service {
 namespace {
 
-const std::filesystem::path kDemos = NORMLENS_DEMO_MODELS;
 constexpr const char* kTypes[] = {"float64", "float32", "bfloat16", "float16"};
 
 class ForcedErrorsOfBert : public testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(service_.open(kDemos / "bert.pt", Task{}));
-    const auto analysis = service_.analyze(Task{});
-    ASSERT_TRUE(analysis);
-    analysis_ = *analysis;
-  }
   protocol::ForcedError measure(int norm, const std::string& dtype) {
-    auto error = service_.forcedError({norm, dtype}, Task{});
-    EXPECT_TRUE(error) << error.error().message;
-    return error ? *error : protocol::ForcedError{};
+    return must(service_.forcedError({norm, dtype}, Task{}));
   }
 
-  Service service_;
-  protocol::Analysis analysis_;
+  DemoService service_;
+  protocol::Analysis analysis_ = service_.analyzed("bert.pt");
 };
 
 TEST_F(ForcedErrorsOfBert, ABlockedNormGivesOtherOutputsAndAFreeOneRoundsOnly) {
@@ -45,9 +35,7 @@ TEST_F(ForcedErrorsOfBert, ABlockedNormGivesOtherOutputsAndAFreeOneRoundsOnly) {
 }
 
 TEST_F(ForcedErrorsOfBert, TheLastFoldStays) {
-  protocol::FoldParams params;
-  params.verify = false;
-  ASSERT_TRUE(service_.fold(params, Task{}));
+  service_.folded();
   protocol::DiffParams compared;
   compared.dtype = "float32";
   const auto before = service_.diff(compared, Task{});
@@ -73,10 +61,9 @@ TEST_F(ForcedErrorsOfBert, TheBlockerIsTheNormBefore) {
 }
 
 TEST_F(ForcedErrorsOfBert, PricesAreMeasuredWhereNoPlanHingesOnThem) {
-  const auto prices = service_.normPrices(Task{});
-  ASSERT_TRUE(prices) << prices.error().message;
-  EXPECT_GT(prices->rows * prices->width, 0);
-  EXPECT_GT(prices->layer_norm_us, 0);
+  const auto prices = must(service_.normPrices(Task{}));
+  EXPECT_GT(prices.rows * prices.width, 0);
+  EXPECT_GT(prices.layer_norm_us, 0);
 }
 
 }  // namespace

@@ -2,23 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 
-#include "core/service/service.h"
+#include "tests/service/demo_service.h"
+#include "tests/support/must.h"
 
 namespace normlens::service {
 namespace {
 
-const std::filesystem::path kModels = NORMLENS_DEMO_MODELS;
-
 class Opened {
  public:
-  explicit Opened(const std::string& name) {
-    EXPECT_TRUE(service.open(kModels / name, Task{}));
-    auto told = service.analyze(Task{});
-    EXPECT_TRUE(told);
-    if (told) analysis = std::move(*told);
-  }
+  explicit Opened(const std::string& name) : analysis(service.analyzed(name)) {}
   // Of two axes or more, that a plan centers for a norm which weights alone free; with that norm.
   [[nodiscard]] std::vector<std::pair<int, int>> weights() const {
     std::vector<std::pair<int, int>> found;
@@ -33,14 +26,12 @@ class Opened {
     return found;
   }
   protocol::PartialCentering centered(const protocol::PartialCenteringParams& params) {
-    auto told = service.partialCentering(params, Task{});
-    EXPECT_TRUE(told) << told.error().message;
-    if (!told) return {};
-    EXPECT_EQ(told->error, "");
-    return *told;
+    auto told = must(service.partialCentering(params, Task{}));
+    EXPECT_EQ(told.error, "");
+    return told;
   }
 
-  Service service;
+  DemoService service;
   protocol::Analysis analysis;
 };
 
@@ -114,18 +105,15 @@ TEST(PartialCentering, WhatIsNotThereIsRefused) {
   EXPECT_FALSE(opened.service.partialCentering(shareOf(weight, 1.5), Task{}));
   EXPECT_FALSE(opened.service.partialCentering(shareOf(weight, std::nan("")), Task{}));
   EXPECT_FALSE(Service().partialCentering({}, Task{}));
-  const auto blocked = opened.service.partialCentering(shareOf({weight.first, 1}, 1), Task{});
-  ASSERT_TRUE(blocked);
-  EXPECT_NE(blocked->error, "");
+  const auto blocked = must(opened.service.partialCentering(shareOf({weight.first, 1}, 1), Task{}));
+  EXPECT_NE(blocked.error, "");
 }
 
 protocol::CenteringCut cutAt(Service& service, double factor, bool curve = false) {
   protocol::CenteringCutParams params;
   params.factor = factor;
   params.curve = curve;
-  auto cut = service.centeringCut(params, Task{});
-  EXPECT_TRUE(cut) << cut.error().message;
-  return cut ? *cut : protocol::CenteringCut{};
+  return must(service.centeringCut(params, Task{}));
 }
 
 int freed(const protocol::CenteringCut& cut) {
@@ -175,10 +163,9 @@ TEST(CenteringCut, ThePlannerDoesWhatThePictureSays) {
   for (const char* name : {"lessons/mixer.pt", "bert.pt", "lessons/concatenated.pt"}) {
     Opened opened(name);
     const auto cut = cutAt(opened.service, 1);
-    const auto plan = opened.service.plan({}, Task{});
-    ASSERT_TRUE(plan);
+    const auto plan = must(opened.service.plan({}, Task{}));
     std::vector<int> centered, shown;
-    for (const auto& edit : plan->edits) {
+    for (const auto& edit : plan.edits) {
       if (edit.kind == "insert_centering") centered.insert(centered.end(), edit.values.begin(), edit.values.end());
     }
     for (const auto& value : cut.values) {
@@ -188,7 +175,7 @@ TEST(CenteringCut, ThePlannerDoesWhatThePictureSays) {
     std::ranges::sort(shown);
     EXPECT_EQ(shown, centered) << name;
     for (const auto& norm : cut.norms) {
-      const bool folded = std::ranges::find(plan->folded, norm.norm) != plan->folded.end();
+      const bool folded = std::ranges::find(plan.folded, norm.norm) != plan.folded.end();
       EXPECT_EQ(norm.freed, folded) << name << " norm " << norm.norm;
     }
   }
@@ -199,15 +186,13 @@ TEST(CenteringCut, NothingToCutWhereWeightsDoIt) {
   Opened opened("gpt2.pt");
   protocol::CenteringCutParams params;
   params.plan.max_growth_percent = 100;
-  const auto free = opened.service.centeringCut(params, Task{});
-  ASSERT_TRUE(free);
-  EXPECT_TRUE(free->norms.empty());
-  EXPECT_TRUE(free->values.empty());
+  const auto free = must(opened.service.centeringCut(params, Task{}));
+  EXPECT_TRUE(free.norms.empty());
+  EXPECT_TRUE(free.values.empty());
   params.plan.max_growth_percent = 0;
-  const auto tight = opened.service.centeringCut(params, Task{});
-  ASSERT_TRUE(tight);
-  EXPECT_EQ(std::ranges::count(tight->values, true, &protocol::CutValue::cut), 1);
-  EXPECT_GT(freed(*tight), 0);
+  const auto tight = must(opened.service.centeringCut(params, Task{}));
+  EXPECT_EQ(std::ranges::count(tight.values, true, &protocol::CutValue::cut), 1);
+  EXPECT_GT(freed(tight), 0);
 }
 
 TEST(CenteringCut, NoPriceIsRefused) {
@@ -231,10 +216,9 @@ TEST(LessonModels, WhatDoesNotFoldSaysWhyAndGivesOtherOutputsIfForced) {
     const auto blocked = std::ranges::find(opened.analysis.norms, "blocked", &protocol::NormInfo::verdict);
     ASSERT_NE(blocked, opened.analysis.norms.end()) << name;
     EXPECT_FALSE(blocked->reason.empty());
-    const auto forced = opened.service.forcedError({blocked->index, "float32"}, Task{});
-    ASSERT_TRUE(forced);
-    EXPECT_EQ(forced->error, "") << name;
-    EXPECT_GT(forced->max_rel, 10 * forced->limit) << name;
+    const auto forced = must(opened.service.forcedError({blocked->index, "float32"}, Task{}));
+    EXPECT_EQ(forced.error, "") << name;
+    EXPECT_GT(forced.max_rel, 10 * forced.limit) << name;
   }
 }
 

@@ -6,7 +6,8 @@
 #include <iterator>
 #include <limits>
 
-#include "core/service/service.h"
+#include "tests/service/demo_service.h"
+#include "tests/support/must.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::service {
@@ -20,14 +21,13 @@ std::string contents(const std::filesystem::path& path) {
 class Plans : public testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::copy_file(std::filesystem::path(NORMLENS_DEMO_MODELS) / "gpt2.pt", model_);
-    ASSERT_TRUE(service_.open(model_, Task{}));
-    ASSERT_TRUE(service_.analyze(Task{}));
+    std::filesystem::copy_file(kDemos / "gpt2.pt", model_);
+    service_.analyzed(model_);
   }
 
   TemporaryFolder folder_;
   const std::filesystem::path model_ = folder_ / "model.pt", saved_ = folder_ / "plan.json";
-  Service service_;
+  DemoService service_;
 };
 
 TEST_F(Plans, AGrowthBelowNothingIsRefused) {
@@ -63,9 +63,8 @@ TEST_F(Plans, ACopyOrACenteringIsTheUsersChoiceAndEitherIsProved) {
 }
 
 TEST_F(Plans, WithoutOneEditAllStaysThatDoesNotNeedIt) {
-  const auto whole = service_.plan({}, Task{});
-  ASSERT_TRUE(whole);
-  for (const auto& edit : whole->edits) {
+  const auto whole = must(service_.plan({}, Task{}));
+  for (const auto& edit : whole.edits) {
     if (edit.kind != "center_constant" && edit.kind != "insert_centering") continue;
     protocol::FoldParams params;
     params.plan.keep_values = edit.values;
@@ -83,13 +82,9 @@ TEST_F(Plans, OnlyWhatWasFoldedIsSavedAndNotOverTheModel) {
   std::ofstream(saved_) << "precious";
   EXPECT_FALSE(service_.savePlanFile(saved_));
   EXPECT_EQ(contents(saved_), "precious");
-  protocol::FoldParams params;
-  params.verify = false;
-  ASSERT_TRUE(service_.fold(params, Task{}));
+  service_.folded();
   const std::string before = contents(model_);
-  const auto refused = service_.savePlanFile(model_);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::Usage);
+  EXPECT_EQ(failureOf(service_.savePlanFile(model_)).code, ErrorCode::Usage);
   EXPECT_EQ(contents(model_), before);
   ASSERT_TRUE(service_.savePlanFile(saved_));
   EXPECT_TRUE(service_.usePlanFile(saved_));

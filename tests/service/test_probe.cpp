@@ -3,30 +3,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
-#include "core/service/service.h"
+#include "core/service/describe/probe_findings.h"
+#include "tests/service/demo_service.h"
+#include "tests/support/must.h"
 
 namespace normlens::service {
 namespace {
 
-const std::filesystem::path kDemos = NORMLENS_DEMO_MODELS;
+using protocol::ForcedError;
 
 class Probe : public testing::TestWithParam<const char*> {
  protected:
-  void open(const char* model) {
-    ASSERT_TRUE(service_.open(kDemos / model, Task{}));
-    const auto analysis = service_.analyze(Task{});
-    ASSERT_TRUE(analysis);
-    analysis_ = *analysis;
-  }
-  protocol::ProbeResult probe(bool folded = false) {
-    auto result = service_.probe({folded, 17}, Task{});
-    EXPECT_TRUE(result) << result.error().message;
-    return result ? *result : protocol::ProbeResult{};
-  }
-  Service service_;
+  void open(const char* model) { analysis_ = service_.analyzed(model); }
+  protocol::ProbeResult probe(bool folded = false) { return must(service_.probe({folded, 17}, Task{})); }
+  DemoService service_;
   protocol::Analysis analysis_;
 };
 
@@ -55,10 +47,7 @@ TEST_P(Probe, EveryLayerNormIsTold) {
 TEST_P(Probe, FoldedNormsGetInputsAtARightAngle) {
   open(GetParam());
   EXPECT_FALSE(service_.probe({true, 17}, Task{})) << "nothing has been folded";
-  protocol::FoldParams params;
-  params.verify = false;
-  const auto fold = service_.fold(params, Task{});
-  ASSERT_TRUE(fold);
+  const auto fold = service_.folded();
   const auto before = probe(), after = probe(true);
   ASSERT_TRUE(after.paired);
   ASSERT_EQ(after.rows.size(), before.rows.size());
@@ -72,7 +61,7 @@ TEST_P(Probe, FoldedNormsGetInputsAtARightAngle) {
     EXPECT_LT(row.input.mean_share, 1e-9) << row.name;
   }
   EXPECT_EQ(std::ranges::count(after.rows, "RMSNorm", &protocol::ProbeRow::kind),
-            static_cast<std::ptrdiff_t>(fold->plan.folded.size()));
+            static_cast<std::ptrdiff_t>(fold.plan.folded.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Probe, testing::Values("gpt2.pt", "bert.pt", "vit.pt"), [](const auto& row) {
@@ -114,26 +103,24 @@ TEST_F(Probe, SwapsAreMeasuredOneAfterTheOther) {
     EXPECT_LE(fraction, 1);
     last = fraction;
   };
-  const auto swaps = service_.probeSwaps({.fold_first = true}, task);
-  ASSERT_TRUE(swaps) << swaps.error().message;
+  const auto swaps = must(service_.probeSwaps({.fold_first = true}, task));
   EXPECT_GT(last, 0.5);
-  EXPECT_FALSE(swaps->cancelled);
-  EXPECT_EQ(swaps->dtype, "float32");
-  ASSERT_EQ(swaps->swaps.size(), analysis_.norms.size());
-  for (size_t i = 0; i < swaps->swaps.size(); ++i) {
-    const auto& swap = swaps->swaps[i];
+  EXPECT_FALSE(swaps.cancelled);
+  EXPECT_EQ(swaps.dtype, "float32");
+  ASSERT_EQ(swaps.swaps.size(), analysis_.norms.size());
+  for (size_t i = 0; i < swaps.swaps.size(); ++i) {
+    const auto& swap = swaps.swaps[i];
     EXPECT_EQ(swap.norm, static_cast<int>(i));
     EXPECT_GT(swap.as_it_is.max_rel, swap.as_it_is.limit);
     EXPECT_EQ(swap.notices, swap.as_it_is.max_rel < 3e-2 ? "hardly" : "yes");
     ASSERT_EQ(swap.folded.has_value(), analysis_.norms[i].verdict == "free");
     EXPECT_LE(swap.folded ? swap.folded->max_rel : 0, swap.as_it_is.limit);
   }
-  const auto alone = service_.forcedError({1, "float32", true}, Task{});
-  ASSERT_TRUE(alone);
-  EXPECT_EQ(swaps->swaps[1].as_it_is.max_rel, alone->max_rel);
-  ASSERT_TRUE(swaps->all);
-  EXPECT_GT(swaps->all->max_rel, swaps->all->limit);
-  EXPECT_FALSE(swaps->findings.empty());
+  const auto alone = must(service_.forcedError({1, "float32", true}, Task{}));
+  EXPECT_EQ(swaps.swaps[1].as_it_is.max_rel, alone.max_rel);
+  ASSERT_TRUE(swaps.all);
+  EXPECT_GT(swaps.all->max_rel, swaps.all->limit);
+  EXPECT_FALSE(swaps.findings.empty());
 }
 
 TEST_F(Probe, StoppedSwapsTellWhatTheyHave) {
@@ -145,14 +132,11 @@ TEST_F(Probe, StoppedSwapsTellWhatTheyHave) {
   task.onProgress = [&](std::string_view, double) {
     if (++stages == 3) stop.request_stop();
   };
-  const auto swaps = service_.probeSwaps({}, task);
-  ASSERT_TRUE(swaps) << swaps.error().message;
-  EXPECT_TRUE(swaps->cancelled);
-  EXPECT_EQ(swaps->swaps.size(), 2U);
-  EXPECT_FALSE(swaps->all);
-  const auto none = service_.probeSwaps({}, task);
-  ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().code, ErrorCode::Cancelled);
+  const auto swaps = must(service_.probeSwaps({}, task));
+  EXPECT_TRUE(swaps.cancelled);
+  EXPECT_EQ(swaps.swaps.size(), 2U);
+  EXPECT_FALSE(swaps.all);
+  EXPECT_EQ(failureOf(service_.probeSwaps({}, task)).code, ErrorCode::Cancelled);
 }
 
 TEST_P(Probe, AngleCountsHoldEveryRow) {
@@ -167,6 +151,82 @@ TEST_P(Probe, AngleCountsHoldEveryRow) {
     EXPECT_NEAR(row.bare_angle_deg, 90, 1e-9) << "LayerNorm's output before gamma and beta";
     EXPECT_NEAR(row.bare_angle_std, 0, 1e-9);
   }
+}
+
+// The sentences of the geometry probe follow from its figures, and 'hardly' means one thing.
+
+protocol::ProbeRow row(const char* kind, double angle, double share) {
+  protocol::ProbeRow made;
+  made.kind = kind;
+  made.width = 64;
+  made.input.angle_deg = angle;
+  made.input.angle_std = angle == 90 ? 0 : 1;
+  made.input.mean_share = share;
+  made.random = {90.02, 7.1, 7.16};
+  return made;
+}
+
+ForcedError error(double most, double limit) {
+  ForcedError made;
+  made.max_rel = most;
+  made.limit = limit;
+  return made;
+}
+
+protocol::ProbeSwap swap(double most, double limit) {
+  protocol::ProbeSwap made;
+  made.as_it_is = error(most, limit);
+  made.notices = wouldNotice(made.as_it_is, 3e-2);
+  return made;
+}
+
+bool says(const std::vector<std::string>& findings, const std::string& words) {
+  return std::ranges::any_of(findings, [&](const std::string& line) { return line.find(words) != std::string::npos; });
+}
+
+TEST(ProbeFindings, OfAngles) {
+  const auto said = angleFindings({row("LayerNorm", 82, 0.02), row("LayerNorm", 90, 0), row("LayerNorm", 85, 0.008)});
+  EXPECT_TRUE(says(said, "2 of 3 LayerNorms get inputs within 6° of a right angle")) << said.front();
+  EXPECT_TRUE(says(said, "holds 0 to 2 % of their energy"));
+  EXPECT_TRUE(says(said, "1 of 3 LayerNorms gets an input at exactly 90°: the mean that is subtracted is zero"));
+  EXPECT_TRUE(says(said, "Random vectors stand at 90.0° with a spread of 7.10°; expected: 90°, 1/√64 = 7.16°"));
+}
+
+TEST(ProbeFindings, AFoldedModelStandsUpright) {
+  const auto said = angleFindings({row("RMSNorm", 90, 0), row("RMSNorm", 90, 0)});
+  EXPECT_TRUE(says(said, "2 of 2 RMSNorms get inputs at exactly 90°"));
+  EXPECT_FALSE(says(said, "LayerNorms"));
+  auto untold = row("LayerNorm", std::nan(""), 0);
+  EXPECT_TRUE(says(angleFindings({untold}), "no norm whose input could be measured"));
+  untold = row("LayerNorm", 80, 0);
+  untold.reason = "these inputs do not come by it";
+  EXPECT_TRUE(says(angleFindings({untold}), "no norm whose input could be measured"));
+}
+
+TEST(ProbeFindings, WhoWouldNotice) {
+  EXPECT_EQ(wouldNotice(error(1e-7, 1e-6), 3e-2), "nothing");
+  EXPECT_EQ(wouldNotice(error(2e-6, 1e-6), 3e-2), "hardly");
+  EXPECT_EQ(wouldNotice(error(3e-2, 1e-6), 3e-2), "yes");
+  EXPECT_EQ(wouldNotice(error(2e-2, 1e-6), 1e-2), "yes");
+  ForcedError untold;
+  untold.error = "no output has a finite number in this type";
+  EXPECT_EQ(wouldNotice(untold, 3e-2), "");
+}
+
+TEST(ProbeFindings, OfSwaps) {
+  protocol::ProbeSwaps swaps;
+  swaps.hardly = 3e-2;
+  swaps.swaps = {swap(0.2, 1e-6), swap(0.02, 1e-6), swap(1e-8, 1e-6)};
+  swaps.swaps.emplace_back().as_it_is.error = "nothing would make an RMSNorm of it";
+  EXPECT_TRUE(says(swapFindings(swaps), "2 of 3 LayerNorms would hardly be missed"));
+  EXPECT_FALSE(says(swapFindings(swaps), "all of them"));
+  EXPECT_FALSE(says(swapFindings(swaps), "Folding"));
+  swaps.all = error(0.21, 1e-6);
+  swaps.swaps[0].folded = error(3e-7, 1e-6);
+  swaps.swaps[1].folded = error(4e-7, 1e-6);
+  EXPECT_TRUE(says(swapFindings(swaps), "all of them change an output by 0.21 (rounding: up to 1e-06)"));
+  EXPECT_TRUE(says(swapFindings(swaps), "Folding one first changes an output by 4e-07 at most"));
+  EXPECT_TRUE(swapFindings({}).empty());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "core/service/service.h"
 #include "tests/formats/pt2/program_text.h"
+#include "tests/support/must.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::service {
@@ -25,11 +26,10 @@ class SeveralModels : public ::testing::Test {
 TEST_F(SeveralModels, TheOneOfTheNameIsOpenedAndAllAreTold) {
   const auto file = holding(linearAndNorm().entriesOfTwo());
   for (const std::string name : {"model", "other", ""}) {
-    const auto info = service_.open(file, {}, name);
-    ASSERT_TRUE(info) << info.error().message;
-    EXPECT_EQ(info->model, name.empty() ? "model" : name);
-    EXPECT_EQ(info->models, (std::vector<std::string>{"model", "other"}));
-    EXPECT_NE(info->note.find("this is '" + info->model + "'"), std::string::npos) << info->note;
+    const auto info = must(service_.open(file, {}, name));
+    EXPECT_EQ(info.model, name.empty() ? "model" : name);
+    EXPECT_EQ(info.models, (std::vector<std::string>{"model", "other"}));
+    EXPECT_NE(info.note.find("this is '" + info.model + "'"), std::string::npos) << info.note;
   }
 }
 
@@ -37,25 +37,21 @@ TEST_F(SeveralModels, ANameThatIsNotThereLeavesTheOpenModel) {
   const auto file = holding(linearAndNorm().entriesOfTwo());
   ASSERT_TRUE(service_.open(file, {}, "other"));
   const auto* const before = service_.model();
-  const auto refused = service_.open(file, {}, "third");
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::Usage);
+  EXPECT_EQ(failureOf(service_.open(file, {}, "third")).code, ErrorCode::Usage);
   EXPECT_EQ(service_.model(), before);
 }
 
 TEST_F(SeveralModels, AnOnlyOneIsThatWhateverItIsCalled) {
-  const auto info = service_.open(holding(linearAndNorm().entries()), {}, "other");
-  ASSERT_TRUE(info) << info.error().message;
-  EXPECT_EQ(info->model, "model");
-  EXPECT_TRUE(info->models.empty());
+  const auto info = must(service_.open(holding(linearAndNorm().entries()), {}, "other"));
+  EXPECT_EQ(info.model, "model");
+  EXPECT_TRUE(info.models.empty());
 }
 
 TEST_F(SeveralModels, FormatsWithoutNamesTellNone) {
   const std::filesystem::path file = NORMLENS_DEMO_MODELS "/gpt2.pt";
-  const auto info = service_.open(file, {}, "model");
-  ASSERT_TRUE(info) << info.error().message;
-  EXPECT_EQ(info->model, "");
-  EXPECT_TRUE(info->models.empty());
+  const auto info = must(service_.open(file, {}, "model"));
+  EXPECT_EQ(info.model, "");
+  EXPECT_TRUE(info.models.empty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "core/service/describe/tensor_stats.h"
 #include "tests/support/graph_text.h"
+#include "tests/support/must.h"
 
 namespace normlens::service {
 namespace {
@@ -18,9 +19,7 @@ graph::Constant constantOf(graph::TensorView view) {
 }
 
 protocol::TensorStats statsOf(const graph::Constant& constant, const ops::Pattern* centered = nullptr) {
-  const auto stats = tensorStats(constant, centered, {});
-  EXPECT_TRUE(stats) << (stats ? "" : stats.error().message);
-  return stats.value_or(protocol::TensorStats{});
+  return must(tensorStats(constant, centered, {}));
 }
 
 TEST(TensorStats, figuresAndGroupMeans) {
@@ -77,9 +76,8 @@ TEST(TensorStats, atMost256MeansEvenlyPicked) {
 
 TEST(TensorStats, theRegionOutsideAPatternStaysAsItIs) {
   const auto constant = constantOf(graph::tensorFromDoubles({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}));
-  const auto pattern = ops::Pattern::parse("(4 of 1:3)(2 sum)");
-  ASSERT_TRUE(pattern);
-  const auto stats = statsOf(constant, &*pattern);
+  const auto pattern = must(ops::Pattern::parse("(4 of 1:3)(2 sum)"));
+  const auto stats = statsOf(constant, &pattern);
   EXPECT_EQ(stats.column_means, (std::vector<double>{3.5, 5.5}));
   ASSERT_TRUE(stats.after);
   EXPECT_EQ(stats.after->max, 8);
@@ -120,9 +118,8 @@ TEST(TensorStats, stopsWhenAsked) {
   std::stop_source source;
   source.request_stop();
   const Task task{{}, source.get_token()};
-  const auto stats = tensorStats(constantOf(graph::tensorFromDoubles({2}, {1, 2})), nullptr, task);
-  ASSERT_FALSE(stats);
-  EXPECT_EQ(stats.error().code, ErrorCode::Cancelled);
+  EXPECT_EQ(failureOf(tensorStats(constantOf(graph::tensorFromDoubles({2}, {1, 2})), nullptr, task)).code,
+            ErrorCode::Cancelled);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <stop_token>
 
 #include "core/service/describe/weight_changes.h"
+#include "core/service/describe/weight_digests.h"
 #include "tests/support/graph_text.h"
+#include "tests/support/must.h"
 
 namespace normlens::service {
 namespace {
@@ -14,20 +16,19 @@ namespace {
 using graph::DType;
 using graph::tensorFromDoubles;
 
-graph::Graph graphOf(const graph::TensorView& view) {
+// Weights that nothing reads, and a value that is computed.
+graph::Graph graphOf(const std::vector<graph::TensorView>& views) {
   graph::Graph graph;
-  graph.constants.emplace_back();
-  graph.constants.back().view = view;
+  for (const auto& view : views) {
+    graph.constants.emplace_back().view = view;
+    graph.values.emplace_back().constant = static_cast<graph::ConstantId>(graph.constants.size()) - 1;
+  }
   graph.values.emplace_back();
-  graph.values.back().constant = 0;
-  graph.values.emplace_back();  // computed
   return graph;
 }
 
 protocol::WeightChange changeOf(const graph::TensorView& a, const graph::TensorView& b) {
-  const auto told = weightChanges(graphOf(a), graphOf(b), {{0, 0}}, {}, {});
-  EXPECT_TRUE(told) << (told ? "" : told.error().message);
-  return told ? told->changes.at(0) : protocol::WeightChange{};
+  return must(weightChanges(graphOf({a}), graphOf({b}), {{0, 0}}, {}, {})).changes.at(0);
 }
 
 // Rows x columns of numbers without a pattern, from a generator of its own.
@@ -114,7 +115,7 @@ TEST(WeightChanges, tellACenteringOverHeadsOrGroups) {
 
 // The linear of %n takes the shift of the norm; what %off reads has nothing to do with it.
 TEST(WeightChanges, tellAShiftThatMovedIntoABias) {
-  const auto parsed = graph::parseGraph(R"(graph {
+  const graph::Graph before = graph::parsed(R"(graph {
   input %x: float64[2, 5, 8]
   const %g: float64[8] random 3
   const %beta: float64[8] random 4
@@ -126,8 +127,6 @@ TEST(WeightChanges, tellAShiftThatMovedIntoABias) {
   %z: float64[2, 5, 6] = Add(%y, %off)
   return %z
 })");
-  ASSERT_TRUE(parsed) << parsed.error().message;
-  const graph::Graph& before = *parsed;
   const auto idOf = [&](const std::string& name) {
     return static_cast<int>(std::ranges::find(before.values, name, &graph::Value::name) - before.values.begin());
   };
@@ -146,9 +145,8 @@ TEST(WeightChanges, tellAShiftThatMovedIntoABias) {
     };
     put(name, {6}, after);
     put("w", {6, 8}, weight);
-    const auto changes = weightChanges(before, other, {{idOf(name), idOf(name)}, {idOf("w"), idOf("w")}}, norms, {});
-    EXPECT_TRUE(changes);
-    return changes ? changes->changes.at(0) : protocol::WeightChange{};
+    return must(weightChanges(before, other, {{idOf(name), idOf(name)}, {idOf("w"), idOf("w")}}, norms, {}))
+        .changes.at(0);
   };
   const auto plusShift = [&](std::vector<double> numbers) {
     for (size_t i = 0; i < weight.size(); ++i) numbers[i / 8] += weight[i] * beta[i % 8];
@@ -184,15 +182,42 @@ TEST(WeightChanges, whatIsNotFiniteOnOneSideIsInfinitelyFar) {
 
 TEST(WeightChanges, sayWhyThereAreNone) {
   EXPECT_NE(changeOf(tensorFromDoubles({4}, {1, 2, 3, 4}), tensorFromDoubles({2, 2}, {1, 2, 3, 4})).reason, "");
-  const auto graph = graphOf(tensorFromDoubles({1}, {1}));
+  const auto graph = graphOf({tensorFromDoubles({1}, {1})});
   EXPECT_FALSE(weightChanges(graph, graph, {{0, 1}}, {}, {})) << "a value that is computed";
   EXPECT_FALSE(weightChanges(graph, graph, {{-1, 0}}, {}, {}));
   EXPECT_FALSE(weightChanges(graph, graph, {{0, 7}}, {}, {}));
   std::stop_source stop;
   stop.request_stop();
-  const auto told = weightChanges(graph, graph, {{0, 0}}, {}, Task{nullptr, stop.get_token()});
-  ASSERT_FALSE(told);
-  EXPECT_EQ(told.error().code, ErrorCode::Cancelled);
+  EXPECT_EQ(failureOf(weightChanges(graph, graph, {{0, 0}}, {}, Task{nullptr, stop.get_token()})).code,
+            ErrorCode::Cancelled);
+}
+
+std::vector<std::string> digestsOf(const std::vector<graph::TensorView>& views) {
+  return must(weightDigests(graphOf(views), {})).digests;
+}
+
+TEST(WeightDigests, tellTypesShapesAndBitsApart) {
+  const auto digests = digestsOf({tensorFromDoubles({2, 2}, {1, 2, 3, 4}), tensorFromDoubles({2, 2}, {1, 2, 3, 4}),
+                                  tensorFromDoubles({2, 2}, {1, 2, 3, 5}), tensorFromDoubles({4}, {1, 2, 3, 4}),
+                                  tensorFromDoubles({2, 2}, {1, 2, 3, 4}, DType::Float64)});
+  ASSERT_EQ(digests.size(), 5U);
+  EXPECT_EQ(digests[0], digests[1]);
+  for (size_t i = 2; i < digests.size(); ++i) EXPECT_NE(digests[0], digests[i]) << i;
+}
+
+TEST(WeightDigests, doNotDependOnHowATensorLiesInMemory) {
+  auto transposed = tensorFromDoubles({2, 2}, {1, 3, 2, 4});
+  transposed.strides = {1, 2};
+  const auto digests = digestsOf({tensorFromDoubles({2, 2}, {1, 2, 3, 4}), transposed});
+  ASSERT_EQ(digests.size(), 2U);
+  EXPECT_EQ(digests[0], digests[1]);
+}
+
+TEST(WeightDigests, canBeStopped) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(failureOf(weightDigests(graphOf({tensorFromDoubles({1}, {1})}), Task{nullptr, stop.get_token()})).code,
+            ErrorCode::Cancelled);
 }
 
 }  // namespace
