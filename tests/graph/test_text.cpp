@@ -4,6 +4,7 @@
 
 #include "core/graph/debug_check.h"
 #include "tests/support/graph_text.h"
+#include "tests/support/must.h"
 
 namespace normlens::graph {
 namespace {
@@ -30,9 +31,8 @@ graph {
 )";
 
 TEST(GraphText, roundTrips) {
-  const auto graph = parseGraph(kModel);
-  ASSERT_TRUE(graph) << graph.error().message;
-  const std::string text = printGraph(*graph);
+  const auto graph = must(parseGraph(kModel));
+  const std::string text = printGraph(graph);
   const auto again = parseGraph(text);
   ASSERT_TRUE(again) << again.error().message << "\n" << text;
   EXPECT_EQ(printGraph(*again), text);
@@ -53,10 +53,9 @@ TEST(GraphText, roundTrips) {
 }
 
 TEST(GraphText, nestedBlocksRunWhereTheirOwnerStands) {
-  const auto graph = parseGraph(kModel);
-  ASSERT_TRUE(graph);
+  const auto graph = must(parseGraph(kModel));
   std::vector<OpKind> kinds;
-  for (const NodeId id : graph->executionOrder()) kinds.push_back(graph->node(id).kind);
+  for (const NodeId id : graph.executionOrder()) kinds.push_back(graph.node(id).kind);
   EXPECT_EQ(kinds,
             (std::vector{OpKind::Elementwise, OpKind::Elementwise, OpKind::Linear, OpKind::If, OpKind::LayerNorm}));
 }
@@ -70,9 +69,7 @@ struct BadText {
 class GraphTextErrors : public testing::TestWithParam<BadText> {};
 
 TEST_P(GraphTextErrors, namesLineAndCause) {
-  const auto graph = parseGraph(GetParam().text);
-  ASSERT_FALSE(graph);
-  EXPECT_NE(graph.error().message.find(GetParam().expected), std::string::npos) << graph.error().message;
+  EXPECT_PRED2(contains, failureOf(parseGraph(GetParam().text)).message, GetParam().expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -88,21 +85,19 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(GraphCheck, findsABrokenUse) {
-  auto graph = parseGraph(kModel);
-  ASSERT_TRUE(graph);
-  graph->values[static_cast<size_t>(graph->inputs()[0])].uses.pop_back();
-  EXPECT_FALSE(checkGraph(*graph));
+  auto graph = must(parseGraph(kModel));
+  graph.values[static_cast<size_t>(graph.inputs()[0])].uses.pop_back();
+  EXPECT_FALSE(checkGraph(graph));
 }
 
 TEST(GraphCheck, aPassThatBreaksItsGraphIsNamedInDebugBuilds) {
-  auto graph = parseGraph(kModel);
-  ASSERT_TRUE(graph);
-  EXPECT_NO_THROW(requireSound(*graph, "the parser"));
-  graph->nodes.front().operands.clear();  // the uses of its operands stay
+  auto graph = must(parseGraph(kModel));
+  EXPECT_NO_THROW(requireSound(graph, "the parser"));
+  graph.nodes.front().operands.clear();  // the uses of its operands stay
   if constexpr (kDebugChecks) {
-    EXPECT_THROW(requireSound(*graph, "a pass"), std::logic_error);
+    EXPECT_THROW(requireSound(graph, "a pass"), std::logic_error);
   } else {
-    EXPECT_NO_THROW(requireSound(*graph, "a pass"));
+    EXPECT_NO_THROW(requireSound(graph, "a pass"));
   }
 }
 

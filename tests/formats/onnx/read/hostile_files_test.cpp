@@ -5,6 +5,7 @@
 
 #include "core/analysis/analysis.h"
 #include "tests/formats/onnx/read/read_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -84,9 +85,8 @@ TEST_F(ReadTest, OperatorsWithoutTheirFirstInputAreOpaque) {
   for (int node = 0; node < 3; ++node) {
     ModelProto spoilt = model;
     spoilt.mutable_graph()->mutable_node(node)->set_input(0, "");
-    const auto opened = open(spoilt);
-    ASSERT_TRUE(opened) << opened.error().message;
-    const graph::Graph& graph = (*opened)->graph();
+    const auto opened = must(open(spoilt));
+    const graph::Graph& graph = opened->graph();
     EXPECT_EQ(graph.node(node).kind, graph::OpKind::Opaque);
     EXPECT_TRUE(analysis::analyze(graph, {}));
   }
@@ -155,7 +155,7 @@ TEST_F(ReadTest, AnOperatorOnTextsWithoutInputs) {
 
 TEST_F(ReadTest, ABodyDoesNotReadWhatItsOwnNodeMakes) {
   // The If in the loop's body makes a "b" of its own, and its branches give the outer one.
-  const auto opened = open(modelFromText(R"(
+  const auto opened = must(open(modelFromText(R"(
     <ir_version: 8, opset_import: ["": 17]>
     m (bool c, float[2, 4] x, int64 n) => (float[2, 4] y) {
       b = Relu(x)
@@ -165,9 +165,8 @@ TEST_F(ReadTest, ABodyDoesNotReadWhatItsOwnNodeMakes) {
                    else_branch = no () => (float[2, 4] b) { q = Neg(v) }>
         w = Add(v, b)
       }>
-    })"));
-  ASSERT_TRUE(opened) << opened.error().message;
-  const auto checked = graph::checkGraph((*opened)->graph());
+    })")));
+  const auto checked = graph::checkGraph(opened->graph());
   EXPECT_TRUE(checked) << checked.error().message;
 }
 
@@ -177,9 +176,8 @@ TEST_F(ReadTest, AnEinsumWithStraySignsIsRead) {
       <ir_version: 8, opset_import: ["": 17]>
       m (float[4] x, float[4, 3] w) => (float[n] y) { y = Einsum <equation = "i,io->o"> (x, w) })");
     model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->set_s(equation);
-    const auto opened = open(model);
-    ASSERT_TRUE(opened) << opened.error().message;
-    const auto known = graph::stringAttribute((*opened)->graph().node(0), "equation");
+    const auto opened = must(open(model));
+    const auto known = graph::stringAttribute(opened->graph().node(0), "equation");
     EXPECT_EQ(known.has_value(), std::string(equation) == "i, i o -> o") << equation;
   }
 }
@@ -197,11 +195,8 @@ TEST_F(ReadTest, InputsThatNoMachineHoldsAreNotMade) {
         ->mutable_shape()
         ->mutable_dim(1)
         ->set_dim_value(size);
-    const auto opened = open(model);
-    ASSERT_TRUE(opened) << opened.error().message;
-    const auto inputs = (*opened)->inferInputs();
-    ASSERT_FALSE(inputs);
-    EXPECT_NE(inputs.error().message.find("'x'"), std::string::npos) << inputs.error().message;
+    const auto opened = must(open(model));
+    EXPECT_PRED2(contains, failureOf(opened->inferInputs()).message, "'x'");
   }
 }
 
@@ -219,9 +214,8 @@ TEST_F(ReadTest, ListsOfAxesThatNoMachineHoldsStopShapeInference) {
       ->mutable_shape()
       ->mutable_dim(0)
       ->set_dim_value(int64_t{1} << 40);
-  const auto opened = open(model);
-  ASSERT_TRUE(opened) << opened.error().message;
-  const Lowered lowered = lowerModel((*opened)->source(), nullptr, Inference::WhereMissing);
+  const auto opened = must(open(model));
+  const Lowered lowered = lowerModel(opened->source(), nullptr, Inference::WhereMissing);
   const auto shapeOf = [&](int node) { return lowered.graph.value(lowered.graph.node(node).outputs[0]).shape; };
   EXPECT_EQ(shapeOf(0), (graph::Shape{2, 4}));
   EXPECT_EQ(shapeOf(1), std::nullopt);
@@ -233,9 +227,8 @@ TEST_F(ReadTest, AxesThatAreNotThereStopShapeInference) {
     m (float[2, 4] x, float[4] g) => (float[2, 4] y, float[2, 1] mean) {
       y, mean = LayerNormalization<axis = -90000000>(x, g)
     })");
-  const auto opened = open(model);
-  ASSERT_TRUE(opened) << opened.error().message;
-  const Lowered lowered = lowerModel((*opened)->source(), nullptr, Inference::WhereMissing);
+  const auto opened = must(open(model));
+  const Lowered lowered = lowerModel(opened->source(), nullptr, Inference::WhereMissing);
   EXPECT_EQ(lowered.graph.node(0).kind, graph::OpKind::Opaque);
 }
 
@@ -278,23 +271,21 @@ TEST_F(ReadTest, ManyOfAKindTakeNoLongerThanTheyShould) {
     type->mutable_shape()->add_dim();
   }
   const std::clock_t start = std::clock();  // of the processor: others may be busy on this machine
-  const auto opened = open(model);
-  ASSERT_TRUE(opened) << opened.error().message;
-  static_cast<void>((*opened)->inferInputs());
+  const auto opened = must(open(model));
+  static_cast<void>(opened->inferInputs());
   EXPECT_LT(std::clock() - start, 15 * CLOCKS_PER_SEC);
 }
 
 TEST_F(ReadTest, ShapesThatOverflowAreNotKnown) {
-  const auto opened = open(modelFromText(R"(
+  const auto opened = must(open(modelFromText(R"(
     <ir_version: 8, opset_import: ["": 17]>
     m (float[9223372036854775807, 4] x, float[1099511627776, 1] a, float[1, 1099511627776] b, float[4] g)
       => (float[N, 4] y, float[N, M] z) {
       y = LayerNormalization<axis = -2>(x, g)
       s = Add(a, b)
       z = LayerNormalization<axis = -2>(s, g)
-    })"));
-  ASSERT_TRUE(opened) << opened.error().message;
-  const graph::Graph& graph = (*opened)->graph();
+    })")));
+  const graph::Graph& graph = opened->graph();
   EXPECT_EQ(graph.value(graph.inputs()[0]).shape, std::nullopt);
   EXPECT_EQ(graph.value(graph.node(1).outputs[0]).shape, std::nullopt);
   EXPECT_TRUE(analysis::analyze(graph, {}));
@@ -375,16 +366,15 @@ TEST_F(ReadTest, ClaimedShapesOfARankThatAnOperatorCannotMakeAreNotKnown) {
     })");
   addTensor(model, "w", {4, 3, 3, 3}, 1);
   addTensor(model, "g", {8}, 2);
-  const auto opened = open(model);
-  ASSERT_TRUE(opened) << opened.error().message;
-  const auto& lowered = (*opened)->lowered();
+  const auto opened = must(open(model));
+  const auto& lowered = opened->lowered();
   for (size_t i = 0; i < lowered.valuePath.size(); ++i) {
     const std::string& name = lowered.valuePath[i];
     const bool stray = name == "c" || name == "d" || name == "f";
     if (!stray && name != "a" && name != "r") continue;
     EXPECT_EQ(lowered.graph.values[i].shape.has_value(), !stray) << name;
   }
-  EXPECT_TRUE(analysis::analyze((*opened)->graph(), {}));
+  EXPECT_TRUE(analysis::analyze(opened->graph(), {}));
 }
 
 }  // namespace

@@ -10,21 +10,13 @@
 
 #include "core/formats/onnx/model/onnx_model.h"
 #include "tests/formats/onnx/onnx_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::onnx {
 
 class ReadTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "normlens read XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    outside_ = name;
-    folder_ = outside_ /
-              "m\xC3\xB6"
-              "dels";
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(outside_); }
+  void SetUp() override { std::filesystem::create_directories(folder_); }
 
   static void write(const std::filesystem::path& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -48,7 +40,10 @@ class ReadTest : public testing::Test {
     return message;
   }
 
-  std::filesystem::path outside_, folder_;
+  const TemporaryFolder outside_;
+  const std::filesystem::path folder_ = outside_ /
+                                        "m\xC3\xB6"
+                                        "dels";
 };
 
 // x W + b, LayerNorm. W is small enough to stay in the protobuf unless wide is large.

@@ -2,15 +2,15 @@
 #include <functional>
 
 #include "tests/formats/onnx/read/read_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::onnx {
 namespace {
 
 TEST_F(ReadTest, LargeWeightsAreViewsIntoTheFile) {
   const ModelProto model = linearNorm(32);
-  const auto opened = open(model);
-  ASSERT_TRUE(opened) << opened.error().message;
-  const OnnxSource& source = (*opened)->source();
+  const auto opened = must(open(model));
+  const OnnxSource& source = opened->source();
   ASSERT_EQ(source.weights->size(), 1U);
   const Weight& weight = source.weights->at("W");
   const auto bytes = source.file->bytes();
@@ -21,7 +21,7 @@ TEST_F(ReadTest, LargeWeightsAreViewsIntoTheFile) {
   EXPECT_EQ(left.data_location(), TensorProto::EXTERNAL);
   EXPECT_TRUE(left.raw_data().empty());
   EXPECT_FALSE(source.externalData);
-  EXPECT_EQ((*opened)->facts().parameters, 32 * 32 + 64);
+  EXPECT_EQ(opened->facts().parameters, 32 * 32 + 64);
 }
 
 TEST_F(ReadTest, TypedFieldsAreReadLikeRawData) {
@@ -31,9 +31,8 @@ TEST_F(ReadTest, TypedFieldsAreReadLikeRawData) {
     initializer(model, 0).clear_raw_data();
     const auto* floats = reinterpret_cast<const float*>(raw.data());
     for (int i = 0; i < wide * wide; ++i) initializer(model, 0).add_float_data(floats[i]);
-    const auto opened = open(model);
-    ASSERT_TRUE(opened) << opened.error().message;
-    const auto& constant = (*opened)->graph().constant(0);
+    const auto opened = must(open(model));
+    const auto& constant = opened->graph().constant(0);
     EXPECT_EQ(constant.name, "W");
     EXPECT_EQ(std::memcmp(constant.view.data, raw.data(), raw.size()), 0);
   }
@@ -48,9 +47,8 @@ TEST_F(ReadTest, Float16InInt32Data) {
   tensor->add_dims(2);
   tensor->add_int32_data(0x3c00);
   tensor->add_int32_data(0xc000);
-  const auto opened = open(model);
-  ASSERT_TRUE(opened) << opened.error().message;
-  EXPECT_EQ(graph::toDoubles((*opened)->graph().constant(0).view), (std::vector<double>{1, -2}));
+  const auto opened = must(open(model));
+  EXPECT_EQ(graph::toDoubles(opened->graph().constant(0).view), (std::vector<double>{1, -2}));
 }
 
 TEST_F(ReadTest, RefusesWhatMakesNoSense) {
@@ -118,25 +116,22 @@ TEST_F(ReadTest, LargeTensorsAreCheckedToo) {
 }
 
 TEST_F(ReadTest, GuessedInputsKeepTheNamesOfTheirOpenSizes) {
-  const auto opened = open(linearNorm());
-  ASSERT_TRUE(opened) << opened.error().message;
-  const auto specs = (*opened)->inferInputs();
-  ASSERT_TRUE(specs) << specs.error().message;
-  EXPECT_EQ((*specs)[0].axisNames, (std::vector<std::string>{"N", ""}));
+  const auto opened = must(open(linearNorm()));
+  const auto specs = must(opened->inferInputs());
+  EXPECT_EQ(specs[0].axisNames, (std::vector<std::string>{"N", ""}));
 }
 
 // "N" is the 1 of the shape, and "N + 1" follows.
 TEST_F(ReadTest, AnOpenSizeThatIsOneInTruth) {
-  const auto opened = open(modelFromText(R"(
+  const auto opened = must(open(modelFromText(R"(
     <ir_version: 8, opset_import: ["": 17]>
     m (float[N, T, 4] x, float["N + 1", 4] z) => (float[M, 4] y) {
       shape = Constant <value_ints = [1, 4]> ()
       first = ReduceMean <axes = [1], keepdims = 0> (x)
       row = Reshape(first, shape)
       y = Concat <axis = 0> (row, z)
-    })"));
-  ASSERT_TRUE(opened) << opened.error().message;
-  const auto specs = (*opened)->inferSizesOfOne();
+    })")));
+  const auto specs = opened->inferSizesOfOne();
   ASSERT_EQ(specs.size(), 2U);
   EXPECT_EQ(specs[0].shape, (graph::Shape{1, 8, 4}));
   EXPECT_EQ(specs[0].freeAxes, std::vector<int>{1});
@@ -151,10 +146,77 @@ TEST_F(ReadTest, ShapeInferenceKnowsTheMainDomainOnly) {
       y = ai.onnx.ml.LabelEncoder(x)
       w = Relu(z)
     })");
-  const auto opened = open(model);
-  ASSERT_TRUE(opened) << opened.error().message;
-  const Lowered lowered = lowerModel((*opened)->source(), nullptr, Inference::WhereMissing);
+  const auto opened = must(open(model));
+  const Lowered lowered = lowerModel(opened->source(), nullptr, Inference::WhereMissing);
   EXPECT_EQ(lowered.graph.value(lowered.graph.node(1).outputs[0]).shape, (graph::Shape{2, 4}));
+}
+
+// Files whose nodes do not stand in the order of their reading.
+
+// Each where it stood, but for those that stood behind their readers.
+TEST_F(ReadTest, NodesThatStandTooLateMoveUpToTheirFirstReader) {
+  ModelProto model = modelFromText(R"(<ir_version: 8, opset_import: ["": 17, "f": 1]>
+    m (float[N, 8] x, bool flag) => (float[N, 8] y) {
+      a = Add(half, x)
+      free = Neg(x)
+      b = If (flag) <
+        then_branch = t () => (float[N, 8] p) { p = Mul(q, late)  q = Exp(half) },
+        else_branch = e () => (float[N, 8] r) { r = Identity(a) }
+      >
+      half = Cast<to = 1>(x)
+      c = f.Twice(b)
+      y = Sub(c, free)
+      late = Cast<to = 1>(tail)
+      tail = Abs(x)
+    }
+    <opset_import: ["": 17], domain: "f"> Twice (u) => (v) { v = Add(w, u)  w = Neg(u) })");
+  const auto opened = must(open(model));
+  const ModelProto& read = *opened->source().skeleton;
+  EXPECT_EQ(opsOf(read.graph()), "Cast,Add,Neg,Abs,Cast,If{Exp,Mul}{Identity},Twice,Sub");
+  EXPECT_EQ(read.functions(0).node(0).op_type(), "Neg");
+  EXPECT_EQ(checkerSays(read), "");
+}
+
+TEST_F(ReadTest, NodesInOrderStayAsTheyAre) {
+  const ModelProto model = modelFromText(R"(<ir_version: 8, opset_import: ["": 17]>
+    m (float[N, 8] x) => (float[N, 8] y) {
+      far = Abs(x)  a = Neg(x)  b = Exp(x)  c = Add(b, a)  unread = Cast<to = 11>(c)  y = Add(c, far)
+    })");
+  const auto opened = must(open(model));
+  EXPECT_EQ(opened->source().skeleton->SerializeAsString(), model.SerializeAsString());
+}
+
+TEST_F(ReadTest, AChainFromItsEndToItsStartIsSorted) {
+  constexpr int kLength = 100'000;
+  ModelProto model =
+      modelFromText(R"(<ir_version: 8, opset_import: ["": 17]> m (float[1] v0) => (float[1] y) { y = Neg(v0) })");
+  auto& nodes = *model.mutable_graph()->mutable_node();
+  nodes[0].set_input(0, "v" + std::to_string(kLength));
+  for (int i = kLength; i > 0; --i) {
+    NodeProto& node = *nodes.Add();
+    node.set_op_type("Neg");
+    node.add_input("v" + std::to_string(i - 1));
+    node.add_output("v" + std::to_string(i));
+  }
+  const auto opened = must(open(model));
+  EXPECT_EQ(opened->source().skeleton->graph().node(0).output(0), "v1");
+  EXPECT_EQ(opened->source().skeleton->graph().node(kLength).output(0), "y");
+}
+
+TEST_F(ReadTest, ACycleInABodyOrThroughOneIsRefused) {
+  const char* const inside = "p = Mul(q, x)  q = Exp(p)";
+  const char* const through = "q = Exp(x)  p = Mul(q, b)";
+  for (const char* body : {inside, through}) {
+    const ModelProto model = modelFromText(std::string(R"(<ir_version: 8, opset_import: ["": 17]>
+      m (float[N, 8] x, bool flag) => (float[N, 8] y) {
+        a = If (flag) <then_branch = t () => (float[N, 8] p) { )") +
+                                           body + R"( },
+          else_branch = e () => (float[N, 8] r) { r = Identity(x) }>
+        b = Neg(a)
+        y = Add(b, a)
+      })");
+    EXPECT_NE(refusal(model).find("before it is made: the graph has a cycle"), std::string::npos) << body;
+  }
 }
 
 }  // namespace
