@@ -9,6 +9,7 @@
 #include "core/lab/data/load_data.h"
 #include "core/lab/library_door.h"
 #include "core/lab/run_settings.h"
+#include "tests/support/must.h"
 
 namespace normlens::lab {
 
@@ -46,12 +47,7 @@ inline Result<RunResult> tryRun(const RunSettings& settings, const RunPlace& pla
 }
 
 inline RunResult trained(const RunSettings& settings, const RunPlace& place = {}, const RunControl& control = {}) {
-  auto result = tryRun(settings, place, control);
-  if (!result) {
-    ADD_FAILURE() << result.error().message;
-    return {};
-  }
-  return std::move(*result);
+  return must(tryRun(settings, place, control));
 }
 
 // Of all epochs; empty precision: of all. -1: there is none.

@@ -1,8 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <future>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/lab/run_record.h"
 #include "core/lab/run_settings.h"
+#include "core/lab/train.h"
+#include "tests/support/must.h"
 
 namespace normlens::lab {
 namespace {
@@ -16,18 +21,16 @@ TEST(RunSettings, AreTheSameAfterTheirFile) {
     settings.seeds = {3, 5};
     settings.data.noise = 0.125;
     settings.device = "cuda:1";
-    const auto again = readRunSettings(writeRunSettings(settings));
-    ASSERT_TRUE(again) << again.error().message;
-    EXPECT_EQ(*again, settings) << experiment;
+    const auto again = must(readRunSettings(writeRunSettings(settings)));
+    EXPECT_EQ(again, settings) << experiment;
   }
 }
 
 TEST(RunSettings, AreTheDefaultsWhereTheFileIsSilent) {
-  const auto settings = readRunSettings(R"({"optimizers": [{"kind": "sgd", "momentum": 0.9}]})");
-  ASSERT_TRUE(settings);
+  const auto settings = must(readRunSettings(R"({"optimizers": [{"kind": "sgd", "momentum": 0.9}]})"));
   RunSettings expected;
   expected.optimizers = {{.kind = "sgd", .momentum = 0.9}};
-  EXPECT_EQ(*settings, expected);
+  EXPECT_EQ(settings, expected);
 }
 
 struct Wrong {
@@ -41,10 +44,9 @@ class WrongSettings : public testing::TestWithParam<Wrong> {};
 TEST_P(WrongSettings, AreTold) {
   json file = json::parse(writeRunSettings({}));
   file.merge_patch(json::parse(GetParam().change));
-  const auto settings = readRunSettings(file.dump());
-  ASSERT_FALSE(settings);
-  EXPECT_EQ(settings.error().code, ErrorCode::BadInput);
-  EXPECT_EQ(settings.error().message, GetParam().told);
+  const Error settings = failureOf(readRunSettings(file.dump()));
+  EXPECT_EQ(settings.code, ErrorCode::BadInput);
+  EXPECT_EQ(settings.message, GetParam().told);
 }
 
 const Wrong kWrong[] = {
@@ -105,6 +107,81 @@ TEST(RunSettings, SayTheirOptimizer) {
   EXPECT_EQ(describe({.kind = "sgd", .momentum = 0.9, .weight_decay = 0.01, .decay_of = "centered"}),
             "SGD, momentum 0.9, weight decay 0.01 of the centered weight");
   EXPECT_EQ(describe(OptimizerSettings{}), "Adam");
+}
+
+RunRecord someRecord(const std::string& network, int epoch) {
+  RunRecord record;
+  record.event = "epoch";
+  record.run = "12";
+  record.member = {network, 6, 0, 1, "float64"};
+  record.epoch = epoch;
+  record.epochs = 40;
+  record.train_loss = 0.25;
+  record.test_loss = std::numeric_limits<double>::infinity();
+  record.gradient_norms = {0.1, 1.0 / 3};
+  record.inputs = {{1, 2, 3, 4, 5, 6}};
+  record.weight_difference = 1.9e-15;
+  return record;
+}
+
+TEST(RunRecord, IsOneLineAndTheSameAfterIt) {
+  const RunRecord record = someRecord("rms_norm", 27);
+  const std::string line = writeRunRecord(record);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const auto again = must(readRunRecord(line));
+  EXPECT_EQ(again, record);
+}
+
+TEST(RunRecord, WhatIsNoneIsTold) {
+  EXPECT_EQ(readRunRecord("tea").error().message, "a record of a run is not JSON");
+  EXPECT_EQ(readRunRecord(R"({"inputs": [{"mean": "x"}]})").error().message,
+            "a record of a run: inputs[0].mean must be a number");
+}
+
+TEST(RunResult, IsTheSameAfterItsFile) {
+  RunResult result;
+  result.run = "12";
+  result.settings.width = 3;
+  result.end = "stopped";
+  result.records = {someRecord("layer_norm", 1), someRecord("rms_norm", 1)};
+  result.findings = {{"it is so", false, 2.0, 1.0, "2 is above 1"}};
+  result.costs = {{{"rms_norm", 2, 0, 1, "float32"}, 1, 0.5, 2, 1.5, 1.25, 1.75, false, 4096}};
+  const auto again = must(readRunResult(writeRunResult(result)));
+  EXPECT_EQ(again, result);
+}
+
+TEST(RunRecord, TheLastOfEachMemberIsFound) {
+  std::vector<RunRecord> records{someRecord("a", 1), someRecord("b", 1), someRecord("a", 2)};
+  records.push_back(someRecord("b", 2));
+  records.back().event = "diverged";
+  const auto last = lastOfEach(records);
+  ASSERT_EQ(last.size(), 2U);
+  EXPECT_EQ(last[0], records[2]);
+  EXPECT_EQ(last[1], records[1]);
+}
+
+TEST(RunRecord, MembersHaveNamesOfTheirOwn) {
+  RunSettings settings;
+  EXPECT_EQ(memberName({"layer_norm", 6, 0, 1, "float32"}, settings), "layer_norm_6x256_seed1_float32");
+  settings.optimizers.resize(2);
+  EXPECT_EQ(memberName({"layer_norm", 6, 1, 1, "float32"}, settings), "layer_norm_6x256_optimizer2_seed1_float32");
+}
+
+TEST(PauseSwitch, HoldsUntilItGoesOnOrStops) {
+  PauseSwitch pause;
+  std::stop_source stop;
+  pause.wait(stop.get_token());  // is off: returns
+  pause.pause();
+  EXPECT_TRUE(pause.paused());
+  auto waiting = std::async(std::launch::async, [&] { pause.wait(stop.get_token()); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  pause.goOn();
+  waiting.get();
+  pause.pause();
+  waiting = std::async(std::launch::async, [&] { pause.wait(stop.get_token()); });
+  stop.request_stop();
+  waiting.get();
+  EXPECT_TRUE(pause.paused());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/lab/run_files.h"
 #include "core/run/tensors.h"
 #include "tests/lab/small_run.h"
+#include "tests/support/must.h"
 #include "tests/support/npz_files.h"
 #include "tests/support/temporary_folder.h"
 
@@ -30,6 +31,13 @@ class Runs : public testing::Test {
     };
     control.stop = stop.get_token();
     return trained(settings, place(), control);
+  }
+
+  // As the run at place() tells them.
+  static std::vector<RunRecord> here(const RunResult& result) {
+    std::vector<RunRecord> records = reproducible(result.records);
+    for (RunRecord& record : records) record.run = "7";
+    return records;
   }
 
   TemporaryFolder folder_;
@@ -61,10 +69,7 @@ TEST_F(Runs, AStoppedRunGoesOnToTheSameNumbers) {
       EXPECT_LT(stopped.records.size(), whole.records.size());
       const RunResult resumed = trained(settings, place());
       EXPECT_EQ(resumed.end, "done");
-      EXPECT_EQ(reproducible(resumed.records).size(), whole.records.size());
-      std::vector<RunRecord> expected = reproducible(whole.records);
-      for (RunRecord& record : expected) record.run = "7";
-      EXPECT_EQ(reproducible(resumed.records), expected) << kind << " after " << records;
+      EXPECT_EQ(here(resumed), here(whole)) << kind << " after " << records;
     }
   }
 }
@@ -94,9 +99,7 @@ TEST_F(Runs, AKilledRunGoesOnToTheSameNumbers) {
   std::filesystem::remove_all(folder_.path());
   std::filesystem::create_directory(folder_.path());
   std::ofstream(checkpointFile(folder_.path()), std::ios::binary) << checkpoint;
-  std::vector<RunRecord> expected = reproducible(whole.records);
-  for (RunRecord& record : expected) record.run = "7";
-  EXPECT_EQ(reproducible(trained(settings, place()).records), expected);
+  EXPECT_EQ(here(trained(settings, place())), here(whole));
 }
 
 TEST_F(Runs, StoppedWhatWasTrainedIsKept) {
@@ -105,9 +108,8 @@ TEST_F(Runs, StoppedWhatWasTrainedIsKept) {
   ASSERT_EQ(stopped.weights.size(), 3U);
   for (const std::string& name : stopped.weights) EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
   EXPECT_TRUE(std::filesystem::exists(resultFile(folder_.path())));
-  const auto kept = readCheckpoint(checkpointFile(folder_.path()));
-  ASSERT_TRUE(kept);
-  EXPECT_EQ(kept->records, stopped.records);
+  const auto kept = must(readCheckpoint(checkpointFile(folder_.path())));
+  EXPECT_EQ(kept.records, stopped.records);
 }
 
 TEST_F(Runs, ADoneRunIsNotTrainedAgain) {
@@ -152,10 +154,9 @@ TEST_F(Runs, ACheckpointOfOtherSettingsIsRefused) {
   (void)stoppedAfter(smallRun(), 4);
   RunSettings other = smallRun();
   other.width = 8;
-  const auto refused = tryRun(other, place());
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::Unreadable);
-  EXPECT_EQ(refused.error().message,
+  const Error refused = failureOf(tryRun(other, place()));
+  EXPECT_EQ(refused.code, ErrorCode::Unreadable);
+  EXPECT_EQ(refused.message,
             "the checkpoint " + checkpointFile(folder_.path()).string() + " is of a run with other settings");
   RunPlace anew = place();
   anew.startAnew = true;
@@ -165,11 +166,10 @@ TEST_F(Runs, ACheckpointOfOtherSettingsIsRefused) {
 TEST_F(Runs, MoreThreadsThanTheMachineRunsAreRefused) {
   RunSettings settings = smallRun();
   settings.threads = hardwareThreads() + 1;
-  const auto refused = tryRun(settings);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
-  EXPECT_EQ(refused.error().message.find("the run asks for " + std::to_string(settings.threads) + " threads"), 0U)
-      << refused.error().message;
+  const Error refused = failureOf(tryRun(settings));
+  EXPECT_EQ(refused.code, ErrorCode::BadInput);
+  EXPECT_EQ(refused.message.find("the run asks for " + std::to_string(settings.threads) + " threads"), 0U)
+      << refused.message;
 }
 
 // No machine has so many: refused for want of a GPU, or of that one.
@@ -179,33 +179,29 @@ TEST_F(Runs, AGpuThatIsNotThereIsRefusedBeforeTheFirstStep) {
   RunControl control;
   bool told = false;
   control.onRecord = [&](const RunRecord&) { told = true; };
-  const auto refused = tryRun(settings, place(), control);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported) << refused.error().message;
-  EXPECT_EQ(refused.error().hint, "set device to \"cpu\"");
+  const Error refused = failureOf(tryRun(settings, place(), control));
+  EXPECT_EQ(refused.code, ErrorCode::Unsupported) << refused.message;
+  EXPECT_EQ(refused.hint, "set device to \"cpu\"");
   EXPECT_FALSE(told);
 }
 
 // Its tensors are those of the CPU.
 TEST_F(Runs, ARunThatWasBegunOnAnotherDeviceGoesOn) {
   const RunSettings settings = smallRun();
-  std::vector<RunRecord> expected = reproducible(trained(settings).records);
-  for (RunRecord& record : expected) record.run = "7";
+  const RunResult whole = trained(settings);
   (void)stoppedAfter(settings, 7);
-  auto kept = readCheckpoint(checkpointFile(folder_.path()));
-  ASSERT_TRUE(kept);
-  kept->settings.device = "cuda";
-  ASSERT_TRUE(writeCheckpoint(checkpointFile(folder_.path()), *kept));
+  auto kept = must(readCheckpoint(checkpointFile(folder_.path())));
+  kept.settings.device = "cuda";
+  ASSERT_TRUE(writeCheckpoint(checkpointFile(folder_.path()), kept));
   const RunResult result = trained(settings, place());
   EXPECT_EQ(result.settings, settings);
-  EXPECT_EQ(reproducible(result.records), expected);
+  EXPECT_EQ(here(result), here(whole));
 }
 
 TEST_F(Runs, ACheckpointThatIsNoneIsRefusedUnlessTheRunBeginsAnew) {
   std::ofstream(checkpointFile(folder_.path())) << "what is no checkpoint, and long enough to be one";
-  const auto refused = tryRun(smallRun(), place());
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().hint, "begin the run anew with --anew");
+  const Error refused = failureOf(tryRun(smallRun(), place()));
+  EXPECT_EQ(refused.hint, "begin the run anew with --anew");
   RunPlace anew = place();
   anew.startAnew = true;
   EXPECT_EQ(trained(smallRun(), anew).end, "done");
@@ -230,9 +226,8 @@ TEST_F(Runs, ACheckpointOfOtherDataIsRefused) {
   otherwise.data.path = (folder_ / "." / "data.npz").string();
   EXPECT_EQ(trained(otherwise, place()).end, "done") << "the same data under another spelling of their path";
   write(1);
-  const auto refused = tryRun(settings, place());
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message,
+  const Error refused = failureOf(tryRun(settings, place()));
+  EXPECT_EQ(refused.message,
             "the checkpoint " + checkpointFile(folder_.path()).string() + " is of a run on other data");
 }
 
@@ -267,9 +262,7 @@ TEST_F(Runs, DataThatCannotBeUsedAreTold) {
   RunSettings settings = smallRun("transformer");
   settings.data.samples = 1000;
   settings.data.test_share = 0.01;
-  const auto briefly = tryRun(settings);
-  ASSERT_FALSE(briefly);
-  EXPECT_EQ(briefly.error().message, "context is 16, and only 10 characters are there to test with");
+  EXPECT_EQ(failureOf(tryRun(settings)).message, "context is 16, and only 10 characters are there to test with");
 }
 
 }  // namespace
