@@ -3,17 +3,68 @@
 #include <unistd.h>
 
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
 
-#include "app/engine/lab_control.h"
 #include "app/engine/verbs/report/last_fold.h"
 #include "core/base/machine.h"
+#include "core/lab/train.h"
 #include "core/protocol/bench_messages.h"
+#include "core/protocol/dispatcher.h"
+#include "core/protocol/lab_messages.h"
 #include "core/service/describe/engine_info.h"
 
 namespace normlens::engine {
 namespace {
 
 using namespace protocol;  // the messages
+
+// Holds the run of the laboratory that goes on, and passes the window's control messages to it.
+// Thread: train() on the thread of requests, hear() on any.
+class LabDesk {
+ public:
+  [[nodiscard]] Result<lab::RunResult> train(const protocol::LabParams& params, const Task& task, int64_t id,
+                                             const protocol::Dispatcher::Notify& notify);
+  void hear(const protocol::LabControl& control);  // without a run: nothing
+
+ private:
+  struct Running {
+    std::stop_source stop;
+    lab::PauseSwitch pause;
+  };
+  std::mutex mutex_;
+  std::optional<Running> running_;  // in the middle of train()
+};
+
+Result<lab::RunResult> LabDesk::train(const LabParams& params, const Task& task, int64_t id,
+                                      const Dispatcher::Notify& notify) {
+  {
+    const std::scoped_lock lock(mutex_);
+    running_.emplace();
+  }
+  const std::stop_callback cancelled(task.stop, [this] { hear({.what = "stop"}); });
+  const lab::RunControl control{
+      .onRecord =
+          [&](const lab::RunRecord& record) {
+            notify(methods::kLabUpdate, toJson(LabUpdate{id, record}));
+          },
+      .stop = running_->stop.get_token(),
+      .pause = &running_->pause,
+  };
+  auto result = lab::train(params.settings, {.name = params.name, .folder = params.folder}, control);
+  const std::scoped_lock lock(mutex_);
+  running_.reset();
+  return result;
+}
+
+void LabDesk::hear(const LabControl& control) {
+  const std::scoped_lock lock(mutex_);
+  if (!running_) return;
+  if (control.what == "pause") running_->pause.pause();
+  if (control.what == "continue") running_->pause.goOn();
+  if (control.what == "stop") running_->stop.request_stop();
+}
 
 Result<EngineInfo> initialize(const InitializeParams& params, confine::Confinement level) {
   if (params.protocol != kProtocolVersion) {

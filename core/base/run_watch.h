@@ -25,7 +25,7 @@ struct WatchPage {
   std::atomic<int64_t> trialLimitMs{0};
   std::atomic<uint32_t> kind{0};    // RunWatch::Kind of the last run to begin
   std::atomic<uint32_t> runs{0};    // that have begun and not ended
-  std::atomic<uint32_t> ready{0};   // it is what it is to be and hears its client (app/engine/serve/serve_worker.h)
+  std::atomic<uint32_t> ready{0};   // it is what it is to be and hears its client (app/engine/serve/serve_side.h)
   std::atomic<int32_t> status{-1};  // of its exit, once its last words are written; whoever ends it then adds none
   std::array<char, 160> at{};       // the op; may be torn, and ends with a zero all the same
 };

@@ -19,6 +19,7 @@
 
 #include "core/base/files.h"
 #include "core/base/machine.h"
+#include "core/base/printable.h"
 
 namespace normlens::confine {
 namespace {
@@ -140,6 +141,30 @@ std::string doing(const WatchPage& page) {
 }
 
 }  // namespace
+
+void Noise::feed(std::string_view bytes) {
+  for (const char c : bytes) {
+    if (full_) return;
+    if (c == '\n') {
+      tell();
+    } else if (line_.size() < kLongestLine) {
+      line_ += c;
+    }
+  }
+}
+
+void Noise::tell() {
+  if (!line_.empty()) tell_(printable(line_));
+  told_ += line_.size() + 1;
+  line_.clear();
+  if (told_ < kMostBytes) return;
+  full_ = true;
+  tell_("what is printed beyond this is dropped");
+}
+
+void Noise::end() {
+  if (!full_ && !line_.empty()) tell();
+}
 
 Result<std::unique_ptr<Worker>> Worker::start(Start start, const Body& body) {
   const auto failed = [](const char* what) {

@@ -11,18 +11,39 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/result.h"
 #include "core/base/run_watch.h"
 #include "core/confine/doorkeeper.h"
-#include "core/confine/noise.h"
 #include "core/confine/walls.h"
 
 namespace normlens::confine {
+
+// Makes what a model or its runtime prints fit for a terminal and a log: lines without control characters, so that
+// nothing in them can move the cursor, and not more of them than anybody would read.
+class Noise {
+ public:
+  static constexpr size_t kMostBytes = size_t{64} << 10;
+  static constexpr size_t kLongestLine = 1000;
+
+  explicit Noise(std::function<void(std::string_view line)> tell) : tell_(std::move(tell)) {}
+  void feed(std::string_view bytes);
+  void end();  // passes on what no newline has ended
+
+ private:
+  void tell();
+
+  std::function<void(std::string_view line)> tell_;
+  std::string line_;
+  size_t told_ = 0;
+  bool full_ = false;
+};
 
 // The limits of what is run; zero: none.
 struct Limits {

@@ -1,12 +1,18 @@
 #include "core/ops/axis_size.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
 
+#include "core/graph/graph.h"
 #include "core/graph/queries.h"
+#include "core/ops/axis_view.h"
 #include "core/ops/index_maps.h"
+#include "core/ops/reshape_groups.h"
+#include "core/ops/rule_sets.h"
 #include "core/ops/rules.h"
 #include "core/ops/size_question.h"
-#include "core/ops/weight_width.h"
 
 namespace normlens::ops {
 
@@ -20,6 +26,46 @@ using graph::ValueId;
 using Kind = AxisSize::Kind;
 
 namespace {
+
+// Decides whether a weight shows how wide a value is that it is multiplied with.
+
+// A constant, perhaps turned. Not one that may be another in a run (an initializer that is an input, too).
+bool isWeight(const Graph& graph, ValueId value) {
+  while (value != kNoValue && graph.value(value).producer != kNone) {
+    const Node& node = graph.node(graph.value(value).producer);
+    if (node.kind != OpKind::Permute && node.kind != OpKind::Cast && node.kind != OpKind::Identity) return false;
+    value = node.operands[0];
+  }
+  return value != kNoValue && graph::isHeld(graph, value);
+}
+
+bool contractsWithWeight(const Graph& graph, const graph::Use& use, size_t axis, size_t rank) {
+  const Node& node = graph.node(use.node);
+  const int data = node.kind == OpKind::AddMatMul ? 1 : 0;
+  const ValueId other = graph::operandAt(node, static_cast<size_t>(data) + 1);
+  const graph::Shape* shape = shapeOf(graph, other);
+  if (use.operand != data || shape == nullptr || shape->size() < 2 || !isWeight(graph, other)) return false;
+  switch (node.kind) {
+    case OpKind::Linear:
+    case OpKind::MatMul:
+    case OpKind::AddMatMul:
+      return axis + 1 == rank;
+    case OpKind::Conv:
+      return axis == 1 && rank == shape->size();
+    default:
+      return false;
+  }
+}
+
+// Wherever the value exists, a weight is multiplied with it and summed along this axis: a run of another size fails.
+bool hasWidthOfAWeight(const Graph& graph, ValueId value, size_t axis) {
+  const auto& made = graph.value(value);
+  const auto block = made.producer == kNone ? made.paramOf : graph.node(made.producer).block;
+  return std::ranges::any_of(made.uses, [&](const graph::Use& use) {
+    if (use.node == kNone || graph.node(use.node).block != block) return false;
+    return contractsWithWeight(graph, use, axis, made.shape->size());
+  });
+}
 
 constexpr int kDeepest = 512;
 
@@ -35,6 +81,36 @@ bool countsFromTheEnd(const Node& cut, int64_t size) {
 // A Slice takes less of a shorter axis, but the first element of any.
 bool mayReachTheEnd(const Node& slice) {
   return !graph::boolAttribute(slice, "exact") && graph::intAttribute(slice, "end").value_or(2) > 1;
+}
+
+AxisSize sizeOfProduct(SizeQuestion& sizes, ValueId a, ValueId b, const AxisSize& own) {
+  const Shape *left = shapeOf(sizes.graph(), a), *right = shapeOf(sizes.graph(), b);
+  const Shape& out = *shapeOf(sizes.graph(), own.value);
+  if (left == nullptr || right == nullptr || left->size() < 2 || right->size() < 2) return own;
+  const size_t fromLast = out.size() - own.axis;
+  if (fromLast == 1) return sizes.of(b, right->size() - 1);
+  const auto has = [&](const Shape& shape) {
+    return shape.size() >= fromLast && shape[shape.size() - fromLast] == out[own.axis];
+  };
+  if (fromLast == 2 || has(*left)) return sizes.of(a, left->size() - fromLast);
+  return has(*right) ? sizes.of(b, right->size() - fromLast) : own;
+}
+
+// Gamma or beta, which lie along the last axes of x.
+bool hasWeightAlong(const Graph& graph, const Node& norm, const Shape& shape, size_t axis) {
+  const size_t fromLast = shape.size() - axis;
+  return std::ranges::any_of(std::array<size_t, 2>{1, 2}, [&](size_t operand) {
+    const ValueId weight = graph::operandAt(norm, operand);
+    const Shape* part = shapeOf(graph, weight);
+    if (part == nullptr || !graph::isHeld(graph, weight) || part->size() < fromLast) return false;
+    return (*part)[part->size() - fromLast] == shape[axis];
+  });
+}
+
+// An operand of shape `part` is repeated along axis i of `full`.
+bool isBroadcastInProbe(const Shape& part, const Shape& full, size_t i) {
+  const size_t missing = full.size() - part.size();
+  return full[i] != 1 && (i < missing || part[i - missing] == 1);
 }
 
 }  // namespace
@@ -196,5 +272,130 @@ bool isBroadcastInEveryRun(const Graph& graph, ValueId operand, size_t fromLast)
 }
 
 bool isFixedCut(const Graph& graph, const Node& cut) { return SizeQuestion(graph).isFixedCut(cut); }
+
+AxisSize linearSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const bool last = own.axis + 1 == shapeOf(sizes.graph(), own.value)->size();
+  return last ? sizes.of(graph::operandAt(node, 1), 0) : sizes.of(node.operands[0], own.axis);
+}
+
+AxisSize matMulSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  return sizeOfProduct(sizes, node.operands[0], graph::operandAt(node, 1), own);
+}
+
+AxisSize addMatMulSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  return sizeOfProduct(sizes, graph::operandAt(node, 1), graph::operandAt(node, 2), own);
+}
+
+AxisSize convSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const ValueId x = node.operands[0], weight = graph::operandAt(node, 1);
+  const Shape *in = shapeOf(sizes.graph(), x), *kernel = shapeOf(sizes.graph(), weight);
+  if (kernel == nullptr || in->size() != kernel->size() || own.axis >= in->size()) return own;
+  if (own.axis == 1) {
+    return graph::boolAttribute(node, "transposed") ? sizes.fixedAs(weight, 1, own) : sizes.of(weight, 0);
+  }
+  return own.axis == 0 ? sizes.of(x, 0) : sizes.fixedAs(x, own.axis, own);
+}
+
+AxisSize attentionSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const ValueId q = node.operands[0];
+  const size_t rank = shapeOf(sizes.graph(), own.value)->size();
+  if (sizes.graph().value(own.value).output != 0 || shapeOf(sizes.graph(), q)->size() != rank) return own;
+  if (own.axis + 1 < rank) return sizes.of(q, own.axis);
+  if (const auto projection = graph::intAttribute(node, "projection"))
+    return sizes.of(graph::operandAt(node, static_cast<size_t>(*projection)), 0);
+  return sizes.of(graph::operandAt(node, 2), own.axis);
+}
+
+bool areAxesAsProbed(const Graph& graph, const Node& reader, std::span<const int64_t> axes) {
+  const ValueId x = graph::operandAt(reader, 0);
+  const Shape* shape = shapeOf(graph, x);
+  if (shape == nullptr) return false;
+  const bool normalizes = reader.kind == OpKind::LayerNorm || reader.kind == OpKind::RmsNorm;
+  if (normalizes && graph::intsAttribute(reader, "normalized_shape")) return true;
+  return std::ranges::all_of(axes, [&](int64_t listed) {
+    const auto axis = static_cast<size_t>(listed);
+    if (axis >= shape->size() || listsAxis(reader, "ones", axis)) return axis < shape->size();
+    const int64_t size = (*shape)[axis];
+    if (normalizes && size > 1 && hasWeightAlong(graph, reader, *shape, axis)) return true;
+    const AxisSize found = axisSize(graph, x, axis);
+    return size == 1 ? found.kind == AxisSize::Kind::Fixed : found.kind != AxisSize::Kind::Torn;
+  });
+}
+
+bool isAxisKept(SizeQuestion& sizes, const AxisSize& size, ValueId x, const Shape& y, size_t axis) {
+  const Shape* shape = shapeOf(sizes.graph(), x);
+  const auto before = [](const Shape& of, size_t count) {
+    return std::accumulate(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count), int64_t{1},
+                           std::multiplies<>());
+  };
+  for (size_t i = 0; shape != nullptr && i < shape->size(); ++i) {
+    const bool stands = (*shape)[i] == y[axis] && before(*shape, i) == before(y, axis);
+    if (stands && sizes.of(x, i) == size) return true;
+  }
+  return false;
+}
+
+std::optional<Pattern> narrowedInEveryRun(const Graph& graph, ValueId operand, const Pattern& pattern,
+                                          const Shape& full) {
+  const Shape* part = shapeOf(graph, operand);
+  const auto dims = part == nullptr || part->size() > full.size() ? std::nullopt : alignTo(pattern, full);
+  if (!dims) return std::nullopt;
+  for (size_t i = 0; i < full.size(); ++i) {
+    if (anySummed((*dims)[i]) && isBroadcastInProbe(*part, full, i) &&
+        !isBroadcastInEveryRun(graph, operand, full.size() - i))
+      return std::nullopt;
+  }
+  return narrowToOperand(pattern, full, *part);
+}
+
+std::optional<Pattern> widenedInEveryRun(const Graph& graph, ValueId operand, const Pattern& pattern,
+                                         const Shape& full) {
+  const Shape* part = shapeOf(graph, operand);
+  const auto wide = part == nullptr ? std::nullopt : widenFromOperand(pattern, *part, full);
+  auto dims = wide ? alignTo(*wide, full) : std::nullopt;
+  if (!dims) return std::nullopt;
+  for (size_t i = 0; i < full.size(); ++i) {
+    if (isBroadcastInProbe(*part, full, i) && !isBroadcastInEveryRun(graph, operand, full.size() - i))
+      (*dims)[i] = wholeKept(full[i]);
+  }
+  return joinDims(*dims);
+}
+
+bool writesSizesOfInput(SizeQuestion& sizes, ValueId x, const Shape& y, std::span<const int64_t> written) {
+  const Shape* shape = shapeOf(sizes.graph(), x);
+  if (shape == nullptr) return false;
+  return std::ranges::any_of(groupsOf(*shape, y), [&](const AxisGroup& group) {
+    return std::ranges::any_of(written, [&](int64_t axis) { return std::ranges::count(group.out, axis) > 0; }) &&
+           std::ranges::any_of(group.in, [&](size_t axis) { return !sizes.isFixed(x, axis); });
+  });
+}
+
+bool sumsOverOpenSize(const Graph& graph, const Node& reshape, const Pattern& pattern) {
+  const ValueId x = graph::operandAt(reshape, 0);
+  const Shape* in = shapeOf(graph, x);
+  // A Reshape that only adds or drops axes of size 1 leaves rows as they are.
+  if (in == nullptr || graph::boolAttribute(reshape, "ones_only")) return false;
+  const auto dims = alignTo(pattern, *in);
+  for (size_t axis = 0; axis < in->size(); ++axis) {
+    const bool summed = !dims || anySummed((*dims)[axis]);  // rows that end within an axis
+    if (summed && !isSizeFixed(graph, x, axis)) return true;
+  }
+  return false;
+}
+
+bool restrictsTornAxis(const Graph& graph, const Node& reshape, const Pattern& pattern) {
+  const Shape* in = shapeOf(graph, graph::operandAt(reshape, 0));
+  const Shape* out = shapeOf(graph, reshape.outputs[0]);
+  if (!graph::intsAttribute(reshape, "computed")) return false;
+  const auto dims = in == nullptr || out == nullptr ? std::nullopt : alignTo(pattern, *out);
+  if (!dims) return true;
+  const auto restricted = [&](size_t axis) {
+    return !std::ranges::all_of((*dims)[axis], [](const Factor& factor) { return factor.whole(); });
+  };
+  return std::ranges::any_of(groupsOf(*in, *out), [&](const AxisGroup& group) {
+    return std::ranges::any_of(group.out, [&](size_t axis) { return listsAxis(reshape, "computed", axis); }) &&
+           std::ranges::any_of(group.out, restricted);
+  });
+}
 
 }  // namespace normlens::ops

@@ -57,10 +57,10 @@ NORMLENS_RULE(otherNorm);
 NORMLENS_RULE(softmax);
 SizeRule layerNormSize, channelNormSize;
 
-// rules_control.cpp
+// rules_rearrange.cpp
 NORMLENS_RULE(control);
 
-// sizes_of_products.cpp
+// axis_size.cpp
 SizeRule linearSize, matMulSize, addMatMulSize, convSize, attentionSize;
 
 #undef NORMLENS_RULE

@@ -1,13 +1,16 @@
 #include <algorithm>
 
 #include "core/ops/axis_view.h"
+#include "core/ops/index_maps.h"
 #include "core/ops/rule_sets.h"
 
 namespace normlens::ops {
 
 using graph::Graph;
 using graph::Node;
+using graph::OpKind;
 using graph::Shape;
+using graph::ValueId;
 
 namespace {
 
@@ -32,6 +35,19 @@ std::optional<Order> orderOf(const Graph& graph, const Node& node) {
   return Order{*inner, {perm->begin(), perm->end()}};
 }
 
+constexpr const char* kShapes = "its shape is not known or changes from one pass to the next";
+
+bool sameShape(const Graph& graph, ValueId a, ValueId b) {
+  const auto* left = shapeOf(graph, a);
+  const auto* right = shapeOf(graph, b);
+  return left != nullptr && right != nullptr && *left == *right;
+}
+
+// Loop's operands are [trip count, condition, carried...], its body returns [condition, carried...].
+constexpr size_t kCarriedOperand = 2;
+constexpr size_t kCarriedReturn = 1;
+constexpr size_t kCarriedParam = 1;
+
 }  // namespace
 
 ZeroMean rearrangeZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
@@ -53,6 +69,39 @@ Shift rearrangeShift(const Graph& graph, const Node& node, int operand, const Pa
   FactorsPerDim out;
   for (const size_t from : order->perm) out.push_back(dims->at(from));
   return Shift::carried({{node.outputs[0], joinDims(out)}});
+}
+
+// If: whichever branch runs. Loop: the greatest fixpoint, which the caller's memo over (value, pattern) yields.
+ZeroMean controlZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  const auto index = static_cast<size_t>(output);
+  const ValueId out = node.outputs.at(index);
+  std::vector<Demand> needs;
+  if (node.kind == OpKind::Loop) {
+    if (node.operands.size() <= index + kCarriedOperand) return ZeroMean::refused(kShapes);
+    needs.push_back({node.operands[index + kCarriedOperand], pattern});
+  }
+  for (const auto block : node.blocks) {
+    const auto& returns = graph.block(block).returns;
+    const size_t at = index + (node.kind == OpKind::Loop ? kCarriedReturn : 0);
+    if (at >= returns.size()) return ZeroMean::refused(kShapes);
+    needs.push_back({returns[at], pattern});
+  }
+  for (const Demand& need : needs) {
+    if (sameShape(graph, need.value, out)) continue;
+    return ZeroMean::refused(shapeOf(graph, need.value) == nullptr ? kNoShape : kShapes);
+  }
+  return ZeroMean::of(std::move(needs));
+}
+
+Shift controlShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  const auto index = static_cast<size_t>(operand);
+  if (node.kind != OpKind::Loop || index < kCarriedOperand)
+    return Shift::refused("the shifted values decide which way it goes");
+  const size_t carried = index - kCarriedOperand;
+  const ValueId out = node.outputs.at(carried);
+  const ValueId param = graph.block(node.blocks.at(0)).params.at(carried + kCarriedParam);
+  if (!sameShape(graph, out, node.operands[index]) || !sameShape(graph, param, out)) return Shift::refused(kShapes);
+  return Shift::carried({{out, pattern}, {param, pattern}});
 }
 
 }  // namespace normlens::ops

@@ -121,7 +121,7 @@ class Service {
   [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
   // The geometry of the norms of the open model, or of the last fold, on the inputs.
   [[nodiscard]] Result<protocol::ProbeResult> probe(const protocol::ProbeParams& params, const Task& task) const;
-  // Replaces LayerNorms by RMSNorms as they are and compares the outputs. See probe_swaps.h.
+  // Replaces LayerNorms by RMSNorms as they are and compares the outputs. See service_views.cpp.
   [[nodiscard]] Result<protocol::ProbeSwaps> probeSwaps(const protocol::ProbeSwapsParams& params, const Task& task);
   // One norm folded whatever its verdict, the last fold left alone. See forced_error.h.
   [[nodiscard]] Result<protocol::ForcedError> forcedError(const protocol::ForcedErrorParams& params, const Task& task);

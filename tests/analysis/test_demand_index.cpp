@@ -1,4 +1,4 @@
-#include "core/analysis/claims/demand_index.h"
+#include "core/analysis/claims/shift_tolerance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/confine/noise.h"
+#include "core/confine/worker.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "app/engine/serve/serve_worker.h"
+#include "app/engine/serve/serve_side.h"
 
 namespace normlens::engine::test {
 namespace {

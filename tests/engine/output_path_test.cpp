@@ -1,4 +1,4 @@
-#include "app/engine/verbs/output_path.h"
+#include "app/engine/verbs/model_options.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -4,13 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "app/engine/verbs/report/base64.h"
 #include "app/engine/verbs/report/compose.h"
+#include "app/engine/verbs/report/document.h"
 #include "app/engine/verbs/report/figures.h"
-#include "app/engine/verbs/report/graph_picture.h"
-#include "app/engine/verbs/report/html_writer.h"
 #include "app/engine/verbs/report/last_fold.h"
-#include "app/engine/verbs/report/markdown_writer.h"
 
 namespace normlens::engine::report {
 namespace {

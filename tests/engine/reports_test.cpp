@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "app/engine/verbs/paper_reference.h"
-#include "app/engine/verbs/verify_text.h"
 
 namespace normlens::engine {
 namespace {

@@ -115,7 +115,7 @@ def frame(body):
 
 def protocol(folder):
     """Each message with all its fields, one kind of value in all of them."""
-    text = "".join((ROOT / "core/protocol" / name).read_text() for name in ("messages.h", "graph_messages.h", "bench_messages.h", "difference_messages.h"))
+    text = "".join((ROOT / "core/protocol" / name).read_text() for name in ("messages.h", "bench_messages.h", "difference_messages.h"))
     messages = re.findall(r"NORMLENS_FIELDS\(([\w\s,]+)\)", text)
     values = {"number": 1, "text": "inf", "list": [[0, 1], [3, 4]], "object": {}}
     for kind, value in values.items():

@@ -2,7 +2,6 @@
 // whole check of an archive, those that start as a pickle through the scan, all others are code.
 #include "core/formats/archive/pickle_scan.h"
 #include "core/formats/torchscript/file/archive_check.h"
-#include "core/formats/torchscript/file/parser_limits.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace {

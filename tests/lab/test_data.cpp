@@ -5,7 +5,6 @@
 #include <limits>
 #include <set>
 
-#include "core/lab/data/generated.h"
 #include "core/lab/data/load_data.h"
 #include "core/run/tensors.h"
 #include "tests/support/must.h"

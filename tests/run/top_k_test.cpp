@@ -1,4 +1,4 @@
-#include "core/run/compare/top_k.h"
+#include "core/run/compare/compare_models.h"
 
 #include <gtest/gtest.h>
 

@@ -6,13 +6,33 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "app/engine/serve/serve_worker.h"
+#include "core/confine/walls.h"
 #include "core/confine/worker.h"
+#include "core/protocol/dispatcher.h"
 #include "core/protocol/framing.h"
 #include "core/protocol/rpc.h"
 
 namespace normlens::engine {
+
+// The half of `serve` that opens and runs models: answers requests in a confined process.
+
+// A Journal makes a worker ready before it hears its client: bodies of requests that others before it have answered.
+// Their replies go nowhere.
+struct Journal {
+  std::vector<std::string> requests;
+  std::string notRun;  // why the model must not be run; empty: it may
+};
+
+// Blocks until the requests end; marks the watch page as ready once the journal is done. Returns the process's status.
+[[nodiscard]] int serveWorker(int requests, int replies, const Journal& journal, confine::Confinement level);
+
+// Marks the body with a line that names the request it answers, so that who hands it on need not read it.
+[[nodiscard]] std::string marked(std::string_view body, const protocol::Answered* answers);
+// Takes that line off; nullopt: it answers nothing.
+[[nodiscard]] std::optional<protocol::Answered> takeMark(std::string_view& body);
 
 // A request that has not been answered.
 struct Pending {

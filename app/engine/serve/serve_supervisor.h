@@ -13,7 +13,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,12 +23,38 @@
 #include <vector>
 
 #include "app/engine/console.h"
-#include "app/engine/serve/client_state.h"
 #include "app/engine/serve/serve_side.h"
 #include "app/engine/stop_signals.h"
+#include "core/confine/doorkeeper.h"
 #include "core/protocol/framing.h"
 
 namespace normlens::engine {
+
+// The progress of a client of `serve` with its model: the next worker is brought to this state when one dies.
+
+// Returns the limits that an `open` sets, or the usual ones.
+[[nodiscard]] confine::Limits limitsOf(const nlohmann::json& params, confine::Limits usual);
+
+// The last request of each kind that makes state (initialize, open, set_inputs, analyze, fold) and was answered with a
+// result. One takes the place of an older one of its kind, and of all later kinds.
+class ClientState {
+ public:
+  // files: what was handed over for it.
+  void note(const Pending& request, std::vector<confine::HandedFile> files);
+  void dropLast();  // never `initialize`
+  void forgetModel();
+  [[nodiscard]] bool hasModel() const { return steps_.size() > 1; }
+  // Returns a file, of all that were handed over, that has changed; empty: none.
+  [[nodiscard]] std::string changedFile() const;
+  [[nodiscard]] Journal journal(std::string notRun) const;
+
+ private:
+  struct Step {
+    std::string body;
+    std::vector<confine::HandedFile> files;
+  };
+  std::map<std::ptrdiff_t, Step> steps_;
+};
 
 class ServeSupervisor {
  public:
@@ -40,7 +68,7 @@ class ServeSupervisor {
   using Side = std::unique_ptr<ServeSide>;
   static constexpr size_t kMostWaiting = size_t{1} << 20;  // bytes
 
-  // ---- the client (supervise_serve.cpp)
+  // ---- the client
   void wait();
   std::vector<ServeSide*> sides();
   // Replies are not relayed while the client does not read.
@@ -59,7 +87,7 @@ class ServeSupervisor {
   void answer(int64_t id, const Error& error);
   void answerPing(int64_t id);
 
-  // ---- the workers' lives (serve_workers.cpp)
+  // ---- the workers: how they begin, take each other's place and are lost
   bool startWorker(Journal journal, confine::Grants grants);
   Result<Side> makeSide(Journal journal, confine::Grants grants);
   void answered(ServeSide& from, const protocol::Answered& answer);

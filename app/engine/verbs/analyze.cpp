@@ -36,8 +36,7 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
 Exit run(const AnalyzeOptions& options, const Call& call) {
   Console& console = call.console;
   service::Service service;
-  service.setRules(call.rules);
-  const auto model = openModel(service, options.model, options.inputs, console, console.task(call.stop()));
+  const auto model = openModel(service, options.model, options.inputs, call, console.task(call.stop()));
   if (!model) return console.fail(model.error());
   if (!model->analysis.probe_error.empty()) {
     const std::string hint = model->analysis.never_runs ? "" : std::string("; ") + kGiveInputs;

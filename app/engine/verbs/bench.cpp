@@ -5,7 +5,6 @@
 
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
-#include "app/engine/verbs/number_check.h"
 #include "app/engine/verbs/paper_reference.h"
 #include "app/engine/verbs/reports.h"
 #include "app/engine/verbs/shell_words.h"
@@ -141,8 +140,7 @@ Exit runBench(BenchOptions options, const Call& call) {
   }
   if (const Status fits = service::checkBenchParams(options.params); !fits) return console.fail(fits.error());
   service::Service service;
-  service.setRules(call.rules);
-  const auto opened = openModel(service, options.a, options.inputs, console, task);
+  const auto opened = openModel(service, options.a, options.inputs, call, task);
   if (!opened) return console.fail(opened.error());
   if (const Status runs = requireRunnable(options.a, opened->analysis); !runs) return console.fail(runs.error());
   noteAssumedInputs(opened->analysis, console);

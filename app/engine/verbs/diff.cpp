@@ -4,7 +4,6 @@
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/diff_report.h"
 #include "app/engine/verbs/model_options.h"
-#include "app/engine/verbs/number_check.h"
 #include "core/analysis/norms/norms.h"
 
 namespace normlens::engine {
@@ -101,8 +100,7 @@ Exit runDiff(const DiffOptions& options, const Call& call) {
   if (const Status known = formats::setDevice(settings, options.device); !known) return console.fail(known.error());
   service::Service serviceA, serviceB;
   serviceB.setRules(call.rules.beside());
-  serviceA.setRules(call.rules);
-  const auto a = openModel(serviceA, options.a, options.inputs, console, task);
+  const auto a = openModel(serviceA, options.a, options.inputs, call, task);
   if (!a) return console.fail(a.error());
   if (const Status runs = requireRunnable(options.a, a->analysis); !runs) return console.fail(runs.error());
   noteAssumedInputs(a->analysis, console);

@@ -1,8 +1,5 @@
 #include "app/engine/verbs/model_options.h"
-#include "app/engine/verbs/number_check.h"
-#include "app/engine/verbs/output_path.h"
 #include "app/engine/verbs/reports.h"
-#include "app/engine/verbs/verify_text.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
 

@@ -1,8 +1,6 @@
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
-#include "app/engine/verbs/output_path.h"
 #include "app/engine/verbs/reports.h"
-#include "app/engine/verbs/verify_text.h"
 #include "core/base/plural.h"
 
 namespace normlens::engine {
@@ -32,8 +30,7 @@ Exit runFuse(const FuseOptions& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   service::Service service;
-  service.setRules(call.rules);
-  const auto opened = openModel(service, options.model, options.inputs, console, task);
+  const auto opened = openModel(service, options.model, options.inputs, call, task);
   if (!opened) return console.fail(opened.error());
   if (const Status good = checkOutput(service.model()->facts().files(), options.output); !good)
     return console.fail(good.error());

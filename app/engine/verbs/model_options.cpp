@@ -2,11 +2,87 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
+#include <charconv>
+#include <optional>
+#include <string>
 
+#include "core/base/files.h"
 #include "core/base/plural.h"
+#include "core/base/stopwatch.h"
 #include "core/protocol/input_groups.h"
 
 namespace normlens::engine {
+namespace {
+
+// Checks that the name is free, or that of a file that may be written over.
+Status checkPlainFile(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto there = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there)) return {};
+  const bool folder = std::filesystem::is_directory(there);
+  return fail(ErrorCode::WriteFailed, path.string() + " is a " + (folder ? "folder" : "device or a pipe"),
+              "choose another name");
+}
+
+template <class Number>
+std::optional<Number> numberOf(const std::string& text) {
+  Number number = 0;
+  const char* const past = text.data() + text.size();
+  const auto [end, status] = std::from_chars(text.data(), past, number);
+  return status == std::errc() && end == past ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+Status checkOutput(const Files& model, const std::filesystem::path& out) {
+  if (files::isOneOf(model, out)) {
+    return fail(ErrorCode::Usage, "the output " + out.string() + " is the model itself", "choose another name");
+  }
+  if (!service::suffixFits(model.front(), out)) {
+    return fail(ErrorCode::Usage, "the output " + out.string() + " has another suffix than the model",
+                "name it " + std::filesystem::path(out).replace_extension(model.front().extension()).string());
+  }
+  std::error_code error;
+  const std::filesystem::path folder = out.has_parent_path() ? out.parent_path() : std::filesystem::path(".");
+  if (!std::filesystem::is_directory(folder, error)) {
+    return fail(ErrorCode::WriteFailed, "there is no folder " + folder.string() + " to write to");
+  }
+  return checkPlainFile(out);
+}
+
+Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
+                          std::initializer_list<std::filesystem::path> others) {
+  if (files::isOneOf(model, path) || files::isOneOf(others, path)) {
+    return fail(ErrorCode::Usage, what + " would be written over " + path.string() + ", which is read or written here",
+                "choose another name");
+  }
+  return checkPlainFile(path);
+}
+
+Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task) {
+  task.report("writing " + path);
+  const Stopwatch watch;
+  if (Status saved = model.save(path, task); !saved) return tl::unexpected(std::move(saved.error()));
+  return watch.ms();
+}
+
+CLI::Validator wholeFrom(int least) {
+  return {[least](const std::string& text) {
+            const auto number = numberOf<int>(text);
+            return number && *number >= least
+                       ? std::string()
+                       : "'" + text + "' is no whole number from " + std::to_string(least) + " on";
+          },
+          ""};
+}
+
+CLI::Validator notNegative() {
+  return {[](const std::string& text) {
+            const auto number = numberOf<double>(text);
+            return number && *number >= 0 ? std::string() : "'" + text + "' is no number from 0 on";
+          },
+          ""};
+}
 
 Error inFile(const std::string& path, Error error) {
   const bool named = error.message.find(path) != std::string::npos || error.code == ErrorCode::Usage ||
@@ -101,7 +177,9 @@ Status checkFlavour(const std::string& format, const std::string& norm) {
 }
 
 Result<OpenedModel> openModel(service::Service& service, const std::string& path, const InputOptions& inputs,
-                              Console& console, const Task& task) {
+                              const Call& call, const Task& task) {
+  Console& console = call.console;
+  service.setRules(call.rules);
   if (const auto choice = inputs.choice(); !choice) return tl::unexpected(choice.error());
   auto info = service.open(path, task);
   if (!info) return tl::unexpected(info.error());

@@ -2,14 +2,38 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
 #include "app/engine/console.h"
 #include "app/engine/verbs.h"
+#include "core/base/result.h"
+#include "core/base/task.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {
+
+// The rules for OUT, and a model saved there.
+using Files = std::vector<std::filesystem::path>;  // of a model: itself, then what it reads beside it
+
+// Errors: Usage where OUT is one of the model's files or has another suffix than the model, whose format it shares;
+// WriteFailed where the folder does not exist or OUT is a folder, a device or a pipe.
+[[nodiscard]] Status checkOutput(const Files& model, const std::filesystem::path& out);
+
+// Checks the path of another file beside the model: "the plan", "the table". Errors: Usage where that is one of the
+// model's files or of these, an empty name is none; WriteFailed as above.
+[[nodiscard]] Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
+                                        std::initializer_list<std::filesystem::path> others);
+
+// Saves what a verb made of a model; returns how long that took, in milliseconds.
+[[nodiscard]] Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task);
+
+// Checks of options that are numbers. CLI11's own would print the largest number there is, digit by digit.
+[[nodiscard]] CLI::Validator wholeFrom(int least);
+[[nodiscard]] CLI::Validator notNegative();
 
 struct InputOptions {
   std::string npz;
@@ -52,13 +76,13 @@ inline const std::vector<std::string> kNormFlavours = {"portable", "fast", "stan
 // Error: Usage where this format cannot be written with it.
 [[nodiscard]] Status checkFlavour(const std::string& format, const std::string& norm);
 
-// openModel() opens and analyzes.
 struct OpenedModel {
   protocol::ModelInfo info;
   protocol::Analysis analysis;
 };
+// Opens and analyzes, by the call's rules.
 [[nodiscard]] Result<OpenedModel> openModel(service::Service& service, const std::string& path,
-                                            const InputOptions& inputs, Console& console, const Task& task);
+                                            const InputOptions& inputs, const Call& call, const Task& task);
 
 // This hint is for a model that could not be run on what was found for it.
 inline constexpr const char* kGiveInputs = "give inputs that fit with --inputs FILE.npz or --input 'NAME=TYPE[SIZES]'";

@@ -5,13 +5,22 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "app/engine/console.h"
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
 #include "core/service/plans/fuse_norms.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {
+
+// Turns a verification into lines for a person: its outcome with the figures, then what else is worth a line.
+
+// Thread: pure.
+[[nodiscard]] std::vector<std::string> verifyLines(const protocol::VerifyResult& verify);
+
+void printVerify(const protocol::VerifyResult& verify, Console& console);
 
 // plan: what `fold` would do by default.
 [[nodiscard]] nlohmann::json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis,

@@ -4,15 +4,20 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <vector>
 
-#include "core/analysis/claims/dropped_addend.h"
 #include "core/analysis/claims/finite_weights.h"
+#include "core/graph/graph.h"
+#include "core/ops/pattern.h"
+#include "core/ops/rules.h"
 
 namespace normlens::analysis {
 
 using graph::Graph;
 using graph::kNone;
 using graph::kNoValue;
+using graph::Node;
+using graph::OpKind;
 using graph::Use;
 using graph::ValueId;
 using ops::Demand;
@@ -20,6 +25,112 @@ using ops::Pattern;
 using ops::ZeroMean;
 
 namespace {
+
+// Addends and fills that go away with a norm's mean: values that are constant along its axes.
+
+// Decides for one graph, which outlives it. Thread: one at a time.
+class DroppedAddends {
+ public:
+  DroppedAddends(const graph::Graph& graph, FiniteWeights& weights) : graph_(graph), weights_(weights) {}
+
+  // To have 0 in the place of `id` is a shift of it with this pattern, for all reads that tolerate one; these are
+  // `uses`. A tensor of the file is none of them: it is centered itself. Nor is what the file makes infinite or NaN,
+  // which 0 would hide; what overflows in a run alone is not looked for.
+  [[nodiscard]] bool mayDrop(graph::ValueId id, const ops::Pattern& pattern, const graph::Uses& uses);
+
+ private:
+  // Below a softmax -infinity masks positions and is gone behind it.
+  struct Source {
+    graph::ValueId value = graph::kNoValue;
+    bool masks = false;
+    auto operator<=>(const Source&) const = default;
+  };
+  [[nodiscard]] bool isMadeOfFinite(graph::ValueId value);
+  [[nodiscard]] bool isFinite(const Source& source);
+  [[nodiscard]] bool isFinite(const graph::TensorView& held, bool masks);
+  [[nodiscard]] std::vector<Source> sourcesOf(const Source& source) const;
+
+  const graph::Graph& graph_;
+  FiniteWeights& weights_;
+  std::set<Source> finite_;
+};
+
+constexpr int64_t kLargestMask = int64_t{1} << 24;
+constexpr size_t kMaskOfAttention = 3;
+
+bool isPassable(double number, bool masks) {
+  return std::isfinite(number) || (masks && std::isinf(number) && number < 0);
+}
+
+// A mean that is subtracted from what it is the mean of: no addend, but what makes the difference zero-mean.
+bool isMeanOfCentering(const Graph& graph, const graph::Use& use) {
+  return use.node != kNone && use.operand == 1 && ops::explicitCentering(graph, graph.node(use.node));
+}
+
+bool DroppedAddends::isFinite(const graph::TensorView& held, bool masks) {
+  if (!graph::isFloat(held.dtype) || weights_.isFinite(held)) return true;
+  if (!masks || graph::elementCount(held.shape).value_or(kLargestMask + 1) > kLargestMask) return false;
+  const auto numbers = graph::toDoubles(held);
+  return numbers && std::ranges::all_of(*numbers, [](double number) { return isPassable(number, true); });
+}
+
+// Checks the value itself; what it is computed from is checked apart.
+bool DroppedAddends::isFinite(const Source& source) {
+  const auto& value = graph_.value(source.value);
+  if (value.literal) return isPassable(*value.literal, source.masks);
+  if (value.constant != kNone) return isFinite(graph_.constant(value.constant).view, source.masks);
+  if (value.producer == kNone) return true;
+  const auto fill = graph::floatAttribute(graph_.node(value.producer), "fill");
+  return !fill || isPassable(*fill, source.masks);
+}
+
+std::vector<DroppedAddends::Source> DroppedAddends::sourcesOf(const Source& source) const {
+  const auto& value = graph_.value(source.value);
+  const auto owner = value.producer == kNone && value.paramOf != kNone ? graph_.block(value.paramOf).owner : kNone;
+  const auto maker = value.producer != kNone ? value.producer : owner;
+  if (maker == kNone) return {};
+  const Node& node = graph_.node(maker);
+  if (node.kind == OpKind::ShapeQuery) return {};
+  std::vector<Source> sources;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const bool masks =
+        source.masks || node.kind == OpKind::Softmax || (node.kind == OpKind::Attention && i == kMaskOfAttention);
+    if (node.operands[i] != kNoValue) sources.push_back({node.operands[i], masks});
+  }
+  for (const auto block : node.blocks) {
+    for (const ValueId returned : graph_.block(block).returns) sources.push_back({returned, source.masks});
+  }
+  return sources;
+}
+
+bool DroppedAddends::isMadeOfFinite(ValueId value) {
+  std::set<Source> seen{{value, false}};
+  std::vector<Source> open{{value, false}};
+  while (!open.empty()) {
+    const Source source = open.back();
+    open.pop_back();
+    if (!isFinite(source)) return false;
+    for (const Source& from : sourcesOf(source)) {
+      const auto dtype = graph_.value(from.value).dtype;
+      const bool counts = graph::isFloat(dtype) || dtype == graph::DType::Unknown;
+      if (counts && !finite_.contains(from) && seen.insert(from).second) open.push_back(from);
+    }
+  }
+  finite_.merge(seen);
+  return true;
+}
+
+bool DroppedAddends::mayDrop(ValueId id, const ops::Pattern& pattern, const graph::Uses& uses) {
+  const auto& value = graph_.value(id);
+  if (value.literal) return std::isfinite(*value.literal);
+  if (value.constant != kNone || !value.opaqueReason.empty()) return false;
+  if (!value.shape || !graph::isFloat(value.dtype) || !pattern.wholeRegion()) return false;
+  // A value that a loop carries has no single place, nor has one that exists only within an operator of the file.
+  if (value.producer == kNone ? value.paramOf != 0 : graph::boolAttribute(graph_.node(value.producer), "inside"))
+    return false;
+  if (std::ranges::any_of(uses, [&](const graph::Use& use) { return isMeanOfCentering(graph_, use); })) return false;
+  return ops::isConstantAlong(graph_, id, pattern) && isMadeOfFinite(id);
+}
 
 // Far above what real models need (a 10,000-node model has a few thousand); a guard against hostile files.
 constexpr size_t kMaxClaims = 2'000'000;

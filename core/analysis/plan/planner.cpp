@@ -2,19 +2,184 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/property_map/property_map.hpp>
+#include <iterator>
 #include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
 
+#include "core/analysis/claims/claims.h"
 #include "core/analysis/claims/reached.h"
-#include "core/analysis/plan/plan_conflicts.h"
+#include "core/analysis/norms/norms.h"
 #include "core/graph/contains.h"
+#include "core/graph/graph.h"
 #include "core/graph/queries.h"
+#include "core/ops/rules.h"
 
 namespace normlens::analysis {
 
 using fold::AbsorbScale;
+using graph::Graph;
 using graph::kNone;
+using graph::Use;
+using graph::ValueId;
 
 namespace {
+
+// All arcs in one block: a list of arcs per node would be an allocation for each arc.
+using Network = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
+                                                   boost::no_property, uint32_t, uint32_t>;
+using Arc = boost::graph_traits<Network>::edge_descriptor;
+
+// Nodes that still reach the sink through residual capacity.
+std::vector<bool> reachingSink(const Network& network, const std::vector<Arc>& reverse,
+                               const std::vector<int64_t>& residual, uint32_t sink) {
+  const auto index = boost::get(boost::edge_index, network);
+  std::vector<bool> seen(boost::num_vertices(network), false);
+  std::vector<uint32_t> queue{sink};
+  seen[sink] = true;
+  while (!queue.empty()) {
+    const auto node = queue.back();
+    queue.pop_back();
+    // Every arc has its reverse at the other end: walk the reverses of what leaves the node.
+    for (auto [it, end] = boost::out_edges(node, network); it != end; ++it) {
+      const auto source = boost::target(*it, network);
+      if (seen[source] || residual[get(index, reverse[get(index, *it)])] == 0) continue;
+      seen[source] = true;
+      queue.push_back(source);
+    }
+  }
+  return seen;
+}
+
+// Norms whose proof another edit of the same plan takes away. The cut chooses claim by claim, as if centerings of one
+// value never met. Nearly always that is so: a centering that a norm's reads tolerate leaves the norm's groups as they
+// are. The exception: a run-time centering over all channels of a value of which some norm reads a part that was zero-
+// mean already, and no more is once the mean of all is gone.
+
+// One centering of one value, in the order of the plan.
+struct Centering {
+  ops::Pattern pattern;
+  graph::Uses uses;
+  bool joint = false;
+  bool dropped = false;  // 0 is left, which is zero-mean over any pattern
+};
+
+class Checker {
+ public:
+  Checker(const Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims, const std::vector<bool>& good,
+          const Plan& plan)
+      : graph_(graph), norms_(norms), claims_(claims), good_(good) {
+    for (const PlannedEdit& planned : plan.edits) {
+      if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) {
+        centerings_[insert->value].push_back({insert->pattern, insert->uses, false});
+      } else if (const auto* drop = std::get_if<fold::DropAddend>(&planned.edit)) {
+        centerings_[drop->value].push_back({{}, drop->uses, false, true});
+      } else if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
+        addConstants(claims_[planned.claim], *center);
+      }
+    }
+    findSpoiled();
+  }
+
+  // Every claim on the way to the norm's leaves still holds where it is read.
+  bool holds(int norm) const {
+    const ClaimId root = claims_.root(norm);
+    return holdsAt({root, claims_.rootTolerant(norm), readsOfInput(graph_, norms_[static_cast<size_t>(norm)])}) &&
+           !spoiled_[static_cast<size_t>(root)];
+  }
+
+ private:
+  // A claim that is good by what it needs is spoiled where a need does not hold, or is spoiled itself.
+  void findSpoiled() {
+    const size_t count = claims_.all().size();
+    std::vector<std::pair<int, ClaimId>> reads;
+    std::vector<ClaimId> spoiled;
+    for (ClaimId id = 0; id < static_cast<ClaimId>(count); ++id) {
+      if (!good_[static_cast<size_t>(id)]) continue;
+      const auto& needs = claims_[id].needs;
+      for (const Need& need : needs) reads.emplace_back(need.claim, id);
+      if (!std::ranges::all_of(needs, [this](const Need& need) { return holdsAt(need); })) spoiled.push_back(id);
+    }
+    spoiled_ = reachedFrom(std::move(spoiled), {count, reads}, count);
+  }
+
+  void addConstants(const Claim& claim, const fold::CenterConstant& edit) {
+    if (edit.parts.size() == 1) {
+      centerings_[claim.value].push_back({claim.pattern, edit.uses, false});
+      return;
+    }
+    for (const auto& member : claim.joint) centerings_[member.value].push_back({member.pattern, edit.uses, true});
+  }
+
+  bool holdsAt(const Need& need) const {
+    const Claim& claim = claims_[need.claim];
+    if (claim.kind == Claim::Kind::Proven && !meanIsTheInputs(claim)) return false;
+    const auto at = centerings_.find(claim.value);
+    if (at == centerings_.end()) return true;
+    const auto& value = graph_.value(claim.value);
+    // A constant that is 0 stays 0.
+    if (claim.kind == Claim::Kind::Proven && (value.constant != kNone || value.literal)) return true;
+    return std::all_of(need.through.begin(), need.through.end(),
+                       [&](const Use& use) { return holdsFor(claim, need.claim, use, at->second); });
+  }
+
+  bool holdsFor(const Claim& claim, ClaimId id, const Use& use, const std::vector<Centering>& centerings) const {
+    const bool joint = claim.kind == Claim::Kind::Joint;
+    bool zero = good_[static_cast<size_t>(id)] && claim.kind != Claim::Kind::Constant && !joint;
+    for (const Centering& centering : centerings) {
+      if (!contains(centering.uses, use)) continue;
+      if (centering.dropped || (centering.joint == joint && centering.pattern == claim.pattern)) {
+        zero = true;
+      } else {
+        zero = zero && !joint && !centering.joint && centering.pattern.centeringKeeps(claim.pattern);
+      }
+    }
+    return zero;
+  }
+
+  // x - mean(x): both read the same x, and nothing was taken from the mean alone.
+  bool meanIsTheInputs(const Claim& claim) const {
+    const auto& value = graph_.value(claim.value);
+    if (value.producer == kNone) return true;
+    const auto centering = ops::explicitCentering(graph_, graph_.node(value.producer));
+    if (!centering) return true;
+    const ValueId mean = graph_.node(value.producer).operands[1];
+    const Use asData{value.producer, 0, kNone};
+    const Use asMean{graph_.value(mean).producer, 0, kNone};
+    const auto ofInput = centerings_.find(centering->input);
+    const bool together = ofInput == centerings_.end() ||
+                          std::all_of(ofInput->second.begin(), ofInput->second.end(), [&](const Centering& each) {
+                            return contains(each.uses, asData) == contains(each.uses, asMean);
+                          });
+    const auto ofMean = centerings_.find(mean);
+    return together && (ofMean == centerings_.end() ||
+                        std::none_of(ofMean->second.begin(), ofMean->second.end(), [&](const Centering& each) {
+                          return contains(each.uses, Use{value.producer, 1, kNone});
+                        }));
+  }
+
+  const Graph& graph_;
+  const std::vector<LayerNorm>& norms_;
+  const Claims& claims_;
+  const std::vector<bool>& good_;
+  std::unordered_map<ValueId, std::vector<Centering>> centerings_;
+  std::vector<bool> spoiled_;  // by claim
+};
+
+// `good` marks for each claim whether it holds after the edits by what it needs. Ascending indices into plan.folded's
+// norms.
+std::vector<int> conflictingNorms(const Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims,
+                                  const std::vector<bool>& good, const Plan& plan) {
+  const Checker checker(graph, norms, claims, good, plan);
+  std::vector<int> out;
+  std::copy_if(plan.folded.begin(), plan.folded.end(), std::back_inserter(out),
+               [&](int norm) { return !checker.holds(norm); });
+  return out;
+}
 
 constexpr std::array<std::pair<Policy, std::string_view>, 4> kPolicies = {
     {{Policy::Free, "free"}, {Policy::Balanced, "balanced"}, {Policy::All, "all"}, {Policy::Paper, "paper"}}};
@@ -35,6 +200,45 @@ int rawNode(int claim) { return 2 * claim; }
 int tolNode(int claim) { return 2 * claim + 1; }
 
 }  // namespace
+
+FlowNetwork::Cut FlowNetwork::solve(int source, int sink) const {
+  const auto nodes = static_cast<size_t>(nodes_);
+  // Each edge is an arc and its reverse, which has no capacity; arcs lie by the node that they leave.
+  std::vector<uint32_t> next(nodes + 1, 0);
+  for (const Edge& edge : edges_) {
+    ++next[edge.from + 1];
+    ++next[edge.to + 1];
+  }
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<std::pair<uint32_t, uint32_t>> ends(2 * edges_.size());
+  std::vector<Arc> reverse(ends.size());
+  std::vector<int64_t> capacity(ends.size(), 0), residual(ends.size(), 0);
+  std::vector<uint32_t> arcOf;  // by edge
+  for (const Edge& edge : edges_) {
+    const uint32_t forward = next[edge.from]++, backward = next[edge.to]++;
+    ends[forward] = {edge.from, edge.to};
+    ends[backward] = {edge.to, edge.from};
+    reverse[forward] = Arc(edge.to, backward);
+    reverse[backward] = Arc(edge.from, forward);
+    capacity[forward] = edge.capacity;
+    arcOf.push_back(forward);
+  }
+  const Network network(boost::edges_are_sorted, ends.begin(), ends.end(), static_cast<uint32_t>(nodes));
+  const auto index = boost::get(boost::edge_index, network);
+  std::vector<Arc> predecessor(nodes);
+  std::vector<int64_t> distance(nodes, 0);
+  std::vector<boost::default_color_type> color(nodes);
+  const auto byArc = [&](auto& values) { return boost::make_iterator_property_map(values.begin(), index); };
+  const auto nodeIndex = boost::get(boost::vertex_index, network);
+  const auto byNode = [&](auto& values) { return boost::make_iterator_property_map(values.begin(), nodeIndex); };
+  Cut cut;
+  cut.flow = boost::boykov_kolmogorov_max_flow(network, byArc(capacity), byArc(residual), byArc(reverse),
+                                               byNode(predecessor), byNode(color), byNode(distance), nodeIndex,
+                                               static_cast<uint32_t>(source), static_cast<uint32_t>(sink));
+  for (const uint32_t arc : arcOf) cut.flows.push_back(std::max<int64_t>(0, capacity[arc] - residual[arc]));
+  cut.onSinkSide = reachingSink(network, reverse, residual, static_cast<uint32_t>(sink));
+  return cut;
+}
 
 std::string_view policyName(Policy policy) { return kPolicies.at(static_cast<size_t>(policy)).second; }
 

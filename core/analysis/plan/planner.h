@@ -12,6 +12,8 @@
 // costs a shade more: verdicts are made of these, so that they do not move from machine to machine.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,12 +22,40 @@
 
 #include "core/analysis/claims/claims.h"
 #include "core/analysis/norms/norms.h"
-#include "core/analysis/plan/min_cut.h"
 #include "core/base/index_ranges.h"
 #include "core/fold/plan.h"
 #include "core/graph/graph.h"
 
 namespace normlens::analysis {
+
+// Minimum s-t cut with integer capacities; Boost's Boykov-Kolmogorov maximum flow underneath.
+class FlowNetwork {
+ public:
+  // Larger than any sum of finite capacities used here.
+  static constexpr int64_t kUncuttable = int64_t{1} << 56;
+
+  explicit FlowNetwork(int nodes) : nodes_(nodes) {}
+  // Its index among the edges.
+  size_t connect(int from, int to, int64_t capacity) {
+    edges_.push_back({static_cast<uint32_t>(from), static_cast<uint32_t>(to), capacity});
+    return edges_.size() - 1;
+  }
+
+  struct Cut {
+    int64_t flow = 0;              // = capacity of the cut: the proof that it is minimal
+    std::vector<bool> onSinkSide;  // the least sink side: on a tie a node stays with the source
+    std::vector<int64_t> flows;    // of each edge
+  };
+  [[nodiscard]] Cut solve(int source, int sink) const;
+
+ private:
+  struct Edge {
+    uint32_t from, to;
+    int64_t capacity;
+  };
+  int nodes_;
+  std::vector<Edge> edges_;
+};
 
 enum class Policy : uint8_t {
   Free,      // no run-time centering; copies of tied tensors allowed

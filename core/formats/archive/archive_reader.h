@@ -65,5 +65,7 @@ class Archive {
 // Errors: Unreadable, naming the record.
 [[nodiscard]] Status checkCrcs(const Archive& archive, int threads,
                                const std::function<bool(const ZipRecord&)>& wanted = {});
+// Written to since it was opened, its content may still be what its directory had then. Error: changedSinceOpened().
+[[nodiscard]] Status checkUnchanged(const Archive& archive);
 
 }  // namespace normlens::formats

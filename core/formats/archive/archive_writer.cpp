@@ -1,9 +1,17 @@
 #include "core/formats/archive/archive_writer.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
 
-#include "core/formats/archive/archive_crc.h"
+#include "core/base/parallel.h"
+#include "core/formats/archive/archive_reader.h"
+#include "core/formats/archive/inflate.h"
 #include "core/formats/archive/zip_layout.h"
 #include "core/formats/file/atomic_file.h"
 #include "core/formats/file/crc32.h"
@@ -12,6 +20,32 @@ namespace normlens::formats {
 namespace {
 
 using namespace zip;
+
+// CRC-32 of what a DEFLATEd record holds.
+
+// CRC of a DEFLATEd record's content, unpacked piece by piece. nullopt: it does not unpack to `size` bytes.
+std::optional<uint32_t> crcOfDeflated(std::span<const std::byte> packed, uint64_t size) {
+  uint32_t crc = 0;
+  const bool whole = inflateTo(packed, size, [&](auto piece) { crc = crcOf(crc, piece.data(), piece.size()); });
+  return whole ? std::optional(crc) : std::nullopt;
+}
+
+// Stored records are read piece by piece: a piece stays in the processor's cache.
+bool recordIsSound(const Archive& archive, const ZipRecord& record) {
+  if (record.method != ZipMethod::Stored) {
+    const auto crc = crcOfDeflated(archive.stored(record), record.size);
+    return crc && *crc == record.crc;
+  }
+  constexpr uint64_t kPiece = 1 << 18;
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(std::min(kPiece, record.size));
+  uint32_t crc = 0;
+  for (uint64_t done = 0; done < record.size; done += kPiece) {
+    const auto piece = std::span(buffer.get(), std::min(kPiece, record.size - done));
+    if (!archive.file().readAt(record.dataOffset + done, piece)) return false;
+    crc = crcOf(crc, piece.data(), piece.size());
+  }
+  return crc == record.crc;
+}
 
 constexpr uint64_t kAlignment = 64;                  // of tensor data in the file, as torch maps it
 constexpr uint16_t kFlags = (1U << 3) | (1U << 11);  // sizes follow the data; names are UTF-8
@@ -153,6 +187,28 @@ Status writeSums(AtomicFile& file, const std::vector<Placed>& records, uint64_t 
 }
 
 }  // namespace
+
+Status checkCrcs(const Archive& archive, int threads, const std::function<bool(const ZipRecord&)>& wanted) {
+  const auto& records = archive.records();
+  std::atomic<size_t> firstBad = records.size();
+  parallelFor(threads, static_cast<int64_t>(records.size()), [&](int64_t record) {
+    const auto i = static_cast<size_t>(record);
+    if (i > firstBad || (wanted && !wanted(records[i])) || recordIsSound(archive, records[i])) return;
+    size_t known = firstBad;
+    while (i < known && !firstBad.compare_exchange_weak(known, i)) {
+    }
+  });
+  if (firstBad == records.size()) return {};
+  return fail(ErrorCode::Unreadable,
+              archive.file().path().string() + " is corrupt: CRC mismatch in record '" + records[firstBad].name + "'",
+              "copy or export the file again");
+}
+
+Status checkUnchanged(const Archive& archive) {
+  if (archive.file().untouched()) return {};
+  if (archive.file().asLong() && checkCrcs(archive, hardwareThreads())) return {};
+  return changedSinceOpened(archive.file().path());
+}
 
 uint64_t RecordToWrite::packedSize() const {
   return std::accumulate(bytes.begin(), bytes.end(), uint64_t{0},

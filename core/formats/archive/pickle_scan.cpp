@@ -2,19 +2,205 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "core/formats/archive/pickle_calls.h"
-#include "core/formats/archive/pickle_nesting.h"
 #include "core/formats/archive/pickle_thing.h"
 
 namespace normlens::formats {
+using Kind = Thing::Kind;
+
 namespace {
+
+// Computes what a pickle's calls make, and checks that their arguments can do no harm: LibTorch believes sizes, strides
+// and element types as they are.
+constexpr std::array<std::string_view, 10> kFunctions = {"torch._utils _rebuild_tensor_v2",
+                                                         "torch._utils _rebuild_qtensor",
+                                                         "torch._utils _rebuild_parameter",
+                                                         "torch.jit._pickle build_intlist",
+                                                         "torch.jit._pickle build_tensorlist",
+                                                         "torch.jit._pickle build_doublelist",
+                                                         "torch.jit._pickle build_boollist",
+                                                         "torch.jit._pickle restore_type_tag",
+                                                         "collections OrderedDict",
+                                                         "builtins complex"};
+
+bool multiply(int64_t a, int64_t b, int64_t& out) { return !__builtin_mul_overflow(a, b, &out); }
+bool add(int64_t a, int64_t b, int64_t& out) { return !__builtin_add_overflow(a, b, &out); }
+
+// Whole numbers and nothing else: LibTorch takes the number of a function on its stack for one, too.
+bool areNumbers(const Thing& tuple) {
+  return tuple.kind == Kind::Tuple &&
+         std::ranges::all_of(tuple.items, [](const ThingPtr& item) { return item->kind == Kind::Int; });
+}
+
+// One past the last element that a strided tensor touches; nullopt: negative or overflowing.
+std::optional<int64_t> extent(int64_t offset, const Thing& sizes, const Thing& strides) {
+  if (offset < 0 || sizes.items.size() != strides.items.size()) return std::nullopt;
+  int64_t last = offset;
+  bool empty = false;
+  for (size_t i = 0; i < sizes.items.size(); ++i) {
+    const int64_t size = sizes.items[i]->number, stride = strides.items[i]->number;
+    int64_t step = 0;
+    if (size < 0 || stride < 0) return std::nullopt;
+    if (size == 0) empty = true;
+    if (size > 0 && (!multiply(size - 1, stride, step) || !add(last, step, last))) return std::nullopt;
+  }
+  if (empty) return 0;
+  return add(last, 1, last) ? std::optional(last) : std::nullopt;
+}
+
+// Strides of 0 let one number stand for any count of them, and a copy has them all.
+bool repeatsBeyondMeasure(const Thing& sizes, int64_t stored) {
+  constexpr int64_t kMost = int64_t{1} << 32;
+  int64_t count = 1;
+  for (const ThingPtr& size : sizes.items) {
+    if (!multiply(count, size->number, count)) return true;
+  }
+  return count > std::max(stored, kMost);
+}
+
+bool holdsChannels(const Thing& tensor, const Thing& sizes, int64_t axis) {
+  return tensor.kind == Kind::Tensor && tensor.items.size() == 1 &&
+         tensor.items[0]->number == sizes.items[static_cast<size_t>(axis)]->number;
+}
+
+// (scheme, scale, zero point), or (scheme, scales, zero points, axis): of the latter there is one for each channel.
+void checkQuantised(const Thing& parameters, const Thing& sizes) {
+  const auto& items = parameters.items;
+  const bool known = parameters.kind == Kind::Tuple && items.size() >= 3 && items[0]->kind == Kind::Global;
+  if (known && items[0]->text == "torch per_tensor_affine") return;
+  const auto rank = static_cast<int64_t>(sizes.items.size());
+  const bool channels = known && items[0]->text.starts_with("torch per_channel_affine") && items.size() == 4 &&
+                        items[3]->kind == Kind::Int && items[3]->number >= 0 && items[3]->number < rank &&
+                        holdsChannels(*items[1], sizes, items[3]->number) &&
+                        holdsChannels(*items[2], sizes, items[3]->number);
+  if (!channels) throw BrokenPickle{"a quantised tensor's scales do not fit its channels"};
+}
+
+// The tensor of _rebuild_tensor_v2(storage, offset, sizes, strides, ...) and its kin; nullopt: these are no arguments
+// of one. Throws BrokenPickle where it does not lie inside its storage.
+std::optional<DeclaredTensor> rebuiltTensor(const Thing& arguments) {
+  const auto& items = arguments.items;
+  if (arguments.kind != Kind::Tuple || items.size() < 4 || items[0]->kind != Kind::Storage ||
+      items[1]->kind != Kind::Int || !areNumbers(*items[2]) || !areNumbers(*items[3]))
+    return std::nullopt;
+  const auto needed = extent(items[1]->number, *items[2], *items[3]);
+  const std::string& storage = items[0]->text;  // "0 FloatStorage"
+  const size_t space = storage.rfind(' ');
+  if (!needed || *needed > items[0]->number)
+    throw BrokenPickle{"a tensor reaches past the end of its storage '" + storage.substr(0, space) + "'"};
+  if (repeatsBeyondMeasure(*items[2], items[0]->number))
+    throw BrokenPickle{"a tensor repeats its storage '" + storage.substr(0, space) + "' beyond all measure"};
+  DeclaredTensor tensor;
+  tensor.type = storage.substr(space + 1);
+  tensor.key = storage.substr(0, space);
+  for (const ThingPtr& size : items[2]->items) tensor.sizes.push_back(size->number);
+  for (const ThingPtr& stride : items[3]->items) tensor.strides.push_back(stride->number);
+  tensor.offset = items[1]->number;
+  constexpr size_t kArguments = 6;  // what comes behind them is how a view differs from its storage
+  tensor.asStored = items.size() <= kArguments;
+  return tensor;
+}
+
+ThingPtr tensorOf(const Thing& arguments, bool quantised) {
+  if (!rebuiltTensor(arguments)) throw BrokenPickle{"a tensor is not described by a storage and whole numbers"};
+  const Thing& sizes = *arguments.items[2];
+  if (quantised) {
+    if (arguments.items.size() < 5) throw BrokenPickle{"a quantised tensor has no scale"};
+    checkQuantised(*arguments.items[4], sizes);
+  }
+  auto tensor = std::make_shared<Thing>();
+  tensor->kind = Kind::Tensor;
+  tensor->items = sizes.items;
+  return tensor;
+}
+
+// (list or dict, "Dict[str, List[int]]"): LibTorch parses the type recursively.
+void checkTypeTag(const Thing& arguments) {
+  constexpr int kMaxNesting = 100;
+  const auto& items = arguments.items;
+  if (items.size() != 2 || items[1]->kind != Kind::String) throw BrokenPickle{"a container has no type"};
+  int depth = 0;
+  for (const char c : items[1]->text) {
+    if (c == '[' || c == '(') ++depth;
+    if (c == ']' || c == ')') --depth;
+    if (depth > kMaxNesting) throw BrokenPickle{"a container's type is nested too deep"};
+  }
+}
+
+// LibTorch reads others, too, that no TorchScript file names. After _rebuild_from_type_v2 it takes the next names for
+// other functions than their names mean, and it believes the indices of sparse tensors.
+// Returns whether TorchScript files name this class or function ("torch._utils _rebuild_tensor_v2").
+bool isTorchScripts(std::string_view global) {
+  return global.starts_with("__torch__") || global.starts_with("torch ") ||
+         std::ranges::find(kFunctions, global) != kFunctions.end();
+}
+
+// Returns what LibTorch's unpickler leaves of function(arguments), one of the above; null: an object of a class of the
+// file. Throws BrokenPickle for arguments that it would believe wrongly.
+ThingPtr calledByLibTorch(const std::string& function, const Thing& arguments) {
+  const std::string name = function.substr(function.find(' ') + 1);
+  if (function.starts_with("__torch__")) return nullptr;
+  if (name == "_rebuild_tensor_v2" || name == "_rebuild_qtensor")
+    return tensorOf(arguments, name == "_rebuild_qtensor");
+  if (name == "OrderedDict" || name == "complex" || name == "device") return makeThing(Kind::Other);
+  // The rest hand on what they are given first.
+  if (function.starts_with("torch ") || arguments.kind != Kind::Tuple || arguments.items.empty())
+    throw BrokenPickle{"'" + name + "' is not called as LibTorch does"};
+  if (name == "restore_type_tag") checkTypeTag(arguments);
+  return arguments.items[0];
+}
+
+// Measures how deep the objects of a pickle lie in one another, memo references included: a container may be filled
+// before or after it is put into another.
+class PickleNesting {
+ public:
+  [[nodiscard]] int32_t addContainer() { return containers_++; }
+  void addInside(int32_t container, int32_t inner) { inside_.emplace_back(container, inner); }
+
+  // Containers on the longest way from the outermost to the innermost one; -1 where one contains itself.
+  [[nodiscard]] int64_t depth() const;
+
+ private:
+  int32_t containers_ = 0;
+  std::vector<std::pair<int32_t, int32_t>> inside_;  // container, what it holds
+};
+
+int64_t PickleNesting::depth() const {
+  const auto count = static_cast<size_t>(containers_);
+  std::vector<int32_t> holders(count);  // that have not been gone through
+  std::vector<size_t> firstInside(count + 1);
+  for (const auto& [container, inner] : inside_) {
+    ++holders[static_cast<size_t>(inner)];
+    ++firstInside[static_cast<size_t>(container) + 1];
+  }
+  for (size_t i = 0; i < count; ++i) firstInside[i + 1] += firstInside[i];
+  std::vector<int32_t> inside(inside_.size());
+  std::vector<size_t> next(firstInside.begin(), firstInside.end() - 1);
+  for (const auto& [container, inner] : inside_) inside[next[static_cast<size_t>(container)]++] = inner;
+
+  std::vector<int32_t> ready;
+  for (size_t i = 0; i < count; ++i) {
+    if (holders[i] == 0) ready.push_back(static_cast<int32_t>(i));
+  }
+  std::vector<int64_t> depths(count, 1);
+  int64_t deepest = 0;
+  size_t done = 0;
+  for (; !ready.empty(); ++done) {
+    const auto container = static_cast<size_t>(ready.back());
+    ready.pop_back();
+    deepest = std::max(deepest, depths[container]);
+    for (size_t i = firstInside[container]; i < firstInside[container + 1]; ++i) {
+      const auto inner = static_cast<size_t>(inside[i]);
+      depths[inner] = std::max(depths[inner], depths[container] + 1);
+      if (--holders[inner] == 0) ready.push_back(inside[i]);
+    }
+  }
+  return done == count ? deepest : -1;
+}
 
 constexpr int kMaxDepth = 1000;  // torch's own unpickler frees nested values recursively
 constexpr const char* kTooDeep = "its objects are nested more than 1000 deep";
@@ -372,27 +558,28 @@ std::string withDevice(std::string_view pickle, const PickleScan& scan, std::str
   return made.append(pickle.substr(done));
 }
 
-int64_t storageElementBytes(std::string_view type) {
-  constexpr std::array<std::pair<std::string_view, int64_t>, 16> kSizes = {{{"FloatStorage", 4},
-                                                                            {"DoubleStorage", 8},
-                                                                            {"HalfStorage", 2},
-                                                                            {"BFloat16Storage", 2},
-                                                                            {"LongStorage", 8},
-                                                                            {"IntStorage", 4},
-                                                                            {"ShortStorage", 2},
-                                                                            {"CharStorage", 1},
-                                                                            {"ByteStorage", 1},
-                                                                            {"BoolStorage", 1},
-                                                                            {"UntypedStorage", 1},
-                                                                            {"ComplexFloatStorage", 8},
-                                                                            {"ComplexDoubleStorage", 16},
-                                                                            {"QInt8Storage", 1},
-                                                                            {"QUInt8Storage", 1},
-                                                                            {"QInt32Storage", 4}}};
-  for (const auto& [name, bytes] : kSizes) {
-    if (name == type) return bytes;
-  }
-  return 0;
+StorageType storageType(std::string_view name) {
+  using graph::DType;
+  static constexpr std::array<std::pair<std::string_view, StorageType>, 16> kTypes = {{
+      {"FloatStorage", {4, DType::Float32}},
+      {"DoubleStorage", {8, DType::Float64}},
+      {"HalfStorage", {2, DType::Float16}},
+      {"BFloat16Storage", {2, DType::BFloat16}},
+      {"LongStorage", {8, DType::Int64}},
+      {"IntStorage", {4, DType::Int32}},
+      {"ShortStorage", {2, DType::Int16}},
+      {"CharStorage", {1, DType::Int8}},
+      {"ByteStorage", {1, DType::UInt8}},
+      {"BoolStorage", {1, DType::Bool}},
+      {"UntypedStorage", {1}},
+      {"ComplexFloatStorage", {8}},
+      {"ComplexDoubleStorage", {16}},
+      {"QInt8Storage", {1}},
+      {"QUInt8Storage", {1}},
+      {"QInt32Storage", {4}},
+  }};
+  const auto* found = std::ranges::find(kTypes, name, &std::pair<std::string_view, StorageType>::first);
+  return found == kTypes.end() ? StorageType() : found->second;
 }
 
 }  // namespace normlens::formats

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/graph/types.h"
 
 namespace normlens::formats {
 
@@ -63,7 +64,12 @@ enum class PickleUse : uint8_t { Look, Load, LoadWithEnums };
 // The pickle, as torch writes them (protocol 2), with all its storages on that device.
 [[nodiscard]] std::string withDevice(std::string_view pickle, const PickleScan& scan, std::string_view device);
 
-// Bytes per element of "FloatStorage"; 0 when there is no such type.
-[[nodiscard]] int64_t storageElementBytes(std::string_view type);
+// Describes the elements of a storage, under the name that torch's pickles give it.
+struct StorageType {
+  int64_t bytes = 0;                           // of an element; 0: there is no such type
+  graph::DType dtype = graph::DType::Unknown;  // Unknown: the graph has no name for it
+};
+// name: "FloatStorage".
+[[nodiscard]] StorageType storageType(std::string_view name);
 
 }  // namespace normlens::formats

@@ -1,4 +1,4 @@
-// Holds what the scan of a pickle knows of an object. Private to pickle_scan.cpp and pickle_calls.cpp. No torch here.
+// Holds what the scan of a pickle knows of an object. Private to pickle_scan.cpp. No torch here.
 #pragma once
 
 #include <cstdint>

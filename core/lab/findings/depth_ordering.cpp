@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/lab/findings/experiments.h"
+#include "core/lab/findings/findings.h"
 #include "core/lab/findings/series.h"
 
 namespace normlens::lab {

@@ -1,6 +1,5 @@
 #include "core/lab/findings/findings.h"
 
-#include "core/lab/findings/experiments.h"
 #include "core/lab/findings/series.h"
 
 namespace normlens::lab {

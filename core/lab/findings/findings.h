@@ -7,6 +7,11 @@
 
 namespace normlens::lab {
 
+// Each function returns findings that findingsOf() puts together.
+[[nodiscard]] std::vector<Finding> sameTraining(const RunResult& result);
+[[nodiscard]] std::vector<Finding> depthOrdering(const RunResult& result);
+[[nodiscard]] std::vector<Finding> costOfSteps(const RunResult& result);
+
 // Weights that differ by less count as the same: 1e-5 (papers 000 §5.4, 001 H.4) in float32, 1e-12 in float64.
 [[nodiscard]] double sameWeightsLimit(const std::string& precision);
 

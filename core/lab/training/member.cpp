@@ -1,14 +1,88 @@
 #include "core/lab/training/member.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/formats/torchscript/run/peak_memory.h"
-#include "core/lab/training/evaluation.h"
+#include "core/lab/nets/network.h"
+#include "core/lab/run_record.h"
+#include "core/lab/training/batches.h"
 #include "core/run/measure/statistics.h"
 
 namespace normlens::lab {
 namespace {
+
+// Computes what a record holds of a network between two epochs.
+double average(const at::Tensor& values) { return values.mean().item<double>(); }
+double spread(const at::Tensor& values) { return values.std(/*unbiased=*/false).item<double>(); }
+
+InputStatistics statisticsOf(const at::Tensor& input) {
+  const at::Tensor wide = input.to(at::kDouble);
+  const at::Tensor means = wide.mean(1), deviations = wide.std(1, /*unbiased=*/false);
+  const at::Tensor lengths = wide.square().sum(1).sqrt();
+  return {average(means), spread(means), average(deviations), spread(deviations), average(lengths), spread(lengths)};
+}
+
+at::Tensor compared(const Parameter& parameter) {
+  const at::Tensor wide = parameter.value.detach().to(at::kDouble);
+  return parameter.beforeNorm ? centered(wide, parameter.outputAxis) : wide;
+}
+
+// Fills in test_loss, test_accuracy and inputs.
+void evaluate(const Network& network, const std::vector<Batch>& test, RunRecord& record) {
+  const at::NoGradGuard noGradients;
+  double loss = 0, right = 0, count = 0;
+  for (const Batch& batch : test) {
+    Trace trace;
+    const bool first = count == 0;
+    const at::Tensor scores = network.forward(batch.input, first ? &trace : nullptr).to(at::kDouble);
+    loss += at::cross_entropy_loss(scores, batch.target, {}, at::Reduction::Sum).item<double>();
+    right += scores.argmax(1).eq(batch.target).sum().item<double>();
+    count += static_cast<double>(batch.target.size(0));
+    if (!first) continue;
+    record.inputs.clear();
+    for (const at::Tensor& input : trace.inputs) record.inputs.push_back(statisticsOf(input));
+  }
+  record.test_loss = loss / count;
+  record.test_accuracy = right / count;
+}
+
+// Fills in weight_difference and different_weight. Parameters that one of them lacks are left out; infinite where one
+// is not finite.
+void compareWeights(const Network& network, const Network& reference, RunRecord& record) {
+  const at::NoGradGuard noGradients;
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  record.weight_difference = 0;
+  record.different_weight.clear();
+  for (const Parameter& parameter : network.parameters()) {
+    const Parameter* other = reference.find(parameter.name);
+    if (other == nullptr) continue;
+    auto here = (compared(parameter) - compared(*other)).abs().max().item<double>();
+    if (!std::isfinite(here)) here = kInfinite;
+    if (here <= *record.weight_difference) continue;
+    record.weight_difference = here;
+    record.different_weight = parameter.name;
+  }
+}
+
+std::vector<double> gradientNorms(const Network& network) {
+  std::vector<double> norms;
+  for (const std::string& linear : network.linears()) {
+    const Parameter* weight = network.find(linear + ".weight");
+    norms.push_back(weight->value.grad().to(at::kDouble).norm().item<double>());
+  }
+  return norms;
+}
+
+bool allFinite(const Network& network) {
+  const at::NoGradGuard noGradients;
+  return std::ranges::all_of(network.parameters(),
+                             [](const Parameter& parameter) { return parameter.value.isfinite().all().item<bool>(); });
+}
 
 std::unique_ptr<Network> networkOf(const RunSettings& settings, const RunMember& which, const Batches& batches) {
   return makeNetwork(settings,
@@ -34,6 +108,66 @@ bool restoreInto(const KeptTensor& from, at::Tensor& to) {
 }
 
 }  // namespace
+
+Optimizer::Optimizer(OptimizerSettings settings, Network& network)
+    : settings_(std::move(settings)), network_(network) {}
+
+void Optimizer::goOnFrom(std::vector<at::Tensor> state, int64_t steps) {
+  state_ = std::move(state);
+  steps_ = steps;
+}
+
+void Optimizer::clearGradients() {
+  for (Parameter& parameter : network_.parameters()) parameter.value.mutable_grad() = at::Tensor();
+}
+
+// Papers 001, C.4: of the proxy that is stored, or of the weight that is computed with.
+at::Tensor Optimizer::decaying(const Parameter& parameter) const {
+  return settings_.decay_of == "centered" ? network_.used(parameter) : parameter.value;
+}
+
+void Optimizer::step() {
+  const at::NoGradGuard noGradients;
+  const bool sgdStep = settings_.kind == "sgd";
+  if (state_.empty() && (!sgdStep || settings_.momentum != 0)) {
+    for (int moment = 0; moment < (sgdStep ? 1 : 2); ++moment) {
+      for (const Parameter& parameter : network_.parameters()) state_.push_back(at::zeros_like(parameter.value));
+    }
+  }
+  ++steps_;
+  for (size_t i = 0; i < network_.parameters().size(); ++i) {
+    Parameter& parameter = network_.parameters()[i];
+    at::Tensor gradient = parameter.value.grad();
+    if (settings_.weight_decay != 0) {
+      if (settings_.kind == "adamw") {
+        parameter.value.sub_(decaying(parameter), settings_.learning_rate * settings_.weight_decay);
+      } else {
+        gradient = gradient.add(decaying(parameter), settings_.weight_decay);
+      }
+    }
+    sgdStep ? sgd(i, gradient) : adam(i, gradient);
+  }
+}
+
+void Optimizer::sgd(size_t index, const at::Tensor& gradient) {
+  at::Tensor direction = gradient;
+  if (settings_.momentum != 0) {
+    state_[index].mul_(settings_.momentum).add_(gradient);
+    direction = state_[index];
+  }
+  network_.parameters()[index].value.sub_(direction, settings_.learning_rate);
+}
+
+void Optimizer::adam(size_t index, const at::Tensor& gradient) {
+  at::Tensor& first = state_[index];
+  at::Tensor& second = state_[network_.parameters().size() + index];
+  first.mul_(settings_.beta1).add_(gradient, 1 - settings_.beta1);
+  second.mul_(settings_.beta2).addcmul_(gradient, gradient, 1 - settings_.beta2);
+  const double grown1 = 1 - std::pow(settings_.beta1, static_cast<double>(steps_));
+  const double grown2 = 1 - std::pow(settings_.beta2, static_cast<double>(steps_));
+  const at::Tensor size = second.sqrt().div_(std::sqrt(grown2)).add_(settings_.eps);
+  network_.parameters()[index].value.addcdiv_(first, size, -settings_.learning_rate / grown1);
+}
 
 Member::Member(const RunSettings& settings, const RunMember& which, const Batches& batches)
     : which_(which),

@@ -5,14 +5,43 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/graph/types.h"
-#include "core/run/geometry/angle_counts.h"
-#include "core/run/geometry/swap_error.h"
 
 namespace normlens::run {
+
+// Angles of many rows, counted: a small histogram that is made in one pass. counts[i] rows have an angle from low + i *
+// step on, up to the next; degrees. 90 lies in the middle of a step.
+struct AngleCounts {
+  double low = 0, step = 0;
+  std::vector<int64_t> counts;
+};
+
+class AngleTally {
+ public:
+  AngleTally();
+  void add(double angleDeg);  // in [0, 180]
+  // Returns counts from the first step that has a row to the last, at most 64 steps: where there are more, several are
+  // one. Empty where nothing was added.
+  [[nodiscard]] AngleCounts take() const;
+
+ private:
+  std::vector<int64_t> fine_;
+};
+
+// NormConstants apply behind the division by the root; empty: 1 and 0.
+struct NormConstants {
+  std::span<const double> gamma, beta;  // as many elements as x, or none
+  double eps = 0;
+};
+// |RMSNorm(x) - LayerNorm(x)| / |LayerNorm(x)|, with the same gamma, beta and eps: by how much the output of this norm
+// changes where its mean is not subtracted any more. 0 where nothing changes; infinite where a zero output does.
+// With gamma 1, beta 0 and eps 0 it is 2 |cos((90 + theta) / 2)|, the chord between two vectors of length sqrt(d),
+// theta the angle of x to the uniform vector (core/base/geometry).
+[[nodiscard]] double swapError(std::span<const double> x, const NormConstants& constants);
 
 // A Spread is over rows: the mean and the standard deviation (divided by their number). NaN: there were none.
 struct Spread {

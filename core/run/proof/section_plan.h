@@ -1,4 +1,4 @@
-// A plan for a whole model, as far as it is about one section of it (formats/section.h): the same edits, by the names
+// A plan for a whole model, as far as it is about one section of it (formats/model.h): the same edits, by the names
 // that values and constants have in both. Private to core/run. Thread: pure function.
 #pragma once
 

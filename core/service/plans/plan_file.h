@@ -2,15 +2,28 @@
 // ids beside them, so that a person can read it; it fits one model file only, known by its SHA-256 (`sha256` below).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "core/analysis/norms/norms.h"
 #include "core/base/result.h"
 #include "core/fold/plan.h"
 #include "core/graph/graph.h"
+#include "core/graph/types.h"
+#include "core/ops/pattern.h"
 
 namespace normlens::service {
+
+// A pattern that was made for a value at one input size, for the same value at another.
+
+// -1: more than can be counted.
+[[nodiscard]] int64_t elementsOf(const ops::Pattern& pattern);
+
+// A dimension that is kept whole takes the size that it has in this shape. nullopt: the pattern does not fit, or it is
+// ambiguous which size belongs to which dimension.
+[[nodiscard]] std::optional<ops::Pattern> refitted(const ops::Pattern& pattern, const graph::Shape& shape);
 
 [[nodiscard]] std::string planToJson(const fold::FoldPlan& plan, const graph::Graph& graph,
                                      const std::vector<analysis::LayerNorm>& norms, const std::string& sha256);

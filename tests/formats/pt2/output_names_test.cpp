@@ -1,7 +1,7 @@
 // What results are called: trees as torch.utils._pytree.treespec_dumps writes them.
 #include <gtest/gtest.h>
 
-#include "core/formats/pt2/file/output_names.h"
+#include "core/formats/pt2/file/signature.h"
 
 namespace normlens::formats::pt2 {
 namespace {

@@ -1,6 +1,5 @@
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
-#include "app/engine/verbs/output_path.h"
 #include "app/engine/verbs/probe/probe_report.h"
 #include "core/base/plural.h"
 #include "core/protocol/json.h"
@@ -56,8 +55,7 @@ Exit run(const Options& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   service::Service service;
-  service.setRules(call.rules);
-  const auto opened = openModel(service, options.model, options.inputs, console, task);
+  const auto opened = openModel(service, options.model, options.inputs, call, task);
   if (!opened) return console.fail(opened.error());
   const Status fits =
       checkWrittenBeside("the table", options.csv, service.model()->facts().files(), {options.inputs.npz});

@@ -1,7 +1,9 @@
-// A page before it is HTML or Markdown: plain text everywhere, which only the writers escape. Thread: value types.
+// A page before it is HTML or Markdown: plain text everywhere, which only the writers escape. Thread: value types and
+// pure functions.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,7 +24,7 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-// A drawing made by figures.h, which escapes what it writes, or checked by graph_picture.h, and what it shows in words,
+// A drawing made by figures.h, which escapes what it writes, or checked by last_fold.h, and what it shows in words,
 // for who does not see it.
 struct Figure {
   std::string svg, alt;
@@ -53,5 +55,17 @@ struct Document {
   std::string planName, plan;  // a file to be taken along, and its text; empty: there is none
   std::string footer;
 };
+
+// One HTML page: no script, nothing from elsewhere, light and dark, one column where it is narrow, and made for A4.
+[[nodiscard]] std::string asHtml(const Document& document);
+// Markdown (GitHub's), for a pull request: tables, fenced commands; a drawing becomes words.
+[[nodiscard]] std::string asMarkdown(const Document& document);
+
+// Text, or the value of a quoted attribute. What moves the cursor or turns the direction of reading becomes '?'.
+[[nodiscard]] std::string escaped(std::string_view text);
+// Text in which no sign means anything to Markdown or to the HTML that it may hold.
+[[nodiscard]] std::string markdownText(std::string_view text);
+// Bytes as text for a data link (RFC 4648, section 4).
+[[nodiscard]] std::string base64(std::string_view bytes);
 
 }  // namespace normlens::engine::report

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/engine/verbs/report/html_writer.h"
 #include "core/base/formatted.h"
 
 namespace normlens::engine::report {

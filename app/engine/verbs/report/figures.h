@@ -1,4 +1,4 @@
-// The report's charts as SVG: plain elements, whose colors are the page's classes (html_style.cpp), with a title that
+// The report's charts as SVG: plain elements, whose colors are the page's classes (html_writer.cpp), with a title that
 // describes what is seen. Thread: pure functions.
 #pragma once
 

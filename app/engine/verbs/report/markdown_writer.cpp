@@ -1,7 +1,6 @@
-#include "app/engine/verbs/report/markdown_writer.h"
-
 #include <algorithm>
 
+#include "app/engine/verbs/report/document.h"
 #include "core/base/printable.h"
 
 namespace normlens::engine::report {

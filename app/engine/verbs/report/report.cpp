@@ -4,12 +4,8 @@
 
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
-#include "app/engine/verbs/number_check.h"
-#include "app/engine/verbs/output_path.h"
 #include "app/engine/verbs/report/compose.h"
 #include "app/engine/verbs/report/gather.h"
-#include "app/engine/verbs/report/html_writer.h"
-#include "app/engine/verbs/report/markdown_writer.h"
 #include "core/protocol/json.h"
 #include "core/service/text_file.h"
 
@@ -50,8 +46,7 @@ Exit run(const ReportOptions& options, const Call& call) {
   const auto writer = writerFor(options.output);
   if (!writer) return console.fail(writer.error());
   service::Service service;
-  service.setRules(call.rules);
-  const auto opened = openModel(service, options.model, options.inputs, console, task);
+  const auto opened = openModel(service, options.model, options.inputs, call, task);
   if (!opened) return console.fail(opened.error());
   const Status fits = checkWrittenBeside("the report", options.output, service.model()->facts().files(),
                                          {options.folded, options.planFile, options.inputs.npz});

@@ -9,7 +9,6 @@
 #include "app/engine/verbs/report/figures.h"
 #include "app/engine/verbs/reports.h"
 #include "app/engine/verbs/shell_words.h"
-#include "app/engine/verbs/verify_text.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
 

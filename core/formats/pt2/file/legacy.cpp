@@ -4,7 +4,6 @@
 #include <map>
 
 #include "core/formats/archive/pickle_scan.h"
-#include "core/formats/archive/storage_type.h"
 #include "core/formats/pt2/file/container.h"
 #include "core/formats/pt2/file/signature.h"
 
@@ -111,7 +110,7 @@ Json tableOf(const Repacking::Saved& saved, bool persistent, const Signature& si
       throw UnsupportedProgram("has '" + named.name.substr(0, 80) + "' as the negative of what it stores",
                                "export it with torch 2.9 or newer, or call resolve_neg() on that tensor first");
     Json meta = graph.at("tensor_values").at(held->placeholder);
-    if (readTensorMeta(meta).dtype != dtypeOfStorage(tensor.type))
+    if (readTensorMeta(meta).dtype != storageType(tensor.type).dtype)
       throw BrokenDocument("the graph has another element type for '" + named.name.substr(0, 80) +
                            "' than its storage");
     meta.set("sizes", sizesOf(tensor.sizes));

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/formats/archive/pickle_scan.h"
-#include "core/formats/archive/storage_type.h"
 
 namespace normlens::formats::pt2 {
 namespace {
@@ -16,7 +15,7 @@ std::optional<ValueRange> rangeOf(const Archive& sample, const DeclaredTensor& t
   const auto content = sample.read(*record, kMost);
   if (!content) return std::nullopt;
   graph::TensorView view;
-  view.dtype = dtypeOfStorage(tensor.type);
+  view.dtype = storageType(tensor.type).dtype;
   if (view.dtype == graph::DType::Unknown) return std::nullopt;
   const auto bytes = std::make_shared<std::string>(*content);
   view.data = reinterpret_cast<const std::byte*>(bytes->data());
@@ -31,7 +30,7 @@ std::optional<ValueRange> rangeOf(const Archive& sample, const DeclaredTensor& t
 
 // (args, kwargs) hold the tensors in the order of the call, which is that of the graph.
 bool isOf(const DeclaredTensor& tensor, const UserInput& input) {
-  return dtypeOfStorage(tensor.type) == input.meta.dtype && input.meta.exampleShape() == tensor.sizes;
+  return storageType(tensor.type).dtype == input.meta.dtype && input.meta.exampleShape() == tensor.sizes;
 }
 
 std::shared_ptr<const Archive> sampleArchive(const Archive& archive, const std::string& model) {

@@ -1,25 +1,88 @@
 #include "core/formats/pt2/model/pt2_model.h"
 
-#include <algorithm>
-#include <future>
+#include <torch/script.h>
 
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/base/formatted.h"
 #include "core/base/parallel.h"
 #include "core/base/printable.h"
+#include "core/formats/archive/archive_reader.h"
+#include "core/formats/archive/archive_writer.h"
+#include "core/formats/edit/bytes_to_write.h"
 #include "core/formats/file/sha256.h"
 #include "core/formats/fold_history.h"
 #include "core/formats/pt2/file/container.h"
 #include "core/formats/pt2/file/legacy.h"
-#include "core/formats/pt2/model/held_tensors.h"
+#include "core/formats/pt2/file/payloads.h"
 #include "core/formats/pt2/open.h"
+#include "core/formats/torchscript/inputs/input_guess.h"
+#include "core/formats/torchscript/program/arguments.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/forbidden_ops.h"
 #include "core/formats/torchscript/program/loader.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::pt2 {
 namespace {
 
 using torchscript::ModuleSource;
 using torchscript::TorchScriptModel;
+using torchscript::ValueRecord;
+
+// The tensors of an archive, in the mapped file: no copies where its records lie as torch writes them.
+class HeldTensors {
+ public:
+  HeldTensors(std::shared_ptr<const Archive> archive, Payloads payloads)
+      : archive_(std::move(archive)), payloads_(std::move(payloads)) {}
+
+  // Tensors of one record share its memory. Throws BrokenDocument, UnsupportedProgram.
+  [[nodiscard]] at::Tensor of(const HeldTensor& held);
+
+ private:
+  at::Tensor storage(const Payload& payload);
+
+  std::shared_ptr<const Archive> archive_;
+  Payloads payloads_;
+  std::map<std::pair<std::string, graph::DType>, at::Tensor> storages_;
+};
+
+at::Tensor HeldTensors::storage(const Payload& payload) {
+  at::Tensor& known = storages_[{payload.record, payload.dtype}];
+  if (known.defined()) return known;
+  const ZipRecord* record = archive_->find(std::string(archive_->prefix()) + payload.record);
+  if (record == nullptr) throw BrokenDocument("the record '" + payload.record + "' is missing");
+  const auto type = torchscript::scalarTypeOf(payload.dtype);
+  const auto bytes = graph::dtypeBytes(payload.dtype);
+  const auto count = static_cast<int64_t>(record->size / bytes);
+  const auto writable = archive_->file().copyOnWrite();
+  const bool stored = record->method == ZipMethod::Stored && record->dataOffset % bytes == 0;
+  if (stored && !writable.empty()) {
+    std::byte* data = writable.data() + record->dataOffset;
+    return known = at::from_blob(
+               data, {count}, [kept = archive_](void*) {}, type);
+  }
+  constexpr uint64_t kMostUnpacked = uint64_t{2} << 30;
+  const auto content = archive_->read(*record, stored ? record->size : kMostUnpacked);
+  if (!content) throw BrokenDocument("the record '" + payload.record + "' does not unpack, or to more than 2 GiB");
+  known = at::empty({count}, type);
+  std::memcpy(known.data_ptr(), content->data(), static_cast<size_t>(count) * bytes);
+  return known;
+}
+
+at::Tensor HeldTensors::of(const HeldTensor& held) {
+  const Payload& payload = payloads_.of(held);
+  if (payload.isEmpty) return at::empty(payload.sizes, torchscript::scalarTypeOf(payload.dtype));
+  return storage(payload).as_strided(payload.sizes, payload.strides, payload.offset);
+}
 
 // Checks that the graph describes every held tensor as its table does.
 void checkDescribed(const ProgramFile& file, const Signature& signature, const Payloads& payloads) {
@@ -79,6 +142,79 @@ std::string opaqueInWords(const Translation& translation) {
   for (const std::string& name : translation.opaque) names += (names.empty() ? "" : ", ") + printable(name);
   return "This engine does not have " + names + ": the model can be neither run nor folded.";
 }
+
+std::string shapeText(const graph::Shape& shape) {
+  std::string text;
+  for (const int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+bool isComplete(const ValueRecord& record) {
+  if (record.kind == ValueRecord::Kind::Tensor) return record.shape.has_value();
+  return std::ranges::all_of(record.elements, isComplete);
+}
+
+GivenInput givenOf(const c10::IValue& value) {
+  GivenInput given;
+  if (value.isTensor()) {
+    given.dtype = torchscript::dtypeOf(value.toTensor().scalar_type());
+    given.shape = value.toTensor().sizes().vec();
+  } else if (value.isInt()) {
+    given.number = value.toInt();
+  }
+  return given;
+}
+
+std::span<const std::byte> bytesOf(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+std::span<const std::byte> bytesOf(const at::Tensor& tensor) {
+  return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+
+// Extra files are of all models of the archive: what is written of another stays.
+std::string conditionsIn(const Archive& archive, const std::string& name, const std::string& model,
+                         const std::string& conditions) {
+  if (modelsIn(archive).size() < 2) return conditions;
+  const std::string before = extraFile(archive, name), added = model + ": " + conditions;
+  if (before.empty() || before.find(added) != std::string::npos) return before.empty() ? added : before;
+  return before + "; " + added;
+}
+
+class Records {
+ public:
+  explicit Records(const Program& program) : archive_(*program.archive) {}
+
+  // In the place of one of that name, else at the end.
+  void put(const std::string& name, std::span<const std::byte> bytes) {
+    put_[std::string(archive_.prefix()) + name] = bytes;
+  }
+  void put(const std::string& name, std::string text) { put(name, bytesOf(texts_.emplace_back(std::move(text)))); }
+
+  [[nodiscard]] std::vector<RecordToWrite> all() {
+    std::vector<RecordToWrite> records;
+    for (const ZipRecord& record : archive_.records()) {
+      const auto found = put_.find(record.name);
+      if (found == put_.end()) {
+        records.push_back({record.name, record.method, record.size, {archive_.stored(record)}, record.crc});
+      } else {
+        records.push_back(stored(record.name, found->second));
+        put_.erase(found);
+      }
+    }
+    // The first record's folder is the archive's: what is new is below it.
+    for (const auto& [name, bytes] : put_) records.push_back(stored(name, bytes));
+    return records;
+  }
+
+ private:
+  static RecordToWrite stored(const std::string& name, std::span<const std::byte> bytes) {
+    return {name, ZipMethod::Stored, bytes.size(), {bytes}, std::nullopt};
+  }
+
+  const Archive& archive_;
+  std::map<std::string, std::span<const std::byte>> put_;
+  std::deque<std::string> texts_;
+};
 
 }  // namespace
 
@@ -208,6 +344,187 @@ Result<std::unique_ptr<Model>> openPt2(const std::filesystem::path& path, const 
   auto model = Pt2Model::open(path, task, choice);
   if (!model) return tl::unexpected(model.error());
   return std::unique_ptr<Model>(std::move(*model));
+}
+
+Result<std::vector<GivenInput>> Pt2Model::given(const Tensors& inputs) const {
+  // Looked at and not run: what forbids that is no reason here.
+  const auto& forward = inner_->source().module.get_method("forward").function().getSchema();
+  const auto arguments = [&]() -> Result<std::vector<c10::IValue>> {
+    try {
+      return torchscript::toArguments(inner_->program().inputs, forward, inputs, facts_.dtype);
+    } catch (const std::exception& error) {
+      return fail(ErrorCode::BadInput, "the inputs cannot be taken: " + torchscript::shortText(error));
+    }
+  }();
+  if (!arguments) return tl::unexpected(arguments.error());
+  std::vector<GivenInput> given;
+  for (const c10::IValue& argument : *arguments) given.push_back(givenOf(argument));
+  return given;
+}
+
+Status Pt2Model::checkOperators(const std::string& so) const {
+  const auto& opaque = program_->translation.opaque;
+  if (opaque.empty()) return {};
+  const std::string& name = opaque.front();
+  return fail(ErrorCode::Unsupported,
+              "the model uses the operator " + printable(name) + ", which this engine does not have, so " + so,
+              name.starts_with("aten::") ? "export it with run_decompositions({}), or without that operator"
+                                         : "export it without that operator");
+}
+
+Status Pt2Model::checkInputs(const Tensors& inputs) const {
+  if (const Status runs = checkOperators("it cannot be run"); !runs) return runs;
+  const auto sizes = given(inputs);
+  if (!sizes) return tl::unexpected(sizes.error());
+  return program_->rules.check(*sizes);
+}
+
+bool Pt2Model::isExample(const std::vector<GivenInput>& given) const {
+  const auto& inputs = program_->signature.inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind == UserInput::Kind::Tensor && inputs[i].meta.exampleShape() != given[i].shape) return false;
+    if (inputs[i].kind == UserInput::Kind::Int && given[i].number != inputs[i].number.example) return false;
+    if (inputs[i].kind == UserInput::Kind::Float || inputs[i].kind == UserInput::Kind::Bool) return false;
+  }
+  return true;
+}
+
+// The inner program's values are those of the translation, or of an edited copy's that has its own.
+std::optional<torchscript::ProbeRecords> Pt2Model::recordsOfFile() const {
+  const auto& known = program_->translation.records;
+  const auto& values = inner_->program().values;
+  torchscript::ProbeRecords records;
+  records.values.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto found = known.find(values[i].value);
+    if (found == known.end()) continue;
+    if (!isComplete(found->second)) return std::nullopt;
+    records.values[i] = found->second;
+  }
+  return records;
+}
+
+Status Pt2Model::probe(const Tensors& inputs, const Task& task) {
+  const auto sizes = given(inputs);
+  if (!sizes) return tl::unexpected(sizes.error());
+  if (const Status fits = program_->rules.check(*sizes); !fits) return fits;
+  probedWith_ = inputs;
+  const bool isOwn = program_->translation.module._ivalue() == inner_->source().module._ivalue();
+  if (isOwn && isExample(*sizes)) {
+    if (auto records = recordsOfFile()) {
+      inner_->adoptRecords(std::move(*records));
+      return {};
+    }
+  }
+  if (const Status runs = checkOperators("it cannot be run at other sizes than its example's"); !runs) return runs;
+  return inner_->probe(inputs, task);
+}
+
+Result<std::vector<InputSpec>> Pt2Model::inferInputs(InputsFor /*use*/) const {
+  const auto& inputs = program_->signature.inputs;
+  auto shapes = program_->rules.shapesFor(program_->rules.distinctSymbols());
+  const auto example = program_->rules.shapesFor(program_->rules.exampleSymbols());
+  if (!shapes || !program_->translation.opaque.empty()) shapes = example;  // at its example's the file knows all sizes
+  if (!shapes)
+    return fail(ErrorCode::BadInput, "the file does not say of which sizes its inputs may be",
+                "give inputs with --inputs FILE.npz");
+  const auto twins = program_->rules.twins();
+  const auto nameOf = [&](const SymSize& size) {
+    const auto twin = twins.find(textOf(size.expr));
+    return twin == twins.end() ? textOf(size.expr) : twin->second;
+  };
+  const auto& ids = inner_->graph().inputs();
+  std::vector<InputSpec> specs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const UserInput& input = inputs[i];
+    InputSpec& spec = specs.emplace_back();
+    spec.name = input.name;
+    spec.dtype = input.kind == UserInput::Kind::Tensor  ? input.meta.dtype
+                 : input.kind == UserInput::Kind::Int   ? graph::DType::Int64
+                 : input.kind == UserInput::Kind::Float ? graph::DType::Float64
+                                                        : graph::DType::Bool;
+    const auto& declared = inner_->source().declared[i];
+    if (declared) spec.dtype = declared->dtype;  // a twin's is another than the file's
+    spec.shape = (*shapes)[i];
+    if (input.kind == UserInput::Kind::Int) spec.low = spec.high = static_cast<double>(input.number.example);
+    for (size_t axis = 0; axis < input.meta.sizes.size(); ++axis) {
+      const SymSize& size = input.meta.sizes[axis];
+      spec.axisNames.push_back(size.isFixed() ? "" : nameOf(size));
+      if (!size.isFixed()) spec.freeAxes.push_back(static_cast<int>(axis));
+    }
+    const bool asExample = example && (*example)[i] == spec.shape;
+    spec.assumed = "the shape " + shapeText(spec.shape) +
+                   (asExample ? " of the example that the file was exported with"
+                              : ", which the file allows, like its example's with free sizes that differ");
+    if (graph::isFloat(spec.dtype)) continue;
+    if (const auto& range = program_->samples[i]) {
+      spec.low = range->low;
+      spec.high = range->high;
+    }
+    const auto guess = i < ids.size() ? torchscript::guessInput(inner_->graph(), ids[i]) : torchscript::InputGuess{};
+    if (guess.highest && static_cast<double>(*guess.highest) >= spec.high) {
+      spec.low = 0;
+      spec.high = static_cast<double>(*guess.highest);
+    }
+    if (input.kind == UserInput::Kind::Tensor) spec.assumed += formatted("; values %.0f to %.0f", spec.low, spec.high);
+  }
+  return specs;
+}
+
+Result<Tensors> Pt2Model::run(const Tensors& inputs, const Task& task) const {
+  if (const Status fits = checkInputs(inputs); !fits) return tl::unexpected(fits.error());
+  return inner_->run(inputs, task);
+}
+
+Result<std::unique_ptr<Runner>> Pt2Model::runner(const Tensors& inputs, const RunSettings& settings) const {
+  if (const Status fits = checkInputs(inputs); !fits) return tl::unexpected(fits.error());
+  return inner_->runner(inputs, settings);
+}
+
+Result<Model::SeenRun> Pt2Model::runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                           const Task& task) const {
+  if (const Status fits = checkInputs(inputs); !fits) return tl::unexpected(fits.error());
+  return inner_->runSeeing(inputs, values, task);
+}
+
+Result<std::string> Pt2Model::narrowOp(const Tensors& inputs, const Task& task) const {
+  if (const Status fits = checkInputs(inputs); !fits) return tl::unexpected(fits.error());
+  return inner_->narrowOp(inputs, task);
+}
+
+Status Pt2Model::saveAsTorchScript(const std::filesystem::path& path, const Task& task) const {
+  if (const Status same = checkUnchanged(*program_->archive); !same) return same;
+  torchscript::ModuleSource source = inner_->source();
+  source.archive = nullptr;  // nothing of its records belongs into another container
+  auto model = torchscript::TorchScriptModel::fromModule(std::move(source), facts_);
+  if (!model) return tl::unexpected(model.error());
+  (*model)->annotate(history_);
+  return (*model)->save(path, task);
+}
+
+Status Pt2Model::save(const std::filesystem::path& path, const Task& task) const {
+  if (inner_->facts().dtype != program_->dtype)
+    return fail(ErrorCode::Unsupported, "a copy in another element type cannot be written as a torch.export archive");
+  if (path.extension() == kTorchScriptSuffix) return saveAsTorchScript(path, task);
+  task.report("writing the file");
+  Records records(*program_);
+  const ProgramFile& file = program_->file;
+  if (program_->isRepacked) {
+    for (const auto& [name, content] : kContainerRecords) records.put(std::string(name), std::string(content));
+  }
+  if (!program_->isAsInFile || program_->isRepacked) {
+    records.put(programRecord(file.name), file.program.dump());
+    if (!file.weights.isNull()) records.put(weightsRecord(file.name), file.weights.dump());
+    if (!file.constants.isNull()) records.put(constantsRecord(file.name), file.constants.dump());
+  }
+  for (const auto& [name, tensor] : program_->written) records.put(name, bytesOf(tensor));
+  if (const auto told = history_.find("normlens.holds_if"); told != history_.end())
+    records.put("extra/" + told->first, conditionsIn(*program_->archive, told->first, file.name, told->second));
+  const auto& pending = inner_->source().pending;
+  const BytesToWrite bytes(pending, {program_->archive->sharedFile()});
+  const ArchiveSources sources{[&](auto part) { return bytes.makerOf(part); },
+                               [&] { return checkUnchanged(*program_->archive); }};
+  return writeArchive(path, records.all(), sources, task);
 }
 
 }  // namespace normlens::formats::pt2

@@ -1,8 +1,7 @@
 // A torch.export archive as a formats::Model. Private to formats/pt2: includes torch.
 //
 // It owns a TorchScriptModel of the translated program and lets that run, analyze and edit; what the file states itself
-// (shapes, inputs, guards) is read from the file. Split over files: pt2_model.cpp (opening, copies), pt2_run.cpp
-// (inputs, probe, runs), pt2_apply.cpp and pt2_save.cpp.
+// (shapes, inputs, guards) is read from the file. Edits are in pt2_apply.cpp.
 #pragma once
 
 #include <functional>
@@ -31,7 +30,6 @@ class Pt2Model final : public Model, public NormFuser {
   [[nodiscard]] std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const override;
   [[nodiscard]] std::vector<std::string> ownNames(std::vector<std::string> given) const override;
 
-  // In pt2_run.cpp.
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs(InputsFor use = InputsFor::Values) const override;
   Status probe(const Tensors& inputs, const Task& task) override;
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task) const override;

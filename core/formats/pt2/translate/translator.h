@@ -53,7 +53,7 @@ class Translator {
   // The node gets its origin, its source line and its module.
   Node* mark(Node* node, const Scope& scope, bool part = false, bool transparent = false);
 
-  // Operators that are registered in Python alone: translate_python.cpp.
+  // Operators that are registered in Python alone: translate_nodes.cpp.
   void opaqueNode(const std::string& name, const Json& json, Scope& scope);
   bool quantizedNode(const std::string& name, const Json& json, Scope& scope);
   Value* quantized(const Json& json, bool byChannel, Scope& scope);
@@ -64,7 +64,7 @@ class Translator {
   Value* step(c10::Symbol op, const std::vector<torch::jit::NamedValue>& operands, at::ScalarType type, Value* like,
               const Scope& scope, bool reads = false);
 
-  // Operands: translate_arguments.cpp.
+  // Operands.
   Value* read(const Json& argument, const Scope& scope, c10::TypePtr wanted);
   Value* readSymbol(const Json& symbol, const Scope& scope, const c10::TypePtr& wanted);
   Value* readNumber(const Json& value, const std::string& kind, const c10::TypePtr& wanted);
@@ -73,7 +73,7 @@ class Translator {
   Value* constant(const c10::IValue& value);
   Value* listOf(const Values& values, const c10::TypePtr& listType);
 
-  // Graphs in graphs: translate_control.cpp.
+  // Graphs in graphs.
   void higherOrder(const std::string& name, const Json& json, Scope& scope);
   void cond(const Json& json, Scope& scope);
   void whileLoop(const Json& json, Scope& scope);

@@ -1,7 +1,6 @@
 #include "core/formats/torchscript/file/traced_inputs.h"
 
 #include "core/formats/archive/pickle_scan.h"
-#include "core/formats/archive/storage_type.h"
 
 namespace normlens::formats::torchscript {
 
@@ -15,7 +14,7 @@ std::vector<TracedInput> readTracedInputs(const Archive& archive) {
   if (!scan) return {};
   std::vector<TracedInput> inputs;
   for (const DeclaredTensor& tensor : scan->tensors) {
-    const graph::DType dtype = dtypeOfStorage(tensor.type);
+    const graph::DType dtype = storageType(tensor.type).dtype;
     if (dtype == graph::DType::Unknown) return {};
     inputs.push_back({dtype, tensor.sizes});
   }

@@ -11,7 +11,7 @@ using Table = std::unordered_map<std::string_view, const OpRule*>;
 Table joinRules() {
   Table table;
   for (const auto* family :
-       {&linearRules(), &indexRules(), &shapeRules(), &cutRules(), &pointwiseRules(), &normRules(), &fusedRules()}) {
+       {&linearRules(), &indexRules(), &shapeRules(), &cutRules(), &pointwiseRules(), &normRules()}) {
     for (const OpRule& rule : *family) table.emplace(rule.name, &rule);
   }
   return table;
@@ -26,7 +26,7 @@ const OpRule* findOpRule(std::string_view name) {
     return found == kTable.end() ? nullptr : found->second;
   };
   if (const OpRule* rule = look(name)) return rule;
-  // In-place variants compute the same; what they mean for aliases is settled by in_place.h.
+  // In-place variants compute the same; what they mean for aliases is settled by program.cpp.
   if (name.ends_with('_') && !name.ends_with("__")) return look(name.substr(0, name.size() - 1));
   return nullptr;
 }

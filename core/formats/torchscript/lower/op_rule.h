@@ -133,6 +133,5 @@ class OpContext {
 [[nodiscard]] const std::vector<OpRule>& cutRules();        // op_cut.cpp
 [[nodiscard]] const std::vector<OpRule>& pointwiseRules();  // op_pointwise.cpp
 [[nodiscard]] const std::vector<OpRule>& normRules();       // op_norm.cpp
-[[nodiscard]] const std::vector<OpRule>& fusedRules();      // op_fused.cpp
 
 }  // namespace normlens::formats::torchscript

@@ -3,20 +3,101 @@
 #include <caffe2/serialize/read_adapter_interface.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <torch/script.h>
+
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "core/base/run_watch.h"
+#include "core/formats/archive/archive_reader.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/fast_norm.h"
 #include "core/formats/torchscript/program/file_devices.h"
 #include "core/formats/torchscript/program/forbidden_ops.h"
-#include "core/formats/torchscript/program/mapped_tensors.h"
 
 namespace normlens::formats::torchscript {
 namespace {
+
+// Tensors that stay in their file: torch's loader gets no bytes of large records, and the memory that it made for them
+// becomes the file's own, mapped copy-on-write.
+class MappedTensors {
+ public:
+  // The archive outlives this object; its file outlives the tensors.
+  explicit MappedTensors(const Archive& archive);
+
+  // Returns whether a read of the file into memory is left out.
+  [[nodiscard]] bool leavesOut(uint64_t position, const void* buffer, size_t length);
+  // False where the module does not hold all that was left out: it has to be loaded again, with everything read.
+  [[nodiscard]] bool place(const torch::jit::Module& module) const;
+
+ private:
+  struct LeftOut {
+    uint64_t position;
+    const void* buffer;
+    size_t length;
+  };
+
+  const Archive& archive_;
+  std::unordered_map<uint64_t, size_t> records_;  // that may be left out: by position, their length
+  std::vector<LeftOut> leftOut_;
+};
+
+constexpr uint64_t kWorthMapping = uint64_t{64} << 10;
+constexpr uint64_t kAlignment = 64;  // as torch writes it, and its kernels want it
+
+// Each piece of memory that tensors of the module look into.
+std::vector<c10::StorageImpl*> storagesOf(const torch::jit::Module& module) {
+  std::vector<c10::StorageImpl*> storages;
+  std::unordered_set<const void*> seen;
+  c10::IValue(module._ivalue()).visit([&](const c10::IValue& value) {
+    if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage()) {
+      auto* storage = value.toTensor().storage().unsafeGetStorageImpl();
+      if (seen.insert(storage).second) storages.push_back(storage);
+    }
+    return value.isObject() && !seen.insert(&value.toObjectRef()).second;
+  });
+  return storages;
+}
+
+MappedTensors::MappedTensors(const Archive& archive) : archive_(archive) {
+  // Constants of the code are held by what is compiled when it is first run, too late for place().
+  const std::string folder = std::string(archive.prefix()) + "data/";
+  for (const ZipRecord& record : archive.records()) {
+    const bool plain = record.method == ZipMethod::Stored && record.dataOffset % kAlignment == 0;
+    if (plain && record.size >= kWorthMapping && record.name.starts_with(folder))
+      records_.emplace(record.dataOffset, record.size);
+  }
+}
+
+bool MappedTensors::leavesOut(uint64_t position, const void* buffer, size_t length) {
+  const auto record = records_.find(position);
+  if (record == records_.end() || record->second != length || archive_.file().copyOnWrite().empty()) return false;
+  leftOut_.push_back({position, buffer, length});
+  return true;
+}
+
+bool MappedTensors::place(const torch::jit::Module& module) const {
+  std::unordered_map<const void*, const LeftOut*> byBuffer;
+  for (const auto& left : leftOut_) {
+    if (!byBuffer.emplace(left.buffer, &left).second) return false;  // that memory was given back, and out again
+  }
+  size_t placed = 0;
+  for (c10::StorageImpl* storage : storagesOf(module)) {
+    const auto left = byBuffer.find(storage->data());
+    if (left == byBuffer.end()) continue;
+    if (storage->nbytes() != left->second->length) return false;
+    void* data = archive_.file().copyOnWrite().data() + left->second->position;
+    const auto file = archive_.sharedFile();
+    auto* owner = new std::shared_ptr<const MappedFile>(file);
+    const auto release = [](void* held) { delete static_cast<std::shared_ptr<const MappedFile>*>(held); };
+    storage->set_data_ptr_noswap(c10::DataPtr(data, owner, release, c10::DeviceType::CPU));
+    ++placed;
+  }
+  return placed == leftOut_.size();
+}
 
 // Hands torch the very file that was checked, whatever its path names by now.
 class MappedReader final : public caffe2::serialize::ReadAdapterInterface {

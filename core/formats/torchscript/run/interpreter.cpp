@@ -1,13 +1,20 @@
 #include "core/formats/torchscript/run/interpreter.h"
 
+#include <torch/csrc/jit/ir/ir.h>
+#include <torch/script.h>
+
+#include <ATen/WrapDimUtils.h>
+
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "core/base/printable.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/hidden_calls.h"
-#include "core/formats/torchscript/run/lookup_check.h"
-#include "core/formats/torchscript/run/meta_run.h"
-#include "core/formats/torchscript/run/recurrent_check.h"
+#include "core/formats/torchscript/program/program.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -16,6 +23,149 @@ namespace aten = c10::aten;
 namespace prim = c10::prim;
 using c10::IValue;
 using torch::jit::Node;
+
+// Indices of lookups, checked before the op runs. On a GPU an index beyond the rows fails an assertion, after which the
+// process can run nothing there any more; on the CPU torch's own error names no weight.
+
+// Its text is a sentence: "wpe.weight has 1024 rows, and the inputs need 2048".
+struct LookupBeyond : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+bool isNumbers(const IValue& index) {
+  return index.isTensor() && index.toTensor().defined() && !index.toTensor().is_meta() &&
+         (index.toTensor().scalar_type() == at::kLong || index.toTensor().scalar_type() == at::kInt);
+}
+
+// Throws what checkLookup() throws. name: what is looked up in. fromEnd: negative indices count from the end.
+void checkIndex(const std::string& name, int64_t rows, int64_t axis, const IValue& index, bool fromEnd) {
+  if (!isNumbers(index) || index.toTensor().numel() == 0) return;
+  const auto [least, most] = at::aminmax(index.toTensor());
+  const int64_t lowest = least.item().toLong(), highest = most.item().toLong();
+  if (lowest >= (fromEnd ? -rows : 0) && highest < rows) return;
+  throw LookupBeyond(
+      printable(name) + " has " + std::to_string(rows) +
+      (axis == 0 ? " rows" : " elements along axis " + std::to_string(axis)) + ", and the inputs need " +
+      (highest < rows ? "number " + std::to_string(lowest) : std::to_string(static_cast<uint64_t>(highest) + 1)));
+}
+
+// Throws LookupBeyond where `node` is a lookup and one of its indices is beyond what it reads. inputs: the node's, on
+// any device; the check waits for the indices.
+void checkLookup(const Program& program, const ProgramNode& node, const std::vector<IValue>& inputs) {
+  const std::string op = node.node->kind().toQualString();
+  const bool byAxis = op == "aten::index_select" || op == "aten::gather";
+  if (!byAxis && op != "aten::embedding" && op != "aten::index") return;
+  if (!inputs[0].isTensor() || inputs[0].toTensor().dim() == 0) return;
+  const at::Tensor& table = inputs[0].toTensor();
+  if (table.layout() != at::kStrided) return;  // others count negative indices from the end
+  const ProgramValue& read = program.value(node.inputs[0]);
+  const std::string name = read.constant == kNone ? "what " + op + " reads"
+                                                  : program.constants[static_cast<size_t>(read.constant)].sites[0].path;
+  const auto check = [&](int64_t axis, const IValue& index, bool fromEnd) {
+    checkIndex(name, table.size(axis), axis, index, fromEnd);
+  };
+  if (byAxis) {
+    if (inputs[1].isInt()) check(at::maybe_wrap_dim(inputs[1].toInt(), table.dim()), inputs[2], false);
+  } else if (op == "aten::embedding") {
+    check(0, inputs[1], false);
+  } else {
+    // One for each axis, up to a mask, behind which the axes are others. Too many are torch's to refuse.
+    const auto indices = inputs[1].toListRef();
+    const auto isEmpty = [](const IValue& index) { return isNumbers(index) && index.toTensor().numel() == 0; };
+    if (std::ranges::any_of(indices, isEmpty)) return;  // broadcast to nothing, no row is read
+    for (size_t axis = 0; axis < std::min(indices.size(), table.sizes().size()); ++axis) {
+      const bool isMask = indices[axis].isTensor() && indices[axis].toTensor().defined() && !isNumbers(indices[axis]);
+      if (isMask) return;
+      check(static_cast<int64_t>(axis), indices[axis], true);
+    }
+  }
+}
+
+// Sizes that torch's recurrent ops trust their caller with: with others they read and write past the ends of tensors.
+constexpr size_t kSettingsOfPadded = 6;  // behind the parameters; packed sequences have no batch_first
+
+std::string text(at::IntArrayRef sizes) {
+  std::string out;
+  for (const int64_t size : sizes) out += (out.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + out + "]";
+}
+
+void checkState(const at::Tensor& state, const std::vector<int64_t>& wanted) {
+  if (state.sizes() == at::IntArrayRef(wanted)) return;
+  throw std::runtime_error("its state must have the shape " + text(wanted) + ", and has " + text(state.sizes()));
+}
+
+// [layers, batch, width]
+void checkStates(const std::vector<IValue>& inputs, size_t parametersAt) {
+  const auto parameters = inputs[parametersAt].toListRef();
+  const auto setting = [&](size_t i) { return inputs.at(parametersAt + i); };
+  const at::Tensor& recurrent = parameters[1].toTensor();  // [gates * hidden, width of what is fed back]
+  if (recurrent.dim() != 2) return;
+  const bool padded = inputs.size() - parametersAt - 1 == kSettingsOfPadded;
+  const at::Tensor& input = inputs[0].toTensor();
+  if (padded && input.dim() != 3) return;
+  const int64_t batch = padded ? input.size(setting(6).toBool() ? 0 : 1) : inputs[1].toTensor()[0].item<int64_t>();
+  const int64_t layers = setting(2).toInt() * (setting(5).toBool() ? 2 : 1);
+  const IValue& states = inputs[parametersAt - 1];
+  if (!states.isTensorList()) return checkState(states.toTensor(), {layers, batch, recurrent.size(1)});
+  if (states.toListRef().size() != 2) return;  // torch reports it itself
+  constexpr int64_t kGates = 4;                // of an LSTM, which has a list
+  checkState(states.toListRef()[0].toTensor(), {layers, batch, recurrent.size(1)});
+  checkState(states.toListRef()[1].toTensor(), {layers, batch, recurrent.size(0) / kGates});
+}
+
+// Throws std::runtime_error where `node` is a recurrent op and its input or state does not fit its weights.
+void checkRecurrentSizes(const torch::jit::Node* node, const std::vector<IValue>& inputs) {
+  const std::string_view op = node->kind().toQualString();
+  if (op != "aten::lstm" && op != "aten::gru" && op != "aten::rnn_tanh" && op != "aten::rnn_relu") return;
+  // The parameters are the last list; its first tensor multiplies the input: [gates * hidden, input].
+  const auto last = std::find_if(inputs.rbegin(), inputs.rend(), [](const IValue& v) { return v.isTensorList(); });
+  if (last == inputs.rend() || !inputs[0].isTensor() || last->toListRef().size() < 2) return;
+  const at::Tensor& weight = last->toListRef()[0].toTensor();
+  const at::Tensor& input = inputs[0].toTensor();
+  if (weight.dim() == 2 && (input.dim() == 0 || weight.size(1) != input.size(-1)))
+    throw std::runtime_error("the input's last axis must have " + std::to_string(weight.size(1)) + " elements");
+  checkStates(inputs, static_cast<size_t>(inputs.rend() - last) - 1);
+}
+
+// Ops on tensors that have sizes and a type but no memory: for the shapes of a branch that a run does not take. What
+// could leave a trace in the run around it is not done.
+
+// A tensor of the same sizes and type without memory, a list or tuple of such ones; anything else as it is.
+IValue withoutMemory(const IValue& value) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    if (!tensor.defined() || tensor.is_meta()) return value;
+    if (tensor.layout() != at::kStrided || tensor.is_quantized()) throw std::runtime_error("it is no plain tensor");
+    return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
+  }
+  if (value.isList()) {
+    c10::impl::GenericList list(value.type()->containedType(0));
+    for (const IValue& element : value.toListRef()) list.push_back(withoutMemory(element));
+    return list;
+  }
+  if (value.isTuple()) {
+    std::vector<IValue> elements;
+    for (const IValue& element : value.toTupleRef().elements()) elements.push_back(withoutMemory(element));
+    return c10::ivalue::Tuple::create(std::move(elements));
+  }
+  return value;
+}
+
+// Readies an op's arguments, which have no memory; what it makes is to have none either. Throws std::runtime_error
+// where the op does more than make a result.
+void makeWithoutMemory(const torch::jit::Node& op, std::vector<IValue>& arguments) {
+  if (op.hasSideEffects()) throw std::runtime_error("it does more than make a result");
+  const auto* schema = op.maybeSchema();
+  if (schema == nullptr) return;
+  for (size_t i = 0; i < std::min(arguments.size(), schema->arguments().size()); ++i) {
+    const auto& argument = schema->arguments()[i];
+    const bool written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    if (written && !arguments[i].isTensor() && !arguments[i].isNone())
+      throw std::runtime_error("it changes a container");
+    if (argument.name() == "device") arguments[i] = at::Device(at::kMeta);
+  }
+}
 
 struct CancelledRun : std::exception {};
 struct TooLongRun : std::exception {};

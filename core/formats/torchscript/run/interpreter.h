@@ -47,7 +47,7 @@ class Interpreter {
 
   // One forward pass in inference mode. inputs: one per parameter of block 0, in order.
   // Errors: RunFailed naming the op and the module it is in; BadInput naming the weight where an index is beyond
-  // its rows (lookup_check.h); Cancelled.
+  // its rows; Cancelled.
   [[nodiscard]] Result<std::vector<c10::IValue>> run(std::vector<c10::IValue> inputs, const ValueHook& hook,
                                                      const Task& task);
 

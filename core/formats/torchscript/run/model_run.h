@@ -8,8 +8,27 @@
 #include <vector>
 
 #include "core/formats/torchscript/lower/lowered_model.h"
+#include "core/formats/torchscript/program/probe_records.h"
+#include "core/formats/torchscript/run/interpreter.h"
 
 namespace normlens::formats::torchscript {
+
+// Records dtypes and shapes of an interpreter run.
+class Recorder {
+ public:
+  explicit Recorder(const Program& program) { records_.values.resize(program.values.size()); }
+
+  // The recorder must outlive the run.
+  [[nodiscard]] ValueHook hook() {
+    return [this](int value, const c10::IValue& content) { note(static_cast<size_t>(value), content); };
+  }
+  [[nodiscard]] ProbeRecords take() { return std::move(records_); }
+
+ private:
+  void note(size_t value, const c10::IValue& content);
+
+  ProbeRecords records_;
+};
 
 // torch's default floating type while a model runs: it decides what sqrt of an int is. Process-wide, so restored.
 class DefaultType {
@@ -52,7 +71,7 @@ void drawTheSame();
                                             std::vector<c10::IValue> arguments,
                                             const std::vector<graph::ValueId>& values, const Task& task);
 
-// See Model::runner. Errors: BadInput for indices beyond a weight's rows, too (lookup_check.h).
+// See Model::runner. Errors: BadInput for indices beyond a weight's rows, too.
 [[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const LoweredModel& model, const Tensors& inputs,
                                                          const RunSettings& settings);
 

@@ -50,7 +50,7 @@ class TorchRunner final : public Runner {
   TorchRunner(const LoweredModel& model, Parts parts)
       : parts_(std::move(parts)), model_(usedModel(model, parts_.copy)), timer_(parts_.device) {}
 
-  // One pass in which the indices of lookups are read before they are used (lookup_check.h). What else fails in it,
+  // One pass in which the indices of lookups are read before they are used. What else fails in it,
   // fails again in the pass that needs it.
   Status checkLookups() {
     const auto done = run([&] { return Interpreter(program()).run(freshInputs(), {}, {}); });

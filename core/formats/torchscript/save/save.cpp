@@ -7,7 +7,6 @@
 #include <map>
 #include <unordered_set>
 
-#include "core/base/parallel.h"
 #include "core/formats/archive/archive_capture.h"
 #include "core/formats/archive/archive_writer.h"
 #include "core/formats/archive/pickle_scan.h"
@@ -97,13 +96,6 @@ bool isMadeAnew(std::string_view name) {
   return name.starts_with(".format_version") || name.starts_with(".storage_alignment");
 }
 
-// Written to since it was opened, its content may still be what its directory had then.
-Status unchanged(const Archive& archive) {
-  if (archive.file().untouched()) return {};
-  if (archive.file().asLong() && checkCrcs(archive, hardwareThreads())) return {};
-  return changedSinceOpened(archive.file().path());
-}
-
 // Returns the CRC of a tensor that is as the file has it: checked when it was opened.
 std::optional<uint32_t> knownCrc(const Archive& archive, const RecordToWrite& record) {
   if (record.crc || record.bytes.size() != 1) return record.crc;
@@ -171,7 +163,7 @@ Status saveModel(const LoweredModel& model, const std::filesystem::path& path, c
     if (auto status = task.check(); !status) return status;
     const BytesToWrite bytes(source.pending, {source.archive ? source.archive->sharedFile() : nullptr});
     const ArchiveSources sources{[&](auto part) { return bytes.makerOf(part); },
-                                 [&] { return source.archive ? unchanged(*source.archive) : Status(); }};
+                                 [&] { return source.archive ? checkUnchanged(*source.archive) : Status(); }};
     return writeArchive(path, withOriginals(std::move(*records), source.archive.get()), sources, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + shortText(error));

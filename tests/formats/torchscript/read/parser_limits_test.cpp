@@ -1,5 +1,5 @@
 // Code that ends LibTorch's parser is refused before it; what models write is not.
-#include "core/formats/torchscript/file/parser_limits.h"
+#include "core/formats/torchscript/file/archive_check.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,6 @@
 #include "core/formats/torchscript/model/torchscript_model.h"
 #include "core/formats/torchscript/program/tensor_convert.h"
 #include "core/formats/torchscript/run/model_run.h"
-#include "core/formats/torchscript/run/probe.h"
 #include "tests/formats/torchscript/read/sample_models.h"
 #include "tests/support/npz_files.h"
 
@@ -78,7 +77,8 @@ TEST(SampleModels, ARunForShapesAloneSeesWhatAFullRunSees) {
         recorder = Recorder(model.program());
         ++restarted;
       });
-      const auto arguments = argumentsFor(model.opened(), inputsOf(folder / "visible" / (sampleName(path) + ".inputs.npz")));
+      const auto arguments =
+          argumentsFor(model.opened(), inputsOf(folder / "visible" / (sampleName(path) + ".inputs.npz")));
       EXPECT_TRUE(interpreter.run(arguments.value(), recorder.hook(), {}));
       return recorder.take();
     };

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/formats/torchscript/run/captured_pass.h"
-#include "core/formats/torchscript/run/device_memory.h"
+#include "core/formats/torchscript/run/device_copy.h"
 #include "core/formats/torchscript/run/node_times.h"
 #include "core/formats/torchscript/run/pass_timer.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"

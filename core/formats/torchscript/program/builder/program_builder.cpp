@@ -2,10 +2,17 @@
 
 #include <torch/csrc/jit/api/function_impl.h>
 
-#include <algorithm>
-#include <stdexcept>
+#include <torch/csrc/jit/ir/constants.h>
 
-#include "core/formats/torchscript/program/builder/static_eval.h"
+#include <torch/csrc/jit/runtime/operator.h>
+#include <torch/script.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -16,6 +23,69 @@ using torch::jit::Block;
 using torch::jit::Node;
 using torch::jit::Value;
 
+// Evaluates values before anything runs: folds pure ops on known scalars (len, not, is None, comparisons), so that the
+// branches a scripted module takes for its configuration are chosen once.
+constexpr std::array<std::string_view, 27> kPureOps = {
+    "aten::__not__", "aten::__is__", "aten::__isnot__",  "aten::eq",           "aten::ne",     "aten::lt",
+    "aten::le",      "aten::gt",     "aten::ge",         "aten::__and__",      "aten::__or__", "aten::add",
+    "aten::sub",     "aten::mul",    "aten::floordiv",   "aten::remainder",    "aten::neg",    "aten::len",
+    "aten::Int",     "aten::Float",  "aten::Bool",       "aten::__contains__", "prim::min",    "prim::max",
+    "aten::str",     "aten::div",    "aten::__getitem__"};
+
+bool isScalarLike(const c10::IValue& value) {
+  return value.isInt() || value.isDouble() || value.isBool() || value.isString() || value.isNone() || value.isDevice();
+}
+
+// Scalars, and containers of scalars that an op may look into.
+bool mayEvaluate(const c10::IValue& value) {
+  return isScalarLike(value) || (value.isList() && std::ranges::all_of(value.toListRef(), isScalarLike));
+}
+
+// The outputs of a node whose inputs are known, in order; nullopt where the op is not in the list of pure scalar ops
+// or raises an error. Never touches tensors.
+std::optional<std::vector<c10::IValue>> evaluateKnown(torch::jit::Node* node, const std::vector<c10::IValue>& inputs) {
+  const std::string_view kind = node->kind().toQualString();
+  if (kind == "aten::len" && inputs.size() == 1 && inputs[0].isList())
+    return std::vector<c10::IValue>{static_cast<int64_t>(inputs[0].toListRef().size())};
+  if (std::ranges::find(kPureOps, kind) == kPureOps.end()) return std::nullopt;
+  if (!std::ranges::all_of(inputs, mayEvaluate) || node->outputs().size() != 1) return std::nullopt;
+  const auto* op = node->maybeOperator();
+  if (op == nullptr || !op->hasOperation()) return std::nullopt;
+  try {
+    torch::jit::Stack stack(inputs);
+    op->getOperation(node)(stack);
+    if (stack.size() != 1 || stack[0].isTensor()) return std::nullopt;
+    return std::vector<c10::IValue>{stack[0]};
+  } catch (const std::exception&) {
+    return std::nullopt;  // it will raise when it runs, if it ever does
+  }
+}
+
+// A value of this static type can never be None.
+bool neverNone(const c10::TypePtr& type) {
+  switch (type->kind()) {
+    case c10::TypeKind::TensorType:
+    case c10::TypeKind::ListType:
+    case c10::TypeKind::TupleType:
+    case c10::TypeKind::DictType:
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::StringType:
+    case c10::TypeKind::ClassType:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The block's own nodes include a raise, so it never reaches its end.
+bool alwaysRaises(const torch::jit::Block& block) {
+  const auto nodes = block.nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const torch::jit::Node* node) { return node->kind() == c10::prim::RaiseException; });
+}
+
 // Deeper nesting of calls than any model has; stops a module that calls itself.
 constexpr int kMaxDepth = 200;
 
@@ -23,6 +93,15 @@ constexpr int kMaxDepth = 200;
 std::string inputName(const Value* input, const c10::Argument& argument) {
   const bool numbered = input->hasDebugName() && input->debugNameBase() == argument.name();
   return numbered ? argument.name() : input->debugName();
+}
+
+// Submodules of a ModuleList or ModuleDict.
+std::vector<ObjectPtr> submodulesOf(const c10::ivalue::Object& container) {
+  std::vector<ObjectPtr> submodules;
+  for (const c10::IValue& slot : container.slots()) {
+    if (slot.isObject()) submodules.push_back(slot.toObject());
+  }
+  return submodules;
 }
 
 }  // namespace
@@ -230,6 +309,193 @@ void ProgramBuilder::walkLoop(Node* node, int frame, int block) {
   const int id = addNode(node, frame, block);
   nestedBlock(node->blocks()[0], id, frame, true);
   addOutputs(node, id, frame);
+}
+
+bool ProgramBuilder::isForward(const c10::ivalue::Object& self, const std::string& method) const {
+  return &self == module_._ivalue().get() && method == "forward";
+}
+
+std::vector<ObjectPtr> ProgramBuilder::instancesBehind(int value) const {
+  const ProgramValue& at = program_.value(value);
+  if (at.known) return at.known->isObject() ? std::vector{at.known->toObject()} : std::vector<ObjectPtr>();
+  const ProgramNode* made = at.producer == kNone ? nullptr : &program_.node(at.producer);
+  std::vector<ObjectPtr> found;
+  const auto append = [&](const std::vector<ObjectPtr>& more) { found.insert(found.end(), more.begin(), more.end()); };
+  if (made != nullptr && made->node->kind() == prim::ModuleContainerIndex) {
+    for (const ObjectPtr& container : instancesBehind(made->inputs[0])) append(submodulesOf(*container));
+  } else if (made != nullptr && made->node->kind() == prim::If) {
+    for (const int block : made->blocks)
+      append(instancesBehind(program_.block(block).returns[static_cast<size_t>(at.output)]));
+  } else if (made == nullptr || made->node->kind() != prim::CreateObject) {
+    append(index_.instancesOf(*at.value->type()));
+  }
+  return found;
+}
+
+bool ProgramBuilder::walkCallMethod(Node* node, int frame, int block) {
+  const Values arguments = lookUpAll(node->inputs(), frame);
+  const auto& object = knownOf(arguments[0]);
+  const std::string& name = node->s(c10::attr::name);
+  if (!object || !object->isObject()) {
+    for (const ObjectPtr& self : instancesBehind(arguments[0])) chosen_.insert({self, name});
+    return false;
+  }
+  const ObjectPtr self = object->toObject();
+  // Another method that calls forward(): the model's results stay, what is below may change.
+  if (!ofForward_ && isForward(*self, name)) return false;
+  torch::jit::Function* function = self->type()->findMethod(name);
+  auto* body = function == nullptr ? nullptr : torch::jit::tryToGraphFunction(*function);
+  if (body == nullptr) return false;
+  const Frame callee{frame, node, self, index_.pathOf(*self), shortClassName(*self), name, body->graph()};
+  bindOutputs(node, frame, enter(callee, arguments, block));
+  return true;
+}
+
+bool ProgramBuilder::walkCallFunction(Node* node, int frame, int block) {
+  const auto type = node->input(0)->type()->cast<c10::FunctionType>();
+  auto* body = type ? torch::jit::tryToGraphFunction(*type->function()) : nullptr;
+  if (body == nullptr) return false;
+  const Frame& caller = program_.frame(frame);
+  const Frame callee{frame, node, nullptr, caller.path, caller.className, body->name(), body->graph()};
+  bindOutputs(node, frame, enter(callee, lookUpAll(node->inputs().slice(1), frame), block));
+  return true;
+}
+
+// A fork's body runs at the place of the fork.
+bool ProgramBuilder::walkFork(Node* node, int frame, int block) {
+  if (!node->hasAttribute(c10::attr::Subgraph) || node->outputs().size() != 1) return false;
+  const auto body = node->g(c10::attr::Subgraph);
+  if (body->outputs().size() != 1) return false;
+  const Frame& caller = program_.frame(frame);
+  const Frame callee{frame, node, nullptr, caller.path, caller.className, "fork", body};
+  bindOutputs(node, frame, enter(callee, lookUpAll(node->inputs(), frame), block));
+  return true;
+}
+
+void ProgramBuilder::walkConstant(Node* node, int frame) {
+  const auto& graph = program_.frame(frame).graph;
+  auto known = torch::jit::toIValue(node->output());
+  // Functions and other constants without a value are only named by the call that uses them.
+  if (!known) return bind(node->output(), frame, addValue(node->output(), frame));
+  TensorSite site;
+  site.node = node;
+  site.graph = graph;
+  if (known->isTensor()) {
+    const auto [name, isNew] = constantNames_.try_emplace(node, "constant_" + std::to_string(constantNames_.size()));
+    site.path = name->second;
+  }
+  bind(node->output(), frame, addKnown(node->output(), frame, std::move(*known), site));
+}
+
+bool ProgramBuilder::walkGetAttr(Node* node, int frame) {
+  const int value = lookUp(node->input(), frame);
+  const auto& object = knownOf(value);
+  const std::string& name = node->s(c10::attr::name);
+  const bool isKnown = object && object->isObject();
+  if (!isKnown || !ofForward_) {
+    for (const ObjectPtr& owner : instancesBehind(value)) hiddenReads_.insert({owner.get(), name});
+  }
+  if (!isKnown) return false;
+  const ObjectPtr owner = object->toObject();
+  if (!owner->type()->hasAttribute(name) || written_.contains({owner.get(), name})) return false;
+  TensorSite site{owner, name, joinPath(index_.pathOf(*owner), name), nullptr, nullptr, {}};
+  bind(node->output(), frame, addKnown(node->output(), frame, owner->getAttr(name), site));
+  return true;
+}
+
+void ProgramBuilder::noteSetAttr(Node* node, int frame) {
+  const int object = lookUp(node->input(0), frame);
+  for (const ObjectPtr& owner : instancesBehind(object)) found_.insert({owner.get(), node->s(c10::attr::name)});
+  const int producer = program_.values[static_cast<size_t>(object)].producer;
+  const bool isNew =
+      producer != kNone && program_.nodes[static_cast<size_t>(producer)].node->kind() == prim::CreateObject;
+  program_.writesState |= !isNew;
+}
+
+bool ProgramBuilder::walkCast(Node* node, int frame) {
+  if (node->inputs().size() != 1 || node->outputs().size() != 1) return false;
+  bind(node->output(), frame, lookUp(node->input(), frame));
+  return true;
+}
+
+// The place of a container that the file holds, found again through the node that read it.
+TensorSite ProgramBuilder::containerSite(Node* reader, int frame) const {
+  TensorSite site;
+  if (reader->kind() == prim::GetAttr) {
+    const auto& object = knownOf(lookUp(reader->input(), frame));
+    if (object && object->isObject()) {
+      site.owner = object->toObject();
+      site.attribute = reader->s(c10::attr::name);
+      site.path = joinPath(index_.pathOf(*site.owner), site.attribute);
+    }
+  } else if (reader->kind() == prim::Constant) {
+    site.node = reader;
+    site.graph = program_.frames[static_cast<size_t>(frame)].graph;
+    site.path = "constant_list";
+  }
+  return site;
+}
+
+// Elements of a list, tuple or dict that the file holds: each is known by itself.
+bool ProgramBuilder::walkElements(Node* node, int frame) {
+  const bool isGetItem = node->kind() == aten::__getitem__ || node->kind() == prim::TupleIndex;
+  const bool isUnpack = node->kind() == prim::TupleUnpack || node->kind() == prim::ListUnpack;
+  if ((!isGetItem && !isUnpack) || node->inputs().empty()) return false;
+  const int container = lookUp(node->input(0), frame);
+  const auto known = knownOf(container);
+  if (!known || (!known->isList() && !known->isTuple())) return false;
+  const std::vector<c10::IValue> elements =
+      known->isList() ? known->toListRef().vec() : known->toTupleRef().elements().vec();
+  const TensorSite site = containerSite(node->input(0)->node(), frame);
+  const auto bindElement = [&](Value* output, int64_t index) {
+    TensorSite inner = site;
+    inner.elements.push_back(index);
+    inner.path += "." + std::to_string(index);
+    bind(output, frame, addKnown(output, frame, elements[static_cast<size_t>(index)], inner));
+  };
+  const auto count = static_cast<int64_t>(elements.size());
+  if (isUnpack) {
+    if (count != static_cast<int64_t>(node->outputs().size())) return false;
+    for (int64_t i = 0; i < count; ++i) bindElement(node->output(static_cast<size_t>(i)), i);
+    return true;
+  }
+  const auto& index = knownOf(lookUp(node->input(1), frame));
+  if (!index || !index->isInt()) return false;
+  const int64_t wanted = index->toInt() < 0 ? index->toInt() + count : index->toInt();
+  if (wanted < 0 || wanted >= count) return false;
+  bindElement(node->output(), wanted);
+  return true;
+}
+
+// "x is None" of a value whose type is never None.
+bool ProgramBuilder::walkNoneCheck(Node* node, int frame) {
+  if ((node->kind() != aten::__is__ && node->kind() != aten::__isnot__) || node->inputs().size() != 2) return false;
+  for (const size_t side : {size_t{0}, size_t{1}}) {
+    const int value = lookUp(node->input(side), frame), none = lookUp(node->input(1 - side), frame);
+    if (!knownOf(none) || !knownOf(none)->isNone()) continue;
+    const ProgramValue& subject = program_.value(value);
+    const bool notNone = subject.known ? !subject.known->isNone() : neverNone(subject.value->type());
+    if (!subject.known && !notNone) return false;
+    const bool result = (node->kind() == aten::__isnot__) == notNone;
+    bind(node->output(), frame, addKnown(node->output(), frame, result, {}));
+    return true;
+  }
+  return false;
+}
+
+bool ProgramBuilder::walkKnown(Node* node, int frame) {
+  if (node->outputs().empty() || !node->blocks().empty() || node->inputs().empty()) return false;
+  std::vector<c10::IValue> inputs;
+  for (const Value* input : node->inputs()) {
+    const auto& known = knownOf(lookUp(input, frame));
+    if (!known) return false;
+    inputs.push_back(*known);
+  }
+  const auto results = evaluateKnown(node, inputs);
+  if (!results || results->size() != node->outputs().size()) return false;
+  for (size_t i = 0; i < results->size(); ++i)
+    bind(node->output(i), frame, addKnown(node->output(i), frame, (*results)[i], {}));
+  return true;
 }
 
 }  // namespace normlens::formats::torchscript
