@@ -1,11 +1,14 @@
-#include "core/run/measure/bench.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/run/compare/compare_models.h"
+#include "core/run/inputs/draw.h"
+#include "core/run/measure/bench.h"
+#include "core/run/measure/sweep.h"
+#include "core/run/tensors.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/must.h"
 
 namespace normlens::run {
 namespace {
@@ -69,38 +72,51 @@ TEST(Statistics, TheFactorIsTheRatioOfTheMediansAndLiesInItsInterval) {
   EXPECT_GE(speedup.high, 1);
 }
 
-TEST(Bench, TwoModelsSideBySide) {
-  const FakeModel a;
-  const auto b = a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {});
-  BenchOptions options;
-  options.rounds = 6;
-  const auto report = benchModels(a, b->get(), FakeModel::sample(), options, {});
-  ASSERT_TRUE(report);
-  EXPECT_NEAR(report->a.latency.medianMs, 2, 0.01);
-  EXPECT_NEAR(report->b->latency.medianMs, 1, 0.01);
-  EXPECT_NEAR(report->speedup.ratio, 2, 0.02);
-  EXPECT_FALSE(report->speedup.noise);
-  EXPECT_TRUE(report->warmedUp);
-  EXPECT_TRUE(report->complete);
-  EXPECT_GE(report->otherCores, 0);
-  EXPECT_EQ(report->rounds.size(), 6U);
-  EXPECT_EQ(report->a.samples.size(), size_t{6} * 2 * static_cast<size_t>(options.iterations));
-  EXPECT_EQ(report->a.peakBytes, 4096);
-  EXPECT_EQ(report->b->ops.size(), 2U);
+// A model against its fold.
+Result<BenchReport> benchFold(const BenchOptions& options, const FakeModel& a = FakeModel(), double offB = 0) {
+  const auto b = must(a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {}));
+  dynamic_cast<FakeModel&>(*b).offOnGpu = offB;
+  return benchModels(a, b.get(), FakeModel::sample(), options, {});
 }
 
-// A model against its fold; by how much the last number of either is off on a GPU.
+Result<BenchReport> benchAlone(const BenchOptions& options, const Task& task = {}) {
+  return benchModels(FakeModel(), nullptr, FakeModel::sample(), options, task);
+}
+
+// Of one run each.
+BenchOptions quick(int rounds) {
+  BenchOptions options;
+  options.rounds = rounds;
+  options.iterations = 1;
+  options.warmup = 0;
+  return options;
+}
+
+TEST(Bench, TwoModelsSideBySide) {
+  BenchOptions options;
+  options.rounds = 6;
+  const auto report = must(benchFold(options));
+  EXPECT_NEAR(report.a.latency.medianMs, 2, 0.01);
+  EXPECT_NEAR(report.b->latency.medianMs, 1, 0.01);
+  EXPECT_NEAR(report.speedup.ratio, 2, 0.02);
+  EXPECT_FALSE(report.speedup.noise);
+  EXPECT_TRUE(report.warmedUp);
+  EXPECT_TRUE(report.complete);
+  EXPECT_GE(report.otherCores, 0);
+  EXPECT_EQ(report.rounds.size(), 6U);
+  EXPECT_EQ(report.a.samples.size(), size_t{6} * 2 * static_cast<size_t>(options.iterations));
+  EXPECT_EQ(report.a.peakBytes, 4096);
+  EXPECT_EQ(report.b->ops.size(), 2U);
+}
+
+// By how much the last number of either is off on a GPU.
 Result<BenchReport> benchOnGpu(Fault fault, DType dtype, double offA = 0, double offB = 0) {
   FakeModel a(fault, dtype);
   a.hasGpu = true;
-  const auto b = a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {});
   a.offOnGpu = offA;
-  dynamic_cast<FakeModel&>(**b).offOnGpu = offB;
-  BenchOptions options;
-  options.rounds = options.iterations = 1;
-  options.warmup = 0;
+  BenchOptions options = quick(1);
   options.settings.device = formats::Device::Cuda;
-  return benchModels(a, b->get(), FakeModel::sample(), options, {});
+  return benchFold(options, a, offB);
 }
 
 TEST(Bench, AWrongResultOnTheDeviceIsSeen) {
@@ -135,15 +151,10 @@ TEST(Bench, WhatTheTypeAloneCostsIsNoise) {
 
 // A measurement that is stopped has its outputs compared all the same.
 TEST(Bench, OutputsAreComparedBeforeTheRounds) {
-  const FakeModel a;
-  const auto b = a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {});
-  BenchOptions options;
-  options.rounds = 2;
-  options.iterations = 1;
-  options.warmup = 0;
+  BenchOptions options = quick(2);
   int compared = 0;
   options.onRound = [&](const BenchReport& soFar) { compared += soFar.outputs ? 1 : 0; };
-  ASSERT_TRUE(benchModels(a, b->get(), FakeModel::sample(), options, {}));
+  ASSERT_TRUE(benchFold(options));
   EXPECT_EQ(compared, options.rounds);
 }
 
@@ -151,51 +162,33 @@ TEST(Bench, OutputsThatCannotBeComparedAreAReason) {
   for (const auto& [fault, why] : {std::pair{Fault::FoldedShape, "'out_0' is float32[3,4] in one model"},
                                    {Fault::OnlyFlags, "no output has a finite floating-point number"},
                                    {Fault::FoldedFails, "no such op"}}) {
-    const auto report = benchOnGpu(fault, DType::Float32);
-    ASSERT_TRUE(report);
-    EXPECT_FALSE(report->outputs);
-    EXPECT_TRUE(report->outputsReason.starts_with(why)) << report->outputsReason;
+    const auto report = must(benchOnGpu(fault, DType::Float32));
+    EXPECT_FALSE(report.outputs);
+    EXPECT_TRUE(report.outputsReason.starts_with(why)) << report.outputsReason;
   }
 }
 
 // In all that is told: the medians of all runs are other numbers here.
 TEST(Bench, TheMediansAreThoseOfWhichTheFactorIsTheRatio) {
-  const FakeModel a;
-  const auto b = a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {});
-  BenchOptions options;
-  options.rounds = 4;
-  options.iterations = 1;
-  options.warmup = 0;
-  const auto report = benchModels(a, b->get(), FakeModel::sample(), options, {});
-  ASSERT_TRUE(report);
-  EXPECT_DOUBLE_EQ(report->a.latency.medianMs, medianOver(report->rounds).aMs);
-  EXPECT_DOUBLE_EQ(report->speedup.ratio, report->a.latency.medianMs / report->b->latency.medianMs);
-  EXPECT_GT(std::abs(median(report->a.samples) - report->a.latency.medianMs), 1e-4);
+  const auto report = must(benchFold(quick(4)));
+  EXPECT_DOUBLE_EQ(report.a.latency.medianMs, medianOver(report.rounds).aMs);
+  EXPECT_DOUBLE_EQ(report.speedup.ratio, report.a.latency.medianMs / report.b->latency.medianMs);
+  EXPECT_GT(std::abs(median(report.a.samples) - report.a.latency.medianMs), 1e-4);
 }
 
 TEST(Bench, CudaGraphsAreRefusedOnTheCpu) {
   BenchOptions options;
   options.settings.cudaGraph = true;
-  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), options, {});
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, ErrorCode::Unsupported);
-  EXPECT_EQ(report.error().message, "CUDA graphs are of CUDA: on the CPU there is nothing to replay");
+  const Error report = failureOf(benchAlone(options));
+  EXPECT_EQ(report.code, ErrorCode::Unsupported);
+  EXPECT_EQ(report.message, "CUDA graphs are of CUDA: on the CPU there is nothing to replay");
 }
 
 TEST(Bench, OneModelAlone) {
-  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), {}, {});
-  ASSERT_TRUE(report);
-  EXPECT_FALSE(report->b);
-  EXPECT_FALSE(report->outputs);
-  EXPECT_EQ(report->outputsReason, "");
-}
-
-TEST(Bench, RefusesCountsBelowOne) {
-  BenchOptions options;
-  options.rounds = 0;
-  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), options, {});
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, ErrorCode::Usage);
+  const auto report = must(benchAlone({}));
+  EXPECT_FALSE(report.b);
+  EXPECT_FALSE(report.outputs);
+  EXPECT_EQ(report.outputsReason, "");
 }
 
 TEST(Bench, StoppedItKeepsWhatItHas) {
@@ -207,20 +200,16 @@ TEST(Bench, StoppedItKeepsWhatItHas) {
                   .stop = stop.get_token()};
   BenchOptions options;
   options.rounds = 10;
-  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), options, task);
-  ASSERT_TRUE(report);
-  EXPECT_FALSE(report->complete);
-  EXPECT_EQ(report->rounds.size(), 5U);
-  EXPECT_NEAR(report->a.latency.medianMs, 2, 0.01);
+  const auto report = must(benchAlone(options, task));
+  EXPECT_FALSE(report.complete);
+  EXPECT_EQ(report.rounds.size(), 5U);
+  EXPECT_NEAR(report.a.latency.medianMs, 2, 0.01);
 }
 
 TEST(Bench, StoppedBeforeTheFirstRoundItHasNothing) {
   std::stop_source stop;
   stop.request_stop();
-  const auto report =
-      benchModels(FakeModel(), nullptr, FakeModel::sample(), {}, Task{.onProgress = {}, .stop = stop.get_token()});
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, ErrorCode::Cancelled);
+  EXPECT_EQ(failureOf(benchAlone({}, {.onProgress = {}, .stop = stop.get_token()})).code, ErrorCode::Cancelled);
 }
 
 TEST(Bench, TellsEachRound) {
@@ -228,16 +217,109 @@ TEST(Bench, TellsEachRound) {
   BenchOptions options;
   options.rounds = 4;
   options.onRound = [&](const BenchReport& soFar) { rounds.push_back(soFar.rounds.size()); };
-  ASSERT_TRUE(benchModels(FakeModel(), nullptr, FakeModel::sample(), options, {}));
+  ASSERT_TRUE(benchAlone(options));
   EXPECT_EQ(rounds, (std::vector<size_t>{1, 2, 3, 4}));
 }
 
-TEST(Bench, SaysWhatADeviceCannotDo) {
+TEST(Bench, RefusesCountsBelowOneAndWhatADeviceCannotDo) {
+  EXPECT_EQ(failureOf(benchAlone(quick(0))).code, ErrorCode::Usage);
   BenchOptions options;
   options.settings.device = formats::Device::Cuda;
-  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), options, {});
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(failureOf(benchAlone(options)).code, ErrorCode::Unsupported);
+}
+
+TEST(Sweep, WithoutOneThereIsOnePoint) {
+  const auto points = must(sweepPoints({}, {.threads = 3}));
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_TRUE(points.front().at.empty());
+  EXPECT_EQ(points.front().settings.threads, 3);
+}
+
+TEST(Sweep, EveryCombination) {
+  const auto points = must(sweepPoints({"batch=1,2", "dtype=float16,float64", "norm=fast"}, {}));
+  ASSERT_EQ(points.size(), 4U);
+  const SweepPoint& last = points.back();
+  EXPECT_EQ(last.sizes.at("batch"), 2);
+  EXPECT_EQ(last.settings.dtype, graph::DType::Float64);
+  EXPECT_EQ(last.norm, formats::NormFlavour::Fast);
+  ASSERT_EQ(last.at.size(), 3U);
+  EXPECT_EQ(last.at[1], (std::pair<std::string, std::string>("dtype", "float64")));
+}
+
+TEST(Sweep, ADeviceIsOneOfSeveralGpus) {
+  const auto points = must(sweepPoints({"device=cpu,cuda,cuda:0,cuda:3"}, {.device = formats::Device::Cuda, .gpu = 2}));
+  ASSERT_EQ(points.size(), 4U);
+  std::vector<std::string> names;
+  for (const SweepPoint& point : points) names.push_back(formats::deviceName(point.settings));
+  EXPECT_EQ(names, (std::vector<std::string>{"cpu", "cuda", "cuda", "cuda:3"}));
+  EXPECT_EQ(points.back().settings.gpu, 3);
+  EXPECT_EQ(points.front().settings.device, formats::Device::Cpu);
+}
+
+TEST(Sweep, WhatItCannotBeIsUsage) {
+  for (const char* wrong : {"batch", "=1", "batch=", "batch=1,", "batch=0", "batch=2x", "dtype=int8", "device=tpu",
+                            "device=cuda:", "device=cuda:x", "device=cuda:-1", "device=cuda1", "device=cuda:1x",
+                            "device=cuda:999", "device=cpu:1", "norm=layer"}) {
+    const auto points = sweepPoints({wrong}, {});
+    ASSERT_FALSE(points) << wrong;
+    EXPECT_EQ(points.error().code, ErrorCode::Usage) << wrong;
+  }
+  EXPECT_FALSE(sweepPoints({"seq=1", "seq=2"}, {}));
+}
+
+formats::InputSpec named(std::vector<std::string> names, std::vector<int> freeAxes) {
+  formats::InputSpec spec;
+  spec.axisNames = std::move(names);
+  spec.freeAxes = std::move(freeAxes);
+  return spec;
+}
+
+TEST(Sweep, SizesGoByNameOrByAxis) {
+  const formats::Tensors inputs = {
+      {"ids", fromDoubles(graph::DType::Int64, {2, 5}, std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})}};
+  const auto byAxis = must(inputsAt({{"batch", 3}, {"seq", 7}}, {}, inputs));
+  EXPECT_EQ(byAxis.front().view.shape, (graph::Shape{3, 7}));
+  const auto byName = must(inputsAt({{"length", 4}}, {named({"", "length"}, {1})}, inputs));
+  EXPECT_EQ(byName.front().view.shape, (graph::Shape{2, 4}));
+  EXPECT_FALSE(inputsAt({{"depth", 4}}, {}, inputs));
+  EXPECT_FALSE(inputsAt({{"depth", 4}}, {named({"", "length"}, {1})}, inputs));
+}
+
+std::vector<graph::Shape> shapesAt(const DimSizes& sizes, const std::vector<formats::InputSpec>& specs,
+                                   const std::vector<graph::Shape>& shapes) {
+  formats::Tensors inputs;
+  for (const graph::Shape& shape : shapes) {
+    const std::vector<double> zeros(static_cast<size_t>(*graph::elementCount(shape)));
+    inputs.push_back({"in_" + std::to_string(inputs.size()), fromDoubles(graph::DType::Float32, shape, zeros)});
+  }
+  const auto swept = inputsAt(sizes, specs, inputs);
+  EXPECT_TRUE(swept) << swept.error().message;
+  return swept ? shapesOf(*swept) : std::vector<graph::Shape>{};
+}
+
+using Shapes = std::vector<graph::Shape>;
+
+TEST(Sweep, ANameIsItsAxisWhereverItStands) {
+  // Only one of two inputs has names, and they are not where they would be looked for otherwise.
+  EXPECT_EQ(shapesAt({{"seq", 9}}, {named({}, {}), named({"seq", "batch", ""}, {0, 1})}, {{3, 4}, {5, 2, 64}}),
+            (Shapes{{3, 4}, {9, 2, 64}}));
+  EXPECT_EQ(shapesAt({{"batch", 8}, {"seq", 9}}, {named({"seq", "batch", ""}, {0, 1})}, {{5, 2, 64}}),
+            (Shapes{{9, 8, 64}}));
+  // One name, one axis by its place.
+  EXPECT_EQ(shapesAt({{"batch", 8}, {"frames", 9}}, {named({"", "frames"}, {1})}, {{2, 7}}), (Shapes{{8, 9}}));
+}
+
+TEST(Sweep, ASumFollowsItsTerms) {
+  const std::vector specs = {named({"batch", "seq"}, {0, 1}), named({"batch", "past"}, {0, 1}),
+                             named({"batch", "past + seq"}, {0, 1})};
+  EXPECT_EQ(shapesAt({{"seq", 20}}, specs, {{2, 8}, {2, 3}, {2, 11}}), (Shapes{{2, 20}, {2, 3}, {2, 23}}));
+  EXPECT_EQ(shapesAt({{"seq", 20}, {"past", 5}}, specs, {{2, 8}, {2, 3}, {2, 11}}), (Shapes{{2, 20}, {2, 5}, {2, 25}}));
+}
+
+TEST(Sweep, OneSizeOfSeveralNamesStaysOne) {
+  const std::vector specs = {named({"ids_batch", "ids_seq"}, {0, 1}), named({"mask_batch", "mask_seq"}, {0, 1}),
+                             named({"", ""}, {})};
+  EXPECT_EQ(shapesAt({{"ids_seq", 20}}, specs, {{2, 8}, {2, 8}, {2, 8}}), (Shapes{{2, 20}, {2, 20}, {2, 8}}));
 }
 
 }  // namespace

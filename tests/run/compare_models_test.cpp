@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/fake_model.h"
+#include "tests/support/must.h"
 
 namespace normlens::run {
 namespace {
@@ -29,17 +30,16 @@ struct Folded {
 
 TEST(CompareModels, ListsInputsAndOutputsOfNormsAndOutputs) {
   for (const auto& [fault, name] : {std::pair{Fault::None, ""}, {Fault::NotCentered, "ln"}}) {
-    const auto diff = Folded(fault).diff();
-    ASSERT_TRUE(diff) << diff.error().message;
-    ASSERT_TRUE(rowOf(*diff, SiteKind::Output));
-    ASSERT_TRUE(rowOf(*diff, SiteKind::NormOutput));
-    ASSERT_TRUE(rowOf(*diff, SiteKind::NormInput));
-    EXPECT_EQ(diff->rows.back().kind, SiteKind::Output) << "outputs come last";
-    EXPECT_EQ(diff->firstDiverging, name);
-    EXPECT_EQ(rowOf(*diff, SiteKind::NormInput)->depth, 1);
-    EXPECT_EQ(rowOf(*diff, SiteKind::NormOutput)->depth, 2);
-    EXPECT_TRUE(rowOf(*diff, SiteKind::Output)->ulps);
-    EXPECT_TRUE(rowOf(*diff, SiteKind::Output)->top);
+    const auto diff = must(Folded(fault).diff());
+    ASSERT_TRUE(rowOf(diff, SiteKind::Output));
+    ASSERT_TRUE(rowOf(diff, SiteKind::NormOutput));
+    ASSERT_TRUE(rowOf(diff, SiteKind::NormInput));
+    EXPECT_EQ(diff.rows.back().kind, SiteKind::Output) << "outputs come last";
+    EXPECT_EQ(diff.firstDiverging, name);
+    EXPECT_EQ(rowOf(diff, SiteKind::NormInput)->depth, 1);
+    EXPECT_EQ(rowOf(diff, SiteKind::NormOutput)->depth, 2);
+    EXPECT_TRUE(rowOf(diff, SiteKind::Output)->ulps);
+    EXPECT_TRUE(rowOf(diff, SiteKind::Output)->top);
   }
 }
 
@@ -47,25 +47,22 @@ TEST(CompareModels, TheDeviceOfTheOptionsIsTheOneThatRuns) {
   Folded models;
   DiffOptions onGpu;
   onGpu.settings.device = formats::Device::Cuda;
-  const auto refused = models.diff(1, onGpu);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
-  EXPECT_NE(refused.error().message.find("there is no GPU"), std::string::npos) << refused.error().message;
+  const Error refused = failureOf(models.diff(1, onGpu));
+  EXPECT_EQ(refused.code, ErrorCode::Unsupported);
+  EXPECT_NE(refused.message.find("there is no GPU"), std::string::npos) << refused.message;
   auto& folded = dynamic_cast<test::FakeModel&>(*models.folded);
   models.original.hasGpu = folded.hasGpu = true;
   folded.offOnGpu = 0.5;
-  const auto diff = models.diff(2, onGpu);
-  ASSERT_TRUE(diff) << diff.error().message;
-  EXPECT_EQ(diff->batches, 2);
-  EXPECT_GT(rowOf(*diff, SiteKind::Output)->diff.maxRel, 0.1);
-  EXPECT_EQ(diff->firstDiverging, "ln") << diff->normsReason;
+  const auto diff = must(models.diff(2, onGpu));
+  EXPECT_EQ(diff.batches, 2);
+  EXPECT_GT(rowOf(diff, SiteKind::Output)->diff.maxRel, 0.1);
+  EXPECT_EQ(diff.firstDiverging, "ln") << diff.normsReason;
   EXPECT_LT(rowOf(*models.diff(), SiteKind::Output)->diff.maxRel, 1e-5) << "on the CPU";
 }
 
 TEST(CompareModels, AnyValueCanBeComparedToo) {
-  const auto diff = Folded().diff(1, {.reference = nullptr, .values = {2}, .limit = {}});
-  ASSERT_TRUE(diff) << diff.error().message;
-  const DiffRow* row = rowOf(*diff, SiteKind::Value);
+  const auto diff = must(Folded().diff(1, {.reference = nullptr, .values = {2}, .limit = {}}));
+  const DiffRow* row = rowOf(diff, SiteKind::Value);
   ASSERT_TRUE(row);
   EXPECT_EQ(row->name, "h");
   EXPECT_EQ(row->value, 2);
@@ -109,11 +106,10 @@ TEST(CompareModels, EachTypeHasItsOwnError) {
   const Folded models;
   double before = 0;
   for (const DType dtype : {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16}) {
-    const auto pair = inType(models.original, *models.folded, dtype);
-    ASSERT_TRUE(pair) << pair.error().message;
-    EXPECT_EQ(pair->a->facts().dtype, dtype);
-    EXPECT_EQ(pair->limit, divergenceLimit(dtype == DType::Float64 ? DType::Float32 : dtype)) << "rounded in the files";
-    const auto diff = diffModels(*pair->a, test::FakeModel::norms(), *pair->b, {test::FakeModel::sample()}, {}, {});
+    const auto pair = must(inType(models.original, *models.folded, dtype));
+    EXPECT_EQ(pair.a->facts().dtype, dtype);
+    EXPECT_EQ(pair.limit, divergenceLimit(dtype == DType::Float64 ? DType::Float32 : dtype)) << "rounded in the files";
+    const auto diff = diffModels(*pair.a, test::FakeModel::norms(), *pair.b, {test::FakeModel::sample()}, {}, {});
     const double error = rowOf(*diff, SiteKind::Output)->diff.maxRel;
     EXPECT_GT(error, before) << graph::dtypeName(dtype);
     before = error;
@@ -147,11 +143,10 @@ TEST(CompareModels, TheTensorsOfARowAreThoseThatWereMeasured) {
   const Folded models(Fault::NotCentered);
   const auto diff = models.diff();
   for (const DiffRow& row : diff->rows) {
-    const auto pair = tensorsAt(models.original, test::FakeModel::norms(), *models.folded, test::FakeModel::sample(),
-                                {row.output, row.kind, row.value}, {});
-    ASSERT_TRUE(pair) << pair.error().message;
-    EXPECT_EQ(pair->diff.maxRel, row.diff.maxRel) << row.name;
-    EXPECT_EQ(pair->alignment, row.alignment);
+    const auto pair = must(tensorsAt(models.original, test::FakeModel::norms(), *models.folded,
+                                     test::FakeModel::sample(), {row.output, row.kind, row.value}, {}));
+    EXPECT_EQ(pair.diff.maxRel, row.diff.maxRel) << row.name;
+    EXPECT_EQ(pair.alignment, row.alignment);
   }
 }
 
@@ -159,10 +154,10 @@ TEST(CompareModels, ACancelledTaskIsNoFinding) {
   std::stop_source source;
   source.request_stop();
   const Folded models;
-  const auto diff = diffModels(models.original, test::FakeModel::norms(), *models.folded, {test::FakeModel::sample()},
-                               {}, Task{{}, source.get_token()});
-  ASSERT_FALSE(diff);
-  EXPECT_EQ(diff.error().code, ErrorCode::Cancelled);
+  EXPECT_EQ(failureOf(diffModels(models.original, test::FakeModel::norms(), *models.folded, {test::FakeModel::sample()},
+                                 {}, Task{{}, source.get_token()}))
+                .code,
+            ErrorCode::Cancelled);
 }
 
 // A norm over the last axis; `shifted` by a mean that it does not notice.
@@ -175,10 +170,9 @@ TEST(Sites, AMeanThatANormDoesNotNoticeIsTakenOut) {
   site.partners = {1};
   const Captured ofA{{0, tensor({1, 2, 6, -1, 0, 4})}};
   const Captured shifted{{1, tensor({-2, -1, 3, -2, -1, 3})}};
-  const auto pair = bestPair(site, ofA, shifted);
-  ASSERT_TRUE(pair);
-  EXPECT_EQ(pair->alignment, Alignment::Mean);
-  EXPECT_EQ(pair->diff.maxAbs, 0);
+  const auto pair = must(bestPair(site, ofA, shifted));
+  EXPECT_EQ(pair.alignment, Alignment::Mean);
+  EXPECT_EQ(pair.diff.maxAbs, 0);
 
   const auto same = bestPair(site, ofA, {{1, ofA.at(0)}});
   EXPECT_EQ(same->alignment, Alignment::None);
@@ -195,10 +189,9 @@ TEST(Sites, AMeanOverChannelsIsTakenOut) {
   site.axes = {1};
   site.partners = {1};
   const Captured ofA{{0, tensor({1, 2, 5, 8})}};
-  const auto pair = bestPair(site, ofA, {{1, tensor({-2, -3, 2, 3})}});
-  ASSERT_TRUE(pair);
-  EXPECT_EQ(pair->alignment, Alignment::Mean);
-  EXPECT_EQ(pair->diff.maxAbs, 0);
+  const auto pair = must(bestPair(site, ofA, {{1, tensor({-2, -3, 2, 3})}}));
+  EXPECT_EQ(pair.alignment, Alignment::Mean);
+  EXPECT_EQ(pair.diff.maxAbs, 0);
   EXPECT_EQ(bestPair(site, ofA, {{1, tensor({2, 3, 4, 7})}})->alignment, Alignment::None) << "shifted along the width";
 }
 
@@ -210,10 +203,9 @@ TEST(Sites, BetaThatMovedIsAdded) {
   site.value = 0;
   site.beta = beta;
   site.partners = {1};
-  const auto pair = bestPair(site, {{0, tensor({1, 2})}}, {{1, tensor({0.5, 2.25})}});
-  ASSERT_TRUE(pair);
-  EXPECT_EQ(pair->alignment, Alignment::Beta);
-  EXPECT_EQ(pair->diff.maxAbs, 0);
+  const auto pair = must(bestPair(site, {{0, tensor({1, 2})}}, {{1, tensor({0.5, 2.25})}}));
+  EXPECT_EQ(pair.alignment, Alignment::Beta);
+  EXPECT_EQ(pair.diff.maxAbs, 0);
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
-#include "core/run/compare/diff.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
+#include "core/run/compare/diff.h"
+#include "core/run/compare/tensor_tile.h"
+#include "core/run/compare/top_k.h"
+#include "core/run/compare/ulp.h"
 #include "core/run/tensors.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/must.h"
 #include "tests/support/worst_of.h"
 
 namespace normlens::run {
@@ -38,6 +42,7 @@ TEST(Diff, WhatIsEqualSetsNoScale) {
   EXPECT_DOUBLE_EQ(diff.maxRel, 0.25);
   EXPECT_DOUBLE_EQ(diff.scale, 2);
   EXPECT_EQ(compare({-3e38}, {-3e38}).maxRel, 0);
+  EXPECT_NEAR(compare({1, 2}, {1, 2}).cosine, 1, 1e-15);
 }
 
 TEST(Diff, EachRowHasItsOwnScale) {
@@ -73,13 +78,12 @@ TEST(Diff, ErrorsOfARowAreThoseOfWhatDiffers) {
   const auto a = fromDoubles(DType::Float64, shape, std::vector{1e4, 2.0, 4.0, 1.0, 2.0, 3.0});
   const auto b = fromDoubles(DType::Float64, shape, std::vector{1e4, 2.5, 5.0, 1.0, 2.0, 3.0});
   const auto exact = fromDoubles(DType::Float64, shape, std::vector{0.0, 2.25, 5.0, 9.0, 9.0, 9.0});
-  const auto rows = rowErrors(a, b, &exact);
-  ASSERT_TRUE(rows);
-  ASSERT_EQ(rows->size(), 1U);  // the second row is equal
-  EXPECT_DOUBLE_EQ(rows->front().apart, 1);
-  EXPECT_DOUBLE_EQ(rows->front().scale, 4);
-  EXPECT_DOUBLE_EQ(rows->front().a, 1);
-  EXPECT_DOUBLE_EQ(rows->front().b, 0.25);
+  const auto rows = must(rowErrors(a, b, &exact));
+  ASSERT_EQ(rows.size(), 1U);  // the second row is equal
+  EXPECT_DOUBLE_EQ(rows.front().apart, 1);
+  EXPECT_DOUBLE_EQ(rows.front().scale, 4);
+  EXPECT_DOUBLE_EQ(rows.front().a, 1);
+  EXPECT_DOUBLE_EQ(rows.front().b, 0.25);
   EXPECT_EQ(rowErrors(a, b, nullptr)->front().b, 0);
   const auto other = vec({1, 2});
   EXPECT_FALSE(rowErrors(a, b, &other));
@@ -94,13 +98,6 @@ TEST(Diff, AnOwnErrorIsThatOfTheRow) {
   ASSERT_EQ(rows->size(), 1U);
   EXPECT_DOUBLE_EQ(rows->front().a, 2);
   EXPECT_DOUBLE_EQ(rows->front().b, 0.5);
-}
-
-TEST(Diff, EqualTensors) {
-  const TensorDiff diff = compare({1, 2}, {1, 2});
-  EXPECT_EQ(diff.maxAbs, 0);
-  EXPECT_EQ(diff.maxRel, 0);
-  EXPECT_NEAR(diff.cosine, 1, 1e-15);
 }
 
 TEST(Diff, ZeroAndEmpty) {
@@ -128,9 +125,8 @@ TEST(Diff, SpecialValuesOnOneSideAreBeyondMeasure) {
 
 TEST(Diff, TypesMayDifferShapesMayNot) {
   EXPECT_EQ(compareTensors("x", vec({1, 2}), vec({1, 2}, DType::Float32))->maxAbs, 0);
-  const auto shapes = compareTensors("x", vec({1, 2}), vec({1, 2, 3}));
-  ASSERT_FALSE(shapes);
-  EXPECT_EQ(shapes.error().message, "'x' is float64[2] in one model and float64[3] in the other");
+  EXPECT_EQ(failureOf(compareTensors("x", vec({1, 2}), vec({1, 2, 3}))).message,
+            "'x' is float64[2] in one model and float64[3] in the other");
 }
 
 TEST(Diff, ComplexTensorsByTheirParts) {
@@ -154,11 +150,148 @@ TEST(Diff, TellsWhereTheyAreFarthestApart) {
 TEST(Diff, OutputsAreComparedInOrder) {
   const formats::Tensors a = {{"out_0", vec({1})}, {"out_1", vec({2})}};
   const formats::Tensors b = {{"out_0", vec({1})}, {"out_1", vec({3})}};
-  const auto diffs = compareOutputs(a, b);
-  ASSERT_TRUE(diffs);
-  EXPECT_EQ((*diffs)[1].name, "out_1");
-  EXPECT_EQ(worstOf(*diffs).maxRel, 0.5);
+  const auto diffs = must(compareOutputs(a, b));
+  EXPECT_EQ(diffs[1].name, "out_1");
+  EXPECT_EQ(worstOf(diffs).maxRel, 0.5);
   EXPECT_FALSE(compareOutputs(a, {{"out_0", vec({1})}}));
+}
+
+graph::TensorView rows(int64_t width, const std::vector<double>& values) {
+  return fromDoubles(DType::Float32, {static_cast<int64_t>(values.size()) / width, width}, values);
+}
+
+TEST(TopK, CountsRowsWithTheSameLargest) {
+  const auto found = must(topAgreement(rows(3, {1, 2, 3, 9, 5, 6}), rows(3, {1, 2, 4, 5, 9, 6})));
+  EXPECT_EQ(found.rows, 2);
+  EXPECT_EQ(found.sameFirst, 1);
+  EXPECT_DOUBLE_EQ(found.first(), 0.5);
+  EXPECT_FALSE(found.hasMany) << "rows of three have no top 5";
+}
+
+TEST(TopK, OfEqualOnesTheFirstCounts) {
+  EXPECT_EQ(topAgreement(rows(3, {5, 5, 1}), rows(3, {5, 4, 1}))->sameFirst, 1);
+  EXPECT_EQ(topAgreement(rows(3, {5, 5, 1}), rows(3, {4, 5, 1}))->sameFirst, 0);
+}
+
+TEST(TopK, TheTopFiveAreASet) {
+  const auto found = topAgreement(rows(7, {7, 6, 5, 4, 3, 2, 1}), rows(7, {6, 7, 5, 4, 1, 2, 3}));
+  ASSERT_TRUE(found && found->hasMany);
+  EXPECT_EQ(found->sharedMany, 4) << "place 4 fell out, place 6 came in";
+  EXPECT_DOUBLE_EQ(found->many(), 0.8);
+  TopAgreement sum = *found;
+  sum.add(*found);
+  EXPECT_DOUBLE_EQ(sum.many(), 0.8);
+  EXPECT_EQ(sum.rows, 2);
+}
+
+TEST(TopK, NaNIsNeverTheLargest) {
+  EXPECT_EQ(topAgreement(rows(3, {std::nan(""), 2, 1}), rows(3, {0, 2, 1}))->sameFirst, 1);
+}
+
+TEST(TopK, OnlyOfWhatMayBeLogits) {
+  EXPECT_FALSE(topAgreement(rows(1, {1, 2}), rows(1, {1, 2})));
+  EXPECT_FALSE(topAgreement(rows(2, {1, 2}), rows(2, {1, 2, 3, 4})));
+  const auto scalar = fromDoubles(DType::Float32, {}, std::vector<double>{1});
+  EXPECT_FALSE(topAgreement(scalar, scalar));
+  const auto integers = fromDoubles(DType::Int64, {3}, std::vector<double>{1, 2, 3});
+  EXPECT_FALSE(topAgreement(integers, integers));
+}
+
+UlpHistogram distances(const std::vector<double>& a, const std::vector<double>& b, DType dtype) {
+  return *ulpDistances(vec(a, dtype), vec(b, dtype), dtype);
+}
+
+class Ulp : public testing::TestWithParam<DType> {};
+
+TEST_P(Ulp, CountsRepresentableNumbers) {
+  const double unit = machineEpsilon(GetParam());
+  const auto found = distances({1, 1, 1, 1, 1}, {1, 1 + unit, 1 + 2 * unit, 1 + 4 * unit, 1 - unit}, GetParam());
+  EXPECT_EQ(found.counts[0], 1);
+  EXPECT_EQ(found.counts[1], 1);
+  EXPECT_EQ(found.counts[2], 2) << "below 1 the numbers lie twice as dense: 1 - unit is two away";
+  EXPECT_EQ(found.counts[3], 1);
+  EXPECT_EQ(found.most, 4U);
+}
+
+TEST_P(Ulp, ZerosAreOneNumberAndSignsMeetThere) {
+  const double unit = machineEpsilon(GetParam());
+  EXPECT_EQ(distances({0.0}, {-0.0}, GetParam()).counts[0], 1);
+  EXPECT_GT(distances({unit}, {-unit}, GetParam()).most, 1000U);
+  EXPECT_EQ(distances({unit}, {-unit}, GetParam()).most, distances({-unit}, {unit}, GetParam()).most);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Ulp, testing::Values(DType::Float64, DType::Float32, DType::Float16, DType::BFloat16));
+
+TEST(UlpCases, TheSmallestNumbersAreOneApart) {
+  const double least = std::numeric_limits<float>::denorm_min();
+  EXPECT_EQ(distances({least}, {-least}, DType::Float32).most, 2U);
+}
+
+TEST(UlpCases, WhatIsFartherIsInTheLastBucket) {
+  EXPECT_EQ(distances({1}, {1e30}, DType::Float32).counts[kUlpBuckets - 1], 1);
+  EXPECT_EQ(distances({-1e300}, {1e300}, DType::Float64).counts[kUlpBuckets - 1], 1);
+}
+
+TEST(UlpCases, WhatIsNotFinite) {
+  const auto found = distances({kInf, kInf, std::nan("")}, {kInf, 1, std::nan("")}, DType::Float32);
+  EXPECT_EQ(found.counts[0], 2);
+  EXPECT_EQ(found.counts[kUlpBuckets - 1], 1);
+  EXPECT_EQ(found.most, 0U);
+}
+
+TEST(UlpCases, OnlyOfFloatsOfOneShape) {
+  EXPECT_FALSE(ulpDistances(vec({1}, DType::Float32), vec({1, 2}, DType::Float32), DType::Float32));
+  EXPECT_FALSE(ulpDistances(vec({1}, DType::Int32), vec({1}, DType::Int32), coarserType(DType::Int32, DType::Int32)));
+  EXPECT_EQ(coarserType(DType::Float16, DType::Float32), DType::Float16);
+  EXPECT_EQ(coarserType(DType::Float64, DType::BFloat16), DType::BFloat16);
+  EXPECT_EQ(coarserType(DType::Float32, DType::Int64), DType::Unknown);
+}
+
+graph::TensorView counting(graph::Shape shape, double from = 0) {
+  std::vector<double> values(static_cast<size_t>(*graph::elementCount(shape)));
+  std::iota(values.begin(), values.end(), from);
+  return fromDoubles(DType::Float64, std::move(shape), values);
+}
+
+TEST(TensorTile, TheLastAxisLiesAcross) {
+  const Tile whole = wholeTile({2, 3, 5});
+  EXPECT_EQ(whole.rows, 6);
+  EXPECT_EQ(whole.columns, 5);
+  EXPECT_EQ(wholeTile({}).rows, 1);
+  EXPECT_EQ(wholeTile({4, 0}).rows, 0);
+  const Tile inside = clipped({4, 100, -3, 100}, {2, 3, 5});
+  EXPECT_EQ(inside.row, 4);
+  EXPECT_EQ(inside.rows, 2);
+  EXPECT_EQ(inside.column, 0);
+  EXPECT_EQ(inside.columns, 5);
+}
+
+TEST(TensorTile, ASmallOneShowsItsElements) {
+  const auto a = counting({4, 5}), b = counting({4, 5}, 1);
+  const auto picture = must(pictureOf(a, b, {1, 2, 3, 2}, 10, 10));
+  EXPECT_EQ(picture.a, (std::vector<double>{8, 9, 13, 14}));
+  EXPECT_EQ(picture.difference, (std::vector<double>{1, 1, 1, 1}));
+  EXPECT_EQ(picture.low, 8);
+  EXPECT_EQ(picture.high, 15);
+  EXPECT_EQ(picture.most, 1);
+}
+
+TEST(TensorTile, CellsShowMeansAndTheLargestDifference) {
+  auto values = std::vector<double>(100, 1.0);
+  const auto a = fromDoubles(DType::Float64, {10, 10}, values);
+  values[55] = 3;
+  const auto b = fromDoubles(DType::Float64, {10, 10}, values);
+  const auto picture = pictureOf(a, b, wholeTile({10, 10}), 2, 2);
+  EXPECT_EQ(picture->rows, 2);
+  EXPECT_EQ(picture->difference, (std::vector<double>{0, 0, 0, 2}));
+  EXPECT_DOUBLE_EQ(picture->b[3], 1 + 2.0 / 25);
+}
+
+TEST(TensorTile, WhatIsNotFiniteOnOneSideIsInfinitelyFar) {
+  const auto picture = pictureOf(vec({kInf, kInf, 1}), vec({kInf, 2, 1}), wholeTile({3}), 8, 8);
+  EXPECT_EQ(picture->difference, (std::vector<double>{0, kInf, 0}));
+  EXPECT_EQ(picture->most, 0);
+  EXPECT_EQ(picture->a[0], 0) << "a cell without finite elements";
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/must.h"
 
 namespace normlens::run {
 namespace {
@@ -125,62 +126,56 @@ TEST(ForEachRow, WhatHasNoRowsIsRefusedPlainly) {
 // 90 degrees with a spread of 1/sqrt(d) radians: to the uniform vector as to any other.
 TEST(NormGeometry, RandomVectorsAreNearlyOrthogonal) {
   for (const int64_t width : {16, 256}) {
-    const auto geometry = inputGeometry(normalRows(4000, width, 11), {{1}, 17});
-    ASSERT_TRUE(geometry) << geometry.error().message;
+    const auto geometry = must(inputGeometry(normalRows(4000, width, 11), {{1}, 17}));
     const double expected = expectedSpreadDeg(width);
     EXPECT_NEAR(expected, 180 / std::numbers::pi / std::sqrt(static_cast<double>(width)), 1e-12);
-    for (const Spread& angle : {geometry->side.angleDeg, geometry->randomDeg}) {
+    for (const Spread& angle : {geometry.side.angleDeg, geometry.randomDeg}) {
       EXPECT_NEAR(angle.mean, 90, 5 * expected / std::sqrt(4000.0));
       EXPECT_NEAR(angle.deviation, expected, 0.06 * expected);
     }
-    EXPECT_NEAR(geometry->side.meanShare.mean, 1.0 / static_cast<double>(width), 0.1 / static_cast<double>(width));
-    EXPECT_EQ(geometry->width, width);
-    EXPECT_EQ(geometry->side.rows, 4000);
-    EXPECT_NEAR(geometry->bareDeg.mean, 90, 1e-10) << "LayerNorm without gamma and beta";
-    EXPECT_NEAR(geometry->bareDeg.deviation, 0, 1e-10);
-    EXPECT_EQ(total(geometry->side.angles), 4000);
-    EXPECT_EQ(total(geometry->randomAngles), 8000) << "two control vectors";
+    EXPECT_NEAR(geometry.side.meanShare.mean, 1.0 / static_cast<double>(width), 0.1 / static_cast<double>(width));
+    EXPECT_EQ(geometry.width, width);
+    EXPECT_EQ(geometry.side.rows, 4000);
+    EXPECT_NEAR(geometry.bareDeg.mean, 90, 1e-10) << "LayerNorm without gamma and beta";
+    EXPECT_NEAR(geometry.bareDeg.deviation, 0, 1e-10);
+    EXPECT_EQ(total(geometry.side.angles), 4000);
+    EXPECT_EQ(total(geometry.randomAngles), 8000) << "two control vectors";
   }
 }
 
 TEST(NormGeometry, MeansAndSpreadsOverRows) {
-  const auto side = sideGeometry(fromDoubles(DType::Float64, {2, 2}, Vector{1, 0, 3, 3}), {1});
-  ASSERT_TRUE(side);
-  EXPECT_NEAR(side->angleDeg.mean, 22.5, 1e-12);
-  EXPECT_NEAR(side->angleDeg.deviation, 22.5, 1e-12);
-  EXPECT_NEAR(side->length.mean, (1 + std::sqrt(18.0)) / 2, 1e-14);
-  EXPECT_NEAR(side->meanShare.mean, 0.75, 1e-14);
+  const auto side = must(sideGeometry(fromDoubles(DType::Float64, {2, 2}, Vector{1, 0, 3, 3}), {1}));
+  EXPECT_NEAR(side.angleDeg.mean, 22.5, 1e-12);
+  EXPECT_NEAR(side.angleDeg.deviation, 22.5, 1e-12);
+  EXPECT_NEAR(side.length.mean, (1 + std::sqrt(18.0)) / 2, 1e-14);
+  EXPECT_NEAR(side.meanShare.mean, 0.75, 1e-14);
 }
 
 TEST(NormGeometry, ZeroRowsHaveALengthAloneAndBadRowsNothing) {
   const double nan = std::nan("");
-  const auto side = sideGeometry(fromDoubles(DType::Float32, {4, 2}, Vector{0, 0, 1, -1, nan, 1, kInf, 2}), {1});
-  ASSERT_TRUE(side);
-  EXPECT_EQ(side->rows, 4);
-  EXPECT_EQ(side->zero, 1);
-  EXPECT_EQ(side->notFinite, 2);
-  EXPECT_EQ(side->angleDeg.mean, 90);
-  EXPECT_EQ(side->angleDeg.deviation, 0);
-  EXPECT_NEAR(side->length.mean, std::sqrt(2.0) / 2, 1e-7);
+  const auto side = must(sideGeometry(fromDoubles(DType::Float32, {4, 2}, Vector{0, 0, 1, -1, nan, 1, kInf, 2}), {1}));
+  EXPECT_EQ(side.rows, 4);
+  EXPECT_EQ(side.zero, 1);
+  EXPECT_EQ(side.notFinite, 2);
+  EXPECT_EQ(side.angleDeg.mean, 90);
+  EXPECT_EQ(side.angleDeg.deviation, 0);
+  EXPECT_NEAR(side.length.mean, std::sqrt(2.0) / 2, 1e-7);
   const NormConstants plain;
-  const auto none = inputGeometry(fromDoubles(DType::Float32, {1, 2}, Vector{nan, nan}), {{1}, 17, &plain});
-  ASSERT_TRUE(none);
-  EXPECT_TRUE(std::isnan(none->side.angleDeg.mean));
-  EXPECT_TRUE(std::isnan(none->randomDeg.mean));
-  EXPECT_FALSE(none->swap);
-  EXPECT_TRUE(none->side.angles.counts.empty());
+  const auto none = must(inputGeometry(fromDoubles(DType::Float32, {1, 2}, Vector{nan, nan}), {{1}, 17, &plain}));
+  EXPECT_TRUE(std::isnan(none.side.angleDeg.mean));
+  EXPECT_TRUE(std::isnan(none.randomDeg.mean));
+  EXPECT_FALSE(none.swap);
+  EXPECT_TRUE(none.side.angles.counts.empty());
 }
 
 TEST(NormGeometry, BeforeGammaAndBetaAnRmsNormLeavesTheAngle) {
   InputQuestion question{{1}, 17};
   question.takesMean = false;
-  const auto rms = inputGeometry(normalRows(50, 16, 11, 0.5), question);
-  ASSERT_TRUE(rms);
-  EXPECT_EQ(rms->bareDeg.mean, rms->side.angleDeg.mean);
-  EXPECT_LT(rms->bareDeg.mean, 80);
-  const auto alongOne = inputGeometry(fromDoubles(DType::Float64, {1, 3}, Vector{0.1, 0.1, 0.1}), {{1}, 17});
-  ASSERT_TRUE(alongOne);
-  EXPECT_TRUE(std::isnan(alongOne->bareDeg.mean)) << "nothing is left of it";
+  const auto rms = must(inputGeometry(normalRows(50, 16, 11, 0.5), question));
+  EXPECT_EQ(rms.bareDeg.mean, rms.side.angleDeg.mean);
+  EXPECT_LT(rms.bareDeg.mean, 80);
+  const auto alongOne = must(inputGeometry(fromDoubles(DType::Float64, {1, 3}, Vector{0.1, 0.1, 0.1}), {{1}, 17}));
+  EXPECT_TRUE(std::isnan(alongOne.bareDeg.mean)) << "nothing is left of it";
 }
 
 TEST(NormGeometry, ControlVectorsAreFixedByWidthAndSeed) {
@@ -200,10 +195,9 @@ TEST(CaptureTurns, ARunTakesAGigabyteOrOneValue) {
 // The fake model shows its output wherever it is looked at.
 TEST(ProbeNorms, OfAModelOfOneLayerNorm) {
   const test::FakeModel model;
-  const auto probed = probeNorms(model, test::FakeModel::norms(), test::FakeModel::sample(5), {}, {});
-  ASSERT_TRUE(probed) << probed.error().message;
-  ASSERT_EQ(probed->size(), 1U);
-  const NormGeometry& norm = probed->front();
+  const auto probed = must(probeNorms(model, test::FakeModel::norms(), test::FakeModel::sample(5), {}, {}));
+  ASSERT_EQ(probed.size(), 1U);
+  const NormGeometry& norm = probed.front();
   EXPECT_EQ(norm.reason, "");
   EXPECT_EQ(norm.name, "ln");
   EXPECT_TRUE(norm.layerNorm);

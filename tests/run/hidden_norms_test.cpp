@@ -11,16 +11,15 @@ namespace {
 
 // Names of what ends before a step, of the norm %n; none where an output shows it.
 std::vector<std::string> beforeSteps(const std::string& body) {
-  const auto graph = graph::parseGraph(R"(graph {
+  const auto graph = graph::parsed(R"(graph {
   input %x: float32[3, 8]
   input %w: float32[3, 8]
   %n: float32[3, 8] = LayerNorm(%x, _, _) {axes = [1], eps = 1e-05}
   %r: float32[3, 8] = Elementwise(%n) function Relu op "Relu"
 )" + body + "}");
-  if (!graph) throw std::runtime_error(graph.error().message);
   std::vector<std::string> names;
-  for (const auto& hidden : hiddenNorms(*graph, {graph->node(0).outputs[0]}, decidingValues(*graph)))
-    for (const auto value : hidden.before) names.push_back(graph->value(value).name);
+  for (const auto& hidden : hiddenNorms(graph, {graph.node(0).outputs[0]}, decidingValues(graph)))
+    for (const auto value : hidden.before) names.push_back(graph.value(value).name);
   return names;
 }
 

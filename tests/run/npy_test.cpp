@@ -1,11 +1,14 @@
-#include "core/run/inputs/npy.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
+#include "core/run/compare/tensor_parts.h"
+#include "core/run/inputs/npy.h"
+#include "core/run/inputs/npy_file.h"
 #include "core/run/tensors.h"
+#include "tests/support/must.h"
 #include "tests/support/npz_files.h"
 #include "tests/support/temporary_folder.h"
 
@@ -75,10 +78,9 @@ TEST(Npy, ReadsShapesAndVersions) {
 }
 
 TEST(Npy, TurnsFortranOrderIntoC) {
-  const auto view = parseNpy(npy(dictionary("<i4", "(2, 3)", true), raw<int32_t>({1, 4, 2, 5, 3, 6})));
-  ASSERT_TRUE(view);
-  EXPECT_TRUE(view->contiguous());
-  EXPECT_EQ(graph::toDoubles(*view), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  const auto view = must(parseNpy(npy(dictionary("<i4", "(2, 3)", true), raw<int32_t>({1, 4, 2, 5, 3, 6}))));
+  EXPECT_TRUE(view.contiguous());
+  EXPECT_EQ(graph::toDoubles(view), (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
 TEST(Npy, MalformedFilesAreNamed) {
@@ -146,20 +148,13 @@ TEST(Npy, RoundTrips) {
     for (const graph::Shape& shape : {graph::Shape{}, graph::Shape{1}, graph::Shape{0, 2}, graph::Shape{2, 1, 3}}) {
       std::vector<double> values(static_cast<size_t>(*graph::elementCount(shape)));
       for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i % 2);
-      const auto file = formatNpy(fromDoubles(dtype, shape, values));
-      ASSERT_TRUE(file);
-      const auto view = parseNpy(*file);
-      ASSERT_TRUE(view) << view.error().message;
-      EXPECT_EQ(view->dtype, dtype);
-      EXPECT_EQ(view->shape, shape);
-      EXPECT_EQ(graph::toDoubles(*view), values);
+      const auto file = must(formatNpy(fromDoubles(dtype, shape, values)));
+      const auto view = must(parseNpy(file));
+      EXPECT_EQ(view.dtype, dtype);
+      EXPECT_EQ(view.shape, shape);
+      EXPECT_EQ(graph::toDoubles(view), values);
     }
   }
-}
-
-TEST(Npy, WritesBfloat16AsFloat32) {
-  const double values[] = {1.5};
-  EXPECT_EQ(parseNpy(*formatNpy(fromDoubles(DType::BFloat16, {1}, values)))->dtype, DType::Float32);
 }
 
 TEST(Npy, HeaderIsAligned) {
@@ -171,9 +166,8 @@ TEST(Npy, HeaderIsAligned) {
 // A fuzzer's.
 TEST(Npy, AnEmptyArrayHasAShapeToo) {
   EXPECT_TRUE(parseNpy(npy(dictionary("<f4", "(0, 4000000000)"), "")));
-  const auto beyond = parseNpy(npy(dictionary("<f4", "(0, 4000000000, 14729448, 830)"), ""));
-  ASSERT_FALSE(beyond);
-  EXPECT_EQ(beyond.error().message, "its shape is larger than any array's");
+  EXPECT_EQ(failureOf(parseNpy(npy(dictionary("<f4", "(0, 4000000000, 14729448, 830)"), ""))).message,
+            "its shape is larger than any array's");
 }
 
 // A fuzzer's: words of a file in a message that is one line.
@@ -182,9 +176,72 @@ TEST(Npy, MessagesAreOneLine) {
   const auto bytes = npy(dictionary("<\n\x1b[2Jf4", "(1,)"), "1234");
   std::ofstream(folder / "a.npy", std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  const auto read = readArrays(folder / "a.npy");
-  ASSERT_FALSE(read);
-  EXPECT_NE(read.error().message.find("'<??[2Jf4'"), std::string::npos) << read.error().message;
+  EXPECT_PRED2(contains, failureOf(readArrays(folder / "a.npy")).message, "'<??[2Jf4'");
+}
+
+class NpyFile : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+};
+
+graph::TensorView counting(const graph::Shape& shape) {
+  std::vector<double> numbers(static_cast<size_t>(*graph::elementCount(shape)));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i % 1000);
+  return fromDoubles(graph::DType::Float32, shape, numbers);
+}
+
+TEST(TensorParts, coverATensorInOrderWhateverItsStrides) {
+  const graph::TensorView dense = counting({7, 5, 3});
+  graph::TensorView turned = dense;
+  turned.shape = {3, 5, 7};
+  turned.strides = {1, 3, 15};
+  for (const auto& view : {dense, turned}) {
+    for (const int64_t most : {1, 4, 9, 36, 1000}) {
+      std::vector<double> seen;
+      const auto status = forEachPart(view, most, [&](int64_t first, const graph::TensorView& part) -> Status {
+        EXPECT_EQ(first, static_cast<int64_t>(seen.size()));
+        const auto numbers = graph::toDoubles(part);
+        EXPECT_LE(static_cast<int64_t>(numbers->size()), most);
+        seen.insert(seen.end(), numbers->begin(), numbers->end());
+        return {};
+      });
+      EXPECT_TRUE(status);
+      EXPECT_EQ(seen, *graph::toDoubles(view)) << most;
+    }
+  }
+}
+
+TEST_F(NpyFile, isTheSameAsFormattedInOnePiece) {
+  const graph::TensorView view = counting({1200, 1000});  // more than one part
+  const auto bytes = must(writeNpyFile(folder_ / "w.npy", view, {}));
+  EXPECT_EQ(static_cast<uintmax_t>(bytes), std::filesystem::file_size(folder_ / "w.npy"));
+  const auto arrays = must(readArrays(folder_ / "w.npy"));
+  EXPECT_EQ(arrays.front().view.shape, view.shape);
+  EXPECT_EQ(*graph::toDoubles(arrays.front().view), *graph::toDoubles(view));
+}
+
+TEST_F(NpyFile, bfloat16IsWrittenAsFloat32) {
+  const graph::TensorView view = fromDoubles(graph::DType::BFloat16, {3}, std::vector<double>{1.5, -2, 0.25});
+  ASSERT_TRUE(writeNpyFile(folder_ / "b.npy", view, {}));
+  const auto arrays = must(readArrays(folder_ / "b.npy"));
+  EXPECT_EQ(arrays.front().view.dtype, graph::DType::Float32);
+  EXPECT_EQ(*graph::toDoubles(arrays.front().view), (std::vector<double>{1.5, -2, 0.25}));
+}
+
+TEST_F(NpyFile, stoppedItLeavesTheOlderFileAlone) {
+  std::ofstream(folder_ / "w.npy") << "older";
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_EQ(failureOf(writeNpyFile(folder_ / "w.npy", counting({4}), Task{{}, source.get_token()})).code,
+            ErrorCode::Cancelled);
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "w.npy"), 5U);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
+}
+
+TEST_F(NpyFile, aTypeWithoutPlainElementsIsRefused) {
+  graph::TensorView view = counting({2});
+  view.dtype = graph::DType::Complex64;
+  EXPECT_EQ(failureOf(writeNpyFile(folder_ / "c.npy", view, {})).code, ErrorCode::Unsupported);
 }
 
 }  // namespace

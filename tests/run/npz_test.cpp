@@ -9,7 +9,9 @@
 #include "core/formats/archive/archive_writer.h"
 #include "core/run/inputs/npy.h"
 #include "core/run/tensors.h"
+#include "tests/support/must.h"
 #include "tests/support/npz_files.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::run {
 namespace {
@@ -17,9 +19,8 @@ namespace {
 using graph::DType;
 
 std::filesystem::path scratch(const std::string& name) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "normlens_npz_test";
-  std::filesystem::create_directories(folder);
-  return folder / (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + "_" + name);
+  static const TemporaryFolder folder;
+  return folder / name;
 }
 
 void writeBytes(const std::filesystem::path& path, std::span<const std::byte> bytes) {
@@ -58,13 +59,12 @@ size_t find(const std::vector<std::byte>& bytes, std::string_view text, size_t f
 TEST(Npz, RoundTrips) {
   const auto path = scratch("a.npz");
   ASSERT_TRUE(writeNpz(path, twoArrays()));
-  const auto arrays = readArrays(path);
-  ASSERT_TRUE(arrays) << arrays.error().message;
-  ASSERT_EQ(arrays->size(), 2U);
-  EXPECT_EQ((*arrays)[0].name, "in_0");
-  EXPECT_EQ((*arrays)[0].view.shape, (graph::Shape{2, 3}));
-  EXPECT_EQ(graph::toDoubles((*arrays)[0].view), (std::vector<double>{3, 1, 4, 1, 5, 9}));
-  EXPECT_EQ(graph::toDoubles((*arrays)[1].view), (std::vector<double>{0.5, -1}));
+  const auto arrays = must(readArrays(path));
+  ASSERT_EQ(arrays.size(), 2U);
+  EXPECT_EQ(arrays[0].name, "in_0");
+  EXPECT_EQ(arrays[0].view.shape, (graph::Shape{2, 3}));
+  EXPECT_EQ(graph::toDoubles(arrays[0].view), (std::vector<double>{3, 1, 4, 1, 5, 9}));
+  EXPECT_EQ(graph::toDoubles(arrays[1].view), (std::vector<double>{0.5, -1}));
 }
 
 TEST(Npz, NamesWithControlCharactersAreRefused) {
@@ -72,9 +72,7 @@ TEST(Npz, NamesWithControlCharactersAreRefused) {
   formats::Tensors arrays = twoArrays();
   arrays.back().name = "PK\x06\x07 and 12 more.";  // its last 20 bytes, with .npy, stand where a zip64 locator would
   ASSERT_TRUE(writeNpz(path, arrays));
-  const auto read = readArrays(path);
-  ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().code, ErrorCode::Unreadable);
+  EXPECT_EQ(failureOf(readArrays(path)).code, ErrorCode::Unreadable);
 }
 
 TEST(Npz, TheSameArraysGiveTheSameFile) { EXPECT_EQ(zipOfTwoArrays(), zipOfTwoArrays()); }
@@ -82,9 +80,8 @@ TEST(Npz, TheSameArraysGiveTheSameFile) { EXPECT_EQ(zipOfTwoArrays(), zipOfTwoAr
 TEST(Npz, ASingleArrayIsTheFirstInput) {
   const auto path = scratch("a.npy");
   writeBytes(path, *formatNpy(twoArrays()[0].view));
-  const auto arrays = readArrays(path);
-  ASSERT_TRUE(arrays);
-  EXPECT_EQ(arrays->front().name, "in_0");
+  const auto arrays = must(readArrays(path));
+  EXPECT_EQ(arrays.front().name, "in_0");
 }
 
 // Of one packed array.
@@ -113,9 +110,8 @@ std::vector<std::byte> deflatedZip(uint64_t claimedBytes = 0) {
 TEST(Npz, ReadsDeflatedEntries) {
   const auto path = scratch("a.npz");
   writeBytes(path, deflatedZip());
-  const auto arrays = readArrays(path);
-  ASSERT_TRUE(arrays) << arrays.error().message;
-  EXPECT_EQ(arrays->front().view.shape, graph::Shape{10000});
+  const auto arrays = must(readArrays(path));
+  EXPECT_EQ(arrays.front().view.shape, graph::Shape{10000});
 }
 
 TEST(Npz, MalformedFilesAreNamed) {
@@ -170,12 +166,11 @@ TEST(Npz, AnArrayThatCannotBeReadIsInTheWayOfNoOther) {
   }
   const auto path = scratch("a.npz");
   ASSERT_TRUE(formats::writeArchive(path, std::move(records), {}, {}));
-  const auto read = readWhatCanBeRead(path);
-  ASSERT_TRUE(read) << read.error().message;
-  ASSERT_EQ(read->arrays.size(), 3U);
-  EXPECT_EQ(graph::toDoubles(read->arrays[2].view), (std::vector<double>{0.5, -1}));
-  ASSERT_EQ(read->unreadable.size(), 1U);
-  EXPECT_NE(read->unreadable.at("notes").message.find("array 'notes'"), std::string::npos);
+  const auto read = must(readWhatCanBeRead(path));
+  ASSERT_EQ(read.arrays.size(), 3U);
+  EXPECT_EQ(graph::toDoubles(read.arrays[2].view), (std::vector<double>{0.5, -1}));
+  ASSERT_EQ(read.unreadable.size(), 1U);
+  EXPECT_NE(read.unreadable.at("notes").message.find("array 'notes'"), std::string::npos);
   EXPECT_FALSE(readArrays(path));
 }
 

@@ -10,17 +10,21 @@
 namespace normlens::run {
 namespace {
 
-graph::Graph parsed(std::string_view text) {
-  auto graph = graph::parseGraph(text);
-  if (!graph) throw std::runtime_error(graph.error().message);
-  return std::move(*graph);
-}
+using graph::parsed;
 
 graph::ValueId named(const graph::Graph& graph, std::string_view name) {
   for (size_t i = 0; i < graph.values.size(); ++i) {
     if (graph.values[i].name == name) return static_cast<graph::ValueId>(i);
   }
   throw std::runtime_error("there is no value " + std::string(name));
+}
+
+// Where the output of the first norm of `a` is compared with `b`.
+Site firstOutput(const graph::Graph& a, const graph::Graph& b) {
+  const auto sites = normSites(a, analysis::findNorms(a).layerNorms, b);
+  const auto output = std::ranges::find(sites, SiteKind::NormOutput, &Site::kind);
+  if (output == sites.end()) throw std::runtime_error("the norm has no output to compare");
+  return *output;
 }
 
 // A norm that is called twice, and what multiplies its first output.
@@ -72,10 +76,7 @@ TEST(Sites, ANormThatIsWrittenOutHasItsRank) {
   %n/13: float32[3, 8] = LayerNorm(%15, %g, %b) {axes = [1], eps = 1e-05, normalized_shape = [8]} op "layer_norm" name "n"
   return %n/13
 })");
-  const auto sites = normSites(a, analysis::findNorms(a).layerNorms, b);
-  const auto first = std::ranges::find(sites, SiteKind::NormOutput, &Site::kind);
-  ASSERT_NE(first, sites.end());
-  EXPECT_EQ(first->partners, (std::vector{named(b, "16"), named(b, "17")}));
+  EXPECT_EQ(firstOutput(a, b).partners, (std::vector{named(b, "16"), named(b, "17")}));
 }
 
 TEST(Sites, ANameOfSeveralValuesIsNoPartnerOfAnotherOp) {
@@ -95,10 +96,7 @@ TEST(Sites, ANameOfSeveralValuesIsNoPartnerOfAnotherOp) {
   return %h
 })");
   a.values[static_cast<size_t>(named(a, "again"))].name = "h#1";
-  const auto sites = normSites(a, analysis::findNorms(a).layerNorms, b);
-  const auto output = std::ranges::find(sites, SiteKind::NormOutput, &Site::kind);
-  ASSERT_NE(output, sites.end());
-  EXPECT_EQ(output->partners, std::vector{named(b, "y")});
+  EXPECT_EQ(firstOutput(a, b).partners, std::vector{named(b, "y")});
 }
 
 // As LibTorch names a traced block of LN, Linear to twice the width, chunk and gate, before and behind a fold with
@@ -132,10 +130,7 @@ TEST(Sites, ACountedNameIsNoPartnerOfAnotherOp) {
   rename(a, "n", "input.3");
   rename(b, "p", "input.3");
   rename(b, "n", "input.5");
-  const auto sites = normSites(a, analysis::findNorms(a).layerNorms, b);
-  const auto output = std::ranges::find(sites, SiteKind::NormOutput, &Site::kind);
-  ASSERT_NE(output, sites.end());
-  EXPECT_EQ(output->partners, std::vector{named(b, "input.5")});
+  EXPECT_EQ(firstOutput(a, b).partners, std::vector{named(b, "input.5")});
 }
 
 // As Paddle names values of ONNX files: a fold takes gamma into the norm and leaves beta out.
@@ -165,11 +160,8 @@ TEST(Sites, ANormThatTookInItsGammaIsComparedBehindIt) {
   %y: float32[3, 8] = MatMul(%mul.2, %w) op "MatMul"
   return %y
 })");
-  const auto sites = normSites(a, analysis::findNorms(a).layerNorms, b);
-  const auto output = std::ranges::find(sites, SiteKind::NormOutput, &Site::kind);
-  ASSERT_NE(output, sites.end());
-  EXPECT_EQ(output->value, named(a, "mul.2"));
-  EXPECT_EQ(output->partners, std::vector{named(b, "mul.2")});
+  EXPECT_EQ(firstOutput(a, b).value, named(a, "mul.2"));
+  EXPECT_EQ(firstOutput(a, b).partners, std::vector{named(b, "mul.2")});
 }
 
 }  // namespace
