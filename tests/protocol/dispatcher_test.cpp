@@ -69,6 +69,12 @@ class DispatcherTest : public ::testing::Test {
     client_.request(1, methods::kInitialize, toJson(InitializeParams{}));
     ASSERT_FALSE(client_.takeReply().failure);
   }
+  // With a request 2 that runs until it is cancelled.
+  void initializeAndRun() {
+    initialize();
+    client_.request(2, methods::kAnalyze);
+    waitUntilRunning();
+  }
   void waitUntilRunning() {
     for (int i = 0; i < 10000 && !running_; ++i) std::this_thread::sleep_for(1ms);
     ASSERT_TRUE(running_);
@@ -156,9 +162,7 @@ TEST_F(DispatcherTest, BodiesThatAreNoMessageAreAnsweredAndSkipped) {
 }
 
 TEST_F(DispatcherTest, CancelsTheRunningRequest) {
-  initialize();
-  client_.request(2, methods::kAnalyze);
-  waitUntilRunning();
+  initializeAndRun();
   client_.cancel(2);
   const RpcMessage reply = client_.takeReply();
   EXPECT_EQ(reply.id, 2);
@@ -168,9 +172,7 @@ TEST_F(DispatcherTest, CancelsTheRunningRequest) {
 }
 
 TEST_F(DispatcherTest, CancelsAWaitingRequestWithoutWaiting) {
-  initialize();
-  client_.request(2, methods::kAnalyze);
-  waitUntilRunning();
+  initializeAndRun();
   client_.request(3, methods::kZeroMeanGraph);
   client_.cancel(3);
   const RpcMessage cancelled = client_.takeReply();
@@ -234,9 +236,7 @@ TEST_F(DispatcherTest, APingIsAnsweredAtOnceWhateverRuns) {
 }
 
 TEST_F(DispatcherTest, ANotificationIsHeardWhileARequestRuns) {
-  initialize();
-  client_.request(2, methods::kAnalyze);
-  waitUntilRunning();
+  initializeAndRun();
   client_.sendBody(notificationBody(methods::kLabControl, {{"what", 3}}));  // is not understood
   client_.sendBody(notificationBody(methods::kLabControl, toJson(LabControl{.what = "continue"})));
   EXPECT_EQ(client_.takeReply().id, 2);
@@ -244,9 +244,7 @@ TEST_F(DispatcherTest, ANotificationIsHeardWhileARequestRuns) {
 }
 
 TEST_F(DispatcherTest, ShutdownStopsWhatRunsAndAnswers) {
-  initialize();
-  client_.request(2, methods::kAnalyze);
-  waitUntilRunning();
+  initializeAndRun();
   client_.request(3, methods::kZeroMeanGraph);
   client_.request(4, methods::kShutdown);
   EXPECT_EQ(client_.takeReply().failure->code, RpcError::RequestCancelled);
@@ -259,9 +257,7 @@ TEST_F(DispatcherTest, ShutdownStopsWhatRunsAndAnswers) {
 }
 
 TEST_F(DispatcherTest, TheEndOfTheStreamStopsWhatRuns) {
-  initialize();
-  client_.request(2, methods::kAnalyze);
-  waitUntilRunning();
+  initializeAndRun();
   client_.close();
   server_.join();
   EXPECT_EQ(end_, ServeEnd::StreamEnded);

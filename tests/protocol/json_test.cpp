@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tests/protocol/all_messages.h"
+#include "tests/support/must.h"
 
 namespace normlens::protocol {
 namespace {
@@ -76,17 +77,15 @@ TYPED_TEST(EachMessage, RoundTripsThroughText) {
   TypeParam message;
   Filler().fill(message);
   const std::string text = dumpJson(toJson(message));
-  const auto decoded = decode<TypeParam>(json::parse(text));
-  ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(dumpJson(toJson(*decoded)), text);
+  const auto decoded = must(decode<TypeParam>(json::parse(text)));
+  EXPECT_EQ(dumpJson(toJson(decoded)), text);
   visitFields(message,
               [&](std::string_view name, const auto&) { EXPECT_TRUE(toJson(message).contains(name)) << name; });
 }
 
 TYPED_TEST(EachMessage, MissingFieldsTakeTheDefaults) {
-  const auto decoded = decode<TypeParam>(json::object());
-  ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(toJson(*decoded), toJson(TypeParam{}));
+  const auto decoded = must(decode<TypeParam>(json::object()));
+  EXPECT_EQ(toJson(decoded), toJson(TypeParam{}));
 }
 
 TYPED_TEST(EachMessage, EveryFieldOfTheWrongTypeIsNamed) {
@@ -107,9 +106,7 @@ TYPED_TEST(EachMessage, EveryFieldOfTheWrongTypeIsNamed) {
 
 TYPED_TEST(EachMessage, IsAnObject) {
   for (const json& wrong : {json(1), json("x"), json(nullptr), json::array()}) {
-    const auto decoded = decode<TypeParam>(wrong);
-    ASSERT_FALSE(decoded);
-    EXPECT_EQ(decoded.error().message, "the message must be an object");
+    EXPECT_EQ(failureOf(decode<TypeParam>(wrong)).message, "the message must be an object");
   }
 }
 
@@ -133,9 +130,8 @@ TEST(Json, ErrorsNameThePath) {
     ASSERT_FALSE(decoded) << row.text;
     EXPECT_EQ(decoded.error().message, row.message);
   }
-  const auto pair = decode<GraphNode>(json::parse(R"({"attributes":[["axis","2"],["eps"]]})"));
-  ASSERT_FALSE(pair);
-  EXPECT_EQ(pair.error().message, "attributes[1] must be a list of 2");
+  EXPECT_EQ(failureOf(decode<GraphNode>(json::parse(R"({"attributes":[["axis","2"],["eps"]]})"))).message,
+            "attributes[1] must be a list of 2");
 }
 
 TEST(Json, NumbersThatJsonCannotSay) {
@@ -147,19 +143,17 @@ TEST(Json, NumbersThatJsonCannotSay) {
   EXPECT_EQ(object["median_ms"], "inf");
   EXPECT_EQ(object["mean_ms"], "-inf");
   EXPECT_EQ(object["p5_ms"], "nan");
-  const auto decoded = decode<LatencyStats>(object);
-  ASSERT_TRUE(decoded);
-  EXPECT_EQ(decoded->median_ms, stats.median_ms);
-  EXPECT_EQ(decoded->mean_ms, stats.mean_ms);
-  EXPECT_TRUE(std::isnan(decoded->p5_ms));
+  const auto decoded = must(decode<LatencyStats>(object));
+  EXPECT_EQ(decoded.median_ms, stats.median_ms);
+  EXPECT_EQ(decoded.mean_ms, stats.mean_ms);
+  EXPECT_TRUE(std::isnan(decoded.p5_ms));
 }
 
 TEST(Json, NumbersKeepEveryBit) {
   ErrorPair pair{.max_abs = 0.1 + 0.2, .max_rel = std::numeric_limits<double>::denorm_min()};
-  const auto decoded = decode<ErrorPair>(json::parse(dumpJson(toJson(pair))));
-  ASSERT_TRUE(decoded);
-  EXPECT_EQ(decoded->max_abs, pair.max_abs);
-  EXPECT_EQ(decoded->max_rel, pair.max_rel);
+  const auto decoded = must(decode<ErrorPair>(json::parse(dumpJson(toJson(pair)))));
+  EXPECT_EQ(decoded.max_abs, pair.max_abs);
+  EXPECT_EQ(decoded.max_rel, pair.max_rel);
 }
 
 TEST(Json, OptionalIsNullOrValue) {
@@ -209,9 +203,8 @@ TEST(Json, ADocumentBeyondItsLimitsIsRefusedUnparsed) {
 }
 
 TEST(Json, RangesMustAscend) {
-  const auto good = decode<EditInfo>(json::parse(R"({"frees": [[0, 3], [5, 5]]})"));
-  ASSERT_TRUE(good);
-  EXPECT_EQ(good->frees.indices(), (std::vector{0, 1, 2, 3, 5}));
+  const auto good = must(decode<EditInfo>(json::parse(R"({"frees": [[0, 3], [5, 5]]})")));
+  EXPECT_EQ(good.frees.indices(), (std::vector{0, 1, 2, 3, 5}));
   for (const char* bad : {"[[3, 0]]", "[[0, 3], [2, 5]]", "[[-1, 2]]", "[[0, 3, 4]]", "[7]"}) {
     const auto refused = decode<EditInfo>(json::parse(std::string("{\"frees\": ") + bad + "}"));
     ASSERT_FALSE(refused) << bad;
