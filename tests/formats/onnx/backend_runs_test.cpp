@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <set>
 
 #include "core/formats/onnx/model/onnx_model.h"
 #include "core/run/compare/diff.h"

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "tests/support/must.h"
+
 namespace normlens::formats::pt2 {
 namespace {
 
@@ -20,9 +22,8 @@ TEST(Pt2JsonTest, WritesAgainWhatPythonWrote) {
            R"({"nothing": {}, "empty": [], "text": ""})",
            R"([NaN, Infinity, -Infinity])",
        }) {
-    const auto parsed = parseJson(text);
-    ASSERT_TRUE(parsed) << parsed.error().message;
-    EXPECT_EQ(parsed->dump(), text);
+    const auto parsed = must(parseJson(text));
+    EXPECT_EQ(parsed.dump(), text);
   }
 }
 

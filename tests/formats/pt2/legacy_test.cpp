@@ -3,6 +3,7 @@
 
 #include "tests/formats/archive/small_archive.h"
 #include "tests/formats/pt2/archive_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::pt2 {
 namespace {
@@ -58,21 +59,19 @@ class LegacyTest : public ExportedFileTest {
 
 TEST_F(LegacyTest, ATensorIsTheBytesOfTheInnerZip) {
   const auto opened = archive(flat(saved(dictPickle({{"ln.weight", 4}, {"ln.bias", 4}}), norm_), program_));
-  const auto program = readLegacyProgram(opened);
-  ASSERT_TRUE(program) << program.error().message;
-  EXPECT_EQ(program->file.weights.at("config").members().size(), 2U);
-  const std::string record = program->file.weights.at("config").at("ln.bias").at("path_name").text();
-  const auto* found = program->archive->find(std::string(program->archive->prefix()) + "data/weights/" + record);
+  const auto program = must(readLegacyProgram(opened));
+  EXPECT_EQ(program.file.weights.at("config").members().size(), 2U);
+  const std::string record = program.file.weights.at("config").at("ln.bias").at("path_name").text();
+  const auto* found = program.archive->find(std::string(program.archive->prefix()) + "data/weights/" + record);
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(program->archive->read(*found, 100).value(), norm_[1]);
-  EXPECT_TRUE(checkCrcs(*program->archive, 1));
+  EXPECT_EQ(program.archive->read(*found, 100).value(), norm_[1]);
+  EXPECT_TRUE(checkCrcs(*program.archive, 1));
 }
 
 TEST_F(LegacyTest, WhatTheGraphDoesNotNameIsLeftOut) {
   const auto opened = archive(flat(saved(dictPickle({{"ln.weight", 4}, {"other", 4}}), norm_), program_));
-  const auto program = readLegacyProgram(opened);
-  ASSERT_TRUE(program) << program.error().message;
-  EXPECT_EQ(program->file.weights.at("config").members().size(), 1U);
+  const auto program = must(readLegacyProgram(opened));
+  EXPECT_EQ(program.file.weights.at("config").members().size(), 1U);
 }
 
 TEST_F(LegacyTest, WhatDoesNotFitIsTold) {
@@ -110,9 +109,8 @@ TEST_F(LegacyTest, StoragesOfAnotherByteOrderAreRefused) {
 // A storage that is shorter than its pickle says.
 TEST_F(LegacyTest, ATensorThatReachesPastItsRecordIsTold) {
   const auto opened = archive(flat(saved(dictPickle({{"ln.weight", 4}}), {floats({1, 2})}), program_));
-  const auto program = readLegacyProgram(opened);
-  ASSERT_TRUE(program);
-  EXPECT_THROW(static_cast<void>(readPayloads(program->file, *program->archive)), BrokenDocument);
+  const auto program = must(readLegacyProgram(opened));
+  EXPECT_THROW(static_cast<void>(readPayloads(program.file, *program.archive)), BrokenDocument);
 }
 
 TEST_F(LegacyTest, SeveralModelsWithPickledWeightsAreRefused) {

@@ -7,6 +7,7 @@
 #include "core/formats/norm_fuser.h"
 #include "core/formats/pt2/open.h"
 #include "tests/formats/pt2/archive_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::pt2 {
 namespace {
@@ -46,11 +47,7 @@ double difference(const Model& a, const Model& b, const Tensors& inputs) {
 
 class Pt2ModelTest : public ExportedFileTest {
  protected:
-  static std::unique_ptr<Model> open(const std::filesystem::path& file) {
-    auto model = openPt2(file, {});
-    EXPECT_TRUE(model) << (model ? "" : model.error().message);
-    return model ? std::move(*model) : nullptr;
-  }
+  static std::unique_ptr<Model> open(const std::filesystem::path& file) { return must(openPt2(file, {})); }
   std::unique_ptr<Model> open(const ProgramText& text) { return open(path(buildZip(text.entries()))); }
   std::string refusal(const ProgramText& text) {
     const auto model = openPt2(path(buildZip(text.entries())), {});
@@ -66,15 +63,12 @@ class Pt2ModelTest : public ExportedFileTest {
     const auto analysis = analysis::analyze(model.graph(), {}).value();
     fold::FoldPlan plan;
     for (const auto& edit : analysis->best.edits) plan.edits.push_back(edit.edit);
-    auto made = model.apply(plan, analysis->norms.layerNorms, flavour, {});
-    EXPECT_TRUE(made) << (made ? "" : made.error().message);
-    return {made ? std::move(*made) : nullptr, analysis->best.folded};
+    return {must(model.apply(plan, analysis->norms.layerNorms, flavour, {})), analysis->best.folded};
   }
 };
 
 TEST_F(Pt2ModelTest, SaysWhereItsNodesWereWritten) {
   const auto model = open(linearAndNorm());
-  ASSERT_TRUE(model);
   const auto& graph = model->graph();
   ASSERT_EQ(graph.nodes.size(), 2U);
   EXPECT_EQ(graph.node(0).op, "aten::linear");
@@ -89,7 +83,6 @@ TEST_F(Pt2ModelTest, SaysWhereItsNodesWereWritten) {
 
 TEST_F(Pt2ModelTest, RunsAsTorchDoes) {
   const auto model = open(linearAndNorm());
-  ASSERT_TRUE(model);
   const auto got = toDoubles(model->run(rows(3, 4), {}).value()[0].view).value();
   const auto weight = [](int record, int i) { return std::sin(static_cast<double>(record) + 1.7 * i); };
   const auto x = toDoubles(rows(3, 4)[0].view).value();
@@ -113,14 +106,11 @@ TEST_F(Pt2ModelTest, RunsAsTorchDoes) {
 // A static export never runs at another size: in the translated program nothing else would keep it from that.
 TEST_F(Pt2ModelTest, KeepsToTheSizesOfTheExport) {
   const auto fixed = open(linearAndNorm());
-  ASSERT_TRUE(fixed);
-  const auto refused = fixed->run(rows(5, 4), {});
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
-  EXPECT_TRUE(says(refused.error().message, "axis 0 of the model's input 'x' is 5"));
+  const Error refused = failureOf(fixed->run(rows(5, 4), {}));
+  EXPECT_EQ(refused.code, ErrorCode::BadInput);
+  EXPECT_TRUE(says(refused.message, "axis 0 of the model's input 'x' is 5"));
   EXPECT_FALSE(fixed->probe(rows(5, 4), {}));
   const auto dynamic = open(linearAndNorm(4, true));
-  ASSERT_TRUE(dynamic);
   EXPECT_TRUE(dynamic->run(rows(5, 4), {}));
   EXPECT_FALSE(dynamic->run(rows(1, 4), {}));
   EXPECT_FALSE(dynamic->run(rows(65, 4), {}));
@@ -135,17 +125,14 @@ TEST_F(Pt2ModelTest, FoldsAndWritesWhatItFolded) {
     for (const NormFlavour flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Fast}) {
       const ProgramText text = linearAndNorm(4, dynamic);
       const auto model = open(text);
-      ASSERT_TRUE(model);
       const auto inputs = rows(3, 4);
       const auto made = folded(*model, inputs, flavour);
-      ASSERT_TRUE(made.model);
       EXPECT_EQ(made.norms.size(), 1U);
       EXPECT_LT(difference(*model, *made.model, inputs), 1e-6);
       const auto out = folder_ / "folded.pt2";
       const Status saved = made.model->save(out, {});
       ASSERT_TRUE(saved) << saved.error().message;
       const auto again = open(out);
-      ASSERT_TRUE(again);
       EXPECT_EQ(difference(*made.model, *again, inputs), 0);
       EXPECT_EQ(again->run(rows(5, 4), {}).has_value(), dynamic);
       const auto archive = Archive::open(MappedFile::open(out).value()).value();
@@ -171,7 +158,6 @@ TEST_F(Pt2ModelTest, FoldsTheChosenModelAndLeavesTheOthers) {
   EXPECT_TRUE(says((*model)->facts().note, "this is 'other', beside model"));
   const auto inputs = rows(3, 4);
   const auto made = folded(**model, inputs, NormFlavour::Portable);
-  ASSERT_TRUE(made.model);
   EXPECT_EQ(made.norms.size(), 1U);
   ASSERT_TRUE(made.model->save(folder_ / "folded.pt2", {}));
   const auto archive = Archive::open(MappedFile::open(folder_ / "folded.pt2").value()).value();
@@ -183,22 +169,19 @@ TEST_F(Pt2ModelTest, FoldsTheChosenModelAndLeavesTheOthers) {
   }
   EXPECT_EQ(archive->records().size(), entries.size() + 2) << "a record for each tensor that is another now";
   const auto unfolded = open(folder_ / "folded.pt2");
-  ASSERT_TRUE(unfolded);
   EXPECT_EQ(difference(**model, *unfolded, inputs), 0);
-  const auto again = openPt2(folder_ / "folded.pt2", {}, {.strict = false, .model = "other", .isBeside = false});
-  ASSERT_TRUE(again);
-  EXPECT_EQ(difference(*made.model, **again, inputs), 0);
+  const auto again = must(openPt2(folder_ / "folded.pt2", {}, {.strict = false, .model = "other", .isBeside = false}));
+  EXPECT_EQ(difference(*made.model, *again, inputs), 0);
 }
 
 // Extra files are of all models in the archive.
 TEST_F(Pt2ModelTest, SaysOfWhichModelAConditionIs) {
   auto file = path(buildZip(linearAndNorm().entriesOfTwo()));
   for (const std::string name : {"model", "other", "model"}) {
-    auto model = openPt2(file, {}, {.strict = false, .model = name, .isBeside = false});
-    ASSERT_TRUE(model);
-    (*model)->annotate({{"normlens.holds_if", "x is long"}});
+    auto model = must(openPt2(file, {}, {.strict = false, .model = name, .isBeside = false}));
+    model->annotate({{"normlens.holds_if", "x is long"}});
     const auto out = folder_ / (name + file.filename().string());
-    ASSERT_TRUE((*model)->save(out, {}));
+    ASSERT_TRUE(model->save(out, {}));
     file = out;
   }
   EXPECT_EQ(extraFile(*Archive::open(MappedFile::open(file).value()).value(), "normlens.holds_if"),
@@ -232,14 +215,12 @@ TEST_F(Pt2ModelTest, FusesAnAddWithItsNorm) {
     ASSERT_TRUE(fuser);
     const auto norms = analysis::findNorms(model->graph());
     EXPECT_TRUE(fuser->joinNorms(norms, {})->fused.empty());
-    const auto made = fuser->fuseNorms(norms, {});
-    ASSERT_TRUE(made) << made.error().message;
-    EXPECT_EQ(made->fused, std::vector<std::string>{"ln"});
-    EXPECT_LT(difference(*model, *made->model, inputs), 1e-6);
-    ASSERT_TRUE(made->model->save(folder_ / "fused.pt2", {}));
+    const auto made = must(fuser->fuseNorms(norms, {}));
+    EXPECT_EQ(made.fused, std::vector<std::string>{"ln"});
+    EXPECT_LT(difference(*model, *made.model, inputs), 1e-6);
+    ASSERT_TRUE(made.model->save(folder_ / "fused.pt2", {}));
     const auto again = open(folder_ / "fused.pt2");
-    ASSERT_TRUE(again);
-    EXPECT_EQ(difference(*made->model, *again, inputs), 0);
+    EXPECT_EQ(difference(*made.model, *again, inputs), 0);
     ASSERT_TRUE(again->probe(inputs, {}));
     EXPECT_EQ(analysis::findNorms(again->graph()).layerNorms.at(0).name, "ln");
     const auto archive = Archive::open(MappedFile::open(folder_ / "fused.pt2").value()).value();
@@ -284,7 +265,6 @@ ProgramText normInBothBranches() {
 
 TEST_F(Pt2ModelTest, FoldsInsideBranches) {
   const auto model = open(normInBothBranches());
-  ASSERT_TRUE(model);
   for (const bool yes : {true, false}) {
     auto inputs = rows(3, 4);
     const auto truth = std::make_shared<bool>(yes);
@@ -294,12 +274,10 @@ TEST_F(Pt2ModelTest, FoldsInsideBranches) {
     view.owner = truth;
     inputs.push_back({"p", view});
     const auto made = folded(*model, inputs, NormFlavour::Portable);
-    ASSERT_TRUE(made.model);
     EXPECT_EQ(made.norms.size(), 2U);
     EXPECT_LT(difference(*model, *made.model, inputs), 1e-6);
     ASSERT_TRUE(made.model->save(folder_ / "folded.pt2", {}));
     const auto again = open(folder_ / "folded.pt2");
-    ASSERT_TRUE(again);
     EXPECT_EQ(difference(*made.model, *again, inputs), 0);
     const auto archive = Archive::open(MappedFile::open(folder_ / "folded.pt2").value()).value();
     const auto program = archive->read(*archive->find("m/models/model.json"), 1 << 20).value();
@@ -309,13 +287,10 @@ TEST_F(Pt2ModelTest, FoldsInsideBranches) {
 
 TEST_F(Pt2ModelTest, ATwinFoldsInFloat64) {
   const auto model = open(linearAndNorm());
-  ASSERT_TRUE(model);
-  const auto twin = model->toFloat64();
-  ASSERT_TRUE(twin) << twin.error().message;
+  const auto twin = must(model->toFloat64());
   const auto inputs = rows(3, 4);
-  const auto made = folded(**twin, inputs, NormFlavour::Portable);
-  ASSERT_TRUE(made.model);
-  EXPECT_LT(difference(**twin, *made.model, inputs), 1e-13);
+  const auto made = folded(*twin, inputs, NormFlavour::Portable);
+  EXPECT_LT(difference(*twin, *made.model, inputs), 1e-13);
   EXPECT_EQ(made.model->narrowOp(inputs, {}).value(), "");
   EXPECT_FALSE(made.model->save(folder_ / "twin.pt2", {}));
 }
@@ -323,7 +298,6 @@ TEST_F(Pt2ModelTest, ATwinFoldsInFloat64) {
 TEST_F(Pt2ModelTest, SavesAnUneditedModelAsItWas) {
   const ProgramText text = linearAndNorm();
   const auto model = open(text);
-  ASSERT_TRUE(model);
   ASSERT_TRUE(model->save(folder_ / "copy.pt2", {}));
   const auto archive = Archive::open(MappedFile::open(folder_ / "copy.pt2").value()).value();
   for (const auto& entry : text.entries())
@@ -368,7 +342,6 @@ TEST_F(Pt2ModelTest, CallsResultsByTheirNames) {
             R"(\"context\": \"[\\\"logits\\\"]\", \"children_spec\": [{\"type\": null, \"context\": null, )"
             R"(\"children_spec\": []}]}]"}}])");
   const auto model = open(text);
-  ASSERT_TRUE(model);
   const auto isNamed = [](const Model& each) {
     EXPECT_EQ(each.graph().outputNames, std::vector<std::string>{"logits"});
     EXPECT_EQ(each.run(rows(3, 4), {}).value()[0].name, "logits");
@@ -377,7 +350,6 @@ TEST_F(Pt2ModelTest, CallsResultsByTheirNames) {
   isNamed(*model);
   isNamed(**model->toFloat64());
   const auto made = folded(*model, rows(3, 4), NormFlavour::Portable);
-  ASSERT_TRUE(made.model);
   isNamed(*made.model);
 }
 

@@ -5,6 +5,7 @@
 #include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/run/session_fixture.h"
+#include "tests/support/must.h"
 #include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {
@@ -15,13 +16,11 @@ using graph::DType;
 TEST(Float64Twin, WidensTypesThatFunctionsAreGivenAsAttributes) {
   const auto model = modelOf(kFunctions);
   const Tensors inputs{{"x", run::fromDoubles(DType::Float64, {1, 4}, std::vector<double>{1 + 1e-12, 2, 3, 4})}};
-  const auto twin = model->toFloat64();
-  ASSERT_TRUE(twin) << twin.error().message;
-  const auto outputs = (*twin)->run(inputs, {});
-  ASSERT_TRUE(outputs) << outputs.error().message;
-  EXPECT_EQ((*outputs)[0].view.dtype, DType::Float64);
-  EXPECT_EQ(valuesOf(*outputs)[0], 2 * (1 + 1e-12));
-  EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
+  const auto twin = must(model->toFloat64());
+  const auto outputs = must(twin->run(inputs, {}));
+  EXPECT_EQ(outputs[0].view.dtype, DType::Float64);
+  EXPECT_EQ(valuesOf(outputs)[0], 2 * (1 + 1e-12));
+  EXPECT_EQ(twin->narrowOp(inputs, {}).value(), "");
 }
 
 // ONNX Runtime wants to know the shapes of what the body of a Scan gives, and asks no kernel of ours for them.
@@ -46,22 +45,18 @@ TEST(Float64Twin, RunsNormsOfTheRuntimeInTheBodyOfAScan) {
     }
     const auto model = modelOf(proto);
     const Tensors inputs = run::drawInputs(model->inferInputs().value(), 3).value();
-    const auto original = model->run(inputs, {});
-    ASSERT_TRUE(original) << original.error().message;
-    const auto twin = model->toFloat64();
-    ASSERT_TRUE(twin) << twin.error().message;
-    const auto outputs = (*twin)->run(inputs, {});
+    ASSERT_TRUE(model->run(inputs, {}));
+    const auto twin = must(model->toFloat64());
+    const auto outputs = twin->run(inputs, {});
     EXPECT_TRUE(outputs) << outputs.error().message;
   }
 }
 
 TEST(Float64Twin, IsLookedIntoInBranchesToo) {
-  const auto twin = modelOf(ifModel())->toFloat64();
-  ASSERT_TRUE(twin) << twin.error().message;
+  const auto twin = must(modelOf(ifModel())->toFloat64());
   for (const bool flag : {false, true}) {
-    const auto narrow = (*twin)->narrowOp(ifInputs(flag), {});
-    ASSERT_TRUE(narrow) << narrow.error().message;
-    EXPECT_EQ(*narrow, "");
+    const auto narrow = must(twin->narrowOp(ifInputs(flag), {}));
+    EXPECT_EQ(narrow, "");
   }
 }
 
@@ -87,17 +82,14 @@ TEST(Float64Twin, WidensConstantsDefaultsAndWeights) {
   sizes->add_int64_data(4);
   const auto model = modelOf(proto);
   const Tensors inputs{floats("x", {2, 4}, {0.1, -0.2, 0.3, 0.4, 0.5, -0.6, 0.7, 0.8})};
-  const auto plain = model->run(inputs, {});
-  ASSERT_TRUE(plain) << plain.error().message;
-  const auto twin = model->toFloat64();
-  ASSERT_TRUE(twin) << twin.error().message;
-  const auto wide = (*twin)->run(inputs, {});
-  ASSERT_TRUE(wide) << wide.error().message;
-  EXPECT_EQ((*wide)[0].view.dtype, DType::Float64);
-  EXPECT_LT(run::worstOf(run::compareOutputs(*wide, *plain).value()).maxRel, 2e-3);  // float16 inputs
-  EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
-  EXPECT_EQ((*twin)->facts().dtype, DType::Float64);
-  EXPECT_EQ((*twin)->graph().nodes.size(), model->graph().nodes.size());
+  const auto plain = must(model->run(inputs, {}));
+  const auto twin = must(model->toFloat64());
+  const auto wide = must(twin->run(inputs, {}));
+  EXPECT_EQ(wide[0].view.dtype, DType::Float64);
+  EXPECT_LT(run::worstOf(run::compareOutputs(wide, plain).value()).maxRel, 2e-3);  // float16 inputs
+  EXPECT_EQ(twin->narrowOp(inputs, {}).value(), "");
+  EXPECT_EQ(twin->facts().dtype, DType::Float64);
+  EXPECT_EQ(twin->graph().nodes.size(), model->graph().nodes.size());
 }
 
 // A file of doubles, not a twin of floats: what ONNX Runtime lacks in double is seen by the types of what it reads, and
@@ -113,11 +105,9 @@ TEST(FileOfDoubles, RunsWhereTheTypeComesFromAnOperatorOfTheRuntime) {
     const Tensors inputs{{"x", run::fromDoubles(DType::Float64, {1, 4}, std::vector<double>{0.1, -0.2, 0.3, 0.4})}};
     const auto ran = model->run(inputs, {});
     ASSERT_TRUE(ran) << normed << ": " << ran.error().message;
-    const auto twin = model->toFloat64();
-    ASSERT_TRUE(twin) << twin.error().message;
-    const auto expected = (*twin)->run(inputs, {});
-    ASSERT_TRUE(expected) << expected.error().message;
-    EXPECT_LT(run::worstOf(run::compareOutputs(*expected, *ran).value()).maxRel, 1e-14) << normed;
+    const auto twin = must(model->toFloat64());
+    const auto expected = must(twin->run(inputs, {}));
+    EXPECT_LT(run::worstOf(run::compareOutputs(expected, *ran).value()).maxRel, 1e-14) << normed;
   }
 }
 
@@ -138,23 +128,19 @@ TEST(Converted, EachTypeGivesNearlyTheSame) {
   const auto model = modelOf(proto);
   const Tensors inputs = run::drawLike({floats("x", {2, 2}, {0, 1, -1, 2})}, {{2, 32}}, 1).value();
   ASSERT_TRUE(model->probe(inputs, {}));
-  const auto expected = model->run(inputs, {});
-  ASSERT_TRUE(expected) << expected.error().message;
+  const auto expected = must(model->run(inputs, {}));
   for (const auto& [dtype, tolerance] :
        {std::pair{DType::Float16, 0.02}, {DType::BFloat16, 0.1}, {DType::Float64, 1e-5}}) {
-    const auto made = model->converted(dtype);
-    ASSERT_TRUE(made) << made.error().message;
-    EXPECT_EQ((*made)->facts().dtype, dtype);
-    EXPECT_EQ((*made)->facts().computedIn, dtype == DType::BFloat16 ? DType::Float32 : DType::Unknown);
-    const auto outputs = (*made)->run(inputs, {});
-    ASSERT_TRUE(outputs) << outputs.error().message;
-    const auto diff = run::compareOutputs(*expected, *outputs).value();
+    const auto made = must(model->converted(dtype));
+    EXPECT_EQ(made->facts().dtype, dtype);
+    EXPECT_EQ(made->facts().computedIn, dtype == DType::BFloat16 ? DType::Float32 : DType::Unknown);
+    const auto outputs = must(made->run(inputs, {}));
+    const auto diff = run::compareOutputs(expected, outputs).value();
     EXPECT_LT(diff[0].maxRel, tolerance) << graph::dtypeName(dtype);
     EXPECT_GT(diff[0].maxRel, 0) << "it was computed in another type, or with other weights";
-    EXPECT_EQ((*made)->graph().nodes.size(), model->graph().nodes.size());
-    const auto seen = (*made)->runCapturing(inputs, {idAt(*model, "b")}, {});
-    ASSERT_TRUE(seen) << seen.error().message;
-    EXPECT_NE(seen->front().view.data, nullptr);
+    EXPECT_EQ(made->graph().nodes.size(), model->graph().nodes.size());
+    const auto seen = must(made->runCapturing(inputs, {idAt(*model, "b")}, {}));
+    EXPECT_NE(seen.front().view.data, nullptr);
   }
 }
 
@@ -167,18 +153,16 @@ TEST(Float64Twin, NamesAnOperatorThatComputesInLess) {
       y = Neg(c)
     })");
   const Tensors inputs{floats("x", {1, 2}, {1, 2})};
-  const auto twin = model->toFloat64();
-  ASSERT_TRUE(twin) << twin.error().message;
-  EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "Scaler");
+  const auto twin = must(model->toFloat64());
+  EXPECT_EQ(twin->narrowOp(inputs, {}).value(), "Scaler");
 }
 
 TEST(Float64Twin, AModelQuantisedByOperatorsOfTheirOwnHasNone) {
   const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
     agraph (float[n, 4] x, float[4, 4] w) => (float[n, 4] y) { y = com.microsoft.DynamicQuantizeMatMul(x, w) })");
-  const auto twin = model->toFloat64();
-  ASSERT_FALSE(twin);
-  EXPECT_EQ(twin.error().code, ErrorCode::Unsupported);
-  EXPECT_NE(twin.error().message.find("quantised"), std::string::npos);
+  const Error twin = failureOf(model->toFloat64());
+  EXPECT_EQ(twin.code, ErrorCode::Unsupported);
+  EXPECT_NE(twin.message.find("quantised"), std::string::npos);
 }
 
 TEST(Float64Twin, QuantisesWithScalesInDouble) {
@@ -195,14 +179,11 @@ TEST(Float64Twin, QuantisesWithScalesInDouble) {
       })")
                                    .c_str());
     const Tensors inputs{floats("x", {2, 4}, {0.11, -0.22, 0.33, 100, -100, 0.66, 0.77, -0.88})};
-    const auto plain = model->run(inputs, {});
-    ASSERT_TRUE(plain) << plain.error().message;
-    const auto twin = model->toFloat64();
-    ASSERT_TRUE(twin) << twin.error().message;
-    const auto wide = (*twin)->run(inputs, {});
-    ASSERT_TRUE(wide) << wide.error().message;
-    EXPECT_LT(run::worstOf(run::compareOutputs(*plain, *wide).value()).maxRel, 1e-6);
-    EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
+    const auto plain = must(model->run(inputs, {}));
+    const auto twin = must(model->toFloat64());
+    const auto wide = must(twin->run(inputs, {}));
+    EXPECT_LT(run::worstOf(run::compareOutputs(plain, wide).value()).maxRel, 1e-6);
+    EXPECT_EQ(twin->narrowOp(inputs, {}).value(), "");
   }
 }
 

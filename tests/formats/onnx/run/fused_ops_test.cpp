@@ -1,7 +1,6 @@
 // ONNX Runtime's own fused operators: our kernels in double against its kernels in float32.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <ostream>
 
 #include "core/formats/onnx/model/onnx_model.h"
@@ -9,6 +8,7 @@
 #include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/onnx_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -74,21 +74,16 @@ TEST_P(FusedOps, AgreeWithOnnxRuntime) {
   ModelProto proto = modelFromText(textOf(GetParam()));
   for (auto& output : *proto.mutable_graph()->mutable_output())
     output.mutable_type()->mutable_tensor_type()->clear_shape();
-  const auto model = OnnxModel::fromSource(sourceOf(proto), {});
-  ASSERT_TRUE(model) << model.error().message;
+  const auto model = must(OnnxModel::fromSource(sourceOf(proto), {}));
   const Tensors inputs = inputsOf(GetParam());
-  const auto plain = (*model)->run(inputs, {});
-  ASSERT_TRUE(plain) << plain.error().message;
-  const auto probed = (*model)->probe(inputs, {});
+  const auto plain = must(model->run(inputs, {}));
+  const auto probed = model->probe(inputs, {});
   EXPECT_TRUE(probed) << probed.error().message;
-  const auto twin = (*model)->toFloat64();
-  ASSERT_TRUE(twin) << twin.error().message;
-  const auto wide = (*twin)->run(inputs, {});
-  ASSERT_TRUE(wide) << wide.error().message;
-  const auto diffs = run::compareOutputs(*wide, *plain);
-  ASSERT_TRUE(diffs) << diffs.error().message;
-  for (const auto& diff : *diffs) EXPECT_LT(diff.maxRel, 3e-5) << diff.name;  // its FastGelu is an approximation
-  EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
+  const auto twin = must(model->toFloat64());
+  const auto wide = must(twin->run(inputs, {}));
+  const auto diffs = must(run::compareOutputs(wide, plain));
+  for (const auto& diff : diffs) EXPECT_LT(diff.maxRel, 3e-5) << diff.name;  // its FastGelu is an approximation
+  EXPECT_EQ(twin->narrowOp(inputs, {}).value(), "");
 }
 
 const Input kX{"x", {2, 3, 8}}, kSkip{"skip", {2, 3, 8}}, kGamma{"g", {8}}, kBeta{"b", {8}}, kBias{"bias", {8}};

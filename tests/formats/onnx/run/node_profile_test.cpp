@@ -2,9 +2,11 @@
 #include "core/formats/onnx/run/node_profile.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
+
+#include "tests/support/must.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -31,39 +33,34 @@ std::string profile(bool kernels) {
 class NodeProfile : public testing::Test {
  protected:
   Result<std::vector<OpTime>> read(const std::string& text, ProfileClock clock) {
-    std::ofstream(path_) << text;
-    return readProfile(path_, 2, clock, [](const std::string& name) { return name == "norm" ? 7 : graph::kNone; });
+    std::ofstream(folder_ / "profile") << text;
+    return readProfile(folder_ / "profile", 2, clock,
+                       [](const std::string& name) { return name == "norm" ? 7 : graph::kNone; });
   }
-  void TearDown() override { std::filesystem::remove(path_); }
 
-  std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / ("normlens_node_profile_test_" + std::to_string(getpid()));
+  const TemporaryFolder folder_;
 };
 
 TEST_F(NodeProfile, OfNodes) {
   for (const bool kernels : {false, true}) {
-    const auto ops = read(profile(kernels), ProfileClock::Nodes);
-    ASSERT_TRUE(ops);
-    ASSERT_EQ(ops->size(), 1U);
-    EXPECT_EQ(ops->front().op, "LayerNormalization");
-    EXPECT_EQ(ops->front().node, 7);
-    EXPECT_DOUBLE_EQ(ops->front().ms, 0.010);
+    const auto ops = must(read(profile(kernels), ProfileClock::Nodes));
+    ASSERT_EQ(ops.size(), 1U);
+    EXPECT_EQ(ops.front().op, "LayerNormalization");
+    EXPECT_EQ(ops.front().node, 7);
+    EXPECT_DOUBLE_EQ(ops.front().ms, 0.010);
   }
 }
 
 TEST_F(NodeProfile, OfKernelsIsTheirSum) {
-  const auto ops = read(profile(true), ProfileClock::Kernels);
-  ASSERT_TRUE(ops);
-  ASSERT_EQ(ops->size(), 1U);
-  EXPECT_EQ(ops->front().op, "LayerNormalization");
-  EXPECT_EQ(ops->front().node, 7);
-  EXPECT_DOUBLE_EQ(ops->front().ms, 0.030);
+  const auto ops = must(read(profile(true), ProfileClock::Kernels));
+  ASSERT_EQ(ops.size(), 1U);
+  EXPECT_EQ(ops.front().op, "LayerNormalization");
+  EXPECT_EQ(ops.front().node, 7);
+  EXPECT_DOUBLE_EQ(ops.front().ms, 0.030);
 }
 
 TEST_F(NodeProfile, LaunchesAreNotTakenForKernels) {
-  const auto ops = read(profile(false), ProfileClock::Kernels);
-  ASSERT_FALSE(ops);
-  EXPECT_EQ(ops.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(failureOf(read(profile(false), ProfileClock::Kernels)).code, ErrorCode::Unsupported);
 }
 
 TEST_F(NodeProfile, WhatIsNoneIsRefused) { EXPECT_FALSE(read("[{", ProfileClock::Nodes)); }

@@ -6,6 +6,7 @@
 
 #include "core/formats/onnx/open.h"
 #include "tests/formats/onnx/run/session_fixture.h"
+#include "tests/support/must.h"
 #include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {
@@ -52,14 +53,11 @@ TEST(Perturbed, MovesEachWeightByUpToHalfAUnitInItsLastPlace) {
 TEST(Perturbed, LeavesExponentsAlone) {
   const auto model = modelOf(weightModel());
   const Tensors inputs{floats("x", {1, 8}, {1, -2, 3, -4, 5, -6, 7, -8})};
-  const auto plain = model->run(inputs, {});
-  ASSERT_TRUE(plain) << plain.error().message;
+  const auto plain = must(model->run(inputs, {}));
   for (uint64_t seed = 1; seed < 5; ++seed) {
-    const auto moved = model->perturbed(seed);
-    ASSERT_TRUE(moved);
-    const auto outputs = (*moved)->run(inputs, {});
-    ASSERT_TRUE(outputs);
-    const double noise = run::worstOf(run::compareOutputs(*plain, *outputs).value()).maxRel;
+    const auto moved = must(model->perturbed(seed));
+    const auto outputs = must(moved->run(inputs, {}));
+    const double noise = run::worstOf(run::compareOutputs(plain, outputs).value()).maxRel;
     EXPECT_GT(noise, 0);
     EXPECT_LT(noise, 1e-5);
   }
@@ -67,38 +65,32 @@ TEST(Perturbed, LeavesExponentsAlone) {
 
 TEST(Runner, MeasuresOneRunAtATime) {
   const auto model = modelOf(weightModel());
-  const auto runner = model->runner({floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})}, {});
-  ASSERT_TRUE(runner) << runner.error().message;
+  const auto runner = must(model->runner({floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})}, {}));
   for (int i = 0; i < 3; ++i) {
-    const auto ms = (*runner)->runOnceMs();
-    ASSERT_TRUE(ms) << ms.error().message;
-    EXPECT_GT(*ms, 0);
+    const auto ms = must(runner->runOnceMs());
+    EXPECT_GT(ms, 0);
   }
 }
 
 TEST(Runner, TheOutputsAreThoseOfTheModel) {
   const auto model = modelOf(weightModel());
   const Tensors inputs{floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})};
-  const auto runner = model->runner(inputs, {});
-  ASSERT_TRUE(runner) << runner.error().message;
-  const auto outputs = (*runner)->outputs(), expected = model->run(inputs, {});
+  const auto runner = must(model->runner(inputs, {}));
+  const auto outputs = runner->outputs(), expected = model->run(inputs, {});
   ASSERT_TRUE(outputs && expected);
   EXPECT_LT(run::worstOf(run::compareOutputs(*expected, *outputs).value()).maxRel, 1e-5);
 }
 
 TEST(Runner, TellsMemoryAndTimesOfOps) {
   const auto model = modelOf(weightModel());
-  const auto runner = model->runner({floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})}, {.threads = 1});
-  ASSERT_TRUE(runner) << runner.error().message;
-  EXPECT_EQ((*runner)->threads(), 1);
-  const auto peak = (*runner)->peakBytes();
-  ASSERT_TRUE(peak) << peak.error().message;
-  EXPECT_GT(*peak, 0);
-  EXPECT_LT(*peak, 1 << 16);  // of a few rows of eight numbers
-  const auto ops = (*runner)->opTimes({});
-  ASSERT_TRUE(ops) << ops.error().message;
-  ASSERT_FALSE(ops->empty());
-  for (const OpTime& op : *ops) EXPECT_FALSE(op.op.empty());
+  const auto runner = must(model->runner({floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})}, {.threads = 1}));
+  EXPECT_EQ(runner->threads(), 1);
+  const auto peak = must(runner->peakBytes());
+  EXPECT_GT(peak, 0);
+  EXPECT_LT(peak, 1 << 16);  // of a few rows of eight numbers
+  const auto ops = must(runner->opTimes({}));
+  ASSERT_FALSE(ops.empty());
+  for (const OpTime& op : ops) EXPECT_FALSE(op.op.empty());
 }
 
 // Nodes without names, and some inside a function.
@@ -114,12 +106,10 @@ TEST(Runner, TimesAreThoseOfTheGraphsNodes) {
       s = Sinh(a)
       b = Add(s, s)
     })"));
-  const auto runner = model->runner({floats("x", {4, 8}, std::vector<double>(32, 0.5))}, {});
-  ASSERT_TRUE(runner) << runner.error().message;
-  const auto ops = (*runner)->opTimes({});
-  ASSERT_TRUE(ops) << ops.error().message;
-  ASSERT_EQ(ops->size(), 3U);
-  for (const OpTime& op : *ops) {
+  const auto runner = must(model->runner({floats("x", {4, 8}, std::vector<double>(32, 0.5))}, {}));
+  const auto ops = must(runner->opTimes({}));
+  ASSERT_EQ(ops.size(), 3U);
+  for (const OpTime& op : ops) {
     ASSERT_NE(op.node, graph::kNone) << op.op;
     EXPECT_EQ(model->graph().node(op.node).op, op.op);
   }
@@ -129,17 +119,12 @@ TEST(Runner, RunsInOtherTypesOrSaysWhyNot) {
   const auto model = modelOf(weightModel());
   const Tensors inputs = {floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})};
   for (const auto type : {graph::DType::Float16, graph::DType::Float64}) {
-    const auto runner = model->runner(inputs, {.dtype = type});
-    ASSERT_TRUE(runner) << runner.error().message;
-    EXPECT_TRUE((*runner)->runOnceMs());
+    const auto runner = must(model->runner(inputs, {.dtype = type}));
+    EXPECT_TRUE(runner->runOnceMs());
   }
-  const auto brain = model->runner(inputs, {.dtype = graph::DType::BFloat16});
-  ASSERT_FALSE(brain);
-  EXPECT_EQ(brain.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(failureOf(model->runner(inputs, {.dtype = graph::DType::BFloat16})).code, ErrorCode::Unsupported);
   if (!runtimeHasCuda()) {
-    const auto cuda = model->runner(inputs, {.device = Device::Cuda});
-    ASSERT_FALSE(cuda);
-    EXPECT_EQ(cuda.error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(failureOf(model->runner(inputs, {.device = Device::Cuda})).code, ErrorCode::Unsupported);
   }
 }
 

@@ -3,11 +3,11 @@
 
 #include <cmath>
 #include <cstdio>
-#include <map>
 
 #include "core/formats/onnx/model/onnx_model.h"
 #include "core/run/compare/diff.h"
 #include "tests/formats/torchscript/read/sample_models.h"
+#include "tests/support/must.h"
 #include "tests/support/npz_files.h"
 
 namespace normlens::formats::onnx {
@@ -76,9 +76,8 @@ TEST_F(OnnxSamples, RunAsTheirFrameworkDidInTheirOwnTypeAndInFloat64) {
   double worstFile = 0, worstTwin = 0;
   for (const auto& path : models_) {
     SCOPED_TRACE(path.filename().string());
-    const auto opened = OnnxModel::open(path, {});
-    ASSERT_TRUE(opened) << opened.error().message;
-    const OnnxModel& model = **opened;
+    const auto opened = must(OnnxModel::open(path, {}));
+    const OnnxModel& model = *opened;
     const auto twin = model.toFloat64();
     EXPECT_TRUE(twin) << twin.error().message;
     bool good = twin.has_value();
@@ -99,10 +98,9 @@ TEST_F(OnnxSamples, RunAsTheirFrameworkDidInTheirOwnTypeAndInFloat64) {
     }
     if (twin) {
       const auto sample = sampleOf(path, ".inputs.npz");
-      const auto narrow = (*twin)->narrowOp(sample->inputs, {});
-      ASSERT_TRUE(narrow) << narrow.error().message;
-      EXPECT_EQ(*narrow, "");
-      good = good && narrow->empty();
+      const auto narrow = must((*twin)->narrowOp(sample->inputs, {}));
+      EXPECT_EQ(narrow, "");
+      good = good && narrow.empty();
     }
     passed += good ? 1 : 0;
   }
@@ -114,25 +112,20 @@ TEST_F(OnnxSamples, AProbeShowsTheShapeOfEachValue) {
   size_t values = 0, unknown = 0;
   for (const auto& path : models_) {
     SCOPED_TRACE(path.filename().string());
-    const auto model = OnnxModel::open(path, {});
-    ASSERT_TRUE(model) << model.error().message;
+    const auto model = must(OnnxModel::open(path, {}));
     const auto sample = sampleOf(path, ".inputs.npz");
-    const auto probed = (*model)->probe(sample->inputs, {});
-    ASSERT_TRUE(probed) << probed.error().message;
-    const auto sound = graph::checkGraph((*model)->graph());
+    ASSERT_TRUE(model->probe(sample->inputs, {}));
+    const auto sound = graph::checkGraph(model->graph());
     EXPECT_TRUE(sound) << sound.error().message;
-    for (const auto& value : (*model)->graph().values) {
+    for (const auto& value : model->graph().values) {
       ++values;
       if (value.shape && value.dtype != graph::DType::Unknown) continue;
       if (++unknown <= 20) std::printf("%s: '%s' has no shape\n", path.filename().c_str(), value.name.c_str());
     }
-    const auto all = (*model)->runCapturing(sample->inputs, (*model)->graph().outputs(), {});
-    ASSERT_TRUE(all) << all.error().message;
-    const auto plain = (*model)->run(sample->inputs, {});
-    ASSERT_TRUE(plain) << plain.error().message;
-    const auto same = run::compareOutputs(*plain, *all);
-    ASSERT_TRUE(same) << same.error().message;
-    for (const auto& diff : *same) EXPECT_EQ(diff.maxAbs, 0) << diff.name;
+    const auto all = must(model->runCapturing(sample->inputs, model->graph().outputs(), {}));
+    const auto plain = must(model->run(sample->inputs, {}));
+    const auto same = must(run::compareOutputs(plain, all));
+    for (const auto& diff : same) EXPECT_EQ(diff.maxAbs, 0) << diff.name;
   }
   std::printf("%zu values, %zu without a shape\n", values, unknown);
   EXPECT_EQ(unknown, 0U);
@@ -141,14 +134,11 @@ TEST_F(OnnxSamples, AProbeShowsTheShapeOfEachValue) {
 TEST_F(OnnxSamples, APerturbedModelDiffersByTheNoiseOfRounding) {
   for (const auto& path : models_) {
     SCOPED_TRACE(path.filename().string());
-    const auto model = OnnxModel::open(path, {});
-    ASSERT_TRUE(model) << model.error().message;
+    const auto model = must(OnnxModel::open(path, {}));
     const auto sample = sampleOf(path, ".inputs.npz");
-    const auto plain = (*model)->run(sample->inputs, {});
-    ASSERT_TRUE(plain);
-    const auto moved = (*model)->perturbed(3);
-    ASSERT_TRUE(moved) << moved.error().message;
-    const auto noise = worst(*plain, (*moved)->run(sample->inputs, {}));
+    const auto plain = must(model->run(sample->inputs, {}));
+    const auto moved = must(model->perturbed(3));
+    const auto noise = worst(plain, moved->run(sample->inputs, {}));
     EXPECT_LE(noise.value_or(INFINITY), 1e-4);
   }
 }

@@ -6,6 +6,7 @@
 #include "core/formats/onnx/run/session.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/onnx_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -51,22 +52,18 @@ TEST(StandIns, ASessionSeesZeros) {
   const OnnxSource source = sourceWith("y = Relu(h)");
   SessionOptions options;
   options.onlyForShape = {"w"};
-  const auto session = Session::open(source, options);
-  ASSERT_TRUE(session) << session.error().message;
-  const auto outputs = (*session)->run(inputs(), {});
-  ASSERT_TRUE(outputs) << outputs.error().message;
-  EXPECT_EQ(outputs->at(0).view.shape, (graph::Shape{3, 256}));
-  EXPECT_EQ(graph::toDoubles(outputs->at(0).view), std::vector<double>(size_t{3} * 256, 0.0));
+  const auto session = must(Session::open(source, options));
+  const auto outputs = must(session->run(inputs(), {}));
+  EXPECT_EQ(outputs.at(0).view.shape, (graph::Shape{3, 256}));
+  EXPECT_EQ(graph::toDoubles(outputs.at(0).view), std::vector<double>(size_t{3} * 256, 0.0));
 }
 
 TEST(StandIns, AProbeFindsTheShapesOfTheModel) {
   for (const auto& [tail, shape] : std::vector<std::pair<std::string, graph::Shape>>{
            {"y = Relu(h)", {3, 256}}, {"z = NonZero(h) y = Identity(z)", {2, 768}}}) {
-    auto model = OnnxModel::fromSource(sourceWith(tail), {});
-    ASSERT_TRUE(model) << model.error().message;
-    const auto probed = (*model)->probe(inputs(), {});
-    ASSERT_TRUE(probed) << probed.error().message;
-    const auto& graph = (*model)->graph();
+    auto model = must(OnnxModel::fromSource(sourceWith(tail), {}));
+    ASSERT_TRUE(model->probe(inputs(), {}));
+    const auto& graph = model->graph();
     const auto& output = graph.value(graph.outputs().at(0));
     ASSERT_TRUE(output.shape) << tail;
     EXPECT_EQ(*output.shape, shape) << tail;

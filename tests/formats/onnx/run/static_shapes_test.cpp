@@ -6,6 +6,7 @@
 #include "core/formats/onnx/model/onnx_model.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/onnx_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -39,21 +40,18 @@ TEST(StaticShapes, AreGivenUpWhereTheRunContradictsThem) {
   const OnnxSource source = sourceOf(modelFromText(kContradicted));
   const StaticShapes inferred = staticShapes(source, rows(200));
   ASSERT_EQ(inferred.shapes.at("zeros").shape, (graph::Shape{260, 3})) << "the library has learned; find another case";
-  auto model = OnnxModel::fromSource(source, {});
-  ASSERT_TRUE(model) << model.error().message;
-  const auto probed = (*model)->probe(rows(200), {});
-  ASSERT_TRUE(probed) << probed.error().message;
-  EXPECT_EQ(shapeOf(**model, "zeros"), (graph::Shape{4, 3}));
-  EXPECT_EQ(shapeOf(**model, "y"), (graph::Shape{4, 3}));
-  EXPECT_EQ(shapeOf(**model, "wanted"), (graph::Shape{2}));
+  auto model = must(OnnxModel::fromSource(source, {}));
+  ASSERT_TRUE(model->probe(rows(200), {}));
+  EXPECT_EQ(shapeOf(*model, "zeros"), (graph::Shape{4, 3}));
+  EXPECT_EQ(shapeOf(*model, "y"), (graph::Shape{4, 3}));
+  EXPECT_EQ(shapeOf(*model, "wanted"), (graph::Shape{2}));
 }
 
 TEST(StaticShapes, StandWhereTheRunAgrees) {
   const OnnxSource source = sourceOf(modelFromText(kContradicted));
-  auto model = OnnxModel::fromSource(source, {});
-  ASSERT_TRUE(model) << model.error().message;
-  ASSERT_TRUE((*model)->probe(rows(100), {}));
-  EXPECT_EQ(shapeOf(**model, "zeros"), (graph::Shape{160, 3}));
+  auto model = must(OnnxModel::fromSource(source, {}));
+  ASSERT_TRUE(model->probe(rows(100), {}));
+  EXPECT_EQ(shapeOf(*model, "zeros"), (graph::Shape{160, 3}));
 }
 
 // The same behind as many nodes as make a run long.
@@ -70,13 +68,12 @@ std::string contradictedAfter(int nodes) {
 }
 
 TEST(InferredShapes, AreThereBeforeTheRunOfALongModelAndMendedByIt) {
-  auto model = OnnxModel::fromSource(sourceOf(modelFromText(contradictedAfter(4000))), {});
-  ASSERT_TRUE(model) << model.error().message;
-  ASSERT_TRUE((*model)->inferShapes(rows(200), {}));
-  EXPECT_EQ(shapeOf(**model, "r3999"), (graph::Shape{200, 3}));
-  EXPECT_EQ(shapeOf(**model, "y"), (graph::Shape{260, 3})) << "the run has not been asked";
-  ASSERT_TRUE((*model)->probe(rows(200), {}));
-  EXPECT_EQ(shapeOf(**model, "y"), (graph::Shape{4, 3}));
+  auto model = must(OnnxModel::fromSource(sourceOf(modelFromText(contradictedAfter(4000))), {}));
+  ASSERT_TRUE(model->inferShapes(rows(200), {}));
+  EXPECT_EQ(shapeOf(*model, "r3999"), (graph::Shape{200, 3}));
+  EXPECT_EQ(shapeOf(*model, "y"), (graph::Shape{260, 3})) << "the run has not been asked";
+  ASSERT_TRUE(model->probe(rows(200), {}));
+  EXPECT_EQ(shapeOf(*model, "y"), (graph::Shape{4, 3}));
 }
 
 // A table is cut at a size that onnx does not follow: that number is run, and nothing else.
@@ -90,17 +87,15 @@ TEST(InferredShapes, FollowWhatOnlyANumberTells) {
     part = Slice(table, zero, rows, zero)
     y = Add(r3999, part)
   })");
-  auto model = OnnxModel::fromSource(sourceOf(modelFromText(text)), {});
-  ASSERT_TRUE(model) << model.error().message;
-  ASSERT_TRUE((*model)->inferShapes(rows(5), {}));
-  EXPECT_EQ(shapeOf(**model, "part"), (graph::Shape{5, 3}));
-  EXPECT_EQ(shapeOf(**model, "y"), (graph::Shape{5, 3}));
+  auto model = must(OnnxModel::fromSource(sourceOf(modelFromText(text)), {}));
+  ASSERT_TRUE(model->inferShapes(rows(5), {}));
+  EXPECT_EQ(shapeOf(*model, "part"), (graph::Shape{5, 3}));
+  EXPECT_EQ(shapeOf(*model, "y"), (graph::Shape{5, 3}));
 }
 
 TEST(InferredShapes, AreNotAskedForWhereARunIsQuick) {
-  auto model = OnnxModel::fromSource(sourceOf(modelFromText(kContradicted)), {});
-  ASSERT_TRUE(model) << model.error().message;
-  EXPECT_FALSE((*model)->inferShapes(rows(200), {}));
+  auto model = must(OnnxModel::fromSource(sourceOf(modelFromText(kContradicted)), {}));
+  EXPECT_FALSE(model->inferShapes(rows(200), {}));
 }
 
 using Axes = std::vector<int64_t>;
