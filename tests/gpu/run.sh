@@ -211,7 +211,6 @@ measureModel() {
 }
 
 timeKernels() {
-  step op-times 60 "$python" "$root/tests/gpu/op_times.py" "$library" "$results/op-times.json" 50
   step kernels 110 "${ours[@]}" "$built/bin/normlens-bench" - - "$library" --json "$results/kernels.json" kernels-gpu
 }
 

@@ -11,7 +11,7 @@ import sys
 import textwrap
 
 # Characters of each section; together with the headings less than 12,000.
-MOST = {"steps": 3000, "benches": 4600, "ops": 2400, "goals": 1400}
+MOST = {"steps": 3000, "benches": 4600, "goals": 1400}
 
 
 def read(path):
@@ -76,19 +76,6 @@ def bench_lines(folder):
     return lines
 
 
-def op_line(point):
-    head = f"{point['dtype']} {point['rows']}x{point['width']}"
-    if "ops" not in point:
-        return f"{head}: failed: {point.get('failed')}"
-    ops = point["ops"]
-    of_torch = " ".join(
-        f"{name} {ops['torch-' + name]['us'] / ops[name]['us']:.2f}" for name in ("layer-norm", "rms-norm", "add-layer-norm")
-    )
-    host = f"host {number(ops['layer-norm']['host_us'], '.1f')}/{number(ops['torch-layer-norm']['host_us'], '.1f')} us"
-    error = f"error {number(point['error']['layer-norm'], '.0e')}/{number(point['error']['torch-layer-norm'], '.0e')}"
-    return f"{head}: copy {ops['copy']['tb_s']:.2f} TB/s, {of_torch}, {host}, {error}"
-
-
 def goal_lines(folder):
     """The goals of the kernels' benchmark; those that are missed most come first."""
     counts = {}
@@ -114,11 +101,9 @@ def step_lines(folder):
 
 
 def sections(folder):
-    ops = read(folder / "op-times.json").get("op_times", ())
     return {
         "steps": ("steps", step_lines(folder)),
         "benches": ("benches: a -> b, speed-up [95% interval], norms' share of a -> b", bench_lines(folder)),
-        "ops": ("ops: torch's time over ours (above 1: ours is faster)", [op_line(point) for point in ops]),
         "goals": ("goals of the kernels", goal_lines(folder)),
     }
 

@@ -1,14 +1,15 @@
 """What of CUDA is built without being asked for, with tools of its own in place of nvcc, nvidia-smi and a toolkit.
 
-Call: test_cuda_default.py CMAKE CXX.
+Call: run_tests.py test_cuda_default.py CMAKE CXX.
 """
 
 import pathlib
-import subprocess
 import sys
+import subprocess
 import tempfile
 import unittest
 
+CMAKE, CXX = sys.argv[1:]
 MODULES = pathlib.Path(__file__).parents[2] / "cmake"
 MODULE = MODULES / "NormLensCudaDefault.cmake"
 ASK = f"""
@@ -105,8 +106,3 @@ class CudaGraph(unittest.TestCase):
 
     def test_a_toolkit_that_has_it_is_no_obstacle(self):
         self.assertEqual(self.obstacle("toolkit_math.h"), "-- why: \n")
-
-
-if __name__ == "__main__":
-    CMAKE, CXX = sys.argv.pop(1), sys.argv.pop(1)
-    unittest.main()
