@@ -144,8 +144,7 @@ class TestInputs final : public QObject {
       QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
       QVERIFY(state(shown).contains(QStringLiteral("As you set them")));
     }
-    Shown again;
-    again.openAndAnalyse(model_);
+    Opened again(model_);
     QCOMPARE(again.session.analysis()->inputs.front().shape, (std::vector<int64_t>{3, 7}));
     again.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
     again.click("inputsGuess");

@@ -15,6 +15,17 @@
 
 namespace normlens::ui {
 
+namespace {
+
+struct Probed : Opened {
+  explicit Probed(const QString& model, const QStringList& mischief = {}) : Opened(model, mischief) {
+    window.actions()->probe->trigger();
+    [this] { QTRY_VERIFY(session.probe()->opened()); }();
+  }
+};
+
+}  // namespace
+
 class ProbeTest final : public QObject {
   Q_OBJECT
 
@@ -127,6 +138,7 @@ class ProbeTest final : public QObject {
 
  private:
   QTemporaryDir folder_;
+  QString model_ = test::modelFile(folder_);
 };
 
 }  // namespace normlens::ui

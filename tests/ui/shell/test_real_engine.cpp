@@ -28,13 +28,26 @@ constexpr int kPatienceMs = 120'000;  // LibTorch takes seconds to load where th
 EngineCommand realEngine() { return EngineCommand{QStringLiteral(NORMLENS_ENGINE), QStringLiteral("serve")}; }
 QString demo(const char* name) { return QStringLiteral(NORMLENS_DEMO_MODELS "/") + QLatin1String(name); }
 
-bool showPlanned(MainWindow& window, const char* model) {
-  window.resize(1440, 900);
-  window.show();
-  window.openFile(demo(model));
-  const Session& session = *window.session();
-  return QTest::qWaitFor([&] { return session.plan().has_value() && !session.busy(); }, kPatienceMs);
-}
+// A shown window with this demo model, analysed and planned.
+struct Planned {
+  explicit Planned(const char* model) : window({realEngine(), ColorScheme::Light, false, false}) {
+    window.resize(1440, 900);
+    window.show();
+    window.openFile(demo(model));
+    [this] { QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs); }();
+  }
+  void fold() {
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
+    QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
+  }
+  void click(const char* button) {
+    QTest::mouseClick(window.findChild<QAbstractButton*>(QLatin1String(button)), Qt::LeftButton);
+  }
+
+  MainWindow window;
+  Session& session = *window.session();
+};
 
 }  // namespace
 
@@ -43,9 +56,8 @@ class TestRealEngine final : public QObject {
 
  private Q_SLOTS:
   void opensFoldsExportsAndTheFileVerifies() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    Session& session = *window.session();
-    QVERIFY(showPlanned(window, "gpt2.pt"));
+    Planned planned("gpt2.pt");
+    auto& [window, session] = planned;
     const auto totals = session.analysis()->totals;  // a copy: the next model replaces it
     QVERIFY(totals.layer_norms > 0);
     QCOMPARE(totals.free, totals.layer_norms);
@@ -56,7 +68,7 @@ class TestRealEngine final : public QObject {
     QVERIFY(session.selection()->zeroMean()->vertices.size() > 3);
     QVERIFY(!session.selection()->zeroMean()->leaves.empty());
 
-    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("nextAction")), Qt::LeftButton);
+    planned.click("nextAction");
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
     QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
     QVERIFY(session.foldResult()->verify->algebra.max_rel <= 1e-10);
@@ -75,9 +87,8 @@ class TestRealEngine final : public QObject {
   }
 
   void aStreamIsNarrowedAndTheFileVerifies() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    Session& session = *window.session();
-    QVERIFY(showPlanned(window, "gpt2.pt"));
+    Planned planned("gpt2.pt");
+    auto& [window, session] = planned;
     window.workspace()->bottom()->showTab(BottomPanel::Streams);
     Streams& streams = *session.streams();
     QTRY_VERIFY_WITH_TIMEOUT(streams.obstacle().isEmpty(), kPatienceMs);
@@ -100,9 +111,8 @@ class TestRealEngine final : public QObject {
   }
 
   void killedWhileItNarrowsTheWindowCarriesOn() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    Session& session = *window.session();
-    QVERIFY(showPlanned(window, "vit.pt"));
+    Planned planned("vit.pt");
+    auto& [window, session] = planned;
     window.workspace()->bottom()->showTab(BottomPanel::Streams);
     Streams& streams = *session.streams();
     QTRY_VERIFY_WITH_TIMEOUT(streams.obstacle().isEmpty(), kPatienceMs);
@@ -111,19 +121,17 @@ class TestRealEngine final : public QObject {
     ::kill(static_cast<pid_t>(session.engine()->info().pid), SIGKILL);
     QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->showsError(), kPatienceMs);
     QVERIFY(!QFile::exists(target));
-    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("infoAction")), Qt::LeftButton);
+    planned.click("infoAction");
     QTRY_VERIFY_WITH_TIMEOUT(session.plan() && streams.obstacle().isEmpty(), kPatienceMs);
     session.narrowTo(target);
     QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(target), kPatienceMs);
   }
 
   void aReportHasTheGraphAndTheProof() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    Session& session = *window.session();
-    QVERIFY(showPlanned(window, "gpt2.pt"));
+    Planned planned("gpt2.pt");
+    auto& [window, session] = planned;
     test::waitForLayout(*window.workspace()->graph()->view(), 5000);
-    session.fold();
-    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
+    planned.fold();
     const QString path = folder_.filePath(QStringLiteral("report.html"));
     auto* report = window.findChild<ReportExport*>();
     QSignalSpy failed(report, &ReportExport::failed);
@@ -138,14 +146,13 @@ class TestRealEngine final : public QObject {
 
   // What the README's five minutes promise: the bar on top tells what became of the norms, and Ctrl+Z takes it back.
   void theFiveMinutesOfTheReadme() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    Session& session = *window.session();
-    QVERIFY(showPlanned(window, "gpt2.pt"));
+    Planned planned("gpt2.pt");
+    auto& [window, session] = planned;
     const auto told = [&](const char* step) { return window.findChild<QAbstractButton*>(step)->accessibleName(); };
     const int norms = session.analysis()->totals.layer_norms;
     QVERIFY2(told("storyPlan").contains(QStringLiteral("Would fold %1 of %1").arg(norms)),
              qPrintable(told("storyPlan")));
-    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("nextAction")), Qt::LeftButton);
+    planned.click("nextAction");
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value() && !session.busy(), kPatienceMs);
     const QString folded = told("storyPlan");
     QVERIFY2(folded.contains(QStringLiteral("Folded %1 of %1").arg(norms)), qPrintable(folded));
@@ -165,9 +172,8 @@ class TestRealEngine final : public QObject {
 
   // A table that is too small is named with its rows, for the length of an input as for its values.
   void aLimitThatIsKnownIsSaid() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    QVERIFY(showPlanned(window, "gpt2.pt"));
-    Session& session = *window.session();
+    Planned planned("gpt2.pt");
+    auto& [window, session] = planned;
     QString reason;
     connect(&session, &Session::inputsUnused, &window, [&](const QString& told) { reason = told; });
     const auto refusalOf = [&](const std::string& spec) {
@@ -188,11 +194,8 @@ class TestRealEngine final : public QObject {
   }
 
   void aBlockedNormNamesItsBlocker() {
-    MainWindow window({realEngine(), ColorScheme::Dark, false, false});
-    window.show();
-    Session& session = *window.session();
-    window.openFile(demo("bert.pt"));
-    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    Planned planned("bert.pt");
+    auto& [window, session] = planned;
     const auto& norms = session.analysis()->norms;
     const auto blocked =
         std::find_if(norms.begin(), norms.end(), [](const auto& norm) { return norm.verdict == "blocked"; });
@@ -204,11 +207,8 @@ class TestRealEngine final : public QObject {
 
   // Also where nobody pointed at it before.
   void aCenteringIsOfferedInThePlaceOfAnEditThatIsLeftOut() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    window.show();
-    Session& session = *window.session();
-    window.openFile(demo("gpt2.pt"));
-    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    Planned planned("gpt2.pt");
+    auto& [window, session] = planned;
     const auto& edits = session.plan()->edits;
     const auto edit = std::ranges::find_if(
         edits, [](const auto& e) { return e.text.find("center h.0.attn.proj.weight") != std::string::npos; });
@@ -228,11 +228,8 @@ class TestRealEngine final : public QObject {
   }
 
   void aTensorIsCountedBeforeAndAfterThePlanAndSaved() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    window.show();
-    Session& session = *window.session();
-    window.openFile(demo("gpt2.pt"));
-    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    Planned planned("gpt2.pt");
+    auto& [window, session] = planned;
     const int weight = session.index().constantNamedIn(QStringLiteral("center h.0.attn.proj.weight"));
     QVERIFY(weight >= 0);
     std::optional<protocol::TensorStats> stats;
@@ -260,11 +257,8 @@ class TestRealEngine final : public QObject {
   }
 
   void editsAreLeftOutAndTheRestIsStillExact() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    window.show();
-    Session& session = *window.session();
-    window.openFile(demo("gpt2.pt"));
-    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    Planned planned("gpt2.pt");
+    auto& [window, session] = planned;
     const auto rows = session.planRows();
     // The edit that fewest norms need, yet more than replacing one does.
     const auto fewest =
@@ -276,20 +270,15 @@ class TestRealEngine final : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     QCOMPARE(session.plan()->folded.size(), folded - needed);
     QTRY_COMPARE_WITH_TIMEOUT(session.planRows().size(), left, kPatienceMs);
-    session.fold();
-    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
-    QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
+    planned.fold();
     session.choices()->undoStack()->undo();  // Fold
     session.choices()->undoStack()->undo();
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && session.plan()->folded.size() == folded, kPatienceMs);
   }
 
   void otherInputsAreRunAndRefusedOnesChangeNothing() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    window.show();
-    Session& session = *window.session();
-    window.openFile(demo("gpt2.pt"));
-    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    Planned planned("gpt2.pt");
+    auto& [window, session] = planned;
     protocol::InputsParams inputs;
     inputs.specs = {"in_0=int64[3,5]:0..9"};
     session.setInputs(inputs);
@@ -301,29 +290,22 @@ class TestRealEngine final : public QObject {
     session.setInputs(inputs);
     QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->showsError() && !session.busy(), kPatienceMs);
     QCOMPARE(session.inputs().specs, before.specs);
-    session.fold();
-    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
-    QVERIFY(session.foldResult()->ok);
+    planned.fold();
     session.setInputs({});  // forgets the preset
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
   }
 
   void killedWhileItFoldsTheWindowCarriesOn() {
-    MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    window.show();
-    Session& session = *window.session();
-    window.openFile(demo("vit.pt"));
-    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    Planned planned("vit.pt");
+    auto& [window, session] = planned;
     session.fold();
     QVERIFY(session.busy());
     ::kill(static_cast<pid_t>(session.engine()->info().pid), SIGKILL);
     QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->showsError(), kPatienceMs);
     QVERIFY(session.model().has_value());
-    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("infoAction")), Qt::LeftButton);
+    planned.click("infoAction");
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
-    session.fold();
-    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
-    QVERIFY(session.foldResult()->ok);
+    planned.fold();
   }
 
  private:

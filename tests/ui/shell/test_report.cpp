@@ -37,7 +37,7 @@ class ReportTest final : public QObject {
   }
 
   void thePageHasTheGraphBeforeAndAfter() {
-    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Folded shown(model_);
     const QString path = folder_.filePath(QStringLiteral("page.html"));
     shown.window.actions()->exportReport->trigger();
     shown.answerFileDialog("reportDialog", path);
@@ -53,7 +53,7 @@ class ReportTest final : public QObject {
   }
 
   void markdownHasNoPictures() {
-    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    Folded shown(model_);
     const QString path = folder_.filePath(QStringLiteral("page.md"));
     shown.window.findChild<ReportExport*>()->start(path);
     QTRY_VERIFY(QFile::exists(path));
@@ -61,8 +61,7 @@ class ReportTest final : public QObject {
   }
 
   void whatGoesWrongIsTold() {
-    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
-                 {QStringLiteral("--error"), QStringLiteral("report")});
+    Folded shown(model_, {QStringLiteral("--error"), QStringLiteral("report")});
     auto* report = shown.window.findChild<ReportExport*>();
     QSignalSpy failed(report, &ReportExport::failed);
     const QString path = folder_.filePath(QStringLiteral("never.html"));
@@ -73,8 +72,7 @@ class ReportTest final : public QObject {
   }
 
   void escStopsIt() {
-    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
-                 {QStringLiteral("--slow"), QStringLiteral("report=60000")});
+    Folded shown(model_, {QStringLiteral("--slow"), QStringLiteral("report=60000")});
     const QString path = folder_.filePath(QStringLiteral("stopped.html"));
     shown.window.findChild<ReportExport*>()->start(path);
     QTRY_VERIFY(shown.session.report()->running());
@@ -86,6 +84,7 @@ class ReportTest final : public QObject {
 
  private:
   QTemporaryDir folder_;
+  QString model_ = test::modelFile(folder_);
 };
 
 }  // namespace normlens::ui

@@ -186,8 +186,7 @@ class TestSurvival final : public QObject {
   }
 
   void whatItSaidLongBeforeItDiedAreNotItsLastWords() {
-    Shown shown(attack("open", QStringLiteral("lines on the side")));
-    shown.openAndAnalyse(model_);
+    Opened shown(model_, attack("open", QStringLiteral("lines on the side")));
     QTest::qWait(2500);  // beats that it answers
     ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
     QTRY_VERIFY(shown.window.infoBar()->showsError());

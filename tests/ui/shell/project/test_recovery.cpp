@@ -20,6 +20,21 @@ class TestRecovery final : public QObject {
     return files;
   }
 
+  // All of its norms folded.
+  [[nodiscard]] Project project() const {
+    Project project;
+    project.model.path = model_;
+    project.policy = "all";
+    return project;
+  }
+  // What a window leaves that was killed: its file, and no one who holds its lock.
+  QString orphanOf(const Project& project) const {
+    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
+    QDir().mkpath(recovery_);
+    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    return orphan;
+  }
+
  private Q_SLOTS:
   void init() {
     QSettings().clear();
@@ -30,16 +45,10 @@ class TestRecovery final : public QObject {
   }
 
   void workIsRecoveredAfterACrash() {
-    Project project;
-    project.model.path = model_;
-    project.policy = "all";
+    Project project = this->project();
     project.kept = QStringList{QStringLiteral("embeddings_norm")};
     project.flavour = "portable";
-    QVERIFY(QDir().mkpath(recovery_));
-    // What a window leaves that was killed: its file, and no one who holds its lock.
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
-
+    const QString orphan = orphanOf(project);
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
     shown.click("infoAction");
@@ -51,11 +60,7 @@ class TestRecovery final : public QObject {
   }
 
   void theOfferStaysWhenAModelIsOpened() {
-    Project project;
-    project.model.path = model_;
-    QVERIFY(QDir().mkpath(recovery_));
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    orphanOf(project());
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
     shown.session.open(test::modelFile(*folder_, QStringLiteral("several.pt2")));
@@ -65,12 +70,7 @@ class TestRecovery final : public QObject {
   }
 
   void recoveryMayBeDiscarded() {
-    QVERIFY(QDir().mkpath(recovery_));
-    Project project;
-    project.model.path = model_;
-    project.policy = "all";
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    const QString orphan = orphanOf(project());
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.window.infoBar()->isVisible());
     shown.click("infoOther");
@@ -83,8 +83,7 @@ class TestRecovery final : public QObject {
       Shown shown(model_, {}, false, recovery_);
       shown.window.project()->putAside();
       QVERIFY(putAside().isEmpty());
-      shown.session.choices()->setPolicy(QStringLiteral("all"));
-      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      shown.choosePolicy("all");
       shown.window.project()->putAside();
       QCOMPARE(putAside().size(), 1);
       QVERIFY(test::contentOf(putAside().first()).contains("\"policy\": \"all\""));
@@ -99,8 +98,7 @@ class TestRecovery final : public QObject {
     {
       Shown shown(model_, {}, false, recovery_);
       QVERIFY(shown.window.project()->save(project_).has_value());
-      shown.session.choices()->setPolicy(QStringLiteral("all"));
-      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      shown.choosePolicy("all");
       shown.window.close();
     }
     QCOMPARE(Recovery(recovery_).orphans().size(), 1);
@@ -114,8 +112,7 @@ class TestRecovery final : public QObject {
   void changesOfAProjectAreOfferedAgainWhenAnotherModelFollows() {
     Shown shown(model_, {}, false, recovery_);
     QVERIFY(shown.window.project()->save(project_).has_value());
-    shown.session.choices()->setPolicy(QStringLiteral("all"));
-    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    shown.choosePolicy("all");
     shown.window.openFile(folder_->filePath(QStringLiteral("missing.pt")));
     QTRY_VERIFY(shown.window.infoBar()->showsError() && !shown.session.busy());
     QCOMPARE(shown.window.project()->path(), project_);
@@ -154,9 +151,7 @@ class TestRecovery final : public QObject {
   }
 
   void aProjectIsRestoredByAnEngineThatDiedOverIt() {
-    Project project;
-    project.model.path = model_;
-    project.policy = "all";
+    Project project = this->project();
     project.kept = QStringList{QStringLiteral("layer.0.output_norm")};
     project.flavour = "portable";
     project.inputs.specs = {"in_0=int64[2,8]:0..9"};
