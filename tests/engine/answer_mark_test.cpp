@@ -9,10 +9,9 @@ TEST(AnswerMark, SaysWhatABodyAnswers) {
   for (const auto& answered : {protocol::Answered{7, true}, protocol::Answered{-8, false}}) {
     const std::string text = marked("{}\nmore", &answered);
     std::string_view body = text;
-    const auto read = takeMark(body);
-    ASSERT_TRUE(read);
-    EXPECT_EQ(read->id, answered.id);
-    EXPECT_EQ(read->withResult, answered.withResult);
+    const auto read = must(takeMark(body));
+    EXPECT_EQ(read.id, answered.id);
+    EXPECT_EQ(read.withResult, answered.withResult);
     EXPECT_EQ(body, "{}\nmore");
   }
 }

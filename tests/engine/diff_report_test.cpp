@@ -1,9 +1,10 @@
-#include "app/engine/verbs/diff_report.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+
+#include "app/engine/verbs/diff_report.h"
 
 namespace normlens::engine {
 namespace {
@@ -29,6 +30,8 @@ run::ModelDiff someDiff() {
   return diff;
 }
 
+json outputOf(const run::ModelDiff& diff) { return diffReport({{"float32", "", diff}}, 1)["outputs"][0]; }
+
 TEST(DiffReport, HasTheFieldsOfTheContract) {
   const json report = diffReport({{"float32", "", someDiff()}}, 7);
   for (const char* list : {"outputs", "norms", "norm_inputs"}) {
@@ -46,9 +49,8 @@ TEST(DiffReport, SaysInfinityAsText) {
   run::ModelDiff diff = someDiff();
   diff.rows[2].diff.maxAbs = std::numeric_limits<double>::infinity();
   diff.rows[2].diff.cosine = std::numeric_limits<double>::quiet_NaN();
-  const json report = diffReport({{"float32", "", diff}}, 1);
-  EXPECT_EQ(report["outputs"][0]["max_abs"], "inf");
-  EXPECT_EQ(report["outputs"][0]["cosine"], "nan");
+  EXPECT_EQ(outputOf(diff)["max_abs"], "inf");
+  EXPECT_EQ(outputOf(diff)["cosine"], "nan");
 }
 
 TEST(DiffReport, OfSeveralTypesTheRoundingIsToldToo) {
@@ -78,18 +80,11 @@ TEST(DiffReport, TheWorstPlaceIsAnIndexOfTheTensor) {
   run::ModelDiff diff = someDiff();
   diff.rows[2].diff.worst = 4;
   diff.rows[2].diff.worstA = 0.5;
-  const json worst = diffReport({{"float32", "", diff}}, 1)["outputs"][0]["worst"];
-  EXPECT_EQ(worst["index"], json::array({1, 1}));
-  EXPECT_EQ(worst["a"], 0.5);
-}
-
-// Places count real and imaginary parts.
-TEST(DiffReport, TheWorstPlaceOfAComplexTensorIsThatOfItsElement) {
-  run::ModelDiff diff = someDiff();
-  diff.rows[2].dtype = graph::DType::Complex64;
+  EXPECT_EQ(outputOf(diff)["worst"]["index"], json::array({1, 1}));
+  EXPECT_EQ(outputOf(diff)["worst"]["a"], 0.5);
+  diff.rows[2].dtype = graph::DType::Complex64;  // places count real and imaginary parts
   diff.rows[2].diff.worst = 11;
-  const json worst = diffReport({{"complex64", "", diff}}, 1)["outputs"][0]["worst"];
-  EXPECT_EQ(worst["index"], json::array({1, 2}));
+  EXPECT_EQ(outputOf(diff)["worst"]["index"], json::array({1, 2}));
 }
 
 TEST(DiffReport, HistogramsEndWithTheirLastCount) {
@@ -98,8 +93,7 @@ TEST(DiffReport, HistogramsEndWithTheirLastCount) {
   diff.rows[2].ulps->counts[0] = 5;
   diff.rows[2].ulps->counts[3] = 1;
   diff.rows[2].ulps->most = 4;
-  const json ulp = diffReport({{"float32", "", diff}}, 1)["outputs"][0]["ulp"];
-  EXPECT_EQ(ulp, json({{"max", 4}, {"histogram", {5, 0, 0, 1}}}));
+  EXPECT_EQ(outputOf(diff)["ulp"], json({{"max", 4}, {"histogram", {5, 0, 0, 1}}}));
 }
 
 TEST(DiffReport, AColumnThatFailedSaysWhyAndTheOthersStay) {
@@ -114,6 +108,51 @@ TEST(DiffReport, AColumnThatFailedSaysWhyAndTheOthersStay) {
   ASSERT_EQ(lines.size(), 3U) << "a head, the norm, the output";
   EXPECT_NE(lines[1].find(" - "), std::string::npos) << lines[1];
   EXPECT_NE(lines[1].find("2e-07"), std::string::npos) << lines[1];
+}
+
+run::DiffRow output(const char* name, double maxRel, graph::Shape shape = {2, 3}) {
+  run::DiffRow made = row(SiteKind::Output, name, maxRel);
+  made.shape = std::move(shape);
+  return made;
+}
+
+run::DiffRow vacuous(const char* name) {
+  run::DiffRow made = output(name, 0);
+  made.diff.vacuous = true;
+  return made;
+}
+
+std::vector<DiffColumn> columnOf(std::vector<run::DiffRow> rows) {
+  run::ModelDiff diff;
+  diff.rows = std::move(rows);
+  return {{"float32", "", std::move(diff)}};
+}
+
+TEST(DiffGate, PassesUpToTheLimit) {
+  EXPECT_EQ(whyAbove(columnOf({output("out_0", 1e-7), output("out_1", 0)}), 1e-7), "");
+  EXPECT_EQ(whyAbove(columnOf({output("out_0", 1e-7), output("out_1", 2e-7)}), 1e-7),
+            "the outputs differ by more than --fail-above");
+  EXPECT_NE(whyAbove(columnOf({output("out_0", std::nan(""))}), 1), "");
+}
+
+TEST(DiffGate, FailsWhereNothingOfAnOutputIsANumber) {
+  const std::string why = whyAbove(columnOf({output("out_0", 0), vacuous("logits")}), 1);
+  EXPECT_NE(why.find("not finite anywhere"), std::string::npos) << why;
+  EXPECT_NE(why.find("logits"), std::string::npos) << why;
+  EXPECT_EQ(why.find("out_0"), std::string::npos) << why;
+}
+
+TEST(DiffGate, AnEmptyOutputIsEqualBesideOthersAndNothingComparedIsNotEqual) {
+  EXPECT_EQ(whyAbove(columnOf({output("boxes", 0, {0, 4}), output("scores", 0)}), 0), "");
+  EXPECT_NE(whyAbove(columnOf({output("boxes", 0, {0, 4})}), 0), "");
+  EXPECT_NE(whyAbove(columnOf({}), 0), "");
+  EXPECT_NE(whyAbove({{"float16", "", fail(ErrorCode::Unsupported, "no")}}, 1), "");
+}
+
+TEST(DiffGate, OnlyOutputsCount) {
+  auto norm = vacuous("ln");
+  norm.kind = SiteKind::NormOutput;
+  EXPECT_EQ(whyAbove(columnOf({norm, output("out_0", 0)}), 0), "");
 }
 
 }  // namespace

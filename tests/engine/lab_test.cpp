@@ -53,8 +53,9 @@ class Lab : public testing::Test {
   TemporaryFolder folder_;
 };
 
+// In a folder that is made, with what is missing above it.
 TEST_F(Lab, ARunIsToldAndItsNetworksAreKept) {
-  const std::string folder = out("runs");
+  const std::string folder = (folder_ / "all/runs").string();
   const auto result = lab({runFile(), "-o", folder, "--json"});
   ASSERT_EQ(result.status, 0) << result.err;
   const json report = reported(result);
@@ -143,13 +144,6 @@ TEST_F(Lab, WhatIsWrongIsToldInALine) {
   const auto data = told(lab({runFile({{"data", {{"kind", "npz"}, {"path", "none.npz"}}}})}));
   EXPECT_EQ(data.first, 3);
   EXPECT_NE(data.second.find("there is no file " + (folder_ / "none.npz").string()), std::string::npos) << data.second;
-}
-
-TEST_F(Lab, TheFolderIsMadeWithWhatIsMissingAboveIt) {
-  const std::string folder = (folder_ / "all" / "runs").string();
-  const auto result = lab({runFile(), "-o", folder, "--json"});
-  EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_TRUE(std::filesystem::exists(folder + "/result.json"));
 }
 
 // The user's data, from the folder of the run.

@@ -260,9 +260,8 @@ TEST(GraphPicture, IsTakenAsItIs) {
   const std::string svg =
       "<svg width=\"9mm\" viewBox=\"0 0 9 9\" xmlns=\"http://www.w3.org/2000/svg\">\n<title>g</title>"
       "<g fill='url(#gradient1)' ><path d=\"M0 0\"/></g><text x=\"1\">a &lt;script&gt; &amp; href=\"b\"</text></svg>";
-  const auto taken = drawingOnly("<?xml version=\"1.0\"?>\n<!DOCTYPE svg>\n" + svg + "\n");
-  ASSERT_TRUE(taken) << taken.error().message;
-  EXPECT_EQ(*taken, svg) << "text is no markup";
+  const auto taken = must(drawingOnly("<?xml version=\"1.0\"?>\n<!DOCTYPE svg>\n" + svg + "\n"));
+  EXPECT_EQ(taken, svg) << "text is no markup";
 }
 
 TEST(GraphPicture, WhatRunsOrIsFetchedOrEndsItEarlyIsRefused) {
@@ -309,13 +308,11 @@ TEST(ReportOfLastFold, TellsTheFoldThatWasMade) {
   ASSERT_TRUE(fold && fold->ok);
   params.pictures = {{"Before", "the graph", "<?xml?><svg><rect/></svg>"}};
   params.bench.emplace().points.emplace_back().a.model = "elsewhere.pt";
-  const auto page = reportOfLastFold(service, params, Task{});
-  ASSERT_TRUE(page) << page.error().message;
-  EXPECT_TRUE(has(page->text, "No output changed beyond rounding"));
-  EXPECT_TRUE(has(page->text, "<svg><rect/></svg>"));
-  EXPECT_TRUE(has(page->text, "normlens fold gpt2.pt -o gpt2-rms.pt --plan gpt2.plan.json"))
-      << "the page has that plan";
-  EXPECT_FALSE(has(page->text, "Latency")) << "that was no measurement of this fold";
+  const auto page = must(reportOfLastFold(service, params, Task{}));
+  EXPECT_TRUE(has(page.text, "No output changed beyond rounding"));
+  EXPECT_TRUE(has(page.text, "<svg><rect/></svg>"));
+  EXPECT_TRUE(has(page.text, "normlens fold gpt2.pt -o gpt2-rms.pt --plan gpt2.plan.json")) << "the page has that plan";
+  EXPECT_FALSE(has(page.text, "Latency")) << "that was no measurement of this fold";
   params.format = "markdown";
   EXPECT_TRUE(has(reportOfLastFold(service, params, Task{})->text, "# Fold report: gpt2.pt"));
   params.pictures.front().svg = "<svg><script/></svg>";

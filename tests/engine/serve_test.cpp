@@ -9,6 +9,7 @@
 #include "core/protocol/methods.h"
 #include "core/protocol/rpc.h"
 #include "tests/engine/run_program.h"
+#include "tests/support/must.h"
 
 namespace normlens::engine {
 namespace {
@@ -49,19 +50,17 @@ class Serve : public ::testing::Test {
 };
 
 TEST_F(Serve, IntroducesItselfAndEnds) {
-  const auto info = decode<EngineInfo>(ask(methods::kInitialize, toJson(InitializeParams{})).result);
-  ASSERT_TRUE(info);
-  EXPECT_EQ(info->protocol, kProtocolVersion);
-  EXPECT_GT(info->pid, 0);
-  EXPECT_FALSE(info->torch.empty());
+  const auto info = must(decode<EngineInfo>(ask(methods::kInitialize, toJson(InitializeParams{})).result));
+  EXPECT_EQ(info.protocol, kProtocolVersion);
+  EXPECT_GT(info.pid, 0);
+  EXPECT_FALSE(info.torch.empty());
   EXPECT_FALSE(ask(methods::kShutdown).failure);
   EXPECT_EQ(program_.wait(), 0);
 }
 
 TEST_F(Serve, RefusesAnotherProtocol) {
-  const auto failure = ask(methods::kInitialize, {{"protocol", 999}}).failure;
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->message,
+  const auto failure = must(ask(methods::kInitialize, {{"protocol", 999}}).failure);
+  EXPECT_EQ(failure.message,
             "this engine speaks protocol " + std::to_string(kProtocolVersion) + " and the window protocol 999");
   EXPECT_EQ(ask(methods::kAnalyze).failure->code, RpcError::NotInitialized);
 }

@@ -72,7 +72,3 @@ class Lines(unittest.TestCase):
         for job in ("1", "2", "3"):
             self.shell(BLOCKS["slurm"], SLURM_ARRAY_TASK_ID=job)
         self.all_folded()
-
-
-if __name__ == "__main__":
-    unittest.main()

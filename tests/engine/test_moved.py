@@ -2,7 +2,7 @@
 """An engine that was built against a LibTorch which now lies elsewhere: it finds LibTorch as its loader does, may read it
 behind the walls, and where it does not find it names the folders in which the loader looked.
 
-    test_moved.py ENGINE TORCH_LIBRARIES
+    run_tests.py test_moved.py ENGINE TORCH_LIBRARIES
 """
 import json
 import os
@@ -38,8 +38,7 @@ def without_torch(source, target):
 class Moved(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        root = pathlib.Path(cls.folder.name)
+        root = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         (root / "normlens/bin").mkdir(parents=True)
         (root / "normlens/lib").mkdir()
         cls.engine = root / "normlens/bin" / ENGINE.name
@@ -50,10 +49,6 @@ class Moved(unittest.TestCase):
         link_libraries(TORCH, cls.torch)
         for library_folder in (TORCH.parents[1] / "nvidia").glob("*/lib"):
             link_libraries(library_folder, root / "site-packages/nvidia" / library_folder.parent.name / "lib")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def run_engine(self, *words, folders=()):
         environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, folders))}
@@ -85,7 +80,3 @@ class Moved(unittest.TestCase):
         self.assertEqual(ran.returncode, 3, ran.stdout)
         self.assertIn(f"{folder}/libc10.so: ", ran.stderr)
         self.assertNotIn("No such file", ran.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -47,9 +47,7 @@ def onnx_model(path):
 
 class Quiet(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.home = self.folder / "home"
         self.home.mkdir()
         names = ["HOME", "TMPDIR", *(f"XDG_{kind}_HOME" for kind in ("CACHE", "CONFIG", "DATA", "STATE"))]
@@ -102,7 +100,3 @@ class Quiet(unittest.TestCase):
                 written = [found.group(1) for found in map(WRITING.search, calls) if found]
                 allowed = (*HARMLESS, scratch, str(out.parent))
                 self.assertEqual([name for name in written if not name.startswith(allowed)], [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/engine/run_program.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::engine {
 
@@ -18,9 +18,6 @@ const fs::path kDemos = NORMLENS_DEMO_MODELS;
 
 class Verbs : public ::testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
-
   struct Answer {
     int status;
     json object;
@@ -38,7 +35,7 @@ class Verbs : public ::testing::Test {
   [[nodiscard]] std::string at(const std::string& name) const { return (folder_ / name).string(); }
 
   const std::string gpt2_ = (kDemos / "gpt2.pt").string(), bert_ = (kDemos / "bert.pt").string();
-  const fs::path folder_ = fs::path(::testing::TempDir()) / ("normlens_verbs_" + std::to_string(getpid()));
+  const TemporaryFolder folder_;
 };
 
 }  // namespace normlens::engine

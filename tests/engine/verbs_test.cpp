@@ -41,17 +41,6 @@ TEST_F(Verbs, CheckTellsTheStageThatFailed) {
   EXPECT_TRUE(answer.object["graph"].is_null());
 }
 
-TEST_F(Verbs, AnalyzeSumsUp) {
-  const Answer answer = ask({"analyze", gpt2_});
-  EXPECT_EQ(answer.status, 0);
-  const json& totals = answer.object["totals"];
-  EXPECT_EQ(totals["free"].get<int>() + totals["with_centering"].get<int>() + totals["blocked"].get<int>() +
-                totals["unknown"].get<int>(),
-            totals["layer_norms"]);
-  EXPECT_EQ(answer.object["layer_norms"].size(), totals["layer_norms"]);
-  EXPECT_GT(answer.object["layer_norms"].size(), 0U);
-}
-
 TEST_F(Verbs, ProbeTellsTheGeometryOfEveryNorm) {
   const Answer answer = ask({"probe", gpt2_, "--after", "--csv", at("probe.csv")});
   EXPECT_EQ(answer.status, 0) << answer.err;
@@ -126,25 +115,6 @@ TEST_F(Verbs, FuseWritesWhatIsProvedToBeEqualAndFoldsNothing) {
   EXPECT_LT(diff.object["outputs"][0]["max_rel"].get<double>(), 1e-5);
 }
 
-TEST_F(Verbs, CrmsWritesANarrowStreamThatIsProvedToBeEqual) {
-  for (const char* pad : {"none", "even", "64"}) {
-    const Answer answer = ask({"crms", gpt2_, "-o", at("narrow.pt"), "--policy", "free", "--pad", pad});
-    ASSERT_EQ(answer.status, 0) << answer.err;
-    EXPECT_EQ(answer.object["verify"]["exact"], true);
-    EXPECT_EQ(answer.object["output"], at("narrow.pt"));
-    ASSERT_EQ(answer.object["streams"].size(), 1U);
-    const json& stream = answer.object["streams"][0];
-    EXPECT_EQ(stream["refused"], nullptr);
-    EXPECT_EQ(stream["norms"].size(), answer.object["layer_norms"].get<size_t>());
-    const int channels = stream["channels"], width = stream["width"];
-    EXPECT_EQ(width, pad == std::string("none") ? channels - 1 : width);
-    EXPECT_GE(width, channels - 1);
-    const Answer diff = ask({"diff", gpt2_, at("narrow.pt")});
-    EXPECT_EQ(diff.status, 0) << diff.err;
-    EXPECT_LT(diff.object["outputs"][0]["max_rel"].get<double>(), 1e-5);
-  }
-}
-
 TEST_F(Verbs, CrmsMeasuresBesideTheOriginalAndTheFold) {
   const Answer answer = ask({"crms", gpt2_, "-o", at("narrow.pt"), "--policy", "free", "--measure"});
   ASSERT_EQ(answer.status, 0) << answer.err;
@@ -158,21 +128,6 @@ TEST_F(Verbs, CrmsMeasuresBesideTheOriginalAndTheFold) {
   EXPECT_LT(answer.object["bytes"]["stream"]["crms"], answer.object["bytes"]["stream"]["original"]);
   EXPECT_EQ(ask({"crms", gpt2_, "-o", at("other.pt"), "--measure", "--device", "gpu"}).status, 2);
   EXPECT_FALSE(fs::exists(at("other.pt")));
-}
-
-TEST_F(Verbs, CrmsLeavesAPostNormModelAndSaysWhy) {
-  const Answer answer = ask({"crms", bert_, "-o", at("narrow.pt"), "--policy", "all"});
-  EXPECT_EQ(answer.status, 1);
-  EXPECT_EQ(answer.object["output"], nullptr);
-  EXPECT_FALSE(answer.object["reason"].get<std::string>().empty());
-  EXPECT_FALSE(std::filesystem::exists(at("narrow.pt")));
-}
-
-TEST_F(Verbs, AFileWithTheFastNormOpensAgain) {
-  EXPECT_EQ(ask({"fold", gpt2_, "-o", at("fast.pt"), "--norm", "fast"}).status, 0);
-  const Answer diff = ask({"diff", gpt2_, at("fast.pt")});
-  EXPECT_EQ(diff.status, 0) << diff.err;
-  EXPECT_LT(diff.object["outputs"][0]["max_rel"].get<double>(), 1e-5);
 }
 
 TEST_F(Verbs, FoldWritesWhatDiffFindsEqual) {
