@@ -13,13 +13,6 @@ namespace normlens::confine {
 
 namespace fs = std::filesystem;
 
-WorkerTest::WorkerTest() {
-  std::string name = (fs::temp_directory_path() / "normlens-confine-XXXXXX").string();
-  folder_ = ::mkdtemp(name.data());
-}
-
-WorkerTest::~WorkerTest() { fs::remove_all(folder_); }
-
 Outcome WorkerTest::run(const Worker::Body& body, Worker::Start start,
                         std::optional<std::chrono::milliseconds> stopAfter,
                         const std::function<void(std::string_view)>& onPrint) {
@@ -64,7 +57,7 @@ std::string WorkerTest::read(const std::string& name) const {
 
 std::vector<std::string> WorkerTest::names() const {
   std::vector<std::string> all;
-  for (const auto& entry : fs::directory_iterator(folder_)) all.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(folder_.path())) all.push_back(entry.path().filename().string());
   std::ranges::sort(all);
   return all;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/confine/worker.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::confine {
 
@@ -21,24 +22,19 @@ struct Outcome {
 };
 
 class WorkerTest : public ::testing::Test {
- public:
-  WorkerTest();
-  ~WorkerTest() override;
-  WorkerTest(const WorkerTest&) = delete;
-  WorkerTest& operator=(const WorkerTest&) = delete;
-
  protected:
   // Serves door and noise, and kills as a supervisor would; stopAfter: it is asked to stop then, killed 500 ms later.
   static Outcome run(const Worker::Body& body, Worker::Start start = {},
                      std::optional<std::chrono::milliseconds> stopAfter = {},
                      const std::function<void(std::string_view)>& onPrint = {});
   [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_ / name; }
-  std::filesystem::path write(const std::string& name, const std::string& text) const;  // NOLINT(modernize-use-nodiscard)
+  std::filesystem::path write(const std::string& name,
+                              const std::string& text) const;  // NOLINT(modernize-use-nodiscard)
   [[nodiscard]] std::string read(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace normlens::confine

@@ -1,8 +1,6 @@
 // What the fuzz targets share: a folder for the file that is read, and what is a find beside what the sanitizers see.
 #pragma once
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,32 +10,24 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::fuzz {
 
+inline const std::filesystem::path kShared = "/dev/shm";
+
 // In memory where there is such a folder; one for each process.
-class Folder {
+class Folder : TemporaryFolder {
  public:
-  Folder() {
-    std::error_code error;
-    const std::filesystem::path shared = "/dev/shm";
-    const auto parent = std::filesystem::is_directory(shared, error) ? shared : std::filesystem::temp_directory_path();
-    std::string name = (parent / "normlens-fuzz-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  Folder()
+      : TemporaryFolder(std::filesystem::is_directory(kShared) ? kShared : std::filesystem::temp_directory_path()) {}
 
   [[nodiscard]] std::filesystem::path write(const std::string& name, std::span<const uint8_t> bytes) const {
-    std::filesystem::path file = path_ / name;
+    std::filesystem::path file = *this / name;
     std::ofstream(file, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     return file;
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 [[noreturn]] inline void found(const std::string& what) {
