@@ -4,6 +4,7 @@
 
 #include "core/ops/pattern.h"
 #include "tests/ops/patterns.h"
+#include "tests/support/must.h"
 #include "tests/support/rule_property.h"
 
 namespace normlens::ops {
@@ -26,10 +27,9 @@ TEST(Pattern, canonicalFormDropsOnesAndMergesASingleIndex) {
 
 TEST(Pattern, alignCutsAtAxisBorders) {
   const Pattern heads = Pattern::fromFactors({{10, 0, 10, false}, {2, 0, 2, false}, {4, 0, 4, true}});
-  const auto dims = alignTo(heads, std::vector<int64_t>{2, 5, 8});
-  ASSERT_TRUE(dims);
-  EXPECT_EQ((*dims)[2].size(), 2U);
-  EXPECT_EQ(joinDims(*dims), heads);
+  const auto dims = must(alignTo(heads, std::vector<int64_t>{2, 5, 8}));
+  EXPECT_EQ(dims[2].size(), 2U);
+  EXPECT_EQ(joinDims(dims), heads);
   EXPECT_FALSE(alignTo(heads, std::vector<int64_t>{2, 5, 3}));
   EXPECT_FALSE(alignTo(Pattern::fromFactors({{6, 1, 5, true}}), std::vector<int64_t>{2, 3}));
 }

@@ -1,7 +1,6 @@
 // What each row must refuse although it looks alike, and what If and Loop ask of their bodies.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <limits>
 
 #include "core/ops/rules.h"
