@@ -146,37 +146,21 @@ class LayoutTest : public QObject {
     QCOMPARE(furthest.front(), furthest.back());
   }
 
-  void boxesDoNotOverlap_data() {
-    QTest::addColumn<bool>("everything");
-    QTest::newRow("collapsed") << false;
-    QTest::newRow("all open") << true;
-  }
-  void boxesDoNotOverlapLeftToRight() {
+  void boxesLieBesideEachOtherAndInsideTheirGroup() {
     const Hierarchy h = buildHierarchy(test::gpt2Document());
-    const Layout layout = mustLayOut(h, allGroups(h), Direction::Right);
-    QCOMPARE(overlap(h, layout), QString());
-    QVERIFY(layout.bounds.width() > layout.bounds.height());
-    for (const Box& box : layout.boxes) {
-      QVERIFY(layout.bounds.contains(box.rect));
-      if (box.frame >= 0) QVERIFY(layout.boxes[static_cast<size_t>(box.frame)].rect.contains(box.rect));
-      // Nothing stands where the title of a group does.
-      if (box.frame >= 0)
-        QVERIFY(box.rect.top() >= layout.boxes[static_cast<size_t>(box.frame)].rect.top() + kTitleBand - 8);
-    }
-  }
-  void boxesDoNotOverlap() {
-    QFETCH(bool, everything);
-    const Hierarchy h = buildHierarchy(test::gpt2Document());
-    const Layout layout = mustLayOut(h, everything ? allGroups(h) : defaultExpanded(h));
-    QCOMPARE(overlap(h, layout), QString());
-  }
-
-  void childrenLieInsideTheirGroup() {
-    const Hierarchy h = buildHierarchy(test::gpt2Document());
-    const Layout layout = mustLayOut(h, allGroups(h));
-    for (const Box& box : layout.boxes) {
-      QVERIFY(layout.bounds.contains(box.rect));
-      if (box.frame >= 0) QVERIFY(layout.boxes[static_cast<size_t>(box.frame)].rect.contains(box.rect));
+    QCOMPARE(overlap(h, mustLayOut(h, defaultExpanded(h))), QString());
+    for (const Direction direction : {Direction::Down, Direction::Right}) {
+      const Layout layout = mustLayOut(h, allGroups(h), direction);
+      QCOMPARE(overlap(h, layout), QString());
+      QCOMPARE(layout.bounds.width() > layout.bounds.height(), direction == Direction::Right);
+      for (const Box& box : layout.boxes) {
+        QVERIFY(layout.bounds.contains(box.rect));
+        if (box.frame < 0) continue;
+        const QRectF& group = layout.boxes[static_cast<size_t>(box.frame)].rect;
+        QVERIFY(group.contains(box.rect));
+        // Nothing stands where the title of a group does.
+        QVERIFY(direction == Direction::Down || box.rect.top() >= group.top() + kTitleBand - 8);
+      }
     }
   }
 

@@ -2,7 +2,6 @@
 #include "ui/learn/norm_passes.h"
 
 #include <QtTest>
-#include <cmath>
 #include <random>
 
 namespace normlens::ui {
