@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu/row_norm.h"
-#include "tests/kernels/small_float.h"
+#include "tests/kernels/numbers.h"
 
 namespace normlens::kernels::test {
 namespace {

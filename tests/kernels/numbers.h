@@ -1,7 +1,9 @@
 // The scalar types of the kernels as the tests see them, and memory of one type that is read and written as double.
+// float16 and bfloat16 are converted by their definition: an independent judge of the kernels' conversions.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/norm_rows.h"
@@ -20,6 +22,17 @@ inline constexpr Type kTypes[] = {{"float32", Scalar::Float32, 4, 0x1p-23, 0x1p-
                                   {"float64", Scalar::Float64, 8, 0x1p-52, 0x1p-1074},
                                   {"float16", Scalar::Float16, 2, 0x1p-10, 0x1p-24},
                                   {"bfloat16", Scalar::BFloat16, 2, 0x1p-7, 0x1p-133}};
+
+struct SmallFloat {
+  int mantissaBits;  // stored ones
+  int exponentBits;
+
+  [[nodiscard]] double decode(uint16_t bits) const;
+  [[nodiscard]] uint16_t encode(double value) const;  // to nearest, ties to even
+};
+
+inline constexpr SmallFloat kFloat16{10, 5};
+inline constexpr SmallFloat kBFloat16{7, 8};
 
 class Buffer {
  public:
