@@ -7,6 +7,7 @@
 #include "core/formats/archive/archive_writer.h"
 #include "core/formats/torchscript/run/interpreter.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/must.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
@@ -34,9 +35,7 @@ const std::string kForward = "def forward(self, x):\n  return torch.linear(x, se
 ModelPtr opened(const torch::jit::Module& module, const Victim& victim) {
   const auto path = victim.folder / "model.pt";
   module.save(path.string());
-  auto model = TorchScriptModel::open(path, {});
-  EXPECT_TRUE(model) << model.error().message;
-  return model ? std::move(*model) : nullptr;
+  return must(TorchScriptModel::open(path, {}));
 }
 
 Tensors someInput() { return {{"in_0", viewOf(draw({3, 8}, 3, at::kFloat))}}; }
@@ -79,7 +78,6 @@ TEST(ForbiddenOps, AModelThatWouldWriteAFileIsShownAndNeverRun) {
   whole.register_module("layer", layer);
   whole.define("def forward(self, x):\n  return self.layer.forward(x)\n");
   const auto model = opened(whole, victim);
-  ASSERT_TRUE(model);
   EXPECT_FALSE(model->graph().nodes.empty());
   const std::string sentence =
       "the model calls aten::from_file, which can write files (forward of layer), so it is never run";
@@ -104,12 +102,9 @@ TEST(ForbiddenOps, WhatTheCheckDoesNotSeeRaisesAnErrorInstead) {
   const std::string save = "torch.save(x, \"" + victim.file.string() + "\")";
   auto module = moduleOf("def forward(self, x):\n  " + save + "\n  return torch.linear(x, self.w)\n");
   const auto model = opened(module, victim);
-  ASSERT_TRUE(model);
   Interpreter interpreter(model->program());
-  const auto done = interpreter.run({draw({3, 8}, 3, at::kFloat)}, {}, {});
-  ASSERT_FALSE(done);
-  EXPECT_NE(done.error().message.find("aten::save, which writes files, so it is never run"), std::string::npos)
-      << done.error().message;
+  EXPECT_PRED2(contains, failureOf(interpreter.run({draw({3, 8}, 3, at::kFloat)}, {}, {})).message,
+               "aten::save, which writes files, so it is never run");
   EXPECT_ANY_THROW(module.forward({draw({3, 8}, 3, at::kFloat)})) << "torch's own interpreter";
   EXPECT_TRUE(victim.unharmed());
 }
@@ -137,13 +132,11 @@ TEST(ForbiddenOps, CodeThatRunsWhileItIsLoadedWritesNothing) {
   for (const auto& [name, edit] : ways) {
     SCOPED_TRACE(name);
     const auto path = withCode(victim, edit);
-    const auto model = TorchScriptModel::open(path, {});
-    ASSERT_FALSE(model);
-    EXPECT_EQ(model.error().code, ErrorCode::Unsupported);
-    EXPECT_EQ(model.error().message,
-              path.string() +
-                  " calls aten::from_file, which can write files (code/__torch__.py), as soon as it is "
-                  "loaded; it was not opened");
+    const Error model = failureOf(TorchScriptModel::open(path, {}));
+    EXPECT_EQ(model.code, ErrorCode::Unsupported);
+    EXPECT_EQ(model.message, path.string() +
+                                 " calls aten::from_file, which can write files (code/__torch__.py), as soon as it is "
+                                 "loaded; it was not opened");
     EXPECT_TRUE(victim.unharmed());
   }
 }
@@ -152,11 +145,10 @@ TEST(ForbiddenOps, CodeThatFailsWhileItIsLoadedIsToldAsSuch) {
   const Victim victim;
   const auto path =
       withCode(victim, [](std::string& code) { addSetState(code, "    ops.prim.RaiseException(\"no good\")\n"); });
-  const auto model = TorchScriptModel::open(path, {});
-  ASSERT_FALSE(model);
-  EXPECT_EQ(model.error().message, path.string() +
-                                       ": its code that runs while it is loaded (__setstate__) raised an error: "
-                                       "no good");
+  EXPECT_EQ(failureOf(TorchScriptModel::open(path, {})).message,
+            path.string() +
+                ": its code that runs while it is loaded (__setstate__) raised an error: "
+                "no good");
 }
 
 TEST(ForbiddenOps, OpsThatReachOutOfTheProcessAreForbiddenByTheirNamespace) {
@@ -165,11 +157,8 @@ TEST(ForbiddenOps, OpsThatReachOutOfTheProcessAreForbiddenByTheirNamespace) {
     insert(code, "torch.linear(x", R"(torch.add(ops._c10d_functional.all_reduce(x, "sum", "0"), )");
     code.insert(code.find(')', code.find("torch.linear(x")), ")");
   });
-  const auto model = TorchScriptModel::open(path, {});
-  ASSERT_TRUE(model) << model.error().message;
-  const auto inputs = (*model)->inferInputs();
-  ASSERT_FALSE(inputs);
-  EXPECT_NE(inputs.error().message.find("_c10d_functional::all_reduce"), std::string::npos) << inputs.error().message;
+  const auto model = must(TorchScriptModel::open(path, {}));
+  EXPECT_PRED2(contains, failureOf(model->inferInputs()).message, "_c10d_functional::all_reduce");
 }
 
 TEST(ForbiddenOps, ModulesAndMethodsMayBeCalledLikeThem) {
@@ -189,7 +178,6 @@ def export(self, x):
   torch.save(x, "never called")
 )");
   const auto model = opened(whole, victim);
-  ASSERT_TRUE(model);
   EXPECT_TRUE(model->inferInputs());
   EXPECT_TRUE(model->run(someInput(), {}));
 }
@@ -202,17 +190,14 @@ TEST(ForbiddenOps, StrictForbidsPrintingAndAllCodeThatRunsWhileItIsLoaded) {
   ASSERT_TRUE(model);
   EXPECT_TRUE(model->run(someInput(), {}));
 
-  const auto strict = TorchScriptModel::open(victim.folder / "model.pt", {}, true);
-  ASSERT_TRUE(strict) << strict.error().message;
-  const auto inputs = (*strict)->inferInputs();
-  ASSERT_FALSE(inputs);
-  EXPECT_EQ(inputs.error().message, "the model calls prim::Print, which prints (forward), so it is never run");
+  const auto strict = must(TorchScriptModel::open(victim.folder / "model.pt", {}, true));
+  EXPECT_EQ(failureOf(strict->inferInputs()).message,
+            "the model calls prim::Print, which prints (forward), so it is never run");
 
   const auto path = withCode(victim, [](std::string& code) { addSetState(code, ""); });
-  const auto loading = TorchScriptModel::open(path, {}, true);
-  ASSERT_FALSE(loading);
-  EXPECT_EQ(loading.error().code, ErrorCode::Unsupported);
-  EXPECT_NE(loading.error().message.find("__setstate__ in "), std::string::npos) << loading.error().message;
+  const Error loading = failureOf(TorchScriptModel::open(path, {}, true));
+  EXPECT_EQ(loading.code, ErrorCode::Unsupported);
+  EXPECT_NE(loading.message.find("__setstate__ in "), std::string::npos) << loading.message;
 }
 
 }  // namespace

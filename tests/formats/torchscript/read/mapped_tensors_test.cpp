@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/must.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
@@ -87,9 +88,8 @@ TEST(MappedTensors, WhatAModelWritesToThemStaysInTheProcess) {
   EXPECT_TRUE(at::equal(runOn(*model, {x}), first)) << "each run starts from the file's state";
   EXPECT_EQ(contentOf(path), before);
   ASSERT_TRUE(model->save(folder.path() / "again.pt", {}));
-  const auto again = TorchScriptModel::open(folder.path() / "again.pt", {});
-  ASSERT_TRUE(again);
-  EXPECT_TRUE(at::equal((*again)->source().module.attr("count").toTensor(), draw({200, 200}, 1, at::kFloat)));
+  const auto again = must(TorchScriptModel::open(folder.path() / "again.pt", {}));
+  EXPECT_TRUE(at::equal(again->source().module.attr("count").toTensor(), draw({200, 200}, 1, at::kFloat)));
 }
 
 TEST(MappedTensors, CodeThatRunsWhileItIsLoadedFindsThemRead) {

@@ -27,8 +27,7 @@ TEST_P(OpMapTest, MapsAsWritten) {
   top.register_parameter("v", draw({4}, 2), false);
   top.define("def forward(self, x):\n  w = self.w\n  v = self.v\n  return " + test.code + "\n");
   const auto model = makeModel(top, {draw({2, 3, 4}, 3)});
-  const auto sound = graph::checkGraph(model->graph());
-  ASSERT_TRUE(sound) << sound.error().message;
+  ASSERT_TRUE(graph::checkGraph(model->graph()));
   const graph::Node& node = model->graph().node(nodeOf(model->graph(), test.op));
   EXPECT_EQ(graph::opKindName(node.kind), graph::opKindName(test.kind));
   if (test.attribute.empty()) return;

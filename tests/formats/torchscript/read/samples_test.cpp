@@ -8,6 +8,7 @@
 #include "core/formats/torchscript/program/tensor_convert.h"
 #include "core/formats/torchscript/run/model_run.h"
 #include "tests/formats/torchscript/read/sample_models.h"
+#include "tests/support/must.h"
 #include "tests/support/npz_files.h"
 
 namespace normlens::formats::torchscript {
@@ -35,24 +36,20 @@ TEST(SampleModels, TheInterpreterAgreesWithTorch) {
   ASSERT_FALSE(models.empty());
   for (const auto& path : models) {
     SCOPED_TRACE(path.filename().string());
-    auto model = openModel(path, {}, {});
-    ASSERT_TRUE(model) << model.error().message;
-    EXPECT_EQ((*model)->fileSha256(nullptr).size(), 64U);
+    auto model = must(openModel(path, {}, {}));
+    EXPECT_EQ(model->fileSha256(nullptr).size(), 64U);
     for (const char* which : {".inputs.npz", ".alt.npz"}) {
       const auto npz = folder / "visible" / (sampleName(path) + which);
       if (!std::filesystem::exists(npz)) continue;
       const auto inputs = inputsOf(npz);
-      const auto probed = (*model)->probe(inputs, {});
-      ASSERT_TRUE(probed) << probed.error().message;
-      const auto sound = graph::checkGraph((*model)->graph());
+      ASSERT_TRUE(model->probe(inputs, {}));
+      const auto sound = graph::checkGraph(model->graph());
       EXPECT_TRUE(sound) << sound.error().message;
-      const auto wanted = (*model)->run(inputs, {});
-      ASSERT_TRUE(wanted) << wanted.error().message;
-      const auto seen = (*model)->runCapturing(inputs, (*model)->graph().outputs(), {});
-      ASSERT_TRUE(seen) << seen.error().message;
-      ASSERT_EQ(wanted->size(), seen->size());
-      for (size_t i = 0; i < wanted->size(); ++i)
-        EXPECT_TRUE(at::equal(tensorOf((*wanted)[i].view), tensorOf((*seen)[i].view))) << which << " output " << i;
+      const auto wanted = must(model->run(inputs, {}));
+      const auto seen = must(model->runCapturing(inputs, model->graph().outputs(), {}));
+      ASSERT_EQ(wanted.size(), seen.size());
+      for (size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_TRUE(at::equal(tensorOf(wanted[i].view), tensorOf(seen[i].view))) << which << " output " << i;
     }
   }
 }
@@ -68,9 +65,8 @@ TEST(SampleModels, ARunForShapesAloneSeesWhatAFullRunSees) {
   int restarted = 0, models = 0;
   for (const auto& path : filesEndingIn(folder / "visible", ".pt")) {
     SCOPED_TRACE(path.filename().string());
-    const auto opened = openModel(path, {}, {});
-    ASSERT_TRUE(opened) << opened.error().message;
-    const auto& model = dynamic_cast<const TorchScriptModel&>(**opened);
+    const auto opened = must(openModel(path, {}, {}));
+    const auto& model = dynamic_cast<const TorchScriptModel&>(*opened);
     const auto records = [&](Interpreter::Effort effort) {
       Recorder recorder(model.program());
       Interpreter interpreter(model.program(), effort, [&] {
@@ -95,16 +91,14 @@ TEST(SampleModels, WorkableInputsAreFoundForEach) {
   NORMLENS_NEED_SAMPLES(folder);
   for (const auto& path : filesEndingIn(folder / "visible", ".pt")) {
     SCOPED_TRACE(path.filename().string());
-    auto model = openModel(path, {}, {});
-    ASSERT_TRUE(model) << model.error().message;
-    const auto specs = (*model)->inferInputs();
-    ASSERT_TRUE(specs) << specs.error().message;
+    auto model = must(openModel(path, {}, {}));
+    const auto specs = must(model->inferInputs());
     const auto given = inputsOf(folder / "visible" / (sampleName(path) + ".inputs.npz"));
-    ASSERT_EQ(specs->size(), given.size());
+    ASSERT_EQ(specs.size(), given.size());
     for (size_t i = 0; i < given.size(); ++i) {
-      EXPECT_EQ((*specs)[i].shape.size(), given[i].view.shape.size());
-      EXPECT_EQ(graph::isFloat((*specs)[i].dtype), graph::isFloat(given[i].view.dtype));
-      EXPECT_FALSE((*specs)[i].assumed.empty());
+      EXPECT_EQ(specs[i].shape.size(), given[i].view.shape.size());
+      EXPECT_EQ(graph::isFloat(specs[i].dtype), graph::isFloat(given[i].view.dtype));
+      EXPECT_FALSE(specs[i].assumed.empty());
     }
   }
 }
@@ -145,11 +139,10 @@ TEST(SampleModels, BrokenFilesAreNamedForWhatTheyAre) {
   };
   for (const auto& [name, words] : expected) {
     SCOPED_TRACE(name);
-    const auto model = openModel(folder / "broken" / name, {}, {});
-    ASSERT_FALSE(model);
-    EXPECT_TRUE(model.error().code == ErrorCode::Unreadable || model.error().code == ErrorCode::Unsupported);
-    EXPECT_NE(model.error().message.find(words), std::string::npos) << model.error().message;
-    EXPECT_EQ(model.error().message.find('\n'), std::string::npos);
+    const Error model = failureOf(openModel(folder / "broken" / name, {}, {}));
+    EXPECT_TRUE(model.code == ErrorCode::Unreadable || model.code == ErrorCode::Unsupported);
+    EXPECT_NE(model.message.find(words), std::string::npos) << model.message;
+    EXPECT_EQ(model.message.find('\n'), std::string::npos);
   }
   for (const char* name : {"zip_deflated.pt", "zip_bomb_lite.pt", "torchscript_named.onnx"})
     EXPECT_TRUE(openModel(folder / "broken" / name, {}, {})) << name;

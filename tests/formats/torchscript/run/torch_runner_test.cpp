@@ -8,6 +8,7 @@
 #include "core/formats/torchscript/run/device_copy.h"
 #include "core/run/tensors.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {
@@ -39,9 +40,8 @@ TEST(TorchRunner, RunsInEveryFloatingType) {
   const ModelPtr model = sample();
   for (const auto type : {graph::DType::Unknown, graph::DType::Float16, graph::DType::BFloat16, graph::DType::Float32,
                           graph::DType::Float64}) {
-    const auto runner = runnerOf(*model, {.dtype = type});
-    ASSERT_TRUE(runner) << runner.error().message;
-    const auto ms = (*runner)->runOnceMs();
+    const auto runner = must(runnerOf(*model, {.dtype = type}));
+    const auto ms = runner->runOnceMs();
     ASSERT_TRUE(ms) << graph::dtypeName(type) << ": " << ms.error().message;
     EXPECT_GT(*ms, 0);
   }
@@ -49,11 +49,10 @@ TEST(TorchRunner, RunsInEveryFloatingType) {
 
 TEST(TorchRunner, TheOutputsAndTheValuesInsideAreThoseOfTheModel) {
   const ModelPtr model = sample();
-  const auto runner = runnerOf(*model, {});
-  ASSERT_TRUE(runner);
+  const auto runner = must(runnerOf(*model, {}));
   const std::vector<graph::ValueId> values{model->graph().node(nodeOf(model->graph(), "aten::layer_norm")).operands[0]};
   const auto expected = model->runSeeing(inputs(), values, {});
-  const auto outputs = (*runner)->outputs(), inside = (*runner)->runCapturing(values, {});
+  const auto outputs = runner->outputs(), inside = runner->runCapturing(values, {});
   ASSERT_TRUE(expected && outputs && inside);
   ASSERT_EQ(outputs->size(), 1U);
   EXPECT_EQ(outputs->front().name, expected->outputs.front().name);
@@ -85,12 +84,10 @@ TEST(TorchRunner, ThreadsAreSetForTheRunOnly) {
 TEST(TorchRunner, OpsAreTimedUnderTheirNodes) {
   const ModelPtr model = sample();
   for (const auto type : {graph::DType::Unknown, graph::DType::Float64}) {
-    const auto runner = runnerOf(*model, {.dtype = type});
-    ASSERT_TRUE(runner);
-    const auto ops = (*runner)->opTimes({});
-    ASSERT_TRUE(ops) << ops.error().message;
-    const auto norm = std::ranges::find(*ops, "aten::layer_norm", &OpTime::op);
-    ASSERT_NE(norm, ops->end());
+    const auto runner = must(runnerOf(*model, {.dtype = type}));
+    const auto ops = must(runner->opTimes({}));
+    const auto norm = std::ranges::find(ops, "aten::layer_norm", &OpTime::op);
+    ASSERT_NE(norm, ops.end());
     EXPECT_GT(norm->ms, 0);
     EXPECT_EQ(norm->node, nodeOf(model->graph(), "aten::layer_norm"));
   }
@@ -99,12 +96,11 @@ TEST(TorchRunner, OpsAreTimedUnderTheirNodes) {
 // Times of ops on a GPU are taken from the copy's program and put down to the model's nodes.
 TEST(TorchRunner, ACopyForADeviceHasTheSameNodes) {
   const ModelPtr model = sample();
-  const auto copy = buildProgram(copyOnDevice(model->source().module, c10::Device(c10::DeviceType::CPU)));
-  ASSERT_TRUE(copy);
+  const auto copy = must(buildProgram(copyOnDevice(model->source().module, c10::Device(c10::DeviceType::CPU))));
   const auto& nodes = model->program().nodes;
-  ASSERT_EQ(copy->nodes.size(), nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(copy->nodes[i].node->kind(), nodes[i].node->kind());
-  EXPECT_EQ(copy->values.size(), model->program().values.size());  // what is captured there is found by them
+  ASSERT_EQ(copy.nodes.size(), nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(copy.nodes[i].node->kind(), nodes[i].node->kind());
+  EXPECT_EQ(copy.values.size(), model->program().values.size());  // what is captured there is found by them
 }
 
 // A small window into a large memory is copied by itself.
@@ -164,9 +160,8 @@ TEST(TorchRunner, ACudaGraphIsReplayedWhereThereIsAGpu) {
   if (!runner && runner.error().code == ErrorCode::Unsupported) GTEST_SKIP() << runner.error().message;
   ASSERT_TRUE(runner) << runner.error().message;
   EXPECT_EQ((*runner)->clock(), "CUDA events, CUDA graph");
-  const auto ms = (*runner)->runOnceMs();
-  ASSERT_TRUE(ms) << ms.error().message;
-  EXPECT_GT(*ms, 0);
+  const auto ms = must((*runner)->runOnceMs());
+  EXPECT_GT(ms, 0);
 }
 
 // What failed has left torch's allocator as it was: the next one is recorded, and memory comes and goes.
@@ -178,12 +173,9 @@ TEST(TorchRunner, AFailedCaptureIsNoHarmToTheNext) {
   const ModelPtr cannot = makeModel(std::move(waiting), {draw({4, 8}, 3, at::kFloat)});
   const ModelPtr can = sample();
   for (int time = 0; time < 2; ++time) {
-    const auto failed = runnerOf(*cannot, {.device = Device::Cuda, .cudaGraph = true});
-    ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().code, ErrorCode::RunFailed) << failed.error().message;
-    const auto runner = runnerOf(*can, {.device = Device::Cuda, .cudaGraph = true});
-    ASSERT_TRUE(runner) << runner.error().message;
-    EXPECT_TRUE((*runner)->runOnceMs());
+    EXPECT_EQ(failureOf(runnerOf(*cannot, {.device = Device::Cuda, .cudaGraph = true})).code, ErrorCode::RunFailed);
+    const auto runner = must(runnerOf(*can, {.device = Device::Cuda, .cudaGraph = true}));
+    EXPECT_TRUE(runner->runOnceMs());
     EXPECT_NO_THROW(static_cast<void>(at::zeros({int64_t{1} << 28}, at::device(at::kCUDA)).sum().item<float>()));
   }
 }

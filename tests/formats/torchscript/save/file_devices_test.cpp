@@ -3,6 +3,7 @@
 #include "core/formats/archive/archive_writer.h"
 #include "core/formats/archive/pickle_scan.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/must.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
@@ -59,17 +60,14 @@ TEST(FileDevices, AModelOfAGpuRunsHereAndIsSavedForThatGpu) {
   moveToGpu(folder / "cpu.pt", folder / "gpu.pt");
   ASSERT_NE(codeOf(*archiveAt(folder / "gpu.pt")).find("cuda:0"), std::string::npos);
 
-  const auto opened = TorchScriptModel::open(folder / "gpu.pt", {});
-  ASSERT_TRUE(opened) << opened.error().message;
+  const auto opened = must(TorchScriptModel::open(folder / "gpu.pt", {}));
   const auto x = draw({3, 8}, 3, at::kFloat);
   const formats::Tensors inputs{{"in_0", viewOf(x)}};
-  const auto probed = (*opened)->probe(inputs, {});
-  ASSERT_TRUE(probed) << probed.error().message;
-  EXPECT_EQ(relativeDifference(naming().forward({x}).toTensor(), runOn(**opened, {x})), 0);
+  ASSERT_TRUE(opened->probe(inputs, {}));
+  EXPECT_EQ(relativeDifference(naming().forward({x}).toTensor(), runOn(*opened, {x})), 0);
 
-  for (const auto& edits :
-       {std::vector<fold::Edit>{}, {centerOver((*opened)->graph(), "w", 0), fold::ReplaceNorm{0}}}) {
-    const auto copy = applied(**opened, edits);
+  for (const auto& edits : {std::vector<fold::Edit>{}, {centerOver(opened->graph(), "w", 0), fold::ReplaceNorm{0}}}) {
+    const auto copy = applied(*opened, edits);
     ASSERT_TRUE(copy->save(folder / "saved.pt", {}));
     const auto saved = archiveAt(folder / "saved.pt");
     const std::string code = codeOf(*saved);
@@ -91,13 +89,11 @@ TEST(FileDevices, TensorsOnSeveralAreLeftOnTheCpu) {
     return "(" + text("storage") + "ctorch\nFloatStorage\n" + text(key) + text(device) + "K" + byte(4) + "tQ";
   };
   const std::string pickle = "\x80\x02(" + storage("0", "cuda:0") + storage("1", "cpu") + "t.";
-  const auto scan = scanPickle(pickle);
-  ASSERT_TRUE(scan) << scan.error().message;
-  EXPECT_EQ(scan->storages[0].device, "cuda:0");
-  EXPECT_EQ(scan->storages[1].device, "cpu");
-  const auto moved = scanPickle(withDevice(pickle, *scan, "cuda:1"));
-  ASSERT_TRUE(moved) << moved.error().message;
-  for (const auto& declared : moved->storages) EXPECT_EQ(declared.device, "cuda:1");
+  const auto scan = must(scanPickle(pickle));
+  EXPECT_EQ(scan.storages[0].device, "cuda:0");
+  EXPECT_EQ(scan.storages[1].device, "cpu");
+  const auto moved = must(scanPickle(withDevice(pickle, scan, "cuda:1")));
+  for (const auto& declared : moved.storages) EXPECT_EQ(declared.device, "cuda:1");
 }
 
 }  // namespace

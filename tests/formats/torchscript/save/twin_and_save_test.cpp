@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/must.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
@@ -163,10 +164,9 @@ TEST(Float64, QuantisedModulesSayWhyNot) {
   m.define("def forward(self, x):\n  return torch.dequantize(torch.quantize_per_tensor(x, 0.1, 0, 13))\n");
   m.register_buffer("packed", at::quantize_per_tensor(draw({4}, 1, at::kFloat), 0.1, 0, at::kQInt8));
   const auto model = makeModel(m, {draw({3}, 2, at::kFloat)});
-  const auto twin = model->toFloat64();
-  ASSERT_FALSE(twin);
-  EXPECT_EQ(twin.error().code, ErrorCode::Unsupported);
-  EXPECT_NE(twin.error().message.find("quantised"), std::string::npos) << twin.error().message;
+  const Error twin = failureOf(model->toFloat64());
+  EXPECT_EQ(twin.code, ErrorCode::Unsupported);
+  EXPECT_NE(twin.message.find("quantised"), std::string::npos) << twin.message;
 }
 
 torch::jit::Module plain(at::ScalarType type) {
@@ -208,12 +208,8 @@ TEST(Perturbed, AFloat64TwinMovesByJustItsOwnUnit) {
 TEST(Save, FailsInOneSentenceAndLeavesNothingBehind) {
   const TemporaryFolder folder;
   const auto model = makeModel(manyTypes(), {draw({3, 8}, 3, at::kFloat)});
-  const auto missing = model->save(folder.path() / "no" / "such" / "m.pt", {});
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().code, ErrorCode::WriteFailed);
-  const auto isFolder = model->save(folder.path(), {});
-  ASSERT_FALSE(isFolder);
-  EXPECT_EQ(isFolder.error().code, ErrorCode::WriteFailed);
+  EXPECT_EQ(failureOf(model->save(folder.path() / "no" / "such" / "m.pt", {})).code, ErrorCode::WriteFailed);
+  EXPECT_EQ(failureOf(model->save(folder.path(), {})).code, ErrorCode::WriteFailed);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -245,9 +241,8 @@ TEST(Save, ReplacesAFileAtomicallyAndKeepsEveryTensorBitForBit) {
   module.register_buffer("window", module.attr("large").toTensor().slice(0, 10, 20));
   const auto model = makeModel(module, {draw({3, 8}, 3, at::kFloat)});
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(model->save(path, {}));
-  auto opened = TorchScriptModel::open(path, {});
-  ASSERT_TRUE(opened) << opened.error().message;
-  const auto &a = model->source().module, &b = (*opened)->source().module;
+  auto opened = must(TorchScriptModel::open(path, {}));
+  const auto &a = model->source().module, &b = opened->source().module;
   for (const char* name : {"w", "tied", "shift", "steps", "large", "window"}) {
     EXPECT_TRUE(at::equal(a.attr(name).toTensor(), b.attr(name).toTensor())) << name;
   }

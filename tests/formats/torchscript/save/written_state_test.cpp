@@ -1,6 +1,7 @@
 // Models that write buffers of their own: runs and copies leave the original alone, and memory that was shared is.
 #include "core/formats/torchscript/run/interpreter.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/must.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
@@ -174,9 +175,8 @@ TEST(WrittenState, WhatTheCallerGaveStaysAsItIs) {
   const Tensors inputs{{"x", viewOf(x)}, {"ids", viewOf(ids)}};
   const auto expected = (x + 1) * draw({8}, 1) + 4;
   for (int i = 0; i < 2; ++i) EXPECT_EQ(relativeDifference(expected, runOn(*model, {x, ids})), 0);
-  const auto runner = model->runner(inputs, {});
-  ASSERT_TRUE(runner) << runner.error().message;
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE((*runner)->runOnceMs());
+  const auto runner = must(model->runner(inputs, {}));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(runner->runOnceMs());
   EXPECT_TRUE(at::equal(ids, at::full({3}, 5)));
   EXPECT_EQ(relativeDifference(x, draw({3, 8}, 2)), 0);
 }
@@ -192,10 +192,9 @@ TEST(WrittenState, APartInTrainingModeStaysInIt) {
   m.define("def forward(self, x):\n  return self.noise.forward(x)\n");
   const TemporaryFolder folder;
   m.save((folder / "m.pt").string());
-  const auto opened = TorchScriptModel::open(folder / "m.pt", {});
-  ASSERT_TRUE(opened) << opened.error().message;
-  EXPECT_TRUE((*opened)->source().module.attr("noise").toModule().is_training());
-  ASSERT_TRUE((*opened)->save(folder / "again.pt", {}));
+  const auto opened = must(TorchScriptModel::open(folder / "m.pt", {}));
+  EXPECT_TRUE(opened->source().module.attr("noise").toModule().is_training());
+  ASSERT_TRUE(opened->save(folder / "again.pt", {}));
   EXPECT_TRUE(torch::jit::load((folder / "again.pt").string()).attr("noise").toModule().is_training());
 }
 
