@@ -2,24 +2,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <stdexcept>
 #include <thread>
 
 #include "core/analysis/analysis.h"
 #include "core/formats/formats.h"
 #include "core/service/service.h"
 #include "tests/bench/timing.h"
+#include "tests/support/must.h"
 
 namespace normlens::bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <class T>
-T get(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
 
 unsigned threadCount() { return std::max(1U, std::thread::hardware_concurrency()); }
 
@@ -32,7 +26,7 @@ void benchLoad(const fs::path& path, const LoadFloor& floor) {
     model.reset();
   };
   const auto ms = interleavedMs(
-      9, {{"floor", [&] { loaded = floor.load(); }}, {"ours", [&] { model = get(formats::openModel(path, {}, {})); }}},
+      9, {{"floor", [&] { loaded = floor.load(); }}, {"ours", [&] { model = must(formats::openModel(path, {}, {})); }}},
       drop);
   printRow(floor.name, ms[0], "ms");
   printRow("NormLens opens the model, all checks included", ms[1], "ms");
@@ -66,16 +60,16 @@ Pass foldOnce(const fs::path& path, const fs::path& output, const Amount& amount
   takeFsyncMs();
   pass.wholeMs = elapsedMs([&] {
     service::Service service;
-    get(service.open(path, {}));
+    must(service.open(path, {}));
     service.expectExport();
-    pass.analyzeMs = elapsedMs([&] { get(service.analyze({})); });
+    pass.analyzeMs = elapsedMs([&] { must(service.analyze({})); });
     pass.fetchMs += elapsedMs([&] { fetchFreeMemory(amount.centered); });
-    pass.plan = get(service.fold(foldParams(), {})).plan;
+    pass.plan = must(service.fold(foldParams(), {})).plan;
     protocol::ExportParams params;
     params.path = output;
     params.force = true;  // not proved: the proof is not what is measured
     pass.fetchMs += elapsedMs([&] { fetchFreeMemory(amount.output); });
-    get(service.exportTo(params, {}));
+    must(service.exportTo(params, {}));
     pass.times = service.times();
   });
   pass.fsyncMs = takeFsyncMs();
@@ -128,9 +122,9 @@ std::vector<Round> runRounds(const fs::path& path, const LoadFloor& load, const 
 
 void benchAnalysis(const fs::path& path) {
   service::Service service;
-  get(service.open(path, {}));
-  get(service.analyze({}));
-  const double analysis = medianMs(9, [&] { get(analysis::analyze(service.model()->graph(), {})); });
+  must(service.open(path, {}));
+  must(service.analyze({}));
+  const double analysis = medianMs(9, [&] { must(analysis::analyze(service.model()->graph(), {})); });
   printRow("analysis", analysis, "ms", "(goal: below 30)");
 }
 

@@ -14,18 +14,13 @@
 #include "core/formats/formats.h"
 #include "core/service/service.h"
 #include "tests/bench/timing.h"
+#include "tests/support/must.h"
 
 namespace normlens::bench {
 namespace {
 
 namespace fs = std::filesystem;
 using ::ONNX_NAMESPACE::ModelProto;
-
-template <class T>
-T get(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
 
 std::string bytesOf(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -53,8 +48,8 @@ void benchOpening(const fs::path& path) {
   drop();
   const auto ms = interleavedMs(7,
                                 {{"floor", [&] { inferred = parseAndInfer(bytes); }},
-                                 {"open", [&] { model = get(formats::openModel(path, {}, {})); }},
-                                 {"service", [&] { get(service->open(path, {})); }}},
+                                 {"open", [&] { model = must(formats::openModel(path, {}, {})); }},
+                                 {"service", [&] { must(service->open(path, {})); }}},
                                 drop);
   printRow("ParseFromString and InferShapes, bytes in memory", ms[0], "ms");
   printRow("the file read, checked and made a graph", ms[1], "ms");
@@ -69,10 +64,10 @@ struct Analyses {
   // As a user meets it, right after the model was read and run.
   void add(const fs::path& path) {
     service::Service service;
-    get(service.open(path, {}));
-    wholes.push_back(elapsedMs([&] { get(service.analyze({})); }));
+    must(service.open(path, {}));
+    wholes.push_back(elapsedMs([&] { must(service.analyze({})); }));
     analyses.push_back(service.times().analysis_ms);
-    plannings.push_back(elapsedMs([&] { get(service.plan({}, {})); }));
+    plannings.push_back(elapsedMs([&] { must(service.plan({}, {})); }));
   }
 
   void print() const {

@@ -1,4 +1,4 @@
-#include "tests/support/fake_engine/attacks.h"
+#include "tests/support/fake_engine/mischief.h"
 
 #include <csignal>
 #include <cstdio>

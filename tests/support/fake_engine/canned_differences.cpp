@@ -1,4 +1,4 @@
-#include "tests/support/fake_engine/canned_differences.h"
+#include "tests/support/fake_engine/canned_replies.h"
 
 #include <algorithm>
 #include <cmath>

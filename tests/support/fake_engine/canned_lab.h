@@ -2,7 +2,6 @@
 #pragma once
 
 #include <mutex>
-#include <optional>
 #include <stop_token>
 
 #include "core/base/task.h"

@@ -87,7 +87,7 @@ class Builder {
     producers_.push_back(lastLinear_);
     weights_.push_back(lastWeight_);
     const int made = value(name, true);
-    sums_.push_back(node("add", "R", scope, {a, b}, made));
+    node("add", "R", scope, {a, b}, made);
     return made;
   }
 
@@ -105,7 +105,7 @@ class Builder {
     const int words = table(model_.postNorm ? "word_embeddings" : "wte", ids, 211);
     const int places = table(model_.postNorm ? "position_embeddings" : "wpe", ids, 32);
     const int sum = value("embedded", true);
-    sums_.push_back(node("add", "R", 0, {words, places}, sum));
+    node("add", "R", 0, {words, places}, sum);
     return sum;
   }
 
@@ -149,7 +149,7 @@ class Builder {
   }
 
   CannedModel model_;
-  std::vector<int> producers_, sums_;
+  std::vector<int> producers_;
   std::vector<std::string> weights_;
   int lastLinear_ = -1;
   std::string lastWeight_;

@@ -9,11 +9,8 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/dispatcher.h"
-#include "tests/support/fake_engine/canned_bench.h"
-#include "tests/support/fake_engine/canned_differences.h"
 #include "tests/support/fake_engine/canned_lab.h"
 #include "tests/support/fake_engine/canned_replies.h"
-#include "tests/support/fake_engine/canned_streams.h"
 #include "tests/support/fake_engine/mischief.h"
 
 namespace normlens::fake {

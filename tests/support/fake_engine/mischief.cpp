@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <thread>
 
-#include "tests/support/fake_engine/attacks.h"
-
 namespace normlens::fake {
 
 namespace {

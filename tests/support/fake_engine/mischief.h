@@ -5,7 +5,7 @@
 //   --garbage METHOD    writes bytes that are no frame before it answers
 //   --error METHOD      answers with an error
 //   --nonsense METHOD   answers with an object of the wrong types
-//   --attack METHOD=HOW writes what no engine should before it answers (see attacks.h), or stops here
+//   --attack METHOD=HOW writes what no engine should before it answers (see attack()), or stops here
 //   --while FILE        misbehaves only as long as FILE exists, and removes it the first time
 //   --blocks N          size of the model
 //   --early MS          analyses early, and then takes so long to confirm it
@@ -22,6 +22,10 @@
 #include "core/base/task.h"
 
 namespace normlens::fake {
+
+// What a window must outlive: an engine that a hostile model has taken over, or that is broken. Writes to the stream
+// behind the dispatcher's back, or stops the process. The rows are in attacks.cpp; an unknown name ends the process.
+void attack(const std::string& how);
 
 struct Mischief {
   std::vector<std::pair<std::string, int>> slow, deaf;
