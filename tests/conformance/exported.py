@@ -64,8 +64,7 @@ class Exported(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = pathlib.Path(cls.folder.name)
+        cls.path = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.models = {}
         torch.manual_seed(0)
         for name, (model, sample, dynamic) in cls.cases().items():
@@ -78,10 +77,6 @@ class Exported(unittest.TestCase):
         save(export(model, (sample,)), cls.path / f"{name}.static.pt2")
         save(exported, cls.path / f"{name}.dynamic.pt2")
         save(exported.run_decompositions(), cls.path / f"{name}.core.pt2")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def gap(self, model, other, sample):
         with torch.no_grad():
@@ -111,6 +106,11 @@ def run_as_told(program, sample):
     inputs = [sample if spec.kind == InputKind.USER_INPUT else held[spec.target] for spec in specs]
     with torch.no_grad():
         TellsItsSizes(program.graph_module).run(*inputs)
+
+
+def records(path):
+    with zipfile.ZipFile(path) as archive:
+        return {info.filename.split("/", 1)[1]: archive.read(info) for info in archive.infolist()}
 
 
 def write_flat(artifact, path, schema):

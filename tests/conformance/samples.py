@@ -66,6 +66,13 @@ def engine(*words, timeout=120):
     return done.returncode, json.loads(done.stdout) if done.stdout.strip() else None, done.stderr
 
 
+def ran(test, *words, expected=0):
+    """-> the JSON object of a call that ends with this exit status"""
+    status, result, errors = engine(*words)
+    test.assertEqual(status, expected, f"{errors} {result}")
+    return result
+
+
 def load_operators():
     """Ours, for this process's torch."""
     import torch

@@ -124,7 +124,3 @@ class Centerings(unittest.TestCase):
     @unittest.skipUnless((MODELS / "visible").is_dir(), "the shared sample models are not here")
     def test_of_the_samples(self):
         self.check(sample_cases("--every" in sys.argv), 8)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -2,7 +2,6 @@
 torch or ONNX Runtime runs it, and the oracle compares. What is refused has a reason and leaves nothing behind."""
 
 import pathlib
-import sys
 import tempfile
 import unittest
 
@@ -72,6 +71,3 @@ def add_cases():
 
 
 add_cases()
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -4,7 +4,6 @@ LayerNorms are compared by execution order. EXCEPTIONS names each file that may 
 """
 
 import collections
-import sys
 import unittest
 
 from samples import MODELS, base, engine
@@ -40,6 +39,3 @@ for sample in sorted((MODELS / "visible").glob("*")):
 for name, samples in architectures.items():
     if len(samples) > 1:
         setattr(Dialects, f"test_{name}", lambda self, samples=samples: self.compare(samples))
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -1,6 +1,5 @@
 """Folds every visible TorchScript sample and asks the oracle whether the result is equal."""
 
-import sys
 import unittest
 
 from folding import add_cases
@@ -18,6 +17,3 @@ class Samples(unittest.TestCase):
 
 
 add_cases(Fold, ".pt")
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -3,12 +3,11 @@ and gets the outputs of the original, it opens with the verdicts of the original
 the original does."""
 
 import pathlib
-import sys
 import tempfile
 import unittest
 
 from folding import oracle
-from samples import MODELS, analyzed, base, engine, load_operators, verdicts, written_out
+from samples import MODELS, analyzed, base, engine, load_operators, ran, verdicts, written_out
 
 # How many norms of a sample are fused at least. Adds before their norms and behind them, in the module of the norm, beside
 # it, in the block before it and in a submodule of that, in several streams; the samples that are not listed have none.
@@ -37,8 +36,7 @@ def judge_in_engine(test, original, fused, inputs):
     test.assertEqual(verdicts(test, original, inputs), verdicts(test, fused, inputs))
     folded = fused.with_name("folded.pt")
     before = engine("fold", original, "-o", folded, "--inputs", inputs, "--no-verify")[1]
-    status, after, errors = engine("fold", fused, "-o", folded, "--inputs", inputs, "--norm", "fast")
-    test.assertEqual(status, 0, f"{errors} {after}")
+    after = ran(test, "fold", fused, "-o", folded, "--inputs", inputs, "--norm", "fast")
     for count in ("folded", "centerings"):
         test.assertEqual(before[count], after[count])
     if after["folded"] > 0:
@@ -55,8 +53,7 @@ def fuse_and_judge(test, path):
     inputs = path.parent / f"{base(path)}.inputs.npz"
     with tempfile.TemporaryDirectory() as folder:
         fused = pathlib.Path(folder) / "fused.pt"
-        status, result, errors = engine("fuse", path, "-o", fused, "--inputs", inputs)
-        test.assertEqual(status, 0, f"{errors} {result}")
+        result = ran(test, "fuse", path, "-o", fused, "--inputs", inputs)
         test.assertGreaterEqual(result["fused"], (LEAST | LEAST_RMS_NORMS).get(path.stem, 0))
         test.assertEqual(result["joined"], written_out(path, inputs))
         if result["fused"] + result["joined"] == 0:
@@ -100,6 +97,3 @@ def add_cases():
 
 
 add_cases()
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -3,13 +3,12 @@ optimisation, gives the outputs of the original and opens with its verdicts. The
 """
 
 import pathlib
-import sys
 import tempfile
 import unittest
 
 import numpy
 import onnx
-from samples import MODELS, base, engine, verdicts, written_out
+from samples import MODELS, base, engine, ran, verdicts, written_out
 from sessions import LEVELS, TOLERANCE, far, outputs
 
 
@@ -49,8 +48,7 @@ def fuse_and_judge(test, path):
     inputs = path.parent / f"{base(path)}.inputs.npz"
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "fused.onnx"
-        status, result, errors = engine("fuse", path, "-o", out, "--inputs", inputs)
-        test.assertEqual(status, 0, f"{errors} {result}")
+        result = ran(test, "fuse", path, "-o", out, "--inputs", inputs)
         test.assertEqual(result["joined"], written_out(path, inputs))
         if result["fused"] + result["joined"] == 0:
             test.assertFalse(out.exists())
@@ -68,8 +66,7 @@ def fuse_and_judge(test, path):
 
 
 def fold_and_judge(test, path, inputs, out):
-    status, result, errors = engine("fold", path, "-o", out, "--inputs", inputs, "--norm", "ort", "--policy", "all")
-    test.assertEqual(status, 0, f"{errors} {result}")
+    result = ran(test, "fold", path, "-o", out, "--inputs", inputs, "--norm", "ort", "--policy", "all")
     if result["folded"] == 0:
         test.assertEqual(verdicts(test, path, inputs), {})
         return
@@ -107,6 +104,3 @@ class Samples(unittest.TestCase):
 for sample in sorted((MODELS / "visible").glob("*.onnx")):
     case = sample.name.replace(".", "_")
     setattr(FuseOnnx, f"test_{case}", lambda self, path=sample: fuse_and_judge(self, path))
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

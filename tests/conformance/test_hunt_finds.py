@@ -1,7 +1,6 @@
 """Models that random search found folded wrongly or refused needlessly, made small by hand."""
 
 import pathlib
-import sys
 import tempfile
 import unittest
 import warnings
@@ -229,7 +228,3 @@ class HuntFinds(unittest.TestCase):
                 self.assertEqual(status, 1, errors)
                 self.assertIn("handed to another one's method", str(result) + errors)
                 self.assertFalse(out.exists())
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

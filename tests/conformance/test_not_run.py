@@ -1,13 +1,12 @@
 """What was not seen running, or gave no number, is no success."""
 
 import pathlib
-import sys
 import tempfile
 import unittest
 
 import torch
 
-from samples import engine
+from samples import engine, ran
 
 
 class Norm(torch.nn.Module):
@@ -39,11 +38,10 @@ class WritesAFile(Norm):
 
 class NotRun(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def at(self, name):
-        return pathlib.Path(self.folder.name) / name
+        return self.folder / name
 
     def test_a_model_that_does_not_run_is_shown_and_not_folded(self):
         torch.jit.script(NeverRuns()).save(self.at("never.pt"))
@@ -51,8 +49,7 @@ class NotRun(unittest.TestCase):
         self.assertEqual(status, 0, errors)
         self.assertIn("--input 'NAME=", errors)
         self.assertIn("no input is good enough", result["probe_error"])
-        status, result, errors = engine("fold", self.at("never.pt"), "-o", self.at("folded.pt"))
-        self.assertEqual(status, 3, errors)
+        result = ran(self, "fold", self.at("never.pt"), "-o", self.at("folded.pt"), expected=3)
         self.assertIn("could not be run", result["error"]["message"])
         self.assertIn("ids=float32[", result["error"]["message"], "what was tried, as --input takes it")
         self.assertIn("--input 'NAME=", result["error"]["hint"])
@@ -70,8 +67,7 @@ class NotRun(unittest.TestCase):
                       ["fuse", self.at("writes.pt"), "-o", self.at("out.pt")],
                       ["diff", self.at("writes.pt"), self.at("writes.pt")]):
             with self.subTest(words=words):
-                status, result, errors = engine(*words)
-                self.assertEqual(status, 3, errors)
+                result = ran(self, *words, expected=3)
                 self.assertEqual(result["error"]["code"], "unsupported")
                 self.assertIn(why, result["error"]["message"])
         self.assertFalse(self.at("written").exists())
@@ -84,7 +80,3 @@ class NotRun(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("not finite anywhere", errors)
         self.assertTrue(result["outputs"][0]["vacuous"])
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

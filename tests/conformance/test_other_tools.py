@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -84,8 +83,7 @@ def installed(name):
 class OtherTools(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.kept = tempfile.TemporaryDirectory()
-        cls.folder = pathlib.Path(cls.kept.name)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         torch.manual_seed(0)
         model = Stream().eval()
         for parameter in model.parameters():
@@ -95,10 +93,6 @@ class OtherTools(unittest.TestCase):
         torch.jit.trace(model, cls.x).save(cls.folder / "stream.pt")
         path = cls.folder / "stream.onnx"
         torch.onnx.export(model, (cls.x,), path, input_names=["x"], opset_version=17, dynamo=False)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.kept.cleanup()
 
     def folded(self, suffix, norm, source="stream"):
         out = self.folder / f"{source}_{norm}{suffix}"
@@ -159,7 +153,3 @@ class OtherTools(unittest.TestCase):
             with contextlib.chdir(self.folder):  # it opens its weights by their name alone
                 actual = module.Model().eval()(self.x).detach().numpy()
             self.assertLess(far(self.expected, actual), TOLERANCE, norm)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -1,7 +1,6 @@
 """Folds that are right in float64, in the type that ships: judged by the original's own error there, and by its range."""
 
 import pathlib
-import sys
 import tempfile
 import unittest
 
@@ -130,7 +129,3 @@ class OwnType(unittest.TestCase):
                 torch.manual_seed(seed)
                 done = self.fold(SumOfANorm().to(dtype), torch.randn(3, WIDTH).to(dtype))
                 self.assertEqual(done["verify"]["exact"], True, (seed, dtype))
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -4,12 +4,11 @@ import importlib.util
 import json
 import logging
 import pathlib
-import sys
 import tempfile
 import unittest
 import warnings
 
-from samples import MODELS, engine
+from samples import MODELS, ran
 
 TRUTH = MODELS / "paper" / "truth.json"
 
@@ -34,8 +33,7 @@ MADE = {
 @unittest.skipUnless(TRUTH.is_file(), "the shared sample models are not here")
 class Papers(unittest.TestCase):
     def check(self, name, *words):
-        status, result, errors = engine("analyze", *words)
-        self.assertEqual(status, 0, errors)
+        result = ran(self, "analyze", *words)
         for key, count in json.loads(TRUTH.read_text())[name].items():
             self.assertEqual(result["totals"][key], count, key)
 
@@ -94,7 +92,3 @@ def write_onnx(model, inputs, path):
     dynamo = importlib.util.find_spec("onnxscript") is not None
     torch.onnx.export(model, inputs, path.with_suffix(".onnx"), dynamo=dynamo, verbose=False)
     return path.with_suffix(".onnx")
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

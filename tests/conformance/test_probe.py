@@ -12,7 +12,7 @@ import warnings
 import numpy
 import torch
 
-from samples import MODELS, REPOSITORY, base, engine
+from samples import MODELS, REPOSITORY, base, ran
 
 sys.path.insert(0, str(REPOSITORY / "resources" / "models"))
 import generate  # noqa: E402
@@ -102,8 +102,7 @@ class Demo:
 
 class Probe(unittest.TestCase):
     def probe(self, *words):
-        status, told, errors = engine("probe", *words)
-        self.assertEqual(status, 0, errors)
+        told = ran(self, "probe", *words)
         return told
 
     def near(self, a, b, what):
@@ -153,8 +152,7 @@ class Samples(unittest.TestCase):
 
 def judge_sample(test, path):
     """Every norm that is found has figures, or a reason; what is told of it is possible."""
-    status, told, errors = engine("probe", path, "--inputs", path.parent / f"{base(path)}.inputs.npz")
-    test.assertEqual(status, 0, errors)
+    told = ran(test, "probe", path, "--inputs", path.parent / f"{base(path)}.inputs.npz")
     for norm in told["norms"]:
         if norm["reason"]:
             continue
@@ -171,6 +169,3 @@ for demo_name in DEMOS:
 for sample in sorted([*(MODELS / "visible").glob("*.pt"), *(MODELS / "visible").glob("*.dyn18.onnx")]):
     case = sample.name.replace(".", "_")
     setattr(Samples, f"test_{case}", lambda self, path=sample: judge_sample(self, path))
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -7,18 +7,16 @@ byte. The sample archives of ../shared are opened as they are.
 
 import json
 import pathlib
-import sys
 import tempfile
 import unittest
-import zipfile
 
 import torch
 from torch import nn
 from torch._export.serde.serialize import serialize
 from torch.export import Dim, export, load, save
 
-from exported import WIDTH, Exported, Residual, settled, write_flat, write_package
-from samples import MODELS, engine
+from exported import WIDTH, Exported, Residual, records, settled, write_flat, write_package
+from samples import MODELS, engine, ran
 
 SAMPLES = MODELS / "pt2"
 
@@ -93,11 +91,6 @@ def cases():
     }
 
 
-def records(path):
-    with zipfile.ZipFile(path) as archive:
-        return {info.filename.split("/", 1)[1]: archive.read(info) for info in archive.infolist()}
-
-
 def document(path):
     return json.loads(records(path)["models/model.json"])
 
@@ -113,8 +106,7 @@ class Pairs(Exported):
         torch.onnx.export(model, (sample,), str(cls.path / f"{name}.onnx"), dynamo=False)
 
     def verdicts(self, path):
-        status, analysis, errors = engine("analyze", path)
-        self.assertEqual(status, 0, errors)
+        analysis = ran(self, "analyze", path)
         self.assertIsNone(analysis["probe_error"])
         return [(norm["normalized_shape"], norm["verdict"]) for norm in analysis["layer_norms"]]
 
@@ -132,8 +124,7 @@ class Pairs(Exported):
         """What becomes of the norms. Which weights are edited on the way is the format's: a number that is added is a
         tensor in one and an argument in another, a bias of its own in one and a row of a sum in another."""
         out = self.path / f"plan{path.suffix}"
-        status, result, errors = engine("fold", path, "-o", out, "--policy", policy)
-        self.assertEqual(status, 0, f"{errors} {result}")
+        result = ran(self, "fold", path, "-o", out, "--policy", policy)
         return result["folded"], result["centerings"]
 
     def test_plans_are_those_of_torchscript_and_onnx(self):
@@ -145,8 +136,7 @@ class Pairs(Exported):
                         self.assertEqual(self.plan(self.path / f"{name}.{kind}", policy), expected)
 
     def test_norms_have_the_names_of_their_modules(self):
-        status, analysis, errors = engine("analyze", self.path / "residual.dynamic.pt2")
-        self.assertEqual(status, 0, errors)
+        analysis = ran(self, "analyze", self.path / "residual.dynamic.pt2")
         self.assertEqual([norm["name"] for norm in analysis["layer_norms"]], ["norms.0", "norms.1", "norms.2"])
 
     def test_what_is_folded_is_what_torch_loads(self):
@@ -159,8 +149,7 @@ class Pairs(Exported):
     def fold_and_load(self, name, kind, policy, norm):
         original, out = self.path / f"{name}.{kind}.pt2", self.path / "out.pt2"
         out.unlink(missing_ok=True)
-        status, result, errors = engine("fold", original, "-o", out, "--policy", policy, "--norm", norm)
-        self.assertEqual(status, 0, f"{errors} {result}")
+        result = ran(self, "fold", original, "-o", out, "--policy", policy, "--norm", norm)
         if result["folded"] == 0:
             self.assertFalse(out.exists())
             return
@@ -182,14 +171,12 @@ class Pairs(Exported):
         for name, (model, sample) in self.models.items():
             with self.subTest(model=name):
                 out = self.path / f"{name}.folded.pt"
-                status, result, errors = engine("fold", self.path / f"{name}.dynamic.pt2", "-o", out, "--policy", "all")
-                self.assertEqual(status, 0, f"{errors} {result}")
+                result = ran(self, "fold", self.path / f"{name}.dynamic.pt2", "-o", out, "--policy", "all")
                 self.assertIs(result["verify"]["exact"], True, result["verify"])
                 loaded = torch.jit.load(str(out))
                 for inputs in (sample, torch.cat([sample, sample])):
                     self.assertLess(self.gap(model, loaded, inputs), 2e-5)
-                status, again, errors = engine("analyze", out)
-                self.assertEqual(status, 0, errors)
+                again = ran(self, "analyze", out)
                 same = self.path / f"{name}.folded.pt2"
                 engine("fold", self.path / f"{name}.dynamic.pt2", "-o", same, "--policy", "all")
                 self.assertEqual(len(again["layer_norms"]), len(self.verdicts(same)))
@@ -218,8 +205,7 @@ class Pairs(Exported):
         exported = export(model, inputs, dynamic_shapes=(auto, auto))
         self.assertGreater(len(exported.range_constraints), 2, "they have no symbols of their own: the test is none")
         save(exported, original)
-        status, result, errors = engine("fold", original, "-o", out)
-        self.assertEqual(status, 0, f"{errors} {result}")
+        result = ran(self, "fold", original, "-o", out)
         self.assertEqual(result["folded"], 2)
         self.assertIs(result["verify"]["exact"], True, result["verify"])
         longer = torch.randint(0, 11, (3, 9)), torch.ones(3, 9, dtype=torch.int64)
@@ -228,8 +214,7 @@ class Pairs(Exported):
         self.assertLess(((expected - got).abs().max() / expected.abs().max()).item(), 2e-5)
 
     def test_a_static_export_runs_at_its_own_size_alone(self):
-        status, result, errors = engine("analyze", self.path / "encoder.static.pt2", "--input", "x=float32[4,5,6]")
-        self.assertEqual(status, 3)
+        result = ran(self, "analyze", self.path / "encoder.static.pt2", "--input", "x=float32[4,5,6]", expected=3)
         self.assertIn("exported for 3 alone", result["error"]["message"])
 
 
@@ -247,8 +232,7 @@ class OlderTorch(Exported):
         write_package(artifact, cls.path / f"{name}.8.8.pt2")
 
     def verdicts(self, path):
-        status, analysis, errors = engine("analyze", path)
-        self.assertEqual(status, 0, errors)
+        analysis = ran(self, "analyze", path)
         return [(norm["name"], norm["verdict"], norm.get("input_name")) for norm in analysis["layer_norms"]]
 
     def test_verdicts_are_those_of_todays_container(self):
@@ -264,8 +248,7 @@ class OlderTorch(Exported):
                 with self.subTest(model=name, schema=schema):
                     out = self.path / "out.pt2"
                     out.unlink(missing_ok=True)
-                    status, result, errors = engine("fold", self.path / f"{name}.{schema}.pt2", "-o", out, "--policy", "all")
-                    self.assertEqual(status, 0, f"{errors} {result}")
+                    result = ran(self, "fold", self.path / f"{name}.{schema}.pt2", "-o", out, "--policy", "all")
                     self.assertGreater(result["folded"], 0)
                     self.assertIs(result["verify"]["exact"], True, result["verify"])
                     loaded = load(out).module()
@@ -286,8 +269,7 @@ class Samples(unittest.TestCase):
     def test_each_is_opened(self):
         for path in sorted(SAMPLES.glob("*.pt2")):
             with self.subTest(path.stem):
-                status, result, errors = engine("analyze", path)
-                self.assertEqual(status, 0, errors)
+                result = ran(self, "analyze", path)
                 self.assertEqual(result["format"], "pt2")
 
     def test_what_folds_is_proved(self):
@@ -296,13 +278,8 @@ class Samples(unittest.TestCase):
             for norm in ("portable", "primitives", "fast"):
                 with self.subTest(model=path.stem, norm=norm), tempfile.TemporaryDirectory() as folder:
                     out = pathlib.Path(folder) / "out.pt2"
-                    status, result, errors = engine("fold", path, "-o", out, "--policy", "all", "--norm", norm)
-                    self.assertEqual(status, 0, f"{errors} {result}")
+                    result = ran(self, "fold", path, "-o", out, "--policy", "all", "--norm", norm)
                     if result["folded"] > 0:
                         self.assertIs(result["verify"]["exact"], True, result["verify"])
                         folded += 1
         self.assertGreater(folded, 16)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

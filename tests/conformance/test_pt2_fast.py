@@ -15,7 +15,7 @@ from torch import nn
 from torch.export import Dim, export, load, save
 
 from exported import WIDTH, Block, Exported, Residual, run_as_told, settled
-from samples import MODELS, engine, load_operators
+from samples import MODELS, engine, load_operators, ran
 
 OURS = ("normlens.rms_norm", "normlens.add_rms_norm", "normlens.layer_norm", "normlens.add_layer_norm")
 
@@ -146,8 +146,7 @@ class Fast(Exported):
     def written(self, verb, original, *options):
         out = self.path / "out.pt2"
         out.unlink(missing_ok=True)
-        status, result, errors = engine(verb, original, "-o", out, *options)
-        self.assertEqual(status, 0, f"{errors} {result}")
+        result = ran(self, verb, original, "-o", out, *options)
         self.assertIs(result["verify"]["exact"], True, result["verify"])
         return out, result
 
@@ -163,8 +162,7 @@ class Fast(Exported):
         return {op: count for op, count in ops(program).items() if op.startswith("normlens.")}
 
     def norms(self, path):
-        status, analysis, errors = engine("analyze", path)
-        self.assertEqual(status, 0, errors)
+        analysis = ran(self, "analyze", path)
         self.assertIsNone(analysis["probe_error"])
         return {norm["name"]: norm["verdict"] for norm in analysis["layer_norms"]}
 
@@ -245,17 +243,14 @@ class Fast(Exported):
     def test_torchscript_of_a_fast_fold(self):
         model, sample = self.models["Chain"]
         out = self.path / "fast.pt"
-        status, result, errors = engine("fold", self.path / "Chain.dynamic.pt2", "-o", out, "--norm", "fast")
-        self.assertEqual(status, 0, f"{errors} {result}")
+        ran(self, "fold", self.path / "Chain.dynamic.pt2", "-o", out, "--norm", "fast")
         self.assertLess(self.gap(model, torch.jit.load(str(out)), torch.cat([sample, sample])), 2e-5)
 
     def test_bench_runs_it(self):
         original = self.path / "Chain.dynamic.pt2"
         out, _ = self.written("fold", original, "--norm", "fast")
-        status, result, errors = engine("bench", original, out, "--rounds", 2, "--iterations", 2, "--warmup", 1)
-        self.assertEqual(status, 0, f"{errors} {result}")
-        status, result, errors = engine("diff", original, out)
-        self.assertEqual(status, 0, f"{errors} {result}")
+        ran(self, "bench", original, out, "--rounds", 2, "--iterations", 2, "--warmup", 1)
+        ran(self, "diff", original, out)
 
     def test_without_the_library_torch_says_what_it_lacks(self):
         out, _ = self.written("fold", self.path / "Chain.static.pt2", "--norm", "fast")
@@ -271,13 +266,8 @@ class Samples(unittest.TestCase):
         fused = 0
         for path in sorted((MODELS / "pt2").glob("*.pt2")):
             with self.subTest(path.stem), tempfile.TemporaryDirectory() as folder:
-                status, result, errors = engine("fuse", path, "-o", pathlib.Path(folder) / "out.pt2")
-                self.assertEqual(status, 0, f"{errors} {result}")
+                result = ran(self, "fuse", path, "-o", pathlib.Path(folder) / "out.pt2")
                 if result["fused"] + result["joined"] > 0:
                     self.assertIs(result["verify"]["exact"], True, result["verify"])
                     fused += result["fused"]
         self.assertGreater(fused, 20)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

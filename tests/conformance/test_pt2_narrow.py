@@ -1,7 +1,6 @@
 """Narrow streams of torch.export archives: what is written is loaded with torch.export.load, runs at the sizes that the
 original allows, with the same numbers, and says of every value the sizes that it has."""
 
-import sys
 import unittest
 
 import torch
@@ -9,7 +8,7 @@ from torch import nn
 from torch.export import Dim, export, load, save
 
 from exported import WIDTH, Block, Exported, Residual, run_as_told, settled
-from samples import engine, load_operators
+from samples import load_operators, ran
 
 
 class Tokens(nn.Module):
@@ -54,8 +53,7 @@ class Narrow(Exported):
     def narrowed(self, original, *options):
         out = self.path / f"out{original.suffix}"
         out.unlink(missing_ok=True)
-        status, result, errors = engine("crms", original, "-o", out, "--policy", "all", *options)
-        self.assertEqual(status, 0, f"{errors} {result}")
+        result = ran(self, "crms", original, "-o", out, "--policy", "all", *options)
         self.assertIs(result["verify"]["exact"], True, result["verify"])
         return out, result
 
@@ -85,8 +83,7 @@ class Narrow(Exported):
                 out, _ = self.narrowed(self.path / f"{name}.dynamic.pt2")
                 program = load(out).run_decompositions()
                 self.assertLess(self.gap(model, program.module(), sample), 2e-5)
-                status, analysis, errors = engine("analyze", out)
-                self.assertEqual(status, 0, errors)
+                analysis = ran(self, "analyze", out)
                 self.assertIsNone(analysis["probe_error"])
 
     def test_padding_to_the_width_that_was_costs_no_weights(self):
@@ -98,11 +95,6 @@ class Narrow(Exported):
         sample = torch.randn(3, 5, WIDTH)
         path, out = self.path / "post.pt2", self.path / "never.pt2"
         save(export(settled(PostNorm()), (sample,)), path)
-        status, result, _ = engine("crms", path, "-o", out, "--policy", "all")
-        self.assertEqual(status, 1)
+        result = ran(self, "crms", path, "-o", out, "--policy", "all", expected=1)
         self.assertIn("no residual stream is zero-mean", result["reason"])
         self.assertFalse(out.exists())
-
-
-if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

@@ -3,7 +3,6 @@ shown and analysed; and results that the file names."""
 
 import json
 import pathlib
-import sys
 import tempfile
 import unittest
 import zipfile
@@ -14,9 +13,8 @@ from torch import nn
 from torch._higher_order_ops.map import map as each_row
 from torch.export import Dim, export, load, save
 
-from samples import MODELS, engine
-
-WIDTH = 16
+from exported import WIDTH, settled
+from samples import MODELS, ran
 
 
 @torch.library.custom_op("normlens_test::mix", mutates_args=())
@@ -47,14 +45,6 @@ def fill(x: torch.Tensor) -> None:
 @fill.register_fake
 def _(x):
     return None
-
-
-def settled(model):
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() == 1:
-                parameter.add_(0.3 * torch.randn(parameter.shape))
-    return model.eval()
 
 
 class Norms(nn.Module):
@@ -165,35 +155,25 @@ def numbers(path):
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = pathlib.Path(cls.folder.name)
+        cls.path = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         torch.manual_seed(0)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def saved(self, name, exported):
         path = self.path / f"{name}.pt2"
         save(exported, path)
         return path
 
-    def run_on(self, *words, expected=0):
-        status, result, errors = engine(*words)
-        self.assertEqual(status, expected, f"{errors} {result}")
-        return result
-
 
 class Opaque(Case):
     def verdicts(self, path):
-        result = self.run_on("analyze", path)
+        result = ran(self, "analyze", path)
         self.assertIsNone(result["probe_error"])
         return {norm["name"]: norm for norm in result["layer_norms"]}
 
     def refused(self, path, name):
         out = self.path / "out.pt2"
         for options in ((), ("--no-verify",), ("--force",)):
-            result = self.run_on("fold", path, "-o", out, "--policy", "all", *options, expected=3)
+            result = ran(self, "fold", path, "-o", out, "--policy", "all", *options, expected=3)
             self.assertIn(f"uses the operator {name}, which this engine does not have", result["error"]["message"])
             self.assertEqual(result["error"]["hint"], "export it without that operator")
             self.assertFalse(out.exists())
@@ -209,7 +189,7 @@ class Opaque(Case):
         self.assertEqual({norm["state"] for norm in norms.values()}, {"kept"})
         self.assertIn("this engine does not have normlens_test::mix", norms["before"]["because"])
         self.refused(path, "normlens_test::mix")
-        result = self.run_on("diff", path, path, expected=3)
+        result = ran(self, "diff", path, path, expected=3)
         self.assertIn("normlens_test::mix", result["error"]["message"])
 
     def test_an_operator_that_gives_nothing_has_written(self):
@@ -234,14 +214,14 @@ class Numbers(Case):
             model, x = settled(Masked()), torch.randn(3, 5, WIDTH)
             path = self.saved(name, export(model, (x, mask)).run_decompositions())
             self.assertIn("aten.sub.Tensor", targets(path))
-            norm, = self.run_on("analyze", path)["layer_norms"]
+            norm, = ran(self, "analyze", path)["layer_norms"]
             self.assertEqual(norm["verdict"], "free")
             self.assertEqual(self.folded(path, model, (x, mask)), numbers(path))
 
     def folded(self, path, model, inputs):
         """The numbers of the folded file, which is right."""
         out = path.with_suffix(".folded.pt2")
-        result = self.run_on("fold", path, "-o", out)
+        result = ran(self, "fold", path, "-o", out)
         self.assertEqual((result["folded"], result["verify"]["exact"]), (1, True), result)
         with torch.no_grad():
             torch.testing.assert_close(load(out).module()(*inputs), model(*inputs), rtol=1e-4, atol=1e-5)
@@ -251,7 +231,7 @@ class Numbers(Case):
         model = settled(Alone()).to(torch.bfloat16)
         inputs = (torch.randn(3, 5, WIDTH).to(torch.bfloat16), torch.rand(3, 5, 1).to(torch.bfloat16))
         path = self.saved("alone", export(model, inputs).run_decompositions())
-        self.run_on("diff", path, path)
+        ran(self, "diff", path, path)
 
     def test_a_number_that_is_centered(self):
         model, inputs = settled(Shifted()), (torch.randn(3, 5, WIDTH), torch.rand(3, 5, 1))
@@ -268,7 +248,7 @@ class Narrowing(Norms):
 class Twins(Case):
     def test_a_float64_program_that_names_float32(self):
         path = self.saved("narrowing", export(settled(Narrowing()).double(), (torch.randn(3, WIDTH).double(),)))
-        result = self.run_on("fold", path, "-o", self.path / "narrowing_out.pt2")
+        result = ran(self, "fold", path, "-o", self.path / "narrowing_out.pt2")
         self.assertEqual((result["folded"], result["verify"]["exact"]), (1, True), result["verify"])
 
 
@@ -284,7 +264,7 @@ class Quantisation(Case):
             with self.subTest(name):
                 model, ids, path = self.exported(name, model)
                 out = self.path / f"{name}.pt"
-                self.run_on("fold", path, "-o", out, "--policy", "free", "--force")
+                ran(self, "fold", path, "-o", out, "--policy", "free", "--force")
                 with torch.no_grad():
                     expected, got = model(ids), torch.jit.load(str(out))(ids)
                 close = 1e-5 if name == "float" else 3e-2
@@ -295,7 +275,7 @@ class Quantisation(Case):
     def test_a_fold_is_proved_and_keeps_the_operators(self):
         model, ids, path = self.exported("proved", Quantised())
         out = self.path / "folded.pt2"
-        result = self.run_on("fold", path, "-o", out, "--policy", "free")
+        result = ran(self, "fold", path, "-o", out, "--policy", "free")
         self.assertEqual(result["folded"], 3, result)
         self.assertIs(result["verify"]["exact"], True, result["verify"])
         self.assertLess(result["verify"]["algebra"]["max_rel"], 1e-10)
@@ -311,27 +291,23 @@ class Quantisation(Case):
                 self.assertGreater(near.float().mean().item(), 0.95)
 
     def test_the_sample_is_opened(self):
-        result = self.run_on("analyze", MODELS / "pt2" / "quant_qdq.pt2")
+        result = ran(self, "analyze", MODELS / "pt2" / "quant_qdq.pt2")
         self.assertIsNone(result["probe_error"])
 
 
 class Names(Case):
     def test_results_are_called_as_the_file_calls_them(self):
         model, ids, path = Quantisation.exported(self, "named", Quantised())
-        result = self.run_on("diff", path, path)
+        result = ran(self, "diff", path, path)
         self.assertEqual([row["name"] for row in result["outputs"]], ["last", "hidden"])
 
     def test_so_are_those_of_a_dict_of_torchscript(self):
         path = self.path / "dict.pt"
         torch.jit.script(settled(Told())).save(str(path))
-        result = self.run_on("diff", path, path, "--input", f"in_0=float32[3,{WIDTH}]")
+        result = ran(self, "diff", path, path, "--input", f"in_0=float32[3,{WIDTH}]")
         self.assertEqual([row["name"] for row in result["outputs"]], ["last", "first"])
 
     def test_so_are_those_of_transformers(self):
         path = MODELS / "pt2" / "gpt2_hf_output.pt2"
-        result = self.run_on("diff", path, path)
+        result = ran(self, "diff", path, path)
         self.assertEqual(result["outputs"][0]["name"], "logits")
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -1,17 +1,15 @@
 """RMSNorms that are written out in several ops are found in the samples, under the names of their modules, and nothing else is
 taken for one."""
 
-import sys
 import unittest
 
-from samples import MODELS, base, engine
+from samples import MODELS, base, ran
 
 WRITTEN_OUT = {"llama.pt": 5, "llama.dyn18.onnx": 5, "t5.pt": 7, "t5.leg17.onnx": 7}
 
 
 def rms_norms(test, path):
-    status, analysis, errors = engine("analyze", path, "--inputs", path.parent / f"{base(path)}.inputs.npz")
-    test.assertEqual(status, 0, errors)
+    analysis = ran(test, "analyze", path, "--inputs", path.parent / f"{base(path)}.inputs.npz")
     return [norm for norm in analysis["other_norms"] if norm["kind"] == "RMSNorm"]
 
 
@@ -35,6 +33,3 @@ for kind in ("pt", "onnx"):
     for sample in sorted((MODELS / "visible").glob(f"*.{kind}")):
         case = sample.name.replace(".", "_")
         setattr(RmsNorms, f"test_{case}", lambda self, path=sample: count_and_judge(self, path))
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

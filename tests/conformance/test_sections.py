@@ -1,7 +1,6 @@
 """Proofs section by section come to what proofs of the whole do on the visible ONNX samples, and write the same file."""
 
 import pathlib
-import sys
 import tempfile
 import unittest
 
@@ -41,7 +40,3 @@ class Sections(unittest.TestCase):
             status, told, errors = engine("fold", sample, "-o", pathlib.Path(folder) / "out.pt", "--proof", "sections")
             self.assertEqual(status, 1, errors)
             self.assertIn("cannot be run in sections", errors)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

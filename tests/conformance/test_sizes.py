@@ -5,7 +5,6 @@ original on inputs of other sizes, in float64; a norm that folds under a conditi
 """
 
 import pathlib
-import sys
 import tempfile
 import unittest
 
@@ -196,9 +195,7 @@ def numbers(*shape):
 class Sizes(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(3)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def run_on(self, verb, made, sample, *options):
         """(status, result) of the verb; the model is kept as self.model."""
@@ -333,7 +330,3 @@ class Sizes(unittest.TestCase):
             for verb in ("analyze", "fold"):
                 status, result = self.run_on(verb, Gate(), sample, "--assume", text)
                 self.assertEqual(status, 2, (text, result))
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

@@ -2,7 +2,6 @@
 original and goes on from it as the original does. Classes and named tuples, which the C++ tests cannot make, are here."""
 
 import pathlib
-import sys
 import tempfile
 import unittest
 from typing import Dict, List, NamedTuple, Optional
@@ -207,7 +206,3 @@ class TrainingMode(unittest.TestCase):
                 torch.jit.trace(parts.train(training), torch.randn(2, WIDTH), check_trace=False).save(str(model))
                 _, result, _ = engine("analyze", model)
                 self.assertEqual("stays random" in (result["note"] or ""), training, result)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
