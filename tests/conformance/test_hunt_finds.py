@@ -14,6 +14,12 @@ from torch import Tensor
 WIDTH = 4
 
 
+class LinearAndNorm(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
+
+
 class NormInASum(torch.nn.Module):
     """The sum is another one after the fold, which centers its second addend; the second norm's output is not."""
 
@@ -39,12 +45,8 @@ class TokenAddend(torch.nn.Module):
         return self.norm(self.first(x) + self.table(ids).mean(-1, keepdim=True))
 
 
-class IntoAList(torch.nn.Module):
+class IntoAList(LinearAndNorm):
     """Nothing is known of what is made of a list that grows; no norm but the first has known sizes."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
 
     def forward(self, x: Tensor):
         y = torch.layer_norm(self.first(x), [4], self.norm.weight, self.norm.bias)
@@ -89,12 +91,8 @@ class SharedNorm(torch.nn.Module):
         return self.norm(y) + self.beside(y)
 
 
-class WithNoGrad(torch.nn.Module):
+class WithNoGrad(LinearAndNorm):
     """A block that changes no value, and a warning."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
 
     def forward(self, x: Tensor):
         with torch.no_grad():
@@ -105,12 +103,8 @@ class WithNoGrad(torch.nn.Module):
             return self.norm(y)
 
 
-class WithAutocast(torch.nn.Module):
+class WithAutocast(LinearAndNorm):
     """A block that changes what type ops compute in."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
 
     def forward(self, x: Tensor):
         with torch.autocast(device_type="cpu", dtype=torch.bfloat16):
@@ -139,11 +133,7 @@ class Later:
         pass
 
 
-class WrittenByAMethod(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
-
+class WrittenByAMethod(LinearAndNorm):
     def forward(self, x: Tensor):
         y = self.first(x)
         Later(y).change()
