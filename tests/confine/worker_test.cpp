@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/confine/noise.h"
+#include "core/confine/worker.h"
 #include "tests/confine/worker_fixture.h"
 
 namespace normlens::confine {

@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "app/engine/console.h"
-#include "app/engine/verbs/output_path.h"
+#include "app/engine/verbs/model_options.h"
 #include "core/service/service.h"
 #include "tests/support/temporary_folder.h"
 

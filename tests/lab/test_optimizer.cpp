@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/lab/export/torchscript_export.h"
-#include "core/lab/training/optimizer.h"
+#include "core/lab/training/member.h"
 #include "tests/lab/small_run.h"
 
 namespace normlens::lab {

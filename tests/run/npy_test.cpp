@@ -4,9 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/run/compare/tensor_parts.h"
 #include "core/run/inputs/npy.h"
-#include "core/run/inputs/npy_file.h"
+#include "core/run/tensor_parts.h"
 #include "core/run/tensors.h"
 #include "tests/support/must.h"
 #include "tests/support/npz_files.h"

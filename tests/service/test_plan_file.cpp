@@ -7,7 +7,6 @@
 
 #include "core/analysis/analysis.h"
 #include "core/service/plans/plan_file.h"
-#include "core/service/plans/refit_pattern.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/must.h"
 

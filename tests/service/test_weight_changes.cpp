@@ -6,7 +6,6 @@
 #include <stop_token>
 
 #include "core/service/describe/weight_changes.h"
-#include "core/service/describe/weight_digests.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/must.h"
 

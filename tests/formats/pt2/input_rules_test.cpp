@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/pt2/file/node_place.h"
-#include "core/formats/pt2/file/output_names.h"
 #include "core/formats/pt2/file/sample_inputs.h"
+#include "core/formats/pt2/file/signature.h"
 #include "tests/formats/archive/small_archive.h"
 #include "tests/formats/pt2/archive_fixture.h"
 #include "tests/support/must.h"

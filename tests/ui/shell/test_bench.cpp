@@ -22,7 +22,7 @@
 #include "ui/models/bench_export.h"
 #include "ui/models/bench_figures.h"
 #include "ui/models/bench_table.h"
-#include "ui/session/bench_collector.h"
+#include "ui/session/measurements.h"
 #include "ui/session/project/project.h"
 #include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"

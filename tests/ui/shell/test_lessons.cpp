@@ -21,7 +21,6 @@
 #include "tests/ui/shell/presented.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/learn/figure.h"
-#include "ui/learn/figures.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
