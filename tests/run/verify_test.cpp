@@ -148,6 +148,14 @@ TEST(Verify, AFoldThatIsNearerToExactThanItsOriginalIsNotRefused) {
   EXPECT_GT(result.file.errors->original, 10 * result.file.errors->folded);
 }
 
+TEST(Verify, AnOriginalThatIsRightByLuckRefusesNothing) {
+  const auto result = must(verifyFake(FakeModel(Fault::LuckyOnSample)));
+  EXPECT_EQ(result.exact, true);
+  ASSERT_TRUE(result.file.errors);
+  EXPECT_GT(result.file.errors->folded, 100 * result.file.errors->original);
+  EXPECT_LE(result.file.errors->folded, 6 * result.file.noiseFloor);
+}
+
 TEST(Verify, WhatTheOriginalRefusesIsNotCounted) {
   const auto result = must(verifyFake(FakeModel(Fault::OnlySample)));
   EXPECT_EQ(result.exact, true);
@@ -155,8 +163,9 @@ TEST(Verify, WhatTheOriginalRefusesIsNotCounted) {
   EXPECT_FALSE(result.algebra.otherSize);
 }
 
-// The twins on three sets, and one of them at four widths and two numbers of axes that it refuses; the files on two.
-constexpr int kFewestRuns = 2 * 3 + 4 + 2 + 2 * 2;
+// The twins on three sets, and one of them at four widths and two numbers of axes that it refuses; the files and one of
+// the twins on two.
+constexpr int kFewestRuns = 2 * 3 + 4 + 2 + 3 * 2;
 
 TEST(Verify, EachModelRunsOnceForEachComparison) {
   EXPECT_EQ(runsOf(FakeModel(), verifyFakeInside), kFewestRuns);
@@ -188,13 +197,21 @@ TEST(Verify, WithoutFloat64CopiesOfTheOriginalAreRunUntilTheFoldPasses) {
 
 // Weights that move would excuse this: their outliers cancel, and the original is right all the same.
 TEST(Verify, NoiseOfWeightsExcusesNothingWhereTheOriginalsOwnErrorIsKnown) {
-  FakeModel model;
-  model.fileNoise = 1e-4;
-  model.foldedOff = 0.5e-4;
-  const auto result = must(verifyFake(model));
-  EXPECT_EQ(result.exact, false);
-  ASSERT_TRUE(result.file.errors);
-  EXPECT_GT(result.file.errors->folded, 6 * result.file.errors->original);
+  for (FakeModel model : {FakeModel(), FakeModel(Fault::NoFloat64, graph::DType::Float16)}) {
+    model.fileNoise = model.facts().dtype == graph::DType::Float16 ? 1 : 1e-4;
+    model.foldedOff = 0.5 * model.fileNoise;
+    const auto result = must(verifyFake(model));
+    EXPECT_EQ(result.exact, false);
+    ASSERT_TRUE(result.file.errors);
+    EXPECT_GT(result.file.errors->folded, 6 * result.file.errors->original);
+  }
+}
+
+TEST(Verify, WithoutAWiderTypeNothingIsProvedOfAHalfOne) {
+  const auto result = must(verifyFake(FakeModel(Fault::NoCopy, graph::DType::BFloat16)));
+  EXPECT_EQ(result.exact, std::nullopt);
+  EXPECT_NE(result.file.reason.find("runs in no type wider than bfloat16"), std::string::npos) << result.file.reason;
+  EXPECT_EQ(must(verifyFake(FakeModel(Fault::NoCopy))).exact, true);
 }
 
 TEST(Verify, AModelOfOneSizeIsProvedAtThatSize) {

@@ -178,12 +178,12 @@ Result<std::vector<RowErrors>> rowErrors(const graph::TensorView& a, const graph
   constexpr double kAlike = 32, kFar = 4e-6;
   std::vector<RowErrors> rows;
   forEachRow(*pair, leastScale(*pair), [&](const Span& span, size_t start, size_t end) {
-    if (span.apart == 0) return;
+    if (span.apart == 0 && !third) return;
     Span ofA, ofB, far;
     double largest = 0;
     for (size_t i = start; third && i < end; ++i) {
       const bool differs = !equal(pair->a[i], pair->b[i]);
-      const bool isAlike = differs || std::abs(pair->a[i]) <= kAlike * span.scale;
+      const bool isAlike = differs || span.apart == 0 || std::abs(pair->a[i]) <= kAlike * span.scale;
       (isAlike ? ofA : far).include(pair->a[i], (*third)[i]);
       if (!differs) continue;
       if (std::isfinite((*third)[i])) largest = std::max(largest, std::abs((*third)[i]));

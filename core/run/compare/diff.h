@@ -40,7 +40,8 @@ struct Worst {
   void include(const TensorDiff& diff);
 };
 
-// A row, see above, in which a and b differ; of the elements that do, but for `a`.
+// A row, see above, in which a and b differ, or any where exact numbers are given; of the elements that differ, but for
+// `a`.
 struct RowErrors {
   double apart = 0, scale = 0;  // largest |a - b|; largest |a|
   // The distances of each from exact numbers; 0 where none are given. a: also of the row's elements that are equal, as

@@ -48,6 +48,8 @@ class Twins {
 
   [[nodiscard]] const formats::Model& original() const { return *original_; }
   [[nodiscard]] const formats::Model& changed() const { return *changed_; }
+  // Call nothing else of it thereafter.
+  [[nodiscard]] std::unique_ptr<formats::Model> takeOriginal() { return std::move(original_); }
 
  private:
   [[nodiscard]] Result<std::vector<ComparedPair>> compare(const formats::Model::SeenRun& a,
@@ -176,6 +178,7 @@ class AlgebraProof {
     if (const Status done = compareAtOtherRanks(); !done) return tl::unexpected(done.error());
     if (const Status done = lookForNarrowOps(); !done) return tl::unexpected(done.error());
     if (outcome_.refuted) nameDiverging();
+    outcome_.exact = twins_.takeOriginal();
     return std::move(outcome_);
   }
 
@@ -194,7 +197,7 @@ class AlgebraProof {
     }
     narrowOp_ = std::move(run->narrowOp);
     outcome_.unseen = run->unseen;
-    keepExact(sample_, *run);
+    keep(sample_, *run);
     if (run->refused.empty()) return {};
     if (const Status enough = unlessMemoryWanted(run->refused); !enough) return enough;
     outcome_.reason = "the float64 copy does not run: " + run->refused;
@@ -234,30 +237,19 @@ class AlgebraProof {
   // Returns whether the original takes them.
   Result<bool> compareOnDrawn(const Tensors& inputs) {
     return compareOn(inputs).map([&](const TwinRun& run) {
-      keepExact(inputs, run);
+      keep(inputs, run);
       return run.refused.empty();
     });
   }
 
-  // Keeps the run in memory of its own: the twins do not live as long.
-  void keepExact(const Tensors& inputs, const TwinRun& run) {
-    Tensors outputs;
+  void keep(const Tensors& inputs, const TwinRun& run) {
     int64_t bytes = 0;
-    for (const ComparedPair& pair : run.pairs) {
-      if (pair.site != nullptr && !pair.shows) continue;
-      outputs.push_back({pair.diff.name, pair.a});
-      bytes += graph::byteCount(pair.a);
-    }
-    auto& kept = outcome_.exact;
-    if (outputs.empty() || (kept.size() > 1 && bytes >= fewestBytes_)) return;
-    for (auto& output : outputs) {
-      auto copied = denseBytes(output.view);
-      if (!copied) return;
-      output.view = ownedTensor(output.view.dtype, output.view.shape, std::move(*copied));
-    }
+    for (const ComparedPair& pair : run.pairs) bytes += graph::byteCount(pair.a);
+    auto& kept = outcome_.inputs;
+    if (run.pairs.empty() || (kept.size() > 1 && bytes >= fewestBytes_)) return;
     fewestBytes_ = bytes;
     kept.resize(std::min<size_t>(kept.size(), 1));
-    kept.push_back({inputs, std::move(outputs)});
+    kept.push_back(inputs);
   }
 
   // Inputs of other sizes have other values as well: only what is wanting of those is drawn at the sample's sizes.
@@ -414,7 +406,7 @@ class AlgebraProof {
   std::vector<int64_t> widths_;
   Tensors refutedOn_;
   std::optional<std::string> narrowOp_;  // on the sample, where its run recorded it
-  int64_t fewestBytes_ = 0;              // of the outputs that were kept last
+  int64_t fewestBytes_ = 0;              // of what the inputs that were kept last give
   int drawn_ = 0;                        // sets of other values that were compared
   AlgebraOutcome outcome_;
 };

@@ -30,7 +30,7 @@ void decide(Verification& result) {
         "compared: nothing is proved";
   } else if (!algebra.unseen.empty() || !file.unseen.empty()) {
     file.reason = whyHidden(algebra.unseen.empty() ? file.unseen : algebra.unseen);
-  } else if (file.worst) {
+  } else if (file.worst && file.reason.empty()) {
     result.exact = true;  // where float64 is impossible the files alone decide
   }
 }
@@ -108,7 +108,8 @@ Result<Verification> verifyChange(const ChangeUnderTest& change, const Tensors& 
   auto algebra = proveAlgebra(change, inner, sample, options, task);
   if (!algebra) return tl::unexpected(algebra.error());
   auto file = compareFiles(change, inner, sample, options, *algebra, task);
-  algebra->exact.clear();
+  algebra->exact.reset();
+  algebra->inputs.clear();
   if (!file) return tl::unexpected(file.error());
   if (file->worst && !file->passes && algebra->firstDiverging.empty()) {
     algebra->firstDiverging = firstDiverging(change.original, change.norms, change.changed, sample, file->limit, task);

@@ -7,13 +7,16 @@
 // copy's own noise there (its weights moved by up to half a unit in the last place).
 // File: the folded model against the original in their own type, on the sample and one of those draws, row by row. A
 // centered weight is off by one rounding, so the yardstick is the original's own error: how far it is, in its type,
-// from the float64 run of the same stored weights, never below 4 machine epsilons, and never below the median row of
-// its output, so that a row that is right by luck refuses nothing. A row passes where the folded model is at most 6
-// times as far from that run. The 4 epsilons are fewer, but not under one, where the original moves by less with its
-// weights, moved by up to half a unit in the last place. An original that is off by a tenth of its numbers draws random
-// ones: no more is excused. Where float64 is impossible (quantized weights, unknown ops) or the file's own type, and
-// for outputs that hold no floating-point number, the original's error is not known: the yardstick is how far it moves
-// when each of its weights moves by up to half a unit in the last place, the worst of some copies; algebra.reason has
+// from the float64 run of the same stored weights, never below 4 machine epsilons. An original that is right in a row
+// by luck refuses nothing: its error there is at least that of half as many rows of the output as the folded model is
+// off by so much, and where the fold would be refused all the same, six more draws are run. A row passes where the
+// folded model is at most 6 times as far from that run. The 4 epsilons are fewer, but not under one, where the original
+// moves by less with its weights, moved by up to half a unit in the last place. An original that is off by a tenth of
+// its numbers, and does not move so far with its weights, draws random ones: no more is excused. Where float64 is
+// impossible (quantized weights, unknown ops) a half type's original is run in float32; where that is impossible as
+// well, nothing is proved of a half type. Otherwise, where float64 is impossible or the file's own type, and for
+// outputs that hold no floating-point number, the original's error is not known: the yardstick is how far it moves when
+// each of its weights moves by up to half a unit in the last place, the worst of some copies; algebra.reason has
 // the cause. Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values
 // that decide them are compared as well, and where nothing else was compared nothing is proved. Norms that reach the
 // outputs only through steps, comparisons and indices (hidden_norms.h) are compared at their own outputs or before such
@@ -73,11 +76,6 @@ struct FromExact {
   double original = 0, folded = 0;
 };
 
-// One run of the original's float64 copy.
-struct ExactRun {
-  formats::Tensors inputs, outputs;
-};
-
 struct AlgebraOutcome {
   std::optional<Worst> worst;  // nullopt: not possible, see `reason`. Where it is refuted: of the row that refutes
   double limit = 0;            // of worst->maxRel
@@ -88,9 +86,10 @@ struct AlgebraOutcome {
   bool ranksMatter = false;  // it differs on inputs with another number of axes, which the model takes, too
   bool telling = false;      // floating-point numbers of outputs, or what decides them, were compared
   std::string firstDiverging;
-  bool blind = true;            // all outputs of all runs were equal bit for bit
-  std::string unseen;           // a norm that the outputs hide and that could not be compared; empty: there is none
-  std::vector<ExactRun> exact;  // on the sample, and on the smallest of the inputs that were drawn
+  bool blind = true;   // all outputs of all runs were equal bit for bit
+  std::string unseen;  // a norm that the outputs hide and that could not be compared; empty: there is none
+  std::vector<formats::Tensors> inputs;         // the sample, and the smallest of those that were drawn
+  std::shared_ptr<const formats::Model> exact;  // the original's float64 copy; nullptr: there is none that runs
 
   [[nodiscard]] bool passes() const { return worst && !refuted && reason.empty(); }
 };
