@@ -187,9 +187,10 @@ Exit Console::fail(const Error& error) {
   const Error told = withMemoryLimit(error);
   watchPage().status = static_cast<int32_t>(exitFor(told.code));
   if (progress_) progress_->clear();
-  writeLine(err_, oneLine("normlens: " + told.message + (told.hint.empty() ? "" : "; " + told.hint)));
+  writeLine(err_, oneLine("normlens: " + told.message + (told.hint.empty() ? "" : "; " + told.hint.text())));
   if (options_.json) {
-    const nlohmann::json object = {{"code", errorCodeName(told.code)}, {"message", told.message}, {"hint", told.hint}};
+    const nlohmann::json object = {
+        {"code", errorCodeName(told.code)}, {"message", told.message}, {"hint", told.hint.text()}};
     say(protocol::dumpJson({{"schema", kSchema}, {"error", object}}));
   }
   return exitFor(told.code);

@@ -28,14 +28,14 @@ class Supervisor {
     if (!end) return tl::unexpected(end.error());
     using Kind = RunWatch::Kind;
     const bool onlyLooking = !end->byItself && (end->during == Kind::Trial || end->during == Kind::Probe);
-    if (onlyLooking && !stopAsked_) end = attempt(end->error.message);
+    if (onlyLooking && !stopAsked_) end = attempt(end->error);
     if (!end) return tl::unexpected(end.error());
     if (!end->byItself) return tl::unexpected(inFile(files_.model, end->error));
     return static_cast<Exit>(end->status);
   }
 
  private:
-  Result<Worker::End> attempt(const std::string& notRun) {
+  Result<Worker::End> attempt(const Error& notRun) {
     Worker::Start start;
     start.walls.gpu = files_.gpu;
     start.walls.libraries = service::runtimeLibraries();
@@ -46,7 +46,8 @@ class Supervisor {
     auto worker = Worker::start(std::move(start), [&](confine::Confinement level) {
       try {  // want of memory shows as early as here
         Interrupt interrupt;
-        if (const auto missing = confine::whatIsMissing(level, files_.gpu); !missing.empty() && notRun.empty()) {
+        if (const auto missing = confine::whatIsMissing(level, files_.gpu);
+            !missing.empty() && notRun.message.empty()) {
           console_.note(missing);
         }
         const formats::OpenChoice opening{level == confine::Confinement::None, files_.ofModel, false};

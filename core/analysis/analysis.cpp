@@ -233,11 +233,6 @@ class Builder {
 
 }  // namespace
 
-std::string_view verdictName(Verdict verdict) {
-  constexpr std::array<std::string_view, 4> kNames = {"free", "with_centering", "blocked", "unknown"};
-  return kNames.at(static_cast<size_t>(verdict));
-}
-
 Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task& task) {
   FiniteWeights weights;
   return analyze(graph, weights, task);

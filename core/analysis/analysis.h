@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/analysis/claims/claims.h"
@@ -18,16 +17,7 @@
 
 namespace normlens::analysis {
 
-enum class Verdict : uint8_t {
-  Free,           // by editing weights alone
-  WithCentering,  // with run-time centerings that serve several norms each
-  Blocked,        // only a centering of its own would do, which costs what it saves; or nothing would
-  Unknown,        // no run has shown the shapes that decide it
-};
-[[nodiscard]] constexpr bool folds(Verdict verdict) {
-  return verdict == Verdict::Free || verdict == Verdict::WithCentering;
-}
-[[nodiscard]] std::string_view verdictName(Verdict verdict);
+using normlens::Verdict;
 
 // The nearest thing on the way to a blocked norm that is not zero-mean and cannot be made so.
 struct Blocker {

@@ -247,39 +247,48 @@ std::string describeValue(const Graph& graph, ValueId id) {
   return value.name;
 }
 
-std::string describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms, const PlannedEdit& planned) {
+EditWords describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms, const PlannedEdit& planned) {
   struct Visitor {
     const Graph& graph;
     const std::vector<LayerNorm>& norms;
-    std::string operator()(const fold::AbsorbScale& edit) const {
+    EditWords operator()(const fold::AbsorbScale& edit) const {
       const size_t others = edit.parts.size() - 1;
-      return "move the scale of " + describeNode(graph, edit.scaleNode) + " into " +
-             graph.constant(edit.parts.front().constant).name +
-             (others > 0 ? " and " + plural(others, "other tensor") : std::string());
+      const std::string subject = graph.constant(edit.parts.front().constant).name;
+      return {"move the scale of " + describeNode(graph, edit.scaleNode) + " into " + subject +
+                  (others > 0 ? " and " + plural(others, "other tensor") : std::string()),
+              subject,
+              {}};
     }
-    std::string operator()(const fold::CenterConstant& edit) const {
+    EditWords operator()(const fold::CenterConstant& edit) const {
       std::string names;
       for (const auto& part : edit.parts) names += (names.empty() ? "" : " and ") + graph.constant(part.constant).name;
-      if (!edit.parts.front().pattern.sumsAnything()) return "set " + names + " to 0";
+      if (!edit.parts.front().pattern.sumsAnything()) return {"set " + names + " to 0", names, {}};
       std::string text = "center " + names;
       if (edit.parts.size() > 1) text += " together";
-      return edit.split ? text + " (a copy: its other readers keep the original)" : text;
+      if (!edit.split) return {text, names, {}};
+      const std::string because = "a copy: its other readers keep the original";
+      return {text + " (" + because + ")", names, because};
     }
-    std::string operator()(const fold::InsertCentering& edit) const {
-      return "center " + describeValue(graph, edit.value) + " at run time";
+    EditWords operator()(const fold::InsertCentering& edit) const {
+      const std::string subject = describeValue(graph, edit.value);
+      return {"center " + subject + " at run time", subject, {}};
     }
-    std::string operator()(const fold::DropAddend& edit) const {
-      return "drop " + describeValue(graph, edit.value) + ", constant along the channels";
+    EditWords operator()(const fold::DropAddend& edit) const {
+      const std::string subject = describeValue(graph, edit.value);
+      return {"drop " + subject + ", constant along the channels", subject, {}};
     }
-    std::string operator()(const fold::AbsorbShift& edit) const {
+    EditWords operator()(const fold::AbsorbShift& edit) const {
       const auto beta = graph.node(edit.shiftNode).operands[static_cast<size_t>(edit.shiftOperand)];
-      std::string text = "move " + describeValue(graph, beta) + " into " + graph.constant(edit.parts.front().bias).name;
+      const std::string subject = describeValue(graph, beta);
+      std::string text = "move " + subject + " into " + graph.constant(edit.parts.front().bias).name;
       const size_t others = edit.parts.size() - 1;
       if (others == 1) text += " and " + graph.constant(edit.parts.back().bias).name;
-      return others > 1 ? text + " and " + std::to_string(others) + " other biases" : text;
+      if (others > 1) text += " and " + std::to_string(others) + " other biases";
+      return {text, subject, {}};
     }
-    std::string operator()(const fold::ReplaceNorm& edit) const {
-      return "replace " + norms[static_cast<size_t>(edit.norm)].title + " by an RMSNorm";
+    EditWords operator()(const fold::ReplaceNorm& edit) const {
+      const std::string& subject = norms[static_cast<size_t>(edit.norm)].title;
+      return {"replace " + subject + " by an RMSNorm", subject, {}};
     }
   };
   return std::visit(Visitor{graph, norms}, planned.edit);

@@ -11,8 +11,13 @@ namespace normlens::analysis {
 // "transformer.h.0.attn.c_proj (addmm)"; a value by the node that makes it.
 [[nodiscard]] std::string describeNode(const graph::Graph& graph, graph::NodeId id);
 [[nodiscard]] std::string describeValue(const graph::Graph& graph, graph::ValueId id);
-[[nodiscard]] std::string describeEdit(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
-                                       const PlannedEdit& planned);
+struct EditWords {
+  std::string text;     // "center wte.weight (a copy: its other readers keep the original)"
+  std::string subject;  // "wte.weight"
+  std::string because;  // what the brackets hold, or empty
+};
+[[nodiscard]] EditWords describeEdit(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
+                                     const PlannedEdit& planned);
 // The node that an edit is best shown at; kNone if there is none.
 [[nodiscard]] graph::NodeId placeOfEdit(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
                                         const fold::Edit& edit);

@@ -26,8 +26,8 @@ Error withMemoryLimit(Error error) {
   constexpr int64_t kBytesInMb = 1 << 20;
   const auto limit = memoryLimit();
   if (!limit || !tellsWantOfMemory(error.message)) return error;
-  error.hint =
-      "no more than " + std::to_string(*limit / kBytesInMb) + " MB may be taken, allow more with --memory-limit SIZE";
+  error.hint = {"no more than " + std::to_string(*limit / kBytesInMb) + " MB may be taken, allow more",
+                HintKey::MemoryLimit};
   return error;
 }
 

@@ -7,6 +7,8 @@
 #include <tl/expected.hpp>
 #include <utility>
 
+#include "core/base/words/hint.h"
+
 namespace normlens {
 
 // ErrorCode is the kind of a failure. The command line maps a code to its exit status (exitStatus in service/).
@@ -27,14 +29,14 @@ enum class ErrorCode {
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;  // one plain sentence: what is wrong, in which file
-  std::string hint;     // what to do about it; may be empty
+  Hint hint;            // what to do about it; may be empty
 };
 
 template <class T>
 using Result = tl::expected<T, Error>;
 using Status = tl::expected<void, Error>;
 
-inline tl::unexpected<Error> fail(ErrorCode code, std::string message, std::string hint = {}) {
+inline tl::unexpected<Error> fail(ErrorCode code, std::string message, Hint hint = {}) {
   return tl::unexpected<Error>(Error{code, std::move(message), std::move(hint)});
 }
 

@@ -275,8 +275,9 @@ Error Worker::describe(int signal) const {
   }
   if (reason_ == Reason::Deadline) {
     const int64_t ms = limitMsOf(*page_, static_cast<RunWatch::Kind>(page_->kind.load()));
-    return {ErrorCode::RunFailed, "it was stopped" + at + ": it took more than " + inSeconds(ms) + " (--time-limit)",
-            "allow more with --time-limit SECONDS"};
+    return {ErrorCode::RunFailed,
+            "it was stopped" + at + ": it took more than " + inSeconds(ms),
+            {"allow more", HintKey::TimeLimit}};
   }
   if (reason_ == Reason::BrokeOff) return {ErrorCode::RunFailed, "it stopped in the middle of an answer" + at, {}};
   if (signal == SIGKILL) {

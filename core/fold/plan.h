@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/words/words.h"
 #include "core/fold/stream_edits.h"
 #include "core/graph/graph.h"
 #include "core/ops/pattern.h"
@@ -84,7 +85,9 @@ struct ReplaceNorm {
   int norm = 0;  // index in analysis::Analysis::norms
 };
 
+// In the order of EditKind.
 using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, DropAddend, AbsorbShift, ReplaceNorm>;
+[[nodiscard]] inline EditKind kindOf(const Edit& edit) { return static_cast<EditKind>(edit.index()); }
 
 // Bytes of the tensors that an edit rewrites.
 [[nodiscard]] int64_t bytesOf(const Edit& edit, const graph::Graph& graph);

@@ -93,7 +93,7 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
   for (const Format& format : kFormats) {
     if (format.kind != kind) continue;
     if (!hasNames && !choice.model.empty() && !choice.isBeside)
-      return fail(ErrorCode::Usage, path.string() + " holds one model, which has no name", "leave out --model");
+      return fail(ErrorCode::Usage, path.string() + " holds one model, which has no name", "leave its name out");
     return format.open(path, task, choice);
   }
   return tl::unexpected(notReadable(path, kind, readableFormats()));

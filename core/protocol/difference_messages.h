@@ -22,7 +22,7 @@ struct DiffParams {
 NORMLENS_FIELDS(DiffParams, against, dtype, batches, seed, values)
 
 struct DiffRow {
-  std::string kind;  // output, norm_input, norm_output, value
+  SiteKind kind = SiteKind::Output;
   std::string name;  // of the output, the LayerNorm or the value
   int norm = -1;     // index of the LayerNorm
   int value = -1;    // id; -1 for an output
@@ -32,8 +32,8 @@ struct DiffRow {
   int depth = 0;     // ops on the longest path from the inputs
   std::vector<int64_t> shape;
   std::string dtype;
-  std::string aligned;  // none; mean: it was taken out of both, the norm does not notice it; beta: added to the second
-  int batch = 0;        // the worst one; the figures are of it
+  Alignment aligned = Alignment::None;
+  int batch = 0;  // the worst one; the figures are of it
   double max_abs = 0, max_rel = 0, mean_abs = 0, cosine = 1;
   std::vector<int64_t> worst_index;  // where they are farthest apart; empty: nowhere, or of a scalar
   double worst_a = 0, worst_b = 0;   // the elements there
@@ -92,14 +92,15 @@ struct TensorPairParams {
   std::string against, dtype;  // as in DiffParams
   int64_t seed = 1;
   int batch = 0;
-  std::string kind;  // as in DiffRow, which defines the next two as well
+  SiteKind kind = SiteKind::Output;  // as in DiffRow, which defines the next two as well
   int value = -1, output = -1;
   TensorTile tile;
 };
 NORMLENS_FIELDS(TensorPairParams, against, dtype, seed, batch, kind, value, output, tile)
 
 struct TensorPair {
-  std::string name, dtype, aligned;
+  std::string name, dtype;
+  Alignment aligned = Alignment::None;
   std::vector<int64_t> shape;
   int64_t rows = 0, columns = 0;  // of the whole matrix
   TensorTile tile;                // what of it is shown

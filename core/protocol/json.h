@@ -5,7 +5,8 @@
 //
 // An object with the struct's field names. A missing field takes the struct's default, an unknown one is ignored, a
 // wrong type is an error that names the field by its path. Numbers that JSON cannot say are the strings "inf", "-inf"
-// and "nan", both ways. std::optional maps to null, std::pair to a list of two.
+// and "nan", both ways. std::optional maps to null, std::pair to a list of two, an enum to its name
+// (core/base/words/words.h).
 //
 // Thread: pure functions.
 #pragma once
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/words/words.h"
 #include "core/protocol/messages.h"
 
 namespace normlens::protocol {
@@ -60,6 +62,8 @@ template <class T>
 nlohmann::json encodeValue(const std::optional<T>& value);
 template <class A, class B>
 nlohmann::json encodeValue(const std::pair<A, B>& value);
+template <Named E>
+void decodeValue(const nlohmann::json& in, E& out);
 template <class T>
 void decodeValue(const nlohmann::json& in, std::vector<T>& out);
 template <class T>
@@ -76,6 +80,8 @@ nlohmann::json encodeValue(const T& value) {
     visitFields(value,
                 [&](std::string_view name, const auto& field) { object[std::string(name)] = encodeValue(field); });
     return object;
+  } else if constexpr (Named<T>) {
+    return nameOf(value);
   } else {
     return value;
   }
@@ -103,6 +109,15 @@ void decodeAt(const nlohmann::json& in, T& out, const std::string& path) {
   } catch (const FieldError& error) {
     throw error.under(path);
   }
+}
+
+template <Named E>
+void decodeValue(const nlohmann::json& in, E& out) {
+  std::string name;
+  decodeValue(in, name);
+  const auto known = fromName<E>(name);
+  if (!known) throw FieldError("", "has no such value");
+  out = *known;
 }
 
 template <class T>

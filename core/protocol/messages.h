@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/base/index_ranges.h"
+#include "core/base/words/hint.h"
+#include "core/base/words/words.h"
 #include "core/protocol/field_list.h"
 #include "core/protocol/plan_messages.h"
 
@@ -63,7 +65,9 @@ struct GraphDocument {
 };
 NORMLENS_FIELDS(GraphDocument, nodes, values, scopes)
 
-inline constexpr int kProtocolVersion = 3;  // grows with every change that an older other end would misread
+inline constexpr int kProtocolVersion = 4;  // grows with every change that an older other end would misread
+
+NORMLENS_FIELDS(Hint, words, key)
 
 // NoParams are the parameters of methods that take none.
 struct NoParams {
@@ -175,12 +179,12 @@ struct NormInfo {
   int index = 0;
   std::string name, title;  // of the file; to be read, with its module's path
   std::string scope;
-  std::string form;  // op, decomposed, fused
+  NormForm form = NormForm::Op;
   int node = -1;
   std::vector<int64_t> normalized_shape;
   double eps = 0;
-  std::string verdict;  // free, with_centering, blocked, unknown
-  std::string reason;   // one plain sentence; of an unknown one with what to give, in the command line's words
+  Verdict verdict = Verdict::Unknown;
+  std::string reason;  // one plain sentence
   int centerings = 0;
   IndexRanges shared_with;                   // other norms that the same centerings free
   std::vector<int> blocker_path;             // node ids from the norm to the blocker, blocked only
@@ -198,7 +202,7 @@ NORMLENS_FIELDS(NormInfo, index, name, title, scope, form, node, normalized_shap
 struct OtherNormInfo {
   std::string name, kind;
   int node = -1;
-  std::string form;  // op, decomposed
+  NormForm form = NormForm::Op;  // or Decomposed
 };
 NORMLENS_FIELDS(OtherNormInfo, name, kind, node, form)
 
@@ -231,12 +235,13 @@ struct Analysis {
   std::vector<InputSpec> inputs;
   std::vector<std::string> unused_arrays;  // of the file of inputs: no input has their name
   std::string probe_error;                 // why the model could not be run; empty when it ran
+  Hint advice;                             // what makes it run, and unknown verdicts known; empty: nothing does
   bool never_runs = false;                 // ... and no other inputs would change that
   bool early = false;                      // shapes were inferred; no run has shown them yet
   std::string note;                        // a sentence on what was found, or was not; may be empty
 };
-NORMLENS_FIELDS(Analysis, values, norms, edits, other_norms, totals, inputs, unused_arrays, probe_error, never_runs,
-                early, note)
+NORMLENS_FIELDS(Analysis, values, norms, edits, other_norms, totals, inputs, unused_arrays, probe_error, advice,
+                never_runs, early, note)
 
 // ---- set_inputs: InputsParams -> InputsInfo. What the next analyze runs the model with; refused, the choice before
 // stays.

@@ -6,37 +6,46 @@
 #include <vector>
 
 #include "core/base/index_ranges.h"
+#include "core/base/words/words.h"
 #include "core/protocol/field_list.h"
 
 namespace normlens::protocol {
 
 // ---- one edit of a plan
 struct EditInfo {
-  std::string kind;   // absorb_scale, center_constant, insert_centering, drop_addend, absorb_shift, replace_norm
-  std::string text;   // "center transformer.wte.weight over 48 columns (copy: head keeps the original)"
+  EditKind kind = EditKind::CenterConstant;
+  std::string text;   // "center transformer.wte.weight (a copy: its other readers keep the original)"
   int node = -1;      // where to look
   int64_t bytes = 0;  // written
   int64_t bytes_grown = 0;
   IndexRanges frees;  // norms that need it
   // The constants that it rewrites, or the value that it changes at run time: what PlanParams::keep_values may name.
   std::vector<int> values = {};
+  std::string subject = {};  // of the text: "transformer.wte.weight"
+  std::string because = {};  // what its brackets hold; empty: it has none
 };
-NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees, values)
+NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees, values, subject, because)
+
+enum class Prices : uint8_t {
+  Fixed,     // element counts, the same everywhere
+  Measured,  // on this machine, now
+};
+NORMLENS_NAMES(Prices, "fixed", "measured")
 
 // PlanParams describe the wanted plan; several methods pass them to the planner.
 struct PlanParams {
-  std::string policy = "balanced";  // free, balanced, all, paper
-  std::vector<int> center_values;   // 'Center here': values the user wants centered at run time
-  std::vector<int> copy_values;     // constants of which the user wants a centered copy, whatever it adds to the file
-  std::vector<int> keep_values;     // not to be edited: constants as they are, other values not centered or dropped
-  std::vector<int> keep_norms;      // norms the user does not want folded
+  Policy policy = Policy::Balanced;
+  std::vector<int> center_values;  // 'Center here': values the user wants centered at run time
+  std::vector<int> copy_values;    // constants of which the user wants a centered copy, whatever it adds to the file
+  std::vector<int> keep_values;    // not to be edited: constants as they are, other values not centered or dropped
+  std::vector<int> keep_norms;     // norms the user does not want folded
   double max_growth_percent = 10;
-  std::string prices = "fixed";  // fixed: element counts, the same everywhere; measured: on this machine, now
+  Prices prices = Prices::Fixed;
 };
 NORMLENS_FIELDS(PlanParams, policy, center_values, copy_values, keep_values, keep_norms, max_growth_percent, prices)
 
 // ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
-// norm_prices: no params -> NormPrices. The figures behind prices "measured"; measured once.
+// norm_prices: no params -> NormPrices. The figures behind Prices::Measured; measured once.
 // Medians in microseconds over one tensor of [rows, width]. rows 0: nothing was measured.
 struct NormPrices {
   int64_t rows = 0, width = 0;
@@ -45,8 +54,10 @@ struct NormPrices {
 NORMLENS_FIELDS(NormPrices, rows, width, layer_norm_us, rms_norm_us, centering_us)
 
 // One of several ways to the same fold, where a copy of a constant and a run-time centering compete.
+enum class WayKind : uint8_t { Copy, Centering };
+NORMLENS_NAMES(WayKind, "copy", "centering")
 struct PlanWay {
-  std::string kind;         // copy, centering
+  WayKind kind = WayKind::Copy;
   int value = -1;           // the constant to copy, or the value to center
   std::string text;         // "a copy of wte.weight"
   int64_t bytes_grown = 0;  // of a copy
@@ -59,7 +70,7 @@ NORMLENS_FIELDS(PlanWay, kind, value, text, bytes_grown, growth_percent, cost_us
 // NormState is what a plan does with one norm. The verdict (NormInfo) is what it could do; it may do less, or other.
 struct NormState {
   int norm = 0;
-  std::string state;            // folded, folded_with_centering, kept
+  NormOutcome state = NormOutcome::Kept;
   std::string because;          // "a copy of wte.weight would add 131 kB (13%, limit 10%)"; empty: nothing to explain
   std::vector<int> centerings;  // of PlanInfo::edits: the run-time centerings that it rests on
   bool counted = false;         // the first norm that reads them: they count as its own
@@ -68,7 +79,7 @@ struct NormState {
 NORMLENS_FIELDS(NormState, norm, state, because, centerings, counted, ways)
 
 struct PlanInfo {
-  std::string policy;
+  Policy policy = Policy::Balanced;
   NormPrices prices;
   std::vector<EditInfo> edits;
   std::vector<int> folded;       // norms that will become RMSNorm

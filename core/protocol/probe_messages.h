@@ -50,13 +50,16 @@ struct SwapError {
 };
 NORMLENS_FIELDS(SwapError, max_rel, mean_rel)
 
+enum class ProbedKind : uint8_t { LayerNorm, RmsNorm };
+NORMLENS_NAMES(ProbedKind, "LayerNorm", "RMSNorm")
+
 struct ProbeRow {
   std::string name, title;  // of a fold: those of the norm of the open model that it replaces, where that is so
-  std::string kind;         // LayerNorm, RMSNorm
-  int norm = -1;            // index of the open model's LayerNorm; -1: an RMSNorm of its own
-  int node = -1;            // of the probed model
-  int64_t width = 0;        // numbers in a row
-  std::string reason;       // why there are no figures; empty: there are
+  ProbedKind kind = ProbedKind::LayerNorm;
+  int norm = -1;       // index of the open model's LayerNorm; -1: an RMSNorm of its own
+  int node = -1;       // of the probed model
+  int64_t width = 0;   // numbers in a row
+  std::string reason;  // why there are no figures; empty: there are
   SideAngles input, output;
   RandomAngles random;
   // The angle of the output before gamma and beta: a right one for a LayerNorm, that of its input for an RMSNorm.
@@ -84,13 +87,19 @@ struct ProbeSwapsParams {
 };
 NORMLENS_FIELDS(ProbeSwapsParams, fold_first, hardly)
 
+// The outputs' reaction to a swap.
+enum class Notices : uint8_t {
+  Nothing,  // they change by no more than rounding
+  Hardly,   // ... by less than ProbeSwapsParams::hardly
+  Yes,
+};
+NORMLENS_NAMES(Notices, "nothing", "hardly", "yes")
+
 struct ProbeSwap {
   int norm = 0;          // index of the LayerNorm
   ForcedError as_it_is;  // simulated: this norm alone
   std::optional<ForcedError> folded;
-  // The outputs' reaction to as_it_is: "nothing" where they change by no more than rounding, "hardly" where by less
-  // than `hardly`, else "yes"; empty where it could not be measured.
-  std::string notices;
+  std::optional<Notices> notices;  // to as_it_is; nullopt: it could not be measured
 };
 NORMLENS_FIELDS(ProbeSwap, norm, as_it_is, folded, notices)
 

@@ -24,7 +24,8 @@ RpcFailure readFailure(const nlohmann::json& error) {
   failure.message = textField(error, "message");
   if (const auto data = error.find("data"); data != error.end() && data->is_object()) {
     failure.errorCode = textField(*data, "code");
-    failure.hint = textField(*data, "hint");
+    const auto hint = data->find("hint");
+    if (hint != data->end()) failure.hint = decode<Hint>(*hint).value_or(Hint(textField(*data, "hint")));
   }
   return failure;
 }
@@ -57,7 +58,7 @@ std::string resultBody(int64_t id, nlohmann::json result) {
 std::string failureBody(std::optional<int64_t> id, const RpcFailure& failure) {
   nlohmann::json body = {{"jsonrpc", "2.0"}, {"id", toJson(id)}};
   body["error"] = {{"code", static_cast<int>(failure.code)}, {"message", failure.message}};
-  if (!failure.errorCode.empty()) body["error"]["data"] = {{"code", failure.errorCode}, {"hint", failure.hint}};
+  if (!failure.errorCode.empty()) body["error"]["data"] = {{"code", failure.errorCode}, {"hint", toJson(failure.hint)}};
   return dumpJson(body);
 }
 

@@ -16,7 +16,7 @@ struct RpcFailure {
   RpcError code = RpcError::InternalError;
   std::string message;
   std::string errorCode;  // of normlens::Error ("unreadable"), for RpcError::EngineError
-  std::string hint;
+  Hint hint;
 };
 
 // One received message: a request (id and method), a notification (method only) or a reply (id only).

@@ -212,7 +212,7 @@ class Measurement {
           break;
         }
         if (!firstError) firstError = done.error();
-        point.error = done.error().message + (done.error().hint.empty() ? "" : "; " + done.error().hint);
+        point.error = done.error().message + (done.error().hint.empty() ? "" : "; " + done.error().hint.text());
         tell(point);
       }
       result.cancelled = point.error.empty() && !point.complete;

@@ -12,27 +12,11 @@ namespace normlens::service {
 namespace {
 
 using graph::DType;
-using run::SiteKind;
-
 constexpr int kHeatRows = 48, kHeatColumns = 128;
-
-constexpr std::pair<SiteKind, const char*> kKinds[] = {{SiteKind::Output, "output"},
-                                                       {SiteKind::NormInput, "norm_input"},
-                                                       {SiteKind::NormOutput, "norm_output"},
-                                                       {SiteKind::Value, "value"}};
-
-const char* nameOf(SiteKind kind) {
-  return std::ranges::find(kKinds, kind, &std::pair<SiteKind, const char*>::first)->second;
-}
-
-std::optional<SiteKind> kindNamed(const std::string& name) {
-  const auto* found = std::ranges::find_if(kKinds, [&](const auto& kind) { return name == kind.second; });
-  return found == std::end(kKinds) ? std::nullopt : std::optional(found->first);
-}
 
 protocol::DiffRow describe(const run::DiffRow& row, const graph::Graph& graph) {
   protocol::DiffRow told;
-  told.kind = nameOf(row.kind);
+  told.kind = row.kind;
   told.name = row.name;
   told.norm = row.norm;
   told.value = row.value;
@@ -43,7 +27,7 @@ protocol::DiffRow describe(const run::DiffRow& row, const graph::Graph& graph) {
   told.depth = row.depth;
   told.shape = row.shape;
   told.dtype = graph::dtypeName(row.dtype);
-  told.aligned = run::alignmentName(row.alignment);
+  told.aligned = row.alignment;
   told.batch = row.batch;
   told.max_abs = row.diff.maxAbs;
   told.max_rel = row.diff.maxRel;
@@ -182,23 +166,23 @@ Result<protocol::DiffResult> Differences::compare(const DiffSubject& subject, co
 
 Result<protocol::TensorPair> Differences::tensorPair(const DiffSubject& subject,
                                                      const protocol::TensorPairParams& params, const Task& task) {
-  const auto kind = kindNamed(params.kind);
   const auto& values = subject.original.graph().values;
   const bool known =
-      kind && (*kind == SiteKind::Output || (params.value >= 0 && static_cast<size_t>(params.value) < values.size()));
+      params.kind == SiteKind::Output || (params.value >= 0 && static_cast<size_t>(params.value) < values.size());
   if (!known) return fail(ErrorCode::Usage, "there is nothing to compare in this place");
   if (const Status made = makePair(subject, params.against, params.dtype, task); !made) {
     return tl::unexpected(made.error());
   }
-  const std::string place = params.kind + " " + std::to_string(params.value) + " " + std::to_string(params.output) +
-                            " " + std::to_string(params.batch) + " " + std::to_string(params.seed);
+  const std::string place = nameOf(params.kind) + " " + std::to_string(params.value) + " " +
+                            std::to_string(params.output) + " " + std::to_string(params.batch) + " " +
+                            std::to_string(params.seed);
   if (!kept_->tensors || kept_->place != place) {
     task.report("running both models");
     const auto batches =
         run::batchesLike(subject.inputs, std::max(0, params.batch) + 1, static_cast<uint64_t>(params.seed));
     if (!batches) return tl::unexpected(batches.error());
     auto tensors = run::tensorsAt(*kept_->pair->a, subject.norms, *kept_->pair->b, batches->back(),
-                                  {params.output, *kind, params.value}, task);
+                                  {params.output, params.kind, params.value}, task);
     if (!tensors) return tl::unexpected(tensors.error());
     kept_->tensors = std::move(*tensors);
     kept_->place = place;
@@ -210,7 +194,7 @@ Result<protocol::TensorPair> Differences::tensorPair(const DiffSubject& subject,
   protocol::TensorPair told;
   told.name = pair.diff.name;
   told.dtype = graph::dtypeName(pair.a.dtype);
-  told.aligned = run::alignmentName(pair.alignment);
+  told.aligned = pair.alignment;
   told.shape = pair.a.shape;
   told.rows = whole.rows;
   told.columns = whole.columns;

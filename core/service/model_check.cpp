@@ -89,7 +89,8 @@ void walk(Walk& way, Service& service, const std::filesystem::path& path, const 
   const bool planned = way.stage("plan", [&](const Task& task) -> Result<std::string> {
     const auto plan = service.plan({}, task);
     if (!plan) return tl::unexpected(plan.error());
-    return plan->policy + ": " + plural(plan->folded.size(), "norm") + ", " + plural(plan->edits.size(), "edit");
+    return nameOf(plan->policy) + ": " + plural(plan->folded.size(), "norm") + ", " +
+           plural(plan->edits.size(), "edit");
   });
   if (!planned) return;
   way.stage("fold", [&](const Task& task) -> Result<std::string> {

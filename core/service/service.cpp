@@ -62,7 +62,7 @@ Result<analysis::StreamPadding> paddingNamed(const std::string& name) {
 
 // The claims that narrow streams rest on are not the papers' own.
 Status checkPolicy(const protocol::PlanParams& plan) {
-  if (plan.policy != "paper") return {};
+  if (plan.policy != Policy::Paper) return {};
   return fail(ErrorCode::Refused,
               "policy paper takes values for zero-mean that are not, so no stream is narrowed by it",
               "choose another policy");
@@ -110,7 +110,7 @@ Result<protocol::InputsInfo> Service::chooseInputs(const protocol::InputsParams&
   for (const auto& spec : inputs->specs) names.push_back(spec.name);
   if (const Status known = checkSizes(choice.sizes, names); !known) return tl::unexpected(known.error());
   state_->choice = std::move(choice);
-  rules_.notRun.clear();  // these may run through
+  rules_.notRun = {};  // these may run through
   return protocol::InputsInfo{describeInputs(inputs->specs)};
 }
 
@@ -119,8 +119,8 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
   Error probeError;
   const auto told = state_->early ? graphValues(state_->model->graph()) : std::vector<protocol::GraphValue>();
   task.report("looking for inputs");
-  auto inputs = rules_.notRun.empty() ? chooseModelInputs(*state_->model, state_->choice)
-                                      : Result<ChosenInputs>(fail(ErrorCode::RunFailed, rules_.notRun));
+  auto inputs = rules_.notRun.message.empty() ? chooseModelInputs(*state_->model, state_->choice)
+                                              : Result<ChosenInputs>(tl::unexpected(rules_.notRun));
   const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
   // Inputs that the user gives are tried at once: whether the model takes them is the question.
   const bool early = inputs && params.early && !given && inferModelShapes(*state_->model, inputs->tensors, task);
@@ -279,7 +279,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   }
   if (!state_->foldOk && !params.force) {
     return fail(ErrorCode::Refused, "the fold is not verified, so nothing was written to " + path.string(),
-                "export it all the same with --force");
+                {"export it all the same", HintKey::Force});
   }
   state_->folded->annotate(state_->history(), state_->lateHash());
   task.report("writing " + path.filename().string());

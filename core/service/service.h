@@ -36,7 +36,7 @@ struct InputChoice {
 
 // RunRules limit what may be done with a stranger's model.
 struct RunRules {
-  std::string notRun;  // why it is not run, which analyze() returns as its probe_error; empty: it may be
+  Error notRun;  // why it is not run, which analyze() returns as its probe_error; no message: it may be
   formats::OpenChoice opening{};
 
   // Returns the rules for a file that is compared with the open model's.

@@ -170,12 +170,13 @@ struct Service::State {
     return std::move(conditional->wouldFoldIf);
   }
 
-  // Returns the advice behind the reason of an unknown verdict, how to make it known; empty: nothing would.
-  [[nodiscard]] static std::string whatToGive(const Error& notProbed) {
+  // Returns what makes unknown verdicts known; empty: nothing does.
+  [[nodiscard]] static Hint whatToGive(const Error& notProbed) {
     if (notProbed.code == ErrorCode::Unsupported) return {};
-    if ((notProbed.message + notProbed.hint).find("--time-limit") != std::string::npos)
-      return "; allow more time with --time-limit SECONDS, or give inputs with --input SPEC";
-    return std::string("; give inputs that ") + (notProbed.message.empty() ? "reach it" : "fit") + " with --input SPEC";
+    const HintKey place = notProbed.hint.key;
+    if (place == HintKey::TimeLimit || place == HintKey::TimeOrInputs)
+      return {"allow more time", HintKey::TimeOrInputs};
+    return {notProbed.message.empty() ? "give inputs that reach it" : "give inputs that fit", HintKey::Inputs};
   }
 
   // The same as a protocol struct.
@@ -189,9 +190,8 @@ struct Service::State {
     for (size_t norm = 0; norm < told.norms.size(); ++norm) {
       told.norms[norm].holds_if = holdsIf[norm];
       told.norms[norm].would_fold_if = std::move((*wouldFoldIf)[norm]);
-      std::string& reason = told.norms[norm].reason;
-      if (told.norms[norm].verdict == "unknown") reason.insert(reason.size() - 1, whatToGive(notProbed));
     }
+    told.advice = whatToGive(notProbed);
     told.never_runs = notProbed.code == ErrorCode::Unsupported;
     told.early = early;
     told.unused_arrays = inputs.unusedArrays;
@@ -253,7 +253,7 @@ struct Service::State {
   [[nodiscard]] std::map<std::string, std::string> history() const {
     const std::string sha256 = lateHash().standIn;
     const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
-                                " LayerNorms folded, policy " + std::string(policyName(plan.policy)) + ", norms " +
+                                " LayerNorms folded, policy " + nameOf(plan.policy) + ", norms " +
                                 std::string(formats::normFlavourName(flavour));
     std::map<std::string, std::string> texts{
         {"normlens.version", NORMLENS_VERSION},

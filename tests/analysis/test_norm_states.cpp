@@ -168,7 +168,7 @@ TEST(NormStates, whatTheUserKeepsIsNeverEditedAndWhatIsToldIsThePlan) {
     for (const Policy policy : kPolicies) {
       const PlanOptions options = optionsOf(policy);
       const Plan plan = makePlan(*analysis, options);
-      const std::string where = "seed " + std::to_string(seed) + " " + std::string(policyName(policy));
+      const std::string where = "seed " + std::to_string(seed) + " " + nameOf(policy);
       expectConsistent(normStates(*analysis, plan, &options), plan, where);
       for (const graph::ConstantId constant : editedConstants(plan, false)) {
         ++edited;

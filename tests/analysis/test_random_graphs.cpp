@@ -120,7 +120,7 @@ void checkModel(unsigned seed, const ModelSize& probe, const std::vector<ModelSi
     const Plan plan = makePlan(*analysis, optionsOf(policy));
     count(tally, plan);
     EXPECT_LT(difference(graph, norms, plan, random), kTolerance)
-        << "seed " << seed << ", policy " << policyName(policy) << "\n"
+        << "seed " << seed << ", policy " << nameOf(policy) << "\n"
         << describe(graph, plan);
     for (const ModelSize& size : others) {
       const graph::Graph other = testing::randomModel(seed, size, steps);
@@ -130,7 +130,7 @@ void checkModel(unsigned seed, const ModelSize& probe, const std::vector<ModelSi
       ++tally.otherSize;
       EXPECT_LT(difference(other, findNorms(other).layerNorms, *moved, random), kTolerance)
           << "seed " << seed << " at " << size.batch << ", " << size.tokens << ", " << size.ones << ", policy "
-          << policyName(policy) << "\n"
+          << nameOf(policy) << "\n"
           << describe(other, *moved);
     }
   }

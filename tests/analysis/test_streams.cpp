@@ -270,7 +270,7 @@ TEST(Streams, everyPlanKeepsTheOutputsOfRandomModels) {
       const auto inputs = testing::drawInputs(graph, random);
       // Beside the fold, whose own noise the tests of random graphs judge.
       EXPECT_LT(testing::maxRelative(testing::interpret(folded, inputs), testing::interpret(changed, inputs)), 1e-8)
-          << "seed " << seed << ", policy " << policyName(policy);
+          << "seed " << seed << ", policy " << nameOf(policy);
       ++narrow;
       for (const auto& stream : streams.streams) {
         restored += stream.restored;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/analysis/explain.h"
+#include "core/analysis/plan/preview.h"
 #include "tests/analysis/analyzed.h"
 #include "tests/support/must.h"
 
@@ -95,6 +96,16 @@ TEST(Verdicts, whatNoRunHasShownIsUnknownAndNotBlocked) {
   EXPECT_EQ(unshown.verdict, Unknown);
   EXPECT_EQ(unshown.reason, "The model was not run, so the shape of its input is not known.");
   EXPECT_EQ(verdictOf("float32", ", %mean: float32").verdict, Blocked) << "whatever the shapes are";
+
+  const auto graph = graph::parseGraph(R"(graph {
+    input %x: float32[2, 8]
+    const %w: float32[8, 8] random 1
+    %h: float32 = Linear(%x, %w, _)
+    %y: float32 = LayerNorm(%h, _, _) {eps = 1e-05, axes = [1]}
+    return %y
+  })");
+  const std::string told = previewCentering(**analyze(*graph, Task{}), graph->nodes.front().outputs.front()).reason;
+  EXPECT_TRUE(told.starts_with("No LayerNorm is known to depend")) << told;
 }
 
 // One branch was not run: what is added behind it may still block the norm, whatever the branch does.
@@ -102,6 +113,16 @@ TEST(Verdicts, aBranchThatNoRunTookLeavesAVerdictOpenWhereNothingElseDecidesIt) 
   const auto model = [](const std::string& other) {
     return R"(graph {
     input %x: float32[2, 8]
+
+  const auto graph = graph::parseGraph(R"(graph {
+    input %x: float32[2, 8]
+    const %w: float32[8, 8] random 1
+    %h: float32 = Linear(%x, %w, _)
+    %y: float32 = LayerNorm(%h, _, _) {eps = 1e-05, axes = [1]}
+    return %y
+  })");
+  const std::string told = previewCentering(**analyze(*graph, Task{}), graph->nodes.front().outputs.front()).reason;
+  EXPECT_TRUE(told.starts_with("No LayerNorm is known to depend")) << told;
     input %c: bool[]
     input %n: int64
     const %w: float32[8, 8] random 1

@@ -155,6 +155,13 @@ class Planted(unittest.TestCase):
     def test_window_reaching_for_the_engine(self):
         self.expect("README does not allow core/service/service.h", {"ui/a.cpp": '#include "core/service/service.h"\n'})
 
+    def test_a_room_beyond_its_readme(self):
+        rooms = {"ui/words/README.md": "May include: base.\n", "ui/models/README.md": "May include: ui/words.\n"}
+        self.assertEqual(self.found(rooms | {"ui/models/a.h": '#include "ui/words/a.h"\n'}), [])
+        self.expect("ui/words may not include", rooms | {"ui/words/a.h": '#include "ui/models/a.h"\n'})
+        ring = rooms | {"ui/words/README.md": "May include: base, ui/models.\n"}
+        self.assertEqual(len([words for words in self.found(ring) if "a ring" in words]), 2)
+
     def test_lower_layer_reaching_up(self):
         self.expect("not allow core/analysis/norms/norms.h", {"core/fold/a.h": '#include "core/analysis/norms/norms.h"\n'})
 

@@ -70,12 +70,13 @@ TEST(PlainError, WantOfMemoryNamesTheLimitOfTheProcess) {
   const Error other{ErrorCode::RunFailed, "the sizes differ", "check them"};
   const rlimit limit{rlim_t{64} << 30, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
-  EXPECT_EQ(withMemoryLimit(wanted).hint, "no more than 65536 MB may be taken, allow more with --memory-limit SIZE");
+  EXPECT_EQ(withMemoryLimit(wanted).hint.text(),
+            "no more than 65536 MB may be taken, allow more with --memory-limit SIZE");
   EXPECT_EQ(withMemoryLimit(wanted).message, wanted.message);
-  EXPECT_EQ(withMemoryLimit(other).hint, "check them");
+  EXPECT_EQ(withMemoryLimit(other).hint.text(), "check them");
   ASSERT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
   if (before.rlim_cur == RLIM_INFINITY) {
-    EXPECT_EQ(withMemoryLimit(wanted).hint, "");
+    EXPECT_EQ(withMemoryLimit(wanted).hint.text(), "");
   }
 }
 

@@ -103,7 +103,7 @@ TEST_F(OutputPath, RefusesAnotherSuffix) {
     ASSERT_FALSE(status) << other;
     EXPECT_EQ(status.error().code, ErrorCode::Usage);
   }
-  EXPECT_EQ(check("out.onnx").error().hint, "name it " + (folder_ / "out.pt").string());
+  EXPECT_EQ(check("out.onnx").error().hint.text(), "name it " + (folder_ / "out.pt").string());
 }
 
 TEST_F(OutputPath, AnExportedProgramMayBecomeTorchScript) {

@@ -10,16 +10,16 @@ namespace {
 
 using nlohmann::json;
 
-protocol::ProbeRow row(const char* name, const char* kind) {
+protocol::ProbeRow row(const char* name, protocol::ProbedKind kind) {
   protocol::ProbeRow made;
   made.name = made.title = name;
   made.kind = kind;
-  made.norm = std::string(kind) == "LayerNorm" ? 0 : -1;
+  made.norm = kind == protocol::ProbedKind::LayerNorm ? 0 : -1;
   made.width = 64;
   made.input = {.angle_deg = 85.5, .angle_std = 1.25, .norm = 12, .norm_std = 1, .mean_share = 0.006, .rows = 32};
   made.output = {.angle_deg = 90, .norm = 8, .rows = 32};
   made.random = {90.5, 7, 7.16};
-  if (std::string(kind) == "LayerNorm") made.swap = {0.2, 0.1};
+  if (kind == protocol::ProbedKind::LayerNorm) made.swap = {0.2, 0.1};
   return made;
 }
 
@@ -27,12 +27,12 @@ ProbeOutcome someOutcome() {
   ProbeOutcome outcome;
   outcome.seed = 17;
   outcome.before.dtype = "float32";
-  outcome.before.rows = {row("ln", "LayerNorm"), row("rms", "RMSNorm")};
+  outcome.before.rows = {row("ln", protocol::ProbedKind::LayerNorm), row("rms", protocol::ProbedKind::RmsNorm)};
   outcome.before.findings = {"what is said of angles"};
   protocol::ProbeSwap swap;
   swap.as_it_is.max_rel = 0.02;
   swap.as_it_is.limit = 1e-6;
-  swap.notices = "hardly";
+  swap.notices = protocol::Notices::Hardly;
   outcome.swaps.swaps = {swap};
   outcome.swaps.findings = {"what is said of swaps"};
   return outcome;
@@ -61,7 +61,7 @@ TEST(ProbeReport, HasTheFieldsOfTheContract) {
 TEST(ProbeReport, ASwapThatCouldNotBeMeasuredSaysWhy) {
   ProbeOutcome outcome = someOutcome();
   outcome.swaps.swaps[0].as_it_is.error = "no output has a finite number in this type";
-  outcome.swaps.swaps[0].notices.clear();
+  outcome.swaps.swaps[0].notices.reset();
   const json swap = probeReport(outcome)["norms"][0]["swap"];
   EXPECT_TRUE(swap["outputs"].is_null());
   EXPECT_TRUE(swap["notices"].is_null());
@@ -109,7 +109,7 @@ TEST(ProbeReport, NoVectorIsNan) {
 TEST(ProbeReport, TheFoldStandsBesideTheOriginal) {
   ProbeOutcome outcome = someOutcome();
   outcome.after = outcome.before;
-  outcome.after->rows[0].kind = "RMSNorm";
+  outcome.after->rows[0].kind = protocol::ProbedKind::RmsNorm;
   outcome.after->rows[0].input.angle_deg = 90;
   const json report = probeReport(outcome);
   EXPECT_EQ(report["norms"][0]["after"]["kind"], "RMSNorm");

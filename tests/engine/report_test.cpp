@@ -16,7 +16,7 @@ constexpr const char* kHostile = "<script>alert(1)</script>\"'><img src=x onerro
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-protocol::DiffRow row(const char* kind, const std::string& name, double maxRel) {
+protocol::DiffRow row(SiteKind kind, const std::string& name, double maxRel) {
   protocol::DiffRow made;
   made.kind = kind;
   made.name = name;
@@ -25,7 +25,7 @@ protocol::DiffRow row(const char* kind, const std::string& name, double maxRel) 
   return made;
 }
 
-protocol::EditInfo edit(const char* kind, const std::string& text) {
+protocol::EditInfo edit(EditKind kind, const std::string& text) {
   protocol::EditInfo made;
   made.kind = kind;
   made.text = text;
@@ -35,7 +35,7 @@ protocol::EditInfo edit(const char* kind, const std::string& text) {
 protocol::NormState folded(int norm, const std::string& because) {
   protocol::NormState made;
   made.norm = norm;
-  made.state = "folded";
+  made.state = NormOutcome::Folded;
   made.because = because;
   return made;
 }
@@ -57,18 +57,19 @@ Facts someFacts(const std::string& name = "ln") {
   for (int i = 0; i < 2; ++i) {
     protocol::NormInfo norm;
     norm.title = name + std::to_string(i);
-    norm.verdict = "free";
+    norm.verdict = Verdict::Free;
     norm.reason = "reason of " + name;
     facts.analysis.norms.push_back(norm);
   }
   protocol::FoldResult fold;
   fold.ok = true;
-  fold.plan.policy = "balanced";
+  fold.plan.policy = Policy::Balanced;
   fold.plan.layer_norms = 2;
   fold.plan.folded = {0, 1};
   fold.plan.tensors_centered = 3;
   fold.plan.norms = {folded(0, name), folded(1, name)};
-  fold.plan.edits = {edit("center_constant", "center " + name), edit("replace_norm", name), edit("replace_norm", name)};
+  fold.plan.edits = {edit(EditKind::CenterConstant, "center " + name), edit(EditKind::ReplaceNorm, name),
+                     edit(EditKind::ReplaceNorm, name)};
   fold.verify.emplace();
   fold.verify->algebra_done = fold.verify->file_done = true;
   fold.verify->algebra = {1e-16, 4e-16, 1e-10};
@@ -79,7 +80,7 @@ Facts someFacts(const std::string& name = "ln") {
   facts.plan = "{\"plan\": true}";
   protocol::DiffResult diff;
   diff.dtype = "float32";
-  diff.rows = {row("norm_output", name, 2e-7), row("output", name, 3e-7)};
+  diff.rows = {row(SiteKind::NormOutput, name, 2e-7), row(SiteKind::Output, name, 3e-7)};
   facts.inType = diff;
   diff.dtype = "float64";
   facts.exact = diff;
@@ -175,10 +176,10 @@ TEST(Report, ASpeedUpInsideItsNoiseIsCalledNoise) {
 TEST(Report, NormsOfWhichTheSameIsSaidAreOneRow) {
   Facts facts = someFacts();
   EXPECT_TRUE(has(asMarkdown(composed(facts)), "| free | folded because ln | 2 | ln0, ln1 | reason of ln |"));
-  facts.analysis.norms[1].verdict = "blocked";
+  facts.analysis.norms[1].verdict = Verdict::Blocked;
   EXPECT_TRUE(has(asMarkdown(composed(facts)), "| blocked | folded | 1 | ln1 | reason of ln |"));
   EXPECT_FALSE(has(asMarkdown(composed(facts)), "unknown"));
-  facts.analysis.norms[1].verdict = "unknown";
+  facts.analysis.norms[1].verdict = Verdict::Unknown;
   facts.analysis.totals.unknown = 1;
   EXPECT_TRUE(has(asMarkdown(composed(facts)), "| unknown | folded | 1 | ln1 | reason of ln |"));
   EXPECT_TRUE(has(asHtml(composed(facts)), " · 1 unknown"));

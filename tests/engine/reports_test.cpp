@@ -26,13 +26,14 @@ TEST(AnalyzeReport, HasTheFieldsOfTheContract) {
   model.format = "torchscript";
   for (const char* role : {"I", "L", "N", "G"}) model.graph.nodes.emplace_back().role = role;
   protocol::Analysis analysis;
-  analysis.norms.emplace_back().verdict = "free";
-  analysis.other_norms.push_back({"norm", "GroupNorm", 3, "op"});
+  analysis.norms.emplace_back().verdict = Verdict::Free;
+  analysis.other_norms.push_back({"norm", "GroupNorm", 3, NormForm::Op});
   protocol::PlanInfo plan;
-  plan.policy = "balanced";
+  plan.policy = Policy::Balanced;
   plan.edits.emplace_back().text = "center add at run time";
-  plan.norms.push_back({0, "folded_with_centering", "a copy of w would add 131 kB (13%, limit 10%)", {0}, true, {}});
-  plan.norms[0].ways.push_back({"copy", 4, "a copy of w", 131072, 13, 0, false});
+  plan.norms.push_back(
+      {0, NormOutcome::FoldedWithCentering, "a copy of w would add 131 kB (13%, limit 10%)", {0}, true, {}});
+  plan.norms[0].ways.push_back({protocol::WayKind::Copy, 4, "a copy of w", 131072, 13, 0, false});
   const json report = analyzeReport(model, analysis, plan);
   EXPECT_EQ(report["format"], "torchscript");
   EXPECT_EQ(report["nodes"], 2);  // inputs and outputs are no operations

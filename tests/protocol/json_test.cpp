@@ -22,6 +22,10 @@ class Filler {
   void fill(int64_t& value) { value = (int64_t{1} << 40) + next(); }
   void fill(double& value) { value = next() + 0.125; }
   void fill(std::string& value) { value = "text \"" + std::to_string(next()) + "\" \n µ"; }
+  template <Named E>
+  void fill(E& value) {
+    value = static_cast<E>(namesOf(E{}).size() - 1);
+  }
   void fill(IndexRanges& value) {
     const int first = next();
     value.append({first, first + 3});
@@ -124,6 +128,8 @@ TEST(Json, ErrorsNameThePath) {
       {R"({"norms":7})", "norms must be a list"},
       {R"({"norms":[{"has_beta":1}]})", "norms[0].has_beta must be true or false"},
       {R"({"probe_error":null})", "probe_error must be a text"},
+      {R"({"norms":[{"verdict":"maybe"}]})", "norms[0].verdict has no such value"},
+      {R"({"advice":{"key":"x"}})", "advice.key has no such value"},
   };
   for (const Row& row : rows) {
     const auto decoded = decode<Analysis>(json::parse(row.text));

@@ -7,7 +7,7 @@ namespace {
 
 TEST(Rpc, RequestRoundTrip) {
   PlanParams params;
-  params.policy = "all";
+  params.policy = Policy::All;
   const auto message = parseMessage(requestBody(7, "plan", toJson(params)));
   ASSERT_TRUE(message);
   EXPECT_TRUE(message->isRequest());
@@ -28,7 +28,7 @@ TEST(Rpc, NotificationAndRepliesRoundTrip) {
   EXPECT_EQ(result->id, 9);
   EXPECT_FALSE(result->failure);
 
-  const Error error{ErrorCode::Unreadable, "no such file: a.pt", "check the path"};
+  const Error error{ErrorCode::Unreadable, "no such file: a.pt", {"give another", HintKey::Inputs}};
   const auto failure = parseMessage(failureBody(9, rpcFailure(error)));
   ASSERT_TRUE(failure && failure->failure);
   EXPECT_EQ(failure->failure->code, RpcError::EngineError);

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(All, DemoModels, testing::Values("gpt2.pt", "bert.pt", 
 TEST_F(DemoModels, paperPolicyFailsOnTrainedPostNormAndWritesNothing) {
   service_.analyzed("bert.pt");
   protocol::FoldParams params;
-  params.plan.policy = "paper";
+  params.plan.policy = Policy::Paper;
   const auto fold = must(service_.fold(params, Task{}));
   EXPECT_FALSE(fold.ok);
   EXPECT_FALSE(fold.verify->first_diverging.empty());

@@ -39,7 +39,7 @@ TEST(Describe, UnknownNormsAreCountedForThemselves) {
     return %n
   })",
                                   "it did not run");
-  EXPECT_EQ(analysis.norms.at(0).verdict, "unknown");
+  EXPECT_EQ(analysis.norms.at(0).verdict, Verdict::Unknown);
   EXPECT_EQ(analysis.totals.blocked, 0);
   EXPECT_EQ(inWords(analysis.totals), "1 LayerNorm, 0 free, 0 with centering, 0 blocked, 1 unknown");
 }

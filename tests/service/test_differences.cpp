@@ -12,7 +12,7 @@ namespace {
 
 class DifferencesOfDemos : public testing::Test {
  protected:
-  void foldWith(const char* model, const char* policy) {
+  void foldWith(const char* model, Policy policy) {
     service_.analyzed(model);
     service_.folded(policy);
   }
@@ -23,14 +23,14 @@ class DifferencesOfDemos : public testing::Test {
     return must(service_.diff(params, Task{}));
   }
   static const protocol::DiffRow& output(const protocol::DiffResult& result) {
-    return *std::ranges::find(result.rows, "output", &protocol::DiffRow::kind);
+    return *std::ranges::find(result.rows, SiteKind::Output, &protocol::DiffRow::kind);
   }
 
   DemoService service_;
 };
 
 TEST_F(DifferencesOfDemos, AnExactFoldDiffersByTheRoundingOfEachType) {
-  foldWith("gpt2.pt", "balanced");
+  foldWith("gpt2.pt", Policy::Balanced);
   const std::pair<const char*, double> types[] = {
       {"float64", 1e-13}, {"float32", 1e-5}, {"float16", 0.1}, {"bfloat16", 0.5}};
   double before = 0;
@@ -47,14 +47,14 @@ TEST_F(DifferencesOfDemos, AnExactFoldDiffersByTheRoundingOfEachType) {
     EXPECT_TRUE(output(result).top1);
     ASSERT_TRUE(output(result).rounding) << dtype;
     EXPECT_LE(error, 6 * *output(result).rounding) << dtype;
-    EXPECT_EQ(std::ranges::count(result.rows, "norm_output", &protocol::DiffRow::kind), 9);
-    EXPECT_EQ(std::ranges::count(result.rows, "norm_input", &protocol::DiffRow::kind), 9);
+    EXPECT_EQ(std::ranges::count(result.rows, SiteKind::NormOutput, &protocol::DiffRow::kind), 9);
+    EXPECT_EQ(std::ranges::count(result.rows, SiteKind::NormInput, &protocol::DiffRow::kind), 9);
   }
 }
 
 // Its weights were rounded to float32.
 TEST_F(DifferencesOfDemos, AFileOfTheFoldIsAtItsFloorInFloat64) {
-  foldWith("gpt2.pt", "balanced");
+  foldWith("gpt2.pt", Policy::Balanced);
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "differences_folded.pt";
   protocol::ExportParams written;
   written.path = file;
@@ -72,7 +72,7 @@ TEST_F(DifferencesOfDemos, AFileOfTheFoldIsAtItsFloorInFloat64) {
 }
 
 TEST_F(DifferencesOfDemos, WhatThePaperPromisesAndGammaBreaksIsSeenInFloat64) {
-  foldWith("bert.pt", "paper");
+  foldWith("bert.pt", Policy::Paper);
   const auto result = diff("float64");
   EXPECT_GT(output(result).max_rel, 1e-3);
   EXPECT_LT(6 * *output(result).rounding, 1e-10);
@@ -80,9 +80,9 @@ TEST_F(DifferencesOfDemos, WhatThePaperPromisesAndGammaBreaksIsSeenInFloat64) {
 }
 
 TEST_F(DifferencesOfDemos, TheTensorsOfARowAreThoseThatWereMeasured) {
-  foldWith("gpt2.pt", "balanced");
+  foldWith("gpt2.pt", Policy::Balanced);
   const auto result = diff("float32", 2);
-  for (const char* kind : {"norm_input", "norm_output", "output"}) {
+  for (const SiteKind kind : {SiteKind::NormInput, SiteKind::NormOutput, SiteKind::Output}) {
     const auto& row = *std::ranges::find(result.rows, kind, &protocol::DiffRow::kind);
     protocol::TensorPairParams params;
     params.dtype = "float32";

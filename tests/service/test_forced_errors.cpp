@@ -20,8 +20,8 @@ class ForcedErrorsOfBert : public testing::Test {
 };
 
 TEST_F(ForcedErrorsOfBert, ABlockedNormGivesOtherOutputsAndAFreeOneRoundsOnly) {
-  ASSERT_EQ(analysis_.norms[0].verdict, "free");
-  ASSERT_EQ(analysis_.norms[5].verdict, "blocked");
+  ASSERT_EQ(analysis_.norms[0].verdict, Verdict::Free);
+  ASSERT_EQ(analysis_.norms[5].verdict, Verdict::Blocked);
   for (const char* type : kTypes) {
     const auto free = measure(0, type), blocked = measure(5, type);
     EXPECT_EQ(free.error, "");

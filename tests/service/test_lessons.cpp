@@ -16,7 +16,7 @@ class Opened {
   [[nodiscard]] std::vector<std::pair<int, int>> weights() const {
     std::vector<std::pair<int, int>> found;
     for (const auto& edit : analysis.edits) {
-      if (edit.kind != "center_constant") continue;
+      if (edit.kind != EditKind::CenterConstant) continue;
       for (const int value : edit.values) {
         const auto constant = service.model()->graph().value(value).constant;
         if (service.model()->graph().constant(constant).view.shape.size() >= 2)
@@ -203,9 +203,9 @@ TEST(CenteringCut, NoPriceIsRefused) {
     EXPECT_FALSE(opened.service.centeringCut(params, Task{}));
   }
   params.factor = 1;
-  for (const char* policy : {"paper", "all", "free"}) {  // no price decides there
+  for (const Policy policy : {Policy::Paper, Policy::All, Policy::Free}) {  // no price decides there
     params.plan.policy = policy;
-    EXPECT_FALSE(opened.service.centeringCut(params, Task{})) << policy;
+    EXPECT_FALSE(opened.service.centeringCut(params, Task{})) << nameOf(policy);
   }
 }
 
@@ -213,7 +213,7 @@ TEST(CenteringCut, NoPriceIsRefused) {
 TEST(LessonModels, WhatDoesNotFoldSaysWhyAndGivesOtherOutputsIfForced) {
   for (const char* name : {"post_norm", "over_space", "concatenated", "depthwise", "hidden_states"}) {
     Opened opened("lessons/" + std::string(name) + ".pt");
-    const auto blocked = std::ranges::find(opened.analysis.norms, "blocked", &protocol::NormInfo::verdict);
+    const auto blocked = std::ranges::find(opened.analysis.norms, Verdict::Blocked, &protocol::NormInfo::verdict);
     ASSERT_NE(blocked, opened.analysis.norms.end()) << name;
     EXPECT_FALSE(blocked->reason.empty());
     const auto forced = must(opened.service.forcedError({blocked->index, "float32"}, Task{}));

@@ -49,9 +49,9 @@ TEST_F(Plans, ACopyOrACenteringIsTheUsersChoiceAndEitherIsProved) {
   ASSERT_TRUE(centered && centered->ok);
   ASSERT_EQ(centered->plan.norms.size(), 9U);
   const auto& first = centered->plan.norms[0];
-  EXPECT_EQ(first.state, "folded_with_centering");
+  EXPECT_EQ(first.state, NormOutcome::FoldedWithCentering);
   EXPECT_NE(first.because.find("a copy of wte.weight would add 131 kB"), std::string::npos) << first.because;
-  EXPECT_EQ(centered->plan.norms[1].state, "folded");
+  EXPECT_EQ(centered->plan.norms[1].state, NormOutcome::Folded);
   ASSERT_EQ(first.ways.size(), 2U);
   EXPECT_TRUE(first.ways[1].chosen);
   params.plan.copy_values = {first.ways[0].value};

@@ -31,7 +31,7 @@ TEST_P(Probe, EveryLayerNormIsTold) {
     const auto& row = result.rows[i];
     EXPECT_EQ(row.name, analysis_.norms[i].name);
     EXPECT_EQ(row.norm, static_cast<int>(i));
-    EXPECT_EQ(row.kind, "LayerNorm");
+    EXPECT_EQ(row.kind, protocol::ProbedKind::LayerNorm);
     EXPECT_EQ(row.reason, "");
     EXPECT_EQ(row.width, analysis_.norms[i].normalized_shape.back());
     EXPECT_EQ(row.input.rows, row.output.rows);
@@ -56,7 +56,7 @@ TEST_P(Probe, FoldedNormsGetInputsAtARightAngle) {
     EXPECT_EQ(row.name, before.rows[i].name);
     EXPECT_EQ(row.norm, static_cast<int>(i));
     EXPECT_EQ(row.reason, "");
-    if (row.kind != "RMSNorm") continue;
+    if (row.kind != protocol::ProbedKind::RmsNorm) continue;
     EXPECT_NEAR(row.input.angle_deg, 90, 1e-3) << row.name;
     EXPECT_LT(row.input.mean_share, 1e-9) << row.name;
   }
@@ -112,8 +112,8 @@ TEST_F(Probe, SwapsAreMeasuredOneAfterTheOther) {
     const auto& swap = swaps.swaps[i];
     EXPECT_EQ(swap.norm, static_cast<int>(i));
     EXPECT_GT(swap.as_it_is.max_rel, swap.as_it_is.limit);
-    EXPECT_EQ(swap.notices, swap.as_it_is.max_rel < 3e-2 ? "hardly" : "yes");
-    ASSERT_EQ(swap.folded.has_value(), analysis_.norms[i].verdict == "free");
+    EXPECT_EQ(swap.notices, swap.as_it_is.max_rel < 3e-2 ? protocol::Notices::Hardly : protocol::Notices::Yes);
+    ASSERT_EQ(swap.folded.has_value(), analysis_.norms[i].verdict == Verdict::Free);
     EXPECT_LE(swap.folded ? swap.folded->max_rel : 0, swap.as_it_is.limit);
   }
   const auto alone = must(service_.forcedError({1, "float32", true}, Task{}));
@@ -154,8 +154,10 @@ TEST_P(Probe, AngleCountsHoldEveryRow) {
 }
 
 // The sentences of the geometry probe follow from its figures, and 'hardly' means one thing.
+using protocol::Notices;
+using protocol::ProbedKind;
 
-protocol::ProbeRow row(const char* kind, double angle, double share) {
+protocol::ProbeRow row(ProbedKind kind, double angle, double share) {
   protocol::ProbeRow made;
   made.kind = kind;
   made.width = 64;
@@ -185,32 +187,33 @@ bool says(const std::vector<std::string>& findings, const std::string& words) {
 }
 
 TEST(ProbeFindings, OfAngles) {
-  const auto said = angleFindings({row("LayerNorm", 82, 0.02), row("LayerNorm", 90, 0), row("LayerNorm", 85, 0.008)});
+  const auto said = angleFindings(
+      {row(ProbedKind::LayerNorm, 82, 0.02), row(ProbedKind::LayerNorm, 90, 0), row(ProbedKind::LayerNorm, 85, 0.008)});
   EXPECT_TRUE(says(said, "2 of 3 LayerNorms get inputs within 6° of a right angle")) << said.front();
-  EXPECT_TRUE(says(said, "holds 0 to 2 % of their energy"));
+  EXPECT_TRUE(says(said, "holds 0 to 2 % of the energy of all inputs"));
   EXPECT_TRUE(says(said, "1 of 3 LayerNorms gets an input at exactly 90°: the mean that is subtracted is zero"));
   EXPECT_TRUE(says(said, "Random vectors stand at 90.0° with a spread of 7.10°; expected: 90°, 1/√64 = 7.16°"));
 }
 
 TEST(ProbeFindings, AFoldedModelStandsUpright) {
-  const auto said = angleFindings({row("RMSNorm", 90, 0), row("RMSNorm", 90, 0)});
+  const auto said = angleFindings({row(ProbedKind::RmsNorm, 90, 0), row(ProbedKind::RmsNorm, 90, 0)});
   EXPECT_TRUE(says(said, "2 of 2 RMSNorms get inputs at exactly 90°"));
   EXPECT_FALSE(says(said, "LayerNorms"));
-  auto untold = row("LayerNorm", std::nan(""), 0);
+  auto untold = row(ProbedKind::LayerNorm, std::nan(""), 0);
   EXPECT_TRUE(says(angleFindings({untold}), "no norm whose input could be measured"));
-  untold = row("LayerNorm", 80, 0);
+  untold = row(ProbedKind::LayerNorm, 80, 0);
   untold.reason = "these inputs do not come by it";
   EXPECT_TRUE(says(angleFindings({untold}), "no norm whose input could be measured"));
 }
 
 TEST(ProbeFindings, WhoWouldNotice) {
-  EXPECT_EQ(wouldNotice(error(1e-7, 1e-6), 3e-2), "nothing");
-  EXPECT_EQ(wouldNotice(error(2e-6, 1e-6), 3e-2), "hardly");
-  EXPECT_EQ(wouldNotice(error(3e-2, 1e-6), 3e-2), "yes");
-  EXPECT_EQ(wouldNotice(error(2e-2, 1e-6), 1e-2), "yes");
+  EXPECT_EQ(wouldNotice(error(1e-7, 1e-6), 3e-2), Notices::Nothing);
+  EXPECT_EQ(wouldNotice(error(2e-6, 1e-6), 3e-2), Notices::Hardly);
+  EXPECT_EQ(wouldNotice(error(3e-2, 1e-6), 3e-2), Notices::Yes);
+  EXPECT_EQ(wouldNotice(error(2e-2, 1e-6), 1e-2), Notices::Yes);
   ForcedError untold;
   untold.error = "no output has a finite number in this type";
-  EXPECT_EQ(wouldNotice(untold, 3e-2), "");
+  EXPECT_EQ(wouldNotice(untold, 3e-2), std::nullopt);
 }
 
 TEST(ProbeFindings, OfSwaps) {

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "core/protocol/bench_messages.h"
-#include "ui/session/words/paper_figures.h"
 #include "ui/theme/theme.h"
+#include "ui/words/paper_figures.h"
 
 namespace normlens::ui {
 

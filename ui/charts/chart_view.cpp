@@ -18,9 +18,9 @@
 #include <cmath>
 
 #include "ui/charts/chart_style.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/plots/picture_file.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -10,8 +10,8 @@
 #include <functional>
 
 #include "ui/charts/chart_style.h"
-#include "ui/session/words/format.h"
-#include "ui/session/words/lab_words.h"
+#include "ui/words/format.h"
+#include "ui/words/lab_words.h"
 
 namespace normlens::ui {
 namespace {

@@ -6,13 +6,12 @@
 #include <utility>
 
 #include "core/base/handed_over.h"
-#include "ui/client/window_words.h"
+#include "ui/words/hint_words.h"
 
 namespace normlens::ui {
 
 EngineError engineErrorOf(const protocol::RpcFailure& failure) {
-  return {failure.code, inWindowWords(QString::fromStdString(failure.message)),
-          inWindowWords(QString::fromStdString(failure.hint)), false};
+  return {failure.code, QString::fromStdString(failure.message), hintWords(failure.hint), false};
 }
 
 EngineClient::EngineClient(QObject* parent) : QObject(parent) {

@@ -81,7 +81,7 @@ QString verdictWords(const layout::Hierarchy& hierarchy, const NormVerdicts& ver
   return QStringLiteral("<br>") +
          tr("LayerNorms: %1 free, %2 with centering, %3 blocked")
              .arg(of(Verdict::Free))
-             .arg(of(Verdict::Centering))
+             .arg(of(Verdict::WithCentering))
              .arg(of(Verdict::Blocked)) +
          (unknown > 0 ? tr(", %1 unknown").arg(unknown) : QString());
 }

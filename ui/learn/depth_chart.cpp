@@ -9,8 +9,8 @@
 #include <limits>
 #include <ranges>
 
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

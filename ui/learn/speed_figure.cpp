@@ -13,11 +13,11 @@
 #include "ui/learn/figure.h"
 #include "ui/learn/norm_passes.h"
 #include "ui/learn/value_slider.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/push_button.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

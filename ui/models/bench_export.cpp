@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "ui/models/table_text.h"
-#include "ui/session/words/bench_text.h"
-#include "ui/session/words/format.h"
+#include "ui/words/bench_text.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/protocol/bench_messages.h"
-#include "ui/session/words/paper_figures.h"
+#include "ui/words/paper_figures.h"
 
 namespace normlens::ui {
 

@@ -1,6 +1,6 @@
 #include "ui/models/bench_table.h"
 
-#include "ui/session/words/bench_text.h"
+#include "ui/words/bench_text.h"
 
 namespace normlens::ui {
 

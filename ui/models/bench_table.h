@@ -5,7 +5,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "ui/models/record_table.h"
-#include "ui/session/words/paper_figures.h"
+#include "ui/words/paper_figures.h"
 
 namespace normlens::ui {
 

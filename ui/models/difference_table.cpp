@@ -16,8 +16,10 @@ QString indexWords(const std::vector<int64_t>& index) {
   return parts.isEmpty() ? QStringLiteral("–") : parts.join(QStringLiteral(", "));
 }
 
-QString stepWords(const Row& row) { return row.kind == "output" ? QStringLiteral("–") : QString::number(row.step); }
-int stepKey(const Row& row) { return row.kind == "output" ? INT_MAX : row.step; }
+QString stepWords(const Row& row) {
+  return row.kind == SiteKind::Output ? QStringLiteral("–") : QString::number(row.step);
+}
+int stepKey(const Row& row) { return row.kind == SiteKind::Output ? INT_MAX : row.step; }
 
 QString roundingWords(const Row& row) { return row.rounding ? formatNumber(*row.rounding, 3) : QStringLiteral("–"); }
 
@@ -90,7 +92,7 @@ DifferenceTable::Columns columns() {
            [](const Row& row) { return indexWords(row.worst_index); }, {{Qt::ToolTipRole, worstTip}}),
       word(tr("Compared"), tr("What a fold changes on purpose is taken out of both before they are compared."),
            [](const Row& row) {
-             return row.aligned == "none" ? DifferenceTable::tr("as they are") : alignmentWords(row.aligned);
+             return row.aligned == Alignment::None ? DifferenceTable::tr("as they are") : alignmentWords(row.aligned);
            }),
       word(tr("Batch"), tr("The batch in which they are farthest apart; its figures are shown."),
            [](const Row& row) { return QString::number(row.batch + 1); }, {{kSortRole, &Row::batch}}),
@@ -99,17 +101,15 @@ DifferenceTable::Columns columns() {
 
 }  // namespace
 
-QString kindWords(const std::string& kind) {
-  if (kind == "output") return DifferenceTable::tr("model output");
-  if (kind == "norm_input") return DifferenceTable::tr("norm input");
-  if (kind == "norm_output") return DifferenceTable::tr("norm output");
-  return DifferenceTable::tr("value");
+QString kindWords(SiteKind kind) {
+  constexpr std::array kWords = {QT_TR_NOOP("model output"), QT_TR_NOOP("norm input"), QT_TR_NOOP("norm output"),
+                                 QT_TR_NOOP("value")};
+  return DifferenceTable::tr(kWords.at(static_cast<size_t>(kind)));
 }
 
-QString alignmentWords(const std::string& aligned) {
-  if (aligned == "mean") return DifferenceTable::tr("without the mean");
-  if (aligned == "beta") return DifferenceTable::tr("with β added");
-  return {};
+QString alignmentWords(Alignment aligned) {
+  if (aligned == Alignment::None) return {};
+  return aligned == Alignment::Mean ? DifferenceTable::tr("without the mean") : DifferenceTable::tr("with β added");
 }
 
 std::optional<double> floorOf(const Row& row) {
@@ -128,7 +128,7 @@ DifferenceTable::DifferenceTable(QObject* parent) : RecordTable(columns(), {{Nor
 
 int DifferenceTable::rowOfNorm(int norm) const {
   if (norm < 0) return -1;
-  return rowWhere([&](const Row& row) { return row.norm == norm && row.kind == "norm_output"; });
+  return rowWhere([&](const Row& row) { return row.norm == norm && row.kind == SiteKind::NormOutput; });
 }
 
 // ---- DifferenceMatrix
@@ -149,8 +149,9 @@ void DifferenceMatrix::setColumns(const std::vector<protocol::DiffResult>& colum
   for (const protocol::DiffResult& column : columns) {
     types_.push_back({text(column.dtype), asSentence(text(column.error))});
     for (const Row& row : column.rows) {
-      if (row.kind == "norm_input" || placeOf(row) != places.end()) continue;
-      places.push_back({row.name, row.kind, row.norm, row.value, row.output, std::vector<Row>(columns.size())});
+      if (row.kind == SiteKind::NormInput || placeOf(row) != places.end()) continue;
+      places.push_back(
+          {row.name, row.kind, row.norm, row.value, row.output, std::vector<std::optional<Row>>(columns.size())});
     }
   }
   for (size_t type = 0; type < columns.size(); ++type) {

@@ -11,9 +11,9 @@
 namespace normlens::ui {
 
 // "LayerNorm's output", "output of the model" ...
-[[nodiscard]] QString kindWords(const std::string& kind);
+[[nodiscard]] QString kindWords(SiteKind kind);
 // Describes how the two tensors were made comparable; empty where they are compared as they are.
-[[nodiscard]] QString alignmentWords(const std::string& aligned);
+[[nodiscard]] QString alignmentWords(Alignment aligned);
 
 // Six times what the original itself loses by the type, as the proof allows; nullopt: not measured.
 [[nodiscard]] std::optional<double> floorOf(const protocol::DiffRow& row);
@@ -34,13 +34,14 @@ class DifferenceTable final : public RecordTable<protocol::DiffRow> {
 };
 
 struct DifferencePlace {
-  std::string name, kind;
+  std::string name;
+  SiteKind kind = SiteKind::Output;
   int norm = -1, value = -1, output = -1;
-  std::vector<protocol::DiffRow> figures;  // by type; of an empty kind: not measured
+  std::vector<std::optional<protocol::DiffRow>> figures;  // by type; nullopt: not measured
 
   [[nodiscard]] const protocol::DiffRow* at(int type) const {
-    const protocol::DiffRow& row = figures[static_cast<size_t>(type)];
-    return row.kind.empty() ? nullptr : &row;
+    const auto& row = figures[static_cast<size_t>(type)];
+    return row ? &*row : nullptr;
   }
 };
 

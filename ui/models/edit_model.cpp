@@ -1,51 +1,47 @@
 #include "ui/models/edit_model.h"
 
 #include <algorithm>
+#include <array>
 
 namespace normlens::ui {
 
 namespace {
 
-QString kindWord(const std::string& kind) {
-  if (kind == "center_constant") return EditModel::tr("Center weight");
-  if (kind == "absorb_scale") return EditModel::tr("Absorb scale");
-  if (kind == "absorb_shift") return EditModel::tr("Absorb β");
-  if (kind == "insert_centering") return EditModel::tr("Center at run time");
-  if (kind == "drop_addend") return EditModel::tr("Drop addend");
-  if (kind == "replace_norm") return EditModel::tr("LayerNorm → RMSNorm");
-  return text(kind);
-}
+struct KindWords {
+  const char *word, *meaning;
+  char16_t mark;  // letter of the class
+};
 
-QString kindMeaning(const std::string& kind) {
-  if (kind == "center_constant") {
-    return EditModel::tr("Subtracts the column means from a weight once, in the file; free at run time.");
-  }
-  if (kind == "absorb_scale") {
-    return EditModel::tr("Multiplies a per-channel scale into the weight before it; free at run time.");
-  }
-  if (kind == "absorb_shift") {
-    return EditModel::tr(
-        "Adds what the norm's β contributes to the biases behind it once, in the file: RMSNorm then "
-        "needs no β at run time.");
-  }
-  if (kind == "insert_centering") return EditModel::tr("Subtracts the mean at run time; costs time at each run.");
-  if (kind == "drop_addend") {
-    return EditModel::tr(
-        "An addend or fill that is constant along the channels moves nothing but the mean: 0 takes its place.");
-  }
-  if (kind == "replace_norm") {
-    return EditModel::tr("The input has zero mean by now, so RMSNorm gives the same output for less work.");
-  }
-  return {};
-}
+// Ordered as EditKind.
+constexpr std::array<KindWords, namesOf(EditKind{}).size()> kKinds = {{
+    {QT_TRANSLATE_NOOP("EditModel", "Absorb scale"),
+     QT_TRANSLATE_NOOP("EditModel", "Multiplies a per-channel scale into the weight before it; free at run time."),
+     u'S'},
+    {QT_TRANSLATE_NOOP("EditModel", "Center weight"),
+     QT_TRANSLATE_NOOP("EditModel",
+                       "Subtracts from a weight, once and in the file, the mean of what each input adds; free at run "
+                       "time."),
+     u'L'},
+    {QT_TRANSLATE_NOOP("EditModel", "Center at run time"),
+     QT_TRANSLATE_NOOP("EditModel", "Subtracts the mean at run time; costs time at each run."), u'A'},
+    {QT_TRANSLATE_NOOP("EditModel", "Drop addend"),
+     QT_TRANSLATE_NOOP("EditModel",
+                       "An addend or fill that is constant along the channels moves nothing but the mean: 0 takes its "
+                       "place."),
+     u'Z'},
+    {QT_TRANSLATE_NOOP("EditModel", "Absorb β"),
+     QT_TRANSLATE_NOOP("EditModel",
+                       "Adds what the norm's β contributes to the biases behind it once, in the file: RMSNorm then "
+                       "needs no β at run time."),
+     u'S'},
+    {QT_TRANSLATE_NOOP("EditModel", "LayerNorm → RMSNorm"),
+     QT_TRANSLATE_NOOP("EditModel", "The input has zero mean by now, so RMSNorm gives the same output for less work."),
+     u'N'},
+}};
 
-QChar classOf(const std::string& kind) {
-  if (kind == "insert_centering") return u'A';
-  if (kind == "replace_norm") return u'N';
-  if (kind == "drop_addend") return u'Z';
-  if (kind == "absorb_scale" || kind == "absorb_shift") return u'S';
-  return u'L';
-}
+const KindWords& wordsOf(EditKind kind) { return kKinds.at(static_cast<size_t>(kind)); }
+QString kindWord(EditKind kind) { return EditModel::tr(wordsOf(kind).word); }
+QString kindMeaning(EditKind kind) { return EditModel::tr(wordsOf(kind).meaning); }
 
 QString microseconds(double value) {
   return EditModel::tr("%1 µs a run")
@@ -56,10 +52,10 @@ QString microseconds(double value) {
 
 QString costOf(const protocol::EditInfo& edit, const protocol::NormPrices& prices) {
   const bool measured = prices.rows > 0;
-  if (edit.kind == "insert_centering") {
+  if (edit.kind == EditKind::InsertCentering) {
     return measured ? microseconds(prices.centering_us) : EditModel::tr("one mean a run");
   }
-  if (edit.kind == "replace_norm") {
+  if (edit.kind == EditKind::ReplaceNorm) {
     return measured ? microseconds(prices.rms_norm_us - prices.layer_norm_us) : EditModel::tr("saves a mean a run");
   }
   if (edit.bytes_grown > 0) return EditModel::tr("file grows by %1").arg(formatBytes(edit.bytes_grown));
@@ -95,8 +91,7 @@ auto ofEdit(Answer answer) {
 EditModel::EditModel(QObject* parent)
     : RecordTable({},
                   {{NodeRole, ofEdit(&protocol::EditInfo::node)},
-                   {KindNameRole, ofEdit(textOf(&protocol::EditInfo::kind))},
-                   {ClassRole, [](const EditLine& line) { return QString(classOf(line.row.edit.kind)); }},
+                   {ClassRole, [](const EditLine& line) { return QString(QChar(wordsOf(line.row.edit.kind).mark)); }},
                    {FallsRole, [this](const EditLine& line) { return falls(line); }}},
                   parent) {
   setRows({}, columns());

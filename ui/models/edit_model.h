@@ -6,7 +6,7 @@
 
 #include "ui/models/record_table.h"
 #include "ui/session/plan_preview.h"
-#include "ui/session/words/plan_rows.h"
+#include "ui/words/plan_rows.h"
 
 namespace normlens::ui {
 
@@ -24,7 +24,7 @@ class EditModel final : public RecordTable<EditLine> {
 
  public:
   enum Column { Kind, What, Where, Cost, Frees, ColumnCount };
-  enum Role { NodeRole = kSortRole + 1, KindNameRole, ClassRole, FallsRole };  // ClassRole: letter of the mark
+  enum Role { NodeRole = kSortRole + 1, ClassRole, FallsRole };  // ClassRole: letter of the mark
 
   explicit EditModel(QObject* parent = nullptr);
 

@@ -38,8 +38,7 @@ ForcedErrorTable::Columns columns() {
   const auto tr = [](const char* words) { return ForcedErrorTable::tr(words); };
   ForcedErrorTable::Columns all{
       {tr("LayerNorm"), tr("The only one that is folded; the others are as they are."), textOf(&Row::name)},
-      {tr("Can be done"), tr("Its verdict."),
-       [](const Row& row) { return verdictTitle(verdictFromName(row.verdict)); }}};
+      {tr("Can be done"), tr("Its verdict."), [](const Row& row) { return verdictTitle(row.verdict); }}};
   const auto types = ForcedErrors::types();
   for (size_t type = 0; type < types.size(); ++type) {
     const auto key = [type](double protocol::ForcedError::*member) {

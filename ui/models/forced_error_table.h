@@ -21,7 +21,8 @@ class Session;
 
 struct ForcedErrorRow {
   int norm = -1;
-  std::string name, verdict;
+  std::string name;
+  normlens::Verdict verdict = normlens::Verdict::Unknown;
   std::vector<std::optional<protocol::ForcedError>> errors;  // by type; nullopt: not measured
   QString missing;                                           // why figures are not there
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ui/session/words/lab_words.h"
+#include "ui/words/lab_words.h"
 
 namespace normlens::ui {
 namespace {

@@ -1,9 +1,8 @@
 #include "ui/models/norm_model.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -32,64 +31,13 @@ size_t groupOf(const QModelIndex& child) { return static_cast<size_t>(child.inte
 
 }  // namespace
 
-Verdict verdictFromName(const std::string& name) {
-  if (name == "free") return Verdict::Free;
-  if (name == "with_centering") return Verdict::WithCentering;
-  return name == "blocked" ? Verdict::Blocked : Verdict::Unknown;
-}
-
-QString verdictTitle(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Free:
-      return QCoreApplication::translate("Verdict", "Can fold free");
-    case Verdict::WithCentering:
-      return QCoreApplication::translate("Verdict", "Only with centering");
-    case Verdict::Blocked:
-      return QCoreApplication::translate("Verdict", "Blocked");
-    case Verdict::Unknown:
-      break;
-  }
-  return QCoreApplication::translate("Verdict", "Unknown");
-}
-
-QString verdictIcon(Verdict verdict, bool early) {
-  switch (verdict) {
-    case Verdict::Free:
-      return early ? QStringLiteral("free_early") : QStringLiteral("free");
-    case Verdict::WithCentering:
-      return QStringLiteral("centering");
-    case Verdict::Blocked:
-      return QStringLiteral("blocked");
-    case Verdict::Unknown:
-      break;
-  }
-  return QStringLiteral("unknown");
-}
-
-QString verdictMeaning(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Free:
-      return QCoreApplication::translate(
-          "Verdict", "Becomes an RMSNorm with the same output by editing weights alone; nothing is added at run time.");
-    case Verdict::WithCentering:
-      return QCoreApplication::translate(
-          "Verdict", "Becomes an RMSNorm when a few values are centered at run time, each shared by several norms.");
-    case Verdict::Blocked:
-      return QCoreApplication::translate(
-          "Verdict", "Only a centering of its own would do, which costs as much time as folding it saves.");
-    case Verdict::Unknown:
-      break;
-  }
-  return QCoreApplication::translate("Verdict", "No run has shown the shapes that decide whether it folds.");
-}
-
 void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms, bool early) {
   beginResetModel();
   early_ = early;
   for (auto& group : groups_) group.clear();
   const qsizetype prefix = sharedPrefix(norms);
   for (const protocol::NormInfo& norm : norms) {
-    auto& group = groups_[static_cast<size_t>(verdictFromName(norm.verdict))];
+    auto& group = groups_[static_cast<size_t>(norm.verdict)];
     const QString width = norm.normalized_shape.empty() ? QString() : formatShape(norm.normalized_shape);
     group.push_back({norm.index, text(norm.title), text(norm.title).mid(prefix), text(norm.reason), width, {}});
   }

@@ -9,18 +9,11 @@
 #include <vector>
 
 #include "core/protocol/messages.h"
-#include "ui/session/words/plan_mark.h"
+#include "ui/words/plan_mark.h"
 
 namespace normlens::ui {
 
-enum class Verdict { Free, WithCentering, Blocked, Unknown };
-inline constexpr int kVerdicts = 4;
-
-[[nodiscard]] Verdict verdictFromName(const std::string& name);  // Unknown where it is none of the others
-[[nodiscard]] QString verdictTitle(Verdict verdict);             // "Can fold free", "Only with centering", "Blocked"
-// Name of an icon. early: no run has confirmed it.
-[[nodiscard]] QString verdictIcon(Verdict verdict, bool early = false);
-[[nodiscard]] QString verdictMeaning(Verdict verdict);  // one sentence
+inline constexpr int kVerdicts = namesOf(Verdict{}).size();
 
 class NormModel final : public QAbstractItemModel {
   Q_OBJECT

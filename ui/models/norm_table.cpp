@@ -11,10 +11,13 @@ namespace {
 using Info = protocol::NormInfo;
 
 auto tick(bool Info::*member) {
-  return [member](const Info& norm) { return norm.*member ? NormTable::tr("yes") : NormTable::tr("no"); };
+  return [member](const Info& norm) {
+    if (norm.verdict == normlens::Verdict::Unknown) return NormTable::tr("unknown");
+    return norm.*member ? NormTable::tr("yes") : NormTable::tr("no");
+  };
 }
 
-int verdictOf(const Info& norm) { return static_cast<int>(verdictFromName(norm.verdict)); }
+int verdictOf(const Info& norm) { return static_cast<int>(norm.verdict); }
 
 RecordColumn<Info> range(const QString& title, const QString& meaning, bool Info::*has, double Info::*low,
                          double Info::*high) {
@@ -54,7 +57,7 @@ NormTable::Columns NormTable::columns() const {
        {{Qt::ToolTipRole, textOf(&Info::name)}}},
       {tr("Can be done"),
        tr("Whether it can become an RMSNorm without changing any output."),
-       [](const Info& norm) { return verdictTitle(verdictFromName(norm.verdict)); },
+       [](const Info& norm) { return verdictTitle(norm.verdict); },
        {{kSortRole, verdictOf}}},
       {tr("The plan does"),
        tr("What becomes of it by the plan, and whether that is proved."),
@@ -71,7 +74,8 @@ NormTable::Columns NormTable::columns() const {
          return norm.normalized_shape.empty() ? QStringLiteral("–") : formatShape(norm.normalized_shape);
        },
        {{kSortRole, elementsOf}}},
-      {tr("Form"), tr("One operator, written out in several, or fused with a neighbour."), textOf(&Info::form)},
+      {tr("Form"), tr("One operator, written out in several, or fused with a neighbour."),
+       [](const Info& norm) { return text(nameOf(norm.form)); }},
       {tr("Centerings"),
        tr("Run-time centerings that it needs to fold."),
        [](const Info& norm) { return QString::number(norm.centerings); },

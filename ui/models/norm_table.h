@@ -5,7 +5,7 @@
 
 #include "core/protocol/messages.h"
 #include "ui/models/record_table.h"
-#include "ui/session/words/plan_mark.h"
+#include "ui/words/plan_mark.h"
 
 namespace normlens::ui {
 

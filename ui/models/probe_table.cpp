@@ -56,14 +56,14 @@ QString noticeWords(const Row& row) {
   if (!row.row.reason.empty()) return asSentence(text(row.row.reason));
   if (!row.swap) return kUnknown;
   if (!row.swap->as_it_is.error.empty()) return asSentence(text(row.swap->as_it_is.error));
-  if (row.swap->notices == "nothing") return ProbeTable::tr("nothing");
-  return row.swap->notices == "hardly" ? ProbeTable::tr("hardly") : ProbeTable::tr("yes");
+  if (row.swap->notices == protocol::Notices::Nothing) return ProbeTable::tr("nothing");
+  return row.swap->notices == protocol::Notices::Hardly ? ProbeTable::tr("hardly") : ProbeTable::tr("yes");
 }
 
 ProbeTable::Columns columnsOfVectors() {
   const auto tr = [](const char* words) { return ProbeTable::tr(words); };
   return {{tr("Norm"), tr("In the order in which they run."), [](const Row& row) { return text(row.row.title); }},
-          {tr("Kind"), tr("LayerNorm or RMSNorm."), [](const Row& row) { return text(row.row.kind); }},
+          {tr("Kind"), tr("LayerNorm or RMSNorm."), [](const Row& row) { return text(nameOf(row.row.kind)); }},
           angle("Input angle", "Of the input to the uniform vector: mean and standard deviation over the rows.",
                 &ProbeRow::input),
           angle("Output angle", "Of the output to the uniform vector.", &ProbeRow::output),
@@ -87,7 +87,7 @@ ProbeTable::Columns columnsOfVectors() {
 
 void addFold(ProbeTable::Columns& columns) {
   columns.emplace_back(ProbeTable::tr("Folded to"), ProbeTable::tr("What stands in its place after the last fold."),
-                       [](const Row& row) { return row.folded ? text(row.folded->kind) : kUnknown; });
+                       [](const Row& row) { return row.folded ? text(nameOf(row.folded->kind)) : kUnknown; });
   columns.push_back(figure(
       "Folded angle", "Of what goes into it then.",
       [](const Row& row) {
@@ -123,11 +123,12 @@ void ProbeTable::show(const protocol::ProbeResult* result, const protocol::Probe
     Row& made = rows.emplace_back();
     made.row = result->rows[i];
     if (paired) made.folded = folded->rows[i];
-    if (swaps == nullptr || made.row.kind != "LayerNorm") continue;
+    if (swaps == nullptr || made.row.kind != protocol::ProbedKind::LayerNorm) continue;
     const auto swap = std::ranges::find(swaps->swaps, made.row.norm, &protocol::ProbeSwap::norm);
     if (swap != swaps->swaps.end()) made.swap = *swap;
   }
-  const bool swappable = std::ranges::any_of(rows, [](const Row& row) { return row.row.kind == "LayerNorm"; });
+  const bool swappable =
+      std::ranges::any_of(rows, [](const Row& row) { return row.row.kind == protocol::ProbedKind::LayerNorm; });
   Columns columns = columnsOfVectors();
   if (paired) addFold(columns);
   if (swappable) addSwaps(columns, swaps != nullptr ? swaps->hardly : protocol::ProbeSwapsParams().hardly);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ui/models/record_sorter.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -1,7 +1,7 @@
 #include "ui/session/engine_run.h"
 
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -15,8 +15,6 @@ auto* find(const std::unordered_map<int, size_t>& index, List& list, int id) {
   return found == index.end() ? nullptr : &list[found->second];
 }
 
-bool partOfName(QChar c) { return c.isLetterOrNumber() || c == u'_' || c == u'.' || c == u'/' || c == u':'; }
-
 }  // namespace
 
 ModelIndex::ModelIndex(std::shared_ptr<const protocol::GraphDocument> graph) : graph_(std::move(graph)) {
@@ -25,10 +23,7 @@ ModelIndex::ModelIndex(std::shared_ptr<const protocol::GraphDocument> graph) : g
     if (!graph_->nodes[i].helper) ++opsInScope_[graph_->nodes[i].scope];
     for (const int output : graph_->nodes[i].outputs) producers_.emplace(output, graph_->nodes[i].id);
   }
-  for (size_t i = 0; i < graph_->values.size(); ++i) {
-    values_.emplace(graph_->values[i].id, i);
-    if (graph_->values[i].constant) constants_.insert(text(graph_->values[i].name), graph_->values[i].id);
-  }
+  for (size_t i = 0; i < graph_->values.size(); ++i) values_.emplace(graph_->values[i].id, i);
   for (size_t i = 0; i < graph_->scopes.size(); ++i) scopes_.emplace(graph_->scopes[i].id, i);
 }
 
@@ -54,24 +49,6 @@ const protocol::GraphScope* ModelIndex::scope(int id) const { return find(scopes
 const protocol::GraphNode* ModelIndex::producer(int value) const {
   const auto found = producers_.find(value);
   return found == producers_.end() ? nullptr : node(found->second);
-}
-
-int ModelIndex::constantNamedIn(const QString& sentence) const {
-  int best = -1;
-  qsizetype bestLength = 0;
-  for (qsizetype begin = 0; begin < sentence.size(); ++begin) {
-    if (!partOfName(sentence[begin]) || (begin > 0 && partOfName(sentence[begin - 1]))) continue;
-    qsizetype end = begin;
-    while (end < sentence.size() && partOfName(sentence[end])) ++end;
-    QString word = sentence.mid(begin, end - begin);
-    while (word.endsWith(u'.') || word.endsWith(u':')) word.chop(1);
-    const auto found = constants_.constFind(word);
-    if (found != constants_.constEnd() && word.size() > bestLength) {
-      best = *found;
-      bestLength = word.size();
-    }
-  }
-  return best;
 }
 
 std::vector<int> ModelIndex::scopePath(int scopeId) const {

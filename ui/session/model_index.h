@@ -27,9 +27,6 @@ class ModelIndex {
   [[nodiscard]] const protocol::GraphScope* scope(int id) const;
   [[nodiscard]] const protocol::GraphNode* producer(int value) const;  // nullptr for constants
 
-  // The constant that a sentence names ("center transformer.wte.weight over 48 columns"): the longest name of a
-  // constant that occurs in it as a word of its own. -1: none.
-  [[nodiscard]] int constantNamedIn(const QString& sentence) const;
   // Scope ids from the model down to `scope`, both included.
   [[nodiscard]] std::vector<int> scopePath(int scope) const;
   // Returns a node's name for lists: the path of its module where that holds nothing else, else path and label.
@@ -40,7 +37,6 @@ class ModelIndex {
   std::unordered_map<int, size_t> nodes_, values_, scopes_;
   std::unordered_map<int, int> producers_;   // value -> node
   std::unordered_map<int, int> opsInScope_;  // helpers left out
-  QHash<QString, int> constants_;            // name -> value
 };
 
 }  // namespace normlens::ui

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -42,11 +42,11 @@ void PlanChoices::setFolded(int norms) {
   push(Wanted{wanted_.params, true}, norms == 1 ? tr("fold 1 LayerNorm") : tr("fold %1 LayerNorms").arg(norms));
 }
 
-void PlanChoices::setPolicy(const QString& policy) {
-  if (text(wanted_.params.policy) == policy) return;
+void PlanChoices::setPolicy(Policy policy) {
+  if (wanted_.params.policy == policy) return;
   protocol::PlanParams params = wanted_.params;
-  params.policy = policy.toStdString();
-  push(params, tr("policy %1").arg(policy));
+  params.policy = policy;
+  push(params, tr("policy %1").arg(text(normlens::nameOf(policy))));
 }
 
 void PlanChoices::centerValue(int value, bool centered) {
@@ -69,7 +69,7 @@ QString PlanChoices::nameOf(int value) const {
 
 void PlanChoices::takeWay(const protocol::PlanWay& way) {
   protocol::PlanParams params = wanted_.params;
-  if (way.kind == "copy") {
+  if (way.kind == protocol::WayKind::Copy) {
     params.copy_values.push_back(way.value);
   } else if (!params.copy_values.empty()) {
     params.copy_values.clear();  // as the planner chose before
@@ -107,22 +107,20 @@ void PlanChoices::keepNorms(const std::vector<int>& norms, bool keep) {
 void PlanChoices::setEditOn(const protocol::EditInfo& edit, bool on) {
   const protocol::PlanParams params = toggled(wanted_.params, edit, on);
   if (samePlan(params, wanted_.params)) return;
-  // "center wte.weight over 48 columns (copy: ...)": the head of it is enough for a menu.
-  const QString what = text(edit.text).section(QLatin1String(" over "), 0, 0).section(QLatin1String(" ("), 0, 0);
   if (!on) Q_EMIT leavingOut(edit);
-  push(params, (on ? tr("turn on: %1") : tr("turn off: %1")).arg(what));
+  push(params, (on ? tr("turn on: %1") : tr("turn off: %1")).arg(text(edit.subject)));
 }
 
 void PlanChoices::foldAll() {
   protocol::PlanParams params = wanted_.params;
-  params.policy = "all";
+  params.policy = Policy::All;
   params.keep_norms.clear();
   push(params, tr("fold all"));
 }
 
 void PlanChoices::suggestBest() {
   protocol::PlanParams params;
-  params.prices = "measured";
+  params.prices = protocol::Prices::Measured;
   push(params, tr("suggest best"));
 }
 

@@ -22,14 +22,14 @@ class PlanChoices final : public QObject {
   [[nodiscard]] bool folded() const { return wanted_.folded; }
   [[nodiscard]] QUndoStack* undoStack() { return &undo_; }
 
-  void setPolicy(const QString& policy);
+  void setPolicy(Policy policy);
   void centerValue(int value, bool centered);
   void keepNorm(int norm, bool keep) { keepNorms({norm}, keep); }
   void keepNorms(const std::vector<int>& norms, bool keep);   // one step
   void setEditOn(const protocol::EditInfo& edit, bool on);    // see plan_rows.h
   void takeWay(const protocol::PlanWay& way);                 // where a copy and a centering compete
   void center(int value, const protocol::EditInfo& instead);  // at run time, with that edit left out
-  void foldAll();                                             // policy 'all', no norm kept
+  void foldAll();                                             // Policy::All, no norm kept
   void suggestBest();  // the planner's choice with prices measured where the model runs; nothing kept, nothing added
   void reset();        // as after the analysis
 

@@ -5,7 +5,7 @@
 
 #include "core/protocol/methods.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -69,7 +69,8 @@ QString fallen(const Fall& fall) {
 void askForCentering(Session& session, Question& question, protocol::PlanParams without, const Fall& fall,
                      const std::function<void(const Fall&)>& done) {
   const protocol::GraphNode* node = session.index().node(fall.edit.node);
-  if (fall.norms.empty() || fall.edit.kind != "center_constant" || node == nullptr || node->outputs.empty()) return;
+  if (fall.norms.empty() || fall.edit.kind != EditKind::CenterConstant || node == nullptr || node->outputs.empty())
+    return;
   const int value = node->outputs.front();
   without.center_values.push_back(value);
   question.ask(protocol::methods::kPlan, without, [fall, value, done](const Reply<protocol::PlanInfo>& reply) {

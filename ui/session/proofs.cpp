@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ui/session/words/plan_rows.h"
+#include "ui/words/plan_rows.h"
 
 namespace normlens::ui {
 

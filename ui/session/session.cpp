@@ -5,7 +5,6 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/methods.h"
-#include "ui/client/window_words.h"
 #include "ui/session/difference_run.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/norm_costs.h"
@@ -15,7 +14,8 @@
 #include "ui/session/project/recent_files.h"
 #include "ui/session/report_run.h"
 #include "ui/session/streams.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
+#include "ui/words/hint_words.h"
 
 namespace normlens::ui {
 
@@ -565,13 +565,12 @@ void Session::opened(protocol::ModelInfo&& info) {
 void Session::takeAnalysis(protocol::Analysis&& analysis) {
   index_.merge(std::exchange(analysis.values, {}));
   analysis_ = std::move(analysis);
-  analysis_->probe_error = inWindowWords(text(analysis_->probe_error)).toStdString();
+  const QString advice = asSentence(hintWords(analysis_->advice));
   for (protocol::NormInfo& norm : analysis_->norms) {
-    if (norm.verdict == "unknown") norm.reason = asSentence(inWindowWords(text(norm.reason))).toStdString();
+    if (norm.verdict == Verdict::Unknown && !advice.isEmpty()) norm.reason += ' ' + advice.toStdString();
   }
   statsCache_.clear();  // what a plan centers comes only with the analysis
-  const protocol::Totals& totals = analysis_->totals;
-  rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});
+  rememberFile(recentFile(path_, analysis_->totals));
 }
 
 void Session::analyzed(protocol::Analysis&& analysis) {

@@ -29,8 +29,8 @@
 #include "ui/session/project/project.h"
 #include "ui/session/proofs.h"
 #include "ui/session/shown_plan.h"
-#include "ui/session/words/plan_mark.h"
-#include "ui/session/words/remaining_time.h"
+#include "ui/words/plan_mark.h"
+#include "ui/words/remaining_time.h"
 
 namespace normlens::ui {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/protocol/messages.h"
-#include "ui/session/words/plan_rows.h"
+#include "ui/words/plan_rows.h"
 
 namespace normlens::ui {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -254,7 +254,7 @@ void Actions::update(Session& session) {
   compareWith->setEnabled(session.document() != nullptr && idle);
   for (QAction* panel : panels) panel->setEnabled(!session.path().isEmpty());
   explain->setEnabled(!session.path().isEmpty());
-  setChosen(*policyGroup, text(session.choices()->params().policy));
+  setChosen(*policyGroup, text(nameOf(session.choices()->params().policy)));
   setChosen(*flavourGroup, text(session.flavour()));
 }
 

@@ -21,7 +21,6 @@
 #include "ui/session/project/project_keeper.h"
 #include "ui/session/project/recent_files.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/icons.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/widgets/lesson_link.h"
@@ -47,6 +46,7 @@
 #include "ui/window/workspace/report_export.h"
 #include "ui/window/workspace/welcome_page.h"
 #include "ui/window/workspace/workspace.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -154,8 +154,9 @@ void MainWindow::connectActions() {
   connect(actions_->toggleBottom, &QAction::toggled, workspace_->bottom(), &QWidget::setVisible);
   connect(actions_->flavourGroup, &QActionGroup::triggered, this,
           [this](QAction* action) { session_->setFlavour(action->data().toString()); });
-  connect(actions_->policyGroup, &QActionGroup::triggered, this,
-          [this](QAction* action) { session_->choices()->setPolicy(action->data().toString()); });
+  connect(actions_->policyGroup, &QActionGroup::triggered, this, [this](QAction* action) {
+    session_->choices()->setPolicy(*fromName<Policy>(action->data().toString().toStdString()));
+  });
 }
 
 void MainWindow::connectViews() {
@@ -355,7 +356,7 @@ void MainWindow::addButtonsTo(std::vector<PaletteEntry>& entries) {
   addDevice(tr("Device: measure on the CPU"), QStringLiteral("cpu"), true);
   addDevice(tr("Device: measure on the GPU"), QStringLiteral("cuda"), !devicesOf(*engine_).gpu.isEmpty());
   const protocol::NormInfo* norm = session_->norm(session_->selection()->current().norm);
-  const bool blocked = norm != nullptr && verdictFromName(norm->verdict) == Verdict::Blocked;
+  const bool blocked = norm != nullptr && norm->verdict == Verdict::Blocked;
   entries.push_back({tr("Show the error if folded anyway"), blocked ? text(norm->title) : tr("of a blocked LayerNorm"),
                      icon, blocked && session_->forcedErrors()->obstacle().isEmpty(), [this] {
                        showPage(workspace_);
@@ -385,7 +386,7 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
   addButtonsTo(entries);
   if (session_->analysis()) {
     for (const protocol::NormInfo& norm : session_->analysis()->norms) {
-      const Verdict verdict = verdictFromName(norm.verdict);
+      const Verdict verdict = norm.verdict;
       entries.push_back({text(norm.title), verdictTitle(verdict), verdictIcon(verdict), true,
                          [this, index = norm.index] { session_->selection()->selectNorm(index); }});
     }

@@ -17,7 +17,6 @@
 #include "ui/session/project/recent_files.h"
 #include "ui/session/session.h"
 #include "ui/session/streams.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
@@ -33,6 +32,8 @@
 #include "ui/window/workspace/report_export.h"
 #include "ui/window/workspace/welcome_page.h"
 #include "ui/window/workspace/workspace.h"
+#include "ui/words/format.h"
+#include "ui/words/hint_words.h"
 
 namespace normlens::ui {
 
@@ -251,9 +252,8 @@ void MainWindow::showWritten(const QString& path, const QString& words, std::vec
 
 void MainWindow::nextAction(NextAction action) {
   const auto& norms = session_->analysis() ? session_->analysis()->norms : std::vector<protocol::NormInfo>();
-  const auto blocked = std::find_if(norms.begin(), norms.end(), [](const protocol::NormInfo& norm) {
-    return verdictFromName(norm.verdict) == Verdict::Blocked;
-  });
+  const auto blocked = std::find_if(norms.begin(), norms.end(),
+                                    [](const protocol::NormInfo& norm) { return norm.verdict == Verdict::Blocked; });
   switch (action) {
     case NextAction::Open:
       return actions_->open->trigger();
@@ -300,7 +300,7 @@ void MainWindow::fillSearch() {
   }
   if (session_->analysis()) {
     for (const protocol::NormInfo& norm : session_->analysis()->norms) {
-      const Verdict verdict = verdictFromName(norm.verdict);
+      const Verdict verdict = norm.verdict;
       entries.push_back({Target::Norm, norm.index, text(norm.title), verdictTitle(verdict), verdictIcon(verdict)});
     }
   }
@@ -377,7 +377,8 @@ void MainWindow::openProjectFile(const QString& path) {
   info_->dismiss();
   const Status status = project_->open(path);
   if (!status) {
-    info_->show(InfoBar::Tone::Error, asSentence(text(status.error().message)), asSentence(text(status.error().hint)));
+    info_->show(InfoBar::Tone::Error, asSentence(text(status.error().message)),
+                asSentence(hintWords(status.error().hint)));
     return;
   }
   if (!session_->path().isEmpty()) pages_->setCurrentWidget(workspace_);
@@ -417,8 +418,7 @@ void MainWindow::writeProject(const QString& path) {
     info_->show(InfoBar::Tone::Error, asSentence(text(status.error().message)));
     return;
   }
-  rememberFile({path, session_->analysis()->totals.free + session_->analysis()->totals.with_centering,
-                session_->analysis()->totals.layer_norms});
+  rememberFile(recentFile(path, session_->analysis()->totals));
   info_->show(InfoBar::Tone::Message, tr("Saved %1.").arg(path));
 }
 

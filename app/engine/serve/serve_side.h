@@ -23,7 +23,7 @@ namespace normlens::engine {
 // Their replies go nowhere.
 struct Journal {
   std::vector<std::string> requests;
-  std::string notRun;  // why the model must not be run; empty: it may
+  Error notRun;  // why the model must not be run; no message: it may
 };
 
 // Blocks until the requests end; marks the watch page as ready once the journal is done. Returns the process's status.

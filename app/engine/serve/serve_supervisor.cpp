@@ -116,7 +116,7 @@ std::string ClientState::changedFile() const {
   return {};
 }
 
-Journal ClientState::journal(std::string notRun) const {
+Journal ClientState::journal(Error notRun) const {
   Journal journal{{}, std::move(notRun)};
   for (const auto& [at, step] : steps_) journal.requests.push_back(step.body);
   return journal;
@@ -195,7 +195,7 @@ void ServeSupervisor::loseCurrent(const confine::Worker::End& end) {
   std::list<Pending> unanswered = std::move(lost->pending);
   using Kind = RunWatch::Kind;
   const bool looking = !end.byItself && (end.during == Kind::Trial || end.during == Kind::Probe);
-  std::string notRun = lost->journal().notRun;
+  Error notRun = lost->journal().notRun;
   if (!lost->ready()) {
     if (!state_.hasModel()) giveUp();
     state_.dropLast();  // bringing it back ended the next one as well
@@ -204,8 +204,9 @@ void ServeSupervisor::loseCurrent(const confine::Worker::End& end) {
     unanswered.pop_front();
   } else if (!unanswered.empty() && !lost->took(unanswered.front()) && !unanswered.front().askedAgain) {
     unanswered.front().askedAgain = true;  // it came when that worker was dead already
-  } else if (!unanswered.empty() && unanswered.front().method == methods::kAnalyze && looking && notRun.empty()) {
-    notRun = end.error.message;  // sent once more
+  } else if (!unanswered.empty() && unanswered.front().method == methods::kAnalyze && looking &&
+             notRun.message.empty()) {
+    notRun = end.error;  // sent once more
   } else if (!unanswered.empty()) {
     answer(unanswered.front().id, sentence(*lost, end));
     unanswered.pop_front();
@@ -225,7 +226,7 @@ void ServeSupervisor::loseModel(const std::string& file, std::list<Pending>& una
   unanswered.clear();
 }
 
-void ServeSupervisor::bringBack(std::string notRun, ServeSide& lost, std::list<Pending> unanswered) {
+void ServeSupervisor::bringBack(Error notRun, ServeSide& lost, std::list<Pending> unanswered) {
   if (!startWorker(state_.journal(std::move(notRun)), std::move(lost.worker().grants()))) giveUp();
   current_->opened = state_.hasModel();
   current_->modelPath = lost.modelPath;

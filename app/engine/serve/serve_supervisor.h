@@ -46,7 +46,7 @@ class ClientState {
   [[nodiscard]] bool hasModel() const { return steps_.size() > 1; }
   // Returns a file, of all that were handed over, that has changed; empty: none.
   [[nodiscard]] std::string changedFile() const;
-  [[nodiscard]] Journal journal(std::string notRun) const;
+  [[nodiscard]] Journal journal(Error notRun) const;
 
  private:
   struct Step {
@@ -96,7 +96,7 @@ class ServeSupervisor {
   void loseNext(const confine::Worker::End& end);
   void loseCurrent(const confine::Worker::End& end);
   void loseModel(const std::string& file, std::list<Pending>& unanswered);
-  void bringBack(std::string notRun, ServeSide& lost, std::list<Pending> unanswered);
+  void bringBack(Error notRun, ServeSide& lost, std::list<Pending> unanswered);
 
   int client_;
   const confine::Limits& usual_;

@@ -24,9 +24,9 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
     const auto& state = plan.norms[n];
     constexpr size_t kVerdictWidth = 14;  // "with_centering"
     constexpr size_t kStateWidth = 10;    // "would fold"
-    console.print("  " + padded(norm.title, width) + padded(norm.verdict, kVerdictWidth) +
-                  padded(state.state == "kept" ? "kept" : "would fold", kStateWidth) + norm.reason);
-    if (!state.because.empty() && folds(norm)) console.print("    " + stateText(state, false));
+    console.print("  " + padded(norm.title, width) + padded(nameOf(norm.verdict), kVerdictWidth) +
+                  padded(state.state == NormOutcome::Kept ? "kept" : "would fold", kStateWidth) + norm.reason);
+    if (!state.because.empty() && folds(norm.verdict)) console.print("    " + stateText(state, false));
     for (const auto& condition : norm.holds_if) console.print("    holds if " + asText(condition));
     for (const std::string& line : wouldFold(norm)) console.print("    " + line);
   }
@@ -39,8 +39,9 @@ Exit run(const AnalyzeOptions& options, const Call& call) {
   const auto model = openModel(service, options.model, options.inputs, call, console.task(call.stop()));
   if (!model) return console.fail(model.error());
   if (!model->analysis.probe_error.empty()) {
-    const std::string hint = model->analysis.never_runs ? "" : std::string("; ") + kGiveInputs;
-    console.note(couldNotRun(options.model, model->analysis) + "; so shapes are not known" + hint);
+    const std::string advice = model->analysis.advice.text();
+    console.note(couldNotRun(options.model, model->analysis) + "; so shapes are not known" +
+                 (advice.empty() ? "" : "; " + advice));
   }
   if (!model->analysis.norms.empty()) noteAssumedInputs(model->analysis, console);
   const auto plan = service.plan({}, console.task(call.stop()));

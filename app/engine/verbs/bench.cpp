@@ -17,7 +17,8 @@ using protocol::BenchParams;
 using protocol::BenchPoint;
 
 struct BenchOptions {
-  std::string a, b, policy = "balanced", norm = "portable";
+  std::string a, b, norm = "portable";
+  Policy policy = Policy::Balanced;
   bool fold = false;
   std::optional<int> warmup;
   BenchParams params;
@@ -220,9 +221,7 @@ Declared declareBench(CLI::App& app, const confine::Limits&) {
   app.add_option("b", options->b, "The second model, measured against the first")->type_name("B");
   options->inputs.addTo(app);
   app.add_flag("--fold", options->fold, "Measure A against A folded, which is made in memory first");
-  app.add_option("--policy", options->policy, "What --fold folds: free, balanced, all or paper")
-      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
-      ->capture_default_str();
+  addChoice(app, "--policy", options->policy, "What --fold folds: free, balanced, all or paper");
   app.add_option("--norm", options->norm, "What --fold writes")
       ->check(CLI::IsMember(kNormFlavours))
       ->capture_default_str();

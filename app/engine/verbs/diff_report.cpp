@@ -35,7 +35,7 @@ json rowEntry(const DiffRow& row) {
                 {"cosine", toJson(row.diff.cosine)},
                 {"shape", row.shape},
                 {"dtype", graph::dtypeName(row.dtype)},
-                {"aligned", run::alignmentName(row.alignment)},
+                {"aligned", nameOf(row.alignment)},
                 {"batch", row.batch},
                 {"rounding", toJson(row.rounding)},
                 {"ulp", row.ulps ? ulpEntry(*row.ulps) : json(nullptr)},

@@ -28,7 +28,7 @@ std::vector<Missing> missingParts(bool ops, bool noOnnxRuntime, bool gpu) {
                        "build with -DONNXRUNTIME_ROOT=/path/to/an/unpacked/release"});
   if (const auto torch = loadOwnLibrary(kTorchScriptLibrary); !torch)
     missing.push_back(
-        {"LibTorch, so .pt and .pt2 files cannot be opened: " + torch.error().message, torch.error().hint});
+        {"LibTorch, so .pt and .pt2 files cannot be opened: " + torch.error().message, torch.error().hint.text()});
   for (const std::string& wall : confine::missingWalls())
     missing.push_back({wall + ", a part of the confinement of models",
                        "a Linux kernel (5.13 or newer) that has it enabled; containers may hide it"});

@@ -7,7 +7,9 @@ namespace normlens::engine {
 namespace {
 
 struct FoldOptions {
-  std::string model, output, policy = "balanced", prices = "fixed", norm = "portable", planFile, savePlan;
+  std::string model, output, norm = "portable", planFile, savePlan;
+  Policy policy = Policy::Balanced;
+  protocol::Prices prices = protocol::Prices::Fixed;
   double maxGrowth = 10;
   std::string proof = "auto";
   bool noVerify = false, force = false;
@@ -195,17 +197,13 @@ void FoldOptions::addTo(CLI::App& app) {
   app.add_option("-o,--output", output, "Where to write the folded model")->required()->type_name("OUT");
   inputs.addTo(app);
   inputs.addSizesTo(app);
-  app.add_option("--policy", policy, "What may be done to fold")
-      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
-      ->capture_default_str();
+  addChoice(app, "--policy", policy, "What may be done to fold");
   app.add_option("--max-growth", maxGrowth, "By how much the file may grow, policy balanced")
       ->check(notNegative())
       ->type_name("PERCENT")
       ->capture_default_str();
-  app.add_option("--prices", prices,
-                 "What folding saves and centering costs, policy balanced: element counts, or times measured now")
-      ->check(CLI::IsMember({"fixed", "measured"}))
-      ->capture_default_str();
+  addChoice(app, "--prices", prices,
+            "What folding saves and centering costs, policy balanced: element counts, or times measured now");
   app.add_option("--norm", norm, "What takes LayerNorm's place")
       ->check(CLI::IsMember(kNormFlavours))
       ->capture_default_str();

@@ -142,6 +142,10 @@ Result<protocol::Analysis> analyzeModel(service::Service& service, const std::st
   service.setInputs(std::move(*choice));
   auto analysis = service.analyze(task);
   if (!analysis) return tl::unexpected(inFile(path, analysis.error()));
+  for (protocol::NormInfo& norm : analysis->norms) {
+    if (norm.verdict == Verdict::Unknown && !analysis->advice.empty())
+      norm.reason.insert(norm.reason.size() - 1, "; " + analysis->advice.text());
+  }
   if (!analysis->unused_arrays.empty()) {
     console.note(inputs.npz + ": the model has no input of this name, so it is not used: " +
                  boost::algorithm::join(analysis->unused_arrays, ", "));
@@ -203,11 +207,11 @@ std::string couldNotRun(const std::string& path, const protocol::Analysis& analy
 Status requireRunnable(const std::string& path, const protocol::Analysis& analysis) {
   if (analysis.probe_error.empty()) return {};
   if (analysis.never_runs) return fail(ErrorCode::Unsupported, couldNotRun(path, analysis));
-  return fail(ErrorCode::RunFailed, couldNotRun(path, analysis), kGiveInputs);
+  return fail(ErrorCode::RunFailed, couldNotRun(path, analysis), analysis.advice);
 }
 
 Status requireVerdicts(const std::string& path, const InputOptions& inputs, const protocol::Analysis& analysis) {
-  const auto first = std::ranges::find(analysis.norms, "unknown", &protocol::NormInfo::verdict);
+  const auto first = std::ranges::find(analysis.norms, Verdict::Unknown, &protocol::NormInfo::verdict);
   if (!inputs.requireVerdicts || first == analysis.norms.end()) return {};
   return fail(ErrorCode::RunFailed, path + ": the verdict of " + std::to_string(analysis.totals.unknown) + " of " +
                                         plural(analysis.norms.size(), "LayerNorm") + " is unknown; " + first->title +

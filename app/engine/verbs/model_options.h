@@ -68,6 +68,18 @@ void noteAssumedInputs(const protocol::Analysis& analysis, Console& console);
 // "would fold if gate has size 1 in its last axis: --assume 'gate[-1]=1'", a line for each condition.
 [[nodiscard]] std::vector<std::string> wouldFold(const protocol::NormInfo& norm);
 
+// Adds an option whose values are the names of an enum, the first `offered` of them.
+template <Named E>
+void addChoice(CLI::App& app, const std::string& name, E& chosen, const std::string& help,
+               size_t offered = namesOf(E{}).size()) {
+  const auto names = namesOf(E{});
+  app.add_option_function<std::string>(
+         name, [&chosen](const auto& word) { chosen = *fromName<E>(word); }, help)
+      ->check(
+          CLI::IsMember(std::vector<std::string>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(offered))))
+      ->default_str(nameOf(chosen));
+}
+
 // Every verb's --device has this help.
 inline constexpr const char* kDeviceHelp = "Where to run: cpu, cuda, or cuda:1 for another GPU than the first";
 
@@ -83,9 +95,6 @@ struct OpenedModel {
 // Opens and analyzes, by the call's rules.
 [[nodiscard]] Result<OpenedModel> openModel(service::Service& service, const std::string& path,
                                             const InputOptions& inputs, const Call& call, const Task& task);
-
-// This hint is for a model that could not be run on what was found for it.
-inline constexpr const char* kGiveInputs = "give inputs that fit with --inputs FILE.npz or --input 'NAME=TYPE[SIZES]'";
 
 // Every error names the file that it is about.
 [[nodiscard]] Error inFile(const std::string& path, Error error);

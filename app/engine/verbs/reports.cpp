@@ -41,28 +41,42 @@ std::string outcomeOf(const protocol::VerifyResult& verify) {
 
 json orNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
+// Returns these fields of a message.
+template <class T>
+json picked(const T& message, std::initializer_list<const char*> fields) {
+  const json all = toJson(message);
+  json some = json::object();
+  for (const char* field : fields) some[field] = all.at(field);
+  return some;
+}
+
+// Returns these fields of a message.
+template <class T>
+json picked(const T& message, std::initializer_list<const char*> fields) {
+  const json all = toJson(message);
+  json some = json::object();
+  for (const char* field : fields) some[field] = all.at(field);
+  return some;
+}
+
 // Adds the state as fields beside the verdict.
 void addState(json& entry, const protocol::PlanInfo& plan, size_t norm) {
   if (norm >= plan.norms.size()) return;
   const protocol::NormState& state = plan.norms[norm];
   json ways = json::array();
-  for (const auto& way : state.ways) {
-    ways.push_back(toJson(way));
-    ways.back().erase("value");
-  }
+  for (const auto& way : state.ways)
+    ways.push_back(picked(way, {"kind", "text", "bytes_grown", "growth_percent", "cost_us", "chosen"}));
   json needed = json::array();
   for (const int edit : state.centerings) needed.push_back(plan.edits[static_cast<size_t>(edit)].text);
-  entry["state"] = state.state;
+  entry["state"] = nameOf(state.state);
   entry["because"] = orNull(state.because);
   entry["rests_on"] = needed;
   entry["ways"] = ways;
 }
 
 json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& edits) {
-  json entry = toJson(norm);
-  for (const char* forTheWindow : {"node", "shared_with", "blocker_path", "blocker", "gamma_min", "gamma_max",
-                                   "beta_min", "beta_max", "has_gamma", "has_beta"})
-    entry.erase(forTheWindow);
+  json entry = picked(norm, {"index", "name", "title", "scope", "form", "normalized_shape", "eps", "verdict", "reason",
+                             "centerings", "paper", "paper_practical", "paper_strict", "holds_if", "would_fold_if"});
   entry["edits"] = edits;
   return entry;
 }
@@ -72,7 +86,7 @@ json stateReport(const protocol::Analysis& analysis, const protocol::PlanInfo& p
   json norms = json::array();
   for (size_t n = 0; n < analysis.norms.size(); ++n) {
     const auto& norm = analysis.norms[n];
-    norms.push_back({{"name", norm.name}, {"form", norm.form}, {"verdict", norm.verdict}});
+    norms.push_back(picked(norm, {"name", "form", "verdict"}));
     addState(norms.back(), plan, n);
   }
   return norms;
@@ -187,11 +201,6 @@ void printVerify(const protocol::VerifyResult& verify, Console& console) {
   for (const std::string& line : verifyLines(verify)) console.print("  " + line);
 }
 
-bool folds(const protocol::NormInfo& norm) {
-  using analysis::Verdict;
-  return norm.verdict == verdictName(Verdict::Free) || norm.verdict == verdictName(Verdict::WithCentering);
-}
-
 json verifyEntry(const protocol::VerifyResult& verify) {
   json algebra = {{"reason", verify.algebra_reason}};
   if (verify.algebra_done) {
@@ -219,7 +228,7 @@ json verifyEntry(const protocol::VerifyResult& verify) {
 }
 
 std::string stateText(const protocol::NormState& state, bool done) {
-  std::string text = state.state == "kept" ? "kept" : done ? "folded" : "would fold";
+  std::string text = state.state == NormOutcome::Kept ? "kept" : done ? "folded" : "would fold";
   if (state.counted) text += " with a centering";
   return state.because.empty() ? text : text + " because " + state.because;
 }
@@ -233,7 +242,7 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
     addState(norms.back(), plan, i);
   }
   for (const auto& other : analysis.other_norms) {
-    others.push_back({{"name", other.name}, {"kind", other.kind}, {"form", other.form}});
+    others.push_back(picked(other, {"name", "kind", "form"}));
   }
   const std::string& note = model.note.empty() ? analysis.note : model.note;
   const auto isOp = [](const protocol::GraphNode& node) { return node.role != "I" && node.role != "G"; };
@@ -243,7 +252,7 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
           {"other_norms", others},
           {"totals", toJson(analysis.totals)},
           {"plan",
-           {{"policy", plan.policy},
+           {{"policy", nameOf(plan.policy)},
             {"folded", plan.folded.size()},
             {"centerings", plan.centerings},
             {"bytes_grown", plan.bytes_grown}}},
@@ -256,7 +265,7 @@ json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome) 
   const protocol::PlanInfo& plan = outcome.fold.plan;
   return {{"layer_norms", plan.layer_norms},
           {"folded", plan.folded.size()},
-          {"policy", plan.policy},
+          {"policy", nameOf(plan.policy)},
           {"centerings", plan.centerings},
           {"tensors_centered", plan.tensors_centered},
           {"bytes_centered", plan.bytes_centered},

@@ -27,8 +27,6 @@ void printVerify(const protocol::VerifyResult& verify, Console& console);
                                            const protocol::PlanInfo& plan);
 // "folded with a centering because a copy of wte.weight would add 131 kB (13%, limit 10%)". done: not merely planned.
 [[nodiscard]] std::string stateText(const protocol::NormState& state, bool done);
-// Returns whether its verdict lets it fold; for other norms the verdict has the reason.
-[[nodiscard]] bool folds(const protocol::NormInfo& norm);
 
 [[nodiscard]] nlohmann::json verifyEntry(const protocol::VerifyResult& verify);
 

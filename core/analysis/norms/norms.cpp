@@ -147,11 +147,6 @@ void sortByExecution(const std::map<NodeId, size_t>& position, std::vector<Found
 
 }  // namespace
 
-std::string_view normFormName(NormForm form) {
-  constexpr std::array<std::string_view, 3> kNames = {"op", "decomposed", "fused"};
-  return kNames.at(static_cast<size_t>(form));
-}
-
 bool areLastAxes(const std::vector<int64_t>& axes, size_t rank) {
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[axes.size() - 1 - i] != static_cast<int64_t>(rank) - 1 - static_cast<int64_t>(i)) return false;

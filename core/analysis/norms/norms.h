@@ -2,16 +2,15 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/base/words/words.h"
 #include "core/graph/graph.h"
 #include "core/ops/pattern.h"
 
 namespace normlens::analysis {
 
-enum class NormForm : uint8_t { Op, Decomposed, Fused };
-[[nodiscard]] std::string_view normFormName(NormForm form);
+using normlens::NormForm;
 
 // Holds what all norms have in common: y = gamma * norm(x) + beta over the axes `axes` of x, with eps.
 struct NormParts {

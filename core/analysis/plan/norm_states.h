@@ -21,7 +21,7 @@ struct PlanWay {
 };
 
 struct NormState {
-  enum class Kind : uint8_t { Folded, FoldedWithCentering, Kept };
+  using Kind = NormOutcome;
   Kind kind = Kind::Kept;
   std::string because;             // empty: nothing to explain
   std::vector<size_t> centerings;  // of Plan::edits: at run time, that it rests on

@@ -181,9 +181,6 @@ std::vector<int> conflictingNorms(const Graph& graph, const std::vector<LayerNor
   return out;
 }
 
-constexpr std::array<std::pair<Policy, std::string_view>, 4> kPolicies = {
-    {{Policy::Free, "free"}, {Policy::Balanced, "balanced"}, {Policy::All, "all"}, {Policy::Paper, "paper"}}};
-
 int64_t elements(const graph::Graph& graph, graph::ValueId value) {
   const auto& shape = graph.value(value).shape;
   return shape ? std::max<int64_t>(1, graph::elementCount(*shape).value_or(1)) : 1;
@@ -238,15 +235,6 @@ FlowNetwork::Cut FlowNetwork::solve(int source, int sink) const {
   for (const uint32_t arc : arcOf) cut.flows.push_back(std::max<int64_t>(0, capacity[arc] - residual[arc]));
   cut.onSinkSide = reachingSink(network, reverse, residual, static_cast<uint32_t>(sink));
   return cut;
-}
-
-std::string_view policyName(Policy policy) { return kPolicies.at(static_cast<size_t>(policy)).second; }
-
-std::optional<Policy> policyFromName(std::string_view name) {
-  for (const auto& [policy, word] : kPolicies) {
-    if (word == name) return policy;
-  }
-  return std::nullopt;
 }
 
 Planner::Planner(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims,

@@ -17,7 +17,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/analysis/claims/claims.h"
@@ -57,14 +56,7 @@ class FlowNetwork {
   std::vector<Edge> edges_;
 };
 
-enum class Policy : uint8_t {
-  Free,      // no run-time centering; copies of tied tensors allowed
-  Balanced,  // centerings that pay, and copies within the growth limit
-  All,       // every norm that can be folded, whatever it costs
-  Paper,     // the papers' practical criterion; fails verification where gamma or beta matter
-};
-[[nodiscard]] std::string_view policyName(Policy policy);
-[[nodiscard]] std::optional<Policy> policyFromName(std::string_view name);
+using normlens::Policy;
 
 // Prices one element of a norm's input at run time, in any unit. centering > folding > 0: a centering for a single norm
 // never pays, and a fold that needs none is always taken.

@@ -15,7 +15,10 @@ CenteringPreview previewCentering(const Analysis& analysis, graph::ValueId value
     if (asked == nullptr || asked->tolerantUses.size() < claim.tolerantUses.size()) asked = &claim;
   }
   if (asked == nullptr) {
-    preview.reason = "No LayerNorm depends on the mean of this value.";
+    const auto unknown = std::ranges::count(analysis.verdicts, Verdict::Unknown, &NormVerdict::verdict);
+    preview.reason = unknown == 0 ? "No LayerNorm depends on the mean of this value."
+                                  : "No LayerNorm is known to depend on the mean of this value; of " +
+                                        std::to_string(unknown) + " no run has shown what decides.";
     return preview;
   }
   if (asked->tolerantUses.empty()) {

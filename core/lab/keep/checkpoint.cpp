@@ -28,7 +28,7 @@ static_assert(sizeof(Head) == 24);
 
 tl::unexpected<Error> refused(const std::filesystem::path& path, const std::string& why) {
   return fail(ErrorCode::Unreadable, printable("the checkpoint " + path.string() + " cannot be used: " + why),
-              "begin the run anew with --anew");
+              {"begin the run anew", HintKey::Anew});
 }
 
 std::optional<uint64_t> byteCount(const KeptTensor& tensor) {

@@ -185,7 +185,7 @@ Status Run::resume() {
   const bool sound = kept->group >= 0 && kept->group <= static_cast<int>(groups_.size());
   if (!(kept->settings == settings_) || !sound) {
     return fail(ErrorCode::Unreadable, "the checkpoint " + path.string() + " is of a run with other settings",
-                "give this run a folder of its own, or begin anew with --anew");
+                {"give this run a folder of its own, or begin anew", HintKey::Anew});
   }
   state_ = std::move(*kept);
   // Weights whose file was removed are not listed.

@@ -275,18 +275,6 @@ class Best {
 
 }  // namespace
 
-const char* alignmentName(Alignment alignment) {
-  switch (alignment) {
-    case Alignment::Mean:
-      return "mean";
-    case Alignment::Beta:
-      return "beta";
-    case Alignment::None:
-      break;
-  }
-  return "none";
-}
-
 std::vector<Site> normSites(const Graph& a, const std::vector<analysis::LayerNorm>& norms, const Graph& b) {
   const Matcher matcher(a, norms, b);
   std::vector<Site> sites;

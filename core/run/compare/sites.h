@@ -16,15 +16,8 @@
 
 namespace normlens::run {
 
-enum class SiteKind { Output, NormInput, NormOutput, Value };
-
-enum class Alignment {
-  None,  // as they are
-  Mean,  // the mean over the site's axes is taken out of both
-  Beta,  // the norm's beta is added to that of the second model
-};
-
-[[nodiscard]] const char* alignmentName(Alignment alignment);  // "none", "mean", "beta"
+using normlens::Alignment;
+using normlens::SiteKind;
 
 struct Site {
   SiteKind kind = SiteKind::Value;

@@ -18,7 +18,7 @@ bool isInteger(DType dtype) { return dtype >= DType::UInt8 && dtype <= DType::In
 
 tl::unexpected<Error> cannotDraw(const std::string& name, DType dtype, const graph::Shape& shape) {
   return fail(ErrorCode::BadInput, "input '" + name + "' of " + describe(dtype, shape) + " cannot be drawn at random",
-              "give arrays with --inputs, or describe it with --input");
+              {"give arrays or describe it", HintKey::Inputs});
 }
 
 bool drawable(DType dtype, const graph::Shape& shape) {

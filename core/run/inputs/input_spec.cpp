@@ -228,7 +228,7 @@ Result<std::vector<Shape>> sweptShapes(std::vector<Shape> shapes, const DimSizes
   for (const auto& [name, size] : sizes) {
     if (name != "batch" && name != "seq") {
       return fail(ErrorCode::Usage, "no input has a size named '" + name + "'",
-                  "sweep batch (axis 0) or seq (axis 1), or name it with --input");
+                  {"sweep batch (axis 0) or seq (axis 1), or name it", HintKey::Inputs});
     }
     const size_t axis = name == "batch" ? 0 : 1;
     const auto first = std::ranges::find_if(shapes, [&](const Shape& s) { return s.size() > axis; });

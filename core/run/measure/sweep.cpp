@@ -16,8 +16,7 @@ struct Sweep {
 };
 
 tl::unexpected<Error> badSweep(const std::string& text) {
-  return fail(ErrorCode::Usage, "--sweep " + text + " has not the form NAME=VALUE,VALUE...",
-              "write --sweep batch=1,2,4");
+  return fail(ErrorCode::Usage, "the sweep " + text + " has not the form NAME=VALUE,VALUE...", "write batch=1,2,4");
 }
 
 Result<Sweep> parseSweep(const std::string& text) {
@@ -35,7 +34,7 @@ Result<Sweep> parseSweep(const std::string& text) {
 }
 
 tl::unexpected<Error> unknownValue(const Sweep& sweep, const std::string& value, const std::string& known) {
-  return fail(ErrorCode::Usage, "--sweep " + sweep.name + "=...: there is no " + sweep.name + " '" + value + "'",
+  return fail(ErrorCode::Usage, "the sweep " + sweep.name + "=...: there is no " + sweep.name + " '" + value + "'",
               known);
 }
 
@@ -138,7 +137,8 @@ Result<std::vector<SweepPoint>> sweepPoints(const std::vector<std::string>& swee
     const auto sweep = parseSweep(text);
     if (!sweep) return tl::unexpected(sweep.error());
     const bool twice = std::ranges::any_of(points.front().at, [&](const auto& at) { return at.first == sweep->name; });
-    if (twice) return fail(ErrorCode::Usage, "--sweep " + sweep->name + " was given twice", "give all values at once");
+    if (twice)
+      return fail(ErrorCode::Usage, "the sweep " + sweep->name + " was given twice", "give all values at once");
     std::vector<SweepPoint> next;
     for (const std::string& value : sweep->values) {
       for (SweepPoint point : points) {

@@ -104,7 +104,7 @@ class SectionProof {
     all_.fileType = fold_.original.facts().dtype;
     if (options_.flavour == formats::NormFlavour::Ort || options_.flavour == formats::NormFlavour::Fast) {
       return undecided({ErrorCode::Unsupported,
-                        "norms that take the residual add in cannot be parted from it: fold with --norm portable",
+                        "norms that take the residual add in cannot be parted from it: fold with portable norms",
                         {}});
     }
     const auto sections = fold_.original.sectionsAt(cuts_.original);

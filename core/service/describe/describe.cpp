@@ -44,17 +44,17 @@ protocol::NormInfo describeNorm(const Graph& graph, const analysis::Analysis& an
   info.name = norm.name;
   info.title = norm.title;
   info.scope = graph.scope(graph.node(norm.node).scope).path;
-  info.form = normFormName(norm.form);
+  info.form = norm.form;
   info.node = norm.node;
   info.normalized_shape = norm.normalizedShape;
   info.eps = norm.eps;
-  info.verdict = verdictName(verdict.verdict);
+  info.verdict = verdict.verdict;
   info.reason = verdict.reason;
   info.centerings = static_cast<int>(verdict.centerings.size());
   info.shared_with = verdict.sharedWith;
   info.blocker_path = verdict.blockerPath;
   if (const auto& blocker = verdict.blocker) info.blocker = {blocker->node, blocker->gamma, blocker->reason};
-  const bool known = verdict.verdict != analysis::Verdict::Unknown;
+  const bool known = verdict.verdict != Verdict::Unknown;
   info.paper = known && paper.paper;
   info.paper_practical = known && paper.practical;
   info.paper_strict = known && paper.strict;
@@ -75,27 +75,15 @@ protocol::Totals totalsOf(const std::vector<protocol::NormInfo>& norms) {
   protocol::Totals totals;
   totals.layer_norms = static_cast<int>(norms.size());
   for (const auto& norm : norms) {
-    totals.free += norm.verdict == "free" ? 1 : 0;
-    totals.with_centering += norm.verdict == "with_centering" ? 1 : 0;
-    totals.blocked += norm.verdict == "blocked" ? 1 : 0;
-    totals.unknown += norm.verdict == "unknown" ? 1 : 0;
+    totals.free += norm.verdict == Verdict::Free ? 1 : 0;
+    totals.with_centering += norm.verdict == Verdict::WithCentering ? 1 : 0;
+    totals.blocked += norm.verdict == Verdict::Blocked ? 1 : 0;
+    totals.unknown += norm.verdict == Verdict::Unknown ? 1 : 0;
     totals.paper += norm.paper ? 1 : 0;
     totals.paper_practical += norm.paper_practical ? 1 : 0;
     totals.paper_strict += norm.paper_strict ? 1 : 0;
   }
   return totals;
-}
-
-const char* editKind(const fold::Edit& edit) {
-  struct Visitor {
-    const char* operator()(const fold::AbsorbScale&) const { return "absorb_scale"; }
-    const char* operator()(const fold::CenterConstant&) const { return "center_constant"; }
-    const char* operator()(const fold::InsertCentering&) const { return "insert_centering"; }
-    const char* operator()(const fold::DropAddend&) const { return "drop_addend"; }
-    const char* operator()(const fold::AbsorbShift&) const { return "absorb_shift"; }
-    const char* operator()(const fold::ReplaceNorm&) const { return "replace_norm"; }
-  };
-  return std::visit(Visitor{}, edit);
 }
 
 // Returns the values that a plan without this edit leaves alone.
@@ -119,19 +107,17 @@ std::vector<int> editedValues(const Values& valueOf, const fold::Edit& edit) {
 protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis& analysis, const Values& valueOf,
                                    const analysis::PlannedEdit& planned) {
   const auto& norms = analysis.norms.layerNorms;
-  return {editKind(planned.edit),
-          describeEdit(graph, norms, planned),
-          placeOfEdit(graph, norms, planned.edit),
-          planned.bytes,
-          planned.bytesGrown,
-          planned.frees,
-          editedValues(valueOf, planned.edit)};
+  auto words = describeEdit(graph, norms, planned);
+  return {
+      kindOf(planned.edit),    std::move(words.text), placeOfEdit(graph, norms, planned.edit), planned.bytes,
+      planned.bytesGrown,      planned.frees,         editedValues(valueOf, planned.edit),     std::move(words.subject),
+      std::move(words.because)};
 }
 
 protocol::PlanWay describeWay(const analysis::Analysis& analysis, const analysis::PlanWay& way,
                               const protocol::NormPrices& prices) {
   protocol::PlanWay out;
-  out.kind = way.copy ? "copy" : "centering";
+  out.kind = way.copy ? protocol::WayKind::Copy : protocol::WayKind::Centering;
   out.value = way.value;
   out.text =
       (way.copy ? "a copy of " : "a centering of ") + analysis::describeValue(analysis.scales.graph(), way.value);
@@ -146,12 +132,11 @@ protocol::PlanWay describeWay(const analysis::Analysis& analysis, const analysis
 }
 
 std::vector<protocol::NormState> describeStates(const analysis::Analysis& analysis, const PricedPlan& planned) {
-  constexpr std::array<const char*, 3> kNames = {"folded", "folded_with_centering", "kept"};
   std::vector<protocol::NormState> out;
   for (auto& state : normStates(analysis, planned.plan, planned.options ? &*planned.options : nullptr)) {
     protocol::NormState item;
     item.norm = static_cast<int>(out.size());
-    item.state = kNames.at(static_cast<size_t>(state.kind));
+    item.state = state.kind;
     item.because = planned.nothingFolds;
     if (item.because.empty()) item.because = std::move(state.because);
     item.centerings.assign(state.centerings.begin(), state.centerings.end());
@@ -212,7 +197,7 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   auto others = analysis.norms.others;
   std::ranges::move(analysis::nearNorms(graph, analysis.norms), std::back_inserter(others));
   for (const auto& other : others) {
-    out.other_norms.push_back({other.name, other.kind, other.node, std::string(normFormName(other.form))});
+    out.other_norms.push_back({other.name, other.kind, other.node, other.form});
   }
   out.totals = totalsOf(out.norms);
   // Only now: some LayerNorms that are written out show themselves by their shapes.
@@ -259,7 +244,7 @@ protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& an
   protocol::PlanInfo info;
   info.prices = priced.prices;
   info.norms = describeStates(analysis, priced);
-  info.policy = policyName(plan.policy);
+  info.policy = plan.policy;
   info.folded = plan.folded;
   info.layer_norms = static_cast<int>(analysis.norms.layerNorms.size());
   info.centerings = plan.centerings;

@@ -54,7 +54,8 @@ Result<protocol::GpuCheck> checkGpu() {
   protocol::GpuCheck found;
   for (const formats::GpuStepResult& result : *check) {
     const Error error = result.outcome ? Error{ErrorCode::Internal, {}, {}} : result.outcome.error();
-    found.steps.push_back({std::string(formats::gpuStepName(result.step)), result.ms, error.message, error.hint});
+    found.steps.push_back(
+        {std::string(formats::gpuStepName(result.step)), result.ms, error.message, error.hint.text()});
   }
   return found;
 }

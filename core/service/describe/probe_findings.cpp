@@ -10,6 +10,8 @@ namespace normlens::service {
 namespace {
 
 using protocol::ForcedError;
+using protocol::Notices;
+using protocol::ProbedKind;
 using protocol::ProbeRow;
 
 protocol::SideAngles describe(const run::SideGeometry& side) {
@@ -37,7 +39,7 @@ bool standsUpright(const ProbeRow& row) {
   return std::abs(row.input.angle_deg - 90) < kExact && row.input.angle_std < kExact;
 }
 
-std::vector<const ProbeRow*> told(const std::vector<ProbeRow>& rows, const std::string& kind) {
+std::vector<const ProbeRow*> told(const std::vector<ProbeRow>& rows, ProbedKind kind) {
   std::vector<const ProbeRow*> all;
   for (const ProbeRow& row : rows) {
     if (row.kind == kind && row.reason.empty() && std::isfinite(row.input.angle_deg)) all.push_back(&row);
@@ -69,7 +71,7 @@ protocol::ProbeRow describeProbe(const run::NormGeometry& norm) {
   protocol::ProbeRow row;
   row.name = norm.name;
   row.title = norm.title;
-  row.kind = norm.layerNorm ? "LayerNorm" : "RMSNorm";
+  row.kind = norm.layerNorm ? protocol::ProbedKind::LayerNorm : protocol::ProbedKind::RmsNorm;
   row.norm = norm.index;
   row.node = norm.node;
   row.width = norm.input.width;
@@ -100,14 +102,14 @@ bool callLike(const std::vector<run::NormGeometry>& original, std::vector<protoc
 
 std::vector<std::string> angleFindings(const std::vector<ProbeRow>& rows) {
   std::vector<std::string> said;
-  const auto layerNorms = told(rows, "LayerNorm"), rmsNorms = told(rows, "RMSNorm");
+  const auto layerNorms = told(rows, ProbedKind::LayerNorm), rmsNorms = told(rows, ProbedKind::RmsNorm);
   if (layerNorms.empty() && rmsNorms.empty()) return {"There is no norm whose input could be measured"};
   if (!layerNorms.empty()) {
     const auto near = std::ranges::count_if(
         layerNorms, [](const ProbeRow* row) { return std::abs(row->input.angle_deg - 90) <= kNear; });
     said.push_back(partOf(near, std::ssize(layerNorms), "gets inputs", "get inputs") +
                    formatted(" within %.0f° of a right angle to the uniform vector; the mean holds ", kNear) +
-                   shares(layerNorms) + " of their energy");
+                   shares(layerNorms) + " of the energy of all inputs");
   }
   addUpright(layerNorms, "LayerNorm", ": the mean that is subtracted is zero", said);
   addUpright(rmsNorms, "RMSNorm", ": what LayerNorm would subtract is zero", said);
@@ -120,10 +122,10 @@ std::vector<std::string> angleFindings(const std::vector<ProbeRow>& rows) {
   return said;
 }
 
-std::string wouldNotice(const ForcedError& swap, double hardly) {
-  if (!swap.error.empty()) return {};
-  if (swap.max_rel <= swap.limit) return "nothing";
-  return swap.max_rel < hardly ? "hardly" : "yes";
+std::optional<Notices> wouldNotice(const ForcedError& swap, double hardly) {
+  if (!swap.error.empty()) return std::nullopt;
+  if (swap.max_rel <= swap.limit) return Notices::Nothing;
+  return swap.max_rel < hardly ? Notices::Hardly : Notices::Yes;
 }
 
 std::vector<std::string> swapFindings(const protocol::ProbeSwaps& swaps) {
@@ -131,8 +133,8 @@ std::vector<std::string> swapFindings(const protocol::ProbeSwaps& swaps) {
   std::ptrdiff_t known = 0, unmissed = 0;
   double folded = -1;
   for (const auto& swap : swaps.swaps) {
-    known += swap.notices.empty() ? 0 : 1;
-    unmissed += swap.notices == "nothing" || swap.notices == "hardly" ? 1 : 0;
+    known += swap.notices ? 1 : 0;
+    unmissed += swap.notices == Notices::Nothing || swap.notices == Notices::Hardly ? 1 : 0;
     if (isKnown(swap.folded)) folded = std::max(folded, swap.folded->max_rel);
   }
   if (known > 0) {

@@ -22,8 +22,8 @@ namespace normlens::service {
 // must be.
 [[nodiscard]] std::vector<std::string> angleFindings(const std::vector<protocol::ProbeRow>& rows);
 
-// See ProbeSwap::notices; empty where there is no figure.
-[[nodiscard]] std::string wouldNotice(const protocol::ForcedError& swap, double hardly);
+// See ProbeSwap::notices; nullopt where there is no figure.
+[[nodiscard]] std::optional<protocol::Notices> wouldNotice(const protocol::ForcedError& swap, double hardly);
 // Describes what has been measured.
 [[nodiscard]] std::vector<std::string> swapFindings(const protocol::ProbeSwaps& swaps);
 

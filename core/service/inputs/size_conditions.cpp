@@ -212,7 +212,7 @@ class Conditions {
       sizes.push_back({*input, named->fromLast});
       if (const std::string other = inputs_.sizeInstead(sizes.back()); !other.empty())
         return fail(ErrorCode::Usage, "'" + text + "' cannot be relied on: " + named->input + " has " + other,
-                    "give inputs of that size with --inputs or --input");
+                    {"give inputs of that size", HintKey::Inputs});
     }
     return sizes;
   }

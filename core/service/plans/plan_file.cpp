@@ -57,27 +57,21 @@ struct ToJson {
                        {"addend", part.addend},
                        {"dim", part.dim}});
     }
-    return {{"kind", "absorb_scale"},
-            {"node", edit.scaleNode},
-            {"data_operand", edit.dataOperand},
-            {"node_stays", edit.nodeStays},
-            {"parts", parts}};
+    return {
+        {"node", edit.scaleNode}, {"data_operand", edit.dataOperand}, {"node_stays", edit.nodeStays}, {"parts", parts}};
   }
   json operator()(const fold::CenterConstant& edit) const {
     json parts = json::array();
     for (const auto& part : edit.parts) {
       parts.push_back({{"tensor", graph.constant(part.constant).name}, {"pattern", part.pattern.text()}});
     }
-    return {{"kind", "center_constant"}, {"parts", parts}, {"uses", usesToJson(edit.uses)}, {"split", edit.split}};
+    return {{"parts", parts}, {"uses", usesToJson(edit.uses)}, {"split", edit.split}};
   }
   json operator()(const fold::InsertCentering& edit) const {
-    return {{"kind", "insert_centering"},
-            {"value", graph.value(edit.value).name},
-            {"pattern", edit.pattern.text()},
-            {"uses", usesToJson(edit.uses)}};
+    return {{"value", graph.value(edit.value).name}, {"pattern", edit.pattern.text()}, {"uses", usesToJson(edit.uses)}};
   }
   json operator()(const fold::DropAddend& edit) const {
-    return {{"kind", "drop_addend"}, {"value", graph.value(edit.value).name}, {"uses", usesToJson(edit.uses)}};
+    return {{"value", graph.value(edit.value).name}, {"uses", usesToJson(edit.uses)}};
   }
   json operator()(const fold::AbsorbShift& edit) const {
     json parts = json::array();
@@ -87,14 +81,13 @@ struct ToJson {
                        {"input_dim", part.inputDim},
                        {"bias", graph.constant(part.bias).name}});
     }
-    return {{"kind", "absorb_shift"},
-            {"norm", norms[static_cast<size_t>(edit.norm)].name},
+    return {{"norm", norms[static_cast<size_t>(edit.norm)].name},
             {"node", edit.shiftNode},
             {"shift_operand", edit.shiftOperand},
             {"parts", parts}};
   }
   json operator()(const fold::ReplaceNorm& edit) const {
-    return {{"kind", "replace_norm"}, {"norm", norms[static_cast<size_t>(edit.norm)].name}};
+    return {{"norm", norms[static_cast<size_t>(edit.norm)].name}};
   }
 };
 
@@ -117,15 +110,24 @@ class FromJson {
   FromJson(const Graph& graph, const std::vector<analysis::LayerNorm>& norms) : graph_(graph), norms_(norms) {}
 
   [[nodiscard]] fold::Edit edit(const json& item) const {
-    const auto kind = item.at("kind").get<std::string>();
-    if (kind == "absorb_scale") return absorbScale(item);
-    if (kind == "center_constant") return center(item);
-    if (kind == "insert_centering") return insert(item);
-    if (kind == "drop_addend")
-      return fold::DropAddend{valueNamed(item.at("value").get<std::string>()), uses(item.at("uses"))};
-    if (kind == "absorb_shift") return absorbShift(item);
-    if (kind == "replace_norm") return fold::ReplaceNorm{normNamed(item.at("norm").get<std::string>())};
-    throw std::runtime_error("unknown edit '" + kind + "'");
+    const auto name = item.at("kind").get<std::string>();
+    const auto kind = fromName<EditKind>(name);
+    if (!kind) throw std::runtime_error("unknown edit '" + name + "'");
+    switch (*kind) {
+      case EditKind::AbsorbScale:
+        return absorbScale(item);
+      case EditKind::CenterConstant:
+        return center(item);
+      case EditKind::InsertCentering:
+        return insert(item);
+      case EditKind::DropAddend:
+        return fold::DropAddend{valueNamed(item.at("value").get<std::string>()), uses(item.at("uses"))};
+      case EditKind::AbsorbShift:
+        return absorbShift(item);
+      case EditKind::ReplaceNorm:
+        break;
+    }
+    return fold::ReplaceNorm{normNamed(item.at("norm").get<std::string>())};
   }
 
  private:
@@ -284,7 +286,10 @@ std::optional<ops::Pattern> refitted(const ops::Pattern& pattern, const graph::S
 std::string planToJson(const fold::FoldPlan& plan, const Graph& graph, const std::vector<analysis::LayerNorm>& norms,
                        const std::string& sha256) {
   json edits = json::array();
-  for (const auto& edit : plan.edits) edits.push_back(std::visit(ToJson{graph, norms}, edit));
+  for (const auto& edit : plan.edits) {
+    edits.push_back(std::visit(ToJson{graph, norms}, edit));
+    edits.back()["kind"] = nameOf(kindOf(edit));
+  }
   const json out = {{"schema", kSchema}, {"model_sha256", sha256}, {"policy", plan.policy}, {"edits", edits}};
   return out.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -93,19 +93,12 @@ analysis::ElementPrices elementPrices(const protocol::NormPrices& times) {
 }  // namespace
 
 fold::FoldPlan toFoldPlan(const analysis::Plan& plan) {
-  fold::FoldPlan out{std::string(policyName(plan.policy)), {}};
+  fold::FoldPlan out{nameOf(plan.policy), {}};
   for (const auto& planned : plan.edits) out.edits.push_back(planned.edit);
   return out;
 }
 
 Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& params) const {
-  const auto policy = analysis::policyFromName(params.policy);
-  if (!policy) {
-    return fail(ErrorCode::Usage, "there is no policy '" + params.policy + "'", "free, balanced, all or paper");
-  }
-  if (params.prices != "fixed" && params.prices != "measured") {
-    return fail(ErrorCode::Usage, "there are no prices '" + params.prices + "'", "fixed or measured");
-  }
   if (!(params.max_growth_percent >= 0)) {
     return fail(ErrorCode::Usage, "the file cannot grow by less than nothing", "give a percentage from 0 on");
   }
@@ -123,7 +116,7 @@ Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& 
       return fail(ErrorCode::Usage, "there is no LayerNorm " + std::to_string(norm));
   }
   analysis::PlanOptions options;
-  options.policy = *policy;
+  options.policy = params.policy;
   options.maxGrowthPercent = params.max_growth_percent;
   options.centerValues = params.center_values;
   options.copyValues = params.copy_values;
@@ -150,15 +143,15 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
     return PricedPlan{nothing, {}, std::nullopt, analysis::asReason(why)};
   }
   if (fromFile_) {
-    const auto policy = analysis::policyFromName(fromFile_->policy).value_or(analysis::Policy::Balanced);
-    PricedPlan given{givenPlan(policy, fromFile_->edits, model_.graph()), {}, std::nullopt};
+    const auto policy = fromName<Policy>(fromFile_->policy).value_or(Policy::Balanced);
+    PricedPlan given{analysis::givenPlan(policy, fromFile_->edits, model_.graph()), {}, std::nullopt};
     findServedNorms(analysis_, given.plan);
     return given;
   }
   auto options = optionsFor(params);
   if (!options) return tl::unexpected(options.error());
   options->moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
-  if (params.prices == "fixed" || !pricesMatter(analysis_, options->policy))
+  if (params.prices == protocol::Prices::Fixed || !pricesMatter(analysis_, options->policy))
     return PricedPlan{makePlan(analysis_, *options), {}, *options};
   const auto times = timesOf(norm, task);
   if (!times) return tl::unexpected(times.error());
@@ -169,7 +162,7 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
 Result<analysis::PlanOptions> PlanMaker::options(const protocol::PlanParams& params, formats::NormFlavour norm,
                                                  const Task& task) {
   auto options = optionsFor(params);
-  if (!options || params.prices == "fixed") return options;
+  if (!options || params.prices == protocol::Prices::Fixed) return options;
   const auto times = timesOf(norm, task);
   if (!times) return tl::unexpected(times.error());
   options->prices = elementPrices(*times);

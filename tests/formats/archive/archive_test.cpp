@@ -155,7 +155,7 @@ TEST(FileKindTest, OtherProgramsModelsAreNamed) {
                                     {std::string("\x1c\0\0\0TFL3\0", 9), "a TensorFlow Lite model"}}) {
     const Error error = notReadable("model", detectKind(std::as_bytes(std::span(bytes))), "ONNX");
     EXPECT_NE(error.message.find(name), std::string::npos) << error.message;
-    EXPECT_EQ(error.hint.find("load it in Python and export it with torch.export.save"), 0U) << error.hint;
+    EXPECT_EQ(error.hint.words.find("load it in Python and export it with torch.export.save"), 0U) << error.hint.words;
   }
 }
 

@@ -15,7 +15,7 @@ class HostilePt2Test : public ExportedFileTest {
  protected:
   std::string refusal(const std::vector<formats::test::ZipEntry>& entries) {
     const Status known = checkContainer(*archive(entries));
-    return known ? std::string() : known.error().message + " | " + known.error().hint;
+    return known ? std::string() : known.error().message + " | " + known.error().hint.text();
   }
   // The tables of tensors with one text in place of another.
   std::string withTable(const std::string& from, const std::string& to) {

@@ -246,7 +246,7 @@ TEST_F(SeveralModelsTest, TellsTheNamesWhereItHasNoneOfThatName) {
     const Error refused = failureOf(modelToOpen(*holding({"encode", "decode"}), "Encode", onlyOfSeveral));
     EXPECT_EQ(refused.code, ErrorCode::Usage);
     EXPECT_TRUE(says(refused.message, "holds no model 'Encode' but decode, encode"));
-    EXPECT_TRUE(says(refused.hint, "--model NAME"));
+    EXPECT_TRUE(says(refused.hint.text(), "--model NAME"));
   }
 }
 

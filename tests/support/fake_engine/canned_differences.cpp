@@ -11,13 +11,12 @@ double roundingOf(const std::string& dtype) {
   return dtype == "float64" ? 2.2e-16 : dtype == "bfloat16" ? 7.8e-3 : dtype == "float16" ? 9.8e-4 : 1.2e-7;
 }
 
-protocol::DiffRow rowOf(const std::string& kind, const std::string& name, const std::string& dtype, double error) {
+protocol::DiffRow rowOf(SiteKind kind, const std::string& name, const std::string& dtype, double error) {
   protocol::DiffRow row;
   row.kind = kind;
   row.name = name;
   row.dtype = dtype;
   row.shape = {1, 16, 64};
-  row.aligned = "none";
   row.max_rel = error;
   row.max_abs = 3.1 * error;
   row.mean_abs = 0.4 * error;
@@ -48,27 +47,27 @@ Result<protocol::DiffResult> diffResult(const CannedModel& model, const protocol
   for (size_t norm = 0; norm < model.normNodes.size(); ++norm) {
     const protocol::GraphNode& node = model.graph.nodes[static_cast<size_t>(model.normNodes[norm])];
     const double error = rounding * (2 + 1.7 * static_cast<double>(norm));
-    for (const char* kind : {"norm_input", "norm_output"}) {
+    for (const SiteKind kind : {SiteKind::NormInput, SiteKind::NormOutput}) {
       protocol::DiffRow row = rowOf(kind, node.name, result.dtype, error);
-      const bool output = std::string(kind) == "norm_output";
+      const bool output = kind == SiteKind::NormOutput;
       row.norm = static_cast<int>(norm);
       row.value = output ? node.outputs.front() : model.normInputs[norm];
       row.node = node.id;
       row.step = node.id + (output ? 1 : 0);
       row.depth = row.step;
-      row.aligned = output ? "beta" : "mean";
+      row.aligned = output ? Alignment::Beta : Alignment::Mean;
       row.batch = params.batches - 1;
       result.rows.push_back(row);
     }
   }
   for (const int value : params.values) {
     protocol::DiffRow row =
-        rowOf("value", model.graph.values[static_cast<size_t>(value)].name, result.dtype, 3 * rounding);
+        rowOf(SiteKind::Value, model.graph.values[static_cast<size_t>(value)].name, result.dtype, 3 * rounding);
     row.value = value;
     row.step = 1000;
     result.rows.push_back(row);
   }
-  protocol::DiffRow out = rowOf("output", "out_0", result.dtype, 20 * rounding);
+  protocol::DiffRow out = rowOf(SiteKind::Output, "out_0", result.dtype, 20 * rounding);
   out.output = 0;
   out.top1 = 1;
   out.top5 = 0.9875;
@@ -80,7 +79,7 @@ Result<protocol::TensorPair> tensorPair(const CannedModel&, const protocol::Tens
   protocol::TensorPair pair;
   pair.name = "out_0";
   pair.dtype = params.dtype;
-  pair.aligned = params.kind == "norm_input" ? "mean" : "none";
+  pair.aligned = params.kind == SiteKind::NormInput ? Alignment::Mean : Alignment::None;
   pair.shape = {1, 16, 64};
   pair.rows = 16;
   pair.columns = 64;

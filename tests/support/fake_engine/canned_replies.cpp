@@ -33,7 +33,7 @@ bool needsOneOf(const CannedModel& model, int norm, const std::vector<int>& cons
 bool folds(const CannedModel& model, const protocol::PlanParams& params, int norm) {
   if (contains(params.keep_norms, norm)) return false;
   if (foldsFree(model, norm)) return !needsOneOf(model, norm, params.keep_values);
-  return params.policy == "all" || params.policy == "paper" ||
+  return params.policy == Policy::All || params.policy == Policy::Paper ||
          contains(params.center_values, model.normInputs[static_cast<size_t>(norm)]);
 }
 
@@ -51,12 +51,12 @@ protocol::NormInfo normInfo(const CannedModel& model, int index) {
   info.name = node.name;
   info.title = node.name;
   info.scope = node.name;
-  info.form = "op";
+  info.form = NormForm::Op;
   info.node = node.id;
   info.normalized_shape = {model.width};
   info.eps = 1e-5;
   const bool free = foldsFree(model, index);
-  info.verdict = free ? "free" : "blocked";
+  info.verdict = free ? Verdict::Free : Verdict::Blocked;
   info.reason = reasonOf(model, index);
   if (!free) {
     const int blocker = model.normNodes[static_cast<size_t>(index) - 1];
@@ -85,13 +85,16 @@ std::vector<protocol::EditInfo> weightEdits(const CannedModel& model, const std:
       if (isNew) {
         const bool tied = weight == "wte.weight";
         const int64_t bytes = tied ? 54016 : 16384;
-        edits.push_back({"center_constant",
-                         "center " + weight + " over 64 columns" + (tied ? " (copy: lm_head keeps the original)" : ""),
-                         model.producers[at][i],
-                         bytes,
-                         tied ? bytes : 0,
-                         {},
-                         {constantNamed(model, weight)}});
+        edits.push_back(
+            {EditKind::CenterConstant,
+             "center " + weight + " over 64 columns" + (tied ? " (a copy: lm_head keeps the original)" : ""),
+             model.producers[at][i],
+             bytes,
+             tied ? bytes : 0,
+             {},
+             {constantNamed(model, weight)},
+             weight,
+             tied ? "a copy: lm_head keeps the original" : ""});
       }
       edits[found->second].frees.add(norm);
     }
@@ -157,15 +160,14 @@ protocol::Analysis analysis(const CannedModel& model) {
 }
 
 void hideShapes(protocol::Analysis& told) {
-  told.probe_error = "it took more than 20 s (--time-limit)";
+  told.probe_error = "it took more than 20 s";
+  told.advice = {"allow more time", HintKey::TimeOrInputs};
   told.totals = {};
   told.totals.layer_norms = told.totals.unknown = static_cast<int>(told.norms.size());
   told.edits.clear();
   for (protocol::NormInfo& norm : told.norms) {
-    norm.verdict = "unknown";
-    norm.reason =
-        "The model was not run, so the shape of its input is not known; allow more time with --time-limit SECONDS, or "
-        "give inputs with --input SPEC.";
+    norm.verdict = Verdict::Unknown;
+    norm.reason = "The model was not run, so the shape of its input is not known.";
     norm.blocker.reset();
     norm.paper = norm.paper_practical = false;
   }
@@ -223,12 +225,12 @@ protocol::NormState normState(const CannedModel& model, const protocol::PlanPara
   state.norm = norm;
   const bool free = foldsFree(model, norm);
   if (!folds(model, params, norm)) {
-    state.state = "kept";
+    state.state = NormOutcome::Kept;
     state.because = contains(params.keep_norms, norm) ? "you keep it"
                     : free                            ? "a weight that it needs is left as it is"
                                                       : "its own centering costs more than it saves";
   } else {
-    state.state = free ? "folded" : "folded_with_centering";
+    state.state = free ? NormOutcome::Folded : NormOutcome::FoldedWithCentering;
     state.counted = !free;
   }
   return state;
@@ -240,7 +242,7 @@ protocol::PlanInfo plan(const CannedModel& model, protocol::PlanParams params, b
     params.keep_norms.push_back(norm);
   info.policy = params.policy;
   info.layer_norms = static_cast<int>(model.normNodes.size());
-  if (params.prices == "measured") info.prices = {16, 64, 3.4, 2.1, 1.9};
+  if (params.prices == protocol::Prices::Measured) info.prices = {16, 64, 3.4, 2.1, 1.9};
   for (int norm = 0; norm < info.layer_norms; ++norm) {
     if (folds(model, params, norm)) info.folded.push_back(norm);
   }
@@ -254,16 +256,19 @@ protocol::PlanInfo plan(const CannedModel& model, protocol::PlanParams params, b
     const int node = model.normNodes[static_cast<size_t>(norm)];
     const std::string name = normInfo(model, norm).name;
     if (!foldsFree(model, norm)) {
-      info.edits.push_back({"insert_centering",
+      info.edits.push_back({EditKind::InsertCentering,
                             "center the input of " + name + " at run time",
                             node,
                             0,
                             0,
                             {norm},
-                            {model.normInputs[static_cast<size_t>(norm)]}});
+                            {model.normInputs[static_cast<size_t>(norm)]},
+                            "the input of " + name,
+                            {}});
       ++info.centerings;
     }
-    info.edits.push_back({"replace_norm", "replace " + name + " by an RMSNorm", node, 0, 0, {norm}});
+    info.edits.push_back(
+        {EditKind::ReplaceNorm, "replace " + name + " by an RMSNorm", node, 0, 0, {norm}, {}, name, {}});
   }
   for (int norm = 0; norm < info.layer_norms; ++norm) info.norms.push_back(normState(model, params, norm));
   return info;
@@ -288,7 +293,7 @@ protocol::FoldResult foldResult(const CannedModel& model, const protocol::FoldPa
   proof.file = {2.1e-7, 3.1e-7, 6 * 2.6e-7};
   proof.file_dtype = "float32";
   proof.noise_floor = 2.6e-7;
-  proof.exact = params.plan.policy != "paper";
+  proof.exact = params.plan.policy != Policy::Paper;
   if (!*proof.exact) {
     proof.algebra = {0.014, 0.029, 1e-10};
     proof.first_diverging = normInfo(model, 1).name;
@@ -366,7 +371,7 @@ protocol::ProbeResult probe(const CannedModel& model, const protocol::ProbeParam
     protocol::ProbeRow row;
     const double mean = params.folded ? 0 : 4.0 / static_cast<double>(i + 1);  // degrees from 90
     row.name = row.title = "norm " + std::to_string(i);
-    row.kind = params.folded ? "RMSNorm" : "LayerNorm";
+    row.kind = params.folded ? protocol::ProbedKind::RmsNorm : protocol::ProbedKind::LayerNorm;
     row.norm = static_cast<int>(i);
     row.node = model.normNodes[i];
     row.width = model.width;
@@ -393,7 +398,8 @@ protocol::ProbeSwaps probeSwaps(const CannedModel& model, const protocol::ProbeS
   const auto norms = static_cast<int>(model.normNodes.size());
   for (int norm = 0; norm < norms; ++norm) {
     const bool noticed = norm < norms / 2;
-    swaps.swaps.push_back({norm, error(norm, noticed ? 4e-2 : 1e-2), error(norm, 4e-7), noticed ? "yes" : "hardly"});
+    swaps.swaps.push_back({norm, error(norm, noticed ? 4e-2 : 1e-2), error(norm, 4e-7),
+                           noticed ? protocol::Notices::Yes : protocol::Notices::Hardly});
   }
   swaps.all = error(protocol::kAllNorms, 0.21);
   swaps.findings = {std::to_string(norms - norms / 2) + " would hardly be missed"};
@@ -448,7 +454,7 @@ protocol::NarrowResult narrow(const CannedModel& model, const protocol::NarrowPa
   const bool proved = params.path.find("unproved") == std::string::npos;
   protocol::FoldParams fold;
   fold.plan = params.streams.plan;
-  if (!proved) fold.plan.policy = "paper";
+  if (!proved) fold.plan.policy = Policy::Paper;
   result.verify = foldResult(model, fold).verify;
   result.narrow_ms = 2.5;
   if (!proved) result.reason = "the narrow model gives other outputs";

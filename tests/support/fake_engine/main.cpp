@@ -126,7 +126,8 @@ class Engine {
           if (params.early || mischief_.early == 0) return told;
           if (auto status = mischief_.confirming(task); !status) return tl::unexpected(status.error());
           told.values.clear();
-          if (mischief_.surprise >= 0) told.norms.at(static_cast<size_t>(mischief_.surprise)).verdict = "blocked";
+          if (mischief_.surprise >= 0)
+            told.norms.at(static_cast<size_t>(mischief_.surprise)).verdict = Verdict::Blocked;
           return told;
         });
   }

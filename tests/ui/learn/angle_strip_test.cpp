@@ -16,7 +16,7 @@ namespace {
 protocol::ProbeRow rowOf(const char* title, int64_t width, double angle) {
   protocol::ProbeRow row;
   row.title = title;
-  row.kind = "LayerNorm";
+  row.kind = protocol::ProbedKind::LayerNorm;
   row.width = width;
   row.input.angle_deg = angle;
   row.input.rows = 10;

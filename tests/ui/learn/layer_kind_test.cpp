@@ -36,13 +36,13 @@ GraphDocument chain(const std::vector<std::pair<std::string, std::string>>& labe
 
 protocol::EditInfo centering(std::vector<int> values, int norm) {
   protocol::EditInfo edit;
-  edit.kind = "center_constant";
+  edit.kind = EditKind::CenterConstant;
   edit.values = std::move(values);
   edit.frees.add(norm);
   return edit;
 }
 
-std::vector<protocol::NormInfo> norms(const std::string& verdict) {
+std::vector<protocol::NormInfo> norms(Verdict verdict) {
   protocol::NormInfo norm;
   norm.verdict = verdict;
   return {norm};
@@ -81,7 +81,7 @@ class LayerKindTest final : public QObject {
     using Labels = std::vector<std::pair<std::string, std::string>>;
     QFETCH(Labels, labels);
     QFETCH(int, kind);
-    const auto layers = centeredLayers(chain(labels), norms("free"), {centering({0}, 0)});
+    const auto layers = centeredLayers(chain(labels), norms(Verdict::Free), {centering({0}, 0)});
     QCOMPARE(static_cast<int>(layers.size()), 1);
     QCOMPARE(static_cast<int>(layers.front().kind), kind);
     QCOMPARE(layers.front().name, QStringLiteral("w0"));
@@ -89,11 +89,11 @@ class LayerKindTest final : public QObject {
 
   void biasesAndNormsThatWeightsDoNotFreeAreLeftOut() {
     auto document = chain({{"linear", ""}});
-    QVERIFY(centeredLayers(document, norms("with_centering"), {centering({0}, 0)}).empty());
+    QVERIFY(centeredLayers(document, norms(Verdict::WithCentering), {centering({0}, 0)}).empty());
     QVERIFY(centeredLayers(document, {}, {centering({0}, 0)}).empty());
     document.values.front().shape = {8};
-    QVERIFY(centeredLayers(document, norms("free"), {centering({0}, 0)}).empty());
-    QVERIFY(centeredLayers(document, norms("free"), {centering({77}, 0)}).empty());
+    QVERIFY(centeredLayers(document, norms(Verdict::Free), {centering({0}, 0)}).empty());
+    QVERIFY(centeredLayers(document, norms(Verdict::Free), {centering({77}, 0)}).empty());
   }
 };
 

@@ -104,6 +104,21 @@ class LessonTest final : public QObject {
     QVERIFY(lines[1].right[0].denominator.isEmpty());
   }
 
+  void whatNoRunHasShownIsNeitherWalkedNorAnswered() {
+    OpenModel model;
+    model.document = std::make_shared<protocol::GraphDocument>();
+    model.norms.emplace_back().verdict = Verdict::Unknown;
+    for (const auto& [kind, asked] : {std::pair("graph_walk", "at"), std::pair("forced", "verdict")}) {
+      const std::unique_ptr<Figure> figure(makeFigure(QLatin1String(kind), nullptr));
+      figure->showModel(model);
+      QVERIFY2(!figure->number(QLatin1String(asked)), kind);
+      model.norms.front().verdict = Verdict::Blocked;
+      figure->showModel(model);
+      QCOMPARE(figure->number(QLatin1String(asked)), 0.0);
+      model.norms.front().verdict = Verdict::Unknown;
+    }
+  }
+
   void anUnknownFigureIsNone() { QVERIFY(makeFigure(QStringLiteral("none"), nullptr) == nullptr); }
 };
 

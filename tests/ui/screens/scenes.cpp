@@ -220,7 +220,7 @@ void compared(Stage& stage, int number) {
 // In all four precisions; `view`: what is shown beside the table.
 void differences(Stage& stage, const QString& model, int view) {
   open(stage, model);
-  if (model == stage.other) stage.window.session()->choices()->setPolicy(QStringLiteral("paper"));
+  if (model == stage.other) stage.window.session()->choices()->setPolicy(Policy::Paper);
   idle(stage);
   fold(stage);
   idle(stage);

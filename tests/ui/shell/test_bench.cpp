@@ -24,13 +24,13 @@
 #include "ui/models/bench_table.h"
 #include "ui/session/measurements.h"
 #include "ui/session/project/project.h"
-#include "ui/session/words/bench_text.h"
-#include "ui/session/words/format.h"
-#include "ui/session/words/paper_figures.h"
 #include "ui/theme/theme.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/frame/story_segment.h"
 #include "ui/window/workspace/workspace.h"
+#include "ui/words/bench_text.h"
+#include "ui/words/format.h"
+#include "ui/words/paper_figures.h"
 
 namespace normlens::ui {
 

@@ -283,7 +283,7 @@ class TestCommands final : public QObject {
 
   void anotherEngineIsStartedAndTheModelReopened() {
     Shown shown(model_, {}, true);
-    shown.session.choices()->setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(Policy::All);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     const qint64 before = shown.window.engine()->processId();
     shown.child<QAction>("preferences")->trigger();
@@ -295,7 +295,7 @@ class TestCommands final : public QObject {
     QTRY_VERIFY(shown.window.engine()->processId() != before);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.analysis()->totals.layer_norms, 5);  // the new engine's model has two blocks
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
     QVERIFY(preferencesFromSettings().engineCommand.contains(QStringLiteral("--blocks 2")));
   }
 

@@ -57,7 +57,7 @@ void chooseView(Shown& shown, int index) {
   QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(view->width() * (2 * index + 1) / 6, view->height() / 2));
 }
 
-protocol::DiffRow someRow(const char* kind, const char* name, int step, double error) {
+protocol::DiffRow someRow(SiteKind kind, const char* name, int step, double error) {
   protocol::DiffRow row;
   row.kind = kind;
   row.name = name;
@@ -65,7 +65,7 @@ protocol::DiffRow someRow(const char* kind, const char* name, int step, double e
   row.value = step;
   row.norm = step;
   row.max_rel = error;
-  row.aligned = "mean";
+  row.aligned = Alignment::Mean;
   row.ulps = {5, 0, 0, 1};
   row.max_ulp = 4;
   return row;
@@ -88,8 +88,8 @@ class TestDifferences final : public QObject {
     const QAbstractItemModelTester first(&table, QAbstractItemModelTester::FailureReportingMode::QtTest);
     sorter.setSourceModel(&table);
     const QAbstractItemModelTester second(&sorter, QAbstractItemModelTester::FailureReportingMode::QtTest);
-    table.setRows({someRow("norm_output", "a", 1, 1e-9), someRow("norm_output", "b", 2, 3e-10),
-                   someRow("output", "out_0", 0, 2e-8)});
+    table.setRows({someRow(SiteKind::NormOutput, "a", 1, 1e-9), someRow(SiteKind::NormOutput, "b", 2, 3e-10),
+                   someRow(SiteKind::Output, "out_0", 0, 2e-8)});
     sorter.sort(DifferenceTable::MaxRel);
     QCOMPARE(sorter.index(0, DifferenceTable::Name).data().toString(), QStringLiteral("b"));
     QCOMPARE(sorter.index(2, DifferenceTable::Name).data().toString(), QStringLiteral("out_0"));
@@ -108,10 +108,10 @@ class TestDifferences final : public QObject {
     const QAbstractItemModelTester tester(&matrix, QAbstractItemModelTester::FailureReportingMode::QtTest);
     protocol::DiffResult wide, narrow, failed;
     wide.dtype = "float64";
-    wide.rows = {someRow("norm_input", "a", 1, 1), someRow("norm_output", "a", 1, 1e-16),
-                 someRow("norm_output", "b", 2, 2e-16)};
+    wide.rows = {someRow(SiteKind::NormInput, "a", 1, 1), someRow(SiteKind::NormOutput, "a", 1, 1e-16),
+                 someRow(SiteKind::NormOutput, "b", 2, 2e-16)};
     narrow.dtype = "float32";
-    narrow.rows = {someRow("norm_output", "b", 2, 1e-7)};
+    narrow.rows = {someRow(SiteKind::NormOutput, "b", 2, 1e-7)};
     failed.dtype = "float16";
     failed.error = "there is no kernel";
     matrix.setColumns({wide, narrow, failed});

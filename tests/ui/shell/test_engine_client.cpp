@@ -81,31 +81,19 @@ class TestEngineClient final : public QObject {
     QVERIFY(!answer.reply->error().engineDied);
   }
 
-  void aSentenceThatNamesAnOptionNamesTheWindowsOwnPlace_data() {
-    QTest::addColumn<QString>("said");
-    QTest::addColumn<QString>("shown");
-    const auto row = [](const char* said, const char* shown) {
-      QTest::newRow(said) << QString::fromLatin1(said) << QString::fromLatin1(shown);
-    };
-    row("give inputs with --inputs FILE.npz or --input 'in_0=float32[2,3,32,32]'", "give inputs on the tab Inputs");
-    row("describe it with --input 'x=float32[...]'", "describe it on the tab Inputs");
-    row("choose one of them with --model NAME", "choose one of them in the inspector, once the file itself is open");
-    row("allow more with --time-limit SECONDS", "allow more in Preferences");
-    row("no more than 160 MB may be taken, allow more with --memory-limit SIZE",
-        "no more than 160 MB may be taken, allow more in Preferences");
-    row("it took more than 20 s (--time-limit)", "it took more than 20 s (a limit of Preferences)");
-    row("export it all the same with --force", "export it all the same with Export anyway");
-    row("fold with --norm portable or primitives", "fold with norm portable or primitives");
-    row("my--model.pt -- a file of 2 - 1 parts", "my--model.pt -- a file of 2 - 1 parts");
-  }
-
-  void aSentenceThatNamesAnOptionNamesTheWindowsOwnPlace() {
-    QFETCH(const QString, said);
-    QFETCH(const QString, shown);
-    const EngineError error =
-        engineErrorOf({protocol::RpcError::EngineError, said.toStdString(), "run_failed", said.toStdString()});
-    QCOMPARE(error.message, shown);
-    QCOMPARE(error.hint, shown);
+  void aHintNamesTheWindowsOwnPlace() {
+    const std::pair<Hint, const char*> rows[] = {
+        {{"give inputs", HintKey::Inputs}, "give inputs on the tab Inputs"},
+        {{"allow more time", HintKey::TimeOrInputs},
+         "allow more time in Preferences, or give inputs on the tab Inputs"},
+        {{"choose one of them", HintKey::Model}, "choose one of them in the inspector, once the file itself is open"},
+        {{"export it all the same", HintKey::Force}, "export it all the same with Export anyway"},
+        {"my--model.pt -- a file of 2 - 1 parts", "my--model.pt -- a file of 2 - 1 parts"},
+        {{}, ""}};
+    for (const auto& [hint, shown] : rows) {
+      const EngineError error = engineErrorOf({protocol::RpcError::EngineError, "it stopped", "run_failed", hint});
+      QCOMPARE(error.hint, QString::fromLatin1(shown));
+    }
   }
 
   void progressIsReportedForTheRequest() {

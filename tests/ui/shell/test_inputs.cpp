@@ -127,7 +127,7 @@ class TestInputs final : public QObject {
   void editedInTheWindowAndRemembered() {
     {
       Shown shown(model_);
-      shown.session.choices()->setPolicy(QStringLiteral("all"));
+      shown.session.choices()->setPolicy(Policy::All);
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
       auto* table = shown.child<QTableView>("inputsTable");
@@ -141,7 +141,7 @@ class TestInputs final : public QObject {
       QTest::mouseClick(apply, Qt::LeftButton);
       QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
       QCOMPARE(shown.session.analysis()->inputs.front().shape, (std::vector<int64_t>{3, 7}));
-      QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+      QCOMPARE(shown.session.choices()->params().policy, Policy::All);
       QVERIFY(state(shown).contains(QStringLiteral("As you set them")));
     }
     Opened again(model_);
@@ -180,6 +180,32 @@ class TestInputs final : public QObject {
     QTRY_VERIFY(shown.window.infoBar()->showsError());
     QVERIFY(shown.session.inputs().specs.empty());
     QVERIFY(shown.session.plan().has_value());
+  }
+
+  void arraysThatWereRefusedAreNotReportedAsAGuess() {
+    Shown shown({QStringLiteral("--error"), QStringLiteral("set_inputs")});
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    shown.click("inputsLoad");
+    shown.answerFileDialog("inputsDialog", test::modelFile(folder_, QStringLiteral("sample.npz")));
+    QTRY_VERIFY(!shown.session.busy() && shown.window.infoBar()->showsError());
+    QVERIFY2(!state(shown).contains(QStringLiteral("Guessed")), qPrintable(state(shown)));
+    QCOMPARE(state(shown), shown.window.infoBar()->message());
+    shown.click("inputsGuess");
+    QTRY_VERIFY(state(shown).contains(QStringLiteral("Guessed")));
+  }
+
+  void arraysThatWereRefusedAreNotReportedAsAGuess() {
+    Shown shown({QStringLiteral("--error"), QStringLiteral("set_inputs")});
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    shown.click("inputsLoad");
+    shown.answerFileDialog("inputsDialog", test::modelFile(folder_, QStringLiteral("sample.npz")));
+    QTRY_VERIFY(!shown.session.busy() && shown.window.infoBar()->showsError());
+    QVERIFY2(!state(shown).contains(QStringLiteral("Guessed")), qPrintable(state(shown)));
+    QCOMPARE(state(shown), shown.window.infoBar()->message());
+    shown.click("inputsGuess");
+    QTRY_VERIFY(state(shown).contains(QStringLiteral("Guessed")));
   }
 
   // What was typed stays in its cell, with the reason; typed anew, or guessed, it is forgotten.

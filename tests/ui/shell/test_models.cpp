@@ -16,8 +16,8 @@
 #include "ui/models/search/search_model.h"
 #include "ui/models/table_text.h"
 #include "ui/session/model_index.h"
-#include "ui/session/words/format.h"
-#include "ui/session/words/remaining_time.h"
+#include "ui/words/format.h"
+#include "ui/words/remaining_time.h"
 
 namespace normlens::ui {
 
@@ -35,7 +35,7 @@ QString printed(const QAbstractItemModel& model, const QModelIndex& parent = {},
   return text;
 }
 
-protocol::NormInfo norm(int index, const std::string& name, const std::string& verdict) {
+protocol::NormInfo norm(int index, const std::string& name, Verdict verdict) {
   protocol::NormInfo info;
   info.index = index;
   info.name = name;
@@ -47,8 +47,8 @@ protocol::NormInfo norm(int index, const std::string& name, const std::string& v
 }
 
 std::vector<protocol::NormInfo> someNorms() {
-  return {norm(0, "h.0.ln_1", "free"), norm(1, "h.0.ln_2", "blocked"), norm(2, "h.1.ln_1", "free"),
-          norm(3, "ln_f", "with_centering")};
+  return {norm(0, "h.0.ln_1", Verdict::Free), norm(1, "h.0.ln_2", Verdict::Blocked), norm(2, "h.1.ln_1", Verdict::Free),
+          norm(3, "ln_f", Verdict::WithCentering)};
 }
 
 }  // namespace
@@ -77,19 +77,19 @@ class TestModels final : public QObject {
 
   void modulesThatAllNormsLieInAreLeftOut() {
     NormModel model;
-    model.setNorms({norm(0, "m.net.enc.ln", "free"), norm(1, "m.net.encoder.ln", "free")});
+    model.setNorms({norm(0, "m.net.enc.ln", Verdict::Free), norm(1, "m.net.encoder.ln", Verdict::Free)});
     QCOMPARE(model.indexOfNorm(0).data().toString(), QStringLiteral("enc.ln"));
     QCOMPARE(model.indexOfNorm(1).data().toString(), QStringLiteral("encoder.ln"));
     QCOMPARE(model.indexOfNorm(1).data(NormModel::NameRole).toString(), QStringLiteral("m.net.encoder.ln"));
-    model.setNorms({norm(0, "m.net.ln", "free")});
+    model.setNorms({norm(0, "m.net.ln", Verdict::Free)});
     QCOMPARE(model.indexOfNorm(0).data().toString(), QStringLiteral("m.net.ln"));
   }
 
   void unknownNormsAreAGroupOfTheirOwn() {
     NormModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
-    model.setNorms({norm(0, "x", "unknown"), norm(1, "y", "something new"), norm(2, "z", "blocked")});
-    QCOMPARE(printed(model), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n  z\nUnknown\n  x\n  y\n"));
+    model.setNorms({norm(0, "x", Verdict::Unknown), norm(2, "z", Verdict::Blocked)});
+    QCOMPARE(printed(model), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n  z\nUnknown\n  x\n"));
     QCOMPARE(model.index(3, 0).data(NormModel::CountRole).toInt(), 2);
   }
 
@@ -112,7 +112,8 @@ class TestModels final : public QObject {
   }
 
   void theSummaryOfAPlanCountsWhatStandsInTheList() {
-    const std::vector<protocol::NormInfo> norms{norm(0, "a", "free"), norm(1, "b", "free"), norm(2, "c", "blocked")};
+    const std::vector<protocol::NormInfo> norms{norm(0, "a", Verdict::Free), norm(1, "b", Verdict::Free),
+                                                norm(2, "c", Verdict::Blocked)};
     const QString why = QStringLiteral("a copy would add 131 kB");
     const PlanMark free{PlanState::Folded, {}}, own{PlanState::FoldedCentered, why}, kept{PlanState::Kept, {}},
         planned{PlanState::Planned, {}}, other{PlanState::OtherOutputs, {}};
@@ -127,7 +128,7 @@ class TestModels final : public QObject {
   void aProofColoursOnlyWhatItProved() {
     protocol::NormState state;
     state.norm = 1;
-    state.state = "folded_with_centering";
+    state.state = NormOutcome::FoldedWithCentering;
     state.counted = true;
     QCOMPARE(planMark(state, nullptr, -1).state, PlanState::PlannedCentered);
     protocol::FoldResult result;
@@ -191,8 +192,9 @@ class TestModels final : public QObject {
   void editsAreATableWithTicks() {
     EditModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
-    const protocol::EditInfo center{"center_constant", "center wte.weight over 48 columns", 3, 40000, 40000, {0, 1}};
-    const protocol::EditInfo replace{"replace_norm", "replace ln_f", 9, 0, 0, {1}};
+    const protocol::EditInfo center{
+        EditKind::CenterConstant, "center wte.weight over 48 columns", 3, 40000, 40000, {0, 1}};
+    const protocol::EditInfo replace{EditKind::ReplaceNorm, "replace ln_f", 9, 0, 0, {1}};
     const QStringList both{QStringLiteral("h.ln_1"), QStringLiteral("ln_f")};
     model.setLines({{{center, true}, QStringLiteral("wte"), both}, {{replace, false}, {}, both.mid(1)}}, {});
     QCOMPARE(model.rowCount(), 2);
@@ -211,7 +213,7 @@ class TestModels final : public QObject {
     model.setLines({{{center, true}, {}, {}}, {{replace, true}, {}, {}}}, {16, 48, 3.0, 2.0, 1.5});
     QCOMPARE(reset.count(), 0);
     QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("−1.0 µs a run"));
-    const protocol::EditInfo drop{"drop_addend", "drop the number 3, constant along the channels", 3, 0, 0, {1}};
+    const protocol::EditInfo drop{EditKind::DropAddend, "drop the number 3, constant along the channels", 3, 0, 0, {1}};
     model.setLines({{{drop, true}, {}, {}}}, {});
     QCOMPARE(model.index(0, EditModel::Kind).data().toString(), QStringLiteral("Drop addend"));
     QVERIFY(!model.index(0, EditModel::Kind).data(Qt::ToolTipRole).toString().isEmpty());
@@ -220,8 +222,9 @@ class TestModels final : public QObject {
   }
 
   void editsTurnedOffStayInTheList() {
-    const protocol::EditInfo a{"center_constant", "center a", 1, 8, 0, {0, 2}},
-        b{"center_constant", "center b", 2, 8, 0, {1}}, alone{"center_constant", "center a (copy)", 1, 8, 8, {2}};
+    const protocol::EditInfo a{EditKind::CenterConstant, "center a", 1, 8, 0, {0, 2}},
+        b{EditKind::CenterConstant, "center b", 2, 8, 0, {1}},
+        alone{EditKind::CenterConstant, "center a (copy)", 1, 8, 8, {2}};
     protocol::PlanInfo offered, plan;
     offered.edits = {a, b};
     plan.edits = {alone};
@@ -232,8 +235,9 @@ class TestModels final : public QObject {
   }
 
   void anEditThatIsTurnedOffLeavesItsWeightAlone() {
-    const protocol::EditInfo center{"center_constant", "center h.0.proj.weight over 8 columns", 1, 8, 0, {0, 2}, {7}},
-        replace{"replace_norm", "replace ln by an RMSNorm", 2, 0, 0, {2}};
+    const protocol::EditInfo center{
+        EditKind::CenterConstant, "center h.0.proj.weight over 8 columns", 1, 8, 0, {0, 2}, {7}},
+        replace{EditKind::ReplaceNorm, "replace ln by an RMSNorm", 2, 0, 0, {2}};
     protocol::PlanParams params;
     params.keep_norms = {5};
     const protocol::PlanParams without = toggled(params, center, false);

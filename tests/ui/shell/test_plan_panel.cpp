@@ -153,8 +153,8 @@ class TestPlanPanel final : public QObject {
     QTRY_VERIFY(done() && shown.session.plan()->folded.size() == 9);
     shown.child<QAction>("suggestBest")->trigger();
     QTRY_VERIFY(done() && shown.session.plan()->folded.size() == 1);
-    QCOMPARE(shown.session.choices()->params().prices, std::string("measured"));
-    shown.session.choices()->setPolicy(QStringLiteral("all"));
+    QCOMPARE(shown.session.choices()->params().prices, protocol::Prices::Measured);
+    shown.session.choices()->setPolicy(Policy::All);
     QTRY_VERIFY(done());
     shown.session.selection()->selectNorm(4);
     shown.child<QAction>("foldNorm")->trigger();
@@ -162,12 +162,11 @@ class TestPlanPanel final : public QObject {
     clickTick(planTable(shown), 0);
     QTRY_VERIFY(done() && !shown.session.folds(0));
     shown.click("resetPlanButton");
-    QTRY_VERIFY(done() && shown.session.choices()->params().policy == "balanced");
+    QTRY_VERIFY(done() && shown.session.choices()->params().policy == Policy::Balanced);
 
-    const QStringList steps{
-        QStringLiteral("reset the plan"),     QStringLiteral("turn off: center word_embeddings.weight"),
-        QStringLiteral("keep 1.output_norm"), QStringLiteral("policy all"),
-        QStringLiteral("suggest best"),       QStringLiteral("fold all")};
+    const QStringList steps{QStringLiteral("reset the plan"),     QStringLiteral("turn off: word_embeddings.weight"),
+                            QStringLiteral("keep 1.output_norm"), QStringLiteral("policy all"),
+                            QStringLiteral("suggest best"),       QStringLiteral("fold all")};
     auto* undo = shown.child<QAction>("undo");
     QVERIFY(shown.window.actions()->editMenu->actions().contains(undo));
     for (const QString& step : steps) {

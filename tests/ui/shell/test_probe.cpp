@@ -82,7 +82,7 @@ class ProbeTest final : public QObject {
     QTRY_VERIFY(!shown.session.probe()->running());
     QCOMPARE(table->index(0, 1).data().toString(), QStringLiteral("RMSNorm"));
     QVERIFY2(!shown.child<QAbstractButton>("probeMeasure")->isVisible(), "there is nothing to swap");
-    shown.session.choices()->setPolicy(QStringLiteral("free"));
+    shown.session.choices()->setPolicy(Policy::Free);
     QTRY_VERIFY(!shown.session.foldResult());
     QVERIFY(!shown.session.probe()->folded());
     QCOMPARE(model->current(), 0);

@@ -198,7 +198,7 @@ class TestRealEngine final : public QObject {
     auto& [window, session] = planned;
     const auto& norms = session.analysis()->norms;
     const auto blocked =
-        std::find_if(norms.begin(), norms.end(), [](const auto& norm) { return norm.verdict == "blocked"; });
+        std::find_if(norms.begin(), norms.end(), [](const auto& norm) { return norm.verdict == Verdict::Blocked; });
     QVERIFY(blocked != norms.end());
     QVERIFY(blocked->blocker_path.size() > 1);
     QVERIFY(blocked->reason.find("not zero-mean") != std::string::npos);
@@ -261,8 +261,8 @@ class TestRealEngine final : public QObject {
     auto& [window, session] = planned;
     const auto rows = session.planRows();
     // The edit that fewest norms need, yet more than replacing one does.
-    const auto fewest =
-        std::find_if(rows.rbegin(), rows.rend(), [](const PlanRow& row) { return row.edit.kind == "center_constant"; });
+    const auto fewest = std::find_if(rows.rbegin(), rows.rend(),
+                                     [](const PlanRow& row) { return row.edit.kind == EditKind::CenterConstant; });
     QVERIFY(fewest != rows.rend());
     const size_t left = rows.size(), needed = static_cast<size_t>(fewest->edit.frees.size());
     const size_t folded = session.plan()->folded.size();

@@ -160,7 +160,7 @@ class TestSession final : public QObject {
   void theFlavourGoesWithItsModel() {
     Project project;
     project.model.path = bert_;
-    project.policy = "all";
+    project.policy = Policy::All;
     project.flavour = "fast";
     const QString file = folder_.filePath(QStringLiteral("fast.normlens"));
     QVERIFY(saveProject(file, project).has_value());
@@ -193,14 +193,14 @@ class TestSession final : public QObject {
       shown.click("infoAction");
       QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());
       QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
-      QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+      QCOMPARE(shown.session.choices()->params().policy, Policy::All);
       QVERIFY(shown.window.project()->save(file).has_value());
       test::write(several, "written by somebody else");
       QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
       shown.click("infoAction");
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
-      QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+      QCOMPARE(shown.session.choices()->params().policy, Policy::All);
     }
     Shown shown(file);
     QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));
@@ -285,7 +285,7 @@ class TestSession final : public QObject {
     QCOMPARE(confirmed[0][0].toStringList().size(), 1);
     QCOMPARE(confirmed[0][0].toStringList()[0].toStdString(), shown.session.norm(2)->name);
     QTRY_VERIFY(shown.session.plan().has_value());
-    QCOMPARE(shown.session.norm(2)->verdict, std::string("blocked"));
+    QCOMPARE(shown.session.norm(2)->verdict, Verdict::Blocked);
   }
 
   // What Esc stopped is made up for by the next fold.

@@ -13,7 +13,6 @@
 #include "ui/models/forced_error_table.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/norm_costs.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/plots/histogram_plot.h"
 #include "ui/widgets/segmented.h"
@@ -21,6 +20,7 @@
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -270,8 +270,8 @@ class TestWhyNot final : public QObject {
     shown.clickNorm(0);
     QVERIFY(!shown.session.forcedErrors()->running());
     // The next question is answered at once, not after a minute.
-    shown.session.choices()->setPolicy(QStringLiteral("all"));
-    QTRY_VERIFY_WITH_TIMEOUT(shown.session.plan() && shown.session.plan()->policy == "all", 1000);
+    shown.session.choices()->setPolicy(Policy::All);
+    QTRY_VERIFY_WITH_TIMEOUT(shown.session.plan() && shown.session.plan()->policy == Policy::All, 1000);
   }
 
   void escapeStopsIt() {

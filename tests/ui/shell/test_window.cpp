@@ -21,6 +21,7 @@
 #include "ui/models/norm_model.h"
 #include "ui/models/norm_table.h"
 #include "ui/session/session.h"
+#include "ui/session/project/recent_files.h"
 #include "ui/session/streams.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/info_bar.h"
@@ -88,8 +89,13 @@ class TestWindow final : public QObject {
     shown.clickNorm(5);
     QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Unknown"));
     QCOMPARE(shown.child<QLabel>("reason")->text(),
-             QStringLiteral("The model was not run, so the shape of its input is not known; allow more time in "
+             QStringLiteral("The model was not run, so the shape of its input is not known. Allow more time in "
                             "Preferences, or give inputs on the tab Inputs."));
+    QCOMPARE(recentFiles().front().layerNorms, -1);
+    const QAbstractItemModel* table = shown.child<QTableView>("normTable")->model();
+    for (const int column : {NormTable::Paper, NormTable::Practical, NormTable::Strict})
+      QCOMPARE(table->index(0, column).data().toString(), QStringLiteral("unknown"));
+    QVERIFY(shown.child<QLabel>("planEmpty")->text().contains(QStringLiteral("of 9 it is unknown")));
     QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Inputs);
     shown.click("nextAction");
     QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Inputs);
@@ -239,20 +245,20 @@ class TestWindow final : public QObject {
   void theEngineDiesMidwayAndTheWindowCarriesOn() {
     const QString flag = test::modelFile(folder_, QStringLiteral("crash.flag"));
     Shown shown(postNormModel_, {QStringLiteral("--crash"), QStringLiteral("fold"), QStringLiteral("--while"), flag});
-    shown.session.choices()->setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(Policy::All);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.clickNorm(3);
     shown.click("nextAction");
     QTRY_VERIFY(shown.window.infoBar()->showsError());
     QVERIFY(shown.window.infoBar()->message().contains(QStringLiteral("crashed")));
     QVERIFY(!shown.session.busy());
-    QVERIFY(shown.session.model().has_value());                              // the graph is still there
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));  // and so is the plan
+    QVERIFY(shown.session.model().has_value());                       // the graph is still there
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);  // and so is the plan
 
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QVERIFY(!shown.window.infoBar()->isVisible());
-    QCOMPARE(shown.session.plan()->policy, std::string("all"));
+    QCOMPARE(shown.session.plan()->policy, Policy::All);
     QCOMPARE(shown.session.selection()->current().norm, 3);
     QVERIFY(shown.child<QAbstractButton>("undoButton")->isEnabled());
     shown.click("nextAction");
@@ -271,7 +277,7 @@ class TestWindow final : public QObject {
 
   void aFailedProofIsNotExportedUnlessInsisted() {
     Shown shown(postNormModel_);
-    shown.session.choices()->setPolicy(QStringLiteral("paper"));
+    shown.session.choices()->setPolicy(Policy::Paper);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.click("nextAction");
     QTRY_VERIFY(shown.session.foldResult().has_value());

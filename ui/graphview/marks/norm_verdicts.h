@@ -2,8 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -12,9 +10,7 @@
 
 namespace normlens::graphview {
 
-enum class Verdict : uint8_t { None, Free, Centering, Blocked, Unknown };
-[[nodiscard]] Verdict verdictOf(const std::string& word);
-using VerdictCounts = std::array<int, 5>;  // of the norms in a group, by verdict
+using VerdictCounts = std::array<int, namesOf(Verdict{}).size()>;  // of the norms in a group, by verdict
 
 struct NormVerdicts {
   std::unordered_map<int, Verdict> ofItem;

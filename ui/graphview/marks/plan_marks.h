@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ui/graphview/scene.h"
-#include "ui/session/words/plan_mark.h"
+#include "ui/words/plan_mark.h"
 
 namespace normlens::graphview {
 

@@ -6,6 +6,7 @@
 #include "ui/graphview/paint/painter_frame.h"
 #include "ui/theme/class_mark.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/mark_color.h"
 
 namespace normlens::graphview {
 
@@ -17,30 +18,9 @@ struct Mark {
 };
 
 Mark markOf(Verdict verdict, const ui::Theme& theme) {
-  switch (verdict) {
-    case Verdict::Free:
-      return {QStringLiteral("free"), theme.good};
-    case Verdict::Centering:
-      return {QStringLiteral("centering"), theme.centering};
-    case Verdict::Blocked:
-      return {QStringLiteral("blocked"), theme.blocked};
-    case Verdict::Unknown:
-      return {QStringLiteral("unknown"), theme.textSoft};
-    case Verdict::None:
-      break;
-  }
-  return {};
+  return {ui::verdictIcon(verdict), ui::verdictColor(verdict, theme)};
 }
-
-Mark markOf(ui::PlanState state, const ui::Theme& theme) {
-  using ui::PlanState;
-  QColor color = theme.textFaint;
-  if (state == PlanState::Planned || state == PlanState::PlannedCentered) color = theme.accentText;
-  if (state == PlanState::Folded) color = theme.good;
-  if (state == PlanState::FoldedCentered) color = theme.centering;
-  if (state == PlanState::OtherOutputs || state == PlanState::WouldFall) color = theme.blocked;
-  return {ui::planIcon(state), color};
-}
+Mark markOf(ui::PlanState state, const ui::Theme& theme) { return {ui::planIcon(state), ui::planColor(state, theme)}; }
 
 }  // namespace
 
@@ -94,7 +74,7 @@ void GraphPainter::paintVerdictCounts(const Frame& f, int index, QPointF leftMid
     return;
   }
   const VerdictCounts& counts = f.verdicts.inGroup.at(item);
-  for (const Verdict verdict : {Verdict::Free, Verdict::Centering, Verdict::Blocked, Verdict::Unknown})
+  for (const Verdict verdict : {Verdict::Free, Verdict::WithCentering, Verdict::Blocked, Verdict::Unknown})
     put(markOf(verdict, f.theme), counts[static_cast<size_t>(verdict)]);
 }
 

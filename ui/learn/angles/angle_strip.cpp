@@ -13,9 +13,9 @@
 #include "ui/learn/angles/angle_plot.h"
 #include "ui/learn/norm_geometry.h"
 #include "ui/learn/vector_scene.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -225,7 +225,7 @@ void AngleStrip::showRow() {
   tokens_->setText(real != nullptr ? tr("%1 rows into").arg(formatCount(shown.input.rows))
                                    : tr("no model with norms: %1 random vectors").arg(kVectors));
   if (real != nullptr) {
-    const bool isLayerNorm = shown.kind == "LayerNorm";
+    const bool isLayerNorm = shown.kind == protocol::ProbedKind::LayerNorm;
     if (showsOutput_) view.output = shown.output_angles;
     view.spike = shown.bare_angle_deg;
     input_->setText(spreadWords(shown.input.angle_deg, shown.input.angle_std));

@@ -19,12 +19,12 @@
 #include "ui/learn/live/layer_kind.h"
 #include "ui/learn/live/model_state.h"
 #include "ui/learn/value_slider.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/plots/column_plot.h"
 #include "ui/widgets/plots/heat_map.h"
 #include "ui/widgets/segmented.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -103,7 +103,7 @@ QString percent(double share) { return QObject::tr("%1 %").arg(formatNumber(shar
 
 protocol::PlanParams freePlan() {
   protocol::PlanParams plan;
-  plan.policy = "free";
+  plan.policy = Policy::Free;
   return plan;
 }
 
@@ -179,7 +179,11 @@ class CenteringFigure final : public Figure {
     if (here == runs_.end()) return std::nullopt;
     if (name == QLatin1String("error")) return here->second.max_rel;
     if (name == QLatin1String("limit")) return here->second.limit;
-    if (name == QLatin1String("overLimit")) return here->second.max_rel / here->second.limit;
+    if (name == QLatin1String("overLimit")) {
+      // With a part left out the task is not done, even where that part has no mean in this model.
+      const bool whole = biases_->isChecked() && others_->isChecked();
+      return std::max(here->second.max_rel / here->second.limit, whole ? 0.0 : 1.0);
+    }
     if (name == QLatin1String("errorShare") && none != runs_.end()) return here->second.max_rel / none->second.max_rel;
     if (name == QLatin1String("mean")) return meanSize(here->second.means);
     return std::nullopt;
@@ -284,9 +288,10 @@ class CenteringFigure final : public Figure {
     for (int kind = 0; kind < kLayerKinds; ++kind) {
       const auto each = static_cast<LayerKind>(kind);
       const bool there = std::ranges::find(layers_, each, &CenteredLayer::kind) != layers_.end();
-      segments << Segment{layerKindName(each),
-                          there ? layerKindMeaning(each) : tr("This model has none that is centered for a LayerNorm."),
-                          there};
+      segments << Segment{
+          layerKindName(each),
+          there ? layerKindMeaning(each) : tr("This model has none that is known to be centered for a LayerNorm."),
+          there};
     }
     kinds_->setSegments(segments);
     const bool has = std::ranges::find(layers_, static_cast<LayerKind>(kind_), &CenteredLayer::kind) != layers_.end();
@@ -331,9 +336,12 @@ class CenteringFigure final : public Figure {
     runs_.clear();
     running_.reset();
     if (runQuestion_) runQuestion_->drop();
-    trouble_ = model_.document != nullptr && layers_.empty()
-                   ? tr("No weight of this model is centered for a LayerNorm.")
-                   : missingModel(model_);
+    trouble_ = missingModel(model_);
+    if (model_.document != nullptr && layers_.empty()) {
+      trouble_ = someUnknown(model_)
+                     ? tr("Which weights are centered is unknown: no run has shown the shapes that decide.")
+                     : tr("No weight of this model is centered for a LayerNorm.");
+    }
     spread_->setBefore({});
     askWeight();
     setShare(share_);

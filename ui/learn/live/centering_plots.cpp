@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "ui/learn/card_paint.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/plots/column_plot.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

@@ -19,11 +19,11 @@
 #include "ui/learn/live/model_state.h"
 #include "ui/learn/live/scaled_plot.h"
 #include "ui/learn/value_slider.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/segmented.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -275,7 +275,7 @@ class CutFigure final : public Figure {
     show();
     if (question_ == nullptr || asked_ || model_.norms.empty()) return;
     protocol::CenteringCutParams params;
-    params.plan.prices = prices_->current() == 1 ? "measured" : "fixed";
+    params.plan.prices = prices_->current() == 1 ? protocol::Prices::Measured : protocol::Prices::Fixed;
     params.factor = price_;
     params.curve = !curveKnown_;
     asked_ = price_;

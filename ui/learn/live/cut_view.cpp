@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "ui/learn/card_paint.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/class_mark.h"
 #include "ui/theme/theme.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

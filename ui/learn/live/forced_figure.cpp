@@ -18,9 +18,9 @@
 #include "ui/learn/figure.h"
 #include "ui/learn/live/model_state.h"
 #include "ui/learn/live/scaled_plot.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -169,7 +169,7 @@ class ForcedFigure final : public Figure {
     const QSignalBlocker quiet(norms_);
     norms_->clear();
     for (const auto& each : model_.norms) norms_->addItem(shortName(text(each.title)));
-    const auto blocked = std::ranges::find(model_.norms, "blocked", &protocol::NormInfo::verdict);
+    const auto blocked = std::ranges::find(model_.norms, Verdict::Blocked, &protocol::NormInfo::verdict);
     const int first = blocked == model_.norms.end() ? 0 : static_cast<int>(blocked - model_.norms.begin());
     const int last = static_cast<int>(model_.norms.size()) - 1;
     errors_.clear();
@@ -179,7 +179,8 @@ class ForcedFigure final : public Figure {
   [[nodiscard]] std::optional<double> number(const QString& name) const override {
     const protocol::NormInfo* of = norm();
     if (of == nullptr) return std::nullopt;
-    if (name == QLatin1String("verdict")) return of->verdict == "blocked" ? 0 : 1;
+    if (name == QLatin1String("verdict"))
+      return of->verdict == Verdict::Unknown ? std::nullopt : std::optional<double>(folds(of->verdict) ? 1 : 0);
     if (name == QLatin1String("path")) return static_cast<double>(of->blocker_path.size());
     if (name == QLatin1String("norm")) return norms_->currentIndex();
     const std::string type = name == QLatin1String("overLimit") ? "float32" : name.toStdString();
@@ -249,9 +250,9 @@ class ForcedFigure final : public Figure {
     for (QLabel* label : {title_, reason_, facts_}) label->clear();
     setAccessibleName(tr("No LayerNorm"));
     if (of != nullptr) {
-      title_->setText((of->verdict == "blocked"   ? tr("%1 cannot fold")
-                       : of->verdict == "unknown" ? tr("Whether %1 folds is unknown")
-                                                  : tr("%1 folds"))
+      title_->setText((of->verdict == Verdict::Blocked   ? tr("%1 cannot fold")
+                       : of->verdict == Verdict::Unknown ? tr("Whether %1 folds is unknown")
+                                                         : tr("%1 folds"))
                           .arg(shortName(text(of->title))));
       reason_->setText(unbroken(text(of->reason)));
       if (of->has_gamma) {

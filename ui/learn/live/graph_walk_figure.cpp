@@ -12,16 +12,15 @@
 
 #include "ui/client/question.h"
 #include "ui/graphview/graph_view.h"
-#include "ui/graphview/marks/norm_verdicts.h"
 #include "ui/learn/figure.h"
 #include "ui/learn/live/model_state.h"
 #include "ui/learn/value_slider.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/class_mark.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/segmented.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -112,17 +111,17 @@ class GraphWalkFigure final : public Figure {
     const auto count = [&](auto&& condition) {
       return static_cast<double>(std::ranges::count_if(model_.norms, condition));
     };
-    if (name == QLatin1String("setSize") && steps() == 0) return std::nullopt;
-    if (name == QLatin1String("setSize")) return static_cast<double>(layersUpTo(steps() - 1).size());
+    const bool ofSet = name == QLatin1String("setSize");
+    if (ofSet && steps() == 0) return std::nullopt;
+    if ((ofSet || name == QLatin1String("at")) && unknownNorm() != nullptr) return std::nullopt;
+    if (ofSet) return static_cast<double>(layersUpTo(steps() - 1).size());
     if (name == QLatin1String("at")) return steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0;
     if (name == QLatin1String("pace")) return 1000.0 / clock_.interval();
     if (name == QLatin1String("norms")) return static_cast<double>(model_.norms.size());
-    if (name == QLatin1String("folds"))
-      return count([](const auto& norm) {
-        const auto verdict = graphview::verdictOf(norm.verdict);
-        return verdict == graphview::Verdict::Free || verdict == graphview::Verdict::Centering;
-      });
+    if (name == QLatin1String("folds")) return count([](const auto& norm) { return folds(norm.verdict); });
     if (name == QLatin1String("paper")) return count([](const auto& norm) { return norm.paper; });
+    if (name == QLatin1String("unknown"))
+      return count([](const auto& norm) { return norm.verdict == Verdict::Unknown; });
     return std::nullopt;
   }
   bool togglePlay() override {
@@ -241,17 +240,25 @@ class GraphWalkFigure final : public Figure {
   }
   void show() {
     play_->setText(clock_.isActive() ? tr("Pause") : tr("Play"));
-    const bool there = model_.document != nullptr && steps() > 0;
+    const protocol::NormInfo* unknown = unknownNorm();
+    const bool there = model_.document != nullptr && steps() > 0 && unknown == nullptr;
     slider_->setEnabled(there);
     slider_->setUnit(1.0 / std::max(1, steps() - 1));
     slider_->setValue(there && steps() > 1 ? static_cast<double>(step_) / (steps() - 1) : 0);
+    const auto count = [&](const char* name) { return static_cast<int>(*number(QLatin1String(name))); };
     totals_->setText(model_.norms.empty() ? QString()
                                           : tr("Of %1 LayerNorms\nexact rules fold %2\nthe paper's rules %3")
                                                 .arg(model_.norms.size())
-                                                .arg(static_cast<int>(*number(QStringLiteral("folds"))))
-                                                .arg(static_cast<int>(*number(QStringLiteral("paper")))));
+                                                .arg(count("folds"))
+                                                .arg(count("paper")));
+    if (const int open = count("unknown"); open > 0)
+      totals_->setText(totals_->text() + tr("\nunknown are %1").arg(open));
     if (!there) {
       for (QLabel* label : {rule_, why_, set_, setTitle_}) label->clear();
+      if (unknown != nullptr) {
+        rule_->setText(tr("Whether %1 folds is unknown").arg(shortName(text(unknown->title))));
+        why_->setText(unbroken(text(unknown->reason)));
+      }
       setAccessibleName(tr("No walk"));
       return Q_EMIT changed();
     }
@@ -289,6 +296,12 @@ class GraphWalkFigure final : public Figure {
     }
   }
   [[nodiscard]] int steps() const { return static_cast<int>(graph_.vertices.size()); }
+  // Returns the chosen norm where its verdict is unknown; nullptr: it is known.
+  [[nodiscard]] const protocol::NormInfo* unknownNorm() const {
+    const auto index = static_cast<size_t>(norms_->currentIndex());
+    return index < model_.norms.size() && model_.norms[index].verdict == Verdict::Unknown ? &model_.norms[index]
+                                                                                          : nullptr;
+  }
   // The vertex of a step, as the direction has it.
   [[nodiscard]] const protocol::ZeroMeanVertex& vertexAt(int step) const;
   [[nodiscard]] QString nameOf(int node) const {

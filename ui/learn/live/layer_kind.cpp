@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -20,7 +20,8 @@ struct Words {
 // Ordered as LayerKind.
 constexpr std::array<Words, kLayerKinds> kWords = {{
     {QT_TRANSLATE_NOOP("LayerKind", "Linear"),
-     QT_TRANSLATE_NOOP("LayerKind", "Each column says what one input adds to all outputs; its mean goes.")},
+     QT_TRANSLATE_NOOP("LayerKind",
+                       "What one input adds to all outputs, a column or a row of the weight, loses its mean.")},
     {QT_TRANSLATE_NOOP("LayerKind", "Table"),
      QT_TRANSLATE_NOOP("LayerKind", "Each row is what one token is looked up as; its mean goes.")},
     {QT_TRANSLATE_NOOP("LayerKind", "Convolution"),
@@ -123,10 +124,10 @@ std::vector<CenteredLayer> centeredLayers(const GraphDocument& document, const s
                                           const std::vector<protocol::EditInfo>& edits) {
   std::vector<CenteredLayer> layers;
   for (const protocol::EditInfo& edit : edits) {
-    if (edit.kind != "center_constant") continue;
+    if (edit.kind != EditKind::CenterConstant) continue;
     const std::vector<int> freed = edit.frees.indices();
     const auto norm = std::ranges::find_if(freed, [&](int index) {
-      return index < static_cast<int>(norms.size()) && norms[static_cast<size_t>(index)].verdict == "free";
+      return index < static_cast<int>(norms.size()) && norms[static_cast<size_t>(index)].verdict == Verdict::Free;
     });
     if (norm == freed.end()) continue;
     for (const int id : edit.values) {

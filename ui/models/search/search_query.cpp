@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "ui/session/model_index.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "ui/session/on_worker.h"
 #include "ui/session/project/project.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

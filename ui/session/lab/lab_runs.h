@@ -11,7 +11,7 @@
 #include "core/protocol/lab_messages.h"
 #include "ui/client/engine_client.h"
 #include "ui/session/lab/run_store.h"
-#include "ui/session/words/remaining_time.h"
+#include "ui/words/remaining_time.h"
 
 namespace normlens::ui {
 

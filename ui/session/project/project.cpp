@@ -13,7 +13,7 @@
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/json.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -74,8 +74,8 @@ std::vector<NamedValue> valuesFrom(const Json& list) {
 }
 
 Json planJson(const Project& project) {
-  return {{"policy", project.policy},
-          {"prices", project.prices},
+  return {{"policy", nameOf(project.policy)},
+          {"prices", nameOf(project.prices)},
           {"max_growth_percent", project.maxGrowthPercent},
           {"kept", namesOf(project.kept)},
           {"centered", valuesJson(project.centered)},
@@ -84,9 +84,16 @@ Json planJson(const Project& project) {
           {"norm", project.flavour}};
 }
 
+template <Named E>
+E named(const Json& json) {
+  const auto known = fromName<E>(json.get<std::string>());
+  if (!known) refuse("its plan is of a kind that this program does not know");
+  return *known;
+}
+
 void readPlan(const Json& json, Project& project) {
-  project.policy = json.at("policy").get<std::string>();
-  project.prices = json.value("prices", protocol::PlanParams().prices);
+  project.policy = named<Policy>(json.at("policy"));
+  if (json.contains("prices")) project.prices = named<protocol::Prices>(json["prices"]);
   project.maxGrowthPercent = json.value("max_growth_percent", project.maxGrowthPercent);
   project.kept = namesFrom(listIn(json, "kept"));
   project.centered = valuesFrom(listIn(json, "centered"));

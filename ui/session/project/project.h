@@ -49,7 +49,8 @@ inline constexpr size_t kMostRuns = 8;  // earlier measurements that are kept
 struct Project {
   ModelFile model;
   QString beside;  // the model's path from the project's folder; of a project that was read
-  std::string policy, prices;
+  Policy policy = Policy::Balanced;
+  protocol::Prices prices = protocol::Prices::Fixed;
   double maxGrowthPercent = 10;
   QStringList kept;                                     // norms, by name
   std::vector<NamedValue> centered, copied, untouched;  // at run time; constants

@@ -29,6 +29,11 @@ QVector<RecentFile> recentFiles() {
   return files;
 }
 
+RecentFile recentFile(const QString& path, const protocol::Totals& totals) {
+  if (totals.unknown > 0) return {path};
+  return {path, totals.free + totals.with_centering, totals.layer_norms};
+}
+
 void rememberFile(const RecentFile& file) {
   QVector<RecentFile> files = storedFiles();
   files.removeIf([&](const RecentFile& other) { return other.path == file.path; });

@@ -5,10 +5,10 @@
 #include <QPainter>
 
 #include "ui/models/edit_model.h"
-#include "ui/session/words/plan_mark.h"
 #include "ui/theme/class_mark.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
+#include "ui/words/plan_mark.h"
 
 namespace normlens::ui {
 

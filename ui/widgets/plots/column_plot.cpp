@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -34,8 +34,8 @@ double roundUp(double value) {
 
 ColumnPlot::ColumnPlot(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  setToolTip(tr("The mean of each column of the weight (at most 256 are drawn). Centering subtracts exactly these."));
-  setAccessibleName(tr("Column means of the weight"));
+  setToolTip(tr("The mean of what each input adds to the outputs (at most 256 are drawn). Centering subtracts these."));
+  setAccessibleName(tr("Means of the weight, one for each input"));
 }
 
 void ColumnPlot::setMeans(const std::vector<double>& means) {

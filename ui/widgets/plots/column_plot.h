@@ -1,4 +1,4 @@
-// The column means of a weight as thin bars about zero: what centering takes away. The line at zero is what is left.
+// Draws the means that centering takes from a weight as thin bars about zero, a bar for each input.
 #pragma once
 
 #include <QWidget>

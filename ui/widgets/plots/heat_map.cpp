@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

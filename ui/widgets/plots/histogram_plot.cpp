@@ -5,8 +5,8 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

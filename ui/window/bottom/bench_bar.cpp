@@ -10,14 +10,14 @@
 
 #include "ui/client/devices.h"
 #include "ui/session/session.h"
-#include "ui/session/words/bench_text.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/push_button.h"
 #include "ui/widgets/room_steps.h"
 #include "ui/window/actions.h"
 #include "ui/window/parts.h"
+#include "ui/words/bench_text.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -26,8 +26,6 @@
 #include "ui/models/bench_table.h"
 #include "ui/models/table_text.h"
 #include "ui/session/session.h"
-#include "ui/session/words/bench_text.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
@@ -35,6 +33,8 @@
 #include "ui/widgets/room_steps.h"
 #include "ui/window/bottom/bench_bar.h"
 #include "ui/window/parts.h"
+#include "ui/words/bench_text.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -11,8 +11,6 @@
 #include <QTime>
 
 #include "ui/session/session.h"
-#include "ui/session/words/bench_text.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
@@ -23,6 +21,8 @@
 #include "ui/window/bottom/pages.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/learn_page.h"
+#include "ui/words/bench_text.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -9,13 +9,13 @@
 #include <algorithm>
 
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/room_steps.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -163,7 +163,7 @@ QString DifferenceBar::outcome() const {
     }
     double worst = 0;
     for (const protocol::DiffRow& row : column.rows) {
-      if (row.kind == "output") worst = std::max(worst, row.max_rel);
+      if (row.kind == SiteKind::Output) worst = std::max(worst, row.max_rel);
     }
     parts << tr("%1: outputs %2").arg(text(column.dtype), formatError(worst));
   }

@@ -16,7 +16,6 @@
 #include "ui/models/forced_error_table.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/error_scale.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/figure_delegate.h"
@@ -27,6 +26,7 @@
 #include "ui/window/bottom/difference_bar.h"
 #include "ui/window/bottom/tensor_pair_view.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -14,9 +14,9 @@
 #include "ui/models/norm_table.h"
 #include "ui/session/session.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/mark_color.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
-#include "ui/widgets/mark_color.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {

@@ -3,10 +3,10 @@
 #include <QPushButton>
 
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/property_list.h"
 #include "ui/window/bottom/columns_page.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

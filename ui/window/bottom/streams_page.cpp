@@ -6,13 +6,13 @@
 
 #include "ui/session/session.h"
 #include "ui/session/streams.h"
-#include "ui/session/words/format.h"
-#include "ui/session/words/stream_text.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/push_button.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/columns_page.h"
+#include "ui/words/format.h"
+#include "ui/words/stream_text.h"
 
 namespace normlens::ui {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "ui/models/difference_table.h"
 #include "ui/session/difference_run.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/plots/heat_map.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

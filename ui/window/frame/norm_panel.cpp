@@ -16,15 +16,15 @@
 #include "ui/models/scope_model.h"
 #include "ui/models/search/norm_filter.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/class_mark.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/mark_color.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/row_delegate.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/lesson_link.h"
-#include "ui/widgets/mark_color.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -189,8 +189,9 @@ class NormDelegate final : public QStyledItemDelegate {
     if (!current) return;
     painter.setFont(uiFont(11));
     painter.setPen(theme.text);
-    painter.drawText(QRect(kTextLeft + 4, row.top() + grown(kNormRow) - 1, reasonWidth(), row.height() - grown(kNormRow)),
-                     Qt::TextWordWrap | Qt::AlignTop, unbroken(index.data(NormModel::ReasonRole).toString()));
+    painter.drawText(
+        QRect(kTextLeft + 4, row.top() + grown(kNormRow) - 1, reasonWidth(), row.height() - grown(kNormRow)),
+        Qt::TextWordWrap | Qt::AlignTop, unbroken(index.data(NormModel::ReasonRole).toString()));
   }
   // Leaves room for the scroll bar, so that its coming and going does not change the height.
   [[nodiscard]] int reasonWidth() const {

@@ -6,10 +6,10 @@
 
 #include "ui/client/process_memory.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

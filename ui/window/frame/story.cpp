@@ -4,8 +4,8 @@
 
 #include "ui/client/engine_client.h"
 #include "ui/session/session.h"
-#include "ui/session/words/bench_text.h"
-#include "ui/session/words/format.h"
+#include "ui/words/bench_text.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -64,7 +64,7 @@ StoryStep planStep(const Session& session) {
   const int edits = static_cast<int>(session.plan()->edits.size());
   step.brief = step.caption;
   step.caption = tr("The plan does · %1, policy %2")
-                     .arg(edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits), text(session.plan()->policy));
+                     .arg(edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits), text(nameOf(session.plan()->policy)));
   const PlanSummary summary = planSummary(session.analysis()->norms, session.planMarks());
   const auto& fold = session.foldResult();
   const bool failed = fold && fold->verify && fold->verify->exact == false;

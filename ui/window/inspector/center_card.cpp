@@ -6,9 +6,9 @@
 
 #include "core/protocol/methods.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

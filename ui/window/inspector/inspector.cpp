@@ -12,8 +12,6 @@
 
 #include "core/protocol/input_groups.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
-#include "ui/session/words/selection_text.h"
 #include "ui/theme/class_mark.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/icon_button.h"
@@ -23,8 +21,10 @@
 #include "ui/widgets/room_steps.h"
 #include "ui/window/inspector/center_card.h"
 #include "ui/window/inspector/norm_page.h"
+#include "ui/window/inspector/selection_text.h"
 #include "ui/window/inspector/weight_view.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

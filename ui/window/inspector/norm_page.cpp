@@ -6,7 +6,6 @@
 
 #include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/property_list.h"
@@ -17,6 +16,7 @@
 #include "ui/window/inspector/weight_view.h"
 #include "ui/window/inspector/why_not.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -24,23 +24,6 @@ namespace {
 
 bool contains(const std::vector<int>& list, int item) {
   return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-// "center a.b.weight (copy: the head keeps the original)" -> the part in brackets.
-QString bracketed(const QString& edit) {
-  const qsizetype begin = edit.indexOf(u'('), end = edit.lastIndexOf(u')');
-  return begin >= 0 && end > begin ? edit.mid(begin + 1, end - begin - 1) : QString();
-}
-
-// "center the model input x at run time" -> "the model input x".
-QString centered(QString edit) {
-  for (const QLatin1String before : {QLatin1String("center "), QLatin1String("drop ")}) {
-    if (edit.startsWith(before)) edit.remove(0, before.size());
-  }
-  for (const QLatin1String behind : {QLatin1String(" at run time"), QLatin1String(", constant along the channels")}) {
-    if (edit.endsWith(behind)) edit.chop(behind.size());
-  }
-  return edit;
 }
 
 QString range(double low, double high, int digits) {
@@ -107,7 +90,7 @@ void NormPage::showNorm(int index) {
   weight_->showConstant(-1);
   const protocol::NormInfo* norm = session_->norm(index);
   if (norm == nullptr) return;
-  const Verdict verdict = verdictFromName(norm->verdict);
+  const Verdict verdict = norm->verdict;
   title_->setFullText(shortName(text(norm->title)));
   title_->setToolTip(text(norm->title));
   reason_->setText(unbroken(text(norm->reason)));
@@ -131,9 +114,9 @@ void NormPage::showSubtitle(const protocol::NormInfo& norm) {
   const QString kind = session_->planMark(norm_).folded() ? tr("LayerNorm → RMSNorm") : tr("LayerNorm");
   const QString over =
       norm.normalized_shape.empty() ? kind : tr("%1 over %2 channels").arg(kind, formatShape(norm.normalized_shape));
-  subtitle_->setText(norm.form == "op"      ? over
-                     : norm.form == "fused" ? tr("%1, fused with its add").arg(over)
-                                            : tr("%1, written out in the file").arg(over));
+  subtitle_->setText(norm.form == NormForm::Op      ? over
+                     : norm.form == NormForm::Fused ? tr("%1, fused with its add").arg(over)
+                                                    : tr("%1, written out in the file").arg(over));
 }
 
 QWidget* NormPage::makeCriteria(QWidget* parent) {
@@ -226,7 +209,7 @@ void NormPage::showButtons() {
   if (norm == nullptr) return;
   const bool kept = contains(session_->choices()->params().keep_norms, norm_);
   const bool folds = session_->folds(norm_);
-  const bool blocked = verdictFromName(norm->verdict) >= Verdict::Blocked && !folds && !kept;
+  const bool blocked = norm->verdict >= Verdict::Blocked && !folds && !kept;
   goToBlocker_->setVisible(blocked && norm->blocker);
   // For a blocked or unknown one a centering is all that can be done.
   foldThis_->setVisible(!blocked);
@@ -260,7 +243,7 @@ void NormPage::centerHere() { center_->ask(session_->inputOfNorm(norm_)); }
 
 void NormPage::showNeeds(const protocol::NormInfo& norm) {
   // Folded all the same, by a centering, it needs what the plan does for it.
-  const bool blocked = verdictFromName(norm.verdict) == Verdict::Blocked && !session_->folds(norm_);
+  const bool blocked = norm.verdict == Verdict::Blocked && !session_->folds(norm_);
   whyNot_->setVisible(blocked);
   if (blocked) {
     whyNot_->showNorm(norm_);
@@ -285,19 +268,19 @@ QVector<Need> NormPage::neededEdits() const {
   const bool folded = planned && session_->foldResult() && session_->foldResult()->ok;
   QVector<Need> needs;
   for (const protocol::EditInfo& edit : planned ? session_->plan()->edits : session_->analysis()->edits) {
-    if (!edit.frees.contains(norm_) || edit.kind == "absorb_shift" || edit.kind == "replace_norm") continue;
-    const QString sentence = text(edit.text);
-    const int constant = session_->index().constantNamedIn(sentence);
-    const bool runTime = edit.kind == "insert_centering";
-    const bool drops = edit.kind == "drop_addend";
-    const protocol::GraphValue* value = session_->index().value(constant);
+    if (!edit.frees.contains(norm_) || edit.kind == EditKind::AbsorbShift || edit.kind == EditKind::ReplaceNorm)
+      continue;
+    const bool runTime = edit.kind == EditKind::InsertCentering;
+    const bool drops = edit.kind == EditKind::DropAddend;
+    const protocol::GraphValue* value = edit.values.empty() ? nullptr : session_->index().value(edit.values.front());
+    const int constant = value != nullptr && value->constant ? value->id : -1;
     QString status = runTime ? tr("at run time") : folded ? tr("centered") : tr("to center");
     if (drops) status = folded ? tr("dropped") : tr("to drop");
     needs.push_back({runTime ? u'A'
                      : drops ? u'Z'
                              : u'L',
-                     value != nullptr ? text(value->name) : centered(sentence), bracketed(sentence), status,
-                     folded ? Need::State::Done : Need::State::Plain, constant});
+                     text(edit.subject), text(edit.because), status, folded ? Need::State::Done : Need::State::Plain,
+                     constant});
   }
   return needs;
 }
@@ -307,7 +290,10 @@ void NormPage::showAttributes() {
   if (norm == nullptr) return;
   const int digits = session_->digits();
   attributes_->setProperties(
-      {{tr("normalized_shape"), u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
+      {{tr("normalized_shape"),
+        norm->normalized_shape.empty()
+            ? tr("not known")
+            : u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
         tr("The trailing axes over which mean and variance are taken.")},
        {tr("eps"), formatNumber(norm->eps, digits), tr("Added to the variance; RMSNorm keeps the same.")},
        {tr("γ range"), norm->has_gamma ? range(norm->gamma_min, norm->gamma_max, digits) : tr("none"),

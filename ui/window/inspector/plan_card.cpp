@@ -6,50 +6,24 @@
 
 #include "ui/models/norm_model.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/badge.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
 namespace {
 
-Badge::Tone toneOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Free:
-      return Badge::Tone::Good;
-    case Verdict::WithCentering:
-      return Badge::Tone::Centering;
-    case Verdict::Blocked:
-      return Badge::Tone::Blocked;
-    case Verdict::Unknown:
-      break;
-  }
-  return Badge::Tone::Neutral;
-}
+using Tone = Badge::Tone;
 
-Badge::Tone toneOf(PlanState state) {
-  switch (state) {
-    case PlanState::Planned:
-    case PlanState::PlannedCentered:
-      return Badge::Tone::Accent;
-    case PlanState::Folded:
-      return Badge::Tone::Good;
-    case PlanState::FoldedCentered:
-      return Badge::Tone::Centering;
-    case PlanState::OtherOutputs:
-    case PlanState::WouldFall:
-      return Badge::Tone::Blocked;
-    case PlanState::Unknown:
-    case PlanState::Kept:
-      break;
-  }
-  return Badge::Tone::Neutral;
-}
+// Ordered as Verdict, and as PlanState.
+constexpr std::array kVerdictTones = {Tone::Good, Tone::Centering, Tone::Blocked, Tone::Neutral};
+constexpr std::array<Tone, kPlanStates> kPlanTones = {Tone::Neutral,   Tone::Accent,  Tone::Accent,  Tone::Good,
+                                                      Tone::Centering, Tone::Neutral, Tone::Blocked, Tone::Blocked};
 
 // Returns what a way costs: "each run 4.1 µs · file 0 B".
 QString priceOf(const protocol::PlanWay& way) {
-  if (way.kind == "copy") {
+  if (way.kind == protocol::WayKind::Copy) {
     return PlanCard::tr("each run nothing · file +%1 (%2%)")
         .arg(formatBytes(way.bytes_grown), formatNumber(way.growth_percent, 2));
   }
@@ -84,13 +58,13 @@ PlanCard::PlanCard(Session* session, QWidget* parent) : QWidget(parent), session
 void PlanCard::showNorm(int norm) {
   const protocol::NormInfo* info = session_->norm(norm);
   if (info == nullptr) return;
-  const Verdict verdict = verdictFromName(info->verdict);
+  const Verdict verdict = info->verdict;
   const bool early = session_->early();
-  verdict_->set(toneOf(verdict), verdictIcon(verdict, early),
+  verdict_->set(kVerdictTones[static_cast<size_t>(verdict)], verdictIcon(verdict, early),
                 early ? tr("%1, to be confirmed by a run").arg(verdictTitle(verdict)) : verdictTitle(verdict));
   verdict_->setToolTip(verdictMeaning(verdict));
   const PlanMark mark = session_->planMark(norm);
-  plan_->set(toneOf(mark.state), planIcon(mark.state), planBadge(mark.state));
+  plan_->set(kPlanTones[static_cast<size_t>(mark.state)], planIcon(mark.state), planBadge(mark.state));
   plan_->setToolTip(planMeaning(mark.state));
   // A blocked or unknown norm that is kept shows why once: in its verdict's reason.
   const bool told = mark.because.isEmpty() || text(info->reason).contains(mark.because, Qt::CaseInsensitive);
@@ -111,7 +85,8 @@ void PlanCard::showWays(const protocol::NormState* state) {
     setKind(card, "card");
     auto* lines = makeColumn(card, 2, {10, 8, 10, 8});
     auto* choice = describe(new QRadioButton(asSentence(text(way.text)).chopped(1), card),
-                            way.kind == "copy" ? "wayCopy" : "wayCentering", tr("Plan it so; Undo takes it back."));
+                            way.kind == protocol::WayKind::Copy ? "wayCopy" : "wayCentering",
+                            tr("Plan it so; Undo takes it back."));
     choice->setChecked(way.chosen);
     choice->setAutoExclusive(false);
     lines->addWidget(choice);

@@ -4,7 +4,7 @@
 
 #include <QWidget>
 
-#include "ui/session/words/plan_mark.h"
+#include "ui/words/plan_mark.h"
 
 class QLabel;
 class QVBoxLayout;

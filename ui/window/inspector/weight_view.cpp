@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
-#include "ui/session/words/tensor_text.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/plots/column_plot.h"
@@ -18,6 +16,8 @@
 #include "ui/widgets/room_steps.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
+#include "ui/words/tensor_text.h"
 
 namespace normlens::ui {
 
@@ -46,7 +46,7 @@ void WeightView::build() {
   layout->addWidget(state_);
   body_ = new QWidget(this);
   auto* column = makeColumn(body_, 6);
-  columnsTitle_ = makeWords("soft", body_, tr("Column means: what centering takes away"));
+  columnsTitle_ = makeWords("soft", body_, tr("What centering takes away: a mean for each input"));
   columns_ = new ColumnPlot(body_);
   when_ = new Segmented({{tr("In the file"), tr("The tensor as it is in the file.")},
                          {tr("After the plan"), tr("The tensor centered, and rounded to its type.")}},

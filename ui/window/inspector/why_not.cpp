@@ -13,13 +13,13 @@
 #include "ui/session/forced_errors.h"
 #include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/needs_list.h"
 #include "ui/widgets/plots/histogram_plot.h"
 #include "ui/widgets/property_list.h"
 #include "ui/window/inspector/inspector.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -6,12 +6,12 @@
 #include <span>
 
 #include "ui/charts/chart_view.h"
-#include "ui/session/words/lab_words.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/window/lab/network_mark.h"
 #include "ui/window/parts.h"
+#include "ui/words/lab_words.h"
 
 namespace normlens::ui {
 namespace {

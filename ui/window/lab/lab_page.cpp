@@ -19,8 +19,6 @@
 #include "ui/models/lab_table.h"
 #include "ui/session/lab/lab_runs.h"
 #include "ui/session/session.h"
-#include "ui/session/words/lab_words.h"
-#include "ui/session/words/remaining_time.h"
 #include "ui/widgets/delegates/figure_delegate.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
@@ -30,6 +28,8 @@
 #include "ui/window/lab/settings_form.h"
 #include "ui/window/learn/learn_bar.h"
 #include "ui/window/parts.h"
+#include "ui/words/lab_words.h"
+#include "ui/words/remaining_time.h"
 
 namespace normlens::ui {
 namespace {

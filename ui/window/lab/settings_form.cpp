@@ -8,15 +8,15 @@
 #include <QSignalBlocker>
 #include <algorithm>
 
-#include "ui/session/words/format.h"
-#include "ui/session/words/lab_fields.h"
-#include "ui/session/words/lab_words.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/lab/network_mark.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
+#include "ui/words/lab_fields.h"
+#include "ui/words/lab_words.h"
 
 namespace normlens::ui {
 namespace {

@@ -6,7 +6,7 @@
 #include "ui/session/model_index.h"
 #include "ui/session/project/demo_models.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

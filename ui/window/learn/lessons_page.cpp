@@ -28,7 +28,6 @@
 #include "ui/learn/formula_view.h"
 #include "ui/learn/lesson.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
@@ -40,6 +39,7 @@
 #include "ui/window/learn/lesson_walk.h"
 #include "ui/window/learn/presenter.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

@@ -193,8 +193,9 @@ void ProbeCharts::showLengths(const Rows& rows) {
 
 void ProbeCharts::showErrors(const Rows& rows, const ProbeView& view) {
   using Error = protocol::ForcedError;
-  const bool swappable =
-      !view.isFold && std::ranges::any_of(rows, [](const ProbeFigures& row) { return row.row.kind == "LayerNorm"; });
+  const bool swappable = !view.isFold && std::ranges::any_of(rows, [](const ProbeFigures& row) {
+    return row.row.kind == protocol::ProbedKind::LayerNorm;
+  });
   errors_->setVisible(swappable || rows.empty());
   measuring_ = view.measuring;
   note_->setVisible(swappable && (measuring_ || view.swaps == nullptr || view.swaps->cancelled));

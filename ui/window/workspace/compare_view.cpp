@@ -11,7 +11,6 @@
 #include "ui/graphview/compare/linked_views.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
@@ -19,6 +18,7 @@
 #include "ui/widgets/push_button.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/changes/changes_panel.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -13,7 +13,6 @@
 #include "ui/graphview/paint/picture_job.h"
 #include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/frames.h"
@@ -25,6 +24,7 @@
 #include "ui/window/parts.h"
 #include "ui/window/workspace/graph_actions.h"
 #include "ui/window/writing_bar.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -269,9 +269,9 @@ graphview::PlanPicture GraphPane::planPicture() const {
     picture.norms.emplace_back(norm.node, at < marks.size() ? marks[at].state : PlanState::Unknown);
   }
   for (const protocol::EditInfo& edit : session_->plan()->edits) {
-    if (edit.kind == "center_constant") picture.centered.push_back(edit.node);
-    if (edit.kind == "absorb_shift") picture.shifted.push_back(edit.node);
-    if (edit.kind == "insert_centering") picture.centerings.emplace_back(edit.values.front(), edit.node);
+    if (edit.kind == EditKind::CenterConstant) picture.centered.push_back(edit.node);
+    if (edit.kind == EditKind::AbsorbShift) picture.shifted.push_back(edit.node);
+    if (edit.kind == EditKind::InsertCentering) picture.centerings.emplace_back(edit.values.front(), edit.node);
   }
   return picture;
 }

@@ -12,13 +12,13 @@
 
 #include "ui/session/project/demo_models.h"
 #include "ui/session/project/recent_files.h"
-#include "ui/session/words/format.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

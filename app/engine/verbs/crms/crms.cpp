@@ -123,7 +123,8 @@ std::vector<std::string> crmsLines(const protocol::Analysis& analysis, const Crm
 }
 
 struct Options {
-  std::string model, output, policy = "balanced", norm = "portable", pad = "none";
+  std::string model, output, norm = "portable", pad = "none";
+  Policy policy = Policy::Balanced;
   double maxGrowth = 10;
   bool noVerify = false, force = false, measure = false;
   std::string device = "cpu";
@@ -189,9 +190,7 @@ Declared declareCrms(CLI::App& app, const confine::Limits&) {
   app.add_option("-o,--output", options->output, "Where to write the narrow model")->required()->type_name("OUT");
   options->inputs.addTo(app);
   options->inputs.addSizesTo(app);
-  app.add_option("--policy", options->policy, "What may be done to fold")
-      ->check(CLI::IsMember({"free", "balanced", "all"}))
-      ->capture_default_str();
+  addChoice(app, "--policy", options->policy, "What may be done to fold", static_cast<size_t>(Policy::Paper));
   app.add_option("--max-growth", options->maxGrowth, "By how much the file may grow, policy balanced")
       ->check(notNegative())
       ->type_name("PERCENT")

@@ -9,7 +9,8 @@ namespace normlens::engine {
 namespace {
 
 struct Options {
-  std::string model, csv, policy = "balanced";
+  std::string model, csv;
+  Policy policy = Policy::Balanced;
   int64_t seed = protocol::ProbeParams().seed;
   bool after = false;
   InputOptions inputs;
@@ -93,9 +94,7 @@ Declared declareProbe(CLI::App& app, const confine::Limits&) {
       ->capture_default_str();
   app.add_option("--csv", options->csv, "Write the table to this file")->type_name("FILE.csv");
   app.add_flag("--after", options->after, "Also of the folded model, which is made in memory");
-  app.add_option("--policy", options->policy, "What --after folds")
-      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
-      ->capture_default_str();
+  addChoice(app, "--policy", options->policy, "What --after folds");
   return {[options](const Call& call) { return run(*options, call); },
           [options] { return namedFiles({options->model}, options->inputs, options->csv); },
           {}};

@@ -12,6 +12,7 @@ namespace {
 
 using nlohmann::json;
 using protocol::ForcedError;
+using protocol::ProbedKind;
 using protocol::ProbeRow;
 using protocol::ProbeSwap;
 using protocol::SideAngles;
@@ -27,7 +28,8 @@ const ProbeRow* afterOf(const ProbeOutcome& outcome, size_t row) {
 // nullptr: it is no LayerNorm.
 const ProbeSwap* swapOf(const ProbeOutcome& outcome, const ProbeRow& row) {
   const auto& swaps = outcome.swaps.swaps;
-  const auto found = row.kind == "LayerNorm" ? std::ranges::find(swaps, row.norm, &ProbeSwap::norm) : swaps.end();
+  const auto found =
+      row.kind == ProbedKind::LayerNorm ? std::ranges::find(swaps, row.norm, &ProbeSwap::norm) : swaps.end();
   return found == swaps.end() ? nullptr : &*found;
 }
 
@@ -43,13 +45,13 @@ json effectEntry(const ForcedError* effect) {
 }
 
 json swapEntry(const ProbeOutcome& outcome, const ProbeRow& row) {
-  if (row.kind != "LayerNorm") return nullptr;
+  if (row.kind != ProbedKind::LayerNorm) return nullptr;
   const ProbeSwap* swap = swapOf(outcome, row);
   const std::string& why = row.swap_reason.empty() && swap != nullptr ? swap->as_it_is.error : row.swap_reason;
   return {{"max_rel", row.swap ? toJson(row.swap->max_rel) : json(nullptr)},
           {"mean_rel", row.swap ? toJson(row.swap->mean_rel) : json(nullptr)},
           {"outputs", effectEntry(effectOf(outcome, row))},
-          {"notices", swap != nullptr ? orNull(swap->notices) : json(nullptr)},
+          {"notices", swap != nullptr ? toJson(swap->notices) : json(nullptr)},
           {"reason", orNull(why)}};
 }
 
@@ -63,12 +65,12 @@ void addSides(json& entry, const ProbeRow& row) {
 
 json rowEntry(const ProbeOutcome& outcome, size_t index) {
   const ProbeRow& row = outcome.before.rows[index];
-  json entry = {{"name", row.name}, {"title", row.title}, {"kind", row.kind}, {"width", row.width}};
+  json entry = {{"name", row.name}, {"title", row.title}, {"kind", nameOf(row.kind)}, {"width", row.width}};
   addSides(entry, row);
   entry["swap"] = swapEntry(outcome, row);
   entry["after"] = nullptr;
   if (const ProbeRow* after = afterOf(outcome, index)) {
-    entry["after"] = {{"kind", after->kind}};
+    entry["after"] = {{"kind", nameOf(after->kind)}};
     addSides(entry["after"], *after);
   }
   return entry;
@@ -89,7 +91,7 @@ std::vector<std::string> heads(bool after) {
 std::vector<std::string> cells(const ProbeOutcome& outcome, size_t index) {
   const ProbeRow& row = outcome.before.rows[index];
   const ForcedError* effect = effectOf(outcome, row);
-  std::vector<std::string> all = {row.title, row.kind};
+  std::vector<std::string> all = {row.title, nameOf(row.kind)};
   if (row.reason.empty()) {
     all.insert(all.end(),
                {std::to_string(row.input.rows) + " x " + std::to_string(row.width),
@@ -101,9 +103,9 @@ std::vector<std::string> cells(const ProbeOutcome& outcome, size_t index) {
   }
   all.push_back(row.swap ? relative(row.swap->mean_rel) + ", " + relative(row.swap->max_rel) : "-");
   all.push_back(effect != nullptr ? relative(effect->max_rel) : "-");
-  all.push_back(effect != nullptr ? swapOf(outcome, row)->notices : "-");
+  all.push_back(effect != nullptr ? nameOf(*swapOf(outcome, row)->notices) : "-");
   if (const ProbeRow* after = afterOf(outcome, index)) {
-    all.push_back(after->kind);
+    all.push_back(nameOf(after->kind));
     all.push_back(after->reason.empty() ? spread(after->input.angle_deg, after->input.angle_std) : "-");
     all.push_back(after->reason.empty() ? percent(after->input.mean_share) : "-");
   }
@@ -139,7 +141,7 @@ std::vector<std::string> csvCells(const ProbeOutcome& outcome, size_t index) {
   const ForcedError* effect = effectOf(outcome, row);
   const auto number = [](bool known, double figure) { return known ? formatted("%.17g", figure) : std::string(); };
   const bool told = row.reason.empty(), tried = effect != nullptr;
-  std::vector<std::string> fields = {row.name, row.title, row.kind, std::to_string(row.input.rows),
+  std::vector<std::string> fields = {row.name, row.title, nameOf(row.kind), std::to_string(row.input.rows),
                                      std::to_string(row.width)};
   const size_t sides = csvHeads(false).size() - 8;
   if (told) addNumbers(row.input, fields);
@@ -150,9 +152,9 @@ std::vector<std::string> csvCells(const ProbeOutcome& outcome, size_t index) {
       {number(told, row.random.angle_deg), number(told, row.random.angle_std), number(told, row.random.expected_std),
        number(row.swap.has_value(), row.swap ? row.swap->max_rel : 0),
        number(row.swap.has_value(), row.swap ? row.swap->mean_rel : 0), number(tried, tried ? effect->max_rel : 0),
-       number(tried, tried ? effect->limit : 0), tried ? swapOf(outcome, row)->notices : std::string()});
+       number(tried, tried ? effect->limit : 0), tried ? nameOf(*swapOf(outcome, row)->notices) : std::string()});
   if (const ProbeRow* after = afterOf(outcome, index)) {
-    fields.push_back(after->kind);
+    fields.push_back(nameOf(after->kind));
     if (after->reason.empty()) addNumbers(after->input, fields);
     if (after->reason.empty()) addNumbers(after->output, fields);
     fields.resize(csvHeads(true).size());

@@ -88,7 +88,7 @@ Banner ofFile(const Facts& facts) {
 double largest(const DiffResult& diff) {
   double most = 0;
   for (const DiffRow& row : diff.rows) {
-    if (row.kind == "output") most = std::isnan(row.max_rel) ? row.max_rel : std::max(most, row.max_rel);
+    if (row.kind == SiteKind::Output) most = std::isnan(row.max_rel) ? row.max_rel : std::max(most, row.max_rel);
   }
   return most;
 }

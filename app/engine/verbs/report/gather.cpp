@@ -26,7 +26,7 @@ void nameWords(const ReportOptions& options, Facts& facts) {
   if (!options.inputs.model.empty()) addWord("--model", options.inputs.model, facts.inputWords);
   auto& words = facts.policyWords;
   if (options.planFile.empty()) {
-    addWord("--policy", options.policy, words);
+    addWord("--policy", nameOf(options.policy), words);
     if (options.maxGrowth != ReportOptions().maxGrowth)
       addWord("--max-growth", formatted("%g", options.maxGrowth), words);
   } else {

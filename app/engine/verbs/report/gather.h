@@ -10,7 +10,8 @@
 namespace normlens::engine::report {
 
 struct ReportOptions {
-  std::string model, folded, output, policy = "balanced", norm = "portable", planFile, device = "cpu";
+  std::string model, folded, output, norm = "portable", planFile, device = "cpu";
+  Policy policy = Policy::Balanced;
   double maxGrowth = 10;
   bool bench = false;
   int rounds = protocol::BenchParams().rounds;

@@ -72,9 +72,7 @@ NamedFiles filesOf(const ReportOptions& options) {
 }
 
 void declareFold(CLI::App& app, ReportOptions& options) {
-  app.add_option("--policy", options.policy, "What may be done to fold, where no FOLDED is given")
-      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
-      ->capture_default_str();
+  addChoice(app, "--policy", options.policy, "What may be done to fold, where no FOLDED is given");
   app.add_option("--max-growth", options.maxGrowth, "By how much the file may grow, policy balanced")
       ->check(notNegative())
       ->type_name("PERCENT")

@@ -31,10 +31,10 @@ std::string some(const std::vector<std::string>& all, const char* between) {
 }
 
 // These titles describe the edits of one kind, in the order in which a plan carries them out.
-constexpr std::pair<const char*, const char*> kEditKinds[] = {
-    {"absorb_scale", "Scales moved into weights"},    {"center_constant", "Weights and tables centered"},
-    {"insert_centering", "Centerings at run time"},   {"drop_addend", "Addends dropped"},
-    {"absorb_shift", "β moved into the next biases"}, {"replace_norm", "LayerNorms replaced"}};
+constexpr std::pair<EditKind, const char*> kEditKinds[] = {
+    {EditKind::AbsorbScale, "Scales moved into weights"},    {EditKind::CenterConstant, "Weights and tables centered"},
+    {EditKind::InsertCentering, "Centerings at run time"},   {EditKind::DropAddend, "Addends dropped"},
+    {EditKind::AbsorbShift, "β moved into the next biases"}, {EditKind::ReplaceNorm, "LayerNorms replaced"}};
 
 Table editsTable(const protocol::PlanInfo& plan) {
   Table table;
@@ -63,7 +63,7 @@ ProofChart chartOf(const Facts& facts) {
   for (const auto* diff : {&facts.exact, &facts.inType}) {
     if (!*diff) continue;
     for (const DiffRow& row : (*diff)->rows) {
-      if (row.kind == "norm_output") place.emplace(std::pair(row.step, row.norm), 0);
+      if (row.kind == SiteKind::NormOutput) place.emplace(std::pair(row.step, row.norm), 0);
     }
   }
   for (auto& [key, index] : place) {
@@ -75,7 +75,7 @@ ProofChart chartOf(const Facts& facts) {
     figures.resize(chart.norms.size());
     if (!diff) return;
     for (const DiffRow& row : diff->rows) {
-      if (row.kind == "norm_output") figures[place.at({row.step, row.norm})] = row.max_rel;
+      if (row.kind == SiteKind::NormOutput) figures[place.at({row.step, row.norm})] = row.max_rel;
     }
   };
   fill(facts.exact, chart.exact);
@@ -106,7 +106,7 @@ std::string inputsText(const Facts& facts) {
 void addOutputs(const std::optional<DiffResult>& diff, Table& table) {
   if (!diff) return;
   for (const DiffRow& row : diff->rows) {
-    if (row.kind != "output") continue;
+    if (row.kind != SiteKind::Output) continue;
     table.rows.push_back({row.name, diff->dtype, withDigits(row.max_rel), withDigits(row.max_abs),
                           withDigits(row.mean_abs), formatted("%.9g", row.cosine)});
   }
@@ -137,7 +137,7 @@ std::string lineOf(const std::vector<std::string>& words) {
 std::string stateOf(const Facts& facts, size_t norm) {
   if (!facts.fold || norm >= facts.fold->plan.norms.size()) return {};
   protocol::NormState state = facts.fold->plan.norms[norm];
-  if (!folds(facts.analysis.norms[norm])) state.because.clear();
+  if (!folds(facts.analysis.norms[norm].verdict)) state.because.clear();
   return stateText(state, !facts.plan.empty());
 }
 
@@ -175,7 +175,7 @@ std::optional<Section> planSection(const Facts& facts) {
   const protocol::PlanInfo& plan = facts.fold->plan;
   Section section{
       "The plan",
-      "policy " + plan.policy + " · norms " + facts.norm + " · file grows by " + bytesText(plan.bytes_grown),
+      "policy " + nameOf(plan.policy) + " · norms " + facts.norm + " · file grows by " + bytesText(plan.bytes_grown),
       true,
       {}};
   section.blocks.emplace_back(editsTable(plan));
@@ -209,7 +209,7 @@ std::optional<Section> proofSection(const Facts& facts) {
 std::optional<Section> normsSection(const Facts& facts) {
   const auto& norms = facts.analysis.norms;
   if (norms.empty()) return std::nullopt;
-  std::vector<std::tuple<std::string, std::string, std::string>> said;
+  std::vector<std::tuple<Verdict, std::string, std::string>> said;
   std::vector<std::vector<std::string>> names;
   for (size_t i = 0; i < norms.size(); ++i) {
     const std::string state = stateOf(facts, i);
@@ -224,7 +224,7 @@ std::optional<Section> normsSection(const Facts& facts) {
   if (!facts.fold) table.heads.erase(table.heads.begin() + 1);
   for (size_t row = 0; row < said.size(); ++row) {
     const auto& [verdict, state, reason] = said[row];
-    std::vector<std::string> cells{verdict == "with_centering" ? "with centering" : verdict};
+    std::vector<std::string> cells{verdict == Verdict::WithCentering ? "with centering" : nameOf(verdict)};
     if (facts.fold) cells.push_back(state);
     cells.insert(cells.end(), {std::to_string(names[row].size()), boost::algorithm::join(names[row], ", "), reason});
     table.rows.push_back(std::move(cells));

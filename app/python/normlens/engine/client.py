@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Mapping, Optional
 
 from normlens.engine.frames import read_frame, write_frame
 from normlens.engine.program import Path, find_engine
 from normlens.errors import EngineDied, EngineError
 
-PROTOCOL = 3  # core/protocol/messages.h
+PROTOCOL = 4  # core/protocol/messages.h
+
+# The arguments of this package that a hint of the engine ends in, by its key (core/base/words/hint.h).
+PLACES = {
+    "inputs": " with example_inputs",
+    "time_limit": " with time_limit",
+    "time_or_inputs": " with time_limit, or give inputs with example_inputs",
+    "portable_norm": ' with norm="portable"',
+}
 
 Progress = Callable[[str, float], None]  # stage, fraction done (negative: unknown)
 
@@ -99,10 +107,14 @@ class Client:
         return EngineDied(f"the engine {self.program} {how} while it was asked to {method.replace('_', ' ')}{said}")
 
 
+def hint_text(hint: Mapping[str, str]) -> str:
+    return hint["words"] + PLACES.get(hint["key"], "")
+
+
 def _result_of(reply: Any) -> Any:
     error = reply.get("error")
     if error is None:
         return reply.get("result")
     data = error.get("data") or {}
     code = data.get("code", error.get("code", ""))
-    raise EngineError(error.get("message", "the engine refused"), str(code), data.get("hint", ""))
+    raise EngineError(error.get("message", "the engine refused"), str(code), hint_text(data["hint"]) if "hint" in data else "")

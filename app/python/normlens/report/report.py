@@ -6,6 +6,7 @@ import dataclasses
 import pathlib
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
+from normlens.engine.client import hint_text
 from normlens.report.picture import Picture, draw
 
 
@@ -164,7 +165,7 @@ def norms_of(analysis: Mapping[str, Any], plan: Mapping[str, Any], graph: Mappin
             shape=tuple(norm["normalized_shape"]),
             eps=norm["eps"],
             verdict=norm["verdict"],
-            reason=_in_python(norm["reason"]),
+            reason=_with_advice(norm["reason"], analysis["advice"]) if norm["verdict"] == "unknown" else norm["reason"],
             state=state["state"],
             because="" if norm["verdict"] == "unknown" else state["because"],
             edits=tuple(edits.get(norm["index"], ())),
@@ -175,9 +176,8 @@ def norms_of(analysis: Mapping[str, Any], plan: Mapping[str, Any], graph: Mappin
     )
 
 
-def _in_python(reason: str) -> str:
-    """The command line's options are arguments here."""
-    return reason.replace("--time-limit SECONDS", "time_limit").replace("--input SPEC", "example_inputs")
+def _with_advice(reason: str, advice: Mapping[str, str]) -> str:
+    return f"{reason[:-1]}; {hint_text(advice)}." if advice["words"] else reason
 
 
 def indices(ranges: Any) -> List[int]:

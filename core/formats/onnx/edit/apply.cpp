@@ -42,7 +42,7 @@ Result<OnnxSource> applyPlan(const OpenedModel& model, const fold::FoldPlan& pla
         lift = std::move(*lifted);
         dialect.opset = kRmsOpset;
       } else if (flavour == NormFlavour::Standard) {
-        return fail(ErrorCode::Refused, lifted.error().message, "fold with --norm portable or primitives");
+        return fail(ErrorCode::Refused, lifted.error().message, {"fold", HintKey::PortableNorm});
       }
     }
     // Before the nodes: the tensors are found through reads that node edits may remove.

@@ -28,7 +28,7 @@ NormStyle Dialect::styleAt(int bodyOpset, bool insideFunction) const {
   if (bodyOpset >= kRmsOpset) return NormStyle::Standard;
   if (flavour == NormFlavour::Portable) return NormStyle::Primitives;
   throw EditRefused("a standard norm inside a function of opset " + std::to_string(bodyOpset) +
-                    " is not possible; use --norm portable");
+                    " is not possible; a portable one is");
 }
 
 void NodeEdits::center(const fold::InsertCentering& edit, const graph::Shape& shape) {

@@ -94,7 +94,7 @@ Status expectAffordable(const std::vector<InputSpec>& specs) {
     if (!count || static_cast<uint64_t>(*count) > room)
       return fail(ErrorCode::BadInput,
                   "the model asks for inputs of more than 256 MB, as " + quotedName(spec.name) + " is one",
-                  "give smaller ones with --inputs FILE.npz");
+                  {"give smaller ones", HintKey::Inputs});
     total += static_cast<uint64_t>(*count) * graph::dtypeBytes(spec.dtype);
   }
   return {};
@@ -108,10 +108,10 @@ Result<std::vector<InputSpec>> specsFor(const std::vector<SizedInput>& inputs, c
       return fail(
           ErrorCode::BadInput,
           "the model's input " + quotedName(input.name) + " is of a type for which NormLens cannot make up values",
-          "give inputs with --inputs FILE.npz");
+          {"give inputs", HintKey::Inputs});
     if (!input.ranked)
       return fail(ErrorCode::BadInput, "the file does not say what shape the input " + quotedName(input.name) + " has",
-                  "describe it with --input '" + printable(input.name) + "=float32[...]'");
+                  {"describe it as '" + printable(input.name) + "=float32[...]'", HintKey::Inputs});
     InputSpec spec;
     spec.name = input.name;
     spec.dtype = input.dtype;

@@ -68,7 +68,7 @@ Result<std::string> modelToOpen(const Archive& archive, const std::string& wante
   if (has(wanted)) return wanted;
   return fail(ErrorCode::Usage,
               archive.file().path().string() + " holds no model '" + printable(wanted) + "' but " + listed(models),
-              models.size() > 1 ? "choose one of them with --model NAME" : "leave out --model");
+              models.size() > 1 ? Hint("choose one of them", HintKey::Model) : Hint("leave its name out"));
 }
 
 std::string besideOthers(const Archive& archive, const std::string& model) {

@@ -427,7 +427,7 @@ Result<std::vector<InputSpec>> Pt2Model::inferInputs(InputsFor /*use*/) const {
   if (!shapes || !program_->translation.opaque.empty()) shapes = example;  // at its example's the file knows all sizes
   if (!shapes)
     return fail(ErrorCode::BadInput, "the file does not say of which sizes its inputs may be",
-                "give inputs with --inputs FILE.npz");
+                {"give inputs", HintKey::Inputs});
   const auto twins = program_->rules.twins();
   const auto nameOf = [&](const SymSize& size) {
     const auto twin = twins.find(textOf(size.expr));

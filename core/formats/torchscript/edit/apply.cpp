@@ -253,7 +253,7 @@ Result<LoweredModel> applyPlan(const LoweredModel& model, const fold::FoldPlan& 
   const bool writesNorms = replacesNorms(plan) || !plan.streams.norms.empty();
   if (flavour == NormFlavour::Fast && writesNorms && !fastNormAvailable()) {
     return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
-                "build NormLens with its kernels, or fold with --norm portable");
+                {"build NormLens with its kernels, or fold", HintKey::PortableNorm});
   }
   if (auto status = source.computeWeights(task); !status) return tl::unexpected(std::move(status.error()));
   try {

@@ -31,14 +31,12 @@ class InputInference {
   Result<std::vector<InputSpec>> run() {
     if (auto traced = fromTrace()) return finish(std::move(*traced));
     if (auto found = search_.run(guesses())) return finish(settled(std::move(*found)));
-    std::string words;
-    for (const InputSpec& spec : search_.furthest()) words += " --input '" + textOf({spec}) + "'";
     return fail(ErrorCode::BadInput,
                 "no workable inputs could be guessed from the graph; of " + plural(trials_.made(), "set") +
                     " tried in " + formatted("%.1f s", trials_.elapsed().count()) + ", " + textOf(search_.furthest()) +
                     " came furthest: " + search_.whyFurthestFailed(),
-                (trials_.searchedEnough() ? "search longer with --time-limit SECONDS, or " : "") +
-                    ("give inputs with --inputs FILE.npz, or in the way of" + words));
+                trials_.searchedEnough() ? Hint("search longer", HintKey::TimeOrInputs)
+                                         : Hint("give inputs in the way of these", HintKey::Inputs));
   }
 
  private:

@@ -213,7 +213,7 @@ Result<std::vector<InputSlot>> inputSlots(const LoweredModel& model) {
         return fail(ErrorCode::BadInput,
                     "the model's input '" + slot.name + "' is a " + leaf->type->str() +
                         ", for which NormLens cannot make up values",
-                    "give inputs with --inputs FILE.npz");
+                    {"give inputs", HintKey::Inputs});
       }
       slots.push_back(std::move(slot));
     }

@@ -327,7 +327,7 @@ Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, con
     return fail(ErrorCode::Cancelled, "stopped on request");
   } catch (const TooLongRun&) {
     return fail(ErrorCode::RunFailed, watch.tooLong() + " (" + describe(program_, current_) + ")",
-                "allow more with --time-limit SECONDS");
+                {"allow more", HintKey::TimeLimit});
   } catch (const LookupBeyond& error) {
     static_cast<void>(failed(error.what()));
     return fail(ErrorCode::BadInput, error.what(), "check that the inputs fit the model");

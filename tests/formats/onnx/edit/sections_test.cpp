@@ -202,7 +202,7 @@ TEST(OnnxSections, NormsThatTakeAnAddInCannotBeParted) {
                                                fold.inputs, options, {});
   ASSERT_TRUE(proof);
   EXPECT_EQ(proof->exact, std::nullopt);
-  EXPECT_NE(proof->algebra.reason.find("fold with --norm portable"), std::string::npos);
+  EXPECT_NE(proof->algebra.reason.find("fold with portable norms"), std::string::npos);
 }
 
 // A stream that is said to have no mean, and has one: the norms behind it would be drawn only what suits them.

@@ -53,8 +53,8 @@ QByteArray benchOf(const QByteArray& number) {
 std::string wholeProject() {
   Project project;
   project.model = {QStringLiteral("/a/b.pt"), QStringLiteral("00ff"), 12, 34};
-  project.policy = "all";
-  project.prices = "measured";
+  project.policy = Policy::All;
+  project.prices = protocol::Prices::Measured;
   project.kept = QStringList{QStringLiteral("h.0.ln_1")};
   project.centered = {{7, QStringLiteral("sum.3")}};
   project.flavour = "fast";

@@ -51,7 +51,7 @@ class TestProject final : public QObject {
   void savedAndOpenedByClicks() {
     {
       Shown shown(model_);
-      shown.session.choices()->setPolicy(QStringLiteral("all"));
+      shown.session.choices()->setPolicy(Policy::All);
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.session.choices()->keepNorm(2, true);
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
@@ -78,7 +78,7 @@ class TestProject final : public QObject {
     shown.answerFileDialog("openDialog", project_);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.path(), model_);
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
     QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{2});
     QCOMPARE(shown.session.plan()->folded.size(), size_t{8});
     QCOMPARE(shown.session.selection()->current().norm, 5);
@@ -129,14 +129,14 @@ class TestProject final : public QObject {
     shown.answerFileDialog("locateDialog", moved);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.path(), moved);
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
     QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("mine")));
   }
 
   void aProjectWhoseModelIsGoneTakesNothingFromTheOneOpen() {
     Project project;
     project.model.path = folder_->filePath(QStringLiteral("nowhere.pt"));
-    project.policy = "all";
+    project.policy = Policy::All;
     QVERIFY(saveProject(project_, project).has_value());
     Shown shown(model_);
     shown.window.openFile(project_);
@@ -186,7 +186,7 @@ class TestProject final : public QObject {
   void whatThePlanNamesAndTheModelLacksIsTold() {
     Project project;
     project.model.path = model_;
-    project.policy = "all";
+    project.policy = Policy::All;
     project.kept = QStringList{QStringLiteral("layer.0.output_norm"), QStringLiteral("no.such_norm")};
     project.flavour = "portable";
     QVERIFY(saveProject(project_, project).has_value());
@@ -204,7 +204,7 @@ class TestProject final : public QObject {
     QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
     QVERIFY(!shown.window.infoBar()->isVisible());
     QVERIFY(QFile::remove(model_));
     QTRY_VERIFY(shown.says(QStringLiteral("moved or removed")));
@@ -212,7 +212,7 @@ class TestProject final : public QObject {
 
   void aReloadDuringAReloadKeepsThePlan() {
     Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("analyze=300")});
-    shown.session.choices()->setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(Policy::All);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     test::write(model_, "written by somebody else");
     QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
@@ -220,7 +220,7 @@ class TestProject final : public QObject {
     QTRY_COMPARE(shown.session.job().kind, JobKind::Analyzing);
     shown.window.project()->reload(model_);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
   }
 
   void aReloadLeavesWhatWasNotSavedUnsaved() {
@@ -230,7 +230,7 @@ class TestProject final : public QObject {
     shown.window.project()->reload(model_);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.window.project()->path(), project_);
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
     QVERIFY(shown.window.project()->dirty());
   }
 

@@ -24,7 +24,7 @@ class TestRecovery final : public QObject {
   [[nodiscard]] Project project() const {
     Project project;
     project.model.path = model_;
-    project.policy = "all";
+    project.policy = Policy::All;
     return project;
   }
   // What a window leaves that was killed: its file, and no one who holds its lock.
@@ -53,7 +53,7 @@ class TestRecovery final : public QObject {
     QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
     QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{0});
     QVERIFY(!QFile::exists(orphan));
     QCOMPARE(putAside().size(), 1);  // a second crash loses nothing
@@ -106,7 +106,7 @@ class TestRecovery final : public QObject {
     QTRY_VERIFY(shown.says(QStringLiteral("was not saved")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
   }
 
   void changesOfAProjectAreOfferedAgainWhenAnotherModelFollows() {
@@ -132,22 +132,22 @@ class TestRecovery final : public QObject {
 
   void eachModelOfAFileHasItsOwnWork() {
     Shown shown(test::modelFile(*folder_, QStringLiteral("several.pt2")), {}, false, recovery_);
-    const auto openWith = [&](const QString& name, const QString& policy) {
+    const auto openWith = [&](const QString& name, Policy policy) {
       auto* choice = shown.child<QComboBox>("modelChoice");
       choice->setCurrentText(name);
       Q_EMIT choice->activated(choice->currentIndex());
       if (!QTest::qWaitFor([&] { return shown.session.modelName() == name && shown.session.plan(); })) return false;
-      return shown.session.choices()->params().policy == policy.toStdString();
+      return shown.session.choices()->params().policy == policy;
     };
-    const auto work = [&](const QString& policy) {
+    const auto work = [&](Policy policy) {
       shown.session.choices()->setPolicy(policy);
       return QTest::qWaitFor([&] { return shown.session.plan() && !shown.session.busy(); });
     };
-    QVERIFY(work(QStringLiteral("all")));
-    QVERIFY(openWith(QStringLiteral("encode"), QStringLiteral("balanced")));
-    QVERIFY(work(QStringLiteral("free")));
-    QVERIFY(openWith(QStringLiteral("decode"), QStringLiteral("all")));
-    QVERIFY(openWith(QStringLiteral("encode"), QStringLiteral("free")));
+    QVERIFY(work(Policy::All));
+    QVERIFY(openWith(QStringLiteral("encode"), Policy::Balanced));
+    QVERIFY(work(Policy::Free));
+    QVERIFY(openWith(QStringLiteral("decode"), Policy::All));
+    QVERIFY(openWith(QStringLiteral("encode"), Policy::Free));
   }
 
   void aProjectIsRestoredByAnEngineThatDiedOverIt() {
@@ -163,12 +163,12 @@ class TestRecovery final : public QObject {
       QTRY_VERIFY2(shown.window.infoBar()->showsError(), method);
       shown.click("infoAction");
       QTRY_VERIFY2(shown.session.plan() && !shown.session.busy(), method);
-      QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+      QCOMPARE(shown.session.choices()->params().policy, Policy::All);
       QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{2});
       QCOMPARE(shown.session.inputs().specs.size(), size_t{1});
       QCOMPARE(shown.window.project()->path(), project_);
       QVERIFY2(!shown.window.project()->dirty(), method);
-      shown.session.choices()->setPolicy(QStringLiteral("free"));
+      shown.session.choices()->setPolicy(Policy::Free);
       QVERIFY2(shown.window.project()->dirty(), method);  // it knows what the file holds
     }
   }

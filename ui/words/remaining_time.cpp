@@ -1,4 +1,4 @@
-#include "ui/session/words/remaining_time.h"
+#include "ui/words/remaining_time.h"
 
 #include <QCoreApplication>
 #include <cmath>

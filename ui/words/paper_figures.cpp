@@ -1,4 +1,4 @@
-#include "ui/session/words/paper_figures.h"
+#include "ui/words/paper_figures.h"
 
 #include <QCoreApplication>
 #include <QFile>

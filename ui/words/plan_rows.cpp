@@ -1,4 +1,4 @@
-#include "ui/session/words/plan_rows.h"
+#include "ui/words/plan_rows.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@ namespace normlens::ui {
 
 namespace {
 
-using Key = std::pair<std::string, std::string>;
+using Key = std::pair<EditKind, std::string>;
 
 Key keyOf(const protocol::EditInfo& edit) { return {edit.kind, edit.text}; }
 
@@ -32,7 +32,7 @@ std::vector<PlanRow> planRows(const protocol::PlanInfo& offered, const protocol:
 }
 
 protocol::PlanParams toggled(protocol::PlanParams params, const protocol::EditInfo& edit, bool on) {
-  const bool byNorm = edit.kind == "replace_norm" || edit.values.empty();
+  const bool byNorm = edit.kind == EditKind::ReplaceNorm || edit.values.empty();
   for (const int value : edit.values) std::erase(params.keep_values, value);
   if (!on) {
     for (const int value : edit.values) std::erase(params.copy_values, value);  // wanted before

@@ -1,4 +1,4 @@
-#include "ui/session/words/plan_mark.h"
+#include "ui/words/plan_mark.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -6,7 +6,7 @@
 #include <array>
 #include <functional>
 
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -41,6 +41,27 @@ constexpr std::array<StateWords, kPlanStates> kWords = {{
      QT_TRANSLATE_NOOP("PlanMark", "Without the edit that is pointed at it would stay a LayerNorm.")},
 }};
 
+struct VerdictWords {
+  const char *icon, *title, *meaning;
+};
+
+// Ordered as Verdict.
+constexpr std::array<VerdictWords, namesOf(Verdict{}).size()> kVerdictWords = {{
+    {"free", QT_TRANSLATE_NOOP("PlanMark", "Can fold free"),
+     QT_TRANSLATE_NOOP(
+         "PlanMark",
+         "Becomes an RMSNorm with the same output by editing weights alone; nothing is added at run time.")},
+    {"centering", QT_TRANSLATE_NOOP("PlanMark", "Only with centering"),
+     QT_TRANSLATE_NOOP("PlanMark",
+                       "Becomes an RMSNorm when a few values are centered at run time, each shared by several norms.")},
+    {"blocked", QT_TRANSLATE_NOOP("PlanMark", "Blocked"),
+     QT_TRANSLATE_NOOP("PlanMark",
+                       "Only a centering of its own would do, which costs as much time as folding it saves.")},
+    {"unknown", QT_TRANSLATE_NOOP("PlanMark", "Unknown"),
+     QT_TRANSLATE_NOOP("PlanMark", "No run has shown the shapes that decide whether it folds.")},
+}};
+
+const VerdictWords& wordsOf(Verdict verdict) { return kVerdictWords[static_cast<size_t>(verdict)]; }
 const StateWords& wordsOf(PlanState state) { return kWords[static_cast<size_t>(state)]; }
 QString tr(const char* words) { return QCoreApplication::translate("PlanMark", words); }
 
@@ -65,9 +86,9 @@ QString because(const QString& what, const QString& reason) {
 
 PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther) {
   PlanMark mark{PlanState::Kept, text(state.because), !state.centerings.empty()};
-  if (state.state == "kept") return mark;
+  if (state.state == NormOutcome::Kept) return mark;
   const std::optional<bool> exact = result != nullptr && result->verify ? result->verify->exact : std::nullopt;
-  const bool own = state.state == "folded_with_centering" && state.counted;
+  const bool own = state.state == NormOutcome::FoldedWithCentering && state.counted;
   if (exact == false && state.norm >= firstOther) {
     mark.state = PlanState::OtherOutputs;
   } else if (exact == true && result->ok) {
@@ -77,6 +98,12 @@ PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* 
   }
   return mark;
 }
+
+QString verdictIcon(Verdict verdict, bool early) {
+  return QString::fromLatin1(early && verdict == Verdict::Free ? "free_early" : wordsOf(verdict).icon);
+}
+QString verdictTitle(Verdict verdict) { return tr(wordsOf(verdict).title); }
+QString verdictMeaning(Verdict verdict) { return tr(wordsOf(verdict).meaning); }
 
 QString planIcon(PlanState state) { return QString::fromLatin1(wordsOf(state).icon); }
 QString planWord(PlanState state) { return tr(wordsOf(state).word); }
@@ -101,8 +128,8 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   for (const protocol::NormInfo& norm : norms) {
     const auto at = static_cast<size_t>(norm.index);
     if (at >= marks.size() || !marks[at].folds() || centered(marks[at].state)) continue;
-    against += norm.verdict != "with_centering" && norm.verdict != "free" && !marks[at].rests ? 1 : 0;
-    free += norm.verdict == "free" ? 1 : 0;
+    against += !normlens::folds(norm.verdict) && !marks[at].rests ? 1 : 0;
+    free += norm.verdict == Verdict::Free ? 1 : 0;
   }
   if (free > 0) parts << (free == folds && kept == 0 ? tr("all free") : tr("%1 free").arg(free));
   if (const auto shared = folds - own - against - free; shared > 0) parts << tr("%1 by a shared centering").arg(shared);

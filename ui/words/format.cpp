@@ -1,4 +1,4 @@
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 #include <QFileInfo>
 #include <QLocale>

@@ -1,4 +1,4 @@
-#include "ui/session/words/bench_text.h"
+#include "ui/words/bench_text.h"
 
 #include <QCoreApplication>
 #include <QDateTime>
@@ -7,7 +7,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/json.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -1,9 +1,9 @@
-#include "ui/session/words/lab_words.h"
+#include "ui/words/lab_words.h"
 
 #include <QCoreApplication>
 #include <span>
 
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {

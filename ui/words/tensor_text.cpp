@@ -1,9 +1,9 @@
-#include "ui/session/words/tensor_text.h"
+#include "ui/words/tensor_text.h"
 
 #include <QCoreApplication>
 #include <cmath>
 
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -28,7 +28,7 @@ QVector<TensorFact> tensorFacts(const protocol::TensorStats& stats, const protoc
     facts.push_back({tr("mean"), formatNumber(figures.mean, digits)});
     facts.push_back({tr("deviation"), formatNumber(figures.deviation, digits)});
   }
-  if (stats.after) facts.push_back({tr("largest column mean"), formatNumber(figures.largest_column_mean, digits)});
+  if (stats.after) facts.push_back({tr("largest mean"), formatNumber(figures.largest_column_mean, digits)});
   if (stats.not_finite > 0) facts.push_back({tr("NaN or infinite"), formatCount(stats.not_finite)});
   return facts;
 }

@@ -1,4 +1,4 @@
-#include "ui/session/words/stream_text.h"
+#include "ui/words/stream_text.h"
 
 #include <QCoreApplication>
 #include <QFileInfo>
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/base/plural.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -1,10 +1,10 @@
-#include "ui/session/words/selection_text.h"
+#include "ui/window/inspector/selection_text.h"
 
 #include <QCoreApplication>
 #include <QStringList>
 
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -24,7 +24,7 @@ class Lines {
   QStringList lines_;
 };
 
-QString typeOf(const protocol::GraphValue& value) {
+QString shapeAndType(const protocol::GraphValue& value) {
   QStringList parts;
   if (value.has_shape) parts << formatShape(value.shape);
   if (!value.dtype.empty() && value.dtype != "?") parts << text(value.dtype);
@@ -34,7 +34,7 @@ QString typeOf(const protocol::GraphValue& value) {
 void addValues(Lines& lines, const Session& session, const QString& word, const std::vector<int>& ids) {
   for (const int id : ids) {
     const protocol::GraphValue* value = session.index().value(id);
-    if (value != nullptr) lines.fact(word, (text(value->name) + u' ' + typeOf(*value)).trimmed());
+    if (value != nullptr) lines.fact(word, (text(value->name) + u' ' + shapeAndType(*value)).trimmed());
   }
 }
 
@@ -54,7 +54,7 @@ QString nodeText(const Session& session, const protocol::GraphNode& node) {
 QString valueText(const Session& session, const protocol::GraphValue& value) {
   Lines lines;
   lines.head(text(value.name));
-  lines.fact(tr("type"), typeOf(value));
+  lines.fact(tr("type"), shapeAndType(value));
   const protocol::GraphNode* producer = session.index().producer(value.id);
   if (producer != nullptr) lines.fact(tr("made by"), session.index().nodeTitle(producer->id));
   return lines.text();
@@ -63,14 +63,14 @@ QString valueText(const Session& session, const protocol::GraphValue& value) {
 QString normText(const Session& session, const protocol::NormInfo& norm) {
   Lines lines;
   lines.head(text(norm.title));
-  lines.fact(tr("verdict"), text(norm.verdict));
+  lines.fact(tr("verdict"), text(nameOf(norm.verdict)));
   lines.fact(tr("reason"), text(norm.reason));
   for (const auto& condition : norm.holds_if) lines.fact(tr("holds if"), text(condition.text));
   for (const auto& condition : norm.would_fold_if) lines.fact(tr("would fold if"), text(condition.text));
   for (const protocol::EditInfo& edit : session.analysis()->edits) {
     if (edit.frees.contains(norm.index)) lines.fact(tr("edit"), text(edit.text));
   }
-  lines.fact(tr("normalized_shape"), formatShape(norm.normalized_shape));
+  if (!norm.normalized_shape.empty()) lines.fact(tr("normalized_shape"), formatShape(norm.normalized_shape));
   lines.fact(tr("eps"), formatNumber(norm.eps));
   const auto range = [](double low, double high) {
     return QStringLiteral("%1 … %2").arg(formatNumber(low), formatNumber(high));

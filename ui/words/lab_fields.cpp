@@ -1,10 +1,10 @@
-#include "ui/session/words/lab_fields.h"
+#include "ui/words/lab_fields.h"
 
 #include <QCoreApplication>
 #include <array>
 
-#include "ui/session/words/format.h"
-#include "ui/session/words/lab_words.h"
+#include "ui/words/format.h"
+#include "ui/words/lab_words.h"
 
 namespace normlens::ui {
 namespace {

@@ -1,5 +1,5 @@
-// Marks what the plan does with a LayerNorm: the square beside its name, its word and its reason. The ring before the
-// name, the verdict, shows what can be done; neither replaces the other. Thread: value types, pure functions.
+// The two marks of a LayerNorm: the ring before its name, the verdict, shows what can be done; the square beside it
+// what the plan does, with a word and a reason. Neither replaces the other. Thread: value types, pure functions.
 #pragma once
 
 #include <QString>
@@ -34,6 +34,11 @@ struct PlanMark {
 // result: what came of the plan; nullptr: it was not folded. firstOther: the first norm of which the proof saw that it
 // gives other outputs; -1: none.
 [[nodiscard]] PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther);
+
+// Name of an icon. early: no run has confirmed it.
+[[nodiscard]] QString verdictIcon(Verdict verdict, bool early = false);
+[[nodiscard]] QString verdictTitle(Verdict verdict);    // "Can fold free"
+[[nodiscard]] QString verdictMeaning(Verdict verdict);  // one sentence
 
 [[nodiscard]] QString planIcon(PlanState state);     // name of an icon
 [[nodiscard]] QString planWord(PlanState state);     // "folded, centering": in a list
