@@ -71,9 +71,4 @@ struct Shown {
   Session& session;
 };
 
-// A shown window with this model, analysed and planned.
-struct Opened : Shown {
-  explicit Opened(const QString& model, const QStringList& mischief = {}) : Shown(mischief) { openAndAnalyse(model); }
-};
-
 }  // namespace normlens::ui

@@ -41,14 +41,6 @@ DifferenceMatrix* matrixOf(Shown& shown) {
   return qobject_cast<DifferenceMatrix*>(shown.child<QTableView>("differenceFigures")->model());
 }
 
-// The fold of this model in both precisions that are usual.
-struct Compared : Opened {
-  explicit Compared(const QString& model) : Opened(model) {
-    foldAndCompare(*this);
-    [this] { QTRY_COMPARE(matrixOf(*this)->types(), 2); }();
-  }
-};
-
 QString state(Shown& shown) { return shown.child<ElidedLabel>("differenceState")->accessibleName(); }
 
 void chooseView(Shown& shown, int index) {

@@ -144,7 +144,8 @@ class TestInputs final : public QObject {
       QCOMPARE(shown.session.choices()->params().policy, Policy::All);
       QVERIFY(state(shown).contains(QStringLiteral("As you set them")));
     }
-    Opened again(model_);
+    Shown again;
+    again.openAndAnalyse(model_);
     QCOMPARE(again.session.analysis()->inputs.front().shape, (std::vector<int64_t>{3, 7}));
     again.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
     again.click("inputsGuess");
@@ -180,19 +181,6 @@ class TestInputs final : public QObject {
     QTRY_VERIFY(shown.window.infoBar()->showsError());
     QVERIFY(shown.session.inputs().specs.empty());
     QVERIFY(shown.session.plan().has_value());
-  }
-
-  void arraysThatWereRefusedAreNotReportedAsAGuess() {
-    Shown shown({QStringLiteral("--error"), QStringLiteral("set_inputs")});
-    shown.openAndAnalyse(model_);
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
-    shown.click("inputsLoad");
-    shown.answerFileDialog("inputsDialog", test::modelFile(folder_, QStringLiteral("sample.npz")));
-    QTRY_VERIFY(!shown.session.busy() && shown.window.infoBar()->showsError());
-    QVERIFY2(!state(shown).contains(QStringLiteral("Guessed")), qPrintable(state(shown)));
-    QCOMPARE(state(shown), shown.window.infoBar()->message());
-    shown.click("inputsGuess");
-    QTRY_VERIFY(state(shown).contains(QStringLiteral("Guessed")));
   }
 
   void arraysThatWereRefusedAreNotReportedAsAGuess() {

@@ -7,6 +7,7 @@
 #include <QStandardPaths>
 #include <QtTest>
 
+#include "tests/ui/shell/presented.h"
 #include "ui/learn/figure.h"
 #include "ui/session/session.h"
 #include "ui/window/actions.h"
@@ -171,6 +172,33 @@ class LiveLessonsTest final : public QObject {
       QVERIFY(reader.settles("error"));
     }
     reader.goTo("min_cut/cut");  // and the window ends while it is asked
+  }
+
+  void everyLessonToItsEndInPageAndRoom_data() {
+    QTest::addColumn<QString>("model");
+    QTest::newRow("gpt2") << QStringLiteral("gpt2.pt");
+    QTest::newRow("bert") << QStringLiteral("bert.pt");
+  }
+  void everyLessonToItsEndInPageAndRoom() {
+    QFETCH(QString, model);
+    Reader reader(model);
+    QVERIFY(reader.opened);
+    LessonWalk* walk = reader.page->walk();
+    walk->goTo(0, 0);
+    QTest::keyClick(reader.page, Qt::Key_F5);
+    Presenter* presenter = test::presenter();
+    QVERIFY(presenter != nullptr && QTest::qWaitForWindowExposed(presenter));
+    int steps = 1;
+    for (; walk->next() != nullptr; ++steps) {
+      QTest::keyClick(presenter, Qt::Key_Right);
+      QVERIFY(presenter->figure() != nullptr && presenter->figure()->isVisible());
+      QVERIFY(reader.page->figure() != nullptr);
+      QVERIFY(!presenter->figure()->accessibleName().isEmpty());
+    }
+    QCOMPARE(walk->lesson(), static_cast<int>(walk->lessons().size()) - 1);
+    QVERIFY(steps > 25);
+    QTest::keyClick(presenter, Qt::Key_Escape);
+    QTRY_VERIFY(test::presenter() == nullptr);
   }
 };
 

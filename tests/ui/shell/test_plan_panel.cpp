@@ -39,20 +39,6 @@ void clickTick(QTableView* table, int row) {
   QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, EditDelegate::tickArea(table->visualRect(at)).center());
 }
 
-// The edit that only the last norm needs.
-const QString kLast = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
-
-// The place of its tick, once the plan says what would fall with it.
-QModelIndex hoverLast(Shown& shown) {
-  QTableView* table = planTable(shown);
-  [&] { QTRY_VERIFY(rowOf(*table->model(), kLast) >= 0); }();
-  const QModelIndex at = table->model()->index(rowOf(*table->model(), kLast), EditModel::Kind);
-  table->scrollTo(at);
-  QTest::mouseMove(table->viewport(), EditDelegate::tickArea(table->visualRect(at)).center());
-  [&] { QTRY_VERIFY(shown.session.preview()->fall()); }();
-  return at;
-}
-
 // The entry of the context menu that opens at a row.
 void chooseInMenu(QTableView* table, int row, const char* menuName, const char* entry) {
   const QModelIndex at = table->model()->index(row, 1);
@@ -81,7 +67,13 @@ class TestPlanPanel final : public QObject {
   void anEditExplainsItselfBeforeAndAfterItIsLeftOut() {
     Shown shown(model_);
     QTableView* table = planTable(shown);
-    const QModelIndex at = hoverLast(shown);
+    const QString last = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
+    QTRY_VERIFY(rowOf(*table->model(), last) >= 0);
+    const int row = rowOf(*table->model(), last);
+    const QModelIndex at = table->model()->index(row, EditModel::Kind);
+    table->scrollTo(at);
+    QTest::mouseMove(table->viewport(), EditDelegate::tickArea(table->visualRect(at)).center());
+    QTRY_VERIFY(shown.session.preview()->fall());
     QCOMPARE(shown.session.preview()->fall()->norms, std::vector<int>{8});
     QCOMPARE(shown.session.planMarks()[8].state, PlanState::WouldFall);
     QVERIFY(shown.session.folds(8));  // nothing has changed
@@ -89,7 +81,7 @@ class TestPlanPanel final : public QObject {
     QVERIFY(hint->isVisible());
     const QModelIndex need = at.siblingAtColumn(EditModel::Frees);
     QVERIFY2(need.data().toString().contains(QStringLiteral("1 norm stays")), qPrintable(need.data().toString()));
-    clickTick(table, at.row());
+    clickTick(table, row);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QVERIFY(!shown.session.folds(8) && !hint->isVisible());
     QTRY_VERIFY(shown.window.infoBar()->isVisible());
@@ -102,13 +94,19 @@ class TestPlanPanel final : public QObject {
   void whatThePreviewKnowsIsNotAskedAgain() {
     Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("plan=150")});
     QTableView* table = planTable(shown);
-    const QModelIndex at = hoverLast(shown);
+    const QString last = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
+    QTRY_VERIFY(rowOf(*table->model(), last) >= 0);
+    const int row = rowOf(*table->model(), last);
+    const QModelIndex at = table->model()->index(row, EditModel::Kind);
+    table->scrollTo(at);
+    QTest::mouseMove(table->viewport(), EditDelegate::tickArea(table->visualRect(at)).center());
+    QTRY_VERIFY(shown.session.preview()->fall());
     const protocol::EditInfo edit = shown.session.preview()->fall()->edit;
     QVERIFY(!shown.session.preview()->known(edit));
     QTRY_VERIFY(shown.session.preview()->known(edit));
     QSet<qint64> asked;
     connect(shown.window.engine(), &EngineClient::progressed, this, [&](qint64 id) { asked.insert(id); });
-    clickTick(table, at.row());
+    clickTick(table, row);
     QTRY_VERIFY(shown.session.plan() && shown.session.leftOut()->fall());
     QTest::qWait(500);
     QCOMPARE(asked.size(), 1);  // the plan without it
@@ -117,15 +115,16 @@ class TestPlanPanel final : public QObject {
   void anEditIsTurnedOffAndOnByItsTick() {
     Shown shown(model_);
     QTableView* table = planTable(shown);
-    QTRY_VERIFY(rowOf(*table->model(), kLast) >= 0);
+    const QString last = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
+    QTRY_VERIFY(rowOf(*table->model(), last) >= 0);
     const int rows = table->model()->rowCount();
-    clickTick(table, rowOf(*table->model(), kLast));
+    clickTick(table, rowOf(*table->model(), last));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     // Only ln_f reads what that layer writes, so ln_f stays a LayerNorm and every other norm folds.
     QCOMPARE(shown.session.plan()->folded.size(), size_t{8});
     QVERIFY(!shown.session.folds(8));
     QTRY_COMPARE(table->model()->rowCount(), rows);  // what was left out can be put back
-    const int row = rowOf(*table->model(), kLast);
+    const int row = rowOf(*table->model(), last);
     QVERIFY(!isOn(table, row));
     QVERIFY(!isOn(table, rowOf(*table->model(), QStringLiteral("replace ln_f by an RMSNorm"))));
     QVERIFY(isOn(table, rowOf(*table->model(), QStringLiteral("center h.0.mlp.c_proj.weight over 64 columns"))));

@@ -15,17 +15,6 @@
 
 namespace normlens::ui {
 
-namespace {
-
-struct Probed : Opened {
-  explicit Probed(const QString& model, const QStringList& mischief = {}) : Opened(model, mischief) {
-    window.actions()->probe->trigger();
-    [this] { QTRY_VERIFY(session.probe()->opened()); }();
-  }
-};
-
-}  // namespace
-
 class ProbeTest final : public QObject {
   Q_OBJECT
 
@@ -138,7 +127,6 @@ class ProbeTest final : public QObject {
 
  private:
   QTemporaryDir folder_;
-  QString model_ = test::modelFile(folder_);
 };
 
 }  // namespace normlens::ui

@@ -28,26 +28,13 @@ constexpr int kPatienceMs = 120'000;  // LibTorch takes seconds to load where th
 EngineCommand realEngine() { return EngineCommand{QStringLiteral(NORMLENS_ENGINE), QStringLiteral("serve")}; }
 QString demo(const char* name) { return QStringLiteral(NORMLENS_DEMO_MODELS "/") + QLatin1String(name); }
 
-// A shown window with this demo model, analysed and planned.
-struct Planned {
-  explicit Planned(const char* model) : window({realEngine(), ColorScheme::Light, false, false}) {
-    window.resize(1440, 900);
-    window.show();
-    window.openFile(demo(model));
-    [this] { QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs); }();
-  }
-  void fold() {
-    session.fold();
-    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
-    QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
-  }
-  void click(const char* button) {
-    QTest::mouseClick(window.findChild<QAbstractButton*>(QLatin1String(button)), Qt::LeftButton);
-  }
-
-  MainWindow window;
-  Session& session = *window.session();
-};
+bool showPlanned(MainWindow& window, const char* model) {
+  window.resize(1440, 900);
+  window.show();
+  window.openFile(demo(model));
+  const Session& session = *window.session();
+  return QTest::qWaitFor([&] { return session.plan().has_value() && !session.busy(); }, kPatienceMs);
+}
 
 }  // namespace
 
@@ -56,8 +43,9 @@ class TestRealEngine final : public QObject {
 
  private Q_SLOTS:
   void opensFoldsExportsAndTheFileVerifies() {
-    Planned planned("gpt2.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    QVERIFY(showPlanned(window, "gpt2.pt"));
     const auto totals = session.analysis()->totals;  // a copy: the next model replaces it
     QVERIFY(totals.layer_norms > 0);
     QCOMPARE(totals.free, totals.layer_norms);
@@ -68,7 +56,7 @@ class TestRealEngine final : public QObject {
     QVERIFY(session.selection()->zeroMean()->vertices.size() > 3);
     QVERIFY(!session.selection()->zeroMean()->leaves.empty());
 
-    planned.click("nextAction");
+    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("nextAction")), Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
     QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
     QVERIFY(session.foldResult()->verify->algebra.max_rel <= 1e-10);
@@ -87,8 +75,9 @@ class TestRealEngine final : public QObject {
   }
 
   void aStreamIsNarrowedAndTheFileVerifies() {
-    Planned planned("gpt2.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    QVERIFY(showPlanned(window, "gpt2.pt"));
     window.workspace()->bottom()->showTab(BottomPanel::Streams);
     Streams& streams = *session.streams();
     QTRY_VERIFY_WITH_TIMEOUT(streams.obstacle().isEmpty(), kPatienceMs);
@@ -111,8 +100,9 @@ class TestRealEngine final : public QObject {
   }
 
   void killedWhileItNarrowsTheWindowCarriesOn() {
-    Planned planned("vit.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    QVERIFY(showPlanned(window, "vit.pt"));
     window.workspace()->bottom()->showTab(BottomPanel::Streams);
     Streams& streams = *session.streams();
     QTRY_VERIFY_WITH_TIMEOUT(streams.obstacle().isEmpty(), kPatienceMs);
@@ -121,17 +111,19 @@ class TestRealEngine final : public QObject {
     ::kill(static_cast<pid_t>(session.engine()->info().pid), SIGKILL);
     QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->showsError(), kPatienceMs);
     QVERIFY(!QFile::exists(target));
-    planned.click("infoAction");
+    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("infoAction")), Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(session.plan() && streams.obstacle().isEmpty(), kPatienceMs);
     session.narrowTo(target);
     QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(target), kPatienceMs);
   }
 
   void aReportHasTheGraphAndTheProof() {
-    Planned planned("gpt2.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    QVERIFY(showPlanned(window, "gpt2.pt"));
     test::waitForLayout(*window.workspace()->graph()->view(), 5000);
-    planned.fold();
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
     const QString path = folder_.filePath(QStringLiteral("report.html"));
     auto* report = window.findChild<ReportExport*>();
     QSignalSpy failed(report, &ReportExport::failed);
@@ -146,13 +138,14 @@ class TestRealEngine final : public QObject {
 
   // What the README's five minutes promise: the bar on top tells what became of the norms, and Ctrl+Z takes it back.
   void theFiveMinutesOfTheReadme() {
-    Planned planned("gpt2.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    QVERIFY(showPlanned(window, "gpt2.pt"));
     const auto told = [&](const char* step) { return window.findChild<QAbstractButton*>(step)->accessibleName(); };
     const int norms = session.analysis()->totals.layer_norms;
     QVERIFY2(told("storyPlan").contains(QStringLiteral("Would fold %1 of %1").arg(norms)),
              qPrintable(told("storyPlan")));
-    planned.click("nextAction");
+    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("nextAction")), Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value() && !session.busy(), kPatienceMs);
     const QString folded = told("storyPlan");
     QVERIFY2(folded.contains(QStringLiteral("Folded %1 of %1").arg(norms)), qPrintable(folded));
@@ -172,8 +165,9 @@ class TestRealEngine final : public QObject {
 
   // A table that is too small is named with its rows, for the length of an input as for its values.
   void aLimitThatIsKnownIsSaid() {
-    Planned planned("gpt2.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    QVERIFY(showPlanned(window, "gpt2.pt"));
+    Session& session = *window.session();
     QString reason;
     connect(&session, &Session::inputsUnused, &window, [&](const QString& told) { reason = told; });
     const auto refusalOf = [&](const std::string& spec) {
@@ -194,8 +188,11 @@ class TestRealEngine final : public QObject {
   }
 
   void aBlockedNormNamesItsBlocker() {
-    Planned planned("bert.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Dark, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("bert.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     const auto& norms = session.analysis()->norms;
     const auto blocked =
         std::find_if(norms.begin(), norms.end(), [](const auto& norm) { return norm.verdict == Verdict::Blocked; });
@@ -207,8 +204,11 @@ class TestRealEngine final : public QObject {
 
   // Also where nobody pointed at it before.
   void aCenteringIsOfferedInThePlaceOfAnEditThatIsLeftOut() {
-    Planned planned("gpt2.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     const auto& edits = session.plan()->edits;
     const auto edit = std::ranges::find_if(
         edits, [](const auto& e) { return e.text.find("center h.0.attn.proj.weight") != std::string::npos; });
@@ -228,10 +228,15 @@ class TestRealEngine final : public QObject {
   }
 
   void aTensorIsCountedBeforeAndAfterThePlanAndSaved() {
-    Planned planned("gpt2.pt");
-    auto& [window, session] = planned;
-    const int weight = session.index().constantNamedIn(QStringLiteral("center h.0.attn.proj.weight"));
-    QVERIFY(weight >= 0);
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    const auto& edits = session.plan()->edits;
+    const auto edit = std::ranges::find(edits, "h.0.attn.proj.weight", &protocol::EditInfo::subject);
+    QVERIFY(edit != edits.end());
+    const int weight = edit->values.front();
     std::optional<protocol::TensorStats> stats;
     Question question(session.engine(), &window);
     session.requestTensorStats(weight, question, [&](const Reply<protocol::TensorStats>& reply) {
@@ -257,8 +262,11 @@ class TestRealEngine final : public QObject {
   }
 
   void editsAreLeftOutAndTheRestIsStillExact() {
-    Planned planned("gpt2.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     const auto rows = session.planRows();
     // The edit that fewest norms need, yet more than replacing one does.
     const auto fewest = std::find_if(rows.rbegin(), rows.rend(),
@@ -270,15 +278,20 @@ class TestRealEngine final : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     QCOMPARE(session.plan()->folded.size(), folded - needed);
     QTRY_COMPARE_WITH_TIMEOUT(session.planRows().size(), left, kPatienceMs);
-    planned.fold();
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
+    QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
     session.choices()->undoStack()->undo();  // Fold
     session.choices()->undoStack()->undo();
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && session.plan()->folded.size() == folded, kPatienceMs);
   }
 
   void otherInputsAreRunAndRefusedOnesChangeNothing() {
-    Planned planned("gpt2.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     protocol::InputsParams inputs;
     inputs.specs = {"in_0=int64[3,5]:0..9"};
     session.setInputs(inputs);
@@ -290,22 +303,29 @@ class TestRealEngine final : public QObject {
     session.setInputs(inputs);
     QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->showsError() && !session.busy(), kPatienceMs);
     QCOMPARE(session.inputs().specs, before.specs);
-    planned.fold();
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
+    QVERIFY(session.foldResult()->ok);
     session.setInputs({});  // forgets the preset
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
   }
 
   void killedWhileItFoldsTheWindowCarriesOn() {
-    Planned planned("vit.pt");
-    auto& [window, session] = planned;
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("vit.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     session.fold();
     QVERIFY(session.busy());
     ::kill(static_cast<pid_t>(session.engine()->info().pid), SIGKILL);
     QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->showsError(), kPatienceMs);
     QVERIFY(session.model().has_value());
-    planned.click("infoAction");
+    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("infoAction")), Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
-    planned.fold();
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
+    QVERIFY(session.foldResult()->ok);
   }
 
  private:

@@ -37,7 +37,7 @@ class ReportTest final : public QObject {
   }
 
   void thePageHasTheGraphBeforeAndAfter() {
-    Folded shown(model_);
+    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     const QString path = folder_.filePath(QStringLiteral("page.html"));
     shown.window.actions()->exportReport->trigger();
     shown.answerFileDialog("reportDialog", path);
@@ -53,7 +53,7 @@ class ReportTest final : public QObject {
   }
 
   void markdownHasNoPictures() {
-    Folded shown(model_);
+    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     const QString path = folder_.filePath(QStringLiteral("page.md"));
     shown.window.findChild<ReportExport*>()->start(path);
     QTRY_VERIFY(QFile::exists(path));
@@ -61,7 +61,8 @@ class ReportTest final : public QObject {
   }
 
   void whatGoesWrongIsTold() {
-    Folded shown(model_, {QStringLiteral("--error"), QStringLiteral("report")});
+    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
+                 {QStringLiteral("--error"), QStringLiteral("report")});
     auto* report = shown.window.findChild<ReportExport*>();
     QSignalSpy failed(report, &ReportExport::failed);
     const QString path = folder_.filePath(QStringLiteral("never.html"));
@@ -72,7 +73,8 @@ class ReportTest final : public QObject {
   }
 
   void escStopsIt() {
-    Folded shown(model_, {QStringLiteral("--slow"), QStringLiteral("report=60000")});
+    Folded shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
+                 {QStringLiteral("--slow"), QStringLiteral("report=60000")});
     const QString path = folder_.filePath(QStringLiteral("stopped.html"));
     shown.window.findChild<ReportExport*>()->start(path);
     QTRY_VERIFY(shown.session.report()->running());
@@ -84,7 +86,6 @@ class ReportTest final : public QObject {
 
  private:
   QTemporaryDir folder_;
-  QString model_ = test::modelFile(folder_);
 };
 
 }  // namespace normlens::ui

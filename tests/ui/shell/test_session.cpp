@@ -1,17 +1,14 @@
-// Verdicts by inferred shapes before the run that confirms them; what stays when a model cannot be opened, when the
-// engine goes, and when one model follows another.
+// What stays when a model cannot be opened, when the engine goes, and when one model follows another.
 #include <QComboBox>
 #include <QLabel>
 #include <csignal>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
-#include "ui/models/norm_model.h"
 #include "ui/session/project/project.h"
 #include "ui/session/project/project_keeper.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
-#include "ui/window/frame/story.h"
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -93,7 +90,8 @@ class TestSession final : public QObject {
     shown.session.fold();
     QVERIFY(!shown.session.foldResult());
     QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
-    shown.measure();
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.measurements()->last() && !shown.session.busy());
     shown.session.fold();
     QVERIFY(shown.session.foldResult() && shown.session.measurements()->last());
     QVERIFY(!shown.window.actions()->exportModel->isEnabled());
@@ -143,8 +141,9 @@ class TestSession final : public QObject {
 
   void aPlanChangedWhileTheModelIsReopenedIsMadeThereafter() {
     const QString flag = test::modelFile(folder_, QStringLiteral("crash.flag"));
-    Opened shown(bert_, {QStringLiteral("--crash"), QStringLiteral("fold"), QStringLiteral("--while"), flag,
-                         QStringLiteral("--slow"), QStringLiteral("open=300")});
+    Shown shown({QStringLiteral("--crash"), QStringLiteral("fold"), QStringLiteral("--while"), flag,
+                 QStringLiteral("--slow"), QStringLiteral("open=300")});
+    shown.openAndAnalyse(bert_);
     foldAll(shown);
     shown.session.fold();
     QTRY_VERIFY(shown.window.infoBar()->showsError());
@@ -187,7 +186,8 @@ class TestSession final : public QObject {
       QTRY_VERIFY(isSecond(shown));
       QVERIFY(shown.child<QLabel>("modelNote")->text().contains(QStringLiteral("this is 'encode'")));
       QCOMPARE(shown.window.windowTitle(), QStringLiteral("several.pt2 · encode – NormLens"));
-      shown.choosePolicy("all");
+      shown.session.choices()->setPolicy(Policy::All);
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
       QTRY_VERIFY(shown.window.infoBar()->showsError());
       shown.click("infoAction");
@@ -253,72 +253,6 @@ class TestSession final : public QObject {
     QVERIFY(!shown.child<QComboBox>("modelChoice")->isVisible());
   }
 
-  void verdictsAreThereBeforeTheRunAndSayThatItComes() {
-    Opened shown(gpt2_, {QStringLiteral("--early"), QStringLiteral("60000")});
-    QTRY_VERIFY(shown.session.plan().has_value());
-    QVERIFY(shown.session.early());
-    QCOMPARE(shown.session.confirmation().kind, JobKind::Confirming);
-    QVERIFY(storyOf(shown.session).steps[StoryFoldable].early);
-    QVERIFY(!shown.session.busy());
-    QTRY_VERIFY(shown.window.findChild<QLabel*>(QStringLiteral("jobStage"))
-                    ->text()
-                    .startsWith(QStringLiteral("Confirming what was inferred")));
-    QCOMPARE(verdictIcon(Verdict::Free, true), QStringLiteral("free_early"));
-  }
-
-  void theRunThatAgreesChangesNothingElse() {
-    Shown shown({QStringLiteral("--early"), QStringLiteral("50")});
-    const QSignalSpy confirmed(&shown.session, &Session::confirmed);
-    shown.openAndAnalyse(gpt2_);
-    QTRY_COMPARE(confirmed.count(), 1);
-    QVERIFY(confirmed[0][0].toStringList().isEmpty());
-    QVERIFY(!shown.session.early());
-    QVERIFY(shown.session.plan().has_value());
-    QCOMPARE(shown.session.confirmation().kind, JobKind::None);
-  }
-
-  void aRunThatDisagreesTellsWhichVerdictsChanged() {
-    Shown shown({QStringLiteral("--early"), QStringLiteral("50"), QStringLiteral("--surprise"), QStringLiteral("2")});
-    const QSignalSpy confirmed(&shown.session, &Session::confirmed);
-    shown.openAndAnalyse(gpt2_);
-    QTRY_COMPARE(confirmed.count(), 1);
-    QCOMPARE(confirmed[0][0].toStringList().size(), 1);
-    QCOMPARE(confirmed[0][0].toStringList()[0].toStdString(), shown.session.norm(2)->name);
-    QTRY_VERIFY(shown.session.plan().has_value());
-    QCOMPARE(shown.session.norm(2)->verdict, Verdict::Blocked);
-  }
-
-  // What Esc stopped is made up for by the next fold.
-  void aStoppedRunComesBackWithTheFold() {
-    Opened shown(gpt2_, {QStringLiteral("--early"), QStringLiteral("2000")});
-    QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);
-    shown.window.actions()->stop->trigger();
-    QTRY_COMPARE(shown.session.confirmation().kind, JobKind::None);
-    QVERIFY(shown.session.early());
-    const auto* stage = shown.child<QLabel>("jobStage");
-    QVERIFY2(stage->isVisible() && stage->text().startsWith(QStringLiteral("Confirming what was inferred")) &&
-                 stage->text().endsWith(QStringLiteral("· stopped")),
-             qPrintable(stage->text()));
-    const auto saysSo = [&] {
-      return storyOf(shown.session).steps[StoryFoldable].pieces.last().text == QStringLiteral("· not confirmed");
-    };
-    QVERIFY(saysSo());
-    shown.session.fold();
-    QVERIFY(!saysSo());
-    QCOMPARE(shown.session.confirmation().kind, JobKind::Confirming);
-    QTRY_VERIFY_WITH_TIMEOUT(shown.session.foldResult().has_value() && !shown.session.early(), 10000);
-  }
-
-  void otherInputsEndTheRunThatConfirms() {
-    Opened shown(gpt2_, {QStringLiteral("--early"), QStringLiteral("60000")});
-    QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);
-    protocol::InputsParams inputs;
-    inputs.specs = {"ids=int64[3,5]:0..9"};
-    shown.session.setInputs(inputs);
-    QCOMPARE(shown.session.confirmation().kind, JobKind::None);
-    QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);  // of the next analysis
-  }
-
  private:
   static void choose(QComboBox* choice, const QString& name) {
     choice->setCurrentText(name);
@@ -329,7 +263,10 @@ class TestSession final : public QObject {
     return shown.session.modelName() == QStringLiteral("encode") && shown.session.plan() &&
            shown.session.plan()->folded.size() == 1 && !shown.session.busy();
   }
-  static void foldAll(Shown& shown) { shown.choosePolicy("all"); }
+  static void foldAll(Shown& shown) {
+    shown.session.choices()->setPolicy(Policy::All);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+  }
 
   QTemporaryDir folder_;
   QString gpt2_, bert_, missing_;

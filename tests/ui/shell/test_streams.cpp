@@ -50,7 +50,7 @@ class StreamsTest final : public QObject {
   void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
 
   void itTellsTheStreamsAndWhatTheySave() {
-    Page page(model_);
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QTRY_VERIFY(page.write()->isEnabled());
     QVERIFY2(page.listed("streamList").contains(QStringLiteral("64 → 63")), qPrintable(page.listed("streamList")));
     const QString saving = page.listed("streamSaving");
@@ -70,7 +70,7 @@ class StreamsTest final : public QObject {
   }
 
   void itWritesWhatIsShown() {
-    Page page(model_);
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     page.choosePadding(2);
     const QString path = folder_.filePath(QStringLiteral("gpt2.narrow.pt"));
     page.startWriting(path);
@@ -87,7 +87,7 @@ class StreamsTest final : public QObject {
   }
 
   void whatIsNotProvedIsWrittenOnlyIfTheUserInsists() {
-    Page page(model_);
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     const QString path = folder_.filePath(QStringLiteral("unproved.pt"));
     QVERIFY(!page.child<QAbstractButton>("narrowAnyway")->isVisible());
     page.startWriting(path);
@@ -101,7 +101,8 @@ class StreamsTest final : public QObject {
   }
 
   void escStopsIt() {
-    Page page(model_, {QStringLiteral("--slow"), QStringLiteral("narrow=60000")});
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
+              {QStringLiteral("--slow"), QStringLiteral("narrow=60000")});
     const QString path = folder_.filePath(QStringLiteral("stopped.pt"));
     page.startWriting(path);
     QTRY_COMPARE(page.session.job().kind, JobKind::Narrowing);
@@ -117,7 +118,7 @@ class StreamsTest final : public QObject {
   }
 
   void aDoubleClickAsksOnce() {
-    Page page(model_);
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QTRY_VERIFY(page.write()->isEnabled());
     QTest::mouseDClick(page.write(), Qt::LeftButton);
     page.write()->click();
@@ -125,7 +126,8 @@ class StreamsTest final : public QObject {
   }
 
   void anotherModelStopsIt() {
-    Page page(model_, {QStringLiteral("--slow"), QStringLiteral("narrow=60000")});
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
+              {QStringLiteral("--slow"), QStringLiteral("narrow=60000")});
     const QString path = folder_.filePath(QStringLiteral("superseded.pt"));
     page.startWriting(path);
     QTRY_COMPARE(page.session.job().kind, JobKind::Narrowing);
@@ -136,7 +138,7 @@ class StreamsTest final : public QObject {
 
   // The name was asked for the model before: it is not written to with this one.
   void aNameIsOfTheModelThatWasShown() {
-    Page page(model_);
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QTRY_VERIFY(page.write()->isEnabled());
     page.click("writeNarrow");
     page.openAndAnalyse(test::modelFile(folder_, QStringLiteral("opt.pt")));
@@ -149,8 +151,10 @@ class StreamsTest final : public QObject {
   }
 
   void theEngineDiesAndThePageComesBack() {
-    const QString crash = test::modelFile(folder_, QStringLiteral("crash"));
-    Page page(model_, {QStringLiteral("--crash"), QStringLiteral("narrow"), QStringLiteral("--while"), crash});
+    const QString crash = folder_.filePath(QStringLiteral("crash"));
+    QFile(crash).open(QIODevice::WriteOnly);
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
+              {QStringLiteral("--crash"), QStringLiteral("narrow"), QStringLiteral("--while"), crash});
     const QString path = folder_.filePath(QStringLiteral("again.pt"));
     page.startWriting(path);
     QTRY_VERIFY(page.window.infoBar()->showsError());
@@ -162,7 +166,8 @@ class StreamsTest final : public QObject {
   }
 
   void whatTheEngineCannotTellIsSaid() {
-    Page page(model_, {QStringLiteral("--error"), QStringLiteral("streams")});
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")),
+              {QStringLiteral("--error"), QStringLiteral("streams")});
     QTRY_VERIFY(page.words("streamWords").contains(QStringLiteral("cut off")));
     QVERIFY(!page.write()->isEnabled());
   }
@@ -180,7 +185,6 @@ class StreamsTest final : public QObject {
 
  private:
   QTemporaryDir folder_;
-  QString model_ = test::modelFile(folder_);
 };
 
 }  // namespace normlens::ui

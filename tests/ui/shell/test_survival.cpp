@@ -186,7 +186,8 @@ class TestSurvival final : public QObject {
   }
 
   void whatItSaidLongBeforeItDiedAreNotItsLastWords() {
-    Opened shown(model_, attack("open", QStringLiteral("lines on the side")));
+    Shown shown(attack("open", QStringLiteral("lines on the side")));
+    shown.openAndAnalyse(model_);
     QTest::qWait(2500);  // beats that it answers
     ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
     QTRY_VERIFY(shown.window.infoBar()->showsError());

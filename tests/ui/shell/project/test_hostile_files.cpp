@@ -4,13 +4,9 @@
 #include <QAbstractButton>
 #include <QRegularExpression>
 #include <QSettings>
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <random>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
-#include "ui/session/project/project.h"
 #include "ui/session/project/recent_files.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/screenshot.h"
@@ -50,49 +46,6 @@ QByteArray benchOf(const QByteArray& number) {
   return whole.replace("N", number);
 }
 
-std::string wholeProject() {
-  Project project;
-  project.model = {QStringLiteral("/a/b.pt"), QStringLiteral("00ff"), 12, 34};
-  project.policy = Policy::All;
-  project.prices = protocol::Prices::Measured;
-  project.kept = QStringList{QStringLiteral("h.0.ln_1")};
-  project.centered = {{7, QStringLiteral("sum.3")}};
-  project.flavour = "fast";
-  project.inputs.specs = {"in_0=int64[2,8]:0..9"};
-  project.view = {{"", "h.0"}, 0.5, 10, 20, QStringLiteral("ln_f")};
-  project.bench = protocol::BenchResult();
-  project.bench->points.emplace_back().speedup = 1.25;
-  project.benchRuns = {protocol::BenchResult()};
-  return projectToJson(project);
-}
-
-// What is read can be written and read again, what is refused is told in one line.
-bool isSound(const std::string& text) {
-  const auto project = projectFromJson(text);
-  if (project) return projectFromJson(projectToJson(*project)).has_value();
-  const std::string& message = project.error().message;
-  return !message.empty() && std::ranges::none_of(message, [](unsigned char c) { return c < 0x20; });
-}
-
-std::vector<nlohmann::json> strangeValues() {
-  nlohmann::json deep = nlohmann::json::array();
-  for (int i = 0; i < 200; ++i) deep = nlohmann::json::array({std::move(deep)});
-  return {nullptr,
-          true,
-          -1,
-          1e308,
-          -1e308,
-          UINT64_MAX,
-          INT64_MIN,
-          "",
-          "nan",
-          "a\nb",
-          "\xff",
-          nlohmann::json::object(),
-          nlohmann::json::array({1, "x"}),
-          deep};
-}
-
 }  // namespace
 
 class TestHostileFiles final : public QObject {
@@ -104,63 +57,6 @@ class TestHostileFiles final : public QObject {
     folder_ = std::make_unique<QTemporaryDir>();
     model_ = test::modelFile(*folder_);
     project_ = folder_->filePath(QStringLiteral("mine.normlens"));
-  }
-
-  void aProjectIsAFileThatRoundTrips() {
-    const std::string written = wholeProject();
-    const auto read = projectFromJson(written);
-    QVERIFY(read.has_value());
-    QCOMPARE(projectToJson(*read), written);
-    QCOMPARE(read->view.norm, QStringLiteral("ln_f"));
-    QCOMPARE(read->bench->points.at(0).speedup, 1.25);
-  }
-
-  void anyValueMayStandAnywhere() {
-    const nlohmann::json whole = nlohmann::json::parse(wholeProject());
-    const nlohmann::json flat = whole.flatten();
-    std::vector<std::string> places;
-    for (const auto& [path, value] : flat.items()) {
-      for (std::string place = path; !place.empty(); place.resize(place.rfind('/'))) places.push_back(place);
-    }
-    std::ranges::sort(places);
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-    for (const std::string& place : places) {
-      for (const nlohmann::json& value : strangeValues()) {
-        nlohmann::json bent = whole;
-        bent[nlohmann::json::json_pointer(place)] = value;
-        const std::string text = bent.dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore);
-        QVERIFY2(isSound(text),
-                 (place + " = " + value.dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore)).c_str());
-      }
-    }
-  }
-
-  void anyBytesAreReadOrRefused() {
-    const std::string whole = wholeProject();
-    std::minstd_rand random(1);
-    const auto below = [&](size_t end) { return static_cast<size_t>(random()) % end; };
-    for (int round = 0; round < 4000; ++round) {
-      std::string bent = whole;
-      for (size_t changes = 1 + below(4); changes > 0; --changes) {
-        const size_t at = below(bent.size()), length = 1 + below(std::min<size_t>(40, bent.size() - at));
-        switch (below(4)) {
-          case 0:
-            bent[at] = static_cast<char>(below(256));
-            break;
-          case 1:
-            bent.erase(at, std::min(length, bent.size() - 1));
-            break;
-          case 2:
-            bent.insert(below(bent.size()), whole, below(whole.size()), length);
-            break;
-          default:
-            bent.replace(at, 1, std::to_string(random()));
-            break;
-        }
-        if (bent.empty()) bent = "{";
-      }
-      QVERIFY2(isSound(bent), bent.c_str());
-    }
   }
 
   void aProjectThatIsNoneIsToldInASentence_data() {

@@ -27,6 +27,26 @@ class TestProject final : public QObject {
     recovery_ = folder_->filePath(QStringLiteral("recovery"));
   }
 
+  void aProjectIsAFileThatRoundTrips() {
+    Project project;
+    project.model = {QStringLiteral("/a/b.pt"), QStringLiteral("00ff"), 12, 34};
+    project.policy = Policy::All;
+    project.prices = protocol::Prices::Measured;
+    project.kept = QStringList{QStringLiteral("h.0.ln_1")};
+    project.centered = {{7, QStringLiteral("sum.3")}};
+    project.flavour = "fast";
+    project.inputs.specs = {"in_0=int64[2,8]:0..9"};
+    project.view = {{"", "h.0"}, 0.5, 10, 20, QStringLiteral("ln_f")};
+    project.bench = protocol::BenchResult();
+    project.bench->points.emplace_back().speedup = 1.25;
+    const std::string written = projectToJson(project);
+    const auto read = projectFromJson(written);
+    QVERIFY(read.has_value());
+    QCOMPARE(projectToJson(*read), written);
+    QCOMPARE(read->view.norm, QStringLiteral("ln_f"));
+    QCOMPARE(read->bench->points.at(0).speedup, 1.25);
+  }
+
   void whatIsNoProjectIsRefusedInASentence() {
     const auto error = [](const std::string& text) {
       const auto read = projectFromJson(text);
@@ -113,8 +133,10 @@ class TestProject final : public QObject {
   }
 
   void aModelThatIsGoneIsLocated() {
-    Opened first(model_);
-    first.choosePolicy("all");
+    Shown first;
+    first.openAndAnalyse(model_);
+    first.session.choices()->setPolicy(Policy::All);
+    QTRY_VERIFY(first.session.plan() && !first.session.busy());
     QVERIFY(first.window.project()->save(project_).has_value());
     const QString moved = folder_->filePath(QStringLiteral("elsewhere/bert_moved.pt"));
     QVERIFY(QDir(folder_->path()).mkpath(QStringLiteral("elsewhere")));
@@ -198,7 +220,7 @@ class TestProject final : public QObject {
 
   void aModelThatChangesOnTheDiskIsReloaded() {
     Shown shown(model_);
-    shown.session.choices()->setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(Policy::All);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     test::write(model_, "written by somebody else");
     QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
@@ -226,7 +248,8 @@ class TestProject final : public QObject {
   void aReloadLeavesWhatWasNotSavedUnsaved() {
     Shown shown(model_);
     QVERIFY(shown.window.project()->save(project_).has_value());
-    shown.choosePolicy("all");
+    shown.session.choices()->setPolicy(Policy::All);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.window.project()->reload(model_);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.window.project()->path(), project_);

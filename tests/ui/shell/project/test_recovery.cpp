@@ -20,21 +20,6 @@ class TestRecovery final : public QObject {
     return files;
   }
 
-  // All of its norms folded.
-  [[nodiscard]] Project project() const {
-    Project project;
-    project.model.path = model_;
-    project.policy = Policy::All;
-    return project;
-  }
-  // What a window leaves that was killed: its file, and no one who holds its lock.
-  QString orphanOf(const Project& project) const {
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    QDir().mkpath(recovery_);
-    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
-    return orphan;
-  }
-
  private Q_SLOTS:
   void init() {
     QSettings().clear();
@@ -45,10 +30,16 @@ class TestRecovery final : public QObject {
   }
 
   void workIsRecoveredAfterACrash() {
-    Project project = this->project();
+    Project project;
+    project.model.path = model_;
+    project.policy = Policy::All;
     project.kept = QStringList{QStringLiteral("embeddings_norm")};
     project.flavour = "portable";
-    const QString orphan = orphanOf(project);
+    QVERIFY(QDir().mkpath(recovery_));
+    // What a window leaves that was killed: its file, and no one who holds its lock.
+    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
+    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
     shown.click("infoAction");
@@ -60,7 +51,11 @@ class TestRecovery final : public QObject {
   }
 
   void theOfferStaysWhenAModelIsOpened() {
-    orphanOf(project());
+    Project project;
+    project.model.path = model_;
+    QVERIFY(QDir().mkpath(recovery_));
+    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
+    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
     shown.session.open(test::modelFile(*folder_, QStringLiteral("several.pt2")));
@@ -70,7 +65,12 @@ class TestRecovery final : public QObject {
   }
 
   void recoveryMayBeDiscarded() {
-    const QString orphan = orphanOf(project());
+    QVERIFY(QDir().mkpath(recovery_));
+    Project project;
+    project.model.path = model_;
+    project.policy = Policy::All;
+    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
+    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.window.infoBar()->isVisible());
     shown.click("infoOther");
@@ -83,7 +83,8 @@ class TestRecovery final : public QObject {
       Shown shown(model_, {}, false, recovery_);
       shown.window.project()->putAside();
       QVERIFY(putAside().isEmpty());
-      shown.choosePolicy("all");
+      shown.session.choices()->setPolicy(Policy::All);
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.window.project()->putAside();
       QCOMPARE(putAside().size(), 1);
       QVERIFY(test::contentOf(putAside().first()).contains("\"policy\": \"all\""));
@@ -98,7 +99,8 @@ class TestRecovery final : public QObject {
     {
       Shown shown(model_, {}, false, recovery_);
       QVERIFY(shown.window.project()->save(project_).has_value());
-      shown.choosePolicy("all");
+      shown.session.choices()->setPolicy(Policy::All);
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.window.close();
     }
     QCOMPARE(Recovery(recovery_).orphans().size(), 1);
@@ -112,7 +114,8 @@ class TestRecovery final : public QObject {
   void changesOfAProjectAreOfferedAgainWhenAnotherModelFollows() {
     Shown shown(model_, {}, false, recovery_);
     QVERIFY(shown.window.project()->save(project_).has_value());
-    shown.choosePolicy("all");
+    shown.session.choices()->setPolicy(Policy::All);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.window.openFile(folder_->filePath(QStringLiteral("missing.pt")));
     QTRY_VERIFY(shown.window.infoBar()->showsError() && !shown.session.busy());
     QCOMPARE(shown.window.project()->path(), project_);
@@ -151,7 +154,9 @@ class TestRecovery final : public QObject {
   }
 
   void aProjectIsRestoredByAnEngineThatDiedOverIt() {
-    Project project = this->project();
+    Project project;
+    project.model.path = model_;
+    project.policy = Policy::All;
     project.kept = QStringList{QStringLiteral("layer.0.output_norm")};
     project.flavour = "portable";
     project.inputs.specs = {"in_0=int64[2,8]:0..9"};

@@ -1,0 +1,92 @@
+// Verdicts by inferred shapes are shown before the run that confirms them, and say so.
+#include <QLabel>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/models/norm_model.h"
+#include "ui/window/actions.h"
+#include "ui/window/frame/story.h"
+
+namespace normlens::ui {
+
+class TestConfirmation final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() { model_ = test::modelFile(folder_); }
+
+  void verdictsAreThereBeforeTheRunAndSayThatItComes() {
+    Shown shown(model_, {QStringLiteral("--early"), QStringLiteral("60000")});
+    QTRY_VERIFY(shown.session.plan().has_value());
+    QVERIFY(shown.session.early());
+    QCOMPARE(shown.session.confirmation().kind, JobKind::Confirming);
+    QVERIFY(storyOf(shown.session).steps[StoryFoldable].early);
+    QVERIFY(!shown.session.busy());
+    QTRY_VERIFY(shown.window.findChild<QLabel*>(QStringLiteral("jobStage"))
+                    ->text()
+                    .startsWith(QStringLiteral("Confirming what was inferred")));
+    QCOMPARE(verdictIcon(Verdict::Free, true), QStringLiteral("free_early"));
+  }
+
+  void theRunThatAgreesChangesNothingElse() {
+    Shown shown({QStringLiteral("--early"), QStringLiteral("50")});
+    const QSignalSpy confirmed(&shown.session, &Session::confirmed);
+    shown.openAndAnalyse(model_);
+    QTRY_COMPARE(confirmed.count(), 1);
+    QVERIFY(confirmed[0][0].toStringList().isEmpty());
+    QVERIFY(!shown.session.early());
+    QVERIFY(shown.session.plan().has_value());
+    QCOMPARE(shown.session.confirmation().kind, JobKind::None);
+  }
+
+  void aRunThatDisagreesTellsWhichVerdictsChanged() {
+    Shown shown({QStringLiteral("--early"), QStringLiteral("50"), QStringLiteral("--surprise"), QStringLiteral("2")});
+    const QSignalSpy confirmed(&shown.session, &Session::confirmed);
+    shown.openAndAnalyse(model_);
+    QTRY_COMPARE(confirmed.count(), 1);
+    QCOMPARE(confirmed[0][0].toStringList().size(), 1);
+    QCOMPARE(confirmed[0][0].toStringList()[0].toStdString(), shown.session.norm(2)->name);
+    QTRY_VERIFY(shown.session.plan().has_value());
+    QCOMPARE(shown.session.norm(2)->verdict, Verdict::Blocked);
+  }
+
+  // What Esc stopped is made up for by the next fold.
+  void aStoppedRunComesBackWithTheFold() {
+    Shown shown(model_, {QStringLiteral("--early"), QStringLiteral("2000")});
+    QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);
+    shown.window.actions()->stop->trigger();
+    QTRY_COMPARE(shown.session.confirmation().kind, JobKind::None);
+    QVERIFY(shown.session.early());
+    const auto* stage = shown.child<QLabel>("jobStage");
+    QVERIFY2(stage->isVisible() && stage->text().startsWith(QStringLiteral("Confirming what was inferred")) &&
+                 stage->text().endsWith(QStringLiteral("· stopped")),
+             qPrintable(stage->text()));
+    const auto saysSo = [&] {
+      return storyOf(shown.session).steps[StoryFoldable].pieces.last().text == QStringLiteral("· not confirmed");
+    };
+    QVERIFY(saysSo());
+    shown.session.fold();
+    QVERIFY(!saysSo());
+    QCOMPARE(shown.session.confirmation().kind, JobKind::Confirming);
+    QTRY_VERIFY_WITH_TIMEOUT(shown.session.foldResult().has_value() && !shown.session.early(), 10000);
+  }
+
+  void otherInputsEndTheRunThatConfirms() {
+    Shown shown(model_, {QStringLiteral("--early"), QStringLiteral("60000")});
+    QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);
+    protocol::InputsParams inputs;
+    inputs.specs = {"ids=int64[3,5]:0..9"};
+    shown.session.setInputs(inputs);
+    QCOMPARE(shown.session.confirmation().kind, JobKind::None);
+    QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);  // of the next analysis
+  }
+
+ private:
+  QTemporaryDir folder_;
+  QString model_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestConfirmation>(argc, argv); }
+
+#include "test_confirmation.moc"
