@@ -9,6 +9,7 @@
 
 #include "core/analysis/norms/norms.h"
 #include "core/fold/plan.h"
+#include "core/formats/edit/read_code.h"
 #include "core/graph/graph.h"
 
 namespace normlens::formats {
@@ -23,23 +24,19 @@ class EditTarget {
   // The readers of the node's output read this operand of it, which has the same type and shape.
   virtual void bypass(graph::NodeId node, size_t operand) = 0;
 
-  // The value minus its mean for these reads, computed once for all that read it in one place.
-  virtual void center(const fold::InsertCentering& edit, const graph::Shape& shape) = 0;
+  // These reads see what the code makes of the value, once for all that read it in one place.
+  virtual void insert(graph::ValueId value, const graph::Uses& reads, const ReadCode& code) = 0;
 
   // The read sees 0. sum: the operand of the reading Add or Sub that its result then is, in a run with any sizes.
   virtual void drop(const graph::Use& read, std::optional<size_t> sum) = 0;
 
-  // These reads see the value with a channel less, or with all of them again. rank: of the value.
-  virtual void rewrite(const fold::RewriteReads& edit, size_t rank) = 0;
   // A narrow result has its width there, unless the file leaves the size open; a query of the size still returns d.
   virtual void resize(const fold::ResizeAxis& edit) = 0;
 
-  // An op that normalizes.
-  virtual void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta) = 0;
+  // An op that normalizes; `narrow`: over the last axis of a narrow stream, fold::NarrowNorm, else 0 channels.
+  virtual void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta, const fold::Channels& narrow) = 0;
   // A norm that is written out in several nodes.
   virtual void replaceDecomposed(const analysis::LayerNorm& norm) = 0;
-  // An op over the last axis, of a narrow stream: see fold::NarrowNorm.
-  virtual void replaceNarrow(const analysis::LayerNorm& norm, const fold::Channels& channels) = 0;
 };
 
 }  // namespace normlens::formats

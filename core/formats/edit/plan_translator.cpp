@@ -34,13 +34,16 @@ class Translator {
     centerAll(/*inside=*/false);
     dropAddends();
     centerAll(/*inside=*/true);
-    for (const bool inside : {false, true}) rewriteAll(inside);
+    for (const bool inside : {false, true}) {
+      for (const auto& edit : plan_.streams.reads)
+        insert(edit, inside, "narrowed", [&](const auto& shape) { return ReadCode::channels(shape, edit); });
+    }
     for (const auto& edit : plan_.streams.sizes) target_.resize(edit);
     forEach<fold::AbsorbShift>(plan_, [&](const auto& edit) { moveShift(edit); });
     forEach<fold::ReplaceNorm>(plan_, [&](const auto& edit) { replace(edit); });
     for (const auto& edit : plan_.streams.norms) {
       withoutBeta_.erase(edit.norm);
-      target_.replaceNarrow(norms_.at(static_cast<size_t>(edit.norm)), edit.channels);
+      target_.replaceOp(norms_.at(static_cast<size_t>(edit.norm)), /*keepsBeta=*/false, edit.channels);
     }
     if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
   }
@@ -57,22 +60,17 @@ class Translator {
 
   void centerAll(bool inside) {
     forEach<fold::InsertCentering>(plan_, [&](const auto& edit) {
-      const bool any = std::ranges::any_of(edit.uses, [&](const auto& use) { return target_.isInside(use); });
-      if (any != inside) return;
-      const auto& value = graph_.value(edit.value);
-      if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be centered, is not known");
-      target_.center(edit, *value.shape);
+      insert(edit, inside, "centered", [&](const auto& shape) { return ReadCode::centering(shape, edit.pattern); });
     });
   }
 
-  void rewriteAll(bool inside) {
-    for (const auto& edit : plan_.streams.reads) {
-      const bool any = std::ranges::any_of(edit.uses, [&](const auto& use) { return target_.isInside(use); });
-      if (any != inside) continue;
-      const auto& value = graph_.value(edit.value);
-      if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be narrowed, is not known");
-      target_.rewrite(edit, value.shape->size());
-    }
+  template <class Edit, class CodeFor>
+  void insert(const Edit& edit, bool inside, const char* what, const CodeFor& codeFor) {
+    const bool any = std::ranges::any_of(edit.uses, [&](const auto& use) { return target_.isInside(use); });
+    if (any != inside) return;
+    const auto& value = graph_.value(edit.value);
+    if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be " + what + ", is not known");
+    target_.insert(edit.value, edit.uses, codeFor(*value.shape));
   }
 
   void dropAddends() {
@@ -93,7 +91,7 @@ class Translator {
     if (norm.form == analysis::NormForm::Decomposed) {
       target_.replaceDecomposed(norm);
     } else {
-      target_.replaceOp(norm, keepsBeta);
+      target_.replaceOp(norm, keepsBeta, {});
     }
   }
 

@@ -2,18 +2,15 @@
 
 #include <algorithm>
 
-#include "core/formats/edit/centering_axes.h"
-#include "core/formats/edit/centering_code.h"
-
 namespace normlens::formats::onnx {
 namespace {
 
-// CenteringCode's ops.
-class NodeOps {
+// ReadCode's ops.
+class ReadOps {
  public:
   using Value = std::string;
 
-  explicit NodeOps(NodeMaker& nodes) : nodes_(nodes) {}
+  explicit ReadOps(NodeMaker& nodes) : nodes_(nodes) {}
 
   std::string cut(std::string x, const ops::FactorsPerDim& axes) {
     if (std::ranges::all_of(axes, [](const auto& factors) { return factors.size() == 1; })) return x;
@@ -32,7 +29,20 @@ class NodeOps {
   }
   std::string concat(const std::vector<std::string>& pieces, int64_t axis) { return nodes_.concat(pieces, axis); }
   std::string mean(const std::string& x, const std::vector<int64_t>& axes) { return nodes_.reduceMean(x, axes); }
+  std::string sum(const std::string& x, int64_t axis) { return nodes_.reduceSum(x, axis); }
   std::string subtract(const std::string& a, const std::string& b) { return nodes_.add("Sub", {a, b}); }
+  std::string negate(const std::string& x) { return nodes_.add("Neg", {x}); }
+  std::string padded(const std::string& x, size_t axis, size_t rank, int64_t zeros) {
+    std::vector<int64_t> amounts(2 * rank, 0);
+    amounts[rank + axis] = zeros;
+    if (nodes_.opset() >= 11) {
+      const auto given = nodes_.ints(amounts);
+      return nodes_.add("Pad", {x, given});
+    }
+    const auto y = nodes_.add("Pad", {x});
+    setInts(nodes_.last(), "pads", amounts);
+    return y;
+  }
   // From the end, where the file's version of the operators has that.
   [[nodiscard]] int64_t axisNumber(size_t axis, size_t rank) const {
     return static_cast<int64_t>(axis) - (nodes_.opset() >= 11 ? static_cast<int64_t>(rank) : 0);
@@ -116,18 +126,12 @@ void leaveToCallers(EditableModel& model, std::vector<ReadSite>& reads) {
   }
 }
 
-ReadCode centeringCode(const graph::Shape& shape, const ops::Pattern& pattern) {
-  return {"_centering", [axes = centeringAxes(pattern, shape)](NodeMaker& nodes, const std::string& x) {
-            NodeOps ops(nodes);
-            return CenteringCode(ops, axes).emit(x);
-          }};
-}
-
 void insertCode(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const ReadCode& code) {
   const std::string x = EditableModel::nameAt(reads.at(0));
   const Point point = pointBefore(reads);
-  NodeMaker nodes(*point.body, opset, x + code.suffix, point.node);
-  const std::string seen = code.emit(nodes, x);
+  NodeMaker nodes(*point.body, opset, x + "_" + code.word(), point.node);
+  ReadOps ops(nodes);
+  const std::string seen = code.emit(ops, x);
   model.addBefore(*point.body, point.node, nodes.take());
   for (const auto& read : reads) model.setInput(read, seen);
 }

@@ -31,11 +31,7 @@ NormStyle Dialect::styleAt(int bodyOpset, bool insideFunction) const {
                     " is not possible; a portable one is");
 }
 
-void NodeEdits::center(const fold::InsertCentering& edit, const graph::Shape& shape) {
-  readCode(edit.value, edit.uses, centeringCode(shape, edit.pattern));
-}
-
-void NodeEdits::readCode(ValueId value, const graph::Uses& uses, const ReadCode& code) {
+void NodeEdits::insert(ValueId value, const graph::Uses& uses, const ReadCode& code) {
   std::vector<ReadSite> all;
   for (const auto& use : uses) {
     const ReadSite site = siteOf(use, graph_.value(value).name);
@@ -64,13 +60,13 @@ void NodeEdits::drop(const graph::Use& use, std::optional<size_t> sum) {
   model_.setInput(site, zeros);
 }
 
-void NodeEdits::replaceOp(const LayerNorm& norm, bool keepsBeta) {
+void NodeEdits::replaceOp(const LayerNorm& norm, bool keepsBeta, const fold::Channels& narrow) {
   const ReadSite at = siteOf(norm.node, 0);
-  if (isFusedNorm(*at.node)) return replaceFused(norm, at, keepsBeta);
+  if (narrow.full == 0 && isFusedNorm(*at.node)) return replaceFused(norm, at, keepsBeta);
   if (at.node->op_type() != "LayerNormalization") {
     throw EditRefused("'" + norm.name + "' is part of a fused operation, " + at.node->op_type());
   }
-  writeOperator(norm, at, keepsBeta);
+  writeOperator(norm, at, keepsBeta, narrow);
 }
 
 bool NodeEdits::isInside(const graph::Use& read) const {
@@ -167,12 +163,14 @@ void NodeEdits::write(const NormToWrite& norm) {
   writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opsetOf(*norm.body), norm);
 }
 
-void NodeEdits::writeOperator(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) {
+void NodeEdits::writeOperator(const LayerNorm& norm, const ReadSite& at, bool keepsBeta, const fold::Channels& narrow) {
   NormToWrite out = describe(norm, at, inputOf(*at.node, 0));
+  out.narrow = narrow;
   // A function's input has a name also where the call leaves it out.
-  if (norm.gamma != kNoValue) out.gamma = inputOf(*at.node, 1);
+  if (narrow.full == 0 && norm.gamma != kNoValue) out.gamma = inputOf(*at.node, 1);
   if (keepsBeta && norm.beta != kNoValue) out.beta = inputOf(*at.node, 2);
   if (const auto* stash = findAttribute(*at.node, "stash_type")) out.stashType = stash->i();
+  if (narrow.full > 0) return writeNorm(model_, NormStyle::Primitives, opsetOf(*at.body), out);
   write(out);
 }
 
@@ -206,7 +204,7 @@ void NodeEdits::replaceFused(const LayerNorm& norm, const ReadSite& at, bool kee
     return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body), keepsBeta);
   }
   writeOut(at);
-  writeOperator(norm, at, keepsBeta);
+  writeOperator(norm, at, keepsBeta, {});
 }
 
 }  // namespace normlens::formats::onnx

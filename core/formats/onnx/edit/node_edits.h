@@ -38,20 +38,14 @@ class NodeEdits final : public EditTarget {
 
   [[nodiscard]] bool isInside(const graph::Use& read) const override;
   void bypass(graph::NodeId node, size_t operand) override { leaveOut(node, operand); }
-  void center(const fold::InsertCentering& edit, const graph::Shape& shape) override;
+  void insert(graph::ValueId value, const graph::Uses& uses, const ReadCode& code) override;
   void drop(const graph::Use& use, std::optional<size_t> sum) override;
-  void rewrite(const fold::RewriteReads& edit, size_t rank) override {
-    readCode(edit.value, edit.uses, channelsCode(edit, rank));
-  }
   void resize(const fold::ResizeAxis& edit) override;
-  void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta) override;
+  void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta, const fold::Channels& narrow) override;
   void replaceDecomposed(const analysis::LayerNorm& norm) override;
-  void replaceNarrow(const analysis::LayerNorm& norm, const fold::Channels& channels) override;
 
  private:
   void tellSize(const fold::ResizeAxis& edit, const ReadSite& query);
-  // These reads see what the code makes of the value.
-  void readCode(graph::ValueId value, const graph::Uses& uses, const ReadCode& code);
   // The readers of the node's output read this operand of it, and broadcast it where the shapes differ.
   void leaveOut(graph::NodeId id, size_t operand);
   [[nodiscard]] int siteInput(graph::NodeId node, size_t operand) const;
@@ -64,7 +58,7 @@ class NodeEdits final : public EditTarget {
   [[nodiscard]] NormToWrite describe(const analysis::LayerNorm& norm, const ReadSite& at, std::string input) const;
   [[nodiscard]] NormStyle styleIn(const Body& body) const;
   void write(const NormToWrite& norm);
-  void writeOperator(const analysis::LayerNorm& norm, const ReadSite& at, bool keepsBeta);
+  void writeOperator(const analysis::LayerNorm& norm, const ReadSite& at, bool keepsBeta, const fold::Channels& narrow);
   // The sum or the look-ups in front of a fused norm become nodes; the norm itself a LayerNormalization.
   void writeOut(const ReadSite& at);
   void replaceFused(const analysis::LayerNorm& norm, const ReadSite& at, bool keepsBeta);

@@ -3,57 +3,12 @@
 #include <cstring>
 
 #include "core/formats/edit/edit_refused.h"
-#include "core/formats/edit/stream_code.h"
 #include "core/formats/onnx/edit/node_edits.h"
 
 namespace normlens::formats::onnx {
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-// The ops of stream_code.h.
-class StreamOps {
- public:
-  using Value = std::string;
-
-  StreamOps(NodeMaker& nodes, size_t rank) : nodes_(nodes), rank_(static_cast<int64_t>(rank)) {}
-
-  std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end) {
-    return nodes_.slice(x, axis, begin, end);
-  }
-  std::string concat(const std::vector<std::string>& pieces, int64_t axis) { return nodes_.concat(pieces, axis); }
-  std::string sum(const std::string& x, int64_t axis) { return nodes_.reduceSum(x, axis); }
-  std::string negate(const std::string& x) { return nodes_.add("Neg", {x}); }
-  std::string padded(const std::string& x, int64_t axis, int64_t zeros) {
-    Ints amounts(static_cast<size_t>(2 * rank_), 0);
-    amounts[static_cast<size_t>(rank_ + axis + (axis < 0 ? rank_ : 0))] = zeros;
-    if (nodes_.opset() >= 11) {
-      const auto given = nodes_.ints(amounts);
-      return nodes_.add("Pad", {x, given});
-    }
-    const auto y = nodes_.add("Pad", {x});
-    setInts(nodes_.last(), "pads", amounts);
-    return y;
-  }
-
- private:
-  NodeMaker& nodes_;
-  int64_t rank_;
-};
-
-}  // namespace
-
-ReadCode channelsCode(const fold::RewriteReads& edit, size_t rank) {
-  return {edit.restores ? "_restored" : "_narrowed",
-          [axis = edit.axis, rank, channels = edit.channels, restores = edit.restores](NodeMaker& nodes,
-                                                                                       const std::string& x) {
-            StreamOps ops(nodes, rank);
-            const int64_t at = axis - (nodes.opset() >= 11 ? static_cast<int64_t>(rank) : 0);
-            return restores ? restoreCode(ops, x, at, channels) : narrowCode(ops, x, at, channels);
-          }};
-}
-
-namespace {
 
 // Whole numbers that the file writes down; empty where it does not.
 Ints writtenInts(const Origin& origin) {
@@ -156,16 +111,6 @@ void NodeEdits::tellSize(const fold::ResizeAxis& edit, const ReadSite& query) {
   const std::string told = nodes.concat(parts, 0);
   model_.addBehind(*query.body, query.node, nodes.take());
   for (const auto& read : reads) model_.setInput(read, told);
-}
-
-void NodeEdits::replaceNarrow(const analysis::LayerNorm& norm, const fold::Channels& channels) {
-  const ReadSite at = siteOf(norm.node, 0);
-  if (at.node->op_type() != "LayerNormalization")
-    throw EditRefused("'" + norm.name + "' is part of a fused operation, " + at.node->op_type());
-  NormToWrite out = describe(norm, at, inputOf(*at.node, 0));
-  out.narrow = channels;
-  if (const auto* stash = findAttribute(*at.node, "stash_type")) out.stashType = stash->i();
-  writeNorm(model_, NormStyle::Primitives, opsetOf(*at.body), out);
 }
 
 }  // namespace normlens::formats::onnx

@@ -57,12 +57,27 @@ class CodeEdits final : public EditTarget {
     edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
   }
 
-  void center(const fold::InsertCentering& edit, const graph::Shape& shape) override {
-    readCode(edit.value, edit.uses, centeringCode(shape, edit.pattern));
-  }
-
-  void rewrite(const fold::RewriteReads& edit, size_t rank) override {
-    readCode(edit.value, edit.uses, channelsCode(edit, rank));
+  void insert(ValueId read, const graph::Uses& uses, const ReadCode& code) override {
+    const int value = model_.lowered().programValue[static_cast<size_t>(read)];
+    CenteredReads reads{model_.program().value(value).frame, {}, isWrittenInto(value), code};
+    bool inside = false;
+    for (const auto& use : uses) {
+      if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
+      const auto& site = siteOf(use);
+      if (site.node != nullptr) {
+        reads.writtenInto = reads.writtenInto || writesInto(*site.node, static_cast<size_t>(site.input));
+        reads.reads.push_back(readAt(site));
+      } else {
+        inside = true;
+        reads.reads.push_back(writeOutFor(use, read));
+      }
+    }
+    if (!inside) return centerAcrossBodies(model_.program(), reads, frames_);
+    FrameEdits later(frames_.size());
+    centerAcrossBodies(model_.program(), reads, later);
+    for (size_t f = 0; f < later.size(); ++f) {
+      for (auto& made : later[f]) inside_.emplace_back(static_cast<int>(f), std::move(made));
+    }
   }
 
   void resize(const fold::ResizeAxis& edit) override {
@@ -85,12 +100,13 @@ class CodeEdits final : public EditTarget {
     edits(site.frame).push_back(readZeros(site));
   }
 
-  void replaceOp(const LayerNorm& norm, bool keepsBeta) override {
+  void replaceOp(const LayerNorm& norm, bool keepsBeta, const fold::Channels& narrow) override {
     const auto& node = programNode(norm.node);
     if (!isLayerNormOp(*node.node)) {
       throw EditRefused("'" + norm.name + "' is part of a fused operation, " + node.node->kind().toQualString());
     }
     replacements_.push_back({norm.node, node.frame, describe(norm, node.node, keepsBeta)});
+    replacements_.back().how.narrow = narrow;
   }
 
   // x - mean becomes x, a variance of x or mean(x^2) - mean(x)^2 its mean square; whatever only the mean needed is
@@ -110,11 +126,6 @@ class CodeEdits final : public EditTarget {
     }
   }
 
-  void replaceNarrow(const LayerNorm& norm, const fold::Channels& channels) override {
-    replaceOp(norm, /*keepsBeta=*/false);
-    replacements_.back().how.narrow = channels;
-  }
-
   void finish() {
     for (auto& [frame, edit] : inside_) edits(frame).push_back(std::move(edit));
     std::optional<FusableNorms> fusable;
@@ -129,30 +140,6 @@ class CodeEdits final : public EditTarget {
     int frame;
     NormReplacement how;
   };
-
-  // These reads see what the code makes of the value.
-  void readCode(ValueId read, const graph::Uses& uses, ReadCode code) {
-    const int value = model_.lowered.programValue[static_cast<size_t>(read)];
-    CenteredReads reads{model_.program.value(value).frame, {}, isWrittenInto(value), std::move(code)};
-    bool inside = false;
-    for (const auto& use : uses) {
-      if (use.node != graph::kNone) redirected_.insert(model_.lowered.programNode[static_cast<size_t>(use.node)]);
-      const auto& site = siteOf(use);
-      if (site.node != nullptr) {
-        reads.writtenInto = reads.writtenInto || writesInto(*site.node, static_cast<size_t>(site.input));
-        reads.reads.push_back(readAt(site));
-      } else {
-        inside = true;
-        reads.reads.push_back(writeOutFor(use, read));
-      }
-    }
-    if (!inside) return centerAcrossBodies(model_.program, reads, frames_);
-    FrameEdits later(frames_.size());
-    centerAcrossBodies(model_.program, reads, later);
-    for (size_t f = 0; f < later.size(); ++f) {
-      for (auto& made : later[f]) inside_.emplace_back(static_cast<int>(f), std::move(made));
-    }
-  }
 
   // The sum of an op that adds and normalizes.
   [[nodiscard]] bool entersFusedNorm(const graph::Use& use) const {

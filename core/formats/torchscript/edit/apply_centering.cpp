@@ -1,5 +1,3 @@
-#include "core/formats/edit/centering_axes.h"
-#include "core/formats/edit/centering_code.h"
 #include "core/formats/torchscript/edit/apply_new_nodes.h"
 #include "core/formats/torchscript/program/memory_sharing.h"
 
@@ -19,12 +17,12 @@ std::vector<int64_t> unflattenedSizes(const ops::Factors& axis) {
   return sizes;
 }
 
-// CenteringCode's ops. Axes are counted from the end: the same code then serves inputs without a batch axis.
-class CenteringOps {
+// ReadCode's ops. Axes are counted from the end: the same code then serves inputs without a batch axis.
+class ReadOps {
  public:
   using Value = torch::jit::Value*;
 
-  explicit CenteringOps(Graph& graph) : graph_(graph) {}
+  explicit ReadOps(Graph& graph) : graph_(graph) {}
 
   Value cut(Value x, const Axes& axes) {
     int64_t right = 0;
@@ -53,7 +51,14 @@ class CenteringOps {
     return graph_.insert(c10::aten::cat, {list, axis});
   }
   Value mean(Value x, const std::vector<int64_t>& axes) { return graph_.insert(c10::aten::mean, {x, axes, true}); }
+  Value sum(Value x, int64_t axis) { return graph_.insert(c10::aten::sum, {x, std::vector<int64_t>{axis}, true}); }
   Value subtract(Value a, Value b) { return graph_.insert(c10::aten::sub, {a, b}); }
+  Value negate(Value x) { return graph_.insert(c10::aten::neg, {x}); }
+  Value padded(Value x, size_t axis, size_t rank, int64_t zeros) {
+    std::vector<int64_t> amounts((rank - axis) * 2, 0);  // last axis first: before, behind
+    amounts.back() = zeros;
+    return graph_.insert(c10::aten::constant_pad_nd, {x, amounts, int64_t{0}});
+  }
   [[nodiscard]] static int64_t axisNumber(size_t axis, size_t rank) {
     return static_cast<int64_t>(axis) - static_cast<int64_t>(rank);
   }
@@ -106,24 +111,20 @@ Value* zeroLike(Graph& graph, Value* x) {
 
 }  // namespace
 
-ReadCode centeringCode(const graph::Shape& shape, const ops::Pattern& pattern) {
-  std::string all = signature("center", pattern.text());
-  for (const int64_t size : shape) all += signature(size);
-  return {all, [axes = centeringAxes(pattern, shape)](Graph& graph, Value* x) {
-            CenteringOps ops(graph);
-            return CenteringCode(ops, axes).emit(x);
-          }};
+Value* emitted(const ReadCode& code, Graph& graph, Value* x) {
+  ReadOps ops(graph);
+  return code.emit(ops, x);
 }
 
 CodedValue codedBefore(std::vector<Node*> readers, const OperandSite& original, const ReadCode& code) {
-  std::string all = code.signature + signature(original.node, original.input);
+  std::string all = code.text() + signature(original.node, original.input);
   for (const Node* reader : readers) all += signature(reader);
-  return {all, [readers = std::move(readers), original, emit = code.emit](GraphCopy& copy) {
+  return {all, [readers = std::move(readers), original, code](GraphCopy& copy) {
             std::vector<Node*> twins;
             for (const Node* reader : readers) twins.push_back(copy.at(reader));
             Value* x = copy.read(original);
             const torch::jit::WithInsertPoint here(pointBefore(twins));
-            return emit(*copy.graph(), x);
+            return emitted(code, *copy.graph(), x);
           }};
 }
 

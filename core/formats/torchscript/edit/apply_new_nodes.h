@@ -9,23 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/edit/read_code.h"
 #include "core/formats/model.h"
 #include "core/formats/torchscript/edit/apply_graph_copy.h"
-#include "core/graph/types.h"
-#include "core/ops/pattern.h"
 
 namespace normlens::formats::torchscript {
 
-// Emits what some reads are to see in a value's place.
-struct ReadCode {
-  std::string signature;
-  std::function<torch::jit::Value*(torch::jit::Graph&, torch::jit::Value*)> emit;
-};
-// x - mean(groups of x). `shape`: of x in the probe run, to find the axes that the pattern means. Throws EditRefused
-// where the groups cannot be written without fixing a free size.
-[[nodiscard]] ReadCode centeringCode(const graph::Shape& shape, const ops::Pattern& pattern);
-// A channel less, or all of them again. rank: of the value.
-[[nodiscard]] ReadCode channelsCode(const fold::RewriteReads& edit, size_t rank);
+// What the code makes of x.
+[[nodiscard]] torch::jit::Value* emitted(const ReadCode& code, torch::jit::Graph& graph, torch::jit::Value* x);
 
 // Once, before the first of the reads, for all of them.
 [[nodiscard]] BodyEdit insertCode(std::vector<OperandSite> sites, const ReadCode& code);

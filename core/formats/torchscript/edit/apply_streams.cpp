@@ -1,5 +1,4 @@
 // Code of a narrow stream.
-#include "core/formats/edit/stream_code.h"
 #include "core/formats/torchscript/edit/apply_new_nodes.h"
 
 namespace normlens::formats::torchscript {
@@ -9,32 +8,6 @@ namespace aten = c10::aten;
 using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
-
-// The ops of stream_code.h. Axes are counted from the end: the same code then serves inputs without a batch axis.
-class StreamOps {
- public:
-  using Value = torch::jit::Value*;
-
-  explicit StreamOps(Graph& graph) : graph_(graph) {}
-
-  Value slice(Value x, int64_t axis, int64_t begin, int64_t end) {
-    return graph_.insert(aten::slice, {x, axis, begin, end, int64_t{1}});
-  }
-  Value concat(const std::vector<Value>& pieces, int64_t axis) {
-    Value list = graph_.insertNode(graph_.createList(c10::TensorType::get(), pieces))->output();
-    return graph_.insert(aten::cat, {list, axis});
-  }
-  Value sum(Value x, int64_t axis) { return graph_.insert(aten::sum, {x, std::vector<int64_t>{axis}, true}); }
-  Value negate(Value x) { return graph_.insert(aten::neg, {x}); }
-  Value padded(Value x, int64_t axis, int64_t zeros) {
-    std::vector<int64_t> amounts(static_cast<size_t>(-axis) * 2, 0);  // last axis first: before, behind
-    amounts.back() = zeros;
-    return graph_.insert(aten::constant_pad_nd, {x, amounts, int64_t{0}});
-  }
-
- private:
-  Graph& graph_;
-};
 
 // Finds the list of sizes among the inputs of a view or broadcast.
 std::optional<size_t> sizesOf(const Node& node) {
@@ -58,16 +31,6 @@ std::vector<Value*> sizesIn(Graph& graph, Value* list) {
 }
 
 }  // namespace
-
-ReadCode channelsCode(const fold::RewriteReads& edit, size_t rank) {
-  const int64_t axis = edit.axis - static_cast<int64_t>(rank);
-  const fold::Channels channels = edit.channels;
-  return {signature(edit.restores ? "restore" : "narrow", axis, channels.full, channels.width),
-          [axis, channels, restores = edit.restores](Graph& graph, Value* x) {
-            StreamOps ops(graph);
-            return restores ? restoreCode(ops, x, axis, channels) : narrowCode(ops, x, axis, channels);
-          }};
-}
 
 BodyEdit resizeAxis(Node* node, int axis, const fold::Channels& channels) {
   return {signature("resize", node, axis, channels.full, channels.width), [=](GraphCopy& copy) {
