@@ -1,5 +1,5 @@
-// A fold, and norms that are joined or fused: the inner model is edited as any TorchScript model, what differs is
-// written into the documents, and those are read again. So what is proved is what is saved.
+// A fold, and norms that are joined or fused: the edits of the inner model are recorded as any TorchScript model's and
+// made on the documents, and those are read again. So what is proved is what is saved.
 #include <functional>
 
 #include "core/formats/pt2/model/pt2_model.h"
@@ -10,21 +10,10 @@
 namespace normlens::formats::pt2 {
 namespace {
 
+using torchscript::RecordedEdits;
 using torchscript::TorchScriptModel;
 
-struct Written {
-  std::shared_ptr<Program> program;
-  std::map<std::string, at::Tensor> tensors;  // by FQN
-
-  // Anew, after the document has changed.
-  void read() const {
-    program->signature = readSignature(program->file);
-    program->translation =
-        translate(program->file, program->signature, [&](const HeldTensor& held) { return tensors.at(held.fqn); });
-  }
-};
-
-Result<Written> asResult(const std::function<Written()>& make) {
+Result<WrittenProgram> asResult(const std::function<WrittenProgram()>& make) {
   try {
     return make();
   } catch (const UnsupportedProgram& error) {
@@ -34,24 +23,6 @@ Result<Written> asResult(const std::function<Written()>& make) {
   } catch (...) {
     return tl::unexpected(torchscript::torchEditError("the program cannot be rewritten"));
   }
-}
-
-Written writtenProgram(const Program& program, const TorchScriptModel& before, const TorchScriptModel& after,
-                       const std::vector<fold::NarrowValue>& narrow) {
-  WrittenProgram written = writeBack(program, before, after, narrow);
-  auto made = std::make_shared<Program>();
-  made->archive = program.archive;
-  made->file = std::move(written.file);
-  made->rules = program.rules;
-  made->samples = program.samples;
-  made->dtype = program.dtype;
-  made->isAsInFile = false;
-  made->isRepacked = program.isRepacked;
-  made->written = program.written;
-  for (auto& [record, tensor] : written.written) made->written.insert_or_assign(record, tensor);
-  Written out{std::move(made), std::move(written.tensors)};
-  out.read();
-  return out;
 }
 
 }  // namespace
@@ -67,35 +38,37 @@ Result<std::unique_ptr<Model>> Pt2Model::apply(const fold::FoldPlan& plan,
                                                const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                const Task& task) const {
   if (const Status good = checkWritable("a fold of it"); !good) return tl::unexpected(good.error());
-  const auto edited = inner_->apply(plan, norms, flavour, task);
-  return edited ? withEdits(**edited, plan.streams, task) : tl::unexpected(edited.error());
+  const auto edits = recordPlan(inner_->opened(), plan, norms, flavour, task);
+  return edits ? withEdits(*edits, plan.streams, task) : tl::unexpected(edits.error());
 }
 
 Result<FusedModel> Pt2Model::joinNorms(const analysis::Norms& norms, const Task& task) const {
-  return withFused([&] { return inner_->joinNorms(norms, task); }, task);
+  return withFused([&] { return recordJoins(inner_->opened(), norms, task); }, task);
 }
 
 Result<FusedModel> Pt2Model::fuseNorms(const analysis::Norms& norms, const Task& task) const {
-  return withFused([&] { return inner_->fuseNorms(norms, task); }, task);
+  return withFused([&] { return recordFusions(inner_->opened(), norms, task); }, task);
 }
 
-Result<FusedModel> Pt2Model::withFused(const std::function<Result<FusedModel>()>& fuse, const Task& task) const {
+Result<FusedModel> Pt2Model::withFused(const std::function<Result<RecordedEdits>()>& fuse, const Task& task) const {
   if (const Status good = checkWritable("what is fused of it"); !good) return tl::unexpected(good.error());
-  auto inner = fuse();
-  if (!inner || inner->fused.empty()) return inner;
-  auto model = withEdits(*inner->model, {}, task);
+  auto edits = fuse();
+  if (!edits) return tl::unexpected(edits.error());
+  if (edits->fused.empty()) return FusedModel{};
+  auto model = withEdits(*edits, {}, task);
   if (!model) return tl::unexpected(model.error());
-  return FusedModel{std::move(*model), std::move(inner->fused)};
+  return FusedModel{std::move(*model), std::move(edits->fused)};
 }
 
-Result<std::unique_ptr<Model>> Pt2Model::withEdits(const Model& edited, const fold::StreamEdits& streams,
+Result<std::unique_ptr<Model>> Pt2Model::withEdits(const RecordedEdits& edits, const fold::StreamEdits& streams,
                                                    const Task& task) const {
-  const auto& after = static_cast<const TorchScriptModel&>(edited);
   task.report("rewriting the program");
-  auto written = asResult([&] { return writtenProgram(*program_, *inner_, after, streams.values); });
+  auto written = asResult([&] { return writeBack(*program_, *inner_, edits, streams.values); });
   if (!written) return tl::unexpected(written.error());
   const std::shared_ptr<Program> program = written->program;
-  auto inner = innerModel(*program, after.source(), facts_);
+  torchscript::ModuleSource source = inner_->source();
+  source.pending = edits.pending;
+  auto inner = innerModel(*program, source, facts_);
   if (!inner) return tl::unexpected(inner.error());
   if (!streams.empty() && !isTwin_) {
     // Values between its edits have other sizes too: a run shows them all.
@@ -107,7 +80,7 @@ Result<std::unique_ptr<Model>> Pt2Model::withEdits(const Model& edited, const fo
       return *written;
     });
     if (!written) return tl::unexpected(written.error());
-    inner = innerModel(*program, after.source(), facts_);
+    inner = innerModel(*program, source, facts_);
     if (!inner) return tl::unexpected(inner.error());
   }
   if (!isTwin_) return std::unique_ptr<Model>(new Pt2Model(program, std::move(*inner), facts_));

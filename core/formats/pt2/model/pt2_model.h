@@ -13,6 +13,7 @@
 #include "core/formats/norm_fuser.h"
 #include "core/formats/open_choice.h"
 #include "core/formats/pt2/translate/program.h"
+#include "core/formats/torchscript/edit/apply.h"
 #include "core/formats/torchscript/model/torchscript_model.h"
 
 namespace normlens::formats::pt2 {
@@ -62,10 +63,11 @@ class Pt2Model final : public Model, public NormFuser {
            ModelFacts facts);
   // The same program with an inner model that was made of this one's.
   [[nodiscard]] Result<std::unique_ptr<Model>> with(Result<std::unique_ptr<Model>> inner) const;
-  // The program with what `edited`, an edited copy of the inner model, differs in.
-  [[nodiscard]] Result<std::unique_ptr<Model>> withEdits(const Model& edited, const fold::StreamEdits& streams,
-                                                         const Task& task) const;
-  [[nodiscard]] Result<FusedModel> withFused(const std::function<Result<FusedModel>()>& fuse, const Task& task) const;
+  // The program with these edits of the inner model.
+  [[nodiscard]] Result<std::unique_ptr<Model>> withEdits(const torchscript::RecordedEdits& edits,
+                                                         const fold::StreamEdits& streams, const Task& task) const;
+  [[nodiscard]] Result<FusedModel> withFused(const std::function<Result<torchscript::RecordedEdits>()>& fuse,
+                                             const Task& task) const;
   // Error: Unsupported where `what` ("a fold of it") would be no use.
   [[nodiscard]] Status checkWritable(const std::string& what) const;
   [[nodiscard]] Status saveAsTorchScript(const std::filesystem::path& path, const Task& task) const;

@@ -162,6 +162,7 @@ Translator::Node* Translator::mark(Node* node, const Scope& scope, bool part, bo
   const Json& json = scope.json->at("nodes").items()[static_cast<size_t>(scope.node)];
   node->i_(Symbol::attr("pt2_origin"), static_cast<int64_t>(made_.origins.size()));
   made_.origins.push_back({scope.graph, scope.node, part, transparent});
+  made_.nodes.push_back(node);
   const auto stack = moduleStack(json);
   if (!stack.empty() && !stack.back().path.empty()) {
     auto& module = scopes_[stack.back().path];

@@ -40,7 +40,8 @@ using ValueNames = std::unordered_map<const torch::jit::Value*, std::string>;
 struct Translation {
   torch::jit::Module module;
   std::vector<Origin> origins;
-  std::vector<ValueNames> names;    // by graph: what a value is called in it
+  std::vector<const torch::jit::Node*> nodes;  // by number; of those that nothing reads only the address is left
+  std::vector<ValueNames> names;               // by graph: what a value is called in it
   std::vector<bool> inAutocast;     // by graph: operators in it compute in another type than their operands have
   std::vector<bool> runsTwice;      // by graph: a loop's condition, which is twice in the module
   std::vector<std::string> opaque;  // operators that nothing can run, as a person knows them: "mylib::attend"

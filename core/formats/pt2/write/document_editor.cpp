@@ -7,8 +7,7 @@ namespace {
 
 constexpr const char* kValueTables[] = {"tensor_values", "sym_int_values", "sym_float_values", "sym_bool_values"};
 
-std::set<std::string> namesIn(const Json& graph) {
-  std::set<std::string> names;
+void addNamesOf(const Json& graph, std::set<std::string>& names) {
   for (const char* table : kValueTables) {
     const Json* values = graph.find(table);
     if (values == nullptr) continue;
@@ -17,7 +16,6 @@ std::set<std::string> namesIn(const Json& graph) {
   for (const Json& node : graph.at("nodes").items()) {
     if (const Json* name = node.find("name"); name != nullptr && name->isString()) names.insert(name->text());
   }
-  return names;
 }
 
 // The names in {"as_tensor": {"name": ...}}, {"as_sym_int": {"as_name": ...}}, lists of those.
@@ -43,10 +41,11 @@ std::string placeholderFor(const HeldTensor& held) {
 DocumentEditor::DocumentEditor(ProgramFile file) : file_(std::move(file)) {
   graphs_ = graphsIn(file_.program.at("graph_module").at("graph"));
   holders_.resize(graphs_.size());
+  results_ = graphs_[0]->at("outputs").items();
   std::map<const Json*, int> numbers;
   for (size_t i = 0; i < graphs_.size(); ++i) {
     numbers[graphs_[i]] = static_cast<int>(i);
-    names_.push_back(namesIn(*graphs_[i]));
+    addNamesOf(*graphs_[i], names_);
   }
   for (size_t g = 0; g < graphs_.size(); ++g) {
     const auto& nodes = graphs_[g]->at("nodes").items();
@@ -70,13 +69,9 @@ const std::vector<int>& DocumentEditor::graphsOf(int graph, int node) const {
 
 Json& DocumentEditor::node(int of, int number) { return graph(of).at("nodes").items()[static_cast<size_t>(number)]; }
 
-std::string DocumentEditor::freshName(int of, const std::string& wanted) {
-  const auto taken = [&](const std::string& name) {
-    return std::ranges::any_of(names_, [&](const auto& names) { return names.contains(name); });
-  };
+std::string DocumentEditor::freshName(const std::string& wanted) {
   std::string name = wanted;
-  for (int i = 1; taken(name); ++i) name = wanted + "_" + std::to_string(i);
-  names_[static_cast<size_t>(of)].insert(name);
+  for (int i = 1; !names_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
   return name;
 }
 
@@ -88,14 +83,29 @@ void DocumentEditor::describe(const GraphName& value, Json meta) {
   graph(value.first).at("tensor_values").set(value.second, std::move(meta));
 }
 
-void DocumentEditor::insert(int of, int behind, Json made) { insertions_.push_back({of, behind, std::move(made)}); }
+void DocumentEditor::forget(int of, const std::set<std::string>& values) {
+  for (const char* table : kValueTables) {
+    if (Json* known = graph(of).find(table))
+      std::erase_if(known->members(), [&](const Json::Member& value) { return values.contains(value.first); });
+  }
+}
 
-void DocumentEditor::setOutputArgument(size_t output, const Json& argument) {
-  Json& spec = file_.program.at("graph_module").at("signature").at("output_specs").items().at(output);
-  Json& content = spec.members().front().second;
-  // An output that updates a held tensor names the value alone.
-  const bool isUsers = spec.members().front().first == "user_output";
-  content.set("arg", isUsers ? argument : argument.only().second);
+void DocumentEditor::replace(int of, int number, Json made) {
+  std::set<std::string> gone;
+  addNames(node(of, number).at("outputs"), gone);
+  forget(of, gone);
+  node(of, number) = std::move(made);
+}
+
+void DocumentEditor::readInstead(const GraphName& value, const std::string& other) {
+  if (nowRead({value.first, other}) != value.second) instead_.insert_or_assign(value, other);
+}
+
+std::string DocumentEditor::nowRead(const GraphName& value) const {
+  auto found = instead_.find(value);
+  std::string name = value.second;
+  for (; found != instead_.end(); found = instead_.find({value.first, name})) name = found->second;
+  return name;
 }
 
 HeldTensor DocumentEditor::addHeld(const HeldTensor& like, Json meta) {
@@ -116,7 +126,7 @@ HeldTensor DocumentEditor::addHeld(const HeldTensor& like, Json meta) {
   HeldTensor made = like;
   made.fqn = like.fqn + "_centered";
   for (int i = 2; taken.contains(made.fqn); ++i) made.fqn = like.fqn + "_centered_" + std::to_string(i);
-  made.placeholder = freshName(0, placeholderFor(made));
+  made.placeholder = freshName(placeholderFor(made));
   Json spec = specs.items()[at];
   spec.at(key).at("arg").set("name", Json(made.placeholder));
   spec.at(key).set(nameKey, Json(made.fqn));
@@ -128,6 +138,13 @@ HeldTensor DocumentEditor::addHeld(const HeldTensor& like, Json meta) {
   return made;
 }
 
+std::string DocumentEditor::handIn(const std::string& name, int graph) {
+  if (graph == 0) return name;
+  std::string& known = handedIn_[{graph, name}];
+  if (known.empty()) known = addOperand(graph, handIn(name, holderOf(graph).graph));
+  return known;
+}
+
 // cond has its operands in a list, a loop those that it does not carry; a region has them one by one.
 std::string DocumentEditor::addOperand(int inside, const std::string& name) {
   const Holder holder = holderOf(inside);
@@ -137,8 +154,7 @@ std::string DocumentEditor::addOperand(int inside, const std::string& name) {
   auto& inputs = node(holder.graph, holder.node).at("inputs").items();
   constexpr size_t kOperands = 3;
   const std::string& target = node(holder.graph, holder.node).at("target").text();
-  const bool region = target.ends_with("wrap_with_set_grad_enabled");
-  if (region) {
+  if (target.ends_with("wrap_with_set_grad_enabled")) {
     Json operand = inputs.back();
     operand.set("arg", tensorArgument(name));
     inputs.push_back(std::move(operand));
@@ -150,7 +166,7 @@ std::string DocumentEditor::addOperand(int inside, const std::string& name) {
   }
   std::string result;
   for (const int sibling : graphsOf(holder.graph, holder.node)) {
-    const std::string own = freshName(sibling, name);
+    const std::string own = freshName(name);
     graph(sibling).at("inputs").items().push_back(tensorArgument(own));
     describe({sibling, own}, meta);
     if (sibling == inside) result = own;
@@ -158,82 +174,99 @@ std::string DocumentEditor::addOperand(int inside, const std::string& name) {
   return result;
 }
 
-// Lists what is made in a graph as it will be: its inputs, and what its nodes return.
-std::set<std::string> DocumentEditor::madeIn(int of) const {
-  std::set<std::string> made;
-  const Json& graph = *graphs_[static_cast<size_t>(of)];
-  addNames(graph.at("inputs"), made);
-  const auto& nodes = graph.at("nodes").items();
+void DocumentEditor::renameReads(int of) {
+  const auto rename = [&](Json& reads) {
+    eachRead(reads, [&](Json& name) { name = Json(nowRead({of, name.text()})); });
+  };
+  if (std::ranges::none_of(instead_, [&](const auto& each) { return each.first.first == of; })) return;
+  for (Json& node : graph(of).at("nodes").items()) {
+    for (Json& input : node.at("inputs").items()) rename(input.at("arg"));
+  }
+  for (Insertion& insertion : insertions_) {
+    if (insertion.graph != of) continue;
+    for (Json& input : insertion.node.at("inputs").items()) rename(input.at("arg"));
+  }
+  rename(graph(of).at("outputs"));
+}
+
+// The signature of the program names its results, too.
+void DocumentEditor::renameResults() {
+  const auto& outputs = graph(0).at("outputs").items();
+  auto& specs = file_.program.at("graph_module").at("signature").at("output_specs").items();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == results_[i]) continue;
+    auto& [kind, content] = specs[i].members().front();
+    // An output that updates a held tensor names the value alone.
+    content.set("arg", kind == "user_output" ? outputs[i] : outputs[i].only().second);
+  }
+}
+
+// Readers come after what they read. Returns the names of what is no longer made.
+std::set<std::string> DocumentEditor::removeUnread(int of, const Wanted& wanted) {
+  std::map<std::string, int> reads;
+  const auto count = [&](const Json& node, int by) {
+    for (const Json& input : node.at("inputs").items())
+      eachRead(input.at("arg"), [&](const Json& name) { reads[name.text()] += by; });
+  };
+  const auto& nodes = graph(of).at("nodes").items();
+  std::set<std::string> gone;
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (!removed_.contains({of, static_cast<int>(i)})) addNames(nodes[i].at("outputs"), made);
+    const std::pair<int, int> place{of, static_cast<int>(i)};
+    if (removed_.contains(place)) addNames(nodes[i].at("outputs"), gone);
+    if (!removed_.contains(place) && (wanted.contains(place) || inner_.contains(place))) count(nodes[i], 1);
   }
   for (const Insertion& insertion : insertions_) {
-    if (insertion.graph == of) addNames(insertion.node.at("outputs"), made);
+    if (insertion.graph == of) count(insertion.node, 1);
   }
-  return made;
+  eachRead(graph(of).at("outputs"), [&](const Json& name) { ++reads[name.text()]; });
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const auto goes = wanted.find({of, static_cast<int>(i)});
+    if (goes == wanted.end() || !goes->second || removed_.contains(goes->first)) continue;
+    std::set<std::string> made;
+    addNames(nodes[i].at("outputs"), made);
+    if (std::ranges::any_of(made, [&](const auto& name) { return reads[name] > 0; })) continue;
+    removed_.insert(goes->first);
+    gone.merge(made);
+    count(nodes[i], -1);
+  }
+  return gone;
 }
 
-void DocumentEditor::renameReads(Json& of, int graph, const std::map<GraphName, std::string>& instead) {
-  eachRead(of, [&](Json& name) {
-    const auto found = instead.find({graph, name.text()});
-    if (found != instead.end()) name = Json(found->second);
-  });
-}
-
-// Removes what reads a value that nothing makes. False: nothing does.
-bool DocumentEditor::removeStray(int of, const std::set<std::pair<int, int>>& wanted) {
-  const std::set<std::string> made = madeIn(of);
-  bool any = false;
+// What is not wanted goes with what it reads.
+void DocumentEditor::removeStray(int of, const Wanted& wanted, std::set<std::string>& gone) {
   const auto& nodes = graph(of).at("nodes").items();
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::pair<int, int> place{of, static_cast<int>(i)};
-    if (removed_.contains(place)) continue;
-    bool stray = false;
-    for (const Json& input : nodes[i].at("inputs").items())
-      eachRead(input.at("arg"), [&](const Json& name) { stray = stray || !made.contains(name.text()); });
-    if (!stray) continue;
-    if (wanted.contains(place)) throw BrokenDocument("a node reads a value that the fold has taken out");
+    if (wanted.contains(place) || inner_.contains(place)) continue;
+    std::set<std::string> reads;
+    for (const Json& input : nodes[i].at("inputs").items()) addNames(input.at("arg"), reads);
+    if (std::ranges::none_of(reads, [&](const auto& name) { return gone.contains(name); })) continue;
     removed_.insert(place);
-    any = true;
+    addNames(nodes[i].at("outputs"), gone);
   }
-  return any;
 }
 
 void DocumentEditor::rebuild(int of) {
   auto& nodes = graph(of).at("nodes").items();
   Json::Array made;
-  const auto addBehind = [&](int behind) {
+  for (size_t i = 0; i <= nodes.size(); ++i) {
     for (Insertion& insertion : insertions_) {
-      if (insertion.graph == of && insertion.behind == behind) made.push_back(std::move(insertion.node));
+      if (insertion.graph == of && insertion.before == static_cast<int>(i)) made.push_back(std::move(insertion.node));
     }
-  };
-  addBehind(-1);
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (!removed_.contains({of, static_cast<int>(i)})) made.push_back(std::move(nodes[i]));
-    addBehind(static_cast<int>(i));
+    if (i < nodes.size() && !removed_.contains({of, static_cast<int>(i)})) made.push_back(std::move(nodes[i]));
   }
   nodes = std::move(made);
 }
 
-ProgramFile DocumentEditor::finish(const std::map<GraphName, std::string>& instead,
-                                   const std::set<std::pair<int, int>>& wanted) {
+ProgramFile DocumentEditor::finish(const Wanted& wanted) {
   for (size_t g = graphs_.size(); g-- > 0;) {
     const auto of = static_cast<int>(g);
-    auto& nodes = graph(of).at("nodes").items();
-    for (Json& each : nodes) {
-      for (Json& input : each.at("inputs").items()) renameReads(input.at("arg"), of, instead);
-    }
-    while (removeStray(of, wanted)) {
-    }
-    std::set<std::string> gone;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (removed_.contains({of, static_cast<int>(i)})) addNames(nodes[i].at("outputs"), gone);
-    }
-    for (const char* table : kValueTables) {
-      if (Json* values = graph(of).find(table))
-        std::erase_if(values->members(), [&](const Json::Member& value) { return gone.contains(value.first); });
-    }
+    renameReads(of);
+    std::set<std::string> gone = removeUnread(of, wanted);
+    removeStray(of, wanted, gone);
+    forget(of, gone);
   }
+  renameResults();
   for (size_t g = graphs_.size(); g-- > 0;) rebuild(static_cast<int>(g));  // what lies inside before what holds it
   return std::move(file_);
 }

@@ -30,49 +30,56 @@ class DocumentEditor {
   [[nodiscard]] Json& graph(int graph) { return *graphs_[static_cast<size_t>(graph)]; }
   [[nodiscard]] Json& node(int of, int number);
 
-  // A name like `wanted` that no value and no node has: not of this graph, nor, for who compares values by their names,
-  // of another.
-  [[nodiscard]] std::string freshName(int of, const std::string& wanted);
+  // A name like `wanted` that no value and no node has, of whichever graph: for who compares values by their names.
+  [[nodiscard]] std::string freshName(const std::string& wanted);
   // TensorMeta of a value; null where it has none.
   [[nodiscard]] const Json* metaOf(const GraphName& value) const;
   void describe(const GraphName& value, Json meta);
 
-  // Behind an original node, -1: in front of all. Those of one place stay in order.
-  void insert(int of, int behind, Json made);
+  // In front of a node of the file, or at the end. Those of one place stay in order.
+  void insert(int of, int before, Json made) { insertions_.push_back({of, before, std::move(made)}); }
   void remove(int graph, int node) { removed_.insert({graph, node}); }
-
-  // Sets what an output of the program is, in its signature.
-  void setOutputArgument(size_t output, const Json& argument);
+  // Another node is in the place of one, whose values are described no more.
+  void replace(int of, int number, Json made);
+  // All that reads the value reads another one of its graph.
+  void readInstead(const GraphName& value, const std::string& other);
+  [[nodiscard]] std::string nowRead(const GraphName& value) const;
 
   // A tensor like the one that `like` holds, with a name of its own.
   HeldTensor addHeld(const HeldTensor& like, Json meta);
-  // One more operand of the graphs that hold `inside` and its siblings (both branches, a loop's condition and body).
-  // `name`: of a tensor in the graph around. Gives its name in `inside`.
-  std::string addOperand(int inside, const std::string& name);
+  // Returns what a tensor of the program's own graph is called in this one, to which it is handed from now on.
+  std::string handIn(const std::string& name, int graph);
 
-  // Puts everything in its place. `instead`: what stands for values that are no longer made. What reads a value that is
-  // gone for good and is not wanted itself (an assertion, dead code: not in `wanted`) goes, too.
-  ProgramFile finish(const std::map<GraphName, std::string>& instead, const std::set<std::pair<int, int>>& wanted);
-
-  [[nodiscard]] ProgramFile& file() { return file_; }
+  // Puts everything in its place. `wanted`: what counts as a reader, and whether it goes without one; all else (an
+  // assertion, dead code) goes with what it reads.
+  using Wanted = std::map<std::pair<int, int>, bool>;
+  ProgramFile finish(const Wanted& wanted);
 
  private:
   struct Insertion {
-    int graph, behind;
+    int graph, before;
     Json node;
   };
-  [[nodiscard]] std::set<std::string> madeIn(int of) const;
-  static void renameReads(Json& of, int graph, const std::map<GraphName, std::string>& instead);
-  bool removeStray(int of, const std::set<std::pair<int, int>>& wanted);
+  // One more operand of the graphs that hold `inside` and its siblings (both branches, a loop's condition and body).
+  // `name`: of a tensor in the graph around. Gives its name in `inside`.
+  std::string addOperand(int inside, const std::string& name);
+  void forget(int of, const std::set<std::string>& values);
+  void renameReads(int of);
+  void renameResults();
+  std::set<std::string> removeUnread(int of, const Wanted& wanted);
+  void removeStray(int of, const Wanted& wanted, std::set<std::string>& gone);
   void rebuild(int of);
 
   ProgramFile file_;
   std::vector<Json*> graphs_;
   std::vector<Holder> holders_;
   std::map<std::pair<int, int>, std::vector<int>> inner_;  // by node: the graphs that it holds
-  std::vector<std::set<std::string>> names_;               // by graph
+  Json::Array results_;                                    // of the program, as the file has them
+  std::set<std::string> names_;                            // of all graphs
   std::vector<Insertion> insertions_;
   std::set<std::pair<int, int>> removed_;
+  std::map<GraphName, std::string> instead_;
+  std::map<GraphName, std::string> handedIn_;  // by the name in the program's own graph
 };
 
 // Calls visit(name) for each value that a node, or a list of arguments, reads; not for what graphs in it read.

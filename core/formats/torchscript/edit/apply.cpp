@@ -1,4 +1,4 @@
-// applyPlan: carries out a FoldPlan, which names graph ids, on a copy of the module.
+// recordPlan: records the edits of a FoldPlan, which names graph ids.
 #include "core/formats/torchscript/edit/apply.h"
 
 #include <torch/csrc/jit/ir/ir.h>
@@ -95,7 +95,7 @@ class CodeEdits final : public EditTarget {
     if (use.node != graph::kNone) redirected_.insert(model_.lowered.programNode[static_cast<size_t>(use.node)]);
     if (sum && isPlainSum(programNode(use.node)) && site.node == programNode(use.node).node) {
       leftOut_[site.frame].push_back(site.node);
-      return edits(site.frame).push_back(passOn(site.node, static_cast<int>(*sum)));
+      return edits(site.frame).push_back(bypassNode(site.node, static_cast<int>(*sum), /*stays=*/true));
     }
     edits(site.frame).push_back(readZeros(site));
   }
@@ -202,6 +202,8 @@ class CodeEdits final : public EditTarget {
     NormReplacement out;
     out.node = node;
     out.axes = static_cast<int>(norm.axes.size());
+    const auto* y = node->output(node->outputs().size() == 2 ? 1 : 0);  // behind the sum of an op that adds, too
+    out.viewed = std::ranges::any_of(y->uses(), [](const auto& use) { return use.user->kind() == c10::aten::view; });
     // The fast norm works over the last axis only.
     out.flavour = flavour_ == NormFlavour::Fast && out.axes != 1 ? NormFlavour::Portable : flavour_;
     out.gamma = norm.gamma != kNoValue;
@@ -234,20 +236,20 @@ class CodeEdits final : public EditTarget {
 
 }  // namespace
 
-Result<LoweredModel> applyPlan(const LoweredModel& model, const fold::FoldPlan& plan,
-                               const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour, const Task& task) {
-  const ModuleSource& source = model.source;
+Result<RecordedEdits> recordPlan(const LoweredModel& model, const fold::FoldPlan& plan,
+                                 const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour, const Task& task) {
   const bool writesNorms = replacesNorms(plan) || !plan.streams.norms.empty();
   if (flavour == NormFlavour::Fast && writesNorms && !fastNormAvailable()) {
     return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
                 {"build NormLens with its kernels, or fold", HintKey::PortableNorm});
   }
-  if (auto status = source.computeWeights(task); !status) return tl::unexpected(std::move(status.error()));
+  if (auto status = model.source.computeWeights(task); !status) return tl::unexpected(std::move(status.error()));
   try {
     const c10::InferenceMode noGradients(false);
     task.report("centering weights");
-    const OpenedFiles files{source.archive ? source.archive->sharedFile() : nullptr};
-    WeightVersions weights(model.graph(), files, [&model](graph::ConstantId constant) {
+    const auto& archive = model.source.archive;
+    const OpenedFiles files{archive ? archive->sharedFile() : nullptr};
+    WeightVersions weights(model.graph(), files, [&](graph::ConstantId constant) {
       return std::ranges::any_of(model.constantTensor(constant).sites,
                                  [&](const TensorSite& site) { return model.program.isReadElsewhere(site); });
     });
@@ -255,18 +257,15 @@ Result<LoweredModel> applyPlan(const LoweredModel& model, const fold::FoldPlan& 
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
 
     // Reads are redirected first: the code edits may remove the nodes that read.
-    FrameEdits frames(model.program.frames.size());
-    EditsByInstance instances;
-    placeWeights(model, weights, frames, instances);
-    CodeEdits code(model, flavour, frames);
+    RecordedEdits made{FrameEdits(model.program.frames.size()), {}, weights.pending(), {}};
+    placeWeights(model, weights, made.frames, made.instances);
+    CodeEdits code(model, flavour, made.frames);
     translate(plan, model.graph(), norms, code);
     code.finish();
     task.report("rewriting the code");
-    auto made = rebuild(model, frames, std::move(instances));
-    if (made) made->source.pending = weights.pending();
     return made;
   } catch (...) {
-    return tl::unexpected(torchEditError("the plan cannot be applied"));
+    return tl::unexpected(torchEditError(kNotApplied));
   }
 }
 

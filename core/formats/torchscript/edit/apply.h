@@ -2,27 +2,24 @@
 // includes torch.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "core/analysis/norms/norms.h"
-#include "core/formats/torchscript/lower/lowered_model.h"
+#include "core/formats/torchscript/edit/apply_variants.h"
 
 namespace normlens::formats::torchscript {
 
-// See Model::apply.
-[[nodiscard]] Result<LoweredModel> applyPlan(const LoweredModel& model, const fold::FoldPlan& plan,
-                                             const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
-                                             const Task& task);
+inline constexpr const char* kNotApplied = "the plan cannot be applied";
+inline constexpr const char* kNotJoined = "the norms cannot be joined";
+inline constexpr const char* kNotFused = "the norms cannot be fused";
 
-struct FusedNorms {
-  std::optional<LoweredModel> model;  // nullopt where nothing was done
-  std::vector<std::string> names;     // of the norms that it was done to
-};
-
-// See NormFuser.
-[[nodiscard]] Result<FusedNorms> joinNorms(const LoweredModel& model, const analysis::Norms& norms, const Task& task);
-[[nodiscard]] Result<FusedNorms> fuseNorms(const LoweredModel& model, const analysis::Norms& norms, const Task& task);
+// Errors: as Model::apply(), and as NormFuser's functions.
+[[nodiscard]] Result<RecordedEdits> recordPlan(const LoweredModel& model, const fold::FoldPlan& plan,
+                                               const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
+                                               const Task& task);
+[[nodiscard]] Result<RecordedEdits> recordJoins(const LoweredModel& model, const analysis::Norms& norms,
+                                                const Task& task);
+[[nodiscard]] Result<RecordedEdits> recordFusions(const LoweredModel& model, const analysis::Norms& norms,
+                                                  const Task& task);
 
 }  // namespace normlens::formats::torchscript

@@ -138,22 +138,27 @@ BodyEdit insertCode(std::vector<OperandSite> sites, const ReadCode& code) {
   CodedValue coded = codedBefore(std::move(readers), sites[0], code);
   std::string all = coded.signature;
   for (const auto& site : sites) all += signature(site.input);
-  return {all, [sites = std::move(sites), make = std::move(coded.make)](GraphCopy& copy) {
+  journal::InsertCode record{sites, [code](Graph& graph, Value* x) { return emitted(code, graph, x); }};
+  return {all,
+          [sites = std::move(sites), make = std::move(coded.make)](GraphCopy& copy) {
             const Value* x = copy.read(sites[0]);
             Value* value = make(copy);
             for (const auto& site : sites) {
               if (copy.read(site) != x) throw EditRefused("reads to be rewritten together read different values");
               readInstead(copy, site, value);
             }
-          }};
+          },
+          std::move(record)};
 }
 
 BodyEdit readZeros(OperandSite site) {
-  return {signature("zeros", site.node, site.input), [=](GraphCopy& copy) {
+  return {signature("zeros", site.node, site.input),
+          [=](GraphCopy& copy) {
             Node& reader = *copy.at(site.node);
             const torch::jit::WithInsertPoint here(&reader);
             redirect(reader, static_cast<size_t>(site.input), zeroLike(*copy.graph(), copy.read(site)));
-          }};
+          },
+          journal::InsertCode{{site}, zeroLike}};
 }
 
 }  // namespace normlens::formats::torchscript

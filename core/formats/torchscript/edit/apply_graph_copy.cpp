@@ -105,34 +105,32 @@ void removeWithSources(Node* node) {
   removeUnused(std::move(sources));
 }
 
-BodyEdit bypassNode(Node* node, int input) {
-  return {signature("bypass", node, input), [=](GraphCopy& copy) {
+BodyEdit bypassNode(Node* node, int input, bool stays) {
+  return {signature("bypass", node, input, stays),
+          [=](GraphCopy& copy) {
             Node* twin = copy.at(node);
             twin->output(0)->replaceAllUsesWith(twin->input(static_cast<size_t>(input)));
             // An in-place op without readers would still write; its effect is the edit's now, so it goes as well.
-            if (!twin->hasUses()) removeWithSources(twin);
-          }};
-}
-
-BodyEdit passOn(Node* node, int input) {
-  return {signature("pass on", node, input), [=](GraphCopy& copy) {
-            Node* twin = copy.at(node);
-            twin->output(0)->replaceAllUsesWith(twin->input(static_cast<size_t>(input)));
-          }};
+            if (!stays && !twin->hasUses()) removeWithSources(twin);
+          },
+          journal::PassOn{node, input, stays}};
 }
 
 BodyEdit removeNodes(std::vector<Node*> nodes) {
   std::string all = "remove ";
   for (const Node* node : nodes) all += signature(node);
-  return {all, [nodes = std::move(nodes)](GraphCopy& copy) {
+  return {all,
+          [nodes = std::move(nodes)](GraphCopy& copy) {
             std::vector<Node*> twins;
             for (const Node* node : nodes) twins.push_back(copy.at(node));
             removeUnused(std::move(twins));
-          }};
+          },
+          journal::Sweep{}};
 }
 
-BodyEdit readAttribute(OperandSite site, const std::string& attribute) {
-  return {signature("read", site.node, site.input, attribute), [=](GraphCopy& copy) {
+BodyEdit readAttribute(const journal::ReadTensor& read) {
+  return {signature("read", read.read.node, read.read.input, read.attribute),
+          [site = read.read, attribute = read.attribute](GraphCopy& copy) {
             const torch::jit::WithInsertPoint here(copy.at(site.node));
             // The class gets the attribute when the copy finds its class: the type is known already.
             Node* get = copy.graph()->create(c10::prim::GetAttr, {copy.graph()->inputs()[0]});
@@ -140,22 +138,27 @@ BodyEdit readAttribute(OperandSite site, const std::string& attribute) {
             get->output()->setType(c10::TensorType::get());
             copy.graph()->insertNode(get);
             redirect(copy, site, get->output());
-          }};
+          },
+          read};
 }
 
 BodyEdit readConstant(OperandSite site, const at::Tensor& tensor) {
-  return {signature("read", site.node, site.input, "constant", tensor.unsafeGetTensorImpl()), [=](GraphCopy& copy) {
+  return {signature("read", site.node, site.input, "constant", tensor.unsafeGetTensorImpl()),
+          [=](GraphCopy& copy) {
             const torch::jit::WithInsertPoint here(copy.at(site.node));
             redirect(copy, site, copy.graph()->insertConstant(tensor));
-          }};
+          },
+          journal::ReadTensor{site, tensor}};
 }
 
 BodyEdit setConstant(Node* node, const at::Tensor& tensor) {
-  return {signature("set", node, tensor.unsafeGetTensorImpl()), [=](GraphCopy& copy) {
+  return {signature("set", node, tensor.unsafeGetTensorImpl()),
+          [=](GraphCopy& copy) {
             Node* twin = copy.at(node);
             twin->t_(c10::attr::value, tensor);
             twin->output()->inferTypeFrom(tensor);
-          }};
+          },
+          journal::SetTensor{node, tensor}};
 }
 
 BodyEdit callMethod(Node* call, const std::string& method) {

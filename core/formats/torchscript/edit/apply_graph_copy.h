@@ -12,6 +12,8 @@
 #include <sstream>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/formats/edit/edit_refused.h"
@@ -22,12 +24,18 @@ namespace normlens::formats::torchscript {
 class GraphCopy {
  public:
   explicit GraphCopy(const std::shared_ptr<torch::jit::Graph>& original);
+  // A body with one node of the original alone, for an edit of that node: `copy` stands for it, and `read` returns what
+  // is read elsewhere.
+  using ReadElsewhere = std::function<torch::jit::Value*(const OperandSite&)>;
+  GraphCopy(std::shared_ptr<torch::jit::Graph> graph, const torch::jit::Node* original, torch::jit::Node* copy,
+            ReadElsewhere read)
+      : graph_(std::move(graph)), nodes_{{original, copy}}, read_(std::move(read)) {}
 
   [[nodiscard]] const std::shared_ptr<torch::jit::Graph>& graph() const { return graph_; }
   // The copy of a node; return nodes of blocks included. Throws where the node is of another graph.
   [[nodiscard]] torch::jit::Node* at(const torch::jit::Node* original) const;
   [[nodiscard]] torch::jit::Value* read(const OperandSite& site) const {
-    return at(site.node)->input(static_cast<size_t>(site.input));
+    return read_ ? read_(site) : at(site.node)->input(static_cast<size_t>(site.input));
   }
   // From now on at(original) is another node of the copy, which does its work.
   void substitute(const torch::jit::Node* original, torch::jit::Node* with) { nodes_[original] = with; }
@@ -46,15 +54,64 @@ class GraphCopy {
   std::shared_ptr<torch::jit::Graph> graph_;
   bool newSignature_ = false;
   std::unordered_map<const torch::jit::Node*, torch::jit::Node*> nodes_;
+  ReadElsewhere read_;
 };
 
 // A body may be called by bodies that are edited together with it, and by others: from outside, or by the original
 // forward() of a module around it.
 enum class BodyUse : uint8_t { Any, Together, Alone };
 
+struct FusedNorm;
+
+// The journal: records what an edit does, for a format whose file has the body in another form and is edited there.
+namespace journal {
+
+// These reads of one value see what `emit` makes of it, once, before the first of them.
+struct InsertCode {
+  std::vector<OperandSite> reads;
+  std::function<torch::jit::Value*(torch::jit::Graph&, torch::jit::Value*)> emit;
+};
+// The readers of the node's first output read its input. The node goes, or `stays` for edits of what only it reads.
+struct PassOn {
+  torch::jit::Node* node = nullptr;
+  int input = 0;
+  bool stays = false;
+};
+// run() puts other nodes in the place of this one, or gives it other operands; it works on a body that has this node
+// alone. readsOperands: those of the node itself, not only what GraphCopy::read() returns.
+struct ReplaceNode {
+  torch::jit::Node* node = nullptr;
+  bool readsOperands = true;
+};
+// The read gets a tensor that its body's module holds under this new name; no name: the code holds it.
+struct ReadTensor {
+  OperandSite read;
+  at::Tensor tensor;
+  std::string attribute = {};
+  std::string like = {};  // path of the attribute that was read
+};
+// A prim::Constant holds another tensor.
+struct SetTensor {
+  torch::jit::Node* node = nullptr;
+  at::Tensor tensor;
+};
+// An add and a norm become one op.
+struct FuseNorm {
+  std::shared_ptr<const FusedNorm> norm;
+  std::string op;
+};
+// Nodes without readers are removed.
+struct Sweep {};
+
+// monostate: the edit serves calls of other bodies.
+using Record = std::variant<std::monostate, InsertCode, PassOn, ReplaceNode, ReadTensor, SetTensor, FuseNorm, Sweep>;
+
+}  // namespace journal
+
 struct BodyEdit {
   std::string signature;  // equal signatures do the same to copies of the same graph
   std::function<void(GraphCopy&)> run;
+  journal::Record record{};
   BodyUse use = BodyUse::Any;  // for calls of which kind
   bool newSignature = false;   // takes or returns more: Together
 };
@@ -69,14 +126,13 @@ template <class... Parts>
   return text.str();
 }
 
-// The node's first output is replaced everywhere by its input.
-[[nodiscard]] BodyEdit bypassNode(torch::jit::Node* node, int input);
-// The same, but the node stays for edits of what only it reads by now; removeNodes() comes last.
-[[nodiscard]] BodyEdit passOn(torch::jit::Node* node, int input);
+// The node's first output is replaced everywhere by its input. `stays`: the node does so for edits of what only it
+// reads by now; removeNodes() comes last.
+[[nodiscard]] BodyEdit bypassNode(torch::jit::Node* node, int input, bool stays = false);
 // Nodes without readers go, with all that only they read.
 [[nodiscard]] BodyEdit removeNodes(std::vector<torch::jit::Node*> nodes);
 // The read is redirected to an attribute of the body's own module, or to a constant of its own.
-[[nodiscard]] BodyEdit readAttribute(OperandSite site, const std::string& attribute);
+[[nodiscard]] BodyEdit readAttribute(const journal::ReadTensor& read);
 [[nodiscard]] BodyEdit readConstant(OperandSite site, const at::Tensor& tensor);
 // A prim::Constant holds another tensor.
 [[nodiscard]] BodyEdit setConstant(torch::jit::Node* node, const at::Tensor& tensor);

@@ -25,7 +25,8 @@ Value* sum(Graph& graph, const Node& node, Value* addend) {
 }
 
 BodyEdit rewrite(const std::string& what, Node* original, const std::function<Value*(Graph&, const Node&)>& make) {
-  return {signature(what, original), [original, make](GraphCopy& copy) {
+  return {signature(what, original),
+          [original, make](GraphCopy& copy) {
             Node* node = copy.at(original);
             if (!addsProduct(*node)) return;  // an earlier edit has left the sum
             const torch::jit::WithInsertPoint here(node);
@@ -33,7 +34,8 @@ BodyEdit rewrite(const std::string& what, Node* original, const std::function<Va
             node->output(0)->replaceAllUsesWith(made);
             copy.substitute(original, made->node());
             removeWithSources(node);
-          }};
+          },
+          journal::ReplaceNode{original}};
 }
 
 }  // namespace

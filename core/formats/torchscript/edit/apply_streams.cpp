@@ -33,7 +33,8 @@ std::vector<Value*> sizesIn(Graph& graph, Value* list) {
 }  // namespace
 
 BodyEdit resizeAxis(Node* node, int axis, const fold::Channels& channels) {
-  return {signature("resize", node, axis, channels.full, channels.width), [=](GraphCopy& copy) {
+  return {signature("resize", node, axis, channels.full, channels.width),
+          [=](GraphCopy& copy) {
             Node* twin = copy.at(node);
             const auto input = sizesOf(*twin);
             if (!input) return;
@@ -47,11 +48,13 @@ BodyEdit resizeAxis(Node* node, int axis, const fold::Channels& channels) {
             Node* before = twin->input(*input)->node();
             twin->replaceInput(*input, graph.insertNode(graph.createList(c10::IntType::get(), sizes))->output());
             removeUnused({before});
-          }};
+          },
+          journal::ReplaceNode{node}};
 }
 
 BodyEdit tellSize(Node* query, int axis, int rank, const fold::Channels& channels) {
-  return {signature("tell size", query, axis, rank, channels.full), [=](GraphCopy& copy) {
+  return {signature("tell size", query, axis, rank, channels.full),
+          [=](GraphCopy& copy) {
             Node* twin = copy.at(query);
             if (twin->kind() != aten::size) return;
             Graph& graph = *copy.graph();
@@ -70,7 +73,8 @@ BodyEdit tellSize(Node* query, int axis, int rank, const fold::Channels& channel
             }
             twin->output(0)->replaceAllUsesWith(told);
             removeUnused({twin});
-          }};
+          },
+          journal::ReplaceNode{query}};
 }
 
 }  // namespace normlens::formats::torchscript

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/formats/torchscript/edit/sum_way.h"
+#include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/module_index.h"
 
 namespace normlens::formats::torchscript {
@@ -182,11 +183,21 @@ class VariantBuilder {
 
 }  // namespace
 
-Result<LoweredModel> rebuild(const LoweredModel& model, const FrameEdits& frames, EditsByInstance instances) {
-  const auto unit = std::make_shared<torch::jit::CompilationUnit>();
-  VariantBuilder(model.program, frames, *unit).fill(instances);
-  const ModuleSource& source = model.source;
-  return lowered(source.with(copyModule(source.module, unit, instances)), model.facts);
+Result<FusedNorms> rebuild(const LoweredModel& model, Result<RecordedEdits> edits, const std::string& failed) {
+  if (!edits) return tl::unexpected(edits.error());
+  if (edits->frames.empty()) return FusedNorms{};
+  try {
+    const c10::InferenceMode noGradients(false);
+    const auto unit = std::make_shared<torch::jit::CompilationUnit>();
+    VariantBuilder(model.program, edits->frames, *unit).fill(edits->instances);
+    ModuleSource source = model.source.with(copyModule(model.source.module, unit, edits->instances));
+    source.pending = edits->pending;
+    auto made = lowered(std::move(source), model.facts);
+    if (!made) return tl::unexpected(made.error());
+    return FusedNorms{std::move(*made), std::move(edits->fused)};
+  } catch (...) {
+    return tl::unexpected(torchEditError(failed));
+  }
 }
 
 }  // namespace normlens::formats::torchscript

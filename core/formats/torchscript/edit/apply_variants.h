@@ -7,6 +7,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/formats/torchscript/edit/apply_module_copy.h"
@@ -17,10 +19,22 @@ namespace normlens::formats::torchscript {
 // By frame of the program: what happens to its body.
 using FrameEdits = std::vector<std::vector<BodyEdit>>;
 
-// A model with edits in it, made of an opened one. `instances`: what the edits of the weights have put into the
-// modules. Tensors that did not change are shared, and so is state that the model writes: a run writes copies. Throws
-// EditRefused, c10::Error.
-[[nodiscard]] Result<LoweredModel> rebuild(const LoweredModel& model, const FrameEdits& frames,
-                                           EditsByInstance instances);
+// What a plan does to a module. The format of torch.export repeats it on its documents.
+struct RecordedEdits {
+  FrameEdits frames;
+  EditsByInstance instances;                      // tensors that modules hold
+  std::shared_ptr<fold::PendingWeights> pending;  // weights of the result that are not computed yet; null: none
+  std::vector<std::string> fused;                 // norms that are joined or fused
+};
+
+struct FusedNorms {
+  std::optional<LoweredModel> model;  // nullopt where nothing was done
+  std::vector<std::string> names;     // of the norms that were joined or fused
+};
+
+// A model with edits in it, made of an opened one; none where there are none. Tensors that did not change are shared,
+// and so is state that the model writes: a run writes copies. Errors: those of `edits`; `failed` and why.
+[[nodiscard]] Result<FusedNorms> rebuild(const LoweredModel& model, Result<RecordedEdits> edits,
+                                         const std::string& failed);
 
 }  // namespace normlens::formats::torchscript

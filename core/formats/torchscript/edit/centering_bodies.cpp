@@ -196,7 +196,14 @@ class BodiesOfCentering {
     };
     // Who calls the body as it was gets one that centers for itself.
     const bool newSignature = body.isArgument || body.returned;
-    frames[static_cast<size_t>(frame)].push_back({text, run, BodyUse::Together, newSignature});
+    journal::Record record;
+    if (bodies_.size() == 1) {
+      const auto emit = [code = centered_.code](auto& graph, Value* x) { return emitted(code, graph, x); };
+      journal::InsertCode code{{original_->site}, emit};
+      for (const Read& read : reads) code.reads.push_back(read.site);
+      record = std::move(code);
+    }
+    frames[static_cast<size_t>(frame)].push_back({text, run, std::move(record), BodyUse::Together, newSignature});
     centerWithin(frame, reads, BodyUse::Alone, frames);
   }
 

@@ -145,7 +145,8 @@ class WeightPlacement {
       }
       if (!redirected_.insert(at).second) return;
       frames_[static_cast<size_t>(at.frame)].push_back(
-          site.owner ? readAttribute(at, attributeFor(frame.self, site, tensor)) : readConstant(at, tensor));
+          site.owner ? readAttribute({at, tensor, attributeFor(frame.self, site, tensor), site.path})
+                     : readConstant(at, tensor));
       return;
     }
     throw EditRefused("'" + site.path + "' is read by a function that cannot be given another tensor");

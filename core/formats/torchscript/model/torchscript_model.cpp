@@ -145,15 +145,17 @@ Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const 
 Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& plan,
                                                        const std::vector<analysis::LayerNorm>& norms,
                                                        NormFlavour flavour, const Task& task) const {
-  return asModel(applyPlan(model_, plan, norms, flavour, task));
+  auto made = asModel(rebuild(model_, recordPlan(model_, plan, norms, flavour, task), kNotApplied));
+  if (!made) return tl::unexpected(made.error());
+  return std::move(made->model);
 }
 
 Result<FusedModel> TorchScriptModel::joinNorms(const analysis::Norms& norms, const Task& task) const {
-  return asModel(torchscript::joinNorms(model_, norms, task));
+  return asModel(rebuild(model_, recordJoins(model_, norms, task), kNotJoined));
 }
 
 Result<FusedModel> TorchScriptModel::fuseNorms(const analysis::Norms& norms, const Task& task) const {
-  return asModel(torchscript::fuseNorms(model_, norms, task));
+  return asModel(rebuild(model_, recordFusions(model_, norms, task), kNotFused));
 }
 
 Result<std::unique_ptr<Model>> TorchScriptModel::singleNorm(int64_t /*rows*/, int64_t width, graph::DType dtype) const {

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstdint>
 #include <iterator>
-#include <span>
 
 #include "core/formats/torchscript/program/hidden_calls.h"
 
@@ -35,7 +34,7 @@ class BodyFusion {
 
   void operator()(GraphCopy& copy) const {
     Value* y = normalised(copy);
-    for (const Node* view : viewsOfResult()) y = viewed(copy, *view, y);
+    for (const Node* view : viewsOfResult(body_)) y = viewed(copy, *view, y);
     if (body_.to == nullptr) {
       copy.addResult(y);
     } else if (index_ + 1 < fused_.way.bodies.size()) {
@@ -46,13 +45,6 @@ class BodyFusion {
   }
 
  private:
-  // A view that names its sizes needs none before it.
-  [[nodiscard]] std::span<Node* const> viewsOfResult() const {
-    const auto names = [](const Node* view) { return view->kind() != c10::aten::flatten; };
-    const auto last = std::find_if(body_.views.rbegin(), body_.views.rend(), names);
-    return last == body_.views.rend() ? std::span(body_.views) : std::span(std::prev(last.base()), body_.views.end());
-  }
-
   [[nodiscard]] std::array<const std::optional<FusedNumber>*, 2> numbers() const {
     return {&fused_.gamma, &fused_.beta};
   }
@@ -143,6 +135,12 @@ std::string signatureOf(const FusedNorm& fused, size_t body, const std::string& 
 
 }  // namespace
 
+std::span<Node* const> viewsOfResult(const BodyOnWay& body) {
+  const auto names = [](const Node* view) { return view->kind() != c10::aten::flatten; };
+  const auto last = std::find_if(body.views.rbegin(), body.views.rend(), names);
+  return last == body.views.rend() ? std::span(body.views) : std::span(std::prev(last.base()), body.views.end());
+}
+
 bool onlyComputes(const Node& node) {
   return !runsHiddenCode(node) && !node.hasAttribute(c10::attr::Subgraph) && !node.hasSideEffects() && !mayMutate(node);
 }
@@ -167,8 +165,10 @@ void fuseNorm(const FusedNorm& fused, const std::string& op, FrameEdits& frames)
   const auto& bodies = fused.way.bodies;
   for (size_t body = 0; body < bodies.size(); ++body) {
     const BodyUse use = fused.crossesBodies() ? BodyUse::Together : BodyUse::Any;
+    journal::Record record;
+    if (!fused.crossesBodies()) record = journal::FuseNorm{std::make_shared<const FusedNorm>(fused), op};
     frames[static_cast<size_t>(bodies[body].frame)].push_back(
-        {signatureOf(fused, body, op), BodyFusion(fused, body, op), use, body != fused.way.common});
+        {signatureOf(fused, body, op), BodyFusion(fused, body, op), std::move(record), use, body != fused.way.common});
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct FusedNorm {
   // Calls on the way get other arguments and results.
   [[nodiscard]] bool crossesBodies() const { return way.bodies.size() > 1; }
 };
+
+// The views that the normalised value goes through as the sum did. One that names its sizes needs none before it.
+[[nodiscard]] std::span<torch::jit::Node* const> viewsOfResult(const BodyOnWay& body);
 
 // Does nothing but compute: no call, no effect, no write to memory. Blocks are not looked into.
 [[nodiscard]] bool onlyComputes(const torch::jit::Node& node);

@@ -131,11 +131,6 @@ void fastAddNorm(Graph& graph, Node& node, const NormReplacement& norm) {
   }
 }
 
-// LayerNorm's result is dense, whatever its input; what is written out keeps the strides, which a view may not bear.
-bool isViewed(const Value& value) {
-  return std::ranges::any_of(value.uses(), [](const torch::jit::Use& use) { return use.user->kind() == aten::view; });
-}
-
 }  // namespace
 
 BodyEdit replaceNorm(const NormReplacement& norm) {
@@ -143,7 +138,7 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
   if (flavour != NormFlavour::Portable && flavour != NormFlavour::Primitives && flavour != NormFlavour::Fast)
     throw EditRefused("this norm flavour exists for ONNX files only");
   return {signature("norm", norm.node, static_cast<int>(norm.flavour), norm.axes, norm.gamma, norm.beta,
-                    norm.computeInFloat32, norm.castBack, norm.narrow.full, norm.narrow.width),
+                    norm.computeInFloat32, norm.castBack, norm.viewed, norm.narrow.full, norm.narrow.width),
           [norm](GraphCopy& copy) {
             Node* node = copy.at(norm.node);
             Graph& graph = *copy.graph();
@@ -163,11 +158,12 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
             const bool addsBeta = norm.beta && norm.flavour != NormFlavour::Fast;  // whose op takes it
             Value* y = normCode(ops, norm.flavour != NormFlavour::Primitives, parts.x, given(norm.gamma, parts.gamma),
                                 given(addsBeta, parts.beta));
-            Value* old = node->output(normOutput(*node));
-            if (norm.flavour == NormFlavour::Primitives && isViewed(*old)) y = graph.insert(aten::contiguous, {y});
-            standFor(old, y);
+            // What is written out keeps the strides, which a view may not bear.
+            if (norm.flavour == NormFlavour::Primitives && norm.viewed) y = graph.insert(aten::contiguous, {y});
+            standFor(node->output(normOutput(*node)), y);
             removeUnused({node});
-          }};
+          },
+          journal::ReplaceNode{norm.node}};
 }
 
 bool isLayerNormOp(const Node& node) {
@@ -177,7 +173,8 @@ bool isLayerNormOp(const Node& node) {
 
 BodyEdit writeOutAddNorm(Node* fused) {
   return {
-      signature("write out", fused), [fused](GraphCopy& copy) {
+      signature("write out", fused),
+      [fused](GraphCopy& copy) {
         Node* node = copy.at(fused);
         if (!is(*node, "normlens::add_layer_norm")) return;  // an earlier edit has done it
         Graph& graph = *copy.graph();
@@ -187,11 +184,13 @@ BodyEdit writeOutAddNorm(Node* fused) {
         node->output(1)->replaceAllUsesWith(y);
         copy.substitute(fused, y->node());
         node->destroy();
-      }};
+      },
+      journal::ReplaceNode{fused}};
 }
 
 BodyEdit varianceToMeanSquare(Node* variance) {
-  return {signature("mean square", variance), [=](GraphCopy& copy) {
+  return {signature("mean square", variance),
+          [=](GraphCopy& copy) {
             Node* node = copy.at(variance);
             Graph& graph = *copy.graph();
             const torch::jit::WithInsertPoint here(node);
@@ -199,7 +198,8 @@ BodyEdit varianceToMeanSquare(Node* variance) {
             Value* mean = graph.insert(aten::mean, {square, node->namedInput("dim"), node->namedInput("keepdim")});
             node->output(0)->replaceAllUsesWith(mean);
             removeUnused({node});
-          }};
+          },
+          journal::ReplaceNode{variance}};
 }
 
 }  // namespace normlens::formats::torchscript

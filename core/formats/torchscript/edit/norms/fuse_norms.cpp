@@ -85,7 +85,8 @@ BodyEdit joinNorm(const NormInBody& norm) {
   std::string all = signature("join", op, norm.end, std::bit_cast<uint64_t>(norm.eps));
   for (const auto& site : {std::optional(norm.x), norm.gamma, norm.beta})
     all += site ? signature(site->node, site->input) : "none ";
-  return {all, [norm, op](GraphCopy& copy) {
+  return {all,
+          [norm, op](GraphCopy& copy) {
             Node* end = copy.at(norm.end);
             const torch::jit::WithInsertPoint here(end);
             const auto constant = [&](const std::optional<OperandSite>& site) {
@@ -97,7 +98,8 @@ BodyEdit joinNorm(const NormInBody& norm) {
             Value* y = copy.graph()->insert(c10::Symbol::fromQualString(op), {x, gamma, beta, norm.eps});
             end->output(0)->replaceAllUsesWith(y);
             removeUnused({end});
-          }};
+          },
+          journal::ReplaceNode{norm.end, /*readsOperands=*/false}};
 }
 
 const char* fusedOp(const Node& norm) {
@@ -106,7 +108,7 @@ const char* fusedOp(const Node& norm) {
 
 // `edit` adds to the edits of the bodies and returns the names of the norms that it edits; `failed` is what cannot be
 // done where it throws. Errors: Unsupported where there is no library of operators, Refused.
-Result<FusedNorms> withEditedNorms(const LoweredModel& model, const std::string& failed,
+Result<RecordedEdits> editsOfNorms(const LoweredModel& model, const std::string& failed,
                                    const std::function<std::vector<std::string>(FrameEdits&)>& edit) {
   if (!fastNormAvailable()) {
     return fail(ErrorCode::Unsupported, "the operators of libnormlens_ops.so are not available here",
@@ -114,13 +116,9 @@ Result<FusedNorms> withEditedNorms(const LoweredModel& model, const std::string&
   }
   try {
     const c10::InferenceMode noGradients(false);
-    FrameEdits frames(model.program.frames.size());
-    FusedNorms result;
-    result.names = edit(frames);
-    auto edited = rebuild(model, frames, {});
-    if (!edited) return tl::unexpected<Error>(edited.error());
-    result.model = std::move(*edited);
-    return result;
+    RecordedEdits made{FrameEdits(model.program.frames.size()), {}, model.source.pending, {}};
+    made.fused = edit(made.frames);
+    return made;
   } catch (...) {
     return tl::unexpected(torchEditError(failed));
   }
@@ -128,11 +126,11 @@ Result<FusedNorms> withEditedNorms(const LoweredModel& model, const std::string&
 
 }  // namespace
 
-Result<FusedNorms> joinNorms(const LoweredModel& model, const analysis::Norms& norms, const Task& task) {
+Result<RecordedEdits> recordJoins(const LoweredModel& model, const analysis::Norms& norms, const Task& task) {
   const auto joinable = analysis::joinableNorms(model.graph(), norms, /*rmsWithBeta=*/true);
-  if (joinable.empty()) return FusedNorms{};
+  if (joinable.empty()) return RecordedEdits{};
   task.report("joining norms that are written out");
-  return withEditedNorms(model, "the norms cannot be joined", [&](FrameEdits& frames) {
+  return editsOfNorms(model, kNotJoined, [&](FrameEdits& frames) {
     std::vector<std::string> joined;
     for (const auto& [name, norm] : joinable) {
       const auto found = NormFinder(model).find(norm);
@@ -144,9 +142,9 @@ Result<FusedNorms> joinNorms(const LoweredModel& model, const analysis::Norms& n
   });
 }
 
-Result<FusedNorms> fuseNorms(const LoweredModel& model, const analysis::Norms& norms, const Task& task) {
+Result<RecordedEdits> recordFusions(const LoweredModel& model, const analysis::Norms& norms, const Task& task) {
   task.report("fusing adds and norms");
-  return withEditedNorms(model, "the norms cannot be fused", [&](FrameEdits& frames) {
+  return editsOfNorms(model, kNotFused, [&](FrameEdits& frames) {
     std::vector<std::string> fused;
     FusableNorms fusable(model, frames, {});
     for (const auto& norm : analysis::normsOfOneOp(norms)) {

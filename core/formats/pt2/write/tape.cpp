@@ -1,0 +1,243 @@
+#include "core/formats/pt2/write/tape.h"
+
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/runtime/operator.h>
+
+#include <algorithm>
+
+#include "core/formats/edit/edit_refused.h"
+#include "core/formats/pt2/file/tensor_meta.h"
+#include "core/formats/pt2/write/literals.h"
+#include "core/formats/pt2/write/new_values.h"
+
+namespace normlens::formats::pt2 {
+namespace {
+
+namespace prim = c10::prim;
+using torch::jit::Node;
+using torch::jit::Value;
+
+std::string targetOf(const c10::FunctionSchema& schema) {
+  std::string name = schema.name();
+  name.replace(name.find("::"), 2, ".");
+  return "torch.ops." + name + "." + (schema.overload_name().empty() ? "default" : schema.overload_name());
+}
+
+bool isDefault(const Value* value, const c10::Argument& argument) {
+  if (!argument.default_value() || value->node()->kind() != prim::Constant) return false;
+  const auto known = torch::jit::toIValue(value);
+  return known && known->tagKind() == argument.default_value()->tagKind() && *known == *argument.default_value();
+}
+
+// What is written as an argument of other nodes, or stands for its operand.
+bool isArgument(const Node& node) {
+  return node.kind() == prim::Constant || node.kind() == prim::ListConstruct || node.kind() == prim::unchecked_cast ||
+         node.kind() == c10::aten::size;
+}
+
+const Value* bare(const Value* value) {
+  while (value->node()->kind() == prim::unchecked_cast) value = value->node()->input();
+  return value;
+}
+
+Json stackOf(const Json& node) {
+  Json::Object kept;
+  const Json* all = node.find("metadata");
+  for (const char* name : {"stack_trace", "nn_module_stack"}) {
+    const Json* text = all == nullptr ? nullptr : all->find(name);
+    if (text != nullptr) kept.emplace_back(name, *text);
+  }
+  return {std::move(kept)};
+}
+
+}  // namespace
+
+Value* Tape::named(const std::string& name, const c10::TypePtr& type) {
+  Value*& known = inputs_[name];
+  if (known == nullptr) {
+    known = graph_->addInput()->setType(type);
+    names_[known] = name;
+  }
+  return known;
+}
+
+Value* Tape::tensor(const GraphName& value) {
+  if (value.first != of_) throw EditRefused("what an edit reads is in another part of the program");
+  return named(editor_.nowRead(value), c10::TensorType::get());
+}
+
+Value* Tape::size(const Json& symbol) {
+  const auto& [kind, value] = symbol.only();
+  if (kind == "as_int") return graph_->insertConstant(value.integer());
+  return named(editor_.nowRead({of_, value.text()}), c10::IntType::get());
+}
+
+Value* Tape::read(const Json& argument) {
+  const auto& [kind, value] = argument.only();
+  if (kind == "as_none") return graph_->insertConstant(c10::IValue());
+  if (kind == "as_tensor") return tensor({of_, value.at("name").text()});
+  if (kind == "as_int") return graph_->insertConstant(value.integer());
+  if (kind == "as_float") return graph_->insertConstant(value.real());
+  if (kind == "as_bool") return graph_->insertConstant(value.boolean());
+  if (kind == "as_sym_int") return size(value);
+  if (kind == "as_ints") {
+    c10::List<int64_t> sizes;
+    for (const Json& item : value.items()) sizes.push_back(item.integer());
+    return graph_->insertConstant(sizes);
+  }
+  if (kind != "as_sym_ints")
+    throw EditRefused("an operation that would change has an argument of the kind " + kind.substr(0, 40));
+  std::vector<Value*> sizes;
+  for (const Json& item : value.items()) sizes.push_back(size(item));
+  return graph_->insertNode(graph_->createList(c10::IntType::get(), sizes))->output();
+}
+
+Node* Tape::add(const Json& node) {
+  const c10::FunctionSchema& schema = schemaOfTarget(node.at("target").text());
+  std::vector<Value*> inputs;
+  for (const c10::Argument& argument : schema.arguments()) {
+    const auto& given = node.at("inputs").items();
+    const auto found =
+        std::ranges::find_if(given, [&](const Json& input) { return input.at("name").text() == argument.name(); });
+    inputs.push_back(found != given.end() ? read(found->at("arg")) : graph_->insertConstant(*argument.default_value()));
+  }
+  const bool isSize = schema.name() == "aten::sym_size";  // TorchScript has it under its old name
+  const auto symbol = isSize ? c10::aten::size : c10::Symbol::fromQualString(schema.name());
+  Node* made = graph_->insertNode(graph_->create(symbol, inputs, schema.returns().size()));
+  for (size_t i = 0; i < schema.returns().size(); ++i) made->output(i)->setType(schema.returns()[i].type());
+  return made;
+}
+
+std::string Tape::nameOf(const Value* value) const {
+  const auto found = names_.find(bare(value));
+  if (found == names_.end()) throw EditRefused("what an edit gives has no form in the file");
+  return found->second;
+}
+
+Json Tape::metaOf(const Value* value) const {
+  const auto name = names_.find(bare(value));
+  const Json* meta = name == names_.end() ? nullptr : editor_.metaOf({of_, name->second});
+  if (meta == nullptr) throw EditRefused("the file says nothing of a value that the fold reads");
+  return *meta;
+}
+
+// A size that an edit needs, where the file states it.
+Json Tape::sizeArgument(const Node& size) {
+  const auto sizes = readTensorMeta(metaOf(size.input(0))).sizes;
+  const int64_t axis = torch::jit::toIValue(size.input(1)).value().toInt();
+  const SymSize& asked = sizes.at(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(sizes.size()) : axis));
+  if (!asked.isFixed()) throw EditRefused("the fold needs a size that the file leaves open");
+  return literalArgument(asked.example, c10::IntType::get());
+}
+
+Json Tape::listArgument(const Node& list) {
+  const auto item = list.output()->type()->containedType(0);
+  Json::Array items;
+  if (item->isSubtypeOf(*c10::TensorType::get())) {
+    for (const Value* each : list.inputs()) items.emplace_back(Json::Object{{"name", Json(nameOf(each))}});
+    return {Json::Object{{"as_tensors", Json(std::move(items))}}};
+  }
+  for (const Value* each : list.inputs()) {
+    const Json one = argument(each, c10::IntType::get());
+    const auto& [kind, value] = one.only();
+    items.push_back(kind == "as_sym_int" ? value : one);
+  }
+  return {Json::Object{{"as_sym_ints", Json(std::move(items))}}};
+}
+
+Json Tape::argument(const Value* value, const c10::TypePtr& type) {
+  value = bare(value);
+  const Node& node = *value->node();
+  if (node.kind() == c10::aten::size) return sizeArgument(node);
+  if (node.kind() == prim::ListConstruct) return listArgument(node);
+  if (node.kind() != prim::Constant) return namedArgument(nameOf(value), *value->type());
+  const auto known = torch::jit::toIValue(value);
+  if (!known) throw EditRefused("an argument that an edit gives has no form in the file");
+  return literalArgument(*known, type);
+}
+
+// Without defaults, but for those in front of another argument that goes by its position.
+Json Tape::inputsOf(const Node& node, const c10::FunctionSchema& schema) {
+  Json::Array inputs;
+  bool isInFront = false;
+  for (size_t i = node.inputs().size(); i-- > 0;) {
+    const c10::Argument& of = schema.arguments().at(i);
+    const bool goesByName = of.kwarg_only();
+    if (isDefault(node.input(i), of) && (goesByName || !isInFront)) continue;
+    isInFront = isInFront || !goesByName;
+    inputs.emplace_back(Json::Object{{"name", Json(of.name())},
+                                     {"arg", argument(node.input(i), of.real_type())},
+                                     {"kind", Json(int64_t{goesByName ? 2 : 1})}});
+  }
+  std::ranges::reverse(inputs);
+  return {std::move(inputs)};
+}
+
+// The names of a new node's outputs, which the tables describe from now on.
+Json Tape::outputsOf(const Node& node, const c10::FunctionSchema& schema, const std::string& name) {
+  const Json* replaced = nullptr;
+  for (const Value* output : node.outputs()) {
+    const auto stands = standsFor_.find(output);
+    if (stands != standsFor_.end() && replaced == nullptr) replaced = editor_.metaOf({of_, stands->second});
+  }
+  const Json meta = metaOfResult(
+      node, [this](const Value* value) { return metaOf(value); }, replaced);
+  Json::Array outputs;
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const bool alone = node.outputs().size() == 1;
+    const std::string own = alone ? name : editor_.freshName(name + "_" + schema.returns()[i].name());
+    editor_.describe({of_, own}, meta);
+    names_[node.output(i)] = own;
+    outputs.push_back(namedArgument(own, *c10::TensorType::get()));
+  }
+  return {std::move(outputs)};
+}
+
+Json Tape::nodeFor(const Node& node, const Json& metadata) {
+  if (translation_.inAutocast[static_cast<size_t>(of_)])
+    throw EditRefused("a norm in a region of torch.autocast would change: export with run_decompositions({})");
+  if (translation_.runsTwice[static_cast<size_t>(of_)]) throw EditRefused("the condition of a loop would change");
+  const auto* op = node.maybeOperator();
+  if (op == nullptr || op->schema().is_mutable() ||
+      !c10::Dispatcher::singleton().findSchema({op->schema().name(), op->schema().overload_name()}))
+    throw EditRefused(std::string("the fold needs the operator ") + node.kind().toQualString() +
+                      ", which NormLens does not write into this format");
+  Json inputs = inputsOf(node, op->schema());
+  std::string wanted = op->schema().name();
+  wanted = wanted.substr(wanted.find("::") + 2);
+  const std::string name = editor_.freshName(wanted);
+  Json outputs = outputsOf(node, op->schema(), name);
+  Json::Object made{{"target", Json(targetOf(op->schema()))},
+                    {"inputs", std::move(inputs)},
+                    {"outputs", std::move(outputs)},
+                    {"metadata", metadata}};
+  const auto& nodes = editor_.graph(of_).at("nodes").items();
+  const auto isSaid = [&](const char* member) { return !nodes.empty() && nodes.front().find(member) != nullptr; };
+  if (isSaid("is_hop_single_tensor_return")) made.emplace_back("is_hop_single_tensor_return", Json());
+  if (isSaid("name")) made.emplace_back("name", Json(name));
+  return {std::move(made)};
+}
+
+std::vector<Json> Tape::written(const Json& like) {
+  const Json metadata = stackOf(like);
+  std::vector<Json> made;
+  for (const Node* node : graph_->nodes()) {
+    if (!isArgument(*node)) made.push_back(nodeFor(*node, metadata));
+  }
+  for (const auto& [value, name] : standsFor_) editor_.readInstead({of_, name}, nameOf(value));
+  return made;
+}
+
+void Tape::insert(size_t before, const Json& like) {
+  for (Json& made : written(like)) editor_.insert(of_, static_cast<int>(before), std::move(made));
+}
+
+void Tape::replace(int node, const Json& like) {
+  auto made = written(like);
+  Json last = std::move(made.back());
+  made.pop_back();
+  for (Json& each : made) editor_.insert(of_, node, std::move(each));
+  editor_.replace(of_, node, std::move(last));
+}
+
+}  // namespace normlens::formats::pt2
