@@ -116,9 +116,7 @@ class Repeater {
     Node* both = graph.insertNode(graph.create(c10::Symbol::fromQualString(record.op), inputs, 2));
     for (Value* output : both->outputs()) output->setType(c10::TensorType::get());
     tape.standFor(both->output(0), outputName(editor_.node(add.graph, add.node), 0));
-    // The sum that nothing else reads is a part of the norm.
-    const Origin& work = body.from->output()->uses().size() == 1 ? norm : add;
-    tape.replace(add.node, editor_.node(work.graph, work.node));
+    tape.replace(add.node, editor_.node(norm.graph, norm.node));  // whose name the op has
     const std::string normalised = outputName(editor_.node(norm.graph, norm.node), 0);
     std::string y = tape.nameOf(both->output(1));
     const auto views = torchscript::viewsOfResult(body);
