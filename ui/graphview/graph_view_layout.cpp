@@ -5,7 +5,6 @@
 #include <QMenu>
 #include <QMetaMethod>
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 

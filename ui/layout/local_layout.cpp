@@ -57,9 +57,8 @@ bool fit(LocalLayout& layout, const std::vector<Span>& gaps, double width) {
   return false;
 }
 
-// Places the title of an open group in the band below its top border, beside the curves that cross it.
-
-// Left if it fits there, else at the right end, else between two curves; with the class (full width) or, if that fits
+// Places the title of an open group in the band below its top border, beside the curves that cross it: at the left if
+// it fits there, else at the right end, else between two curves; with the class (full width) or, if that fits
 // nowhere, the name alone. False when there is no room: the layout is then as before, but for its title fields.
 bool fitTitle(LocalLayout& layout, double fullWidth, double nameWidth) {
   const std::vector<Span> gaps = gapsBetween(crossings(layout), layout.size.width());

@@ -1,12 +1,8 @@
-#include <QFrame>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPainter>
 #include <QWidget>
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "ui/learn/card_paint.h"
 #include "ui/learn/figure.h"

@@ -1,9 +1,6 @@
 #include <QCheckBox>
-#include <QFrame>
 #include <QGridLayout>
 #include <QJsonArray>
-#include <QLabel>
-#include <QVBoxLayout>
 #include <QVariantAnimation>
 #include <array>
 #include <cmath>

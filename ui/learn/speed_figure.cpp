@@ -1,6 +1,3 @@
-#include <QFrame>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPainter>
 #include <QVariantAnimation>
 #include <QWidget>

@@ -1,10 +1,8 @@
 #include "ui/learn/value_slider.h"
 
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QSignalBlocker>
 #include <QSlider>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 

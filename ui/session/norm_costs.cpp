@@ -1,7 +1,5 @@
 #include "ui/session/norm_costs.h"
 
-#include <utility>
-
 #include "core/protocol/methods.h"
 #include "ui/session/session.h"
 #include "ui/words/format.h"

@@ -21,25 +21,6 @@ namespace normlens::ui {
 
 namespace methods = protocol::methods;
 
-namespace {
-
-using Norms = std::vector<protocol::NormInfo>;
-
-// Titles of norms that have another verdict than before, or were not there.
-QStringList changedVerdicts(const Norms& before, const Norms& after) {
-  QStringList names;
-  for (const protocol::NormInfo& norm : after) {
-    const auto same = [&](const protocol::NormInfo& old) {
-      return old.name == norm.name && old.index == norm.index && old.verdict == norm.verdict;
-    };
-    const auto at = static_cast<size_t>(norm.index);
-    if (at >= before.size() || !same(before[at])) names << text(norm.title);
-  }
-  return names;
-}
-
-}  // namespace
-
 Session::Session(EngineClient* engine, QObject* parent)
     : QObject(parent),
       engine_(engine),
@@ -457,50 +438,6 @@ void Session::recover() {
   reopen();
 }
 
-// ---- verdicts by inferred shapes are shown at once, and the run that confirms them comes after
-
-void Session::confirm() {
-  if (!early() || confirmation_.kind != JobKind::None || !opening_.served) return;
-  confirmationQuestion_.ask(protocol::methods::kAnalyze, {}, [this](Reply<protocol::Analysis>& reply) {
-    const Job ended = std::exchange(confirmation_, {});
-    if (reply) return confirmedBy(std::move(*reply));
-    const EngineError& error = reply.error();
-    if (error.cancelled() || error.engineDied) {
-      Q_EMIT jobChanged();
-      if (error.cancelled()) Q_EMIT stopped(ended);
-      return;
-    }
-    Q_EMIT problem(asSentence(error.message), asSentence(error.hint));
-    dropAnalysis();
-  });
-  confirmation_ = {JobKind::Confirming, {}, -1, -1};
-  Q_EMIT jobChanged();
-}
-
-void Session::dropConfirmation() {
-  confirmation_ = {};
-  confirmationQuestion_.drop();
-}
-
-void Session::confirmedBy(protocol::Analysis&& run) {
-  const QStringList changed = changedVerdicts(analysis_->norms, run.norms);
-  const bool sameNorms = changed.isEmpty() && analysis_->norms.size() == run.norms.size();
-  takeAnalysis(std::move(run));
-  if (!sameNorms) {
-    voidProof();
-    proofs_.clear();
-    plan_.clear();
-  }
-  Q_EMIT analysisChanged();
-  Q_EMIT confirmed(changed);
-  Q_EMIT jobChanged();
-  if (sameNorms) return;
-  // The choices name norms by their place, which has changed.
-  choices_->startOver();
-  selection_->askZeroMean();
-  requestPlan();
-}
-
 // ---- what arrives from the engine
 
 void Session::clearModel() {
@@ -610,112 +547,6 @@ void Session::setDigits(int digits) {
   if (digits == digits_) return;
   digits_ = digits;
   Q_EMIT digitsChanged();
-}
-
-void Session::requestTensorStats(int value, Question& question,
-                                 const std::function<void(const Reply<protocol::TensorStats>&)>& done) {
-  question.drop();
-  if (const auto cached = statsCache_.constFind(value); cached != statsCache_.constEnd()) return done(*cached);
-  protocol::TensorParams params;
-  params.value = value;
-  params.plan = choices_->params();
-  question.ask(methods::kTensorStats, params,
-               [this, value, done, revision = planRevision_](const Reply<protocol::TensorStats>& reply) {
-                 if (reply && revision == planRevision_) statsCache_.insert(value, *reply);
-                 done(reply);
-               });
-}
-
-// ---- what is derived from its state
-
-QString Session::modelName() const { return model_ && !model_->models.empty() ? text(model_->model) : QString(); }
-
-QString Session::title() const { return modelTitle(path_, modelName()); }
-
-// Returns the name that inputs are stored under: each model of a file that holds several has its own.
-QString Session::presetName() const { return modelName().isEmpty() ? path_ : path_ + u'/' + modelName(); }
-
-const protocol::NormInfo* Session::norm(int index) const {
-  if (!analysis_) return nullptr;
-  const auto& norms = analysis_->norms;
-  // They come in order of execution, so the place is nearly always the index.
-  if (index >= 0 && static_cast<size_t>(index) < norms.size() && norms[static_cast<size_t>(index)].index == index) {
-    return &norms[static_cast<size_t>(index)];
-  }
-  const auto found = std::find_if(norms.begin(), norms.end(), [&](const auto& n) { return n.index == index; });
-  return found == norms.end() ? nullptr : &*found;
-}
-
-int Session::normNamed(const QString& name) const {
-  if (!analysis_) return -1;
-  int byEnd = -1;
-  for (const protocol::NormInfo& norm : analysis_->norms) {
-    const QString full = text(norm.name);
-    if (full == name) return norm.index;
-    if (byEnd < 0 && full.endsWith(u'.' + name)) byEnd = norm.index;
-  }
-  return byEnd;
-}
-
-QString Session::titleOfNorm(const std::string& name) const {
-  const protocol::NormInfo* info = norm(normNamed(text(name)));
-  return text(info != nullptr ? info->title : name);
-}
-
-bool Session::folds(int norm) const {
-  return plan() && std::find(plan()->folded.begin(), plan()->folded.end(), norm) != plan()->folded.end();
-}
-
-const protocol::NormState* Session::normState(int norm) const {
-  if (!plan()) return nullptr;
-  const auto& states = plan()->norms;
-  const auto found = std::ranges::find(states, norm, &protocol::NormState::norm);
-  return found == states.end() ? nullptr : &*found;
-}
-
-QString Session::runObstacle() const {
-  if (!model_) return tr("No model is open.");
-  if (!opening_.served) return tr("The engine does not have the model open.");
-  if (!analysis_) return tr("The model is being analysed.");
-  return cannotRun();
-}
-
-PlanMark Session::planMark(int index) const {
-  const protocol::NormState* state = normState(index);
-  return state == nullptr ? PlanMark() : ui::planMark(*state, fold_ ? &*fold_ : nullptr, firstOther());
-}
-
-std::vector<PlanMark> Session::planMarks() const {
-  std::vector<PlanMark> marks;
-  if (!plan()) return marks;
-  const int other = firstOther();
-  for (const protocol::NormState& state : plan()->norms) {
-    const auto at = static_cast<size_t>(std::max(state.norm, 0));
-    if (marks.size() <= at) marks.resize(at + 1);
-    marks[at] = ui::planMark(state, fold_ ? &*fold_ : nullptr, other);
-  }
-  if (preview_->fall()) {
-    for (const int norm : preview_->fall()->norms) marks[static_cast<size_t>(norm)] = {PlanState::WouldFall, {}};
-  }
-  return marks;
-}
-
-int Session::firstOther() const {
-  return fold_ && fold_->verify ? normNamed(text(fold_->verify->first_diverging)) : -1;
-}
-
-int Session::inputOfNorm(int index) const {
-  const protocol::NormInfo* info = norm(index);
-  if (info == nullptr) return -1;
-  // A decomposed norm reads its input at its first member.
-  for (const protocol::GraphNode& node : index_.graph().nodes) {
-    if (node.norm != index && node.id != info->node) continue;
-    for (const int input : node.inputs) {
-      const protocol::GraphValue* value = index_.value(input);
-      if (value != nullptr && !value->constant) return input;
-    }
-  }
-  return -1;
 }
 
 // ---- the jobs that write a file

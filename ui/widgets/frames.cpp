@@ -1,10 +1,8 @@
 #include "ui/widgets/frames.h"
 
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QPushButton>
 #include <QStyle>
-#include <QVBoxLayout>
 
 #include "ui/widgets/follow_text.h"
 

@@ -1,14 +1,12 @@
 // Small pieces that every panel is put together from. The property "kind" is what the style sheet looks at.
 #pragma once
 
-#include <QFrame>
+#include <QHBoxLayout>
 #include <QLabel>
-#include <QString>
+#include <QVBoxLayout>
 
 class QComboBox;
-class QHBoxLayout;
 class QPushButton;
-class QVBoxLayout;
 
 namespace normlens::ui {
 

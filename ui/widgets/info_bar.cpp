@@ -1,7 +1,5 @@
 #include "ui/widgets/info_bar.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPainter>
 #include <QPushButton>
 

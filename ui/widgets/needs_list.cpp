@@ -2,7 +2,6 @@
 
 #include <QAbstractButton>
 #include <QPainter>
-#include <QVBoxLayout>
 
 #include "ui/theme/class_mark.h"
 #include "ui/theme/icons.h"

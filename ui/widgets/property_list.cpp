@@ -1,8 +1,5 @@
 #include "ui/widgets/property_list.h"
 
-#include <QHBoxLayout>
-#include <QVBoxLayout>
-
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/frames.h"

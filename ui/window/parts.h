@@ -2,8 +2,6 @@
 // icons, and file dialogs. Parents own what is made. Thread: GUI thread.
 #pragma once
 
-#include <QHBoxLayout>
-#include <QVBoxLayout>
 #include <functional>
 #include <utility>
 

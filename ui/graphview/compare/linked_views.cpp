@@ -1,7 +1,6 @@
 #include "ui/graphview/compare/linked_views.h"
 
 #include <QScopedValueRollback>
-#include <algorithm>
 #include <limits>
 #include <unordered_map>
 

@@ -3,7 +3,6 @@
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
-#include <cmath>
 
 #include "ui/theme/class_mark.h"
 #include "ui/theme/theme.h"

@@ -1,9 +1,7 @@
 #include "ui/layout/layers/layers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "ui/layout/buckets.h"

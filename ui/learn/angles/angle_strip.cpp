@@ -1,7 +1,6 @@
 #include "ui/learn/angles/angle_strip.h"
 
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>

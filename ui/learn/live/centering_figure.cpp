@@ -1,8 +1,5 @@
 #include <QCheckBox>
 #include <QComboBox>
-#include <QFrame>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QSignalBlocker>
 #include <QVariantAnimation>
 #include <algorithm>

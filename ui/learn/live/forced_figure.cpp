@@ -1,7 +1,4 @@
 #include <QComboBox>
-#include <QFrame>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPainter>
 #include <QSignalBlocker>
 #include <QStringList>

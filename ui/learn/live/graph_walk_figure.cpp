@@ -1,7 +1,4 @@
 #include <QComboBox>
-#include <QFrame>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QSignalBlocker>
 #include <QTimer>
 #include <algorithm>

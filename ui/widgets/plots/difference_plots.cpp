@@ -1,5 +1,6 @@
 #include "ui/widgets/plots/difference_plots.h"
 
+#include <QColor>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -12,10 +13,38 @@
 #include "ui/models/difference_table.h"
 #include "ui/theme/error_scale.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/plots/series_mark.h"
 
 namespace normlens::ui {
 namespace {
+
+// The floating types of a comparison differ by shape as well as by color, in charts and beside their names.
+constexpr int kSeries = 4;
+constexpr double kSize = 3;
+
+QColor seriesColor(int series, const Theme& theme) {
+  const QColor colors[kSeries] = {theme.streamLine, theme.opaqueLine, theme.linearLine, theme.classes.centering};
+  return colors[series % kSeries];
+}
+
+void paintSeriesMark(QPainter& painter, const QPointF& at, int series, const Theme& theme) {
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(seriesColor(series, theme));
+  const double far = kSize + 1;
+  switch (series % kSeries) {
+    case 0:
+      painter.drawEllipse(at, kSize, kSize);
+      break;
+    case 1:
+      painter.drawRect(QRectF(at.x() - kSize, at.y() - kSize, 2 * kSize, 2 * kSize));
+      break;
+    case 2:
+      painter.drawPolygon(QPolygonF({at + QPointF(0, -far), at + QPointF(far, kSize), at + QPointF(-far, kSize)}));
+      break;
+    default:
+      painter.drawPolygon(
+          QPolygonF({at + QPointF(0, -far), at + QPointF(far, 0), at + QPointF(0, far), at + QPointF(-far, 0)}));
+  }
+}
 
 constexpr int kRow = 17, kTop = 2, kMark = 8;
 

@@ -9,7 +9,6 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QHeaderView>
-#include <QLabel>
 #include <QMenu>
 #include <QPainter>
 #include <QPushButton>

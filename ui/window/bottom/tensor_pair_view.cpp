@@ -1,6 +1,5 @@
 #include "ui/window/bottom/tensor_pair_view.h"
 
-#include <QLabel>
 #include <QPushButton>
 #include <QStackedWidget>
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include <QEvent>
 #include <QGraphicsDropShadowEffect>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QPainter>

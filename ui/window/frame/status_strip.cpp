@@ -1,6 +1,5 @@
 #include "ui/window/frame/status_strip.h"
 
-#include <QLabel>
 #include <QProgressBar>
 #include <QTimer>
 
@@ -18,40 +17,24 @@ namespace {
 constexpr int kMemoryMs = 2000;   // from one look at the engine's memory to the next
 constexpr int kStoppedMs = 6000;  // for which it is shown what was stopped
 
-QString jobWord(JobKind kind) {
-  switch (kind) {
-    case JobKind::Opening:
-      return StatusStrip::tr("Opening");
-    case JobKind::Analyzing:
-      return StatusStrip::tr("Analysing");
-    case JobKind::Confirming:
-      return StatusStrip::tr("Confirming what was inferred");
-    case JobKind::Planning:
-      return StatusStrip::tr("Planning");
-    case JobKind::Folding:
-      return StatusStrip::tr("Folding");
-    case JobKind::Measuring:
-      return StatusStrip::tr("Measuring");
-    case JobKind::Exporting:
-      return StatusStrip::tr("Exporting");
-    case JobKind::Narrowing:
-      return StatusStrip::tr("Narrowing");
-    case JobKind::SavingTensor:
-      return StatusStrip::tr("Saving the tensor");
-    case JobKind::Comparing:
-      return StatusStrip::tr("Comparing");
-    case JobKind::Probing:
-      return StatusStrip::tr("Probing");
-    case JobKind::Reporting:
-      return StatusStrip::tr("Making the report");
-    case JobKind::None:
-      break;
-  }
-  return {};
-}
+// By JobKind.
+constexpr const char* kJobWords[] = {"",
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Opening"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Analysing"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Confirming what was inferred"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Planning"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Folding"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Measuring"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Exporting"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Narrowing"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Saving the tensor"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Comparing"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Probing"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Making the report")};
 
 QString jobWords(const Job& job) {
-  return job.stage.isEmpty() ? jobWord(job.kind) : QStringLiteral("%1: %2").arg(jobWord(job.kind), job.stage);
+  const QString kind = StatusStrip::tr(kJobWords[static_cast<int>(job.kind)]);
+  return job.stage.isEmpty() ? kind : QStringLiteral("%1: %2").arg(kind, job.stage);
 }
 
 QString engineWord(EngineClient::State state) {

@@ -1,6 +1,5 @@
 #include "ui/window/inspector/center_card.h"
 
-#include <QLabel>
 #include <QPushButton>
 #include <algorithm>
 

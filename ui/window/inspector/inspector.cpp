@@ -4,7 +4,6 @@
 #include <QComboBox>
 #include <QFileInfo>
 #include <QGuiApplication>
-#include <QLabel>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QWidget>

@@ -1,6 +1,5 @@
 #include "ui/window/inspector/norm_page.h"
 
-#include <QLabel>
 #include <algorithm>
 #include <cmath>
 

@@ -1,7 +1,6 @@
 #include "ui/window/inspector/plan_card.h"
 
 #include <QGridLayout>
-#include <QLabel>
 #include <QRadioButton>
 
 #include "ui/models/norm_model.h"

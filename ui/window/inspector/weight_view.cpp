@@ -2,9 +2,7 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
-#include <QLabel>
 #include <QPushButton>
-#include <utility>
 
 #include "ui/session/session.h"
 #include "ui/widgets/elided_label.h"

@@ -1,7 +1,6 @@
 #include "ui/window/inspector/why_not.h"
 
 #include <QGridLayout>
-#include <QLabel>
 #include <QPushButton>
 #include <QVector>
 #include <QWidget>

@@ -1,7 +1,6 @@
 #include "ui/window/lab/lab_figures.h"
 
 #include <QGridLayout>
-#include <QLabel>
 #include <algorithm>
 #include <span>
 

@@ -4,9 +4,7 @@
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFileInfo>
-#include <QFrame>
 #include <QHeaderView>
-#include <QLabel>
 #include <QMenu>
 #include <QPainter>
 #include <QProgressBar>

@@ -1,10 +1,8 @@
 #include "ui/window/learn/lessons_page.h"
 
 #include <QBoxLayout>
-#include <QFrame>
 #include <QHelpEvent>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QLocale>
 #include <QMenu>

@@ -1,7 +1,6 @@
 #include "ui/window/learn/probe_charts.h"
 
 #include <QGridLayout>
-#include <QLabel>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,6 @@
 #include <QCheckBox>
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QLabel>
 #include <QPainter>
 #include <QScrollArea>
 #include <QSpinBox>

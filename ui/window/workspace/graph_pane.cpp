@@ -1,10 +1,7 @@
 #include "ui/window/workspace/graph_pane.h"
 
 #include <QFileInfo>
-#include <QFrame>
-#include <QLabel>
 #include <QToolButton>
-#include <QVBoxLayout>
 #include <cmath>
 #include <memory>
 

@@ -3,7 +3,6 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QGridLayout>
-#include <QLabel>
 #include <QPainter>
 #include <QPainterPath>
 #include <QPushButton>
@@ -86,8 +85,6 @@ void letClicksThrough(const QWidget* card) {
   for (QWidget* part : card->findChildren<QWidget*>()) part->setAttribute(Qt::WA_TransparentForMouseEvents);
 }
 
-// The pieces of the welcome page: steps, demo models, recent files, the place to drop a file.
-
 // Number, title and two lines under a picture.
 QFrame* makeStepCard(int number, PaintStep picture, const QString& title, const QString& text, QWidget* parent) {
   auto* card = makeCard(parent);
@@ -154,7 +151,7 @@ QPushButton* makeRecentRow(const RecentFile& file, QWidget* parent) {
   return row;
 }
 
-// ---- The three pictures of the welcome page
+// ---- the three pictures
 
 // Three norms on a stream, each with its verdict.
 void paintOpen(QPainter& painter, const Theme& theme) {

@@ -2,7 +2,6 @@
 
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QLabel>
 #include <QMenu>
 #include <QScopedValueRollback>
 #include <QTableView>
