@@ -1,17 +1,110 @@
-// Attention and MultiHeadAttention of ONNX Runtime's own domain, and Attention of the standard operators (opset 23 and
-// later).
+// Attention, MultiHeadAttention and RotaryEmbedding of ONNX Runtime's own domain.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "core/formats/onnx/float64/heads.h"
 #include "core/formats/onnx/float64/kernel.h"
 
 namespace normlens::formats::onnx::float64 {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// [batch][heads][length][width], dense.
+struct Heads {
+  int64_t batch = 0, heads = 0, length = 0, width = 0;
+  std::vector<double> data;
+
+  Heads(int64_t b, int64_t n, int64_t s, int64_t h)
+      : batch(b), heads(n), length(s), width(h), data(static_cast<size_t>(b * n * s * h)) {}
+  [[nodiscard]] int64_t row(int64_t b, int64_t n, int64_t s) const { return ((b * heads + n) * length + s) * width; }
+  [[nodiscard]] const double* at(int64_t b, int64_t n, int64_t s) const { return data.data() + row(b, n, s); }
+  [[nodiscard]] double* at(int64_t b, int64_t n, int64_t s) { return data.data() + row(b, n, s); }
+  [[nodiscard]] Shape shape() const { return {batch, heads, length, width}; }
+};
+
+// One of Q, K and V: the columns from `first` on, as many as `given` (0: all), of [B][S][C], or already [B][N][S][H].
+// The bias has one number per column of all heads.
+Heads headsOf(const Array& array, int64_t heads, const double* bias, int64_t first = 0, int64_t given = 0) {
+  const int64_t columns = given == 0 ? array.dim(-1) : given;
+  const bool split = array.rank() == 4;
+  if (heads < 1 || (!split && (array.rank() != 3 || columns % heads != 0))) {
+    throw std::runtime_error("an input that does not divide into heads");
+  }
+  const int64_t width = split ? array.dim(3) : columns / heads;
+  Heads out(array.dim(0), heads, array.dim(split ? 2 : 1), width);
+  for (int64_t b = 0; b < out.batch; ++b) {
+    for (int64_t n = 0; n < heads; ++n) {
+      for (int64_t s = 0; s < out.length; ++s) {
+        const double* const row =
+            array.data + (split ? out.row(b, n, s) : (b * out.length + s) * array.dim(2) + first + n * width);
+        double* const to = out.at(b, n, s);
+        for (int64_t i = 0; i < width; ++i) to[i] = row[i] + (bias ? bias[n * width + i] : 0.0);
+      }
+    }
+  }
+  return out;
+}
+
+// `now` behind what `past` [B][N][S][H] has already.
+Heads behind(const Array& past, const Heads& now) {
+  Heads all(now.batch, now.heads, past.dim(2) + now.length, now.width);
+  const int64_t before = past.dim(2);
+  for (int64_t b = 0; b < now.batch; ++b) {
+    for (int64_t n = 0; n < now.heads; ++n) {
+      const double* const from = past.data + (b * now.heads + n) * before * now.width;
+      std::copy(from, from + before * now.width, all.at(b, n, 0));
+      std::copy(now.at(b, n, 0), now.at(b, n, 0) + now.length * now.width, all.at(b, n, before));
+    }
+  }
+  return all;
+}
+
+// In place. A row of nothing but -inf becomes zeros.
+void softmax(std::vector<double>& row) {
+  if (row.empty()) return;
+  const double top = std::ranges::max(row);
+  if (top == -std::numeric_limits<double>::infinity()) {
+    std::ranges::fill(row, 0.0);
+    return;
+  }
+  double sum = 0;
+  for (double& x : row) sum += x = std::exp(x - top);
+  for (double& x : row) x /= sum;
+}
+
+// Makes the weights of a query's keys of its scores, in place.
+using Weigh = std::function<void(int64_t b, int64_t n, int64_t s, std::vector<double>& row)>;
+
+// weigh(scale Q K^T) V as [B][S][N H], head by head. scale 0: 1 / sqrt(width).
+void attend(Call& call, const Heads& q, const Heads& k, const Heads& v, double scale, const Weigh& weigh) {
+  if (q.heads != k.heads || q.heads != v.heads || q.width != k.width || k.length != v.length) {
+    throw std::runtime_error("heads that do not fit each other");
+  }
+  const double factor = scale == 0 ? 1 / std::sqrt(static_cast<double>(q.width)) : scale;
+  double* const out = call.output(0, {q.batch, q.length, q.heads * v.width});
+  call.parallel(q.batch * q.heads, [&](int64_t unit) {
+    const int64_t b = unit / q.heads, n = unit % q.heads;
+    std::vector<double> row(static_cast<size_t>(k.length));
+    for (int64_t s = 0; s < q.length; ++s) {
+      const double* const query = q.at(b, n, s);
+      for (int64_t t = 0; t < k.length; ++t) {
+        const double* const key = k.at(b, n, t);
+        double score = 0;
+        for (int64_t i = 0; i < q.width; ++i) score += query[i] * key[i];
+        row[static_cast<size_t>(t)] = score * factor;
+      }
+      weigh(b, n, s, row);
+      double* const to = out + ((b * q.length + s) * q.heads + n) * v.width;
+      std::fill(to, to + v.width, 0.0);
+      for (int64_t t = 0; t < k.length; ++t) {
+        const double weight = row[static_cast<size_t>(t)];
+        if (weight == 0) continue;
+        const double* const value = v.at(b, n, t);
+        for (int64_t i = 0; i < v.width; ++i) to[i] += weight * value[i];
+      }
+    }
+  });
+}
 
 int64_t offsetAt(const std::vector<int64_t>& strides, int64_t b, int64_t n, int64_t s, int64_t t) {
   return b * strides[0] + n * strides[1] + s * strides[2] + t * strides[3];
@@ -21,8 +114,6 @@ void showKeysAndValues(Call& call, const Heads& k, const Heads& v) {
   if (call.wants(1)) std::ranges::copy(k.data, call.output(1, k.shape()));
   if (call.wants(2)) std::ranges::copy(v.data, call.output(2, v.shape()));
 }
-
-// ---- ONNX Runtime's own
 
 struct Options {
   double filter, scale;  // filter: added where a key is masked
@@ -62,7 +153,7 @@ void attendMasked(Call& call, const Options& options, const Heads& q, const Head
   const KeyMask keys = call.has(mask) ? KeyMask{call.shapeOf(mask), call.integers(mask)} : KeyMask{};
   const Array added = call.optionalArray(bias);
   const auto strides = broadcastStrides(added.shape, {q.batch, q.heads, q.length, k.length});
-  attend(call, q, k, v, options.scale, /*split=*/false, [&](int64_t b, int64_t n, int64_t s, std::vector<double>& row) {
+  attend(call, q, k, v, options.scale, [&](int64_t b, int64_t n, int64_t s, std::vector<double>& row) {
     for (int64_t t = 0; t < k.length; ++t) {
       double& score = row[static_cast<size_t>(t)];
       if (!keys.numbers.empty() && keys.hides(b, s, t, q)) score += options.filter;
@@ -136,109 +227,67 @@ Kernel make(const Attributes& attributes) {
   return [options = Options(attributes)](Call& call) { kRun(call, options); };
 }
 
-// ---- the standard operator
+// ---- rotary embeddings
 
-struct StandardOptions {
-  bool causal;
-  int64_t queryHeads, keyHeads, output;
-  double scale, softcap;
+struct Rotary {
+  bool interleaved;
+  int64_t heads, width;  // width 0: all of a head
+  double scale;
 
-  explicit StandardOptions(const Attributes& from)
-      : causal(from.integer("is_causal", 0) != 0),
-        queryHeads(from.integer("q_num_heads", 0)),
-        keyHeads(from.integer("kv_num_heads", 0)),
-        output(from.integer("qk_matmul_output_mode", 0)),
-        scale(from.number("scale", 0)),
-        softcap(from.number("softcap", 0)) {
-    const bool windowed = from.integer("left_window_size", -1) >= 0 || from.integer("right_window_size", -1) >= 0;
-    if (windowed) throw std::runtime_error("windows are not supported");  // nor does the runtime know them
-  }
+  explicit Rotary(const Attributes& attributes)
+      : interleaved(attributes.integer("interleaved", 0) != 0),
+        heads(attributes.integer("num_heads", 0)),
+        width(attributes.integer("rotary_embedding_dim", 0)),
+        scale(attributes.number("scale", 1)) {}
 };
 
-// Holds what is added to the scores: the mask, and -inf where a query may not look.
-struct Bias {
-  std::vector<double> mask;  // empty: no mask
-  std::vector<int64_t> strides;
-  int64_t keys = 1;            // of the mask: where there are fewer, but not one, it hides the rest
-  std::vector<int64_t> valid;  // keys in use, by batch; empty: all
-  int64_t past = 0;
-
-  [[nodiscard]] double at(const StandardOptions& options, int64_t b, int64_t n, int64_t s, int64_t t,
-                          int64_t queries) const {
-    const int64_t own = valid.empty() ? 0 : valid.at(static_cast<size_t>(b));
-    const int64_t place = s + (valid.empty() ? past : own - queries);  // of the query among the keys
-    if (options.causal && t > place) return -kInfinity;
-    if (!valid.empty() && t >= own) return -kInfinity;
-    if (mask.empty()) return 0;
-    return t >= keys && keys != 1 ? -kInfinity : mask.at(static_cast<size_t>(offsetAt(strides, b, n, s, t)));
+void rotateRow(const Rotary& how, const double* x, const double* cos, const double* sin, int64_t width, int64_t rotated,
+               double* y) {
+  const int64_t half = rotated / 2;
+  for (int64_t i = 0; i < half; ++i) {
+    const int64_t a = how.interleaved ? 2 * i : i, b = how.interleaved ? 2 * i + 1 : i + half;
+    y[a] = cos[i] * x[a] - sin[i] * x[b];
+    y[b] = sin[i] * x[a] + cos[i] * x[b];
   }
-};
+  std::copy(x + rotated, x + width, y + rotated);
+}
 
-Bias biasOf(Call& call, const Shape& scores) {
-  Bias bias;
-  if (call.has(3)) {
-    const Shape shape = call.shapeOf(3);
-    if (shape.size() > scores.size()) throw std::runtime_error("a mask of more than four axes");
-    if (!shape.empty()) bias.keys = shape.back();
-    bias.strides = broadcastStrides(shape, scores);
-    if (call.isFloat(3)) {
-      const Array mask = call.array(3);
-      bias.mask.assign(mask.data, mask.data + mask.count());
-    } else {
-      for (const int64_t allowed : call.integers(3)) bias.mask.push_back(allowed != 0 ? 0.0 : -kInfinity);
+// positions: by [batch][sequence], or a single first position.
+void rotate(Call& call, const Rotary& how, const Array& cos, const Array& sin, const std::vector<int64_t>& positions) {
+  const Array x = call.array(0);
+  const bool split = x.rank() == 4;  // [B][N][S][H], else [B][S][N H]
+  const int64_t batch = x.dim(0), length = split ? x.dim(2) : x.dim(1);
+  const int64_t cacheWidth = cos.dim(-1);
+  const int64_t guess = how.width > 0 ? 0 : 2 * cacheWidth;
+  const int64_t heads = split ? x.dim(1) : how.heads > 0 ? how.heads : guess > 0 ? x.dim(2) / guess : 0;
+  if (heads < 1) throw std::runtime_error("an unknown number of heads");
+  const int64_t width = split ? x.dim(3) : x.dim(2) / heads, rotated = how.width > 0 ? how.width : width;
+  if (rotated / 2 != cacheWidth || rotated > width) throw std::runtime_error("tables that do not fit the heads");
+  double* const y = call.output(0, x.shape);
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t s = 0; s < length; ++s) {
+      const auto at = static_cast<size_t>(b * length + s);
+      const int64_t row = positions.size() == 1 ? positions[0] + s : positions.at(at);
+      if (row < 0 || (row + 1) * cacheWidth > cos.count()) throw std::runtime_error("a position outside its table");
+      for (int64_t n = 0; n < heads; ++n) {
+        const int64_t head = split ? ((b * heads + n) * length + s) * width : ((b * length + s) * heads + n) * width;
+        rotateRow(how, x.data + head, cos.data + row * cacheWidth, sin.data + row * cacheWidth, width, rotated,
+                  y + head);
+      }
     }
   }
-  if (call.has(4)) bias.past = call.array(4).dim(2);
-  if (call.has(6)) bias.valid = call.integers(6);
-  return bias;
 }
 
-// Q, K, V, attn_mask?, past_key?, past_value?, nonpad_kv_seqlen? -> Y, present_key?, present_value?, qk?
-void attention(Call& call, const StandardOptions& options) {
-  const auto heads = [&](size_t input, int64_t given) {
-    const Array array = call.array(input);
-    return headsOf(array, array.rank() == 4 ? array.dim(1) : given, nullptr);
-  };
-  const Heads q = heads(0, options.queryHeads);
-  Heads k = heads(1, options.keyHeads), v = heads(2, options.keyHeads);
-  if (call.has(4)) {
-    k = behind(call.array(4), k);
-    v = behind(call.array(5), v);
-  }
-  const Shape scores{q.batch, q.heads, q.length, k.length};
-  const Bias bias = biasOf(call, scores);
-  double* const qk = call.wants(3) ? call.output(3, scores) : nullptr;
-  attend(call, q, k, v, options.scale, call.array(0).rank() == 4,
-         [&](int64_t b, int64_t n, int64_t s, std::vector<double>& row) {
-           const auto show = [&](int64_t stage) {
-             if (qk && options.output == stage)
-               std::ranges::copy(row, qk + ((b * q.heads + n) * q.length + s) * k.length);
-           };
-           show(0);
-           if (options.softcap > 0) {
-             for (double& score : row) score = options.softcap * std::tanh(score / options.softcap);
-           }
-           show(1);
-           for (int64_t t = 0; t < k.length; ++t) {
-             const double added = bias.at(options, b, n, s, t, q.length);
-             double& score = row[static_cast<size_t>(t)];
-             score = added == -kInfinity ? added : score + added;
-           }
-           show(2);
-           softmax(row);
-           show(3);
-         });
-  showKeysAndValues(call, k, v);
-}
-
-Kernel makeAttention(const Attributes& attributes) {
-  return [options = StandardOptions(attributes)](Call& call) { attention(call, options); };
+// input, position_ids, cos_cache, sin_cache
+Kernel makeRotary(const Attributes& attributes) {
+  if (attributes.integer("is_packed_batching", 0) != 0) throw std::runtime_error("packed batches are not supported");
+  return [how = Rotary(attributes)](Call& call) { rotate(call, how, call.array(2), call.array(3), call.integers(1)); };
 }
 
 const KernelRow kAttentionKernels[] = {
     {"FusedAttention", "ddDADDA", "dD", make<fusedAttention>, "com.microsoft.Attention"},
     {"MultiHeadAttention", "dDDDADDDAA", "dDDD", make<multiHeadAttention>, "com.microsoft.MultiHeadAttention"},
-    {"Attention", "dddADDA", "dDDD", makeAttention},
+    {"FusedRotaryEmbedding", "dadd", "d", makeRotary, "com.microsoft.RotaryEmbedding"},
 };
 
 }  // namespace

@@ -48,11 +48,7 @@ const ActivationRow kActivations[] = {
     {"Erf", 0, 0, [](double x, double, double) { return std::erf(x); }},
     {"Softplus", 0, 0, [](double x, double, double) { return softplus(x); }},
     {"Softsign", 0, 0, [](double x, double, double) { return x / (1 + std::abs(x)); }},
-    {"Mish", 0, 0, [](double x, double, double) { return x * std::tanh(softplus(x)); }},
-    {"HardSwish", static_cast<double>(1.0F / 6.0F), 0.5,
-     [](double x, double a, double b) { return x * std::clamp(a * x + b, 0.0, 1.0); }},
     {"Affine", 1, 0, [](double x, double a, double b) { return a * x + b; }},
-    {"Celu", 1, 0, [](double x, double a, double) { return std::max(0.0, x) + std::min(0.0, a * std::expm1(x / a)); }},
     {"Elu", 1, 0, [](double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; }},
     {"Selu", kSeluAlpha, kSeluGamma, [](double x, double a, double b) { return b * (x <= 0 ? a * std::expm1(x) : x); }},
     {"HardSigmoid", kFifth, 0.5, [](double x, double a, double b) { return std::clamp(a * x + b, 0.0, 1.0); }},
@@ -60,7 +56,6 @@ const ActivationRow kActivations[] = {
     {"ThresholdedRelu", 1, 0, [](double x, double a, double) { return x > a ? x : 0.0; }},
     {"ScaledTanh", 1, 1, [](double x, double a, double b) { return a * std::tanh(b * x); }},
     {"ParametricSoftplus", 1, 1, [](double x, double a, double b) { return a * softplus(b * x); }},
-    {"Swish", 1, 0, [](double x, double a, double) { return x * sigmoid(a * x); }},
     {"QuickGelu", static_cast<double>(1.702F), 0, [](double x, double a, double) { return x * sigmoid(a * x); }},
     {"Tanh", 0, 0, [](double x, double, double) { return std::tanh(x); }, true},
     {"Relu", 0, 0, [](double x, double, double) { return x < 0 ? 0.0 : x; }, true},
@@ -115,7 +110,7 @@ Kernel makePRelu(const Attributes&) {
 
 const KernelRow kElementwiseKernels[] = {
     {kActivationKernel, "d", "d", makeActivation, "Activation com.microsoft.QuickGelu"},
-    {"Gelu", "dD", "d", makeGelu, "Gelu com.microsoft.Gelu com.microsoft.BiasGelu"},
+    {"Gelu", "dD", "d", makeGelu, "com.microsoft.Gelu com.microsoft.BiasGelu"},
     {"FastGelu", "dD", "d", makeFastGelu, "com.microsoft.FastGelu"},
     {"PRelu", "dd", "d", makePRelu},
 };

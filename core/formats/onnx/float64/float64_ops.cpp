@@ -1,24 +1,31 @@
 #include "core/formats/onnx/float64/float64_ops.h"
 
 #include <onnx/defs/attr_proto_util.h>
+#include <onnx/defs/schema.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "core/formats/onnx/float64/element_types.h"
 #include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/types/flatten_functions.h"
+#include "core/formats/onnx/types/retype.h"
 
 namespace normlens::formats::onnx {
 namespace {
 
 using float64::KernelRow;
 using ::ONNX_NAMESPACE::AttributeProto;
+using ::ONNX_NAMESPACE::FunctionProto;
 using ::ONNX_NAMESPACE::MakeAttribute;
+using ::ONNX_NAMESPACE::TypeProto;
 
 // Kernels can read one text only: a list is handed over as one, joined by commas.
 void joinTexts(AttributeProto& attribute) {
@@ -35,6 +42,104 @@ template <class Names>
 void dropTrailing(Names& names) {
   while (!names.empty() && names.Get(names.size() - 1).empty()) names.RemoveLast();
 }
+
+// ---- what the onnx library writes out
+
+// A group's norm is not among them: it shares LayerNorm's kernel, which does not cancel as its body does.
+bool isWrittenOut(const NodeProto& node) {
+  static constexpr std::array<std::string_view, 9> kOps = {"Attention", "Celu",      "DynamicQuantizeLinear",
+                                                           "Gelu",      "HardSwish", "MeanVarianceNormalization",
+                                                           "Mish",      "Swish",     "RotaryEmbedding"};
+  return isStandardDomain(node.domain()) && std::ranges::find(kOps, node.op_type()) != kOps.end();
+}
+
+// With the shape, as far as it is inferred; bodies mostly depend on the number of axes.
+TypeProto typeIn(const GraphProto& graph, const std::string& name) {
+  for (const auto* infos : {&graph.value_info(), &graph.input(), &graph.output()}) {
+    for (const auto& info : *infos) {
+      if (info.name() == name) return info.type();
+    }
+  }
+  TypeProto type;
+  for (const auto& tensor : graph.initializer()) {
+    if (tensor.name() != name) continue;
+    type.mutable_tensor_type()->set_elem_type(tensor.data_type());
+    for (const int64_t size : tensor.dims())
+      type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(size);
+  }
+  return type;
+}
+
+// Makes such nodes calls of functions of the model, which are then written out as any other.
+class Bodies {
+ public:
+  Bodies(ModelProto& model, bool unknownIsDouble)
+      : model_(model),
+        unknownIsDouble_(unknownIsDouble),
+        opset_(static_cast<int>(opsetsOf(model.opset_import())[""])) {}
+
+  void writeOut() {
+    bool any = false;
+    eachNode(std::as_const(model_), [&](const NodeProto& node) { any = any || isWrittenOut(node); });
+    if (!any) return;
+    ModelProto before = model_;
+    call(*model_.mutable_graph(), nullptr);
+    retypeModel(functions_, allFloatsTo(graph::DType::Float64));
+    *model_.mutable_functions() = functions_.functions();
+    std::vector<TapSite> taps;
+    if (flattenFunctions(model_, {}, taps, "normlens.body/")) {
+      inferTypes(model_);
+    } else {
+      model_ = std::move(before);
+    }
+  }
+
+ private:
+  void call(GraphProto& graph, const ElementTypes* outer) {
+    const ElementTypes types(graph, outer);
+    for (NodeProto& node : *graph.mutable_node()) {
+      eachBody(node, [&](GraphProto& body) { call(body, &types); });
+      if (!isWrittenOut(node) || node.input_size() == 0) continue;
+      const int32_t type = types.of(node.input(0));
+      if (type != TensorProto::DOUBLE && !(type == kUnknownType && unknownIsDouble_)) continue;
+      if (auto body = bodyOf(node, graph)) {
+        body->set_domain(kFloat64Domain);
+        body->set_name(node.op_type() + std::to_string(functions_.functions_size()));
+        node.set_domain(kFloat64Domain);
+        node.set_op_type(body->name());
+        *functions_.add_functions() = std::move(*body);
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<FunctionProto> bodyOf(const NodeProto& node, const GraphProto& graph) const {
+    const auto* schema = ::ONNX_NAMESPACE::OpSchemaRegistry::Schema(node.op_type(), opset_, "");
+    if (schema == nullptr) return std::nullopt;
+    FunctionProto body;
+    if (const FunctionProto* fixed = schema->GetFunction(opset_)) {
+      body = *fixed;
+    } else {
+      std::vector<TypeProto> types;
+      for (const auto& input : node.input()) types.push_back(typeIn(graph, input));
+      // Its body is that of four axes where their number is not known.
+      if (node.op_type() == "Attention" && !types.front().tensor_type().has_shape()) return std::nullopt;
+      const ::ONNX_NAMESPACE::FunctionBodyBuildContextImpl context(node, types);
+      if (!schema->HasContextDependentFunction() || !schema->BuildContextDependentFunction(context, body, opset_))
+        return std::nullopt;
+    }
+    for (const auto& [name, attribute] : schema->attributes()) {
+      if (attribute.default_value.has_type()) *body.add_attribute_proto() = attribute.default_value;
+    }
+    return body;
+  }
+
+  ModelProto& model_;
+  bool unknownIsDouble_;
+  int opset_;
+  ModelProto functions_;
+};
+
+// ---- what has a kernel of ours
 
 class OwnKernels {
  public:
@@ -216,6 +321,9 @@ int32_t elementType(char letter) {
   }
 }
 
-void useOwnKernels(ModelProto& model, bool unknownIsDouble) { OwnKernels(model, unknownIsDouble).use(); }
+void useOwnKernels(ModelProto& model, bool unknownIsDouble) {
+  Bodies(model, unknownIsDouble).writeOut();
+  OwnKernels(model, unknownIsDouble).use();
+}
 
 }  // namespace normlens::formats::onnx

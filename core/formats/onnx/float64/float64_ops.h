@@ -20,9 +20,9 @@ inline constexpr const char* kFloat64Domain = "normlens.float64";
 // The element type of TensorProto that a letter of float64::KernelRow stands for; UNDEFINED: any.
 [[nodiscard]] int32_t elementType(char letter);
 
-// In a flat model whose types are inferred: nodes that ONNX Runtime cannot run in double are handed to our kernels,
-// under the same names. In a twin a value of unknown type is double: what shape inference does not know comes from
-// operators that it does not know, and those make floats.
+// In a flat model whose types are inferred: nodes that ONNX Runtime cannot run in double are written out by the onnx
+// library where it can, else handed to our kernels, under the same names. In a twin a value of unknown type is double:
+// what shape inference does not know comes from operators that it does not know, and those make floats.
 void useOwnKernels(ModelProto& model, bool unknownIsDouble);
 
 }  // namespace normlens::formats::onnx

@@ -5,9 +5,8 @@
 namespace normlens::formats::onnx::float64 {
 
 std::vector<std::span<const KernelRow>> allKernels() {
-  return {elementwiseKernels(), normKernels(),       convolutionKernels(), poolKernels(),
-          resizeKernels(),      recurrentKernels(),  attentionKernels(),   rotaryKernels(),
-          samplingKernels(),    quantisingKernels(), otherKernels()};
+  return {elementwiseKernels(), normKernels(),      windowKernels(), resizeKernels(),
+          recurrentKernels(),   attentionKernels(), otherKernels()};
 }
 
 Shape broadcast(const Shape& a, const Shape& b) {

@@ -1,5 +1,5 @@
-// Operators in double that ONNX Runtime does not have in double. No framework here: kernels see their inputs, outputs
-// and attributes through Call and Attributes. Private to formats/onnx.
+// Operators in double that ONNX Runtime does not have in double, nor the onnx library writes out. No framework here:
+// kernels see their inputs, outputs and attributes through Call and Attributes. Private to formats/onnx.
 //
 // They are the yardstick of a proof, so each is a plain loop that follows the operator's definition; none is rounded to
 // less than double in between. Errors: throw std::exception with a plain clause.
@@ -49,7 +49,6 @@ class Call {
   [[nodiscard]] virtual Array array(size_t input) const = 0;                    // a double input
   [[nodiscard]] virtual Shape shapeOf(size_t input) const = 0;                  // of any input
   [[nodiscard]] virtual std::vector<int64_t> integers(size_t input) const = 0;  // an integer or bool input
-  [[nodiscard]] virtual bool isFloat(size_t input) const = 0;
   // Nothing where the input is missing.
   [[nodiscard]] Array optionalArray(size_t input) const { return has(input) ? array(input) : Array{}; }
   [[nodiscard]] std::vector<int64_t> optionalIntegers(size_t input) const {
@@ -83,14 +82,10 @@ struct KernelRow {
 
 [[nodiscard]] std::span<const KernelRow> elementwiseKernels();
 [[nodiscard]] std::span<const KernelRow> normKernels();
-[[nodiscard]] std::span<const KernelRow> convolutionKernels();
-[[nodiscard]] std::span<const KernelRow> poolKernels();
+[[nodiscard]] std::span<const KernelRow> windowKernels();
 [[nodiscard]] std::span<const KernelRow> resizeKernels();
 [[nodiscard]] std::span<const KernelRow> recurrentKernels();
 [[nodiscard]] std::span<const KernelRow> attentionKernels();
-[[nodiscard]] std::span<const KernelRow> rotaryKernels();
-[[nodiscard]] std::span<const KernelRow> samplingKernels();
-[[nodiscard]] std::span<const KernelRow> quantisingKernels();
 [[nodiscard]] std::span<const KernelRow> otherKernels();
 [[nodiscard]] std::vector<std::span<const KernelRow>> allKernels();
 

@@ -86,9 +86,6 @@ class KernelCall final : public float64::Call {
   [[nodiscard]] Shape shapeOf(size_t input) const override {
     return valueOf(input).GetTensorTypeAndShapeInfo().GetShape();
   }
-  [[nodiscard]] bool isFloat(size_t input) const override {
-    return valueOf(input).GetTensorTypeAndShapeInfo().GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
-  }
   [[nodiscard]] std::vector<int64_t> integers(size_t input) const override {
     const graph::TensorView view = viewOf(valueOf(input));
     const auto numbers = graph::isFloat(view.dtype) ? std::nullopt : graph::toDoubles(view);

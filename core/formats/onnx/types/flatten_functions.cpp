@@ -4,6 +4,7 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -66,7 +67,9 @@ constexpr int64_t kBroadcastsAsNow = 7;
 // A newer definition of an operator takes more types, or numbers that an older one did not, and computes the same.
 bool computesTheSame(const OpSchema* older, const OpSchema* newer) {
   if (older == nullptr || newer == nullptr || newer->Deprecated()) return older == newer;
-  if (older->Name() == "Constant") return true;  // it may be written in more ways now
+  // What they have more now has a default by which they compute what they did.
+  static constexpr std::array kExtended = {"Constant", "Cast", "CastLike", "QuantizeLinear"};
+  if (std::ranges::find(kExtended, older->Name()) != kExtended.end()) return true;
   const auto sameFormals = [](const auto& a, const auto& b) {
     return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
       return x.GetName() == y.GetName() && x.GetOption() == y.GetOption();
@@ -94,9 +97,10 @@ class Flattener {
     }
   }
 
-  void flatten() {
+  void flatten(const std::string& prefix) {
     const Opsets opsets = versions_;
     Scope scope;
+    scope.prefix = prefix;
     scope.opsets = &opsets;
     flattenGraph(*model_.mutable_graph(), scope, 0);
     if (!functions_.empty()) model_.mutable_graph()->clear_value_info();  // may speak of what a rename took away
@@ -277,9 +281,10 @@ class Flattener {
 
 }  // namespace
 
-Status flattenFunctions(ModelProto& model, const TapFilter& filter, std::vector<TapSite>& sites) {
+Status flattenFunctions(ModelProto& model, const TapFilter& filter, std::vector<TapSite>& sites,
+                        const std::string& prefix) {
   try {
-    Flattener(model, filter, sites).flatten();
+    Flattener(model, filter, sites).flatten(prefix);
     return {};
   } catch (const Refused& refused) {
     return fail(ErrorCode::Unsupported, refused.what());

@@ -32,7 +32,9 @@ using TapFilter = std::function<bool(const std::string& path)>;
 
 // Replaces all calls of the model's own functions by their bodies; values inside get their path as name, so they are
 // unique. With a filter, taps are put behind the values that it accepts and `sites` lists what each one reads.
-// Errors: Unsupported where a function is written for other operator versions than the model and means something else.
-[[nodiscard]] Status flattenFunctions(ModelProto& model, const TapFilter& filter, std::vector<TapSite>& sites);
+// prefix: of those paths. Errors: Unsupported where a function is written for other operator versions than the model
+// and means something else.
+[[nodiscard]] Status flattenFunctions(ModelProto& model, const TapFilter& filter, std::vector<TapSite>& sites,
+                                      const std::string& prefix = {});
 
 }  // namespace normlens::formats::onnx
