@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -6,7 +6,6 @@
 #include "core/formats/onnx/edit/node_maker.h"
 #include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/source/operators.h"
-#include "core/formats/onnx/tensors/dtypes.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {

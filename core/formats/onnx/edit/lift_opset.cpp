@@ -13,7 +13,7 @@
 #include "core/formats/onnx/edit/node_maker.h"
 #include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/source/operators.h"
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/formats/onnx/types/guarded_schemas.h"
 #include "core/formats/onnx/types/retype.h"
 

@@ -1,6 +1,6 @@
 #include "core/formats/onnx/edit/node_maker.h"
 
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/formats/onnx/tensors/tensor_store.h"
 #include "core/graph/numbers.h"
 
@@ -31,13 +31,6 @@ void setInts(NodeProto& node, const char* name, const std::vector<int64_t>& valu
 
 void setFloat(NodeProto& node, const char* name, float value) {
   newAttribute(node, name, AttributeProto::FLOAT).set_f(value);
-}
-
-const AttributeProto* findAttribute(const NodeProto& node, std::string_view name) {
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.name() == name) return &attribute;
-  }
-  return nullptr;
 }
 
 NodeMaker::NodeMaker(Body& body, int opset, std::string base, const NodeProto* like)

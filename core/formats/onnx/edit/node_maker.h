@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/formats/onnx/edit/editable_model.h"
+#include "core/formats/onnx/source/bodies.h"
 
 namespace normlens::formats::onnx {
 
@@ -57,6 +58,5 @@ void setInts(NodeProto& node, const char* name, const std::vector<int64_t>& valu
 void setFloat(NodeProto& node, const char* name, float value);
 [[nodiscard]] std::string inputOf(const NodeProto& node, int i);  // empty: not given
 [[nodiscard]] NodeProto constantNode(const std::string& output, TensorProto tensor);
-[[nodiscard]] const AttributeProto* findAttribute(const NodeProto& node, std::string_view name);
 
 }  // namespace normlens::formats::onnx

@@ -9,8 +9,8 @@
 #include "core/formats/onnx/edit/edits.h"
 #include "core/formats/onnx/edit/node_maker.h"
 #include "core/formats/onnx/source/bodies.h"
-#include "core/formats/onnx/tensors/dtypes.h"
 #include "core/formats/onnx/tensors/float_cast.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

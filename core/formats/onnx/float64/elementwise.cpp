@@ -29,7 +29,7 @@ struct ActivationRow {
   const char* name;
   double alpha, beta;  // the operator's own; the second parameter of Selu is called gamma
   double (*at)(double x, double a, double b);
-  bool inRuntime = false;  // ONNX Runtime has the operator in double
+  bool notStandard = false;  // of ONNX Runtime's own, or it or the onnx library has the standard one in double
 };
 
 constexpr double kFifth = static_cast<double>(0.2F), kTenth = static_cast<double>(0.01F);
@@ -57,29 +57,25 @@ const ActivationRow kActivations[] = {
     {"ScaledTanh", 1, 1, [](double x, double a, double b) { return a * std::tanh(b * x); }},
     {"ParametricSoftplus", 1, 1, [](double x, double a, double b) { return a * softplus(b * x); }},
     {"QuickGelu", static_cast<double>(1.702F), 0, [](double x, double a, double) { return x * sigmoid(a * x); }},
+    {"Gelu", 0, 0, [](double x, double, double) { return geluErf(x); }, true},
+    {"BiasGelu", 0, 0, [](double x, double, double) { return geluErf(x); }, true},
+    {"FastGelu", 0, 0, [](double x, double, double) { return geluTanh(x); }, true},
     {"Tanh", 0, 0, [](double x, double, double) { return std::tanh(x); }, true},
     {"Relu", 0, 0, [](double x, double, double) { return x < 0 ? 0.0 : x; }, true},
     {"Sigmoid", 0, 0, [](double x, double, double) { return sigmoid(x); }, true},
     {"Clip", kLowest, kLargest, [](double x, double a, double b) { return std::clamp(x, a, b); }, true},
 };
 
+// The bias, if there is one, is added along the last axis first.
 void apply(Call& call, const Activation& f) {
-  const Array x = call.array(0);
+  const Array x = call.array(0), bias = call.optionalArray(1);
   double* const out = call.output(0, x.shape);
-  const int64_t count = x.count();
+  const int64_t count = x.count(), width = std::max<int64_t>(bias.data ? bias.count() : 1, 1);
   call.parallel((count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
     const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
-    for (int64_t i = piece * kElementsPerPiece; i < end; ++i) out[i] = f(x.data[i]);
+    for (int64_t i = piece * kElementsPerPiece; i < end; ++i)
+      out[i] = f(bias.data ? x.data[i] + bias.data[i % width] : x.data[i]);
   });
-}
-
-// The bias, if there is one, is added along the last axis first.
-void applyBiased(Call& call, const Activation& f) {
-  const Array x = call.array(0);
-  const Array bias = call.optionalArray(1);
-  double* const out = call.output(0, x.shape);
-  const int64_t count = x.count(), width = bias.data ? std::max<int64_t>(bias.count(), 1) : 1;
-  for (int64_t i = 0; i < count; ++i) out[i] = f(bias.data ? x.data[i] + bias.data[i % width] : x.data[i]);
 }
 
 Kernel makeActivation(const Attributes& attributes) {
@@ -87,15 +83,6 @@ Kernel makeActivation(const Attributes& attributes) {
   const double beta = attributes.number("beta", attributes.number("gamma", kNotGiven));
   Activation f = activation(attributes.text("normlens_op", ""), alpha, beta);
   return [f = std::move(f)](Call& call) { apply(call, f); };
-}
-
-Kernel makeGelu(const Attributes& attributes) {
-  const bool byTanh = attributes.text("approximate", "none") == "tanh";
-  return [=](Call& call) { applyBiased(call, byTanh ? geluTanh : geluErf); };
-}
-
-Kernel makeFastGelu(const Attributes&) {
-  return [](Call& call) { applyBiased(call, geluTanh); };
 }
 
 // The slope broadcasts to x; before opset 7 a slope of one axis goes along the channels.
@@ -109,16 +96,16 @@ Kernel makePRelu(const Attributes&) {
 }
 
 const KernelRow kElementwiseKernels[] = {
-    {kActivationKernel, "d", "d", makeActivation, "Activation com.microsoft.QuickGelu"},
-    {"Gelu", "dD", "d", makeGelu, "com.microsoft.Gelu com.microsoft.BiasGelu"},
-    {"FastGelu", "dD", "d", makeFastGelu, "com.microsoft.FastGelu"},
+    {kActivationKernel, "dD", "d", makeActivation,
+     "Activation com.microsoft.QuickGelu com.microsoft.Gelu com.microsoft.BiasGelu com.microsoft.FastGelu"},
     {"PRelu", "dd", "d", makePRelu},
 };
 
 }  // namespace
 
 bool isOwnActivation(std::string_view op) {
-  return std::ranges::any_of(kActivations, [&](const ActivationRow& row) { return row.name == op && !row.inRuntime; });
+  return std::ranges::any_of(kActivations,
+                             [&](const ActivationRow& row) { return row.name == op && !row.notStandard; });
 }
 
 Activation activation(const std::string& name, double alpha, double beta) {

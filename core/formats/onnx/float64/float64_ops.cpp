@@ -230,23 +230,6 @@ class OwnKernels {
 
 // ---- what has no twin
 
-// Quantizing and back, and sums of integers, are fine; operators that do both in one are not.
-bool isQuantised(const std::string& op) {
-  static constexpr std::array kWords = {"QLinear",
-                                        "DynamicQuantizeMatMul",
-                                        "DynamicQuantizeLSTM",
-                                        "IntegerToFloat",
-                                        "MatMulNBits",
-                                        "BlockQuantized",
-                                        "QuantizeBFP",
-                                        "QOrdered",
-                                        "MatMulBnb4",
-                                        "MatMulFpQ4"};
-  static constexpr std::array kNames = {"QAttention", "QGemm", "QMoE", "QEmbedLayerNormalization", "NhwcMaxPool"};
-  return std::ranges::any_of(kWords, [&](const char* word) { return op.find(word) != std::string::npos; }) ||
-         std::ranges::find(kNames, op) != kNames.end();
-}
-
 // Operators that are defined for float32 only, or on its bits.
 bool isFloat32Only(const NodeProto& node) {
   static constexpr std::array kNames = {"NonMaxSuppression", "TfIdfVectorizer", "ImageDecoder", "BitCast",
@@ -276,6 +259,22 @@ std::string obstacleIn(const ModelProto& model, const NodeProto& node, const Ops
 }
 
 }  // namespace
+
+bool isQuantised(const std::string& op) {
+  static constexpr std::array kWords = {"QLinear",
+                                        "DynamicQuantizeMatMul",
+                                        "DynamicQuantizeLSTM",
+                                        "IntegerToFloat",
+                                        "MatMulNBits",
+                                        "BlockQuantized",
+                                        "QuantizeBFP",
+                                        "QOrdered",
+                                        "MatMulBnb4",
+                                        "MatMulFpQ4"};
+  static constexpr std::array kNames = {"QAttention", "QGemm", "QMoE", "QEmbedLayerNormalization", "NhwcMaxPool"};
+  return std::ranges::any_of(kWords, [&](const char* word) { return op.find(word) != std::string::npos; }) ||
+         std::ranges::find(kNames, op) != kNames.end();
+}
 
 std::string conversionObstacle(const ModelProto& model, graph::DType to) {
   std::string obstacle;

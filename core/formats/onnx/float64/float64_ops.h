@@ -11,6 +11,9 @@ namespace normlens::formats::onnx {
 
 inline constexpr const char* kFloat64Domain = "normlens.float64";
 
+// Quantizing and back, and sums of integers, are fine in another floating type; operators that do both in one are not.
+[[nodiscard]] bool isQuantised(const std::string& op);
+
 // Returns why the model cannot be run in this floating type, as a clause ("it is quantised (QLinearMatMul)"); empty:
 // nothing is known to be in the way.
 [[nodiscard]] std::string conversionObstacle(const ModelProto& model, graph::DType to);

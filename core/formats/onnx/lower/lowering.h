@@ -1,4 +1,4 @@
-// The state of a lowering in progress. Private to lower*.cpp, scopes.cpp and op_*.cpp.
+// The state of a lowering in progress. Private to this room.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ class Lowering {
   // The same with kNotStatic for those that differ between runs.
   static constexpr int64_t kNotStatic = std::numeric_limits<int64_t>::min();
   [[nodiscard]] std::optional<std::vector<int64_t>> knownInts(graph::ValueId value) const;
-  // Sizes of a value, in the same way (static_ints.cpp).
+  // Sizes of a value, in the same way (sizes.cpp).
   [[nodiscard]] std::optional<std::vector<int64_t>> staticSizes(graph::ValueId value) const;
   graph::ValueId literal(double number);
   [[nodiscard]] const KnownType& namedType(const Frame& frame, const std::string& name) const;
@@ -113,7 +113,7 @@ class Lowering {
   std::string uniqueName(const std::string& name, const Frame& frame);
   void markHelpers();
   void noteValue(graph::ValueId value, std::string path, KnownType type);
-  // static_ints.cpp.
+  // sizes.cpp.
   [[nodiscard]] std::optional<std::vector<int64_t>> unknownInts(graph::ValueId value) const;
   [[nodiscard]] const std::optional<std::vector<int64_t>>& foldedInts(graph::ValueId value, int depth) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> computeInts(graph::ValueId value, int depth) const;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/formats/onnx/lower/op_rule.h"
 #include "core/formats/onnx/source/operators.h"
@@ -10,6 +11,33 @@ using graph::kNoValue;
 using graph::Node;
 using graph::OpKind;
 using graph::Shape;
+
+namespace {
+
+struct Tables {
+  std::unordered_map<std::string_view, const OpRule*> standard, runtime;
+};
+
+Tables joinRules() {
+  Tables tables;
+  for (const auto* family : {&shapeRules(), &arithmeticRules(), &normRules()}) {
+    for (const OpRule& rule : *family) {
+      if (rule.domain != Domain::Runtime) tables.standard.emplace(rule.name, &rule);
+      if (rule.domain != Domain::Standard) tables.runtime.emplace(rule.name, &rule);
+    }
+  }
+  return tables;
+}
+
+}  // namespace
+
+const OpRule* findOpRule(const std::string& domain, const std::string& name) {
+  static const Tables kTables = joinRules();
+  if (!isStandardDomain(domain) && domain != "com.microsoft") return nullptr;
+  const auto& table = isStandardDomain(domain) ? kTables.standard : kTables.runtime;
+  const auto found = table.find(name);
+  return found == table.end() ? nullptr : found->second;
+}
 
 OpContext::OpContext(Lowering& lowering, const NodeProto& node, int index, Frame& frame, graph::BlockId into,
                      const OpRule* rule)
@@ -182,6 +210,46 @@ void OpContext::setAxes(const std::vector<int64_t>& axes, std::optional<int64_t>
 }
 
 namespace {
+
+// The rank of what a node makes of an operand of this rank; nullopt: any.
+std::optional<int64_t> rankMade(const Node& node, int64_t rank) {
+  switch (node.kind) {
+    case OpKind::Identity:
+    case OpKind::Cast:
+    case OpKind::Neg:
+    case OpKind::Permute:
+    case OpKind::Slice:
+    case OpKind::Split:
+    case OpKind::Concat:
+    case OpKind::Roll:
+    case OpKind::Pad:
+    case OpKind::Mix:
+    case OpKind::Conv:
+    case OpKind::LayerNorm:
+    case OpKind::GroupNorm:
+    case OpKind::InstanceNorm:
+    case OpKind::BatchNorm:
+    case OpKind::RmsNorm:
+    case OpKind::Softmax:
+      return rank;
+    case OpKind::Select:
+      return rank - 1;
+    case OpKind::Reduce: {
+      const auto axes = graph::intsAttribute(node, "axes");
+      if (graph::boolAttribute(node, "keepdim")) return rank;
+      return axes ? std::optional(rank - static_cast<int64_t>(axes->size())) : std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// Without a run, shapes are what the file claims: one of a rank that the node cannot make of its first operand is taken
+// away, so that the analysis may index it.
+void dropStrayRank(const Node& node, const KnownType& operand, KnownType& made) {
+  const auto rank = operand.dims ? rankMade(node, *operand.rank()) : std::nullopt;
+  if (rank && made.dims && made.rank() != rank) made.dims.reset();
+}
 
 // Every operator that is understood computes from its first input; a file may leave it out.
 OpKind kindWith(OpKind kind, const std::vector<Operand>& operands) {

@@ -1,5 +1,5 @@
 // Describes one ONNX operator to the lowering: its kind, and how its inputs and attributes become operands and
-// attributes of graph nodes. Private to lower*.cpp and op_*.cpp.
+// attributes of graph nodes. Private to this room.
 #pragma once
 
 #include <optional>
@@ -125,26 +125,13 @@ void firstInputs(OpContext& op) {
 }
 inline void allInputs(OpContext& op) { op.allOperands(); }
 
-// The last node becomes a LayerNorm over `axis` and what follows it; opaque where the parts do not fit together.
-void layerNormForm(OpContext& op, const Operand& x, const Operand& gamma, const Operand& beta, double eps,
-                   int64_t axis);
-// Sets "axes" of a norm over `axis` and what follows it, and checks that the scale fits.
-void normAxes(OpContext& op, const Operand& x, const Operand& gamma, int64_t axis);
-
 // nullptr: no row, the operator is opaque.
 [[nodiscard]] const OpRule* findOpRule(const std::string& domain, const std::string& name);
 
-// Rows by family; op_map.cpp joins them.
-[[nodiscard]] const std::vector<OpRule>& linearRules();     // op_linear.cpp
-[[nodiscard]] const std::vector<OpRule>& indexRules();      // op_index.cpp
-[[nodiscard]] const std::vector<OpRule>& shapeRules();      // op_shape.cpp
-[[nodiscard]] const std::vector<OpRule>& pointwiseRules();  // op_pointwise.cpp
-[[nodiscard]] const std::vector<OpRule>& normRules();       // op_norm.cpp
-[[nodiscard]] const std::vector<OpRule>& fusedRules();      // op_fused.cpp
-
-// Without a run, shapes are what the file claims: one of a rank that the node cannot make of its first operand is taken
-// away, so that the analysis may index it.
-void dropStrayRank(const graph::Node& node, const KnownType& operand, KnownType& made);
+// Rows by family; findOpRule joins them.
+[[nodiscard]] const std::vector<OpRule>& arithmeticRules();  // op_arithmetic.cpp
+[[nodiscard]] const std::vector<OpRule>& shapeRules();       // op_shape.cpp
+[[nodiscard]] const std::vector<OpRule>& normRules();        // op_norm.cpp
 
 // Shape of a broadcast of both; -1 where it is not known. nullopt: a rank is not known, or they do not fit.
 [[nodiscard]] std::optional<graph::Shape> broadcast(const std::optional<graph::Shape>& a,

@@ -63,8 +63,6 @@ std::vector<ScopePart> fromDynamo(const std::vector<std::string>& paths, const s
   return parts;
 }
 
-}  // namespace
-
 std::vector<ScopePart> scopeParts(const NodeProto& node) {
   std::vector<ScopePart> parts;
   if (const auto scopes = metadata(node, kScopesKey)) {
@@ -79,6 +77,8 @@ std::vector<ScopePart> scopeParts(const NodeProto& node) {
   if (parts.size() > kMaxParts) parts.resize(kMaxParts);
   return parts;
 }
+
+}  // namespace
 
 graph::ScopeId ScopeReader::child(graph::ScopeId parent, const ScopePart& part, graph::Graph& graph) {
   const auto [at, added] = known_.try_emplace(std::to_string(parent) + "\n" + part.name, graph::kNone);

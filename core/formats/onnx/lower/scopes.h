@@ -20,8 +20,6 @@ struct ScopePart {
   std::string type;  // class name; empty where the file has none
 };
 
-[[nodiscard]] std::vector<ScopePart> scopeParts(const NodeProto& node);
-
 // Makes each scope once.
 class ScopeReader {
  public:

@@ -6,9 +6,7 @@
 
 #include "core/base/run_watch.h"
 #include "core/formats/onnx/model/onnx_model.h"
-#include "core/formats/onnx/run/numbers_model.h"
 #include "core/formats/onnx/run/session.h"
-#include "core/formats/onnx/run/session_runner.h"
 #include "core/formats/onnx/run/static_shapes.h"
 #include "core/formats/onnx/tensors/float_cast.h"
 #include "core/formats/onnx/types/known_types.h"

@@ -9,15 +9,13 @@
 #include "core/formats/file/sha256.h"
 #include "core/formats/fold_history.h"
 #include "core/formats/onnx/edit/edits.h"
+#include "core/formats/onnx/float64/float64_ops.h"
 #include "core/formats/onnx/open.h"
 #include "core/formats/onnx/read/read_model.h"
 #include "core/formats/onnx/save/save.h"
 #include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/source/operators.h"
-#include "core/formats/onnx/tensors/dtypes.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
-#include "core/formats/onnx/types/type_rules.h"
-
 namespace normlens::formats::onnx {
 namespace {
 
@@ -54,22 +52,11 @@ void countParameters(const ModelProto& model, ModelFacts& facts) {
   }
 }
 
-bool isQuantised(const std::string& op) {
-  constexpr std::array kOps = {"QuantizeLinear",
-                               "DequantizeLinear",
-                               "DynamicQuantizeLinear",
-                               "MatMulInteger",
-                               "ConvInteger",
-                               "MatMulNBits",
-                               "DynamicQuantizeMatMul",
-                               "MatMulIntegerToFloat",
-                               "QAttention",
-                               "QGemm",
-                               "GatherBlockQuantized",
-                               "QMoE",
-                               "DynamicQuantizeLSTM",
-                               "MatMulBnb4"};
-  return op.starts_with("QLinear") || std::ranges::find(kOps, op) != kOps.end();
+// Also what is quantized for a while only.
+bool quantises(const std::string& op) {
+  constexpr std::array kOps = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger",
+                               "ConvInteger"};
+  return isQuantised(op) || std::ranges::find(kOps, op) != kOps.end();
 }
 
 std::string noteOf(const ModelProto& model, const ModelFacts& facts) {
@@ -78,7 +65,7 @@ std::string noteOf(const ModelProto& model, const ModelFacts& facts) {
   std::set<std::string> own;
   for (const auto& function : model.functions()) own.insert(functionKey(function));
   eachNode(model, [&](const NodeProto& node) {
-    quantised = quantised || isQuantised(node.op_type());
+    quantised = quantised || quantises(node.op_type());
     const bool known =
         isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) || own.contains(functionKey(node));
     if (!known) strange.insert(printable(node.domain() + "::" + node.op_type()));

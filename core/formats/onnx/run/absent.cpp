@@ -1,7 +1,6 @@
 // A build without ONNX Runtime: models open and fold, but do not run.
 #include "core/formats/onnx/run/runtime.h"
 #include "core/formats/onnx/run/session.h"
-#include "core/formats/onnx/run/session_runner.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -1,13 +1,14 @@
 #include "core/formats/onnx/run/ort_values.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <optional>
 
 #include "core/formats/onnx/source/onnx_source.h"
-#include "core/formats/onnx/tensors/dtypes.h"
 #include "core/formats/onnx/tensors/float_cast.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
+#include "core/graph/numbers.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -19,38 +20,30 @@ using graph::TensorView;
 constexpr uintptr_t kTensorAlignment = 16;
 
 template <class T>
-bool writeAll(const std::vector<double>& numbers, std::byte* bytes) {
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    using Limits = std::numeric_limits<T>;
-    const bool fits =
-        numbers[i] >= static_cast<double>(Limits::lowest()) && numbers[i] <= static_cast<double>(Limits::max());
-    if (!fits) return false;
-    const auto number = static_cast<T>(numbers[i]);
-    std::memcpy(bytes + i * sizeof(T), &number, sizeof(T));
-  }
-  return true;
+bool allWithin(const std::vector<double>& numbers) {
+  using Limits = std::numeric_limits<T>;
+  return std::ranges::all_of(numbers, [](double number) {
+    return number >= static_cast<double>(Limits::lowest()) && number <= static_cast<double>(Limits::max());
+  });
 }
 
-// False where a number does not fit.
-bool writeNumbers(const std::vector<double>& numbers, DType wanted, std::byte* bytes) {
+// Returns whether numbers of this type hold all of them; false for types that are no numbers.
+bool allFit(const std::vector<double>& numbers, DType wanted) {
   switch (wanted) {
     case DType::Bool:
-      for (size_t i = 0; i < numbers.size(); ++i) bytes[i] = std::byte{numbers[i] != 0};
       return true;
     case DType::UInt8:
-      return writeAll<uint8_t>(numbers, bytes);
+      return allWithin<uint8_t>(numbers);
     case DType::Int8:
-      return writeAll<int8_t>(numbers, bytes);
+      return allWithin<int8_t>(numbers);
     case DType::Int16:
-      return writeAll<int16_t>(numbers, bytes);
+      return allWithin<int16_t>(numbers);
     case DType::Int32:
-      return writeAll<int32_t>(numbers, bytes);
+      return allWithin<int32_t>(numbers);
     case DType::Int64:
-      return writeAll<int64_t>(numbers, bytes);
-    case DType::Float64:
-      return writeAll<double>(numbers, bytes);
+      return allWithin<int64_t>(numbers);
     default:
-      return false;
+      return graph::isFloat(wanted);
   }
 }
 
@@ -139,12 +132,11 @@ Result<TensorView> convertInput(const TensorView& view, DType wanted, const std:
                                          " in the model, the given array is " +
                                          std::string(graph::dtypeName(dense.dtype)));
   };
-  const auto numbers = graph::isFloat(dense.dtype) ? std::nullopt : graph::toDoubles(dense);
-  if (!numbers) return refused();
-  const bool toFloat = graph::isFloat(wanted) && wanted != DType::Float64;
-  FreshTensor fresh = freshTensor(toFloat ? DType::Float64 : wanted, dense.shape);
-  if (!writeNumbers(*numbers, fresh.view.dtype, fresh.bytes)) return refused();
-  return toFloat ? castFloats(fresh.view, wanted) : fresh.view;
+  auto numbers = graph::isFloat(dense.dtype) ? std::nullopt : graph::toDoubles(dense);
+  if (!numbers || !allFit(*numbers, wanted)) return refused();
+  if (wanted == DType::Bool) std::ranges::transform(*numbers, numbers->begin(), [](double x) { return x != 0; });
+  if (!graph::isFloat(wanted)) return graph::tensorFromDoubles(dense.shape, *numbers, wanted);
+  return castFloats(graph::tensorFromDoubles(dense.shape, *numbers, DType::Float64), wanted);
 }
 
 Status appendOutput(const std::string& name, Ort::Value value, Tensors& outputs) {

@@ -11,7 +11,7 @@
 #include "core/formats/onnx/run/ort_kernels.h"
 #include "core/formats/onnx/run/ort_values.h"
 #include "core/formats/onnx/run/stand_ins.h"
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/tensors/float_cast.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/formats/onnx/types/input_sizes.h"
@@ -37,20 +37,15 @@ void makeInputs(ModelProto& model, const std::unordered_set<std::string>& weight
   GraphProto& graph = *model.mutable_graph();
   std::unordered_set<std::string> known;
   for (const auto& input : graph.input()) known.insert(input.name());
-  ::google::protobuf::RepeatedPtrField<TensorProto> kept;
-  for (TensorProto& tensor : *graph.mutable_initializer()) {
-    if (!weights.contains(tensor.name())) {
-      kept.Add(std::move(tensor));
-      continue;
-    }
-    if (known.contains(tensor.name())) continue;  // of a model older than IR version 4
+  for (const TensorProto& tensor : graph.initializer()) {
+    if (!weights.contains(tensor.name()) || known.contains(tensor.name())) continue;  // known: older than IR version 4
     auto& input = *graph.add_input();
     input.set_name(tensor.name());
     auto& type = *input.mutable_type()->mutable_tensor_type();
     type.set_elem_type(tensor.data_type());
     for (const int64_t size : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(size);
   }
-  kept.Swap(graph.mutable_initializer());
+  keepOnly(*graph.mutable_initializer(), [&](const auto& tensor) { return !weights.contains(tensor.name()); });
 }
 
 SessionPort portOf(std::string name, const Ort::TypeInfo& type) {

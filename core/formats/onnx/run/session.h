@@ -13,6 +13,7 @@
 
 #include "core/base/task.h"
 #include "core/formats/model.h"
+#include "core/formats/onnx/lower/lower.h"
 #include "core/formats/onnx/run/session_model.h"
 
 namespace normlens::formats::onnx {
@@ -62,5 +63,11 @@ class Session {
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// For measurements. `lowered` is the model as it was opened: times are reported by its nodes, and it outlives the
+// runner. inType: the source is the model in another floating type, for the runtime's own kernels. Errors: Unsupported,
+// BadInput.
+[[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const OnnxSource& source, const Lowered& lowered, bool inType,
+                                                         const Tensors& inputs, const RunSettings& settings);
 
 }  // namespace normlens::formats::onnx

@@ -12,7 +12,7 @@
 #include "core/formats/onnx/float64/float64_ops.h"
 #include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/source/operators.h"
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/formats/onnx/types/retype.h"
 
 namespace normlens::formats::onnx {
@@ -34,22 +34,18 @@ bool canBeTapped(int32_t type, const std::string& op, bool knownOnly) {
 }
 
 int64_t tapIndex(const NodeProto& tap) {
-  const auto index =
-      std::ranges::find(tap.attribute(), kTapIndex, [](const auto& attribute) { return attribute.name(); });
-  return index == tap.attribute().end() ? -1 : index->i();
+  const auto* index = findAttribute(tap, kTapIndex);
+  return index == nullptr ? -1 : index->i();
 }
 
 // Calls visit(node, types) for each node, bodies included; those for which it is false are removed.
 template <class Visit>
 void filterNodes(GraphProto& graph, const ElementTypes* outer, const Visit& visit) {
   const ElementTypes types(graph, outer);
-  ::google::protobuf::RepeatedPtrField<NodeProto> kept;
+  keepOnly(*graph.mutable_node(), [&](const NodeProto& node) { return visit(node, types); });
   for (auto& node : *graph.mutable_node()) {
-    if (!visit(node, types)) continue;
     eachBody(node, [&](GraphProto& body) { filterNodes(body, &types, visit); });
-    kept.Add(std::move(node));
   }
-  kept.Swap(graph.mutable_node());
 }
 
 void dropTaps(SessionModel& made, bool knownOnly) {
@@ -75,7 +71,7 @@ void drawTheSame(::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
                                                      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
   eachNode(nodes, [&](NodeProto& node) {
     const bool draws = isStandardDomain(node.domain()) && std::ranges::find(kDraw, node.op_type()) != kDraw.end();
-    if (draws && std::ranges::none_of(node.attribute(), [](const auto& one) { return one.name() == "seed"; })) {
+    if (draws && findAttribute(node, "seed") == nullptr) {
       *node.add_attribute() = ::ONNX_NAMESPACE::MakeAttribute("seed", 1.0F);
     }
   });
@@ -99,35 +95,20 @@ void importTaps(ModelProto& model) {
   import.set_version(1);
 }
 
-void collectReads(const GraphProto& graph, std::set<std::string>& read) {
-  for (const NodeProto& node : graph.node()) {
-    read.insert(node.input().begin(), node.input().end());
-    eachBody(node, [&](const GraphProto& body) { collectReads(body, read); });
-  }
-  for (const auto& output : graph.output()) read.insert(output.name());
-}
-
 // ONNX Runtime drops initializers that nobody reads, and then refuses to be given them.
 void dropUnread(ModelProto& model, std::shared_ptr<const Weights>& weights) {
   std::set<std::string> read, dropped;
-  collectReads(model.graph(), read);
-  ::google::protobuf::RepeatedPtrField<TensorProto> kept;
+  eachRead(model.graph(), [&](const std::string& name) { read.insert(name); });
   auto used = std::make_shared<Weights>();
-  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
-    if (!read.contains(tensor.name())) {
-      dropped.insert(tensor.name());
-      continue;
-    }
-    if (const auto weight = weights->find(tensor.name()); weight != weights->end()) used->insert(*weight);
-    kept.Add(std::move(tensor));
+  for (const auto& tensor : model.graph().initializer()) {
+    if (!read.contains(tensor.name())) dropped.insert(tensor.name());
+    const auto weight = weights->find(tensor.name());
+    if (weight != weights->end() && !dropped.contains(tensor.name())) used->insert(*weight);
   }
-  kept.Swap(model.mutable_graph()->mutable_initializer());
+  const auto isKept = [&](const auto& named) { return !dropped.contains(named.name()); };
+  keepOnly(*model.mutable_graph()->mutable_initializer(), isKept);
   // Without its initializer an input would have to be given.
-  ::google::protobuf::RepeatedPtrField<::ONNX_NAMESPACE::ValueInfoProto> inputs;
-  for (auto& input : *model.mutable_graph()->mutable_input()) {
-    if (!dropped.contains(input.name())) inputs.Add(std::move(input));
-  }
-  inputs.Swap(model.mutable_graph()->mutable_input());
+  keepOnly(*model.mutable_graph()->mutable_input(), isKept);
   weights = std::move(used);
 }
 

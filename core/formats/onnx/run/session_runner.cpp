@@ -1,4 +1,3 @@
-#include "core/formats/onnx/run/session_runner.h"
 
 #include <unistd.h>
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <concepts>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace normlens::formats::onnx {
@@ -54,6 +55,18 @@ void eachNode(const ::ONNX_NAMESPACE::ModelProto& model, const Visit& visit) {
   for (const auto& function : model.functions()) eachNode(function.node(), visit);
 }
 
+// The attribute of that name; null: there is none.
+template <class Node>
+[[nodiscard]] auto* findAttribute(Node& node, std::string_view name) {
+  if constexpr (std::is_const_v<Node>) {
+    const auto found = std::ranges::find(node.attribute(), name, &::ONNX_NAMESPACE::AttributeProto::name);
+    return found == node.attribute().end() ? nullptr : &*found;
+  } else {
+    const auto found = std::ranges::find(*node.mutable_attribute(), name, &::ONNX_NAMESPACE::AttributeProto::name);
+    return found == node.mutable_attribute()->end() ? nullptr : &*found;
+  }
+}
+
 [[nodiscard]] inline bool holdsBody(const ::ONNX_NAMESPACE::NodeProto& node) {
   return std::ranges::any_of(node.attribute(), [](const auto& attribute) { return attribute.has_g(); });
 }
@@ -76,28 +89,32 @@ void eachRead(const ::ONNX_NAMESPACE::NodeProto& node, const Visit& visit) {
   eachBody(node, [&](const auto& body) { eachRead(body, visit); });
 }
 
-// Calls visit(tensor) for every TensorProto that a part of a model holds, at whatever depth.
+// Calls visit(message) for a part of a model and all messages in it but texts, at whatever depth, outer ones first.
 template <class Visit>
-void eachTensor(::google::protobuf::Message& part, const Visit& visit) {
-  using namespace ::ONNX_NAMESPACE;
-  const auto* type = part.GetDescriptor();
-  if (type == TensorProto::descriptor()) return visit(static_cast<TensorProto&>(part));
+void eachMessage(::google::protobuf::Message& part, const Visit& visit) {
+  visit(part);
   const auto* reflection = part.GetReflection();
   std::vector<const ::google::protobuf::FieldDescriptor*> given;
   reflection->ListFields(part, &given);
   for (const auto* field : given) {
     const auto* held = field->message_type();  // null: a number or a text
-    const bool leadsOn = held == GraphProto::descriptor() || held == NodeProto::descriptor() ||
-                         held == FunctionProto::descriptor() || held == AttributeProto::descriptor() ||
-                         held == TensorProto::descriptor() || held == SparseTensorProto::descriptor();
-    if (!leadsOn) continue;
+    if (held == nullptr || held == ::ONNX_NAMESPACE::StringStringEntryProto::descriptor()) continue;
     const int count = field->is_repeated() ? reflection->FieldSize(part, field) : 1;
     for (int i = 0; i < count; ++i) {
-      eachTensor(field->is_repeated() ? *reflection->MutableRepeatedMessage(&part, field, i)
-                                      : *reflection->MutableMessage(&part, field),
-                 visit);
+      eachMessage(field->is_repeated() ? *reflection->MutableRepeatedMessage(&part, field, i)
+                                       : *reflection->MutableMessage(&part, field),
+                  visit);
     }
   }
+}
+
+// Calls visit(tensor) for every TensorProto in it.
+template <class Visit>
+void eachTensor(::google::protobuf::Message& part, const Visit& visit) {
+  eachMessage(part, [&](::google::protobuf::Message& message) {
+    if (message.GetDescriptor() == ::ONNX_NAMESPACE::TensorProto::descriptor())
+      visit(static_cast<::ONNX_NAMESPACE::TensorProto&>(message));
+  });
 }
 
 // Takes out of a repeated field what keep(item) is false for; the others stay where they are in memory.

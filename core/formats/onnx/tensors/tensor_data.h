@@ -1,6 +1,8 @@
-// TensorProto as a TensorView: sizes checked, bytes where they are if they lie as ours do. Private to formats/onnx.
+// ONNX element types and ours; TensorProto as a TensorView: sizes checked, bytes where they are if they lie as ours do.
+// Private to formats/onnx.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +11,17 @@
 #include "core/formats/onnx/source/onnx_source.h"
 
 namespace normlens::formats::onnx {
+
+// Unknown for types that our tensors cannot hold: strings, 4-bit and 8-bit floats, unsigned integers beyond 8 bits.
+[[nodiscard]] graph::DType fromOnnxType(int32_t elementType);
+// TensorProto::UNDEFINED for types that ONNX does not have.
+[[nodiscard]] int32_t toOnnxType(graph::DType dtype);
+
+// An element type of TensorProto that this version of the format defines.
+[[nodiscard]] bool isKnownOnnxType(int32_t elementType);
+// Bits of one element in raw_data; 0 for strings and unknown types. Types below 8 bits are packed, the last byte
+// padded.
+[[nodiscard]] int onnxTypeBits(int32_t elementType);
 
 // No runtime takes tensors of more; what a file states of such is not worked with.
 inline constexpr int kMostAxes = 64;

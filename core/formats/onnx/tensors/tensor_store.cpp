@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

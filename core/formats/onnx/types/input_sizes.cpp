@@ -7,7 +7,6 @@
 #include <set>
 #include <unordered_set>
 
-#include "core/formats/onnx/tensors/dtypes.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {

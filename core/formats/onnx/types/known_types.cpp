@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "core/formats/onnx/source/bodies.h"
-#include "core/formats/onnx/tensors/dtypes.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/formats/onnx/types/guarded_schemas.h"
 #include "core/formats/onnx/types/input_sizes.h"

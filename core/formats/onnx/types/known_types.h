@@ -49,6 +49,11 @@ using KnownTypes = std::unordered_map<std::string, KnownType>;
 // Every value that the nodes of a main graph make is there; false where a node holds a body.
 [[nodiscard]] bool covers(const ProbeShapes& shapes, const ::ONNX_NAMESPACE::GraphProto& graph);
 
+// A sentence about the first node of a file that has bfloat16, in bodies and functions too, whose operands have types
+// that ONNX does not allow beside one another; empty where there is none. bfloat16 is run as float32 here, so that a
+// run does not show them (type_rules.cpp).
+[[nodiscard]] std::string brokenTypeRule(const OnnxSource& source);
+
 // Sizes for all inputs of the main graph: given ones, else the file's, else chosen (see input_sizes.h).
 // After a probe the file's own claims do not count any more, and a value in a loop's body that the probe leaves out has
 // no shape: it changes from one pass to the next.

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/tensors/float_cast.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
 
@@ -37,13 +37,6 @@ const char* floatByDefault(std::string_view op) {
   return std::ranges::find(kWindows, op) == kWindows.end() ? nullptr : "output_datatype";
 }
 
-AttributeProto* find(NodeProto& node, std::string_view name) {
-  for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.name() == name) return &attribute;
-  }
-  return nullptr;
-}
-
 TensorProto floatTensor(const std::vector<int64_t>& dims, const std::vector<float>& values) {
   TensorProto tensor;
   tensor.set_data_type(TensorProto::FLOAT);
@@ -57,56 +50,29 @@ class Retyper {
   explicit Retyper(const Retype& retype) : retype_(retype) {}
 
   void model(ModelProto& model) {
-    graph(*model.mutable_graph());
-    for (auto& function : *model.mutable_functions()) this->function(function);
+    eachMessage(model, [&](::google::protobuf::Message& part) {
+      const auto* type = part.GetDescriptor();
+      if (type == NodeProto::descriptor()) node(static_cast<NodeProto&>(part));
+      if (type == AttributeProto::descriptor()) attribute(static_cast<AttributeProto&>(part));
+      if (type == TensorProto::descriptor()) tensor(static_cast<TensorProto&>(part));
+      if (type == TypeProto::Tensor::descriptor()) elementType(static_cast<TypeProto::Tensor&>(part));
+      if (type == TypeProto::SparseTensor::descriptor()) elementType(static_cast<TypeProto::SparseTensor&>(part));
+    });
   }
 
   // Returns whether there was anything to replace.
   [[nodiscard]] bool found() const { return found_; }
 
  private:
-  void graph(GraphProto& graph) {
-    for (auto& value : *graph.mutable_input()) type(*value.mutable_type());
-    for (auto& value : *graph.mutable_output()) type(*value.mutable_type());
-    for (auto& value : *graph.mutable_value_info()) type(*value.mutable_type());
-    for (auto& initializer : *graph.mutable_initializer()) tensor(initializer);
-    for (auto& initializer : *graph.mutable_sparse_initializer()) tensor(*initializer.mutable_values());
-    for (auto& child : *graph.mutable_node()) node(child);
-  }
-
-  void function(::ONNX_NAMESPACE::FunctionProto& function) {
-    for (auto& value : *function.mutable_value_info()) type(*value.mutable_type());
-    for (auto& child : *function.mutable_node()) node(child);
-    for (auto& attribute : *function.mutable_attribute_proto()) content(attribute);
-  }
-
   bool replaces(int32_t type) {
     const bool replaced = retype_.from.contains(type);
     found_ = found_ || replaced;
     return replaced;
   }
 
-  void type(TypeProto& type) {
-    switch (type.value_case()) {
-      case TypeProto::kTensorType:
-        if (replaces(type.tensor_type().elem_type())) type.mutable_tensor_type()->set_elem_type(retype_.to);
-        break;
-      case TypeProto::kSparseTensorType:
-        if (replaces(type.sparse_tensor_type().elem_type()))
-          type.mutable_sparse_tensor_type()->set_elem_type(retype_.to);
-        break;
-      case TypeProto::kSequenceType:
-        this->type(*type.mutable_sequence_type()->mutable_elem_type());
-        break;
-      case TypeProto::kOptionalType:
-        this->type(*type.mutable_optional_type()->mutable_elem_type());
-        break;
-      case TypeProto::kMapType:
-        this->type(*type.mutable_map_type()->mutable_value_type());
-        break;
-      default:
-        break;
-    }
+  template <class TensorType>
+  void elementType(TensorType& type) {
+    if (replaces(type.elem_type())) type.set_elem_type(retype_.to);
   }
 
   void tensor(TensorProto& tensor) {
@@ -133,32 +99,25 @@ class Retyper {
   void node(NodeProto& node) {
     const bool floats = replaces(TensorProto::FLOAT);
     if (node.op_type() == "Constant" && floats) constant(node);
-    if (node.op_type() == "ConstantOfShape" && floats && !find(node, "value")) {
+    if (node.op_type() == "ConstantOfShape" && floats && !findAttribute(node, "value")) {
       *node.add_attribute() = MakeAttribute("value", floatTensor({1}, {0.0F}));
     }
-    if (const char* name = floatByDefault(node.op_type()); name && floats && !find(node, name)) {
+    if (const char* name = floatByDefault(node.op_type()); name && floats && !findAttribute(node, name)) {
       *node.add_attribute() = MakeAttribute(name, int64_t{TensorProto::FLOAT});
     }
-    for (auto& attribute : *node.mutable_attribute()) content(attribute);
   }
 
-  void content(AttributeProto& attribute) {
+  void attribute(AttributeProto& attribute) {
     if (attribute.type() == AttributeProto::INT && isTypeAttribute(attribute.name()) &&
         (retype_.inside || !isInsideType(attribute.name())) && replaces(static_cast<int32_t>(attribute.i()))) {
       attribute.set_i(retype_.to);
     }
-    if (attribute.has_t()) tensor(*attribute.mutable_t());
-    for (auto& element : *attribute.mutable_tensors()) tensor(element);
-    if (attribute.has_sparse_tensor()) tensor(*attribute.mutable_sparse_tensor()->mutable_values());
-    if (attribute.has_g()) graph(*attribute.mutable_g());
-    for (auto& element : *attribute.mutable_graphs()) graph(element);
-    if (attribute.has_tp()) type(*attribute.mutable_tp());
   }
 
-  // A float or a list of floats as a tensor, which content() then widens.
+  // A float or a list of floats as a tensor, which is then widened.
   static void constant(NodeProto& node) {
-    AttributeProto* number = find(node, "value_float");
-    AttributeProto* list = find(node, "value_floats");
+    AttributeProto* number = findAttribute(node, "value_float");
+    AttributeProto* list = findAttribute(node, "value_floats");
     AttributeProto* given = number ? number : list;
     if (!given || !given->ref_attr_name().empty()) return;
     const std::vector<float> values =

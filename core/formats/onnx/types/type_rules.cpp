@@ -1,4 +1,3 @@
-#include "core/formats/onnx/types/type_rules.h"
 #include "core/base/printable.h"
 
 #include <onnx/defs/schema.h>
@@ -8,7 +7,7 @@
 
 #include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/source/operators.h"
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/formats/onnx/types/flatten_functions.h"
 #include "core/formats/onnx/types/known_types.h"
 #include "core/formats/onnx/types/retype.h"

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/formats/edit/norm_code.h"
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/formats/onnx/edit/node_maker.h"
 #include "core/formats/onnx/edit/norms/apply_norm.h"
 #include "core/formats/onnx/source/operators.h"
-#include "core/formats/onnx/tensors/dtypes.h"
+#include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/formats/onnx/tensors/tensor_store.h"
 #include "core/graph/numbers.h"
 
