@@ -246,15 +246,13 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, FiniteWeigh
   analysis->norms = findNorms(graph);
   analysis->scales = scales.get();
   const auto& norms = analysis->norms.layerNorms;
-  auto claims = Claims::build(analysis->scales.graph(), norms, weights, task);
-  if (!claims) return tl::unexpected(claims.error());
-  analysis->claims = std::move(*claims);
+  ASSIGN_OR_RETURN(auto claims, Claims::build(analysis->scales.graph(), norms, weights, task));
+  analysis->claims = std::move(claims);
   const Planner planner(analysis->scales.graph(), norms, analysis->claims, analysis->scales.edits);
   auto paper = std::async(aside, [&] { return paperVerdicts(graph, *analysis, weights, task); });
   judge(*analysis, planner);
-  auto criteria = paper.get();
-  if (!criteria) return tl::unexpected(criteria.error());
-  analysis->paper = std::move(*criteria);
+  ASSIGN_OR_RETURN(auto criteria, paper.get());
+  analysis->paper = std::move(criteria);
   explainVerdicts(*analysis);
   return analysis;
 }

@@ -3,6 +3,7 @@
 // Exceptions stay inside a module; whatever crosses a border is a Result. Thread: value types, no shared state.
 #pragma once
 
+#include <boost/preprocessor/cat.hpp>
 #include <string>
 #include <tl/expected.hpp>
 #include <utility>
@@ -41,3 +42,19 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string message, Hint hint
 }
 
 }  // namespace normlens
+
+// Declares a variable with the value of a Result, or returns the Result's error from the function around it. C++ 20 has
+// no operator for this; the names are those that the field uses.
+#define ASSIGN_OR_RETURN(declaration, ...) \
+  NORMLENS_ASSIGN_OR_RETURN(BOOST_PP_CAT(tried_, __LINE__), declaration, __VA_ARGS__)
+#define NORMLENS_ASSIGN_OR_RETURN(tried, declaration, ...)     \
+  auto tried = __VA_ARGS__;                                    \
+  if (!tried) return tl::unexpected(std::move(tried).error()); \
+  declaration = *std::move(tried)
+
+// Returns the error of a Status or a Result, if it has one, from the function around it.
+#define RETURN_IF_ERROR(...) NORMLENS_RETURN_IF_ERROR(BOOST_PP_CAT(tried_, __LINE__), __VA_ARGS__)
+#define NORMLENS_RETURN_IF_ERROR(tried, ...)                                               \
+  do {                                                                                     \
+    if (auto tried = __VA_ARGS__; !tried) return tl::unexpected(std::move(tried).error()); \
+  } while (false)

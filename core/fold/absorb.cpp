@@ -70,7 +70,7 @@ Work productWork(const MatrixProduct& product) {
 }
 
 Status checkShapes(const TensorView& bias, const Product& product) {
-  if (auto status = checkElements(bias); !status) return status;
+  RETURN_IF_ERROR(checkElements(bias));
   if (!graph::isFloat(product.weight.dtype))
     return fail(ErrorCode::Unsupported, "a weight that is to take in a shift is not of a floating type");
   const auto& shape = product.weight.shape;
@@ -132,7 +132,7 @@ struct ScaledBlocks {
 }  // namespace
 
 Result<Blocks> scaled(const TensorView& in, ChannelScale scale) {
-  if (auto status = checkElements(in); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(checkElements(in));
   const auto axis = static_cast<size_t>(scale.dim);
   if (scale.dim < 0 || axis >= in.shape.size() || scale.factor.size() != static_cast<size_t>(in.shape[axis]) ||
       (!scale.addend.empty() && scale.addend.size() != scale.factor.size())) {
@@ -144,7 +144,7 @@ Result<Blocks> scaled(const TensorView& in, ChannelScale scale) {
 }
 
 Result<Blocks> shifted(const TensorView& bias, const Product& product, int threads) {
-  if (auto status = checkShapes(bias, product); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(checkShapes(bias, product));
   Result<Blocks> blocks;
   withElementType(bias.dtype, [&]<class T>(T*) {
     const auto sum = sumOf<T>(*graph::toDoubles(bias), productOf(product, threads));

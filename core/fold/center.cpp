@@ -105,7 +105,7 @@ Result<std::vector<double>> groupMeans(const TensorView& in, const LoopNest& nes
   std::vector<double> means(static_cast<size_t>(iterations(nest.kept)));
   mapWeightsAhead({in}, threads);
   withElementType(in.dtype, [&]<class T>(T*) { runAll({meansWork(elements<T>(in), nest, means.data())}, threads); });
-  if (auto status = checkFinite(means); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(checkFinite(means));
   return means;
 }
 
@@ -126,7 +126,7 @@ void addGroupSums(const TensorView& in, const LoopNest& nest, std::vector<double
 constexpr int64_t kLongestOwnRow = int64_t{1} << 14;
 
 Status checkPattern(const TensorView& in, const Pattern& pattern) {
-  if (auto status = checkElements(in); !status) return status;
+  RETURN_IF_ERROR(checkElements(in));
   int64_t elements = 1;
   for (const auto& factor : pattern.factors) {
     if (factor.begin < 0 || factor.end > factor.size || factor.begin >= factor.end) {
@@ -141,7 +141,7 @@ Status checkPattern(const TensorView& in, const Pattern& pattern) {
 }
 
 Result<LoopNest> nestOf(const TensorView& in, const Pattern& pattern) {
-  if (auto status = checkPattern(in, pattern); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(checkPattern(in, pattern));
   return makeLoopNest(in, outputStrides(in), pattern);
 }
 
@@ -280,43 +280,39 @@ Blocks blocksOf(graph::DType dtype, Words... words) {
 }  // namespace
 
 Result<Blocks> centered(const TensorView& in, const Pattern& pattern, int threads) {
-  auto nest = nestOf(in, pattern);
-  if (!nest) return tl::unexpected(nest.error());
-  sortAndMergeLoops(nest->kept);
-  sortAndMergeLoops(nest->summed);
-  if (nest->summed.empty()) return blocksOf<OwnElements>(in.dtype, in, everywhere(in, pattern), regionRuns(*nest));
-  if (hasOwnRows(*nest, pattern)) return blocksOf<OwnRows>(in.dtype, in, *nest, nest->summed[0].extent);
-  auto means = groupMeans(in, *nest, threads);
-  if (!means) return tl::unexpected(means.error());
-  return blocksOf<GivenMeans>(in.dtype, in, everywhere(in, pattern), regionRuns(*nest),
-                              std::make_shared<const std::vector<double>>(std::move(*means)));
+  ASSIGN_OR_RETURN(auto nest, nestOf(in, pattern));
+  sortAndMergeLoops(nest.kept);
+  sortAndMergeLoops(nest.summed);
+  if (nest.summed.empty()) return blocksOf<OwnElements>(in.dtype, in, everywhere(in, pattern), regionRuns(nest));
+  if (hasOwnRows(nest, pattern)) return blocksOf<OwnRows>(in.dtype, in, nest, nest.summed[0].extent);
+  ASSIGN_OR_RETURN(auto means, groupMeans(in, nest, threads));
+  return blocksOf<GivenMeans>(in.dtype, in, everywhere(in, pattern), regionRuns(nest),
+                              std::make_shared<const std::vector<double>>(std::move(means)));
 }
 
 Result<Means> jointMeans(std::span<const CenterPart> parts) {
   std::vector<double> means;
   int64_t groupSize = 0;
   for (const auto& part : parts) {
-    auto nest = nestOf(part.in, part.pattern);
-    if (!nest) return tl::unexpected(nest.error());
-    const auto groups = static_cast<size_t>(iterations(nest->kept));
+    ASSIGN_OR_RETURN(auto nest, nestOf(part.in, part.pattern));
+    const auto groups = static_cast<size_t>(iterations(nest.kept));
     if (groupSize == 0) means.assign(groups, 0.0);
     if (means.size() != groups) {
       return fail(ErrorCode::Internal, "weights to be centered together have different numbers of groups");
     }
-    groupSize += iterations(nest->summed);
-    mergeLoops(nest->kept);
-    sortAndMergeLoops(nest->summed);
-    addGroupSums(part.in, *nest, means);
+    groupSize += iterations(nest.summed);
+    mergeLoops(nest.kept);
+    sortAndMergeLoops(nest.summed);
+    addGroupSums(part.in, nest, means);
   }
   for (double& mean : means) mean /= static_cast<double>(groupSize);
-  if (auto status = checkFinite(means); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(checkFinite(means));
   return std::make_shared<const std::vector<double>>(std::move(means));
 }
 
 Result<Blocks> centeredJointly(const CenterPart& part, Means means) {
-  auto nest = nestOf(part.in, part.pattern);
-  if (!nest) return tl::unexpected(nest.error());
-  return blocksOf<GivenMeans>(part.in.dtype, part.in, everywhere(part.in, part.pattern), regionRuns(*nest),
+  ASSIGN_OR_RETURN(auto nest, nestOf(part.in, part.pattern));
+  return blocksOf<GivenMeans>(part.in.dtype, part.in, everywhere(part.in, part.pattern), regionRuns(nest),
                               std::move(means));
 }
 

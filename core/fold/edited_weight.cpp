@@ -48,9 +48,8 @@ class JointGroup {
     if (means_) return *means_;
     std::vector<CenterPart> parts;
     for (const auto& part : parts_) {
-      auto in = part.weight.inMemory(threads);
-      if (!in) return tl::unexpected(in.error());
-      parts.push_back({std::move(*in), part.pattern});
+      ASSIGN_OR_RETURN(auto in, part.weight.inMemory(threads));
+      parts.push_back({std::move(in), part.pattern});
     }
     auto means = jointMeans(parts);
     if (means) means_ = *means;
@@ -74,16 +73,14 @@ EditedWeight::EditedWeight(const TensorView& result, std::vector<TensorView> ori
 
 Status EditedWeight::compute(std::span<std::byte> out, int threads) const {
   if (out.empty()) return {};
-  const auto blocks = open(threads);
-  if (!blocks) return tl::unexpected(blocks.error());
+  ASSIGN_OR_RETURN(const auto blocks, open(threads));
   const auto width = static_cast<int64_t>(graph::dtypeBytes(view_.dtype));
   const int64_t count = static_cast<int64_t>(out.size()) / width;
   std::mutex mutex;
   Status all;
   parallelFor(threads, (count + kElementsPerUnit - 1) / kElementsPerUnit, [&](int64_t unit) {
     const int64_t first = unit * kElementsPerUnit, elements = std::min(kElementsPerUnit, count - first);
-    auto status =
-        (*blocks)(first, out.subspan(static_cast<size_t>(first * width), static_cast<size_t>(elements * width)));
+    auto status = blocks(first, out.subspan(static_cast<size_t>(first * width), static_cast<size_t>(elements * width)));
     if (status) return;
     const std::lock_guard lock(mutex);
     all = std::move(status);
@@ -96,8 +93,7 @@ Result<TensorView> WeightSource::inMemory(int threads) const try {
   TensorView computed = view;
   const auto bytes = static_cast<size_t>(graph::byteCount(view));
   const auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes);
-  if (auto status = edited->compute({memory.get(), bytes}, threads); !status)
-    return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(edited->compute({memory.get(), bytes}, threads));
   computed.data = memory.get();
   computed.owner = memory;
   return computed;
@@ -116,10 +112,9 @@ std::vector<WeightSource> centerJointly(const std::vector<JointPart>& parts) {
   std::vector<WeightSource> out;
   for (const auto& part : parts) {
     out.push_back(edited(part.weight, {}, [part, group](int threads) -> Result<Blocks> {
-      auto means = group->means(threads);
-      if (!means) return tl::unexpected(means.error());
+      ASSIGN_OR_RETURN(auto means, group->means(threads));
       return part.weight.inMemory(threads).and_then([&](const TensorView& in) {
-        return centeredJointly({in, part.pattern}, *means);
+        return centeredJointly({in, part.pattern}, means);
       });
     }));
   }
@@ -134,9 +129,8 @@ WeightSource scale(const WeightSource& weight, ChannelScale scale) {
 
 WeightSource shift(const WeightSource& bias, const WeightSource& weight, int inputDim, std::vector<double> vector) {
   return edited(bias, {weight}, [bias, weight, inputDim, vector = std::move(vector)](int threads) -> Result<Blocks> {
-    auto matrix = weight.inMemory(threads);
-    if (!matrix) return tl::unexpected(matrix.error());
-    const Product product{std::move(*matrix), inputDim, vector};
+    ASSIGN_OR_RETURN(auto matrix, weight.inMemory(threads));
+    const Product product{std::move(matrix), inputDim, vector};
     return bias.inMemory(threads).and_then([&](const TensorView& in) { return shifted(in, product, threads); });
   });
 }

@@ -79,7 +79,7 @@ TensorView narrowLayout(const TensorView& in, const Narrowing& how) {
 }
 
 Result<Blocks> narrowed(const TensorView& in, Narrowing how) {
-  if (auto status = checkElements(in); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(checkElements(in));
   const auto axis = static_cast<size_t>(how.dim);
   const bool fits = how.dim >= 0 && axis < in.shape.size() && in.shape[axis] == how.channels.full &&
                     how.channels.kept() >= 1 && how.channels.width >= how.channels.kept() &&

@@ -89,8 +89,8 @@ Status PendingWeights::computeLocked(Place& place) {
 Status PendingWeights::computeAll(const Task& task) {
   const std::lock_guard lock(mutex_);
   for (Place& place : places_) {
-    if (auto status = task.check(); !status) return status;
-    if (auto status = computeLocked(place); !status) return status;
+    RETURN_IF_ERROR(task.check());
+    RETURN_IF_ERROR(computeLocked(place));
   }
   return {};
 }

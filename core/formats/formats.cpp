@@ -84,9 +84,8 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
                                          const OpenChoice& choice) {
   FileKind kind = FileKind::Unknown;
   {
-    const auto file = MappedFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    kind = kindOf(*file);
+    ASSIGN_OR_RETURN(const auto file, MappedFile::open(path));
+    kind = kindOf(file);
   }
   // Only an archive of torch.export may hold several.
   const bool hasNames = kind == FileKind::ExportedProgram;

@@ -13,8 +13,8 @@ class Checker {
   explicit Checker(const Graph& graph) : graph_(graph), made_(graph.values.size(), false) {}
 
   Status run() {
-    if (auto status = names(); !status) return status;
-    if (auto status = uses(); !status) return status;
+    RETURN_IF_ERROR(names());
+    RETURN_IF_ERROR(uses());
     for (ValueId id = 0; id < count(graph_.values); ++id) {
       const Value& value = graph_.value(id);
       if (value.constant != kNone || value.literal) made_[static_cast<size_t>(id)] = true;
@@ -90,7 +90,7 @@ class Checker {
   Status block(BlockId id) {
     const Block& current = graph_.block(id);
     for (const ValueId param : current.params) {
-      if (auto status = make(param); !status) return status;
+      RETURN_IF_ERROR(make(param));
     }
     for (const NodeId nodeId : current.nodes) {
       if (nodeId < 0 || nodeId >= count(graph_.nodes)) return broken("node id out of range");
@@ -98,17 +98,17 @@ class Checker {
       if (node.block != id) return broken(node.op + " lies in another block than it says");
       if (node.scope < 0 || node.scope >= count(graph_.scopes)) return broken("scope id out of range");
       for (const ValueId operand : node.operands) {
-        if (auto status = read(operand, node.op); !status) return status;
+        RETURN_IF_ERROR(read(operand, node.op));
       }
       for (const BlockId inner : node.blocks) {
-        if (auto status = block(inner); !status) return status;
+        RETURN_IF_ERROR(block(inner));
       }
       for (const ValueId output : node.outputs) {
-        if (auto status = make(output); !status) return status;
+        RETURN_IF_ERROR(make(output));
       }
     }
     for (const ValueId value : current.returns) {
-      if (auto status = read(value, "a return"); !status) return status;
+      RETURN_IF_ERROR(read(value, "a return"));
     }
     return {};
   }

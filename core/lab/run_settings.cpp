@@ -250,7 +250,7 @@ Result<RunSettings> readRunSettings(std::string_view text) {
   }
   auto settings = protocol::decode<RunSettings>(*json);
   if (!settings) return settings;
-  if (const Status good = checkRunSettings(*settings); !good) return tl::unexpected(good.error());
+  RETURN_IF_ERROR(checkRunSettings(*settings));
   return settings;
 }
 

@@ -57,7 +57,7 @@ void FrameDecoder::skipOversized() {
 std::optional<Result<std::string>> FrameDecoder::next() {
   if (skipBytes_ > 0) return std::nullopt;
   if (!bodyBytes_) {
-    if (const Status header = takeHeader(); !header) return tl::unexpected(header.error());
+    RETURN_IF_ERROR(takeHeader());
   }
   if (!bodyBytes_ || pending().size() < *bodyBytes_) return std::nullopt;
   std::string body(pending().substr(0, static_cast<size_t>(*bodyBytes_)));

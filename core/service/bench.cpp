@@ -153,7 +153,7 @@ std::string versions() {
 
 Result<formats::RunSettings> settingsOf(const BenchParams& params) {
   formats::RunSettings settings;
-  if (const Status known = formats::setDevice(settings, params.device); !known) return tl::unexpected(known.error());
+  RETURN_IF_ERROR(formats::setDevice(settings, params.device));
   settings.threads = params.threads;
   settings.cudaGraph = params.cuda_graph;
   if (params.threads < 0) return fail(ErrorCode::Usage, "the number of threads must be at least 1");
@@ -172,9 +172,8 @@ int gpuOf(const std::vector<run::SweepPoint>& points) {
 }
 
 Result<std::vector<run::SweepPoint>> pointsOf(const BenchParams& params) {
-  const auto settings = settingsOf(params);
-  if (!settings) return tl::unexpected(settings.error());
-  auto points = run::sweepPoints(params.sweep, *settings);
+  ASSIGN_OR_RETURN(const auto settings, settingsOf(params));
+  auto points = run::sweepPoints(params.sweep, settings);
   if (!points) return points;
   const int gpu = gpuOf(*points);
   const auto onAnother = [gpu](const run::SweepPoint& point) {
@@ -252,14 +251,12 @@ class Measurement {
   }
 
   Status measure(const run::SweepPoint& at, BenchPoint& point) {
-    const auto inputs = inputsAt(at);
-    if (!inputs) return tl::unexpected(inputs.error());
-    if (!inputs->empty() && !inputs->front().view.shape.empty()) point.batch = inputs->front().view.shape.front();
+    ASSIGN_OR_RETURN(const auto inputs, inputsAt(at));
+    if (!inputs.empty() && !inputs.front().view.shape.empty()) point.batch = inputs.front().view.shape.front();
     BenchModel flavour;
     if (at.norm) {
-      auto folded = models_.fold(*at.norm);
-      if (!folded) return tl::unexpected(folded.error());
-      flavour = std::move(*folded);
+      ASSIGN_OR_RETURN(auto folded, models_.fold(*at.norm));
+      flavour = std::move(folded);
     }
     BenchModel& b = at.norm ? flavour : models_.b;
     if (models_.fold) point.fold_ms = b.foldMs;
@@ -277,10 +274,9 @@ class Measurement {
                                 describeMeasured(soFar, namesA_, namesB, point);
                                 tell(point);
                               }};
-    const auto report = run::benchModels(*models_.a.model, b.model, *inputs, options, task_);
-    if (!report) return tl::unexpected(report.error());
-    describeMeasured(*report, namesA_, namesB, point);
-    point.complete = report->complete;
+    ASSIGN_OR_RETURN(const auto report, run::benchModels(*models_.a.model, b.model, inputs, options, task_));
+    describeMeasured(report, namesA_, namesB, point);
+    point.complete = report.complete;
     tell(point);
     return {};
   }
@@ -310,13 +306,12 @@ Status checkBenchParams(const BenchParams& params) {
 
 Result<BenchResult> measureModels(BenchModels models, const BenchParams& params, const BenchListener& listener,
                                   const Task& task) {
-  const auto points = pointsOf(params);
-  if (!points) return tl::unexpected(points.error());
-  if (points->front().norm && !models.fold) {
+  ASSIGN_OR_RETURN(const auto points, pointsOf(params));
+  if (points.front().norm && !models.fold) {
     return fail(ErrorCode::Usage, "norm flavours are swept by folding the first model",
                 "measure the original against its fold");
   }
-  return Measurement(models, params, listener, task).run(*points);
+  return Measurement(models, params, listener, task).run(points);
 }
 
 // The last plan, written with these norms. The time is that of the analysis and of this writing.
@@ -325,16 +320,14 @@ Result<BenchModel> Service::State::foldedIn(formats::NormFlavour wanted, const T
   const std::string norm(formats::normFlavourName(wanted));
   if (wanted == flavour) return BenchModel{folded.get(), nullptr, norm, times.fold_ms};
   const Stopwatch watch;
-  auto made = model->apply(toFoldPlan(plan), layerNorms(), wanted, task);
-  if (!made) return tl::unexpected(made.error());
-  return kept(std::move(*made), norm, times.analysis_ms + watch.ms());
+  ASSIGN_OR_RETURN(auto made, model->apply(toFoldPlan(plan), layerNorms(), wanted, task));
+  return kept(std::move(made), norm, times.analysis_ms + watch.ms());
 }
 
 Result<BenchModel> Service::State::fusedSide(const Task& task) const {
-  auto fusing = fuseNorms(*model, inputs.tensors, false, task);
-  if (!fusing) return tl::unexpected(fusing.error());
-  if (!fusing->model) return fail(ErrorCode::Refused, fusing->reason + ", so there is no fused form to measure");
-  return kept(std::move(fusing->model));
+  ASSIGN_OR_RETURN(auto fusing, fuseNorms(*model, inputs.tensors, false, task));
+  if (!fusing.model) return fail(ErrorCode::Refused, fusing.reason + ", so there is no fused form to measure");
+  return kept(std::move(fusing.model));
 }
 
 Result<BenchModel> Service::State::other(const std::string& path, const Task& task) const {

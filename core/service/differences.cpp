@@ -97,8 +97,7 @@ void Differences::forget() { *kept_ = {}; }
 
 Status Differences::makePair(const DiffSubject& subject, const std::string& against, const std::string& dtype,
                              const Task& task) {
-  const auto type = dtypeNamed(dtype);
-  if (!type) return tl::unexpected(type.error());
+  ASSIGN_OR_RETURN(const auto type, dtypeNamed(dtype));
   if (kept_->pair && kept_->against == against && kept_->dtype == dtype) return {};
   std::unique_ptr<formats::Model> other = kept_->against == against ? std::move(kept_->other) : nullptr;
   std::unique_ptr<formats::Model> exact = std::move(kept_->exact);
@@ -106,9 +105,8 @@ Status Differences::makePair(const DiffSubject& subject, const std::string& agai
   kept_->exact = std::move(exact);
   if (against.empty() && !subject.folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   if (!against.empty() && !other) {
-    auto opened = formats::openModel(against, task, subject.besides);
-    if (!opened) return tl::unexpected(opened.error());
-    other = std::move(*opened);
+    ASSIGN_OR_RETURN(auto opened, formats::openModel(against, task, subject.besides));
+    other = std::move(opened);
   }
   kept_->against = against;
   kept_->dtype = dtype;
@@ -120,14 +118,13 @@ Status Differences::makePair(const DiffSubject& subject, const std::string& agai
     return {};
   };
   const bool copied =
-      *type != DType::Unknown && (*type != subject.original.facts().dtype || *type != second.facts().dtype);
+      type != DType::Unknown && (type != subject.original.facts().dtype || type != second.facts().dtype);
   if (copied) task.report("copying the models to " + dtype);
-  if (kept_->other || !copied) return take(run::inType(subject.original, second, *type));
-  auto original = subject.original.converted(*type);
+  if (kept_->other || !copied) return take(run::inType(subject.original, second, type));
+  auto original = subject.original.converted(type);
   if (!original) return tl::unexpected(original.error());
-  auto folded = subject.foldAgain(**original);
-  if (!folded) return tl::unexpected(folded.error());
-  kept_->pair = {std::move(*original), std::move(*folded), run::divergenceLimit(*type)};
+  ASSIGN_OR_RETURN(auto folded, subject.foldAgain(**original));
+  kept_->pair = {std::move(*original), std::move(folded), run::divergenceLimit(type)};
   return {};
 }
 
@@ -181,16 +178,14 @@ Result<protocol::TensorPair> Differences::tensorPair(const DiffSubject& subject,
     const auto batches =
         run::batchesLike(subject.inputs, std::max(0, params.batch) + 1, static_cast<uint64_t>(params.seed));
     if (!batches) return tl::unexpected(batches.error());
-    auto tensors = run::tensorsAt(*kept_->pair->a, subject.norms, *kept_->pair->b, batches->back(),
-                                  {params.output, params.kind, params.value}, task);
-    if (!tensors) return tl::unexpected(tensors.error());
-    kept_->tensors = std::move(*tensors);
+    ASSIGN_OR_RETURN(auto tensors, run::tensorsAt(*kept_->pair->a, subject.norms, *kept_->pair->b, batches->back(),
+                                                  {params.output, params.kind, params.value}, task));
+    kept_->tensors = std::move(tensors);
     kept_->place = place;
   }
   const run::SitePair& pair = *kept_->tensors;
   const run::Tile whole = run::wholeTile(pair.a.shape), tile = tileOf(params.tile, pair.a.shape);
-  auto picture = run::pictureOf(pair.a, pair.b, tile, kHeatRows, kHeatColumns);
-  if (!picture) return tl::unexpected(picture.error());
+  ASSIGN_OR_RETURN(auto picture, run::pictureOf(pair.a, pair.b, tile, kHeatRows, kHeatColumns));
   protocol::TensorPair told;
   told.name = pair.diff.name;
   told.dtype = graph::dtypeName(pair.a.dtype);
@@ -199,14 +194,14 @@ Result<protocol::TensorPair> Differences::tensorPair(const DiffSubject& subject,
   told.rows = whole.rows;
   told.columns = whole.columns;
   told.tile = {tile.row, tile.rows, tile.column, tile.columns};
-  told.heat_rows = picture->rows;
-  told.heat_columns = picture->columns;
-  told.a = std::move(picture->a);
-  told.b = std::move(picture->b);
-  told.difference = std::move(picture->difference);
-  told.low = picture->low;
-  told.high = picture->high;
-  told.most = picture->most;
+  told.heat_rows = picture.rows;
+  told.heat_columns = picture.columns;
+  told.a = std::move(picture.a);
+  told.b = std::move(picture.b);
+  told.difference = std::move(picture.difference);
+  told.low = picture.low;
+  told.high = picture.high;
+  told.most = picture.most;
   return told;
 }
 

@@ -64,15 +64,14 @@ class Walk {
 
 void walk(Walk& way, Service& service, const std::filesystem::path& path, const InputChoice& inputs) {
   const bool opened = way.stage("open", [&](const Task& task) -> Result<std::string> {
-    const auto info = service.open(path, task);
-    if (!info) return tl::unexpected(info.error());
-    return info->format + ", " + std::to_string(info->file_bytes) + " bytes" +
-           (info->note.empty() ? "" : ", " + info->note);
+    ASSIGN_OR_RETURN(const auto info, service.open(path, task));
+    return info.format + ", " + std::to_string(info.file_bytes) + " bytes" +
+           (info.note.empty() ? "" : ", " + info.note);
   });
   if (!opened) return;
   const auto soundGraph = [&](const Task&) -> Result<std::string> {
     const graph::Graph& graph = service.model()->graph();
-    if (const Status sound = graph::checkGraph(graph); !sound) return tl::unexpected(sound.error());
+    RETURN_IF_ERROR(graph::checkGraph(graph));
     return plural(graph.nodes.size(), "node") + ", " + plural(graph.values.size(), "value") + ", " +
            plural(graph.constants.size(), "constant");
   };
@@ -80,26 +79,22 @@ void walk(Walk& way, Service& service, const std::filesystem::path& path, const 
   std::string notRun;
   const bool analyzed = way.stage("analyze", [&](const Task& task) -> Result<std::string> {
     service.setInputs(inputs);
-    const auto analysis = service.analyze(task);
-    if (!analysis) return tl::unexpected(analysis.error());
-    notRun = analysis->probe_error;
-    return inWords(analysis->totals) + (notRun.empty() ? "" : "; not run: " + notRun);
+    ASSIGN_OR_RETURN(const auto analysis, service.analyze(task));
+    notRun = analysis.probe_error;
+    return inWords(analysis.totals) + (notRun.empty() ? "" : "; not run: " + notRun);
   });
   if (!analyzed || !way.stage("check", soundGraph)) return;
   const bool planned = way.stage("plan", [&](const Task& task) -> Result<std::string> {
-    const auto plan = service.plan({}, task);
-    if (!plan) return tl::unexpected(plan.error());
-    return nameOf(plan->policy) + ": " + plural(plan->folded.size(), "norm") + ", " +
-           plural(plan->edits.size(), "edit");
+    ASSIGN_OR_RETURN(const auto plan, service.plan({}, task));
+    return nameOf(plan.policy) + ": " + plural(plan.folded.size(), "norm") + ", " + plural(plan.edits.size(), "edit");
   });
   if (!planned) return;
   way.stage("fold", [&](const Task& task) -> Result<std::string> {
     protocol::FoldParams params;
     params.verify = notRun.empty();
-    const auto fold = service.fold(params, task);
-    if (!fold) return tl::unexpected(fold.error());
-    if (!fold->verify) return fold->reason.empty() ? "folded, not proved: it does not run" : fold->reason;
-    if (!fold->ok) return fail(ErrorCode::Refused, fold->reason);
+    ASSIGN_OR_RETURN(const auto fold, service.fold(params, task));
+    if (!fold.verify) return fold.reason.empty() ? "folded, not proved: it does not run" : fold.reason;
+    if (!fold.ok) return fail(ErrorCode::Refused, fold.reason);
     return std::string("exact");
   });
 }

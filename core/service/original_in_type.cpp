@@ -20,16 +20,14 @@ Status OriginalInType::take(const AnalysedModel& subject, const std::string& dty
   std::unique_ptr<formats::Model> copy;
   if (type != subject.original.facts().dtype) {
     task.report("copying the model to " + dtype);
-    auto made = subject.original.converted(type);
-    if (!made) return tl::unexpected(made.error());
-    copy = std::move(*made);
+    ASSIGN_OR_RETURN(auto made, subject.original.converted(type));
+    copy = std::move(made);
   }
   const formats::Model& model = copy ? *copy : subject.original;
-  auto outputs = model.run(subject.inputs, task);
-  if (!outputs) return tl::unexpected(outputs.error());
-  outputs_ = std::move(*outputs);
-  if (const Status same = checkRepeats(model, subject, task); !same) return same;
-  if (const Status done = measureNoise(model, subject, task); !done) return done;
+  ASSIGN_OR_RETURN(auto outputs, model.run(subject.inputs, task));
+  outputs_ = std::move(outputs);
+  RETURN_IF_ERROR(checkRepeats(model, subject, task));
+  RETURN_IF_ERROR(measureNoise(model, subject, task));
   copy_ = std::move(copy);
   dtype_ = dtype;
   return {};
@@ -37,13 +35,11 @@ Status OriginalInType::take(const AnalysedModel& subject, const std::string& dty
 
 // Refuses a model that draws random numbers: a changed copy of it shows nothing.
 Status OriginalInType::checkRepeats(const formats::Model& model, const AnalysedModel& subject, const Task& task) const {
-  const auto again = model.run(subject.inputs, task);
-  if (!again) return tl::unexpected(again.error());
-  const auto diffs = run::compareOutputs(outputs_, *again);
-  if (!diffs) return tl::unexpected(diffs.error());
+  ASSIGN_OR_RETURN(const auto again, model.run(subject.inputs, task));
+  ASSIGN_OR_RETURN(const auto diffs, run::compareOutputs(outputs_, again));
   const run::VerifyOptions usual;
   const double limit = usual.floorFactor * usual.floorEpsilons * run::machineEpsilon(model.facts().dtype);
-  if (std::ranges::all_of(*diffs, [&](const run::TensorDiff& diff) { return !(diff.maxRel > limit); })) return {};
+  if (std::ranges::all_of(diffs, [&](const run::TensorDiff& diff) { return !(diff.maxRel > limit); })) return {};
   return fail(ErrorCode::Unsupported, "the model's outputs differ from run to run: it draws random numbers");
 }
 
@@ -53,7 +49,7 @@ Status OriginalInType::measureNoise(const formats::Model& model, const AnalysedM
   noise_.assign(outputs_.size(), usual.floorEpsilons * run::machineEpsilon(model.facts().dtype));
   for (int copy = 0; copy < usual.perturbedCopies; ++copy) {
     task.report("measuring the noise of rounding", static_cast<double>(copy) / usual.perturbedCopies);
-    if (const Status running = task.check(); !running) return running;
+    RETURN_IF_ERROR(task.check());
     const auto perturbed = model.perturbed(usual.seed + static_cast<uint64_t>(copy));
     if (!perturbed) return {};  // nothing to perturb
     const auto outputs = (*perturbed)->run(subject.inputs, task);
@@ -69,16 +65,15 @@ Status OriginalInType::measureNoise(const formats::Model& model, const AnalysedM
 }
 
 Result<OriginalInType::OutputError> OriginalInType::errorOf(const formats::Tensors& outputs) const {
-  const auto diffs = run::compareOutputs(outputs_, outputs);
-  if (!diffs) return tl::unexpected(diffs.error());
-  if (std::ranges::none_of(*diffs, &run::TensorDiff::telling)) {
+  ASSIGN_OR_RETURN(const auto diffs, run::compareOutputs(outputs_, outputs));
+  if (std::ranges::none_of(diffs, &run::TensorDiff::telling)) {
     return fail(ErrorCode::RunFailed, "no output has a finite floating-point number");
   }
   const double factor = run::VerifyOptions().floorFactor;
   const auto key = [](const OutputError& of) { return std::pair(of.maxRel > of.limit, of.maxRel); };
-  OutputError worst{(*diffs)[0].maxRel, factor * noise_[0]};
-  for (size_t i = 1; i < diffs->size(); ++i) {
-    const OutputError next{(*diffs)[i].maxRel, factor * noise_[i]};
+  OutputError worst{diffs[0].maxRel, factor * noise_[0]};
+  for (size_t i = 1; i < diffs.size(); ++i) {
+    const OutputError next{diffs[i].maxRel, factor * noise_[i]};
     if (key(next) > key(worst)) worst = next;
   }
   return worst;

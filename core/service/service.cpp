@@ -87,10 +87,9 @@ Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, con
   RunRules rules = rules_;
   // The file is opened as if beside another: a project opens a model that has become the only one, under any name.
   if (!model.empty()) rules.opening = {rules.opening.strict, model, true};
-  auto opened = formats::openModel(path, task, rules.opening);
-  if (!opened) return tl::unexpected(opened.error());
+  ASSIGN_OR_RETURN(auto opened, formats::openModel(path, task, rules.opening));
   auto fresh = std::make_unique<State>();
-  fresh->model = std::move(*opened);
+  fresh->model = std::move(opened);
   fresh->hash = std::make_unique<SourceHash>(*fresh->model);
   fresh->norms = analysis::findNorms(fresh->model->graph());
   fresh->times.load_ms = watch.ms();
@@ -102,20 +101,19 @@ Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, con
 void Service::setInputs(InputChoice inputs) { state_->choice = std::move(inputs); }
 
 Result<protocol::InputsInfo> Service::chooseInputs(const protocol::InputsParams& params) {
-  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needModel());
   InputChoice choice{params.npz, params.specs, {params.assume, params.strict}, formats::InputsFor::Values};
-  const auto inputs = chooseModelInputs(*state_->model, choice);
-  if (!inputs) return tl::unexpected(inputs.error());
+  ASSIGN_OR_RETURN(const auto inputs, chooseModelInputs(*state_->model, choice));
   std::vector<std::string> names;
-  for (const auto& spec : inputs->specs) names.push_back(spec.name);
-  if (const Status known = checkSizes(choice.sizes, names); !known) return tl::unexpected(known.error());
+  for (const auto& spec : inputs.specs) names.push_back(spec.name);
+  RETURN_IF_ERROR(checkSizes(choice.sizes, names));
   state_->choice = std::move(choice);
   rules_.notRun = {};  // these may run through
-  return protocol::InputsInfo{describeInputs(inputs->specs)};
+  return protocol::InputsInfo{describeInputs(inputs.specs)};
 }
 
 Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::AnalyzeParams& params) {
-  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needModel());
   Error probeError;
   const auto told = state_->early ? graphValues(state_->model->graph()) : std::vector<protocol::GraphValue>();
   task.report("looking for inputs");
@@ -158,44 +156,41 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
 }
 
 Result<protocol::ZeroMeanGraph> Service::zeroMeanGraph(const protocol::NormParams& params) const {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
-  if (auto status = state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needAnalysis());
+  RETURN_IF_ERROR(state_->needNorm(params.norm));
   return describeZeroMeanGraph(*state_->analysis, params.norm);
 }
 
 Result<protocol::ZeroMeanMap> Service::zeroMeanMap(const protocol::PlanParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
-  const auto planned = state_->plans->make(params, formats::NormFlavour::Portable, task);
-  if (!planned) return tl::unexpected(planned.error());
-  auto map = analysis::zeroMeanMap(*state_->analysis, planned->plan);
+  RETURN_IF_ERROR(state_->needAnalysis());
+  ASSIGN_OR_RETURN(const auto planned, state_->plans->make(params, formats::NormFlavour::Portable, task));
+  auto map = analysis::zeroMeanMap(*state_->analysis, planned.plan);
   return protocol::ZeroMeanMap{std::move(map.now), std::move(map.planned), std::move(map.notZero)};
 }
 
 Result<protocol::ShiftCone> Service::shiftCone(const protocol::ShiftConeParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needAnalysis());
   if (params.node < 0 || static_cast<size_t>(params.node) >= state_->model->graph().nodes.size()) {
     return fail(ErrorCode::Usage, "there is no node " + std::to_string(params.node));
   }
-  const auto planned = state_->plans->make(params.plan, formats::NormFlavour::Portable, task);
-  if (!planned) return tl::unexpected(planned.error());
-  auto cone = analysis::shiftCone(*state_->analysis, planned->plan, params.node);
+  ASSIGN_OR_RETURN(const auto planned, state_->plans->make(params.plan, formats::NormFlavour::Portable, task));
+  auto cone = analysis::shiftCone(*state_->analysis, planned.plan, params.node);
   return protocol::ShiftCone{std::move(cone.values), std::move(cone.ends), std::move(cone.reason)};
 }
 
 Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
-  const auto planned = state_->plans->make(params, formats::NormFlavour::Portable, task);
-  if (!planned) return tl::unexpected(planned.error());
-  return state_->describe(*planned);
+  RETURN_IF_ERROR(state_->needAnalysis());
+  ASSIGN_OR_RETURN(const auto planned, state_->plans->make(params, formats::NormFlavour::Portable, task));
+  return state_->describe(planned);
 }
 
 Result<protocol::NormPrices> Service::normPrices(const Task& task) {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needInputs());
   return state_->plans->timesOf(formats::NormFlavour::Portable, task);
 }
 
 Result<protocol::CenterPreview> Service::previewCenter(const protocol::CenterParams& params) const {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needAnalysis());
   if (params.value < 0 || static_cast<size_t>(params.value) >= state_->model->graph().values.size()) {
     return fail(ErrorCode::Usage, "there is no value " + std::to_string(params.value));
   }
@@ -208,18 +203,16 @@ void Service::expectExport() {
 }
 
 Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needAnalysis());
   if (state_->early) {
-    if (const auto confirmed = analyze(task); !confirmed) return tl::unexpected(confirmed.error());
+    RETURN_IF_ERROR(analyze(task));
   }
-  const auto flavour = flavourOf(params);
-  if (!flavour) return tl::unexpected(flavour.error());
+  ASSIGN_OR_RETURN(const auto flavour, flavourOf(params));
   const Stopwatch watch;
-  auto planned = state_->plans->make(params.plan, *flavour, task);
-  if (!planned) return tl::unexpected(planned.error());
+  ASSIGN_OR_RETURN(auto planned, state_->plans->make(params.plan, flavour, task));
   protocol::FoldResult result;
-  result.plan = state_->describe(*planned);
-  if (planned->plan.folded.empty() && planned->nothingFolds.empty()) {  // else the model refuses, in its own words
+  result.plan = state_->describe(planned);
+  if (planned.plan.folded.empty() && planned.nothingFolds.empty()) {  // else the model refuses, in its own words
     result.reason = state_->layerNorms().empty() ? "there is no LayerNorm in this model"
                     : state_->noInputs.empty()
                         ? "no LayerNorm of this model can be folded under this policy"
@@ -227,10 +220,10 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     return result;
   }
   task.report("centering weights and rewriting the graph");
-  const auto foldPlan = toFoldPlan(planned->plan);
+  const auto foldPlan = toFoldPlan(planned.plan);
   auto folded = [&] {
     const SourceHash::Rest rest(*state_->hash);
-    return state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
+    return state_->model->apply(foldPlan, state_->layerNorms(), flavour, task);
   }();
   // Large weights are read here where they are to be run, else on their way into the file.
   if (folded && params.verify && !state_->isProvedInSections(params)) {
@@ -244,20 +237,19 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   state_->times.fold_ms = state_->times.analysis_ms + watch.ms();
   result.fold_ms = state_->times.fold_ms;
   expectExport();
-  state_->conditions = state_->conditionsOf(planned->plan);
-  state_->plan = std::move(planned->plan);
+  state_->conditions = state_->conditionsOf(planned.plan);
+  state_->plan = std::move(planned.plan);
   state_->folded = std::move(*folded);
   state_->differences.forget();
-  state_->flavour = *flavour;
+  state_->flavour = flavour;
   state_->foldParams = params;
   state_->foldOk = false;
   if (params.verify) {
-    const auto verification = state_->verify(foldPlan, task);
-    if (!verification) return tl::unexpected(verification.error());
-    result.verify = describeVerification(*verification);
-    state_->noteRanks(verification->algebra.ranksMatter);
-    result.ok = verification->exact.value_or(false);
-    if (!result.ok) result.reason = whyNotProved(*verification, "folded");
+    ASSIGN_OR_RETURN(const auto verification, state_->verify(foldPlan, task));
+    result.verify = describeVerification(verification);
+    state_->noteRanks(verification.algebra.ranksMatter);
+    result.ok = verification.exact.value_or(false);
+    if (!result.ok) result.reason = whyNotProved(verification, "folded");
   } else {
     result.ok = true;
   }
@@ -268,14 +260,14 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
 }
 
 Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needAnalysis());
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   const std::filesystem::path path = params.path;
-  if (auto status = state_->checkExport("the folded model", path); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->checkExport("the folded model", path));
   if (const auto flavour = formats::normFlavourFromName(params.norm); flavour != state_->flavour) {
     protocol::FoldParams again = state_->foldParams;
     again.norm = params.norm;
-    if (const auto folded = fold(again, task); !folded) return tl::unexpected(folded.error());
+    RETURN_IF_ERROR(fold(again, task));
   }
   if (!state_->foldOk && !params.force) {
     return fail(ErrorCode::Refused, "the fold is not verified, so nothing was written to " + path.string(),
@@ -285,9 +277,8 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   task.report("writing " + path.filename().string());
   const Stopwatch watch;
   if (auto status = state_->folded->save(path, task); !status) {
-    const auto without = state_->canDoWithout(status.error(), task);
-    if (!without) return tl::unexpected(without.error());
-    if (*without) status.error().hint = "fold again: the plan is now made without it";
+    ASSIGN_OR_RETURN(const auto without, state_->canDoWithout(status.error(), task));
+    if (without) status.error().hint = "fold again: the plan is now made without it";
     return tl::unexpected(std::move(status.error()));
   }
   state_->times.save_ms = watch.ms();
@@ -297,21 +288,20 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
 }
 
 Status Service::usePlanFile(const std::filesystem::path& path) {
-  if (auto status = state_->needAnalysis(); !status) return status;
+  RETURN_IF_ERROR(state_->needAnalysis());
   constexpr size_t kMostBytes = size_t{256} << 20;
   const auto text = files::readSmall(path, kMostBytes);
   if (!text)
     return fail(ErrorCode::Unreadable, "the plan " + path.string() + " cannot be read: " + std::strerror(text.error()));
-  const auto sha256 = state_->hash->get();
-  if (!sha256) return tl::unexpected(sha256.error());
-  auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), state_->planSource(*sha256));
+  ASSIGN_OR_RETURN(const auto sha256, state_->hash->get());
+  auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), state_->planSource(sha256));
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
   state_->plans->use(std::move(*plan));
   return {};
 }
 
 Result<std::string> Service::planText() const {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needAnalysis());
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   return state_->hash->get().map([&](const std::string& sha256) {
     return planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(),
@@ -320,12 +310,11 @@ Result<std::string> Service::planText() const {
 }
 
 Status Service::savePlanFile(const std::filesystem::path& path) const {
-  const auto text = planText();
-  if (!text) return tl::unexpected(text.error());
+  ASSIGN_OR_RETURN(const auto text, planText());
   if (state_->model->facts().isReadFrom(path)) {
     return fail(ErrorCode::Usage, "a plan may not overwrite the model " + path.string(), "choose another name");
   }
-  return writeText(path, *text);
+  return writeText(path, text);
 }
 
 std::string Service::sourceSha256() const {
@@ -334,54 +323,49 @@ std::string Service::sourceSha256() const {
 
 Result<Narrowing> Service::narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,
                                          const Task& task) {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
-  if (auto status = checkPolicy(params); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needInputs());
+  RETURN_IF_ERROR(checkPolicy(params));
   // Betas move into biases whatever takes the norms' place: a narrow norm adds none.
-  auto planned = state_->plans->make(params, formats::NormFlavour::Portable, task);
-  if (!planned) return tl::unexpected(planned.error());
+  ASSIGN_OR_RETURN(auto planned, state_->plans->make(params, formats::NormFlavour::Portable, task));
   const NarrowSource source{*state_->model, *state_->analysis, state_->inputs.tensors};
-  auto verify = state_->verifyOptions(state_->conditionsOf(planned->plan));
+  auto verify = state_->verifyOptions(state_->conditionsOf(planned.plan));
   verify.flavour = options.flavour;
-  return service::narrowStreams(source, std::move(planned->plan), options, verify, task);
+  return service::narrowStreams(source, std::move(planned.plan), options, verify, task);
 }
 
 Result<protocol::StreamReport> Service::streams(const protocol::StreamParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
-  const auto padding = paddingNamed(params.padding);
-  if (!padding) return tl::unexpected(padding.error());
+  RETURN_IF_ERROR(state_->needAnalysis());
+  ASSIGN_OR_RETURN(const auto padding, paddingNamed(params.padding));
   if (auto status = checkPolicy(params.plan); !status) return told({}, {}, status.error().message);
-  const auto planned = state_->plans->make(params.plan, formats::NormFlavour::Portable, task);
-  if (!planned) return tl::unexpected(planned.error());
-  const auto narrow = planNarrowing(*state_->analysis, planned->plan, *padding);
+  ASSIGN_OR_RETURN(const auto planned, state_->plans->make(params.plan, formats::NormFlavour::Portable, task));
+  const auto narrow = planNarrowing(*state_->analysis, planned.plan, padding);
   return told(narrow.streams, narrow.work, narrow.refused);
 }
 
 Result<protocol::NarrowResult> Service::writeNarrow(const protocol::NarrowParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needAnalysis());
   if (state_->early) {
-    if (const auto confirmed = analyze(task); !confirmed) return tl::unexpected(confirmed.error());
+    RETURN_IF_ERROR(analyze(task));
   }
   const std::filesystem::path path = params.path;
-  if (auto status = state_->checkExport("the narrow model", path); !status) return tl::unexpected(status.error());
-  const auto padding = paddingNamed(params.streams.padding);
-  if (!padding) return tl::unexpected(padding.error());
+  RETURN_IF_ERROR(state_->checkExport("the narrow model", path));
+  ASSIGN_OR_RETURN(const auto padding, paddingNamed(params.streams.padding));
   const auto flavour = formats::normFlavourFromName(params.norm);
   if (!flavour) return fail(ErrorCode::Usage, "there is no norm '" + params.norm + "'");
   NarrowOptions options;
-  options.padding = *padding;
+  options.padding = padding;
   options.flavour = *flavour;
-  auto made = narrowStreams(params.streams.plan, options, task);
-  if (!made) return tl::unexpected(made.error());
+  ASSIGN_OR_RETURN(auto made, narrowStreams(params.streams.plan, options, task));
   protocol::NarrowResult result;
-  result.streams = told(made->streams, made->work, made->model ? std::string() : made->reason);
-  result.holds_if = state_->conditionsOf(made->plan);
-  result.verify = std::move(made->verify);
-  result.reason = made->reason;
-  result.narrow_ms = made->ms;
-  if (!made->model || (!made->ok && !params.force)) return result;
+  result.streams = told(made.streams, made.work, made.model ? std::string() : made.reason);
+  result.holds_if = state_->conditionsOf(made.plan);
+  result.verify = std::move(made.verify);
+  result.reason = made.reason;
+  result.narrow_ms = made.ms;
+  if (!made.model || (!made.ok && !params.force)) return result;
   task.report("writing " + path.filename().string());
   const Stopwatch watch;
-  if (auto status = made->model->save(path, task); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(made.model->save(path, task));
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(path, ignored);
   result.written = protocol::ExportResult{path.string(), static_cast<int64_t>(bytes), watch.ms()};

@@ -75,7 +75,7 @@ class SourceHash {
   [[nodiscard]] Result<std::string> get(const Task& task = {}) {
     start();
     while (sha256_.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
-      if (auto status = task.check(); !status) return tl::unexpected(std::move(status.error()));
+      RETURN_IF_ERROR(task.check());
     }
     if (!sha256_.get().empty()) return sha256_.get();
     return fail(ErrorCode::Unreadable, model_.facts().path.string() + " cannot be read any more");
@@ -125,12 +125,12 @@ struct Service::State {
     return fail(ErrorCode::Usage, "no model is open", "open one first");
   }
   [[nodiscard]] Status needAnalysis() const {
-    if (auto status = needModel(); !status) return status;
+    RETURN_IF_ERROR(needModel());
     if (analysis) return {};
     return fail(ErrorCode::Usage, "the model has not been analysed yet");
   }
   [[nodiscard]] Status needInputs() const {
-    if (auto status = needAnalysis(); !status) return status;
+    RETURN_IF_ERROR(needAnalysis());
     if (noInputs.empty()) return {};
     return fail(ErrorCode::RunFailed, "the model was not run: " + noInputs, "say what fits its inputs");
   }
@@ -159,15 +159,14 @@ struct Service::State {
     // The old plans are of the graph as it was before the run.
     plans.reset();
     analysis.reset();
-    auto conditional = analyzeUnderConditions(*model, inputs.tensors, choice.sizes, weights, task);
-    if (!conditional) return tl::unexpected(conditional.error());
-    analysis = std::move(conditional->analysis);
-    holdsIf = std::move(conditional->holdsIf);
+    ASSIGN_OR_RETURN(auto conditional, analyzeUnderConditions(*model, inputs.tensors, choice.sizes, weights, task));
+    analysis = std::move(conditional.analysis);
+    holdsIf = std::move(conditional.holdsIf);
     plans.emplace(*model, *analysis);
     folded.reset();
     differences.forget();
     originalInType.forget();
-    return std::move(conditional->wouldFoldIf);
+    return std::move(conditional.wouldFoldIf);
   }
 
   // Returns what makes unknown verdicts known; empty: nothing does.
@@ -183,13 +182,12 @@ struct Service::State {
   [[nodiscard]] Result<protocol::Analysis> analysed(const Error& notProbed, const Task& task) {
     task.report("analysing");
     const Stopwatch watch;
-    auto wouldFoldIf = analyseGraph(task);
-    if (!wouldFoldIf) return tl::unexpected(wouldFoldIf.error());
+    ASSIGN_OR_RETURN(auto wouldFoldIf, analyseGraph(task));
     times.analysis_ms = watch.ms();
     auto told = describeAnalysis(model->graph(), *analysis, inputs.specs, notProbed.message);
     for (size_t norm = 0; norm < told.norms.size(); ++norm) {
       told.norms[norm].holds_if = holdsIf[norm];
-      told.norms[norm].would_fold_if = std::move((*wouldFoldIf)[norm]);
+      told.norms[norm].would_fold_if = std::move(wouldFoldIf[norm]);
     }
     told.advice = whatToGive(notProbed);
     told.never_runs = notProbed.code == ErrorCode::Unsupported;
@@ -208,7 +206,7 @@ struct Service::State {
 
   // Returns the constant behind a value.
   [[nodiscard]] Result<graph::ConstantId> constantOf(int value) const {
-    if (auto status = needModel(); !status) return tl::unexpected(status.error());
+    RETURN_IF_ERROR(needModel());
     return service::constantOf(model->graph(), value);
   }
 

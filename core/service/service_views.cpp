@@ -123,48 +123,43 @@ const ops::Pattern* centeredOver(const analysis::Plan& plan, graph::ConstantId c
 }  // namespace
 
 Result<protocol::ModelInfo> Service::readGraph(const protocol::ReadGraphParams& params, const Task& task) const {
-  const auto other = state_->other(params.path, task);
-  if (!other) return tl::unexpected(other.error());
-  return describeModel(*other->model, analysis::findNorms(other->model->graph()));
+  ASSIGN_OR_RETURN(const auto other, state_->other(params.path, task));
+  return describeModel(*other.model, analysis::findNorms(other.model->graph()));
 }
 
 Result<protocol::WeightDigests> Service::weightDigests(const protocol::WeightDigestsParams& params,
                                                        const Task& task) const {
-  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needModel());
   if (!params.other) return service::weightDigests(state_->model->graph(), task);
-  const auto other = state_->other(params.path, task);
-  if (!other) return tl::unexpected(other.error());
-  return service::weightDigests(other->model->graph(), task);
+  ASSIGN_OR_RETURN(const auto other, state_->other(params.path, task));
+  return service::weightDigests(other.model->graph(), task);
 }
 
 Result<protocol::WeightChanges> Service::weightChanges(const protocol::WeightChangesParams& params,
                                                        const Task& task) const {
-  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
-  const auto other = state_->other(params.path, task);
-  if (!other) return tl::unexpected(other.error());
+  RETURN_IF_ERROR(state_->needModel());
+  ASSIGN_OR_RETURN(const auto other, state_->other(params.path, task));
   const auto norms = state_->analysis ? std::span(state_->layerNorms()) : std::span<const analysis::LayerNorm>();
-  return service::weightChanges(state_->model->graph(), other->model->graph(), params.pairs, norms, task);
+  return service::weightChanges(state_->model->graph(), other.model->graph(), params.pairs, norms, task);
 }
 
 Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params, const BenchListener& listener,
                                              const Task& task) {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
-  auto a = state_->side(params.a, task);
-  if (!a) return tl::unexpected(a.error());
-  if (a->model == nullptr) return fail(ErrorCode::Usage, "there is no model to measure", "name one");
-  auto b = state_->side(params.b, task);
-  if (!b) return tl::unexpected(b.error());
+  RETURN_IF_ERROR(state_->needInputs());
+  ASSIGN_OR_RETURN(auto a, state_->side(params.a, task));
+  if (a.model == nullptr) return fail(ErrorCode::Usage, "there is no model to measure", "name one");
+  ASSIGN_OR_RETURN(auto b, state_->side(params.b, task));
   std::function<Result<BenchModel>(formats::NormFlavour)> fold;
-  if (params.a == "original" && !b->norm.empty()) {
+  if (params.a == "original" && !b.norm.empty()) {
     fold = [&](formats::NormFlavour flavour) { return state_->foldedIn(flavour, task); };
   }
   const SourceHash::Rest rest(*state_->hash);
-  return measureModels({std::move(*a), std::move(*b), fold, state_->inputs.tensors, state_->inputs.specs}, params,
+  return measureModels({std::move(a), std::move(b), fold, state_->inputs.tensors, state_->inputs.specs}, params,
                        listener, task);
 }
 
 Result<ToldFold> Service::lastFold() const {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needInputs());
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   const formats::Model& model = *state_->model;
   return ToldFold{describeModel(model, state_->norms),
@@ -173,78 +168,73 @@ Result<ToldFold> Service::lastFold() const {
 }
 
 Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, const Task& task) {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needInputs());
   return state_->differences.compare(state_->diffSubject(), params, task);
 }
 
 Result<protocol::ProbeResult> Service::probe(const protocol::ProbeParams& params, const Task& task) const {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needInputs());
   if (params.folded && !state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   const auto places = run::listNorms(state_->model->graph(), state_->layerNorms());
   const run::ProbeOptions options{static_cast<uint64_t>(params.seed), params.folded ? &places : nullptr};
   const formats::Model& model = params.folded ? *state_->folded : *state_->model;
   const auto norms = params.folded ? analysis::findNorms(model.graph()).layerNorms : state_->layerNorms();
-  const auto found = run::probeNorms(model, norms, state_->inputs.tensors, options, task);
-  if (!found) return tl::unexpected(found.error());
+  ASSIGN_OR_RETURN(const auto found, run::probeNorms(model, norms, state_->inputs.tensors, options, task));
   protocol::ProbeResult result;
   result.dtype = graph::dtypeName(model.facts().dtype);
-  for (const auto& norm : *found) result.rows.push_back(describeProbe(norm));
+  for (const auto& norm : found) result.rows.push_back(describeProbe(norm));
   if (params.folded) result.paired = callLike(places, result.rows);
   result.findings = angleFindings(result.rows);
   return result;
 }
 
 Result<protocol::ProbeSwaps> Service::probeSwaps(const protocol::ProbeSwapsParams& params, const Task& task) {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needInputs());
   return service::probeSwaps(state_->originalInType, state_->analysedModel(), params, task);
 }
 
 Result<protocol::ForcedError> Service::forcedError(const protocol::ForcedErrorParams& params, const Task& task) {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needInputs());
   const bool all = params.as_it_is && params.norm == protocol::kAllNorms;
-  if (auto status = all ? Status{} : state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(all ? Status{} : state_->needNorm(params.norm));
   return service::forcedError(state_->originalInType, state_->analysedModel(), params, task);
 }
 
 Result<protocol::PartialCentering> Service::partialCentering(const protocol::PartialCenteringParams& params,
                                                              const Task& task) {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
-  if (auto status = state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
-  if (const auto constant = state_->constantOf(params.value); !constant) return tl::unexpected(constant.error());
+  RETURN_IF_ERROR(state_->needInputs());
+  RETURN_IF_ERROR(state_->needNorm(params.norm));
+  RETURN_IF_ERROR(state_->constantOf(params.value));
   if (!(params.share >= 0 && params.share <= 1)) return fail(ErrorCode::Usage, "a share lies between 0 and 1");
   return service::partialCentering(state_->originalInType, state_->analysedModel(), params, task);
 }
 
 Result<protocol::CenteringCut> Service::centeringCut(const protocol::CenteringCutParams& params, const Task& task) {
-  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needAnalysis());
   return service::centeringCut(*state_->plans, *state_->analysis, params, task);
 }
 
 Result<protocol::TensorPair> Service::tensorPair(const protocol::TensorPairParams& params, const Task& task) {
-  if (auto status = state_->needInputs(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(state_->needInputs());
   return state_->differences.tensorPair(state_->diffSubject(), params, task);
 }
 
 Result<protocol::TensorStats> Service::tensorStats(const protocol::TensorParams& params, const Task& task) {
-  const auto constant = state_->constantOf(params.value);
-  if (!constant) return tl::unexpected(constant.error());
-  const auto& held = state_->model->graph().constant(*constant);
+  ASSIGN_OR_RETURN(const auto constant, state_->constantOf(params.value));
+  const auto& held = state_->model->graph().constant(constant);
   if (!state_->analysis) return service::tensorStats(held, nullptr, task);
-  const auto planned = state_->plans->make(params.plan, formats::NormFlavour::Portable, task);
-  if (!planned) return tl::unexpected(planned.error());
-  return service::tensorStats(held, centeredOver(planned->plan, *constant), task);
+  ASSIGN_OR_RETURN(const auto planned, state_->plans->make(params.plan, formats::NormFlavour::Portable, task));
+  return service::tensorStats(held, centeredOver(planned.plan, constant), task);
 }
 
 Result<protocol::SavedTensor> Service::saveTensor(const protocol::SaveTensorParams& params, const Task& task) const {
-  const auto constant = state_->constantOf(params.value);
-  if (!constant) return tl::unexpected(constant.error());
+  ASSIGN_OR_RETURN(const auto constant, state_->constantOf(params.value));
   const std::filesystem::path path = params.path;
   if (state_->model->facts().isReadFrom(path)) {
     return fail(ErrorCode::Usage, "a tensor may not overwrite the model " + path.string(), "choose another name");
   }
-  const auto bytes = run::writeNpyFile(path, state_->model->graph().constant(*constant).view, task);
-  if (!bytes) return tl::unexpected(bytes.error());
-  return protocol::SavedTensor{params.path, *bytes};
+  ASSIGN_OR_RETURN(const auto bytes, run::writeNpyFile(path, state_->model->graph().constant(constant).view, task));
+  return protocol::SavedTensor{params.path, bytes};
 }
 
 }  // namespace normlens::service

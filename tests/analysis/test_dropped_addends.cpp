@@ -20,7 +20,7 @@ Outcome soundOutcome(const std::string& text) {
   Outcome out{model->verdicts[0].verdict, model->verdicts[0].reason, {}, 0};
   for (const Policy policy : kPolicies) {
     const Plan plan = makePlan(*model, optionsOf(policy, 1e9));
-    EXPECT_LT(model.difference(plan), 1e-10) << policyName(policy) << "\n" << text;
+    EXPECT_LT(model.difference(plan), 1e-10) << nameOf(policy) << "\n" << text;
     if (policy != Policy::Free) continue;
     for (const auto& planned : plan.edits) {
       const auto* drop = std::get_if<fold::DropAddend>(&planned.edit);

@@ -148,7 +148,7 @@ TEST(Planner, cutIsTheBruteForceOptimum) {
     for (const Policy policy : {Policy::Free, Policy::Balanced}) {
       const Plan plan = makePlan(*analysis, unlimited(policy));
       const auto best = brute.best(policy != Policy::Free, int64_t{1} << 50);
-      EXPECT_EQ(valueOf(*analysis, plan), best.value) << "seed " << seed << " " << policyName(policy) << "\n"
+      EXPECT_EQ(valueOf(*analysis, plan), best.value) << "seed " << seed << " " << nameOf(policy) << "\n"
                                                       << graph::printGraph(graph);
       EXPECT_EQ(plan.gap, 0) << seed;
       withCuts += best.value % kSaved != 0 ? 1 : 0;

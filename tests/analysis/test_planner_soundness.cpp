@@ -11,7 +11,7 @@ Plan soundPlan(const std::string& text, Policy policy) {
   const Analyzed model(text);
   for (const Policy each : kPolicies) {
     const Plan plan = makePlan(*model, optionsOf(each, 1e9));
-    EXPECT_LT(model.difference(plan), 1e-10) << policyName(each) << "\n" << text;
+    EXPECT_LT(model.difference(plan), 1e-10) << nameOf(each) << "\n" << text;
   }
   return makePlan(*model, optionsOf(policy, 1e9));
 }

@@ -121,8 +121,8 @@ TEST(Verdicts, aBranchThatNoRunTookLeavesAVerdictOpenWhereNothingElseDecidesIt) 
     %y: float32 = LayerNorm(%h, _, _) {eps = 1e-05, axes = [1]}
     return %y
   })");
-  const std::string told = previewCentering(**analyze(*graph, Task{}), graph->nodes.front().outputs.front()).reason;
-  EXPECT_TRUE(told.starts_with("No LayerNorm is known to depend")) << told;
+    const std::string told = previewCentering(**analyze(*graph, Task{}), graph->nodes.front().outputs.front()).reason;
+    EXPECT_TRUE(told.starts_with("No LayerNorm is known to depend")) << told;
     input %c: bool[]
     input %n: int64
     const %w: float32[8, 8] random 1

@@ -181,7 +181,7 @@ TEST_F(Runs, AGpuThatIsNotThereIsRefusedBeforeTheFirstStep) {
   control.onRecord = [&](const RunRecord&) { told = true; };
   const Error refused = failureOf(tryRun(settings, place(), control));
   EXPECT_EQ(refused.code, ErrorCode::Unsupported) << refused.message;
-  EXPECT_EQ(refused.hint, "set device to \"cpu\"");
+  EXPECT_EQ(refused.hint.text(), "set device to \"cpu\"");
   EXPECT_FALSE(told);
 }
 
@@ -201,7 +201,7 @@ TEST_F(Runs, ARunThatWasBegunOnAnotherDeviceGoesOn) {
 TEST_F(Runs, ACheckpointThatIsNoneIsRefusedUnlessTheRunBeginsAnew) {
   std::ofstream(checkpointFile(folder_.path())) << "what is no checkpoint, and long enough to be one";
   const Error refused = failureOf(tryRun(smallRun(), place()));
-  EXPECT_EQ(refused.hint, "begin the run anew with --anew");
+  EXPECT_EQ(refused.hint.text(), "begin the run anew with --anew");
   RunPlace anew = place();
   anew.startAnew = true;
   EXPECT_EQ(trained(smallRun(), anew).end, "done");

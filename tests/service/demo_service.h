@@ -20,7 +20,7 @@ struct DemoService : Service {
     return must(analyze(Task{}));
   }
   // Without a proof.
-  protocol::FoldResult folded(const std::string& policy = protocol::PlanParams().policy) {
+  protocol::FoldResult folded(Policy policy = protocol::PlanParams().policy) {
     protocol::FoldParams params;
     params.plan.policy = policy;
     params.verify = false;

@@ -166,7 +166,8 @@ TEST(CenteringCut, ThePlannerDoesWhatThePictureSays) {
     const auto plan = must(opened.service.plan({}, Task{}));
     std::vector<int> centered, shown;
     for (const auto& edit : plan.edits) {
-      if (edit.kind == "insert_centering") centered.insert(centered.end(), edit.values.begin(), edit.values.end());
+      if (edit.kind == EditKind::InsertCentering)
+        centered.insert(centered.end(), edit.values.begin(), edit.values.end());
     }
     for (const auto& value : cut.values) {
       if (value.cut) shown.push_back(value.value);

@@ -85,8 +85,8 @@ QString verdictWords(const layout::Hierarchy& hierarchy, const NormVerdicts& ver
          (unknown > 0 ? tr(", %1 unknown").arg(unknown) : QString());
 }
 
-// Describes a box or an edge under the pointer, as rich text for a tooltip: a name, what it is or is made of, its shape,
-// verdicts, and the highlight's note on it. Empty where nothing was hit.
+// Describes a box or an edge under the pointer, as rich text for a tooltip: a name, what it is or is made of, its
+// shape, verdicts, and the highlight's note on it. Empty where nothing was hit.
 QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts, const Lighting& lighting) {
   const auto& document = *scene.hierarchy->document;
   const auto describe = [&](const protocol::GraphValue& value) { return valueText(value).toHtmlEscaped(); };

@@ -150,7 +150,7 @@ Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet&
   std::vector<LocalInput> inputs(graph.groups.size());
   std::vector<Known> locals(graph.groups.size());
   for (size_t i = graph.groups.size(); i-- > 0;) {  // children come after their parents
-    if (const Status go = task.check(); !go) return tl::unexpected(go.error());
+    RETURN_IF_ERROR(task.check());
     const double done = static_cast<double>(graph.groups.size() - i) / static_cast<double>(graph.groups.size());
     task.report("Arranging " + hierarchy.item(graph.groups[i].group).title, done);
     inputs[i] = inputFor(hierarchy, graph.groups[i], metrics_, graph, locals, direction);

@@ -5,7 +5,7 @@
 
 #include "core/protocol/methods.h"
 #include "ui/session/session.h"
-#include "ui/session/words/format.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 

@@ -18,7 +18,8 @@ namespace normlens::ui {
 [[nodiscard]] QFrame* makeCard(QWidget* parent);
 // A choice among names, as wide as so many letters.
 [[nodiscard]] QComboBox* makeNameChoice(int letters, QWidget* parent);
-// The layout of `parent` (nullptr: of no widget yet). spacing: -1, that of the style. margins: left, top, right, bottom.
+// The layout of `parent` (nullptr: of no widget yet). spacing: -1, that of the style. margins: left, top, right,
+// bottom.
 QVBoxLayout* makeColumn(QWidget* parent, int spacing = 0, const QMargins& margins = {});
 QHBoxLayout* makeRow(QWidget* parent, int spacing = 0, const QMargins& margins = {});
 // A bar of fixed height with a horizontal layout; objectName chooses its colors.

@@ -138,11 +138,10 @@ Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confi
   start.printed = [](std::string_view line) {
     std::fprintf(stderr, "| %.*s\n", static_cast<int>(line.size()), line.data());
   };
-  auto worker = confine::Worker::start(std::move(start), [&](confine::Confinement level) {
-    return serveWorker(readRequests.get(), writeReplies.get(), side->journal_, level);
-  });
-  if (!worker) return tl::unexpected(worker.error());
-  side->worker_ = std::move(*worker);
+  ASSIGN_OR_RETURN(auto worker, confine::Worker::start(std::move(start), [&](confine::Confinement level) {
+                     return serveWorker(readRequests.get(), writeReplies.get(), side->journal_, level);
+                   }));
+  side->worker_ = std::move(worker);
   return side;
 }
 

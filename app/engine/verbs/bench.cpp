@@ -104,10 +104,9 @@ Status foldFirst(service::Service& service, const BenchOptions& options, const T
   params.plan.policy = options.policy;
   params.norm = options.norm;
   params.verify = false;
-  const auto folded = service.fold(params, task);
-  if (!folded) return tl::unexpected(folded.error());
-  if (folded->ok) return {};
-  return fail(ErrorCode::Refused, folded->reason + ", so there is nothing to measure " + options.a + " against");
+  ASSIGN_OR_RETURN(const auto folded, service.fold(params, task));
+  if (folded.ok) return {};
+  return fail(ErrorCode::Refused, folded.reason + ", so there is nothing to measure " + options.a + " against");
 }
 
 // Holds what was reported so far, for who cannot wait for the rest. Thread: any.

@@ -80,7 +80,7 @@ Result<std::vector<DiffColumn>> compareInAll(const Comparison& comparison, const
   for (const graph::DType dtype : dtypes) {
     columns.push_back(compareIn(comparison, dtype, task));
     const DiffColumn& column = columns.back();
-    if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+    RETURN_IF_ERROR(task.check());
     if (!column.diff && dtypes.size() == 1) return tl::unexpected(column.diff.error());
     if (!column.diff) console.note(column.dtype + ": " + column.diff.error().message);
     if (!column.note.empty()) console.note(column.dtype + ": " + column.note);

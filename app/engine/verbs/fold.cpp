@@ -93,7 +93,7 @@ Result<protocol::FoldResult> refusedFold(service::Service& service, const protoc
 
 Result<FoldOutcome> foldModel(service::Service& service, const FoldOptions& options, const Task& task) {
   if (!options.planFile.empty()) {
-    if (const Status used = service.usePlanFile(options.planFile); !used) return tl::unexpected(used.error());
+    RETURN_IF_ERROR(service.usePlanFile(options.planFile));
   }
   const protocol::FoldParams params = foldParams(options);
   auto fold = service.fold(params, task);
@@ -101,7 +101,7 @@ Result<FoldOutcome> foldModel(service::Service& service, const FoldOptions& opti
   if (!fold) fold = refusedFold(service, params, fold.error(), task);
   if (!fold) return tl::unexpected(fold.error());
   if (applied && !options.savePlan.empty()) {
-    if (const Status saved = service.savePlanFile(options.savePlan); !saved) return tl::unexpected(saved.error());
+    RETURN_IF_ERROR(service.savePlanFile(options.savePlan));
   }
   return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied, {}};
 }

@@ -62,7 +62,7 @@ Status checkWrittenBeside(const std::string& what, const std::filesystem::path& 
 Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task) {
   task.report("writing " + path);
   const Stopwatch watch;
-  if (Status saved = model.save(path, task); !saved) return tl::unexpected(std::move(saved.error()));
+  RETURN_IF_ERROR(model.save(path, task));
   return watch.ms();
 }
 
@@ -136,10 +136,9 @@ NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOpti
 
 Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path, const InputOptions& inputs,
                                         Console& console, const Task& task, formats::InputsFor use) {
-  auto choice = inputs.choice();
-  if (!choice) return tl::unexpected(choice.error());
-  choice->use = use;
-  service.setInputs(std::move(*choice));
+  ASSIGN_OR_RETURN(auto choice, inputs.choice());
+  choice.use = use;
+  service.setInputs(std::move(choice));
   auto analysis = service.analyze(task);
   if (!analysis) return tl::unexpected(inFile(path, analysis.error()));
   for (protocol::NormInfo& norm : analysis->norms) {
@@ -184,14 +183,12 @@ Result<OpenedModel> openModel(service::Service& service, const std::string& path
                               const Call& call, const Task& task) {
   Console& console = call.console;
   service.setRules(call.rules);
-  if (const auto choice = inputs.choice(); !choice) return tl::unexpected(choice.error());
-  auto info = service.open(path, task);
-  if (!info) return tl::unexpected(info.error());
-  if (!info->note.empty()) console.note(path + ": " + info->note);
-  auto analysis = analyzeModel(service, path, inputs, console, task);
-  if (!analysis) return tl::unexpected(analysis.error());
-  if (info->note.empty() && !analysis->note.empty()) console.note(path + ": " + analysis->note);
-  return OpenedModel{std::move(*info), std::move(*analysis)};
+  RETURN_IF_ERROR(inputs.choice());
+  ASSIGN_OR_RETURN(auto info, service.open(path, task));
+  if (!info.note.empty()) console.note(path + ": " + info.note);
+  ASSIGN_OR_RETURN(auto analysis, analyzeModel(service, path, inputs, console, task));
+  if (info.note.empty() && !analysis.note.empty()) console.note(path + ": " + analysis.note);
+  return OpenedModel{std::move(info), std::move(analysis)};
 }
 
 std::string couldNotRun(const std::string& path, const protocol::Analysis& analysis) {

@@ -50,15 +50,6 @@ json picked(const T& message, std::initializer_list<const char*> fields) {
   return some;
 }
 
-// Returns these fields of a message.
-template <class T>
-json picked(const T& message, std::initializer_list<const char*> fields) {
-  const json all = toJson(message);
-  json some = json::object();
-  for (const char* field : fields) some[field] = all.at(field);
-  return some;
-}
-
 // Adds the state as fields beside the verdict.
 void addState(json& entry, const protocol::PlanInfo& plan, size_t norm) {
   if (norm >= plan.norms.size()) return;

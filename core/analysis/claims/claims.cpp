@@ -163,7 +163,7 @@ class Builder {
   Status expandAll(const Task& task) {
     for (; next_ < claims_.size(); ++next_) {
       if (next_ % 1024 == 0) {
-        if (auto status = task.check(); !status) return status;
+        RETURN_IF_ERROR(task.check());
       }
       if (claims_.size() > kMaxClaims) return fail(ErrorCode::Unsupported, "the graph is too entangled to analyse");
       const auto id = static_cast<ClaimId>(next_);
@@ -347,7 +347,7 @@ Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& n
     const bool known = shape && !norm.axes.empty() && norm.blockedReason.empty();
     out.roots_.push_back(known ? builder.claim({norm.input, Pattern::overAxes(*shape, norm.axes)}) : kNone);
     // One norm's claims after another's: what they read lies close together.
-    if (auto status = builder.expandAll(task); !status) return tl::unexpected(status.error());
+    RETURN_IF_ERROR(builder.expandAll(task));
   }
   weights.refuseOthers(graph, out.claims_);
   for (size_t i = 0; i < norms.size(); ++i) {

@@ -180,7 +180,7 @@ Status writeContents(AtomicFile& file, std::vector<Placed>& records, const Archi
 Status writeSums(AtomicFile& file, const std::vector<Placed>& records, uint64_t end) {
   for (const auto& placed : records) {
     const auto bytes = descriptor(placed);
-    if (auto status = file.writeAt(placed.data + placed.packed, bytesOf(bytes)); !status) return status;
+    RETURN_IF_ERROR(file.writeAt(placed.data + placed.packed, bytesOf(bytes)));
   }
   const auto bytes = directory(records, end);
   return file.writeAt(end, bytesOf(bytes));
@@ -236,9 +236,9 @@ Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite
   auto placed = placeRecords(std::move(records), end);
   auto file = AtomicFile::create(path, end + directory(placed, end).size());
   if (!file) return tl::unexpected<Error>(file.error());
-  if (auto status = writeContents(*file, placed, sources, task); !status) return status;
-  if (auto status = writeSums(*file, placed, end); !status) return status;
-  if (auto status = sources.stillGood ? sources.stillGood() : Status(); !status) return status;
+  RETURN_IF_ERROR(writeContents(*file, placed, sources, task));
+  RETURN_IF_ERROR(writeSums(*file, placed, end));
+  RETURN_IF_ERROR(sources.stillGood ? sources.stillGood() : Status());
   return file->commit();
 }
 

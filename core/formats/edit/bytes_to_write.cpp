@@ -30,9 +30,8 @@ MakeBytes BytesToWrite::computing(const fold::PendingWeights::Part& part, uint64
   const auto blocks = std::make_shared<std::optional<fold::Blocks>>();
   return [part, size, blocks, kept = pending_, files = files_](uint64_t at, std::span<std::byte> out) -> Status {
     if (!*blocks) {
-      auto opened = part.weight->open(hardwareThreads());
-      if (!opened) return tl::unexpected(opened.error());
-      *blocks = std::move(*opened);
+      ASSIGN_OR_RETURN(auto opened, part.weight->open(hardwareThreads()));
+      *blocks = std::move(opened);
     }
     const auto first = (part.offset + at) / graph::dtypeBytes(part.weight->view().dtype);
     auto status = (**blocks)(static_cast<int64_t>(first), out);

@@ -112,7 +112,7 @@ Status StrokesAhead::prepare(size_t part) {
     auto& buffer = buffers_[part % kAhead];
     buffer.resize(size);
     bytes = buffer;
-    if (auto status = piece->make(at, buffer); !status) return status;
+    RETURN_IF_ERROR(piece->make(at, buffer));
   } else {
     bytes = piece->bytes.subspan(at, size);
     if (size >= kWorthMapping) mapAhead(bytes);
@@ -246,8 +246,8 @@ Status AtomicFile::writeAll(std::span<const FilePiece> pieces, const Task& task)
   while (const auto stroke = ahead.next()) {
     if (!*stroke) return tl::unexpected(stroke->error());
     const auto& [offset, bytes] = **stroke;
-    if (auto status = writeAt(offset, bytes); !status) return status;
-    if (auto status = progress.wrote(bytes.size()); !status) return status;
+    RETURN_IF_ERROR(writeAt(offset, bytes));
+    RETURN_IF_ERROR(progress.wrote(bytes.size()));
   }
   return {};
 }

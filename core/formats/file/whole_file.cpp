@@ -5,10 +5,9 @@
 namespace normlens::formats {
 
 Status writeWhole(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  auto file = AtomicFile::create(path, bytes.size());
-  if (!file) return tl::unexpected(file.error());
-  if (auto status = file->writeAt(0, bytes); !status) return status;
-  return file->commit();
+  ASSIGN_OR_RETURN(auto file, AtomicFile::create(path, bytes.size()));
+  RETURN_IF_ERROR(file.writeAt(0, bytes));
+  return file.commit();
 }
 
 }  // namespace normlens::formats

@@ -132,30 +132,26 @@ Result<Rows> readNpzTable(const std::filesystem::path& path, const std::string& 
   std::error_code error;
   if (const auto bytes = std::filesystem::file_size(path, error); !error && bytes > kMostBytes)
     return wrong("is larger than 256 MB");
-  const auto read = run::readWhatCanBeRead(path);
-  if (!read) return tl::unexpected(read.error());
+  ASSIGN_OR_RETURN(const auto read, run::readWhatCanBeRead(path));
   const std::string name = target.empty() ? "y" : target;
-  const auto x = arrayOf(*read, "x"), y = arrayOf(*read, name);
-  if (!x) return tl::unexpected(x.error());
+  ASSIGN_OR_RETURN(const auto x, arrayOf(read, "x"), y = arrayOf(read, name));
   if (!y) return tl::unexpected(y.error());
-  if (x->shape.size() < 2) return wrong("has an array x of fewer than two axes: it needs [examples, features]");
+  if (x.shape.size() < 2) return wrong("has an array x of fewer than two axes: it needs [examples, features]");
   if (y->shape.size() != 1) return wrong("has an array " + name + " that is no list: it needs [examples]");
-  if (x->shape[0] != y->shape[0]) {
-    return wrong("has " + std::to_string(x->shape[0]) + " examples in array x and " + std::to_string(y->shape[0]) +
+  if (x.shape[0] != y->shape[0]) {
+    return wrong("has " + std::to_string(x.shape[0]) + " examples in array x and " + std::to_string(y->shape[0]) +
                  " classes in array " + name);
   }
-  if (x->shape[0] == 0) return wrong("has no examples in array x");
-  auto inputs = numbersOf(*x, "x");
-  if (!inputs) return tl::unexpected(inputs.error());
-  const auto classes = numbersOf(*y, name);
-  if (!classes) return tl::unexpected(classes.error());
+  if (x.shape[0] == 0) return wrong("has no examples in array x");
+  ASSIGN_OR_RETURN(auto inputs, numbersOf(x, "x"));
+  ASSIGN_OR_RETURN(const auto classes, numbersOf(*y, name));
   Rows rows;
-  const int64_t features = static_cast<int64_t>(inputs->size()) / x->shape[0];
+  const int64_t features = static_cast<int64_t>(inputs.size()) / x.shape[0];
   if (features < 1 || features > kMostFeatures)
     return wrong("has " + std::to_string(features) + " numbers for each example: it may have 1 to 65536");
   rows.features = static_cast<int>(features);
-  rows.all.inputs = std::move(*inputs);
-  if (const Status good = readClasses(*classes, name, rows); !good) return tl::unexpected(good.error());
+  rows.all.inputs = std::move(inputs);
+  RETURN_IF_ERROR(readClasses(classes, name, rows));
   return rows;
 }
 

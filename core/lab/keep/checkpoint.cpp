@@ -96,28 +96,26 @@ Status writeCheckpoint(const std::filesystem::path& path, const Checkpoint& chec
       size += tensor.bytes.size();
     }
   }
-  auto file = formats::AtomicFile::create(path, size);
-  if (!file) return tl::unexpected(file.error());
+  ASSIGN_OR_RETURN(auto file, formats::AtomicFile::create(path, size));
   uint64_t at = 0;
   const auto write = [&](std::span<const std::byte> bytes) {
-    Status written = file->writeAt(at, bytes);
+    Status written = file.writeAt(at, bytes);
     at += bytes.size();
     return written;
   };
-  if (Status written = write(std::as_bytes(std::span(&head, 1))); !written) return written;
-  if (Status written = write(std::as_bytes(std::span(json))); !written) return written;
+  RETURN_IF_ERROR(write(std::as_bytes(std::span(&head, 1))));
+  RETURN_IF_ERROR(write(std::as_bytes(std::span(json))));
   for (const KeptMember& member : checkpoint.members) {
     for (const KeptTensor& tensor : member.tensors) {
-      if (Status written = write(tensor.bytes); !written) return written;
+      RETURN_IF_ERROR(write(tensor.bytes));
     }
   }
-  return file->commit();
+  return file.commit();
 }
 
 Result<Checkpoint> readCheckpoint(const std::filesystem::path& path) {
-  const auto file = formats::MappedFile::open(path);
-  if (!file) return tl::unexpected(file.error());
-  const auto bytes = (*file)->bytes();
+  ASSIGN_OR_RETURN(const auto file, formats::MappedFile::open(path));
+  const auto bytes = file->bytes();
   Head head;
   if (bytes.size() < sizeof head) return refused(path, "it is cut off");
   std::memcpy(&head, bytes.data(), sizeof head);
@@ -128,9 +126,8 @@ Result<Checkpoint> readCheckpoint(const std::filesystem::path& path) {
   const auto json = protocol::parseJson({reinterpret_cast<const char*>(rest.data()), head.jsonBytes});
   auto checkpoint = json.and_then([](const nlohmann::json& in) { return protocol::decode<Checkpoint>(in); });
   if (!checkpoint) return refused(path, checkpoint.error().message);
-  if (Status taken = takeBytes(path, rest.subspan(head.jsonBytes), *checkpoint); !taken)
-    return tl::unexpected(taken.error());
-  if (Status sound = checkSound(path, *checkpoint); !sound) return tl::unexpected(sound.error());
+  RETURN_IF_ERROR(takeBytes(path, rest.subspan(head.jsonBytes), *checkpoint));
+  RETURN_IF_ERROR(checkSound(path, *checkpoint));
   return checkpoint;
 }
 

@@ -106,7 +106,7 @@ std::vector<KeptMember> Group::kept() const {
 Status Group::restore(const std::vector<KeptMember>& kept, int epoch) {
   if (kept.size() != members_.size()) return fail(ErrorCode::Unreadable, "the checkpoint is of other networks");
   for (size_t i = 0; i < kept.size(); ++i) {
-    if (Status restored = members_[i]->restore(kept[i]); !restored) return restored;
+    RETURN_IF_ERROR(members_[i]->restore(kept[i]));
     members_[i]->keep();
   }
   epoch_ = epoch;

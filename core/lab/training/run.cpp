@@ -136,17 +136,16 @@ Run::Run(const RunSettings& settings, const Data& data, const RunPlace& place, c
 }
 
 Result<RunResult> Run::carryOut() {
-  if (const Status ready = prepare(data_); !ready) return tl::unexpected(ready.error());
+  RETURN_IF_ERROR(prepare(data_));
   tellEvent(resumed_ ? "resumed" : "started");
   while (state_.group < static_cast<int>(groups_.size())) {
-    const auto whole = trainGroup(groups_[static_cast<size_t>(state_.group)]);
-    if (!whole) return tl::unexpected(whole.error());
-    if (!*whole) return finish("stopped");
+    ASSIGN_OR_RETURN(const auto whole, trainGroup(groups_[static_cast<size_t>(state_.group)]));
+    if (!whole) return finish("stopped");
     group_.reset();
     state_.epoch = 0;
     state_.members.clear();
     ++state_.group;
-    if (const Status kept = keep(); !kept) return tl::unexpected(kept.error());
+    RETURN_IF_ERROR(keep());
   }
   return finish("done");
 }
@@ -164,9 +163,8 @@ Status Run::prepare(const Data& data) {
   }
   if (settings_.threads > 0) at::set_num_threads(settings_.threads);
   for (const std::string& precision : settings_.precisions) {
-    auto batches = Batches::make(data, settings_, scalarTypeOf(precision));
-    if (!batches) return tl::unexpected(batches.error());
-    sources_.emplace(precision, std::move(*batches));
+    ASSIGN_OR_RETURN(auto batches, Batches::make(data, settings_, scalarTypeOf(precision)));
+    sources_.emplace(precision, std::move(batches));
   }
   const bool there = !place_.folder.empty() && isFile(checkpointFile(place_.folder));
   return there && !place_.startAnew ? resume() : Status();
@@ -174,20 +172,19 @@ Status Run::prepare(const Data& data) {
 
 Status Run::resume() {
   const auto path = checkpointFile(place_.folder);
-  auto kept = readCheckpoint(path);
-  if (!kept) return tl::unexpected(kept.error());
-  kept->settings.device = settings_.device;        // begun on a GPU, it may go on without one
-  kept->settings.data.path = settings_.data.path;  // however it is written: data_sum detects other data
-  if (kept->settings == settings_ && kept->data_sum != state_.data_sum) {
+  ASSIGN_OR_RETURN(auto kept, readCheckpoint(path));
+  kept.settings.device = settings_.device;        // begun on a GPU, it may go on without one
+  kept.settings.data.path = settings_.data.path;  // however it is written: data_sum detects other data
+  if (kept.settings == settings_ && kept.data_sum != state_.data_sum) {
     return fail(ErrorCode::Unreadable, "the checkpoint " + path.string() + " is of a run on other data",
                 "the data have changed since: give this run a folder of its own");
   }
-  const bool sound = kept->group >= 0 && kept->group <= static_cast<int>(groups_.size());
-  if (!(kept->settings == settings_) || !sound) {
+  const bool sound = kept.group >= 0 && kept.group <= static_cast<int>(groups_.size());
+  if (!(kept.settings == settings_) || !sound) {
     return fail(ErrorCode::Unreadable, "the checkpoint " + path.string() + " is of a run with other settings",
                 {"give this run a folder of its own, or begin anew", HintKey::Anew});
   }
-  state_ = std::move(*kept);
+  state_ = std::move(kept);
   // Weights whose file was removed are not listed.
   std::erase_if(state_.weights, [&](const std::string& file) { return !isFile(place_.folder / file); });
   resumed_ = true;
@@ -205,7 +202,7 @@ Result<bool> Run::trainGroup(const std::vector<RunMember>& members) {
   }
   while (group_->epoch() < settings_.epochs) {
     if (!group_->trainEpoch([this] { return goOn(); }, say)) return false;
-    if (const Status kept = keepNowAndThen(); !kept) return tl::unexpected(kept.error());
+    RETURN_IF_ERROR(keepNowAndThen());
     const bool anyTrains = std::ranges::any_of(group_->members(), [](const auto& one) { return one->trains(); });
     if (!anyTrains) break;
   }
@@ -213,7 +210,7 @@ Result<bool> Run::trainGroup(const std::vector<RunMember>& members) {
     const auto measured = measureGroup(*group_);
     if (!measured || !*measured) return measured;
   }
-  if (const Status written = exportMembers(*group_); !written) return tl::unexpected(written.error());
+  RETURN_IF_ERROR(exportMembers(*group_));
   return true;
 }
 
@@ -231,7 +228,7 @@ Status Run::exportMembers(const Group& group) {
     if (std::ranges::find(state_.weights, name + kNetworkSuffix) != state_.weights.end()) continue;
     const std::string file = toTorchScript(member->network(), settings_, member->which().layers);
     const auto bytes = std::as_bytes(std::span(file));
-    if (Status written = formats::writeWhole(place_.folder / (name + kNetworkSuffix), bytes); !written) return written;
+    RETURN_IF_ERROR(formats::writeWhole(place_.folder / (name + kNetworkSuffix), bytes));
     state_.weights.push_back(name + kNetworkSuffix);
   }
   return {};
@@ -290,10 +287,10 @@ Status Run::keep() {
 Result<RunResult> Run::finish(const char* end) {
   const bool stopped = std::string_view(end) == "stopped";
   if (stopped) {
-    if (const Status kept = keep(); !kept) return tl::unexpected(kept.error());
+    RETURN_IF_ERROR(keep());
     // The checkpoint does not name these: a run that goes on from it writes them anew.
     if (group_) {
-      if (const Status written = exportMembers(*group_); !written) return tl::unexpected(written.error());
+      RETURN_IF_ERROR(exportMembers(*group_));
     }
   }
   RunResult result{place_.name,    settings_,           end, std::move(state_.records), {}, std::move(state_.costs),
@@ -302,8 +299,7 @@ Result<RunResult> Run::finish(const char* end) {
   if (!place_.folder.empty()) {
     const std::string json = writeRunResult(result) + "\n";
     const auto bytes = std::as_bytes(std::span(json));
-    if (const Status written = formats::writeWhole(resultFile(place_.folder), bytes); !written)
-      return tl::unexpected(written.error());
+    RETURN_IF_ERROR(formats::writeWhole(resultFile(place_.folder), bytes));
   }
   tellEvent(end);
   return result;

@@ -77,7 +77,7 @@ class Comparison {
   Result<ModelDiff> run() {
     for (size_t i = 0; i < batches_.size(); ++i) {
       batch_ = i;
-      if (const Status done = compareBatch(); !done) return tl::unexpected(done.error());
+      RETURN_IF_ERROR(compareBatch());
     }
     for (auto* rows : {&siteRows_, &outputRows_}) {
       for (auto& row : *rows) {
@@ -98,16 +98,16 @@ class Comparison {
     const Tensors& inputs = batches_[batch_];
     report("running the first model", 0);
     const auto outputsOfA = outputsOf(a_, runnerA_, inputs);
-    if (const Status running = task_.check(); !running) return running;
+    RETURN_IF_ERROR(task_.check());
     if (!outputsOfA) return batch_ == 0 ? Status(errorOf(a_, outputsOfA.error())) : Status();
     report("running the second model", 0.2);
     const auto outputsOfB = outputsOf(b_, runnerB_, inputs);
     if (!outputsOfB) return errorOf(b_, outputsOfB.error());
     ++result_.batches;
-    if (const Status done = compareOutputsOf(*outputsOfA, *outputsOfB, inputs); !done) return done;
+    RETURN_IF_ERROR(compareOutputsOf(*outputsOfA, *outputsOfB, inputs));
     report("comparing the norms", 0.4);
     const Status compared = compareSites(inputs);
-    if (const Status running = task_.check(); !running) return running;
+    RETURN_IF_ERROR(task_.check());
     if (!compared && result_.normsReason.empty()) result_.normsReason = compared.error().message;
     return {};
   }
@@ -116,20 +116,18 @@ class Comparison {
   Result<Tensors> outputsOf(const Model& model, std::unique_ptr<formats::Runner>& runner, const Tensors& inputs) {
     if (options_.settings.device == formats::Device::Cpu) return model.run(inputs, task_);
     runner.reset();
-    auto made = model.runner(inputs, options_.settings);
-    if (!made) return tl::unexpected(made.error());
-    runner = std::move(*made);
+    ASSIGN_OR_RETURN(auto made, model.runner(inputs, options_.settings));
+    runner = std::move(made);
     return runner->outputs();
   }
 
   Status compareOutputsOf(const Tensors& a, const Tensors& b, const Tensors& inputs) {
-    auto diffs = compareOutputs(a, b);
-    if (!diffs) return tl::unexpected(diffs.error());
+    ASSIGN_OR_RETURN(auto diffs, compareOutputs(a, b));
     Tensors exact;
     if (options_.reference) exact = options_.reference->run(inputs, task_).value_or(Tensors());
-    outputRows_.resize(diffs->size());
-    for (size_t i = 0; i < diffs->size(); ++i) {
-      SitePair pair{a[i].view, b[i].view, Alignment::None, std::move((*diffs)[i])};
+    outputRows_.resize(diffs.size());
+    for (size_t i = 0; i < diffs.size(); ++i) {
+      SitePair pair{a[i].view, b[i].view, Alignment::None, std::move(diffs[i])};
       DiffRow row = measured(std::move(pair), a[i].view.dtype, b[i].view.dtype);
       row.kind = SiteKind::Output;
       row.output = static_cast<int>(i);
@@ -152,7 +150,7 @@ class Comparison {
     for (const Site& site : sites_) bytes.push_back(bytesOf(site));
     for (const auto& [begin, end] : captureTurns(bytes)) {
       report("comparing the norms", 0.4 + 0.6 * static_cast<double>(begin) / static_cast<double>(sites_.size()));
-      if (const Status done = compareSites(inputs, begin, end); !done) return done;
+      RETURN_IF_ERROR(compareSites(inputs, begin, end));
     }
     return {};
   }
@@ -163,19 +161,17 @@ class Comparison {
       valuesOfA.push_back(sites_[i].value);
       valuesOfB.insert(valuesOfB.end(), sites_[i].partners.begin(), sites_[i].partners.end());
     }
-    const auto ofA = capture(a_, valuesOfA, inputs, task_, runnerA_.get());
-    if (!ofA) return tl::unexpected(ofA.error());
-    const auto ofB = capture(b_, valuesOfB, inputs, task_, runnerB_.get());
-    if (!ofB) return tl::unexpected(ofB.error());
+    ASSIGN_OR_RETURN(const auto ofA, capture(a_, valuesOfA, inputs, task_, runnerA_.get()));
+    ASSIGN_OR_RETURN(const auto ofB, capture(b_, valuesOfB, inputs, task_, runnerB_.get()));
     Captured exact;
     if (options_.reference) {
       exact = capture(*options_.reference, valuesOfA, inputs, task_).value_or(Captured());
     }
     for (size_t i = begin; i < end; ++i) {
       const Site& site = sites_[i];
-      auto pair = bestPair(site, *ofA, *ofB);
+      auto pair = bestPair(site, ofA, ofB);
       if (!pair) continue;
-      const graph::DType type = ofA->at(site.value).dtype;
+      const graph::DType type = ofA.at(site.value).dtype;
       const graph::DType typeOfB = pair->b.dtype;  // where aligned: float64, so that the first one's counts
       DiffRow row = measured(std::move(*pair), type, typeOfB);
       row.kind = site.kind;
@@ -184,7 +180,7 @@ class Comparison {
       row.step = site.step;
       row.depth = site.depth;
       if (const auto value = exact.find(site.value); value != exact.end() && value->second.data) {
-        row.rounding = roundingOf(value->second, ofA->at(site.value));
+        row.rounding = roundingOf(value->second, ofA.at(site.value));
       }
       row.batch = static_cast<int>(batch_);
       merge(siteRows_[i], std::move(row));
@@ -258,9 +254,8 @@ std::string firstDiverging(const Model& a, const std::vector<analysis::LayerNorm
 Result<std::vector<Tensors>> batchesLike(const Tensors& sample, int count, uint64_t seed) {
   std::vector<Tensors> batches{sample};
   for (int i = 1; i < count; ++i) {
-    auto drawn = drawLike(sample, shapesOf(sample), seed + static_cast<uint64_t>(i) - 1);
-    if (!drawn) return tl::unexpected(drawn.error());
-    batches.push_back(std::move(*drawn));
+    ASSIGN_OR_RETURN(auto drawn, drawLike(sample, shapesOf(sample), seed + static_cast<uint64_t>(i) - 1));
+    batches.push_back(std::move(drawn));
   }
   return batches;
 }
@@ -274,9 +269,8 @@ Result<SitePair> tensorsAt(const Model& a, const std::vector<analysis::LayerNorm
     if (!ofB) return errorOf(b, ofB.error());
     const auto index = static_cast<size_t>(std::max(0, place.output));
     if (index >= ofA->size() || index >= ofB->size()) return fail(ErrorCode::BadInput, "there is no such output");
-    auto diff = compareTensors((*ofA)[index].name, (*ofA)[index].view, (*ofB)[index].view);
-    if (!diff) return tl::unexpected(diff.error());
-    return SitePair{(*ofA)[index].view, (*ofB)[index].view, Alignment::None, std::move(*diff)};
+    ASSIGN_OR_RETURN(auto diff, compareTensors((*ofA)[index].name, (*ofA)[index].view, (*ofB)[index].view));
+    return SitePair{(*ofA)[index].view, (*ofB)[index].view, Alignment::None, std::move(diff)};
   }
   const auto sites = place.kind == SiteKind::Value ? valueSites(a.graph(), {place.value}, b.graph())
                                                    : normSites(a.graph(), normsOfA, b.graph());

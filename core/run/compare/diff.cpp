@@ -156,38 +156,36 @@ Result<Numbers> numbersOf(const std::string& name, const graph::TensorView& a, c
 }  // namespace
 
 Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a, const graph::TensorView& b) {
-  const auto numbers = numbersOf(name, a, b);
-  if (!numbers) return tl::unexpected(numbers.error());
-  TensorDiff diff = measure(std::move(name), *numbers);
-  diff.telling = numbers->floating && !diff.vacuous && !numbers->a.empty();
+  ASSIGN_OR_RETURN(const auto numbers, numbersOf(name, a, b));
+  TensorDiff diff = measure(std::move(name), numbers);
+  diff.telling = numbers.floating && !diff.vacuous && !numbers.a.empty();
   return diff;
 }
 
 Result<std::vector<RowErrors>> rowErrors(const graph::TensorView& a, const graph::TensorView& b,
                                          const graph::TensorView* exact) {
-  const auto pair = numbersOf({}, a, b);
-  if (!pair) return tl::unexpected(pair.error());
+  ASSIGN_OR_RETURN(const auto pair, numbersOf({}, a, b));
   std::optional<std::vector<double>> third;
   if (exact != nullptr) {
     third = exact->shape == a.shape ? graph::toDoubles(partsOfComplex(*exact)) : std::nullopt;
-    if (!third || third->size() != pair->a.size()) {
+    if (!third || third->size() != pair.a.size()) {
       return fail(ErrorCode::BadInput, "the exact tensor is not like the first two");
     }
   }
   // A mask of -1e4 beside logits is off by more than they are; the 1 of a softmax lies beside what is nearly 0.
   constexpr double kAlike = 32, kFar = 4e-6;
   std::vector<RowErrors> rows;
-  forEachRow(*pair, leastScale(*pair), [&](const Span& span, size_t start, size_t end) {
+  forEachRow(pair, leastScale(pair), [&](const Span& span, size_t start, size_t end) {
     if (span.apart == 0 && !third) return;
     Span ofA, ofB, far;
     double largest = 0;
     for (size_t i = start; third && i < end; ++i) {
-      const bool differs = !equal(pair->a[i], pair->b[i]);
-      const bool isAlike = differs || span.apart == 0 || std::abs(pair->a[i]) <= kAlike * span.scale;
-      (isAlike ? ofA : far).include(pair->a[i], (*third)[i]);
+      const bool differs = !equal(pair.a[i], pair.b[i]);
+      const bool isAlike = differs || span.apart == 0 || std::abs(pair.a[i]) <= kAlike * span.scale;
+      (isAlike ? ofA : far).include(pair.a[i], (*third)[i]);
       if (!differs) continue;
       if (std::isfinite((*third)[i])) largest = std::max(largest, std::abs((*third)[i]));
-      ofB.include((*third)[i], pair->b[i]);
+      ofB.include((*third)[i], pair.b[i]);
     }
     const double own = std::max(ofA.apart, std::min(far.apart, kFar * span.scale));
     rows.push_back({span.apart, span.scale, own, ofB.apart, std::max(span.scale, ofA.scale), largest});
@@ -196,14 +194,13 @@ Result<std::vector<RowErrors>> rowErrors(const graph::TensorView& a, const graph
 }
 
 Result<std::vector<FarRow>> rowsApart(const graph::TensorView& a, const graph::TensorView& b, double limit) {
-  const auto numbers = numbersOf({}, a, b);
-  if (!numbers) return tl::unexpected(numbers.error());
+  ASSIGN_OR_RETURN(const auto numbers, numbersOf({}, a, b));
   std::vector<FarRow> rows;
-  forEachRow(*numbers, leastScale(*numbers), [&](const Span& span, size_t start, size_t end) {
+  forEachRow(numbers, leastScale(numbers), [&](const Span& span, size_t start, size_t end) {
     if (span.relative() <= limit) return;
     FarRow row{{}, span.apart, span.scale};
     for (size_t i = start; i < end; ++i) {
-      if (!equal(numbers->a[i], numbers->b[i])) row.elements.push_back(i);
+      if (!equal(numbers.a[i], numbers.b[i])) row.elements.push_back(i);
     }
     rows.push_back(std::move(row));
   });
@@ -227,9 +224,8 @@ Result<std::vector<TensorDiff>> compareOutputs(const formats::Tensors& a, const 
   }
   std::vector<TensorDiff> diffs;
   for (size_t i = 0; i < a.size(); ++i) {
-    auto diff = compareTensors(a[i].name, a[i].view, b[i].view);
-    if (!diff) return tl::unexpected(diff.error());
-    diffs.push_back(std::move(*diff));
+    ASSIGN_OR_RETURN(auto diff, compareTensors(a[i].name, a[i].view, b[i].view));
+    diffs.push_back(std::move(diff));
   }
   return diffs;
 }

@@ -84,7 +84,7 @@ class Probing {
     }
     for (const auto& [begin, end] : captureTurns(bytes)) {
       task_.report("looking at the norms", static_cast<double>(begin) / static_cast<double>(open.size()));
-      if (const Status done = measure(std::span(open).subspan(begin, end - begin)); !done) return done;
+      RETURN_IF_ERROR(measure(std::span(open).subspan(begin, end - begin)));
     }
     return {};
   }
@@ -102,11 +102,10 @@ class Probing {
       values.push_back(place->norm.input);
       values.push_back(place->norm.output);
     }
-    const auto seen = capture(model_, values, inputs_, task_);
-    if (!seen) return tl::unexpected(seen.error());
+    ASSIGN_OR_RETURN(const auto seen, capture(model_, values, inputs_, task_));
     for (Place* place : places) {
-      if (const Status running = task_.check(); !running) return running;
-      if (const Status figures = measure(*place, *seen); !figures) place->told.reason = figures.error().message;
+      RETURN_IF_ERROR(task_.check());
+      if (const Status figures = measure(*place, seen); !figures) place->told.reason = figures.error().message;
     }
     return {};
   }
@@ -117,12 +116,10 @@ class Probing {
       return fail(ErrorCode::BadInput, "these inputs do not come by it");
     }
     if (place.told.axes.empty()) return fail(ErrorCode::Unsupported, "its axes are not known");
-    auto ofOutput = sideGeometry(output->second, place.told.axes);
-    if (!ofOutput) return tl::unexpected(ofOutput.error());
-    auto ofInput = measureInput(place, input->second);
-    if (!ofInput) return tl::unexpected(ofInput.error());
-    place.told.output = std::move(*ofOutput);
-    place.told.input = std::move(*ofInput);
+    ASSIGN_OR_RETURN(auto ofOutput, sideGeometry(output->second, place.told.axes));
+    ASSIGN_OR_RETURN(auto ofInput, measureInput(place, input->second));
+    place.told.output = std::move(ofOutput);
+    place.told.input = std::move(ofInput);
     return {};
   }
 

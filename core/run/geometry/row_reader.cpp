@@ -59,7 +59,7 @@ class Places {
 }  // namespace
 
 Status forEachRow(const TensorView& view, const std::vector<int64_t>& axes, const VisitRow& visit) {
-  if (const Status good = checkElements(view); !good) return good;
+  RETURN_IF_ERROR(checkElements(view));
   const auto rank = static_cast<int64_t>(view.shape.size());
   std::vector<bool> inRow(view.shape.size());
   for (const int64_t axis : axes) {

@@ -115,45 +115,40 @@ Result<DType> typeOf(std::string_view descr) {
 
 Result<int64_t> writeNpyFile(const std::filesystem::path& path, const graph::TensorView& view, const Task& task) {
   const graph::DType written = view.dtype == graph::DType::BFloat16 ? graph::DType::Float32 : view.dtype;
-  const auto header = npyHeader(written, view.shape);
-  if (!header) return tl::unexpected(header.error());
+  ASSIGN_OR_RETURN(const auto header, npyHeader(written, view.shape));
   const int64_t count = graph::elementCount(view.shape).value_or(0);
   const uint64_t width = graph::dtypeBytes(written);
-  const uint64_t size = header->size() + static_cast<uint64_t>(count) * width;
-  auto file = formats::AtomicFile::create(path, size);
-  if (!file) return tl::unexpected(file.error());
-  if (auto status = file->writeAt(0, std::as_bytes(std::span(*header))); !status) return tl::unexpected(status.error());
+  const uint64_t size = header.size() + static_cast<uint64_t>(count) * width;
+  ASSIGN_OR_RETURN(auto file, formats::AtomicFile::create(path, size));
+  RETURN_IF_ERROR(file.writeAt(0, std::as_bytes(std::span(header))));
   const auto status = forEachPart(view, kElementsAtATime, [&](int64_t first, const graph::TensorView& part) -> Status {
     task.report("writing " + path.filename().string(), static_cast<double>(first) / static_cast<double>(count));
-    if (auto stopped = task.check(); !stopped) return stopped;
-    const auto bytes = denseBytes(castFloat(part, written));
-    if (!bytes) return tl::unexpected(bytes.error());
-    return file->writeAt(header->size() + static_cast<uint64_t>(first) * width, *bytes);
+    RETURN_IF_ERROR(task.check());
+    ASSIGN_OR_RETURN(const auto bytes, denseBytes(castFloat(part, written)));
+    return file.writeAt(header.size() + static_cast<uint64_t>(first) * width, bytes);
   });
   if (!status) return tl::unexpected(status.error());
-  if (auto committed = file->commit(); !committed) return tl::unexpected(committed.error());
+  RETURN_IF_ERROR(file.commit());
   return static_cast<int64_t>(size);
 }
 
 Result<graph::TensorView> parseNpy(std::span<const std::byte> file) {
-  auto header = readHeader(file);
-  if (!header) return tl::unexpected(header.error());
-  const auto type = typeOf(header->descr);
-  if (!type) return tl::unexpected(type.error());
-  const auto count = graph::elementCount(header->shape);
-  const size_t width = graph::dtypeBytes(*type);
-  const size_t available = file.size() - header->dataOffset;
+  ASSIGN_OR_RETURN(auto header, readHeader(file));
+  ASSIGN_OR_RETURN(const auto type, typeOf(header.descr));
+  const auto count = graph::elementCount(header.shape);
+  const size_t width = graph::dtypeBytes(type);
+  const size_t available = file.size() - header.dataOffset;
   if (!count || static_cast<uint64_t>(*count) > available / width) {
-    return bad("it says " + describe(*type, header->shape) + " but holds only " + std::to_string(available) + " bytes");
+    return bad("it says " + describe(type, header.shape) + " but holds only " + std::to_string(available) + " bytes");
   }
   // Strides are products of sizes, of an array without elements, too.
-  graph::Shape strides = header->shape;
+  graph::Shape strides = header.shape;
   std::ranges::replace(strides, 0, 1);
   if (!graph::elementCount(strides)) return bad("its shape is larger than any array's");
-  const auto data = file.subspan(header->dataOffset, static_cast<size_t>(*count) * width);
+  const auto data = file.subspan(header.dataOffset, static_cast<size_t>(*count) * width);
   std::vector<std::byte> bytes(data.begin(), data.end());
-  if (!header->fortran) return ownedTensor(*type, header->shape, std::move(bytes));
-  graph::TensorView view = ownedTensor(*type, {header->shape.rbegin(), header->shape.rend()}, std::move(bytes));
+  if (!header.fortran) return ownedTensor(type, header.shape, std::move(bytes));
+  graph::TensorView view = ownedTensor(type, {header.shape.rbegin(), header.shape.rend()}, std::move(bytes));
   std::ranges::reverse(view.shape);
   std::ranges::reverse(view.strides);
   return denseBytes(view).map(

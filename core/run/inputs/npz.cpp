@@ -42,16 +42,15 @@ Result<graph::TensorView> readRecord(const formats::Archive& archive, const form
 }  // namespace
 
 Result<ReadableArrays> readWhatCanBeRead(const std::filesystem::path& path) {
-  auto file = formats::MappedFile::open(path);
-  if (!file) return tl::unexpected(file.error());
-  const auto bytes = (*file)->bytes();
+  ASSIGN_OR_RETURN(auto file, formats::MappedFile::open(path));
+  const auto bytes = file->bytes();
   if (startsWith(bytes, "\x93NUMPY")) {
     const auto view = parseNpy(bytes);
     if (!view) return refused(path, view.error().code, view.error().message);
     return ReadableArrays{{{"in_0", *view}}, {}};
   }
   if (!startsWith(bytes, "PK")) return refused(path, ErrorCode::Unreadable, "it is neither an .npz nor an .npy file");
-  const auto archive = formats::Archive::open(*file);
+  const auto archive = formats::Archive::open(file);
   if (!archive) return tl::unexpected(archive.error());
   ReadableArrays read;
   for (const formats::ZipRecord& record : (*archive)->records()) {

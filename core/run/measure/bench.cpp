@@ -23,10 +23,9 @@ constexpr std::chrono::seconds kPatience{5};
 
 Status runTimes(Runner& runner, int times, Samples& samples, const Task& task) {
   for (int i = 0; i < times; ++i) {
-    if (const Status running = task.check(); !running) return running;
-    const auto ms = runner.runOnceMs();
-    if (!ms) return tl::unexpected(ms.error());
-    samples.push_back(*ms);
+    RETURN_IF_ERROR(task.check());
+    ASSIGN_OR_RETURN(const auto ms, runner.runOnceMs());
+    samples.push_back(ms);
   }
   return {};
 }
@@ -37,7 +36,7 @@ Result<bool> warmUntilStable(Runner& runner, const Task& task) {
   double previous = -1;  // no window before
   for (int window = 0; window < kMaxWindows; ++window) {
     Samples samples;
-    if (const Status done = runTimes(runner, kWindow, samples, task); !done) return tl::unexpected(done.error());
+    RETURN_IF_ERROR(runTimes(runner, kWindow, samples, task));
     const double now = median(samples);
     if (previous >= 0 && std::abs(now - previous) <= kSettled * previous) return true;
     if (std::chrono::steady_clock::now() - start > kPatience) return false;
@@ -50,7 +49,7 @@ Result<bool> warmUp(Runner& runner, const BenchOptions& options, const Task& tas
   task.report("warming up");
   if (!options.warmup) return warmUntilStable(runner, task);
   Samples unused;
-  if (const Status done = runTimes(runner, *options.warmup, unused, task); !done) return tl::unexpected(done.error());
+  RETURN_IF_ERROR(runTimes(runner, *options.warmup, unused, task));
   return true;
 }
 
@@ -122,34 +121,30 @@ void spreadRows(graph::TensorView& a, graph::TensorView& b) {
 
 Result<double> largestDifference(formats::Tensors a, formats::Tensors b) {
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) spreadRows(a[i].view, b[i].view);
-  auto diffs = compareOutputs(a, b);
-  if (!diffs) return tl::unexpected(diffs.error());
-  std::erase_if(*diffs, [](const TensorDiff& diff) { return !diff.telling; });
-  if (diffs->empty()) return fail(ErrorCode::Unsupported, "no output has a finite floating-point number");
+  ASSIGN_OR_RETURN(auto diffs, compareOutputs(a, b));
+  std::erase_if(diffs, [](const TensorDiff& diff) { return !diff.telling; });
+  if (diffs.empty()) return fail(ErrorCode::Unsupported, "no output has a finite floating-point number");
   // The maximum is by rows: one that is huge would hide what is wrong in the others.
-  return std::ranges::max_element(*diffs, {}, &TensorDiff::rowRel)->rowRel;
+  return std::ranges::max_element(diffs, {}, &TensorDiff::rowRel)->rowRel;
 }
 
 Result<OutputsReport> compareSides(const formats::Model& a, const formats::Model& b, Runner& runnerA, Runner& runnerB,
                                    const formats::Tensors& inputs, formats::RunSettings settings) {
-  auto ofA = runnerA.outputs();
-  if (!ofA) return tl::unexpected(ofA.error());
-  auto ofB = runnerB.outputs();
-  if (!ofB) return tl::unexpected(ofB.error());
-  const auto difference = largestDifference(*ofA, std::move(*ofB));
-  if (!difference) return tl::unexpected(difference.error());
+  ASSIGN_OR_RETURN(auto ofA, runnerA.outputs());
+  ASSIGN_OR_RETURN(auto ofB, runnerB.outputs());
+  ASSIGN_OR_RETURN(const auto difference, largestDifference(ofA, std::move(ofB)));
   const VerifyOptions proof;
   graph::DType type = coarserType(a.facts().dtype, b.facts().dtype);
   if (settings.dtype != graph::DType::Unknown) type = coarserType(type, settings.dtype);
-  if (type == graph::DType::Float64) return OutputsReport{*difference, proof.algebraLimit};
-  OutputsReport report{*difference, divergenceLimit(type)};
+  if (type == graph::DType::Float64) return OutputsReport{difference, proof.algebraLimit};
+  OutputsReport report{difference, divergenceLimit(type)};
   if (!report.isBeyond()) return report;
   settings.dtype = graph::DType::Unknown;
   settings.cudaGraph = false;
   const auto exact = a.toFloat64();
   const auto runner = exact ? (*exact)->runner(inputs, settings) : tl::unexpected(exact.error());
   auto outputs = runner ? (*runner)->outputs() : tl::unexpected(runner.error());
-  const double rounding = outputs ? largestDifference(std::move(*outputs), std::move(*ofA)).value_or(0) : 0;
+  const double rounding = outputs ? largestDifference(std::move(*outputs), std::move(ofA)).value_or(0) : 0;
   constexpr double kMostRounding = 0.1;  // with more it is not rounding alone: a model may draw random numbers
   if (rounding <= kMostRounding) report.noiseFloor = std::max(report.noiseFloor, proof.floorFactor * rounding);
   return report;
@@ -228,9 +223,8 @@ Result<BenchReport> benchModels(const formats::Model& a, const formats::Model* b
       report.outputsReason = outputs.error().message;
     }
   }
-  const auto complete = runRounds(sideA, sideB, options, report, task);
-  if (!complete) return tl::unexpected(complete.error());
-  report.complete = *complete;
+  ASSIGN_OR_RETURN(const auto complete, runRounds(sideA, sideB, options, report, task));
+  report.complete = complete;
   if (!options.extras || !report.complete) return report;
   measureExtras(**runnerA, report.a, task);
   if (runnerB) measureExtras(*runnerB, *report.b, task);

@@ -134,15 +134,13 @@ Result<std::vector<SweepPoint>> sweepPoints(const std::vector<std::string>& swee
   start.settings = base;
   std::vector<SweepPoint> points{start};
   for (const std::string& text : sweeps) {
-    const auto sweep = parseSweep(text);
-    if (!sweep) return tl::unexpected(sweep.error());
-    const bool twice = std::ranges::any_of(points.front().at, [&](const auto& at) { return at.first == sweep->name; });
-    if (twice)
-      return fail(ErrorCode::Usage, "the sweep " + sweep->name + " was given twice", "give all values at once");
+    ASSIGN_OR_RETURN(const auto sweep, parseSweep(text));
+    const bool twice = std::ranges::any_of(points.front().at, [&](const auto& at) { return at.first == sweep.name; });
+    if (twice) return fail(ErrorCode::Usage, "the sweep " + sweep.name + " was given twice", "give all values at once");
     std::vector<SweepPoint> next;
-    for (const std::string& value : sweep->values) {
+    for (const std::string& value : sweep.values) {
       for (SweepPoint point : points) {
-        if (const Status known = set(point, *sweep, value); !known) return tl::unexpected(known.error());
+        RETURN_IF_ERROR(set(point, sweep, value));
         next.push_back(std::move(point));
       }
     }
@@ -163,10 +161,9 @@ Result<formats::Tensors> inputsAt(const DimSizes& sizes, const std::vector<forma
       byAxis[name] = size;
     }
   }
-  const auto shapes = sweptShapes(resized(specs, shapesOf(inputs), named), byAxis);
-  if (!shapes) return tl::unexpected(shapes.error());
+  ASSIGN_OR_RETURN(const auto shapes, sweptShapes(resized(specs, shapesOf(inputs), named), byAxis));
   constexpr uint64_t kSeed = 1;
-  return drawLike(inputs, *shapes, kSeed);
+  return drawLike(inputs, shapes, kSeed);
 }
 
 }  // namespace normlens::run

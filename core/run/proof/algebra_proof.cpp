@@ -63,7 +63,7 @@ Result<Twins> Twins::make(const ChangeUnderTest& change, const InnerSites& inner
   Twins twins;
   auto original = change.original.toFloat64();
   if (!original) return tl::unexpected(original.error());
-  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+  RETURN_IF_ERROR(task.check());
   auto changed = change.change(**original);
   if (!changed) {
     Error error = changed.error();
@@ -78,24 +78,22 @@ Result<Twins> Twins::make(const ChangeUnderTest& change, const InnerSites& inner
 
 Result<TwinRun> Twins::run(const Tensors& inputs, const Task& task) const {
   TwinRun run;
-  const auto expected = runOn(*original_, inputs, task, inner_.ofA());
-  if (!expected) return tl::unexpected(expected.error());
-  if (!expected->seen) {
-    run.refused = expected->error;
+  ASSIGN_OR_RETURN(const auto expected, runOn(*original_, inputs, task, inner_.ofA()));
+  if (!expected.seen) {
+    run.refused = expected.error;
     return run;
   }
-  const auto got = runOn(*changed_, inputs, task, inner_.ofB());
-  if (!got) return tl::unexpected(got.error());
-  if (const Status enough = unlessMemoryWanted(got->error); !enough) return tl::unexpected(enough.error());
-  if (!got->seen) {
-    run.failed = failsWhereOriginalRuns(*got);
+  ASSIGN_OR_RETURN(const auto got, runOn(*changed_, inputs, task, inner_.ofB()));
+  RETURN_IF_ERROR(unlessMemoryWanted(got.error));
+  if (!got.seen) {
+    run.failed = failsWhereOriginalRuns(got);
     return run;
   }
-  run.narrowOp = got->seen->narrowOp;
-  auto pairs = compare(*expected->seen, *got->seen);
+  run.narrowOp = got.seen->narrowOp;
+  auto pairs = compare(*expected.seen, *got.seen);
   if (pairs) {
     run.pairs = std::move(*pairs);
-    run.unseen = inner_.unseen(run.pairs, expected->seen->values);
+    run.unseen = inner_.unseen(run.pairs, expected.seen->values);
   } else {
     run.failed = pairs.error().message;
   }
@@ -103,13 +101,12 @@ Result<TwinRun> Twins::run(const Tensors& inputs, const Task& task) const {
 }
 
 Result<std::vector<ComparedPair>> Twins::compare(const Model::SeenRun& a, const Model::SeenRun& b) const {
-  auto diffs = compareOutputs(a.outputs, b.outputs);
-  if (!diffs) return tl::unexpected(diffs.error());
+  ASSIGN_OR_RETURN(auto diffs, compareOutputs(a.outputs, b.outputs));
   std::vector<ComparedPair> pairs;
-  for (size_t i = 0; i < diffs->size(); ++i) {
-    pairs.push_back({a.outputs[i].view, b.outputs[i].view, (*diffs)[i], i});
+  for (size_t i = 0; i < diffs.size(); ++i) {
+    pairs.push_back({a.outputs[i].view, b.outputs[i].view, diffs[i], i});
   }
-  const bool blind = std::ranges::all_of(*diffs, [](const TensorDiff& diff) { return diff.maxAbs == 0; });
+  const bool blind = std::ranges::all_of(diffs, [](const TensorDiff& diff) { return diff.maxAbs == 0; });
   for (ComparedPair& pair : inner_.compare(a.values, b.values)) {
     pair.counts = pair.counts || blind;
     pair.shows = pair.shows || blind;
@@ -123,17 +120,16 @@ Status Twins::measureNoise(std::vector<ComparedPair>& pairs, const Tensors& inpu
   for (int copy = 0; copy < options.perturbedCopies; ++copy) {
     const auto perturbed = original_->perturbed(options.seed + static_cast<uint64_t>(copy));
     if (!perturbed) return unlessMemoryWanted(perturbed.error().message);  // nothing to perturb: there is no noise
-    const auto ran = runOn(**perturbed, inputs, task, inner_.ofA());
-    if (!ran) return tl::unexpected(ran.error());
-    if (!ran->seen) continue;
-    const Captured values = captured(inner_.ofA(), ran->seen->values);
+    ASSIGN_OR_RETURN(const auto ran, runOn(**perturbed, inputs, task, inner_.ofA()));
+    if (!ran.seen) continue;
+    const Captured values = captured(inner_.ofA(), ran.seen->values);
     for (ComparedPair& pair : pairs) {
       if (pair.farRows.empty()) continue;
       if (pair.site != nullptr) {
         const auto other = comparable(*pair.site, values, pair.alignment);
         if (other) includeNoise(pair.a, *other, pair.farRows);
-      } else if (pair.output < ran->seen->outputs.size()) {
-        includeNoise(pair.a, ran->seen->outputs[pair.output].view, pair.farRows);
+      } else if (pair.output < ran.seen->outputs.size()) {
+        includeNoise(pair.a, ran.seen->outputs[pair.output].view, pair.farRows);
       }
     }
   }
@@ -170,13 +166,13 @@ class AlgebraProof {
 
   Result<AlgebraOutcome> prove() {
     outcome_.limit = options_.algebraLimit;
-    if (const Status done = compareOnSample(); !done) return tl::unexpected(done.error());
+    RETURN_IF_ERROR(compareOnSample());
     if (!outcome_.worst) return std::move(outcome_);
-    if (const Status done = compareAtOtherSizes(); !done) return tl::unexpected(done.error());
-    if (const Status done = compareOnDraws(); !done) return tl::unexpected(done.error());
-    if (const Status done = compareOnOthers(otherNumbers(sample_, widths_)); !done) return tl::unexpected(done.error());
-    if (const Status done = compareAtOtherRanks(); !done) return tl::unexpected(done.error());
-    if (const Status done = lookForNarrowOps(); !done) return tl::unexpected(done.error());
+    RETURN_IF_ERROR(compareAtOtherSizes());
+    RETURN_IF_ERROR(compareOnDraws());
+    RETURN_IF_ERROR(compareOnOthers(otherNumbers(sample_, widths_)));
+    RETURN_IF_ERROR(compareAtOtherRanks());
+    RETURN_IF_ERROR(lookForNarrowOps());
     if (outcome_.refuted) nameDiverging();
     outcome_.exact = twins_.takeOriginal();
     return std::move(outcome_);
@@ -199,7 +195,7 @@ class AlgebraProof {
     outcome_.unseen = run->unseen;
     keep(sample_, *run);
     if (run->refused.empty()) return {};
-    if (const Status enough = unlessMemoryWanted(run->refused); !enough) return enough;
+    RETURN_IF_ERROR(unlessMemoryWanted(run->refused));
     outcome_.reason = "the float64 copy does not run: " + run->refused;
     return {};
   }
@@ -207,7 +203,7 @@ class AlgebraProof {
   Status compareOnOthers(const std::vector<Tensors>& sets) {
     for (size_t i = 0; i < sets.size() && !outcome_.refuted; ++i) {
       task_.report("verifying in float64");
-      if (const auto run = compareOn(sets[i]); !run) return tl::unexpected(run.error());
+      RETURN_IF_ERROR(compareOn(sets[i]));
     }
     return {};
   }
@@ -223,9 +219,8 @@ class AlgebraProof {
         tried.push_back(shapes);
         const auto inputs = drawnAt(shapes);
         if (!inputs) continue;
-        const auto taken = compareOnDrawn(*inputs);
-        if (!taken) return tl::unexpected(taken.error());
-        if (!*taken) continue;
+        ASSIGN_OR_RETURN(const auto taken, compareOnDrawn(*inputs));
+        if (!taken) continue;
         outcome_.otherSize = true;
         ++drawn_;
         break;
@@ -255,9 +250,8 @@ class AlgebraProof {
   // Inputs of other sizes have other values as well: only what is wanting of those is drawn at the sample's sizes.
   Status compareOnDraws() {
     for (uint64_t seed = options_.seed; drawn_ < options_.randomDraws && !outcome_.refuted; ++seed, ++drawn_) {
-      const auto inputs = drawLike(sample_, shapesOf(sample_), seed);
-      if (!inputs) return tl::unexpected(inputs.error());
-      if (const auto taken = compareOnDrawn(*inputs); !taken) return tl::unexpected(taken.error());
+      ASSIGN_OR_RETURN(const auto inputs, drawLike(sample_, shapesOf(sample_), seed));
+      RETURN_IF_ERROR(compareOnDrawn(inputs));
     }
     return {};
   }
@@ -302,7 +296,7 @@ class AlgebraProof {
       const auto inputs = drawnAt(shapes);
       if (!inputs) continue;
       const AlgebraOutcome before = outcome_;
-      if (const auto run = compareOn(*inputs); !run) return tl::unexpected(run.error());
+      RETURN_IF_ERROR(compareOn(*inputs));
       if (!outcome_.refuted || options_.strictRanks) continue;
       outcome_ = before;
       outcome_.ranksMatter = true;
@@ -335,14 +329,13 @@ class AlgebraProof {
     bool doubtful = false;
     for (ComparedPair& pair : pairs) {
       if (pair.diff.rowRel <= options_.algebraLimit) continue;
-      auto rows = rowsApart(pair.a, pair.b, options_.algebraLimit);
-      if (!rows) return tl::unexpected(rows.error());
-      pair.farRows = std::move(*rows);
+      ASSIGN_OR_RETURN(auto rows, rowsApart(pair.a, pair.b, options_.algebraLimit));
+      pair.farRows = std::move(rows);
       doubtful = true;
     }
     if (doubtful) {
       task_.report("measuring the noise of float64");
-      if (const Status done = twins_.measureNoise(pairs, inputs, options_, task_); !done) return done;
+      RETURN_IF_ERROR(twins_.measureNoise(pairs, inputs, options_, task_));
     }
     if (!outcome_.worst) outcome_.worst.emplace();
     for (const ComparedPair& pair : pairs) {
@@ -380,10 +373,10 @@ class AlgebraProof {
   Status lookForNarrowOps() {
     task_.report("checking that everything ran in float64", 0.45);
     const auto op = narrowOp_ ? Result<std::string>(*narrowOp_) : twins_.changed().narrowOp(sample_, task_);
-    if (const Status running = task_.check(); !running) return running;
+    RETURN_IF_ERROR(task_.check());
     std::string reason;
     if (!op) {
-      if (const Status enough = unlessMemoryWanted(op.error().message); !enough) return enough;
+      RETURN_IF_ERROR(unlessMemoryWanted(op.error().message));
       reason = "it could not be checked that everything ran in float64: " + op.error().message;
     } else if (!op->empty()) {
       reason = *op + " computes in less than float64";
@@ -418,8 +411,8 @@ Result<AlgebraOutcome> proveAlgebra(const ChangeUnderTest& change, const InnerSi
   task.report("copying the model to float64", 0);
   auto twins = Twins::make(change, inner, task);
   if (twins) return AlgebraProof(std::move(*twins), change, sample, options, task).prove();
-  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
-  if (const Status enough = unlessMemoryWanted(twins.error().message); !enough) return tl::unexpected(enough.error());
+  RETURN_IF_ERROR(task.check());
+  RETURN_IF_ERROR(unlessMemoryWanted(twins.error().message));
   AlgebraOutcome impossible;
   impossible.reason = twins.error().message;
   return impossible;

@@ -13,7 +13,7 @@ Result<TrialRun> runOn(const Model& model, const Tensors& inputs, const Task& ta
     return model.run(inputs, task).map([](Tensors&& outputs) { return Model::SeenRun{std::move(outputs), {}}; });
   };
   auto seen = values.empty() ? plain() : model.runSeeing(inputs, values, task);
-  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+  RETURN_IF_ERROR(task.check());
   if (!seen) return TrialRun{.seen = std::nullopt, .error = seen.error().message};
   return TrialRun{.seen = std::move(*seen), .error = {}};
 }

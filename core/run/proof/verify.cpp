@@ -105,18 +105,17 @@ Result<Verification> verifyFold(const FoldUnderTest& fold, const Tensors& sample
 Result<Verification> verifyChange(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
                                   const Task& task) {
   const InnerSites inner(change);
-  auto algebra = proveAlgebra(change, inner, sample, options, task);
-  if (!algebra) return tl::unexpected(algebra.error());
-  auto file = compareFiles(change, inner, sample, options, *algebra, task);
-  algebra->exact.reset();
-  algebra->inputs.clear();
+  ASSIGN_OR_RETURN(auto algebra, proveAlgebra(change, inner, sample, options, task));
+  auto file = compareFiles(change, inner, sample, options, algebra, task);
+  algebra.exact.reset();
+  algebra.inputs.clear();
   if (!file) return tl::unexpected(file.error());
-  if (file->worst && !file->passes && algebra->firstDiverging.empty()) {
-    algebra->firstDiverging = firstDiverging(change.original, change.norms, change.changed, sample, file->limit, task);
+  if (file->worst && !file->passes && algebra.firstDiverging.empty()) {
+    algebra.firstDiverging = firstDiverging(change.original, change.norms, change.changed, sample, file->limit, task);
   }
   Verification result;
-  result.firstDiverging = std::move(algebra->firstDiverging);
-  result.algebra = std::move(*algebra);
+  result.firstDiverging = std::move(algebra.firstDiverging);
+  result.algebra = std::move(algebra);
   result.file = std::move(*file);
   result.fileType = change.original.facts().dtype;
   decide(result);

@@ -49,10 +49,9 @@ protocol::EngineInfo engineInfo() {
 
 Result<protocol::GpuCheck> checkGpu() {
   const RunWatch watch(RunWatch::Kind::Run);
-  const auto check = formats::checkGpu();
-  if (!check) return tl::unexpected(check.error());
+  ASSIGN_OR_RETURN(const auto check, formats::checkGpu());
   protocol::GpuCheck found;
-  for (const formats::GpuStepResult& result : *check) {
+  for (const formats::GpuStepResult& result : check) {
     const Error error = result.outcome ? Error{ErrorCode::Internal, {}, {}} : result.outcome.error();
     found.steps.push_back(
         {std::string(formats::gpuStepName(result.step)), result.ms, error.message, error.hint.text()});

@@ -21,7 +21,7 @@ Status forEachNumber(const graph::TensorView& view, const Task& task, double pro
   const double count = static_cast<double>(std::max<int64_t>(1, graph::elementCount(view.shape).value_or(1)));
   return run::forEachPart(view, run::kPartElements, [&](int64_t first, const graph::TensorView& part) -> Status {
     task.report("reading the tensor", progress + static_cast<double>(first) / count / 2);
-    if (auto status = task.check(); !status) return status;
+    RETURN_IF_ERROR(task.check());
     const auto numbers = graph::toDoubles(part);
     if (!numbers) {
       return fail(ErrorCode::Unsupported,
@@ -206,36 +206,35 @@ Result<FirstLook> firstLook(const graph::TensorView& view, const ops::Pattern* c
 Result<protocol::TensorStats> tensorStats(const graph::Constant& constant, const ops::Pattern* centered,
                                           const Task& task) {
   const auto& view = constant.view;
-  const auto look = firstLook(view, centered, task);
-  if (!look) return tl::unexpected(look.error());
+  ASSIGN_OR_RETURN(const auto look, firstLook(view, centered, task));
   HeatGrid grid(view.shape);
   protocol::TensorStats stats;
   stats.name = constant.name;
   stats.dtype = dtypeName(view.dtype);
   stats.shape = view.shape;
-  stats.not_finite = look->notFinite;
+  stats.not_finite = look.notFinite;
   stats.heat_rows = grid.rows();
   stats.heat_columns = grid.columns();
-  if (look->empty()) return stats;
-  stats.low = look->low;
-  stats.high = look->high;
+  if (look.empty()) return stats;
+  stats.low = look.low;
+  stats.high = look.high;
   if (centered != nullptr) {
     // One axis for both histograms, so that they can be compared.
-    const auto [least, most] = std::minmax_element(look->means.begin(), look->means.end());
-    stats.low = std::min(stats.low, look->low - std::max(0.0, *most));
-    stats.high = std::max(stats.high, look->high - std::min(0.0, *least));
+    const auto [least, most] = std::minmax_element(look.means.begin(), look.means.end());
+    stats.low = std::min(stats.low, look.low - std::max(0.0, *most));
+    stats.high = std::max(stats.high, look.high - std::min(0.0, *least));
   }
   Picture before(grid.cells(), stats.low, stats.high), after(grid.cells(), stats.low, stats.high);
   std::optional<GroupWalk> walk;
   if (centered != nullptr) walk.emplace(*centered);
-  std::vector<double> left(look->means.size());
+  std::vector<double> left(look.means.size());
   const auto status = forEachNumber(view, task, 0.5, [&](double x) {
     const size_t cell = grid.next();
     const int64_t group = walk ? walk->next() : -1;
     if (!std::isfinite(x)) return;
     before.add(cell, x);
     if (!walk) return;
-    const double y = group >= 0 ? rounded(x - look->means[static_cast<size_t>(group)], view.dtype) : x;
+    const double y = group >= 0 ? rounded(x - look.means[static_cast<size_t>(group)], view.dtype) : x;
     after.add(cell, y);
     if (group >= 0) left[static_cast<size_t>(group)] += y;
   });
@@ -243,8 +242,8 @@ Result<protocol::TensorStats> tensorStats(const graph::Constant& constant, const
   stats.before = before.figures();
   if (centered == nullptr) return stats;
   for (double& mean : left) mean /= static_cast<double>(centered->groupSize());
-  stats.column_means = picked(look->means);
-  stats.before.largest_column_mean = largest(look->means);
+  stats.column_means = picked(look.means);
+  stats.before.largest_column_mean = largest(look.means);
   stats.after = after.figures();
   stats.after->largest_column_mean = largest(left);
   return stats;

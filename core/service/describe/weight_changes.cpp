@@ -30,7 +30,7 @@ Result<std::string> digestOf(const graph::TensorView& view, const Task& task) {
   std::string parts;
   bool readable = view.data != nullptr;
   const auto status = run::forEachPart(view, kElementsAtATime, [&](int64_t, const graph::TensorView& part) -> Status {
-    if (auto stopped = task.check(); !stopped) return stopped;
+    RETURN_IF_ERROR(task.check());
     const auto bytes = run::denseBytes(part);
     readable = readable && bytes.has_value();
     if (bytes) parts += formats::sha256Hex(*bytes);
@@ -177,7 +177,7 @@ template <class Visit, class Done>
 Result<bool> forEachPair(const TensorView& a, const TensorView& b, const Task& task, Visit visit, Done done) {
   const int64_t count = *graph::elementCount(a.shape);
   for (int64_t first = 0; first < count && !done(); first += run::kPartElements) {
-    if (auto status = task.check(); !status) return tl::unexpected(status.error());
+    RETURN_IF_ERROR(task.check());
     const int64_t length = std::min(run::kPartElements, count - first);
     const auto ours = numbersAt(a, first, length), theirs = numbersAt(b, first, length);
     if (!ours || !theirs) return false;
@@ -235,9 +235,8 @@ Result<protocol::WeightChange> changeOf(const TensorView& a, const TensorView& b
     const double apart = std::abs(x - y);
     change.max_abs = std::max(change.max_abs, std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart);
   };
-  const auto seen = forEachPair(a, b, task, include, [] { return false; });
-  if (!seen) return tl::unexpected(seen.error());
-  if (!*seen) return without("their elements are no real numbers");
+  ASSIGN_OR_RETURN(const auto seen, forEachPair(a, b, task, include, [] { return false; }));
+  if (!seen) return without("their elements are no real numbers");
   if (change.max_abs == 0 || !std::isfinite(change.max_abs)) return change;
   const double rounding = roundingOf(change, type);
   if (const AxisWalk* centered = centeredOf(looks, rounding)) {
@@ -280,13 +279,12 @@ Shifts shiftsIn(const graph::Graph& a, std::span<const analysis::LayerNorm> norm
 Status tellShift(const Shift& shift, const TensorView& b, const Task& task, protocol::WeightChange& change) {
   const auto moved = shift.bias.inMemory(1);
   if (!moved) return {};
-  const auto rest = changeOf(*moved, b, task);
-  if (!rest) return tl::unexpected(rest.error());
-  const double rounding = roundingOf(*rest, run::coarserType(moved->dtype, b.dtype));
-  if (!rest->reason.empty() || (rest->centered_axis < 0 && rest->max_abs > rounding)) return {};
+  ASSIGN_OR_RETURN(const auto rest, changeOf(*moved, b, task));
+  const double rounding = roundingOf(rest, run::coarserType(moved->dtype, b.dtype));
+  if (!rest.reason.empty() || (rest.centered_axis < 0 && rest.max_abs > rounding)) return {};
   change.shift_of = shift.norm;
-  change.centered_axis = rest->centered_axis;
-  change.centered_part = rest->centered_part;
+  change.centered_axis = rest.centered_axis;
+  change.centered_part = rest.centered_part;
   return {};
 }
 
@@ -301,9 +299,8 @@ Result<protocol::WeightDigests> weightDigests(const graph::Graph& graph, const T
     task.report("reading the weights", static_cast<double>(v) / static_cast<double>(graph.values.size()));
     const auto constant = static_cast<size_t>(graph.values[v].constant);
     if (!done[constant]) {
-      auto digest = digestOf(graph.constants[constant].view, task);
-      if (!digest) return tl::unexpected(digest.error());
-      known[constant] = std::move(*digest);
+      ASSIGN_OR_RETURN(auto digest, digestOf(graph.constants[constant].view, task));
+      known[constant] = std::move(digest);
       done[constant] = true;
     }
     if (known[constant].empty()) continue;
@@ -320,26 +317,23 @@ Result<protocol::WeightChanges> weightChanges(const graph::Graph& a, const graph
   std::map<graph::ConstantId, TensorView> after;
   std::vector<TensorView> others;
   for (const auto& [ours, theirs] : pairs) {
-    const auto own = constantOf(a, ours), other = constantOf(b, theirs);
-    if (!own) return tl::unexpected(own.error());
+    ASSIGN_OR_RETURN(const auto own, constantOf(a, ours), other = constantOf(b, theirs));
     if (!other) return tl::unexpected(other.error());
-    before.push_back(*own);
+    before.push_back(own);
     others.push_back(b.constant(*other).view);
-    after.emplace(*own, others.back());
+    after.emplace(own, others.back());
   }
   const Shifts shifts = shiftsIn(a, norms, after);
   protocol::WeightChanges told;
   for (size_t i = 0; i < pairs.size(); ++i) {
     task.report("comparing the weights", static_cast<double>(i) / static_cast<double>(pairs.size()));
-    auto change = changeOf(a.constant(before[i]).view, others[i], task);
-    if (!change) return tl::unexpected(change.error());
+    ASSIGN_OR_RETURN(auto change, changeOf(a.constant(before[i]).view, others[i], task));
     const auto shift = shifts.find(before[i]);
-    const bool explained = change->max_abs == 0 || change->centered_axis >= 0 || !change->reason.empty();
+    const bool explained = change.max_abs == 0 || change.centered_axis >= 0 || !change.reason.empty();
     if (shift != shifts.end() && !explained) {
-      if (const Status known = tellShift(shift->second, others[i], task, *change); !known)
-        return tl::unexpected(known.error());
+      RETURN_IF_ERROR(tellShift(shift->second, others[i], task, change));
     }
-    told.changes.push_back(std::move(*change));
+    told.changes.push_back(std::move(change));
   }
   return told;
 }

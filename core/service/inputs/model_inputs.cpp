@@ -35,39 +35,36 @@ bool isComplete(const std::vector<formats::InputArray>& inputs, const std::vecto
 }
 
 Result<ChosenInputs> fromArrays(const formats::Model& model, const std::filesystem::path& npz) {
-  auto read = run::readWhatCanBeRead(npz);
-  if (!read) return tl::unexpected(read.error());
-  formats::Tensors& arrays = read->arrays;
+  ASSIGN_OR_RETURN(auto read, run::readWhatCanBeRead(npz));
+  formats::Tensors& arrays = read.arrays;
   const auto namesInFile = namesOf(arrays);
   useOwnNames(model, arrays);
   std::map<std::string, Error> unreadable;
   for (size_t i = 0; i < arrays.size(); ++i) {
-    const auto failed = read->unreadable.find(namesInFile[i]);
-    if (failed != read->unreadable.end()) unreadable.emplace(arrays[i].name, failed->second);
+    const auto failed = read.unreadable.find(namesInFile[i]);
+    if (failed != read.unreadable.end()) unreadable.emplace(arrays[i].name, failed->second);
   }
   const auto inputs = model.inputArrays(namesOf(arrays));
   std::vector<bool> optional;
   optional.reserve(inputs.size());
   for (const auto& input : inputs) optional.push_back(input.hasDefault);
-  auto found = run::chooseInputs(arrays, namesOf(inputs), model.facts().dtype, optional, unreadable);
-  if (!found) return tl::unexpected(found.error());
+  ASSIGN_OR_RETURN(auto found, run::chooseInputs(arrays, namesOf(inputs), model.facts().dtype, optional, unreadable));
   ChosenInputs chosen;
-  for (const auto& tensor : found->tensors) {
+  for (const auto& tensor : found.tensors) {
     formats::InputSpec spec;
     spec.name = tensor.name;
     spec.dtype = tensor.view.dtype;
     spec.shape = tensor.view.shape;
     chosen.specs.push_back(std::move(spec));
   }
-  chosen.tensors = std::move(found->tensors);
-  chosen.unusedArrays = std::move(found->unused);
+  chosen.tensors = std::move(found.tensors);
+  chosen.unusedArrays = std::move(found.unused);
   return chosen;
 }
 
 Result<ChosenInputs> fromSpecs(std::vector<formats::InputSpec> specs) {
-  auto tensors = run::drawInputs(specs, kInputSeed);
-  if (!tensors) return tl::unexpected(tensors.error());
-  ChosenInputs chosen{std::move(*tensors), std::move(specs), {}, {}};
+  ASSIGN_OR_RETURN(auto tensors, run::drawInputs(specs, kInputSeed));
+  ChosenInputs chosen{std::move(tensors), std::move(specs), {}, {}};
   for (const auto& spec : chosen.specs) chosen.freeAxes.push_back(spec.freeAxes);
   return chosen;
 }
@@ -77,9 +74,8 @@ Result<graph::TensorView> doubled(const graph::TensorView& view, size_t axis) {
   graph::TensorView wide = view;
   wide.shape[axis] = 2;
   wide.strides[axis] = 0;
-  auto bytes = run::denseBytes(wide);
-  if (!bytes) return tl::unexpected(bytes.error());
-  return run::ownedTensor(wide.dtype, wide.shape, std::move(*bytes));
+  ASSIGN_OR_RETURN(auto bytes, run::denseBytes(wide));
+  return run::ownedTensor(wide.dtype, wide.shape, std::move(bytes));
 }
 
 // nullopt: no input has size 1 along any of these axes.
@@ -113,9 +109,8 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
   if (!choice.npz.empty()) return fromArrays(model, choice.npz);
   std::vector<run::InputRequest> requests;
   for (const auto& text : choice.specs) {
-    auto request = run::parseInputSpec(text);
-    if (!request) return tl::unexpected(request.error());
-    requests.push_back(std::move(*request));
+    ASSIGN_OR_RETURN(auto request, run::parseInputSpec(text));
+    requests.push_back(std::move(request));
   }
   auto given = run::sized(requests, {});
   useOwnNames(model, given);
@@ -127,9 +122,8 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
   if (!merged) return tl::unexpected(merged.error());
   // With every input described there is nothing to guess, and a guess may fail where the user knows better.
   if (given.empty() || !isComplete(inputs, *merged)) {
-    const auto inferred = model.inferInputs(choice.use);
-    if (!inferred) return tl::unexpected(inferred.error());
-    merged = run::mergeSpecs(*inferred, given, namesOf(inputs));
+    ASSIGN_OR_RETURN(const auto inferred, model.inferInputs(choice.use));
+    merged = run::mergeSpecs(inferred, given, namesOf(inputs));
     if (!merged) return tl::unexpected(merged.error());
   }
   return fromSpecs(std::move(*merged));
@@ -138,7 +132,7 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
 Status probeModel(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
   for (const auto& wide : widened(inputs)) {
     if (model.probe(wide, task)) return {};
-    if (auto status = task.check(); !status) return status;
+    RETURN_IF_ERROR(task.check());
   }
   return model.probe(inputs, task);
 }

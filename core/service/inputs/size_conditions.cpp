@@ -166,8 +166,7 @@ class Conditions {
         weights_(weights) {}
 
   Result<ConditionalAnalysis> run() {
-    const auto given = namedByUser();
-    if (!given) return tl::unexpected(given.error());
+    ASSIGN_OR_RETURN(const auto given, namedByUser());
     auto unconditional = under({});
     if (!unconditional) return tl::unexpected(unconditional.error());
     const Sizes open = inputs_.open(run::canTryOtherRanks(model_));
@@ -177,18 +176,15 @@ class Conditions {
     const auto best = under(open);
     if (!best) return tl::unexpected(best.error());
     if (gained(least, verdictsOf(**best)).empty()) return finish(std::move(*unconditional), {}, {});
-    const auto decisive = decisiveOf(open, verdictsOf(**best));
-    if (!decisive) return tl::unexpected(decisive.error());
-    Sizes withdrawn = without(*decisive, *given);
+    ASSIGN_OR_RETURN(const auto decisive, decisiveOf(open, verdictsOf(**best)));
+    Sizes withdrawn = without(decisive, given);
     if (!choice_.strict) {
-      auto refuted = tryOut(withdrawn, *decisive, **best);
-      if (!refuted) return tl::unexpected(refuted.error());
-      withdrawn = std::move(*refuted);
+      ASSIGN_OR_RETURN(auto refuted, tryOut(withdrawn, decisive, **best));
+      withdrawn = std::move(refuted);
     }
-    const Sizes relied = without(*decisive, withdrawn);
-    auto analysis = under(relied);
-    if (!analysis) return tl::unexpected(analysis.error());
-    return finish(std::move(*analysis), relied, withdrawn);
+    const Sizes relied = without(decisive, withdrawn);
+    ASSIGN_OR_RETURN(auto analysis, under(relied));
+    return finish(std::move(analysis), relied, withdrawn);
   }
 
  private:
@@ -205,13 +201,12 @@ class Conditions {
   [[nodiscard]] Result<Sizes> namedByUser() const {
     Sizes sizes;
     for (const std::string& text : choice_.assume) {
-      const auto named = parsed(text);
-      if (!named) return tl::unexpected(named.error());
-      const auto input = inputs_.named(named->input);
+      ASSIGN_OR_RETURN(const auto named, parsed(text));
+      const auto input = inputs_.named(named.input);
       if (!input) return noSuchInput(text);
-      sizes.push_back({*input, named->fromLast});
+      sizes.push_back({*input, named.fromLast});
       if (const std::string other = inputs_.sizeInstead(sizes.back()); !other.empty())
-        return fail(ErrorCode::Usage, "'" + text + "' cannot be relied on: " + named->input + " has " + other,
+        return fail(ErrorCode::Usage, "'" + text + "' cannot be relied on: " + named.input + " has " + other,
                     {"give inputs of that size", HintKey::Inputs});
     }
     return sizes;
@@ -221,9 +216,8 @@ class Conditions {
   Result<Sizes> decisiveOf(Sizes sizes, const Verdicts& best) {
     for (const SizeOfOne& size : Sizes(sizes)) {
       const Sizes fewer = without(sizes, {size});
-      const auto verdicts = verdictsUnder(fewer);
-      if (!verdicts) return tl::unexpected(verdicts.error());
-      if (*verdicts == best) sizes = fewer;
+      ASSIGN_OR_RETURN(const auto verdicts, verdictsUnder(fewer));
+      if (verdicts == best) sizes = fewer;
     }
     return sizes;
   }
@@ -280,11 +274,10 @@ class Conditions {
     Sizes refuted;
     for (const Trial& trial : trialsOf(sizes, best)) {
       if (without(trial.sizes, refuted).size() < trial.sizes.size()) continue;
-      const auto isSo = isRefuted(trial, decisive, wanted);
-      if (!isSo) return tl::unexpected(isSo.error());
-      if (*isSo) refuted.insert(refuted.end(), trial.sizes.begin(), trial.sizes.end());
+      ASSIGN_OR_RETURN(const auto isSo, isRefuted(trial, decisive, wanted));
+      if (isSo) refuted.insert(refuted.end(), trial.sizes.begin(), trial.sizes.end());
     }
-    if (const Status again = probeModel(model_, tensors_, task_); !again) return tl::unexpected(again.error());
+    RETURN_IF_ERROR(probeModel(model_, tensors_, task_));
     return refuted;
   }
 
@@ -294,12 +287,11 @@ class Conditions {
       task_.report("trying other sizes of the inputs");
       const auto inputs = inputs_.with(trial.sizes, size);
       const bool ran = inputs && model_.probe(*inputs, task_).has_value();
-      if (const Status running = task_.check(); !running) return tl::unexpected(running.error());
+      RETURN_IF_ERROR(task_.check());
       for (const SizeOfOne& each : trial.sizes) noteTrial(each, size, ran);
       if (!ran) continue;
-      const auto verdicts = verdictsUnder(without(decisive, trial.sizes));
-      if (!verdicts) return tl::unexpected(verdicts.error());
-      if (!gained(*verdicts, wanted).empty()) return true;
+      ASSIGN_OR_RETURN(const auto verdicts, verdictsUnder(without(decisive, trial.sizes)));
+      if (!gained(verdicts, wanted).empty()) return true;
     }
     return false;
   }
@@ -324,14 +316,12 @@ class Conditions {
   template <typename GainedBy>
   Status tell(const Sizes& sizes, Told& told, const GainedBy& gainedBy) {
     for (const SizeOfOne& size : sizes) {
-      const auto norms = gainedBy(Sizes{size});
-      if (!norms) return tl::unexpected(norms.error());
-      for (const size_t norm : *norms) told[norm].push_back(inputs_.describe(size, testedOf(size)));
+      ASSIGN_OR_RETURN(const auto norms, gainedBy(Sizes{size}));
+      for (const size_t norm : norms) told[norm].push_back(inputs_.describe(size, testedOf(size)));
     }
     if (sizes.size() < 2) return {};
-    const auto norms = gainedBy(sizes);
-    if (!norms) return tl::unexpected(norms.error());
-    for (const size_t norm : *norms) {
+    ASSIGN_OR_RETURN(const auto norms, gainedBy(sizes));
+    for (const size_t norm : norms) {
       if (!told[norm].empty()) continue;
       for (const SizeOfOne& size : sizes) told[norm].push_back(inputs_.describe(size, testedOf(size)));
     }
@@ -341,10 +331,9 @@ class Conditions {
   Result<ConditionalAnalysis> finish(std::unique_ptr<Analysis> analysis, const Sizes& relied, const Sizes& withdrawn) {
     const Verdicts verdicts = verdictsOf(*analysis);
     ConditionalAnalysis out{std::move(analysis), Told(verdicts.size()), Told(verdicts.size())};
-    const auto holding = tell(relied, out.holdsIf, [&](const Sizes& gone) {
+    RETURN_IF_ERROR(tell(relied, out.holdsIf, [&](const Sizes& gone) {
       return verdictsUnder(without(relied, gone)).map([&](const Verdicts& fewer) { return gained(fewer, verdicts); });
-    });
-    if (!holding) return tl::unexpected(holding.error());
+    }));
     const auto folding = tell(withdrawn, out.wouldFoldIf, [&](const Sizes& sizes) {
       Sizes more = relied;
       more.insert(more.end(), sizes.begin(), sizes.end());
@@ -368,9 +357,8 @@ class Conditions {
 
 Status checkSizes(const SizeChoice& choice, const std::vector<std::string>& inputs) {
   for (const std::string& text : choice.assume) {
-    const auto named = parsed(text);
-    if (!named) return tl::unexpected(named.error());
-    if (std::ranges::find(inputs, named->input) == inputs.end()) return noSuchInput(text);
+    ASSIGN_OR_RETURN(const auto named, parsed(text));
+    if (std::ranges::find(inputs, named.input) == inputs.end()) return noSuchInput(text);
   }
   return {};
 }

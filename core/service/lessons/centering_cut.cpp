@@ -38,16 +38,15 @@ Result<protocol::CenteringCut> centeringCut(PlanMaker& plans, const analysis::An
                                             const protocol::CenteringCutParams& params, const Task& task) {
   if (!(params.factor >= 0 && params.factor <= kMostFactor))
     return fail(ErrorCode::Usage, "a price cannot be that many times what it is", "give a factor from 0 to 1000");
-  const auto options = plans.options(params.plan, formats::NormFlavour::Portable, task);
-  if (!options) return tl::unexpected(options.error());
-  if (options->policy != analysis::Policy::Balanced)
+  ASSIGN_OR_RETURN(const auto options, plans.options(params.plan, formats::NormFlavour::Portable, task));
+  if (options.policy != analysis::Policy::Balanced)
     return fail(ErrorCode::Usage, "only the policy 'balanced' weighs what a centering costs", "ask for that");
   const graph::Graph& graph = analysis.scales.graph();
   protocol::CenteringCut told;
-  told.measured = options->prices.inPicoseconds;
+  told.measured = options.prices.inPicoseconds;
   // Prices are per element: in picoseconds, or a thousandth of what folding one saves.
   const double unit = told.measured ? 1e-6 : 1e-3;
-  const auto picture = analysis::cutPicture(analysis, priced(*options, params.factor), kDescribed);
+  const auto picture = analysis::cutPicture(analysis, priced(options, params.factor), kDescribed);
   for (const auto& place : picture.places) {
     const double price = static_cast<double>(place.price) * unit, flow = static_cast<double>(place.flow) * unit;
     const auto producer = graph.value(place.value).producer;
@@ -64,8 +63,8 @@ Result<protocol::CenteringCut> centeringCut(PlanMaker& plans, const analysis::An
   if (!params.curve) return told;
   for (int i = 0; i < kCurvePoints; ++i) {
     task.report("solving for other prices", static_cast<double>(i) / kCurvePoints);
-    if (const Status running = task.check(); !running) return tl::unexpected(running.error());
-    told.curve.push_back(pointAt(analysis, *options, kCurveEnd * i / (kCurvePoints - 1), unit));
+    RETURN_IF_ERROR(task.check());
+    told.curve.push_back(pointAt(analysis, options, kCurveEnd * i / (kCurvePoints - 1), unit));
   }
   return told;
 }

@@ -84,7 +84,7 @@ Status mixWeights(const graph::Graph& plain, const graph::Graph& centered, doubl
       const auto *weight = weightAt(plain, from[i]), *changed = weightAt(centered, to[i]);
       if (weight == nullptr || changed == nullptr || weight->data == changed->data) continue;
       if (!done.insert(changed->data).second) continue;
-      if (Status mixed = mix(*weight, *changed, share); !mixed) return mixed;
+      RETURN_IF_ERROR(mix(*weight, *changed, share));
     }
   }
   return {};
@@ -112,33 +112,28 @@ Result<protocol::PartialCentering> measured(OriginalInType& original, const Anal
   const analysis::Plan whole = foldedAlone(subject.analysis, params.norm, false);
   if (whole.folded.empty())
     return fail(ErrorCode::Refused, "weights alone do not take the mean from the input of this LayerNorm");
-  const auto plans = chosenPlans(graph, toFoldPlan(whole), params);
-  if (!plans) return tl::unexpected(plans.error());
+  ASSIGN_OR_RETURN(const auto plans, chosenPlans(graph, toFoldPlan(whole), params));
   const auto made = [&](const fold::FoldPlan& plan) {
     auto model = original.model(subject).apply(plan, norms, formats::NormFlavour::Portable, task);
     const Status computed = model ? (*model)->computeWeights(task) : Status();
     if (!computed) model = tl::unexpected(computed.error());
     return model;
   };
-  const auto plain = made(plans->plain), changed = made(plans->centered);
-  if (!plain) return tl::unexpected(plain.error());
+  ASSIGN_OR_RETURN(const auto plain, made(plans.plain), changed = made(plans.centered));
   if (!changed) return tl::unexpected(changed.error());
-  const Status mixed = mixWeights((*plain)->graph(), (*changed)->graph(), params.share);
+  const Status mixed = mixWeights(plain->graph(), (*changed)->graph(), params.share);
   if (!mixed) return tl::unexpected(mixed.error());
   const auto sites = run::normSites(graph, norms, (*changed)->graph());
   const auto site = std::ranges::find_if(
       sites, [&](const run::Site& each) { return each.kind == run::SiteKind::NormInput && each.norm == params.norm; });
   if (site == sites.end()) return fail(ErrorCode::Unsupported, "the input of this LayerNorm cannot be looked at");
-  const auto seen = (*changed)->runSeeing(subject.inputs, site->partners, task);
-  if (!seen) return tl::unexpected(seen.error());
-  const auto error = original.errorOf(seen->outputs);
-  if (!error) return tl::unexpected(error.error());
-  auto means = meansOf(*site, seen->values);
-  if (!means) return tl::unexpected(means.error());
+  ASSIGN_OR_RETURN(const auto seen, (*changed)->runSeeing(subject.inputs, site->partners, task));
+  ASSIGN_OR_RETURN(const auto error, original.errorOf(seen.outputs));
+  ASSIGN_OR_RETURN(auto means, meansOf(*site, seen.values));
   protocol::PartialCentering result;
-  result.means = std::move(*means);
-  result.max_rel = error->maxRel;
-  result.limit = error->limit;
+  result.means = std::move(means);
+  result.max_rel = error.maxRel;
+  result.limit = error.limit;
   return result;
 }
 

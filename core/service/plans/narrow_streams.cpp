@@ -122,11 +122,11 @@ Status prove(const NarrowSource& source, const fold::FoldPlan& plan, const Narro
              const run::VerifyOptions& how, Narrowing& out, const Task& task) {
   const auto& norms = source.analysis.norms.layerNorms;
   const auto again = [&](const formats::Model& twin) { return twin.apply(plan, norms, options.flavour, task); };
-  const auto verification = run::verifyChange({source.model, *out.model, again, norms}, source.inputs, how, task);
-  if (!verification) return tl::unexpected(verification.error());
-  out.verify = describeVerification(*verification);
-  out.ok = verification->exact.value_or(false);
-  if (!out.ok) out.reason = whyNotProved(*verification, "narrow");
+  ASSIGN_OR_RETURN(const auto verification,
+                   run::verifyChange({source.model, *out.model, again, norms}, source.inputs, how, task));
+  out.verify = describeVerification(verification);
+  out.ok = verification.exact.value_or(false);
+  if (!out.ok) out.reason = whyNotProved(verification, "narrow");
   return {};
 }
 
@@ -145,14 +145,11 @@ Result<StreamTimes> measure(const NarrowSource& source, const formats::Model& re
   const auto fold = source.model.apply(toFoldPlan(plan), source.analysis.norms.layerNorms, options.flavour, task);
   if (!fold) return tl::unexpected(fold.error());
   task.report("measuring the fold");
-  const auto ofFold = timed(source.model, **fold, source.inputs, *options.measureOn, task);
-  if (!ofFold) return tl::unexpected(ofFold.error());
+  ASSIGN_OR_RETURN(const auto ofFold, timed(source.model, **fold, source.inputs, *options.measureOn, task));
   task.report("measuring the narrow model");
-  const auto ofResult = timed(source.model, result, source.inputs, *options.measureOn, task);
-  if (!ofResult) return tl::unexpected(ofResult.error());
-  const auto overFold = timed(**fold, result, source.inputs, *options.measureOn, task);
-  if (!overFold) return tl::unexpected(overFold.error());
-  return StreamTimes{*ofFold, *ofResult, *overFold};
+  ASSIGN_OR_RETURN(const auto ofResult, timed(source.model, result, source.inputs, *options.measureOn, task));
+  ASSIGN_OR_RETURN(const auto overFold, timed(**fold, result, source.inputs, *options.measureOn, task));
+  return StreamTimes{ofFold, ofResult, overFold};
 }
 
 }  // namespace
@@ -191,13 +188,11 @@ Result<Narrowing> narrowStreams(const NarrowSource& source, analysis::Plan plan,
   out.ms = watch.ms();
   out.ok = true;
   if (options.verify) {
-    if (const Status proved = prove(source, edits, options, verify, out, task); !proved)
-      return tl::unexpected(proved.error());
+    RETURN_IF_ERROR(prove(source, edits, options, verify, out, task));
   }
   if (options.measureOn && out.ok) {
-    auto times = measure(source, *out.model, out.plan, options, task);
-    if (!times) return tl::unexpected(times.error());
-    out.times = *times;
+    ASSIGN_OR_RETURN(auto times, measure(source, *out.model, out.plan, options, task));
+    out.times = times;
   }
   return out;
 }

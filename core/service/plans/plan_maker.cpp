@@ -27,9 +27,8 @@ Result<protocol::NormPrices> timeNorms(const formats::Model& like, int64_t rows,
   spec.name = "in_0";
   spec.dtype = like.facts().dtype;
   spec.shape = {rows, width};
-  const auto inputs = run::drawInputs({spec}, 1);
-  if (!inputs) return tl::unexpected(inputs.error());
-  if (const Status probed = (*single)->probe(*inputs, task); !probed) return tl::unexpected(probed.error());
+  ASSIGN_OR_RETURN(const auto inputs, run::drawInputs({spec}, 1));
+  RETURN_IF_ERROR((*single)->probe(inputs, task));
 
   const auto norms = analysis::findNorms((*single)->graph()).layerNorms;
   if (norms.size() != 1) return fail(ErrorCode::Internal, "the model of one LayerNorm does not show it");
@@ -39,21 +38,19 @@ Result<protocol::NormPrices> timeNorms(const formats::Model& like, int64_t rows,
                                         graph.value(norms[0].input).uses};
   const auto replaced = (*single)->apply({"all", {fold::ReplaceNorm{0}}}, norms, flavour, task);
   if (!replaced) return tl::unexpected(replaced.error());
-  const auto centered = (*single)->apply({"all", {centering, fold::ReplaceNorm{0}}}, norms, flavour, task);
-  if (!centered) return tl::unexpected(centered.error());
+  ASSIGN_OR_RETURN(const auto centered,
+                   (*single)->apply({"all", {centering, fold::ReplaceNorm{0}}}, norms, flavour, task));
 
   run::BenchOptions options;
   options.rounds = 8;
   options.extras = false;
-  const auto replacing = run::benchModels(**single, replaced->get(), *inputs, options, task);
-  if (!replacing) return tl::unexpected(replacing.error());
-  const auto adding = run::benchModels(**replaced, centered->get(), *inputs, options, task);
-  if (!adding) return tl::unexpected(adding.error());
+  ASSIGN_OR_RETURN(const auto replacing, run::benchModels(**single, replaced->get(), inputs, options, task));
+  ASSIGN_OR_RETURN(const auto adding, run::benchModels(**replaced, centered.get(), inputs, options, task));
   constexpr double kMicrosecondsPerMs = 1000;
   return protocol::NormPrices{
-      rows, width, replacing->a.latency.medianMs * kMicrosecondsPerMs,
-      replacing->b->latency.medianMs * kMicrosecondsPerMs,
-      std::max(0.0, adding->b->latency.medianMs - adding->a.latency.medianMs) * kMicrosecondsPerMs};
+      rows, width, replacing.a.latency.medianMs * kMicrosecondsPerMs,
+      replacing.b->latency.medianMs * kMicrosecondsPerMs,
+      std::max(0.0, adding.b->latency.medianMs - adding.a.latency.medianMs) * kMicrosecondsPerMs};
 }
 
 // Returns whether a plan may depend on the cost of a centering.
@@ -136,10 +133,9 @@ Result<protocol::NormPrices> PlanMaker::timesOf(formats::NormFlavour norm, const
 
 Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::NormFlavour norm, const Task& task) {
   if (const std::string& why = model_.facts().cannotRun; !why.empty()) {
-    const auto options = optionsFor(params);
-    if (!options) return tl::unexpected(options.error());
+    ASSIGN_OR_RETURN(const auto options, optionsFor(params));
     analysis::Plan nothing;
-    nothing.policy = options->policy;
+    nothing.policy = options.policy;
     return PricedPlan{nothing, {}, std::nullopt, analysis::asReason(why)};
   }
   if (fromFile_) {
@@ -148,24 +144,21 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
     findServedNorms(analysis_, given.plan);
     return given;
   }
-  auto options = optionsFor(params);
-  if (!options) return tl::unexpected(options.error());
-  options->moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
-  if (params.prices == protocol::Prices::Fixed || !pricesMatter(analysis_, options->policy))
-    return PricedPlan{makePlan(analysis_, *options), {}, *options};
-  const auto times = timesOf(norm, task);
-  if (!times) return tl::unexpected(times.error());
-  options->prices = elementPrices(*times);
-  return PricedPlan{makePlan(analysis_, *options), *times, *options};
+  ASSIGN_OR_RETURN(auto options, optionsFor(params));
+  options.moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
+  if (params.prices == protocol::Prices::Fixed || !pricesMatter(analysis_, options.policy))
+    return PricedPlan{makePlan(analysis_, options), {}, options};
+  ASSIGN_OR_RETURN(const auto times, timesOf(norm, task));
+  options.prices = elementPrices(times);
+  return PricedPlan{makePlan(analysis_, options), times, options};
 }
 
 Result<analysis::PlanOptions> PlanMaker::options(const protocol::PlanParams& params, formats::NormFlavour norm,
                                                  const Task& task) {
   auto options = optionsFor(params);
   if (!options || params.prices == protocol::Prices::Fixed) return options;
-  const auto times = timesOf(norm, task);
-  if (!times) return tl::unexpected(times.error());
-  options->prices = elementPrices(*times);
+  ASSIGN_OR_RETURN(const auto times, timesOf(norm, task));
+  options->prices = elementPrices(times);
   return options;
 }
 

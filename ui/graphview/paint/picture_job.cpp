@@ -84,7 +84,7 @@ class Writer {
   }
 
   Status commit(QSaveFile& file) {
-    if (auto go = check(); !go) return go;
+    RETURN_IF_ERROR(check());
     if (!file.commit()) return unwritable(file.fileName());
     files_ << file.fileName();
     return {};
@@ -144,8 +144,7 @@ class Writer {
         const QSize size(static_cast<int>(std::min(stepX, width - x)), static_cast<int>(std::min(stepY, height - y)));
         const QString path = one ? order_.path : tilePath(static_cast<int>(y / stepY), static_cast<int>(x / stepX));
         const auto part = [&](double fraction) { progress_((done + fraction) / tiles); };
-        if (auto status = writeTile(path, {static_cast<double>(x), static_cast<double>(y)}, size, part); !status)
-          return status;
+        RETURN_IF_ERROR(writeTile(path, {static_cast<double>(x), static_cast<double>(y)}, size, part));
         done += 1;
       }
     }
@@ -164,7 +163,7 @@ class Writer {
     QImage image(size, QImage::Format_RGB32);
     if (image.isNull()) return fail(ErrorCode::Unsupported, tr("There is not enough memory for the picture."));
     for (int top = 0; top < size.height(); top += kStrip) {
-      if (auto go = check(); !go) return go;
+      RETURN_IF_ERROR(check());
       const int rows = std::min(kStrip, size.height() - top);
       QImage strip(image.scanLine(top), size.width(), rows, image.bytesPerLine(), image.format());
       Camera camera = order_.camera;
@@ -178,7 +177,7 @@ class Writer {
     if (!file.open(QIODevice::WriteOnly)) return unwritable(path);
     StoppableFile stoppable(file, stop_);
     const bool written = QImageWriter(&stoppable, "png").write(image);
-    if (auto go = check(); !go) return go;
+    RETURN_IF_ERROR(check());
     if (!written) return unwritable(path);
     return commit(file);
   }

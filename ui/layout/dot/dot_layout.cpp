@@ -258,7 +258,7 @@ Status prepareDot() {
 
 Result<DotDrawing> runDot(const DotGraph& graph) {
   if (graph.boxes.empty()) return DotDrawing{};
-  if (const Status ready = prepareDot(); !ready) return tl::unexpected(ready.error());
+  RETURN_IF_ERROR(prepareDot());
   return DotRun(graph).run(theContext());
 }
 

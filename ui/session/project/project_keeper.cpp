@@ -105,9 +105,8 @@ Status ProjectKeeper::save(const QString& path) {
 
 Status ProjectKeeper::open(const QString& path) {
   recovering_.clear();
-  auto project = loadProject(path);
-  if (!project) return tl::unexpected(project.error());
-  start({std::move(*project), QFileInfo(path).absoluteFilePath(), {}});
+  ASSIGN_OR_RETURN(auto project, loadProject(path));
+  start({std::move(project), QFileInfo(path).absoluteFilePath(), {}});
   return {};
 }
 
@@ -268,9 +267,8 @@ QString ProjectKeeper::leftOf(const QString& modelPath, const QString& model) co
 }
 
 Status ProjectKeeper::recover(const QString& orphan) {
-  auto project = loadProject(orphan);
-  if (!project) return tl::unexpected(project.error());
-  start({std::move(*project), {}, {}});
+  ASSIGN_OR_RETURN(auto project, loadProject(orphan));
+  start({std::move(project), {}, {}});
   recovering_ = orphan;  // kept until its plan is shown
   return {};
 }

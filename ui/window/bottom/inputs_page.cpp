@@ -167,9 +167,9 @@ class InputsPage final : public QWidget {
     // Guessing is allowed while something runs: that is stopped.
     guess_->setEnabled(session_->model().has_value() && session_->served());
     apply_->setEnabled(free && model_->edited() && error.isEmpty());
-  // Arrays from a file are refused as a whole: no cell has the reason.
-  const bool asWhole = tried_.empty() && !model_->edited();
-  const QString refusal = asWhole ? unused_.value_or(QString()) : model_->refusal();
+    // Arrays from a file are refused as a whole: no cell has the reason.
+    const bool asWhole = tried_.empty() && !model_->edited();
+    const QString refusal = asWhole ? unused_.value_or(QString()) : model_->refusal();
     QString words;
     if (!session_->model()) {
       words = tr("The inputs come with the model.");
@@ -177,8 +177,8 @@ class InputsPage final : public QWidget {
       words = tr("The engine runs the model on them.");
     } else if (!error.isEmpty()) {
       words = error;
-  } else if (!refusal.isEmpty()) {
-    words = refusal;
+    } else if (!refusal.isEmpty()) {
+      words = refusal;
     } else if (session_->analysis() && session_->analysis()->never_runs) {
       words = tr("The model is never run, whatever its inputs are.");
     } else if (model_->edited()) {
@@ -194,7 +194,7 @@ class InputsPage final : public QWidget {
                   ? tr("The model ran on no guess. Double-click a cell to say what fits.")
                   : tr("Guessed from the graph. Double-click a cell to change it.");
     }
-  setKind(state_, error.isEmpty() && refusal.isEmpty() ? "soft" : "error");
+    setKind(state_, error.isEmpty() && refusal.isEmpty() ? "soft" : "error");
     state_->setFullText(words);
   }
   void apply() {

@@ -40,7 +40,7 @@ class PlanPage final : public QWidget {
   PlanPage(Session* session, std::function<void(int node)> nodeChosen, QWidget* parent)
       : QWidget(parent), session_(session), nodeChosen_(std::move(nodeChosen)), model_(new EditModel(this)) {
     auto* layout = new QStackedLayout(this);
-  empty_ = describe(makeNotice(this), "planEmpty");
+    empty_ = describe(makeNotice(this), "planEmpty");
     buildTable();
     layout->addWidget(empty_);
     layout->addWidget(table_);
@@ -124,12 +124,12 @@ class PlanPage final : public QWidget {
     if (!planned && !session_->busy()) model_->setLines({}, {});
     const QString never = session_->cannotRun();
     empty_->setText(planned && !never.isEmpty() ? never
-                  : planned && session_->analysis()->totals.unknown > 0
-                      ? tr("There is nothing to edit: no LayerNorm is known to fold, and of %1 it is unknown.")
-                            .arg(session_->analysis()->totals.unknown)
-                  : planned          ? tr("With this policy there is nothing to edit: no LayerNorm folds.")
-                  : session_->busy() ? tr("The plan comes after the analysis.")
-                                     : tr("No plan yet."));
+                    : planned && session_->analysis()->totals.unknown > 0
+                        ? tr("There is nothing to edit: no LayerNorm is known to fold, and of %1 it is unknown.")
+                              .arg(session_->analysis()->totals.unknown)
+                    : planned          ? tr("With this policy there is nothing to edit: no LayerNorm folds.")
+                    : session_->busy() ? tr("The plan comes after the analysis.")
+                                       : tr("No plan yet."));
     const bool some = model_->rowCount() > 0;
     static_cast<QStackedLayout*>(layout())->setCurrentWidget(some ? static_cast<QWidget*>(table_) : empty_);
   }

@@ -22,29 +22,25 @@ Status probeFold(service::Service& service, const Options& options, ProbeOutcome
   protocol::FoldParams params;
   params.plan.policy = options.policy;
   params.verify = false;
-  const auto folded = service.fold(params, task);
-  if (!folded) return tl::unexpected(folded.error());
-  if (folded->plan.folded.empty()) {
-    console.note(folded->reason + ", so there is no fold to look at");
+  ASSIGN_OR_RETURN(const auto folded, service.fold(params, task));
+  if (folded.plan.folded.empty()) {
+    console.note(folded.reason + ", so there is no fold to look at");
     return {};
   }
-  auto after = service.probe({true, options.seed}, task);
-  if (!after) return tl::unexpected(after.error());
-  if (!after->paired) console.note("the norms of the fold are not those of the model one for one, so it is not told");
-  outcome.after = std::move(*after);
+  ASSIGN_OR_RETURN(auto after, service.probe({true, options.seed}, task));
+  if (!after.paired) console.note("the norms of the fold are not those of the model one for one, so it is not told");
+  outcome.after = std::move(after);
   return {};
 }
 
 Result<ProbeOutcome> probe(service::Service& service, const Options& options, Console& console, const Task& task) {
   ProbeOutcome outcome;
   outcome.seed = options.seed;
-  auto before = service.probe({false, options.seed}, task);
-  if (!before) return tl::unexpected(before.error());
-  outcome.before = std::move(*before);
-  auto swaps = service.probeSwaps({}, task);
-  if (!swaps) return tl::unexpected(swaps.error());
-  if (swaps->cancelled) return fail(ErrorCode::Cancelled, "stopped on request");
-  outcome.swaps = std::move(*swaps);
+  ASSIGN_OR_RETURN(auto before, service.probe({false, options.seed}, task));
+  outcome.before = std::move(before);
+  ASSIGN_OR_RETURN(auto swaps, service.probeSwaps({}, task));
+  if (swaps.cancelled) return fail(ErrorCode::Cancelled, "stopped on request");
+  outcome.swaps = std::move(swaps);
   if (!options.after) return outcome;
   if (const Status done = probeFold(service, options, outcome, console, task); !done) {
     return tl::unexpected(done.error());

@@ -40,7 +40,7 @@ void nameWords(const ReportOptions& options, Facts& facts) {
 // A fold that was refused is what the report is about, too.
 Status foldInMemory(service::Service& service, const ReportOptions& options, Facts& facts, const Task& task) {
   if (!options.planFile.empty()) {
-    if (const Status used = service.usePlanFile(options.planFile); !used) return used;
+    RETURN_IF_ERROR(service.usePlanFile(options.planFile));
   }
   protocol::FoldParams params;
   params.plan.policy = options.policy;
@@ -54,20 +54,17 @@ Status foldInMemory(service::Service& service, const ReportOptions& options, Fac
     return {};
   }
   if (facts.fold->plan.folded.empty()) return {};
-  auto plan = service.planText();
-  if (!plan) return tl::unexpected(plan.error());
-  facts.plan = std::move(*plan);
+  ASSIGN_OR_RETURN(auto plan, service.planText());
+  facts.plan = std::move(plan);
   return {};
 }
 
 Status openFolded(const ReportOptions& options, const service::RunRules& rules, Facts& facts, const Task& task) {
   service::Service other;
   other.setRules(rules.beside());
-  const auto info = other.open(options.folded, task);
-  if (!info) return tl::unexpected(info.error());
-  auto choice = options.inputs.choice();
-  if (!choice) return tl::unexpected(choice.error());
-  other.setInputs(std::move(*choice));
+  ASSIGN_OR_RETURN(const auto info, other.open(options.folded, task));
+  ASSIGN_OR_RETURN(auto choice, options.inputs.choice());
+  other.setInputs(std::move(choice));
   const auto analysis = other.analyze(task);
   if (!analysis) return tl::unexpected(inFile(options.folded, analysis.error()));
   facts.file =
@@ -119,7 +116,7 @@ Status compare(service::Service& service, Facts& facts, const Task& task) {
     into = std::move(*diff);
     return {};
   };
-  if (const Status asked = ask("", facts.inType); !asked) return asked;
+  RETURN_IF_ERROR(ask("", facts.inType));
   if (facts.inType->dtype == "float64") return {};
   return ask("float64", facts.exact);
 }
@@ -136,7 +133,7 @@ Result<Facts> gather(service::Service& service, const OpenedModel& opened, const
   if (!folded) return tl::unexpected(inFile(options.model, folded.error()));
   facts.sha256 = service.sourceSha256();
   if (!facts.file && facts.plan.empty()) return facts;
-  if (const Status compared = compare(service, facts, task); !compared) return tl::unexpected(compared.error());
+  RETURN_IF_ERROR(compare(service, facts, task));
   if (!options.bench) return facts;
   if (const Status measured = measure(service, options, facts, task); !measured) {
     return tl::unexpected(measured.error());

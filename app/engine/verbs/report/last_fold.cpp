@@ -44,7 +44,7 @@ class Reader {
       const bool ends = take('/');
       const std::string_view name = takeName();
       if (std::ranges::find(kElements, name) == kElements.end()) return refused("<" + std::string(name) + ">");
-      if (const Status good = takeAttributes(); !good) return tl::unexpected(good.error());
+      RETURN_IF_ERROR(takeAttributes());
       const bool alone = take('/');
       if (!take('>')) return refused("a broken element");
       if (ends && (open.empty() || open.back() != name)) return refused("elements that are not nested");
@@ -114,10 +114,9 @@ Result<std::string> drawingOnly(std::string_view svg) {
   const size_t begin = svg.find("<svg");
   if (begin == std::string_view::npos) return refused("no drawing");
   svg.remove_prefix(begin);
-  const auto end = Reader(svg).read();
-  if (!end) return tl::unexpected(end.error());
-  if (!std::ranges::all_of(svg.substr(*end), isSpace)) return refused("more than a drawing");
-  return std::string(svg.substr(0, *end));
+  ASSIGN_OR_RETURN(const auto end, Reader(svg).read());
+  if (!std::ranges::all_of(svg.substr(end), isSpace)) return refused("more than a drawing");
+  return std::string(svg.substr(0, end));
 }
 
 Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::ReportParams params, const Task& task) {
@@ -128,9 +127,8 @@ Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::R
   if (!fold) return tl::unexpected(fold.error());
   Facts facts = named(params.model);
   for (protocol::ReportPicture& picture : params.pictures) {
-    auto svg = drawingOnly(picture.svg);
-    if (!svg) return tl::unexpected(svg.error());
-    facts.pictures.emplace_back(picture.title, Figure{std::move(*svg), std::move(picture.alt), true});
+    ASSIGN_OR_RETURN(auto svg, drawingOnly(picture.svg));
+    facts.pictures.emplace_back(picture.title, Figure{std::move(svg), std::move(picture.alt), true});
   }
   facts.info = std::move(fold->info);
   facts.analysis = std::move(fold->analysis);
@@ -138,15 +136,14 @@ Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::R
   facts.norm = fold->norm;
   if (!fold->inputs.npz.empty()) facts.inputWords = {"--inputs", fold->inputs.npz.string()};
   for (const std::string& spec : fold->inputs.specs) facts.inputWords.insert(facts.inputWords.end(), {"--input", spec});
-  auto plan = service.planText();
-  if (!plan) return tl::unexpected(plan.error());
-  facts.plan = std::move(*plan);
+  ASSIGN_OR_RETURN(auto plan, service.planText());
+  facts.plan = std::move(plan);
   facts.sha256 = service.sourceSha256();
   facts.bench = ofFold(std::move(params.bench));
   // The window's plan may be no policy's: the commands take it from the page.
   facts.policyWords = {"--plan", planName(facts)};
   if (facts.norm != ReportOptions().norm) facts.policyWords.insert(facts.policyWords.end(), {"--norm", facts.norm});
-  if (const Status compared = compare(service, facts, task); !compared) return tl::unexpected(compared.error());
+  RETURN_IF_ERROR(compare(service, facts, task));
   const Document document = composed(facts);
   return protocol::Report{params.format == "html" ? asHtml(document) : asMarkdown(document)};
 }

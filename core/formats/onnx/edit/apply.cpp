@@ -16,7 +16,7 @@ Result<OnnxSource> applyPlan(const OpenedModel& model, const fold::FoldPlan& pla
                              const Task& task) {
   const OnnxSource& source = model.source;
   const Lowered& lowered = model.lowered;
-  if (auto status = computeWeights(source, task); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(computeWeights(source, task));
   try {
     EditableModel edited(source);
     Dialect dialect{flavour, edited.opset(edited.main())};

@@ -207,11 +207,10 @@ Result<OnnxSource> section(const OnnxSource& source, const std::vector<Cut>& cut
   try {
     auto skeleton = std::make_shared<ModelProto>(*source.skeleton);
     keep(slice, *skeleton->mutable_graph());
-    auto weights = weightsOf(source, skeleton->graph(), task);
-    if (!weights) return tl::unexpected(weights.error());
+    ASSIGN_OR_RETURN(auto weights, weightsOf(source, skeleton->graph(), task));
     OnnxSource part = source;
     part.skeleton = std::move(skeleton);
-    part.weights = std::make_shared<const Weights>(std::move(*weights));
+    part.weights = std::make_shared<const Weights>(std::move(weights));
     part.pending = nullptr;
     SectionMaker maker(part, cuts);
     maker.begin(begins);

@@ -102,7 +102,7 @@ Result<std::unique_ptr<Model>> OnnxModel::asCopy(OnnxSource source) const {
 Result<std::unique_ptr<Model>> OnnxModel::converted(graph::DType dtype) const {
   const std::string refusal = "the model cannot be run in " + std::string(graph::dtypeName(dtype)) + ": ";
   if (!graph::isFloat(dtype)) return fail(ErrorCode::Unsupported, refusal + "it is no floating type");
-  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(computeWeights({}));
   try {
     const std::string obstacle = conversionObstacle(*source_.skeleton, dtype);
     if (!obstacle.empty()) return fail(ErrorCode::Unsupported, refusal + obstacle);
@@ -121,7 +121,7 @@ Result<std::unique_ptr<Model>> OnnxModel::converted(graph::DType dtype) const {
 }
 
 Result<std::unique_ptr<Model>> OnnxModel::perturbed(uint64_t seed) const {
-  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(computeWeights({}));
   try {
     std::set<std::string> settings;
     collectSettings(source_.skeleton->graph(), settings);

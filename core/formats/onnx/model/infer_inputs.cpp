@@ -125,7 +125,7 @@ Result<std::vector<InputSpec>> specsFor(const std::vector<SizedInput>& inputs, c
     setRange(graph, graph.inputs().at(i), spec);
     specs.push_back(std::move(spec));
   }
-  if (auto ok = expectAffordable(specs); !ok) return tl::unexpected(ok.error());
+  RETURN_IF_ERROR(expectAffordable(specs));
   return specs;
 }
 

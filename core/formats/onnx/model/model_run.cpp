@@ -29,8 +29,8 @@ Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, c
   const auto isAsked = [&](const std::string& path) {
     return !inferred.shapes.contains(path) || inferred.alsoTapped.contains(path);
   };
-  auto tapped = Session::open(source, {.optimised = false, .taps = isAsked, .onlyForShape = inferred.onlyForShape});
-  if (!tapped) return tl::unexpected(tapped.error());
+  ASSIGN_OR_RETURN(auto tapped,
+                   Session::open(source, {.optimised = false, .taps = isAsked, .onlyForShape = inferred.onlyForShape}));
   RunShapes out;
   std::set<std::string> varying;  // values that were seen with two shapes (in a loop) have none
   const auto note = [&](const std::string& path, const ProbedValue& value) {
@@ -41,7 +41,7 @@ Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, c
     const auto known = inferred.shapes.find(path);
     out.agree = out.agree && (known == inferred.shapes.end() || known->second.shape == shape);
   };
-  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+  const auto ran = tapped->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
     ProbedValue seen{value.dtype, value.shape};
     if (site.bfloat16 && seen.dtype == graph::DType::Float32) seen.dtype = graph::DType::BFloat16;
     compare(site.path, seen.shape);
@@ -88,18 +88,16 @@ std::optional<ProbeShapes> shapesByNumbers(const OnnxSource& source, const Tenso
 
 Result<std::shared_ptr<Session>> OnnxModel::session() const {
   if (!session_) {
-    auto opened = Session::open(source_, {});
-    if (!opened) return tl::unexpected(opened.error());
-    session_ = std::move(*opened);
+    ASSIGN_OR_RETURN(auto opened, Session::open(source_, {}));
+    session_ = std::move(opened);
   }
   return session_;
 }
 
 Result<Tensors> OnnxModel::run(const Tensors& inputs, const Task& task) const {
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
-  auto opened = session();
-  if (!opened) return tl::unexpected(opened.error());
-  return (*opened)->run(inputs, task);
+  RETURN_IF_ERROR(task.check());
+  ASSIGN_OR_RETURN(auto opened, session());
+  return opened->run(inputs, task);
 }
 
 Result<std::unique_ptr<Runner>> OnnxModel::runner(const Tensors& inputs, const RunSettings& settings) const {
@@ -172,9 +170,8 @@ Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::ve
   if (!tapped_ || paths != tappedPaths_) {
     tapped_.reset();
     const auto isWanted = [&](const std::string& path) { return paths.contains(path); };
-    auto opened = Session::open(source_, {.optimised = false, .taps = isWanted});
-    if (!opened) return tl::unexpected(opened.error());
-    tapped_ = std::move(*opened);
+    ASSIGN_OR_RETURN(auto opened, Session::open(source_, {.optimised = false, .taps = isWanted}));
+    tapped_ = std::move(opened);
     tappedPaths_ = std::move(paths);
   }
   auto ran = tapped_->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
@@ -192,10 +189,9 @@ Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::ve
 }
 
 Result<std::string> OnnxModel::narrowOp(const Tensors& inputs, const Task& task) const {
-  auto tapped = Session::open(source_, {.optimised = false, .taps = anyPath});
-  if (!tapped) return tl::unexpected(tapped.error());
+  ASSIGN_OR_RETURN(auto tapped, Session::open(source_, {.optimised = false, .taps = anyPath}));
   std::string found;
-  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+  const auto ran = tapped->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
     if (!found.empty() || !graph::isFloat(value.dtype) || value.dtype == graph::DType::Float64) return;
     if (graph::elementCount(value.shape).value_or(0) == 0) return;
     found = site.op.empty() ? "an input" : site.op;

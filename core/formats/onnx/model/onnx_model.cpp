@@ -103,20 +103,18 @@ Result<std::unique_ptr<OnnxModel>> OnnxModel::fromSource(OnnxSource source, Mode
 
 Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& path, const Task& task) {
   task.report("reading the file");
-  auto file = MappedFile::open(path);
-  if (!file) return tl::unexpected(file.error());
-  auto source = readModel(*file, task);
-  if (!source) return tl::unexpected(source.error());
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  ASSIGN_OR_RETURN(auto file, MappedFile::open(path));
+  ASSIGN_OR_RETURN(auto source, readModel(file, task));
+  RETURN_IF_ERROR(task.check());
   task.report("reading the graph");
   ModelFacts facts;
   facts.path = path;
-  for (const auto& each : filesOf(*source)) {
+  for (const auto& each : filesOf(source)) {
     facts.fileBytes += static_cast<int64_t>(each->bytes().size());
-    if (each != *file) facts.dataFiles.push_back(each->path());
+    if (each != file) facts.dataFiles.push_back(each->path());
   }
-  facts.modified = (*file)->modified();
-  auto model = fromSource(std::move(*source), std::move(facts));
+  facts.modified = file->modified();
+  auto model = fromSource(std::move(source), std::move(facts));
   if (!model) {
     Error error = model.error();
     error.message = path.string() + ": " + error.message;
@@ -158,9 +156,8 @@ Result<std::unique_ptr<Model>> OnnxModel::singleNorm(int64_t rows, int64_t width
 Result<FusedModel> OnnxModel::withNorms(Result<EditedNorms> edited) const {
   if (!edited) return tl::unexpected(edited.error());
   if (!edited->source.skeleton) return FusedModel{};
-  auto model = fromSource(std::move(edited->source), facts_);
-  if (!model) return tl::unexpected(model.error());
-  return FusedModel{std::move(*model), std::move(edited->fused)};
+  ASSIGN_OR_RETURN(auto model, fromSource(std::move(edited->source), facts_));
+  return FusedModel{std::move(model), std::move(edited->fused)};
 }
 
 Result<FusedModel> OnnxModel::joinNorms(const analysis::Norms& norms, const Task& task) const {
@@ -178,9 +175,8 @@ Result<std::vector<std::vector<std::string>>> OnnxModel::sectionsAt(const std::v
 Result<Section> OnnxModel::section(const std::vector<Cut>& cuts, const std::vector<std::string>& outputs,
                                    const std::vector<size_t>& begins, const Task& task) const {
   std::set<size_t> begun(begins.begin(), begins.end());
-  auto model = asModel(onnx::section(source_, cuts, outputs, begun, task));
-  if (!model) return tl::unexpected(model.error());
-  return Section{std::move(*model), {begun.begin(), begun.end()}};
+  ASSIGN_OR_RETURN(auto model, asModel(onnx::section(source_, cuts, outputs, begun, task)));
+  return Section{std::move(model), {begun.begin(), begun.end()}};
 }
 
 Status OnnxModel::save(const std::filesystem::path& path, const Task& task) const {

@@ -69,11 +69,11 @@ class Checker {
   explicit Checker(const ModelProto& model) : model_(model) {}
 
   Status run() {
-    if (auto ok = versions(); !ok) return ok;
+    RETURN_IF_ERROR(versions());
     if (!model_.has_graph() || (model_.graph().node_size() == 0 && model_.graph().output_size() == 0))
       return wrong("has no graph");
     if (model_.graph().output_size() == 0) return wrong("its graph has no outputs");
-    if (auto ok = functions(); !ok) return ok;
+    RETURN_IF_ERROR(functions());
     return graph(model_.graph(), nullptr, 0);
   }
 
@@ -195,8 +195,8 @@ class Checker {
       if (!inputs.insert(input.name()).second) return wrong("input " + quotedName(input.name()) + " is defined twice");
       names.add(input.name());
     }
-    if (auto ok = initializers(graph, inputs, outer, names); !ok) return ok;
-    if (auto ok = nodes(graph.node(), names, depth); !ok) return ok;
+    RETURN_IF_ERROR(initializers(graph, inputs, outer, names));
+    RETURN_IF_ERROR(nodes(graph.node(), names, depth));
     for (const auto& output : graph.output()) {
       if (!names.has(output.name()))
         return wrong("output " + quotedName(output.name()) + " is not produced by any node");
@@ -217,13 +217,13 @@ class Checker {
       return {};
     };
     for (const TensorProto& tensor : graph.initializer()) {
-      if (auto ok = add(tensor.name()); !ok) return ok;
+      RETURN_IF_ERROR(add(tensor.name()));
       if (auto ok = checkTensor(tensor); !ok)
         return wrong("initializer " + quotedName(tensor.name()) + " " + ok.error().message);
     }
     for (const auto& sparse : graph.sparse_initializer()) {
-      if (auto ok = add(sparse.values().name()); !ok) return ok;
-      if (auto ok = checkSparse(sparse, "sparse initializer " + quotedName(sparse.values().name())); !ok) return ok;
+      RETURN_IF_ERROR(add(sparse.values().name()));
+      RETURN_IF_ERROR(checkSparse(sparse, "sparse initializer " + quotedName(sparse.values().name())));
     }
     return {};
   }
@@ -249,7 +249,7 @@ class Checker {
       for (const std::string& input : node.input()) {
         if (!input.empty() && !names.has(input)) return missing(list, node, input);
       }
-      if (auto ok = attributes(node, names, depth); !ok) return ok;
+      RETURN_IF_ERROR(attributes(node, names, depth));
       for (const std::string& output : node.output()) {
         if (!output.empty() && !names.add(output))
           return wrong(quotedName(output) + " is produced twice; the second time by " + describe(node));
@@ -274,7 +274,7 @@ class Checker {
     if (const auto* twice = repeatedAttribute(node))
       return wrong(describe(node) + " has attribute " + quotedName(*twice) + " twice");
     for (const AttributeProto& given : node.attribute()) {
-      if (auto ok = attribute(given, what, names, depth); !ok) return ok;
+      RETURN_IF_ERROR(attribute(given, what, names, depth));
     }
     return {};
   }
@@ -289,7 +289,7 @@ class Checker {
       if (auto ok = checkTensor(tensor); !ok) return wrong(what() + " " + ok.error().message);
     }
     if (attribute.has_sparse_tensor()) {
-      if (auto ok = checkSparse(attribute.sparse_tensor(), what()); !ok) return ok;
+      RETURN_IF_ERROR(checkSparse(attribute.sparse_tensor(), what()));
     }
     if (attribute.graphs_size() > 0)
       return wrong("has a list of graphs as an attribute, which no operator takes", ErrorCode::Unsupported);

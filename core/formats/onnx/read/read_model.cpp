@@ -46,9 +46,8 @@ Result<Place> placeOf(const TensorProto& tensor, const std::string& what) {
   for (const auto& entry : tensor.external_data()) {
     if (entry.key() == "location") place.location = entry.value();
     if (entry.key() != "offset" && entry.key() != "length") continue;
-    const auto value = number(entry.value(), what, entry.key().c_str());
-    if (!value) return tl::unexpected(value.error());
-    (entry.key() == "offset" ? place.offset : place.length) = *value;
+    ASSIGN_OR_RETURN(const auto value, number(entry.value(), what, entry.key().c_str()));
+    (entry.key() == "offset" ? place.offset : place.length) = value;
   }
   if (place.location.empty() || place.location.find('\0') != std::string::npos)
     return fail(ErrorCode::Unreadable, what + " has external data without a location", kHint);
@@ -109,35 +108,32 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::fileAt(const std::strin
   if (error) return wrong("which is not next to the model");
   if (!isInside(folder_, path) && !isInside(stored_, path)) return wrong("a link that leaves the model's folder");
   if (!fs::is_regular_file(path, error) || error) return wrong("which is not a file");
-  auto file = MappedFile::open(path);
-  if (!file) return tl::unexpected(file.error());
-  files_.emplace(location, *file);
-  return *file;
+  ASSIGN_OR_RETURN(auto file, MappedFile::open(path));
+  files_.emplace(location, file);
+  return file;
 }
 
 Result<Weight> ExternalFiles::load(const TensorProto& tensor, const std::string& what) {
-  const auto place = placeOf(tensor, what);
-  if (!place) return tl::unexpected(place.error());
+  ASSIGN_OR_RETURN(const auto place, placeOf(tensor, what));
   const auto expected = rawBytes(tensor);
   if (!expected) return fail(ErrorCode::Unreadable, what + " has external data of a type without a fixed size", kHint);
-  if (place->length && *place->length != *expected)
+  if (place.length && *place.length != *expected)
     return fail(ErrorCode::Unreadable,
-                what + " has " + std::to_string(*place->length) + " bytes of external data, its dimensions ask for " +
+                what + " has " + std::to_string(*place.length) + " bytes of external data, its dimensions ask for " +
                     std::to_string(*expected),
                 kHint);
-  const auto file = fileAt(place->location, what);
-  if (!file) return tl::unexpected(file.error());
-  const uint64_t offset = place->offset.value_or(0);
-  const uint64_t size = (*file)->bytes().size();
+  ASSIGN_OR_RETURN(const auto file, fileAt(place.location, what));
+  const uint64_t offset = place.offset.value_or(0);
+  const uint64_t size = file->bytes().size();
   if (offset > size || *expected > size - offset)
     return fail(ErrorCode::Unreadable,
                 what + " needs bytes " + std::to_string(offset) + " to " + std::to_string(offset + *expected) + " of " +
-                    quotedName(place->location) + ", which has " + std::to_string(size),
+                    quotedName(place.location) + ", which has " + std::to_string(size),
                 kHint);
   Weight weight;
-  weight.view = viewWithoutData(tensor, *file);
-  weight.view.data = (*file)->bytes().data() + offset;
-  weight.storedAt = {place->location, offset, *expected};
+  weight.view = viewWithoutData(tensor, file);
+  weight.view.data = file->bytes().data() + offset;
+  weight.storedAt = {place.location, offset, *expected};
   return weight;
 }
 
@@ -210,12 +206,11 @@ Status loadWeights(const ModelProto& skeleton, const SplitModel& split, const st
     // Large tensors were taken out in their order in the file.
     const bool inside =
         next < split.tensors.size() && tensor.external_data_size() == 0 && split.tensors[next].name == tensor.name();
-    auto weight = inside ? checkLarge(tensor, split.tensors[next], file)
-                         : files.load(tensor, "initializer " + quotedName(tensor.name()));
-    if (!weight) return tl::unexpected(weight.error());
+    ASSIGN_OR_RETURN(auto weight, inside ? checkLarge(tensor, split.tensors[next], file)
+                                         : files.load(tensor, "initializer " + quotedName(tensor.name())));
     next += inside ? 1 : 0;
     external = external || !inside;
-    weights.emplace(tensor.name(), std::move(*weight));
+    weights.emplace(tensor.name(), std::move(weight));
   }
   return {};
 }
@@ -285,7 +280,7 @@ Result<OnnxSource> read(const std::shared_ptr<const MappedFile>& file, const Tas
   // Protobuf's own limit on nesting stays: the stack is not the file's to use up.
   const bool large = split->skeleton.size() > static_cast<size_t>(std::numeric_limits<int>::max());
   if (large || !skeleton->ParseFromString(split->skeleton)) return damaged();
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  RETURN_IF_ERROR(task.check());
   auto checked = checkModel(*skeleton);
   // A model that passes the check is not sorted and costs nothing more.
   if (!checked && sortNodes(*skeleton)) checked = checkModel(*skeleton);
@@ -293,9 +288,8 @@ Result<OnnxSource> read(const std::shared_ptr<const MappedFile>& file, const Tas
   ExternalFiles files(file->path());
   auto weights = std::make_shared<Weights>();
   OnnxSource source;
-  if (auto ok = loadWeights(*skeleton, *split, file, files, *weights, source.externalData); !ok)
-    return tl::unexpected(ok.error());
-  if (auto ok = inlineOthers(*skeleton, files); !ok) return tl::unexpected(ok.error());
+  RETURN_IF_ERROR(loadWeights(*skeleton, *split, file, files, *weights, source.externalData));
+  RETURN_IF_ERROR(inlineOthers(*skeleton, files));
   source.skeleton = std::move(skeleton);
   source.weights = std::move(weights);
   source.path = file->path();

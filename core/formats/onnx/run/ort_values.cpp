@@ -143,9 +143,8 @@ Status appendOutput(const std::string& name, Ort::Value value, Tensors& outputs)
   if (!value || !value.HasValue()) return {};  // an optional output that holds nothing
   const auto type = value.GetTypeInfo().GetONNXType();
   if (type == ONNX_TYPE_TENSOR) {
-    auto view = viewOfValue(name, std::move(value));
-    if (!view) return tl::unexpected(view.error());
-    outputs.push_back({name, std::move(*view)});
+    ASSIGN_OR_RETURN(auto view, viewOfValue(name, std::move(value)));
+    outputs.push_back({name, std::move(view)});
     return {};
   }
   if (type != ONNX_TYPE_SEQUENCE) {
@@ -155,7 +154,7 @@ Status appendOutput(const std::string& name, Ort::Value value, Tensors& outputs)
   const size_t count = value.GetCount();
   for (size_t i = 0; i < count; ++i) {
     Ort::Value element = value.GetValue(static_cast<int>(i), allocator);
-    if (auto done = appendOutput(name + "[" + std::to_string(i) + "]", std::move(element), outputs); !done) return done;
+    RETURN_IF_ERROR(appendOutput(name + "[" + std::to_string(i) + "]", std::move(element), outputs));
   }
   return {};
 }

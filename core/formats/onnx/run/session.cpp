@@ -210,9 +210,8 @@ struct Session::Impl {
         return fail(ErrorCode::Unsupported,
                     "the input '" + inputs[i].name + "' is of a type that NormLens cannot give");
       }
-      auto converted = convertInput(*view, inputs[i].dtype, inputs[i].name);
-      if (!converted) return tl::unexpected(converted.error());
-      values.push_back(shareTensor(*converted));
+      ASSIGN_OR_RETURN(auto converted, convertInput(*view, inputs[i].dtype, inputs[i].name));
+      values.push_back(shareTensor(converted));
     }
     return values;
   }
@@ -293,7 +292,7 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
     return fail(ErrorCode::Unsupported,
                 "ONNX Runtime does not know the operator " + unknown + ": the model can be viewed, but not run");
   }
-  if (auto status = computeWeights(source, {}); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(computeWeights(source, {}));
   // As it is; else with weights as constants, which some kernels insist on; else with our kernels, where a model of
   // doubles needs some; else with fewer taps.
   std::vector<std::pair<SessionWishes, bool>> attempts{{{options.taps, false, false}, false}};
@@ -321,35 +320,32 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
 }
 
 Result<Tensors> Session::run(const Tensors& inputs, const Task& task, const TapSink& sink) {
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  RETURN_IF_ERROR(task.check());
   const RunWatch watch(RunWatch::Kind::Run);
-  auto values = impl_->feed(inputs);
-  if (!values) return tl::unexpected(values.error());
+  ASSIGN_OR_RETURN(auto values, impl_->feed(inputs));
   Ort::RunOptions options;
   const std::stop_callback stop(task.stop, [&] { options.SetTerminate(); });
   impl_->ops.receiver().sink = &sink;
   Tensors outputs;
   try {
-    auto results = impl_->run(*values, options);
+    auto results = impl_->run(values, options);
     impl_->ops.receiver().sink = nullptr;
     for (size_t i = 0; i < results.size(); ++i) {
-      auto done = appendOutput(impl_->outputs[i].name, std::move(results[i]), outputs);
-      if (!done) return tl::unexpected(done.error());
+      RETURN_IF_ERROR(appendOutput(impl_->outputs[i].name, std::move(results[i]), outputs));
     }
-    keepSharedMemory(outputs, *values);
+    keepSharedMemory(outputs, values);
   } catch (const std::exception& error) {
     impl_->ops.receiver().sink = nullptr;
-    if (auto go = task.check(); !go) return tl::unexpected(go.error());
+    RETURN_IF_ERROR(task.check());
     return runFailed(error.what());
   }
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  RETURN_IF_ERROR(task.check());
   return outputs;
 }
 
 Result<std::function<Result<double>()>> Session::prepare(const Tensors& inputs, Session* plain) {
-  auto values = impl_->feed(inputs);
-  if (!values) return tl::unexpected(values.error());
-  auto kept = std::make_shared<std::vector<SharedValue>>(std::move(*values));
+  ASSIGN_OR_RETURN(auto values, impl_->feed(inputs));
+  auto kept = std::make_shared<std::vector<SharedValue>>(std::move(values));
   auto places = std::make_shared<std::vector<Ort::Value>>();
   std::shared_ptr<Ort::IoBinding> binding;
   try {

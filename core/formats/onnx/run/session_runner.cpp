@@ -47,16 +47,15 @@ class SessionRunner final : public Runner {
     if (parts_.settings.device == Device::Cuda) {
       return fail(ErrorCode::Unsupported, "ONNX Runtime does not tell what it takes on the GPU");
     }
-    auto memory = CountedMemory::make();
-    if (!memory) return tl::unexpected(memory.error());
+    ASSIGN_OR_RETURN(auto memory, CountedMemory::make());
     SessionMeasures measures = parts_.measures;
-    measures.memory = memory->get();
+    measures.memory = memory.get();
     return withSession(measures, [&](Session&, const auto& once) -> Result<int64_t> {
-      if (const auto first = once(); !first) return tl::unexpected(first.error());  // what is made once is made
-      (*memory)->restart();
-      const int64_t before = (*memory)->held();
-      if (const auto second = once(); !second) return tl::unexpected(second.error());
-      return (*memory)->most() - before;
+      RETURN_IF_ERROR(once());  // what is made once is made
+      memory->restart();
+      const int64_t before = memory->held();
+      RETURN_IF_ERROR(once());
+      return memory->most() - before;
     });
   }
 
@@ -66,16 +65,15 @@ class SessionRunner final : public Runner {
     measures.cudaGraph = false;  // whose kernels belong to no node
     return withSession(measures, [&](Session& session, const auto& once) -> Result<std::vector<OpTime>> {
       for (int pass = 0; pass <= kInstrumentedPasses; ++pass) {
-        if (const Status go = task.check(); !go) return tl::unexpected(go.error());
-        if (const auto done = once(); !done) return tl::unexpected(done.error());
+        RETURN_IF_ERROR(task.check());
+        RETURN_IF_ERROR(once());
       }
-      const auto file = session.endProfile();
-      if (!file) return tl::unexpected(file.error());
+      ASSIGN_OR_RETURN(const auto file, session.endProfile());
       const auto clock = parts_.settings.device == Device::Cuda ? ProfileClock::Kernels : ProfileClock::Nodes;
       auto ops =
-          readProfile(*file, kInstrumentedPasses, clock, [&](const std::string& name) { return nodeNamed(name); });
+          readProfile(file, kInstrumentedPasses, clock, [&](const std::string& name) { return nodeNamed(name); });
       std::error_code ignored;
-      std::filesystem::remove(*file, ignored);
+      std::filesystem::remove(file, ignored);
       return ops;
     });
   }
@@ -91,9 +89,8 @@ class SessionRunner final : public Runner {
     const auto session =
         Session::open(parts_.source, {.optimised = true, .taps = {}, .onlyForShape = {}, .measures = measures});
     if (!session) return tl::unexpected(session.error());
-    const auto once = (*session)->prepare(parts_.inputs);
-    if (!once) return tl::unexpected(once.error());
-    return use(**session, *once);
+    ASSIGN_OR_RETURN(const auto once, (*session)->prepare(parts_.inputs));
+    return use(**session, once);
   }
 
   // By nameNodesByOutputs(); nodes in bodies by the names that they have.
@@ -140,16 +137,13 @@ Result<std::unique_ptr<Runner>> makeRunner(const OnnxSource& source, const Lower
   };
   std::shared_ptr<Session> plain;
   if (settings.cudaGraph) {
-    auto opened = open(false);
-    if (!opened) return tl::unexpected(opened.error());
-    plain = std::move(*opened);
+    ASSIGN_OR_RETURN(auto opened, open(false));
+    plain = std::move(opened);
     parts.measures.cudaGraph = true;
   }
-  auto session = open(settings.cudaGraph);
-  if (!session) return tl::unexpected(session.error());
-  auto once = (*session)->prepare(inputs, plain.get());
-  if (!once) return tl::unexpected(once.error());
-  return std::make_unique<SessionRunner>(lowered, std::move(parts), std::move(*session), std::move(*once));
+  ASSIGN_OR_RETURN(auto session, open(settings.cudaGraph));
+  ASSIGN_OR_RETURN(auto once, session->prepare(inputs, plain.get()));
+  return std::make_unique<SessionRunner>(lowered, std::move(parts), std::move(session), std::move(once));
 }
 
 }  // namespace normlens::formats::onnx

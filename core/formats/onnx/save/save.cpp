@@ -134,9 +134,8 @@ MakeBytes filledIn(Bytes bytes, const LateText& late, const Task& task) {
   return
       [text, late, &task, filled = std::make_shared<std::string>()](uint64_t at, std::span<std::byte> out) -> Status {
         if (filled->empty()) {
-          const auto known = late.wait(task);
-          if (!known) return tl::unexpected(known.error());
-          *filled = boost::algorithm::replace_all_copy(std::string(text), late.standIn, *known);
+          ASSIGN_OR_RETURN(const auto known, late.wait(task));
+          *filled = boost::algorithm::replace_all_copy(std::string(text), late.standIn, known);
         }
         std::memcpy(out.data(), filled->data() + at, out.size());
         return {};
@@ -152,7 +151,7 @@ Result<AtomicFile> written(const FileContents& contents, const BytesToWrite& byt
     piece.make = bytes.makerOf(piece.bytes);
     if (isWithin(skeleton, piece.bytes)) piece.make = filledIn(piece.bytes, late, task);
   }
-  if (auto status = file->writeAll(pieces, task); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(file->writeAll(pieces, task));
   return file;
 }
 
@@ -167,7 +166,7 @@ class NewDataFiles {
   NewDataFiles& operator=(const NewDataFiles&) = delete;
 
   Status name(AtomicFile& file, const fs::path& path) {
-    if (auto status = file.commitNew(); !status) return status;
+    RETURN_IF_ERROR(file.commitNew());
     named_.push_back(path);
     return {};
   }
@@ -194,21 +193,20 @@ Status writeAll(const SaveLayout& layout, const fs::path& path, const OnnxSource
   const auto& contents = layout.files();
   uint64_t total = 0;
   for (const auto& one : contents) total += one.size;
-  if (auto status = checkSpace(path, total); !status) return status;
+  RETURN_IF_ERROR(checkSpace(path, total));
   const BytesToWrite bytes(source.pending, filesOf(source));
   std::vector<AtomicFile> files;
   for (const auto& one : contents) {
-    auto file = written(one, bytes, layout.skeleton(), late, task);
-    if (!file) return tl::unexpected(std::move(file.error()));
-    files.push_back(std::move(*file));
+    ASSIGN_OR_RETURN(auto file, written(one, bytes, layout.skeleton(), late, task));
+    files.push_back(std::move(file));
   }
-  if (auto status = unchanged(source); !status) return status;
+  RETURN_IF_ERROR(unchanged(source));
   const auto superseded = dataFilesOf(path, layout.wanted());
   NewDataFiles data;
   for (size_t i = 0; i + 1 < files.size(); ++i) {
-    if (auto status = data.name(files[i], contents[i].path); !status) return status;
+    RETURN_IF_ERROR(data.name(files[i], contents[i].path));
   }
-  if (auto status = files.back().commit(); !status) return status;
+  RETURN_IF_ERROR(files.back().commit());
   data.keep();
   removeUnneeded(superseded, path.parent_path(), source.path);
   return {};

@@ -94,11 +94,10 @@ Status InputRules::check(const std::vector<GivenInput>& given) const {
                                         : std::to_string(*wanted) + " there, by the other sizes"));
     if (!wanted && expr.kind == SymExpr::Kind::Call)
       return wrong(where + " is " + std::to_string(size) + ", but the file was exported for " + textOf(expr));
-    if (const Status fits = checkRange(expr, size, where); !fits) return fits;
+    RETURN_IF_ERROR(checkRange(expr, size, where));
   }
   for (const auto& [symbol, value] : symbols) {
-    if (const Status fits = checkRange({SymExpr::Kind::Symbol, 0, symbol, {}}, value, "the size " + symbol); !fits)
-      return fits;
+    RETURN_IF_ERROR(checkRange({SymExpr::Kind::Symbol, 0, symbol, {}}, value, "the size " + symbol));
   }
   for (const Assertion& assertion : assertions_) {
     if (valueOf(assertion.condition, symbols) == 0)

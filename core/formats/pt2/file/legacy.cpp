@@ -135,12 +135,11 @@ Result<LegacyProgram> repacked(const std::shared_ptr<const Archive>& container) 
   const auto constants = repacking.addSaved(parts.constants, "data/constants/", "tensor_");
   auto archive = std::move(repacking).archive();
   if (!archive) return tl::unexpected(archive.error());
-  auto file = readProgramFile(**archive, parts.model);
-  if (!file) return tl::unexpected(file.error());
-  const Signature signature = readSignature(*file);
-  file->weights = tableOf(weights, true, signature, file->graph());
-  file->constants = tableOf(constants, false, signature, file->graph());
-  return LegacyProgram{std::move(*archive), std::move(*file)};
+  ASSIGN_OR_RETURN(auto file, readProgramFile(**archive, parts.model));
+  const Signature signature = readSignature(file);
+  file.weights = tableOf(weights, true, signature, file.graph());
+  file.constants = tableOf(constants, false, signature, file.graph());
+  return LegacyProgram{std::move(*archive), std::move(file)};
 }
 
 }  // namespace

@@ -15,9 +15,8 @@ Result<Json> readJson(const Archive& archive, const std::string& name, bool opti
   const ZipRecord* record = archive.find(std::string(archive.prefix()) + name);
   if (record == nullptr && optional) return Json();
   if (record == nullptr) return tl::unexpected(damagedProgram(path, "the record '" + name + "' is missing"));
-  const auto text = archive.read(*record, kMostJson);
-  if (!text) return tl::unexpected(text.error());
-  auto json = parseJson(*text);
+  ASSIGN_OR_RETURN(const auto text, archive.read(*record, kMostJson));
+  auto json = parseJson(text);
   if (!json) return tl::unexpected(damagedProgram(path, "in '" + name + "' " + json.error().message));
   return json;
 }
@@ -54,18 +53,15 @@ bool ProgramFile::isOutdated() const { return program.at("schema_version").at("m
 
 Result<ProgramFile> readProgramFile(const Archive& archive, const std::string& model) {
   ProgramFile file{model, {}, {}, {}};
-  auto program = readJson(archive, programRecord(model), false);
-  if (!program) return tl::unexpected(program.error());
-  auto weights = readJson(archive, weightsRecord(model), true);
-  if (!weights) return tl::unexpected(weights.error());
-  auto constants = readJson(archive, constantsRecord(model), true);
-  if (!constants) return tl::unexpected(constants.error());
-  file.program = std::move(*program);
-  file.weights = std::move(*weights);
-  file.constants = std::move(*constants);
+  ASSIGN_OR_RETURN(auto program, readJson(archive, programRecord(model), false));
+  ASSIGN_OR_RETURN(auto weights, readJson(archive, weightsRecord(model), true));
+  ASSIGN_OR_RETURN(auto constants, readJson(archive, constantsRecord(model), true));
+  file.program = std::move(program);
+  file.weights = std::move(weights);
+  file.constants = std::move(constants);
   const std::string path = archive.file().path().string();
   try {
-    if (const Status known = checkVersion(file.program, path); !known) return tl::unexpected(known.error());
+    RETURN_IF_ERROR(checkVersion(file.program, path));
     static_cast<void>(graphsIn(file.graph()));
   } catch (const BrokenDocument& error) {
     return tl::unexpected(damagedProgram(path, error.what()));

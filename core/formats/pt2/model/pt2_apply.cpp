@@ -37,7 +37,7 @@ Status Pt2Model::checkWritable(const std::string& what) const {
 Result<std::unique_ptr<Model>> Pt2Model::apply(const fold::FoldPlan& plan,
                                                const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                const Task& task) const {
-  if (const Status good = checkWritable("a fold of it"); !good) return tl::unexpected(good.error());
+  RETURN_IF_ERROR(checkWritable("a fold of it"));
   const auto edits = recordPlan(inner_->opened(), plan, norms, flavour, task);
   return edits ? withEdits(*edits, plan.streams, task) : tl::unexpected(edits.error());
 }
@@ -51,13 +51,11 @@ Result<FusedModel> Pt2Model::fuseNorms(const analysis::Norms& norms, const Task&
 }
 
 Result<FusedModel> Pt2Model::withFused(const std::function<Result<RecordedEdits>()>& fuse, const Task& task) const {
-  if (const Status good = checkWritable("what is fused of it"); !good) return tl::unexpected(good.error());
-  auto edits = fuse();
-  if (!edits) return tl::unexpected(edits.error());
-  if (edits->fused.empty()) return FusedModel{};
-  auto model = withEdits(*edits, {}, task);
-  if (!model) return tl::unexpected(model.error());
-  return FusedModel{std::move(*model), std::move(edits->fused)};
+  RETURN_IF_ERROR(checkWritable("what is fused of it"));
+  ASSIGN_OR_RETURN(auto edits, fuse());
+  if (edits.fused.empty()) return FusedModel{};
+  ASSIGN_OR_RETURN(auto model, withEdits(edits, {}, task));
+  return FusedModel{std::move(model), std::move(edits.fused)};
 }
 
 Result<std::unique_ptr<Model>> Pt2Model::withEdits(const RecordedEdits& edits, const fold::StreamEdits& streams,
@@ -73,7 +71,7 @@ Result<std::unique_ptr<Model>> Pt2Model::withEdits(const RecordedEdits& edits, c
   if (!streams.empty() && !isTwin_) {
     // Values between its edits have other sizes too: a run shows them all.
     task.report("running the narrow program for its sizes");
-    if (const Status seen = (*inner)->probe(probedWith_, task); !seen) return tl::unexpected(seen.error());
+    RETURN_IF_ERROR((*inner)->probe(probedWith_, task));
     written = asResult([&] {
       describeSizes(*program, **inner);
       written->read();

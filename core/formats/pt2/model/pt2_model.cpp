@@ -129,11 +129,10 @@ Result<ProgramFile> readDocument(std::shared_ptr<const Archive>& archive, const 
     note = besideOthers(*archive, model);
     return readProgramFile(*archive, model);
   }
-  auto legacy = readLegacyProgram(archive);
-  if (!legacy) return tl::unexpected(legacy.error());
-  archive = std::move(legacy->archive);
+  ASSIGN_OR_RETURN(auto legacy, readLegacyProgram(archive));
+  archive = std::move(legacy.archive);
   note = "It was written by torch 2.8 or older; what is folded is written as torch 2.9 and later read it.";
-  return std::move(legacy->file);
+  return std::move(legacy.file);
 }
 
 std::string opaqueInWords(const Translation& translation) {
@@ -255,28 +254,26 @@ Pt2Model::Pt2Model(std::shared_ptr<const Program> program, std::unique_ptr<Torch
 Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& path, const Task& task,
                                                  const OpenChoice& choice) {
   task.report("reading the file");
-  auto file = MappedFile::open(path);
-  if (!file) return tl::unexpected(file.error());
-  auto archive = Archive::open(*file);
+  ASSIGN_OR_RETURN(auto file, MappedFile::open(path));
+  auto archive = Archive::open(file);
   if (!archive) return tl::unexpected(archive.error());
-  if (const Status known = checkContainer(**archive); !known) return tl::unexpected(known.error());
-  const auto chosen = modelToOpen(**archive, choice.model, choice.isBeside);
-  if (!chosen) return tl::unexpected(chosen.error());
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  RETURN_IF_ERROR(checkContainer(**archive));
+  ASSIGN_OR_RETURN(const auto chosen, modelToOpen(**archive, choice.model, choice.isBeside));
+  RETURN_IF_ERROR(task.check());
   task.report("loading the model");
   torchscript::forbidOps(choice.strict);
   const int threads = std::clamp(hardwareThreads(), 2, 5) - 1;  // one reads
   auto sums = std::async(std::launch::async, [&, kept = *archive] { return checkCrcs(*kept, threads); });
   ModelFacts facts;
-  facts.model = *chosen;
+  facts.model = chosen;
   if (auto models = modelsIn(**archive); models.size() > 1) facts.models = std::move(models);
   facts.path = path;
-  facts.fileBytes = static_cast<int64_t>((*file)->bytes().size());
-  facts.modified = (*file)->modified();
+  facts.fileBytes = static_cast<int64_t>(file->bytes().size());
+  facts.modified = file->modified();
   facts.note = foldHistory([&](const std::string& name) { return extraFile(**archive, name); });
   std::string container;
   bool isRepacked = false;
-  auto document = readDocument(*archive, *chosen, container, isRepacked);
+  auto document = readDocument(*archive, chosen, container, isRepacked);
   std::shared_ptr<Program> program;
   std::optional<Error> broken = document ? std::nullopt : std::optional(document.error());
   try {
@@ -284,9 +281,9 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   } catch (...) {
     broken = programError(path);
   }
-  if (const Status sound = sums.get(); !sound) return tl::unexpected(sound.error());
+  RETURN_IF_ERROR(sums.get());
   if (broken) return tl::unexpected(std::move(*broken));
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  RETURN_IF_ERROR(task.check());
   task.report("reading the graph");
   facts.cannotRun = opaqueInWords(program->translation);
   if (isRepacked && !facts.cannotRun.empty()) container.clear();  // it describes how a fold is written
@@ -341,9 +338,8 @@ Result<std::unique_ptr<Model>> Pt2Model::singleNorm(int64_t rows, int64_t width,
 }
 
 Result<std::unique_ptr<Model>> openPt2(const std::filesystem::path& path, const Task& task, const OpenChoice& choice) {
-  auto model = Pt2Model::open(path, task, choice);
-  if (!model) return tl::unexpected(model.error());
-  return std::unique_ptr<Model>(std::move(*model));
+  ASSIGN_OR_RETURN(auto model, Pt2Model::open(path, task, choice));
+  return std::unique_ptr<Model>(std::move(model));
 }
 
 Result<std::vector<GivenInput>> Pt2Model::given(const Tensors& inputs) const {
@@ -373,10 +369,9 @@ Status Pt2Model::checkOperators(const std::string& so) const {
 }
 
 Status Pt2Model::checkInputs(const Tensors& inputs) const {
-  if (const Status runs = checkOperators("it cannot be run"); !runs) return runs;
-  const auto sizes = given(inputs);
-  if (!sizes) return tl::unexpected(sizes.error());
-  return program_->rules.check(*sizes);
+  RETURN_IF_ERROR(checkOperators("it cannot be run"));
+  ASSIGN_OR_RETURN(const auto sizes, given(inputs));
+  return program_->rules.check(sizes);
 }
 
 bool Pt2Model::isExample(const std::vector<GivenInput>& given) const {
@@ -405,18 +400,17 @@ std::optional<torchscript::ProbeRecords> Pt2Model::recordsOfFile() const {
 }
 
 Status Pt2Model::probe(const Tensors& inputs, const Task& task) {
-  const auto sizes = given(inputs);
-  if (!sizes) return tl::unexpected(sizes.error());
-  if (const Status fits = program_->rules.check(*sizes); !fits) return fits;
+  ASSIGN_OR_RETURN(const auto sizes, given(inputs));
+  RETURN_IF_ERROR(program_->rules.check(sizes));
   probedWith_ = inputs;
   const bool isOwn = program_->translation.module._ivalue() == inner_->source().module._ivalue();
-  if (isOwn && isExample(*sizes)) {
+  if (isOwn && isExample(sizes)) {
     if (auto records = recordsOfFile()) {
       inner_->adoptRecords(std::move(*records));
       return {};
     }
   }
-  if (const Status runs = checkOperators("it cannot be run at other sizes than its example's"); !runs) return runs;
+  RETURN_IF_ERROR(checkOperators("it cannot be run at other sizes than its example's"));
   return inner_->probe(inputs, task);
 }
 
@@ -472,34 +466,33 @@ Result<std::vector<InputSpec>> Pt2Model::inferInputs(InputsFor /*use*/) const {
 }
 
 Result<Tensors> Pt2Model::run(const Tensors& inputs, const Task& task) const {
-  if (const Status fits = checkInputs(inputs); !fits) return tl::unexpected(fits.error());
+  RETURN_IF_ERROR(checkInputs(inputs));
   return inner_->run(inputs, task);
 }
 
 Result<std::unique_ptr<Runner>> Pt2Model::runner(const Tensors& inputs, const RunSettings& settings) const {
-  if (const Status fits = checkInputs(inputs); !fits) return tl::unexpected(fits.error());
+  RETURN_IF_ERROR(checkInputs(inputs));
   return inner_->runner(inputs, settings);
 }
 
 Result<Model::SeenRun> Pt2Model::runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                            const Task& task) const {
-  if (const Status fits = checkInputs(inputs); !fits) return tl::unexpected(fits.error());
+  RETURN_IF_ERROR(checkInputs(inputs));
   return inner_->runSeeing(inputs, values, task);
 }
 
 Result<std::string> Pt2Model::narrowOp(const Tensors& inputs, const Task& task) const {
-  if (const Status fits = checkInputs(inputs); !fits) return tl::unexpected(fits.error());
+  RETURN_IF_ERROR(checkInputs(inputs));
   return inner_->narrowOp(inputs, task);
 }
 
 Status Pt2Model::saveAsTorchScript(const std::filesystem::path& path, const Task& task) const {
-  if (const Status same = checkUnchanged(*program_->archive); !same) return same;
+  RETURN_IF_ERROR(checkUnchanged(*program_->archive));
   torchscript::ModuleSource source = inner_->source();
   source.archive = nullptr;  // nothing of its records belongs into another container
-  auto model = torchscript::TorchScriptModel::fromModule(std::move(source), facts_);
-  if (!model) return tl::unexpected(model.error());
-  (*model)->annotate(history_);
-  return (*model)->save(path, task);
+  ASSIGN_OR_RETURN(auto model, torchscript::TorchScriptModel::fromModule(std::move(source), facts_));
+  model->annotate(history_);
+  return model->save(path, task);
 }
 
 Status Pt2Model::save(const std::filesystem::path& path, const Task& task) const {

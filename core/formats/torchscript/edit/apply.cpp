@@ -58,11 +58,11 @@ class CodeEdits final : public EditTarget {
   }
 
   void insert(ValueId read, const graph::Uses& uses, const ReadCode& code) override {
-    const int value = model_.lowered().programValue[static_cast<size_t>(read)];
-    CenteredReads reads{model_.program().value(value).frame, {}, isWrittenInto(value), code};
+    const int value = model_.lowered.programValue[static_cast<size_t>(read)];
+    CenteredReads reads{model_.program.value(value).frame, {}, isWrittenInto(value), code};
     bool inside = false;
     for (const auto& use : uses) {
-      if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
+      if (use.node != graph::kNone) redirected_.insert(model_.lowered.programNode[static_cast<size_t>(use.node)]);
       const auto& site = siteOf(use);
       if (site.node != nullptr) {
         reads.writtenInto = reads.writtenInto || writesInto(*site.node, static_cast<size_t>(site.input));
@@ -72,9 +72,9 @@ class CodeEdits final : public EditTarget {
         reads.reads.push_back(writeOutFor(use, read));
       }
     }
-    if (!inside) return centerAcrossBodies(model_.program(), reads, frames_);
+    if (!inside) return centerAcrossBodies(model_.program, reads, frames_);
     FrameEdits later(frames_.size());
-    centerAcrossBodies(model_.program(), reads, later);
+    centerAcrossBodies(model_.program, reads, later);
     for (size_t f = 0; f < later.size(); ++f) {
       for (auto& made : later[f]) inside_.emplace_back(static_cast<int>(f), std::move(made));
     }
@@ -243,7 +243,7 @@ Result<RecordedEdits> recordPlan(const LoweredModel& model, const fold::FoldPlan
     return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
                 {"build NormLens with its kernels, or fold", HintKey::PortableNorm});
   }
-  if (auto status = model.source.computeWeights(task); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(model.source.computeWeights(task));
   try {
     const c10::InferenceMode noGradients(false);
     task.report("centering weights");

@@ -192,9 +192,8 @@ Result<FusedNorms> rebuild(const LoweredModel& model, Result<RecordedEdits> edit
     VariantBuilder(model.program, edits->frames, *unit).fill(edits->instances);
     ModuleSource source = model.source.with(copyModule(model.source.module, unit, edits->instances));
     source.pending = edits->pending;
-    auto made = lowered(std::move(source), model.facts);
-    if (!made) return tl::unexpected(made.error());
-    return FusedNorms{std::move(*made), std::move(edits->fused)};
+    ASSIGN_OR_RETURN(auto made, lowered(std::move(source), model.facts));
+    return FusedNorms{std::move(made), std::move(edits->fused)};
   } catch (...) {
     return tl::unexpected(torchEditError(failed));
   }

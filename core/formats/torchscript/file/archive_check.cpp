@@ -185,11 +185,11 @@ class ArchiveChecker {
   Status run() {
     for (auto check :
          {&ArchiveChecker::namesAreLibTorchs, &ArchiveChecker::isTorchScript, &ArchiveChecker::unpacksWithinBounds}) {
-      if (auto status = (this->*check)(); !status) return status;
+      RETURN_IF_ERROR((this->*check)());
     }
-    if (auto status = codeIsSane(); !status) return status;
-    if (auto status = tensorsAreWhole("data.pkl", "data/"); !status) return status;
-    if (auto status = tensorsAreWhole("constants.pkl", "constants/"); !status) return status;
+    RETURN_IF_ERROR(codeIsSane());
+    RETURN_IF_ERROR(tensorsAreWhole("data.pkl", "data/"));
+    RETURN_IF_ERROR(tensorsAreWhole("constants.pkl", "constants/"));
     return checkCrcs(archive_, std::min(hardwareThreads(), 4),
                      [&](const ZipRecord& record) { return !holdsTensor(archive_, record); });
   }
@@ -265,9 +265,8 @@ class ArchiveChecker {
 
   // Describes in the error what torch.save() wrote, by the classes that the pickle names.
   [[nodiscard]] Status isCheckpoint(const ZipRecord& data) const {
-    const auto text = archive_.read(data, kMaxPickle);
-    if (!text) return tl::unexpected(text.error());
-    const auto scan = scanPickle(*text);
+    ASSIGN_OR_RETURN(const auto text, archive_.read(data, kMaxPickle));
+    const auto scan = scanPickle(text);
     if (!scan) return otherKind("a pickled checkpoint that is not looked into (" + scan.error().message + ")");
     for (const std::string& global : scan->globals) {
       const bool harmless = global.starts_with("torch._utils ") || global.starts_with("collections ") ||
@@ -299,16 +298,15 @@ class ArchiveChecker {
   Status codeIsSane() {
     for (const ZipRecord& record : archive_.records()) {
       if (!record.name.starts_with(prefix_ + "code/")) continue;
-      const auto code = archive_.read(record, kMaxCode);
-      if (!code) return tl::unexpected(code.error());
+      ASSIGN_OR_RETURN(const auto code, archive_.read(record, kMaxCode));
       if (record.name.ends_with(".debug_pkl")) {
-        const auto scan = scanPickle(*code, PickleUse::Load);
+        const auto scan = scanPickle(code, PickleUse::Load);
         if (!scan)
           return damaged("cannot parse the TorchScript code record '" + record.name + "': " + scan.error().message);
       }
       if (!record.name.ends_with(".py")) continue;
-      if (code->find("Enum") != std::string::npos) pickles_ = PickleUse::LoadWithEnums;
-      if (const char* problem = beyondLibTorchsParser(*code))
+      if (code.find("Enum") != std::string::npos) pickles_ = PickleUse::LoadWithEnums;
+      if (const char* problem = beyondLibTorchsParser(code))
         return damaged("the code in '" + record.name + "' is " + problem);
     }
     return {};
@@ -316,9 +314,8 @@ class ArchiveChecker {
 
   // Each declared storage has a record with at least as many bytes.
   [[nodiscard]] Status tensorsAreWhole(const std::string& pickle, const std::string& folder) const {
-    const auto text = archive_.read(*find(pickle), kMaxPickle);
-    if (!text) return tl::unexpected(text.error());
-    const auto scan = scanPickle(*text, pickles_);
+    ASSIGN_OR_RETURN(const auto text, archive_.read(*find(pickle), kMaxPickle));
+    const auto scan = scanPickle(text, pickles_);
     if (!scan) return damaged(pickle + ": " + scan.error().message);
     uint64_t whole = 0, read = 0;
     for (const ZipRecord& record : archive_.records()) whole += record.size;
@@ -362,7 +359,7 @@ Result<std::shared_ptr<const Archive>> openCheckedArchive(const std::shared_ptr<
   if (kind != FileKind::Zip) return tl::unexpected(notReadable(file->path(), kind, "TorchScript"));
   auto archive = Archive::open(file);
   if (!archive) return archive;
-  if (auto status = ArchiveChecker(**archive).run(); !status) return tl::unexpected(status.error());
+  RETURN_IF_ERROR(ArchiveChecker(**archive).run());
   return archive;
 }
 

@@ -57,17 +57,16 @@ void retype(ValueRecord& record, graph::DType to) {
 }  // namespace
 
 Result<LoweredModel> lowered(ModuleSource source, ModelFacts facts) {
-  auto program = buildProgram(source.module);
-  if (!program) return tl::unexpected(program.error());
-  for (size_t i = 0; i < std::min(source.declared.size(), program->inputs.size()); ++i)
-    program->inputs[i].declared = source.declared[i];
-  program->outputNames = source.outputNames;
+  ASSIGN_OR_RETURN(auto program, buildProgram(source.module));
+  for (size_t i = 0; i < std::min(source.declared.size(), program.inputs.size()); ++i)
+    program.inputs[i].declared = source.declared[i];
+  program.outputNames = source.outputNames;
   facts.format = "torchscript";
   facts.parameters = facts.parameterBytes = 0;
   countParameters(source.module, facts);
-  countConstants(*program, facts);
+  countConstants(program, facts);
   try {
-    LoweredModel made{.source = std::move(source), .program = std::move(*program), .facts = std::move(facts)};
+    LoweredModel made{.source = std::move(source), .program = std::move(program), .facts = std::move(facts)};
     made.lowered = lowerProgram(made.program, nullptr);
     made.neverRun = forbiddenCall(made.program);
     return made;

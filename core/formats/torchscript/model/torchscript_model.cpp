@@ -59,33 +59,30 @@ Result<FusedModel> asModel(Result<FusedNorms> made) {
 }  // namespace
 
 Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::fromModule(ModuleSource source, ModelFacts facts) {
-  auto model = torchscript::lowered(std::move(source), std::move(facts));
-  if (!model) return tl::unexpected(model.error());
-  return std::make_unique<TorchScriptModel>(std::move(*model));
+  ASSIGN_OR_RETURN(auto model, torchscript::lowered(std::move(source), std::move(facts)));
+  return std::make_unique<TorchScriptModel>(std::move(model));
 }
 
 Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::filesystem::path& path, const Task& task,
                                                                  bool strict) {
   task.report("reading the file");
-  auto file = MappedFile::open(path);
-  if (!file) return tl::unexpected(file.error());
-  auto archive = openCheckedArchive(*file);
-  if (!archive) return tl::unexpected(archive.error());
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  ASSIGN_OR_RETURN(auto file, MappedFile::open(path));
+  ASSIGN_OR_RETURN(auto archive, openCheckedArchive(file));
+  RETURN_IF_ERROR(task.check());
   task.report("loading the model");
   const int threads = std::clamp(hardwareThreads(), 2, 5) - 1;  // one loads
-  auto tensorCheck = std::async(std::launch::async, [&, kept = *archive] {
+  auto tensorCheck = std::async(std::launch::async, [&, kept = archive] {
     return checkCrcs(*kept, threads, [&](const ZipRecord& record) { return holdsTensor(*kept, record); });
   });
-  auto loaded = loadModule(*archive, strict);
-  if (const Status sound = tensorCheck.get(); !sound) return tl::unexpected(sound.error());
+  auto loaded = loadModule(archive, strict);
+  RETURN_IF_ERROR(tensorCheck.get());
   if (!loaded) return tl::unexpected(loaded.error());
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  RETURN_IF_ERROR(task.check());
   task.report("reading the graph");
   ModelFacts facts;
   facts.path = path;
-  facts.fileBytes = static_cast<int64_t>((*file)->bytes().size());
-  facts.modified = (*file)->modified();
+  facts.fileBytes = static_cast<int64_t>(file->bytes().size());
+  facts.modified = file->modified();
   auto model = fromModule(std::move(loaded->source), std::move(facts));
   if (!model) {
     Error error = model.error();
@@ -145,9 +142,8 @@ Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const 
 Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& plan,
                                                        const std::vector<analysis::LayerNorm>& norms,
                                                        NormFlavour flavour, const Task& task) const {
-  auto made = asModel(rebuild(model_, recordPlan(model_, plan, norms, flavour, task), kNotApplied));
-  if (!made) return tl::unexpected(made.error());
-  return std::move(made->model);
+  ASSIGN_OR_RETURN(auto made, asModel(rebuild(model_, recordPlan(model_, plan, norms, flavour, task), kNotApplied)));
+  return std::move(made.model);
 }
 
 Result<FusedModel> TorchScriptModel::joinNorms(const analysis::Norms& norms, const Task& task) const {
@@ -183,9 +179,8 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
 }
 
 Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task, bool strict) {
-  auto model = TorchScriptModel::open(path, task, strict);
-  if (!model) return tl::unexpected(model.error());
-  return std::unique_ptr<Model>(std::move(*model));
+  ASSIGN_OR_RETURN(auto model, TorchScriptModel::open(path, task, strict));
+  return std::unique_ptr<Model>(std::move(model));
 }
 
 }  // namespace normlens::formats::torchscript

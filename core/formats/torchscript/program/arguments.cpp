@@ -219,9 +219,8 @@ Result<std::vector<IValue>> toArguments(const std::vector<InputLayout>& layouts,
   ArgumentMaker maker(layouts, inputs, floats);
   std::vector<IValue> made;
   for (size_t i = 0; i < maker.layouts().size(); ++i) {
-    auto value = maker.make(maker.layouts()[i], schema.arguments().at(i + 1).default_value());
-    if (!value) return tl::unexpected(value.error());
-    made.push_back(std::move(*value));
+    ASSIGN_OR_RETURN(auto value, maker.make(maker.layouts()[i], schema.arguments().at(i + 1).default_value()));
+    made.push_back(std::move(value));
   }
   if (const std::string* extra = maker.leftOver())
     return fail(ErrorCode::BadInput, "the model has no input for the array '" + *extra + "'",

@@ -24,8 +24,7 @@ Status canReplay(const Program& program) {
 }
 
 Result<std::unique_ptr<CapturedPass>> CapturedPass::record(c10::Device device, const std::function<void()>& pass) {
-  const auto library = loadCudaGraphLibrary();
-  if (!library) return tl::unexpected(library.error());
+  ASSIGN_OR_RETURN(const auto library, loadCudaGraphLibrary());
   const auto failed = [](const std::string& why) {
     return fail(ErrorCode::RunFailed, "the model cannot be captured as a CUDA graph: " + why, kWithoutCapture);
   };
@@ -36,7 +35,7 @@ Result<std::unique_ptr<CapturedPass>> CapturedPass::record(c10::Device device, c
     const c10::StreamGuard on(stream);
     for (int run = 0; run < kRunsBefore; ++run) pass();
     guard.synchronizeStream(stream);
-    std::unique_ptr<CudaGraph> graph(library->make());
+    std::unique_ptr<CudaGraph> graph(library.make());
     recordInto(*graph, pass);
     return std::unique_ptr<CapturedPass>(new CapturedPass(stream, std::move(graph)));
   } catch (const c10::Error& error) {

@@ -11,8 +11,8 @@
 #include "core/base/library/own_library.h"
 #include "core/base/run_watch.h"
 #include "core/base/stopwatch.h"
-#include "core/formats/torchscript/program/fast_norm.h"
 #include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/fast_norm.h"
 #include "core/formats/torchscript/run/captured_pass.h"
 #include "core/formats/torchscript/run/cuda/cuda_library.h"
 
@@ -76,11 +76,10 @@ Status near(const at::Tensor& computed, const at::Tensor& reference, const char*
 Status checkGraph(c10::Device device) {
   const at::Tensor x = numbers(0.1).to(device), other = numbers(0.7);
   at::Tensor y;
-  const auto pass = CapturedPass::record(device, [&] { y = rmsNorm(x); });
-  if (!pass) return tl::unexpected(pass.error());
+  ASSIGN_OR_RETURN(const auto pass, CapturedPass::record(device, [&] { y = rmsNorm(x); }));
   x.copy_(other);
   PassTimer timer(device);
-  static_cast<void>((*pass)->replayMs(timer));
+  static_cast<void>(pass->replayMs(timer));
   return near(y, rmsNormInDouble(other), "a replayed CUDA graph");
 }
 

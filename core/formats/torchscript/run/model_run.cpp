@@ -149,7 +149,7 @@ void drawTheSame() {
 Result<std::vector<IValue>> argumentsFor(const LoweredModel& model, const Tensors& inputs) {
   const Program& program = model.program;
   if (model.neverRun) return tl::unexpected(*model.neverRun);
-  if (auto status = model.source.computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(model.source.computeWeights({}));
   auto arguments =
       guarded([&] {
         return toArguments(program.inputs, model.source.module.get_method("forward").function().getSchema(), inputs,
@@ -163,9 +163,8 @@ Result<std::vector<IValue>> argumentsFor(const LoweredModel& model, const Tensor
 
 Result<Tensors> runModel(const LoweredModel& model, const Tensors& inputs, const Task& task) {
   const DefaultType defaultType(model.source.defaultType);
-  if (auto go = task.check(); !go) return tl::unexpected(go.error());
-  auto arguments = argumentsFor(model, inputs);
-  if (!arguments) return tl::unexpected(arguments.error());
+  RETURN_IF_ERROR(task.check());
+  ASSIGN_OR_RETURN(auto arguments, argumentsFor(model, inputs));
   const RunWatch watch(RunWatch::Kind::Run);
   const c10::InferenceMode inference;
   // One pass is not worth the optimizer's time.
@@ -173,7 +172,7 @@ Result<Tensors> runModel(const LoweredModel& model, const Tensors& inputs, const
   drawTheSame();
   return guarded([&] {
     RunState state(model.program);
-    IValue results = state.module().forward(std::move(*arguments));
+    IValue results = state.module().forward(std::move(arguments));
     if (!model.program.writtenLiterals.empty())
       results = results.deepcopy();  // they may be what is put back after the run
     return toOutputs(results, model.graph().outputNames);
@@ -181,15 +180,13 @@ Result<Tensors> runModel(const LoweredModel& model, const Tensors& inputs, const
 }
 
 Status probeModel(LoweredModel& model, const Tensors& inputs, const Task& task) {
-  auto arguments = argumentsFor(model, inputs);
-  if (!arguments) return tl::unexpected(arguments.error());
+  ASSIGN_OR_RETURN(auto arguments, argumentsFor(model, inputs));
   task.report("finding the shapes");
   const RunWatch watch(RunWatch::Kind::Probe);
   Recorder recorder(model.program);
   Interpreter interpreter(model.program, Interpreter::Effort::ShapesOnly, [&] { recorder = Recorder(model.program); });
   interpreter.alsoTryBranches();
-  auto results = interpreter.run(std::move(*arguments), recorder.hook(), task);
-  if (!results) return tl::unexpected(results.error());
+  ASSIGN_OR_RETURN(auto results, interpreter.run(std::move(arguments), recorder.hook(), task));
   model.adoptRecords(recorder.take());
   return {};
 }
@@ -222,10 +219,9 @@ Result<Model::SeenRun> seeRun(const LoweredModel& model, const Program& program,
       if (tensor.defined()) captured[place.index].view = viewOf(tensor.clone(at::MemoryFormat::Contiguous).cpu());
     }
   };
-  auto results = interpreter.run(std::move(arguments), hook, task);
-  if (!results) return tl::unexpected(results.error());
+  ASSIGN_OR_RETURN(auto results, interpreter.run(std::move(arguments), hook, task));
   return guarded([&] {
-    return Model::SeenRun{toOutputs(results->at(0), lowered.graph.outputNames), std::move(captured), narrowOp};
+    return Model::SeenRun{toOutputs(results.at(0), lowered.graph.outputNames), std::move(captured), narrowOp};
   });
 }
 

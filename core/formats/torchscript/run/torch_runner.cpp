@@ -62,7 +62,7 @@ class TorchRunner final : public Runner {
   Status capture() {
     // Checks the copy on the GPU too: it may not share memory that the file's tensors share.
     for (const Program* each : {&model_.program, &program()}) {
-      if (const Status can = canReplay(*each); !can) return can;
+      RETURN_IF_ERROR(canReplay(*each));
     }
     auto captured = run([&] {
       return CapturedPass::record(parts_.device,
@@ -88,7 +88,7 @@ class TorchRunner final : public Runner {
 
   Result<Tensors> outputs() override {
     drawTheSame();
-    if (const auto ran = runOnceMs(); !ran) return tl::unexpected(ran.error());
+    RETURN_IF_ERROR(runOnceMs());
     return run([&] { return toOutputs(captured_ ? replayed_ : result_, model_.graph().outputNames); });
   }
 
@@ -143,25 +143,22 @@ class TorchRunner final : public Runner {
 
   [[nodiscard]] Result<QueueWait> waitOnDevice() const {
     if (parts_.device.is_cpu()) return QueueWait();
-    const auto library = loadCudaGraphLibrary();
-    if (!library) return tl::unexpected(library.error());
+    ASSIGN_OR_RETURN(const auto library, loadCudaGraphLibrary());
     constexpr double kCyclesOfMs = 1.7e6;  // about: boards differ
-    return QueueWait([wait = library->wait](double ms) { wait(static_cast<int64_t>(ms * kCyclesOfMs)); });
+    return QueueWait([wait = library.wait](double ms) { wait(static_cast<int64_t>(ms * kCyclesOfMs)); });
   }
 
   Result<std::vector<OpTime>> timesOf(const Task& task) {
-    const auto wait = waitOnDevice();
-    if (!wait) return tl::unexpected(wait.error());
+    ASSIGN_OR_RETURN(const auto wait, waitOnDevice());
     const Program& program = this->program();
     const DefaultType defaultType(model_.source.defaultType);
     const ThreadCount threads(parts_.settings.threads);
     Interpreter interpreter(program);
     interpreter.trustIndices();
-    NodeTimes times(program, kInstrumentedPasses, parts_.device, *wait);
+    NodeTimes times(program, kInstrumentedPasses, parts_.device, wait);
     for (int pass = NodeTimes::kWarmUp; pass < kInstrumentedPasses;) {
       std::vector<IValue> inputs = freshInputs();
-      const auto done = interpreter.run(std::move(inputs), times.hook(pass), task);
-      if (!done) return tl::unexpected(done.error());
+      ASSIGN_OR_RETURN(const auto done, interpreter.run(std::move(inputs), times.hook(pass), task));
       if (times.endPass(pass)) ++pass;
     }
     const std::vector<int> nodes = graphNodes(model_.lowered, program.nodes.size());
@@ -209,7 +206,7 @@ class TorchRunner final : public Runner {
 Result<std::unique_ptr<Runner>> makeRunner(const LoweredModel& model, const Tensors& inputs,
                                            const RunSettings& settings) {
   const bool cuda = settings.device == Device::Cuda;
-  if (const Status there = cuda ? loadCudaFor(settings.gpu) : Status(); !there) return tl::unexpected(there.error());
+  RETURN_IF_ERROR(cuda ? loadCudaFor(settings.gpu) : Status());
   TorchRunner::Parts parts{
       .copy = {},
       .onGpu = {},
@@ -218,28 +215,25 @@ Result<std::unique_ptr<Runner>> makeRunner(const LoweredModel& model, const Tens
       .device = cuda ? c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(settings.gpu))
                      : c10::Device(c10::DeviceType::CPU)};
   if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts.dtype) {
-    auto copy = converted(model, settings.dtype);
-    if (!copy) return tl::unexpected(copy.error());
-    parts.copy = std::move(*copy);
+    ASSIGN_OR_RETURN(auto copy, converted(model, settings.dtype));
+    parts.copy = std::move(copy);
   }
   const LoweredModel& used = usedModel(model, parts.copy);
-  auto arguments = argumentsFor(used, inputs);
-  if (!arguments) return tl::unexpected(arguments.error());
-  parts.inputs = std::move(*arguments);
+  ASSIGN_OR_RETURN(auto arguments, argumentsFor(used, inputs));
+  parts.inputs = std::move(arguments);
   if (cuda) {
     try {
-      auto program = buildProgram(copyOnDevice(used.source.module, parts.device));
-      if (!program) return tl::unexpected(program.error());
-      parts.onGpu = std::move(*program);
+      ASSIGN_OR_RETURN(auto program, buildProgram(copyOnDevice(used.source.module, parts.device)));
+      parts.onGpu = std::move(program);
       moveInputs(parts.inputs, parts.device);
     } catch (const std::exception& error) {
       return fail(ErrorCode::RunFailed, "the model could not be moved to the device: " + firstLine(error.what()));
     }
   }
   auto runner = std::make_unique<TorchRunner>(model, std::move(parts));
-  if (const Status within = runner->checkLookups(); !within) return tl::unexpected(within.error());
+  RETURN_IF_ERROR(runner->checkLookups());
   if (settings.cudaGraph) {
-    if (const Status captured = runner->capture(); !captured) return tl::unexpected(captured.error());
+    RETURN_IF_ERROR(runner->capture());
   }
   return runner;
 }

@@ -223,7 +223,7 @@ at::Tensor saturated(const at::Tensor& elements, at::ScalarType to) {
 Result<LoweredModel> converted(const LoweredModel& model, graph::DType dtype) {
   const std::string refusal = "the model cannot be run in " + std::string(graph::dtypeName(dtype)) + ": ";
   if (!graph::isFloat(dtype)) return fail(ErrorCode::Unsupported, refusal + "it is no floating type");
-  if (auto status = model.source.computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(model.source.computeWeights({}));
   try {
     const std::string obstacle = ObstacleSearch().search(*model.source.module._ivalue());
     if (!obstacle.empty()) return fail(ErrorCode::Unsupported, refusal + obstacle);

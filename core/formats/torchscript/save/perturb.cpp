@@ -42,7 +42,7 @@ at::Tensor perturbedCopy(const at::Tensor& dense, uint64_t seed) {
 }  // namespace
 
 Result<LoweredModel> perturbed(const LoweredModel& model, uint64_t seed) {
-  if (auto status = model.source.computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
+  RETURN_IF_ERROR(model.source.computeWeights({}));
   try {
     uint64_t drawn = 0;
     RewriteRules rules;

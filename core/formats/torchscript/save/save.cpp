@@ -160,7 +160,7 @@ Status saveModel(const LoweredModel& model, const std::filesystem::path& path, c
     if (!records) return tl::unexpected<Error>(records.error());
     std::deque<std::string> made;
     if (source.archive) keepDevices(*records, *source.archive, made);
-    if (auto status = task.check(); !status) return status;
+    RETURN_IF_ERROR(task.check());
     const BytesToWrite bytes(source.pending, {source.archive ? source.archive->sharedFile() : nullptr});
     const ArchiveSources sources{[&](auto part) { return bytes.makerOf(part); },
                                  [&] { return source.archive ? checkUnchanged(*source.archive) : Status(); }};

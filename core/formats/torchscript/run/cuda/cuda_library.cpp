@@ -126,7 +126,7 @@ Status loadCuda() {
 }
 
 Status loadCudaFor(int gpu) {
-  if (Status there = loadCuda(); !there) return there;
+  RETURN_IF_ERROR(loadCuda());
   if (const c10::DeviceIndex gpus = c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount(); gpu >= gpus) {
     return fail(ErrorCode::Unsupported, "there is no GPU cuda:" + std::to_string(gpu) + ": LibTorch sees " +
                                             std::to_string(gpus) + ", which are counted from 0");
