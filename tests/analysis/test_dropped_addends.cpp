@@ -25,7 +25,7 @@ Outcome soundOutcome(const std::string& text) {
     for (const auto& planned : plan.edits) {
       const auto* drop = std::get_if<fold::DropAddend>(&planned.edit);
       if (drop == nullptr) continue;
-      out.drops.push_back(describeEdit(model.graph(), model.norms(), planned));
+      out.drops.push_back(describeEdit(model.graph(), model.norms(), planned).text);
       out.reads += drop->uses.size();
     }
   }

@@ -97,14 +97,14 @@ TEST(Verdicts, whatNoRunHasShownIsUnknownAndNotBlocked) {
   EXPECT_EQ(unshown.reason, "The model was not run, so the shape of its input is not known.");
   EXPECT_EQ(verdictOf("float32", ", %mean: float32").verdict, Blocked) << "whatever the shapes are";
 
-  const auto graph = graph::parseGraph(R"(graph {
+  const Analyzed model(R"(graph {
     input %x: float32[2, 8]
     const %w: float32[8, 8] random 1
     %h: float32 = Linear(%x, %w, _)
     %y: float32 = LayerNorm(%h, _, _) {eps = 1e-05, axes = [1]}
     return %y
   })");
-  const std::string told = previewCentering(**analyze(*graph, Task{}), graph->nodes.front().outputs.front()).reason;
+  const std::string told = previewCentering(*model, model.graph().nodes.front().outputs.front()).reason;
   EXPECT_TRUE(told.starts_with("No LayerNorm is known to depend")) << told;
 }
 
@@ -113,16 +113,6 @@ TEST(Verdicts, aBranchThatNoRunTookLeavesAVerdictOpenWhereNothingElseDecidesIt) 
   const auto model = [](const std::string& other) {
     return R"(graph {
     input %x: float32[2, 8]
-
-  const auto graph = graph::parseGraph(R"(graph {
-    input %x: float32[2, 8]
-    const %w: float32[8, 8] random 1
-    %h: float32 = Linear(%x, %w, _)
-    %y: float32 = LayerNorm(%h, _, _) {eps = 1e-05, axes = [1]}
-    return %y
-  })");
-    const std::string told = previewCentering(**analyze(*graph, Task{}), graph->nodes.front().outputs.front()).reason;
-    EXPECT_TRUE(told.starts_with("No LayerNorm is known to depend")) << told;
     input %c: bool[]
     input %n: int64
     const %w: float32[8, 8] random 1

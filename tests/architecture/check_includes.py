@@ -28,14 +28,8 @@ WORDS = {"the standard library", "nothing of ours", "Boost Graph"}
 # Never in one file: LibTorch's folder carries a protobuf of its own.
 APART = [("LibTorch", "onnx")]
 
-# Folders whose READMEs are not held against the code yet -> the names that they would say.
-NOT_YET = {
-    "core/formats/onnx": "all of formats, base, graph, ops, fold, analysis/norms/norms.h, analysis/norms/whole_norm.h, onnx, ONNX Runtime",
-    "ui": "all of ui, base, protocol, lab/run_settings.h, lab/run_record.h, Qt, Graphviz",
-}
-
 # Folders in which files and rooms still include each other in a ring.
-RINGED = {"core", "core/analysis", "core/service"}
+RINGED = {"core", "core/analysis", "core/service", "ui/graphview", "ui/session", "ui/window"}
 
 TOPS = ("app", "core", "kernels", "ui")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
@@ -79,14 +73,9 @@ class Sources:
                         found.setdefault(framework, chain + [f"<{name}>"])
         return found
 
-    def not_yet(self, room):
-        return next((folder for folder in NOT_YET if within(room, folder)), None)
-
     @functools.cache
     def names(self, room):
         """The names in the line of a folder's README. Raises ValueError: it has none."""
-        if held := self.not_yet(room):
-            return NOT_YET[held].split(", ")
         readme = self.root / room / "README.md"
         line = LINE.search(readme.read_text(encoding="utf-8")) if readme.exists() else None
         if line is None:
@@ -167,7 +156,7 @@ def rings(sources):
             parts, others = path.split("/"), name.split("/")
             depth = next((i for i, (one, other) in enumerate(zip(parts, others)) if one != other), None)
             folder = "/".join(parts[:depth])
-            if depth is not None and folder not in RINGED and not sources.not_yet(folder):
+            if depth is not None and folder not in RINGED:
                 at, to = ("/".join(each[: depth + 1]) for each in (parts, others))
                 arrows.setdefault(folder, {}).setdefault(at, set()).add(to)
     for folder, inside in sorted(arrows.items()):

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "app/engine/serve/serve_side.h"
+#include "tests/support/must.h"
 
 namespace normlens::engine::test {
 namespace {

@@ -8,6 +8,7 @@
 #include "app/engine/verbs/report/document.h"
 #include "app/engine/verbs/report/figures.h"
 #include "app/engine/verbs/report/last_fold.h"
+#include "tests/support/must.h"
 
 namespace normlens::engine::report {
 namespace {

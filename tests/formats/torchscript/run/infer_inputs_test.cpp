@@ -204,7 +204,7 @@ TEST(InferInputs, GivesUpInTimeAndSaysWhatWasTried) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(6));
   EXPECT_NE(specs.message.find("x=float64[2,7,10] came furthest: "), std::string::npos) << specs.message;
   EXPECT_NE(specs.message.find("never"), std::string::npos) << specs.message;
-  EXPECT_NE(specs.hint.find("--input 'x=float64[2,7,10]'"), std::string::npos) << specs.hint;
+  EXPECT_EQ(specs.hint.key, HintKey::Inputs);
 }
 
 TEST(InferInputs, SaysWhatItCannotMakeUp) {
@@ -212,7 +212,7 @@ TEST(InferInputs, SaysWhatItCannotMakeUp) {
   top.define("def forward(self, x, mode: str):\n  return x + 1 if mode == 'a' else x\n");
   const Error specs = failureOf(unprobed(top)->inferInputs());
   EXPECT_EQ(specs.code, ErrorCode::BadInput);
-  EXPECT_NE(specs.hint.find("--inputs"), std::string::npos);
+  EXPECT_NE(specs.hint.text().find("--inputs"), std::string::npos);
 }
 
 }  // namespace
