@@ -13,7 +13,7 @@ TEST(Rpc, RequestRoundTrip) {
   EXPECT_TRUE(message->isRequest());
   EXPECT_EQ(message->id, 7);
   EXPECT_EQ(message->method, "plan");
-  EXPECT_EQ(decode<PlanParams>(message->params)->policy, "all");
+  EXPECT_EQ(decode<PlanParams>(message->params)->policy, Policy::All);
 }
 
 TEST(Rpc, NotificationAndRepliesRoundTrip) {

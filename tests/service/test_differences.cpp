@@ -91,7 +91,7 @@ TEST_F(DifferencesOfDemos, TheTensorsOfARowAreThoseThatWereMeasured) {
     params.output = row.output;
     params.batch = row.batch;
     const auto pair = must(service_.tensorPair(params, Task{}));
-    EXPECT_DOUBLE_EQ(pair.most, row.max_abs) << kind;
+    EXPECT_DOUBLE_EQ(pair.most, row.max_abs) << nameOf(kind);
     EXPECT_EQ(pair.aligned, row.aligned);
     EXPECT_EQ(pair.a.size(), static_cast<size_t>(pair.heat_rows * pair.heat_columns));
     params.tile = {0, 2, 0, 3};

@@ -65,7 +65,7 @@ TEST_F(Plans, ACopyOrACenteringIsTheUsersChoiceAndEitherIsProved) {
 TEST_F(Plans, WithoutOneEditAllStaysThatDoesNotNeedIt) {
   const auto whole = must(service_.plan({}, Task{}));
   for (const auto& edit : whole.edits) {
-    if (edit.kind != "center_constant" && edit.kind != "insert_centering") continue;
+    if (edit.kind != EditKind::CenterConstant && edit.kind != EditKind::InsertCentering) continue;
     protocol::FoldParams params;
     params.plan.keep_values = edit.values;
     const auto without = service_.fold(params, Task{});

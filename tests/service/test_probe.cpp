@@ -60,7 +60,7 @@ TEST_P(Probe, FoldedNormsGetInputsAtARightAngle) {
     EXPECT_NEAR(row.input.angle_deg, 90, 1e-3) << row.name;
     EXPECT_LT(row.input.mean_share, 1e-9) << row.name;
   }
-  EXPECT_EQ(std::ranges::count(after.rows, "RMSNorm", &protocol::ProbeRow::kind),
+  EXPECT_EQ(std::ranges::count(after.rows, protocol::ProbedKind::RmsNorm, &protocol::ProbeRow::kind),
             static_cast<std::ptrdiff_t>(fold.plan.folded.size()));
 }
 
