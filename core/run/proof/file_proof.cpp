@@ -363,11 +363,14 @@ class FileProof {
   }
 
   // What cancels to nothing in exact arithmetic has no scale, and an original that is right there is so by luck.
+  [[nodiscard]] static bool isMeasured(const Judged& output, const RowErrors& row) {
+    constexpr double kNothing = 1e-6;
+    return output.byExact && row.exact > kNothing * row.apart;
+  }
+
   [[nodiscard]] RowJudgment judgmentOf(const Judged& output, const RowErrors& row, const Errors& errors,
                                        double noise) const {
-    constexpr double kNothing = 1e-6;
-    if (!output.byExact || row.exact <= kNothing * row.apart)
-      return {row.apart, std::max(fewRoundings() * row.scale, noise)};
+    if (!isMeasured(output, row)) return {row.apart, std::max(fewRoundings() * row.scale, noise)};
     // A few roundings beside an original that is itself far off.
     const double few = leastFloor(row.scale, noise);
     if (row.apart <= options_.floorFactor * few) return {row.apart, few};
@@ -411,14 +414,18 @@ class FileProof {
     outcome_.noiseFloor = fewRoundings();
     outcome_.limit = options_.floorFactor * fewRoundings();
     double most = 0;
+    bool reported = false;
     for (const Trial& trial : trials_) {
       for (size_t i = 0; i < trial.outputs.size(); ++i) {
         const Judged& output = trial.outputs[i];
         const Errors errors = errorsOf(i);
         for (const RowErrors& row : output.rows) {
           const RowJudgment judgment = judgmentOf(output, row, errors, output.noise);
-          const double above = judgment.error / judgment.floor;
-          if (above > most) report(output, row, judgment);
+          // A few roundings tell least.
+          const bool few = isMeasured(output, row) && !judgment.byExact;
+          const double above = few ? 0 : judgment.error / judgment.floor;
+          if (above > most || !reported) report(output, row, judgment);
+          reported = true;
           most = std::max(most, above);
         }
       }
@@ -428,10 +435,12 @@ class FileProof {
   void report(const Judged& output, const RowErrors& row, const RowJudgment& judgment) {
     const double scale = row.scale > 0 ? row.scale : 1;
     outcome_.worst = {output.diff.maxAbs, output.diff.maxRel};
-    outcome_.noiseFloor = judgment.floor / scale;
-    outcome_.limit = options_.floorFactor * judgment.floor / scale;
+    // The output's largest difference may be another row's, which passes by a higher floor of its own.
+    const double others = outcome_.passes ? output.diff.maxRel : 0;
+    outcome_.noiseFloor = std::max(judgment.floor / scale, std::nextafter(others / options_.floorFactor, kUnbounded));
+    outcome_.limit = options_.floorFactor * outcome_.noiseFloor;
     outcome_.errors.reset();
-    if (judgment.byExact) outcome_.errors = {row.a / scale, row.b / scale};
+    if (isMeasured(output, row)) outcome_.errors = {row.a / scale, row.b / scale};
   }
 
   const ChangeUnderTest& change_;
