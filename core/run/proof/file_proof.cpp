@@ -216,6 +216,7 @@ class FileProof {
       if (const Status done = compareOn(inputs); !done) return done;
       if (!outcome_.reason.empty()) return {};
     }
+    collectErrors();
     return measureNoise();
   }
 
@@ -339,9 +340,8 @@ class FileProof {
   [[nodiscard]] bool passes(const Trial& trial, double leastNoise) const {
     for (size_t i = 0; i < trial.outputs.size(); ++i) {
       const Judged& output = trial.outputs[i];
-      const Errors errors = errorsOf(i);
       for (const RowErrors& row : output.rows) {
-        const RowJudgment judgment = judgmentOf(output, row, errors, std::max(output.noise, leastNoise));
+        const RowJudgment judgment = judgmentOf(output, row, errors_[i], std::max(output.noise, leastNoise));
         if (!(judgment.error <= options_.floorFactor * judgment.floor)) return false;
       }
     }
@@ -380,18 +380,23 @@ class FileProof {
     return {std::isfinite(row.apart) ? row.b : row.apart, std::max(few, own), true};
   }
 
-  [[nodiscard]] Errors errorsOf(size_t output) const {
-    Errors errors;
+  // Of the rows of all trials, whenever some were added.
+  void collectErrors() {
+    errors_.clear();
     for (const Trial& trial : trials_) {
-      if (output >= trial.outputs.size() || !trial.outputs[output].byExact) continue;
-      for (const RowErrors& row : trial.outputs[output].rows) {
-        errors.original.push_back(relative(row.a, row));
-        errors.folded.push_back(relative(row.apart > 0 ? row.b : row.a, row));
+      errors_.resize(std::max(errors_.size(), trial.outputs.size()));
+      for (size_t i = 0; i < trial.outputs.size(); ++i) {
+        if (!trial.outputs[i].byExact) continue;
+        for (const RowErrors& row : trial.outputs[i].rows) {
+          errors_[i].original.push_back(relative(row.a, row));
+          errors_[i].folded.push_back(relative(row.apart > 0 ? row.b : row.a, row));
+        }
       }
     }
-    std::ranges::sort(errors.original, std::greater());
-    std::ranges::sort(errors.folded, std::greater());
-    return errors;
+    for (Errors& errors : errors_) {
+      std::ranges::sort(errors.original, std::greater());
+      std::ranges::sort(errors.folded, std::greater());
+    }
   }
 
   // An original that is infinite excuses nothing.
@@ -418,9 +423,8 @@ class FileProof {
     for (const Trial& trial : trials_) {
       for (size_t i = 0; i < trial.outputs.size(); ++i) {
         const Judged& output = trial.outputs[i];
-        const Errors errors = errorsOf(i);
         for (const RowErrors& row : output.rows) {
-          const RowJudgment judgment = judgmentOf(output, row, errors, output.noise);
+          const RowJudgment judgment = judgmentOf(output, row, errors_[i], output.noise);
           // A few roundings tell least.
           const bool few = isMeasured(output, row) && !judgment.byExact;
           const double above = few ? 0 : judgment.error / judgment.floor;
@@ -451,6 +455,7 @@ class FileProof {
   std::shared_ptr<const formats::Model> wide_;
   bool unknown_ = false;  // how far the original itself is off, where the two differ
   std::vector<Trial> trials_;
+  std::vector<Errors> errors_;  // by output
   FileOutcome outcome_;
 };
 
