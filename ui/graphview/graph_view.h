@@ -176,14 +176,12 @@ class GraphView : public QWidget {
   void updateSpinner();
   [[nodiscard]] ViewState viewState() const;
 
-  // graph_view_places.cpp
   void showGroups(layout::GroupSet groups);
   void rememberPlace();
   void showPlace(const std::optional<Place>& place);
   void goToWantedPlace();
   void followPath();
 
-  // graph_view_input.cpp
   void selectAround();
   void handleLetter(QKeyEvent* event);
   void select(int item, int value);

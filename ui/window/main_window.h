@@ -85,8 +85,8 @@ class MainWindow final : public QMainWindow {
   void connectEngine();   // main_window_engine.cpp
   void connectSession();  // the same
   void connectViews();
-  void connectCommands();  // main_window_commands.cpp
-  void connectProject();   // main_window_project.cpp
+  void connectCommands();
+  void connectProject();  // main_window_engine.cpp
   void connectTheme();
   void refresh();  // actions, story, status: after any change of the session
   void showPage(QWidget* page);

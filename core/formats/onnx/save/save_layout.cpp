@@ -172,8 +172,8 @@ void SaveLayout::placeFile(const std::string& oldLocation,
 
 // "model.onnx.data" of model.onnx is "out.onnx.data" of out.onnx, "model.onnx_data" is "out.onnx_data", "model_data" is
 // "out_data", "weights.bin" is "out.onnx.weights.bin": a confined process may make files of no other names
-// (core/confine/grants.h). Never a name that is taken, be it by the model that is about to be replaced: that one needs
-// its data until the new one has its name. "out.onnx.data_2" then.
+// (core/confine/doorkeeper.h). Never a name that is taken, be it by the model that is about to be replaced: that one
+// needs its data until the new one has its name. "out.onnx.data_2" then.
 std::string SaveLayout::newLocation(const std::string& old, const OnnxSource& source, const fs::path& path) {
   std::string flat = fs::path(old).lexically_normal().string();
   std::replace(flat.begin(), flat.end(), '/', '_');

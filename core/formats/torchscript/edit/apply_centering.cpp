@@ -86,7 +86,8 @@ Node* pointBefore(const std::vector<Node*>& readers) {
 }
 
 // A value that an op changes in place is read again by any of its names, callers' too: its own memory is centered for
-// it. No other value of that memory is read after the op, else nothing would be known of what it writes (in_place.h).
+// it. No other value of that memory is read after the op, else nothing would be known of what it writes
+// (memory_sharing.h).
 void redirect(Node& reader, size_t input, Value* centered) {
   if (!writesInto(reader, input)) {
     reader.replaceInput(input, centered);
