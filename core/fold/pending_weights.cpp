@@ -33,7 +33,7 @@ std::shared_ptr<PendingWeights> PendingWeights::reserve(
   for (const auto& weight : weights) {
     const auto bytes = static_cast<size_t>(graph::byteCount(weight->view()));
     offsets.push_back(roundUp(end, alignmentOf(bytes)));
-    made->places_.push_back({weight, bytes});
+    made->pending_.push_back({weight, bytes});
     end = offsets.back() + bytes;
   }
   made->regionBytes_ = end + kHugePage;
@@ -41,7 +41,7 @@ std::shared_ptr<PendingWeights> PendingWeights::reserve(
   if (region == MAP_FAILED) throw std::bad_alloc();
   made->region_ = static_cast<std::byte*>(region);
   const size_t skipped = roundUp(reinterpret_cast<size_t>(region), kHugePage) - reinterpret_cast<size_t>(region);
-  for (size_t i = 0; i < offsets.size(); ++i) made->places_[i].address = made->region_ + skipped + offsets[i];
+  for (size_t i = 0; i < offsets.size(); ++i) made->pending_[i].address = made->region_ + skipped + offsets[i];
   return made;
 }
 
@@ -50,60 +50,61 @@ PendingWeights::~PendingWeights() {
 }
 
 graph::TensorView PendingWeights::view(size_t weight) const {
-  graph::TensorView view = places_.at(weight).weight->view();
-  view.data = places_[weight].address;
+  graph::TensorView view = pending_.at(weight).weight->view();
+  view.data = pending_[weight].address;
   view.owner = shared_from_this();
   return view;
 }
 
-size_t PendingWeights::placeAt(const std::byte* address) const {
-  const auto next = std::ranges::upper_bound(places_, address, {}, &Place::address);
-  if (next == places_.begin()) return places_.size();
-  const auto place = std::prev(next);
-  return address < place->address + place->bytes ? static_cast<size_t>(place - places_.begin()) : places_.size();
+size_t PendingWeights::weightAt(const std::byte* address) const {
+  const auto next = std::ranges::upper_bound(pending_, address, {}, &PendingWeight::address);
+  if (next == pending_.begin()) return pending_.size();
+  const auto pending = std::prev(next);
+  return address < pending->address + pending->bytes ? static_cast<size_t>(pending - pending_.begin())
+                                                     : pending_.size();
 }
 
-Status PendingWeights::computeLocked(Place& place) {
-  if (place.computed) return {};
-  const size_t whole = roundUp(place.bytes, alignmentOf(0));
-  if (::mprotect(place.address, whole, PROT_READ | PROT_WRITE) != 0)
+Status PendingWeights::computeLocked(PendingWeight& pending) {
+  if (pending.computed) return {};
+  const size_t whole = roundUp(pending.bytes, alignmentOf(0));
+  if (::mprotect(pending.address, whole, PROT_READ | PROT_WRITE) != 0)
     return fail(ErrorCode::RunFailed, plainError(std::bad_alloc()));
 #ifdef MADV_HUGEPAGE
   // Only whole huge pages: the rounded-up tail would otherwise be memory that nobody wanted. A refusal is harmless.
-  if (place.bytes >= kHugePage) ::madvise(place.address, place.bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  if (pending.bytes >= kHugePage) ::madvise(pending.address, pending.bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
   Status status;
   try {
-    status = place.weight->compute({place.address, place.bytes}, hardwareThreads());
+    status = pending.weight->compute({pending.address, pending.bytes}, hardwareThreads());
   } catch (const std::bad_alloc& error) {
     status = fail(ErrorCode::RunFailed, plainError(error));
   }
-  place.computed = status.has_value();
+  pending.computed = status.has_value();
   if (!status) {
-    ::madvise(place.address, whole, MADV_DONTNEED);
-    ::mprotect(place.address, whole, PROT_NONE);
+    ::madvise(pending.address, whole, MADV_DONTNEED);
+    ::mprotect(pending.address, whole, PROT_NONE);
   }
   return status;
 }
 
 Status PendingWeights::computeAll(const Task& task) {
   const std::lock_guard lock(mutex_);
-  for (Place& place : places_) {
+  for (PendingWeight& pending : pending_) {
     RETURN_IF_ERROR(task.check());
-    RETURN_IF_ERROR(computeLocked(place));
+    RETURN_IF_ERROR(computeLocked(pending));
   }
   return {};
 }
 
 Status PendingWeights::compute(const std::byte* address) {
   const std::lock_guard lock(mutex_);
-  const size_t place = placeAt(address);
-  return place == places_.size() ? Status() : computeLocked(places_[place]);
+  const size_t at = weightAt(address);
+  return at == pending_.size() ? Status() : computeLocked(pending_[at]);
 }
 
 void PendingWeights::protectPending(int protection) {
-  for (const Place& place : places_) {
-    if (!place.computed) ::mprotect(place.address, roundUp(place.bytes, alignmentOf(0)), protection);
+  for (const PendingWeight& pending : pending_) {
+    if (!pending.computed) ::mprotect(pending.address, roundUp(pending.bytes, alignmentOf(0)), protection);
   }
 }
 
@@ -119,9 +120,9 @@ PendingWeights::AsZeros::~AsZeros() {
 
 std::optional<PendingWeights::Part> PendingWeights::partAt(std::span<const std::byte> bytes) const {
   const std::lock_guard lock(mutex_);
-  const size_t place = placeAt(bytes.data());
-  if (bytes.empty() || place == places_.size() || places_[place].computed) return std::nullopt;
-  return Part{places_[place].weight.get(), static_cast<uint64_t>(bytes.data() - places_[place].address)};
+  const size_t at = weightAt(bytes.data());
+  if (bytes.empty() || at == pending_.size() || pending_[at].computed) return std::nullopt;
+  return Part{pending_[at].weight.get(), static_cast<uint64_t>(bytes.data() - pending_[at].address)};
 }
 
 }  // namespace normlens::fold

@@ -51,7 +51,7 @@ class PendingWeights : public std::enable_shared_from_this<PendingWeights> {
 
   // Returns whether it is the address of one of them, computed or not.
   [[nodiscard]] bool isAt(const void* address) const {
-    return placeAt(static_cast<const std::byte*>(address)) != places_.size();
+    return weightAt(static_cast<const std::byte*>(address)) != pending_.size();
   }
   // Bytes that are not in memory.
   struct Part {
@@ -62,20 +62,20 @@ class PendingWeights : public std::enable_shared_from_this<PendingWeights> {
   [[nodiscard]] std::optional<Part> partAt(std::span<const std::byte> bytes) const;
 
  private:
-  struct Place {
+  struct PendingWeight {
     std::shared_ptr<const EditedWeight> weight;
     size_t bytes = 0;
     std::byte* address = nullptr;
     bool computed = false;
   };
   PendingWeights() = default;
-  [[nodiscard]] size_t placeAt(const std::byte* address) const;  // places_.size(): none
-  [[nodiscard]] static Status computeLocked(Place& place);
+  [[nodiscard]] size_t weightAt(const std::byte* address) const;  // pending_.size(): none
+  [[nodiscard]] static Status computeLocked(PendingWeight& pending);
   void protectPending(int protection);
 
   std::byte* region_ = nullptr;
   size_t regionBytes_ = 0;
-  std::vector<Place> places_;  // by address, which never changes
+  std::vector<PendingWeight> pending_;  // by address, which never changes
   mutable std::mutex mutex_;
 };
 

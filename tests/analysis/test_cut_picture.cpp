@@ -28,13 +28,13 @@ void check(const Analysis& analysis, const PlanOptions& options, Tally& tally) {
   const CutPicture picture = cutPicture(analysis, options, 1000);
   std::vector<int> cut;
   int64_t flow = 0, through = 0;
-  for (const auto& place : picture.places) {
-    EXPECT_FALSE(place.norms.empty());
-    EXPECT_LE(place.flow, place.price);
-    if (!place.cut) continue;
-    EXPECT_EQ(place.flow, place.price) << "what is cut is full";
-    cut.push_back(place.value);
-    through += place.price;
+  for (const auto& centering : picture.centerings) {
+    EXPECT_FALSE(centering.norms.empty());
+    EXPECT_LE(centering.flow, centering.price);
+    if (!centering.cut) continue;
+    EXPECT_EQ(centering.flow, centering.price) << "what is cut is full";
+    cut.push_back(centering.value);
+    through += centering.price;
   }
   for (const auto& norm : picture.savings) {
     const bool folded = std::ranges::find(plan.folded, norm.norm) != plan.folded.end();
@@ -79,14 +79,14 @@ TEST(CutPicture, OnlyTheLargestAreDescribed) {
     const graph::Graph graph = testing::randomModel(seed, {}, 25);
     const auto analysis = must(analyze(graph, Task{}));
     const CutPicture all = cutPicture(*analysis, {}, 1000), two = cutPicture(*analysis, {}, 2);
-    ASSERT_EQ(all.places.size(), two.places.size());
+    ASSERT_EQ(all.centerings.size(), two.centerings.size());
     size_t described = 0;
-    for (size_t i = 0; i < all.places.size(); ++i) {
-      if (two.places[i].norms.empty()) continue;
+    for (size_t i = 0; i < all.centerings.size(); ++i) {
+      if (two.centerings[i].norms.empty()) continue;
       ++described;
-      EXPECT_EQ(two.places[i].norms, all.places[i].norms);
+      EXPECT_EQ(two.centerings[i].norms, all.centerings[i].norms);
     }
-    EXPECT_EQ(described, std::min<size_t>(2, all.places.size()));
+    EXPECT_EQ(described, std::min<size_t>(2, all.centerings.size()));
   }
 }
 

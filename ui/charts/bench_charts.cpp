@@ -136,19 +136,19 @@ double highest(const QList<QList<QPointF>>& lines) {
 }
 
 // Names a point's position along the axis.
-struct Place {
+struct AxisPosition {
   QString category;
   std::optional<qint64> size;  // where the sweep is over sizes
 };
 
 struct Speedup {
-  Place place;
+  AxisPosition position;
   double median = 1, low = 1, high = 1;
 };
 
 struct Sweep {
   std::vector<Speedup> measured;
-  std::vector<Place> failed;
+  std::vector<AxisPosition> failed;
 };
 
 // `over`: what a paper's series is over; empty: none is shown.
@@ -156,51 +156,52 @@ Sweep sweepOf(const protocol::BenchResult& result, const QString& over) {
   Sweep sweep;
   for (const protocol::BenchPoint& point : result.points) {
     const auto size = over.isEmpty() ? std::nullopt : sizeOf(point, over);
-    const Place place{size ? QString::number(*size) : pointName(point), size};
+    const AxisPosition position{size ? QString::number(*size) : pointName(point), size};
     if (!point.error.empty()) {
-      sweep.failed.push_back(place);
+      sweep.failed.push_back(position);
     } else if (!point.rounds.empty() && point.b) {
-      sweep.measured.push_back({place, point.speedup, point.ci_low, point.ci_high});
+      sweep.measured.push_back({position, point.speedup, point.ci_low, point.ci_high});
     }
   }
   return sweep;
 }
 
-// Places along the axis: sizes in order, the paper's among them, else the points as they come.
-class Places {
+// Lists the positions along the axis: sizes in order, the paper's among them, else the points as they come.
+class AxisPositions {
  public:
-  Places(const Sweep& now, const Sweep& earlier, const PaperSeries* paper) {
+  AxisPositions(const Sweep& now, const Sweep& earlier, const PaperSeries* paper) {
     for (const auto* sweep : {&now, &earlier}) {
-      for (const Speedup& one : sweep->measured) add(one.place);
+      for (const Speedup& one : sweep->measured) add(one.position);
     }
-    for (const Place& place : now.failed) add(place);
+    for (const AxisPosition& position : now.failed) add(position);
     const bool bySize =
-        std::all_of(all_.begin(), all_.end(), [](const Place& place) { return place.size.has_value(); });
+        std::all_of(all_.begin(), all_.end(), [](const AxisPosition& position) { return position.size.has_value(); });
     if (paper != nullptr && bySize) {
       for (const auto& [size, speedup] : paper->points) add({QString::number(size), size});
     }
     if (bySize) {
-      std::sort(all_.begin(), all_.end(), [](const Place& a, const Place& b) { return *a.size < *b.size; });
+      std::sort(all_.begin(), all_.end(),
+                [](const AxisPosition& a, const AxisPosition& b) { return *a.size < *b.size; });
     }
   }
 
-  // -1: no such place.
+  // -1: no such position.
   [[nodiscard]] int of(const QString& category) const {
-    const auto found =
-        std::find_if(all_.begin(), all_.end(), [&](const Place& place) { return place.category == category; });
+    const auto found = std::find_if(all_.begin(), all_.end(),
+                                    [&](const AxisPosition& position) { return position.category == category; });
     return found == all_.end() ? -1 : static_cast<int>(found - all_.begin());
   }
   [[nodiscard]] QStringList names() const {
     QStringList names;
-    for (const Place& place : all_) names << place.category;
+    for (const AxisPosition& position : all_) names << position.category;
     return names;
   }
 
  private:
-  void add(const Place& place) {
-    if (of(place.category) < 0) all_.push_back(place);
+  void add(const AxisPosition& position) {
+    if (of(position.category) < 0) all_.push_back(position);
   }
-  std::vector<Place> all_;
+  std::vector<AxisPosition> all_;
 };
 
 QScatterSeries* addDots(QChart& chart, const Axes& axes, const QString& name, const QColor& color,
@@ -220,26 +221,26 @@ void hideInLegend(QChart& chart, QAbstractSeries* series) {
 
 // An upright line from one end of an interval to the other; it goes with its series when that is hidden.
 void addBars(QChart& chart, const QString& name, const QColor& color, const std::vector<Speedup>& values,
-             const Places& places, const Axes& axes) {
+             const AxisPositions& positions, const Axes& axes) {
   for (const Speedup& value : values) {
     if (!std::isfinite(value.high)) continue;
-    const double x = places.of(value.place.category);
+    const double x = positions.of(value.position.category);
     hideInLegend(chart, addLine(chart, axes, name, solidPen(color, 1.5), {{x, value.low}, {x, value.high}}));
   }
 }
 
-QList<QPointF> medians(const std::vector<Speedup>& values, const Places& places) {
+QList<QPointF> medians(const std::vector<Speedup>& values, const AxisPositions& positions) {
   QList<QPointF> points;
-  for (const Speedup& value : values) points << QPointF(places.of(value.place.category), value.median);
+  for (const Speedup& value : values) points << QPointF(positions.of(value.position.category), value.median);
   std::sort(points.begin(), points.end(), [](const QPointF& a, const QPointF& b) { return a.x() < b.x(); });
   return points;
 }
 
-// Upon the axis: there is a place and nothing was measured there.
-void addFailed(QChart& chart, const QColor& color, const std::vector<Place>& failed, const Places& places,
-               const QValueAxis& y, const Axes& axes) {
+// Upon the axis: there is a position and nothing was measured there.
+void addFailed(QChart& chart, const QColor& color, const std::vector<AxisPosition>& failed,
+               const AxisPositions& positions, const QValueAxis& y, const Axes& axes) {
   QList<QPointF> points;
-  for (const Place& place : failed) points << QPointF(places.of(place.category), y.min());
+  for (const AxisPosition& position : failed) points << QPointF(positions.of(position.category), y.min());
   auto* marks = addDots(chart, axes, tr("failed"), color, points);
   marks->setMarkerShape(QScatterSeries::MarkerShapeTriangle);
   marks->setMarkerSize(10);
@@ -392,7 +393,7 @@ void fillSpeedupChart(QChart& chart, const BenchPicture& picture, const Theme& t
   const QString over = picture.paper != nullptr ? picture.paper->over : QString();
   const Sweep now = sweepOf(picture.result, over);
   const Sweep before = picture.earlier != nullptr ? sweepOf(*picture.earlier, over) : Sweep();
-  const Places places(now, before, picture.paper);
+  const AxisPositions positions(now, before, picture.paper);
   SpeedupRange range;
   for (const auto* sweep : {&now, &before}) {
     for (const Speedup& value : sweep->measured) {
@@ -402,14 +403,14 @@ void fillSpeedupChart(QChart& chart, const BenchPicture& picture, const Theme& t
   QList<QPointF> paper;
   if (picture.paper != nullptr) {
     for (const auto& [size, speedup] : picture.paper->points) {
-      const int place = places.of(QString::number(size));
-      if (place < 0) continue;
-      paper << QPointF(place, speedup);
+      const int at = positions.of(QString::number(size));
+      if (at < 0) continue;
+      paper << QPointF(at, speedup);
       range.hold(speedup);
     }
   }
   auto* x = new QBarCategoryAxis(&chart);
-  x->append(places.names());
+  x->append(positions.names());
   const auto& first = picture.result.points.front();
   styleAxis(*x, theme, first.at.size() == 1 ? QString::fromStdString(first.at.front().first) : QString());
   chart.addAxis(x, Qt::AlignBottom);
@@ -417,19 +418,19 @@ void fillSpeedupChart(QChart& chart, const BenchPicture& picture, const Theme& t
   auto* y = addNumberAxis(chart, Qt::AlignLeft, std::max(0.0, range.low - margin), range.high + margin, tr("speed-up"),
                           theme);
   const Axes axes{x, y};
-  const double last = static_cast<double>(places.names().size()) - 0.5;
+  const double last = static_cast<double>(positions.names().size()) - 0.5;
   addLine(chart, axes, tr("equally fast"), solidPen(theme.control, 1), {{-0.5, 1}, {last, 1}});
   if (!paper.isEmpty()) addLine(chart, axes, picture.paper->label, dashedPen(referenceColor(theme)), paper);
   if (!before.measured.empty()) {
-    addLine(chart, axes, tr("earlier"), dashedPen(secondColor(theme)), medians(before.measured, places));
+    addLine(chart, axes, tr("earlier"), dashedPen(secondColor(theme)), medians(before.measured, positions));
   }
   const QString name = tr("speed-up");
   if (now.measured.size() > 1) {
-    hideInLegend(chart, addLine(chart, axes, name, solidPen(secondColor(theme)), medians(now.measured, places)));
+    hideInLegend(chart, addLine(chart, axes, name, solidPen(secondColor(theme)), medians(now.measured, positions)));
   }
-  addBars(chart, name, secondColor(theme), now.measured, places, axes);
-  addDots(chart, axes, name, secondColor(theme), medians(now.measured, places));
-  if (!now.failed.empty()) addFailed(chart, theme.blocked, now.failed, places, *y, axes);
+  addBars(chart, name, secondColor(theme), now.measured, positions, axes);
+  addDots(chart, axes, name, secondColor(theme), medians(now.measured, positions));
+  if (!now.failed.empty()) addFailed(chart, theme.blocked, now.failed, positions, *y, axes);
 }
 
 // ---- Draws one bar a model, its time split into norms, the longest other ops and the rest

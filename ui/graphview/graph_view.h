@@ -178,7 +178,7 @@ class GraphView : public QWidget {
 
   void showGroups(layout::GroupSet groups);
   void rememberPlace();
-  void showPlace(const std::optional<Place>& place);
+  void showAnchor(const std::optional<ViewAnchor>& anchor);
   void goToWantedPlace();
   void followPath();
 
@@ -203,7 +203,7 @@ class GraphView : public QWidget {
   double textScale_ = ui::textScale();  // that the camera was set for
   Reach reach_;                         // of what the pointer is on
   History history_;
-  Place place_;  // to go to
+  ViewAnchor anchor_;  // to go to
   GraphPainter painter_;
 
   WantedMarks wanted_;

@@ -139,11 +139,11 @@ void GraphView::restoreView() {
     case MoveTo::Item:
       showItem(shown_.moveItem);
       break;
-    case MoveTo::Place: {
+    case MoveTo::Anchor: {
       const int box = shown_.scene.boxOf(shown_.moveItem);
       if (box < 0) break;
       const QPointF middle = shown_.scene.box(box).rect.center();
-      moveCamera(Camera{place_.zoom, {}}.placing(middle, place_.screen), true);
+      moveCamera(Camera{anchor_.zoom, {}}.placing(middle, anchor_.screen), true);
       break;
     }
     case MoveTo::Highlight:
@@ -372,27 +372,28 @@ void GraphView::resetGroups() {
 // ---- back and forward
 
 void GraphView::rememberPlace() {
-  if (const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center())) history_.leave(*here);
+  if (const auto here = viewAnchorAt(shown_.scene, camera_, QRectF(rect()).center())) history_.leave(*here);
   Q_EMIT historyChanged();
 }
 
 void GraphView::goBack() {
-  if (const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center())) showPlace(history_.back(*here));
+  if (const auto here = viewAnchorAt(shown_.scene, camera_, QRectF(rect()).center())) showAnchor(history_.back(*here));
 }
 
 void GraphView::goForward() {
-  if (const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center())) showPlace(history_.forward(*here));
+  if (const auto here = viewAnchorAt(shown_.scene, camera_, QRectF(rect()).center()))
+    showAnchor(history_.forward(*here));
 }
 
-void GraphView::showPlace(const std::optional<Place>& place) {
-  if (!place) return;
+void GraphView::showAnchor(const std::optional<ViewAnchor>& anchor) {
+  if (!anchor) return;
   Q_EMIT historyChanged();
-  const int item = place->node >= 0 ? shown_.scene.hierarchy->itemOfId(place->node) : itemOfScope(place->scope);
+  const int item = anchor->node >= 0 ? shown_.scene.hierarchy->itemOfId(anchor->node) : itemOfScope(anchor->scope);
   if (item < 0) return;
   userMoved_ = true;
-  place_ = *place;
+  anchor_ = *anchor;
   shown_.moveItem = item;
-  shown_.moveTo = MoveTo::Place;
+  shown_.moveTo = MoveTo::Anchor;
   if (shown_.openAround(*shown_.scene.hierarchy, item) || worker_.busy()) {
     requestLayout();
   } else {

@@ -4,7 +4,7 @@
 
 namespace normlens::graphview {
 
-std::optional<Place> placeAt(const Scene& scene, const Camera& camera, const QPointF& screen) {
+std::optional<ViewAnchor> viewAnchorAt(const Scene& scene, const Camera& camera, const QPointF& screen) {
   if (scene.empty()) return std::nullopt;
   const QPointF middle = camera.toWorld(screen);
   const layout::Box* nearest = nullptr;
@@ -16,8 +16,8 @@ std::optional<Place> placeAt(const Scene& scene, const Camera& camera, const QPo
   if (nearest == nullptr) return std::nullopt;
   int item = nearest->item;
   while (scene.hierarchy->item(item).repeats > 1) item = scene.hierarchy->item(item).children.front();
-  return Place{scene.hierarchy->nodeId(item), scene.hierarchy->scopeId(item), camera.toScreen(nearest->rect.center()),
-               camera.zoom};
+  return ViewAnchor{scene.hierarchy->nodeId(item), scene.hierarchy->scopeId(item),
+                    camera.toScreen(nearest->rect.center()), camera.zoom};
 }
 
 }  // namespace normlens::graphview

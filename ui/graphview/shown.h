@@ -15,7 +15,7 @@
 
 namespace normlens::graphview {
 
-enum class MoveTo : uint8_t { Nowhere, FirstLook, Item, Place, Highlight };
+enum class MoveTo : uint8_t { Nowhere, FirstLook, Item, Anchor, Highlight };
 
 struct Wishes {
   layout::GroupSet open;

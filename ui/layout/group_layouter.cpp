@@ -51,7 +51,7 @@ class Assembler {
     edge.dataCount = static_cast<int>(source.data.size());
     edge.stream = source.stream;
     edge.bridge = source.bridge;
-    edge.arrow = source.to.kind == PlaceKind::Box && source.to.port == kNone;
+    edge.arrow = source.to.kind == EndpointKind::Box && source.to.port == kNone;
     layout_.edgeData.insert(layout_.edgeData.end(), source.data.begin(), source.data.end());
     double left = 1e300, top = 1e300, right = -1e300, bottom = -1e300;
     for (const QPointF& local : curve) {
@@ -62,8 +62,8 @@ class Assembler {
     }
     edge.bounds = QRectF(QPointF(left, top), QPointF(right, bottom)).adjusted(-4, -4, 4, 4);
     layout_.edges.push_back(edge);
-    for (const Place* place : {&source.from, &source.to}) {
-      if (source.stream && place->kind == PlaceKind::Box) onStream[static_cast<size_t>(place->box)] = true;
+    for (const Endpoint* end : {&source.from, &source.to}) {
+      if (source.stream && end->kind == EndpointKind::Box) onStream[static_cast<size_t>(end->box)] = true;
     }
   }
 
@@ -76,9 +76,9 @@ class Assembler {
 // The boxes that a stream edge ends at are a little taller.
 void raiseStreamNodes(LocalInput& input) {
   for (const LocalEdge& edge : input.graph.edges) {
-    for (const Place* place : {&edge.from, &edge.to}) {
-      if (!edge.stream || place->kind != PlaceKind::Box) continue;
-      QSizeF& size = input.boxes[static_cast<size_t>(place->box)].size;
+    for (const Endpoint* end : {&edge.from, &edge.to}) {
+      if (!edge.stream || end->kind != EndpointKind::Box) continue;
+      QSizeF& size = input.boxes[static_cast<size_t>(end->box)].size;
       double& height = input.sideways ? size.rwidth() : size.rheight();
       if (height == kNodeHeight) height = kStreamNodeHeight;
     }

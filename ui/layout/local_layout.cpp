@@ -137,22 +137,22 @@ class GroupLayout {
     }
   }
 
-  [[nodiscard]] int dotBox(const Place& place) const {
-    switch (place.kind) {
-      case PlaceKind::In:
-        return boxCount() + place.port;
-      case PlaceKind::Out:
-        return boxCount() + static_cast<int>(input_.graph.inPorts.size()) + place.port;
-      case PlaceKind::Box:
+  [[nodiscard]] int dotBox(const Endpoint& end) const {
+    switch (end.kind) {
+      case EndpointKind::In:
+        return boxCount() + end.port;
+      case EndpointKind::Out:
+        return boxCount() + static_cast<int>(input_.graph.inPorts.size()) + end.port;
+      case EndpointKind::Box:
         break;
     }
-    return place.box;
+    return end.box;
   }
 
   void addEdges() {
     std::map<int, int> leaving, entering;
     for (const LocalEdge& edge : input_.graph.edges) {
-      const auto port = [](const Place& place) { return place.kind == PlaceKind::Box ? place.port : -1; };
+      const auto port = [](const Endpoint& end) { return end.kind == EndpointKind::Box ? end.port : -1; };
       const DotEdge e{.from = dotBox(edge.from),
                       .to = dotBox(edge.to),
                       .fromPort = port(edge.from),
@@ -339,9 +339,9 @@ class GroupLayout {
     for (size_t i = 0; i < layout.curves.size(); ++i) {
       const LocalEdge& edge = input_.graph.edges[i];
       auto& curve = layout.curves[i];
-      if (edge.from.kind == PlaceKind::In && curve.front().y() < reach)
+      if (edge.from.kind == EndpointKind::In && curve.front().y() < reach)
         curve.front() = {layout.inPorts[static_cast<size_t>(edge.from.port)], 0};
-      if (edge.to.kind == PlaceKind::Out)
+      if (edge.to.kind == EndpointKind::Out)
         curve.back() = {layout.outPorts[static_cast<size_t>(edge.to.port)], layout.size.height()};
     }
   }
@@ -406,10 +406,10 @@ QByteArray layoutKey(const LocalInput& input) {
   }
   key += '|';
   for (const LocalEdge& edge : input.graph.edges) {
-    for (const Place& place : {edge.from, edge.to}) {
-      put(static_cast<double>(place.kind));
-      put(place.box);
-      put(place.port);
+    for (const Endpoint& end : {edge.from, edge.to}) {
+      put(static_cast<double>(end.kind));
+      put(end.box);
+      put(end.port);
     }
     put(edge.stream);
   }

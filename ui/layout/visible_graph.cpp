@@ -70,25 +70,25 @@ class GraphBuilder {
     const std::vector<int> up = groupsAbove(from), down = groupsAbove(to);
     size_t common = 0;
     while (common < up.size() && common < down.size() && up[common] == down[common]) ++common;
-    Place tail{PlaceKind::Box, boxIndex_[static_cast<size_t>(from)], kNone};
+    Endpoint tail{EndpointKind::Box, boxIndex_[static_cast<size_t>(from)], kNone};
     for (size_t level = up.size(); level > common; --level) {
-      const int port = portOf(up[level - 1], PlaceKind::Out, edge);
-      addEdge(up[level - 1], tail, {PlaceKind::Out, kNone, port}, index);
-      tail = {PlaceKind::Box, boxIndex_[static_cast<size_t>(up[level - 1])], port};
+      const int port = portOf(up[level - 1], EndpointKind::Out, edge);
+      addEdge(up[level - 1], tail, {EndpointKind::Out, kNone, port}, index);
+      tail = {EndpointKind::Box, boxIndex_[static_cast<size_t>(up[level - 1])], port};
     }
     for (size_t level = common; level < down.size(); ++level) {
-      const int port = portOf(down[level], PlaceKind::In, edge);
-      addEdge(down[level - 1], tail, {PlaceKind::Box, boxIndex_[static_cast<size_t>(down[level])], port}, index);
-      tail = {PlaceKind::In, kNone, port};
+      const int port = portOf(down[level], EndpointKind::In, edge);
+      addEdge(down[level - 1], tail, {EndpointKind::Box, boxIndex_[static_cast<size_t>(down[level])], port}, index);
+      tail = {EndpointKind::In, kNone, port};
     }
-    addEdge(down.back(), tail, {PlaceKind::Box, boxIndex_[static_cast<size_t>(to)], kNone}, index);
+    addEdge(down.back(), tail, {EndpointKind::Box, boxIndex_[static_cast<size_t>(to)], kNone}, index);
   }
 
   LocalGraph& local(int group) { return graph_.groups[static_cast<size_t>(graph_.indexOfGroup.at(group))]; }
 
-  int portOf(int group, PlaceKind side, const DataEdge& edge) {
+  int portOf(int group, EndpointKind side, const DataEdge& edge) {
     LocalGraph& graph = local(group);
-    std::vector<bool>& ports = side == PlaceKind::In ? graph.inPorts : graph.outPorts;
+    std::vector<bool>& ports = side == EndpointKind::In ? graph.inPorts : graph.outPorts;
     auto& known = keys_[static_cast<size_t>(graph_.indexOfGroup.at(group))].ports;
     const int next = static_cast<int>(ports.size());
     const auto [port, isNew] = known.try_emplace({side, edge.value}, next);
@@ -102,7 +102,7 @@ class GraphBuilder {
     return port->second;
   }
 
-  void addEdge(int group, const Place& from, const Place& to, int data) {
+  void addEdge(int group, const Endpoint& from, const Endpoint& to, int data) {
     LocalGraph& graph = local(group);
     auto& known = keys_[static_cast<size_t>(graph_.indexOfGroup.at(group))].edges;
     const auto [entry, isNew] = known.try_emplace({from, to}, static_cast<int>(graph.edges.size()));
@@ -115,8 +115,8 @@ class GraphBuilder {
   }
 
   struct Keys {
-    std::map<std::pair<PlaceKind, int>, int> ports;
-    std::map<std::pair<Place, Place>, int> edges;
+    std::map<std::pair<EndpointKind, int>, int> ports;
+    std::map<std::pair<Endpoint, Endpoint>, int> edges;
   };
 
   const Hierarchy& h_;

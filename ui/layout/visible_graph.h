@@ -13,17 +13,17 @@
 
 namespace normlens::layout {
 
-enum class PlaceKind : uint8_t { Box, In, Out };  // a child box, a port on the group's own top border, bottom border
+enum class EndpointKind : uint8_t { Box, In, Out };  // a child box, a port on the group's own top border, bottom border
 
-struct Place {
-  PlaceKind kind = PlaceKind::Box;
+struct Endpoint {
+  EndpointKind kind = EndpointKind::Box;
   int box = kNone;   // index into LocalGraph::boxes
   int port = kNone;  // of an open child box, or of the group itself
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
 
 struct LocalEdge {
-  Place from, to;
+  Endpoint from, to;
   bool stream = false;
   bool bridge = false;    // no value of its own: replaces hidden helpers
   std::vector<int> data;  // indices into Hierarchy::edges

@@ -40,9 +40,9 @@ class ForcedErrors final : public EngineRun {
   void progress(const QString& stage, double fraction) override;
   void clear() override;
 
-  using Place = std::pair<int, std::string>;  // norm, type
-  std::map<Place, protocol::ForcedError> figures_;
-  std::deque<Place> queue_;
+  using NormInType = std::pair<int, std::string>;  // norm, type
+  std::map<NormInType, protocol::ForcedError> figures_;
+  std::deque<NormInType> queue_;
   size_t total_ = 0;         // that it began with
   std::vector<int> wanted_;  // by the last start
 };

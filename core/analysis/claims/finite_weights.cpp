@@ -9,24 +9,24 @@
 
 namespace normlens::analysis {
 
-FiniteWeights::Place FiniteWeights::placeOf(const graph::TensorView& weight) {
+FiniteWeights::WeightBytes FiniteWeights::bytesOf(const graph::TensorView& weight) {
   return {weight.data, graph::byteCount(weight)};
 }
 
 void FiniteWeights::read(const std::vector<graph::TensorView>& weights) {
   const auto strange = fold::holdNonFinite(weights, hardwareThreads());
-  for (size_t i = 0; i < weights.size(); ++i) areFinite_[placeOf(weights[i])] = !strange[i];
+  for (size_t i = 0; i < weights.size(); ++i) areFinite_[bytesOf(weights[i])] = !strange[i];
 }
 
 bool FiniteWeights::readRest() {
   const auto rest = std::exchange(unread_, {});
   read(rest);
-  return !std::ranges::all_of(rest, [&](const graph::TensorView& weight) { return areFinite_.at(placeOf(weight)); });
+  return !std::ranges::all_of(rest, [&](const graph::TensorView& weight) { return areFinite_.at(bytesOf(weight)); });
 }
 
 bool FiniteWeights::isFinite(const graph::TensorView& weight) {
-  if (!areFinite_.contains(placeOf(weight))) read({weight});
-  return areFinite_.at(placeOf(weight));
+  if (!areFinite_.contains(bytesOf(weight))) read({weight});
+  return areFinite_.at(bytesOf(weight));
 }
 
 void FiniteWeights::refuseOthers(const graph::Graph& graph, std::vector<Claim>& claims) {
@@ -37,7 +37,7 @@ void FiniteWeights::refuseOthers(const graph::Graph& graph, std::vector<Claim>& 
   std::vector<graph::TensorView> unread;
   for (const Claim& claim : claims) {
     const auto* weight = weightOf(claim);
-    if (weight != nullptr && areFinite_.try_emplace(placeOf(*weight), true).second) unread.push_back(*weight);
+    if (weight != nullptr && areFinite_.try_emplace(bytesOf(*weight), true).second) unread.push_back(*weight);
   }
   std::ranges::stable_sort(unread, {}, graph::byteCount);
   const auto tooLarge = std::ranges::find_if(
@@ -47,7 +47,7 @@ void FiniteWeights::refuseOthers(const graph::Graph& graph, std::vector<Claim>& 
   read(unread);
   for (Claim& claim : claims) {
     const auto* weight = weightOf(claim);
-    if (weight == nullptr || areFinite_.at(placeOf(*weight))) continue;
+    if (weight == nullptr || areFinite_.at(bytesOf(*weight))) continue;
     claim.kind = Claim::Kind::Refused;
     claim.reason = "it holds infinite or NaN values, which have no mean";
   }

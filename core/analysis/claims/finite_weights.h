@@ -27,10 +27,10 @@ class FiniteWeights {
 
  private:
   void read(const std::vector<graph::TensorView>& weights);
-  using Place = std::pair<const std::byte*, int64_t>;  // where a weight begins, and its bytes
-  static Place placeOf(const graph::TensorView& weight);
+  using WeightBytes = std::pair<const std::byte*, int64_t>;  // where a weight begins, and its bytes
+  static WeightBytes bytesOf(const graph::TensorView& weight);
 
-  std::map<Place, bool> areFinite_;
+  std::map<WeightBytes, bool> areFinite_;
   std::vector<graph::TensorView> unread_;
   int64_t bytesRead_ = 0;
 };

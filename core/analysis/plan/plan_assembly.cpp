@@ -303,9 +303,9 @@ CutPicture Planner::cutPicture(const PlanOptions& wanted, size_t described) cons
     const bool centers = cutKind(static_cast<int>(c)) == CutKind::Centering;
     cuttable[c] = centers ? network.prices[c] < FlowNetwork::kUncuttable : isCut[c];
   }
-  // Marks where a mean comes in that has not come by another such place; a norm that it reaches so is past help.
+  // Marks where a mean comes in that has not come by another such value; a norm that it reaches so is past help.
   const auto entered = spread.reached(std::move(sources), spread.past(cuttable));
-  std::vector<int> ends;  // points behind the places
+  std::vector<int> ends;  // points behind these values
   for (size_t c = 0; c < count; ++c) {
     if (cutKind(static_cast<int>(c)) != CutKind::Centering || !cuttable[c]) continue;
     shown[c] = isCut[c] || entered[static_cast<size_t>(Spread::made(static_cast<int>(c)))];
@@ -324,20 +324,21 @@ CutPicture Planner::cutPicture(const PlanOptions& wanted, size_t described) cons
                                bool(solution.folded[static_cast<size_t>(n)])});
   }
   const auto useful = spread.reaching(concerned, further);
-  std::vector<int> claimOf;  // of each place
+  std::vector<int> claimOf;  // of each centering
   for (size_t c = 0; c < count; ++c) {
     if (!shown[c] || !useful[static_cast<size_t>(Spread::seen(static_cast<int>(c)))]) continue;
-    picture.places.push_back({claims_.all()[c].value, network.prices[c], cut.flows[network.cutEdges[c]], isCut[c], {}});
+    picture.centerings.push_back(
+        {claims_.all()[c].value, network.prices[c], cut.flows[network.cutEdges[c]], isCut[c], {}});
     claimOf.push_back(static_cast<int>(c));
   }
-  std::vector<size_t> order(picture.places.size());
+  std::vector<size_t> order(picture.centerings.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return picture.places[i].flow; });
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return picture.centerings[i].flow; });
   if (order.size() > described) order.resize(described);
   for (const size_t i : order) {
     const auto reached = spread.reached({Spread::seen(claimOf[i])}, further);
     for (const auto& saving : picture.savings) {
-      if (reached[static_cast<size_t>(spread.norm(saving.norm))]) picture.places[i].norms.add(saving.norm);
+      if (reached[static_cast<size_t>(spread.norm(saving.norm))]) picture.centerings[i].norms.add(saving.norm);
     }
   }
   return picture;

@@ -113,19 +113,19 @@ struct Plan {
 // Shows what the minimum cut of a plan is made of, as far as run-time centerings decide; amounts as prices have them.
 struct CutPicture {
   // A value whose mean could be taken away at run time, and which norms that mean reaches.
-  struct Place {
+  struct Centering {
     graph::ValueId value = graph::kNoValue;
     int64_t price = 0, flow = 0;
     bool cut = false;
-    IndexRanges norms;  // listed for the first `described` places by their flow
+    IndexRanges norms;  // listed for the first `described` centerings by their flow
   };
   struct Saving {
     int norm = 0;
     int64_t saving = 0, flow = 0;
     bool freed = false;
   };
-  std::vector<Place> places;    // where a mean comes in that nothing centers in the file, and where the cut goes
-  std::vector<Saving> savings;  // of the norms that only such a mean keeps from folding, or would
+  std::vector<Centering> centerings;  // where a mean comes in that nothing centers in the file, and where the cut goes
+  std::vector<Saving> savings;        // of the norms that only such a mean keeps from folding, or would
 };
 
 class Planner {

@@ -12,39 +12,39 @@ namespace {
 using analysis::WholeNorm;
 using graph::Graph;
 
-struct Place {
-  NormGeometry told;
+struct ProbedNorm {
+  NormGeometry geometry;
   WholeNorm norm;
 };
 
-Place placeOf(const Graph& graph, const EitherNorm& norm) {
-  Place place;
-  place.told.layerNorm = norm.layer != nullptr;
-  place.told.name = norm.name();
-  place.told.title = norm.layer ? norm.layer->title : norm.name();
-  place.told.index = norm.layer ? norm.layer->index : -1;
-  place.told.node = norm.parts().node;
-  place.told.axes = norm.parts().axes;
-  place.norm = norm.layer ? analysis::wholeNorm(graph, *norm.layer) : analysis::wholeNorm(graph, *norm.rms);
-  return place;
+ProbedNorm probedNorm(const Graph& graph, const EitherNorm& norm) {
+  ProbedNorm probed;
+  probed.geometry.layerNorm = norm.layer != nullptr;
+  probed.geometry.name = norm.name();
+  probed.geometry.title = norm.layer ? norm.layer->title : norm.name();
+  probed.geometry.index = norm.layer ? norm.layer->index : -1;
+  probed.geometry.node = norm.parts().node;
+  probed.geometry.axes = norm.parts().axes;
+  probed.norm = norm.layer ? analysis::wholeNorm(graph, *norm.layer) : analysis::wholeNorm(graph, *norm.rms);
+  return probed;
 }
 
-// Lists all LayerNorms, those inside larger ops at the place of the op.
-std::vector<Place> placesOf(const Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
+// Lists all LayerNorms, those inside larger ops where the op is.
+std::vector<ProbedNorm> probedNorms(const Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
   const analysis::Norms found = analysis::findNorms(graph);
-  std::vector<Place> places;
+  std::vector<ProbedNorm> all;
   for (const EitherNorm& norm : normsInOrder(graph, norms, found.others)) {
     if (graph.node(norm.parts().node).kind != graph::OpKind::Opaque) {
-      places.push_back(placeOf(graph, norm));
+      all.push_back(probedNorm(graph, norm));
       continue;
     }
     for (const analysis::LayerNorm& inner : norms) {
       if (inner.node != norm.parts().node) continue;
-      places.push_back(placeOf(graph, {&inner, nullptr}));
-      places.back().told.reason = inner.blockedReason;
+      all.push_back(probedNorm(graph, {&inner, nullptr}));
+      all.back().geometry.reason = inner.blockedReason;
     }
   }
-  return places;
+  return all;
 }
 
 // A constant as one number for each element of a row: a vector, or one for all. Error: why not, in words.
@@ -63,8 +63,8 @@ int64_t widthOf(const graph::TensorView& view, const std::vector<int64_t>& axes)
   int64_t width = 1;
   const auto rank = static_cast<int64_t>(view.shape.size());
   for (const int64_t axis : axes) {
-    const int64_t place = axis < 0 ? axis + rank : axis;
-    if (place >= 0 && place < rank) width *= view.shape[static_cast<size_t>(place)];
+    const int64_t at = axis < 0 ? axis + rank : axis;
+    if (at >= 0 && at < rank) width *= view.shape[static_cast<size_t>(at)];
   }
   return width;
 }
@@ -74,13 +74,13 @@ class Probing {
   Probing(const formats::Model& model, const formats::Tensors& inputs, uint64_t seed, const Task& task)
       : model_(model), inputs_(inputs), seed_(seed), task_(task) {}
 
-  Status measure(std::vector<Place>& places) const {
-    std::vector<Place*> open;
+  Status measure(std::vector<ProbedNorm>& norms) const {
+    std::vector<ProbedNorm*> open;
     std::vector<int64_t> bytes;
-    for (Place& place : places) {
-      if (!place.told.reason.empty()) continue;
-      open.push_back(&place);
-      bytes.push_back(bytesOf(place.norm.input) + bytesOf(place.norm.output));
+    for (ProbedNorm& probed : norms) {
+      if (!probed.geometry.reason.empty()) continue;
+      open.push_back(&probed);
+      bytes.push_back(bytesOf(probed.norm.input) + bytesOf(probed.norm.output));
     }
     for (const auto& [begin, end] : captureTurns(bytes)) {
       task_.report("looking at the norms", static_cast<double>(begin) / static_cast<double>(open.size()));
@@ -96,45 +96,45 @@ class Probing {
     return elements * static_cast<int64_t>(std::max<size_t>(1, graph::dtypeBytes(value.dtype)));
   }
 
-  [[nodiscard]] Status measure(std::span<Place* const> places) const {
+  [[nodiscard]] Status measure(std::span<ProbedNorm* const> norms) const {
     std::vector<graph::ValueId> values;
-    for (const Place* place : places) {
-      values.push_back(place->norm.input);
-      values.push_back(place->norm.output);
+    for (const ProbedNorm* probed : norms) {
+      values.push_back(probed->norm.input);
+      values.push_back(probed->norm.output);
     }
     ASSIGN_OR_RETURN(const auto seen, capture(model_, values, inputs_, task_));
-    for (Place* place : places) {
+    for (ProbedNorm* probed : norms) {
       RETURN_IF_ERROR(task_.check());
-      if (const Status figures = measure(*place, seen); !figures) place->told.reason = figures.error().message;
+      if (const Status figures = measure(*probed, seen); !figures) probed->geometry.reason = figures.error().message;
     }
     return {};
   }
 
-  [[nodiscard]] Status measure(Place& place, const Captured& seen) const {
-    const auto input = seen.find(place.norm.input), output = seen.find(place.norm.output);
+  [[nodiscard]] Status measure(ProbedNorm& probed, const Captured& seen) const {
+    const auto input = seen.find(probed.norm.input), output = seen.find(probed.norm.output);
     if (input == seen.end() || output == seen.end() || !input->second.data || !output->second.data) {
       return fail(ErrorCode::BadInput, "these inputs do not come by it");
     }
-    if (place.told.axes.empty()) return fail(ErrorCode::Unsupported, "its axes are not known");
-    ASSIGN_OR_RETURN(auto ofOutput, sideGeometry(output->second, place.told.axes));
-    ASSIGN_OR_RETURN(auto ofInput, measureInput(place, input->second));
-    place.told.output = std::move(ofOutput);
-    place.told.input = std::move(ofInput);
+    if (probed.geometry.axes.empty()) return fail(ErrorCode::Unsupported, "its axes are not known");
+    ASSIGN_OR_RETURN(auto ofOutput, sideGeometry(output->second, probed.geometry.axes));
+    ASSIGN_OR_RETURN(auto ofInput, measureInput(probed, input->second));
+    probed.geometry.output = std::move(ofOutput);
+    probed.geometry.input = std::move(ofInput);
     return {};
   }
 
-  [[nodiscard]] Result<InputGeometry> measureInput(Place& place, const graph::TensorView& view) const {
-    InputQuestion question{place.told.axes, seed_};
-    question.takesMean = place.told.layerNorm;
-    if (!place.told.layerNorm) return inputGeometry(view, question);
-    const int64_t width = widthOf(view, place.told.axes);
-    const auto gamma = constantOf(model_.graph(), place.norm.gamma, width, "gamma");
-    const auto beta = constantOf(model_.graph(), place.norm.beta, width, "beta");
+  [[nodiscard]] Result<InputGeometry> measureInput(ProbedNorm& probed, const graph::TensorView& view) const {
+    InputQuestion question{probed.geometry.axes, seed_};
+    question.takesMean = probed.geometry.layerNorm;
+    if (!probed.geometry.layerNorm) return inputGeometry(view, question);
+    const int64_t width = widthOf(view, probed.geometry.axes);
+    const auto gamma = constantOf(model_.graph(), probed.norm.gamma, width, "gamma");
+    const auto beta = constantOf(model_.graph(), probed.norm.beta, width, "beta");
     if (!gamma || !beta) {
-      place.told.swapReason = gamma ? beta.error() : gamma.error();
+      probed.geometry.swapReason = gamma ? beta.error() : gamma.error();
       return inputGeometry(view, question);
     }
-    const NormConstants constants{*gamma, *beta, place.norm.eps};
+    const NormConstants constants{*gamma, *beta, probed.norm.eps};
     question.swap = &constants;
     return inputGeometry(view, question);
   }
@@ -145,33 +145,33 @@ class Probing {
   const Task& task_;
 };
 
-void takeAxesOf(const std::vector<NormGeometry>& others, std::vector<Place>& places) {
-  for (size_t i = 0; i < places.size() && places.size() == others.size(); ++i) {
-    if (places[i].told.axes.empty()) places[i].told.axes = others[i].axes;
+void takeAxesOf(const std::vector<NormGeometry>& others, std::vector<ProbedNorm>& norms) {
+  for (size_t i = 0; i < norms.size() && norms.size() == others.size(); ++i) {
+    if (norms[i].geometry.axes.empty()) norms[i].geometry.axes = others[i].axes;
   }
 }
 
-std::vector<NormGeometry> told(std::vector<Place> places) {
+std::vector<NormGeometry> geometriesOf(std::vector<ProbedNorm> norms) {
   std::vector<NormGeometry> all;
-  for (Place& place : places) all.push_back(std::move(place.told));
+  for (ProbedNorm& probed : norms) all.push_back(std::move(probed.geometry));
   return all;
 }
 
 }  // namespace
 
 std::vector<NormGeometry> listNorms(const Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
-  return told(placesOf(graph, norms));
+  return geometriesOf(probedNorms(graph, norms));
 }
 
 Result<std::vector<NormGeometry>> probeNorms(const formats::Model& model, const std::vector<analysis::LayerNorm>& norms,
                                              const formats::Tensors& inputs, const ProbeOptions& options,
                                              const Task& task) {
-  std::vector<Place> places = placesOf(model.graph(), norms);
-  if (options.foldOf) takeAxesOf(*options.foldOf, places);
-  if (const Status done = Probing(model, inputs, options.seed, task).measure(places); !done) {
+  std::vector<ProbedNorm> probed = probedNorms(model.graph(), norms);
+  if (options.foldOf) takeAxesOf(*options.foldOf, probed);
+  if (const Status done = Probing(model, inputs, options.seed, task).measure(probed); !done) {
     return tl::unexpected(done.error());
   }
-  return told(std::move(places));
+  return geometriesOf(std::move(probed));
 }
 
 }  // namespace normlens::run

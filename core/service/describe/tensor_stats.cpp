@@ -54,7 +54,7 @@ class GroupWalk {
     int64_t stride = 1;
     for (size_t f = pattern.factors.size(); f-- > 0;) {
       const auto& factor = pattern.factors[f];
-      places_.push_back({factor, factor.summed ? 0 : stride, 0});
+      axes_.push_back({factor, factor.summed ? 0 : stride, 0});
       if (!factor.summed) stride *= factor.extent();
     }
     groups_ = stride;
@@ -65,25 +65,25 @@ class GroupWalk {
   // Returns the group of the next element; -1: outside the pattern's region.
   int64_t next() {
     int64_t group = 0;
-    for (const Place& place : places_) {
-      if (place.at < place.factor.begin || place.at >= place.factor.end) group = -1;
+    for (const GroupAxis& axis : axes_) {
+      if (axis.at < axis.factor.begin || axis.at >= axis.factor.end) group = -1;
       if (group < 0) break;
-      group += (place.at - place.factor.begin) * place.stride;
+      group += (axis.at - axis.factor.begin) * axis.stride;
     }
-    for (Place& place : places_) {
-      if (++place.at < place.factor.size) break;
-      place.at = 0;
+    for (GroupAxis& axis : axes_) {
+      if (++axis.at < axis.factor.size) break;
+      axis.at = 0;
     }
     return group;
   }
 
  private:
-  struct Place {
+  struct GroupAxis {
     ops::Factor factor;
     int64_t stride;  // in groups; 0 where the factor is summed
     int64_t at;
   };
-  std::vector<Place> places_;  // innermost first
+  std::vector<GroupAxis> axes_;  // innermost first
   int64_t groups_ = 1;
 };
 

@@ -24,7 +24,8 @@ protocol::CutPoint pointAt(const analysis::Analysis& analysis, const analysis::P
   const auto picture = analysis::cutPicture(analysis, priced(options, factor), 0);
   protocol::CutPoint point;
   point.factor = factor;
-  for (const auto& place : picture.places) point.paid += place.cut ? static_cast<double>(place.price) * unit : 0;
+  for (const auto& centering : picture.centerings)
+    point.paid += centering.cut ? static_cast<double>(centering.price) * unit : 0;
   for (const auto& norm : picture.savings) {
     point.saved += norm.freed ? static_cast<double>(norm.saving) * unit : 0;
     point.freed += norm.freed ? 1 : 0;
@@ -47,12 +48,12 @@ Result<protocol::CenteringCut> centeringCut(PlanMaker& plans, const analysis::An
   // Prices are per element: in picoseconds, or a thousandth of what folding one saves.
   const double unit = told.measured ? 1e-6 : 1e-3;
   const auto picture = analysis::cutPicture(analysis, priced(options, params.factor), kDescribed);
-  for (const auto& place : picture.places) {
-    const double price = static_cast<double>(place.price) * unit, flow = static_cast<double>(place.flow) * unit;
-    const auto producer = graph.value(place.value).producer;
-    told.values.push_back(
-        {place.value, producer, analysis::describeValue(graph, place.value), price, flow, place.cut, place.norms});
-    told.paid += place.cut ? price : 0;
+  for (const auto& centering : picture.centerings) {
+    const double price = static_cast<double>(centering.price) * unit, flow = static_cast<double>(centering.flow) * unit;
+    const auto producer = graph.value(centering.value).producer;
+    told.values.push_back({centering.value, producer, analysis::describeValue(graph, centering.value), price, flow,
+                           centering.cut, centering.norms});
+    told.paid += centering.cut ? price : 0;
   }
   for (const auto& norm : picture.savings) {
     const double saving = static_cast<double>(norm.saving) * unit, flow = static_cast<double>(norm.flow) * unit;

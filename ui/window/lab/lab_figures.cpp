@@ -20,12 +20,12 @@ constexpr size_t kMostFindings = 60;
 constexpr qsizetype kMostLetters = 600;  // of a finding
 constexpr int kColumns = 6;              // of the grid: two charts above three
 
-struct Place {
+struct ChartCell {
   LabChart kind;
   int row, column, span;
 };
 // Below the legend.
-constexpr Place kPlaces[] = {
+constexpr ChartCell kCells[] = {
     {LabChart::Loss, 1, 0, 3},         {LabChart::WeightDifference, 1, 3, 3}, {LabChart::StepTime, 2, 0, kColumns},
     {LabChart::GradientNorm, 3, 0, 2}, {LabChart::InputSpread, 3, 2, 2},      {LabChart::TestAccuracy, 3, 4, 2},
 };
@@ -37,10 +37,10 @@ LabFigures::LabFigures(QWidget* parent) : QWidget(parent) {
   grid->setContentsMargins({});
   grid->setSpacing(kGap);
   for (int column = 0; column < kColumns; ++column) grid->setColumnStretch(column, 1);
-  for (const Place& place : kPlaces) {
-    const Card card = charts_.emplace(place.kind, makeChartCard(place.kind)).first->second;
-    grid->addWidget(card.frame, place.row, place.column, 1, place.span);
-    if (place.kind != LabChart::StepTime) grid->setRowStretch(place.row, 1);  // it comes and goes
+  for (const ChartCell& cell : kCells) {
+    const Card card = charts_.emplace(cell.kind, makeChartCard(cell.kind)).first->second;
+    grid->addWidget(card.frame, cell.row, cell.column, 1, cell.span);
+    if (cell.kind != LabChart::StepTime) grid->setRowStretch(cell.row, 1);  // it comes and goes
   }
   grid->addWidget(makeLegend(), 0, 0, 1, kColumns);
   makeSays();

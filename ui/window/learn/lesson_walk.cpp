@@ -21,26 +21,26 @@ void LessonWalk::goTo(int lesson, int step) {
   Q_EMIT moved();
 }
 
-std::optional<LessonWalk::Place> LessonWalk::placeOf(const QString& link) const {
+std::optional<LessonWalk::StepPosition> LessonWalk::positionOf(const QString& link) const {
   const QString name = link.section(u'/', 0, 0), step = link.section(u'/', 1);
   const auto lesson = std::ranges::find(lessons_, name, &Lesson::name);
   if (lesson == lessons_.end()) return std::nullopt;
   const int at = static_cast<int>(lesson - lessons_.begin());
-  if (step.isEmpty()) return Place{at, 0};
+  if (step.isEmpty()) return StepPosition{at, 0};
   const auto found = std::ranges::find(lesson->steps, step, &LessonStep::name);
   if (found == lesson->steps.end()) return std::nullopt;
-  return Place{at, static_cast<int>(found - lesson->steps.begin())};
+  return StepPosition{at, static_cast<int>(found - lesson->steps.begin())};
 }
 
-bool LessonWalk::has(const QString& link) const { return placeOf(link).has_value(); }
+bool LessonWalk::has(const QString& link) const { return positionOf(link).has_value(); }
 
 void LessonWalk::goTo(const QString& link) {
-  const Place at = placeOf(link).value_or(Place{0, 0});
+  const StepPosition at = positionOf(link).value_or(StepPosition{0, 0});
   goTo(at.lesson, at.step);
 }
 
-std::optional<LessonWalk::Place> LessonWalk::placeAt(int steps) const {
-  Place at{lesson_, step_ + steps};
+std::optional<LessonWalk::StepPosition> LessonWalk::positionAt(int steps) const {
+  StepPosition at{lesson_, step_ + steps};
   if (at.step < 0) {
     if (--at.lesson < 0) return std::nullopt;
     at.step = static_cast<int>(lessons_[static_cast<size_t>(at.lesson)].steps.size()) - 1;
@@ -52,21 +52,21 @@ std::optional<LessonWalk::Place> LessonWalk::placeAt(int steps) const {
 }
 
 const LessonStep* LessonWalk::next() const {
-  const auto at = placeAt(1);
+  const auto at = positionAt(1);
   return at ? &lessons_[static_cast<size_t>(at->lesson)].steps[static_cast<size_t>(at->step)] : nullptr;
 }
 
 const LessonStep* LessonWalk::previous() const {
-  const auto at = placeAt(-1);
+  const auto at = positionAt(-1);
   return at ? &lessons_[static_cast<size_t>(at->lesson)].steps[static_cast<size_t>(at->step)] : nullptr;
 }
 
 void LessonWalk::forward() {
-  if (const auto at = placeAt(1)) goTo(at->lesson, at->step);
+  if (const auto at = positionAt(1)) goTo(at->lesson, at->step);
 }
 
 void LessonWalk::back() {
-  if (const auto at = placeAt(-1)) goTo(at->lesson, at->step);
+  if (const auto at = positionAt(-1)) goTo(at->lesson, at->step);
 }
 
 QString LessonWalk::keyOf(int lesson, int step) const {

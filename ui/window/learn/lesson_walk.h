@@ -42,11 +42,11 @@ class LessonWalk final : public QObject {
   void passedChanged();
 
  private:
-  struct Place {
+  struct StepPosition {
     int lesson, step;
   };
-  [[nodiscard]] std::optional<Place> placeOf(const QString& link) const;
-  [[nodiscard]] std::optional<Place> placeAt(int steps) const;  // so many steps on
+  [[nodiscard]] std::optional<StepPosition> positionOf(const QString& link) const;
+  [[nodiscard]] std::optional<StepPosition> positionAt(int steps) const;  // so many steps on
   [[nodiscard]] QString keyOf(int lesson, int step) const;
 
   std::vector<Lesson> lessons_;

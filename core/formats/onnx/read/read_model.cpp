@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHint = "put all files of the model into one folder, or export it again";
 
-struct Place {
+struct ExternalLocation {
   std::string location;
   std::optional<uint64_t> offset, length;
 };
@@ -41,17 +41,17 @@ Result<uint64_t> number(const std::string& text, const std::string& what, const 
               kHint);
 }
 
-Result<Place> placeOf(const TensorProto& tensor, const std::string& what) {
-  Place place;
+Result<ExternalLocation> locationOf(const TensorProto& tensor, const std::string& what) {
+  ExternalLocation external;
   for (const auto& entry : tensor.external_data()) {
-    if (entry.key() == "location") place.location = entry.value();
+    if (entry.key() == "location") external.location = entry.value();
     if (entry.key() != "offset" && entry.key() != "length") continue;
     ASSIGN_OR_RETURN(const auto value, number(entry.value(), what, entry.key().c_str()));
-    (entry.key() == "offset" ? place.offset : place.length) = value;
+    (entry.key() == "offset" ? external.offset : external.length) = value;
   }
-  if (place.location.empty() || place.location.find('\0') != std::string::npos)
+  if (external.location.empty() || external.location.find('\0') != std::string::npos)
     return fail(ErrorCode::Unreadable, what + " has external data without a location", kHint);
-  return place;
+  return external;
 }
 
 // Written for any system: a drive letter or a backslash at the start is absolute too.
@@ -114,26 +114,26 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::fileAt(const std::strin
 }
 
 Result<Weight> ExternalFiles::load(const TensorProto& tensor, const std::string& what) {
-  ASSIGN_OR_RETURN(const auto place, placeOf(tensor, what));
+  ASSIGN_OR_RETURN(const auto external, locationOf(tensor, what));
   const auto expected = rawBytes(tensor);
   if (!expected) return fail(ErrorCode::Unreadable, what + " has external data of a type without a fixed size", kHint);
-  if (place.length && *place.length != *expected)
+  if (external.length && *external.length != *expected)
     return fail(ErrorCode::Unreadable,
-                what + " has " + std::to_string(*place.length) + " bytes of external data, its dimensions ask for " +
+                what + " has " + std::to_string(*external.length) + " bytes of external data, its dimensions ask for " +
                     std::to_string(*expected),
                 kHint);
-  ASSIGN_OR_RETURN(const auto file, fileAt(place.location, what));
-  const uint64_t offset = place.offset.value_or(0);
+  ASSIGN_OR_RETURN(const auto file, fileAt(external.location, what));
+  const uint64_t offset = external.offset.value_or(0);
   const uint64_t size = file->bytes().size();
   if (offset > size || *expected > size - offset)
     return fail(ErrorCode::Unreadable,
                 what + " needs bytes " + std::to_string(offset) + " to " + std::to_string(offset + *expected) + " of " +
-                    quotedName(place.location) + ", which has " + std::to_string(size),
+                    quotedName(external.location) + ", which has " + std::to_string(size),
                 kHint);
   Weight weight;
   weight.view = viewWithoutData(tensor, file);
   weight.view.data = file->bytes().data() + offset;
-  weight.storedAt = {place.location, offset, *expected};
+  weight.storedAt = {external.location, offset, *expected};
   return weight;
 }
 

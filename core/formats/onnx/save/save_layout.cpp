@@ -204,8 +204,8 @@ void SaveLayout::placeModel(const OnnxSource& source, const fs::path& path,
   ModelProto skeleton = *source.skeleton;
   setProperties(*skeleton.mutable_metadata_props(), properties);
   for (TensorProto& stub : *skeleton.mutable_graph()->mutable_initializer()) {
-    const auto place = external_.find(stub.name());
-    if (stub.data_location() == TensorProto::EXTERNAL && place != external_.end()) pointTo(place->second, stub);
+    const auto at = external_.find(stub.name());
+    if (stub.data_location() == TensorProto::EXTERNAL && at != external_.end()) pointTo(at->second, stub);
   }
   std::vector<Bytes> pieces;
   skeleton_ = keep(skeleton.SerializeAsString());
@@ -277,7 +277,7 @@ void SaveLayout::tensorPieces(Bytes stub, const Weight& weight, std::vector<Byte
   writeData();
 }
 
-void SaveLayout::pointTo(const Place& place, TensorProto& stub) {
+void SaveLayout::pointTo(const DataLocation& at, TensorProto& stub) {
   const auto given = stub.external_data();
   stub.clear_external_data();
   const auto set = [&](const char* key, const std::string& value) {
@@ -288,21 +288,21 @@ void SaveLayout::pointTo(const Place& place, TensorProto& stub) {
   bool located = false, offset = false, length = false;
   for (const auto& entry : given) {
     if (entry.key() == "location") {
-      set("location", place.location);
+      set("location", at.location);
       located = true;
     } else if (entry.key() == "offset") {
-      set("offset", std::to_string(place.offset));
+      set("offset", std::to_string(at.offset));
       offset = true;
     } else if (entry.key() == "length") {
-      set("length", std::to_string(place.bytes));
+      set("length", std::to_string(at.bytes));
       length = true;
-    } else if (entry.key() != "checksum" || !place.moved) {
+    } else if (entry.key() != "checksum" || !at.moved) {
       *stub.add_external_data() = entry;
     }
   }
-  if (!located) set("location", place.location);
-  if (!offset && place.offset != 0) set("offset", std::to_string(place.offset));
-  if (!length && place.moved) set("length", std::to_string(place.bytes));
+  if (!located) set("location", at.location);
+  if (!offset && at.offset != 0) set("offset", std::to_string(at.offset));
+  if (!length && at.moved) set("length", std::to_string(at.bytes));
 }
 
 }  // namespace normlens::formats::onnx

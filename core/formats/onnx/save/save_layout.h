@@ -47,8 +47,8 @@ class SaveLayout {
   [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
 
  private:
-  // Holds the place of a tensor in a data file.
-  struct Place {
+  // Locates a tensor in a data file.
+  struct DataLocation {
     std::string location;
     uint64_t offset = 0;
     uint64_t bytes = 0;
@@ -66,11 +66,11 @@ class SaveLayout {
                   const std::map<std::string, std::string>& properties);
   std::vector<Bytes> graphPieces(Bytes graph, const OnnxSource& source);
   void tensorPieces(Bytes stub, const Weight& weight, std::vector<Bytes>& out);
-  static void pointTo(const Place& place, TensorProto& stub);
+  static void pointTo(const DataLocation& at, TensorProto& stub);
   Bytes keep(std::string text);
 
   std::vector<FileContents> files_;
-  std::map<std::string, Place> external_;  // by initializer
+  std::map<std::string, DataLocation> external_;  // by initializer
   Bytes skeleton_;
   std::set<std::string> wanted_;
   std::set<std::string> locations_;  // taken, as they are called in the model

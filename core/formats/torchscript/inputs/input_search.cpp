@@ -97,10 +97,10 @@ class Mender {
 
   std::vector<InputCandidate> run() {
     const auto groups = InputTrials::groupsOf(failed_);
-    for (const SizeGroup& group : groups) resize(group, group.places);
+    for (const SizeGroup& group : groups) resize(group, group.axes);
     changeValues();
     for (const SizeGroup& group : groups) {
-      for (size_t i = 0; i < group.places.size() && group.places.size() > 1; ++i) resize(group, {group.places[i]});
+      for (size_t i = 0; i < group.axes.size() && group.axes.size() > 1; ++i) resize(group, {group.axes[i]});
     }
     giveMore();
     changeTypesAndShapes();
@@ -115,10 +115,10 @@ class Mender {
   }
 
   // A size further on is this one, or a multiple or part of it.
-  void resize(const SizeGroup& group, const std::vector<SizeGroup::Place>& places) {
+  void resize(const SizeGroup& group, const std::vector<SizeGroup::InputAxis>& axes) {
     const auto use = [&](int64_t size) {
       out_.push_back(failed_);
-      for (const auto& place : places) out_.back()[place.input].shape[place.axis] = size;
+      for (const auto& one : axes) out_.back()[one.input].shape[one.axis] = size;
     };
     const bool met = std::ranges::find(numbers_, group.size) != numbers_.end();
     for (const int64_t wants : numbers_) {

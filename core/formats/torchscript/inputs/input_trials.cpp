@@ -99,7 +99,7 @@ std::vector<SizeGroup> InputTrials::groupsOf(const std::vector<InputSpec>& specs
       const auto same = std::ranges::find_if(
           groups, [&](const SizeGroup& group) { return group.size == size && group.batch == batch; });
       SizeGroup& group = same == groups.end() ? groups.emplace_back(SizeGroup{size, batch, {}}) : *same;
-      group.places.push_back({i, axis});
+      group.axes.push_back({i, axis});
     }
   }
   std::ranges::stable_sort(groups, [](const SizeGroup& a, const SizeGroup& b) { return a.batch > b.batch; });
@@ -109,7 +109,7 @@ std::vector<SizeGroup> InputTrials::groupsOf(const std::vector<InputSpec>& specs
 // nullopt: they do not work so.
 std::optional<std::vector<InputSpec>> InputTrials::resized(std::vector<InputSpec> specs, const SizeGroup& group,
                                                            int64_t size) {
-  for (const auto& place : group.places) specs[place.input].shape[place.axis] = size;
+  for (const auto& one : group.axes) specs[one.input].shape[one.axis] = size;
   return works(specs) ? std::optional(std::move(specs)) : std::nullopt;
 }
 
@@ -119,16 +119,16 @@ void InputTrials::findFreeAxes(std::vector<InputSpec>& specs) {
   for (size_t i = 0; i < left.size() && !outOfTime(); ++i) {
     const SizeGroup group = left[i];
     const bool spatial = std::ranges::any_of(
-        group.places, [&](const auto& place) { return specs[place.input].shape.size() >= 4 && place.axis >= 2; });
+        group.axes, [&](const auto& one) { return specs[one.input].shape.size() >= 4 && one.axis >= 2; });
     const auto sizes = otherSizes(group.size, group.batch, spatial);
     const auto other =
         std::ranges::find_if(sizes, [&](int64_t size) { return resized(specs, group, size).has_value(); });
     if (other == sizes.end()) {
-      for (size_t k = 0; k < group.places.size() && group.places.size() > 1; ++k)
-        left.push_back({group.size, group.batch, {group.places[k]}});
+      for (size_t k = 0; k < group.axes.size() && group.axes.size() > 1; ++k)
+        left.push_back({group.size, group.batch, {group.axes[k]}});
       continue;
     }
-    for (const auto& place : group.places) specs[place.input].freeAxes.push_back(static_cast<int>(place.axis));
+    for (const auto& one : group.axes) specs[one.input].freeAxes.push_back(static_cast<int>(one.axis));
     // Keep the size that is known to be sensible unless it hides something: 1, or equal to another free size.
     int64_t chosen = group.size;
     for (int64_t size = *other; size < *other + 4 && (chosen < 2 || taken.contains(chosen)); ++size) {

@@ -15,12 +15,12 @@ namespace normlens::formats::torchscript {
 
 // Axes of inputs that have one size; first axes are apart.
 struct SizeGroup {
-  struct Place {
+  struct InputAxis {
     size_t input, axis;
   };
   int64_t size = 0;
   bool batch = false;
-  std::vector<Place> places;
+  std::vector<InputAxis> axes;
 };
 
 class InputTrials {

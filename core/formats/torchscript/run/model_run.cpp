@@ -196,11 +196,11 @@ Result<Model::SeenRun> seeRun(const LoweredModel& model, const Program& program,
   const DefaultType defaultType(model.source.defaultType);
   const Lowered& lowered = model.lowered;
   Tensors captured;
-  struct Place {
+  struct CapturedElement {
     size_t index;                  // in `captured`
     const std::vector<int>* path;  // element of the content
   };
-  std::unordered_map<int, std::vector<Place>> wanted;  // by program value
+  std::unordered_map<int, std::vector<CapturedElement>> wanted;  // by program value
   for (const graph::ValueId id : values) {
     const auto value = static_cast<size_t>(id);
     wanted[lowered.programValue[value]].push_back({captured.size(), &lowered.elementPath[value]});
@@ -213,10 +213,10 @@ Result<Model::SeenRun> seeRun(const LoweredModel& model, const Program& program,
     if (narrowOp.empty() && isNarrow(content)) narrowOp = originOf(program, value);
     const auto found = wanted.find(value);
     if (found == wanted.end()) return;
-    for (const Place& place : found->second) {
-      const at::Tensor tensor = elementOf(content, *place.path);
+    for (const CapturedElement& element : found->second) {
+      const at::Tensor tensor = elementOf(content, *element.path);
       // A copy: an op in place may still change it.
-      if (tensor.defined()) captured[place.index].view = viewOf(tensor.clone(at::MemoryFormat::Contiguous).cpu());
+      if (tensor.defined()) captured[element.index].view = viewOf(tensor.clone(at::MemoryFormat::Contiguous).cpu());
     }
   };
   ASSIGN_OR_RETURN(auto results, interpreter.run(std::move(arguments), hook, task));
