@@ -10,7 +10,7 @@
 #include "core/analysis/claims/shifts.h"
 #include "core/analysis/explain.h"
 #include "core/analysis/plan/given_plan.h"
-#include "core/analysis/plan/served_norms.h"
+#include "core/analysis/served_norms.h"
 
 namespace normlens::analysis {
 using graph::Graph;

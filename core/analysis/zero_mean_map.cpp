@@ -19,44 +19,44 @@ using graph::ValueId;
 using ops::Pattern;
 
 // Collects what a plan does to the values and constants of the graph.
-struct Edits {
+struct PlanEffects {
   std::set<std::pair<ConstantId, Pattern>> centered;  // all reads of the constant
   std::set<ClaimId> forTolerantUses;                  // a copy of a constant, or a centering at run time
   std::set<ValueId> atRunTime;
 };
 
-Edits editsOf(const Plan& plan) {
-  Edits edits;
+PlanEffects effectsOf(const Plan& plan) {
+  PlanEffects effects;
   for (const PlannedEdit& planned : plan.edits) {
     if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
       if (center->split) {
-        edits.forTolerantUses.insert(planned.claim);
+        effects.forTolerantUses.insert(planned.claim);
         continue;
       }
-      for (const auto& part : center->parts) edits.centered.emplace(part.constant, part.pattern);
+      for (const auto& part : center->parts) effects.centered.emplace(part.constant, part.pattern);
     } else if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) {
-      edits.forTolerantUses.insert(planned.claim);
-      edits.atRunTime.insert(insert->value);
+      effects.forTolerantUses.insert(planned.claim);
+      effects.atRunTime.insert(insert->value);
     } else if (std::holds_alternative<fold::DropAddend>(planned.edit)) {
-      edits.forTolerantUses.insert(planned.claim);
+      effects.forTolerantUses.insert(planned.claim);
     }
   }
-  return edits;
+  return effects;
 }
 
 // Returns which claims hold once the edits are made: everything does until something it needs does not.
-std::vector<bool> holding(const Analysis& analysis, const Edits& edits) {
+std::vector<bool> holding(const Analysis& analysis, const PlanEffects& effects) {
   const auto& claims = analysis.claims.all();
   const auto holdsByItself = [&](const Claim& claim) {
     if (claim.kind == Claim::Kind::Refused) return false;
     if (claim.kind != Claim::Kind::Constant && claim.kind != Claim::Kind::Joint) return true;
-    return edits.centered.contains({analysis.scales.graph().value(claim.value).constant, claim.pattern});
+    return effects.centered.contains({analysis.scales.graph().value(claim.value).constant, claim.pattern});
   };
   std::vector<std::pair<int, int>> reads;
   std::vector<int> fallen;
   for (size_t i = 0; i < claims.size(); ++i) {
     for (const Need& need : claims[i].needs) {
-      const bool served = need.throughTolerantUse && edits.forTolerantUses.contains(need.claim);
+      const bool served = need.throughTolerantUse && effects.forTolerantUses.contains(need.claim);
       if (!served) reads.emplace_back(need.claim, static_cast<int>(i));
     }
     if (!holdsByItself(claims[i])) fallen.push_back(static_cast<int>(i));
@@ -156,7 +156,7 @@ class Cone {
 ZeroMeanMap zeroMeanMap(const Analysis& analysis, const Plan& plan) {
   const auto& graph = analysis.scales.graph();
   const auto& claims = analysis.claims.all();
-  const Edits planned = editsOf(plan);
+  const PlanEffects planned = effectsOf(plan);
   const auto now = holding(analysis, {}), after = holding(analysis, planned);
   std::map<ValueId, int> best;  // 0 not, 1 after the plan, 2 now
   for (size_t i = 0; i < claims.size(); ++i) {

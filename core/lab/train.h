@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/lab/run_record.h"
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_record.h"
+#include "core/protocol/run_settings.h"
 
 namespace normlens::lab {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "core/lab/run_record.h"
-#include "core/lab/run_settings.h"
 #include "core/protocol/field_list.h"
+#include "core/protocol/run_record.h"
+#include "core/protocol/run_settings.h"
 
 namespace normlens::protocol {
 

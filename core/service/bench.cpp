@@ -15,7 +15,7 @@
 #include "core/run/measure/bench.h"
 #include "core/run/measure/norm_work.h"
 #include "core/run/measure/sweep.h"
-#include "core/service/plans/fuse_norms.h"
+#include "core/service/fuse_norms.h"
 #include "core/service/service_state.h"
 
 namespace normlens::service {

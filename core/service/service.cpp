@@ -3,7 +3,7 @@
 #include <cstring>
 #include <future>
 
-#include "core/analysis/plan/preview.h"
+#include "core/analysis/preview.h"
 #include "core/analysis/zero_mean_map.h"
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"

@@ -21,18 +21,10 @@
 #include "core/protocol/stream_messages.h"
 #include "core/protocol/weight_messages.h"
 #include "core/service/bench.h"
-#include "core/service/inputs/size_conditions.h"
-#include "core/service/plans/narrow_streams.h"
+#include "core/service/inputs/model_inputs.h"
+#include "core/service/narrow_streams.h"
 
 namespace normlens::service {
-
-// InputChoice is the source of the model's inputs. All empty: guessed from the graph.
-struct InputChoice {
-  std::filesystem::path npz;       // --inputs FILE.npz
-  std::vector<std::string> specs;  // --input 'in_0=int64[1,16]:0..199', once per input
-  SizeChoice sizes;                // --assume, --strict
-  formats::InputsFor use = formats::InputsFor::Values;
-};
 
 // RunRules limit what may be done with a stranger's model.
 struct RunRules {
@@ -108,7 +100,7 @@ class Service {
   // Writes the fold. If it was not proved, large weights are read here for the first time. Refused where one holds what
   // has no mean; the next fold() leaves it out.
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
-  // A fold whose residual streams lose a channel, see plans/narrow_streams.h; the last fold is left alone.
+  // A fold whose residual streams lose a channel, see narrow_streams.h; the last fold is left alone.
   [[nodiscard]] Result<Narrowing> narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,
                                                 const Task& task);
   // The same planned only, and the same written to a file where it is proved. No run: shapes are those of the analysis.

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "core/analysis/plan/norm_states.h"
+#include "core/analysis/norm_states.h"
 #include "core/graph/queries.h"
 #include "tests/analysis/analyzed.h"
 #include "tests/support/must.h"

@@ -28,9 +28,6 @@ WORDS = {"the standard library", "nothing of ours", "Boost Graph"}
 # Never in one file: LibTorch's folder carries a protobuf of its own.
 APART = [("LibTorch", "onnx")]
 
-# Folders in which files and rooms still include each other in a ring.
-RINGED = {"core", "core/analysis", "core/service", "ui/graphview", "ui/session", "ui/window"}
-
 TOPS = ("app", "core", "kernels", "ui")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 LINE = re.compile(r"^May include:(.*?)(?:\.\s|\.?\Z|\n\n)", re.MULTILINE | re.DOTALL)
@@ -156,15 +153,15 @@ def rings(sources):
             parts, others = path.split("/"), name.split("/")
             depth = next((i for i, (one, other) in enumerate(zip(parts, others)) if one != other), None)
             folder = "/".join(parts[:depth])
-            if depth is not None and folder not in RINGED:
+            if depth is not None:
                 at, to = ("/".join(each[: depth + 1]) for each in (parts, others))
                 arrows.setdefault(folder, {}).setdefault(at, set()).add(to)
     for folder, inside in sorted(arrows.items()):
-        told = set()
+        reported = set()
         for start in sorted(inside):
-            ring = None if start in told else ring_from(inside, start)
+            ring = None if start in reported else ring_from(inside, start)
             if ring:
-                told.update(ring)
+                reported.update(ring)
                 yield f"{folder or 'the sources'}: a ring of includes, {' -> '.join(ring)}"
 
 

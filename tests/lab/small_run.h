@@ -8,7 +8,7 @@
 
 #include "core/lab/data/load_data.h"
 #include "core/lab/library_door.h"
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 #include "tests/support/must.h"
 
 namespace normlens::lab {

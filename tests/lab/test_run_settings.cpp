@@ -4,9 +4,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/lab/run_record.h"
-#include "core/lab/run_settings.h"
 #include "core/lab/train.h"
+#include "core/protocol/run_record.h"
+#include "core/protocol/run_settings.h"
 #include "tests/support/must.h"
 
 namespace normlens::lab {

@@ -516,7 +516,7 @@ void Session::analyzed(protocol::Analysis&& analysis) {
   // Once the user has changed the plan it is no longer the project's.
   if (opening_.restoring && choices_->undoStack()->count() == 0) {
     opening_.restoring->lost.clear();
-    choices_->startOver(planOf(*opening_.restoring, *this, opening_.restoring->lost));
+    choices_->startOver(planOf(*opening_.restoring, analysis_->norms, index(), opening_.restoring->lost));
     flavour_ = opening_.restoring->flavour;
   }
   Q_EMIT analysisChanged();

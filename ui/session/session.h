@@ -28,7 +28,6 @@
 #include "ui/session/plan_preview.h"
 #include "ui/session/project/project.h"
 #include "ui/session/proofs.h"
-#include "ui/session/shown_plan.h"
 #include "ui/words/plan_mark.h"
 #include "ui/words/remaining_time.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 
 namespace normlens::ui {
 

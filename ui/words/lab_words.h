@@ -5,7 +5,7 @@
 #include <QStringList>
 #include <string_view>
 
-#include "core/lab/run_record.h"
+#include "core/protocol/run_record.h"
 
 namespace normlens::ui {
 

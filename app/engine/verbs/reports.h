@@ -10,7 +10,7 @@
 #include "app/engine/console.h"
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
-#include "core/service/plans/fuse_norms.h"
+#include "core/service/fuse_norms.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {

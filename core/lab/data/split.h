@@ -3,7 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/lab/data/data_set.h"
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 
 namespace normlens::lab {
 

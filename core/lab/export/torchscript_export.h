@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/lab/nets/network.h"
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 
 namespace normlens::lab {
 

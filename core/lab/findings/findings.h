@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/lab/run_record.h"
+#include "core/protocol/run_record.h"
 
 namespace normlens::lab {
 

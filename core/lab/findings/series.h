@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/lab/run_record.h"
+#include "core/protocol/run_record.h"
 
 namespace normlens::lab {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/lab/run_record.h"
+#include "core/protocol/run_record.h"
 
 namespace normlens::lab {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 
 namespace normlens::lab {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/lab/data/data_set.h"
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 
 namespace normlens::lab {
 

@@ -9,8 +9,8 @@
 
 #include "core/formats/torchscript/run/peak_memory.h"
 #include "core/lab/nets/network.h"
-#include "core/lab/run_record.h"
 #include "core/lab/training/batches.h"
+#include "core/protocol/run_record.h"
 #include "core/run/measure/statistics.h"
 
 namespace normlens::lab {

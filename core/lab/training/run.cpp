@@ -17,8 +17,8 @@
 #include "core/lab/export/torchscript_export.h"
 #include "core/lab/findings/findings.h"
 #include "core/lab/run_files.h"
-#include "core/lab/run_record.h"
 #include "core/lab/training/group.h"
+#include "core/protocol/run_record.h"
 #include "core/run/measure/statistics.h"
 
 namespace normlens::lab {

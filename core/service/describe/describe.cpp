@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/analysis/explain.h"
+#include "core/analysis/norm_states.h"
 #include "core/analysis/norms/near_norms.h"
-#include "core/analysis/plan/norm_states.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
 #include "core/graph/queries.h"

@@ -1,11 +1,24 @@
 // Chooses the tensors that a model is run on: given arrays, given specs, or a guess from the graph.
 #pragma once
 
+#include <filesystem>
+#include <string>
 #include <vector>
 
-#include "core/service/service.h"
+#include "core/base/result.h"
+#include "core/base/task.h"
+#include "core/formats/model.h"
+#include "core/service/inputs/size_conditions.h"
 
 namespace normlens::service {
+
+// InputChoice is the source of the model's inputs. All empty: guessed from the graph.
+struct InputChoice {
+  std::filesystem::path npz;       // --inputs FILE.npz
+  std::vector<std::string> specs;  // --input 'in_0=int64[1,16]:0..199', once per input
+  SizeChoice sizes;                // --assume, --strict
+  formats::InputsFor use = formats::InputsFor::Values;
+};
 
 struct ChosenInputs {
   formats::Tensors tensors;

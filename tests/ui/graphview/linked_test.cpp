@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tests/ui/graphview/shown_graph.h"
-#include "ui/graphview/compare/linked_views.h"
+#include "ui/graphview/linked_views.h"
 
 namespace normlens::graphview {
 

@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "tests/ui/shell/bench_window.h"
-#include "ui/session/project/project.h"
+#include "ui/session/project_keeper.h"
 #include "ui/window/frame/story_segment.h"
 #include "ui/words/format.h"
 

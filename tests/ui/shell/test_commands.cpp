@@ -19,10 +19,10 @@
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/bottom/learn_page.h"
 #include "ui/window/frame/command_palette.h"
 #include "ui/window/frame/preferences_page.h"
 #include "ui/window/workspace/graph_pane.h"
-#include "ui/window/workspace/learn_page.h"
 #include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {

@@ -12,7 +12,7 @@
 #include "ui/charts/chart_view.h"
 #include "ui/models/lab_table.h"
 #include "ui/session/lab/lab_runs.h"
-#include "ui/session/project/project_keeper.h"
+#include "ui/session/project_keeper.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"

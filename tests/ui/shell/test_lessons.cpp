@@ -16,8 +16,8 @@
 #include "ui/learn/figure.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/bottom/learn_page.h"
 #include "ui/window/learn/lessons_page.h"
-#include "ui/window/workspace/learn_page.h"
 #include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/protocol/messages.h"
-#include "ui/graphview/compare/diff_marks.h"
+#include "ui/graphview/marks/diff_marks.h"
 #include "ui/graphview/marks/lighting.h"
 #include "ui/graphview/marks/mean_states.h"
 #include "ui/graphview/marks/norm_verdicts.h"

@@ -3,7 +3,7 @@
 #include <QPen>
 #include <algorithm>
 
-#include "ui/graphview/paint/box_style.h"
+#include "ui/graphview/box_style.h"
 
 namespace normlens::graphview {
 

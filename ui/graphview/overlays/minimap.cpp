@@ -4,7 +4,7 @@
 #include <QPainter>
 #include <algorithm>
 
-#include "ui/graphview/paint/box_style.h"
+#include "ui/graphview/box_style.h"
 
 namespace normlens::graphview {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/graphview/paint/box_style.h"
+#include "ui/graphview/box_style.h"
 #include "ui/graphview/paint/painter_frame.h"
 
 namespace normlens::graphview {

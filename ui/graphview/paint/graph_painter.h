@@ -7,10 +7,10 @@
 #include <stop_token>
 #include <vector>
 
+#include "ui/graphview/box_style.h"
 #include "ui/graphview/camera.h"
 #include "ui/graphview/marks/marks.h"
 #include "ui/graphview/marks/reach.h"
-#include "ui/graphview/paint/box_style.h"
 #include "ui/graphview/paint/edge_painter.h"
 #include "ui/graphview/paint/text_cache.h"
 #include "ui/graphview/scene.h"

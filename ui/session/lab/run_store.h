@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/lab/run_record.h"
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_record.h"
+#include "core/protocol/run_settings.h"
 
 namespace normlens::ui {
 

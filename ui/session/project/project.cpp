@@ -12,7 +12,6 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/json.h"
-#include "ui/session/session.h"
 #include "ui/words/format.h"
 
 namespace normlens::ui {
@@ -26,7 +25,7 @@ using Json = nlohmann::json;
 constexpr const char* kMark = "normlens_project";
 constexpr size_t kMostNames = 100'000;  // in a list
 constexpr protocol::JsonLimits kLimits{.depth = 32, .values = size_t{1} << 22, .textBytes = size_t{1} << 16};
-constexpr double kFarthest = 1e9;  // of the drawing; that of a million ops reaches 1e8
+constexpr double kFarthest = 1e9;  // Bounds the drawing; that of a million ops reaches 1e8.
 
 // Json::exception reports another type; this, the right type beyond reason.
 [[noreturn]] void refuse(const std::string& what) { throw std::range_error(what); }
@@ -209,39 +208,6 @@ Result<Project> loadProject(const QString& path) {
   return project;
 }
 
-Project projectOf(const Session& session) {
-  Project project;
-  project.model = modelFileAt(session.path());
-  project.model.name = session.modelName();
-  const protocol::PlanParams& params = session.choices()->params();
-  project.policy = params.policy;
-  project.prices = params.prices;
-  project.maxGrowthPercent = params.max_growth_percent;
-  for (const int norm : params.keep_norms) {
-    if (const protocol::NormInfo* info = session.norm(norm)) project.kept << text(info->name);
-  }
-  const auto named = [&](const std::vector<int>& ids) {
-    std::vector<NamedValue> values;
-    for (const int id : ids) {
-      const protocol::GraphValue* value = session.index().value(id);
-      values.push_back({id, value != nullptr ? text(value->name) : QString()});
-    }
-    return values;
-  };
-  project.centered = named(params.center_values);
-  project.copied = named(params.copy_values);
-  project.untouched = named(params.keep_values);
-  project.flavour = session.flavour();
-  project.inputs = session.inputs();
-  project.bench = session.measurements()->last();
-  project.benchRuns = session.measurements()->earlier();
-  project.benchParams = session.measurements()->params();
-  if (const protocol::NormInfo* selected = session.norm(session.selection()->current().norm)) {
-    project.view.norm = text(selected->name);
-  }
-  return project;
-}
-
 namespace {
 
 // Name to number; -1 where several are called so.
@@ -275,21 +241,21 @@ class Found {
 
 }  // namespace
 
-protocol::PlanParams planOf(const Project& project, const Session& session, QStringList& lost) {
+protocol::PlanParams planOf(const Project& project, const std::vector<protocol::NormInfo>& norms,
+                            const ModelIndex& index, QStringList& lost) {
   protocol::PlanParams params;
   params.policy = project.policy;
   params.prices = project.prices;
   params.max_growth_percent = project.maxGrowthPercent;
-  const auto norms = numbersByName(session.analysis()->norms, &protocol::NormInfo::name, &protocol::NormInfo::index);
+  const auto byName = numbersByName(norms, &protocol::NormInfo::name, &protocol::NormInfo::index);
   Found kept(params.keep_norms, lost);
-  for (const QString& name : project.kept) kept.add(norms.value(name, -1), name);
+  for (const QString& name : project.kept) kept.add(byName.value(name, -1), name);
   if (project.centered.empty() && project.copied.empty() && project.untouched.empty()) return params;
-  const auto values =
-      numbersByName(session.index().graph().values, &protocol::GraphValue::name, &protocol::GraphValue::id);
+  const auto values = numbersByName(index.graph().values, &protocol::GraphValue::name, &protocol::GraphValue::id);
   const auto take = [&](const std::vector<NamedValue>& from, std::vector<int>& numbers) {
     Found found(numbers, lost);
     for (const NamedValue& wanted : from) {
-      const protocol::GraphValue* same = session.index().value(wanted.value);
+      const protocol::GraphValue* same = index.value(wanted.value);
       const bool isSame = same != nullptr && text(same->name) == wanted.name;
       found.add(isSame ? wanted.value : values.value(wanted.name, -1), wanted.name);
     }

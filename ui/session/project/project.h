@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/lab/run_record.h"
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
+#include "core/protocol/run_record.h"
+#include "ui/session/model_index.h"
 
 namespace normlens::ui {
-
-class Session;
 
 inline constexpr int kProjectVersion = 1;
 
@@ -75,10 +74,10 @@ struct Project {
 // The model's path is one that exists where there is one: beside the project first, then where it was.
 [[nodiscard]] Result<Project> loadProject(const QString& path);
 
-// The session as it is; the view is the caller's to fill in, and so is the hash.
-[[nodiscard]] Project projectOf(const Session& session);
-// The plan's parameters in this session's numbers. What the model has not goes into `lost`, by name.
-[[nodiscard]] protocol::PlanParams planOf(const Project& project, const Session& session, QStringList& lost);
+// Returns the plan's parameters in the numbers of the model that is open. What it does not have goes into `lost`, by
+// name.
+[[nodiscard]] protocol::PlanParams planOf(const Project& project, const std::vector<protocol::NormInfo>& norms,
+                                          const ModelIndex& index, QStringList& lost);
 
 [[nodiscard]] bool isProjectFile(const QString& path);     // by its suffix
 [[nodiscard]] ModelFile modelFileAt(const QString& path);  // size and time; no hash

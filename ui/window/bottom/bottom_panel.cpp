@@ -18,9 +18,9 @@
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bench_page.h"
 #include "ui/window/bottom/differences_page.h"
+#include "ui/window/bottom/learn_page.h"
 #include "ui/window/bottom/pages.h"
 #include "ui/window/parts.h"
-#include "ui/window/workspace/learn_page.h"
 #include "ui/words/bench_text.h"
 #include "ui/words/format.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 #include "ui/charts/lab_charts.h"
 #include "ui/window/learn/figures_page.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 #include "ui/client/devices.h"
 
 class QCheckBox;

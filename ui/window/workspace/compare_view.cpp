@@ -8,8 +8,8 @@
 
 #include "core/protocol/methods.h"
 #include "ui/graphview/compare/change_list.h"
-#include "ui/graphview/compare/linked_views.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/graphview/linked_views.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"

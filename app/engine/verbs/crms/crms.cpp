@@ -10,7 +10,7 @@
 #include "core/base/plural.h"
 #include "core/protocol/json.h"
 #include "core/protocol/messages.h"
-#include "core/service/plans/narrow_streams.h"
+#include "core/service/narrow_streams.h"
 
 namespace normlens::engine {
 using nlohmann::json;

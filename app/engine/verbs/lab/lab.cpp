@@ -12,9 +12,9 @@
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
 #include "core/base/printable.h"
-#include "core/lab/run_record.h"
 #include "core/lab/train.h"
 #include "core/protocol/json.h"
+#include "core/protocol/run_record.h"
 
 namespace normlens::engine {
 namespace {

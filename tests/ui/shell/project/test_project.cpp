@@ -7,7 +7,7 @@
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
-#include "ui/session/project/project_keeper.h"
+#include "ui/session/project_keeper.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/workspace/graph_pane.h"

@@ -4,7 +4,7 @@
 #include <QSettings>
 
 #include "tests/ui/shell/shown_window.h"
-#include "ui/session/project/project_keeper.h"
+#include "ui/session/project_keeper.h"
 #include "ui/widgets/info_bar.h"
 
 namespace normlens::ui {

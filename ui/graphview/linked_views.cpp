@@ -1,4 +1,4 @@
-#include "ui/graphview/compare/linked_views.h"
+#include "ui/graphview/linked_views.h"
 
 #include <QScopedValueRollback>
 #include <limits>

@@ -1,9 +1,9 @@
-#include "ui/graphview/compare/diff_marks.h"
+#include "ui/graphview/marks/diff_marks.h"
 
 #include <QPainter>
 #include <algorithm>
 
-#include "ui/graphview/paint/box_style.h"
+#include "ui/graphview/box_style.h"
 
 namespace normlens::graphview {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/graphview/paint/box_style.h"
+#include "ui/graphview/box_style.h"
 
 namespace normlens::graphview {
 

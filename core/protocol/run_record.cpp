@@ -1,4 +1,4 @@
-#include "core/lab/run_record.h"
+#include "core/protocol/run_record.h"
 
 #include <algorithm>
 

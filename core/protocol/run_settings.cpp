@@ -1,4 +1,4 @@
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 
 #include <algorithm>
 #include <array>

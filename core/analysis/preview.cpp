@@ -1,4 +1,4 @@
-#include "core/analysis/plan/preview.h"
+#include "core/analysis/preview.h"
 
 #include <algorithm>
 

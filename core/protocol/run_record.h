@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/lab/run_settings.h"
+#include "core/protocol/run_settings.h"
 
 namespace normlens::lab {
 

@@ -1,4 +1,4 @@
-#include "core/service/plans/fuse_norms.h"
+#include "core/service/fuse_norms.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/analysis/plan/served_norms.h"
+#include "core/analysis/served_norms.h"
 
 #include <map>
 #include <set>

@@ -1,4 +1,4 @@
-#include "core/analysis/plan/norm_states.h"
+#include "core/analysis/norm_states.h"
 
 #include <algorithm>
 #include <iterator>

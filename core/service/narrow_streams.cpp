@@ -1,4 +1,4 @@
-#include "core/service/plans/narrow_streams.h"
+#include "core/service/narrow_streams.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "ui/session/project/project_keeper.h"
+#include "ui/session/project_keeper.h"
 
 #include <QCryptographicHash>
 #include <QFile>
@@ -6,12 +6,13 @@
 
 #include "ui/session/on_worker.h"
 #include "ui/session/session.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
 
 constexpr int kSettleMs = 400;
-constexpr qint64 kMostHashed = qint64{1} << 30;  // of larger files the size has to do
+constexpr qint64 kMostHashed = qint64{1} << 30;  // A larger file is known by its size.
 
 constexpr qint64 kAtATime = 1 << 20;
 
@@ -31,6 +32,39 @@ QString hashOf(const QString& path, const std::atomic<bool>& stopped) {
 }
 
 }  // namespace
+
+Project projectOf(const Session& session) {
+  Project project;
+  project.model = modelFileAt(session.path());
+  project.model.name = session.modelName();
+  const protocol::PlanParams& params = session.choices()->params();
+  project.policy = params.policy;
+  project.prices = params.prices;
+  project.maxGrowthPercent = params.max_growth_percent;
+  for (const int norm : params.keep_norms) {
+    if (const protocol::NormInfo* info = session.norm(norm)) project.kept << text(info->name);
+  }
+  const auto named = [&](const std::vector<int>& ids) {
+    std::vector<NamedValue> values;
+    for (const int id : ids) {
+      const protocol::GraphValue* value = session.index().value(id);
+      values.push_back({id, value != nullptr ? text(value->name) : QString()});
+    }
+    return values;
+  };
+  project.centered = named(params.center_values);
+  project.copied = named(params.copy_values);
+  project.untouched = named(params.keep_values);
+  project.flavour = session.flavour();
+  project.inputs = session.inputs();
+  project.bench = session.measurements()->last();
+  project.benchRuns = session.measurements()->earlier();
+  project.benchParams = session.measurements()->params();
+  if (const protocol::NormInfo* selected = session.norm(session.selection()->current().norm)) {
+    project.view.norm = text(selected->name);
+  }
+  return project;
+}
 
 ProjectKeeper::ProjectKeeper(Session* session, View view, const QString& recoveryFolder, QObject* parent)
     : QObject(parent), session_(session), view_(std::move(view)), recovery_(recoveryFolder) {

@@ -1,4 +1,4 @@
-#include "ui/window/workspace/learn_page.h"
+#include "ui/window/bottom/learn_page.h"
 
 #include <QDir>
 #include <QFile>

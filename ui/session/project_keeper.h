@@ -18,6 +18,8 @@
 
 namespace normlens::ui {
 
+class Session;
+
 // The SHA-256 of a file, taken on a worker thread.
 //
 //   FileHash hash;
@@ -42,6 +44,9 @@ class FileHash final : public QObject {
  private:
   std::shared_ptr<std::atomic<bool>> stopped_;  // of the hash under way; shared with its worker
 };
+
+// The session as it is; the view is the caller's to fill in, and so is the hash.
+[[nodiscard]] Project projectOf(const Session& session);
 
 class ProjectKeeper final : public QObject {
   Q_OBJECT
