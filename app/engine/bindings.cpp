@@ -43,7 +43,7 @@ Result<lab::RunResult> LabDesk::train(const LabParams& params, const Task& task,
     const std::scoped_lock lock(mutex_);
     running_.emplace();
   }
-  const std::stop_callback cancelled(task.stop, [this] { hear({.what = "stop"}); });
+  const std::stop_callback cancelled(task.stop, [this] { hear({.what = lab::RunWish::Stop}); });
   const lab::RunControl control{
       .onRecord =
           [&](const lab::RunRecord& record) {
@@ -61,9 +61,9 @@ Result<lab::RunResult> LabDesk::train(const LabParams& params, const Task& task,
 void LabDesk::hear(const LabControl& control) {
   const std::scoped_lock lock(mutex_);
   if (!running_) return;
-  if (control.what == "pause") running_->pause.pause();
-  if (control.what == "continue") running_->pause.goOn();
-  if (control.what == "stop") running_->stop.request_stop();
+  if (control.what == lab::RunWish::Pause) running_->pause.pause();
+  if (control.what == lab::RunWish::Continue) running_->pause.goOn();
+  if (control.what == lab::RunWish::Stop) running_->stop.request_stop();
 }
 
 Result<EngineInfo> initialize(const InitializeParams& params, confine::Confinement level) {

@@ -132,7 +132,7 @@ class Builder {
 
   ZeroMeanGraph run() {
     const LayerNorm& norm = analysis_.norms.layerNorms[static_cast<size_t>(norm_)];
-    vertex(norm.node, 'N', "the norm");
+    vertex(norm.node, NodeClass::LayerNorm, "the norm");
     values_.insert(norm.input);
     const ClaimId root = analysis_.claims.root(norm_);
     if (root != kNone) {
@@ -149,7 +149,7 @@ class Builder {
     // The layer that could be centered, and may not, notes why.
     const auto& blocker = analysis_.verdicts[static_cast<size_t>(norm_)].blocker;
     for (ZeroMeanVertex& at : out_.vertices) {
-      if (blocker && at.node == blocker->node && at.vertexClass != 'O') at.note = blocker->reason;
+      if (blocker && at.node == blocker->node && at.vertexClass != NodeClass::Opaque) at.note = blocker->reason;
     }
     out_.values.assign(values_.begin(), values_.end());
     return std::move(out_);
@@ -162,12 +162,12 @@ class Builder {
     const auto& value = graph_.value(claim.value);
     if (value.constant == kNone) values_.insert(claim.value);
     if (centered_.contains(id)) {
-      if (value.producer != kNone) vertex(value.producer, 'A', "centered at run time");
+      if (value.producer != kNone) vertex(value.producer, NodeClass::Centering, "centered at run time");
       leaf(describeValue(graph_, claim.value) + ": centered at run time");
       return {};
     }
     if (dropped_.contains(id)) {
-      if (value.producer != kNone) vertex(value.producer, 'Z', "constant along the channels: dropped");
+      if (value.producer != kNone) vertex(value.producer, NodeClass::ZeroMean, "constant along the channels: dropped");
       leaf(describeValue(graph_, claim.value) + ": dropped");
       return {};
     }
@@ -177,11 +177,11 @@ class Builder {
         leaf(graph_.constant(value.constant).name + (claim.tolerated() ? ": centered" : ": a centered copy"));
         return {};
       case Claim::Kind::Refused:
-        if (value.producer != kNone) vertex(value.producer, 'O', "not zero-mean: " + claim.reason);
+        if (value.producer != kNone) vertex(value.producer, NodeClass::Opaque, "not zero-mean: " + claim.reason);
         leaf(describeValue(graph_, claim.value) + ": " + claim.reason);
         return {};
       case Claim::Kind::Proven:
-        if (value.producer != kNone) vertex(value.producer, 'Z', "zero-mean already");
+        if (value.producer != kNone) vertex(value.producer, NodeClass::ZeroMean, "zero-mean already");
         return {};
       case Claim::Kind::Derived:
         break;
@@ -199,9 +199,9 @@ class Builder {
     // A linear whose own weight is centered is a leaf; one that passes zero-mean values on is on the way.
     const bool byWeight = std::any_of(claim.needs.begin(), claim.needs.end(),
                                       [&](const Need& need) { return isWeight(analysis_.claims[need.claim].value); });
-    char letter = static_cast<char>(ops::opRow(node.kind).vertexClass);
-    if (letter == 'R' && byWeight) letter = 'S';  // adding a bias is no residual sum
-    vertex(value.producer, letter, byWeight ? "its constants are centered" : "passes zero-mean values on");
+    NodeClass is = ops::opRow(node.kind).vertexClass;
+    if (is == NodeClass::Residual && byWeight) is = NodeClass::Scalar;  // adding a bias is no residual sum
+    vertex(value.producer, is, byWeight ? "its constants are centered" : "passes zero-mean values on");
   }
 
   [[nodiscard]] bool isWeight(ValueId id) const {
@@ -214,8 +214,8 @@ class Builder {
     return false;
   }
 
-  void vertex(NodeId node, char letter, std::string note) {
-    if (seen_.insert(node).second) out_.vertices.push_back({node, letter, std::move(note)});
+  void vertex(NodeId node, NodeClass is, std::string note) {
+    if (seen_.insert(node).second) out_.vertices.push_back({node, is, std::move(note)});
   }
   void leaf(std::string text) {
     if (std::find(out_.leaves.begin(), out_.leaves.end(), text) == out_.leaves.end())

@@ -38,7 +38,7 @@ void explainVerdicts(Analysis& analysis);
 // Definition 4.2 of paper 001 for one norm: what decides it.
 struct ZeroMeanVertex {
   graph::NodeId node = graph::kNone;
-  char vertexClass = 'O';  // L S R Z O; A: a run-time centering is inserted behind it; N: the norm itself
+  NodeClass vertexClass = NodeClass::Opaque;
   std::string note;
 };
 struct ZeroMeanGraph {

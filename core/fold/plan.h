@@ -93,7 +93,7 @@ using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, DropAdde
 [[nodiscard]] int64_t bytesOf(const Edit& edit, const graph::Graph& graph);
 
 struct FoldPlan {
-  std::string policy;
+  Policy policy = Policy::Balanced;
   // In the order of the variant; CenterConstant from coarse to fine.
   std::vector<Edit> edits;
   StreamEdits streams{};  // none in a fold

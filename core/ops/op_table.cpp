@@ -8,7 +8,7 @@ namespace normlens::ops {
 namespace {
 
 using graph::OpKind;
-using enum VertexClass;
+using enum NodeClass;
 
 // The table: what a kind is in a zero-mean graph, its rules, and why the first two are right.
 constexpr std::array kRows = {

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/words/graph.h"
 #include "core/graph/graph.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/pattern.h"
@@ -61,12 +62,9 @@ class SizeQuestion;
 // own: the answer where nothing is known, the axis of a shape that the probe saw. Operand 0 has a shape, too.
 using SizeRule = AxisSize(SizeQuestion&, const graph::Node&, const AxisSize& own);
 
-// Classes of the papers' zero-mean graph, as the legend letters them.
-enum class VertexClass : char { Linear = 'L', Scalar = 'S', Residual = 'R', ZeroMean = 'Z', Opaque = 'O' };
-
 struct OpRow {
   graph::OpKind kind;
-  VertexClass vertexClass;
+  NodeClass vertexClass;
   ZeroMeanRule zeroMean;
   ShiftRule shift;
   SizeRule* size;

@@ -3,11 +3,21 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/printable.h"
+
 namespace normlens::protocol {
 
 FieldError FieldError::under(const std::string& parent) const {
   const bool index = path_.empty() || path_.front() == '[';
   return {parent + (index ? "" : ".") + path_, problem_};
+}
+
+std::string notOneOf(std::string_view word, std::span<const std::string_view> words) {
+  std::string all;
+  for (const auto each : words) {
+    if (!each.empty()) all += (all.empty() ? "" : ", ") + std::string(each);
+  }
+  return printable("is \"" + std::string(word.substr(0, 80)) + "\", and must be one of " + all);
 }
 
 namespace detail {

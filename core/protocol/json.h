@@ -14,6 +14,7 @@
 #include <concepts>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ class FieldError : public std::runtime_error {
   std::string path_;
   std::string problem_;
 };
+
+// "is \"x\", and must be one of a, b": what is wrong with a field that holds this word.
+[[nodiscard]] std::string notOneOf(std::string_view word, std::span<const std::string_view> words);
 
 namespace detail {
 
@@ -116,7 +120,7 @@ void decodeValue(const nlohmann::json& in, E& out) {
   std::string name;
   decodeValue(in, name);
   const auto known = fromName<E>(name);
-  if (!known) throw FieldError("", "has no such value");
+  if (!known) throw FieldError("", notOneOf(name, namesOf(E{})));
   out = *known;
 }
 

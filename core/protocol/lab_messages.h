@@ -30,7 +30,7 @@ NORMLENS_FIELDS(LabUpdate, id, record)
 // ---- notification "$/labControl", window -> engine: of the run that goes on. Stopped, the run is answered with what
 // was trained; cancelled, it may not have been written yet.
 struct LabControl {
-  std::string what;  // pause, continue, stop
+  lab::RunWish what = lab::RunWish::Stop;
 };
 NORMLENS_FIELDS(LabControl, what)
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/index_ranges.h"
+#include "core/base/words/graph.h"
 #include "core/base/words/hint.h"
 #include "core/base/words/words.h"
 #include "core/protocol/field_list.h"
@@ -26,7 +27,7 @@ struct GraphNode {
   std::string label;  // "layer_norm"
   std::string name;   // module path, may be empty
   int scope = 0;
-  std::string role;         // "L" "S" "R" "Z" "O" "N" (LayerNorm) "M" (RMSNorm) "I" (input) "G" (output) "H" (helper)
+  NodeClass role = NodeClass::Opaque;
   bool helper = false;      // hidden by default
   std::vector<int> inputs;  // value ids
   std::vector<int> outputs;
@@ -266,8 +267,8 @@ NORMLENS_FIELDS(NormParams, norm)
 
 struct ZeroMeanVertex {
   int node = -1;
-  std::string vertex_class;  // L S R Z O, as in the legend; N for the norm itself; A auxiliary centering
-  std::string note;          // "centered", "opaque: GELU is not linear", ...
+  NodeClass vertex_class = NodeClass::Opaque;
+  std::string note;  // "centered", "opaque: GELU is not linear", ...
 };
 NORMLENS_FIELDS(ZeroMeanVertex, node, vertex_class, note)
 
@@ -315,11 +316,14 @@ struct CenterPreview {
 NORMLENS_FIELDS(CenterPreview, allowed, reason, frees)
 
 // ---- fold: FoldParams -> FoldResult. Applies the plan in memory and proves it.
+enum class ProofParts : uint8_t { Auto, Whole, Sections };  // Auto: in sections where the whole does not fit in memory
+NORMLENS_NAMES(ProofParts, "auto", "whole", "sections")
+
 struct FoldParams {
   PlanParams plan;
   std::string norm = "portable";
   bool verify = true;
-  std::string proof = "auto";  // whole, sections; auto: in sections where the whole does not fit in memory
+  ProofParts proof = ProofParts::Auto;
 };
 NORMLENS_FIELDS(FoldParams, plan, norm, verify, proof)
 

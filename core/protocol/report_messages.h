@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/words/words.h"
 #include "core/protocol/bench_messages.h"
 
 namespace normlens::protocol {
@@ -19,9 +20,12 @@ NORMLENS_FIELDS(ReportPicture, title, alt, svg)
 
 // ---- report: ReportParams -> Report. The page about the last fold, proved or not, compared once more with the
 // original on the inputs that were set. The client writes the page to its file.
+enum class ReportFormat : uint8_t { Html, Markdown };
+NORMLENS_NAMES(ReportFormat, "html", "markdown")
+
 struct ReportParams {
-  std::string model;                    // as the commands in it are to call the model
-  std::string format = "html";          // html, markdown
+  std::string model;  // as the commands in it are to call the model
+  ReportFormat format = ReportFormat::Html;
   std::vector<ReportPicture> pictures;  // of the graph
   std::optional<BenchResult> bench;     // of the original against this fold; nullopt: it was not measured
 };

@@ -27,7 +27,7 @@ Result<RunResult> readRunResult(std::string_view json) { return readObject<RunRe
 std::vector<RunRecord> lastOfEach(const std::vector<RunRecord>& records) {
   std::vector<RunRecord> last;
   for (const RunRecord& record : records) {
-    if (record.event != "epoch") continue;
+    if (record.event != RunEvent::Epoch) continue;
     const auto before = std::ranges::find(last, record.member, &RunRecord::member);
     if (before == last.end()) {
       last.push_back(record);
@@ -43,8 +43,8 @@ std::vector<RunMember> membersOf(const RunSettings& settings) {
   for (const int64_t seed : settings.seeds) {
     for (const int layers : settings.layers) {
       for (size_t i = 0; i < settings.optimizers.size(); ++i) {
-        for (const std::string& precision : settings.precisions) {
-          for (const std::string& network : settings.networks)
+        for (const Precision precision : settings.precisions) {
+          for (const NormUse network : settings.networks)
             members.push_back({network, layers, static_cast<int>(i), seed, precision});
         }
       }
@@ -54,9 +54,10 @@ std::vector<RunMember> membersOf(const RunSettings& settings) {
 }
 
 std::string memberName(const RunMember& member, const RunSettings& settings) {
-  std::string name = member.network + "_" + std::to_string(member.layers) + "x" + std::to_string(settings.width);
+  std::string name =
+      nameOf(member.network) + "_" + std::to_string(member.layers) + "x" + std::to_string(settings.width);
   if (settings.optimizers.size() > 1) name += "_optimizer" + std::to_string(member.optimizer + 1);
-  return name + "_seed" + std::to_string(member.seed) + "_" + member.precision;
+  return name + "_seed" + std::to_string(member.seed) + "_" + nameOf(member.precision);
 }
 
 }  // namespace normlens::lab

@@ -20,11 +20,11 @@ namespace normlens::lab {
 
 // One network of a run. The five together name it.
 struct RunMember {
-  std::string network;  // of networks()
+  NormUse network = NormUse::Unset;
   int layers = 0;
   int optimizer = 0;  // index into the settings' optimizers
   int64_t seed = 0;
-  std::string precision;  // float32, float64
+  Precision precision = Precision::Unset;
 
   bool operator==(const RunMember&) const = default;
 };
@@ -41,10 +41,8 @@ struct InputStatistics {
 };
 
 struct RunRecord {
-  // started, resumed (from a checkpoint), paused, continued, stopped, done: of the run; member is empty.
-  // epoch: a member has done one; epoch 0 is before the first step. diverged: it was stopped, `text` has the cause.
-  std::string event;
-  std::string run;  // name of the run, as it was started with
+  RunEvent event = RunEvent::Started;  // member is set for epoch and for diverged, whose cause is in `text`
+  std::string run;                     // name of the run, as it was started with
   RunMember member;
   int epoch = 0, epochs = 0;             // done, of how many of this member
   int64_t done = 0, of = 0;              // epochs of all members, for a bar and the time left
@@ -92,7 +90,7 @@ struct StepCost {
 struct RunResult {
   std::string run;
   RunSettings settings;
-  std::string end;                 // done, stopped
+  RunEnd end = RunEnd::Open;
   std::vector<RunRecord> records;  // in order, those of events left out but for diverged
   std::vector<Finding> findings;
   std::vector<StepCost> costs;       // cost only

@@ -1,7 +1,6 @@
 #include "core/protocol/run_settings.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -19,8 +18,6 @@
 
 namespace normlens::lab {
 namespace {
-
-using Words = std::span<const std::string_view>;
 
 // Finds fields that a struct does not have: a slip of the file's author, reported and not ignored.
 namespace detail {
@@ -63,21 +60,7 @@ template <protocol::Message T>
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 5> kExperiments{"equivalence", "depth_sweep", "transformer", "continued",
-                                                       "cost"};
-constexpr std::array<std::string_view, 4> kNetworks{"layer_norm", "cbwc_rms_norm", "rms_norm", "plain"};
-constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
-constexpr std::array<std::string_view, 2> kPrecisions{"float32", "float64"};
-constexpr std::array<std::string_view, 5> kData{"spirals", "teacher", "parity", "characters", "npz"};
-constexpr std::array<std::string_view, 3> kActivations{"relu", "gelu", "tanh"};
 constexpr double kMostNetworks = 4096;  // of a run
-constexpr std::array<std::string_view, 2> kDecays{"weight", "centered"};
-
-std::string listed(Words words) {
-  std::string all;
-  for (const auto word : words) all += (all.empty() ? "" : ", ") + std::string(word);
-  return all;
-}
 
 std::string number(double value) {
   std::ostringstream text;
@@ -91,9 +74,9 @@ class Checker {
   void require(bool good, const std::string& field, const std::string& problem) {
     if (!good && status_) status_ = fail(ErrorCode::BadInput, printable(field + " " + problem));
   }
-  void oneOf(const std::string& word, Words words, const std::string& field) {
-    require(std::ranges::find(words, word) != words.end(), field,
-            "is \"" + word + "\", and must be one of " + listed(words));
+  template <Named E>
+  void isSet(E word, const std::string& field) {
+    require(word != E::Unset, field, protocol::notOneOf({}, namesOf(word)));
   }
   void within(double value, double low, double high, const std::string& field) {
     require(std::isfinite(value) && value >= low && value <= high, field,
@@ -113,27 +96,25 @@ class Checker {
 std::string at(const char* list, size_t index) { return std::string(list) + "[" + std::to_string(index) + "]"; }
 
 void checkOptimizer(const OptimizerSettings& optimizer, const std::string& where, Checker& check) {
-  check.oneOf(optimizer.kind, kOptimizers, where + ".kind");
   check.require(optimizer.learning_rate > 0, where + ".learning_rate", "must be above 0");
   check.within(optimizer.learning_rate, 0, 1e6, where + ".learning_rate");
   check.within(optimizer.momentum, 0, 0.9999, where + ".momentum");
-  check.require(optimizer.momentum == 0 || optimizer.kind == "sgd", where + ".momentum",
-                "is for sgd alone: " + optimizer.kind + " has beta1");
+  check.require(optimizer.momentum == 0 || optimizer.kind == OptimizerKind::Sgd, where + ".momentum",
+                "is for sgd alone: " + nameOf(optimizer.kind) + " has beta1");
   check.within(optimizer.weight_decay, 0, 1, where + ".weight_decay");
-  check.oneOf(optimizer.decay_of, kDecays, where + ".decay_of");
   check.within(optimizer.beta1, 0, 0.9999, where + ".beta1");
   check.within(optimizer.beta2, 0, 0.999999, where + ".beta2");
   check.require(std::isfinite(optimizer.eps) && optimizer.eps > 0, where + ".eps", "must be above 0");
 }
 
 void checkData(const DataSettings& data, bool characters, Checker& check) {
-  check.oneOf(data.kind, kData, "data.kind");
-  check.require((data.kind == "characters") == characters, "data.kind",
-                characters ? "is \"" + data.kind + "\", and a transformer needs characters"
-                           : "is \"" + data.kind + "\", which only a transformer can learn");
-  check.require(data.kind != "npz" || !data.path.empty(), "data.path", "is empty: npz data are read from a file");
+  check.require((data.kind == DataKind::Characters) == characters, "data.kind",
+                characters ? "is \"" + nameOf(data.kind) + "\", and a transformer needs characters"
+                           : "is \"" + nameOf(data.kind) + "\", which only a transformer can learn");
+  check.require(data.kind != DataKind::Npz || !data.path.empty(), "data.path",
+                "is empty: npz data are read from a file");
   check.within(static_cast<double>(data.samples), 16, 1e7, "data.samples");
-  check.within(data.features, data.kind == "parity" ? 2 : 1, 4096, "data.features");
+  check.within(data.features, data.kind == DataKind::Parity ? 2 : 1, 4096, "data.features");
   check.within(data.classes, 2, 1000, "data.classes");
   check.within(data.noise, 0, 10, "data.noise");
   check.within(data.test_share, 0.01, 0.9, "data.test_share");
@@ -141,15 +122,14 @@ void checkData(const DataSettings& data, bool characters, Checker& check) {
 
 void checkNetworks(const RunSettings& settings, Checker& check) {
   check.someAndDifferent(settings.networks, "networks");
-  for (size_t i = 0; i < settings.networks.size(); ++i) check.oneOf(settings.networks[i], kNetworks, at("networks", i));
-  const bool reference = std::ranges::find(settings.networks, "layer_norm") != settings.networks.end();
-  check.require(reference || settings.experiment != "continued", "networks",
+  for (size_t i = 0; i < settings.networks.size(); ++i) check.isSet(settings.networks[i], at("networks", i));
+  const bool reference = std::ranges::find(settings.networks, NormUse::LayerNorm) != settings.networks.end();
+  check.require(reference || settings.experiment != Experiment::Continued, "networks",
                 "lacks layer_norm, from whose weights the others go on");
-  check.require(reference || settings.experiment != "cost", "networks",
-                "lacks layer_norm, which the times are told by");
+  check.require(reference || settings.experiment != Experiment::Cost, "networks",
+                "lacks layer_norm, whose time the others are compared with");
   check.someAndDifferent(settings.precisions, "precisions");
-  for (size_t i = 0; i < settings.precisions.size(); ++i)
-    check.oneOf(settings.precisions[i], kPrecisions, at("precisions", i));
+  for (size_t i = 0; i < settings.precisions.size(); ++i) check.isSet(settings.precisions[i], at("precisions", i));
   check.require(!settings.optimizers.empty(), "optimizers", "is empty: at least one is needed");
   for (size_t i = 0; i < settings.optimizers.size(); ++i)
     checkOptimizer(settings.optimizers[i], at("optimizers", i), check);
@@ -158,11 +138,10 @@ void checkNetworks(const RunSettings& settings, Checker& check) {
 
 void checkSizes(const RunSettings& settings, Checker& check) {
   check.someAndDifferent(settings.layers, "layers");
-  const bool transformer = settings.experiment == "transformer";
+  const bool transformer = settings.experiment == Experiment::Transformer;
   for (size_t i = 0; i < settings.layers.size(); ++i)
     check.within(settings.layers[i], transformer ? 1 : 2, 200, at("layers", i));
   check.within(settings.width, 2, 16384, "width");
-  check.oneOf(settings.activation, kActivations, "activation");
   check.within(settings.epochs, 1, 100000, "epochs");
   check.within(settings.batch, 1, 1e6, "batch");
   check.require(std::isfinite(settings.norm_eps) && settings.norm_eps >= 0, "norm_eps", "must not be below 0");
@@ -170,7 +149,7 @@ void checkSizes(const RunSettings& settings, Checker& check) {
                 "is \"" + settings.device + "\", and must be cpu, cuda or a GPU's number: cuda:1");
   check.within(settings.threads, 0, 128, "threads");
   check.within(static_cast<double>(memberCount(settings)), 1, kMostNetworks, "the number of networks");
-  if (settings.experiment == "continued") {
+  if (settings.experiment == Experiment::Continued) {
     check.require(settings.epochs >= 2, "epochs", "must be 2 or more: the other networks go on after a handover");
     check.within(settings.handover_epoch, 1, settings.epochs - 1, "handover_epoch");
   }
@@ -188,42 +167,35 @@ void checkSizes(const RunSettings& settings, Checker& check) {
 
 }  // namespace
 
-Words experiments() { return kExperiments; }
-Words networks() { return kNetworks; }
-Words optimizers() { return kOptimizers; }
-Words precisions() { return kPrecisions; }
-Words activations() { return kActivations; }
-Words dataKinds() { return kData; }
-
-RunSettings usualSettings(std::string_view experiment) {
+RunSettings usualSettings(Experiment experiment) {
   RunSettings settings;
   settings.experiment = experiment;
-  if (experiment == "equivalence") {
+  if (experiment == Experiment::Equivalence) {
     // Smooth and with moderate steps: where training is chaotic, it makes rounding large (docs/lab.md).
-    settings.activation = "gelu";
+    settings.activation = Activation::Gelu;
     settings.data.samples = 2048;
-    settings.precisions = {"float32", "float64"};
-    settings.optimizers[0] = {.kind = "sgd", .learning_rate = 0.01, .momentum = 0.9};
-  } else if (experiment == "depth_sweep") {
+    settings.precisions = {Precision::Float32, Precision::Float64};
+    settings.optimizers[0] = {.kind = OptimizerKind::Sgd, .learning_rate = 0.01, .momentum = 0.9};
+  } else if (experiment == Experiment::DepthSweep) {
     settings.layers = {6, 15, 35};
-    settings.networks.emplace_back("plain");
+    settings.networks.push_back(NormUse::Plain);
     settings.width = 64;
     settings.data.samples = 1024;
-    settings.optimizers[0] = {.kind = "sgd", .learning_rate = 0.01};
-  } else if (experiment == "transformer") {
+    settings.optimizers[0] = {.kind = OptimizerKind::Sgd, .learning_rate = 0.01};
+  } else if (experiment == Experiment::Transformer) {
     settings.layers = {2};
     settings.width = 64;
     settings.epochs = 10;
     settings.batch = 32;
-    settings.data.kind = "characters";
+    settings.data.kind = DataKind::Characters;
     settings.data.samples = 65536;
-    settings.networks = {"layer_norm", "cbwc_rms_norm"};
-  } else if (experiment == "continued") {
+    settings.networks = {NormUse::LayerNorm, NormUse::CbwcRmsNorm};
+  } else if (experiment == Experiment::Continued) {
     OptimizerSettings decaying = settings.optimizers[0];
     decaying.weight_decay = 0.01;
     settings.optimizers.push_back(decaying);
-    settings.networks = {"layer_norm", "cbwc_rms_norm"};
-  } else if (experiment == "cost") {
+    settings.networks = {NormUse::LayerNorm, NormUse::CbwcRmsNorm};
+  } else if (experiment == Experiment::Cost) {
     settings.epochs = 1;
   }
   return settings;
@@ -233,10 +205,9 @@ Status checkRunSettings(const RunSettings& settings) {
   Checker check;
   check.require(settings.schema == 1, "schema",
                 "is " + std::to_string(settings.schema) + ", and this version of NormLens reads 1");
-  check.oneOf(settings.experiment, kExperiments, "experiment");
   checkNetworks(settings, check);
   checkSizes(settings, check);
-  checkData(settings.data, settings.experiment == "transformer", check);
+  checkData(settings.data, settings.experiment == Experiment::Transformer, check);
   return check.status();
 }
 
@@ -257,11 +228,13 @@ Result<RunSettings> readRunSettings(std::string_view text) {
 std::string writeRunSettings(const RunSettings& settings) { return protocol::toJson(settings).dump(2) + "\n"; }
 
 std::string describe(const OptimizerSettings& optimizer) {
-  std::string text = optimizer.kind == "sgd" ? "SGD" : optimizer.kind == "adam" ? "Adam" : "AdamW";
+  std::string text = optimizer.kind == OptimizerKind::Sgd    ? "SGD"
+                     : optimizer.kind == OptimizerKind::Adam ? "Adam"
+                                                             : "AdamW";
   if (optimizer.momentum != 0) text += ", momentum " + number(optimizer.momentum);
   if (optimizer.weight_decay == 0) return text;
   text += ", weight decay " + number(optimizer.weight_decay);
-  return text + (optimizer.decay_of == "centered" ? " of the centered weight" : "");
+  return text + (optimizer.decay_of == DecayOf::Centered ? " of the centered weight" : "");
 }
 
 size_t memberCount(const RunSettings& settings) {

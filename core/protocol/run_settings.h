@@ -11,25 +11,23 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/words/lab.h"
 #include "core/protocol/field_list.h"
 
 namespace normlens::lab {
 
 // W <- W - rate * step. Formulas: those of torch.optim, which the tests compare with.
 struct OptimizerSettings {
-  std::string kind = "adam";  // sgd, adam (weight decay is added to the gradient), adamw (it is taken off the weight)
+  OptimizerKind kind = OptimizerKind::Adam;
   double learning_rate = 1e-3;
   double momentum = 0;  // sgd only
   double weight_decay = 0;
-  // The decay of a layer whose weight is centered applies to: "weight", the stored one, as every framework has it, or
-  // "centered", the one that is computed with. Papers 001, C.4.
-  std::string decay_of = "weight";
+  DecayOf decay_of = DecayOf::Weight;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  // adam, adamw
 
   bool operator==(const OptimizerSettings&) const = default;
@@ -37,9 +35,7 @@ struct OptimizerSettings {
 
 // DataSettings define the data. Generated ones are a function of these fields; a file is read again for each run.
 struct DataSettings {
-  // spirals: arms in the plane, which arm; teacher: a random network's choice; parity: whether an even number of
-  // features is positive; characters: a generated text; npz: the user's rows of numbers and a class each.
-  std::string kind = "spirals";
+  DataKind kind = DataKind::Spirals;
   std::string path;         // npz
   std::string target;       // npz: the array of the classes; empty: "y"
   int64_t samples = 4096;   // generated: examples, or characters of the text
@@ -54,22 +50,20 @@ struct DataSettings {
 
 struct RunSettings {
   int schema = 1;
-  // equivalence, depth_sweep, continued, cost: multilayer perceptrons; transformer: on characters.
-  std::string experiment = "equivalence";
+  Experiment experiment = Experiment::Equivalence;  // all but transformer train multilayer perceptrons
   std::vector<int> layers{6};  // linear layers of the perceptron, the last has no norm; blocks of the transformer
   int width = 256;
-  // relu, gelu, tanh: of the perceptron. A rounding error can push a number over ReLU's kink, and gradients then differ
-  // by more than rounding: in float32 that happens now and then, in float64 hardly ever.
-  std::string activation = "relu";
+  // The perceptron's. A rounding error can push a number over ReLU's kink, and gradients then differ by more than
+  // rounding: in float32 that happens now and then, in float64 hardly ever.
+  Activation activation = Activation::Relu;
   int epochs = 40;
   int batch = 128;  // examples of a step
   std::vector<OptimizerSettings> optimizers{{}};
   std::vector<int64_t> seeds{1};  // of the first weights and of the order of the examples
   DataSettings data;
-  std::vector<std::string> precisions{"float32"};  // float32, float64
-  // layer_norm; cbwc_rms_norm: RMSNorm behind centered weights; rms_norm: alone; plain: no norm. In this order they
-  // are trained; weights are compared with those of layer_norm where that is among them.
-  std::vector<std::string> networks{"layer_norm", "cbwc_rms_norm", "rms_norm"};
+  std::vector<Precision> precisions{Precision::Float32};
+  // Weights are compared with those of layer_norm where that is among them.
+  std::vector<NormUse> networks{NormUse::LayerNorm, NormUse::CbwcRmsNorm, NormUse::RmsNorm};
   double norm_eps = 1e-5;
   bool random_affine = false;  // γ and β of the norms start from random numbers, not from 1 and 0
   std::string device = "cpu";  // cuda (the first GPU), cuda:1. First weights are the same on all
@@ -88,16 +82,8 @@ struct RunSettings {
   bool operator==(const RunSettings&) const = default;
 };
 
-// The words of each field that is a choice, in the order in which a list shows them.
-[[nodiscard]] std::span<const std::string_view> experiments();
-[[nodiscard]] std::span<const std::string_view> networks();
-[[nodiscard]] std::span<const std::string_view> optimizers();
-[[nodiscard]] std::span<const std::string_view> precisions();
-[[nodiscard]] std::span<const std::string_view> activations();
-[[nodiscard]] std::span<const std::string_view> dataKinds();
-
 // Settings that show what an experiment is about, within a minute or so on two cores.
-[[nodiscard]] RunSettings usualSettings(std::string_view experiment);
+[[nodiscard]] RunSettings usualSettings(Experiment experiment);
 
 // Error: BadInput, one sentence that begins with the field.
 [[nodiscard]] Status checkRunSettings(const RunSettings& settings);

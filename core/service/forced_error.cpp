@@ -9,7 +9,7 @@ namespace {
 
 // An RMSNorm where a LayerNorm is, and nothing else; of all that may be replaced, or of one.
 fold::FoldPlan replacedOnly(const analysis::Analysis& analysis, int norm) {
-  fold::FoldPlan plan{"all", {}};
+  fold::FoldPlan plan{Policy::All, {}};
   for (const analysis::LayerNorm& each : analysis.norms.layerNorms) {
     const bool all = norm == protocol::kAllNorms && each.blockedReason.empty();
     if (all || each.index == norm) plan.edits.emplace_back(fold::ReplaceNorm{each.index});

@@ -79,8 +79,9 @@ Result<Fusing> fuseNorms(const formats::Model& model, const formats::Tensors& in
   if (!made) return tl::unexpected(made.error());
   Fusing fusing;
   fusing.fuse_ms = watch.ms();
-  fusing.norms = static_cast<int>(norms.layerNorms.size() + static_cast<size_t>(std::ranges::count(
-                                                                norms.others, "RMSNorm", &analysis::OtherNorm::kind)));
+  fusing.norms = static_cast<int>(
+      norms.layerNorms.size() +
+      static_cast<size_t>(std::ranges::count(norms.others, OtherNormKind::RmsNorm, &analysis::OtherNorm::kind)));
   fusing.joined = std::move(made->joined);
   fusing.fused = std::move(made->fused);
   if (!made->model) {

@@ -288,8 +288,9 @@ struct Service::State {
 
   // Returns whether the requested proof goes in sections, where the format has them.
   [[nodiscard]] bool isProvedInSections(const protocol::FoldParams& params) const {
-    if (!params.verify || params.proof == "whole") return false;
-    return params.proof == "sections" || (!run::fitsProof(*model) && model->sectionsAt({}).has_value());
+    if (!params.verify || params.proof == protocol::ProofParts::Whole) return false;
+    return params.proof == protocol::ProofParts::Sections ||
+           (!run::fitsProof(*model) && model->sectionsAt({}).has_value());
   }
 
   // Returns the options for a change that relies on these conditions.

@@ -74,7 +74,7 @@ void expectWhole(const Written& written, const std::string& gamma = "g") {
   const Norm found(written);
   ASSERT_EQ(found.norms.others.size(), 1U) << written.text();
   EXPECT_TRUE(found.norms.layerNorms.empty()) << written.text();
-  EXPECT_EQ(found.only().kind, "RMSNorm");
+  EXPECT_EQ(found.only().kind, OtherNormKind::RmsNorm);
   EXPECT_EQ(found.only().form, NormForm::Decomposed);
   EXPECT_EQ(found.only().axes, (std::vector<int64_t>{2}));
   EXPECT_EQ(found.only().eps, 1e-6);

@@ -24,7 +24,8 @@ void expectKeys(const json& object, std::initializer_list<const char*> wanted) {
 TEST(AnalyzeReport, HasTheFieldsOfTheContract) {
   protocol::ModelInfo model;
   model.format = "torchscript";
-  for (const char* role : {"I", "L", "N", "G"}) model.graph.nodes.emplace_back().role = role;
+  for (const NodeClass role : {NodeClass::Input, NodeClass::Linear, NodeClass::LayerNorm, NodeClass::Output})
+    model.graph.nodes.emplace_back().role = role;
   protocol::Analysis analysis;
   analysis.norms.emplace_back().verdict = Verdict::Free;
   analysis.other_norms.push_back({"norm", "GroupNorm", 3, NormForm::Op});

@@ -14,7 +14,7 @@
 namespace normlens::lab {
 
 // Small and on one thread; γ and β are random.
-inline RunSettings smallRun(const std::string& experiment = "equivalence") {
+inline RunSettings smallRun(Experiment experiment = Experiment::Equivalence) {
   RunSettings settings;
   settings.experiment = experiment;
   settings.layers = {4};
@@ -24,16 +24,16 @@ inline RunSettings smallRun(const std::string& experiment = "equivalence") {
   settings.data.samples = 200;
   settings.random_affine = true;
   settings.threads = 1;
-  if (experiment == "transformer") {
+  if (experiment == Experiment::Transformer) {
     settings.layers = {2};
-    settings.data.kind = "characters";
+    settings.data.kind = DataKind::Characters;
     settings.data.samples = 4000;
     settings.batch = 4;
     settings.context = 16;
     settings.steps_per_epoch = 5;
     settings.heads = 2;
   }
-  if (experiment == "continued") settings.handover_epoch = 2;
+  if (experiment == Experiment::Continued) settings.handover_epoch = 2;
   return settings;
 }
 
@@ -50,13 +50,13 @@ inline RunResult trained(const RunSettings& settings, const RunPlace& place = {}
   return must(tryRun(settings, place, control));
 }
 
-// Of all epochs; empty precision: of all. -1: there is none.
-inline double mostDifference(const RunResult& result, const std::string& network, int optimizer = 0,
-                             const std::string& precision = {}) {
+// Of all epochs; Unset: in each precision. -1: there is none.
+inline double mostDifference(const RunResult& result, NormUse network, int optimizer = 0,
+                             Precision precision = Precision::Unset) {
   double most = -1;
   for (const RunRecord& record : result.records) {
     if (record.member.network != network || record.member.optimizer != optimizer) continue;
-    if (precision.empty() || record.member.precision == precision)
+    if (precision == Precision::Unset || record.member.precision == precision)
       most = std::max(most, record.weight_difference.value_or(-1));
   }
   return most;

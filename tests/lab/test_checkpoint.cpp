@@ -20,7 +20,7 @@ Checkpoint some() {
   checkpoint.records[1].train_loss = 1.0 / 3;
   checkpoint.weights = {"rms_norm_6x7_seed1_float32.pt"};
   KeptMember member;
-  member.member = {"rms_norm", 6, 0, 1, "float32"};
+  member.member = {NormUse::RmsNorm, 6, 0, 1, Precision::Float32};
   for (RunRecord& record : checkpoint.records) record.member = member.member;
   member.step = 12;
   member.tensors.push_back({"linear_1.weight", "float32", {1, 2}, std::vector<std::byte>(8, std::byte{5})});
@@ -81,7 +81,7 @@ TEST_F(CheckpointFile, IsRefusedWhereItTellsOfWhatItsRunDoesNotHave) {
   EXPECT_EQ(told([](Checkpoint& to) { to.members[0].step = -9; }), refused);
   for (const char* file : {"../../evil.pt", "rms_norm_6x7_seed1_float32.pt2"})
     EXPECT_EQ(told([file](Checkpoint& to) { to.weights = {file}; }), refused) << file;
-  EXPECT_EQ(told([](Checkpoint& to) { to.records[0].event = "epoch"; }), refused) << "it has no inputs";
+  EXPECT_EQ(told([](Checkpoint& to) { to.records[0].event = RunEvent::Epoch; }), refused) << "it has no inputs";
   EXPECT_EQ(told([](Checkpoint& to) { to.settings.layers.clear(); }), "layers is empty: at least one is needed");
 }
 

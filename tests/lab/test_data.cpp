@@ -16,7 +16,7 @@ namespace {
 
 using graph::DType;
 
-DataSettings generated(const std::string& kind) {
+DataSettings generated(DataKind kind) {
   DataSettings data;
   data.kind = kind;
   data.samples = 600;
@@ -26,30 +26,30 @@ DataSettings generated(const std::string& kind) {
 }
 
 TEST(GeneratedData, AreAFunctionOfTheirSettings) {
-  for (const std::string kind : {"spirals", "teacher", "parity"}) {
+  for (const DataKind kind : {DataKind::Spirals, DataKind::Teacher, DataKind::Parity}) {
     DataSettings data = generated(kind);
     const Rows one = generatedRows(data), again = generatedRows(data);
-    EXPECT_EQ(one.all.inputs, again.all.inputs) << kind;
-    EXPECT_EQ(one.all.classes, again.all.classes) << kind;
+    EXPECT_EQ(one.all.inputs, again.all.inputs) << nameOf(kind);
+    EXPECT_EQ(one.all.classes, again.all.classes) << nameOf(kind);
     data.seed = 2;
-    EXPECT_NE(one.all.inputs, generatedRows(data).all.inputs) << kind;
+    EXPECT_NE(one.all.inputs, generatedRows(data).all.inputs) << nameOf(kind);
   }
-  EXPECT_EQ(generatedText(generated("characters")), generatedText(generated("characters")));
+  EXPECT_EQ(generatedText(generated(DataKind::Characters)), generatedText(generated(DataKind::Characters)));
 }
 
 TEST(GeneratedData, HaveAllTheirClasses) {
-  for (const std::string kind : {"spirals", "teacher", "parity"}) {
+  for (const DataKind kind : {DataKind::Spirals, DataKind::Teacher, DataKind::Parity}) {
     const Rows rows = generatedRows(generated(kind));
     const std::set<int64_t> classes(rows.all.classes.begin(), rows.all.classes.end());
-    EXPECT_EQ(static_cast<int>(classes.size()), rows.classes) << kind;
-    EXPECT_EQ(*classes.rbegin() + 1, rows.classes) << kind;
-    EXPECT_EQ(rows.all.count(), 600) << kind;
-    EXPECT_EQ(rows.all.inputs.size(), 600 * static_cast<size_t>(rows.features)) << kind;
+    EXPECT_EQ(static_cast<int>(classes.size()), rows.classes) << nameOf(kind);
+    EXPECT_EQ(*classes.rbegin() + 1, rows.classes) << nameOf(kind);
+    EXPECT_EQ(rows.all.count(), 600) << nameOf(kind);
+    EXPECT_EQ(rows.all.inputs.size(), 600 * static_cast<size_t>(rows.features)) << nameOf(kind);
   }
 }
 
 TEST(GeneratedData, ParityIsThatOfThePositiveOnes) {
-  const Rows rows = generatedRows(generated("parity"));
+  const Rows rows = generatedRows(generated(DataKind::Parity));
   for (size_t i = 0; i < rows.all.classes.size(); ++i) {
     int positive = 0;
     for (size_t feature = 0; feature < 5; ++feature) positive += rows.all.inputs[5 * i + feature] > 0 ? 1 : 0;
@@ -58,7 +58,7 @@ TEST(GeneratedData, ParityIsThatOfThePositiveOnes) {
 }
 
 TEST(SplitData, EachExampleIsOnOneSide) {
-  DataSettings data = generated("spirals");
+  DataSettings data = generated(DataKind::Spirals);
   data.test_share = 0.25;
   const auto loaded = must(loadData(data));
   const auto& table = std::get<TableData>(loaded);
@@ -105,7 +105,7 @@ TEST(SplitData, ATextIsItsCharacters) {
 }
 
 TEST(SplitData, AShortTextIsRefused) {
-  EXPECT_EQ(failureOf(loadData(generated("characters"))).message,
+  EXPECT_EQ(failureOf(loadData(generated(DataKind::Characters))).message,
             "data.samples: the generated text has 600 characters: at least 1000 are needed");
 }
 
@@ -124,7 +124,7 @@ class NpzData : public testing::Test {
  protected:
   Result<Data> load(const formats::Tensors& arrays, const std::string& target = {}) {
     DataSettings data;
-    data.kind = "npz";
+    data.kind = DataKind::Npz;
     data.path = path();
     data.target = target;
     EXPECT_TRUE(run::writeNpz(data.path, arrays));
@@ -173,7 +173,7 @@ TEST_F(NpzData, OneThatIsTooLargeIsNotRead) {
   std::ofstream(path()) << "x";
   std::filesystem::resize_file(path(), (uintmax_t{256} << 20) + 1);
   DataSettings settings;
-  settings.kind = "npz";
+  settings.kind = DataKind::Npz;
   settings.path = path();
   EXPECT_PRED2(contains, failureOf(loadData(settings)).message, "is larger than 256 MB");
 }
@@ -201,7 +201,7 @@ TEST_F(NpzData, NumbersThatAreNoClassesAreTold) {
 TEST_F(NpzData, WhatIsNoNpzIsTold) {
   std::ofstream(path()) << "tea";
   DataSettings data;
-  data.kind = "npz";
+  data.kind = DataKind::Npz;
   data.path = path();
   const Error loaded = failureOf(loadData(data));
   EXPECT_EQ(loaded.code, ErrorCode::Unreadable);

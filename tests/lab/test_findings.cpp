@@ -8,12 +8,12 @@ namespace {
 // Two epochs of each network, with what the test says of them.
 class Numbers {
  public:
-  explicit Numbers(const std::string& experiment) { result_.settings.experiment = experiment; }
+  explicit Numbers(Experiment experiment) { result_.settings.experiment = experiment; }
   RunSettings& settings() { return result_.settings; }
 
-  RunRecord& add(const std::string& network, int epoch, const std::string& precision = "float32") {
+  RunRecord& add(NormUse network, int epoch, Precision precision = Precision::Float32) {
     RunRecord record;
-    record.event = "epoch";
+    record.event = RunEvent::Epoch;
     record.member = {network, result_.settings.layers.front(), 0, 1, precision};
     record.epoch = epoch;
     record.train_loss = 1;
@@ -36,14 +36,14 @@ class Numbers {
 
 TEST(Findings, WeightsAreTheSameBelowTheLimit) {
   for (const double difference : {9e-6, 1.1e-5}) {
-    Numbers numbers("equivalence");
-    numbers.add("layer_norm", 1);
-    numbers.add("cbwc_rms_norm", 1).weight_difference = difference;
-    numbers.add("layer_norm", 2);
-    RunRecord& last = numbers.add("cbwc_rms_norm", 2);
+    Numbers numbers(Experiment::Equivalence);
+    numbers.add(NormUse::LayerNorm, 1);
+    numbers.add(NormUse::CbwcRmsNorm, 1).weight_difference = difference;
+    numbers.add(NormUse::LayerNorm, 2);
+    RunRecord& last = numbers.add(NormUse::CbwcRmsNorm, 2);
     last.weight_difference = 1e-7;
     last.train_loss = 1.25;
-    numbers.add("rms_norm", 2).weight_difference = difference;
+    numbers.add(NormUse::RmsNorm, 2).weight_difference = difference;
     numbers.find();
     const Finding same = numbers.about("to the weights of LayerNorm: Adam, float32");
     EXPECT_EQ(same.holds, difference < 1e-5);
@@ -55,40 +55,40 @@ TEST(Findings, WeightsAreTheSameBelowTheLimit) {
 
 TEST(Findings, ADifferenceThatPrecisionDoesNotMendIsNoRounding) {
   for (const double inDouble : {1e-13, 1e-6}) {
-    Numbers numbers("equivalence");
-    numbers.settings().precisions = {"float32", "float64"};
-    numbers.add("cbwc_rms_norm", 1).weight_difference = 1e-6;
-    numbers.add("cbwc_rms_norm", 1, "float64").weight_difference = inDouble;
+    Numbers numbers(Experiment::Equivalence);
+    numbers.settings().precisions = {Precision::Float32, Precision::Float64};
+    numbers.add(NormUse::CbwcRmsNorm, 1).weight_difference = 1e-6;
+    numbers.add(NormUse::CbwcRmsNorm, 1, Precision::Float64).weight_difference = inDouble;
     numbers.find();
     EXPECT_EQ(numbers.about("but for rounding").holds, inDouble < 1e-10);
   }
 }
 
 TEST(Findings, ARunWithoutNumbersDecidesNothing) {
-  Numbers numbers("equivalence");
+  Numbers numbers(Experiment::Equivalence);
   numbers.find();
   EXPECT_FALSE(numbers.about("to the weights of LayerNorm").holds.has_value());
 }
 
 TEST(Findings, ADivergedNetworkIsTold) {
-  Numbers numbers("equivalence");
-  numbers.add("cbwc_rms_norm", 1).weight_difference = 1e-7;
-  numbers.add("cbwc_rms_norm", 1).event = "diverged";
+  Numbers numbers(Experiment::Equivalence);
+  numbers.add(NormUse::CbwcRmsNorm, 1).weight_difference = 1e-7;
+  numbers.add(NormUse::CbwcRmsNorm, 1).event = RunEvent::Diverged;
   numbers.find();
   EXPECT_NE(numbers.about("to the weights").text.find("a network diverged"), std::string::npos);
 }
 
 TEST(Findings, TheDepthOrderingIsThatOfTheNumbers) {
   for (const double swing : {0.5, 4.0}) {
-    Numbers numbers("depth_sweep");
-    numbers.add("layer_norm", 1).inputs = {{1, 0, 1, 0, 10, 0}};
-    RunRecord& other = numbers.add("layer_norm", 2);
+    Numbers numbers(Experiment::DepthSweep);
+    numbers.add(NormUse::LayerNorm, 1).inputs = {{1, 0, 1, 0, 10, 0}};
+    RunRecord& other = numbers.add(NormUse::LayerNorm, 2);
     other.inputs = {{2, 0, 1, 0, 11, 0}};
     other.test_accuracy = 0.5;
-    RunRecord& best = numbers.add("rms_norm", 1);
+    RunRecord& best = numbers.add(NormUse::RmsNorm, 1);
     best.inputs = {{1, 0, 1, 0, 10, 0}};
     best.test_accuracy = 0.75;
-    RunRecord& last = numbers.add("rms_norm", 2);
+    RunRecord& last = numbers.add(NormUse::RmsNorm, 2);
     last.inputs = {{1.5, 0, 1, 0, 10 + swing, 0}};
     last.test_accuracy = 0.125;  // below the other network's
     numbers.find();
@@ -102,8 +102,8 @@ TEST(Findings, TheDepthOrderingIsThatOfTheNumbers) {
 }
 
 TEST(Findings, ADifferenceInsideTheNoiseIsNone) {
-  Numbers numbers("cost");
-  numbers.result_.costs = {{{"rms_norm", 6, 0, 1, "float32"}, 1, 1, 1, 1.5, 0.9, 1.8, true, 0}};
+  Numbers numbers(Experiment::Cost);
+  numbers.result_.costs = {{{NormUse::RmsNorm, 6, 0, 1, Precision::Float32}, 1, 1, 1, 1.5, 0.9, 1.8, true, 0}};
   numbers.find();
   EXPECT_FALSE(numbers.about("RMSNorm alone takes less time").holds.has_value());
   numbers.result_.costs[0].noise = false;

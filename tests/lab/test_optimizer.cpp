@@ -16,7 +16,7 @@ constexpr double kRate = 0.01;
 std::unique_ptr<Network> network() {
   RunSettings settings;
   settings.width = 4;
-  return makeNetwork(settings, {"layer_norm", 2, 1, "float64", 3, 2});
+  return makeNetwork(settings, {NormUse::LayerNorm, 2, 1, Precision::Float64, 3, 2});
 }
 
 // Both step on the same gradients, which follow from the step's number alone.
@@ -45,20 +45,20 @@ double difference(const OptimizerSettings& settings,
 
 TEST(Optimizer, StepsAsTorchOptimDoes) {
   using namespace torch::optim;
-  EXPECT_LT(difference({.kind = "sgd", .learning_rate = kRate},
+  EXPECT_LT(difference({.kind = OptimizerKind::Sgd, .learning_rate = kRate},
                        [](const auto& all) { return std::make_unique<SGD>(all, SGDOptions(kRate)); }),
             1e-15);
-  EXPECT_LT(difference({.kind = "sgd", .learning_rate = kRate, .momentum = 0.9, .weight_decay = 0.1},
+  EXPECT_LT(difference({.kind = OptimizerKind::Sgd, .learning_rate = kRate, .momentum = 0.9, .weight_decay = 0.1},
                        [](const auto& all) {
                          return std::make_unique<SGD>(all, SGDOptions(kRate).momentum(0.9).weight_decay(0.1));
                        }),
             1e-15);
   EXPECT_LT(
-      difference({.kind = "adam", .learning_rate = kRate, .weight_decay = 0.1},
+      difference({.kind = OptimizerKind::Adam, .learning_rate = kRate, .weight_decay = 0.1},
                  [](const auto& all) { return std::make_unique<Adam>(all, AdamOptions(kRate).weight_decay(0.1)); }),
       1e-15);
   EXPECT_LT(
-      difference({.kind = "adamw", .learning_rate = kRate, .weight_decay = 0.1},
+      difference({.kind = OptimizerKind::AdamW, .learning_rate = kRate, .weight_decay = 0.1},
                  [](const auto& all) { return std::make_unique<AdamW>(all, AdamWOptions(kRate).weight_decay(0.1)); }),
       1e-15);
 }
@@ -66,16 +66,16 @@ TEST(Optimizer, StepsAsTorchOptimDoes) {
 TEST(Optimizer, DecaysWhatItIsToldTo) {
   RunSettings settings;
   settings.width = 4;
-  const auto decayed = [&](const std::string& of) {
-    const auto net = makeNetwork(settings, {"cbwc_rms_norm", 2, 1, "float64", 3, 2});
+  const auto decayed = [&](DecayOf of) {
+    const auto net = makeNetwork(settings, {NormUse::CbwcRmsNorm, 2, 1, Precision::Float64, 3, 2});
     const at::Tensor before = net->find("linear_1.weight")->value.detach().clone();
     for (Parameter& parameter : net->parameters()) parameter.value.mutable_grad() = at::zeros_like(parameter.value);
-    Optimizer({.kind = "sgd", .learning_rate = 1, .weight_decay = 0.5, .decay_of = of}, *net).step();
+    Optimizer({.kind = OptimizerKind::Sgd, .learning_rate = 1, .weight_decay = 0.5, .decay_of = of}, *net).step();
     return std::pair(before, net->find("linear_1.weight")->value.detach());
   };
-  const auto [stored, afterStored] = decayed("weight");
+  const auto [stored, afterStored] = decayed(DecayOf::Weight);
   EXPECT_LT((afterStored - 0.5 * stored).abs().max().item<double>(), 1e-15);
-  const auto [before, after] = decayed("centered");
+  const auto [before, after] = decayed(DecayOf::Centered);
   EXPECT_LT((after - (before - 0.5 * centered(before, 0))).abs().max().item<double>(), 1e-15);
 }
 
@@ -88,32 +88,30 @@ void expectSameScores(const RunSettings& settings, const NetworkShape& shape, co
   for (const at::Tensor& input : inputs) {
     const at::Tensor expected = network->forward(input, nullptr);
     const at::Tensor scores = module.forward({input}).toTensor();
-    EXPECT_LT((scores.reshape(expected.sizes()) - expected).abs().max().item<double>(), 1e-12) << shape.network;
+    EXPECT_LT((scores.reshape(expected.sizes()) - expected).abs().max().item<double>(), 1e-12) << nameOf(shape.network);
   }
 }
 
 TEST(Export, APerceptronsFileComputesTheSame) {
   RunSettings settings = smallRun();
   const std::vector<at::Tensor> inputs{at::randn({5, 3}, at::kDouble), at::randn({1, 3}, at::kDouble)};
-  for (const auto activation : activations()) {
+  for (const auto activation : {Activation::Relu, Activation::Gelu, Activation::Tanh}) {
     settings.activation = activation;
-    for (const auto network : networks())
-      expectSameScores(settings, {std::string(network), 4, 1, "float64", 3, 2}, inputs);
+    for (const auto network : kNetworks) expectSameScores(settings, {network, 4, 1, Precision::Float64, 3, 2}, inputs);
   }
 }
 
 TEST(Export, ATransformersFileComputesTheSame) {
-  const RunSettings settings = smallRun("transformer");
+  const RunSettings settings = smallRun(Experiment::Transformer);
   const std::vector<at::Tensor> inputs{at::randint(0, 11, {2, 9}, at::kLong), at::randint(0, 11, {1, 1}, at::kLong),
                                        at::randint(0, 11, {3, settings.context}, at::kLong)};
-  for (const auto network : networks())
-    expectSameScores(settings, {std::string(network), 2, 1, "float64", 11, 11}, inputs);
+  for (const auto network : kNetworks) expectSameScores(settings, {network, 2, 1, Precision::Float64, 11, 11}, inputs);
 }
 
 // CCWT: in the file there is nothing left to center.
 TEST(Export, CenteredWeightsAreWrittenCentered) {
-  const RunSettings settings = smallRun("transformer");
-  const auto network = makeNetwork(settings, {"cbwc_rms_norm", 2, 1, "float64", 11, 11});
+  const RunSettings settings = smallRun(Experiment::Transformer);
+  const auto network = makeNetwork(settings, {NormUse::CbwcRmsNorm, 2, 1, Precision::Float64, 11, 11});
   std::istringstream file(toTorchScript(*network, settings, 2));
   const torch::jit::Module module = torch::jit::load(file);
   for (const auto& [name, value] : module.named_parameters()) {

@@ -15,21 +15,21 @@ namespace {
 using nlohmann::json;
 
 TEST(RunSettings, AreTheSameAfterTheirFile) {
-  for (const auto experiment : experiments()) {
+  for (const auto experiment : kExperiments) {
     RunSettings settings = usualSettings(experiment);
     settings.width = 48;
     settings.seeds = {3, 5};
     settings.data.noise = 0.125;
     settings.device = "cuda:1";
     const auto again = must(readRunSettings(writeRunSettings(settings)));
-    EXPECT_EQ(again, settings) << experiment;
+    EXPECT_EQ(again, settings) << nameOf(experiment);
   }
 }
 
 TEST(RunSettings, AreTheDefaultsWhereTheFileIsSilent) {
   const auto settings = must(readRunSettings(R"({"optimizers": [{"kind": "sgd", "momentum": 0.9}]})"));
   RunSettings expected;
-  expected.optimizers = {{.kind = "sgd", .momentum = 0.9}};
+  expected.optimizers = {{.kind = OptimizerKind::Sgd, .momentum = 0.9}};
   EXPECT_EQ(settings, expected);
 }
 
@@ -100,20 +100,22 @@ TEST(RunSettings, WhatIsNoJsonIsTold) {
 }
 
 TEST(RunSettings, TheUsualOnesAreGood) {
-  for (const auto experiment : experiments()) EXPECT_TRUE(checkRunSettings(usualSettings(experiment))) << experiment;
+  for (const auto experiment : kExperiments)
+    EXPECT_TRUE(checkRunSettings(usualSettings(experiment))) << nameOf(experiment);
 }
 
 TEST(RunSettings, SayTheirOptimizer) {
-  EXPECT_EQ(describe({.kind = "sgd", .momentum = 0.9, .weight_decay = 0.01, .decay_of = "centered"}),
-            "SGD, momentum 0.9, weight decay 0.01 of the centered weight");
+  EXPECT_EQ(
+      describe({.kind = OptimizerKind::Sgd, .momentum = 0.9, .weight_decay = 0.01, .decay_of = DecayOf::Centered}),
+      "SGD, momentum 0.9, weight decay 0.01 of the centered weight");
   EXPECT_EQ(describe(OptimizerSettings{}), "Adam");
 }
 
-RunRecord someRecord(const std::string& network, int epoch) {
+RunRecord someRecord(NormUse network, int epoch) {
   RunRecord record;
-  record.event = "epoch";
+  record.event = RunEvent::Epoch;
   record.run = "12";
-  record.member = {network, 6, 0, 1, "float64"};
+  record.member = {network, 6, 0, 1, Precision::Float64};
   record.epoch = epoch;
   record.epochs = 40;
   record.train_loss = 0.25;
@@ -125,7 +127,7 @@ RunRecord someRecord(const std::string& network, int epoch) {
 }
 
 TEST(RunRecord, IsOneLineAndTheSameAfterIt) {
-  const RunRecord record = someRecord("rms_norm", 27);
+  const RunRecord record = someRecord(NormUse::RmsNorm, 27);
   const std::string line = writeRunRecord(record);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const auto again = must(readRunRecord(line));
@@ -142,18 +144,19 @@ TEST(RunResult, IsTheSameAfterItsFile) {
   RunResult result;
   result.run = "12";
   result.settings.width = 3;
-  result.end = "stopped";
-  result.records = {someRecord("layer_norm", 1), someRecord("rms_norm", 1)};
+  result.end = RunEnd::Stopped;
+  result.records = {someRecord(NormUse::LayerNorm, 1), someRecord(NormUse::RmsNorm, 1)};
   result.findings = {{"it is so", false, 2.0, 1.0, "2 is above 1"}};
-  result.costs = {{{"rms_norm", 2, 0, 1, "float32"}, 1, 0.5, 2, 1.5, 1.25, 1.75, false, 4096}};
+  result.costs = {{{NormUse::RmsNorm, 2, 0, 1, Precision::Float32}, 1, 0.5, 2, 1.5, 1.25, 1.75, false, 4096}};
   const auto again = must(readRunResult(writeRunResult(result)));
   EXPECT_EQ(again, result);
 }
 
 TEST(RunRecord, TheLastOfEachMemberIsFound) {
-  std::vector<RunRecord> records{someRecord("a", 1), someRecord("b", 1), someRecord("a", 2)};
-  records.push_back(someRecord("b", 2));
-  records.back().event = "diverged";
+  std::vector<RunRecord> records{someRecord(NormUse::LayerNorm, 1), someRecord(NormUse::Plain, 1),
+                                 someRecord(NormUse::LayerNorm, 2)};
+  records.push_back(someRecord(NormUse::Plain, 2));
+  records.back().event = RunEvent::Diverged;
   const auto last = lastOfEach(records);
   ASSERT_EQ(last.size(), 2U);
   EXPECT_EQ(last[0], records[2]);
@@ -162,9 +165,10 @@ TEST(RunRecord, TheLastOfEachMemberIsFound) {
 
 TEST(RunRecord, MembersHaveNamesOfTheirOwn) {
   RunSettings settings;
-  EXPECT_EQ(memberName({"layer_norm", 6, 0, 1, "float32"}, settings), "layer_norm_6x256_seed1_float32");
+  EXPECT_EQ(memberName({NormUse::LayerNorm, 6, 0, 1, Precision::Float32}, settings), "layer_norm_6x256_seed1_float32");
   settings.optimizers.resize(2);
-  EXPECT_EQ(memberName({"layer_norm", 6, 1, 1, "float32"}, settings), "layer_norm_6x256_optimizer2_seed1_float32");
+  EXPECT_EQ(memberName({NormUse::LayerNorm, 6, 1, 1, Precision::Float32}, settings),
+            "layer_norm_6x256_optimizer2_seed1_float32");
 }
 
 TEST(PauseSwitch, HoldsUntilItGoesOnOrStops) {

@@ -27,7 +27,7 @@ class Runs : public testing::Test {
     std::stop_source stop;
     RunControl control;
     control.onRecord = [&](const RunRecord& record) {
-      if (record.event == "epoch" && --records == 0) stop.request_stop();
+      if (record.event == RunEvent::Epoch && --records == 0) stop.request_stop();
     };
     control.stop = stop.get_token();
     return trained(settings, place(), control);
@@ -46,8 +46,8 @@ class Runs : public testing::Test {
 RunSettings twoGroups() {
   RunSettings settings = smallRun();
   settings.seeds = {1, 2};
-  settings.precisions = {"float32", "float64"};
-  settings.optimizers = {{.kind = "sgd", .learning_rate = 0.05, .momentum = 0.9}};
+  settings.precisions = {Precision::Float32, Precision::Float64};
+  settings.optimizers = {{.kind = OptimizerKind::Sgd, .learning_rate = 0.05, .momentum = 0.9}};
   return settings;
 }
 
@@ -57,19 +57,19 @@ TEST_F(Runs, TheSameSettingsGiveTheSameNumbers) {
 
 // Wherever it is stopped, with every kind of optimizer.
 TEST_F(Runs, AStoppedRunGoesOnToTheSameNumbers) {
-  for (const std::string kind : {"sgd", "adam"}) {
+  for (const OptimizerKind kind : {OptimizerKind::Sgd, OptimizerKind::Adam}) {
     RunSettings settings = twoGroups();
     settings.optimizers[0].kind = kind;
-    if (kind == "adam") settings.optimizers = {{}};
+    if (kind == OptimizerKind::Adam) settings.optimizers = {{}};
     const RunResult whole = trained(settings);
     for (const int records : {3, 20, 31, 47}) {
       std::filesystem::remove_all(checkpointFile(folder_.path()));
       const RunResult stopped = stoppedAfter(settings, records);
-      EXPECT_EQ(stopped.end, "stopped");
+      EXPECT_EQ(stopped.end, RunEnd::Stopped);
       EXPECT_LT(stopped.records.size(), whole.records.size());
       const RunResult resumed = trained(settings, place());
-      EXPECT_EQ(resumed.end, "done");
-      EXPECT_EQ(here(resumed), here(whole)) << kind << " after " << records;
+      EXPECT_EQ(resumed.end, RunEnd::Done);
+      EXPECT_EQ(here(resumed), here(whole)) << nameOf(kind) << " after " << records;
     }
   }
 }
@@ -87,8 +87,8 @@ TEST_F(Runs, AKilledRunGoesOnToTheSameNumbers) {
     control.stop = stop.get_token();
     int records = 0;
     control.onRecord = [&](const RunRecord& record) {
-      if (record.event == "epoch" && ++records == 8) pause.pause();
-      if (record.event != "paused") return;
+      if (record.event == RunEvent::Epoch && ++records == 8) pause.pause();
+      if (record.event != RunEvent::Paused) return;
       std::ifstream file(checkpointFile(folder_.path()), std::ios::binary);
       checkpoint.assign(std::istreambuf_iterator<char>(file), {});
       stop.request_stop();
@@ -133,21 +133,21 @@ TEST_F(Runs, APausedRunStandsStill) {
   PauseSwitch pause;
   RunControl control;
   control.pause = &pause;
-  std::vector<std::string> events;
+  std::vector<RunEvent> events;
   std::jthread other;
   control.onRecord = [&](const RunRecord& record) {
     events.push_back(record.event);
-    if (record.event == "epoch" && record.epoch == 1 && events.size() == 5) pause.pause();
-    if (record.event == "paused") other = std::jthread([&] { pause.goOn(); });
+    if (record.event == RunEvent::Epoch && record.epoch == 1 && events.size() == 5) pause.pause();
+    if (record.event == RunEvent::Paused) other = std::jthread([&] { pause.goOn(); });
   };
   const RunSettings settings = smallRun();
   const RunResult paused = trained(settings, place(), control);
   const auto expected = trained(settings);
   EXPECT_EQ(reproducible(paused.records).back().train_loss, expected.records.back().train_loss);
-  EXPECT_EQ(std::ranges::count(events, "paused"), 1);
-  EXPECT_EQ(std::ranges::count(events, "continued"), 1);
-  EXPECT_EQ(events.front(), "started");
-  EXPECT_EQ(events.back(), "done");
+  EXPECT_EQ(std::ranges::count(events, RunEvent::Paused), 1);
+  EXPECT_EQ(std::ranges::count(events, RunEvent::Continued), 1);
+  EXPECT_EQ(events.front(), RunEvent::Started);
+  EXPECT_EQ(events.back(), RunEvent::Done);
 }
 
 TEST_F(Runs, ACheckpointOfOtherSettingsIsRefused) {
@@ -160,7 +160,7 @@ TEST_F(Runs, ACheckpointOfOtherSettingsIsRefused) {
             "the checkpoint " + checkpointFile(folder_.path()).string() + " is of a run with other settings");
   RunPlace anew = place();
   anew.startAnew = true;
-  EXPECT_EQ(trained(other, anew).end, "done");
+  EXPECT_EQ(trained(other, anew).end, RunEnd::Done);
 }
 
 TEST_F(Runs, MoreThreadsThanTheMachineRunsAreRefused) {
@@ -204,12 +204,12 @@ TEST_F(Runs, ACheckpointThatIsNoneIsRefusedUnlessTheRunBeginsAnew) {
   EXPECT_EQ(refused.hint.text(), "begin the run anew with --anew");
   RunPlace anew = place();
   anew.startAnew = true;
-  EXPECT_EQ(trained(smallRun(), anew).end, "done");
+  EXPECT_EQ(trained(smallRun(), anew).end, RunEnd::Done);
 }
 
 TEST_F(Runs, ACheckpointOfOtherDataIsRefused) {
   RunSettings settings = smallRun();
-  settings.data.kind = "npz";
+  settings.data.kind = DataKind::Npz;
   settings.data.path = (folder_ / "data.npz").string();
   const auto write = [&](int shift) {
     std::vector<double> x, y;
@@ -224,7 +224,7 @@ TEST_F(Runs, ACheckpointOfOtherDataIsRefused) {
   (void)stoppedAfter(settings, 4);
   RunSettings otherwise = settings;
   otherwise.data.path = (folder_ / "." / "data.npz").string();
-  EXPECT_EQ(trained(otherwise, place()).end, "done") << "the same data under another spelling of their path";
+  EXPECT_EQ(trained(otherwise, place()).end, RunEnd::Done) << "the same data under another spelling of their path";
   write(1);
   const Error refused = failureOf(tryRun(settings, place()));
   EXPECT_EQ(refused.message,
@@ -233,19 +233,19 @@ TEST_F(Runs, ACheckpointOfOtherDataIsRefused) {
 
 TEST_F(Runs, ADivergedNetworkIsStoppedAndItsLastGoodStateKept) {
   RunSettings settings = smallRun();
-  settings.networks = {"layer_norm", "plain"};
-  settings.optimizers = {{.kind = "sgd", .learning_rate = 50}};
+  settings.networks = {NormUse::LayerNorm, NormUse::Plain};
+  settings.optimizers = {{.kind = OptimizerKind::Sgd, .learning_rate = 50}};
   settings.epochs = 20;
   std::vector<RunRecord> told;
   RunControl control;
   control.onRecord = [&](const RunRecord& record) {
-    if (record.event == "diverged") told.push_back(record);
+    if (record.event == RunEvent::Diverged) told.push_back(record);
   };
   const RunResult result = trained(settings, place(), control);
-  EXPECT_EQ(result.end, "done");
+  EXPECT_EQ(result.end, RunEnd::Done);
   ASSERT_FALSE(told.empty());
   const RunRecord& diverged = told.front();
-  EXPECT_EQ(diverged.member.network, "plain");
+  EXPECT_EQ(diverged.member.network, NormUse::Plain);
   EXPECT_NE(diverged.text.find(" was not finite after "), std::string::npos) << diverged.text;
   EXPECT_NE(diverged.text.find(": the weights of epoch " + std::to_string(diverged.epoch) + " are kept"),
             std::string::npos)
@@ -259,7 +259,7 @@ TEST_F(Runs, ADivergedNetworkIsStoppedAndItsLastGoodStateKept) {
 }
 
 TEST_F(Runs, DataThatCannotBeUsedAreTold) {
-  RunSettings settings = smallRun("transformer");
+  RunSettings settings = smallRun(Experiment::Transformer);
   settings.data.samples = 1000;
   settings.data.test_share = 0.01;
   EXPECT_EQ(failureOf(tryRun(settings)).message, "context is 16, and only 10 characters are there to test with");

@@ -56,8 +56,9 @@ class DispatcherTest : public ::testing::Test {
                        notify("$/told", {{"id", id}});
                        return Result<ExportResult>(ExportResult{});
                      });
-    dispatcher_.hear<LabControl>(methods::kLabControl,
-                                 [this](const LabControl& control) { released_ = control.what == "continue"; });
+    dispatcher_.hear<LabControl>(methods::kLabControl, [this](const LabControl& control) {
+      released_ = control.what == lab::RunWish::Continue;
+    });
     server_ = std::thread([this] { end_ = dispatcher_.serve(5s); });
   }
   void TearDown() override {
@@ -238,7 +239,7 @@ TEST_F(DispatcherTest, APingIsAnsweredAtOnceWhateverRuns) {
 TEST_F(DispatcherTest, ANotificationIsHeardWhileARequestRuns) {
   initializeAndRun();
   client_.sendBody(notificationBody(methods::kLabControl, {{"what", 3}}));  // is not understood
-  client_.sendBody(notificationBody(methods::kLabControl, toJson(LabControl{.what = "continue"})));
+  client_.sendBody(notificationBody(methods::kLabControl, toJson(LabControl{.what = lab::RunWish::Continue})));
   EXPECT_EQ(client_.takeReply().id, 2);
   EXPECT_NE(client_.logged().find("$/labControl: what must be"), std::string::npos) << client_.logged();
 }

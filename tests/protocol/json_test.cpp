@@ -128,8 +128,11 @@ TEST(Json, ErrorsNameThePath) {
       {R"({"norms":7})", "norms must be a list"},
       {R"({"norms":[{"has_beta":1}]})", "norms[0].has_beta must be true or false"},
       {R"({"probe_error":null})", "probe_error must be a text"},
-      {R"({"norms":[{"verdict":"maybe"}]})", "norms[0].verdict has no such value"},
-      {R"({"advice":{"key":"x"}})", "advice.key has no such value"},
+      {R"({"norms":[{"verdict":"maybe"}]})",
+       "norms[0].verdict is \"maybe\", and must be one of free, with_centering, blocked, unknown"},
+      {R"({"advice":{"key":"x"}})",
+       "advice.key is \"x\", and must be one of none, inputs, time_limit, time_or_inputs, memory_limit, model, force, "
+       "anew, portable_norm"},
   };
   for (const Row& row : rows) {
     const auto decoded = decode<Analysis>(json::parse(row.text));

@@ -50,7 +50,7 @@ class DocumentBuilder {
     node.op = opName;
     node.label = label;
     node.scope = scope;
-    node.role = role;
+    node.role = fromName<NodeClass>(role).value();
     node.helper = role == "H";
     node.inputs = std::move(inputs);
     node.outputs = std::move(outputs);
@@ -252,15 +252,15 @@ inline protocol::ZeroMeanGraph gpt2ZeroMean(const protocol::GraphDocument& docum
   std::vector<bool> seen(document.nodes.size(), false);
   std::vector<int> open;
   for (const auto& node : document.nodes) {
-    if (node.norm == norm && node.role == "N") open.push_back(node.id);
+    if (node.norm == norm && node.role == NodeClass::LayerNorm) open.push_back(node.id);
   }
   while (!open.empty()) {
     const auto& node = document.nodes[static_cast<size_t>(open.back())];
     open.pop_back();
     if (seen[static_cast<size_t>(node.id)]) continue;
     seen[static_cast<size_t>(node.id)] = true;
-    graph.vertices.push_back({node.id, node.role, node.role == "L" ? "centered" : ""});
-    if (node.role == "L") continue;
+    graph.vertices.push_back({node.id, node.role, node.role == NodeClass::Linear ? "centered" : ""});
+    if (node.role == NodeClass::Linear) continue;
     for (const int value : node.inputs) {
       graph.values.push_back(value);
       if (producer[static_cast<size_t>(value)] >= 0) open.push_back(producer[static_cast<size_t>(value)]);

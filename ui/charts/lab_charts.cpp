@@ -16,6 +16,7 @@
 namespace normlens::ui {
 namespace {
 
+using lab::NormUse;
 using lab::RunRecord;
 using Shape = QScatterSeries::MarkerShape;
 using Figure = std::function<std::optional<double>(const RunRecord&)>;
@@ -28,10 +29,10 @@ constexpr double kFloat32Limit = 1e-5, kFloat64Limit = 1e-12;
 
 QString tr(const char* words) { return QCoreApplication::translate("LabCharts", words); }
 
-Shape markOf(std::string_view network) {
-  if (network == "layer_norm") return Shape::MarkerShapeCircle;
-  if (network == "cbwc_rms_norm") return Shape::MarkerShapeRotatedRectangle;
-  return network == "rms_norm" ? Shape::MarkerShapeRectangle : Shape::MarkerShapeTriangle;
+Shape markOf(NormUse network) {
+  if (network == NormUse::LayerNorm) return Shape::MarkerShapeCircle;
+  if (network == NormUse::CbwcRmsNorm) return Shape::MarkerShapeRotatedRectangle;
+  return network == NormUse::RmsNorm ? Shape::MarkerShapeRectangle : Shape::MarkerShapeTriangle;
 }
 
 // Keeps as many points as a chart can show.
@@ -48,7 +49,7 @@ QList<QPointF> thinned(const QList<QPointF>& points) {
 QList<QPointF> pointsOf(const LabCurve& curve, const Figure& figure) {
   QList<QPointF> points;
   for (const RunRecord& record : curve.run->records) {
-    if (!(record.member == curve.member) || record.event != "epoch") continue;
+    if (!(record.member == curve.member) || record.event != lab::RunEvent::Epoch) continue;
     const auto value = figure(record);
     if (value && std::isfinite(*value)) points << QPointF(record.epoch, *value);
   }
@@ -159,8 +160,8 @@ void fillDifference(QChart& chart, const LabPicture& picture, const Theme& theme
   bool has64 = false, has32 = false;
   for (const LabCurve& curve : picture.differences) {
     const auto points = pointsOf(curve, [](const RunRecord& record) { return record.weight_difference; });
-    (curve.member.precision == "float64" ? has64 : has32) = true;
-    if (curve.member.network != "layer_norm") lines.push_back({curve, curve.name, aboveZero(points)});
+    (curve.member.precision == lab::Precision::Float64 ? has64 : has32) = true;
+    if (curve.member.network != NormUse::LayerNorm) lines.push_back({curve, curve.name, aboveZero(points)});
   }
   const double limit = has32 ? kFloat32Limit : kFloat64Limit;
   QValueAxis* epochs = addEpochAxis(chart, picture, theme);
@@ -334,16 +335,16 @@ void nameCurves(std::vector<LabCurve>& curves) {
   std::vector<LabPlace> groups;  // a member without its network
   for (LabCurve& curve : curves) {
     const RunMember& member = curve.member;
-    QStringList words{networkWord(member.network).name};
-    if (layers) words << labMemberWord("layers", curve.run->settings, member);
-    if (optimizers) words << labMemberWord("optimizer", curve.run->settings, member);
-    if (seeds) words << labMemberWord("seed", curve.run->settings, member);
-    if (precisions) words << labMemberWord("precision", curve.run->settings, member);
+    QStringList words{labWord(member.network).name};
+    if (layers) words << labLayersWord(curve.run->settings, member);
+    if (optimizers) words << labOptimizerWord(curve.run->settings, member);
+    if (seeds) words << tr("seed %1").arg(member.seed);
+    if (precisions) words << text(nameOf(member.precision));
     if (runs) words << labRunWord(curve.run->number);
     curve.name = words.join(QStringLiteral(", "));
     curve.groupName = words.mid(1).join(QStringLiteral(", "));
     LabPlace group{curve.run->number, member};
-    group.member.network.clear();
+    group.member.network = NormUse::Unset;
     const auto known = std::ranges::find(groups, group);
     curve.group = static_cast<int>(known - groups.begin());
     if (known == groups.end()) groups.push_back(group);
@@ -352,13 +353,13 @@ void nameCurves(std::vector<LabCurve>& curves) {
 
 }  // namespace
 
-QPen networkPen(std::string_view network, const Theme& theme) {
-  if (network == "layer_norm") return solidPen(theme.classes.chosen, 4);  // under the one that should lie on it
-  if (network == "cbwc_rms_norm") return solidPen(theme.streamLine, 1.8);
-  return network == "rms_norm" ? dashedPen(theme.opaqueLine, 1.8) : dashedPen(theme.textFaint, 1.4);
+QPen networkPen(NormUse network, const Theme& theme) {
+  if (network == NormUse::LayerNorm) return solidPen(theme.classes.chosen, 4);  // under the one that should lie on it
+  if (network == NormUse::CbwcRmsNorm) return solidPen(theme.streamLine, 1.8);
+  return network == NormUse::RmsNorm ? dashedPen(theme.opaqueLine, 1.8) : dashedPen(theme.textFaint, 1.4);
 }
 
-void paintNetworkMark(QPainter& painter, const QRectF& area, std::string_view network, const Theme& theme) {
+void paintNetworkMark(QPainter& painter, const QRectF& area, NormUse network, const Theme& theme) {
   const QPointF middle = area.center();
   const double r = std::min(area.height(), 9.0) / 2;
   const QPen pen = networkPen(network, theme);

@@ -54,8 +54,8 @@ struct LabPlace {
 [[nodiscard]] std::unique_ptr<QChart> makeLabChart(LabChart kind, const LabPicture& picture, const Theme& theme);
 
 // Returns the pen that draws a network's lines.
-[[nodiscard]] QPen networkPen(std::string_view network, const Theme& theme);
+[[nodiscard]] QPen networkPen(lab::NormUse network, const Theme& theme);
 // Paints a piece of that line with the network's mark.
-void paintNetworkMark(QPainter& painter, const QRectF& area, std::string_view network, const Theme& theme);
+void paintNetworkMark(QPainter& painter, const QRectF& area, lab::NormUse network, const Theme& theme);
 
 }  // namespace normlens::ui

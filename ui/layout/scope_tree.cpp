@@ -23,8 +23,9 @@ std::string lastPart(const std::string& path) {
 // An op that a file without scopes names after its weights is called by that name.
 std::string opTitle(const protocol::GraphNode& node, const std::vector<protocol::GraphScope>& scopes, int scope) {
   const bool named = !node.name.empty() && (scope < 0 || node.name != scopes[static_cast<size_t>(scope)].path);
-  if (node.role == "I" || node.role == "G") return node.name.empty() ? node.label : node.name;
-  if (named && (node.role == "L" || node.role == "N")) return lastPart(node.name);
+  if (node.role == NodeClass::Input || node.role == NodeClass::Output)
+    return node.name.empty() ? node.label : node.name;
+  if (named && (node.role == NodeClass::Linear || node.role == NodeClass::LayerNorm)) return lastPart(node.name);
   return node.label.empty() ? node.op : node.label;
 }
 
@@ -79,7 +80,7 @@ class TreeBuilder {
     // The inputs first: documents list them after the ops.
     for (const bool inputs : {true, false}) {
       for (size_t i = 0; i < document_.nodes.size(); ++i) {
-        if (!shown_[i] || (document_.nodes[i].role == "I") != inputs) continue;
+        if (!shown_[i] || (document_.nodes[i].role == NodeClass::Input) != inputs) continue;
         const int scope = tree_.scopes.of(document_.nodes[i].scope);
         int parent = 0;
         if (scope >= 0) {
@@ -112,7 +113,7 @@ class TreeBuilder {
     op.node = node;
     op.title = opTitle(source, document_.scopes, scope);
     op.type = source.op;
-    op.role = source.role.empty() ? 'O' : source.role[0];
+    op.role = letterOf(source.role);
     tree_.itemOfNode[static_cast<size_t>(node)] = static_cast<int>(tree_.items.size());
     append(std::move(op), parent);
   }

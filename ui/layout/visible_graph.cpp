@@ -135,7 +135,7 @@ class Builder {
         producer_(document_.values.size(), kNone),
         shown_(document_.nodes.size()) {
     for (size_t i = 0; i < document_.nodes.size(); ++i) {
-      shown_[i] = showHelpers || (!document_.nodes[i].helper && document_.nodes[i].role != "H");
+      shown_[i] = showHelpers || (!document_.nodes[i].helper && document_.nodes[i].role != NodeClass::Helper);
       for (const int id : document_.nodes[i].outputs) {
         if (const int value = h_.values.of(id); value >= 0) producer_[static_cast<size_t>(value)] = static_cast<int>(i);
       }
@@ -190,9 +190,9 @@ class Builder {
     std::vector<bool> residual(document_.values.size(), false);
     for (size_t i = 0; i < document_.nodes.size(); ++i) {
       const protocol::GraphNode& node = document_.nodes[i];
-      if (node.role == "R" && !takesInBranch(static_cast<int>(i))) continue;
+      if (node.role == NodeClass::Residual && !takesInBranch(static_cast<int>(i))) continue;
       for (const auto* ids : {&node.inputs, &node.outputs}) {
-        for (const int id : *ids) markStream(id, node.role == "R" || ids == &node.outputs, residual);
+        for (const int id : *ids) markStream(id, node.role == NodeClass::Residual || ids == &node.outputs, residual);
       }
     }
     return residual;
@@ -202,8 +202,8 @@ class Builder {
     const int value = h_.values.of(id);
     if (value < 0 || !evidence || !document_.values[static_cast<size_t>(value)].stream) return;
     const int producer = producer_[static_cast<size_t>(value)];
-    const bool doubtful =
-        producer >= 0 && document_.nodes[static_cast<size_t>(producer)].role == "R" && !takesInBranch(producer);
+    const bool doubtful = producer >= 0 && document_.nodes[static_cast<size_t>(producer)].role == NodeClass::Residual &&
+                          !takesInBranch(producer);
     residual[static_cast<size_t>(value)] = residual[static_cast<size_t>(value)] || !doubtful;
   }
 
@@ -230,8 +230,8 @@ class Builder {
   [[nodiscard]] bool takesInBranch(int sum) const {
     const auto branches = [](const protocol::GraphValue& value) { return !value.stream; };
     return findUpstream(sum, 300, branches, [this](int node) {
-             const std::string& role = document_.nodes[static_cast<size_t>(node)].role;
-             return role == "L" || role == "N";
+             const NodeClass role = document_.nodes[static_cast<size_t>(node)].role;
+             return role == NodeClass::Linear || role == NodeClass::LayerNorm;
            }) != kNone;
   }
 
@@ -240,7 +240,7 @@ class Builder {
   void bridge(int consumer) {
     const auto all = [](const protocol::GraphValue&) { return true; };
     const int input = findUpstream(consumer, 500, all, [this](int node) {
-      return document_.nodes[static_cast<size_t>(node)].role == "I" && shown_[static_cast<size_t>(node)];
+      return document_.nodes[static_cast<size_t>(node)].role == NodeClass::Input && shown_[static_cast<size_t>(node)];
     });
     if (input != kNone) h_.edges.push_back({input, consumer, kNone, false});
   }

@@ -107,7 +107,7 @@ std::vector<protocol::InputSpec> inputsOfGraph(const ModelIndex& index) {
   std::vector<protocol::InputSpec> inputs;
   for (const protocol::GraphNode& node : index.graph().nodes) {
     const protocol::GraphValue* value =
-        node.role == "I" && !node.outputs.empty() ? index.value(node.outputs.front()) : nullptr;
+        node.role == NodeClass::Input && !node.outputs.empty() ? index.value(node.outputs.front()) : nullptr;
     if (value == nullptr) continue;
     protocol::InputSpec input;
     input.name = value->name;

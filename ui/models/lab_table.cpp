@@ -25,7 +25,7 @@ RecordColumn<LabRow> figure(const char* title, const char* tip,
 }
 
 QString differenceWords(const lab::RunRecord& last) {
-  if (last.member.network == "layer_norm") return LabTable::tr("reference");
+  if (last.member.network == lab::NormUse::LayerNorm) return LabTable::tr("reference");
   return last.weight_difference ? formatNumber(*last.weight_difference, 2) : kNone;
 }
 
@@ -36,19 +36,20 @@ LabTable::Columns columns() {
             {{Qt::CheckStateRole, [](const LabRow& row) { return int{row.ticked ? Qt::Checked : Qt::Unchecked}; }}}),
       words("Run", "Its number, which is the name of its folder.",
             [](const LabRow& row) { return QString::number(row.run); }),
-      words("Network", "", [](const LabRow& row) { return networkWord(row.member.network).name; },
-            {{Qt::ToolTipRole, [](const LabRow& row) { return networkWord(row.member.network).tip; }}}),
+      words("Network", "", [](const LabRow& row) { return labWord(row.member.network).name; },
+            {{Qt::ToolTipRole, [](const LabRow& row) { return labWord(row.member.network).tip; }}}),
       words("Layers", "Linear layers of the perceptron, or blocks of the transformer.",
             [](const LabRow& row) { return QString::number(row.member.layers); }),
       words("Seed", "Of the first weights and of the order of the examples.",
             [](const LabRow& row) { return QString::number(row.member.seed); }),
-      words("Precision", "Of weights and arithmetic.", [](const LabRow& row) { return text(row.member.precision); }),
+      words("Precision", "Of weights and arithmetic.",
+            [](const LabRow& row) { return text(nameOf(row.member.precision)); }),
       words("State", "How far it has come.", [](const LabRow& row) { return row.state; }),
       words("Trained", "The trained network as a model file: its centered weights are written centered.",
             [](const LabRow& row) { return row.weights.isEmpty() ? kNone : LabTable::tr("Open model"); }),
       figure("Loss", "Of training: cross entropy in nats, mean over the last epoch's steps.",
              [](const lab::RunRecord& last) { return last.train_loss ? formatNumber(*last.train_loss, 4) : kNone; }),
-      figure("Accuracy", "Share of the examples that are set aside which it tells right.",
+      figure("Accuracy", "Share of the examples that are set aside which it classifies correctly.",
              [](const lab::RunRecord& last) {
                return QString::number(100 * last.test_accuracy, 'f', 1) + QStringLiteral(" %");
              }),
@@ -71,8 +72,8 @@ QString stateOf(const LabRow& row, const KeptRun& run, bool running) {
   if (row.last->epoch == row.last->epochs) return LabTable::tr("done");
   const QString epoch = LabTable::tr("epoch %1").arg(row.last->epoch);
   if (running) return epoch;
-  return run.end == QStringLiteral("stopped") ? LabTable::tr("stopped, %1").arg(epoch)
-                                              : LabTable::tr("interrupted, %1").arg(epoch);
+  return run.end == lab::RunEnd::Stopped ? LabTable::tr("stopped, %1").arg(epoch)
+                                         : LabTable::tr("interrupted, %1").arg(epoch);
 }
 
 std::vector<LabRow> rowsOf(const KeptRun& run, bool running) {
@@ -82,12 +83,12 @@ std::vector<LabRow> rowsOf(const KeptRun& run, bool running) {
   for (const lab::RunRecord& record : run.records) {
     const auto row = std::ranges::find(rows, record.member, &LabRow::member);
     if (row == rows.end()) continue;
-    if (record.event == "epoch") row->last = record;
-    row->diverged = row->diverged || record.event == "diverged";
+    if (record.event == lab::RunEvent::Epoch) row->last = record;
+    row->diverged = row->diverged || record.event == lab::RunEvent::Diverged;
   }
   for (LabRow& row : rows) {
     row.state = stateOf(row, run, running);
-    if (!running && !run.end.isEmpty()) row.weights = networkFile(run, row.member);
+    if (!running && run.end != lab::RunEnd::Open) row.weights = networkFile(run, row.member);
   }
   return rows;
 }
@@ -97,7 +98,8 @@ bool sameNetwork(const LabRow& a, const LabRow& b) { return a.run == b.run && a.
 }  // namespace
 
 LabTable::LabTable(QObject* parent)
-    : RecordTable(columns(), {{NetworkRole, [](const LabRow& row) { return text(row.member.network); }}}, parent) {}
+    : RecordTable(columns(), {{NetworkRole, [](const LabRow& row) { return static_cast<int>(row.member.network); }}},
+                  parent) {}
 
 void LabTable::show(const std::vector<KeptRun>& runs, int running) {
   std::vector<LabRow> rows;

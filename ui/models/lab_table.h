@@ -39,7 +39,7 @@ class LabTable final : public RecordTable<LabRow> {
     StepTime,
     Memory
   };
-  enum Role { NetworkRole = kSortRole + 1 };  // of lab::networks()
+  enum Role { NetworkRole = kSortRole + 1 };  // a lab::NormUse
 
   explicit LabTable(QObject* parent = nullptr);
 

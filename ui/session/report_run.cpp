@@ -4,10 +4,10 @@
 
 namespace normlens::ui {
 
-void ReportRun::start(const QString& format, std::vector<protocol::ReportPicture> pictures) {
+void ReportRun::start(protocol::ReportFormat format, std::vector<protocol::ReportPicture> pictures) {
   protocol::ReportParams params;
   params.model = session_->title().toStdString();
-  params.format = format.toStdString();
+  params.format = format;
   params.pictures = std::move(pictures);
   params.bench = session_->measurements()->last();
   stage_.clear();

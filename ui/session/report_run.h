@@ -15,7 +15,7 @@ class ReportRun final : public EngineRun {
  public:
   explicit ReportRun(Session* session) : EngineRun(session) {}  // its owner
 
-  void start(const QString& format, std::vector<protocol::ReportPicture> pictures);  // html, markdown
+  void start(protocol::ReportFormat format, std::vector<protocol::ReportPicture> pictures);
   void stop() override;
 
  Q_SIGNALS:

@@ -1,7 +1,7 @@
 #include "ui/words/lab_fields.h"
 
 #include <QCoreApplication>
-#include <array>
+#include <algorithm>
 
 #include "ui/words/format.h"
 #include "ui/words/lab_words.h"
@@ -9,6 +9,8 @@
 namespace normlens::ui {
 namespace {
 
+using lab::DataKind;
+using lab::OptimizerKind;
 using lab::OptimizerSettings;
 using lab::RunSettings;
 using Kind = LabField::Kind;
@@ -16,19 +18,19 @@ using Kind = LabField::Kind;
 QString tr(const char* words) { return QCoreApplication::translate("LabFields", words); }
 
 bool always(const RunSettings&) { return true; }
-bool isTransformer(const RunSettings& settings) { return settings.experiment == "transformer"; }
+bool isTransformer(const RunSettings& settings) { return settings.experiment == lab::Experiment::Transformer; }
 bool isPerceptron(const RunSettings& settings) { return !isTransformer(settings); }
-bool isContinued(const RunSettings& settings) { return settings.experiment == "continued"; }
-bool isCost(const RunSettings& settings) { return settings.experiment == "cost"; }
-bool isFromFile(const RunSettings& settings) { return settings.data.kind == "npz"; }
+bool isContinued(const RunSettings& settings) { return settings.experiment == lab::Experiment::Continued; }
+bool isCost(const RunSettings& settings) { return settings.experiment == lab::Experiment::Cost; }
+bool isFromFile(const RunSettings& settings) { return settings.data.kind == DataKind::Npz; }
 bool isGenerated(const RunSettings& settings) { return !isFromFile(settings); }
 bool hasFeatures(const RunSettings& settings) {
-  return settings.data.kind == "teacher" || settings.data.kind == "parity";
+  return settings.data.kind == DataKind::Teacher || settings.data.kind == DataKind::Parity;
 }
 bool hasClasses(const RunSettings& settings) {
-  return settings.data.kind == "spirals" || settings.data.kind == "teacher";
+  return settings.data.kind == DataKind::Spirals || settings.data.kind == DataKind::Teacher;
 }
-bool hasNoise(const RunSettings& settings) { return settings.data.kind == "spirals"; }
+bool hasNoise(const RunSettings& settings) { return settings.data.kind == DataKind::Spirals; }
 
 // The form has the first one.
 OptimizerSettings& optimizerOf(RunSettings& settings) {
@@ -38,13 +40,17 @@ OptimizerSettings& optimizerOf(RunSettings& settings) {
 OptimizerSettings optimizerOf(const RunSettings& settings) {
   return settings.optimizers.empty() ? OptimizerSettings{} : settings.optimizers.front();
 }
-bool hasMomentum(const RunSettings& settings) { return optimizerOf(settings).kind == "sgd"; }
+bool hasMomentum(const RunSettings& settings) { return optimizerOf(settings).kind == OptimizerKind::Sgd; }
 bool decays(const RunSettings& settings) { return optimizerOf(settings).weight_decay != 0; }
 
 QString written(double number) { return QString::number(number, 'g', 6); }
 QString written(int number) { return QString::number(number); }
 QString written(int64_t number) { return QString::number(number); }
 QString written(const std::string& words) { return text(words); }
+template <Named E>
+QString written(E word) {
+  return text(nameOf(word));
+}
 template <class T>
 QString written(const std::vector<T>& numbers) {
   QStringList words;
@@ -65,6 +71,12 @@ bool read(const QString& words, T& number) {
   good = good && std::in_range<T>(value);
   if (good) number = static_cast<T>(value);
   return good;
+}
+template <Named E>
+bool read(const QString& words, E& word) {
+  const auto named = fromName<E>(words.trimmed().toStdString());
+  if (named) word = *named;
+  return named.has_value();
 }
 bool read(const QString& words, std::string& into) {
   into = words.trimmed().toStdString();
@@ -108,26 +120,24 @@ bool takeOptimizer(RunSettings& settings, const QString& words) {
 
 bool takeOptimizerKind(RunSettings& settings, const QString& key) {
   OptimizerSettings& optimizer = optimizerOf(settings);
-  optimizer.kind = key.toStdString();
-  if (optimizer.kind != "sgd") optimizer.momentum = 0;  // the others have none
-  return true;
+  const bool good = read(key, optimizer.kind);
+  if (optimizer.kind != OptimizerKind::Sgd) optimizer.momentum = 0;  // the others have none
+  return good;
 }
 
-template <class Word>
-QList<LabChoice> choicesOf(std::span<const std::string_view> keys, Word word) {
+template <Named E>
+QList<LabChoice> choicesOf(const RunSettings&) {
   QList<LabChoice> choices;
-  for (const std::string_view key : keys) {
-    const LabWord of = word(key);
+  for (const std::string_view key : namesOf(E{})) {
+    const LabWord of = labWord(*fromName<E>(key));
     choices << LabChoice{key, of.name, of.tip};
   }
   return choices;
 }
-QList<LabChoice> activationChoices(const RunSettings&) { return choicesOf(lab::activations(), activationWord); }
-QList<LabChoice> optimizerChoices(const RunSettings&) { return choicesOf(lab::optimizers(), optimizerWord); }
 QList<LabChoice> dataChoices(const RunSettings& settings) {
-  auto choices = choicesOf(lab::dataKinds(), dataWord);
-  const bool characters = isTransformer(settings);
-  for (LabChoice& choice : choices) choice.offered = characters == (choice.key == "characters");
+  auto choices = choicesOf<DataKind>(settings);
+  for (qsizetype i = 0; i < choices.size(); ++i)
+    choices[i].offered = isTransformer(settings) == (static_cast<DataKind>(i) == DataKind::Characters);
   return choices;
 }
 QList<LabChoice> decayChoices(const RunSettings&) {
@@ -167,15 +177,9 @@ bool takeSwitch(RunSettings& settings, const QString& key) {
   return true;
 }
 QString showPrecisions(const RunSettings& settings) {
-  QStringList words;
-  for (const std::string& precision : settings.precisions) words << text(precision);
-  words.sort();
-  return words.join(QStringLiteral(", "));
-}
-bool takePrecisions(RunSettings& settings, const QString& key) {
-  settings.precisions.clear();
-  for (const QString& word : key.split(QStringLiteral(", "))) settings.precisions.push_back(word.toStdString());
-  return true;
+  auto precisions = settings.precisions;
+  std::ranges::sort(precisions);
+  return written(precisions);
 }
 
 #define NORMLENS_TEXT(words) QT_TRANSLATE_NOOP("LabFields", words)
@@ -196,7 +200,7 @@ const LabField kFields[] = {
     {"context", Kind::Text, NORMLENS_TEXT("Context"), NORMLENS_TEXT("Characters that it sees."), isTransformer,
      showSetting<&Run::context>, takeSetting<&Run::context>},
     {"activation", Kind::Choice, NORMLENS_TEXT("Activation"), NORMLENS_TEXT("Between the layers."), isPerceptron,
-     showSetting<&Run::activation>, takeSetting<&Run::activation>, activationChoices},
+     showSetting<&Run::activation>, takeSetting<&Run::activation>, choicesOf<lab::Activation>},
     {"epochs", Kind::Text, NORMLENS_TEXT("Epochs"), NORMLENS_TEXT("Passes over the examples that are trained on."),
      always, showSetting<&Run::epochs>, takeSetting<&Run::epochs>},
     {"steps_per_epoch", Kind::Text, NORMLENS_TEXT("Steps per epoch"), NORMLENS_TEXT("Batches drawn from the text."),
@@ -213,7 +217,7 @@ const LabField kFields[] = {
     {"steps_per_round", Kind::Text, NORMLENS_TEXT("Steps per round"), NORMLENS_TEXT("Of each network."), isCost,
      showSetting<&Run::steps_per_round>, takeSetting<&Run::steps_per_round>},
     {"optimizer", Kind::Choice, NORMLENS_TEXT("Optimizer"), NORMLENS_TEXT("What makes a step of a gradient."), always,
-     showOptimizer<&Optimizer::kind>, takeOptimizerKind, optimizerChoices},
+     showOptimizer<&Optimizer::kind>, takeOptimizerKind, choicesOf<OptimizerKind>},
     {"learning_rate", Kind::Text, NORMLENS_TEXT("Learning rate"), NORMLENS_TEXT("How far a step goes."), always,
      showOptimizer<&Optimizer::learning_rate>, takeOptimizer<&Optimizer::learning_rate>},
     {"momentum", Kind::Text, NORMLENS_TEXT("Momentum"),
@@ -234,7 +238,7 @@ const LabField kFields[] = {
      isGenerated, showData<&Data::samples>, takeData<&Data::samples>},
     {"features", Kind::Text, NORMLENS_TEXT("Features"), NORMLENS_TEXT("Numbers of an example."), hasFeatures,
      showData<&Data::features>, takeData<&Data::features>},
-    {"classes", Kind::Text, NORMLENS_TEXT("Classes"), NORMLENS_TEXT("That are told apart; of spirals the arms."),
+    {"classes", Kind::Text, NORMLENS_TEXT("Classes"), NORMLENS_TEXT("How many there are; of spirals the arms."),
      hasClasses, showData<&Data::classes>, takeData<&Data::classes>},
     {"noise", Kind::Text, NORMLENS_TEXT("Noise"), NORMLENS_TEXT("Standard deviation of each coordinate."), hasNoise,
      showData<&Data::noise>, takeData<&Data::noise>},
@@ -247,7 +251,7 @@ const LabField kFields[] = {
     {"random_affine", Kind::Choice, NORMLENS_TEXT("First γ and β"), NORMLENS_TEXT("Of each norm."), always,
      showSwitch<&Run::random_affine>, takeSwitch<&Run::random_affine>, affineChoices},
     {"precisions", Kind::Choice, NORMLENS_TEXT("Precision, bits"), NORMLENS_TEXT("Of weights and arithmetic."), always,
-     showPrecisions, takePrecisions, precisionChoices},
+     showPrecisions, takeSetting<&Run::precisions>, precisionChoices},
     {"device", Kind::Choice, NORMLENS_TEXT("Device"), NORMLENS_TEXT("Where the networks are trained."), always,
      showDevice, takeSetting<&Run::device>, deviceChoices},
     {"threads", Kind::Text, NORMLENS_TEXT("Threads"),

@@ -3,7 +3,6 @@
 
 #include <QString>
 #include <QStringList>
-#include <string_view>
 
 #include "core/protocol/run_record.h"
 
@@ -15,17 +14,15 @@ struct LabWord {
   QString tip = {};   // one or two sentences; may be empty
 };
 
-// Name the words of lab::experiments(), networks(), optimizers(), activations() and dataKinds(). Any other word is its
-// own name.
-[[nodiscard]] LabWord experimentWord(std::string_view experiment);
-[[nodiscard]] LabWord networkWord(std::string_view network);
-[[nodiscard]] LabWord optimizerWord(std::string_view optimizer);
-[[nodiscard]] LabWord activationWord(std::string_view activation);
-[[nodiscard]] LabWord dataWord(std::string_view kind);
+[[nodiscard]] LabWord labWord(lab::Experiment experiment);
+[[nodiscard]] LabWord labWord(lab::NormUse network);
+[[nodiscard]] LabWord labWord(lab::OptimizerKind optimizer);
+[[nodiscard]] LabWord labWord(lab::Activation activation);
+[[nodiscard]] LabWord labWord(lab::DataKind kind);
 
-// "6 layers", "Adam", "seed 1", "float32".
-[[nodiscard]] QString labMemberWord(std::string_view field, const lab::RunSettings& settings,
-                                    const lab::RunMember& member);
+// "6 layers", "Adam".
+[[nodiscard]] QString labLayersWord(const lab::RunSettings& settings, const lab::RunMember& member);
+[[nodiscard]] QString labOptimizerWord(const lab::RunSettings& settings, const lab::RunMember& member);
 [[nodiscard]] QString labRunWord(int run);  // "run 12"
 // "Same weights within 1e-5 ... It holds: ..."
 [[nodiscard]] QString findingWords(const lab::Finding& finding);

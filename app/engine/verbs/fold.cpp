@@ -11,7 +11,7 @@ struct FoldOptions {
   Policy policy = Policy::Balanced;
   protocol::Prices prices = protocol::Prices::Fixed;
   double maxGrowth = 10;
-  std::string proof = "auto";
+  protocol::ProofParts proof = protocol::ProofParts::Auto;
   bool noVerify = false, force = false;
   InputOptions inputs;
 
@@ -207,11 +207,9 @@ void FoldOptions::addTo(CLI::App& app) {
   app.add_option("--norm", norm, "What takes LayerNorm's place")
       ->check(CLI::IsMember(kNormFlavours))
       ->capture_default_str();
-  app.add_option("--proof", proof,
-                 "How to prove the result: the whole model at once, or an ONNX file section by section along its "
-                 "stream; auto: in sections where the whole does not fit in memory")
-      ->check(CLI::IsMember({"auto", "whole", "sections"}))
-      ->capture_default_str();
+  addChoice(app, "--proof", proof,
+            "How to prove the result: the whole model at once, or an ONNX file section by section along its stream; "
+            "auto: in sections where the whole does not fit in memory");
   app.add_flag("--no-verify", noVerify, "Do not prove the result");
   app.add_flag("--force", force, "Write the result although it could not be proved");
   inputs.addVerdictsTo(app);

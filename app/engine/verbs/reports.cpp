@@ -236,7 +236,9 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
     others.push_back(picked(other, {"name", "kind", "form"}));
   }
   const std::string& note = model.note.empty() ? analysis.note : model.note;
-  const auto isOp = [](const protocol::GraphNode& node) { return node.role != "I" && node.role != "G"; };
+  const auto isOp = [](const protocol::GraphNode& node) {
+    return node.role != NodeClass::Input && node.role != NodeClass::Output;
+  };
   return {{"format", model.format},
           {"nodes", std::ranges::count_if(model.graph.nodes, isOp)},
           {"layer_norms", norms},

@@ -65,7 +65,7 @@ std::vector<OtherNorm> nearNorms(const Graph& graph, const Norms& norms) {
     OtherNorm norm;
     norm.node = id;
     norm.name = node.name;
-    norm.kind = kNearLayerNorm;
+    norm.kind = OtherNormKind::NearLayerNorm;
     norm.form = NormForm::Decomposed;
     found.push_back(std::move(norm));
   }

@@ -8,11 +8,6 @@
 
 namespace normlens::analysis {
 
-// Their kind.
-constexpr const char* kNearLayerNorm =
-    "a LayerNorm by another formula, kept: what it divides by is not the root of a LayerNorm's variance plus eps, "
-    "though its mean could be dropped exactly";
-
 // norms: those of the graph, whose nodes are no others'.
 [[nodiscard]] std::vector<OtherNorm> nearNorms(const graph::Graph& graph, const Norms& norms);
 

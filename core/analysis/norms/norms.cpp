@@ -73,9 +73,9 @@ bool isInside(const Graph& graph, const LayerNorm& norm) { return graph.node(nor
 OtherNorm otherFromOp(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   OtherNorm norm;
-  norm.kind = node.kind == OpKind::RmsNorm  ? "RMSNorm"
-              : node.kind == OpKind::Opaque ? *graph::stringAttribute(node, "norm_kind")
-                                            : graph::opKindName(node.kind);
+  const auto written = node.kind == OpKind::Opaque ? *graph::stringAttribute(node, "norm_kind")
+                                                   : std::string(graph::opKindName(node.kind));
+  if (node.kind != OpKind::RmsNorm) norm.kind = *fromName<OtherNormKind>(written);
   if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
   norm.node = id;
   norm.members = {id};
@@ -90,7 +90,7 @@ OtherNorm otherFromOp(const Graph& graph, NodeId id) {
 
 // Returns whether the sizes that a norm is taken over are the probe's in every run.
 bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
-  if (ops::shapeOf(graph, norm.input) == nullptr) return true;  // of which nothing is known anyway
+  if (ops::shapeOf(graph, norm.input) == nullptr) return true;  // Nothing is known of it anyway.
   return std::ranges::all_of(norm.members, [&](NodeId member) {
     const Node& node = graph.node(member);
     const bool takesMean =
@@ -231,7 +231,7 @@ std::vector<NamedNorm> normsOfOneOp(const Norms& norms) {
     if (norm.form == NormForm::Op) found.push_back({norm.name, norm.node});
   }
   for (const auto& norm : norms.others) {
-    if (norm.kind == "RMSNorm" && norm.form == NormForm::Op) found.push_back({norm.name, norm.node});
+    if (norm.kind == OtherNormKind::RmsNorm && norm.form == NormForm::Op) found.push_back({norm.name, norm.node});
   }
   return found;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/words/graph.h"
 #include "core/base/words/words.h"
 #include "core/graph/graph.h"
 #include "core/ops/pattern.h"
@@ -71,7 +72,7 @@ struct LayerNorm : NormParts {
 // root, and be made of constants (1 + gamma).
 struct OtherNorm : NormParts {
   std::string name;
-  std::string kind;        // GroupNorm, InstanceNorm, BatchNorm, RMSNorm
+  OtherNormKind kind = OtherNormKind::RmsNorm;
   bool exactMeans = true;  // false: a sum is multiplied by a rounded 1/n
 };
 

@@ -74,7 +74,7 @@ std::vector<JoinableNorm> joinableNorms(const Graph& graph, const Norms& norms, 
     if (norm.blockedReason.empty()) note(norm.name, wholeNorm(graph, norm));
   }
   for (const auto& norm : norms.others) {
-    if (norm.kind == "RMSNorm" && norm.exactMeans) note(norm.name, wholeNorm(graph, norm, rmsWithBeta));
+    if (norm.kind == OtherNormKind::RmsNorm && norm.exactMeans) note(norm.name, wholeNorm(graph, norm, rmsWithBeta));
   }
   return out;
 }

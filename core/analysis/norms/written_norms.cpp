@@ -398,7 +398,7 @@ class Matcher {
     std::set<NodeId> members = membersOf(end.value);
     if (!members.contains(root_) || !staysInPlace(members)) return std::nullopt;
     OtherNorm norm;
-    norm.kind = "RMSNorm";
+    norm.kind = OtherNormKind::RmsNorm;
     norm.form = NormForm::Decomposed;
     norm.input = base_.value;
     if (end.gamma) norm.gamma = values_.gamma();

@@ -297,7 +297,7 @@ StreamPlan planStreams(const Analysis& analysis, const Plan& plan, StreamPadding
 }
 
 fold::FoldPlan narrowed(const Plan& plan, fold::StreamEdits edits) {
-  fold::FoldPlan out{nameOf(plan.policy), {}, std::move(edits)};
+  fold::FoldPlan out{plan.policy, {}, std::move(edits)};
   for (const auto& planned : plan.edits) {
     const auto* replace = std::get_if<fold::ReplaceNorm>(&planned.edit);
     const bool narrow = replace != nullptr && std::ranges::any_of(out.streams.norms, [&](const auto& norm) {

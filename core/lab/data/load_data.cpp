@@ -181,9 +181,9 @@ Result<Data> loadTable(const DataSettings& data) {
 
 Rows generatedRows(const DataSettings& data) {
   RandomNumbers draw(static_cast<uint64_t>(data.seed));
-  return data.kind == "teacher"  ? teacher(data, draw)
-         : data.kind == "parity" ? parity(data, draw)
-                                 : spirals(data, draw);
+  return data.kind == DataKind::Teacher  ? teacher(data, draw)
+         : data.kind == DataKind::Parity ? parity(data, draw)
+                                         : spirals(data, draw);
 }
 
 std::string generatedText(const DataSettings& data) {
@@ -208,8 +208,8 @@ std::string generatedText(const DataSettings& data) {
 }
 
 Result<Data> loadData(const DataSettings& data) {
-  if (data.kind == "npz") return loadTable(data);
-  if (data.kind != "characters") return setAside(generatedRows(data), data);
+  if (data.kind == DataKind::Npz) return loadTable(data);
+  if (data.kind != DataKind::Characters) return setAside(generatedRows(data), data);
   return splitText(generatedText(data), data).map([](TextData&& set) { return Data(std::move(set)); });
 }
 

@@ -18,7 +18,7 @@ class TorchScriptWriter {
         root_("__torch__.LaboratoryNetwork", unit_) {}
 
   std::string write(int layers) {
-    const Value scores = settings_.experiment == "transformer" ? transformer(layers) : perceptron(layers);
+    const Value scores = settings_.experiment == Experiment::Transformer ? transformer(layers) : perceptron(layers);
     root_.define("def forward(self, x):\n" + body_ + "  return " + scores + "\n");
     root_.eval();
     std::ostringstream file;
@@ -34,7 +34,7 @@ class TorchScriptWriter {
     Value x = "x";
     for (int i = 1; i < layers; ++i) {
       const std::string index = std::to_string(i);
-      x = activation(settings_.activation, norm("norm_" + index, linear("linear_" + index, x)));
+      x = activation(nameOf(settings_.activation), norm("norm_" + index, linear("linear_" + index, x)));
     }
     return linear("linear_" + std::to_string(layers), x);
   }
@@ -56,7 +56,7 @@ class TorchScriptWriter {
     return part(name, {"weight", "bias"}, "torch.linear(x, self.weight, self.bias)", x);
   }
   Value norm(const std::string& name, const Value& x) {
-    if (network_.normUse() == NormUse::None) return x;
+    if (network_.normUse() == NormUse::Plain) return x;
     const std::string code = network_.normUse() == NormUse::LayerNorm
                                  ? "torch.layer_norm(x, " + rest_ + "self.bias, " + eps_ + ")"
                                  : "torch.rms_norm(x, " + rest_ + eps_ + ") + self.bias";

@@ -34,7 +34,7 @@ std::optional<double> bestAccuracy(const Series& series) {
 }
 
 // Mean over the seeds and optimizers; nullopt: one of the networks has no such figure.
-std::optional<double> meanOf(const RunResult& result, const std::string& network, int layers, const Figure& figure) {
+std::optional<double> meanOf(const RunResult& result, NormUse network, int layers, const Figure& figure) {
   double sum = 0, count = 0;
   for (const RunMember& member : membersOf(result.settings)) {
     if (member.network != network || member.layers != layers) continue;
@@ -49,8 +49,8 @@ std::optional<double> meanOf(const RunResult& result, const std::string& network
 struct Claim {
   const char* text;
   Figure figure;
-  const char* network;  // whose figure is less (or more) than that of `other`
-  const char* other;
+  NormUse network;  // whose figure is less (or more) than that of `other`
+  NormUse other;
   bool less;
   const char* said = "";  // before the two figures
 };
@@ -59,23 +59,24 @@ std::vector<Claim> claims() {
   constexpr const char* kBest = "in each one's best epoch ";
   return {
       {"the length of the last layer's input varies less with LayerNorm than with RMSNorm alone", rangeOfLength,
-       "layer_norm", "rms_norm", true},
+       NormUse::LayerNorm, NormUse::RmsNorm, true},
       {"the mean of the last layer's input varies less with LayerNorm than with RMSNorm alone", rangeOfMean,
-       "layer_norm", "rms_norm", true},
+       NormUse::LayerNorm, NormUse::RmsNorm, true},
       {"the lengths of the inner layers' inputs vary less with LayerNorm than with RMSNorm alone", rangeWithin,
-       "layer_norm", "rms_norm", true},
-      {"LayerNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, "layer_norm", "rms_norm", false,
+       NormUse::LayerNorm, NormUse::RmsNorm, true},
+      {"LayerNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, NormUse::LayerNorm,
+       NormUse::RmsNorm, false, kBest},
+      {"CBWC + RMSNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, NormUse::CbwcRmsNorm,
+       NormUse::RmsNorm, false, kBest},
+      {"LayerNorm reaches a better test accuracy than no norm", bestAccuracy, NormUse::LayerNorm, NormUse::Plain, false,
        kBest},
-      {"CBWC + RMSNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, "cbwc_rms_norm", "rms_norm",
-       false, kBest},
-      {"LayerNorm reaches a better test accuracy than no norm", bestAccuracy, "layer_norm", "plain", false, kBest},
   };
 }
 
 // CBWC + RMSNorm has the same statistics as LayerNorm: within a hundredth.
 std::optional<Finding> sameStatistics(const RunResult& result, int layers) {
-  const auto reference = meanOf(result, "layer_norm", layers, rangeOfLength);
-  const auto own = meanOf(result, "cbwc_rms_norm", layers, rangeOfLength);
+  const auto reference = meanOf(result, NormUse::LayerNorm, layers, rangeOfLength);
+  const auto own = meanOf(result, NormUse::CbwcRmsNorm, layers, rangeOfLength);
   if (!reference || !own) return std::nullopt;
   const double difference = std::abs(*own - *reference) / *reference;
   return Finding{

@@ -5,22 +5,22 @@
 namespace normlens::lab {
 namespace {
 
-std::string titleOf(const std::string& network) {
-  if (network == "layer_norm") return "LayerNorm";
-  if (network == "cbwc_rms_norm") return "CBWC + RMSNorm";
-  return network == "rms_norm" ? "RMSNorm alone" : "No norm";
+std::string titleOf(NormUse network) {
+  if (network == NormUse::LayerNorm) return "LayerNorm";
+  if (network == NormUse::CbwcRmsNorm) return "CBWC + RMSNorm";
+  return network == NormUse::RmsNorm ? "RMSNorm alone" : "No norm";
 }
 
 }  // namespace
 
-double sameWeightsLimit(const std::string& precision) { return precision == "float64" ? 1e-12 : 1e-5; }
+double sameWeightsLimit(Precision precision) { return precision == Precision::Float64 ? 1e-12 : 1e-5; }
 
 std::vector<Finding> costOfSteps(const RunResult& result) {
   std::vector<Finding> findings;
   for (const StepCost& cost : result.costs) {
-    if (cost.member.network == "layer_norm") continue;
+    if (cost.member.network == NormUse::LayerNorm) continue;
     Finding finding{titleOf(cost.member.network) + " takes less time per step than LayerNorm: " +
-                        std::to_string(cost.member.layers) + " layers, " + cost.member.precision,
+                        std::to_string(cost.member.layers) + " layers, " + nameOf(cost.member.precision),
                     {},
                     cost.ratio,
                     1,
@@ -34,9 +34,9 @@ std::vector<Finding> costOfSteps(const RunResult& result) {
 }
 
 std::vector<Finding> findingsOf(const RunResult& result) {
-  const std::string& experiment = result.settings.experiment;
-  if (experiment == "cost") return costOfSteps(result);
-  return experiment == "depth_sweep" ? depthOrdering(result) : sameTraining(result);
+  const Experiment experiment = result.settings.experiment;
+  if (experiment == Experiment::Cost) return costOfSteps(result);
+  return experiment == Experiment::DepthSweep ? depthOrdering(result) : sameTraining(result);
 }
 
 }  // namespace normlens::lab

@@ -13,7 +13,7 @@ namespace normlens::lab {
 [[nodiscard]] std::vector<Finding> costOfSteps(const RunResult& result);
 
 // Weights that differ by less count as the same: 1e-5 (papers 000 §5.4, 001 H.4) in float32, 1e-12 in float64.
-[[nodiscard]] double sameWeightsLimit(const std::string& precision);
+[[nodiscard]] double sameWeightsLimit(Precision precision);
 
 // Returns the findings of the experiment, from settings, records and costs.
 [[nodiscard]] std::vector<Finding> findingsOf(const RunResult& result);

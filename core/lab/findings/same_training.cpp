@@ -15,7 +15,7 @@ struct Distance {
 
 // Returns the layer_norm of the same depth, optimizer, seed and precision.
 RunMember referenceOf(RunMember member) {
-  member.network = "layer_norm";
+  member.network = NormUse::LayerNorm;
   return member;
 }
 
@@ -24,7 +24,7 @@ std::optional<double> more(const std::optional<double>& a, const std::optional<d
   return std::max(*a, *b);
 }
 
-Distance distanceOf(const RunResult& result, const std::string& network, int optimizer, const std::string& precision) {
+Distance distanceOf(const RunResult& result, NormUse network, int optimizer, Precision precision) {
   Distance distance;
   for (const RunMember& member : membersOf(result.settings)) {
     if (member.network != network || member.optimizer != optimizer || member.precision != precision) continue;
@@ -40,7 +40,7 @@ Distance distanceOf(const RunResult& result, const std::string& network, int opt
   return distance;
 }
 
-std::string told(const Distance& distance) {
+std::string inWords(const Distance& distance) {
   std::string text = "weights differ by " + shortNumber(*distance.weights) + " at most";
   if (!distance.where.empty()) text += " (" + distance.where + ")";
   if (distance.losses) text += ", training losses by " + shortNumber(*distance.losses);
@@ -66,18 +66,18 @@ Finding exactness(const Distance& single, const Distance& twice, const std::stri
 std::vector<Finding> sameTraining(const RunResult& result) {
   std::vector<Finding> findings;
   const RunSettings& settings = result.settings;
-  const auto trains = [&](const char* network) {
+  const auto trains = [&](NormUse network) {
     return std::ranges::find(settings.networks, network) != settings.networks.end();
   };
-  if (!trains("layer_norm")) return findings;
+  if (!trains(NormUse::LayerNorm)) return findings;
   for (int optimizer = 0; optimizer < static_cast<int>(settings.optimizers.size()); ++optimizer) {
     const std::string by = describe(settings.optimizers[static_cast<size_t>(optimizer)]);
-    for (const std::string& precision : settings.precisions) {
-      const std::string with = ": " + by + ", " + precision;
+    for (const Precision precision : settings.precisions) {
+      const std::string with = ": " + by + ", " + nameOf(precision);
       const double limit = sameWeightsLimit(precision);
       for (const bool contrast : {false, true}) {
-        const std::string network = contrast ? "rms_norm" : "cbwc_rms_norm";
-        if (!trains(network.c_str())) continue;
+        const NormUse network = contrast ? NormUse::RmsNorm : NormUse::CbwcRmsNorm;
+        if (!trains(network)) continue;
         const Distance distance = distanceOf(result, network, optimizer, precision);
         Finding finding{contrast ? "RMSNorm alone is trained to other weights" + with
                                  : "CBWC + RMSNorm is trained to the weights of LayerNorm" + with,
@@ -87,14 +87,14 @@ std::vector<Finding> sameTraining(const RunResult& result) {
                         {}};
         if (distance.weights) {
           finding.holds = (*distance.weights < limit) != contrast;
-          finding.text = told(distance);
+          finding.text = inWords(distance);
         }
         findings.push_back(std::move(finding));
       }
     }
-    if (trains("cbwc_rms_norm") && settings.precisions.size() == 2) {
-      findings.push_back(exactness(distanceOf(result, "cbwc_rms_norm", optimizer, "float32"),
-                                   distanceOf(result, "cbwc_rms_norm", optimizer, "float64"), ": " + by));
+    if (trains(NormUse::CbwcRmsNorm) && settings.precisions.size() == 2) {
+      findings.push_back(exactness(distanceOf(result, NormUse::CbwcRmsNorm, optimizer, Precision::Float32),
+                                   distanceOf(result, NormUse::CbwcRmsNorm, optimizer, Precision::Float64), ": " + by));
     }
   }
   return findings;

@@ -11,14 +11,15 @@ namespace normlens::lab {
 Series seriesOf(const RunResult& result, const RunMember& member, int from) {
   Series series;
   for (const RunRecord& record : result.records) {
-    if (record.event == "epoch" && record.member == member && record.epoch >= from) series.push_back(&record);
+    if (record.event == RunEvent::Epoch && record.member == member && record.epoch >= from) series.push_back(&record);
   }
   return series;
 }
 
 bool diverged(const RunResult& result, const RunMember& member) {
-  return std::ranges::any_of(
-      result.records, [&](const RunRecord& record) { return record.event == "diverged" && record.member == member; });
+  return std::ranges::any_of(result.records, [&](const RunRecord& record) {
+    return record.event == RunEvent::Diverged && record.member == member;
+  });
 }
 
 std::optional<double> largest(const Series& series, const std::function<std::optional<double>(const RunRecord&)>& of) {

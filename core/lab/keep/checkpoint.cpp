@@ -65,7 +65,7 @@ Status checkSound(const std::filesystem::path& path, const Checkpoint& checkpoin
   };
   const auto isEpoch = [&](int epoch) { return epoch >= 0 && epoch <= settings.epochs; };
   const auto isRecord = [&](const RunRecord& record) {
-    return isOf(record.member) && isEpoch(record.epoch) && (record.event != "epoch" || !record.inputs.empty());
+    return isOf(record.member) && isEpoch(record.epoch) && (record.event != RunEvent::Epoch || !record.inputs.empty());
   };
   const auto isMember = [&](const KeptMember& kept) {
     return isOf(kept.member) && isEpoch(kept.epoch) && kept.step >= 0;
@@ -78,7 +78,7 @@ Status checkSound(const std::filesystem::path& path, const Checkpoint& checkpoin
       isEpoch(checkpoint.epoch) && checkpoint.group >= 0 && checkpoint.records.size() <= most &&
       std::ranges::all_of(checkpoint.records, isRecord) && std::ranges::all_of(checkpoint.members, isMember) &&
       std::ranges::all_of(checkpoint.costs, isOf, &StepCost::member) && std::ranges::all_of(checkpoint.weights, isFile);
-  return sound ? Status() : refused(path, "it tells of networks or epochs that its run does not have");
+  return sound ? Status() : refused(path, "it names networks or epochs that its run does not have");
 }
 
 }  // namespace

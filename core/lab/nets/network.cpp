@@ -17,13 +17,7 @@ uint64_t seedOf(int64_t seed, std::string_view name) {
 
 }  // namespace
 
-NormUse normUseOf(std::string_view network) {
-  if (network == "layer_norm") return NormUse::LayerNorm;
-  if (network == "cbwc_rms_norm") return NormUse::CbwcRmsNorm;
-  return network == "rms_norm" ? NormUse::RmsNorm : NormUse::None;
-}
-
-at::ScalarType scalarTypeOf(std::string_view precision) { return precision == "float64" ? at::kDouble : at::kFloat; }
+at::ScalarType scalarTypeOf(Precision precision) { return precision == Precision::Float64 ? at::kDouble : at::kFloat; }
 
 c10::Device deviceOf(const RunSettings& settings) {
   const int gpu = gpuNamed(settings.device).value_or(kNoGpu);
@@ -42,7 +36,7 @@ const Parameter* Network::find(std::string_view name) const {
 }
 
 Network::Network(const RunSettings& settings, const NetworkShape& shape)
-    : normUse_(normUseOf(shape.network)),
+    : normUse_(shape.network),
       type_(scalarTypeOf(shape.precision)),
       device_(deviceOf(settings)),
       seed_(shape.seed),
@@ -83,7 +77,7 @@ size_t Network::addTable(const std::string& name, int64_t rows, int64_t width) {
 }
 
 Network::Norm Network::addNorm(const std::string& name, int64_t width) {
-  if (normUse_ == NormUse::None) return {};
+  if (normUse_ == NormUse::Plain) return {};
   const auto affine = [&](const std::string& whole, double middle) {
     RandomNumbers draw(seedOf(seed_, whole));
     std::vector<double> values(static_cast<size_t>(width), middle);
@@ -100,14 +94,15 @@ at::Tensor Network::linear(const Linear& part, const at::Tensor& input, Trace* t
 }
 
 at::Tensor Network::norm(const Norm& part, const at::Tensor& input) const {
-  if (normUse_ == NormUse::None) return input;
+  if (normUse_ == NormUse::Plain) return input;
   const at::Tensor gamma = used(part.gamma), beta = used(part.beta);
   if (normUse_ == NormUse::LayerNorm) return at::layer_norm(input, {input.size(-1)}, gamma, beta, eps_);
   return at::rms_norm(input, {input.size(-1)}, gamma, eps_) + beta;
 }
 
 std::unique_ptr<Network> makeNetwork(const RunSettings& settings, const NetworkShape& shape) {
-  return settings.experiment == "transformer" ? makeTransformer(settings, shape) : makePerceptron(settings, shape);
+  return settings.experiment == Experiment::Transformer ? makeTransformer(settings, shape)
+                                                        : makePerceptron(settings, shape);
 }
 
 }  // namespace normlens::lab

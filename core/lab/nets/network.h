@@ -15,9 +15,6 @@
 
 namespace normlens::lab {
 
-enum class NormUse : uint8_t { LayerNorm, CbwcRmsNorm, RmsNorm, None };
-[[nodiscard]] NormUse normUseOf(std::string_view network);  // precondition: a word of networks()
-
 struct Parameter {
   std::string name;
   at::Tensor value;         // requires its gradient
@@ -36,10 +33,10 @@ struct Trace {
 
 // NetworkShape has what a network needs beside its settings.
 struct NetworkShape {
-  std::string network;
+  NormUse network = NormUse::LayerNorm;
   int layers = 0;
   int64_t seed = 0;
-  std::string precision;
+  Precision precision = Precision::Float32;
   int64_t inputs = 0, classes = 0;  // perceptron: features; transformer: characters, both
 };
 
@@ -102,7 +99,7 @@ class Network {
 [[nodiscard]] std::unique_ptr<Network> makeTransformer(const RunSettings& settings, const NetworkShape& shape);
 [[nodiscard]] std::unique_ptr<Network> makeNetwork(const RunSettings& settings, const NetworkShape& shape);
 
-[[nodiscard]] at::ScalarType scalarTypeOf(std::string_view precision);
+[[nodiscard]] at::ScalarType scalarTypeOf(Precision precision);
 [[nodiscard]] c10::Device deviceOf(const RunSettings& settings);
 
 }  // namespace normlens::lab

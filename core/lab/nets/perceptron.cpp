@@ -24,11 +24,11 @@ class Perceptron final : public Network {
 
  private:
   [[nodiscard]] at::Tensor activated(const at::Tensor& input) const {
-    if (activation_ == "gelu") return at::gelu(input);
-    return activation_ == "tanh" ? at::tanh(input) : at::relu(input);
+    if (activation_ == Activation::Gelu) return at::gelu(input);
+    return activation_ == Activation::Tanh ? at::tanh(input) : at::relu(input);
   }
 
-  std::string activation_;
+  Activation activation_;
   std::vector<Linear> linears_;
   std::vector<Norm> norms_;
 };

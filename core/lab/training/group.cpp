@@ -24,12 +24,12 @@ Group::Group(const RunSettings& settings, const std::vector<RunMember>& members,
 
 const Member* Group::referenceOf(const Member& member) const {
   const auto found = std::ranges::find_if(members_, [&](const auto& other) {
-    return other->which().network == "layer_norm" && other->which().precision == member.which().precision;
+    return other->which().network == NormUse::LayerNorm && other->which().precision == member.which().precision;
   });
   return found == members_.end() ? nullptr : found->get();
 }
 
-RunRecord Group::recordOf(const char* event) const {
+RunRecord Group::recordOf(RunEvent event) const {
   RunRecord record;
   record.event = event;
   record.epochs = settings_.epochs;
@@ -39,43 +39,43 @@ RunRecord Group::recordOf(const char* event) const {
 RunRecord Group::fullRecord(const Member& member, RunRecord record) const {
   const Member* reference = referenceOf(member);
   const bool comparable = reference != nullptr && reference->trains();
-  member.tell(comparable ? reference : nullptr, record);
+  member.fill(comparable ? reference : nullptr, record);
   return record;
 }
 
 RunRecord Group::firstRecord(const Member& member) const {
-  RunRecord record = fullRecord(member, recordOf("epoch"));
+  RunRecord record = fullRecord(member, recordOf(RunEvent::Epoch));
   record.layer_names = member.network().linears();
   return record;
 }
 
-void Group::start(const Tell& tell) {
-  const bool continued = settings_.experiment == "continued";
+void Group::start(const Report& report) {
+  const bool continued = settings_.experiment == Experiment::Continued;
   for (const auto& member : members_) {
-    if (!continued || member->which().network == "layer_norm") member->begin(0);
+    if (!continued || member->which().network == NormUse::LayerNorm) member->begin(0);
     member->keep();
-    if (member->begun()) tell(firstRecord(*member));
+    if (member->begun()) report(firstRecord(*member));
   }
 }
 
-void Group::handOver(const Tell& tell) {
+void Group::handOver(const Report& report) {
   for (const auto& member : members_) {
     if (member->begun()) continue;
     member->takeOver(*referenceOf(*member), settings_.handover_centered);
     member->begin(epoch_);
     member->keep();
-    tell(firstRecord(*member));
+    report(firstRecord(*member));
   }
 }
 
-bool Group::trainEpoch(const Member::GoOn& goOn, const Tell& tell) {
+bool Group::trainEpoch(const Member::GoOn& goOn, const Report& report) {
   std::vector<std::pair<Member*, RunRecord>> trained;
   for (const auto& member : members_) {
     if (!member->trains()) continue;
-    RunRecord record = recordOf("epoch");
+    RunRecord record = recordOf(RunEvent::Epoch);
     const Member::Went went = member->trainEpoch(goOn, record);
     if (went == Member::Went::Stopped) {
-      for (const auto& [other, told] : trained) (void)other->restore(other->kept());
+      for (const auto& [other, unused] : trained) (void)other->restore(other->kept());
       return false;
     }
     trained.emplace_back(member.get(), std::move(record));
@@ -86,14 +86,14 @@ bool Group::trainEpoch(const Member::GoOn& goOn, const Tell& tell) {
     if (!std::isfinite(record.test_loss))
       member->diverge("the test loss was not finite after epoch " + std::to_string(epoch_));
     if (!member->trains()) {
-      record = recordOf("diverged");
+      record = recordOf(RunEvent::Diverged);
       record.text = member->diverged();
       record = fullRecord(*member, std::move(record));
     }
     member->keep();
-    tell(std::move(record));
+    report(std::move(record));
   }
-  if (settings_.experiment == "continued" && epoch_ == settings_.handover_epoch) handOver(tell);
+  if (settings_.experiment == Experiment::Continued && epoch_ == settings_.handover_epoch) handOver(report);
   return true;
 }
 

@@ -18,14 +18,14 @@ namespace normlens::lab {
 
 class Group {
  public:
-  using Sources = std::map<std::string, Batches>;  // by precision
+  using Sources = std::map<Precision, Batches>;
   Group(const RunSettings& settings, const std::vector<RunMember>& members, const Sources& sources);
 
-  using Tell = std::function<void(RunRecord record)>;
+  using Report = std::function<void(RunRecord record)>;
   // Reports each network before its first step.
-  void start(const Tell& tell);
+  void start(const Report& report);
   // One more epoch of all. False: stopped, and all are as they were after the epoch before.
-  [[nodiscard]] bool trainEpoch(const Member::GoOn& goOn, const Tell& tell);
+  [[nodiscard]] bool trainEpoch(const Member::GoOn& goOn, const Report& report);
 
   [[nodiscard]] int epoch() const { return epoch_; }
   [[nodiscard]] std::vector<KeptMember> kept() const;
@@ -34,8 +34,8 @@ class Group {
 
  private:
   [[nodiscard]] const Member* referenceOf(const Member& member) const;
-  [[nodiscard]] RunRecord recordOf(const char* event) const;
-  void handOver(const Tell& tell);
+  [[nodiscard]] RunRecord recordOf(RunEvent event) const;
+  void handOver(const Report& report);
   [[nodiscard]] RunRecord fullRecord(const Member& member, RunRecord record) const;
   [[nodiscard]] RunRecord firstRecord(const Member& member) const;
 

@@ -89,9 +89,11 @@ std::unique_ptr<Network> networkOf(const RunSettings& settings, const RunMember&
                      {which.network, which.layers, which.seed, which.precision, batches.inputs(), batches.classes()});
 }
 
+std::string dtypeOf(const at::Tensor& tensor) { return tensor.scalar_type() == at::kDouble ? "float64" : "float32"; }
+
 KeptTensor kept(const std::string& name, const at::Tensor& tensor) {
   const at::Tensor dense = tensor.detach().cpu().contiguous();
-  KeptTensor made{name, dense.scalar_type() == at::kDouble ? "float64" : "float32", dense.sizes().vec(), {}};
+  KeptTensor made{name, dtypeOf(dense), dense.sizes().vec(), {}};
   made.bytes.resize(dense.nbytes());
   if (!made.bytes.empty()) std::memcpy(made.bytes.data(), dense.data_ptr(), made.bytes.size());
   return made;
@@ -99,8 +101,7 @@ KeptTensor kept(const std::string& name, const at::Tensor& tensor) {
 
 // False: it has another type or shape.
 bool restoreInto(const KeptTensor& from, at::Tensor& to) {
-  if (scalarTypeOf(from.dtype) != to.scalar_type() || at::IntArrayRef(from.shape) != to.sizes() ||
-      from.bytes.size() != to.nbytes()) {
+  if (from.dtype != dtypeOf(to) || at::IntArrayRef(from.shape) != to.sizes() || from.bytes.size() != to.nbytes()) {
     return false;
   }
   to.copy_(at::from_blob(const_cast<std::byte*>(from.bytes.data()), from.shape, to.scalar_type()));
@@ -123,12 +124,12 @@ void Optimizer::clearGradients() {
 
 // Papers 001, C.4: of the proxy that is stored, or of the weight that is computed with.
 at::Tensor Optimizer::decaying(const Parameter& parameter) const {
-  return settings_.decay_of == "centered" ? network_.used(parameter) : parameter.value;
+  return settings_.decay_of == DecayOf::Centered ? network_.used(parameter) : parameter.value;
 }
 
 void Optimizer::step() {
   const at::NoGradGuard noGradients;
-  const bool sgdStep = settings_.kind == "sgd";
+  const bool sgdStep = settings_.kind == OptimizerKind::Sgd;
   if (state_.empty() && (!sgdStep || settings_.momentum != 0)) {
     for (int moment = 0; moment < (sgdStep ? 1 : 2); ++moment) {
       for (const Parameter& parameter : network_.parameters()) state_.push_back(at::zeros_like(parameter.value));
@@ -139,7 +140,7 @@ void Optimizer::step() {
     Parameter& parameter = network_.parameters()[i];
     at::Tensor gradient = parameter.value.grad();
     if (settings_.weight_decay != 0) {
-      if (settings_.kind == "adamw") {
+      if (settings_.kind == OptimizerKind::AdamW) {
         parameter.value.sub_(decaying(parameter), settings_.learning_rate * settings_.weight_decay);
       } else {
         gradient = gradient.add(decaying(parameter), settings_.weight_decay);
@@ -230,7 +231,7 @@ void Member::diverge(const std::string& why) {
   diverged_ = why + ": the weights of epoch " + std::to_string(epoch_) + " are kept";
 }
 
-void Member::tell(const Member* reference, RunRecord& record) const {
+void Member::fill(const Member* reference, RunRecord& record) const {
   record.member = which_;
   record.epoch = epoch_;
   record.bytes = bytes_;

@@ -62,7 +62,7 @@ class Member {
   // Does one step and fills in its loss; returns milliseconds.
   double timedStep(const Batch& batch, double& loss);
   // Fills in what the network is now, and the figures in its record.
-  void tell(const Member* reference, RunRecord& record) const;
+  void fill(const Member* reference, RunRecord& record) const;
 
   // It is stopped, as it was at the last keep(). why: "the loss was not finite".
   void diverge(const std::string& why);

@@ -85,7 +85,7 @@ std::optional<std::vector<StepCost>> measureSteps(const RunSettings& settings, G
     size_t reference = i;
     for (size_t j = 0; j < members.size(); ++j) {
       const bool same = members[j]->which().precision == members[i]->which().precision;
-      if (same && members[j]->which().network == "layer_norm") reference = j;
+      if (same && members[j]->which().network == NormUse::LayerNorm) reference = j;
     }
     costs.push_back(costOf(*members[i], rounds[i], rounds[reference]));
   }
@@ -137,17 +137,17 @@ Run::Run(const RunSettings& settings, const Data& data, const RunPlace& place, c
 
 Result<RunResult> Run::carryOut() {
   RETURN_IF_ERROR(prepare(data_));
-  tellEvent(resumed_ ? "resumed" : "started");
+  reportEvent(resumed_ ? RunEvent::Resumed : RunEvent::Started);
   while (state_.group < static_cast<int>(groups_.size())) {
     ASSIGN_OR_RETURN(const auto whole, trainGroup(groups_[static_cast<size_t>(state_.group)]));
-    if (!whole) return finish("stopped");
+    if (!whole) return finish(RunEnd::Stopped);
     group_.reset();
     state_.epoch = 0;
     state_.members.clear();
     ++state_.group;
     RETURN_IF_ERROR(keep());
   }
-  return finish("done");
+  return finish(RunEnd::Done);
 }
 
 Status Run::prepare(const Data& data) {
@@ -162,7 +162,7 @@ Status Run::prepare(const Data& data) {
     if (!there) return fail(there.error().code, there.error().message, "set device to \"cpu\"");
   }
   if (settings_.threads > 0) at::set_num_threads(settings_.threads);
-  for (const std::string& precision : settings_.precisions) {
+  for (const Precision precision : settings_.precisions) {
     ASSIGN_OR_RETURN(auto batches, Batches::make(data, settings_, scalarTypeOf(precision)));
     sources_.emplace(precision, std::move(batches));
   }
@@ -193,20 +193,20 @@ Status Run::resume() {
 
 Result<bool> Run::trainGroup(const std::vector<RunMember>& members) {
   group_.emplace(settings_, members, sources_);
-  const auto say = [this](RunRecord record) { tell(std::move(record)); };
+  const auto onRecord = [this](RunRecord record) { report(std::move(record)); };
   if (state_.members.empty()) {
-    group_->start(say);
+    group_->start(onRecord);
   } else if (Status restored = group_->restore(state_.members, state_.epoch); !restored) {
     restored.error().message += ": " + checkpointFile(place_.folder).string();
     return tl::unexpected(restored.error());
   }
   while (group_->epoch() < settings_.epochs) {
-    if (!group_->trainEpoch([this] { return goOn(); }, say)) return false;
+    if (!group_->trainEpoch([this] { return goOn(); }, onRecord)) return false;
     RETURN_IF_ERROR(keepNowAndThen());
     const bool anyTrains = std::ranges::any_of(group_->members(), [](const auto& one) { return one->trains(); });
     if (!anyTrains) break;
   }
-  if (settings_.experiment == "cost") {
+  if (settings_.experiment == Experiment::Cost) {
     const auto measured = measureGroup(*group_);
     if (!measured || !*measured) return measured;
   }
@@ -238,14 +238,14 @@ bool Run::goOn() {
   if (control_.stop.stop_requested()) return false;
   if (control_.pause == nullptr || !control_.pause->paused()) return true;
   const Status kept = keep();
-  tellEvent("paused", kept ? "" : kept.error().message);
+  reportEvent(RunEvent::Paused, kept ? "" : kept.error().message);
   control_.pause->wait(control_.stop);
   if (control_.stop.stop_requested()) return false;
-  tellEvent("continued");
+  reportEvent(RunEvent::Continued);
   return true;
 }
 
-void Run::tell(RunRecord record) {
+void Run::report(RunRecord record) {
   record.run = place_.name;
   record.seconds = sinceStart_.ms() / 1000;
   const auto epochs = static_cast<int64_t>(settings_.epochs) * static_cast<int64_t>(memberCount(settings_));
@@ -253,18 +253,18 @@ void Run::tell(RunRecord record) {
   const auto members = perGroup / settings_.epochs;
   record.of = epochs;
   record.done = state_.group * perGroup + (group_ ? group_->epoch() * members : 0);
-  const bool ofMember = record.event == "epoch" || record.event == "diverged";
+  const bool ofMember = record.event == RunEvent::Epoch || record.event == RunEvent::Diverged;
   if (control_.onRecord) control_.onRecord(record);
   if (ofMember) state_.records.push_back(std::move(record));
 }
 
-void Run::tellEvent(const char* event, const std::string& text) {
+void Run::reportEvent(RunEvent event, const std::string& text) {
   RunRecord record;
   record.event = event;
   record.text = text;
   record.epoch = group_ ? group_->epoch() : state_.epoch;
   record.epochs = settings_.epochs;
-  tell(std::move(record));
+  report(std::move(record));
 }
 
 Status Run::keepNowAndThen() {
@@ -284,9 +284,8 @@ Status Run::keep() {
   return written;
 }
 
-Result<RunResult> Run::finish(const char* end) {
-  const bool stopped = std::string_view(end) == "stopped";
-  if (stopped) {
+Result<RunResult> Run::finish(RunEnd end) {
+  if (end == RunEnd::Stopped) {
     RETURN_IF_ERROR(keep());
     // The checkpoint does not name these: a run that goes on from it writes them anew.
     if (group_) {
@@ -301,7 +300,7 @@ Result<RunResult> Run::finish(const char* end) {
     const auto bytes = std::as_bytes(std::span(json));
     RETURN_IF_ERROR(formats::writeWhole(resultFile(place_.folder), bytes));
   }
-  tellEvent(end);
+  reportEvent(end == RunEnd::Done ? RunEvent::Done : RunEvent::Stopped);
   return result;
 }
 

@@ -28,11 +28,11 @@ class Run {
   // Waits while the run is paused; false: a stop was requested.
   [[nodiscard]] bool goOn();
 
-  void tell(RunRecord record);
-  void tellEvent(const char* event, const std::string& text = {});
+  void report(RunRecord record);
+  void reportEvent(RunEvent event, const std::string& text = {});
   [[nodiscard]] Status keep();
   [[nodiscard]] Status keepNowAndThen();
-  [[nodiscard]] Result<RunResult> finish(const char* end);
+  [[nodiscard]] Result<RunResult> finish(RunEnd end);
 
   const RunSettings& settings_;
   const Data& data_;

@@ -9,7 +9,7 @@ std::vector<EitherNorm> normsInOrder(const graph::Graph& graph, const std::vecto
   std::unordered_map<graph::NodeId, EitherNorm> byNode;
   for (const analysis::LayerNorm& norm : layerNorms) byNode.emplace(norm.node, EitherNorm{&norm, nullptr});
   for (const analysis::OtherNorm& norm : others) {
-    if (norm.kind == "RMSNorm") byNode.emplace(norm.node, EitherNorm{nullptr, &norm});
+    if (norm.kind == OtherNormKind::RmsNorm) byNode.emplace(norm.node, EitherNorm{nullptr, &norm});
   }
   std::vector<EitherNorm> ordered;
   for (const graph::NodeId id : graph.executionOrder()) {

@@ -87,7 +87,7 @@ std::vector<NamedNorm> measuredNorms(const Graph& graph, const analysis::Norms& 
     out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
   }
   for (const auto& norm : norms.others) {
-    if (norm.kind == "RMSNorm") out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
+    if (norm.kind == OtherNormKind::RmsNorm) out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
   }
   return out;
 }

@@ -150,13 +150,13 @@ std::vector<protocol::NormState> describeStates(const analysis::Analysis& analys
 std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bool hasRun) {
   if (!hasRun) return "No LayerNorm was found in this model; without shapes one that is written out may be missed.";
   const std::string note = "There is no LayerNorm in this model";
-  const auto rms = std::ranges::count(others, "RMSNorm", &analysis::OtherNorm::kind);
-  const auto narrow = std::ranges::count(others, "CRMSNorm", &analysis::OtherNorm::kind);
+  const auto rms = std::ranges::count(others, OtherNormKind::RmsNorm, &analysis::OtherNorm::kind);
+  const auto narrow = std::ranges::count(others, OtherNormKind::CrmsNorm, &analysis::OtherNorm::kind);
   if (narrow > 0) {
     return note + ": " + std::to_string(narrow + rms) + " of its norms are " +
            (rms > 0 ? "RMSNorms or CRMSNorms" : "CRMSNorms") + " already.";
   }
-  const auto near = std::ranges::count(others, analysis::kNearLayerNorm, &analysis::OtherNorm::kind);
+  const auto near = std::ranges::count(others, OtherNormKind::NearLayerNorm, &analysis::OtherNorm::kind);
   if (rms == 0) return note + (near > 0 ? "; what comes near is told as another norm." : ".");
   return note + (rms == 1 ? ": one norm of it is an RMSNorm already."
                           : ": " + std::to_string(rms) + " norms of it are RMSNorms already.");
@@ -197,7 +197,7 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   auto others = analysis.norms.others;
   std::ranges::move(analysis::nearNorms(graph, analysis.norms), std::back_inserter(others));
   for (const auto& other : others) {
-    out.other_norms.push_back({other.name, other.kind, other.node, other.form});
+    out.other_norms.push_back({other.name, nameOf(other.kind), other.node, other.form});
   }
   out.totals = totalsOf(out.norms);
   // Only now: some LayerNorms that are written out show themselves by their shapes.
@@ -232,8 +232,7 @@ protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis
   const auto found = analysis::zeroMeanGraph(analysis, norm);
   protocol::ZeroMeanGraph out;
   out.norm = norm;
-  for (const auto& vertex : found.vertices)
-    out.vertices.push_back({vertex.node, std::string(1, vertex.vertexClass), vertex.note});
+  for (const auto& vertex : found.vertices) out.vertices.push_back({vertex.node, vertex.vertexClass, vertex.note});
   out.values = found.values;
   out.leaves = found.leaves;
   return out;

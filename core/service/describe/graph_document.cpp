@@ -75,12 +75,11 @@ std::vector<bool> residualStreams(const Graph& graph) {
   return stream;
 }
 
-std::string roleOf(const Graph& graph, const Node& node) {
-  if (node.helper || node.kind == OpKind::ShapeQuery) return "H";
-  if (node.kind == OpKind::RmsNorm) return "M";
-  char letter = static_cast<char>(ops::opRow(node.kind).vertexClass);
-  if (letter == 'R' && !isResidualSum(graph, node)) letter = 'S';
-  return {letter};
+NodeClass roleOf(const Graph& graph, const Node& node) {
+  if (node.helper || node.kind == OpKind::ShapeQuery) return NodeClass::Helper;
+  if (node.kind == OpKind::RmsNorm) return NodeClass::RmsNorm;
+  const NodeClass role = ops::opRow(node.kind).vertexClass;
+  return role == NodeClass::Residual && !isResidualSum(graph, node) ? NodeClass::Scalar : role;
 }
 
 }  // namespace
@@ -115,7 +114,7 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
   std::map<NodeId, int> normOf;
   std::set<NodeId> rmsNorms;  // that are written out as single ops: where they end
   for (const auto& norm : norms.others) {
-    if (norm.kind == "RMSNorm") rmsNorms.insert(norm.node);
+    if (norm.kind == OtherNormKind::RmsNorm) rmsNorms.insert(norm.node);
   }
   for (const auto& norm : norms.layerNorms) {
     for (const NodeId member : norm.members) normOf.emplace(member, norm.index);
@@ -128,8 +127,8 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     item.label = labelOf(node);
     item.name = node.name;
     item.scope = node.scope;
-    item.role = rmsNorms.contains(id) ? "M" : roleOf(graph, node);
-    item.helper = item.role == "H";
+    item.role = rmsNorms.contains(id) ? NodeClass::RmsNorm : roleOf(graph, node);
+    item.helper = item.role == NodeClass::Helper;
     std::copy_if(node.operands.begin(), node.operands.end(), std::back_inserter(item.inputs),
                  [](ValueId v) { return v != kNoValue; });
     item.outputs.assign(node.outputs.begin(), node.outputs.end());
@@ -137,7 +136,7 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     item.source = node.source;
     if (const auto at = normOf.find(id); at != normOf.end()) {
       item.norm = at->second;
-      if (norms.layerNorms[static_cast<size_t>(at->second)].node == id) item.role = "N";
+      if (norms.layerNorms[static_cast<size_t>(at->second)].node == id) item.role = NodeClass::LayerNorm;
     }
     document.nodes.push_back(std::move(item));
   }
@@ -145,7 +144,7 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     const bool isNamed = i < graph.outputNames.size() && !graph.outputNames[i].empty();
     return isNamed ? graph.outputNames[i] : "output " + std::to_string(i);
   };
-  const auto ends = [&](const std::vector<ValueId>& values, const char* role, bool input) {
+  const auto ends = [&](const std::vector<ValueId>& values, NodeClass role, bool input) {
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i] == kNoValue) continue;
       protocol::GraphNode item;
@@ -156,8 +155,8 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
       document.nodes.push_back(std::move(item));
     }
   };
-  ends(graph.inputs(), "I", true);
-  ends(graph.outputs(), "G", false);
+  ends(graph.inputs(), NodeClass::Input, true);
+  ends(graph.outputs(), NodeClass::Output, false);
   document.values = graphValues(graph);
   for (size_t i = 0; i < graph.scopes.size(); ++i) {
     const auto& scope = graph.scopes[i];

@@ -290,7 +290,7 @@ std::string planToJson(const fold::FoldPlan& plan, const Graph& graph, const std
     edits.push_back(std::visit(ToJson{graph, norms}, edit));
     edits.back()["kind"] = nameOf(kindOf(edit));
   }
-  const json out = {{"schema", kSchema}, {"model_sha256", sha256}, {"policy", plan.policy}, {"edits", edits}};
+  const json out = {{"schema", kSchema}, {"model_sha256", sha256}, {"policy", nameOf(plan.policy)}, {"edits", edits}};
   return out.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -300,7 +300,7 @@ Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
   try {
     const json root = json::parse(text);
     if (whole(root.at("schema")) != kSchema) throw std::runtime_error("another schema");
-    plan.policy = root.at("policy").get<std::string>();
+    plan.policy = fromName<Policy>(root.at("policy").get<std::string>()).value_or(Policy::Balanced);
     if (root.at("model_sha256").get<std::string>() != sha256) {
       return fail(ErrorCode::BadInput, "this plan was made for another model file", "make a new one with --save-plan");
     }

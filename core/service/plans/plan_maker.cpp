@@ -36,10 +36,10 @@ Result<protocol::NormPrices> timeNorms(const formats::Model& like, int64_t rows,
   const auto& graph = (*single)->graph();
   const fold::InsertCentering centering{norms[0].input, ops::Pattern::overAxes({rows, width}, axes),
                                         graph.value(norms[0].input).uses};
-  const auto replaced = (*single)->apply({"all", {fold::ReplaceNorm{0}}}, norms, flavour, task);
+  const auto replaced = (*single)->apply({Policy::All, {fold::ReplaceNorm{0}}}, norms, flavour, task);
   if (!replaced) return tl::unexpected(replaced.error());
   ASSIGN_OR_RETURN(const auto centered,
-                   (*single)->apply({"all", {centering, fold::ReplaceNorm{0}}}, norms, flavour, task));
+                   (*single)->apply({Policy::All, {centering, fold::ReplaceNorm{0}}}, norms, flavour, task));
 
   run::BenchOptions options;
   options.rounds = 8;
@@ -90,7 +90,7 @@ analysis::ElementPrices elementPrices(const protocol::NormPrices& times) {
 }  // namespace
 
 fold::FoldPlan toFoldPlan(const analysis::Plan& plan) {
-  fold::FoldPlan out{nameOf(plan.policy), {}};
+  fold::FoldPlan out{plan.policy, {}};
   for (const auto& planned : plan.edits) out.edits.push_back(planned.edit);
   return out;
 }
@@ -139,8 +139,7 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
     return PricedPlan{nothing, {}, std::nullopt, analysis::asReason(why)};
   }
   if (fromFile_) {
-    const auto policy = fromName<Policy>(fromFile_->policy).value_or(Policy::Balanced);
-    PricedPlan given{analysis::givenPlan(policy, fromFile_->edits, model_.graph()), {}, std::nullopt};
+    PricedPlan given{analysis::givenPlan(fromFile_->policy, fromFile_->edits, model_.graph()), {}, std::nullopt};
     findServedNorms(analysis_, given.plan);
     return given;
   }

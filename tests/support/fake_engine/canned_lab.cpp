@@ -9,10 +9,10 @@ namespace normlens::fake {
 namespace {
 
 lab::RunRecord recordOf(const lab::RunSettings& settings, const lab::RunMember& member, int epoch) {
-  const bool alone = member.network == "rms_norm", plain = member.network == "plain";
+  const bool alone = member.network == lab::NormUse::RmsNorm, plain = member.network == lab::NormUse::Plain;
   const double t = static_cast<double>(epoch) / settings.epochs;
   lab::RunRecord record;
-  record.event = "epoch";
+  record.event = lab::RunEvent::Epoch;
   record.member = member;
   record.epoch = epoch;
   record.epochs = settings.epochs;
@@ -25,8 +25,8 @@ lab::RunRecord recordOf(const lab::RunSettings& settings, const lab::RunMember& 
     const double spread = 0.12 + (alone ? 0.05 * layer : 0);
     record.inputs.push_back({0, 0.1, alone ? 1 + 0.15 * layer : 1, spread, 16, 1});
   }
-  if (member.network != "layer_norm" && epoch > 0) {
-    const double rounding = member.precision == "float64" ? 2.6e-15 : 1.9e-7;
+  if (member.network != lab::NormUse::LayerNorm && epoch > 0) {
+    const double rounding = member.precision == lab::Precision::Float64 ? 2.6e-15 : 1.9e-7;
     record.weight_difference = (alone || plain ? 0.31 : rounding) * std::sqrt(t);
     record.different_weight = "linear_1.weight";
   }
@@ -36,7 +36,7 @@ lab::RunRecord recordOf(const lab::RunSettings& settings, const lab::RunMember& 
 }
 
 std::vector<lab::Finding> findingsOf(const lab::RunSettings& settings) {
-  if (settings.experiment != "equivalence") return {};
+  if (settings.experiment != lab::Experiment::Equivalence) return {};
   return {{"CBWC with RMSNorm trains the network that LayerNorm trains: all weights stay within 1e-5 in float32", true,
            1.9e-7, 1e-5, "the largest difference is 1.9e-7"},
           {"RMSNorm alone trains another network", true, 0.31, 1e-5, "its weights differ by 0.31"}};
@@ -56,7 +56,7 @@ Result<lab::RunResult> CannedLab::run(const protocol::LabParams& params, const T
   pause_.goOn();
   lab::RunResult result{.run = params.name,
                         .settings = settings,
-                        .end = "done",
+                        .end = lab::RunEnd::Done,
                         .records = {},
                         .findings = {},
                         .costs = {},
@@ -70,26 +70,26 @@ Result<lab::RunResult> CannedLab::run(const protocol::LabParams& params, const T
     record.done = done;
     record.of = of;
     notify(protocol::methods::kLabUpdate, protocol::toJson(protocol::LabUpdate{id, record}));
-    if (record.event == "epoch") result.records.push_back(std::move(record));
+    if (record.event == lab::RunEvent::Epoch) result.records.push_back(std::move(record));
   };
-  const auto event = [&](const char* name) {
+  const auto event = [&](lab::RunEvent name) {
     lab::RunRecord record;
     record.event = name;
     tell(record);
   };
-  event("started");
-  for (int epoch = 0; epoch <= settings.epochs && result.end == "done"; ++epoch) {
+  event(lab::RunEvent::Started);
+  for (int epoch = 0; epoch <= settings.epochs && result.end == lab::RunEnd::Done; ++epoch) {
     for (const lab::RunMember& member : members) {
       done += epoch > 0 ? 1 : 0;
       tell(recordOf(settings, member, epoch));
     }
     std::this_thread::sleep_for(pause);
     if (pause_.paused()) {
-      event("paused");
+      event(lab::RunEvent::Paused);
       pause_.wait(stop);
-      if (!stop.stop_requested()) event("continued");
+      if (!stop.stop_requested()) event(lab::RunEvent::Continued);
     }
-    if (stop.stop_requested() || task.cancelled()) result.end = "stopped";
+    if (stop.stop_requested() || task.cancelled()) result.end = lab::RunEnd::Stopped;
   }
   result.findings = findingsOf(settings);
   if (!params.folder.empty()) {
@@ -102,9 +102,9 @@ Result<lab::RunResult> CannedLab::run(const protocol::LabParams& params, const T
 
 void CannedLab::hear(const protocol::LabControl& control) {
   const std::scoped_lock lock(mutex_);
-  if (control.what == "pause") pause_.pause();
-  if (control.what == "continue") pause_.goOn();
-  if (control.what == "stop") stop_.request_stop();
+  if (control.what == lab::RunWish::Pause) pause_.pause();
+  if (control.what == lab::RunWish::Continue) pause_.goOn();
+  if (control.what == lab::RunWish::Stop) stop_.request_stop();
 }
 
 }  // namespace normlens::fake

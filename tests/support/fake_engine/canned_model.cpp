@@ -48,7 +48,7 @@ class Builder {
     node.label = op;
     node.name = model_.graph.scopes[static_cast<size_t>(scope)].path;
     node.scope = scope;
-    node.role = role;
+    node.role = fromName<NodeClass>(role).value();
     node.inputs = std::move(inputs);
     if (output >= 0) node.outputs = {output};
     model_.graph.nodes.push_back(node);

@@ -126,7 +126,7 @@ protocol::ModelInfo foldedInfo(const CannedModel& model, const protocol::PlanPar
     protocol::GraphNode& node = info.graph.nodes[static_cast<size_t>(model.normNodes[norm])];
     node.op = "aten::rms_norm";
     node.label = "rms_norm";
-    node.role = "M";
+    node.role = NodeClass::RmsNorm;
     node.norm = -1;
   }
   return info;
@@ -178,15 +178,16 @@ protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm) {
   graph.norm = norm;
   const auto at = static_cast<size_t>(norm);
   const bool free = foldsFree(model, norm);
-  graph.vertices.push_back({model.normNodes[at], "N", ""});
+  graph.vertices.push_back({model.normNodes[at], NodeClass::LayerNorm, ""});
   for (const protocol::GraphNode& node : model.graph.nodes) {
     if (node.id >= model.normNodes[at]) break;
     const bool producer = contains(model.producers[at], node.id);
     const bool afterFirst = node.id > model.producers[at].front();
     if (producer)
-      graph.vertices.push_back({node.id, node.role == "N" ? "O" : "L", node.role == "N" ? "γ varies" : "centered"});
-    if (node.role == "R" && afterFirst) graph.vertices.push_back({node.id, "R", ""});
-    if (producer || (node.role == "R" && afterFirst))
+      graph.vertices.push_back({node.id, node.role == NodeClass::LayerNorm ? NodeClass::Opaque : NodeClass::Linear,
+                                node.role == NodeClass::LayerNorm ? "γ varies" : "centered"});
+    if (node.role == NodeClass::Residual && afterFirst) graph.vertices.push_back({node.id, NodeClass::Residual, ""});
+    if (producer || (node.role == NodeClass::Residual && afterFirst))
       graph.values.insert(graph.values.end(), node.outputs.begin(), node.outputs.end());
   }
   for (const std::string& weight : model.weights[at]) graph.leaves.push_back(weight + (free ? ": centered" : ""));
@@ -208,7 +209,7 @@ protocol::ShiftCone shiftCone(const CannedModel& model, int node) {
   protocol::ShiftCone cone;
   const auto& nodes = model.graph.nodes;
   const auto next = std::find_if(model.normNodes.begin(), model.normNodes.end(), [&](int norm) { return norm > node; });
-  if (next == model.normNodes.end() || nodes[static_cast<size_t>(node)].role != "L") {
+  if (next == model.normNodes.end() || nodes[static_cast<size_t>(node)].role != NodeClass::Linear) {
     cone.reason = "The plan centers none of its weights.";
     return cone;
   }
@@ -408,7 +409,7 @@ protocol::ProbeSwaps probeSwaps(const CannedModel& model, const protocol::ProbeS
 
 protocol::Report report(const protocol::ReportParams& params) {
   protocol::Report made;
-  made.text = params.format + " report of " + params.model + (params.bench ? ", measured" : "");
+  made.text = nameOf(params.format) + " report of " + params.model + (params.bench ? ", measured" : "");
   for (const auto& picture : params.pictures) made.text += "\n" + picture.title + "\n" + picture.svg;
   return made;
 }

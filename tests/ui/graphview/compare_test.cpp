@@ -18,7 +18,7 @@ class Graph {
     made.id = static_cast<int>(document_.nodes.size());
     made.op = op;
     made.name = name;
-    made.role = role;
+    made.role = fromName<NodeClass>(role).value();
     made.scope = made.name == "ln" ? 1 : 0;
     made.inputs = std::move(inputs);
     made.outputs = std::move(outputs);

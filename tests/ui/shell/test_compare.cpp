@@ -126,8 +126,8 @@ class TestCompare final : public QObject {
     clickRow(table, 3);
     const auto& nodes = shown.session.document()->nodes;
     const std::string name = table->model()->index(3, ChangeTable::Where).data().toString().toStdString();
-    const auto norm =
-        std::ranges::find_if(nodes, [&](const auto& node) { return node.name == name && node.role == "N"; });
+    const auto norm = std::ranges::find_if(
+        nodes, [&](const auto& node) { return node.name == name && node.role == NodeClass::LayerNorm; });
     QVERIFY(norm != nodes.end());
     for (auto* graph : graphs) QTRY_COMPARE(graph->selectedNode(), norm->id);
     const auto title = [&] {
@@ -216,7 +216,7 @@ class TestCompare final : public QObject {
       node.label = label;
       node.name = "layer.1";
       node.scope = 1;
-      node.role = "S";
+      node.role = NodeClass::Scalar;
       node.outputs = {id};
       protocol::GraphValue made;
       made.id = id;

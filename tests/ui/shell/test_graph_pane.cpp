@@ -84,7 +84,7 @@ class TestGraphPane final : public QObject {
   void theConeOfALayerIsLit() {
     int linear = -1;
     for (const auto& node : window_->session()->index().graph().nodes) {
-      if (linear < 0 && node.role == "L") linear = node.id;
+      if (linear < 0 && node.role == NodeClass::Linear) linear = node.id;
     }
     Q_EMIT view_->shiftConeRequested(linear);
     QTRY_VERIFY(view_->hasHighlight());
@@ -97,7 +97,7 @@ class TestGraphPane final : public QObject {
   void aLayerWithoutAConeIsTold() {
     int sum = -1;
     for (const auto& node : window_->session()->index().graph().nodes) {
-      if (sum < 0 && node.role == "R") sum = node.id;
+      if (sum < 0 && node.role == NodeClass::Residual) sum = node.id;
     }
     QSignalSpy told(pane_, &GraphPane::told);
     Q_EMIT view_->shiftConeRequested(sum);

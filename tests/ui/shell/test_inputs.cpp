@@ -107,7 +107,7 @@ class TestInputs final : public QObject {
   void theGraphsInputsAreOfferedWhereNoneWereFound() {
     auto graph = std::make_shared<protocol::GraphDocument>();
     graph->values = {{1, "waveforms", "float32", {-1, 16}, true}, {2, "lengths", "int64", {}}, {3, "y", "float32", {}}};
-    for (const auto& [id, role] : {std::pair{1, "I"}, {2, "I"}, {3, "S"}}) {
+    for (const auto& [id, role] : {std::pair{1, NodeClass::Input}, {2, NodeClass::Input}, {3, NodeClass::Scalar}}) {
       protocol::GraphNode node;
       node.id = id;
       node.role = role;

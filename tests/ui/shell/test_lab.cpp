@@ -209,7 +209,7 @@ class LabTest final : public QObject {
     QVERIFY(lab.form->problem().isEmpty());
     lab.click("lab_equivalence");
     QVERIFY(!lab.child<QLineEdit>("lab_heads")->isVisible());
-    QCOMPARE(lab.form->settings().optimizers.front().kind, std::string("adam"));
+    QCOMPARE(lab.form->settings().optimizers.front().kind, lab::OptimizerKind::Adam);
   }
 
   void aRunIsTrainedOnTheGpuWhereThereIsOne() {
@@ -270,8 +270,8 @@ class LabTest final : public QObject {
   // What a hostile project or folder may hold: it is shown or left out, and nothing is waited for.
   void figuresBeyondMeasureAreNotDrawn() {
     lab::RunResult result{.run = "1",
-                          .settings = lab::usualSettings("equivalence"),
-                          .end = "done",
+                          .settings = lab::usualSettings(lab::Experiment::Equivalence),
+                          .end = lab::RunEnd::Done,
                           .records = {},
                           .findings = {},
                           .costs = {},
@@ -279,7 +279,7 @@ class LabTest final : public QObject {
                           .machine = {}};
     for (const double number : {1e308, 5e-324, -1.0}) {
       lab::RunRecord record;
-      record.event = "epoch";
+      record.event = lab::RunEvent::Epoch;
       record.member = lab::membersOf(result.settings).front();
       record.epoch = static_cast<int>(result.records.size());
       record.train_loss = number;
@@ -307,7 +307,7 @@ class LabTest final : public QObject {
   }
 
   void aLongRunIsReadQuickly() {
-    lab::RunSettings settings = lab::usualSettings("equivalence");
+    lab::RunSettings settings = lab::usualSettings(lab::Experiment::Equivalence);
     settings.epochs = 20'000;
     const auto run = makeRun(usualRunsFolder(), settings);
     QVERIFY(run.has_value());
@@ -315,7 +315,7 @@ class LabTest final : public QObject {
     QElapsedTimer watch;
     watch.start();
     lab::RunRecord record;
-    record.event = "epoch";
+    record.event = lab::RunEvent::Epoch;
     for (int epoch = 0; epoch <= settings.epochs; ++epoch) {
       for (const lab::RunMember& member : lab::membersOf(settings)) {
         record.member = member;

@@ -35,7 +35,7 @@ struct Laboratory {
     QTest::mouseClick(window.findChild<QAbstractButton*>(QLatin1String(name)), Qt::LeftButton);
   }
   void begin(int epochs) {
-    lab::RunSettings tiny = lab::usualSettings("equivalence");
+    lab::RunSettings tiny = lab::usualSettings(lab::Experiment::Equivalence);
     tiny.layers = {3};
     tiny.width = 16;
     tiny.epochs = epochs;
@@ -102,7 +102,8 @@ class LabLiveTest final : public QObject {
     Laboratory lab;
     lab.begin(3);
     QTRY_COMPARE_WITH_TIMEOUT(lab.state(), QStringLiteral("done"), kPatienceMs);
-    const int row = lab.table->rowWhere([](const LabRow& each) { return each.member.network == "cbwc_rms_norm"; });
+    const int row =
+        lab.table->rowWhere([](const LabRow& each) { return each.member.network == lab::NormUse::CbwcRmsNorm; });
     QTRY_VERIFY_WITH_TIMEOUT(!lab.table->row(row).weights.isEmpty(), kPatienceMs);  // written after its last epoch
     auto* view = lab.window.findChild<QTableView*>(QStringLiteral("labTable"));
     const Session& session = *lab.window.session();

@@ -58,7 +58,7 @@ class Lister {
     const GraphNode &ours = a_.nodes[static_cast<size_t>(a)], &theirs = b_.nodes[static_cast<size_t>(b)];
     const auto weights = weightsOf(a, b);
     if (ours.op != theirs.op) {
-      const bool rms = ours.role == "N" && theirs.role == "M";
+      const bool rms = ours.role == NodeClass::LayerNorm && theirs.role == NodeClass::RmsNorm;
       return add(rms ? Change::Kind::RmsNorm : Change::Kind::Operator, a, b, weights);
     }
     for (const WeightPair& pair : weights) {

@@ -32,7 +32,7 @@ size_t commonEnd(const std::string& a, const std::string& b) {
 }
 
 // A norm that is written out counts at the op that ends it.
-bool isNorm(const GraphNode& node) { return node.role == "N" || node.role == "M"; }
+bool isNorm(const GraphNode& node) { return node.role == NodeClass::LayerNorm || node.role == NodeClass::RmsNorm; }
 
 // The weights that a node reads, in order.
 std::vector<std::string> weightsOf(const GraphNode& node, const WeightTexts& known) {

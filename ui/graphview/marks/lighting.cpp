@@ -21,13 +21,9 @@ char stronger(char a, char b) {
   return a != 0 && rank(a) <= rank(b) ? a : b;
 }
 
-char letterOf(const protocol::ZeroMeanVertex& vertex) {
-  return vertex.vertex_class.empty() ? 'O' : vertex.vertex_class[0];
-}
-
 int normItem(const Hierarchy& hierarchy, const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath) {
   for (const auto& vertex : graph.vertices) {
-    if (letterOf(vertex) == 'N') return hierarchy.itemOfId(vertex.node);
+    if (vertex.vertex_class == NodeClass::LayerNorm) return hierarchy.itemOfId(vertex.node);
   }
   return blockerPath.empty() ? -1 : hierarchy.itemOfId(blockerPath.front());
 }
@@ -91,7 +87,7 @@ void Lighting::lightBoxes(const Scene& scene, const protocol::ZeroMeanGraph& gra
   for (const auto& vertex : graph.vertices) {
     const int item = scene.hierarchy->itemOfId(vertex.node);
     if (item < 0) continue;
-    const char letter = letterOf(vertex);
+    const char letter = letterOf(vertex.vertex_class);
     letterOfItem_[item] = letter;
     if (!vertex.note.empty()) notes_[item] = vertex.note;
     const int index = scene.boxOf(item);

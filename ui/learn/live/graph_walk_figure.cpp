@@ -206,8 +206,9 @@ class GraphWalkFigure final : public Figure {
     connect(speed_, &QComboBox::currentIndexChanged, this, [this] { clock_.setInterval(tick()); });
     slider_ = new ValueSlider("walkSlider", {tr("Way"), tr("How far the walk is."), 0, 1, 0.02, wholePercent}, card);
     row->addWidget(slider_, 1);
-    add("walkNextAdd", tr("Next add"), tr("To the next residual add."), [this] { jump(u'R'); });
-    add("walkNextLayer", tr("Next layer"), tr("To the next layer that would be centered."), [this] { jump(u'L'); });
+    add("walkNextAdd", tr("Next add"), tr("To the next residual add."), [this] { jump(NodeClass::Residual); });
+    add("walkNextLayer", tr("Next layer"), tr("To the next layer that would be centered."),
+        [this] { jump(NodeClass::Linear); });
     connect(slider_, &ValueSlider::moved, this,
             [this](double share) { goTo(static_cast<int>(std::lround(share * (steps() - 1)))); });
     return card;
@@ -260,7 +261,7 @@ class GraphWalkFigure final : public Figure {
       return Q_EMIT changed();
     }
     const protocol::ZeroMeanVertex& at = vertexAt(step_);
-    const QChar letter = at.vertex_class.empty() ? u' ' : text(at.vertex_class).front();
+    const QChar letter = QChar::fromLatin1(letterOf(at.vertex_class));
     const QString place = tr("Step %1 of %2 · %3").arg(step_ + 1).arg(steps()).arg(nameOf(at.node));
     rule_->setText(at.note.empty() ? place : place + QStringLiteral(": ") + text(at.note));
     why_->setText(classMeaning(letter));
@@ -287,9 +288,9 @@ class GraphWalkFigure final : public Figure {
   // Ms a vertex.
   [[nodiscard]] int tick() const { return static_cast<int>(kTick / kSpeeds[speed_->currentIndex()].times); }
   // To the next one of it.
-  void jump(QChar vertexClass) {
+  void jump(NodeClass vertexClass) {
     for (int step = step_ + 1; step < steps(); ++step) {
-      if (text(vertexAt(step).vertex_class) == QString(vertexClass)) return goTo(step);
+      if (vertexAt(step).vertex_class == vertexClass) return goTo(step);
     }
   }
   [[nodiscard]] int steps() const { return static_cast<int>(graph_.vertices.size()); }
@@ -312,7 +313,7 @@ class GraphWalkFigure final : public Figure {
   [[nodiscard]] std::vector<int> layersUpTo(int step) const {
     std::vector<int> layers;
     for (int i = 0; i <= step && i < steps(); ++i) {
-      if (vertexAt(i).vertex_class == "L") layers.push_back(vertexAt(i).node);
+      if (vertexAt(i).vertex_class == NodeClass::Linear) layers.push_back(vertexAt(i).node);
     }
     return layers;
   }

@@ -122,7 +122,7 @@ void LabRuns::train(KeptRun& run) {
     Q_EMIT changed();
     return;
   }
-  run.end.clear();
+  run.end = lab::RunEnd::Open;
   run.findings.clear();
   run.costs.clear();
   fraction_ = 0;
@@ -142,16 +142,17 @@ void LabRuns::hear(const lab::RunRecord& record) {
   KeptRun* run = find(number_);
   if (run == nullptr) return;
   if (record.of > 0) fraction_ = static_cast<double>(record.done) / static_cast<double>(record.of);
-  if (record.event == "epoch" || record.event == "diverged") {
+  if (record.event == lab::RunEvent::Epoch || record.event == lab::RunEvent::Diverged) {
     addRecord(*run, record);
     if (!logRecord(*run, record)) problem_ = tr("%1 cannot be written.").arg(run->folder);
     remaining_.report(QStringLiteral("training"), fraction_, clock_.elapsed());
     if (state_ == State::Starting) setState(State::Training);
     Q_EMIT recorded();
-  } else if (record.event == "paused") {
+  } else if (record.event == lab::RunEvent::Paused) {
     if (state_ == State::Pausing) setState(State::Paused);
     if (!record.text.empty()) problem_ = asSentence(text(record.text));
-  } else if (record.event == "started" || record.event == "resumed" || record.event == "continued") {
+  } else if (record.event == lab::RunEvent::Started || record.event == lab::RunEvent::Resumed ||
+             record.event == lab::RunEvent::Continued) {
     remaining_.begin(clock_.elapsed());
     if (state_ == State::Starting || state_ == State::Paused) setState(State::Training);
   }
@@ -182,25 +183,25 @@ void LabRuns::rest() {
   lock_.reset();
 }
 
-void LabRuns::say(const char* what) {
+void LabRuns::say(lab::RunWish what) {
   if (engine_) engine_->tell(methods::kLabControl, protocol::LabControl{what});
 }
 
 void LabRuns::pause() {
   if (state_ != State::Training) return;
-  say("pause");
+  say(lab::RunWish::Pause);
   setState(State::Pausing);
 }
 
 void LabRuns::goOn() {
   if (state_ != State::Pausing && state_ != State::Paused) return;
-  say("continue");
+  say(lab::RunWish::Continue);
   setState(State::Training);
 }
 
 void LabRuns::stop() {
   if (!busy() || state_ == State::Stopping) return;
-  say("stop");
+  say(lab::RunWish::Stop);
   setState(State::Stopping);
 }
 

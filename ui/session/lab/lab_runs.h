@@ -62,7 +62,7 @@ class LabRuns final : public QObject {
   [[nodiscard]] const KeptRun* knownAs(const lab::RunResult& result) const;
   void hear(const lab::RunRecord& record);
   void ended(Reply<lab::RunResult>& reply);
-  void say(const char* what);
+  void say(lab::RunWish what);
   void rest();
   void setState(State state);
   [[nodiscard]] KeptRun* find(int number);

@@ -53,7 +53,7 @@ std::optional<KeptRun> readRun(const QString& folder, int number) {
   const auto before = run.records;
   readLog(run);
   if (run.records != before) {  // what was found is of fewer epochs
-    run.end.clear();
+    run.end = lab::RunEnd::Open;
     run.findings.clear();
     run.costs.clear();
   }
@@ -126,14 +126,14 @@ void takeResult(KeptRun& run, const lab::RunResult& result) {
   run.findings = result.findings;
   run.costs = result.costs;
   run.machine = QString::fromStdString(result.machine);
-  run.end = QString::fromStdString(result.end);
+  run.end = result.end;
 }
 
 lab::RunResult resultOf(const KeptRun& run) {
   lab::RunResult result;
   result.run = run.name;
   result.settings = run.settings;
-  result.end = run.end.toStdString();
+  result.end = run.end;
   result.records = run.records;
   result.findings = run.findings;
   result.costs = run.costs;

@@ -18,20 +18,20 @@ namespace normlens::ui {
 
 struct KeptRun {
   // Identifies a record within its run.
-  using RecordPlace = std::tuple<std::string, std::string, int, int, int64_t, std::string, int>;
+  using RecordPlace = std::tuple<lab::RunEvent, lab::NormUse, int, int, int64_t, lab::Precision, int>;
 
   int number = 0;
   std::string name;  // that it was trained under: its number, or that which it had in the project it came with
   QString folder;
   lab::RunSettings settings;
-  std::vector<lab::RunRecord> records;   // epochs and divergences, in order
-  std::vector<lab::Finding> findings;    // of a run that ended
-  std::vector<lab::StepCost> costs;      // the same
-  QString machine;                       // the same
-  QString end;                           // done, stopped; empty: it goes on, or was interrupted
+  std::vector<lab::RunRecord> records;  // epochs and divergences, in order
+  std::vector<lab::Finding> findings;   // of a run that ended
+  std::vector<lab::StepCost> costs;     // the same
+  QString machine;                      // the same
+  lab::RunEnd end = lab::RunEnd::Open;
   std::map<RecordPlace, size_t> places;  // of the records
 
-  [[nodiscard]] bool isDone() const { return end == QStringLiteral("done"); }
+  [[nodiscard]] bool isDone() const { return end == lab::RunEnd::Done; }
   [[nodiscard]] bool hasCheckpoint() const;  // else it can only begin anew
 };
 

@@ -217,7 +217,7 @@ class NodePage final : public QWidget {
     const protocol::GraphScope* scope = session_->index().scope(node->scope);
     const QString where = scope != nullptr && !scope->path.empty() ? text(scope->path) : tr("the model itself");
     subtitle_->setText(tr("%1 in %2").arg(text(node->op), where));
-    showMeaning(node->role.empty() ? QString() : classMeaning(QChar::fromLatin1(node->role[0])));
+    showMeaning(classMeaning(QChar::fromLatin1(letterOf(node->role))));
     inputSection_->setVisible(!node->inputs.empty());
     inputs_->setNeeds(values(node->inputs, true));
     outputSection_->setVisible(!node->outputs.empty());
@@ -249,7 +249,7 @@ class NodePage final : public QWidget {
     for (const protocol::GraphNode& node : session_->index().graph().nodes) {
       if (node.helper || std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end()) continue;
       const int target = node.outputs.empty() ? -1 : node.outputs.front();
-      const QChar mark = node.role.empty() ? u'O' : QChar::fromLatin1(node.role[0]);
+      const QChar mark = QChar::fromLatin1(letterOf(node.role));
       readers.push_back({mark, session_->index().nodeTitle(node.id), {}, {}, Need::State::Plain, target});
     }
     outputs_->setNeeds(readers);
@@ -278,8 +278,7 @@ class NodePage final : public QWidget {
       if (value == nullptr) continue;
       const protocol::GraphNode* producer = session_->index().producer(id);
       QChar mark = u'L';
-      if (!value->constant && producer != nullptr && !producer->role.empty())
-        mark = QChar::fromLatin1(producer->role[0]);
+      if (!value->constant && producer != nullptr) mark = QChar::fromLatin1(letterOf(producer->role));
       if (!value->constant && producer == nullptr) mark = u'O';
       const QString name = value->constant || !inputs || producer == nullptr
                                ? text(value->name)

@@ -240,8 +240,9 @@ void WhyNot::showPaths() {
   }
   const auto& graph = session_->selection()->zeroMean();
   for (const auto& vertex : graph && graph->norm == norm_ ? graph->vertices : std::vector<protocol::ZeroMeanVertex>()) {
-    const bool centers = vertex.vertex_class == "L";
-    if ((!centers && vertex.vertex_class != "O") || (norm->blocker && vertex.node == norm->blocker->node)) continue;
+    const bool centers = vertex.vertex_class == NodeClass::Linear;
+    if ((!centers && vertex.vertex_class != NodeClass::Opaque) || (norm->blocker && vertex.node == norm->blocker->node))
+      continue;
     paths.push_back({centers ? u'L' : u'O',
                      session_->index().nodeTitle(vertex.node),
                      {},

@@ -71,10 +71,10 @@ LabFigures::Card LabFigures::makeChartCard(LabChart kind) {
 QWidget* LabFigures::makeLegend() {
   auto* head = new QWidget(this);
   auto* row = makeRow(head, 16);
-  for (const std::string_view network : lab::networks()) {
+  for (const lab::NormUse network : lab::kNetworks) {
     auto* entry = new QWidget(head);
     auto* line = makeRow(entry, 6);
-    const LabWord word = networkWord(network);
+    const LabWord word = labWord(network);
     line->addWidget(new NetworkMark(network, entry));
     line->addWidget(makeLabel(word.name, "small", entry));
     entry->setToolTip(word.tip);

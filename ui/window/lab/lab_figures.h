@@ -37,7 +37,7 @@ class LabFigures final : public QWidget {
   void showPaler(const LabPicture& picture);
 
   std::map<LabChart, Card> charts_;
-  std::map<std::string, QWidget*, std::less<>> legend_;  // by network
+  std::map<lab::NormUse, QWidget*> legend_;
   ElidedLabel* paler_ = nullptr;
   QWidget* saysFrame_ = nullptr;
   QLabel* says_ = nullptr;

@@ -83,9 +83,9 @@ class RunBar final : public QFrame {
   }
 
   // experiment: of the settings, where no run is shown (nullptr).
-  void show(const KeptRun* run, std::string_view experiment) {
+  void show(const KeptRun* run, lab::Experiment experiment) {
     shown_ = run != nullptr ? run->number : 0;
-    const LabWord word = experimentWord(run != nullptr ? run->settings.experiment : experiment);
+    const LabWord word = labWord(run != nullptr ? run->settings.experiment : experiment);
     title_->setFullText(run != nullptr ? word.name + QStringLiteral(", ") + labRunWord(run->number) : word.name);
     usualLine_ = word.tip;
     refresh();
@@ -234,9 +234,9 @@ void LabPage::makeExperiments(QWidget* inside) {
   column->addWidget(title);
   experiments_ = new QButtonGroup(this);
   int index = 0;
-  for (const std::string_view experiment : lab::experiments()) {
-    auto* button = makeExperiment(experimentWord(experiment), inside);
-    button->setObjectName(QStringLiteral("lab_") + text(std::string(experiment)));
+  for (const lab::Experiment experiment : lab::kExperiments) {
+    auto* button = makeExperiment(labWord(experiment), inside);
+    button->setObjectName(QStringLiteral("lab_") + text(nameOf(experiment)));
     experiments_->addButton(button, index++);
     column->addWidget(button);
     drafts_.emplace(experiment, lab::usualSettings(experiment));
@@ -344,13 +344,12 @@ void LabPage::extendMenu(QMenu* menu, const QModelIndex& at) {
 }
 
 void LabPage::chooseExperiment(int index) {
-  useSettings(drafts_.at(std::string(lab::experiments()[static_cast<size_t>(index)])));
+  useSettings(drafts_.at(static_cast<lab::Experiment>(index)));
   showFigures();  // whose title is the experiment's while nothing is trained
 }
 
 void LabPage::useSettings(const lab::RunSettings& settings) {
-  const auto at = std::ranges::find(lab::experiments(), settings.experiment);
-  experiments_->button(static_cast<int>(at - lab::experiments().begin()))->setChecked(true);
+  experiments_->button(static_cast<int>(settings.experiment))->setChecked(true);
   form_->setSettings(settings);
   followForm();
 }
@@ -451,7 +450,7 @@ void LabPage::openSettings() {
 }
 
 void LabPage::saveSettings(const lab::RunSettings& settings) {
-  save("labSaveDialog", tr("Save the settings"), {tr("Settings of a run (*.json)")}, text(settings.experiment),
+  save("labSaveDialog", tr("Save the settings"), {tr("Settings of a run (*.json)")}, text(nameOf(settings.experiment)),
        [settings](const QString& path) {
          return writeFile(path, QByteArray::fromStdString(lab::writeRunSettings(settings)));
        });

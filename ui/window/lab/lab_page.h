@@ -69,8 +69,8 @@ class LabPage final : public FiguresPage {
   RunBar* runBar_ = nullptr;
   LabFigures* figures_ = nullptr;
   QLabel* empty_ = nullptr;
-  std::map<std::string, lab::RunSettings> drafts_;  // by experiment: what was last in the form
-  QTimer soon_;                                     // epochs may come faster than charts are drawn
+  std::map<lab::Experiment, lab::RunSettings> drafts_;  // as they were last in the form
+  QTimer soon_;                                         // epochs may come faster than charts are drawn
 };
 
 }  // namespace normlens::ui

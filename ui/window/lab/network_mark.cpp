@@ -18,7 +18,7 @@ constexpr int kWidth = 26, kHeight = 14, kMarkGap = 8, kSide = 6, kTick = 14;
 
 }  // namespace
 
-NetworkMark::NetworkMark(std::string_view network, QWidget* parent) : QWidget(parent), network_(network) {
+NetworkMark::NetworkMark(lab::NormUse network, QWidget* parent) : QWidget(parent), network_(network) {
   setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
 }
 
@@ -47,7 +47,8 @@ void LabDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
     paintTick(*painter, box, index.data(Qt::CheckStateRole).toInt() == Qt::Checked, theme);
   } else {
     const QRectF mark(room.left(), room.center().y() - grown(kHeight) / 2.0, grown(kWidth), grown(kHeight));
-    paintNetworkMark(*painter, mark, index.data(LabTable::NetworkRole).toString().toStdString(), theme);
+    const auto network = static_cast<lab::NormUse>(index.data(LabTable::NetworkRole).toInt());
+    paintNetworkMark(*painter, mark, network, theme);
     painter->setFont(cell.font);
     painter->setPen(theme.text);
     const QRect beside = room.adjusted(static_cast<int>(mark.width()) + kMarkGap, 0, 0, 0);

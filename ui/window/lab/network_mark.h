@@ -3,7 +3,8 @@
 
 #include <QStyledItemDelegate>
 #include <QWidget>
-#include <string>
+
+#include "core/base/words/lab.h"
 
 namespace normlens::ui {
 
@@ -11,14 +12,14 @@ class NetworkMark final : public QWidget {
   Q_OBJECT
 
  public:
-  NetworkMark(std::string_view network, QWidget* parent);
+  NetworkMark(lab::NormUse network, QWidget* parent);
   [[nodiscard]] QSize sizeHint() const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  std::string network_;
+  lab::NormUse network_;
 };
 
 // Paints the ticks and marks of a LabTable.

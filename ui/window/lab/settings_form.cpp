@@ -30,7 +30,8 @@ QString nameFor(std::string_view key) {
 
 }  // namespace
 
-SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent), settings_(lab::usualSettings("equivalence")) {
+SettingsForm::SettingsForm(QWidget* parent)
+    : QWidget(parent), settings_(lab::usualSettings(lab::Experiment::Equivalence)) {
   auto* column = makeColumn(this, 8);
   auto* grid = new QGridLayout;
   grid->setHorizontalSpacing(8);
@@ -103,10 +104,10 @@ QVector<Segment> SettingsForm::segmentsOf(const LabField& field) const {
 }
 
 void SettingsForm::makeNetworks(QWidget* parent) {
-  for (const std::string_view network : lab::networks()) {
+  for (const lab::NormUse network : lab::kNetworks) {
     auto* line = makeRow(nullptr, 8);
-    const LabWord word = networkWord(network);
-    auto* box = describe(new QCheckBox(parent), nameFor(network).toLatin1().constData(), word.tip, word.name);
+    const LabWord word = labWord(network);
+    auto* box = describe(new QCheckBox(parent), nameFor(nameOf(network)).toLatin1().constData(), word.tip, word.name);
     auto* name = makeLabel(word.name, "fact", parent);
     name->setToolTip(word.tip);
     name->setBuddy(box);
@@ -140,8 +141,8 @@ void SettingsForm::take(size_t control, const QString& words) {
 // Takes the checked networks in the order in which they are trained.
 void SettingsForm::takeNetworks() {
   settings_.networks.clear();
-  for (const std::string_view network : lab::networks()) {
-    if (networks_.find(network)->second->isChecked()) settings_.networks.emplace_back(network);
+  for (const lab::NormUse network : lab::kNetworks) {
+    if (networks_.find(network)->second->isChecked()) settings_.networks.push_back(network);
   }
   Q_EMIT changed();
 }

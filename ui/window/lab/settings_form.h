@@ -58,7 +58,7 @@ class SettingsForm final : public QWidget {
   lab::RunSettings settings_;
   Devices devices_;
   std::vector<Control> controls_;
-  std::map<std::string, QCheckBox*, std::less<>> networks_;
+  std::map<lab::NormUse, QCheckBox*> networks_;
   QLabel* others_ = nullptr;
 };
 

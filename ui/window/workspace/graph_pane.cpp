@@ -340,13 +340,15 @@ void GraphPane::showCone(int node, const protocol::ShiftCone& cone) {
   protocol::ZeroMeanGraph graph;
   graph.norm = -1;
   graph.values = cone.values;
-  graph.vertices.push_back({node, "L", tr("centered by the plan").toStdString()});
+  graph.vertices.push_back({node, NodeClass::Linear, tr("centered by the plan").toStdString()});
   for (const int value : cone.values) {
     const protocol::GraphNode* maker = session_->index().producer(value);
     if (maker == nullptr || maker->id == node) continue;
-    graph.vertices.push_back({maker->id, maker->role == "R" ? "R" : "S", tr("carries the shift").toStdString()});
+    graph.vertices.push_back({maker->id, maker->role == NodeClass::Residual ? NodeClass::Residual : NodeClass::Scalar,
+                              tr("carries the shift").toStdString()});
   }
-  for (const int end : cone.ends) graph.vertices.push_back({end, "Z", tr("does not notice the shift").toStdString()});
+  for (const int end : cone.ends)
+    graph.vertices.push_back({end, NodeClass::ZeroMean, tr("does not notice the shift").toStdString()});
   coneShown_ = true;
   view_->setHighlight(graph);
 }

@@ -50,7 +50,7 @@ void ReportExport::start(const QString& path) {
 void ReportExport::drawNext() {
   if (pictures_.size() == orders_.size()) {
     const bool html = !path_.endsWith(QLatin1String(".md"));
-    return session_->report()->start(html ? QStringLiteral("html") : QStringLiteral("markdown"), pictures_);
+    return session_->report()->start(html ? protocol::ReportFormat::Html : protocol::ReportFormat::Markdown, pictures_);
   }
   job_ = std::make_unique<PictureJob>(orders_[pictures_.size()]);
   const auto queued = Qt::QueuedConnection;  // not from inside the job's own signal

@@ -31,10 +31,10 @@ std::vector<std::string> networkLines(const lab::RunResult& result) {
                    "accuracy", "weights differ", "ms per step", "MB"});
   for (const lab::RunRecord& last : lab::lastOfEach(result.records)) {
     const lab::RunMember& member = last.member;
-    const bool reference = member.network == "layer_norm";
-    table.add({member.network, std::to_string(member.layers),
+    const bool reference = member.network == lab::NormUse::LayerNorm;
+    table.add({nameOf(member.network), std::to_string(member.layers),
                lab::describe(result.settings.optimizers[static_cast<size_t>(member.optimizer)]),
-               std::to_string(member.seed), member.precision, std::to_string(last.epoch),
+               std::to_string(member.seed), nameOf(member.precision), std::to_string(last.epoch),
                orDash(last.train_loss, "%.4g"), formatted("%.4g", last.test_loss),
                formatted("%.1f %%", last.test_accuracy * 100),
                reference ? "reference" : orDash(last.weight_difference, "%.2g"), formatted("%.3g", last.ms_per_step),
@@ -47,8 +47,8 @@ std::vector<std::string> costLines(const lab::RunResult& result) {
   TextTable table({"network", "layers", "precision", "ms per step", "95% interval", "speed-up", "95% interval", "MB"});
   for (const lab::StepCost& cost : result.costs) {
     const auto interval = [](double low, double high) { return formatted("%.3g to %.3g", low, high); };
-    const bool reference = cost.member.network == "layer_norm";
-    table.add({cost.member.network, std::to_string(cost.member.layers), cost.member.precision,
+    const bool reference = cost.member.network == lab::NormUse::LayerNorm;
+    table.add({nameOf(cost.member.network), std::to_string(cost.member.layers), nameOf(cost.member.precision),
                formatted("%.3g", cost.median_ms), interval(cost.low_ms, cost.high_ms),
                reference ? "reference" : formatted("%.3g", cost.ratio) + (cost.noise ? " (noise)" : ""),
                reference ? "" : interval(cost.ratio_low, cost.ratio_high),
@@ -64,7 +64,7 @@ nlohmann::json labReport(const lab::RunResult& result) { return protocol::toJson
 std::vector<std::string> labLines(const lab::RunResult& result) {
   std::vector<std::string> lines = networkLines(result);
   for (const lab::RunRecord& record : result.records) {
-    if (record.event == "diverged")
+    if (record.event == lab::RunEvent::Diverged)
       lines.push_back("diverged: " + lab::memberName(record.member, result.settings) + ": " + record.text);
   }
   if (!result.costs.empty()) std::ranges::move(costLines(result), std::back_inserter(lines));
@@ -121,13 +121,13 @@ void tell(const lab::RunRecord& record, const Options& options, Console& console
     return;
   }
   const double fraction = record.of == 0 ? -1 : static_cast<double>(record.done) / static_cast<double>(record.of);
-  if (record.event == "epoch") {
-    task.report(formatted("%s: epoch %d of %d, loss %.4g", record.member.network.c_str(), record.epoch, record.epochs,
-                          record.train_loss.value_or(record.test_loss)),
+  if (record.event == lab::RunEvent::Epoch) {
+    task.report(formatted("%s: epoch %d of %d, loss %.4g", nameOf(record.member.network).c_str(), record.epoch,
+                          record.epochs, record.train_loss.value_or(record.test_loss)),
                 fraction);
-  } else if (record.event == "diverged") {
-    console.note(record.member.network + " diverged: " + record.text);
-  } else if (record.event == "resumed") {
+  } else if (record.event == lab::RunEvent::Diverged) {
+    console.note(nameOf(record.member.network) + " diverged: " + record.text);
+  } else if (record.event == lab::RunEvent::Resumed) {
     console.note(record.done == record.of ? "the run is done, and told again"
                                           : formatted("goes on from the checkpoint of epoch %d", record.epoch));
   }
@@ -144,7 +144,7 @@ Exit run(const Options& options, const Call& call) {
   const std::string name = fs::path(options.run).stem().string();
   const auto result = lab::train(*options.settings, {name, options.folder, options.anew}, control);
   if (!result) return console.fail(result.error());
-  const bool stopped = result->end == "stopped";
+  const bool stopped = result->end == lab::RunEnd::Stopped;
   console.print(name + ": " + plural(lab::memberCount(result->settings), "network") + ", " + result->machine);
   for (const std::string& line : labLines(*result)) console.print("  " + line);
   if (stopped) {

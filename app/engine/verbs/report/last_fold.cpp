@@ -120,9 +120,6 @@ Result<std::string> drawingOnly(std::string_view svg) {
 }
 
 Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::ReportParams params, const Task& task) {
-  if (params.format != "html" && params.format != "markdown") {
-    return fail(ErrorCode::Usage, "there is no report in the format '" + params.format + "'", "html or markdown");
-  }
   auto fold = service.lastFold();
   if (!fold) return tl::unexpected(fold.error());
   Facts facts = named(params.model);
@@ -145,7 +142,7 @@ Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::R
   if (facts.norm != ReportOptions().norm) facts.policyWords.insert(facts.policyWords.end(), {"--norm", facts.norm});
   RETURN_IF_ERROR(compare(service, facts, task));
   const Document document = composed(facts);
-  return protocol::Report{params.format == "html" ? asHtml(document) : asMarkdown(document)};
+  return protocol::Report{params.format == protocol::ReportFormat::Html ? asHtml(document) : asMarkdown(document)};
 }
 
 }  // namespace normlens::engine::report

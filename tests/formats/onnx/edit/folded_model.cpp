@@ -37,7 +37,7 @@ Folded foldText(const ModelProto& model, NormFlavour flavour, analysis::Policy p
     if (!centered.empty() && names[id] == centered) options.centerValues.push_back(static_cast<graph::ValueId>(id));
   }
   const auto plan = analysis::makePlan(**analysis, options);
-  fold::FoldPlan edits{"all", {}};
+  fold::FoldPlan edits{Policy::All, {}};
   for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
   const auto folded = (*opened)->apply(edits, (*analysis)->norms.layerNorms, flavour, {});
   if (!folded) throw std::runtime_error(folded.error().message);

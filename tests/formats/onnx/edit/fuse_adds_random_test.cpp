@@ -135,7 +135,7 @@ size_t checkFusing(const OnnxModel& model) {
 size_t checkFolding(const OnnxModel& model) {
   const auto analysis = analysis::analyze(model.graph(), {});
   const auto plan = analysis::makePlan(**analysis, {analysis::Policy::All, 1000, {}, {}});
-  fold::FoldPlan edits{"all", {}};
+  fold::FoldPlan edits{Policy::All, {}};
   for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
   const auto twin = model.toFloat64();
   const auto folded = (*twin)->apply(edits, (*analysis)->norms.layerNorms, NormFlavour::Ort, {});

@@ -96,7 +96,7 @@ struct Fold {
   std::unique_ptr<OnnxModel> model;
   Tensors inputs;
   std::unique_ptr<analysis::Analysis> analysis;
-  fold::FoldPlan plan{"all", {}};
+  fold::FoldPlan plan{Policy::All, {}};
 
   explicit Fold(const ModelProto& proto) : model(opened(proto)) {
     inputs = run::drawInputs(model->inferInputs().value(), 3).value();

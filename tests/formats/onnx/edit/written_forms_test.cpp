@@ -55,7 +55,7 @@ class Opened {
   // Of the outputs, at two sizes.
   [[nodiscard]] double differenceWhenFolded() const {
     const auto plan = analysis::makePlan(*analysis_, {analysis::Policy::Free, 1000, {}, {}});
-    fold::FoldPlan edits{"free", {}};
+    fold::FoldPlan edits{Policy::Free, {}};
     for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
     const auto folded = model_->apply(edits, norms(), NormFlavour::Primitives, {});
     if (!folded) throw std::runtime_error(folded.error().message);

@@ -46,7 +46,7 @@ class FusedOps : public testing::Test {
   static fold::FoldPlan planOf(const graph::Graph& graph) {
     const auto analysis = analysis::analyze(graph, {});
     const auto plan = analysis::makePlan(**analysis, {analysis::Policy::All, 1000, {}, {}});
-    fold::FoldPlan edits{"all", {}};
+    fold::FoldPlan edits{Policy::All, {}};
     for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
     return edits;
   }
@@ -172,7 +172,7 @@ TEST_F(FusedOps, RmsNormsAreNorms) {
   const auto norms = analysis::findNorms(model->graph());
   EXPECT_TRUE(norms.layerNorms.empty());
   ASSERT_EQ(norms.others.size(), 2U);
-  for (const auto& norm : norms.others) EXPECT_EQ(norm.kind, "RMSNorm");
+  for (const auto& norm : norms.others) EXPECT_EQ(norm.kind, OtherNormKind::RmsNorm);
   EXPECT_EQ(model->graph().node(nodeOf(model->graph(), "aten::add")).kind, graph::OpKind::Add);
 }
 
@@ -201,7 +201,7 @@ TEST_F(FusedOps, AScaledCenteringAndAShortenedNormStayOpaque) {
   // Nothing is claimed of the last one, and it is a norm for whoever looks.
   const auto norms = analysis::findNorms(model->graph());
   ASSERT_EQ(norms.others.size(), 1U);
-  EXPECT_EQ(norms.others[0].kind, "CRMSNorm");
+  EXPECT_EQ(norms.others[0].kind, OtherNormKind::CrmsNorm);
   EXPECT_EQ(norms.others[0].axes, std::vector<int64_t>{2});
   EXPECT_EQ(norms.others[0].eps, 1e-05);
   EXPECT_TRUE(norms.layerNorms.empty());

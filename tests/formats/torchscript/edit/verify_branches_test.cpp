@@ -27,7 +27,7 @@ def forward(self, x):
 run::Verification verified(const at::Tensor& x) {
   const auto model = makeModel(branching(), {x});
   const auto norms = analysis::findNorms(model->graph()).layerNorms;
-  const fold::FoldPlan plan{"all", {fold::ReplaceNorm{0}}};
+  const fold::FoldPlan plan{Policy::All, {fold::ReplaceNorm{0}}};
   const auto folded = model->apply(plan, norms, NormFlavour::Portable, {});
   if (!folded) throw std::runtime_error(folded.error().message);
   run::VerifyOptions options;
@@ -62,7 +62,7 @@ TEST(VerifyBranches, BothBranchesAreCentered) {
       const auto plan = analysis::makePlan(**analysis, options);
       const bool folds = std::string(other).find("relu") == std::string::npos;
       EXPECT_EQ(plan.folded.size(), folds ? 1U : 0U) << other << sample;
-      fold::FoldPlan edits{"free", {}};
+      fold::FoldPlan edits{Policy::Free, {}};
       for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
       const auto folded = asTorchScript(model->apply(edits, (*analysis)->norms.layerNorms, NormFlavour::Portable, {}));
       for (const bool flag : {false, true}) {

@@ -22,7 +22,7 @@ torch::jit::Module ending(const std::string& end) {
 run::Verification verified(torch::jit::Module module, bool right, const std::vector<at::Tensor>& inputs) {
   const auto model = makeModel(std::move(module), inputs);
   const auto norms = analysis::findNorms(model->graph()).layerNorms;
-  fold::FoldPlan plan{"all", {fold::ReplaceNorm{0}}};
+  fold::FoldPlan plan{Policy::All, {fold::ReplaceNorm{0}}};
   if (right) plan.edits.insert(plan.edits.begin(), centerOver(model->graph(), "w", 0));
   const auto folded = model->apply(plan, norms, NormFlavour::Portable, {});
   if (!folded) throw std::runtime_error(folded.error().message);
@@ -120,7 +120,7 @@ TEST(VerifyOutputs, AFoldThatLosesFewerDigitsThanTheOriginalPasses) {
     const auto model = makeModel(onMean(mean), {x});
     const auto norms = analysis::findNorms(model->graph()).layerNorms;
     const fold::FoldPlan plan{
-        "all", {centerOver(model->graph(), "w", 0), centerOver(model->graph(), "c", 0), fold::ReplaceNorm{0}}};
+        Policy::All, {centerOver(model->graph(), "w", 0), centerOver(model->graph(), "c", 0), fold::ReplaceNorm{0}}};
     const auto folded = model->apply(plan, norms, NormFlavour::Portable, {});
     ASSERT_TRUE(folded) << folded.error().message;
     const auto result = run::verifyFold({*model, **folded, plan, norms}, {{"in_0", viewOf(x)}}, {}, {});

@@ -28,8 +28,8 @@ bool hasShift(const Row& row) {
 
 // Names norms alike in both files: op names differ from format to format.
 QString operatorName(const protocol::GraphNode& node) {
-  if (node.role == "N") return ChangeTable::tr("LayerNorm");
-  return node.role == "M" ? ChangeTable::tr("RMSNorm") : text(node.label);
+  if (node.role == NodeClass::LayerNorm) return ChangeTable::tr("LayerNorm");
+  return node.role == NodeClass::RmsNorm ? ChangeTable::tr("RMSNorm") : text(node.label);
 }
 
 QString scopeOf(const protocol::GraphDocument& graph, const protocol::GraphNode& node) {
@@ -71,8 +71,7 @@ Row rowOf(Change change, const ComparedGraphs& graphs) {
   row.where = left != nullptr ? placeOf(*graphs.a, *left, change.kind) : placeOf(*graphs.b, *right, change.kind);
   if (left != nullptr) row.before = operatorName(*left);
   if (right != nullptr) row.after = operatorName(*right);
-  const std::string& role = (right != nullptr ? right : left)->role;
-  row.mark = role.empty() ? QChar(u'O') : QChar::fromLatin1(role.front());
+  row.mark = QChar::fromLatin1(letterOf((right != nullptr ? right : left)->role));
   if (change.kind == Change::Kind::Weight) {
     const QString name = weightName(graphs, change.weights.front());
     if (!name.isEmpty()) row.where = name;

@@ -1,0 +1,33 @@
+// What a graph's nodes are to the method, and the norms that are no LayerNorm.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/words/words.h"
+
+namespace normlens {
+
+// Says what a node is in the papers' zero-mean graph, or else in the picture of the graph. Named by the legend's
+// letter.
+enum class NodeClass : uint8_t {
+  Linear,
+  Scalar,
+  Residual,
+  ZeroMean,
+  Opaque,
+  LayerNorm,
+  RmsNorm,
+  Input,
+  Output,
+  Helper,     // hidden by default
+  Centering,  // a run-time centering behind the node
+};
+NORMLENS_NAMES(NodeClass, "L", "S", "R", "Z", "O", "N", "M", "I", "G", "H", "A")
+[[nodiscard]] constexpr char letterOf(NodeClass of) { return namesOf(of).at(static_cast<size_t>(of)).front(); }
+
+enum class OtherNormKind : uint8_t { RmsNorm, CrmsNorm, GroupNorm, InstanceNorm, BatchNorm, NearLayerNorm };
+NORMLENS_NAMES(OtherNormKind, "RMSNorm", "CRMSNorm", "GroupNorm", "InstanceNorm", "BatchNorm",
+               "a LayerNorm by another formula, kept: what it divides by is not the root of a LayerNorm's variance "
+               "plus eps, though its mean could be dropped exactly")
+
+}  // namespace normlens
