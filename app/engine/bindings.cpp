@@ -111,10 +111,10 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });
   to.bind(methods::kExport, [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
   to.bind(methods::kBench, [&](const BenchParams& p, const Task& task, int64_t id, const Dispatcher::Notify& notify) {
-    const auto tell = [&](int index, int points, const BenchPoint& now) {
+    const auto report = [&](int index, int points, const BenchPoint& now) {
       notify(methods::kBenchUpdate, toJson(BenchUpdate{id, index, points, now}));
     };
-    return s.bench(p, tell, task);
+    return s.bench(p, report, task);
   });
   to.bind(methods::kDiff, [&](const auto& p, const Task& task) { return s.diff(p, task); });
   to.bind(methods::kForcedError, [&](const auto& p, const Task& task) { return s.forcedError(p, task); });

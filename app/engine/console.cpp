@@ -184,16 +184,17 @@ bool Console::line(nlohmann::json object) {
 }
 
 Exit Console::fail(const Error& error) {
-  const Error told = withMemoryLimit(error);
-  watchPage().status = static_cast<int32_t>(exitFor(told.code));
+  const Error reported = withMemoryLimit(error);
+  watchPage().status = static_cast<int32_t>(exitFor(reported.code));
   if (progress_) progress_->clear();
-  writeLine(err_, oneLine("normlens: " + told.message + (told.hint.empty() ? "" : "; " + told.hint.text())));
+  writeLine(err_,
+            oneLine("normlens: " + reported.message + (reported.hint.empty() ? "" : "; " + reported.hint.text())));
   if (options_.json) {
     const nlohmann::json object = {
-        {"code", errorCodeName(told.code)}, {"message", told.message}, {"hint", told.hint.text()}};
+        {"code", errorCodeName(reported.code)}, {"message", reported.message}, {"hint", reported.hint.text()}};
     say(protocol::dumpJson({{"schema", kSchema}, {"error", object}}));
   }
-  return exitFor(told.code);
+  return exitFor(reported.code);
 }
 
 }  // namespace normlens::engine

@@ -17,7 +17,7 @@
 
 namespace normlens::engine {
 
-inline constexpr int kSchema = 1;  // of every JSON object
+inline constexpr int kSchema = 1;  // Marks every JSON object.
 
 // The exit statuses are listed in docs/options.md, Exit codes.
 enum class Exit : int { Done = 0, NotDone = 1, Usage = 2, Unreadable = 3 };

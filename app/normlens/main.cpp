@@ -116,7 +116,7 @@ bool hasDisplay() {
 // the others in a loop for milliseconds, which on a machine with other work (a window that is drawn, a container with
 // two of many cores) is time that they could have: a proof took up to ten times as long. Leaves what the user has set.
 void letWaitingThreadsSleep() {
-  constexpr const char* kTurns = "3000";  // of GNU OpenMP's waiting loop, which takes 300,000 by itself
+  constexpr const char* kTurns = "3000";  // Limits GNU OpenMP's waiting loop, which takes 300,000 turns by itself.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", kTurns, /*overwrite=*/0);
 }
 
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
   QElapsedTimer sinceStart;
   sinceStart.start();
   const std::string_view first = argc > 1 ? argv[1] : "";
-  if (first != "bench") letWaitingThreadsSleep();  // what is measured waits as it does where a model is deployed
+  if (first != "bench") letWaitingThreadsSleep();  // A measured program waits as it does where a model is deployed.
   if (looksLikeVerb(first)) return becomeEngine(argv);
   // A picture needs no screen, and should not flash on one; neither does a text.
   const bool screenshot = anyStartsWith(argc, argv, {"--screenshot", "--picture"});

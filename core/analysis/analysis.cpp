@@ -10,7 +10,6 @@
 #include "core/analysis/claims/shifts.h"
 #include "core/analysis/explain.h"
 #include "core/analysis/plan/given_plan.h"
-#include "core/analysis/served_norms.h"
 
 namespace normlens::analysis {
 using graph::Graph;
@@ -269,5 +268,76 @@ CutPicture cutPicture(const Analysis& analysis, const PlanOptions& options, size
 }
 
 ZeroMeanGraph zeroMeanGraph(const Analysis& analysis, int norm) { return Builder(analysis, norm).run(); }
+
+void findServedNorms(const Analysis& analysis, Plan& plan) {
+  const graph::Graph& graph = analysis.scales.graph();
+  std::map<graph::NodeId, int> normAt;
+  for (const int norm : plan.folded) {
+    for (const graph::NodeId member : analysis.norms.layerNorms[static_cast<size_t>(norm)].members)
+      normAt[member] = norm;
+  }
+  for (PlannedEdit& planned : plan.edits) {
+    const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit);
+    if (insert == nullptr) continue;
+    std::set<graph::NodeId> seen;
+    std::vector<graph::NodeId> queue;
+    const auto enqueue = [&](const graph::Uses& uses) {
+      for (const auto& use : uses) {
+        const graph::NodeId reader = use.node != graph::kNone ? use.node : graph.block(use.block).owner;
+        if (reader != graph::kNone && seen.insert(reader).second) queue.push_back(reader);
+      }
+    };
+    enqueue(insert->uses);
+    while (!queue.empty()) {
+      const graph::NodeId node = queue.back();
+      queue.pop_back();
+      if (const auto norm = normAt.find(node); norm != normAt.end()) {
+        planned.frees.add(norm->second);  // its results are made anew
+        continue;
+      }
+      for (const ValueId output : graph.node(node).outputs) enqueue(graph.value(output).uses);
+    }
+  }
+}
+
+CenteringPreview previewCentering(const Analysis& analysis, graph::ValueId value) {
+  const auto& graph = analysis.scales.graph();
+  CenteringPreview preview;
+  const Claim* asked = nullptr;
+  for (const Claim& claim : analysis.claims.all()) {
+    if (claim.value != value) continue;
+    if (asked == nullptr || asked->tolerantUses.size() < claim.tolerantUses.size()) asked = &claim;
+  }
+  if (asked == nullptr) {
+    const auto unknown = std::ranges::count(analysis.verdicts, Verdict::Unknown, &NormVerdict::verdict);
+    preview.reason = unknown == 0 ? "No LayerNorm depends on the mean of this value."
+                                  : "No LayerNorm is known to depend on the mean of this value; of " +
+                                        std::to_string(unknown) + " no run has shown what decides.";
+    return preview;
+  }
+  if (asked->tolerantUses.empty()) {
+    const std::string reader =
+        asked->otherNode == graph::kNone ? "a model output" : describeNode(graph, asked->otherNode);
+    preview.reason = "Centering it would change " + reader + ": " + *asked->otherReason + ".";
+    return preview;
+  }
+  PlanOptions without;
+  without.policy = Policy::Free;
+  PlanOptions with = without;
+  with.centerValues = {value};
+  const Plan before = makePlan(analysis, without);
+  const Plan after = makePlan(analysis, with);
+  std::set_difference(after.folded.begin(), after.folded.end(), before.folded.begin(), before.folded.end(),
+                      std::back_inserter(preview.frees));
+  preview.allowed = after.centerings > 0;
+  if (!preview.allowed) {
+    preview.reason = "Centering it frees no LayerNorm that is not free already.";
+    return preview;
+  }
+  const std::string count = std::to_string(preview.frees.size());
+  preview.reason = "One centering at run time frees " + count +
+                   (preview.frees.size() == 1 ? " LayerNorm; it costs what it saves." : " LayerNorms.");
+  return preview;
+}
 
 }  // namespace normlens::analysis

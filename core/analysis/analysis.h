@@ -31,8 +31,8 @@ struct NormVerdict {
   std::string reason;                      // one plain sentence
   bool needsEdits = false;                 // besides the replacement of the norm itself
   bool dropsAddends = false;               // some of these edits are fold::DropAddend
-  std::vector<size_t> centerings;          // of Analysis::best.edits: those at run time that it needs
-  std::vector<size_t> copies;              // of Analysis::best.edits: constants of which it needs a centered copy
+  std::vector<size_t> centerings;          // Index Analysis::best.edits: those at run time that it needs.
+  std::vector<size_t> copies;              // Index Analysis::best.edits: constants of which it needs a centered copy.
   IndexRanges sharedWith;                  // norms that the same centerings free
   std::vector<graph::NodeId> blockerPath;  // from the norm up to the blocker
   std::optional<Blocker> blocker;          // nullopt: it folds, or nothing but the norm itself is in the way
@@ -59,6 +59,17 @@ Result<std::unique_ptr<Analysis>> analyze(graph::Graph&& graph, const Task& task
 // A plan under a policy, with the beta of each folded norm in the linears behind it where all that read it are such
 // (the papers' policy leaves it). `analysis` may be used by several threads at once.
 [[nodiscard]] Plan makePlan(const Analysis& analysis, const PlanOptions& options);
+
+// The folded norms that each centering at run time reaches become its `frees`, where no planner has recorded them.
+void findServedNorms(const Analysis& analysis, Plan& plan);
+
+// Previews a run-time centering of one value before it is done.
+struct CenteringPreview {
+  bool allowed = false;
+  std::string reason;      // one plain sentence: why not, or what it does
+  std::vector<int> frees;  // norms that fold with it and not without
+};
+[[nodiscard]] CenteringPreview previewCentering(const Analysis& analysis, graph::ValueId value);
 
 // Shows why makePlan centers where it does. For policies other than the papers'.
 [[nodiscard]] CutPicture cutPicture(const Analysis& analysis, const PlanOptions& options, size_t described);

@@ -14,7 +14,7 @@ namespace normlens::analysis {
 struct EditWords {
   std::string text;     // "center wte.weight (a copy: its other readers keep the original)"
   std::string subject;  // "wte.weight"
-  std::string because;  // what the brackets hold, or empty
+  std::string because;  // The brackets hold it; it may be empty.
 };
 [[nodiscard]] EditWords describeEdit(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
                                      const PlannedEdit& planned);

@@ -13,10 +13,10 @@ namespace normlens::analysis {
 
 // One of several ways to the same fold.
 struct PlanWay {
-  bool copy = false;                       // of a constant; else a run-time centering
+  bool copy = false;                       // A constant is copied; else a run-time centering is inserted.
   graph::ValueId value = graph::kNoValue;  // the constant to copy, or the value to center
-  int64_t bytesGrown = 0;                  // of a copy
-  int64_t elements = 0;                    // of the value that is centered
+  int64_t bytesGrown = 0;                  // By a copy.
+  int64_t elements = 0;                    // Counts the value that is centered.
   bool chosen = false;
 };
 
@@ -24,7 +24,7 @@ struct NormState {
   using Kind = NormOutcome;
   Kind kind = Kind::Kept;
   std::string because;             // empty: nothing to explain
-  std::vector<size_t> centerings;  // of Plan::edits: at run time, that it rests on
+  std::vector<size_t> centerings;  // Index Plan::edits: those at run time that it rests on.
   bool counted = false;            // the first norm that one of these serves: FoldedWithCentering
   std::vector<PlanWay> ways;       // two or more, where a copy and a centering compete
 };

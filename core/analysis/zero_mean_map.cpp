@@ -190,9 +190,9 @@ ShiftCone shiftCone(const Analysis& analysis, const Plan& plan, NodeId node) {
       any = true;
     }
   }
-  auto told = cone.take();
-  if (!any) told.reason = "The plan centers none of its weights.";
-  return told;
+  auto found = cone.take();
+  if (!any) found.reason = "The plan centers none of its weights.";
+  return found;
 }
 
 }  // namespace normlens::analysis

@@ -9,7 +9,7 @@ namespace normlens {
 // Seconds of processor time, over all cores, since some moment.
 struct CpuTimes {
   double everybody = 0;  // with what the host of a virtual machine took away
-  double own = 0;        // of this process
+  double own = 0;        // This process's share.
 };
 
 // Reads the first line of /proc/stat, which counts in ticks; returns 0 for any other line.

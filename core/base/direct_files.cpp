@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kRandomLetters = 6;  // of mkstemp
+constexpr size_t kRandomLetters = 6;  // mkstemp wants as many.
 
 fs::path folderOf(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 

@@ -16,7 +16,7 @@ struct MachineFacts {
   std::string cpu;          // "Intel(R) Xeon(R) Platinum 8488C"
   int cores = 0;            // that may be used
   std::string system;       // "Linux 6.1.0"
-  std::string gpu, driver;  // of one of CUDA's devices: "NVIDIA H200", "580.65"
+  std::string gpu, driver;  // Describe one of CUDA's devices: "NVIDIA H200", "580.65".
 };
 // gpu: the number that CUDA has for the device. The facts of one that is not there are empty.
 [[nodiscard]] MachineFacts machineFacts(int gpu = 0);
@@ -30,8 +30,8 @@ inline constexpr int kNoGpu = -1;
 [[nodiscard]] std::optional<int> gpuNamed(std::string_view device);
 
 struct ClockRates {
-  double cpuMhz = 0;  // of the fastest core, now
-  double gpuMhz = 0;  // of the multiprocessors of one of CUDA's devices
+  double cpuMhz = 0;  // The fastest core's, now.
+  double gpuMhz = 0;  // The multiprocessors' of one of CUDA's devices.
   double gpuMemoryMhz = 0;
 };
 class Nvml;

@@ -9,10 +9,10 @@
 namespace normlens {
 bool isWantOfMemory(const std::exception& error) {
   if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
-    return system->code() == std::errc::resource_unavailable_try_again;  // of a thread's stack
+    return system->code() == std::errc::resource_unavailable_try_again;  // There is no room for a thread's stack.
   }
   return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-         dynamic_cast<const std::length_error*>(&error) != nullptr;  // of a container's
+         dynamic_cast<const std::length_error*>(&error) != nullptr;  // A container would be too long.
 }
 
 std::string plainError(const std::exception& error) {
@@ -25,7 +25,7 @@ std::string plainError(const std::exception& error) {
 Error withMemoryLimit(Error error) {
   constexpr int64_t kBytesInMb = 1 << 20;
   const auto limit = memoryLimit();
-  if (!limit || !tellsWantOfMemory(error.message)) return error;
+  if (!limit || !reportsWantOfMemory(error.message)) return error;
   error.hint = {"no more than " + std::to_string(*limit / kBytesInMb) + " MB may be taken, allow more",
                 HintKey::MemoryLimit};
   return error;

@@ -16,8 +16,8 @@ inline constexpr std::string_view kNoMemory = "there is not enough memory";
 [[nodiscard]] std::string plainError(const std::exception& error);
 
 // Returns whether a message reports a want of memory, whatever comes before it.
-[[nodiscard]] inline bool tellsWantOfMemory(std::string_view told) {
-  return told.find(kNoMemory) != std::string_view::npos;
+[[nodiscard]] inline bool reportsWantOfMemory(std::string_view message) {
+  return message.find(kNoMemory) != std::string_view::npos;
 }
 // Adds the process's own memory limit, and how to raise it, to an error that reports a want of memory.
 [[nodiscard]] Error withMemoryLimit(Error error);

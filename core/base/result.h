@@ -30,7 +30,7 @@ enum class ErrorCode {
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;  // one plain sentence: what is wrong, in which file
-  Hint hint;            // what to do about it; may be empty
+  Hint hint;            // Advises how to go on; may be empty.
 };
 
 template <class T>

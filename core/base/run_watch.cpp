@@ -47,7 +47,7 @@ int64_t limitMsOf(const WatchPage& page, RunWatch::Kind kind) {
 void endWithStatus(int status) {
   watchPage().status = status;
   std::fflush(nullptr);
-  ::_exit(status);  // what libraries would do at their end is not worth waiting for
+  ::_exit(status);  // Libraries' work at their end is not worth waiting for.
 }
 
 std::string inSeconds(int64_t ms) {

@@ -19,14 +19,14 @@
 namespace normlens {
 
 struct WatchPage {
-  std::atomic<int64_t> deadlineNs{0};  // of the steady clock; 0: nothing runs, or it may take as long as it likes
+  std::atomic<int64_t> deadlineNs{0};  // Reads the steady clock; 0: nothing runs, or it may take as long as it likes.
   std::atomic<int64_t> runLimitMs{0};  // 0: none
   std::atomic<int64_t> probeLimitMs{0};
   std::atomic<int64_t> trialLimitMs{0};
   std::atomic<uint32_t> kind{0};    // RunWatch::Kind of the last run to begin
   std::atomic<uint32_t> runs{0};    // that have begun and not ended
   std::atomic<uint32_t> ready{0};   // it is what it is to be and hears its client (app/engine/serve/serve_side.h)
-  std::atomic<int32_t> status{-1};  // of its exit, once its last words are written; whoever ends it then adds none
+  std::atomic<int32_t> status{-1};  // Its exit status, once its last words are written; whoever ends it then adds none.
   std::array<char, 160> at{};       // the op; may be torn, and ends with a zero all the same
 };
 
@@ -51,7 +51,7 @@ class RunWatch {
   static void at(std::string_view op, std::string_view where);
 
  private:
-  const RunWatch* outer_;  // of this thread, which then represents this one too
+  const RunWatch* outer_;  // This thread's, which then represents this one too.
   int64_t limitMs_ = 0;
   int64_t deadlineNs_ = 0;
 };

@@ -64,7 +64,7 @@ fs::path Grants::resolved(const Path& path) {
   if (path.empty()) return {};
   std::error_code error;
   fs::path whole = fs::weakly_canonical(direct::behindLinks(fs::absolute(path, error)), error);
-  if (!whole.has_filename()) whole = whole.parent_path();  // of a folder that ends in a slash
+  if (!whole.has_filename()) whole = whole.parent_path();  // A folder may end in a slash.
   return error ? fs::path() : whole;
 }
 

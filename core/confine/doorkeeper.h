@@ -88,7 +88,7 @@ class Doorkeeper {
   std::map<std::pair<dev_t, ino_t>, HandedFile> handed_;
   std::vector<HandedFile> handedNow_;
   std::map<int64_t, direct::NewFile> unnamed_;  // by ticket
-  std::set<std::filesystem::path> made_;        // what files that the process made are called, where nothing was before
+  std::set<std::filesystem::path> made_;        // Names of files that the process made where nothing was before.
   Descriptor replaced_;                         // the older model
   int64_t lastTicket_ = 0;
 };

@@ -34,7 +34,7 @@ namespace {
 // Numbers that are the same on all processors (calls since 5.1) and may be missing in older headers.
 constexpr int kIoUringSetup = 425, kOpenat2 = 437, kPidfdGetfd = 438, kMountSetattr = 442, kFchmodat2 = 452;
 constexpr int kOpenTree = 428, kMoveMount = 429, kFsopen = 430, kFsmount = 432, kFspick = 433, kPidfdOpen = 434;
-constexpr uint32_t kSchedCore = 62;  // of prctl: which processes may run beside each other on one core
+constexpr uint32_t kSchedCore = 62;  // An option of prctl: which processes may run beside each other on one core.
 constexpr int kClone3 = 435, kProcessMadvise = 440, kProcessMrelease = 448, kMemfdSecret = 447;
 // The youngest that this table was made with (Linux 6.10: mseal); what is younger does not exist here.
 constexpr int kYoungest = 462;

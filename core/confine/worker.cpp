@@ -89,7 +89,7 @@ void closeAllBut(const std::vector<int>& kept, int door) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::signal(SIGINT, SIG_IGN);  // of the terminal: the starter gets it, and sends SIGTERM
+  std::signal(SIGINT, SIG_IGN);  // The terminal sends it to the starter too, which then sends SIGTERM.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow so large: the write reports it
   ::dup2(ends.noise.get(), STDOUT_FILENO);
@@ -146,24 +146,24 @@ void Noise::feed(std::string_view bytes) {
   for (const char c : bytes) {
     if (full_) return;
     if (c == '\n') {
-      tell();
+      report();
     } else if (line_.size() < kLongestLine) {
       line_ += c;
     }
   }
 }
 
-void Noise::tell() {
-  if (!line_.empty()) tell_(printable(line_));
-  told_ += line_.size() + 1;
+void Noise::report() {
+  if (!line_.empty()) sink_(printable(line_));
+  printed_ += line_.size() + 1;
   line_.clear();
-  if (told_ < kMostBytes) return;
+  if (printed_ < kMostBytes) return;
   full_ = true;
-  tell_("what is printed beyond this is dropped");
+  sink_("what is printed beyond this is dropped");
 }
 
 void Noise::end() {
-  if (!full_ && !line_.empty()) tell();
+  if (!full_ && !line_.empty()) report();
 }
 
 Result<std::unique_ptr<Worker>> Worker::start(Start start, const Body& body) {
@@ -256,7 +256,7 @@ std::optional<Worker::End> Worker::ended() {
   if (reaped_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   reaped_ = true;
   while (readNoise()) {
-  }                                                      // what it printed last
+  }                                                      // Its last output is read.
   while (door_ && isReadable(door_.get())) serveDoor();  // and reported or requested
   noise_->end();
   const int said = page_->status;

@@ -32,16 +32,16 @@ class Noise {
   static constexpr size_t kMostBytes = size_t{64} << 10;
   static constexpr size_t kLongestLine = 1000;
 
-  explicit Noise(std::function<void(std::string_view line)> tell) : tell_(std::move(tell)) {}
+  explicit Noise(std::function<void(std::string_view line)> sink) : sink_(std::move(sink)) {}
   void feed(std::string_view bytes);
   void end();  // passes on what no newline has ended
 
  private:
-  void tell();
+  void report();
 
-  std::function<void(std::string_view line)> tell_;
+  std::function<void(std::string_view line)> sink_;
   std::string line_;
-  size_t told_ = 0;
+  size_t printed_ = 0;
   bool full_ = false;
 };
 
@@ -81,7 +81,7 @@ class Worker {
   [[nodiscard]] Grants& grants() { return keeper_->grants(); }
   [[nodiscard]] Doorkeeper& keeper() { return *keeper_; }
   [[nodiscard]] const WatchPage& page() const { return *page_; }
-  void setLimits(const Limits& limits);  // of memory: where it is less than before
+  void setLimits(const Limits& limits);  // Sets the memory's, where it is less than before.
   void serveDoor();
   bool readNoise();  // false: there was nothing
 
@@ -95,7 +95,7 @@ class Worker {
   struct End {
     int status = 0;           // that it returned
     bool byItself = false;    // it returned; else:
-    RunWatch::Kind during{};  // what it was at
+    RunWatch::Kind during{};  // The step that it was at.
     Error error;              // one sentence of "it", the model or its file: "it crashed while it was run (at ...)"
   };
   // nullopt: it lives, or its end was returned before.
@@ -113,7 +113,7 @@ class Worker {
   std::filesystem::path scratch_;
   Descriptor scratchLock_;  // one that nobody holds is taken away by the next worker's start
   std::unique_ptr<Noise> noise_;
-  std::optional<Doorkeeper> keeper_;  // of a worker that was started
+  std::optional<Doorkeeper> keeper_;  // Set for a worker that was started.
 };
 
 }  // namespace normlens::confine

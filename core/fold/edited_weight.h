@@ -18,7 +18,7 @@ namespace normlens::fold {
 class EditedWeight;
 
 struct WeightSource {
-  graph::TensorView view;                      // of what edits make: without data
+  graph::TensorView view;                      // Describes the result of the edits, without data.
   std::shared_ptr<const EditedWeight> edited;  // null: as the file has it
 
   // In fresh memory where it is edited.

@@ -56,7 +56,7 @@ class PendingWeights : public std::enable_shared_from_this<PendingWeights> {
   // Bytes that are not in memory.
   struct Part {
     const EditedWeight* weight;
-    uint64_t offset;  // of the first of them in it
+    uint64_t offset;  // Where the first of them lies in it.
   };
   // nullopt: they can be read.
   [[nodiscard]] std::optional<Part> partAt(std::span<const std::byte> bytes) const;

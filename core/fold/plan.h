@@ -68,7 +68,7 @@ struct DropAddend {
 // what it was, so it may come after any of the edits above; the weights are those that the linears have by then.
 // Source: docs/method.md 8.2.
 struct AbsorbShift {
-  int norm = 0;                            // whose beta it is; the plan replaces this norm as well
+  int norm = 0;                            // It owns the beta; the plan replaces this norm as well.
   graph::NodeId shiftNode = graph::kNone;  // the LayerNorm, or the Add behind a decomposed one
   int shiftOperand = 0;                    // where it reads beta
   struct Part {

@@ -15,7 +15,7 @@ namespace normlens::fold {
 // d channels of which the first d - 1 are kept, with zeros behind them up to `width`.
 struct Channels {
   int64_t full = 0;   // d, at least 2
-  int64_t width = 0;  // of the narrow stream: d - 1, or more where it is padded
+  int64_t width = 0;  // The narrow stream's: d - 1, or more where it is padded.
 
   [[nodiscard]] int64_t kept() const { return full - 1; }
   bool operator==(const Channels&) const = default;
@@ -32,7 +32,7 @@ struct NarrowConstant {
 // These reads of a zero-mean value see its kept channels; or, of a narrow one, all d of them.
 struct RewriteReads {
   graph::ValueId value = graph::kNoValue;
-  int axis = 0;  // of the value, that the channels are
+  int axis = 0;  // The value's axis that the channels lie along.
   graph::Uses uses;
   Channels channels;
   bool restores = false;
@@ -73,7 +73,7 @@ struct StreamEdits {
   std::vector<ResizeAxis> sizes;
   std::vector<ReadNarrow> readers;
   std::vector<NarrowNorm> norms;
-  std::vector<NarrowValue> values;  // of the stream, and from narrow norms to the linears that read them
+  std::vector<NarrowValue> values;  // The stream's, and those from narrow norms to the linears that read them.
 
   [[nodiscard]] bool empty() const { return constants.empty() && reads.empty() && norms.empty(); }
 };

@@ -20,7 +20,7 @@ namespace normlens::formats {
 struct FormatInfo {
   std::string name;                    // "TorchScript"
   std::string runtime;                 // version of what runs its models; empty: this build cannot run them
-  std::vector<std::string> providers;  // what that can run them on, where it has such parts: "CPUExecutionProvider"
+  std::vector<std::string> providers;  // Its parts that run them, where it has such: "CPUExecutionProvider".
 };
 // Lists the formats that this build reads.
 [[nodiscard]] std::vector<FormatInfo> formats();

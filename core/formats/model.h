@@ -39,7 +39,7 @@ class Model;
 struct Cut {
   std::string value;  // its name
   graph::DType dtype = graph::DType::Unknown;
-  graph::Shape shape;         // of some run
+  graph::Shape shape;         // Some run had it.
   std::vector<int64_t> axes;  // counted from the end, each below 0: those that its mean is taken over
   // The mean is taken out of what is given at the cut, or of what a section returns there.
   bool centeredIn = false, centeredOut = false;
@@ -59,7 +59,7 @@ struct InputSpec {
   double low = 0, high = 1;  // integers: uniform in [low, high]; floats: normal(0, 1) unless `uniform`
   bool uniform = false;
   std::vector<int> freeAxes;  // axes whose size was chosen by us (batch, sequence, image side)
-  std::string assumed;        // what was assumed and why, in words; empty when the user gave it
+  std::string assumed;        // States the assumption and its reason; empty when the user gave it.
   // By axis, what the file or the user calls its size: "batch", "past + seq"; empty: nothing. May be shorter.
   std::vector<std::string> axisNames;
 };
@@ -74,7 +74,7 @@ struct ModelFacts {
   std::string format;  // "torchscript"
   std::filesystem::path path;
   std::vector<std::filesystem::path> dataFiles;  // that it reads beside it
-  int64_t fileBytes = 0;                         // of all of them
+  int64_t fileBytes = 0;                         // Counts all of them.
   int64_t modified = 0;                          // when the file was last written: nanoseconds since 1970
   int64_t parameters = 0;                        // elements, tied ones counted once
   int64_t parameterBytes = 0;
@@ -160,7 +160,8 @@ class Model {
   // for many runs with the same values.
   struct SeenRun {
     Tensors outputs, values;
-    std::optional<std::string> narrowOp{};  // what narrowOp() returns for these inputs, where such a run has it anyway
+    std::optional<std::string>
+        narrowOp{};  // The result of narrowOp() for these inputs, where such a run has it anyway.
   };
   [[nodiscard]] virtual Result<SeenRun> runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                                   const Task& task) const = 0;

@@ -29,8 +29,8 @@ enum class Device : uint8_t { Cpu, Cuda };
 struct RunSettings {
   Device device = Device::Cpu;
   int gpu = 0;                                 // which one of CUDA's, by its number
-  graph::DType dtype = graph::DType::Unknown;  // of the weights and float inputs; Unknown: as the file has them
-  int threads = 0;                             // of one op; 0: as many as the runtime takes by itself
+  graph::DType dtype = graph::DType::Unknown;  // The weights' and float inputs'; Unknown: as the file has them.
+  int threads = 0;                             // One op uses as many; 0: the runtime's choice.
   bool cudaGraph = false;                      // CUDA: the pass is recorded once and replayed; else Unsupported
   bool operator==(const RunSettings&) const = default;
 };
@@ -44,7 +44,7 @@ struct RunSettings {
 // One op in one pass, with the instrumentation that it takes to see it.
 struct OpTime {
   std::string op;                     // "aten::layer_norm", "SkipLayerNormalization"
-  graph::NodeId node = graph::kNone;  // of the model's graph; kNone: the runtime made the op itself
+  graph::NodeId node = graph::kNone;  // A node of the model's graph; kNone: the runtime made the op itself.
   double ms = 0;
   bool late = false;  // a GPU waited for the op's launch: the time holds that wait
 };
@@ -67,9 +67,10 @@ class Runner {
   [[nodiscard]] virtual Result<int64_t> peakBytes() = 0;
   // The ops of one pass, in order; medians over a few passes.
   [[nodiscard]] virtual Result<std::vector<OpTime>> opTimes(const Task& task) = 0;
-  [[nodiscard]] virtual std::string clock() const = 0;  // what runOnceMs reads: "wall clock", "CUDA events, CUDA graph"
+  [[nodiscard]] virtual std::string clock()
+      const = 0;  // Names the clock that runOnceMs reads: "wall clock", "CUDA events, CUDA graph".
   [[nodiscard]] virtual std::string runtime() const = 0;  // "LibTorch 2.15.0"
-  [[nodiscard]] virtual int threads() const = 0;          // of one op
+  [[nodiscard]] virtual int threads() const = 0;          // One op uses as many.
 };
 
 }  // namespace normlens::formats

@@ -117,10 +117,10 @@ enum class Function : uint8_t {
   Maximum,            // [x...] the largest of them, element by element
   Step,               // [x...] jumps, or counts from anew, where x moves on: ceil, sign, remainder
   // Nodes of other kinds compute one of these:
-  Cast,       // of an Identity, a Cast to the type that x has
-  Unsqueeze,  // of a Reshape: new axes of size 1. dim: the place of a single one, where the file writes it
-  Product,    // of a Reduce
-  Sizes,      // of a ShapeQuery: the sizes of x as a list
+  Cast,       // An Identity that is a Cast to the type that x has.
+  Unsqueeze,  // A Reshape to new axes of size 1. dim: the place of a single one, where the file writes it.
+  Product,    // A Reduce.
+  Sizes,      // A ShapeQuery: the sizes of x as a list.
   Count_,
 };
 
@@ -163,7 +163,7 @@ struct Value {
   int param = 0;
   ConstantId constant = kNone;
   std::optional<double> literal;  // a scalar written in the graph
-  std::optional<Shape> shape;     // of the probe run; nullopt: not a tensor, not reached, or not known yet
+  std::optional<Shape> shape;     // The probe run's; nullopt: not a tensor, not reached, or not known yet.
   Uses uses;
   // An input, or overridable initializer, has the sizes that every run has, because the file fixes them; -1 where it
   // leaves one open. nullopt: it does not even fix the number of axes.
@@ -183,7 +183,7 @@ struct Node {
   Operands operands;  // see OpKind; kNoValue for an absent optional
   Outputs outputs;
   Attributes attributes;        // canonical ones first (see OpKind), then whatever else the file states
-  std::vector<BlockId> blocks;  // of If and Loop
+  std::vector<BlockId> blocks;  // If and Loop have them.
   std::string op;               // the file's own name, for who reads it: "aten::layer_norm", "LayerNormalization"
   std::string name;             // module path or node name; not necessarily unique
   std::string source;           // where it was written, if the file records it
@@ -219,7 +219,8 @@ class Graph {
   std::vector<Block> blocks;  // 0: the model's forward
   std::vector<Scope> scopes;
   std::vector<Constant> constants;
-  std::vector<SizeOfOne> assumed;  // what the rules may rely on though the file does not state it. No part of the text.
+  std::vector<SizeOfOne>
+      assumed;  // The rules may rely on them though the file does not state them. No part of the text.
   // Names of outputs, 1:1 with outputs(), where the file names any; empty for those without one. No part of the text.
   std::vector<std::string> outputNames;
 

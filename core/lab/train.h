@@ -39,14 +39,14 @@ class PauseSwitch {
 };
 
 struct RunPlace {
-  std::string name;              // of the run, written into every record
+  std::string name;              // The run's, written into every record.
   std::filesystem::path folder;  // exists; empty: nothing is kept, and nothing resumed
   bool startAnew = false;        // a checkpoint in it is left alone until the new run's takes its place
 };
 
 struct RunControl {
   std::function<void(const RunRecord& record)> onRecord;
-  std::stop_token stop;          // what was trained is kept: the result is that of the epochs done
+  std::stop_token stop;          // The trained epochs are kept: the result is that of the epochs done.
   PauseSwitch* pause = nullptr;  // nullptr: it is never paused
 };
 

@@ -15,7 +15,7 @@ struct AxisSize {
   enum class Kind : uint8_t {
     Fixed,  // the same in every run: a weight has it, or the file fixes it
     Free,   // the size of `axis` of `value`, which the input decides, as far as is known
-    Torn,   // of a part of an axis of which only a run knows how it is cut into parts
+    Torn,   // A part of an axis of which only a run knows how it is cut into parts.
   };
   Kind kind = Kind::Free;
   graph::ValueId value = graph::kNoValue;

@@ -47,8 +47,8 @@ bool eachByItself(const Factors& axis) {
 struct LinearForm {
   ValueId input = kNoValue;
   ValueId weight = kNoValue;
-  int64_t outputAxis = 0;   // of the weight, which has two
-  ValueId bias = kNoValue;  // of as many elements as that axis
+  int64_t outputAxis = 0;   // The weight's, which has two.
+  ValueId bias = kNoValue;  // Has as many elements as that axis.
 };
 
 // The producer of a value that nothing else reads.

@@ -105,7 +105,7 @@ Shift rowsShift(const Graph& graph, const Node& node, int operand, const Pattern
 // Describes a Scatter by element: along all axes but `axis`, element i of the updates goes to position i of x.
 struct Elements {
   const Shape* x = nullptr;
-  const Shape* updates = nullptr;  // of the index's rank, or {}: one number for all
+  const Shape* updates = nullptr;  // Has the index's rank, or is {}: one number for all.
   const Shape* index = nullptr;
   size_t axis = 0;
 };

@@ -42,7 +42,7 @@ class SizeQuestion {
   };
   struct Answer {
     AxisSize size;
-    std::vector<Axis> askedFor;  // what was answered with it
+    std::vector<Axis> askedFor;  // They were answered with it.
   };
   using Answers = std::unordered_map<Axis, Answer, AxisHash>;
   [[nodiscard]] bool lasts(graph::ValueId value) const;

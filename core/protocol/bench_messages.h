@@ -28,8 +28,8 @@ struct BenchParams {
   int warmup = -1;                 // runs before; -1: until two windows of runs agree
   std::vector<std::string> sweep;  // "batch=1,2,4", "dtype=float32,bfloat16", "device=cpu,cuda", "norm=portable,fast"
   std::string device = "cpu";      // cpu, cuda, cuda:1
-  std::string dtype;               // of weights and float inputs; empty: as in the file
-  int threads = 0;                 // of one op; 0: the runtime's choice
+  std::string dtype;               // The weights' and float inputs'; empty: as in the file.
+  int threads = 0;                 // One op uses as many; 0: the runtime's choice.
   bool cuda_graph = false;         // on CUDA: a pass is recorded once and replayed
 };
 NORMLENS_FIELDS(BenchParams, a, b, rounds, iterations, warmup, sweep, device, dtype, threads, cuda_graph)
@@ -68,7 +68,7 @@ struct BenchSide {
   std::string peak_reason;            // why it is not known
   std::vector<OpShare> ops;           // the longest first
   std::string ops_reason;             // why they are not known
-  std::optional<double> norm_share;   // of the ops' time
+  std::optional<double> norm_share;   // A share of the ops' time.
   bool ops_late = false;              // a GPU waited for launches: the times of these ops hold that wait
 };
 NORMLENS_FIELDS(BenchSide, model, runtime, latency, samples_ms, peak_bytes, peak_reason, ops, ops_reason, norm_share,
@@ -91,15 +91,16 @@ struct BenchPoint {
   BenchSide a;
   std::optional<BenchSide> b;
   std::vector<std::pair<double, double>> rounds;  // medians of A and B
-  double speedup = 0, ci_low = 0, ci_high = 0;    // of the medians over rounds of A and B, its 95% bootstrap interval
-  bool noise = true;                              // the interval spans 1
-  bool warmed_up = true;                          // false: the clock never settled
-  double other_cores = 0;                         // that other programs kept busy during the rounds
-  bool crowded = false;                           // with them there were too few cores for the threads
-  bool complete = false;                          // false: still running, or stopped
-  std::optional<double> fold_ms;                  // analysis, centering and rewriting that made B
-  std::optional<double> break_even;               // runs after which the fold has paid for itself
-  std::optional<BenchOutputs> outputs;            // with B; nullopt: not known, see outputs_reason
+  double speedup = 0, ci_low = 0,
+         ci_high = 0;                   // Ratio of the medians over rounds of A and B, its 95% bootstrap interval.
+  bool noise = true;                    // the interval spans 1
+  bool warmed_up = true;                // false: the clock never settled
+  double other_cores = 0;               // that other programs kept busy during the rounds
+  bool crowded = false;                 // with them there were too few cores for the threads
+  bool complete = false;                // false: still running, or stopped
+  std::optional<double> fold_ms;        // analysis, centering and rewriting that made B
+  std::optional<double> break_even;     // runs after which the fold has paid for itself
+  std::optional<BenchOutputs> outputs;  // with B; nullopt: not known, see outputs_reason
   std::string outputs_reason;
   std::string error;  // why there is nothing; empty otherwise
 };
@@ -119,7 +120,7 @@ NORMLENS_FIELDS(NormWork, name, kind, rows, width, reductions, flops, bytes)
 struct BenchMachine {
   std::string cpu;  // name of the processor
   int cores = 0;
-  double mhz_before = 0, mhz_after = 0;  // of the fastest core; 0: not reported
+  double mhz_before = 0, mhz_after = 0;  // The fastest core's; 0: not reported.
   std::string gpu, driver;               // empty: none
   double gpu_mhz_before = 0, gpu_mhz_after = 0;
 };

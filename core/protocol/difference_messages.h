@@ -23,7 +23,7 @@ NORMLENS_FIELDS(DiffParams, against, dtype, batches, seed, values)
 
 struct DiffRow {
   SiteKind kind = SiteKind::Output;
-  std::string name;  // of the output, the LayerNorm or the value
+  std::string name;  // Names the output, the LayerNorm or the value.
   int norm = -1;     // index of the LayerNorm
   int value = -1;    // id; -1 for an output
   int node = -1;     // that makes the value
@@ -49,7 +49,7 @@ NORMLENS_FIELDS(DiffRow, kind, name, norm, value, node, output, step, depth, sha
 
 struct DiffResult {
   std::string dtype;
-  std::string note;             // what the figures are about where that is not the type itself
+  std::string note;             // Explains the figures where they are not about the type itself.
   std::string error;            // why there are none in this type; the others may be done all the same
   std::vector<DiffRow> rows;    // norms and values by step, then outputs
   int batches = 0;              // that ran
@@ -76,7 +76,7 @@ struct ForcedError {
   std::string error;  // why there is no figure; the other types may have one
   double max_rel =
       0;  // on the inputs that were set, of the output that differs most of those above their limits, else of all
-  double limit = 0;  // of that output: six times the noise floor, as in a proof
+  double limit = 0;  // That output's: six times the noise floor, as in a proof.
 };
 NORMLENS_FIELDS(ForcedError, norm, dtype, error, max_rel, limit)
 
@@ -102,12 +102,12 @@ struct TensorPair {
   std::string name, dtype;
   Alignment aligned = Alignment::None;
   std::vector<int64_t> shape;
-  int64_t rows = 0, columns = 0;  // of the whole matrix
-  TensorTile tile;                // what of it is shown
+  int64_t rows = 0, columns = 0;  // The whole matrix has as many.
+  TensorTile tile;                // The part of it that is shown.
   int heat_rows = 0, heat_columns = 0;
   std::vector<double> a, b;        // means of the cells, row by row
   std::vector<double> difference;  // the largest |a - b| in each cell
-  double low = 0, high = 0;        // of the cells of a and b
+  double low = 0, high = 0;        // Bound the cells of a and b.
   double most = 0;                 // the largest finite difference
 };
 NORMLENS_FIELDS(TensorPair, name, dtype, aligned, shape, rows, columns, tile, heat_rows, heat_columns, a, b, difference,

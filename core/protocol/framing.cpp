@@ -7,7 +7,7 @@ namespace normlens::protocol {
 namespace {
 
 constexpr std::string_view kLengthHeader = "Content-Length: ", kBlank = "\r\n\r\n";
-constexpr size_t kMostHeaderBytes = 48;   // of one that encodeFrame() wrote, and a little more
+constexpr size_t kMostHeaderBytes = 48;   // encodeFrame() writes fewer, and a little room is left.
 constexpr size_t kMostNoiseBytes = 8192;  // that may become a header yet
 
 std::string excerpt(std::string_view text) {
@@ -78,9 +78,9 @@ Status FrameDecoder::takeHeader() {
   if (!bytes) {
     const size_t past = end == std::string_view::npos ? text.size() - kMostHeaderBytes : end + kBlank.size();
     const size_t noise = at == 0 || at == std::string_view::npos ? past : at;
-    std::string told = "something that is no message came: '" + excerpt(text.substr(0, noise)) + "'";
+    std::string message = "something that is no message came: '" + excerpt(text.substr(0, noise)) + "'";
     consume(noise);
-    return fail(ErrorCode::BadInput, std::move(told));
+    return fail(ErrorCode::BadInput, std::move(message));
   }
   consume(end + kBlank.size());
   if (*bytes <= maxFrameBytes_) {

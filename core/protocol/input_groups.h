@@ -11,7 +11,7 @@ namespace normlens::protocol {
 
 struct InputGroup {
   std::string names;  // "x", "past.0.0 to past.11.1"
-  InputSpec each;     // what they have in common, under the first one's name
+  InputSpec each;     // Their common description, under the first one's name.
 };
 
 [[nodiscard]] std::vector<InputGroup> inputGroups(std::span<const InputSpec> inputs);

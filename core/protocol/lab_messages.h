@@ -14,7 +14,7 @@ namespace normlens::protocol {
 // ---- lab: LabParams -> lab::RunResult. Trains; "$/lab" reports each record as it comes. Where the folder has the
 // checkpoint of this very run it goes on from there.
 struct LabParams {
-  std::string name;    // of the run
+  std::string name;    // Names the run.
   std::string folder;  // is there; empty: nothing is kept
   lab::RunSettings settings;
 };

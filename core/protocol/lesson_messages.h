@@ -27,8 +27,8 @@ NORMLENS_FIELDS(PartialCenteringParams, norm, value, share, others, biases, dtyp
 struct PartialCentering {
   std::string dtype;
   std::string error;          // why there are no figures
-  std::vector<double> means;  // of the rows of the norm's input: at most 4096, evenly picked
-  double max_rel = 0;         // of the outputs against the open model's, as in ForcedError
+  std::vector<double> means;  // One for each row of the norm's input: at most 4096, evenly picked.
+  double max_rel = 0;         // Compares the outputs with the open model's, as in ForcedError.
   double limit = 0;           // six times the noise floor
 };
 NORMLENS_FIELDS(PartialCentering, dtype, error, means, max_rel, limit)

@@ -93,7 +93,7 @@ struct EngineInfo {
   std::string no_gpu;                // why there is none, and what would mend it; empty: there is one
   int64_t pid = 0;
   int64_t memory_bytes = 0;  // resident set of the engine
-  std::string confinement;   // what keeps a model from the machine: "full", "calls", "none"
+  std::string confinement;   // Keeps a model from the machine: "full", "calls", "none".
   std::string unconfined;    // one sentence on what is missing there; empty: nothing
 };
 NORMLENS_FIELDS(EngineInfo, protocol, version, torch, onnx_runtime, formats, device, no_gpu, pid, memory_bytes,
@@ -115,7 +115,7 @@ NORMLENS_FIELDS(GpuCheck, steps)
 // ---- open: OpenParams -> ModelInfo. Structure only: no shapes yet.
 struct OpenParams {
   std::string path;
-  std::string model;         // of a file that holds several, the one of this name; empty: as the format chooses
+  std::string model;         // Chooses in a file that holds several; empty: as the format chooses.
   std::string inputs;        // .npz file, or empty
   double time_limit = 0;     // seconds that a run may take; 0: the engine's own limits
   int64_t memory_limit = 0;  // bytes; the same
@@ -153,7 +153,7 @@ NORMLENS_FIELDS(WeightDigestsParams, other, path)
 
 struct WeightDigests {
   std::vector<int> values;           // those that are constants
-  std::vector<std::string> digests;  // of each; equal: the same type, shape and bits
+  std::vector<std::string> digests;  // One for each; equal: the same type, shape and bits.
 };
 NORMLENS_FIELDS(WeightDigests, values, digests)
 
@@ -178,7 +178,7 @@ NORMLENS_FIELDS(Blocker, node, gamma, reason)
 // ---- analyze: AnalyzeParams -> Analysis. Runs the model once for shapes, then the analysis.
 struct NormInfo {
   int index = 0;
-  std::string name, title;  // of the file; to be read, with its module's path
+  std::string name, title;  // The file's name, and one to be read, with its module's path.
   std::string scope;
   NormForm form = NormForm::Op;
   int node = -1;
@@ -209,16 +209,16 @@ NORMLENS_FIELDS(OtherNormInfo, name, kind, node, form)
 
 struct Totals {
   int layer_norms = 0, free = 0, with_centering = 0, blocked = 0, unknown = 0;
-  int paper = 0, paper_practical = 0, paper_strict = 0;  // of those that are not unknown
+  int paper = 0, paper_practical = 0, paper_strict = 0;  // Count those that are not unknown.
 };
 NORMLENS_FIELDS(Totals, layer_norms, free, with_centering, blocked, unknown, paper, paper_practical, paper_strict)
 
 struct InputSpec {
   std::string name, dtype;
   std::vector<int64_t> shape;
-  double low = 0, high = 1;  // of the numbers drawn
+  double low = 0, high = 1;  // Bound the numbers drawn.
   bool uniform = true;       // false: drawn from normal(0, 1), whatever low and high are
-  std::string assumed;       // what was assumed and why; empty when given by the user
+  std::string assumed;       // States the assumption and its reason; empty when given by the user.
 };
 NORMLENS_FIELDS(InputSpec, name, dtype, shape, low, high, uniform, assumed)
 
@@ -230,13 +230,13 @@ NORMLENS_FIELDS(AnalyzeParams, early)
 struct Analysis {
   std::vector<GraphValue> values;  // those whose dtype or shape is news
   std::vector<NormInfo> norms;
-  std::vector<EditInfo> edits;  // what makes the norms' inputs zero-mean; that they are replaced goes without saying
+  std::vector<EditInfo> edits;  // They make the norms' inputs zero-mean; the norms' replacement is not listed.
   std::vector<OtherNormInfo> other_norms;
   Totals totals;
   std::vector<InputSpec> inputs;
-  std::vector<std::string> unused_arrays;  // of the file of inputs: no input has their name
+  std::vector<std::string> unused_arrays;  // Arrays of the file of inputs: no input has their name.
   std::string probe_error;                 // why the model could not be run; empty when it ran
-  Hint advice;                             // what makes it run, and unknown verdicts known; empty: nothing does
+  Hint advice;                             // Makes it run, and unknown verdicts known; empty: nothing does.
   bool never_runs = false;                 // ... and no other inputs would change that
   bool early = false;                      // shapes were inferred; no run has shown them yet
   std::string note;                        // a sentence on what was found, or was not; may be empty
@@ -349,7 +349,7 @@ struct VerifyResult {
   std::string file_reason;  // why the files were not compared
   std::string file_dtype;
   double noise_floor = 0;
-  std::optional<FromExact> errors;   // of the row that decides; null: float64 was impossible, or nothing differs
+  std::optional<FromExact> errors;   // The deciding row's; null: float64 was impossible, or nothing differs.
   std::optional<bool> exact;         // true proved, false refuted, nullopt not decided
   std::string first_diverging;       // norm name; empty
   std::vector<std::string> not_run;  // folded norms that the inputs did not reach
@@ -362,7 +362,7 @@ struct FoldResult {
   PlanInfo plan;
   double fold_ms = 0;
   std::optional<VerifyResult> verify;
-  std::vector<SizeCondition> holds_if;  // of the folded norms
+  std::vector<SizeCondition> holds_if;  // The folded norms' conditions.
   bool ok = false;                      // may be exported
   std::string reason;                   // why nothing was folded, or why it failed
 };
@@ -393,7 +393,7 @@ NORMLENS_FIELDS(TensorParams, value, plan)
 // These figures are of the finite elements.
 struct TensorFigures {
   double min = 0, max = 0, mean = 0, deviation = 0;
-  std::vector<int64_t> histogram;  // of bins of equal width over [low, high] of the stats
+  std::vector<int64_t> histogram;  // Counts bins of equal width over [low, high] of the stats.
   std::vector<double> heat;        // means of the cells of the heat map, row by row
   double largest_column_mean = 0;  // absolute; 0 where the plan does not center it
 };
@@ -403,7 +403,7 @@ struct TensorStats {
   std::string name, dtype;
   std::vector<int64_t> shape;
   int64_t not_finite = 0;               // elements that are NaN or infinite
-  double low = 0, high = 0;             // of both histograms
+  double low = 0, high = 0;             // Both histograms'.
   int heat_rows = 0, heat_columns = 0;  // axis 0 down, all others across
   TensorFigures before;                 // as in the file
   std::optional<TensorFigures> after;   // centered, rounded to its type; nullopt: the plan does not center it

@@ -21,8 +21,8 @@ struct EditInfo {
   IndexRanges frees;  // norms that need it
   // The constants that it rewrites, or the value that it changes at run time: what PlanParams::keep_values may name.
   std::vector<int> values = {};
-  std::string subject = {};  // of the text: "transformer.wte.weight"
-  std::string because = {};  // what its brackets hold; empty: it has none
+  std::string subject = {};  // The text's subject: "transformer.wte.weight".
+  std::string because = {};  // The text's brackets hold it; empty: it has none.
 };
 NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees, values, subject, because)
 
@@ -60,9 +60,9 @@ struct PlanWay {
   WayKind kind = WayKind::Copy;
   int value = -1;           // the constant to copy, or the value to center
   std::string text;         // "a copy of wte.weight"
-  int64_t bytes_grown = 0;  // of a copy
+  int64_t bytes_grown = 0;  // By a copy.
   double growth_percent = 0;
-  double cost_us = 0;  // of a centering, each run; 0: not measured
+  double cost_us = 0;  // A centering's, each run; 0: not measured.
   bool chosen = false;
 };
 NORMLENS_FIELDS(PlanWay, kind, value, text, bytes_grown, growth_percent, cost_us, chosen)
@@ -72,7 +72,7 @@ struct NormState {
   int norm = 0;
   NormOutcome state = NormOutcome::Kept;
   std::string because;          // "a copy of wte.weight would add 131 kB (13%, limit 10%)"; empty: nothing to explain
-  std::vector<int> centerings;  // of PlanInfo::edits: the run-time centerings that it rests on
+  std::vector<int> centerings;  // Index PlanInfo::edits: the run-time centerings that it rests on.
   bool counted = false;         // the first norm that reads them: they count as its own
   std::vector<PlanWay> ways;    // fewer than two: nothing to choose
 };

@@ -14,8 +14,8 @@ namespace normlens::protocol {
 
 // ---- probe: ProbeParams -> ProbeResult. One run of the open model, or of its last fold, on the inputs that were set.
 struct ProbeParams {
-  bool folded = false;  // of the last fold, proved or not
-  int64_t seed = 17;    // of the random vectors
+  bool folded = false;  // The last fold is probed, proved or not.
+  int64_t seed = 17;    // Draws the random vectors.
 };
 NORMLENS_FIELDS(ProbeParams, folded, seed)
 
@@ -24,7 +24,7 @@ NORMLENS_FIELDS(ProbeParams, folded, seed)
 struct SideAngles {
   double angle_deg = 0, angle_std = 0;            // to the uniform vector [1 ... 1]
   double norm = 0, norm_std = 0;                  // the length
-  double mean_share = 0, mean_share_std = 0;      // of the squared length along the uniform vector
+  double mean_share = 0, mean_share_std = 0;      // The squared length's share along the uniform vector.
   int64_t rows = 0, zero_rows = 0, bad_rows = 0;  // bad: not finite
 };
 NORMLENS_FIELDS(SideAngles, angle_deg, angle_std, norm, norm_std, mean_share, mean_share_std, rows, zero_rows, bad_rows)
@@ -54,10 +54,10 @@ enum class ProbedKind : uint8_t { LayerNorm, RmsNorm };
 NORMLENS_NAMES(ProbedKind, "LayerNorm", "RMSNorm")
 
 struct ProbeRow {
-  std::string name, title;  // of a fold: those of the norm of the open model that it replaces, where that is so
+  std::string name, title;  // In a fold: those of the norm of the open model that it replaces, where that is so.
   ProbedKind kind = ProbedKind::LayerNorm;
   int norm = -1;       // index of the open model's LayerNorm; -1: an RMSNorm of its own
-  int node = -1;       // of the probed model
+  int node = -1;       // A node of the probed model.
   int64_t width = 0;   // numbers in a row
   std::string reason;  // why there are no figures; empty: there are
   SideAngles input, output;
@@ -65,7 +65,7 @@ struct ProbeRow {
   // The angle of the output before gamma and beta: a right one for a LayerNorm, that of its input for an RMSNorm.
   double bare_angle_deg = 0, bare_angle_std = 0;
   AngleCounts input_angles, output_angles, random_angles;  // behind the means and spreads above
-  std::optional<SwapError> swap;                           // of a LayerNorm
+  std::optional<SwapError> swap;                           // Set for a LayerNorm.
   std::string swap_reason;                                 // why it is absent where it could be there
 };
 NORMLENS_FIELDS(ProbeRow, name, title, kind, norm, node, width, reason, input, output, random, bare_angle_deg,
@@ -74,7 +74,7 @@ NORMLENS_FIELDS(ProbeRow, name, title, kind, norm, node, width, reason, input, o
 struct ProbeResult {
   std::string dtype;                  // that the model was run in; the figures are float64
   std::vector<ProbeRow> rows;         // in execution order
-  bool paired = true;                 // of a fold: its norms replace the open model's one for one
+  bool paired = true;                 // A fold's norms replace the open model's one for one.
   std::vector<std::string> findings;  // the figures' meaning, in sentences made of them, without full stops
 };
 NORMLENS_FIELDS(ProbeResult, dtype, rows, paired, findings)
@@ -109,7 +109,7 @@ struct ProbeSwaps {
   std::vector<ProbeSwap> swaps;       // in the order of the LayerNorms
   std::optional<ForcedError> all;     // as they are, at once; where there are several
   std::vector<std::string> findings;  // as in ProbeResult
-  bool cancelled = false;             // what had been measured is here
+  bool cancelled = false;             // The rows measured until then are here.
 };
 NORMLENS_FIELDS(ProbeSwaps, dtype, hardly, swaps, all, findings, cancelled)
 

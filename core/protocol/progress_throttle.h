@@ -26,7 +26,7 @@ class ProgressThrottle {
 
  private:
   std::string stage_;
-  std::deque<Clock::time_point> sent_;  // of the last second
+  std::deque<Clock::time_point> sent_;  // Times within the last second.
 };
 
 }  // namespace normlens::protocol

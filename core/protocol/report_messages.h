@@ -13,7 +13,7 @@ namespace normlens::protocol {
 // A drawing that the window made: the engine draws no graphs.
 struct ReportPicture {
   std::string title;  // "Before"
-  std::string alt;    // what is seen, in words
+  std::string alt;    // Describes the picture in words.
   std::string svg;    // refused where it holds more than shapes and text
 };
 NORMLENS_FIELDS(ReportPicture, title, alt, svg)
@@ -26,8 +26,8 @@ NORMLENS_NAMES(ReportFormat, "html", "markdown")
 struct ReportParams {
   std::string model;  // as the commands in it are to call the model
   ReportFormat format = ReportFormat::Html;
-  std::vector<ReportPicture> pictures;  // of the graph
-  std::optional<BenchResult> bench;     // of the original against this fold; nullopt: it was not measured
+  std::vector<ReportPicture> pictures;  // Show the graph.
+  std::optional<BenchResult> bench;     // The original against this fold; nullopt: it was not measured.
 };
 NORMLENS_FIELDS(ReportParams, model, format, pictures, bench)
 

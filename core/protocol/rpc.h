@@ -15,7 +15,7 @@ namespace normlens::protocol {
 struct RpcFailure {
   RpcError code = RpcError::InternalError;
   std::string message;
-  std::string errorCode;  // of normlens::Error ("unreadable"), for RpcError::EngineError
+  std::string errorCode;  // The code of normlens::Error ("unreadable"), for RpcError::EngineError.
   Hint hint;
 };
 
@@ -24,8 +24,8 @@ struct RpcMessage {
   std::optional<int64_t> id;
   std::string method;
   nlohmann::json params;              // null when absent
-  nlohmann::json result;              // of a reply that is no error
-  std::optional<RpcFailure> failure;  // of an error reply
+  nlohmann::json result;              // Set in a reply that is no error.
+  std::optional<RpcFailure> failure;  // Set in an error reply.
 
   [[nodiscard]] bool isReply() const { return method.empty(); }
   [[nodiscard]] bool isRequest() const { return id.has_value() && !method.empty(); }

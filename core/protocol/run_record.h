@@ -44,15 +44,16 @@ struct RunRecord {
   RunEvent event = RunEvent::Started;  // member is set for epoch and for diverged, whose cause is in `text`
   std::string run;                     // name of the run, as it was started with
   RunMember member;
-  int epoch = 0, epochs = 0;             // done, of how many of this member
-  int64_t done = 0, of = 0;              // epochs of all members, for a bar and the time left
-  std::optional<double> train_loss;      // cross entropy in nats, mean over the epoch's steps; nullopt before the first
-  double test_loss = 0;                  // after the epoch
-  double test_accuracy = 0;              // in [0, 1]
-  std::vector<std::string> layer_names;  // of the linear layers, in this order below; in a member's first record only
+  int epoch = 0, epochs = 0;         // done, of how many of this member
+  int64_t done = 0, of = 0;          // epochs of all members, for a bar and the time left
+  std::optional<double> train_loss;  // cross entropy in nats, mean over the epoch's steps; nullopt before the first
+  double test_loss = 0;              // after the epoch
+  double test_accuracy = 0;          // in [0, 1]
+  std::vector<std::string>
+      layer_names;  // Name the linear layers, in this order below; in a member's first record only.
   std::vector<double>
-      gradient_norms;  // of each linear layer's weight, at the epoch's last step; empty before the first
-  std::vector<InputStatistics> inputs;  // of each linear layer
+      gradient_norms;  // Each linear layer's weight has one, at the epoch's last step; empty before the first.
+  std::vector<InputStatistics> inputs;  // One for each linear layer.
   // Largest |difference| from the network layer_norm of the same depth, optimizer, seed and precision, over all
   // parameters; those before a norm centered, in both. nullopt: it is that network, or there is none.
   std::optional<double> weight_difference;
@@ -60,7 +61,7 @@ struct RunRecord {
   double ms_per_step = 0;        // median of the epoch: forward, backward, optimizer
   int64_t bytes = 0;             // weights, gradients, optimizer, and the most that one step's tensors take at a time
   double seconds = 0;            // since the run was started or resumed
-  std::string text;              // of stopped and diverged: why, one sentence
+  std::string text;              // Says why a run stopped or diverged, in one sentence.
 
   bool operator==(const RunRecord&) const = default;
 };
@@ -70,7 +71,7 @@ struct Finding {
   std::string claim;            // one sentence
   std::optional<bool> holds;    // nullopt: this run does not decide it
   std::optional<double> value;  // that decides
-  std::optional<double> limit;  // what it is compared with
+  std::optional<double> limit;  // The value is compared with it.
   std::string text;             // with numbers: what came out
 
   bool operator==(const Finding&) const = default;
@@ -95,7 +96,7 @@ struct RunResult {
   std::vector<Finding> findings;
   std::vector<StepCost> costs;       // cost only
   std::vector<std::string> weights;  // files of trained networks, in the folder of the run: each in both formats
-  std::string machine;               // what it ran on: "LibTorch 2.15.0, 2 threads"
+  std::string machine;               // Names the machine that ran it: "LibTorch 2.15.0, 2 threads".
 
   bool operator==(const RunResult&) const = default;
 };

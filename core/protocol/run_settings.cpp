@@ -60,7 +60,7 @@ template <protocol::Message T>
   return std::nullopt;
 }
 
-constexpr double kMostNetworks = 4096;  // of a run
+constexpr double kMostNetworks = 4096;  // A run may have no more.
 
 std::string number(double value) {
   std::ostringstream text;

@@ -42,8 +42,8 @@ struct DataSettings {
   int features = 2;         // teacher, parity: numbers of an example
   int classes = 2;          // spirals: arms; teacher: what it chooses from
   double noise = 0.05;      // spirals: of each coordinate, standard deviation
-  double test_share = 0.2;  // of the examples, that no network trains on; of a text its end
-  int64_t seed = 1;         // of the generated data, and of which examples are set aside
+  double test_share = 0.2;  // A share of the examples that no network trains on; a text's end.
+  int64_t seed = 1;         // Decides the generated data, and which examples are set aside.
 
   bool operator==(const DataSettings&) const = default;
 };
@@ -59,7 +59,7 @@ struct RunSettings {
   int epochs = 40;
   int batch = 128;  // examples of a step
   std::vector<OptimizerSettings> optimizers{{}};
-  std::vector<int64_t> seeds{1};  // of the first weights and of the order of the examples
+  std::vector<int64_t> seeds{1};  // Decide the first weights and the order of the examples.
   DataSettings data;
   std::vector<Precision> precisions{Precision::Float32};
   // Weights are compared with those of layer_norm where that is among them.
@@ -67,7 +67,7 @@ struct RunSettings {
   double norm_eps = 1e-5;
   bool random_affine = false;  // γ and β of the norms start from random numbers, not from 1 and 0
   std::string device = "cpu";  // cuda (the first GPU), cuda:1. First weights are the same on all
-  int threads = 0;             // of one op; 0: as many as there are cores. Sums, and so last bits, depend on it
+  int threads = 0;  // One op uses as many; 0: as many as there are cores. Sums, and so last bits, depend on it.
   // continued: after so many epochs the other networks start from the weights of layer_norm.
   int handover_epoch = 20;
   bool handover_centered = false;  // ... centered once (CCWT) before they are handed over
@@ -77,7 +77,7 @@ struct RunSettings {
   int steps_per_epoch = 100;  // batches drawn from the text
   // cost: what is measured after `epochs` of warm-up.
   int rounds = 20;
-  int steps_per_round = 10;  // of each network, in turns
+  int steps_per_round = 10;  // Each network does as many, in turns.
 
   bool operator==(const RunSettings&) const = default;
 };

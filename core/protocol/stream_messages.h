@@ -20,9 +20,9 @@ NORMLENS_FIELDS(StreamParams, plan, padding)
 
 struct StreamInfo {
   int64_t channels = 0;  // d
-  int64_t width = 0;     // of the narrow stream; d where it stays
+  int64_t width = 0;     // The narrow stream's; d where it stays.
   IndexRanges norms;     // that read it
-  int restored = 0;      // of those: get all channels back first
+  int restored = 0;      // Of these, so many get all channels back first.
   int adds = 0;          // residual ones
   int cuts = 0;          // values that lose their last channel at run time
   std::string refused;   // why it stays, a clause that follows "because"; empty: it is narrowed
@@ -37,8 +37,8 @@ NORMLENS_FIELDS(StreamFigures, original, fold, narrow)
 
 struct StreamReport {
   std::vector<StreamInfo> streams;
-  StreamFigures norm_flops;    // of the norms that read narrow streams
-  StreamFigures linear_flops;  // of the linears that write or read them
+  StreamFigures norm_flops;    // Counts the norms that read narrow streams.
+  StreamFigures linear_flops;  // Counts the linears that write or read them.
   StreamFigures stream_bytes, weight_bytes;
   std::string reason;  // why no stream is narrowed, a sentence; empty: some are, and the figures are known
 };
@@ -47,7 +47,7 @@ NORMLENS_FIELDS(StreamReport, streams, norm_flops, linear_flops, stream_bytes, w
 // ---- narrow: NarrowParams -> NarrowResult. Made, proved and written; the last fold is left alone.
 struct NarrowParams {
   StreamParams streams;
-  std::string norm = "portable";  // of norms that get all channels back; fast: a kernel for narrow ones too
+  std::string norm = "portable";  // Replaces norms that get all channels back; fast: a kernel for narrow ones too.
   std::string path;
   bool force = false;  // written although it is not proved
 };

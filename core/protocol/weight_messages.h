@@ -11,7 +11,7 @@ namespace normlens::protocol {
 
 // ---- weight_changes: WeightChangesParams -> WeightChanges. What became of the open model's weights in another one.
 struct WeightChangesParams {
-  std::string path;                        // of the other model, as for read_graph
+  std::string path;                        // Names the other model, as for read_graph.
   std::vector<std::pair<int, int>> pairs;  // ids of constants: of the open model, of the other
 };
 NORMLENS_FIELDS(WeightChangesParams, path, pairs)
@@ -28,7 +28,7 @@ struct WeightChange {
 NORMLENS_FIELDS(WeightChange, reason, max_abs, max_original, centered_axis, centered_part, shift_of)
 
 struct WeightChanges {
-  std::vector<WeightChange> changes;  // of each pair
+  std::vector<WeightChange> changes;  // One for each pair.
 };
 NORMLENS_FIELDS(WeightChanges, changes)
 

@@ -25,7 +25,7 @@ using protocol::BenchParams;
 using protocol::BenchPoint;
 using protocol::BenchResult;
 
-constexpr std::chrono::milliseconds kTellEvery{100};
+constexpr std::chrono::milliseconds kReportEvery{100};
 
 // The ops of a side are matched with these: the model's graph, and which of its nodes are norms.
 struct SideNames {
@@ -180,7 +180,7 @@ Result<std::vector<run::SweepPoint>> pointsOf(const BenchParams& params) {
     return point.settings.device == formats::Device::Cuda && point.settings.gpu != gpu;
   };
   if (std::ranges::any_of(*points, onAnother)) {
-    return fail(ErrorCode::Usage, "a measurement is of one GPU, whose name and clocks it tells",
+    return fail(ErrorCode::Usage, "a measurement reports the name and clocks of one GPU",
                 "measure on each of them by itself");
   }
   return points;
@@ -212,7 +212,7 @@ class Measurement {
         }
         if (!firstError) firstError = done.error();
         point.error = done.error().message + (done.error().hint.empty() ? "" : "; " + done.error().hint.text());
-        tell(point);
+        reportPoint(point);
       }
       result.cancelled = point.error.empty() && !point.complete;
       result.points.push_back(std::move(point));
@@ -269,19 +269,19 @@ class Measurement {
                               .settings = at.settings,
                               .onRound = [&](const run::BenchReport& soFar) {
                                 const auto now = std::chrono::steady_clock::now();
-                                if (now - last < kTellEvery) return;
+                                if (now - last < kReportEvery) return;
                                 last = now;
                                 describeMeasured(soFar, namesA_, namesB, point);
-                                tell(point);
+                                reportPoint(point);
                               }};
     ASSIGN_OR_RETURN(const auto report, run::benchModels(*models_.a.model, b.model, inputs, options, task_));
     describeMeasured(report, namesA_, namesB, point);
     point.complete = report.complete;
-    tell(point);
+    reportPoint(point);
     return {};
   }
 
-  void tell(const BenchPoint& point) const {
+  void reportPoint(const BenchPoint& point) const {
     if (listener_) listener_(index_, count_, point);
   }
 

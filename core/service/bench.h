@@ -15,16 +15,16 @@ namespace normlens::service {
 // A side of a measurement.
 struct BenchModel {
   formats::Model* model = nullptr;       // probed where its shapes are not known; null: there is none
-  std::unique_ptr<formats::Model> made;  // what keeps it alive where nobody else does
+  std::unique_ptr<formats::Model> made;  // Keeps it alive where nobody else does.
   std::string norm;                      // flavour of a fold; empty: it is none
-  double foldMs = 0;                     // what the fold took
+  double foldMs = 0;                     // The fold took as long.
 };
 
 struct BenchModels {
   BenchModel a, b;
   // A in another flavour. Empty: B is no fold of A, and norm flavours cannot be swept.
   std::function<Result<BenchModel>(formats::NormFlavour)> fold;
-  const formats::Tensors& inputs;  // of A
+  const formats::Tensors& inputs;  // A's inputs.
   // Specs of the inputs, one each, for sweeps over sizes that have names there; may be empty.
   const std::vector<formats::InputSpec>& specs;
 };

@@ -15,38 +15,38 @@ using graph::DType;
 constexpr int kHeatRows = 48, kHeatColumns = 128;
 
 protocol::DiffRow describe(const run::DiffRow& row, const graph::Graph& graph) {
-  protocol::DiffRow told;
-  told.kind = row.kind;
-  told.name = row.name;
-  told.norm = row.norm;
-  told.value = row.value;
-  if (row.value != graph::kNoValue) told.node = graph.value(row.value).producer;
-  told.output = row.output;
-  told.rounding = row.rounding;
-  told.step = row.step;
-  told.depth = row.depth;
-  told.shape = row.shape;
-  told.dtype = graph::dtypeName(row.dtype);
-  told.aligned = row.alignment;
-  told.batch = row.batch;
-  told.max_abs = row.diff.maxAbs;
-  told.max_rel = row.diff.maxRel;
-  told.mean_abs = row.diff.meanAbs;
-  told.cosine = row.diff.cosine;
+  protocol::DiffRow out;
+  out.kind = row.kind;
+  out.name = row.name;
+  out.norm = row.norm;
+  out.value = row.value;
+  if (row.value != graph::kNoValue) out.node = graph.value(row.value).producer;
+  out.output = row.output;
+  out.rounding = row.rounding;
+  out.step = row.step;
+  out.depth = row.depth;
+  out.shape = row.shape;
+  out.dtype = graph::dtypeName(row.dtype);
+  out.aligned = row.alignment;
+  out.batch = row.batch;
+  out.max_abs = row.diff.maxAbs;
+  out.max_rel = row.diff.maxRel;
+  out.mean_abs = row.diff.meanAbs;
+  out.cosine = row.diff.cosine;
   if (row.diff.worst >= 0) {
-    told.worst_index = run::indexOf(row.diff.worst, row.shape, row.dtype);
-    told.worst_a = row.diff.worstA;
-    told.worst_b = row.diff.worstB;
+    out.worst_index = run::indexOf(row.diff.worst, row.shape, row.dtype);
+    out.worst_a = row.diff.worstA;
+    out.worst_b = row.diff.worstB;
   }
   if (row.ulps) {
-    told.ulps.assign(row.ulps->counts.begin(), row.ulps->counts.end());
-    told.max_ulp = static_cast<double>(row.ulps->most);
+    out.ulps.assign(row.ulps->counts.begin(), row.ulps->counts.end());
+    out.max_ulp = static_cast<double>(row.ulps->most);
   }
   if (row.top) {
-    told.top1 = row.top->first();
-    if (row.top->hasMany) told.top5 = row.top->many();
+    out.top1 = row.top->first();
+    if (row.top->hasMany) out.top5 = row.top->many();
   }
-  return told;
+  return out;
 }
 
 // Unknown: each model as it is.
@@ -67,7 +67,7 @@ run::Tile tileOf(const protocol::TensorTile& asked, const graph::Shape& shape) {
 
 struct Differences::Kept {
   std::string against, dtype;
-  std::unique_ptr<formats::Model> other;  // of a file
+  std::unique_ptr<formats::Model> other;  // The model of a file.
   std::unique_ptr<formats::Model> exact;  // a float64 copy of the original; nullptr: not made yet, or not possible
   std::optional<run::ModelPair> pair;
   std::unique_ptr<formats::Model> moved;  // a copy of the pair's first model in float64, its weights moved; the same
@@ -135,12 +135,12 @@ Result<protocol::DiffResult> Differences::compare(const DiffSubject& subject, co
   const auto isOfTheType = [](const Error& error) {
     return error.code != ErrorCode::Cancelled && error.code != ErrorCode::Usage && error.code != ErrorCode::Unreadable;
   };
-  const auto told = [&](const Error& error) -> Result<protocol::DiffResult> {
+  const auto failed = [&](const Error& error) -> Result<protocol::DiffResult> {
     if (!isOfTheType(error)) return tl::unexpected(error);
     result.error = error.message;
     return result;
   };
-  if (const Status made = makePair(subject, params.against, params.dtype, task); !made) return told(made.error());
+  if (const Status made = makePair(subject, params.against, params.dtype, task); !made) return failed(made.error());
   result.note = run::typeNote(*kept_->pair);
   const auto batches =
       run::batchesLike(subject.inputs, std::max(1, params.batches), static_cast<uint64_t>(params.seed));
@@ -153,7 +153,7 @@ Result<protocol::DiffResult> Differences::compare(const DiffSubject& subject, co
   }
   options.reference = kept_->reference(subject.original);
   const auto diff = run::diffModels(*kept_->pair->a, subject.norms, *kept_->pair->b, *batches, options, task);
-  if (!diff) return told(diff.error());
+  if (!diff) return failed(diff.error());
   for (const run::DiffRow& row : diff->rows) result.rows.push_back(describe(row, graph));
   result.batches = diff->batches;
   result.norms_reason = diff->normsReason;
@@ -186,23 +186,23 @@ Result<protocol::TensorPair> Differences::tensorPair(const DiffSubject& subject,
   const run::SitePair& pair = *kept_->tensors;
   const run::Tile whole = run::wholeTile(pair.a.shape), tile = tileOf(params.tile, pair.a.shape);
   ASSIGN_OR_RETURN(auto picture, run::pictureOf(pair.a, pair.b, tile, kHeatRows, kHeatColumns));
-  protocol::TensorPair told;
-  told.name = pair.diff.name;
-  told.dtype = graph::dtypeName(pair.a.dtype);
-  told.aligned = pair.alignment;
-  told.shape = pair.a.shape;
-  told.rows = whole.rows;
-  told.columns = whole.columns;
-  told.tile = {tile.row, tile.rows, tile.column, tile.columns};
-  told.heat_rows = picture.rows;
-  told.heat_columns = picture.columns;
-  told.a = std::move(picture.a);
-  told.b = std::move(picture.b);
-  told.difference = std::move(picture.difference);
-  told.low = picture.low;
-  told.high = picture.high;
-  told.most = picture.most;
-  return told;
+  protocol::TensorPair out;
+  out.name = pair.diff.name;
+  out.dtype = graph::dtypeName(pair.a.dtype);
+  out.aligned = pair.alignment;
+  out.shape = pair.a.shape;
+  out.rows = whole.rows;
+  out.columns = whole.columns;
+  out.tile = {tile.row, tile.rows, tile.column, tile.columns};
+  out.heat_rows = picture.rows;
+  out.heat_columns = picture.columns;
+  out.a = std::move(picture.a);
+  out.b = std::move(picture.b);
+  out.difference = std::move(picture.difference);
+  out.low = picture.low;
+  out.high = picture.high;
+  out.most = picture.most;
+  return out;
 }
 
 }  // namespace normlens::service

@@ -43,12 +43,12 @@ Result<protocol::ForcedError> forcedError(OriginalInType& original, const Analys
   protocol::ForcedError result;
   result.norm = params.norm;
   result.dtype = params.dtype;
-  const auto told = [&](const Error& error) -> Result<protocol::ForcedError> {
+  const auto failed = [&](const Error& error) -> Result<protocol::ForcedError> {
     if (error.code == ErrorCode::Cancelled || error.code == ErrorCode::Usage) return tl::unexpected(error);
     result.error = error.message;
     return result;
   };
-  if (const Status taken = original.take(subject, params.dtype, task); !taken) return told(taken.error());
+  if (const Status taken = original.take(subject, params.dtype, task); !taken) return failed(taken.error());
   const fold::FoldPlan plan = planFor(subject.analysis, params);
   if (plan.edits.empty()) {
     result.error = "nothing would make an RMSNorm of it";
@@ -57,11 +57,11 @@ Result<protocol::ForcedError> forcedError(OriginalInType& original, const Analys
   task.report("folding it alone");
   const auto folded =
       original.model(subject).apply(plan, subject.analysis.norms.layerNorms, formats::NormFlavour::Portable, task);
-  if (!folded) return told(folded.error());
+  if (!folded) return failed(folded.error());
   const auto outputs = (*folded)->run(subject.inputs, task);
-  if (!outputs) return told(outputs.error());
+  if (!outputs) return failed(outputs.error());
   const auto error = original.errorOf(*outputs);
-  if (!error) return told(error.error());
+  if (!error) return failed(error.error());
   result.max_rel = error->maxRel;
   result.limit = error->limit;
   return result;

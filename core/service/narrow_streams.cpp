@@ -103,7 +103,8 @@ class Work {
  private:
   const analysis::Analysis& analysis_;
   const Graph& graph_;
-  std::map<graph::ConstantId, double> shares_;  // of elements that are left: a weight may write and read a stream
+  std::map<graph::ConstantId, double>
+      shares_;  // Shares of elements that are left: a weight may write and read a stream.
   StreamWork out_;
 };
 

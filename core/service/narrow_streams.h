@@ -28,10 +28,10 @@ struct NarrowOptions {
 // The work of the original, of the fold alone, and of the result; of one pass on the inputs. Norms' operations:
 // run/measure/norm_work.h; a narrow norm takes 4 (d - 1) for a row, one that restores its row d more than RMSNorm.
 struct StreamWork {
-  double normFlops[3] = {0, 0, 0};    // of the norms that read the streams
-  double linearFlops[3] = {0, 0, 0};  // of the linears that write or read the streams: 2 for each weight and row
+  double normFlops[3] = {0, 0, 0};    // Counts the norms that read the streams.
+  double linearFlops[3] = {0, 0, 0};  // Counts the linears that write or read the streams: 2 for each weight and row.
   int64_t streamBytes[3] = {0, 0, 0};
-  int64_t weightBytes[3] = {0, 0, 0};  // of all constants
+  int64_t weightBytes[3] = {0, 0, 0};  // Counts all constants.
 };
 
 // Two models timed in turns: times of different pairs lie apart in time, and a machine drifts.
@@ -45,7 +45,7 @@ struct StreamTimes {
 };
 
 struct Narrowing {
-  analysis::Plan plan;  // of the fold
+  analysis::Plan plan;  // The fold's.
   std::vector<analysis::Stream> streams;
   std::unique_ptr<formats::Model> model;  // nullptr where no stream is narrowed
   std::optional<protocol::VerifyResult> verify;
@@ -70,7 +70,7 @@ struct PlannedStreams {
 
 struct NarrowSource {
   const formats::Model& model;         // probed with the inputs
-  const analysis::Analysis& analysis;  // of it
+  const analysis::Analysis& analysis;  // The model's.
   const formats::Tensors& inputs;
 };
 

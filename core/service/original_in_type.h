@@ -50,7 +50,7 @@ class OriginalInType {
   std::string dtype_;                     // empty: none
   std::unique_ptr<formats::Model> copy_;  // nullptr: the original is of that type
   formats::Tensors outputs_;
-  std::vector<double> noise_;  // of each output, relative
+  std::vector<double> noise_;  // One for each output, relative.
 };
 
 }  // namespace normlens::service

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <future>
 
-#include "core/analysis/preview.h"
 #include "core/analysis/zero_mean_map.h"
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
@@ -24,7 +23,7 @@ Result<formats::NormFlavour> flavourOf(const protocol::FoldParams& params) {
   return *flavour;
 }
 
-protocol::StreamInfo told(const analysis::Stream& stream) {
+protocol::StreamInfo asMessage(const analysis::Stream& stream) {
   protocol::StreamInfo info;
   info.channels = stream.channels.full;
   info.width = stream.refused.empty() ? stream.channels.width : stream.channels.full;
@@ -37,18 +36,18 @@ protocol::StreamInfo told(const analysis::Stream& stream) {
 }
 
 template <class T>
-protocol::StreamFigures told(const T (&of)[3]) {
+protocol::StreamFigures asMessage(const T (&of)[3]) {
   return {static_cast<double>(of[0]), static_cast<double>(of[1]), static_cast<double>(of[2])};
 }
 
-protocol::StreamReport told(const std::vector<analysis::Stream>& streams, const StreamWork& work,
-                            const std::string& refused) {
+protocol::StreamReport asMessage(const std::vector<analysis::Stream>& streams, const StreamWork& work,
+                                 const std::string& refused) {
   protocol::StreamReport report;
-  for (const auto& stream : streams) report.streams.push_back(told(stream));
-  report.norm_flops = told(work.normFlops);
-  report.linear_flops = told(work.linearFlops);
-  report.stream_bytes = told(work.streamBytes);
-  report.weight_bytes = told(work.weightBytes);
+  for (const auto& stream : streams) report.streams.push_back(asMessage(stream));
+  report.norm_flops = asMessage(work.normFlops);
+  report.linear_flops = asMessage(work.linearFlops);
+  report.stream_bytes = asMessage(work.streamBytes);
+  report.weight_bytes = asMessage(work.weightBytes);
   report.reason = refused;
   return report;
 }
@@ -113,7 +112,7 @@ Result<protocol::InputsInfo> Service::chooseInputs(const protocol::InputsParams&
 Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::AnalyzeParams& params) {
   RETURN_IF_ERROR(state_->needModel());
   Error probeError;
-  const auto told = state_->early ? graphValues(state_->model->graph()) : std::vector<protocol::GraphValue>();
+  const auto known = state_->early ? graphValues(state_->model->graph()) : std::vector<protocol::GraphValue>();
   task.report("looking for inputs");
   auto inputs = rules_.notRun.message.empty() ? chooseModelInputs(*state_->model, state_->choice)
                                               : Result<ChosenInputs>(tl::unexpected(rules_.notRun));
@@ -147,8 +146,8 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
   }
   state_->early = early;
   auto found = state_->analysed(probeError, task);
-  if (found && told.size() == found->values.size()) {
-    std::erase_if(found->values, [&](const auto& value) { return value == told[static_cast<size_t>(value.id)]; });
+  if (found && known.size() == found->values.size()) {
+    std::erase_if(found->values, [&](const auto& value) { return value == known[static_cast<size_t>(value.id)]; });
   }
   return found;
 }
@@ -334,10 +333,10 @@ Result<Narrowing> Service::narrowStreams(const protocol::PlanParams& params, con
 Result<protocol::StreamReport> Service::streams(const protocol::StreamParams& params, const Task& task) {
   RETURN_IF_ERROR(state_->needAnalysis());
   ASSIGN_OR_RETURN(const auto padding, paddingNamed(params.padding));
-  if (auto status = checkPolicy(params.plan); !status) return told({}, {}, status.error().message);
+  if (auto status = checkPolicy(params.plan); !status) return asMessage({}, {}, status.error().message);
   ASSIGN_OR_RETURN(const auto planned, state_->plans->make(params.plan, formats::NormFlavour::Portable, task));
   const auto narrow = planNarrowing(*state_->analysis, planned.plan, padding);
-  return told(narrow.streams, narrow.work, narrow.refused);
+  return asMessage(narrow.streams, narrow.work, narrow.refused);
 }
 
 Result<protocol::NarrowResult> Service::writeNarrow(const protocol::NarrowParams& params, const Task& task) {
@@ -355,7 +354,7 @@ Result<protocol::NarrowResult> Service::writeNarrow(const protocol::NarrowParams
   options.flavour = *flavour;
   ASSIGN_OR_RETURN(auto made, narrowStreams(params.streams.plan, options, task));
   protocol::NarrowResult result;
-  result.streams = told(made.streams, made.work, made.model ? std::string() : made.reason);
+  result.streams = asMessage(made.streams, made.work, made.model ? std::string() : made.reason);
   result.holds_if = state_->conditionsOf(made.plan);
   result.verify = std::move(made.verify);
   result.reason = made.reason;

@@ -101,7 +101,7 @@ struct Service::State {
   ChosenInputs inputs;
   std::string noInputs;   // why there are none; empty: there are
   bool early = false;     // shapes are inferred ones
-  analysis::Norms norms;  // of the structure, before the probe
+  analysis::Norms norms;  // The structure's, before the probe.
   analysis::FiniteWeights weights;
   std::unique_ptr<analysis::Analysis> analysis;               // nullptr until analyze()
   std::optional<PlanMaker> plans;                             // the same
@@ -110,11 +110,11 @@ struct Service::State {
   // The last fold.
   analysis::Plan plan;
   std::unique_ptr<formats::Model> folded;
-  std::vector<protocol::SizeCondition> conditions;  // what it rests on
+  std::vector<protocol::SizeCondition> conditions;  // The analysis rests on them.
   formats::NormFlavour flavour = formats::NormFlavour::Portable;
   protocol::FoldParams foldParams;
   bool foldOk = false;
-  protocol::FoldResult toldFold;  // of `folded`
+  protocol::FoldResult toldFold;  // Describes `folded`.
   FoldTimes times;
   Differences differences;
   OriginalInType originalInType;
@@ -184,16 +184,16 @@ struct Service::State {
     const Stopwatch watch;
     ASSIGN_OR_RETURN(auto wouldFoldIf, analyseGraph(task));
     times.analysis_ms = watch.ms();
-    auto told = describeAnalysis(model->graph(), *analysis, inputs.specs, notProbed.message);
-    for (size_t norm = 0; norm < told.norms.size(); ++norm) {
-      told.norms[norm].holds_if = holdsIf[norm];
-      told.norms[norm].would_fold_if = std::move(wouldFoldIf[norm]);
+    auto out = describeAnalysis(model->graph(), *analysis, inputs.specs, notProbed.message);
+    for (size_t norm = 0; norm < out.norms.size(); ++norm) {
+      out.norms[norm].holds_if = holdsIf[norm];
+      out.norms[norm].would_fold_if = std::move(wouldFoldIf[norm]);
     }
-    told.advice = whatToGive(notProbed);
-    told.never_runs = notProbed.code == ErrorCode::Unsupported;
-    told.early = early;
-    told.unused_arrays = inputs.unusedArrays;
-    return told;
+    out.advice = whatToGive(notProbed);
+    out.never_runs = notProbed.code == ErrorCode::Unsupported;
+    out.early = early;
+    out.unused_arrays = inputs.unusedArrays;
+    return out;
   }
 
   // An edit was refused when numbers were read. True where another plan does without it: shifts that do not fit their

@@ -93,7 +93,7 @@ class Swapping {
   const protocol::ProbeSwapsParams& params_;
   const Task& task_;
   protocol::ProbeSwaps result_;
-  Error error_;  // of what ended it
+  Error error_;  // The error that ended it.
 };
 
 // Runs in the original's own type. Stopped, it returns what it has; errors: Cancelled before anything was measured.

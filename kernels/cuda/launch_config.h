@@ -18,8 +18,8 @@ namespace normlens::kernels::cuda {
 struct DeviceLimits {
   int multiprocessors = 1;
   int64_t sharedBytes = int64_t{48} * 1024;  // that one block may request
-  int64_t maxBlocks = (1LL << 31) - 1;       // of a grid, along x
-  int clusterBlocks = 1;                     // of a cluster, at most; 1: there are none
+  int64_t maxBlocks = (1LL << 31) - 1;       // Limits a grid, along x.
+  int clusterBlocks = 1;                     // Limits a cluster; 1: there are none.
 };
 
 struct RowShape {
@@ -38,10 +38,10 @@ struct LaunchConfig {
                          // they hold less than kFewestItemsOfWarps, a power of two below
   int rowsPerBlock = 1;  // 1 where lanes is above 32
   int64_t blocks = 1;    // each goes on with the row, or chunk, that many blocks further on
-  int64_t sharedBytes = 0;  // of Shared
-  int64_t chunks = 1;       // of Split and Cluster: per row; of Cluster also the blocks of one, which divide `blocks`
-  int64_t chunkWidth = 0;   // of Split and Cluster: elements, but for a row's last
-  bool persistent = false;  // of Registers, rows in a warp or less: a block keeps weight and bias from row to row, and
+  int64_t sharedBytes = 0;  // Used by Shared.
+  int64_t chunks = 1;       // Split and Cluster: per row; for Cluster also the blocks of one, which divide `blocks`.
+  int64_t chunkWidth = 0;   // Split and Cluster: elements, but for a row's last.
+  bool persistent = false;  // Registers, rows in a warp or less: a block keeps weight and bias from row to row, and
                             // reads its next rows while these are summed up; items of kPersistentItems
 
   [[nodiscard]] int threads() const { return lanes * rowsPerBlock; }
@@ -52,8 +52,8 @@ struct LaunchConfig {
 
 inline constexpr int kWarp = 32;
 inline constexpr int kMaxThreads = 1024;
-inline constexpr int kThreadsOfNarrowRows = 256;  // of a block that holds several rows, at most
-inline constexpr int kThreadsOfWideRows = 512;    // of a block that holds one in its registers
+inline constexpr int kThreadsOfNarrowRows = 256;  // Limits a block that holds several rows.
+inline constexpr int kThreadsOfWideRows = 512;    // Limits a block that holds one in its registers.
 inline constexpr int kThreadsOfChunks = 256;
 inline constexpr int kFewestItemsOfWarps = 4;  // narrower rows need no more of a thread
 // LaunchConfig::items has one of these values in the compiled kernels: for 16-byte vectors; for single elements.
@@ -68,8 +68,9 @@ struct LaunchTuning {
   int fewRows = 4;  // with up to so many rows a multiprocessor, the warps of a block share a row, each thread with
                     // as little of it as they can; 0: one warp does, where it can
   int64_t wideRowBytes = int64_t{64} * 1024;  // from here on a few rows are cut into chunks
-  int clusterBlocks = 1;     // of a cluster that shares such a row, at most; 1: none, the chunks take two kernels
-  int persistentBlocks = 0;  // of a multiprocessor, for narrow rows; 0: as many blocks as the rows are worth
+  int clusterBlocks = 1;  // Limits a cluster that shares such a row; 1: none, the chunks take two kernels.
+  int persistentBlocks =
+      0;  // Each multiprocessor has as many, for narrow rows; 0: as many blocks as the rows are worth.
   bool operator==(const LaunchTuning&) const = default;
 };
 

@@ -77,7 +77,7 @@ template <class Sum>
 struct RowScale {
   Sum shift = 0;
   Sum inverse = 1;
-  Sum offset = 0;  // what of the mean shift is not, normalized and negated
+  Sum offset = 0;  // The mean shift's rest, normalized and negated.
   Sum last = 0;    // Crms: the implied element, normalized
 };
 

@@ -14,7 +14,7 @@ DeviceLimits askLimits(int device) {
     check(cudaDeviceGetAttribute(&value, attribute, device), "asking for the device's sizes");
     return value;
   };
-  constexpr int64_t kOwnShared = 1024;  // what sumOverRow keeps, and what CUDA reserves for each block
+  constexpr int64_t kOwnShared = 1024;  // sumOverRow keeps as many, and CUDA reserves some for each block.
   constexpr int kPortableCluster = 8;   // that every GPU with clusters has
   return {.multiprocessors = ask(cudaDevAttrMultiProcessorCount),
           .sharedBytes = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kOwnShared,

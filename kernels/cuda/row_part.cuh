@@ -133,8 +133,7 @@ struct SharedPart {
   __device__ inline void awaitRequested() {
     if constexpr (kCopiesItself) {
       __pipeline_wait_prior(0);
-      asm volatile("" ::
-                       : "memory");  // which CUDA's header does not tell the compiler: no read may move before the wait
+      asm volatile("" ::: "memory");  // CUDA's header does not declare it: no read may move before the wait
     }
   }
 

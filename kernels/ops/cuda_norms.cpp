@@ -27,7 +27,7 @@ void* currentStream(int32_t device) {
   }();
   void* stream = nullptr;
   if (getStream == nullptr || getStream(device, &stream) != TORCH_SUCCESS) {
-    throw std::runtime_error("normlens: torch does not tell its current CUDA stream");
+    throw std::runtime_error("normlens: torch does not report its current CUDA stream");
   }
   return stream;
 }

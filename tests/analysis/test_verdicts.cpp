@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/analysis/explain.h"
-#include "core/analysis/preview.h"
 #include "tests/analysis/analyzed.h"
 #include "tests/support/must.h"
 

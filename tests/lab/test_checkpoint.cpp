@@ -73,7 +73,7 @@ TEST_F(CheckpointFile, IsRefusedWhereItTellsOfWhatItsRunDoesNotHave) {
     EXPECT_TRUE(writeCheckpoint(path_, bent));
     return toldOf(bytes());
   };
-  const std::string refused = "it tells of networks or epochs that its run does not have";
+  const std::string refused = "it names networks or epochs that its run does not have";
   EXPECT_EQ(told([](Checkpoint& to) { to.records[0].member.optimizer = 1'000'000'000; }), refused);
   EXPECT_EQ(told([](Checkpoint& to) { to.members[0].member.optimizer = -1; }), refused);
   EXPECT_EQ(told([](Checkpoint& to) { to.epoch = -5; }), refused);

@@ -191,7 +191,7 @@ TEST_F(NpzData, NumbersThatAreNoClassesAreTold) {
   EXPECT_EQ(withFirst(std::numeric_limits<double>::quiet_NaN()),
             "has a number that is not finite in array y, element 0");
   EXPECT_EQ(told({x, array("y", {20}, counting(20, 1))}),
-            "has one class only in array y: there is nothing to tell apart");
+            "has one class only in array y: there is nothing to distinguish");
   std::vector<double> values = counting(40, 7);
   values[3] = std::numeric_limits<double>::infinity();
   EXPECT_EQ(told({array("x", {20, 2}, values), array("y", {20}, counting(20, 2))}),

@@ -40,10 +40,11 @@ bool anySpeedup(const protocol::BenchResult& result) {
 }
 
 constexpr int kBins = 40;
-constexpr int kMostDots = 60;          // rounds of a line whose points are marked
-constexpr double kMost = 0.99;         // of the runs lie below the axis' end: a few disturbed ones must not push it out
+constexpr int kMostDots = 60;  // rounds of a line whose points are marked
+constexpr double kMost =
+    0.99;  // A share of the runs that lie below the axis' end: a few disturbed ones must not push it out.
 constexpr double kDisturbed = 3;       // times the median
-constexpr double kFewDisturbed = 0.1;  // of the rounds
+constexpr double kFewDisturbed = 0.1;  // A share of the rounds.
 
 QList<QPointF> rounds(const protocol::BenchPoint& point, double std::pair<double, double>::*side) {
   QList<QPointF> points;

@@ -141,30 +141,30 @@ void ChartView::applyHidden() {
 void ChartView::watchSeries(QAbstractSeries* series) {
   if (auto* line = qobject_cast<QXYSeries*>(series)) {
     connect(line, &QXYSeries::hovered, this, [this, line](const QPointF& at, bool over) {
-      if (!over || line->count() == 0) return tell({});
+      if (!over || line->count() == 0) return showWords({});
       const QPointF point = nearest(*line, at.x());
       const QString place = tr("%1, %2").arg(line->name(), placeOf(*chart(), line, point.x()));
-      tell(line->property(kPlaceOnly).toBool() ? place : tr("%1: %2").arg(place, formatNumber(point.y(), 4)));
+      showWords(line->property(kPlaceOnly).toBool() ? place : tr("%1: %2").arg(place, formatNumber(point.y(), 4)));
     });
   } else if (auto* area = qobject_cast<QAreaSeries*>(series)) {
     connect(area, &QAreaSeries::hovered, this, [this, area](const QPointF& at, bool over) {
-      if (!over) return tell({});
+      if (!over) return showWords({});
       const QPointF point = nearest(*area->upperSeries(), at.x());
-      tell(tr("%1, %2 ms: %3 runs").arg(area->name(), formatNumber(at.x(), 4), formatNumber(point.y(), 4)));
+      showWords(tr("%1, %2 ms: %3 runs").arg(area->name(), formatNumber(at.x(), 4), formatNumber(point.y(), 4)));
     });
   } else if (auto* bars = qobject_cast<QAbstractBarSeries*>(series)) {
     connect(bars, &QAbstractBarSeries::hovered, this, [this, bars](bool over, int index, QBarSet* set) {
-      if (!over) return tell({});
+      if (!over) return showWords({});
       double all = 0;
       for (const QBarSet* other : bars->barSets()) all += other->at(index);
-      tell(tr("%1: %2 ms, %3 %")
-               .arg(set->label(), formatNumber(set->at(index), 3),
-                    QString::number(all > 0 ? 100 * set->at(index) / all : 0, 'f', 1)));
+      showWords(tr("%1: %2 ms, %3 %")
+                    .arg(set->label(), formatNumber(set->at(index), 3),
+                         QString::number(all > 0 ? 100 * set->at(index) / all : 0, 'f', 1)));
     });
   }
 }
 
-void ChartView::tell(const QString& words) {
+void ChartView::showWords(const QString& words) {
   hover_->setText(words);
   hover_->setVisible(!words.isEmpty());
   if (words.isEmpty()) return;
@@ -177,7 +177,7 @@ void ChartView::tell(const QString& words) {
 }
 
 void ChartView::leaveEvent(QEvent* event) {
-  tell({});
+  showWords({});
   QChartView::leaveEvent(event);
 }
 

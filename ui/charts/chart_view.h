@@ -47,7 +47,7 @@ class ChartView final : public QChartView {
   [[nodiscard]] QList<QValueAxis*> numberAxes() const;
   void keepZoom();
   [[nodiscard]] bool isOnScrollingPage() const;
-  void tell(const QString& words);
+  void showWords(const QString& words);
 
   QLabel* hover_;
   QSet<QString> hidden_;                                 // names of series

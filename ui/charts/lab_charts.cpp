@@ -24,7 +24,7 @@ using Figure = std::function<std::optional<double>(const RunRecord&)>;
 constexpr double kBeyondMeasure = 1e200;
 constexpr int kMarks = 6;          // on a line
 constexpr double kMostPowers = 4;  // intervals of an axis
-constexpr int kMostTicks = 12;     // of the axis of layers
+constexpr int kMostTicks = 12;     // Limits the axis of layers.
 constexpr double kFloat32Limit = 1e-5, kFloat64Limit = 1e-12;
 
 QString tr(const char* words) { return QCoreApplication::translate("LabCharts", words); }

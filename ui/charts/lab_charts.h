@@ -14,12 +14,12 @@
 namespace normlens::ui {
 
 enum class LabChart {
-  Loss,              // of training, logarithmic
+  Loss,              // The training loss, logarithmic.
   WeightDifference,  // from the network with LayerNorm, logarithmic; each precision
-  GradientNorm,      // of the first and the last layer, logarithmic
-  InputSpread,       // of what each layer reads, after the last epoch
+  GradientNorm,      // The first and the last layer's, logarithmic.
+  InputSpread,       // The spread of each layer's input, after the last epoch.
   TestAccuracy,
-  StepTime,  // of the experiment that measures it, with intervals
+  StepTime,  // Shown for the experiment that measures it, with intervals.
 };
 
 // One trained network. The run is not owned and outlives the picture.
@@ -28,13 +28,13 @@ struct LabCurve {
   lab::RunMember member;
   QString name;       // contains only what distinguishes it from the others
   int group = 0;      // 0: of the first depth, optimizer, seed, precision and run; others are drawn weaker
-  QString groupName;  // what distinguishes it from the other groups: "float64"
+  QString groupName;  // Distinguishes it from the other groups: "float64".
 };
 
 struct LabPicture {
   std::vector<LabCurve> curves;
   std::vector<LabCurve> differences;  // those of WeightDifference: of other precisions too
-  [[nodiscard]] int epochs() const;   // of the longest run
+  [[nodiscard]] int epochs() const;   // The longest run's.
 };
 
 // A network of a kept run, by the run's number.

@@ -69,7 +69,7 @@ class EngineClient final : public QObject {
   void start();  // ends a running engine first
   void stop();   // orderly; pending requests are answered with an error
   [[nodiscard]] State state() const { return state_; }
-  [[nodiscard]] const protocol::EngineInfo& info() const { return info_; }        // of the last ready engine
+  [[nodiscard]] const protocol::EngineInfo& info() const { return info_; }        // The last ready engine's.
   [[nodiscard]] qint64 processId() const;                                         // 0 when none runs
   [[nodiscard]] int silence() const { return silent_ < kSilence ? 0 : silent_; }  // seconds; 0: it shows life
   // Deaths before it was ready, one after another.
@@ -82,7 +82,7 @@ class EngineClient final : public QObject {
   void cancel(RequestId id);
   // Sends a notification to an engine that is ready; for any other it is dropped.
   template <class Params>
-  void tell(std::string_view method, const Params& params) {
+  void notify(std::string_view method, const Params& params) {
     if (state_ == State::Ready) write(frameOf(method, protocol::toJson(params)));
   }
 
@@ -90,15 +90,15 @@ class EngineClient final : public QObject {
   void stateChanged(normlens::ui::EngineClient::State state);
   void ready();
   void progressed(qint64 id, const QString& stage, double fraction);
-  void measured(const normlens::protocol::BenchUpdate& update);  // of a request that is pending
+  void measured(const normlens::protocol::BenchUpdate& update);  // A pending request reports it.
   void trained(const normlens::protocol::LabUpdate& update);     // the same
   void engineDied(const QString& reason);                        // one sentence
   void logged(const QString& line);  // the engine's stderr, and complaints about what it sent
   void silenceChanged(int seconds);  // silence()
 
  private:
-  static constexpr RequestId kPingId = 0;            // of no request: its answer is dropped once it was read
-  static constexpr qsizetype kMostErrorLines = 200;  // of one piece of what the engine writes to stderr
+  static constexpr RequestId kPingId = 0;            // No request has it: its answer is dropped once it was read.
+  static constexpr qsizetype kMostErrorLines = 200;  // Limits one piece of the engine's stderr.
   using Fail = std::function<void(const EngineError&)>;
   struct Pending {
     Fail fail;
@@ -127,7 +127,7 @@ class EngineClient final : public QObject {
   State state_ = State::Stopped;
   protocol::EngineInfo info_;
   QPointer<QProcess> process_;  // owned through QObject
-  int generation_ = 0;          // of the process; deliveries of an older one are dropped
+  int generation_ = 0;          // Counts processes; deliveries of an older one are dropped.
   std::map<RequestId, Pending> pending_;
   RequestId nextId_ = 1;
   std::shared_ptr<ReplyDecoder> decoder_;

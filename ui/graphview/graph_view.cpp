@@ -22,7 +22,6 @@
 
 #include "ui/graphview/marks/lighting.h"
 #include "ui/graphview/marks/neighbours.h"
-#include "ui/graphview/marks/norm_verdicts.h"
 #include "ui/graphview/overlays/blocker_chip.h"
 #include "ui/graphview/overlays/minimap.h"
 #include "ui/graphview/overlays/zoom_control.h"
@@ -35,7 +34,7 @@ namespace {
 constexpr double kMargin = 22;
 constexpr double kZoomStep = 1.25;
 constexpr int kAnimationMs = 180;
-constexpr double kLeastNames = 0.8;  // of the size of text, for what the view goes to: see lookAtBox()
+constexpr double kLeastNames = 0.8;  // A share of the text's size, for a place that the view goes to: see lookAtBox().
 
 // Into which shapes and text go as such.
 bool isFile(const QPaintEngine& engine) {

@@ -81,7 +81,7 @@ class GraphView : public QWidget {
 
   // ---- selection
   void selectNode(int node);               // -1: nothing. Does not move the view and does not emit.
-  [[nodiscard]] int selectedNode() const;  // of a slim group its main op; -1
+  [[nodiscard]] int selectedNode() const;  // A slim group's main op; -1.
   void reveal(int node);                   // selects it, opens the groups around it and moves there
   void revealScope(int scope);
   void setScopesOpen(const std::vector<ScopeState>& scopes);  // one layout for all
@@ -131,7 +131,7 @@ class GraphView : public QWidget {
   void scopeSelected(int scope);  // a group
   void edgeSelected(int value);
   void blockerRequested();               // to go to what blocks the highlighted norm
-  void shiftConeRequested(int node);     // what the centering of a layer's weights reaches
+  void shiftConeRequested(int node);     // Wants what the centering of a layer's weights reaches.
   void compareHereRequested(int value);  // 'Compare values here', in the same places
   void centerHereRequested(int value);   // 'Center here' on an edge, or on a node: its first output
   void viewMoved();                      // another zoom, or another place
@@ -158,7 +158,7 @@ class GraphView : public QWidget {
   void requestLayout();
   void rebuildHierarchy();
   void takeLayout(const layout::LayoutResult& result);
-  bool stopLayout();  // what is on screen stays. False: none was in work
+  bool stopLayout();  // The picture on screen stays. False: none was in work.
   [[nodiscard]] bool rebuilding() const { return newest_ == nullptr || newest_ != shown_.scene.hierarchy; }
   [[nodiscard]] Wishes wishes() const;
   void restoreView();
@@ -170,7 +170,7 @@ class GraphView : public QWidget {
   // graph_view.cpp
   void moveCamera(const Camera& target, bool animated);
   void cameraChanged();
-  [[nodiscard]] QRectF freeArea() const;  // of the widget, less the margins
+  [[nodiscard]] QRectF freeArea() const;  // The widget's area, less the margins.
   void showItem(int item);
   void updateOverlays();
   void updateSpinner();
@@ -201,7 +201,7 @@ class GraphView : public QWidget {
   Shown shown_;
   Camera camera_;
   double textScale_ = ui::textScale();  // that the camera was set for
-  Reach reach_;                         // of what the pointer is on
+  Reach reach_;                         // The reach of the thing under the pointer.
   History history_;
   ViewAnchor anchor_;  // to go to
   GraphPainter painter_;

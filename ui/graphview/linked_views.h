@@ -23,7 +23,7 @@ class LinkedViews final : public QObject {
  public:
   LinkedViews(GraphView* a, GraphView* b, QObject* parent);  // views: not owned, outlive this
 
-  void setDiff(GraphDiff diff) { diff_ = std::move(diff); }  // of the documents that the views show
+  void setDiff(GraphDiff diff) { diff_ = std::move(diff); }  // Compares the documents that the views show.
   void setLinked(bool linked);
   [[nodiscard]] bool linked() const { return linked_; }
 

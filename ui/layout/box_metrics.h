@@ -15,7 +15,7 @@ inline constexpr double kStreamNodeHeight = 28;
 inline constexpr double kSumDiameter = 26;  // residual adds
 inline constexpr double kCardHeight = 44;   // a closed group
 inline constexpr double kBadgeRoom = 24;    // on either side of a node's label: class badge, expand badge
-inline constexpr double kTitleBand = 26;    // of an open group
+inline constexpr double kTitleBand = 26;    // An open group has it.
 inline constexpr double kMaxLabel = 210;    // longer labels are elided
 
 enum class BoxKind : uint8_t { Op, Sum, Terminal, Slim, Card, Frame };

@@ -42,7 +42,7 @@ class GroupLayouter {
   BoxMetrics metrics_;
   QCache<QByteArray, Known> known_{512};
   DotProcess dot_;
-  int failures_ = 0;  // of Graphviz, in this layout
+  int failures_ = 0;  // Counts Graphviz's failures in this layout.
   int runs_ = 0, dotRuns_ = 0;
   size_t largestDotRun_ = 0;
 };

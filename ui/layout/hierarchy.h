@@ -35,7 +35,7 @@ enum class ItemKind : uint8_t { Op, Group };
 struct Item {
   ItemKind kind = ItemKind::Op;
   int node = kNone;   // the op; of a slim group the op that it is drawn as
-  int scope = kNone;  // of groups and of ops drawn in place of their module; kNone for runs
+  int scope = kNone;  // Set for groups and for ops drawn in place of their module; kNone for runs.
   int parent = kNone;
   std::vector<int> children;  // execution order
   std::string title;          // "h.3", "ln_1", "gelu"
@@ -45,7 +45,7 @@ struct Item {
   int ops = 0;  // visible ops in it
   int layerNorms = 0;
   int64_t parameters = 0;  // numbers in the weights that it reads, each weight once
-  int repeats = 1;         // of a run of equal groups: how many there are
+  int repeats = 1;         // Counts the equal groups of a run.
 };
 
 struct DataEdge {

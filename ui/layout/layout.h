@@ -18,7 +18,7 @@ struct Box {
   int frame = kNone;  // the open group around it, an earlier box; kNone at the top level
   BoxKind kind = BoxKind::Op;
   bool onStream = false;
-  double titleX = 0;        // of a frame: where its title begins, from its left edge
+  double titleX = 0;        // A frame's title begins there, from its left edge.
   bool titleShort = false;  // without the class
 };
 

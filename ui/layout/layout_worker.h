@@ -19,7 +19,7 @@ namespace normlens::layout {
 
 struct LayoutRequest {
   std::shared_ptr<const protocol::GraphDocument> document;
-  std::shared_ptr<const Hierarchy> hierarchy;  // of the document, when it is made already
+  std::shared_ptr<const Hierarchy> hierarchy;  // The document's, when it is made already.
   HierarchyOptions options;
   std::optional<GroupSet> expanded;  // nullopt: those of defaultExpanded()
   Direction direction = Direction::Down;
@@ -61,7 +61,7 @@ class LayoutWorker : public QObject {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::optional<Job> waiting_;  // guarded by mutex_
-  std::stop_source newest_;     // of the newest request; GUI thread
+  std::stop_source newest_;     // Stops the newest request; GUI thread.
   bool busy_ = false;           // GUI thread
   std::jthread thread_;         // last: ends before the rest goes
 };

@@ -373,7 +373,7 @@ class GroupLayout {
 
   const LocalInput& input_;
   const RunDot& runDot_;
-  std::optional<Error> failed_;  // of dot, once
+  std::optional<Error> failed_;  // The error that dot ended with.
   DotGraph dot_;
   std::vector<std::vector<int>> rails_;
 };

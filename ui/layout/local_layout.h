@@ -22,14 +22,14 @@ inline constexpr size_t kMostForDot = 500;
 struct ChildBox {
   BoxKind kind = BoxKind::Op;
   QSizeF size;
-  std::vector<double> inPorts, outPorts;  // of an open child, by port number
+  std::vector<double> inPorts, outPorts;  // An open child's, by port number.
 };
 
 struct LocalInput {
   LocalGraph graph;
   std::vector<ChildBox> boxes;  // as graph.boxes
-  double titleWidth = 0;        // of name and class
-  double shortTitleWidth = 0;   // of the name alone
+  double titleWidth = 0;        // Fits name and class.
+  double shortTitleWidth = 0;   // Fits the name alone.
   bool isModel = false;         // no border, no title
   // The picture will be turned over its diagonal, so that what runs down here runs to the right there: boxes lie on
   // their side, and the title's band is on the left.

@@ -32,7 +32,7 @@ void routeAlongStream(const DotGraph& graph, DotDrawing& drawing);
 [[nodiscard]] std::vector<int> drawRails(const DotGraph& graph, const std::vector<std::vector<int>>& rails,
                                          const std::vector<bool>& movable, DotDrawing& drawing);
 
-inline constexpr double kEntryHeight = 15;  // of the horizontal piece above a group
+inline constexpr double kEntryHeight = 15;  // The horizontal piece above a group is so high.
 
 // A chain of cubic Bezier pieces made of straight lines and round corners.
 class RoundedPath {

@@ -18,7 +18,7 @@ enum class EndpointKind : uint8_t { Box, In, Out };  // a child box, a port on t
 struct Endpoint {
   EndpointKind kind = EndpointKind::Box;
   int box = kNone;   // index into LocalGraph::boxes
-  int port = kNone;  // of an open child box, or of the group itself
+  int port = kNone;  // An open child box has it, or the group itself.
   friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
 

@@ -16,7 +16,7 @@ void paintGround(QPainter& painter, const QRectF& area, const Theme& theme) {
 }  // namespace
 
 QRectF paintLowCard(QPainter& painter, const QRectF& area, const QString& title, const Theme& theme, double factor) {
-  constexpr double kTitle = 0.3;  // of the width
+  constexpr double kTitle = 0.3;  // A share of the width.
   paintGround(painter, area, theme);
   const QRectF inside = area.adjusted(16, 4, -16, -4);
   painter.setFont(uiFont(static_cast<int>(13 * factor), QFont::DemiBold));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kTitle = 34, kLeft = 56, kRight = 16, kFoot = 40, kLines = 4;
 constexpr int kLegendLine = 22;                // where the legend has no room beside the title
-constexpr int kToMark = 12, kBeforeMark = 20;  // of an entry of the legend
+constexpr int kToMark = 12, kBeforeMark = 20;  // Space an entry of the legend.
 
 }  // namespace
 

@@ -25,7 +25,7 @@ struct DepthSeries {
 
 struct DepthAxis {
   bool logarithmic = false;
-  double low = 0, high = 1;  // of a logarithmic one: powers of ten
+  double low = 0, high = 1;  // A logarithmic axis has powers of ten.
   QString unit;
 };
 
@@ -44,7 +44,7 @@ class DepthChart final : public QWidget {
   DepthChart(QString title, QString caption, QWidget* parent);
 
   void setSeries(std::vector<DepthSeries> series, const DepthAxis& axis, std::vector<DepthBand> bands = {});
-  void setNames(const QStringList& names);  // of the places
+  void setNames(const QStringList& names);  // Names the places.
   void setChosen(int place);                // -1: none
   void setNamesChosen(bool names);          // the chosen one's name is written in the chart
   [[nodiscard]] QPointF placeOf(int place, double value) const;

@@ -15,7 +15,7 @@ struct FormulaPart {
 };
 
 struct FormulaLine {
-  QString left;  // of the first '='
+  QString left;  // Stands left of the first '='.
   std::vector<FormulaPart> right;
 };
 

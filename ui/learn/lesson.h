@@ -22,10 +22,10 @@ namespace normlens::ui {
 // Passed where a number of the figure lies between two limits, or where the reader types that number.
 struct Exercise {
   QString task;
-  QString number;  // of Figure::number()
+  QString number;  // Names one of Figure::number().
   QString live;    // "They differ by %1", or where to do it; empty: the answer is typed
-  QString passed;  // what it showed
-  QString failed;  // what is still off, never the answer
+  QString passed;  // Says what the exercise showed.
+  QString failed;  // Says what is still off, never the answer.
   double above = -std::numeric_limits<double>::infinity();
   double below = std::numeric_limits<double>::infinity();
 
@@ -41,7 +41,7 @@ struct LessonStep {
   QString text;      // Markdown
   QString formulas;  // lines
   QString figure;    // see figures.h
-  QString model;     // of the lesson's own, resources/models/lessons; empty: the one that is open
+  QString model;     // The lesson's own, in resources/models/lessons; empty: the one that is open.
   QJsonObject state;
   std::optional<Exercise> exercise;
 };

@@ -18,13 +18,13 @@ enum class NormWay { LayerNormTwoPasses, LayerNormOnePass, RmsNorm };
 // Holds the state after one number of one pass.
 struct NormPassStep {
   int pass = 0;                               // from 0; the last one writes
-  int index = 0;                              // of the number in the row
+  int index = 0;                              // The number's place in the row.
   int operations = 0, reads = 0, writes = 0;  // numbers, since the beginning
   double mean = 0, squares = 0;               // the registers: mean, or the sum on its way there; sum of squares
 };
 
 struct NormPasses {
-  std::vector<QString> passes;  // what each is for
+  std::vector<QString> passes;  // Say what each is for.
   std::vector<NormPassStep> steps;
   Vector output;  // γ and β of the row applied
   bool keepsMean = true;

@@ -208,7 +208,7 @@ class SpeedFigure final : public Figure {
       question_ = model.engine != nullptr ? std::make_unique<Question>(model.engine, this) : nullptr;
     const bool isNew = model.document != model_.document || model.document == nullptr;
     model_ = model;
-    if (!isNew) return;  // what was measured of it stays
+    if (!isNew) return;  // Its measured times stay.
     if (question_) question_->drop();
     measure_->setEnabled(question_ != nullptr && model_.document != nullptr);
     measured_->setText(model_.document != nullptr  ? tr("On this machine: not measured yet.")

@@ -21,7 +21,7 @@ struct SceneLine {
   Ink ink = Ink::Faint;
   bool arrow = false, dashed = false, thick = false;
   QString label;       // at its end; slanted
-  double labelAt = 1;  // of the way
+  double labelAt = 1;  // A share of the way.
 };
 
 struct SceneMark {
@@ -44,7 +44,7 @@ struct SceneContent {
   std::vector<SceneCurve> curves;
   std::vector<SceneLine> lines;
   std::vector<SceneMark> marks;
-  Vector tip;  // of the input, which can be dragged
+  Vector tip;  // The input's, which can be dragged.
 };
 
 void addAxes(SceneContent& content);  // the uniform vector, upright, and the axes of the three numbers
@@ -65,7 +65,7 @@ class VectorScene final : public QWidget {
 
   void setContent(SceneContent content);
   void setCamera(const VectorCamera& camera);
-  void setFactor(double factor);  // of text and lines
+  void setFactor(double factor);  // Scales text and lines.
   [[nodiscard]] QSize sizeHint() const override { return {404, 320}; }
   [[nodiscard]] QSize minimumSizeHint() const override { return {180, 160}; }
   [[nodiscard]] QPointF placeOf(const Vector& x) const;  // in the widget

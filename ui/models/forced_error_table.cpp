@@ -87,9 +87,9 @@ QString missingFigures(const ForcedErrors& errors, int norm) {
   for (const std::string& type : ForcedErrors::types()) {
     const protocol::ForcedError* error = errors.at(norm, type);
     if (error == nullptr || error->error.empty()) continue;
-    auto told = std::ranges::find(reasons, error->error, &std::pair<std::string, QStringList>::first);
-    if (told == reasons.end()) told = reasons.insert(reasons.end(), {error->error, {}});
-    told->second << text(type);
+    auto reason = std::ranges::find(reasons, error->error, &std::pair<std::string, QStringList>::first);
+    if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {error->error, {}});
+    reason->second << text(type);
   }
   QStringList sentences;
   for (const auto& [reason, types] : reasons)

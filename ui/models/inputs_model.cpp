@@ -147,7 +147,7 @@ void InputsModel::setInputs(const std::vector<protocol::InputSpec>& inputs) {
 
 void InputsModel::retype(const std::vector<QStringList>& typed, const QString& refusal) {
   const auto named = [](const QStringList& a, const QStringList& b) { return a[Name] == b[Name]; };
-  if (!std::ranges::equal(typed, before_, named)) return;  // of another model
+  if (!std::ranges::equal(typed, before_, named)) return;  // They belong to another model.
   refused_ = refusal.isEmpty() ? std::vector<QStringList>() : typed;
   refusal_ = refusal;
   std::vector<QStringList> rows = typed;

@@ -26,7 +26,7 @@ class NormModel final : public QAbstractItemModel {
     NameRole,      // the whole name; DisplayRole leaves out the modules that all norms lie in
     ReasonRole,    // sentence
     WidthRole,     // "768", or "16×768"
-    CountRole,     // of a group
+    CountRole,     // A group's.
     EarlyRole,     // no run has confirmed it
     PlanRole,      // int of PlanState
     PlanWordRole,  // "folded, centering"; of a group "9 folded"

@@ -24,7 +24,7 @@ struct RecordColumn {
                Qt::AlignmentFlag where = Qt::AlignLeft)
       : title(std::move(name)), meaning(std::move(tip)), shown(std::move(say)), values(std::move(own)), side(where) {}
 
-  QString title, meaning;  // of the header
+  QString title, meaning;  // Stand in the header.
   std::function<QString(const Row&)> shown;
   RecordValues<Row> values;
   Qt::AlignmentFlag side;

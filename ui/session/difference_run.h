@@ -31,11 +31,11 @@ class DifferenceRun final : public EngineRun {
   void addValue(int value);                                                  // compared as well, from the next start on
   [[nodiscard]] QString obstacle(const DifferenceSettings& settings) const;  // why it cannot be started; or empty
 
-  [[nodiscard]] const DifferenceSettings& settings() const { return settings_; }  // of the last start
+  [[nodiscard]] const DifferenceSettings& settings() const { return settings_; }  // The last start's.
   // One per type that is done, in the order of the settings.
   [[nodiscard]] const std::vector<protocol::DiffResult>& columns() const { return columns_; }
   [[nodiscard]] const std::vector<int>& values() const { return values_; }
-  [[nodiscard]] double fraction() const override;  // of all types together
+  [[nodiscard]] double fraction() const override;  // Covers all types together.
 
   // A piece of the tensors behind a row.
   using TileDone = std::function<void(const Reply<protocol::TensorPair>&)>;

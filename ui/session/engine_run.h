@@ -19,7 +19,7 @@ class EngineRun : public QObject {
   [[nodiscard]] const QString& stage() const { return stage_; }      // in words, while it runs
   [[nodiscard]] virtual double fraction() const { return share_; }   // negative: unknown
   [[nodiscard]] const QString& problem() const { return problem_; }  // why it ended early; a sentence, or empty
-  virtual void stop();                                               // what is done stays
+  virtual void stop();                                               // Finished parts stay.
 
  Q_SIGNALS:
   void changed();     // figures, running or problem

@@ -24,11 +24,11 @@ class ForcedErrors final : public EngineRun {
 
   [[nodiscard]] static std::span<const std::string> types();  // in the order in which they are measured
 
-  void start(const std::vector<int>& norms);  // what is measured already is not requested again
+  void start(const std::vector<int>& norms);  // Norms that are measured already are not requested again.
   void stop() override;
   [[nodiscard]] bool runsFor(const std::vector<int>& norms) const { return running() && norms == wanted_; }
   [[nodiscard]] QString obstacle() const;          // why it cannot be started; or empty
-  [[nodiscard]] double fraction() const override;  // of all that was requested
+  [[nodiscard]] double fraction() const override;  // Covers all that was requested.
   // nullptr: not measured.
   [[nodiscard]] const protocol::ForcedError* at(int norm, const std::string& type) const;
   [[nodiscard]] bool has(int norm) const;  // in all types

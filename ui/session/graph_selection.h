@@ -35,7 +35,7 @@ class GraphSelection final : public QObject {
 
   // ---- for the session
   void forget();       // another model; emits nothing
-  void askZeroMean();  // of the selected norm, where the model is analyzed
+  void askZeroMean();  // Asks about the selected norm, where the model is analyzed.
 
  Q_SIGNALS:
   void changed();

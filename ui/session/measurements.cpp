@@ -31,7 +31,7 @@ void Measurements::restore(const Project& project) {
   setParams(project.benchParams);
 }
 
-void Measurements::tell(const protocol::BenchUpdate& update) {
+void Measurements::add(const protocol::BenchUpdate& update) {
   live_.put(update);
   Q_EMIT progressed();
 }

@@ -44,7 +44,7 @@ class Measurements final : public QObject {
   void restore(const Project& project);
 
   // ---- for the session
-  void tell(const protocol::BenchUpdate& update);
+  void add(const protocol::BenchUpdate& update);
   // Ends it one way or another: what it reported is the result where none came.
   void end(std::optional<protocol::BenchResult> result);
   // The fold that was measured goes: the last measurement, or the one under way, becomes an earlier one. Whether there

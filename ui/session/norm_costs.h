@@ -36,7 +36,7 @@ class NormCosts final : public EngineRun {
  private:
   void askIfReady();
   void clear() override { prices_.reset(); }
-  [[nodiscard]] double elementsOf(int norm) const;  // of what it reads; 0: its shape is open
+  [[nodiscard]] double elementsOf(int norm) const;  // Counts its input; 0: its shape is open.
   [[nodiscard]] double measured() const;            // elements of the tensor that was measured; 0: none was
 
   std::optional<protocol::NormPrices> prices_;

@@ -55,15 +55,16 @@ QString fallDetail(const Fall& fall) {
 
 QString fallen(const Fall& fall) {
   const auto norms = static_cast<int>(fall.norms.size());
-  QStringList told;
+  QStringList sentences;
   if (fall.replacing > 0) {
-    told << (fall.replacing == 1 ? PlanPreview::tr("A run-time centering took its place.")
-                                 : PlanPreview::tr("%1 run-time centerings took its place.").arg(fall.replacing));
+    sentences << (fall.replacing == 1 ? PlanPreview::tr("A run-time centering took its place.")
+                                      : PlanPreview::tr("%1 run-time centerings took its place.").arg(fall.replacing));
   }
   if (norms > 0)
-    told << (norms == 1 ? PlanPreview::tr("1 LayerNorm stays.") : PlanPreview::tr("%1 LayerNorms stay.").arg(norms));
-  if (told.isEmpty()) told << PlanPreview::tr("All norms that folded still fold.");
-  return told.join(u' ');
+    sentences << (norms == 1 ? PlanPreview::tr("1 LayerNorm stays.")
+                             : PlanPreview::tr("%1 LayerNorms stay.").arg(norms));
+  if (sentences.isEmpty()) sentences << PlanPreview::tr("All norms that folded still fold.");
+  return sentences.join(u' ');
 }
 
 void askForCentering(Session& session, Question& question, protocol::PlanParams without, const Fall& fall,
@@ -137,7 +138,7 @@ void LeftOut::planned() {
   const protocol::PlanParams& params = session_->choices()->params();
   if (!leaving_ && fall_ && samePlan(fellIn_, params)) return;  // the same plan, emitted again
   question_.drop();
-  const bool told = std::exchange(fall_, std::nullopt).has_value();
+  const bool had = std::exchange(fall_, std::nullopt).has_value();
   const auto left = std::exchange(leaving_, std::nullopt);
   if (left && samePlan(left->without, params)) {  // else it was taken back meanwhile
     fall_ = left->known ? *left->known : fallBetween(left->before, *session_->plan(), left->edit);
@@ -149,7 +150,7 @@ void LeftOut::planned() {
       });
     }
   }
-  if (told || fall_) Q_EMIT changed();
+  if (had || fall_) Q_EMIT changed();
 }
 
 }  // namespace normlens::ui

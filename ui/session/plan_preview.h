@@ -34,8 +34,8 @@ struct Fall {
 // plan `without` the edit. done() only where it would.
 void askForCentering(Session& session, Question& question, protocol::PlanParams without, const Fall& fall,
                      const std::function<void(const Fall&)>& done);
-[[nodiscard]] QString fallDetail(const Fall& fall);  // of what would be
-[[nodiscard]] QString fallen(const Fall& fall);      // of what was: what became of the norms
+[[nodiscard]] QString fallDetail(const Fall& fall);  // Describes what would be.
+[[nodiscard]] QString fallen(const Fall& fall);      // Describes what was: what became of the norms.
 
 class PlanPreview final : public QObject {
   Q_OBJECT

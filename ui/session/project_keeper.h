@@ -42,7 +42,7 @@ class FileHash final : public QObject {
   void done(const QString& path, const QString& sha256);  // lower-case hex; empty: the file could not be read
 
  private:
-  std::shared_ptr<std::atomic<bool>> stopped_;  // of the hash under way; shared with its worker
+  std::shared_ptr<std::atomic<bool>> stopped_;  // Stops the hash under way; shared with its worker.
 };
 
 // The session as it is; the view is the caller's to fill in, and so is the hash.
@@ -66,7 +66,7 @@ class ProjectKeeper final : public QObject {
   [[nodiscard]] bool dirty() const;
   [[nodiscard]] Status save(const QString& path);
   [[nodiscard]] Status open(const QString& path);  // the session then opens the model
-  void reload(const QString& modelPath);           // what is open, with the model that lies there now
+  void reload(const QString& modelPath);           // Opens it again, with the model that lies there now.
   void locate(const QString& modelPath);           // the project of modelMissing(), whose model is there
 
   // ---- against crashes
@@ -91,7 +91,7 @@ class ProjectKeeper final : public QObject {
   struct Opening {
     Project project;
     QString path;         // its file; empty: none
-    std::string written;  // what that holds, where it is not the project; empty: it is
+    std::string written;  // The file's content, where it is not the project; empty: it is.
     bool stays = false;   // it is what is open already, with another file of the model
   };
 
@@ -101,7 +101,7 @@ class ProjectKeeper final : public QObject {
   void modelOpened();
   void shown(const Project& project);
   [[nodiscard]] bool touched() const;
-  void leaveAside();  // what was done and not saved
+  void leaveAside();  // Puts aside what was done and not saved.
   void hashed(const QString& path, const QString& sha256);
   void identify();
   void compare();
@@ -124,7 +124,7 @@ class ProjectKeeper final : public QObject {
   std::optional<Opening> opening_;  // until its model is open
   std::optional<Opening> missing_;  // its model is not where it was
   std::string reloaded_;            // written_ of what is reloaded, until its plan is there
-  bool recovered_ = false;          // what is open came from an orphan
+  bool recovered_ = false;          // The open project came from an orphan.
   QString recovering_;              // the orphan that it comes from
 };
 

@@ -58,7 +58,7 @@ Session::Session(EngineClient* engine, QObject* parent)
     Q_EMIT jobChanged();
   });
   connect(engine_, &EngineClient::measured, this, [this](const protocol::BenchUpdate& update) {
-    if (jobQuestion_.is(update.id) && job_.kind == JobKind::Measuring) measurements_->tell(update);
+    if (jobQuestion_.is(update.id) && job_.kind == JobKind::Measuring) measurements_->add(update);
   });
   connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
     if (job_.kind == JobKind::Measuring) measurements_->end(std::nullopt);
@@ -506,7 +506,7 @@ void Session::takeAnalysis(protocol::Analysis&& analysis) {
   for (protocol::NormInfo& norm : analysis_->norms) {
     if (norm.verdict == Verdict::Unknown && !advice.isEmpty()) norm.reason += ' ' + advice.toStdString();
   }
-  statsCache_.clear();  // what a plan centers comes only with the analysis
+  statsCache_.clear();  // The plan's centerings come only with the analysis.
   rememberFile(recentFile(path_, analysis_->totals));
 }
 

@@ -63,7 +63,7 @@ struct Job {
   JobKind kind = JobKind::None;
   QString stage;            // in words, from the engine
   double fraction = -1;     // negative: unknown
-  qint64 remainingMs = -1;  // of the stage; negative: unknown
+  qint64 remainingMs = -1;  // The stage's; negative: unknown.
 };
 
 // On the way to a model.
@@ -91,8 +91,8 @@ class Session final : public QObject {
   // Returns the path of the model shown, else of the one requested; kept when the engine dies.
   [[nodiscard]] QString path() const { return path_; }
   [[nodiscard]] const std::optional<protocol::ModelInfo>& model() const { return model_; }  // its graph: see index()
-  [[nodiscard]] QString modelName() const;  // of a file that holds several; empty otherwise
-  [[nodiscard]] QString title() const;      // what a person calls the model by; empty when none is open
+  [[nodiscard]] QString modelName() const;  // Set for a file that holds several; empty otherwise.
+  [[nodiscard]] QString title() const;      // A person calls the model by it; empty when none is open.
   [[nodiscard]] const ModelIndex& index() const { return index_; }
   // The graph for the drawing: as it was read, after the analysis with shapes; null when no model is open.
   [[nodiscard]] std::shared_ptr<const protocol::GraphDocument> document() const {
@@ -157,12 +157,12 @@ class Session final : public QObject {
   void recover();  // restart the engine, open the model again, keep the plan, what was proved and what was measured
   // False: it took the engine with it when it was opened again. recover() then leaves it to resume().
   [[nodiscard]] bool reopens() const { return !opening_.fatal; }
-  void resume();                                           // what was stopped on the way to a plan
+  void resume();                                           // Takes up a job that was stopped on the way to a plan.
   void fold();                                             // applies the plan and proves it; again: proves anew
   void measure();                                          // by measurements(); stopped, what was measured is kept
   void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
   void narrowTo(const QString& path, bool force = false);  // with the streams of streams()
-  void cancel();                                           // what running() returns
+  void cancel();                                           // Cancels the job that running() returns.
 
   // Sets what the model is run with; nothing set: the engine guesses. Analyzes anew; the plan's parameters stay.
   // Inputs that the engine refuses are reported by problem() and inputsUnused() and change nothing.
@@ -208,7 +208,7 @@ class Session final : public QObject {
   void tensorSaved(const QString& path, qint64 bytes);
   void openFailed();  // after problem(), or given up for another; what was shown is shown still
   void problem(const QString& message, const QString& hint);
-  void problemOver();  // what was reported of the inputs
+  void problemOver();  // The report on the inputs no longer holds.
   void engineLost(const QString& reason);
 
  private:
@@ -273,18 +273,18 @@ class Session final : public QObject {
   ShownPlan plan_;
   std::optional<protocol::FoldResult> fold_;
   bool foldServed_ = false;  // the engine has it
-  Proofs proofs_;            // of this model
+  Proofs proofs_;            // This model's.
   std::optional<protocol::ExportResult> exported_;
   std::string flavour_ = protocol::FoldParams().norm;
   int digits_ = 4;
   double limitSeconds_ = 0;
   int64_t limitBytes_ = 0;
   Job job_, confirmation_;
-  Question jobQuestion_, confirmationQuestion_;  // of these two
+  Question jobQuestion_, confirmationQuestion_;  // Belong to these two.
   QElapsedTimer clock_;
   RemainingTime remaining_;
   QHash<int, protocol::TensorStats> statsCache_;  // under choices_
-  int planRevision_ = 0;                          // of choices_
+  int planRevision_ = 0;                          // The revision of choices_.
   Opening opening_;
   protocol::InputsParams inputs_;
 };

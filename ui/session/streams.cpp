@@ -16,7 +16,7 @@ Streams::Streams(Session* session) : EngineRun(session) {
     if (!session_->plan() || !samePlan(askedFor_.plan, params().plan)) return forgetAndAsk();
     askIfWatched();
   });
-  connect(session_, &Session::jobChanged, this, &Streams::changed);  // what is in the way
+  connect(session_, &Session::jobChanged, this, &Streams::changed);  // A job may be in the way.
 }
 
 protocol::StreamParams Streams::params() const { return {session_->choices()->params(), padding_}; }

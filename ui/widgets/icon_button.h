@@ -26,7 +26,7 @@ class IconButton : public QToolButton {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  [[nodiscard]] int extent() const;  // of the icon, with the size of text
+  [[nodiscard]] int extent() const;  // The icon's, with the size of text.
   [[nodiscard]] bool hasArrow() const { return look_ == Look::Outlined && menu() != nullptr; }
 
   QString iconName_;

@@ -21,7 +21,7 @@ class InfoBar final : public QFrame {
   explicit InfoBar(QWidget* parent = nullptr);
 
   struct Way {
-    QString text;                   // of its button
+    QString text;                   // Stands on its button.
     std::function<void()> go = {};  // the bar is closed first
   };
   // hint: what to do about it. ways: at most three buttons.

@@ -12,7 +12,7 @@ constexpr char kProperty[] = "lesson";
 }  // namespace
 
 void explain(QWidget* widget, const QString& tip, const char* lesson) {
-  widget->setToolTip(QCoreApplication::translate("LessonLink", "%1 F1 tells more.").arg(tip));
+  widget->setToolTip(QCoreApplication::translate("LessonLink", "%1 Press F1 for more.").arg(tip));
   linkLesson(widget, lesson);
 }
 

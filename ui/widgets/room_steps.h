@@ -20,7 +20,7 @@ class RoomSteps final : public QObject {
   explicit RoomSteps(QWidget* bar);  // bar: has a layout, owns this
 
   void add(const std::function<void(bool taken)>& step);
-  void clear();  // of steps; what they hid is gone
+  void clear();  // Removes the steps; nothing is hidden by them any more.
   void fit();    // the bar's content has changed
 
  protected:

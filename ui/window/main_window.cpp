@@ -178,7 +178,7 @@ void MainWindow::connectViews() {
     showPanel(ActionPanel::Differences);
     workspace_->bottom()->differences()->compareValue(value);
   });
-  connect(graph, &GraphPane::told, this,
+  connect(graph, &GraphPane::reported, this,
           [this](const QString& message) { info_->show(InfoBar::Tone::Message, message); });
   connect(workspace_->inspector(), &Inspector::modelWanted, this, &MainWindow::openFile);
   connect(workspace_->inspector(), &Inspector::nodeWanted, graph, &GraphPane::lookAt);

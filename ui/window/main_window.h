@@ -49,7 +49,7 @@ class Workspace;
 struct WindowOptions {
   EngineCommand engine;
   ColorScheme scheme = ColorScheme::FollowDesktop;
-  bool desktopDark = false;     // what FollowDesktop means now
+  bool desktopDark = false;     // The meaning of FollowDesktop now.
   bool rememberLayout = true;   // sizes and preferences from and to QSettings; off for screenshots and tests
   QString recoveryFolder = {};  // where work is put aside against a crash; empty: nowhere
 };
@@ -116,7 +116,7 @@ class MainWindow final : public QMainWindow {
   void dismissWhenWorkBegins();
   void logConfirmation(const QStringList& norms);
   void showFoldResult();
-  void showLeftOut();  // what was lost with an edit that the user left out
+  void showLeftOut();  // Shows the norms that were lost with an edit that the user left out.
   void showExported(const protocol::ExportResult& done);
   void showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways = {});
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();

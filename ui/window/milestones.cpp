@@ -20,8 +20,8 @@ Milestones::Milestones(MainWindow* window, const QElapsedTimer& since) : window_
 bool Milestones::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::Paint && !telling_ && reached()) {
     telling_ = true;
-    // tell() runs after this paint, and the flush to the screen that follows it.
-    QMetaObject::invokeMethod(this, &Milestones::tell, Qt::QueuedConnection);
+    // print() runs after this paint, and the flush to the screen that follows it.
+    QMetaObject::invokeMethod(this, &Milestones::print, Qt::QueuedConnection);
   }
   return QObject::eventFilter(watched, event);
 }
@@ -39,7 +39,7 @@ bool Milestones::reached() const {
   }
 }
 
-void Milestones::tell() {
+void Milestones::print() {
   constexpr const char* kNames[] = {"window", "graph", "analysis"};
   std::fprintf(stderr, "normlens: %s %lld ms\n", kNames[next_], static_cast<long long>(since_.elapsed()));
   std::fflush(stderr);

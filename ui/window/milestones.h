@@ -21,7 +21,7 @@ class Milestones final : public QObject {
  private:
   enum Stage { Window, Graph, Analysis, Done };
   [[nodiscard]] bool reached() const;
-  void tell();
+  void print();
 
   MainWindow* window_;  // Not owned.
   QElapsedTimer since_;

@@ -63,7 +63,7 @@ void showRow(QTableView* table, const QModelIndex& at);
 
 // A file to open, or to write where one is suggested.
 struct FileQuestion {
-  QString name;  // of the dialog
+  QString name;  // The dialog's.
   QString title;
   QStringList filters;  // in the dialog's own form; the suffix that is added when writing is that of the chosen one
   QString folder;

@@ -84,7 +84,7 @@ void Screenshot::takePictures() {
     return;
   }
   GraphPane* pane = window_->workspace()->graph();
-  connect(pane, &GraphPane::told, this, [this](const QString& message) { problem_ = message; });
+  connect(pane, &GraphPane::reported, this, [this](const QString& message) { problem_ = message; });
   connect(pane, &GraphPane::pictureDone, this, [this](bool written) { finish(written ? 0 : 3, problem_); });
   pane->savePicture(options_.picture, true);
 }

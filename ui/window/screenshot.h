@@ -13,10 +13,10 @@ namespace normlens::ui {
 class MainWindow;
 
 struct ScreenshotOptions {
-  QString file;  // of the window; empty: none
+  QString file;  // Pictures the window; empty: none.
   QSize size{1440, 900};
   QString select;     // name of a LayerNorm; empty: none
-  QString picture{};  // of the whole graph, as SVG, PDF or PNG; empty: none
+  QString picture{};  // Pictures the whole graph, as SVG, PDF or PNG; empty: none.
 };
 
 // Watches the window by events and a timer; calls `done` once: exit status 0, 2 (no such LayerNorm) or 3 (the model

@@ -21,14 +21,14 @@ struct LabChoice {
 struct LabField {
   enum class Kind { Text, Choice, File };
 
-  std::string_view key;  // of the settings: "epochs"
+  std::string_view key;  // Names the setting: "epochs".
   Kind kind;
   const char *name, *tip;  // untranslated: see nameOf(), tipOf()
   bool (*belongs)(const lab::RunSettings& settings);
-  QString (*show)(const lab::RunSettings& settings);  // of a choice its key
+  QString (*show)(const lab::RunSettings& settings);  // Returns the key of a choice.
   // False: that cannot be read, and nothing was changed. What is read may still be out of range: checkRunSettings().
   bool (*take)(lab::RunSettings& settings, const QString& words);
-  QList<LabChoice> (*choices)(const lab::RunSettings& settings) = nullptr;  // of a choice
+  QList<LabChoice> (*choices)(const lab::RunSettings& settings) = nullptr;  // Set for a choice.
 };
 
 // Returns the fields in the order of the form.

@@ -10,7 +10,7 @@ namespace normlens::ui {
 
 struct LabWord {
   QString name;
-  QString line = {};  // what it is about, a few words; may be empty
+  QString line = {};  // Says in a few words what it is about; may be empty.
   QString tip = {};   // one or two sentences; may be empty
 };
 

@@ -41,7 +41,7 @@ struct Pending {
   nlohmann::json params;
   std::optional<std::chrono::steady_clock::time_point> cancelled;
   size_t begin = 0;         // in the stream of requests to its worker
-  bool askedAgain = false;  // of the next worker, as the one before never took it
+  bool askedAgain = false;  // The next worker gets it, as the one before never took it.
 };
 
 class ServeSide {
@@ -72,7 +72,7 @@ class ServeSide {
   [[nodiscard]] bool brokeOff(bool reading);
 
   std::list<Pending> pending;
-  std::string modelPath = "the engine";  // what sentences are about
+  std::string modelPath = "the engine";  // Sentences name the model by it.
   bool opened = false;
 
  private:

@@ -21,13 +21,13 @@ namespace {
 struct Step {
   struct Next {
     int step;
-    const graph::Uses* reads;  // of the next claim's value, between the two
+    const graph::Uses* reads;  // They read the next claim's value, between the two.
   };
   ClaimId claim = kNone;
   SmallVector<Next, 2> next;
   bool leaf = false;
-  bool opaque = false;             // of a leaf
-  std::vector<ClaimId> constants;  // of a linear leaf
+  bool opaque = false;             // Set for a leaf only.
+  std::vector<ClaimId> constants;  // Set for a linear leaf only.
 };
 
 bool passesThrough(OpKind kind) {

@@ -29,8 +29,8 @@ namespace {
 // A constant factor per channel, and which of a value's axes its channels are: read off a broadcast operand, and
 // followed upwards through what only moves elements.
 struct ChannelScale {
-  std::vector<int64_t> axes;    // of the value that is scaled
-  graph::Shape sizes;           // of these axes
+  std::vector<int64_t> axes;    // They index the value that is scaled.
+  graph::Shape sizes;           // Has one size for each of these axes.
   std::vector<double> numbers;  // row-major over them
 
   [[nodiscard]] bool isAlong(int64_t axis) const { return axes.size() == 1 && axes[0] == axis; }
@@ -391,7 +391,7 @@ class Absorber {
 
   const Graph& original_;
   AbsorbedScales out_;
-  std::optional<size_t> biasPart_;  // of the edit that collect() last filled
+  std::optional<size_t> biasPart_;  // Indexes the edit that collect() last filled.
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class ShiftTolerance {
   struct Entry {
     Readings readings;
     SmallVector<Carried, 2> carried;
-    Notice notices;  // of the nearest reading that does, or of one behind it
+    Notice notices;  // The nearest reading that does, or one behind it.
   };
 
   Entry& at(int id) { return entries_[static_cast<size_t>(id)]; }

@@ -9,7 +9,7 @@ namespace normlens::analysis {
 
 struct ConstantBehind {
   graph::ConstantId constant = graph::kNone;
-  int64_t axis = 0;         // of the constant: what the given axis of the operand is
+  int64_t axis = 0;         // The constant's axis that the given axis of the operand is.
   graph::Use use;           // the read of the constant that leads here
   bool soleReader = false;  // nothing else reads the constant, or what is made of it on the way
 };

@@ -11,7 +11,7 @@ struct NormTail {
   std::vector<graph::NodeId> nodes;  // in order, each the only reader of what is before it
   graph::ValueId gamma = graph::kNoValue;
   graph::ValueId beta = graph::kNoValue;
-  graph::ValueId output = graph::kNoValue;  // of the last node; the norm's own where there is none
+  graph::ValueId output = graph::kNoValue;  // The last node makes it; the norm's own output where there is no tail.
 };
 
 struct TailWish {

@@ -20,7 +20,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int64_t kMostElements = 8192;  // of a constant that is looked at
+constexpr int64_t kMostElements = 8192;  // A larger constant is not looked at.
 
 // Returns `sum` as `number` times the sum over its axes.
 std::optional<RowSum> withFactor(RowSum sum, const Shape& shape, double number) {

@@ -11,9 +11,9 @@ namespace normlens::analysis {
 
 struct RowSum {
   graph::ValueId data = graph::kNoValue;
-  std::vector<int64_t> axes = {};  // of the data
-  bool ofSquaredDistance = false;  // of the data from their mean: a biased variance
-  double factor = 1;               // of the mean over them
+  std::vector<int64_t> axes = {};  // They index the data.
+  bool ofSquaredDistance = false;  // It sums squares of the data's distances from their mean: a biased variance.
+  double factor = 1;               // Multiplies the mean over them.
   // For each axis of what is made, which axis of the data it is; -1: it repeats.
   std::vector<int64_t> order = {};
 };

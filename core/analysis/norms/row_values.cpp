@@ -28,8 +28,8 @@ constexpr size_t kMostTerms = 32;
 constexpr int kHighestPower = 8;
 constexpr size_t kElement = 0, kMean = 1, kMeanSquare = 2, kGamma = 4, kBeta = 5;
 
-constexpr double kExact = 1e-12;    // of arithmetic in double
-constexpr double kRounding = 4e-6;  // of products with 1/n in float32
+constexpr double kExact = 1e-12;    // Bounds arithmetic in double.
+constexpr double kRounding = 4e-6;  // Bounds products with 1/n in float32.
 
 RowLayout repeatedEverywhere(const Shape& shape, bool ofAnySize) {
   RowLayout out;
@@ -41,7 +41,7 @@ RowLayout repeatedEverywhere(const Shape& shape, bool ofAnySize) {
 // from a written 1 and computed ones.
 std::vector<int64_t> onesOf(const graph::Graph& graph, const Node& reshape) {
   std::vector<int64_t> ones = graph::intsAttribute(reshape, "ones").value_or(std::vector<int64_t>{});
-  for (const char* name : {"size", "shape"}) {  // of aten::view and aten::reshape
+  for (const char* name : {"size", "shape"}) {  // aten::view and aten::reshape have one of them.
     const auto written = graph::intsAttribute(reshape, name).value_or(std::vector<int64_t>{});
     for (size_t i = 0; i < written.size(); ++i) {
       if (written[i] == 1) ones.push_back(static_cast<int64_t>(i));

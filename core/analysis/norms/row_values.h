@@ -31,7 +31,7 @@ class RowPolynomial {
   // nullopt: it has grown beyond what norms are made of.
   [[nodiscard]] std::optional<RowPolynomial> plus(const RowPolynomial& other, double factor = 1) const;
   [[nodiscard]] std::optional<RowPolynomial> times(const RowPolynomial& other) const;
-  [[nodiscard]] std::optional<RowPolynomial> inverse() const;      // of a single term
+  [[nodiscard]] std::optional<RowPolynomial> inverse() const;      // Only a single term has one.
   [[nodiscard]] std::optional<RowPolynomial> meanOverRow() const;  // up to squares of x
   [[nodiscard]] std::optional<double> asNumber() const;
   [[nodiscard]] double constantTerm() const;

@@ -30,7 +30,7 @@ using Symbol = RowPolynomial::Symbol;
 namespace {
 
 // Finds the places of norms that are written out: the roots, and the values that each may be the norm of.
-constexpr size_t kMostNodes = 64;  // of one norm, its views included
+constexpr size_t kMostNodes = 64;  // One norm has no more, its views included.
 constexpr size_t kImageRank = 4;   // [batch, channels, height, width]
 
 // Each module that reads a centered stream may compute it anew.

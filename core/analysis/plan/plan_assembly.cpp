@@ -324,7 +324,7 @@ CutPicture Planner::cutPicture(const PlanOptions& wanted, size_t described) cons
                                bool(solution.folded[static_cast<size_t>(n)])});
   }
   const auto useful = spread.reaching(concerned, further);
-  std::vector<int> claimOf;  // of each centering
+  std::vector<int> claimOf;  // One for each centering.
   for (size_t c = 0; c < count; ++c) {
     if (!shown[c] || !useful[static_cast<size_t>(Spread::seen(static_cast<int>(c)))]) continue;
     picture.centerings.push_back(

@@ -43,7 +43,7 @@ class FlowNetwork {
   struct Cut {
     int64_t flow = 0;              // = capacity of the cut: the proof that it is minimal
     std::vector<bool> onSinkSide;  // the least sink side: on a tie a node stays with the source
-    std::vector<int64_t> flows;    // of each edge
+    std::vector<int64_t> flows;    // One for each edge.
   };
   [[nodiscard]] Cut solve(int source, int sink) const;
 
@@ -70,7 +70,7 @@ struct ElementPrices {
 
 struct PlanOptions {
   Policy policy = Policy::Balanced;
-  double maxGrowthPercent = 10;              // of the constants' bytes; Balanced only
+  double maxGrowthPercent = 10;              // Relates to the constants' bytes; Balanced only.
   std::vector<graph::ValueId> centerValues;  // the user wants these centered at run time: they cost nothing more
   std::vector<int> keepNorms;                // not to be folded
   ElementPrices prices{};                    // Balanced only
@@ -96,8 +96,8 @@ struct PlannedEdit {
   fold::Edit edit;
   ClaimId claim = graph::kNone;
   IndexRanges frees;       // norms
-  int64_t bytes = 0;       // of the tensors that are rewritten
-  int64_t bytesGrown = 0;  // of copies
+  int64_t bytes = 0;       // Counts the tensors that are rewritten.
+  int64_t bytesGrown = 0;  // By copies.
 };
 
 struct Plan {
@@ -125,7 +125,7 @@ struct CutPicture {
     bool freed = false;
   };
   std::vector<Centering> centerings;  // where a mean comes in that nothing centers in the file, and where the cut goes
-  std::vector<Saving> savings;        // of the norms that only such a mean keeps from folding, or would
+  std::vector<Saving> savings;        // Norms that only such a mean keeps from folding, or would.
 };
 
 class Planner {
@@ -153,7 +153,7 @@ class Planner {
     // Indices of edges: by claim raw(c) -> tol(c), by norm that to the sink; nullopt: no plan folds it.
     std::vector<size_t> cutEdges;
     std::vector<std::optional<size_t>> normEdges;
-    int64_t possible = 0;  // what all norms together save
+    int64_t possible = 0;  // All norms together save it.
   };
   struct Solution {
     std::vector<CutKind> cuts;  // by claim

@@ -188,8 +188,8 @@ class Finder {
   }
 
   void refuse(size_t group, std::string why) {
-    auto& told = groups_[rootOf(group)].refused;
-    if (told.empty()) told = std::move(why);
+    auto& reason = groups_[rootOf(group)].refused;
+    if (reason.empty()) reason = std::move(why);
   }
 
   // These reads are to see the claim's value narrow.
@@ -322,7 +322,7 @@ class Finder {
   std::set<ValueId> unread_;                         // made beside members
   std::vector<ValueId> open_;
   std::vector<FoundStream> groups_;  // parts of streams
-  std::vector<size_t> parents_;      // of groups
+  std::vector<size_t> parents_;      // Each group's parent.
 };
 
 }  // namespace

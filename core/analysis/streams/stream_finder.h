@@ -28,7 +28,7 @@ struct FoundStream {
   std::vector<ChannelReads> normReads;  // by norm, as in `norms`
   std::vector<ChannelAxis> written;     // views and broadcasts whose result is part of it
   std::vector<ChannelReads> values;     // all that is computed of it; no uses
-  int adds = 0;                         // of two values of the stream
+  int adds = 0;                         // They add two values of the stream.
   std::string refused;                  // a clause that follows "because"
 };
 

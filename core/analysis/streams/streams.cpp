@@ -201,17 +201,17 @@ class EditsOfStreams {
   EditsOfStreams(const Analysis& analysis, const Plan& plan, StreamPlan& out)
       : analysis_(analysis), plan_(plan), graph_(analysis.scales.graph()), out_(out) {}
 
-  void add(const FoundStream& found, Stream& told) {
-    channels_ = told.channels;
+  void add(const FoundStream& found, Stream& stream) {
+    channels_ = stream.channels;
     for (const auto& reads : merged(found.constants))
       edits().constants.push_back({graph_.value(reads.value).constant, reads.axis, reads.uses, channels_});
     for (const auto& reads : merged(found.cuts)) {
       edits().reads.push_back({reads.value, reads.axis, reads.uses, channels_, false});
-      ++told.cuts;
+      ++stream.cuts;
     }
     addWritten(found.written);
     for (const auto& part : found.values) edits().values.push_back({part.value, part.axis, channels_});
-    for (size_t i = 0; i < found.norms.size(); ++i) addNorm(found.norms[i], found.normReads[i], told);
+    for (size_t i = 0; i < found.norms.size(); ++i) addNorm(found.norms[i], found.normReads[i], stream);
   }
 
  private:
@@ -221,12 +221,12 @@ class EditsOfStreams {
     for (const auto& at : written) edits().sizes.push_back({at.node, at.axis, channels_});
   }
 
-  void addNorm(int index, const ChannelReads& reads, Stream& told) {
+  void addNorm(int index, const ChannelReads& reads, Stream& stream) {
     const auto& norm = analysis_.norms.layerNorms[static_cast<size_t>(index)];
     auto readers = linearsBehind(graph_, norm, plan_);
     if (!readers) {
       edits().reads.push_back({reads.value, reads.axis, reads.uses, channels_, true});
-      ++told.restored;
+      ++stream.restored;
       return;
     }
     edits().norms.push_back({index, channels_});
@@ -281,13 +281,13 @@ StreamPlan planStreams(const Analysis& analysis, const Plan& plan, StreamPadding
   StreamPlan out;
   EditsOfStreams edits(analysis, plan, out);
   for (const auto& found : findStreams(analysis, plan)) {
-    Stream told;
-    told.channels = channelsOf(found.channels, padding);
-    told.norms = found.norms;
-    told.adds = found.adds;
-    told.refused = found.refused;
-    if (told.refused.empty()) edits.add(found, told);
-    out.streams.push_back(std::move(told));
+    Stream stream;
+    stream.channels = channelsOf(found.channels, padding);
+    stream.norms = found.norms;
+    stream.adds = found.adds;
+    stream.refused = found.refused;
+    if (stream.refused.empty()) edits.add(found, stream);
+    out.streams.push_back(std::move(stream));
   }
   putInOrder(analysis.scales.graph(), out.edits.sizes);
   if (std::ranges::any_of(out.streams, [](const Stream& stream) { return stream.refused.empty(); })) return out;

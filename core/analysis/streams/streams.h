@@ -25,7 +25,7 @@ enum class StreamPadding : uint8_t { None, Even, Blocks };
 struct Stream {
   fold::Channels channels;
   std::vector<int> norms;  // that read it, ascending
-  int restored = 0;        // of those: get all channels back first
+  int restored = 0;        // Of these, so many get all channels back first.
   int adds = 0;            // residual ones
   int cuts = 0;            // values that lose their last channel at run time, no weight being in the way
   std::string refused;     // why it stays as it is, a clause that follows "because"; empty: it is narrowed
@@ -33,7 +33,7 @@ struct Stream {
 
 struct StreamPlan {
   std::vector<Stream> streams;  // by the first norm that reads them
-  fold::StreamEdits edits;      // of all that are narrowed
+  fold::StreamEdits edits;      // Narrow all streams that can be narrowed.
   std::string refused;          // one plain sentence where no stream is narrowed
 };
 

@@ -15,7 +15,7 @@ using Vector = std::vector<double>;
 
 [[nodiscard]] double meanOf(std::span<const double> x);  // 0 where there is no element
 [[nodiscard]] double lengthOf(std::span<const double> x);
-[[nodiscard]] double distance(std::span<const double> a, std::span<const double> b);  // of the same width
+[[nodiscard]] double distance(std::span<const double> a, std::span<const double> b);  // Both have the same width.
 
 struct VectorGeometry {
   double angleDeg = 0;   // theta in [0, 180]: 0 along 1, 90 orthogonal, 180 against it

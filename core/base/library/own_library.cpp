@@ -16,8 +16,8 @@ namespace {
 
 // This holds what went wrong in loadAhead(); empty where nothing did.
 std::string& errorAhead() {
-  static std::string told;
-  return told;
+  static std::string error;
+  return error;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a graph's nodes are to the method, and the norms that are no LayerNorm.
+// Names the classes of a graph's nodes, and the norms that are no LayerNorm.
 #pragma once
 
 #include <cstdint>

@@ -25,10 +25,10 @@ struct ZipRecord {
   std::string name;  // as written: "gpt2/data/12"
   ZipMethod method = ZipMethod::Stored;
   uint32_t crc = 0;
-  uint64_t dataOffset = 0;  // of the (compressed) bytes in the file
+  uint64_t dataOffset = 0;  // Where the (compressed) bytes begin in the file.
   uint64_t compressedSize = 0;
   uint64_t size = 0;          // uncompressed
-  uint64_t headerOffset = 0;  // of the local header
+  uint64_t headerOffset = 0;  // Where the local header begins.
 };
 
 // No two of its records overlap or have one name.
@@ -53,7 +53,7 @@ class Archive {
   [[nodiscard]] std::span<const std::byte> bytes() const { return file_->bytes(); }
 
  private:
-  [[nodiscard]] std::string sortRecords();  // what is wrong with them, in words
+  [[nodiscard]] std::string sortRecords();  // Returns the fault in them, in words.
 
   std::shared_ptr<const MappedFile> file_;
   std::vector<ZipRecord> records_;

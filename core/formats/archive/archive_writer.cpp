@@ -47,7 +47,7 @@ bool recordIsSound(const Archive& archive, const ZipRecord& record) {
   return crc == record.crc;
 }
 
-constexpr uint64_t kAlignment = 64;                  // of tensor data in the file, as torch maps it
+constexpr uint64_t kAlignment = 64;  // Tensor data in the file begin at its multiples, as torch maps them.
 constexpr uint16_t kFlags = (1U << 3) | (1U << 11);  // sizes follow the data; names are UTF-8
 constexpr uint16_t kVersion = 20, kVersion64 = 45;
 constexpr uint16_t kPaddingField = 0x4246;  // "FB": torch's own padding

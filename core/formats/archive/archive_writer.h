@@ -21,9 +21,9 @@ namespace normlens::formats {
 struct RecordToWrite {
   std::string name;  // in the archive, folder included
   ZipMethod method = ZipMethod::Stored;
-  uint64_t size = 0;                              // of the content
+  uint64_t size = 0;                              // The content's.
   std::vector<std::span<const std::byte>> bytes;  // as they go into the file: packed if deflated
-  std::optional<uint32_t> crc;                    // of the content, where it is known
+  std::optional<uint32_t> crc;                    // The content's, where it is known.
 
   [[nodiscard]] uint64_t packedSize() const;
 };

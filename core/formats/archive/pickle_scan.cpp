@@ -100,7 +100,7 @@ std::optional<DeclaredTensor> rebuiltTensor(const Thing& arguments) {
   for (const ThingPtr& size : items[2]->items) tensor.sizes.push_back(size->number);
   for (const ThingPtr& stride : items[3]->items) tensor.strides.push_back(stride->number);
   tensor.offset = items[1]->number;
-  constexpr size_t kArguments = 6;  // what comes behind them is how a view differs from its storage
+  constexpr size_t kArguments = 6;  // Those behind them are how a view differs from its storage.
   tensor.asStored = items.size() <= kArguments;
   return tensor;
 }

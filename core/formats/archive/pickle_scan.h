@@ -23,9 +23,9 @@ struct DeclaredStorage {
 
 // A tensor rebuilt from a storage, in the order of the pickle.
 struct DeclaredTensor {
-  std::string type;  // of its storage: "LongStorage"
+  std::string type;  // The storage's type: "LongStorage".
   std::vector<int64_t> sizes;
-  std::string key{};               // of its storage: "12"
+  std::string key{};               // The storage's key: "12".
   std::vector<int64_t> strides{};  // in elements, as the offset
   int64_t offset = 0;
   bool asStored = true;  // false: the negative, or the conjugate, of what is stored
@@ -41,12 +41,12 @@ struct PickledTensor {
 struct PickledString {
   size_t begin = 0, end = 0;
   std::string text;
-  bool isDevice = false;  // of a storage
+  bool isDevice = false;  // Set for a storage.
 };
 
 struct PickleScan {
   std::vector<std::string> globals;       // "torch._utils _rebuild_tensor_v2", in order of first mention
-  std::vector<DeclaredStorage> storages;  // what differs in key, type or elements
+  std::vector<DeclaredStorage> storages;  // Those that differ in key, type or elements.
   std::vector<DeclaredTensor> tensors;
   std::vector<PickledTensor> named;    // by PickleUse::Look alone
   std::vector<PickledString> strings;  // short ones, in the order of the pickle
@@ -66,7 +66,7 @@ enum class PickleUse : uint8_t { Look, Load, LoadWithEnums };
 
 // Describes the elements of a storage, under the name that torch's pickles give it.
 struct StorageType {
-  int64_t bytes = 0;                           // of an element; 0: there is no such type
+  int64_t bytes = 0;                           // An element's; 0: there is no such type.
   graph::DType dtype = graph::DType::Unknown;  // Unknown: the graph has no name for it
 };
 // name: "FloatStorage".

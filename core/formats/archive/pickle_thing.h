@@ -28,8 +28,8 @@ struct Thing {
                                                     // only looked at: its index in PickleScan::tensors
   int depth = 0;                                    // nesting of containers below
   int32_t container = -1;                           // its number in PickleNesting; -1: it holds nothing
-  int64_t push = -1;                                // of a short String: index in PickleScan::strings
-  std::vector<std::shared_ptr<const Thing>> items;  // of a Tuple; of a Tensor: its sizes
+  int64_t push = -1;                                // A short String's index in PickleScan::strings.
+  std::vector<std::shared_ptr<const Thing>> items;  // Hold a Tuple's items, or a Tensor's sizes.
 };
 using ThingPtr = std::shared_ptr<const Thing>;
 

@@ -23,7 +23,7 @@ template <class T>
 
 // Holds where and how large a record is.
 struct Extent {
-  uint64_t size = 0;    // of the content
+  uint64_t size = 0;    // The content's.
   uint64_t packed = 0;  // as it lies in the file
   uint64_t header = 0;  // offset of its local header
 };

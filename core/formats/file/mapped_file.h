@@ -45,8 +45,8 @@ class MappedFile {
 
  private:
   MappedFile() = default;
-  std::shared_ptr<const MappedFile> whole_;  // of a part
-  uint64_t start_ = 0;                       // of a part, in the whole
+  std::shared_ptr<const MappedFile> whole_;  // Set for a part.
+  uint64_t start_ = 0;                       // Where a part begins in the whole.
   int fd_ = -1;
   int64_t modified_ = 0, changed_ = 0;  // nanoseconds since 1970
   std::filesystem::path path_;

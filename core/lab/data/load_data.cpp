@@ -121,7 +121,7 @@ Status readClasses(const std::vector<double>& numbers, const std::string& name, 
     rows.all.classes.push_back(static_cast<int64_t>(number));
   }
   const auto [least, most] = std::ranges::minmax(rows.all.classes);
-  if (least == most) return wrong("has one class only in array " + name + ": there is nothing to tell apart");
+  if (least == most) return wrong("has one class only in array " + name + ": there is nothing to distinguish");
   rows.classes = static_cast<int>(most) + 1;
   return {};
 }

@@ -49,7 +49,7 @@ std::optional<double> meanOf(const RunResult& result, NormUse network, int layer
 struct Claim {
   const char* text;
   Figure figure;
-  NormUse network;  // whose figure is less (or more) than that of `other`
+  NormUse network;  // Its figure is less (or more) than that of `other`.
   NormUse other;
   bool less;
   const char* said = "";  // before the two figures

@@ -38,13 +38,13 @@ struct KeptMember {
 
 struct Checkpoint {
   RunSettings settings;
-  int64_t data_sum = 0;  // of the data, which may lie in a file
+  int64_t data_sum = 0;  // Sums the data, which may lie in a file.
   int group = 0;         // depth, optimizer and seed that is in training; those before are done
-  int epoch = 0;         // of that group
+  int epoch = 0;         // That group's.
   std::vector<RunRecord> records;
   std::vector<StepCost> costs;
   std::vector<std::string> weights;  // files of networks that are done
-  std::vector<KeptMember> members;   // of that group; empty: it has not begun
+  std::vector<KeptMember> members;   // That group's; empty: it has not begun.
 
   bool operator==(const Checkpoint&) const = default;
 };

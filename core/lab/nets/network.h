@@ -18,7 +18,7 @@ namespace normlens::lab {
 struct Parameter {
   std::string name;
   at::Tensor value;         // requires its gradient
-  int64_t outputAxis = 0;   // of the linear layer or table that it belongs to
+  int64_t outputAxis = 0;   // An axis of the linear layer or table that it belongs to.
   bool beforeNorm = false;  // its outputs reach norms only: CBWC centers it along outputAxis, which changes nothing
                             // that a LayerNorm lets through
 };

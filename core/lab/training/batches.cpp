@@ -9,7 +9,7 @@ namespace normlens::lab {
 namespace {
 
 constexpr int64_t kTestBatch = 1024;       // examples of a pass; of a text fewer, which are longer
-constexpr int64_t kMostTestWindows = 256;  // of a text
+constexpr int64_t kMostTestWindows = 256;  // Limits a text.
 
 at::Tensor indices(const std::vector<int64_t>& values) { return at::tensor(values, at::TensorOptions(at::kLong)); }
 

@@ -29,7 +29,7 @@ class Batches {
    private:
     friend class Batches;
     const Batches* of_ = nullptr;
-    at::Tensor order_;  // of examples, or of places in the text
+    at::Tensor order_;  // Orders the examples, or places in the text.
     int64_t steps_ = 0;
   };
   [[nodiscard]] Epoch epoch(int64_t seed, int epoch) const;
@@ -47,7 +47,7 @@ class Batches {
 
   bool isText_ = false;
   int64_t batch_ = 0, context_ = 0, stepsPerEpoch_ = 0, inputs_ = 0, classes_ = 0;
-  at::Tensor input_, target_;  // of the training examples; text: input_ alone
+  at::Tensor input_, target_;  // The training examples'; a text has input_ alone.
   std::vector<Batch> test_;
 };
 

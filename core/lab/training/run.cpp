@@ -25,7 +25,7 @@ namespace normlens::lab {
 namespace {
 
 // Time of one step of each network, measured in turns.
-using Rounds = std::vector<double>;  // of one network: milliseconds of a step, the median of each round
+using Rounds = std::vector<double>;  // One network's: milliseconds of a step, the median of each round.
 
 // The statistics of a latency: rounds beside rounds that take 1 ms.
 run::Speedup besides(const Rounds& a, const Rounds* b) {

@@ -201,7 +201,7 @@ class Comparison {
   const std::vector<Tensors>& batches_;
   const DiffOptions& options_;
   const Task& task_;
-  std::unique_ptr<formats::Runner> runnerA_, runnerB_;  // of this batch; null on the CPU
+  std::unique_ptr<formats::Runner> runnerA_, runnerB_;  // Run this batch; null on the CPU.
   std::vector<Site> sites_;
   std::vector<std::optional<DiffRow>> siteRows_, outputRows_;
   size_t batch_ = 0;

@@ -42,20 +42,20 @@ struct TopAgreement {
 
 struct DiffRow {
   SiteKind kind = SiteKind::Output;
-  std::string name;  // of the output, the norm or the value
+  std::string name;  // Names the output, the norm or the value.
   int norm = -1;     // index of the LayerNorm
   graph::ValueId value = graph::kNoValue;
   int output = -1;  // index among the outputs
   int step = 0, depth = 0;
   graph::Shape shape;
-  graph::DType dtype = graph::DType::Unknown;  // of the first model's tensor
+  graph::DType dtype = graph::DType::Unknown;  // The type of the first model's tensor.
   Alignment alignment = Alignment::None;
   int batch = 0;  // in which the tensors are farthest apart by max_rel; all but `top` is of that batch
   TensorDiff diff;
   std::optional<UlpHistogram> ulps;  // in the coarser of the two types; nullopt where it is no real floating one
   // The error of the first model itself: max_rel of its tensor here against the one of DiffOptions::reference.
   std::optional<double> rounding;
-  std::optional<TopAgreement> top;  // of outputs like logits, over all batches
+  std::optional<TopAgreement> top;  // Set for outputs like logits, over all batches.
 };
 
 struct ModelDiff {
@@ -69,7 +69,7 @@ struct DiffOptions {
   // The first model's float64 copy, for DiffRow::rounding; of one in float64, a perturbed copy. nullptr: not wanted.
   // Costs a run or two per batch.
   const formats::Model* reference = nullptr;
-  std::vector<graph::ValueId> values;  // of the first model, to be compared as well
+  std::vector<graph::ValueId> values;  // Values of the first model that are to be compared as well.
   std::optional<double> limit;      // above which a norm diverges; nullopt: divergenceLimit() of the first model's type
   formats::RunSettings settings{};  // the device of both models; the reference runs on the CPU
 };

@@ -21,7 +21,7 @@ using normlens::SiteKind;
 
 struct Site {
   SiteKind kind = SiteKind::Value;
-  std::string name;  // of the norm, or of the value
+  std::string name;  // Names the norm, or the value.
   int norm = -1;     // index of the LayerNorm, of its input and output
   graph::ValueId value = graph::kNoValue;
   int step = 0;                          // place of the value's producer in the execution order; 0: none has it

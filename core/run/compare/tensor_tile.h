@@ -20,10 +20,10 @@ struct Tile {
 
 // Cells of nearly equal size, row by row; where the tile is small enough, one element each.
 struct TilePicture {
-  int rows = 0, columns = 0;       // of cells
+  int rows = 0, columns = 0;       // Count the cells.
   std::vector<double> a, b;        // means of the cells' finite elements
   std::vector<double> difference;  // the largest |a - b| of each cell; infinite where only one is finite
-  double low = 0, high = 0;        // of the cells of a and b
+  double low = 0, high = 0;        // Bound the cells of a and b.
   double most = 0;                 // the largest finite difference
 };
 

@@ -103,14 +103,14 @@ AngleCounts AngleTally::take() const {
   while (fine_[static_cast<size_t>(high)] == 0) --high;
   int factor = 1;
   while (merged(high, factor) - merged(low, factor) >= kMost) factor += 2;
-  AngleCounts told;
-  told.step = kStep * factor;
-  told.low = 90 + (merged(low, factor) - 0.5) * told.step;
-  told.counts.resize(static_cast<size_t>(merged(high, factor) - merged(low, factor)) + 1);
+  AngleCounts counted;
+  counted.step = kStep * factor;
+  counted.low = 90 + (merged(low, factor) - 0.5) * counted.step;
+  counted.counts.resize(static_cast<size_t>(merged(high, factor) - merged(low, factor)) + 1);
   for (int fine = low; fine <= high; ++fine) {
-    told.counts[static_cast<size_t>(merged(fine, factor) - merged(low, factor))] += fine_[static_cast<size_t>(fine)];
+    counted.counts[static_cast<size_t>(merged(fine, factor) - merged(low, factor))] += fine_[static_cast<size_t>(fine)];
   }
-  return told;
+  return counted;
 }
 
 double swapError(std::span<const double> x, const NormConstants& constants) {

@@ -75,8 +75,8 @@ struct InputGeometry {
 
 struct InputQuestion {
   std::vector<int64_t> axes;
-  uint64_t seed = 0;                    // of the control vectors
-  const NormConstants* swap = nullptr;  // what the norm does; nullptr: no swap
+  uint64_t seed = 0;                    // Draws the control vectors.
+  const NormConstants* swap = nullptr;  // The norm's own; nullptr: no swap.
   bool takesMean = true;                // it is a LayerNorm
 };
 [[nodiscard]] Result<InputGeometry> inputGeometry(const graph::TensorView& view, const InputQuestion& question);

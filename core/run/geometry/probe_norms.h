@@ -17,11 +17,11 @@ namespace normlens::run {
 struct NormGeometry {
   std::string name, title;  // title: to be read, see analysis::LayerNorm
   bool layerNorm = true;    // false: an RMSNorm
-  int index = -1;           // of the LayerNorm
+  int index = -1;           // The LayerNorm's.
   graph::NodeId node = graph::kNone;
-  std::vector<int64_t> axes;  // of its input, that it is taken over; empty: not known
+  std::vector<int64_t> axes;  // Axes of its input that it is taken over; empty: not known.
   std::string reason;      // why there are no figures: these inputs do not come by it, no floats ...; empty: there are
-  InputGeometry input;     // what it normalizes, over its axes
+  InputGeometry input;     // Describes the input, over the norm's axes.
   SideGeometry output;     // gamma and beta in it, also where they are ops of their own right behind it
   std::string swapReason;  // a LayerNorm's, where input.swap could not be computed
 };
@@ -31,7 +31,7 @@ struct NormGeometry {
                                                   const std::vector<analysis::LayerNorm>& norms);
 
 struct ProbeOptions {
-  uint64_t seed = 0;  // of the control vectors
+  uint64_t seed = 0;  // Draws the control vectors.
   // The norms of the model that this one is a fold of. Nobody has run a fold for its shapes: where there are as many
   // norms, each has the axes of the one that it replaces.
   const std::vector<NormGeometry>* foldOf = nullptr;

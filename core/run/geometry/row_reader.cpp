@@ -76,7 +76,7 @@ Status forEachRow(const TensorView& view, const std::vector<int64_t>& axes, cons
   do {
     row.data = view.data + places.offset() * bytes;
     const auto numbers = graph::toDoubles(row);
-    visit(*numbers);  // of a floating type, see above
+    visit(*numbers);  // They have a floating type, see above.
   } while (places.next());
   return {};
 }

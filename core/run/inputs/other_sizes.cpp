@@ -173,7 +173,7 @@ SizeTrials otherRanks(const std::vector<Shape>& shapes, const std::vector<bool>&
 
 SizeTrials withChannels(const std::vector<Shape>& shapes, const std::vector<bool>& may,
                         const std::vector<int64_t>& widths) {
-  constexpr int64_t kMostNumbers = 1 << 18;  // of an input: a mask of many tokens would take all memory
+  constexpr int64_t kMostNumbers = 1 << 18;  // Limits an input: a mask of many tokens would take all memory.
   SizeTrials trials;
   for (size_t i = 0; i < std::min(shapes.size(), may.size()); ++i) {
     const bool hasChannels = !shapes[i].empty() && std::ranges::find(widths, shapes[i].back()) != widths.end();

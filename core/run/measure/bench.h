@@ -46,7 +46,7 @@ struct BenchReport {
   std::optional<SideReport> b;
   std::vector<RoundMedians> rounds;
   Speedup speedup;                       // meaningful only with b
-  std::optional<OutputsReport> outputs;  // of b against a; nullopt: not known, see outputsReason
+  std::optional<OutputsReport> outputs;  // Compare b with a; nullopt: not known, see outputsReason.
   std::string outputsReason;
   bool warmedUp = true;   // false: the clock never settled, read the figures with care
   double otherCores = 0;  // how many cores other programs kept busy during the rounds
@@ -58,7 +58,7 @@ struct BenchOptions {
   int rounds = 20;
   int iterations = 5;         // runs in each of the four parts of a round
   std::optional<int> warmup;  // runs per model; nullopt: until stable
-  uint64_t seed = 1;          // of the bootstrap
+  uint64_t seed = 1;          // Seeds the bootstrap.
   formats::RunSettings settings;
   bool extras = true;  // memory, times of single ops and the comparison of the outputs too
   // Called after each round with what is known so far; memory and ops come at the end only. May be empty.

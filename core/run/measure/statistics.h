@@ -22,7 +22,7 @@ struct RoundMedians {
 // Returns the median of each side: the one figure that is reported of a measurement.
 [[nodiscard]] RoundMedians medianOver(const std::vector<RoundMedians>& rounds);
 struct Speedup {
-  double ratio = 1;          // of the median over rounds of a to that of b: above 1, b is faster
+  double ratio = 1;          // The median over rounds of a by that of b: above 1, b is faster.
   double low = 1, high = 1;  // its 95% confidence interval
   bool noise = true;         // the interval holds 1: no difference was measured
 };

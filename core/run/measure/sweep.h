@@ -15,7 +15,8 @@
 namespace normlens::run {
 
 struct SweepPoint {
-  std::vector<std::pair<std::string, std::string>> at;  // what is varied and its value, in the order of the sweeps
+  std::vector<std::pair<std::string, std::string>>
+      at;  // The varied settings and their values, in the order of the sweeps.
   DimSizes sizes;
   formats::RunSettings settings;
   std::optional<formats::NormFlavour> norm;

@@ -29,7 +29,7 @@ struct TwinRun {
   std::string failed;   // in the changed one alone; a plain sentence
   std::vector<ComparedPair> pairs;
   std::string unseen;                     // a norm, see InnerSites
-  std::optional<std::string> narrowOp{};  // of the changed one; nullopt: such a run does not record it
+  std::optional<std::string> narrowOp{};  // The changed one's; nullopt: such a run does not record it.
 };
 
 class Twins {
@@ -399,7 +399,7 @@ class AlgebraProof {
   std::vector<int64_t> widths_;
   Tensors refutedOn_;
   std::optional<std::string> narrowOp_;  // on the sample, where its run recorded it
-  int64_t fewestBytes_ = 0;              // of what the inputs that were kept last give
+  int64_t fewestBytes_ = 0;              // The inputs that were kept last give as many.
   int drawn_ = 0;                        // sets of other values that were compared
   AlgebraOutcome outcome_;
 };

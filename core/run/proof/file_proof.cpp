@@ -22,9 +22,9 @@ using formats::Tensors;
 
 // The range's part of a files' proof (verify.h). Centering may double a number (|x - mean| <= 2 max |x|), and float16
 // ends at 65504: a changed model can overflow where the original does not, at inputs that no sample shows.
-constexpr double kLargest = 65504;  // of float16
-constexpr double kRight = 0.1;      // of an error of the original: with more, it is not rounding alone
-constexpr double kMargin = 1.6;     // of the two that centering may take: what rounding and random weights may
+constexpr double kLargest = 65504;  // float16 has no larger number.
+constexpr double kRight = 0.1;      // Bounds the original's own error: with more, it is not rounding alone.
+constexpr double kMargin = 1.6;     // Splits the two that centering may take: what rounding and random weights may.
 constexpr double kNearby = 4;       // other inputs may be so many times as large as the sample: there is no margin
 
 double largestOf(const Tensors& tensors) {
@@ -46,7 +46,7 @@ class Range {
   // Returns by how much inputs like these can be multiplied: the largest factor, to a tenth, at which those of the
   // norms stay in float16's range, less a margin. Some runtimes compute in float32 between two ops.
   Result<double> factorFor(const Tensors& sample, Sign sign) const {
-    double low = 0, high = std::log2(std::max(1.0, kLargest / largestOf(sample)));  // of the factor
+    double low = 0, high = std::log2(std::max(1.0, kLargest / largestOf(sample)));  // Bound the factor.
     constexpr double kNear = 0.14;                                                  // 2^0.14 = 1.1
     for (double exponent = high; high - low > kNear; exponent = (low + high) / 2) {
       const auto inputs = scaledLike(sample, std::exp2(exponent), sign);
@@ -134,7 +134,7 @@ Result<std::string> overflowsEarlier(const ChangeUnderTest& change, const format
   return {};
 }
 
-// Of an original's own error, relative: with more, it draws random numbers, unless it moves so far with its weights.
+// Bounds an original's own relative error: with more, it draws random numbers, unless it moves so far with its weights.
 constexpr double kMostRounding = 0.1;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
@@ -362,7 +362,8 @@ class FileProof {
     return std::clamp(noise, few / options_.floorEpsilons, few);
   }
 
-  // What cancels to nothing in exact arithmetic has no scale, and an original that is right there is so by luck.
+  // A value that cancels to nothing in exact arithmetic has no scale, and an original that is right there is so by
+  // luck.
   [[nodiscard]] static bool isMeasured(const Judged& output, const RowErrors& row) {
     constexpr double kNothing = 1e-6;
     return output.byExact && row.exact > kNothing * row.apart;
@@ -380,7 +381,7 @@ class FileProof {
     return {std::isfinite(row.apart) ? row.b : row.apart, std::max(few, own), true};
   }
 
-  // Of the rows of all trials, whenever some were added.
+  // Covers the rows of all trials; made anew whenever some were added.
   void collectErrors() {
     errors_.clear();
     for (const Trial& trial : trials_) {
@@ -425,7 +426,7 @@ class FileProof {
         const Judged& output = trial.outputs[i];
         for (const RowErrors& row : output.rows) {
           const RowJudgment judgment = judgmentOf(output, row, errors_[i], output.noise);
-          // A few roundings tell least.
+          // A few roundings say least.
           const bool few = isMeasured(output, row) && !judgment.byExact;
           const double above = few ? 0 : judgment.error / judgment.floor;
           if (above > most || !reported) report(output, row, judgment);

@@ -13,7 +13,7 @@ namespace normlens::run {
 
 struct HiddenNorm {
   graph::ValueId output = graph::kNoValue;
-  std::vector<graph::ValueId> before;  // what is made of it and read by such a step, each once
+  std::vector<graph::ValueId> before;  // Values made of it and read by such a step, each once.
 };
 
 // UnknownOps decides whether an op of unknown meaning (padding by run-time amounts) hides or shows what it reads.

@@ -15,10 +15,10 @@ struct ComparedPair {
   graph::TensorView a, b;
   TensorDiff diff;
   size_t output = 0;
-  const Site* site = nullptr;  // of a value on the way
+  const Site* site = nullptr;  // A value on the way.
   Alignment alignment = Alignment::None;
   bool counts = true;  // false: a norm that decides nothing; it may refute, and proves nothing
-  bool shows = false;  // what the outputs do not
+  bool shows = false;  // It shows a change that the outputs do not.
   std::vector<FarRow> farRows{};
 };
 
@@ -48,7 +48,7 @@ class InnerSites {
  private:
   struct Hidden {
     std::string name;
-    int index = -1;                       // of the LayerNorm
+    int index = -1;                       // The LayerNorm's.
     std::vector<graph::ValueId> shownBy;  // empty: its own output shows it
     [[nodiscard]] bool isShownBy(const Site& site) const;
   };

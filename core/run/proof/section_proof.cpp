@@ -125,7 +125,7 @@ class SectionProof {
   Result<Verification> undecided(const Error& error) {
     const bool cannot =
         error.code == ErrorCode::Unsupported || error.code == ErrorCode::Refused || error.code == ErrorCode::RunFailed;
-    if (!cannot || tellsWantOfMemory(error.message)) return tl::unexpected(error);
+    if (!cannot || reportsWantOfMemory(error.message)) return tl::unexpected(error);
     all_.exact.reset();
     all_.algebra.reason = error.message;
     return std::move(all_);

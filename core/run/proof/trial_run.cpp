@@ -18,10 +18,10 @@ Result<TrialRun> runOn(const Model& model, const Tensors& inputs, const Task& ta
   return TrialRun{.seen = std::move(*seen), .error = {}};
 }
 
-Status unlessMemoryWanted(std::string_view told) {
-  if (!tellsWantOfMemory(told)) return {};
-  return fail(ErrorCode::RunFailed,
-              "it could not be decided whether anything changes: " + std::string(told.substr(told.find(kNoMemory))));
+Status unlessMemoryWanted(std::string_view message) {
+  if (!reportsWantOfMemory(message)) return {};
+  return fail(ErrorCode::RunFailed, "it could not be decided whether anything changes: " +
+                                        std::string(message.substr(message.find(kNoMemory))));
 }
 
 std::string failsWhereOriginalRuns(const TrialRun& changed) {

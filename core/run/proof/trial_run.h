@@ -20,7 +20,7 @@ struct TrialRun {
                                      const std::vector<graph::ValueId>& values = {});
 
 // Memory that was wanting decides nothing: the proof ends with it.
-[[nodiscard]] Status unlessMemoryWanted(std::string_view told);
+[[nodiscard]] Status unlessMemoryWanted(std::string_view message);
 
 // Returns the sentence about a changed model that fails where the original runs.
 [[nodiscard]] std::string failsWhereOriginalRuns(const TrialRun& changed);

@@ -57,7 +57,7 @@ struct FoldUnderTest {
   const formats::Model& original;
   const formats::Model& folded;
   const fold::FoldPlan& plan;
-  const std::vector<analysis::LayerNorm>& norms;  // of the original
+  const std::vector<analysis::LayerNorm>& norms;  // The original's.
 };
 
 // The same of any change: what made `changed` of the original, for its float64 copy.
@@ -65,8 +65,8 @@ struct ChangeUnderTest {
   const formats::Model& original;
   const formats::Model& changed;
   std::function<Result<std::unique_ptr<formats::Model>>(const formats::Model& twin)> change;
-  const std::vector<analysis::LayerNorm>& norms;  // of the original
-  std::vector<graph::ValueId> keptOutputs{};      // of norms that it changes, their outputs not
+  const std::vector<analysis::LayerNorm>& norms;  // The original's.
+  std::vector<graph::ValueId> keptOutputs{};      // Outputs of norms that it changes, but not their outputs.
   // The outputs of other norms that it changes; nullopt: of all.
   std::optional<std::vector<graph::ValueId>> otherOutputs{};
 };
@@ -78,7 +78,7 @@ struct FromExact {
 
 struct AlgebraOutcome {
   std::optional<Worst> worst;  // nullopt: not possible, see `reason`. Where it is refuted: of the row that refutes
-  double limit = 0;            // of worst->maxRel
+  double limit = 0;            // Bounds worst->maxRel.
   std::string reason;          // also set where float64 was measured and something is wrong with it
   bool refuted = false;
   int runs = 0;              // input sets compared: none that the original refuses
@@ -97,10 +97,10 @@ struct AlgebraOutcome {
 struct FileOutcome {
   std::optional<Worst> worst;  // nullopt: not possible, see `reason`. Of the output of the row that decides
   std::string reason;
-  double noiseFloor = 0;            // of the row that decides: the original's own error, or its substitute
-  double limit = 0;                 // of errors->folded, else of worst->maxRel
-  std::optional<FromExact> errors;  // of that row; nullopt: float64 was impossible, or nothing differs
-  std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
+  double noiseFloor = 0;            // The deciding row's: the original's own error, or its substitute.
+  double limit = 0;                 // Bounds errors->folded, else worst->maxRel.
+  std::optional<FromExact> errors;  // That row's; nullopt: float64 was impossible, or nothing differs.
+  std::vector<TensorDiff> outputs;  // The sample's, in the file's own type.
   bool passes = false;
   bool telling = false;  // floating-point numbers were compared
   std::string unseen;    // as of AlgebraOutcome

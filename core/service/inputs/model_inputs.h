@@ -22,9 +22,9 @@ struct InputChoice {
 
 struct ChosenInputs {
   formats::Tensors tensors;
-  std::vector<formats::InputSpec> specs;   // what they look like; `assumed` is empty where the user gave them
+  std::vector<formats::InputSpec> specs;   // Describe the inputs; `assumed` is empty where the user gave them.
   std::vector<std::vector<int>> freeAxes;  // by input; empty where not known
-  std::vector<std::string> unusedArrays;   // of the file of inputs, by name
+  std::vector<std::string> unusedArrays;   // Arrays of the file of inputs, by name.
 };
 
 // Errors: BadInput, Usage, Unreadable; one plain sentence.

@@ -311,30 +311,30 @@ class Conditions {
     return found == tested_.end() ? "" : found->text;
   }
 
-  using Told = std::vector<std::vector<protocol::SizeCondition>>;
+  using ByNorm = std::vector<std::vector<protocol::SizeCondition>>;
   // Fills in, by norm, the sizes that give it its verdict: each alone, or all together.
   template <typename GainedBy>
-  Status tell(const Sizes& sizes, Told& told, const GainedBy& gainedBy) {
+  Status fillIn(const Sizes& sizes, ByNorm& conditions, const GainedBy& gainedBy) {
     for (const SizeOfOne& size : sizes) {
       ASSIGN_OR_RETURN(const auto norms, gainedBy(Sizes{size}));
-      for (const size_t norm : norms) told[norm].push_back(inputs_.describe(size, testedOf(size)));
+      for (const size_t norm : norms) conditions[norm].push_back(inputs_.describe(size, testedOf(size)));
     }
     if (sizes.size() < 2) return {};
     ASSIGN_OR_RETURN(const auto norms, gainedBy(sizes));
     for (const size_t norm : norms) {
-      if (!told[norm].empty()) continue;
-      for (const SizeOfOne& size : sizes) told[norm].push_back(inputs_.describe(size, testedOf(size)));
+      if (!conditions[norm].empty()) continue;
+      for (const SizeOfOne& size : sizes) conditions[norm].push_back(inputs_.describe(size, testedOf(size)));
     }
     return {};
   }
 
   Result<ConditionalAnalysis> finish(std::unique_ptr<Analysis> analysis, const Sizes& relied, const Sizes& withdrawn) {
     const Verdicts verdicts = verdictsOf(*analysis);
-    ConditionalAnalysis out{std::move(analysis), Told(verdicts.size()), Told(verdicts.size())};
-    RETURN_IF_ERROR(tell(relied, out.holdsIf, [&](const Sizes& gone) {
+    ConditionalAnalysis out{std::move(analysis), ByNorm(verdicts.size()), ByNorm(verdicts.size())};
+    RETURN_IF_ERROR(fillIn(relied, out.holdsIf, [&](const Sizes& gone) {
       return verdictsUnder(without(relied, gone)).map([&](const Verdicts& fewer) { return gained(fewer, verdicts); });
     }));
-    const auto folding = tell(withdrawn, out.wouldFoldIf, [&](const Sizes& sizes) {
+    const auto folding = fillIn(withdrawn, out.wouldFoldIf, [&](const Sizes& sizes) {
       Sizes more = relied;
       more.insert(more.end(), sizes.begin(), sizes.end());
       return verdictsUnder(more).map([&](const Verdicts& better) { return gained(verdicts, better); });

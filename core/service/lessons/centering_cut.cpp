@@ -43,31 +43,31 @@ Result<protocol::CenteringCut> centeringCut(PlanMaker& plans, const analysis::An
   if (options.policy != analysis::Policy::Balanced)
     return fail(ErrorCode::Usage, "only the policy 'balanced' weighs what a centering costs", "ask for that");
   const graph::Graph& graph = analysis.scales.graph();
-  protocol::CenteringCut told;
-  told.measured = options.prices.inPicoseconds;
+  protocol::CenteringCut out;
+  out.measured = options.prices.inPicoseconds;
   // Prices are per element: in picoseconds, or a thousandth of what folding one saves.
-  const double unit = told.measured ? 1e-6 : 1e-3;
+  const double unit = out.measured ? 1e-6 : 1e-3;
   const auto picture = analysis::cutPicture(analysis, priced(options, params.factor), kDescribed);
   for (const auto& centering : picture.centerings) {
     const double price = static_cast<double>(centering.price) * unit, flow = static_cast<double>(centering.flow) * unit;
     const auto producer = graph.value(centering.value).producer;
-    told.values.push_back({centering.value, producer, analysis::describeValue(graph, centering.value), price, flow,
-                           centering.cut, centering.norms});
-    told.paid += centering.cut ? price : 0;
+    out.values.push_back({centering.value, producer, analysis::describeValue(graph, centering.value), price, flow,
+                          centering.cut, centering.norms});
+    out.paid += centering.cut ? price : 0;
   }
   for (const auto& norm : picture.savings) {
     const double saving = static_cast<double>(norm.saving) * unit, flow = static_cast<double>(norm.flow) * unit;
-    told.norms.push_back({norm.norm, saving, flow, norm.freed});
-    told.flow += flow;
-    (norm.freed ? told.saved : told.given_up) += saving;
+    out.norms.push_back({norm.norm, saving, flow, norm.freed});
+    out.flow += flow;
+    (norm.freed ? out.saved : out.given_up) += saving;
   }
-  if (!params.curve) return told;
+  if (!params.curve) return out;
   for (int i = 0; i < kCurvePoints; ++i) {
     task.report("solving for other prices", static_cast<double>(i) / kCurvePoints);
     RETURN_IF_ERROR(task.check());
-    told.curve.push_back(pointAt(analysis, options, kCurveEnd * i / (kCurvePoints - 1), unit));
+    out.curve.push_back(pointAt(analysis, options, kCurveEnd * i / (kCurvePoints - 1), unit));
   }
-  return told;
+  return out;
 }
 
 }  // namespace normlens::service

@@ -143,11 +143,13 @@ Result<protocol::PartialCentering> partialCentering(OriginalInType& original, co
                                                     const protocol::PartialCenteringParams& params, const Task& task) {
   const std::string dtype =
       params.dtype.empty() ? std::string(graph::dtypeName(subject.original.facts().dtype)) : params.dtype;
-  auto told = original.take(subject, dtype, task).and_then([&] { return measured(original, subject, params, task); });
-  if (!told && (told.error().code == ErrorCode::Cancelled || told.error().code == ErrorCode::Usage)) return told;
+  auto outcome =
+      original.take(subject, dtype, task).and_then([&] { return measured(original, subject, params, task); });
+  if (!outcome && (outcome.error().code == ErrorCode::Cancelled || outcome.error().code == ErrorCode::Usage))
+    return outcome;
   protocol::PartialCentering result;
-  if (told) result = std::move(*told);
-  if (!told) result.error = told.error().message;
+  if (outcome) result = std::move(*outcome);
+  if (!outcome) result.error = outcome.error().message;
   result.dtype = dtype;
   return result;
 }

@@ -5,7 +5,6 @@
 #include "core/analysis/explain.h"
 #include "core/analysis/norms/norms.h"
 #include "core/analysis/plan/given_plan.h"
-#include "core/analysis/served_norms.h"
 #include "core/formats/model.h"
 #include "core/protocol/messages.h"
 #include "core/run/inputs/draw.h"

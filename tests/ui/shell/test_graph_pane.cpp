@@ -99,7 +99,7 @@ class TestGraphPane final : public QObject {
     for (const auto& node : window_->session()->index().graph().nodes) {
       if (sum < 0 && node.role == NodeClass::Residual) sum = node.id;
     }
-    QSignalSpy told(pane_, &GraphPane::told);
+    QSignalSpy told(pane_, &GraphPane::reported);
     Q_EMIT view_->shiftConeRequested(sum);
     QTRY_COMPARE(told.count(), 1);
     QVERIFY(!view_->hasHighlight());

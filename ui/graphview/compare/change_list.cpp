@@ -70,8 +70,8 @@ class Lister {
     std::vector<int> weights;
     if (node < 0) return weights;
     for (const int input : graph.nodes[static_cast<size_t>(node)].inputs) {
-      const bool told = input >= 0 && static_cast<size_t>(input) < graph.values.size();
-      if (told && known.contains(input)) weights.push_back(input);
+      const bool isValue = input >= 0 && static_cast<size_t>(input) < graph.values.size();
+      if (isValue && known.contains(input)) weights.push_back(input);
     }
     return weights;
   }

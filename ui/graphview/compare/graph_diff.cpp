@@ -75,7 +75,7 @@ class Comparison {
   }
 
   void compare(const std::vector<int>& nodesA, const std::vector<int>& nodesB, bool nameless) {
-    std::map<std::string, std::vector<int>> waiting;  // of B, by operator, the first one last
+    std::map<std::string, std::vector<int>> waiting;  // B's nodes by operator, the first one last.
     for (const int node : std::views::reverse(nodesB)) {
       waiting[b_.nodes[static_cast<size_t>(node)].op].push_back(node);
     }

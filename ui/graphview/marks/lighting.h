@@ -17,10 +17,10 @@ enum class LitEdge : uint8_t { Dark, Stream, Linear, IntoNorm, Blocker, Other };
 
 struct BoxLight {
   bool lit = false;
-  char letter = 0;             // of an op or a closed one-op group
+  char letter = 0;             // An op's or a closed one-op group's.
   bool chosen = false;         // the norm itself
   bool blocker = false;        // the end of the blocker path
-  std::map<char, int> inside;  // of a closed group: vertices by class
+  std::map<char, int> inside;  // A closed group's vertices by class.
 };
 
 // The lit upper part of a stream edge that is itself dark: as far as where a lit branch leaves it.
@@ -40,14 +40,14 @@ class Lighting {
   [[nodiscard]] LitEdge edge(int index) const { return active_ ? edges_[static_cast<size_t>(index)] : LitEdge::Dark; }
   [[nodiscard]] const std::vector<LitPart>& parts() const { return parts_; }
   [[nodiscard]] int blockerBox() const { return blockerBox_; }
-  [[nodiscard]] int chosenBox() const { return chosenBox_; }  // of the norm; -1
+  [[nodiscard]] int chosenBox() const { return chosenBox_; }  // The norm's; -1.
   [[nodiscard]] const std::string& blockerNote() const { return blockerNote_; }
   // Returns the graph's note on the vertex at an item; empty when there is none.
   [[nodiscard]] std::string note(int item) const {
     const auto found = notes_.find(item);
     return found == notes_.end() ? std::string() : found->second;
   }
-  [[nodiscard]] QRectF nearBounds() const { return nearBounds_; }  // of the norm, the blocker and their groups
+  [[nodiscard]] QRectF nearBounds() const { return nearBounds_; }  // Bounds the norm, the blocker and their groups.
   [[nodiscard]] QPointF focus() const { return focus_; }           // the norm
 
  private:

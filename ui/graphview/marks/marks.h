@@ -1,23 +1,43 @@
 // Holds the marks of a graph: as wanted, by the document's ids, and as placed in one scene.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "core/protocol/messages.h"
 #include "ui/graphview/marks/diff_marks.h"
 #include "ui/graphview/marks/lighting.h"
 #include "ui/graphview/marks/mean_states.h"
-#include "ui/graphview/marks/norm_verdicts.h"
 #include "ui/graphview/marks/plan_marks.h"
 #include "ui/graphview/scene.h"
 #include "ui/graphview/shown.h"
 
 namespace normlens::graphview {
 
+using VerdictCounts = std::array<int, namesOf(Verdict{}).size()>;  // Counts the norms in a group, by verdict.
+
+// Holds the verdicts of LayerNorms by the items of a hierarchy.
+struct NormVerdicts {
+  std::unordered_map<int, Verdict> ofItem;
+  std::unordered_map<int, VerdictCounts> inGroup;  // every group around a norm
+
+  NormVerdicts() = default;
+  NormVerdicts(const layout::Hierarchy& hierarchy, const std::vector<protocol::NormInfo>& norms) {
+    for (const protocol::NormInfo& norm : norms) {
+      const int item = hierarchy.itemOfId(norm.node);
+      if (item < 0) continue;
+      ofItem[item] = norm.verdict;
+      for (int group = hierarchy.item(item).parent; group >= 0; group = hierarchy.item(group).parent)
+        ++inGroup[group][static_cast<size_t>(norm.verdict)];
+    }
+  }
+};
+
 struct WantedMarks {
   std::vector<protocol::NormInfo> norms;
-  std::vector<NodeMark> nodes;      // of a comparison with another graph, by place in the document's nodes
+  std::vector<NodeMark> nodes;      // A comparison with another graph, by place in the document's nodes.
   std::optional<PlanPicture> plan;  // the picture 'After'
   std::optional<protocol::ZeroMeanMap> means;
   std::optional<Highlight> highlight;

@@ -43,7 +43,7 @@ class BlockerChip final : public QAbstractButton {
   [[nodiscard]] QPoint place(double zoom, const QRectF& world, const QRect& keepOff) const;
   void describe();
 
-  QRectF box_;  // of the blocker, in world units; empty: there is none
+  QRectF box_;  // The blocker's, in world units; empty: there is none.
   bool runsDown_ = true;
   int blocks_ = 0;
   Beyond beyond_ = Beyond::Nothing;

@@ -16,7 +16,7 @@ namespace normlens::graphview {
 class CanvasMessage {
  public:
   QString busy;   // "Opening gpt2.pt"; empty: nothing is awaited from outside
-  QString stage;  // of the layout
+  QString stage;  // The layout's stage.
   QString error;  // one plain sentence in place of the graph; empty: none
 
   // laysOut: a layout is on its way; overGraph: there is a graph to look at until then. The owner gets the timer's

@@ -30,14 +30,14 @@ class CenteringCallout final : public QWidget {
 
  private:
   void place();
-  [[nodiscard]] bool isFree(const QRect& area) const;  // of the canvas, in its pixels
+  [[nodiscard]] bool isFree(const QRect& area) const;  // The area lies on the canvas, in its pixels.
 
   const Scene* scene_ = nullptr;
   int box_ = -1;
   double zoom_ = 1;
   QRectF world_;
   QRegion keepOff_;
-  bool right_ = true;  // of the norm
+  bool right_ = true;  // It stands at the norm's right.
   QString title_, detail_;
 };
 

@@ -26,7 +26,7 @@ class Overlays {
   void show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means);
   void setPresented() { presented_ = true; }           // for a room: nothing small
   void setCamera(double zoom, const QRectF& visible);  // visible: in world units
-  void setBlockerReason(const QString& reason);        // of the highlight that is laid out next
+  void setBlockerReason(const QString& reason);        // Belongs to the highlight that is laid out next.
   [[nodiscard]] CenteringCallout* centeringCallout() const { return centering_; }
   void toggleKeys();
   bool hideKeys();  // false: they were not shown

@@ -110,7 +110,7 @@ void GraphPainter::paintBox(const Frame& f, int index) {
     case BoxKind::Sum:
       if (state.lit) {
         const double size = 14 * f.camera.zoom;
-        const double away = 14 * f.camera.zoom;  // of the stream
+        const double away = 14 * f.camera.zoom;  // Keeps clear of the stream.
         const QPointF c = f.scene.runsDown() ? QPointF(rect.left() - away, rect.center().y())
                                              : QPointF(rect.center().x(), rect.top() - away * 0.8);
         ui::paintClassMark(f.painter, QRectF(c.x() - size / 2, c.y() - size / 2, size, size),
@@ -331,7 +331,7 @@ void BoxSprites::draw(QPainter& painter, const QRectF& rect, double zoom, BoxKin
   const int w = static_cast<int>(std::lround(box.width() * ratio)),
             h = static_cast<int>(std::lround(box.height() * ratio)),
             margin = static_cast<int>(std::ceil(kMargin * ratio));
-  const QPointF corner(margin / ratio, margin / ratio);  // of the box in its picture
+  const QPointF corner(margin / ratio, margin / ratio);  // The box's corner in its picture.
   const quint64 key = static_cast<quint64>(w) | static_cast<quint64>(h) << 16 |
                       static_cast<quint64>(state.bits()) << 32 |
                       static_cast<quint64>(static_cast<unsigned char>(letter)) << 40 | static_cast<quint64>(kind) << 48;

@@ -159,7 +159,7 @@ class Writer {
   // Writes the tile in strips, so that a request to stop takes effect soon.
   Status writeTile(const QString& path, const QPointF& corner, const QSize& size, const Progress& progress) {
     constexpr int kStrip = 256;
-    constexpr double kPainting = 0.6;  // of the time; the rest is packing
+    constexpr double kPainting = 0.6;  // A share of the time; the rest is packing.
     QImage image(size, QImage::Format_RGB32);
     if (image.isNull()) return fail(ErrorCode::Unsupported, tr("There is not enough memory for the picture."));
     for (int top = 0; top < size.height(); top += kStrip) {
@@ -204,15 +204,15 @@ PictureJob::~PictureJob() {
 void PictureJob::cancel() { thread_.request_stop(); }
 
 void PictureJob::work(const std::stop_token& stop) {
-  const auto tell = [this](auto action) {
+  const auto post = [this](auto action) {
     QMetaObject::invokeMethod(this, HandedOver(std::move(action)), Qt::QueuedConnection);
   };
   const auto written =
-      Writer(*order_, stop, [&](double fraction) { tell([this, fraction] { Q_EMIT progressed(fraction); }); }).run();
+      Writer(*order_, stop, [&](double fraction) { post([this, fraction] { Q_EMIT progressed(fraction); }); }).run();
   if (written) {
-    tell([this, files = *written] { Q_EMIT finished(files); });
+    post([this, files = *written] { Q_EMIT finished(files); });
   } else {
-    tell([this, message = QString::fromStdString(written.error().message)] { Q_EMIT failed(message); });
+    post([this, message = QString::fromStdString(written.error().message)] { Q_EMIT failed(message); });
   }
 }
 

@@ -32,9 +32,9 @@ class PictureJob : public QObject {
   Q_DISABLE_COPY_MOVE(PictureJob)
 
  public:
-  static constexpr int kTileSide = 8192;                           // of a picture that needs tiles
-  static constexpr qint64 kMostPixels = qint64{64} * 1024 * 1024;  // of a single bitmap
-  static constexpr int kMostSide = 32767;                          // of a single bitmap, in pixels
+  static constexpr int kTileSide = 8192;                           // A picture that needs tiles has them.
+  static constexpr qint64 kMostPixels = qint64{64} * 1024 * 1024;  // Limits a single bitmap.
+  static constexpr int kMostSide = 32767;                          // Limits a single bitmap, in pixels.
 
   explicit PictureJob(PictureOrder order, QObject* parent = nullptr);
   ~PictureJob() override;  // cancels, and waits for the strip in work
@@ -43,7 +43,7 @@ class PictureJob : public QObject {
 
  Q_SIGNALS:
   void progressed(double fraction);         // negative: unknown
-  void finished(const QStringList& files);  // what was written
+  void finished(const QStringList& files);  // Lists the files that were written.
   void failed(const QString& message);      // one sentence; empty after cancel()
 
  private:

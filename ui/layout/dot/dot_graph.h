@@ -14,7 +14,7 @@ struct DotBox {
   double width = 0, height = 0;
   bool circle = false;
   bool stream = false;  // on the residual stream: kept in one column
-  bool group = false;   // what branches off the stream enters it from above, not from the side
+  bool group = false;   // A branch off the stream enters it from above, not from the side.
   std::vector<double> topPorts, bottomPorts;
 };
 
@@ -41,7 +41,7 @@ struct DotGraph {
 struct DotDrawing {
   std::vector<QRectF> boxes;
   std::vector<std::vector<QPointF>> curves;  // per edge: cubic Bezier chain, 3k+1 points from `from` to `to`
-  QRectF bounds;                             // of the boxes and curves
+  QRectF bounds;                             // Bounds the boxes and curves.
 };
 
 }  // namespace normlens::layout

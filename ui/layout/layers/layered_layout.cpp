@@ -266,7 +266,7 @@ class LayeredLayout {
   std::vector<double> x_;                     // by cell: its middle
   std::vector<double> top_, bottom_;          // by rank
   std::vector<int> lastBox_;                  // by rank: the one furthest to the right
-  double right_ = 0;                          // of all boxes and passes
+  double right_ = 0;                          // Bounds all boxes and passes.
   std::map<std::pair<int, int>, int> lanes_;  // by box and port that the edges leave from
 };
 

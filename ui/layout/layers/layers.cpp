@@ -159,7 +159,7 @@ std::vector<int> findRanks(const DotGraph& graph) {
     done[static_cast<size_t>(box)] = true;
     order.push_back(box);
   };
-  size_t next = 0, first = 0;  // of order; the first box that may not be done
+  size_t next = 0, first = 0;  // Indexes order; the first box that may not be done.
   for (size_t i = 0; i < count; ++i) {
     if (missing[i] == 0) take(static_cast<int>(i));
   }

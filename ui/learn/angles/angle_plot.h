@@ -13,7 +13,7 @@ struct AngleView {
   protocol::AngleCounts input;   // bars; no counts: none
   protocol::AngleCounts random;  // a dashed line
   protocol::AngleCounts output;  // a green line, behind gamma and beta; no counts: it is not shown
-  std::optional<double> spike;   // of the output before gamma and beta, in degrees
+  std::optional<double> spike;   // The output's before gamma and beta, in degrees.
 };
 
 class AnglePlot final : public QWidget {
@@ -23,7 +23,7 @@ class AnglePlot final : public QWidget {
   explicit AnglePlot(QWidget* parent);
 
   void setAngles(AngleView view);
-  void setFactor(double factor);  // of text and lines
+  void setFactor(double factor);  // Scales text and lines.
   // From 90 - reach to 90 + reach is shown: a multiple of 5.
   [[nodiscard]] double reach() const { return reach_; }
   [[nodiscard]] QPointF placeOf(double angle, double share) const;  // share of the height, from the foot

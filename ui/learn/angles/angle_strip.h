@@ -31,7 +31,7 @@ class AngleStrip final : public QFrame {
   void showOutput(bool shown);                             // behind gamma and beta as well
   void choose(int row);
   void setAlone(bool alone);      // it takes all the height there is
-  void setFactor(double factor);  // of text and lines
+  void setFactor(double factor);  // Scales text and lines.
   [[nodiscard]] std::optional<double> number(const QString& name) const;
 
  Q_SIGNALS:
@@ -49,7 +49,7 @@ class AngleStrip final : public QFrame {
 
   OpenModel model_;
   std::unique_ptr<Question> question_;    // to the model's engine
-  bool asked_ = false;                    // of this model
+  bool asked_ = false;                    // This model's angles were requested.
   std::vector<protocol::ProbeRow> rows_;  // those with figures
   protocol::ProbeRow drawn_;              // random vectors, in the place of an input
   bool showsOutput_ = false;

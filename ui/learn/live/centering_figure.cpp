@@ -79,7 +79,7 @@ class WeightCard final : public QFrame {
                                 : tr("The means that go: the largest is %1").arg(formatNumber(largest, 2)));
   }
   void setTitle(const QString& title) { title_->setText(title); }
-  // Of text.
+  // Scales text.
   void setFactor(double factor) {
     map_->setMinimumHeight(kMapHeight / 2);
     means_->setBare();
@@ -430,7 +430,7 @@ class CenteringFigure final : public Figure {
 
   OpenModel model_;
   std::vector<CenteredLayer> layers_;  // all
-  std::vector<size_t> offered_;        // of the kind that is chosen
+  std::vector<size_t> offered_;        // Layers of the chosen kind.
   int kind_ = 0;
   double share_ = 0;
   std::optional<std::pair<int, int>> shown_;  // value and norm of what is requested

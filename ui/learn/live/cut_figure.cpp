@@ -118,9 +118,9 @@ constexpr int kMostNamed = 4;
 
 QString times(double factor) { return QObject::tr("%1×").arg(formatNumber(factor, 3)); }
 
-// Where a mean has to be taken away at run time: the planner's own network, its minimum cut, and what becomes of it as
-// a centering costs more or less. Solved by the engine for each price. docs/method.md 7; the maximum flow is
-// the proof: no set of centerings is better.
+// Shows where a mean has to be taken away at run time: the planner's own network, its minimum cut, and what becomes of
+// it as a centering costs more or less. Solved by the engine for each price. docs/method.md 7; the maximum flow is the
+// proof: no set of centerings is better.
 //
 // State: "price", times what a centering costs; "measured": true requests this machine's times; "graph": true shows the
 // cut on the model.
@@ -139,7 +139,7 @@ class CutFigure final : public Figure {
     pictures_->addWidget(reduced_);
     pictures_->addWidget(graph_);
     pictures_->setMinimumHeight(reduced_->minimumSizeHint().height());
-    pictures_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // what the page has is enough
+    pictures_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // The page's height is enough.
     column()->addWidget(pictures_, 3);
     auto* row = makeRow(nullptr, 16);
     curve_ = new PriceCurve(this);

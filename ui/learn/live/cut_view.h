@@ -29,7 +29,7 @@ class CutView final : public ScaledPlot {
     double triangle = 0;
   };
   struct Rows {
-    std::vector<size_t> shown;  // of cut_.values, the largest
+    std::vector<size_t> shown;  // Index cut_.values, the largest.
     double top = 0, valueStep = 0, normStep = 0;
   };
   [[nodiscard]] Columns columns(const QRectF& area) const;
@@ -39,7 +39,7 @@ class CutView final : public ScaledPlot {
   void paintNorms(QPainter& painter, const QRectF& area) const;
   // full: of the longest bar.
   void paintBar(QPainter& painter, const QRectF& room, double full, double flow, bool cut) const;
-  [[nodiscard]] QFont fontFor(double tall) const;  // of names in a row so tall
+  [[nodiscard]] QFont fontFor(double tall) const;  // Fits names in a row so tall.
   [[nodiscard]] size_t shownNorms() const;
   [[nodiscard]] double largest() const;
 

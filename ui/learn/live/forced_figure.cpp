@@ -98,7 +98,7 @@ class ErrorBars final : public ScaledPlot {
     painter.drawLine(QPointF(limit, middle - tall / 2 - 4), QPointF(limit, middle + tall / 2 + 4));
     painter.drawText(row, Qt::AlignRight | Qt::AlignVCenter, formatError(error.max_rel));
   }
-  // Of the axis.
+  // Returns the axis' share up to an error.
   [[nodiscard]] double share(double error) const {
     if (!(error > 0)) return 0;
     return std::clamp((std::log10(error) - low_) / (high_ - low_), 0.0, 1.0);
@@ -265,7 +265,7 @@ class ForcedFigure final : public Figure {
 
   OpenModel model_;
   int wanted_ = -1;                            // that the lesson names; -1: the first that is blocked
-  std::vector<protocol::ForcedError> errors_;  // of the types so far
+  std::vector<protocol::ForcedError> errors_;  // One for each type so far.
   std::unique_ptr<Question> graphQuestion_, errorQuestion_;
   QComboBox* norms_ = nullptr;
   graphview::GraphView* view_ = nullptr;

@@ -62,7 +62,7 @@ class GraphWalkFigure final : public Figure {
     auto* row = makeRow(nullptr, 16);
     view_ = new graphview::GraphView(this);
     view_->setAccessibleName(tr("Graph of the open model"));
-    view_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // what the page has is enough
+    view_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);  // The page's height is enough.
     view_->setMinimumHeight(kLeastWalk);
     row->addWidget(view_, 1);
     row->addWidget(makeSide());
@@ -347,7 +347,7 @@ class GraphWalkFigure final : public Figure {
   IconButton* play_ = nullptr;
   ValueSlider* slider_ = nullptr;
   QTimer clock_;
-  std::unique_ptr<Question> question_;  // of the engine that has the model
+  std::unique_ptr<Question> question_;  // Asks the engine that has the model.
 };
 
 const protocol::ZeroMeanVertex& GraphWalkFigure::vertexAt(int step) const {

@@ -17,8 +17,8 @@ class ScaledPlot : public QWidget {
   }
 
  protected:
-  [[nodiscard]] double factor() const { return factor_; }               // of the sizes of fonts
-  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // of lengths around text
+  [[nodiscard]] double factor() const { return factor_; }               // Scales fonts.
+  [[nodiscard]] double scale() const { return factor_ * textScale(); }  // Scales lengths around text.
 
  private:
   double factor_ = 1;

@@ -13,7 +13,7 @@ namespace normlens::ui {
 // Scores how well typed letters fit a title: they must occur in it in this order, case does not matter.
 struct FuzzyMatch {
   int score = 0;           // higher is better
-  QVector<int> positions;  // of the letters in the title
+  QVector<int> positions;  // Index the letters in the title.
 };
 
 // Letters at the start of a word and letters that follow one another count more, gaps and long titles less. An empty

@@ -35,7 +35,7 @@ class SearchModel final : public QAbstractListModel {
   void setIndex(const ModelIndex* index);
   void setQuery(const QString& text);
 
-  [[nodiscard]] QString error() const { return query_.error(); }  // of a regular expression
+  [[nodiscard]] QString error() const { return query_.error(); }  // A regular expression may have one.
   [[nodiscard]] bool searching() const { return slices_.isActive(); }
   // All that was found, also what is beyond the last row.
   [[nodiscard]] int hitCount() const { return static_cast<int>(hits_.size()); }
@@ -65,8 +65,8 @@ class SearchModel final : public QAbstractListModel {
   SearchQuery query_;
   std::vector<bool> namedByNorm_;  // by scope: the norm of that name is in entries_
   bool hasNorms_ = false;
-  std::vector<Hit> hits_;    // what the rows show
-  std::vector<Hit> coming_;  // of the search under way
+  std::vector<Hit> hits_;    // The rows show them.
+  std::vector<Hit> coming_;  // The search under way finds them.
   size_t next_ = 0;          // scope or node to look at, scopes first
   QTimer slices_;
 };

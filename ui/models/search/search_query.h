@@ -42,7 +42,7 @@ class SearchQuery {
   [[nodiscard]] const std::vector<SearchTerm>& terms() const { return terms_; }
 
   // The rank of the term that fits worst.
-  [[nodiscard]] int rankName(const QString& name) const;  // of something that has a name and nothing else
+  [[nodiscard]] int rankName(const QString& name) const;  // Ranks something that has a name and nothing else.
   [[nodiscard]] int rankScope(const protocol::GraphScope& scope) const;
   [[nodiscard]] int rankNode(const protocol::GraphNode& node, const ModelIndex& index) const;
 

@@ -184,7 +184,7 @@ void LabRuns::rest() {
 }
 
 void LabRuns::say(lab::RunWish what) {
-  if (engine_) engine_->tell(methods::kLabControl, protocol::LabControl{what});
+  if (engine_) engine_->notify(methods::kLabControl, protocol::LabControl{what});
 }
 
 void LabRuns::pause() {

@@ -41,14 +41,14 @@ class LabRuns final : public QObject {
   void resume(int number, const std::string& device = {});
   void pause();
   void goOn();
-  void stop();  // what was trained is kept
+  void stop();  // The trained epochs are kept.
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool busy() const { return state_ != State::Idle; }
   [[nodiscard]] bool isReading() const { return reading_; }           // nothing can be started meanwhile
   [[nodiscard]] int running() const { return busy() ? number_ : 0; }  // number; 0: none
-  [[nodiscard]] const QString& problem() const { return problem_; }   // of the last run, a sentence; may be empty
-  [[nodiscard]] double fraction() const { return fraction_; }         // of all epochs of the run
+  [[nodiscard]] const QString& problem() const { return problem_; }   // The last run's, a sentence; may be empty.
+  [[nodiscard]] double fraction() const { return fraction_; }         // Covers all epochs of the run.
   [[nodiscard]] qint64 engineProcess() const;                         // 0: none
   [[nodiscard]] qint64 remainingMs() const;                           // -1: no estimate
 
@@ -73,7 +73,7 @@ class LabRuns final : public QObject {
   std::vector<int> ofProject_;           // numbers
   std::vector<lab::RunResult> brought_;  // that are not kept yet
   bool reading_ = false;
-  std::unique_ptr<QLockFile> lock_;       // of the run that is trained: another window may have the same folder
+  std::unique_ptr<QLockFile> lock_;       // Locks the run that is trained: another window may have the same folder.
   std::unique_ptr<EngineClient> engine_;  // nullptr: nothing is trained
   State state_ = State::Idle;
   int number_ = 0;

@@ -12,7 +12,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr size_t kMostBytes = size_t{512} << 20;  // of a file that is read
+constexpr size_t kMostBytes = size_t{512} << 20;  // Limits a file that is read.
 constexpr int kMostNumber = 1'000'000'000;
 
 const QString kSettings = QStringLiteral("run.json"), kRecords = QStringLiteral("records.jsonl");
@@ -52,7 +52,7 @@ std::optional<KeptRun> readRun(const QString& folder, int number) {
   // One that was stopped may have gone on, and been interrupted.
   const auto before = run.records;
   readLog(run);
-  if (run.records != before) {  // what was found is of fewer epochs
+  if (run.records != before) {  // The findings are about fewer epochs.
     run.end = lab::RunEnd::Open;
     run.findings.clear();
     run.costs.clear();

@@ -25,11 +25,11 @@ struct KeptRun {
   QString folder;
   lab::RunSettings settings;
   std::vector<lab::RunRecord> records;  // epochs and divergences, in order
-  std::vector<lab::Finding> findings;   // of a run that ended
+  std::vector<lab::Finding> findings;   // Set for a run that ended.
   std::vector<lab::StepCost> costs;     // the same
   QString machine;                      // the same
   lab::RunEnd end = lab::RunEnd::Open;
-  std::map<RecordPlace, size_t> places;  // of the records
+  std::map<RecordPlace, size_t> places;  // Locate the records.
 
   [[nodiscard]] bool isDone() const { return end == lab::RunEnd::Done; }
   [[nodiscard]] bool hasCheckpoint() const;  // else it can only begin anew

@@ -25,7 +25,7 @@ struct ModelFile {
   QString sha256;  // lower-case hex; empty: not hashed yet
   qint64 bytes = 0;
   qint64 modifiedMs = 0;  // since 1970
-  QString name = {};      // of the model, in a file that holds several; else empty
+  QString name = {};      // Chooses the model in a file that holds several; else empty.
 
   bool operator==(const ModelFile&) const = default;
 };
@@ -34,7 +34,7 @@ struct ModelFile {
 struct ProjectView {
   std::vector<std::string> openGroups;  // paths
   double zoom = 0;                      // 0: as on opening
-  double centerX = 0, centerY = 0;      // of the drawing
+  double centerX = 0, centerY = 0;      // A point of the drawing.
   QString norm;                         // selected; empty: none
 };
 
@@ -58,8 +58,8 @@ struct Project {
   ProjectView view;
   std::optional<protocol::BenchResult> bench;
   std::vector<protocol::BenchResult> benchRuns;  // earlier ones
-  protocol::BenchParams benchParams;             // of the next one
-  std::vector<lab::RunResult> labRuns;           // of the laboratory, the newest first
+  protocol::BenchParams benchParams;             // The next one's.
+  std::vector<lab::RunResult> labRuns;           // The laboratory's, the newest first.
   QStringList lost;  // once restored: what the plan names and the model has not; not written
 };
 

@@ -4,7 +4,7 @@
 //   Recovery recovery(Recovery::folder());
 //   recovery.keep(json);          // again and again
 //   recovery.drop();              // nothing worth keeping any more
-//   for (const QString& file : recovery.orphans()) ...   // of windows that died
+//   for (const QString& file : recovery.orphans()) ...   // Lists the files of windows that died.
 // Thread: GUI thread.
 #pragma once
 
@@ -27,7 +27,7 @@ class Recovery {
 
   bool keep(const std::string& content);  // all or nothing; false: it could not be written
   void drop();
-  void leave();         // what is there stays to be found; the next keep() is of another file
+  void leave();         // The file stays to be found; the next keep() writes another file.
   void leaveQuietly();  // the same, but found only by who opens its model again
   [[nodiscard]] static bool isQuiet(const QString& orphan);
   [[nodiscard]] QStringList orphans() const;   // newest first

@@ -13,7 +13,8 @@ class ColumnPlot final : public QWidget {
   explicit ColumnPlot(QWidget* parent = nullptr);
 
   void setMeans(const std::vector<double>& means);
-  void setLeft(double share);       // of each: what a centering in part leaves, in the line's place; 0: nothing, 1: all
+  void setLeft(
+      double share);  // A centering in part leaves that share of each, in the line's place; 0: nothing, 1: all.
   void setBare() { bare_ = true; }  // the bars alone: for a room, where the words would be too small
   [[nodiscard]] QSize sizeHint() const override { return {280, bare_ ? 56 : 96}; }
 

@@ -14,7 +14,7 @@ struct DepthScale {
   QRectF plot;
   int places = 0;
   bool logarithmic = true;
-  double low = 0, high = 1;  // of a logarithmic one: powers of ten
+  double low = 0, high = 1;  // A logarithmic scale has powers of ten.
 
   [[nodiscard]] double step() const;  // pixels a place
   // The middle of the place. What lies beyond the scale lies on its edge; on a logarithmic one what is zero on the

@@ -15,7 +15,7 @@ class HeatMap final : public QWidget {
 
   // reach: the absolute value with the full color; cells beyond it take it too. rows * columns cells, row by row.
   void setCells(const std::vector<double>& cells, int rows, int columns, double reach);
-  void setMeaning(const QString& words) { meaning_ = words; }  // of a cell's tooltip; %1: its number
+  void setMeaning(const QString& words) { meaning_ = words; }  // A cell's tooltip; %1: its number.
   [[nodiscard]] QSize sizeHint() const override { return {280, 96}; }
 
  Q_SIGNALS:

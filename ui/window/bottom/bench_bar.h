@@ -34,7 +34,7 @@ class BenchBar final : public QWidget {
   void addLabelled(const QString& words, QWidget* field);
   void fill();       // from the session
   void apply();      // to the session
-  void showState();  // what can be done now
+  void showState();  // Enables what can be done now.
 
   Session* session_;  // Not owned.
   QHBoxLayout* rows_;

@@ -29,7 +29,7 @@ class BottomPanel final : public QFrame {
   void focusTab();  // the keyboard goes to what the tab shows
   [[nodiscard]] Tab tab() const;
   void showLesson(const QString& name);  // see LearnPage
-  void log(const QString& line);         // what the engine or the window reported, with the time
+  void log(const QString& line);         // The engine or the window reported it; the time is added.
   [[nodiscard]] DifferencesPage* differences() const { return differences_; }
 
  Q_SIGNALS:

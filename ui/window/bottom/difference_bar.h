@@ -25,7 +25,7 @@ class DifferenceBar final : public QWidget {
   DifferenceBar(Session* session, DifferenceRun* run, QWidget* parent);  // not owned
 
   [[nodiscard]] DifferenceSettings settings() const;       // as they are chosen now
-  [[nodiscard]] Segmented* view() const { return view_; }  // what is shown beside the table
+  [[nodiscard]] Segmented* view() const { return view_; }  // Chooses the view beside the table.
 
  Q_SIGNALS:
   void inputsWanted();  // the tab where they are set

@@ -219,7 +219,7 @@ class InputsPage final : public QWidget {
   QPushButton* apply_;
   QPushButton* load_;
   QPushButton* guess_;
-  std::vector<QStringList> tried_;  // what the table held when it was last used, until the model ran with it
+  std::vector<QStringList> tried_;  // The table's content when it was last used, until the model ran with it.
   std::optional<QString> unused_;   // it did not: why, or empty where it was stopped
 };
 

@@ -131,7 +131,7 @@ class StreamsPage final : public ColumnsPage {
     connect(write_, &QPushButton::clicked, this, [this] { askForFile(false); });
     connect(anyway_, &QPushButton::clicked, this, [this] { askForFile(true); });
   }
-  // Where to write the narrow model.
+  // Asks where to write the narrow model.
   void askForFile(bool force) {
     const QFileInfo model(session_->path());
     const FileQuestion question{QStringLiteral("narrowDialog"), tr("Write the narrowed model"),

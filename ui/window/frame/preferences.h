@@ -13,7 +13,7 @@ struct Preferences {
   int digits = 4;                          // significant digits of numbers in the inspector
   QString device = QStringLiteral("cpu");  // "cpu", "cuda": where measurements start out
   QString engineCommand;                   // as on a command line; empty: the engine beside the window
-  int autosaveSeconds = 30;                // of a project; 0: never
+  int autosaveSeconds = 30;                // Projects are saved as often; 0: never.
   int timeLimitSeconds = 0;                // that a run of a model may take; 0: the engine's own limits
   int memoryLimitGb = 0;                   // that a model may take; the same
 

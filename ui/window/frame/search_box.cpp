@@ -53,7 +53,7 @@ SearchBox::SearchBox(QWidget* parent)
       choose(completer_->popup()->isVisible() && !picked.isEmpty() ? picked.first().row() : 0);
   });
   connect(completer_, qOverload<const QModelIndex&>(&QCompleter::activated), this, [this](const QModelIndex& index) {
-    choose(index.row());  // of the completer's own model, which holds every row of ours
+    choose(index.row());  // The completer's own model holds every row of ours.
   });
 }
 

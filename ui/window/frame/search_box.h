@@ -16,7 +16,7 @@ class SearchBox final : public QLineEdit {
  public:
   explicit SearchBox(QWidget* parent = nullptr);
 
-  [[nodiscard]] SearchModel* model() const { return model_; }  // what there is to be found
+  [[nodiscard]] SearchModel* model() const { return model_; }  // Lists the things that can be found.
   void begin();                                                // focus, everything selected
   void step(int by);                                           // to the next (1) or previous (-1) of what was found
 

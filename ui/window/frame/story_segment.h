@@ -30,7 +30,7 @@ class StorySegment final : public QAbstractButton {
 
   void setStep(const StoryStep& step);
   [[nodiscard]] const StoryStep& step() const { return step_; }
-  [[nodiscard]] QString words() const;  // of all pieces
+  [[nodiscard]] QString words() const;  // Joins all pieces.
   void setBrief(bool brief);            // the short caption
   void setLeastPieces(int pixels);      // the pieces may be cut down to that, at the usual size of text
   [[nodiscard]] QSize sizeHint() const override;

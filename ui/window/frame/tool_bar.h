@@ -20,7 +20,7 @@ class ToolBar final : public QFrame {
   ToolBar(Actions* actions, QWidget* parent);  // actions: not owned
 
   void setDevices(const Devices& devices, const QString& chosen);  // chosen: "cpu" or "cuda"
-  void setGpuTip(const QString& tip);  // what is shown over the GPU's name
+  void setGpuTip(const QString& tip);                              // Shown over the GPU's name.
   [[nodiscard]] SearchBox* search() const { return search_; }
 
  Q_SIGNALS:

@@ -46,18 +46,18 @@ void CenterCard::ask(int value) {
   question_.drop();
   value_ = value;
   if (value < 0) {
-    tell(tr("Nothing to center here"), tr("This has no tensor that changes with the input."), false, false);
+    showAnswer(tr("Nothing to center here"), tr("This has no tensor that changes with the input."), false, false);
     return;
   }
   const auto& already = session_->choices()->params().center_values;
   if (std::find(already.begin(), already.end(), value) != already.end()) {
-    tell(tr("Centered here"), tr("You added this centering to the plan."), true, true);
+    showAnswer(tr("Centered here"), tr("You added this centering to the plan."), true, true);
     return;
   }
-  tell(tr("Center here?"), tr("Asking the engine."), false, false);
+  showAnswer(tr("Center here?"), tr("Asking the engine."), false, false);
   question_.ask(protocol::methods::kPreviewCenter, {value}, [this](const Reply<protocol::CenterPreview>& reply) {
     if (!reply) {
-      tell(tr("Center here?"), asSentence(reply.error().message), false, false);
+      showAnswer(tr("Center here?"), asSentence(reply.error().message), false, false);
       return;
     }
     const int frees = static_cast<int>(reply->frees.size());
@@ -65,11 +65,11 @@ void CenterCard::ask(int value) {
                           : frees == 0    ? tr("Centering here frees no LayerNorm")
                           : frees == 1    ? tr("Centering here frees 1 LayerNorm")
                                           : tr("Centering here frees %1 LayerNorms").arg(frees);
-    tell(title, asSentence(text(reply->reason)), reply->allowed, false);
+    showAnswer(title, asSentence(text(reply->reason)), reply->allowed, false);
   });
 }
 
-void CenterCard::tell(const QString& title, const QString& sentence, bool allowed, bool remove) {
+void CenterCard::showAnswer(const QString& title, const QString& sentence, bool allowed, bool remove) {
   remove_ = remove;
   title_->setText(title);
   sentence_->setText(sentence);

@@ -23,7 +23,7 @@ class CenterCard final : public QFrame {
   void dismiss();
 
  private:
-  void tell(const QString& title, const QString& sentence, bool allowed, bool remove);
+  void showAnswer(const QString& title, const QString& sentence, bool allowed, bool remove);
 
   Session* session_;  // Not owned.
   Question question_;

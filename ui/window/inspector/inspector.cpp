@@ -2,6 +2,7 @@
 
 #include <QClipboard>
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QScrollArea>
@@ -20,7 +21,6 @@
 #include "ui/widgets/room_steps.h"
 #include "ui/window/inspector/center_card.h"
 #include "ui/window/inspector/norm_page.h"
-#include "ui/window/inspector/selection_text.h"
 #include "ui/window/inspector/weight_view.h"
 #include "ui/window/parts.h"
 #include "ui/words/format.h"
@@ -35,6 +35,100 @@ QString typeOf(const protocol::GraphValue& value) {
   if (value.has_shape) parts << formatShape(value.shape);
   if (!value.dtype.empty() && value.dtype != "?") parts << text(value.dtype);
   return parts.join(u' ');
+}
+
+QString tr(const char* text) { return QCoreApplication::translate("SelectionText", text); }
+
+class Lines {
+ public:
+  void head(const QString& line) { lines_ << line; }
+  void fact(const QString& name, const QString& value) {
+    if (!value.isEmpty()) lines_ << QStringLiteral("  %1: %2").arg(name, value);
+  }
+  [[nodiscard]] QString text() const { return lines_.join(u'\n') + u'\n'; }
+
+ private:
+  QStringList lines_;
+};
+
+void addValues(Lines& lines, const Session& session, const QString& word, const std::vector<int>& ids) {
+  for (const int id : ids) {
+    const protocol::GraphValue* value = session.index().value(id);
+    if (value != nullptr) lines.fact(word, (text(value->name) + u' ' + typeOf(*value)).trimmed());
+  }
+}
+
+QString nodeText(const Session& session, const protocol::GraphNode& node) {
+  Lines lines;
+  lines.head(session.index().nodeTitle(node.id));
+  lines.fact(tr("operator"), text(node.op));
+  const protocol::GraphScope* scope = session.index().scope(node.scope);
+  if (scope != nullptr) lines.fact(tr("module"), text(scope->path));
+  lines.fact(tr("source"), text(node.source));
+  for (const auto& [name, value] : node.attributes) lines.fact(text(name), text(value));
+  addValues(lines, session, tr("input"), node.inputs);
+  addValues(lines, session, tr("output"), node.outputs);
+  return lines.text();
+}
+
+QString valueText(const Session& session, const protocol::GraphValue& value) {
+  Lines lines;
+  lines.head(text(value.name));
+  lines.fact(tr("type"), typeOf(value));
+  const protocol::GraphNode* producer = session.index().producer(value.id);
+  if (producer != nullptr) lines.fact(tr("made by"), session.index().nodeTitle(producer->id));
+  return lines.text();
+}
+
+QString normText(const Session& session, const protocol::NormInfo& norm) {
+  Lines lines;
+  lines.head(text(norm.title));
+  lines.fact(tr("verdict"), text(nameOf(norm.verdict)));
+  lines.fact(tr("reason"), text(norm.reason));
+  for (const auto& condition : norm.holds_if) lines.fact(tr("holds if"), text(condition.text));
+  for (const auto& condition : norm.would_fold_if) lines.fact(tr("would fold if"), text(condition.text));
+  for (const protocol::EditInfo& edit : session.analysis()->edits) {
+    if (edit.frees.contains(norm.index)) lines.fact(tr("edit"), text(edit.text));
+  }
+  if (!norm.normalized_shape.empty()) lines.fact(tr("normalized_shape"), formatShape(norm.normalized_shape));
+  lines.fact(tr("eps"), formatNumber(norm.eps));
+  const auto range = [](double low, double high) {
+    return QStringLiteral("%1 … %2").arg(formatNumber(low), formatNumber(high));
+  };
+  if (norm.has_gamma) lines.fact(tr("γ range"), range(norm.gamma_min, norm.gamma_max));
+  if (norm.has_beta) lines.fact(tr("β range"), range(norm.beta_min, norm.beta_max));
+  return lines.text();
+}
+
+QString modelText(const Session& session) {
+  Lines lines;
+  lines.head(session.path());
+  lines.fact(tr("format"), text(session.model()->format));
+  lines.fact(tr("file"), formatBytes(session.model()->file_bytes));
+  lines.fact(tr("parameters"), formatCount(session.model()->parameters));
+  if (!session.analysis()) return lines.text();
+  const protocol::Totals& totals = session.analysis()->totals;
+  lines.fact(tr("LayerNorms"), QString::number(totals.layer_norms));
+  lines.fact(tr("fold free"), QString::number(totals.free));
+  lines.fact(tr("with centering"), QString::number(totals.with_centering));
+  lines.fact(tr("blocked"), QString::number(totals.blocked));
+  if (totals.unknown > 0) lines.fact(tr("unknown"), QString::number(totals.unknown));
+  for (const protocol::InputSpec& input : session.analysis()->inputs) {
+    lines.fact(tr("input"),
+               QStringLiteral("%1 %2 %3").arg(text(input.name), text(input.dtype), formatShape(input.shape)));
+  }
+  return lines.text();
+}
+
+// Describes the selected norm, node or edge as plain text for the clipboard; the model where nothing is selected. Empty
+// without a model.
+QString selectionText(const Session& session) {
+  if (!session.model()) return {};
+  const Selection& selection = session.selection()->current();
+  if (const protocol::NormInfo* norm = session.norm(selection.norm)) return normText(session, *norm);
+  if (const protocol::GraphNode* node = session.index().node(selection.node)) return nodeText(session, *node);
+  if (const protocol::GraphValue* value = session.index().value(selection.value)) return valueText(session, *value);
+  return modelText(session);
 }
 
 }  // namespace
@@ -126,7 +220,7 @@ class ModelPage final : public QWidget {
   }
 
  Q_SIGNALS:
-  void modelWanted(const QString& path, const QString& name);  // of a file that holds several
+  void modelWanted(const QString& path, const QString& name);  // One of a file that holds several.
 
  private:
   void showModels() {
@@ -157,7 +251,7 @@ class ModelPage final : public QWidget {
   Session* session_;  // Not owned.
   ElidedLabel* title_;
   QLabel* subtitle_;
-  QComboBox* models_;  // of the file; hidden where there is but one
+  QComboBox* models_;  // The file's; hidden where there is but one.
   QLabel* note_;
   PropertyList* facts_;
   QLabel* inputsTitle_;
@@ -265,7 +359,7 @@ class NodePage final : public QWidget {
     centerValue_ = value;
     center_->ask(value);
   }
-  // What is shown.
+  // Centers the value that is shown.
   void centerHere() {
     if (centerValue_ >= 0) center_->ask(centerValue_);
   }

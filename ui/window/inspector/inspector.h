@@ -29,7 +29,7 @@ struct InspectorPage {
   PushButton* addFooterButton(const QString& text, const char* name);
 
   QWidget* body;
-  QVBoxLayout* layout;  // of the body
+  QVBoxLayout* layout;  // The body's.
   QWidget* page;
   QFrame* footer = nullptr;
 };
@@ -48,7 +48,7 @@ class Inspector final : public QFrame {
   void centerSelected();      // 'Center here' of what is shown
 
  Q_SIGNALS:
-  void modelWanted(const QString& path, const QString& name);  // of a file that holds several
+  void modelWanted(const QString& path, const QString& name);  // One of a file that holds several.
   void nodeWanted(int node);                                   // to be looked at; what is chosen stays
   void hideClicked();
 

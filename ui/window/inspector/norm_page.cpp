@@ -168,15 +168,15 @@ void NormPage::showCriteria(const protocol::NormInfo& norm, Verdict verdict) {
 
 void NormPage::showConditions(const protocol::NormInfo& norm) {
   QStringList lines;
-  const auto told = [](const protocol::SizeCondition& condition) {
+  const auto inWords = [](const protocol::SizeCondition& condition) {
     return condition.tested.empty() ? text(condition.text)
                                     : tr("%1 (%2)").arg(text(condition.text), text(condition.tested));
   };
-  for (const auto& condition : norm.holds_if) lines << tr("Holds if %1.").arg(told(condition)).toHtmlEscaped();
+  for (const auto& condition : norm.holds_if) lines << tr("Holds if %1.").arg(inWords(condition)).toHtmlEscaped();
   for (const auto& condition : norm.would_fold_if) {
     const QString size = QStringLiteral("%1[%2]=1").arg(text(condition.input)).arg(condition.axis);
     lines << QStringLiteral("%1 <a href=\"%2\">%3</a>")
-                 .arg(tr("Would fold if %1.").arg(told(condition)).toHtmlEscaped(), size.toHtmlEscaped(),
+                 .arg(tr("Would fold if %1.").arg(inWords(condition)).toHtmlEscaped(), size.toHtmlEscaped(),
                       tr("Rely on it"));
   }
   conditions_->setVisible(!lines.isEmpty());

@@ -58,7 +58,7 @@ class NormPage final : public QWidget {
   QLabel* subtitle_;
   PlanCard* plan_;
   QLabel* reason_;
-  QLabel* conditions_;  // what the verdict rests on
+  QLabel* conditions_;  // The verdict rests on them.
   QWidget* criteria_;
   Criterion paper_, exact_;
   WhyNot* whyNot_;

@@ -66,8 +66,8 @@ void PlanCard::showNorm(int norm) {
   plan_->set(kPlanTones[static_cast<size_t>(mark.state)], planIcon(mark.state), planBadge(mark.state));
   plan_->setToolTip(planMeaning(mark.state));
   // A blocked or unknown norm that is kept shows why once: in its verdict's reason.
-  const bool told = mark.because.isEmpty() || text(info->reason).contains(mark.because, Qt::CaseInsensitive);
-  because_->setVisible(!told);
+  const bool isShown = mark.because.isEmpty() || text(info->reason).contains(mark.because, Qt::CaseInsensitive);
+  because_->setVisible(!isShown);
   because_->setText(unbroken(tr("Because %1.").arg(mark.because)));
   showWays(session_->normState(norm));
 }

@@ -17,8 +17,8 @@ namespace {
 
 constexpr int kChart = 180, kLeastWidth = 120, kGap = 16;
 constexpr size_t kMostFindings = 60;
-constexpr qsizetype kMostLetters = 600;  // of a finding
-constexpr int kColumns = 6;              // of the grid: two charts above three
+constexpr qsizetype kMostLetters = 600;  // Limits a finding.
+constexpr int kColumns = 6;              // The grid's: two charts above three.
 
 struct ChartCell {
   LabChart kind;

@@ -94,7 +94,7 @@ class RunBar final : public QFrame {
  Q_SIGNALS:
   void pictureWanted();
   void tableWanted();
-  void settingsWanted();  // of the run that is shown, as a file
+  void settingsWanted();  // Wants the shown run's as a file.
 
  private:
   void makeProgress() {
@@ -345,7 +345,7 @@ void LabPage::extendMenu(QMenu* menu, const QModelIndex& at) {
 
 void LabPage::chooseExperiment(int index) {
   useSettings(drafts_.at(static_cast<lab::Experiment>(index)));
-  showFigures();  // whose title is the experiment's while nothing is trained
+  showFigures();  // Their title is the experiment's while nothing is trained.
 }
 
 void LabPage::useSettings(const lab::RunSettings& settings) {
@@ -357,12 +357,12 @@ void LabPage::useSettings(const lab::RunSettings& settings) {
 void LabPage::followForm() {
   drafts_[form_->settings().experiment] = form_->settings();
   const QString problem = form_->problem();
-  tell(problem);
+  showProblem(problem);
   start_->setEnabled(problem.isEmpty() && !runs_->busy() && !runs_->isReading());
   save_->setEnabled(problem.isEmpty());
 }
 
-void LabPage::tell(const QString& problem) {
+void LabPage::showProblem(const QString& problem) {
   problem_->setText(problem);
   problem_->setVisible(!problem.isEmpty());
 }
@@ -440,9 +440,9 @@ void LabPage::openSettings() {
                               folderOf(session_->path())};
   askForFile(this, question, [this](const QString& path) {
     const auto read = files::readSmall(path.toStdString(), kMostSettings);
-    if (!read) return tell(tr("%1 could not be read.").arg(path));
+    if (!read) return showProblem(tr("%1 could not be read.").arg(path));
     auto settings = lab::readRunSettings(*read);
-    if (!settings) return tell(asSentence(text(settings.error().message)));
+    if (!settings) return showProblem(asSentence(text(settings.error().message)));
     if (std::string& examples = settings->data.path; !examples.empty())  // from the file's own folder
       examples = QFileInfo(path).dir().absoluteFilePath(text(examples)).toStdString();
     useSettings(*settings);

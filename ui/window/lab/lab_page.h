@@ -58,7 +58,7 @@ class LabPage final : public FiguresPage {
 
   void openSettings();
   void saveSettings(const lab::RunSettings& settings);
-  void tell(const QString& problem) override;
+  void showProblem(const QString& problem) override;
 
   LabRuns* runs_;
   LabTable* table_;

@@ -28,7 +28,7 @@ class SettingsForm final : public QWidget {
 
   [[nodiscard]] const lab::RunSettings& settings() const { return settings_; }
   void setSettings(const lab::RunSettings& settings);
-  void setDevices(const Devices& devices);  // what can be chosen of them
+  void setDevices(const Devices& devices);  // Offers those that can be chosen.
   // Returns why it could not be run, in one sentence; empty: it could.
   [[nodiscard]] QString problem() const;
 
@@ -42,7 +42,7 @@ class SettingsForm final : public QWidget {
     QWidget* row;  // all that is beside the name
     QLineEdit* edit = nullptr;
     Segmented* choices = nullptr;
-    QStringList keys = {};  // of the choices
+    QStringList keys = {};  // The choices' keys.
     bool unread = false;    // its text
   };
 

@@ -44,7 +44,7 @@ class FigureExport final : public WritingBar {
 
   Shown shown_;
   Name name_;
-  QString folder_;           // of the frames
+  QString folder_;           // Holds the frames.
   QPointer<Figure> figure_;  // that is written
   int frame_ = 0;
   int waited_ = 0;  // ms, for the frame to be settled

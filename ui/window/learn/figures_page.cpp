@@ -44,7 +44,7 @@ void FiguresPage::fill(QWidget* side, QWidget* figures) {
 void FiguresPage::save(const char* name, const QString& title, const QStringList& filters, const QString& suggested,
                        const std::function<bool(const QString& path)>& write) {
   const FileQuestion question{QLatin1String(name), title, filters, folderOf(session_->path()), suggested};
-  askAndWrite(this, question, write, [this](const QString& problem) { tell(problem); });
+  askAndWrite(this, question, write, [this](const QString& problem) { showProblem(problem); });
 }
 
 void FiguresPage::saveTable(const char* name, const QString& title, const QString& suggested,

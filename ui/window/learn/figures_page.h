@@ -35,7 +35,7 @@ class FiguresPage : public QWidget {
   void saveTable(const char* name, const QString& title, const QString& suggested, const QAbstractItemModel* table);
   void savePicture(const char* name, const QString& suggested, const QWidget* figures,
                    const std::function<void(QPainter& painter)>& paint);
-  virtual void tell(const QString& problem) = 0;
+  virtual void showProblem(const QString& problem) = 0;
   virtual void leave() { Q_EMIT closed(); }  // Esc
   void keyPressEvent(QKeyEvent* event) override;
 

@@ -58,17 +58,17 @@ void LessonModels::serve(Figure* figure, const QString& model) {
   std::erase_if(served_, [&](const Served& each) { return each.figure.isNull() || each.figure == figure; });
   if (!figure->wantsModel()) return;
   served_.push_back({figure, model, false});
-  tell(served_.back());
+  notify(served_.back());
 }
 
 void LessonModels::sessionChanged() {
   toy_ = usesToy();
   for (Served& each : served_) {
-    if (each.figure && each.model.isEmpty()) tell(each);
+    if (each.figure && each.model.isEmpty()) notify(each);
   }
 }
 
-void LessonModels::tell(Served& served) {
+void LessonModels::notify(Served& served) {
   served.own = !served.model.isEmpty() || usesToy();
   if (!served.own) return served.figure->showModel(openModel(*session_));
   open(served.model.isEmpty() ? toyPath() : lessonModel(served.model));

@@ -35,14 +35,14 @@ class LessonModels final : public QObject {
     bool own = false;  // it was shown the own model
   };
   void sessionChanged();
-  void tell(Served& served);
+  void notify(Served& served);
   void open(const QString& path);  // in the own engine; nothing where it is there or on its way
   void tellOwn();
   void fail(const QString& reason);
 
   Session* session_;
   std::unique_ptr<EngineClient> engine_;  // nullptr until it is wanted
-  QString path_;                          // of the own model
+  QString path_;                          // The own model's.
   OpenModel own_;
   bool toy_ = true;  // usesToy(), as it was last shown
   std::vector<Served> served_;

@@ -102,7 +102,7 @@ class TryCard final : public QFrame {
     answer_->clear();
     answer_->setVisible(exercise->isTyped());
     live_->setVisible(!exercise->isTyped());
-    tell(passed ? exercise->passed : QString(), "passed");
+    showOutcome(passed ? exercise->passed : QString(), "passed");
     refresh();
   }
   // A number has changed.
@@ -116,14 +116,14 @@ class TryCard final : public QFrame {
   void check() {
     if (!exercise_) return;
     const auto number = number_(exercise_->number);
-    if (!number) return tell(tr("The figure has nothing to measure yet."), "error");
+    if (!number) return showOutcome(tr("The figure has nothing to measure yet."), "error");
     bool met = exercise_->isMetBy(*number);
     if (exercise_->isTyped()) {
       bool isNumber = false;
       const double typed = QLocale().toDouble(answer_->text().trimmed(), &isNumber);
       met = isNumber && std::abs(typed - *number) < 1e-9 * std::max(1.0, std::abs(*number));
     }
-    tell(met ? exercise_->passed : exercise_->failed, met ? "passed" : "error");
+    showOutcome(met ? exercise_->passed : exercise_->failed, met ? "passed" : "error");
     if (met) Q_EMIT solved();
   }
 
@@ -131,7 +131,7 @@ class TryCard final : public QFrame {
   void solved();
 
  private:
-  void tell(const QString& words, const char* kind) {
+  void showOutcome(const QString& words, const char* kind) {
     setKind(told_, kind);
     told_->setText(words);
     told_->setVisible(!words.isEmpty());

@@ -34,7 +34,7 @@ class LessonsPage final : public QWidget {
   ~LessonsPage() override;
 
   [[nodiscard]] LessonWalk* walk() const { return walk_; }
-  [[nodiscard]] Figure* figure() const;  // of the current step
+  [[nodiscard]] Figure* figure() const;  // The current step's.
   // A lesson and step (LessonWalk::goTo), of the norm that is chosen in the graph; empty: where the reader was.
   void open(const QString& link);
   void present();

@@ -48,7 +48,7 @@ class Presenter final : public QWidget {
   void setCurtain(Curtain curtain);
   void setLaser(bool on);
   void mouseMoved(const QPoint& at);
-  [[nodiscard]] double factor() const;  // of lengths for 1440 pixels
+  [[nodiscard]] double factor() const;  // Scales lengths for 1440 pixels.
   [[nodiscard]] int scaled(int pixels) const;
   [[nodiscard]] QRectF foot() const;
 
@@ -61,7 +61,7 @@ class Presenter final : public QWidget {
   double enlarged_ = 1;
   Curtain curtain_ = Curtain::None;
   bool chrome_ = true;  // the line below
-  QTimer rest_;         // of the mouse
+  QTimer rest_;         // Runs while the mouse rests.
 };
 
 }  // namespace normlens::ui

@@ -223,7 +223,7 @@ void ProbePage::showOnGraph() {
   Q_EMIT closed();
 }
 
-void ProbePage::tell(const QString& problem) { says_->setText(problem); }
+void ProbePage::showProblem(const QString& problem) { says_->setText(problem); }
 
 void ProbePage::leave() {
   if (probe_->running() || swaps_->running()) return stop();

@@ -41,7 +41,7 @@ class ProbePage final : public FiguresPage {
   [[nodiscard]] QString inputsWords() const;
   void choose(int row);
   void showOnGraph();
-  void tell(const QString& problem) override;
+  void showProblem(const QString& problem) override;
   void leave() override;
 
   ProbeRun* probe_;

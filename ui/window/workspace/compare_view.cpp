@@ -254,10 +254,10 @@ void CompareView::showSummary() {
     return summary_->setFullText(missesFold_ ? tr("Once the plan is folded again, its fold is compared here.")
                                              : tr("The graphs are compared when both are read."));
   const QString remark = weightsRemark();
-  const QString told = some               ? changes_->changes().summary()
-                       : remark.isEmpty() ? tr("The same operators with the same weights in the same modules.")
-                                          : tr("The same operators in the same modules.");
-  summary_->setFullText(remark.isEmpty() ? told : QStringLiteral("%1   %2").arg(told, remark));
+  const QString words = some               ? changes_->changes().summary()
+                        : remark.isEmpty() ? tr("The same operators with the same weights in the same modules.")
+                                           : tr("The same operators in the same modules.");
+  summary_->setFullText(remark.isEmpty() ? words : QStringLiteral("%1   %2").arg(words, remark));
 }
 
 void CompareView::resizeEvent(QResizeEvent* event) {

@@ -21,7 +21,7 @@ class GraphActions final : public QObject {
   QAction* back;
   QAction* forward;
   QAction* beforeAfter;  // the other of both pictures
-  QAction* goToBlocker;  // of the chosen norm
+  QAction* goToBlocker;  // Goes to the chosen norm's blocker.
   QAction* leftToRight;
   QAction* showHelpers;
   QAction* foldRepeats;

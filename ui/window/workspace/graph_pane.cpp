@@ -179,7 +179,7 @@ QFrame* GraphPane::makeHeader() {
 void GraphPane::connectView() {
   connect(actions_, &GraphActions::pictureWanted, this, &GraphPane::askForPicture);
   connect(pictures_, &PictureBar::done, this, [this](bool written, const QString& message) {
-    if (!message.isEmpty()) Q_EMIT told(message);
+    if (!message.isEmpty()) Q_EMIT reported(message);
     Q_EMIT pictureDone(written);
   });
   connect(mode_, &Segmented::chosen, this, &GraphPane::showMode);
@@ -334,7 +334,7 @@ void GraphPane::requestCone(int node) {
 // Lights up, like a zero-mean graph, the layer, what carries its shift, and the norms that do not notice.
 void GraphPane::showCone(int node, const protocol::ShiftCone& cone) {
   if (cone.values.empty()) {
-    Q_EMIT told(cone.reason.empty() ? tr("Nothing reads what this layer makes.") : text(cone.reason));
+    Q_EMIT reported(cone.reason.empty() ? tr("Nothing reads what this layer makes.") : text(cone.reason));
     return;
   }
   protocol::ZeroMeanGraph graph;

@@ -33,16 +33,16 @@ class GraphPane final : public QFrame {
   [[nodiscard]] graphview::GraphView* view() const { return view_; }
   [[nodiscard]] GraphActions* actions() const { return actions_; }
   void goToNode(int node);
-  void lookAt(int node);  // what is chosen stays
+  void lookAt(int node);  // The selection stays.
   void goToScope(int scope);
-  // Writes a picture in the background; told() reports how it went. One at a time: another replaces it.
+  // Writes a picture in the background; reported() reports how it went. One at a time: another replaces it.
   void savePicture(const QString& path, bool whole);
   // The whole graph as it is shown, before and after the plan, light, as SVG files in that folder; empty while there is
   // none, or no plan.
   [[nodiscard]] std::vector<graphview::PictureOrder> reportPictures(const QString& folder) const;
 
  Q_SIGNALS:
-  void told(const QString& message);  // why there is nothing to show; what was written
+  void reported(const QString& message);  // why there is nothing to show; what was written
   void pictureDone(bool written);
   void scopeShown(int scope);
   void centerHereRequested(int value);

@@ -53,7 +53,7 @@ bool keepsShape(const std::string& op) {
 }
 
 void inferShapes(InferenceContext& context) {
-  constexpr size_t kSum = 3;  // of a norm that adds first
+  constexpr size_t kSum = 3;  // Its place in a norm that adds first.
   if (!::ONNX_NAMESPACE::hasNInputShapes(context, 1)) return;
   ::ONNX_NAMESPACE::propagateShapeFromInputToOutput(context, 0, 0);
   if (context.getNumOutputs() > kSum) ::ONNX_NAMESPACE::propagateShapeFromInputToOutput(context, 0, kSum);
@@ -67,7 +67,7 @@ class RuntimeSchemas final : public ::ONNX_NAMESPACE::ISchemaRegistry {
     const auto* known = isStandardDomain(domain)
                             ? guarded_.GetSchema(op, version, domain)
                             : ::ONNX_NAMESPACE::OpSchemaRegistry::Instance()->GetSchema(op, version, domain);
-    if (known != nullptr || domain == kTapDomain) return known;  // what a tap makes, nobody reads as a number
+    if (known != nullptr || domain == kTapDomain) return known;  // Nobody reads a tap's result as a number.
     auto& made = made_[{domain, op}];
     if (!made) {
       auto schema = std::make_unique<OpSchema>();

@@ -29,7 +29,7 @@ struct ActivationRow {
   const char* name;
   double alpha, beta;  // the operator's own; the second parameter of Selu is called gamma
   double (*at)(double x, double a, double b);
-  bool notStandard = false;  // of ONNX Runtime's own, or it or the onnx library has the standard one in double
+  bool notStandard = false;  // Only ONNX Runtime has it, or it or the onnx library has the standard one in double.
 };
 
 constexpr double kFifth = static_cast<double>(0.2F), kTenth = static_cast<double>(0.01F);

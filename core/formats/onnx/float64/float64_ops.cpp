@@ -176,7 +176,7 @@ class OwnKernels {
         // The scales of an image of integers are float32 by definition; they mean no more than a size.
         castInput(node, opset_ < 11 ? 1 : 2, TensorProto::FLOAT, *graph.mutable_node());
       } else if (isStandardDomain(node.domain()) && node.op_type() == "NonZero") {
-        castInput(node, 0, TensorProto::BOOL, *graph.mutable_node());  // of doubles the runtime has none
+        castInput(node, 0, TensorProto::BOOL, *graph.mutable_node());  // The runtime has none for doubles.
       }
       eachBody(node, [&](GraphProto& body) { replaceIn(body, &types); });
       graph.mutable_node()->Add(std::move(node));

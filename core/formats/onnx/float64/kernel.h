@@ -47,7 +47,7 @@ class Call {
   virtual ~Call() = default;
   [[nodiscard]] virtual bool has(size_t input) const = 0;
   [[nodiscard]] virtual Array array(size_t input) const = 0;                    // a double input
-  [[nodiscard]] virtual Shape shapeOf(size_t input) const = 0;                  // of any input
+  [[nodiscard]] virtual Shape shapeOf(size_t input) const = 0;                  // Any input has one.
   [[nodiscard]] virtual std::vector<int64_t> integers(size_t input) const = 0;  // an integer or bool input
   // Nothing where the input is missing.
   [[nodiscard]] Array optionalArray(size_t input) const { return has(input) ? array(input) : Array{}; }

@@ -19,7 +19,7 @@ constexpr int64_t kRowsPerPiece = 64;
 
 struct RowShape {
   int64_t rows = 0, width = 0;
-  Shape reduced;  // of means: trailing axes 1
+  Shape reduced;  // The means' shape: trailing axes 1.
 };
 
 RowShape rowShape(const Shape& shape, int64_t axis) {

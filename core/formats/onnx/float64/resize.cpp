@@ -13,7 +13,7 @@ struct Resize {
   double cubicA = -0.75;
   bool excludeOutside = false, antialias = false;
   std::vector<int64_t> axes;
-  std::vector<double> scales;  // of Upsample 7
+  std::vector<double> scales;  // Set for Upsample 7.
   int64_t opset = 0;
   bool upsample = false;
 

@@ -56,7 +56,7 @@ struct Lowered {
                                           // node, with the steps before it where it is in a body
 };
 
-// What edits need of an opened model, which outlives this.
+// Holds the parts of an opened model that edits need; the model outlives this.
 struct OpenedModel {
   const OnnxSource& source;
   const Lowered& lowered;

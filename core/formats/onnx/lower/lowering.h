@@ -25,10 +25,10 @@ using ::ONNX_NAMESPACE::FunctionProto;
 // A graph or function body being read: what its names stand for.
 struct Frame {
   const Frame* outer = nullptr;                                 // lexically; a function body has none
-  const Frame* caller = nullptr;                                // of a function body: where it is called
+  const Frame* caller = nullptr;                                // Calls a function's body; nullptr elsewhere.
   std::unordered_map<std::string_view, graph::ValueId> values;  // names are the model's own strings
-  NodePath path;                                                // of the node that owns this body
-  std::string prefix;                                           // of valuePath
+  NodePath path;                                                // Leads to the node that owns this body.
+  std::string prefix;                                           // Begins each valuePath.
   graph::ScopeId scope = 0;
   std::unordered_map<std::string, const AttributeProto*> bound;  // a function's attributes, as called
   Opsets opsets;
@@ -128,7 +128,7 @@ class Lowering {
   mutable std::unordered_map<graph::ValueId, std::optional<std::vector<int64_t>>> folded_;
   std::vector<KnownType> valueTypes_;                // by graph value
   const Frame* main_ = nullptr;                      // its names are made once each
-  std::unordered_set<std::string> names_;            // of other graph values
+  std::unordered_set<std::string> names_;            // Other graph values have them.
   std::unordered_map<std::string, size_t> numbers_;  // by name: of values that are called so, the last number given
 };
 

@@ -97,7 +97,8 @@ Operand transposed(OpContext& op, const Operand& of, const char* name) {
 // alpha * A' B' + beta * C. With B as torch stores it, [out, in], and a bias per output, it is a linear layer.
 void gemm(OpContext& op) {
   const bool transA = op.intOf("transA", 0) != 0, transB = op.intOf("transB", 0) != 0;
-  const double alpha = op.floatOf("alpha", 1), beta = op.has(2) ? op.floatOf("beta", 1) : 1;  // of torch.mm: 0, of no C
+  const double alpha = op.floatOf("alpha", 1),
+               beta = op.has(2) ? op.floatOf("beta", 1) : 1;  // torch.mm has 0: there is no C.
   const bool plain = alpha == 1 && beta == 1;
   // Only what the file itself fixes may decide how many nodes there are.
   const bool vectorBias = !op.has(2) || (op.isConstant(2) && op.rank(2) == 1);

@@ -41,7 +41,7 @@ class OpContext {
   KnownType outputType;
 
   [[nodiscard]] const NodeProto& node() const { return node_; }
-  [[nodiscard]] int64_t version() const;  // of the operator's domain
+  [[nodiscard]] int64_t version() const;  // The version of the operator's domain.
 
   // Inputs.
   [[nodiscard]] bool has(int input) const;  // given and not left out
@@ -108,7 +108,7 @@ class OpContext {
   void finish();
 
  private:
-  void markOnes();  // of norms and reductions
+  void markOnes();  // For norms and reductions.
 
   Lowering& lowering_;
   const NodeProto& node_;

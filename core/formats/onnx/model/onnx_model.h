@@ -67,19 +67,20 @@ class OnnxModel final : public Model, public NormFuser {
   OnnxModel(OnnxSource source, Lowered lowered, ModelFacts facts);
   Status probeByRunning(const Tensors& inputs, const Task& task);
   [[nodiscard]] Result<std::shared_ptr<Session>> session() const;  // opened on first use
-  void adoptShapes(ProbeShapes shapes);                            // of a probe; the graph gets them
-  [[nodiscard]] Result<std::unique_ptr<Model>> asModel(Result<OnnxSource> source) const;  // of this one's file
-  [[nodiscard]] Result<std::unique_ptr<Model>> asCopy(OnnxSource source) const;           // with its probe's shapes
+  void adoptShapes(ProbeShapes shapes);                            // A probe found them; the graph gets them.
+  [[nodiscard]] Result<std::unique_ptr<Model>> asModel(
+      Result<OnnxSource> source) const;                                          // Opens a source of this model's file.
+  [[nodiscard]] Result<std::unique_ptr<Model>> asCopy(OnnxSource source) const;  // with its probe's shapes
   [[nodiscard]] Result<FusedModel> withNorms(Result<EditedNorms> edited) const;
 
   OnnxSource source_;
   Lowered lowered_;
-  std::optional<ProbeShapes> shapes_;  // of the last successful probe
+  std::optional<ProbeShapes> shapes_;  // The last successful probe's.
   ModelFacts facts_;
   std::map<std::string, std::string> properties_;  // see annotate()
   LateText late_;                                  // the same
   mutable std::shared_ptr<Session> session_;       // null until the model is run
-  mutable std::shared_ptr<Session> tapped_;        // of the last runSeeing(), at tappedPaths_
+  mutable std::shared_ptr<Session> tapped_;        // Serves the last runSeeing(), at tappedPaths_.
   mutable std::set<std::string> tappedPaths_;
 };
 

@@ -18,8 +18,8 @@ enum class WireType : uint8_t { Varint = 0, Fixed64 = 1, Delimited = 2, Fixed32 
 struct WireField {
   uint32_t number = 0;
   WireType type = WireType::Varint;
-  uint64_t value = 0;  // of a varint
-  Bytes payload;       // of other fields
+  uint64_t value = 0;  // A varint's.
+  Bytes payload;       // Other fields'.
   Bytes whole;         // tag, length and payload
 };
 

@@ -54,7 +54,7 @@ Result<std::vector<OpTime>> readProfile(const std::filesystem::path& file, int p
     const std::string name = nodeOf(event, clock);
     if (name.empty()) continue;
     const auto after = std::ranges::upper_bound(starts, event.value("ts", 0.0));
-    if (after == starts.begin()) continue;  // of a run that warms up
+    if (after == starts.begin()) continue;  // A warm-up run made it.
     const auto [place, fresh] = places.try_emplace(name, ops.size());
     const json arguments = event.value("args", json::object());
     if (fresh) ops.push_back({arguments.value("op_name", ""), nodeNamed(name), 0});
@@ -62,7 +62,7 @@ Result<std::vector<OpTime>> readProfile(const std::filesystem::path& file, int p
               event.value("dur", 0.0) / kMicrosecondsPerMs);
   }
   if (ops.empty() && clock == ProfileClock::Kernels) {
-    return fail(ErrorCode::Unsupported, "this ONNX Runtime does not tell what kernels take on the GPU");
+    return fail(ErrorCode::Unsupported, "this ONNX Runtime does not report how long kernels take on the GPU");
   }
   const std::vector<double> medians = times.medians();
   for (size_t i = 0; i < ops.size(); ++i) ops[i].ms = medians[i];

@@ -11,8 +11,8 @@
 namespace normlens::formats::onnx {
 
 enum class ProfileClock {
-  Nodes,    // what a node's call takes: all of it on the CPU, its launches on a GPU
-  Kernels,  // what the kernels of a node take on the GPU
+  Nodes,    // A node's call: all of it on the CPU, its launches on a GPU.
+  Kernels,  // The kernels of a node on the GPU.
 };
 
 // Medians over the last `passes` runs that the file records, in order of execution. `nodeNamed`: the graph's node of a

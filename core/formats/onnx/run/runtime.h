@@ -1,4 +1,4 @@
-// What is known of ONNX Runtime itself. No onnx, no ONNX Runtime here.
+// Reports on ONNX Runtime itself. No onnx, no ONNX Runtime here.
 #pragma once
 
 #include <string>

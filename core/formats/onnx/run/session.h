@@ -28,10 +28,10 @@ using TapSink = std::function<void(const TapSite& site, const graph::TensorView&
 struct SessionMeasures {
   Device device = Device::Cpu;
   int gpu = 0;              // which one, of CUDA
-  int threads = 0;          // of one op; 0: the runtime's choice
+  int threads = 0;          // One op uses as many; 0: the runtime's choice.
   bool ownKernels = true;   // doubles may go to our kernels where the runtime has none
   std::string profile{};    // prefix of the file that times of nodes are written to; empty: none
-  bool cudaGraph = false;   // of CUDA: the first run is recorded and later ones replay it
+  bool cudaGraph = false;   // On CUDA the first run is recorded and later ones replay it.
   CountedMemory* memory{};  // not owned, outlives the session: records every allocation; null: nothing does
 };
 

@@ -45,13 +45,13 @@ class SessionRunner final : public Runner {
 
   Result<int64_t> peakBytes() override {
     if (parts_.settings.device == Device::Cuda) {
-      return fail(ErrorCode::Unsupported, "ONNX Runtime does not tell what it takes on the GPU");
+      return fail(ErrorCode::Unsupported, "ONNX Runtime does not report how much memory it takes on the GPU");
     }
     ASSIGN_OR_RETURN(auto memory, CountedMemory::make());
     SessionMeasures measures = parts_.measures;
     measures.memory = memory.get();
     return withSession(measures, [&](Session&, const auto& once) -> Result<int64_t> {
-      RETURN_IF_ERROR(once());  // what is made once is made
+      RETURN_IF_ERROR(once());  // Everything that is made once is made now.
       memory->restart();
       const int64_t before = memory->held();
       RETURN_IF_ERROR(once());
@@ -62,7 +62,7 @@ class SessionRunner final : public Runner {
   Result<std::vector<OpTime>> opTimes(const Task& task) override {
     SessionMeasures measures = parts_.measures;
     measures.profile = profilePrefix();
-    measures.cudaGraph = false;  // whose kernels belong to no node
+    measures.cudaGraph = false;  // A graph's kernels belong to no node.
     return withSession(measures, [&](Session& session, const auto& once) -> Result<std::vector<OpTime>> {
       for (int pass = 0; pass <= kInstrumentedPasses; ++pass) {
         RETURN_IF_ERROR(task.check());
@@ -127,7 +127,7 @@ Result<std::unique_ptr<Runner>> makeRunner(const OnnxSource& source, const Lower
   parts.measures.gpu = settings.gpu;
   parts.measures.threads = settings.threads > 0 ? settings.threads : physicalCores();
   if (inType) {
-    parts.source.float64Twin = false;  // whose kernels are our own, made to be right and not fast
+    parts.source.float64Twin = false;  // A twin's kernels are our own, made to be right and not fast.
     parts.measures.ownKernels = false;
   }
   const auto open = [&](bool graph) {

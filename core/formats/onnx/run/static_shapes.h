@@ -17,7 +17,7 @@
 namespace normlens::formats::onnx {
 
 struct StaticShapes {
-  ProbeShapes shapes;                            // of values of the main graph, all sizes known
+  ProbeShapes shapes;                            // Shapes of the main graph's values, all sizes known.
   std::unordered_set<std::string> alsoTapped;    // those of them that are to be compared with a run
   std::unordered_set<std::string> onlyForShape;  // weights whose values such a run does not need (stand_ins.h)
 };

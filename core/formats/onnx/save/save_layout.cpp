@@ -10,7 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kLargestAlignment = uint64_t{64} * 1024;  // of tensors in data files, as exporters use it
+constexpr uint64_t kLargestAlignment =
+    uint64_t{64} * 1024;  // Tensors in data files begin at its multiples, as exporters use it.
 
 Bytes textBytes(const std::string& text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 

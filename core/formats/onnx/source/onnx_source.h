@@ -38,7 +38,7 @@ struct StoredAt {
 
 struct Weight {
   graph::TensorView view;  // contiguous, row-major, little-endian
-  StoredAt storedAt;       // of the tensor as opened; meaningless once it was replaced
+  StoredAt storedAt;       // Locates the tensor as opened; meaningless once it was replaced.
   // The field of TensorProto that held the bytes: raw_data, float_data or double_data (packed, so the same bytes).
   int field = TensorProto::kRawDataFieldNumber;
   bool asOpened = true;  // false: view differs from what the file holds
@@ -53,14 +53,14 @@ using DataFiles = std::map<std::string, std::shared_ptr<const MappedFile>>;
 // Identifies what the opened files held without their times: a file's mode or another name of it changes those as well.
 struct OpenedContent {
   std::mutex mutex;
-  std::string sha256;  // of all of them; empty: not known
+  std::string sha256;  // The hash of all of them; empty: not known.
 };
 
 // A value type: copies share the skeleton and the tensors.
 struct OnnxSource {
   std::shared_ptr<const ModelProto> skeleton;
   std::shared_ptr<const Weights> weights;
-  std::filesystem::path path;              // of the opened file
+  std::filesystem::path path;              // Names the opened file.
   std::shared_ptr<const MappedFile> file;  // the opened file; null for a model that was made in memory from nothing
   DataFiles dataFiles;                     // as opened, those of nodes and bodies too
   std::shared_ptr<OpenedContent> content = std::make_shared<OpenedContent>();  // also of what is made of it

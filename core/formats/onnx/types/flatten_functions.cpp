@@ -33,7 +33,7 @@ struct Named {
 // Names of one graph or function body and, through `outer`, of those around it.
 struct Scope {
   const Scope* outer = nullptr;
-  std::string prefix;    // of paths
+  std::string prefix;    // Begins each path.
   bool renames = false;  // inside a function: values are called by their path
   bool sealed = false;   // a function's body: nothing outside is seen
   const std::unordered_map<std::string, const AttributeProto*>* given = nullptr;  // attributes of the call
@@ -67,7 +67,7 @@ constexpr int64_t kBroadcastsAsNow = 7;
 // A newer definition of an operator takes more types, or numbers that an older one did not, and computes the same.
 bool computesTheSame(const OpSchema* older, const OpSchema* newer) {
   if (older == nullptr || newer == nullptr || newer->Deprecated()) return older == newer;
-  // What they have more now has a default by which they compute what they did.
+  // Their new attributes have defaults by which they compute the same as before.
   static constexpr std::array kExtended = {"Constant", "Cast", "CastLike", "QuantizeLinear"};
   if (std::ranges::find(kExtended, older->Name()) != kExtended.end()) return true;
   const auto sameFormals = [](const auto& a, const auto& b) {

@@ -23,7 +23,7 @@ inline constexpr const char* kTapIndex = "index";
 struct TapSite {
   std::string path;                  // as Lowered::valuePath has it
   std::vector<std::string> aliases;  // paths of the outputs of functions that are this value
-  std::string op;                    // of the node that makes it: "Cast 'name'"; empty for inputs
+  std::string op;                    // Names the node that makes it: "Cast 'name'"; empty for inputs.
   bool bfloat16 = false;             // a float32 of the session is bfloat16 in the file
 };
 

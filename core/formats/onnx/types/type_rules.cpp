@@ -53,9 +53,9 @@ class TypeRules {
       }
       return DType::Unknown;
     };
-    for (int i = 0; i < graph.node_size() && told_.empty(); ++i) {
+    for (int i = 0; i < graph.node_size() && problem_.empty(); ++i) {
       const NodeProto& node = graph.node(i);
-      if (const auto two = clash(node, version_, typeOf)) tell(node, *two);
+      if (const auto two = clash(node, version_, typeOf)) note(node, *two);
       eachBody(node, [&](const GraphProto& body, const std::string& name) {
         prefixes.push_back(prefixes.back() + std::to_string(i) + "/" + name + "/");
         visit(body, prefixes);
@@ -64,19 +64,19 @@ class TypeRules {
     }
   }
 
-  [[nodiscard]] const std::string& told() const { return told_; }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
-  void tell(const NodeProto& node, const std::pair<DType, DType>& types) {
-    told_ = "No runtime loads it, for it is no valid ONNX: where '" + printable(node.op_type()) +
-            "' wants operands of one type, its node '" + printable(node.name().empty() ? node.output(0) : node.name()) +
-            "' is given " + std::string(graph::dtypeName(types.first)) + " and " +
-            std::string(graph::dtypeName(types.second)) + ".";
+  void note(const NodeProto& node, const std::pair<DType, DType>& types) {
+    problem_ = "No runtime loads it, for it is no valid ONNX: where '" + printable(node.op_type()) +
+               "' wants operands of one type, its node '" +
+               printable(node.name().empty() ? node.output(0) : node.name()) + "' is given " +
+               std::string(graph::dtypeName(types.first)) + " and " + std::string(graph::dtypeName(types.second)) + ".";
   }
 
   KnownTypes types_;
   int version_ = 1;
-  std::string told_;
+  std::string problem_;
 };
 
 }  // namespace
@@ -89,7 +89,7 @@ std::string brokenTypeRule(const OnnxSource& source) {
   if (flattenFunctions(*flat, {}, taps)) written.skeleton = flat;  // else what cannot be written out is not run either
   TypeRules rules(written);
   rules.visit(written.skeleton->graph(), {""});
-  return rules.told();
+  return rules.problem();
 }
 
 }  // namespace normlens::formats::onnx

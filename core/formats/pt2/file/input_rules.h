@@ -17,7 +17,7 @@ namespace normlens::formats::pt2 {
 struct GivenInput {
   graph::DType dtype = graph::DType::Unknown;
   graph::Shape shape;
-  std::optional<int64_t> number;  // of an Int input
+  std::optional<int64_t> number;  // Set for an Int input.
 };
 
 class InputRules {

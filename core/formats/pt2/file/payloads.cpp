@@ -3,7 +3,7 @@
 namespace normlens::formats::pt2 {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 42;  // of a tensor that repeats a small record (a stride of 0)
+constexpr int64_t kMostBytes = int64_t{1} << 42;  // Limits a tensor that repeats a small record (a stride of 0).
 
 int64_t fixed(const SymSize& size) {
   if (!size.isFixed()) throw BrokenDocument("a tensor that the file holds has a symbolic size");

@@ -14,7 +14,7 @@
 namespace normlens::formats::pt2 {
 
 struct ProgramFile {
-  std::string name;  // of the model in the archive: "model"
+  std::string name;  // The model's name in the archive: "model".
   Json program;      // models/NAME.json
   Json weights;      // data/weights/NAME_weights_config.json: parameters and persistent buffers; null: there is none
   Json constants;    // data/constants/NAME_constants_config.json: lifted constants, other buffers; null: there is none

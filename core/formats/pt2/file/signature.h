@@ -42,16 +42,16 @@ struct HeldTensor {
 struct UserInput {
   enum class Kind : uint8_t { Tensor, Int, Float, Bool } kind = Kind::Tensor;
   std::string name;
-  TensorMeta meta;  // of a tensor
-  SymSize number;   // of an int
+  TensorMeta meta;  // Describes a tensor.
+  SymSize number;   // Describes an int.
 };
 
 struct OutputSpec {
   bool isUsers = true;    // else it is a buffer, parameter or input after the run
-  bool isToken = false;   // of an effect; no value
+  bool isToken = false;   // It stands for an effect and has no value.
   std::string written;    // the buffer or parameter, where it is one
   bool isResult = false;  // a tensor or number of the user's: what a run returns
-  std::string name;       // of a result, where the file has one
+  std::string name;       // A result's name, where the file has one.
 };
 
 struct Signature {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostDepth = 64;
 constexpr size_t kMostNodes = 4096;
-constexpr size_t kMostLetters = 256;  // of a name or a number
+constexpr size_t kMostLetters = 256;  // Limits a name or a number.
 
 class SreprReader {
  public:

@@ -22,7 +22,7 @@ struct SymSize {
 };
 
 struct TensorMeta {
-  graph::DType dtype = graph::DType::Unknown;  // of those that torch's CPU half runs and the graph knows
+  graph::DType dtype = graph::DType::Unknown;  // One that torch's CPU half runs and the graph knows.
   int64_t schemaDType = 0;
   std::vector<SymSize> sizes, strides;
   SymSize offset;

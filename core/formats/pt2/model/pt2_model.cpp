@@ -511,8 +511,9 @@ Status Pt2Model::save(const std::filesystem::path& path, const Task& task) const
     if (!file.constants.isNull()) records.put(constantsRecord(file.name), file.constants.dump());
   }
   for (const auto& [name, tensor] : program_->written) records.put(name, bytesOf(tensor));
-  if (const auto told = history_.find("normlens.holds_if"); told != history_.end())
-    records.put("extra/" + told->first, conditionsIn(*program_->archive, told->first, file.name, told->second));
+  if (const auto conditions = history_.find("normlens.holds_if"); conditions != history_.end())
+    records.put("extra/" + conditions->first,
+                conditionsIn(*program_->archive, conditions->first, file.name, conditions->second));
   const auto& pending = inner_->source().pending;
   const BytesToWrite bytes(pending, {program_->archive->sharedFile()});
   const ArchiveSources sources{[&](auto part) { return bytes.makerOf(part); },

@@ -26,7 +26,7 @@ namespace normlens::formats::pt2 {
 // Records where a node of the module comes from.
 struct Origin {
   int graph = 0;             // index in graphsIn()
-  int node = 0;              // of that graph's nodes
+  int node = 0;              // Indexes that graph's nodes.
   bool part = false;         // it only helps to express what the node means; its operands are not the node's arguments
   bool transparent = false;  // a part that stands for its operand: a condition made a bool, a cast of autocast
   bool writtenOut = false;   // with parts behind it; its first operand is the node's first argument
@@ -46,7 +46,8 @@ struct Translation {
   std::vector<bool> runsTwice;      // by graph: a loop's condition, which is twice in the module
   std::vector<std::string> opaque;  // operators that nothing can run, as a person knows them: "mylib::attend"
   std::map<int, size_t> mutations;  // by number: copy_ nodes that stand for outputs of the program, and for which
-  std::unordered_map<const torch::jit::Value*, torchscript::ValueRecord> records;  // what the file states of each value
+  std::unordered_map<const torch::jit::Value*, torchscript::ValueRecord>
+      records;  // The file's statements about each value.
 };
 
 // `tensorOf` returns the tensor of each that the file holds. Throws BrokenDocument, UnsupportedProgram, c10::Error.

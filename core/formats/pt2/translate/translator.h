@@ -85,7 +85,7 @@ class Translator {
   const ProgramFile& file_;
   const Signature& signature_;
   std::vector<const Json*> graphs_;
-  std::unordered_map<const Json*, int> numbers_;  // of graphs
+  std::unordered_map<const Json*, int> numbers_;  // Each graph's number.
   using Members = std::unordered_map<std::string_view, const Json*>;
   std::unordered_map<const Json*, Members> described_;  // by graph: its tensor_values
   Translation made_;

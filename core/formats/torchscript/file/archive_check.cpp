@@ -164,14 +164,14 @@ class Reader {
   std::string_view code_;
   size_t at_ = 0;
   bool lineStarts_ = true;
-  bool operand_ = false;  // what a subscript may follow
+  bool operand_ = false;  // A subscript may follow.
   bool emptySubscript_ = false;
   Operators operators_;
   Blocks blocks_;
 };
 
 constexpr uint64_t kMaxPickle = uint64_t{1} << 30;    // a gigabyte of object structure
-constexpr uint64_t kMaxUnpacked = uint64_t{2} << 30;  // of all compressed records together
+constexpr uint64_t kMaxUnpacked = uint64_t{2} << 30;  // Limits all compressed records together.
 constexpr uint64_t kMaxCode = uint64_t{64} << 20;
 
 // As LibTorch sees a letter of a record's name.

@@ -1,4 +1,5 @@
-// What a run takes, and inputs for a file that carries none. Private to formats/torchscript: includes torch.
+// Describes the inputs of a run, and infers them for a file that carries none. Private to formats/torchscript: includes
+// torch.
 #pragma once
 
 #include <string>

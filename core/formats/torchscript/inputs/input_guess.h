@@ -12,7 +12,7 @@ namespace normlens::formats::torchscript {
 
 struct InputGuess {
   graph::DType dtype = graph::DType::Unknown;  // Int64, or Unknown: nothing shows that it is not a float
-  std::optional<int64_t> highest;              // of an index: the largest that is valid
+  std::optional<int64_t> highest;              // An index may be no larger.
   std::vector<graph::Shape> shapes;            // worth trying, the likeliest first; empty: nothing is known
   std::string reason;                          // in words
 };

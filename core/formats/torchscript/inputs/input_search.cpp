@@ -45,7 +45,7 @@ void add(const c10::IValue& value, Numbers& numbers) {
     for (const int64_t size : value.toTensor().sizes()) add(size, numbers);
   } else if (value.isInt()) {
     add(value.toInt(), numbers);
-    if (value.toInt() < kMostSize) add(value.toInt() + 1, numbers);  // of an index: the size that it needs
+    if (value.toInt() < kMostSize) add(value.toInt() + 1, numbers);  // An index needs this size.
   } else if (value.isList()) {
     for (const auto& element : value.toListRef()) add(c10::IValue(element), numbers);
   }

@@ -20,10 +20,10 @@ namespace normlens::formats::torchscript {
 // The arrays of forward()'s arguments for which values are made up, one by one.
 struct InputSlot {
   std::string name;
-  size_t argument = 0;                             // of forward(), self not counted
+  size_t argument = 0;                             // An argument of forward(), self not counted.
   c10::TypeKind kind = c10::TypeKind::TensorType;  // or IntType, FloatType, BoolType
   bool optional = false;
-  InputGuess guess;  // of a tensor
+  InputGuess guess;  // Set for a tensor.
   [[nodiscard]] bool isTensor() const { return kind == c10::TypeKind::TensorType; }
 };
 

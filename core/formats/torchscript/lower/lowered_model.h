@@ -19,7 +19,7 @@ struct LoweredModel {
   ModelFacts facts;
   Lowered lowered{};
   std::optional<Error> neverRun{};  // instead of any run: forward() has an op that no model may run (forbidden_ops.h)
-  std::optional<ProbeRecords> records{};  // of the last successful probe
+  std::optional<ProbeRecords> records{};  // The last successful probe's.
 
   [[nodiscard]] const graph::Graph& graph() const { return lowered.graph; }
   // Return what a node and a constant of the graph are in the program.

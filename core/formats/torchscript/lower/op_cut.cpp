@@ -36,7 +36,7 @@ void setCut(OpContext& op, const Position& start, const Position& end) {
 }
 
 void slice(OpContext& op) {
-  if (!op.has("self")) {  // of a list
+  if (!op.has("self")) {  // It concatenates a list.
     op.kind = OpKind::Opaque;
     return;
   }
@@ -63,7 +63,7 @@ void narrow(OpContext& op) {
   const Position start = position(op, "start", axis);
   const auto length = op.fixedIntOf("length");
   setCut(op, start, {start.at && length ? std::optional(*start.at + *length) : std::nullopt, start.fromEnd});
-  op.set("exact", true);  // of a shorter axis it takes nothing: the run fails
+  op.set("exact", true);  // It takes nothing from a shorter axis: the run fails.
   op.set("step", int64_t{1});
 }
 

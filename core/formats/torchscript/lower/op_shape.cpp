@@ -76,7 +76,7 @@ void repeatInterleave(OpContext& op) {
   if (!op.isLiteral("repeats")) op.operand("repeats");
   const auto axis = op.axisOf("dim", op.rankOf("self"));
   if (op.isNone("dim"))
-    op.kind = OpKind::Opaque;  // of the flattened tensor
+    op.kind = OpKind::Opaque;  // It reads the flattened tensor.
   else if (axis)
     op.set("axes", std::vector<int64_t>{*axis});
 }

@@ -170,8 +170,8 @@ Result<std::unique_ptr<Model>> TorchScriptModel::singleNorm(int64_t /*rows*/, in
 
 void TorchScriptModel::annotate(const std::map<std::string, std::string>& properties, const LateText&) {
   constexpr auto kToBeTold = "normlens.holds_if";
-  if (const auto told = properties.find(kToBeTold); told != properties.end())
-    model_.source.extraFiles[told->first] = told->second;
+  if (const auto conditions = properties.find(kToBeTold); conditions != properties.end())
+    model_.source.extraFiles[conditions->first] = conditions->second;
 }
 
 Status TorchScriptModel::save(const std::filesystem::path& path, const Task& task) const {

@@ -15,9 +15,9 @@ std::string inOurWords(std::string_view text) {
   constexpr std::string_view kAsked = "tried to allocate ", kReport = "please report a bug to PyTorch.";
   if (text.find("DefaultCPUAllocator: ") != std::string_view::npos) {
     const size_t at = text.find(kAsked), end = text.find(" bytes", at);
-    const bool told = at != std::string_view::npos && end != std::string_view::npos;
-    const auto asked = told ? text.substr(at + kAsked.size(), end - at - kAsked.size()) : std::string_view();
-    return std::string(kNoMemory) + (told ? " for another " + std::string(asked) + " bytes" : "");
+    const bool isNamed = at != std::string_view::npos && end != std::string_view::npos;
+    const auto asked = isNamed ? text.substr(at + kAsked.size(), end - at - kAsked.size()) : std::string_view();
+    return std::string(kNoMemory) + (isNamed ? " for another " + std::string(asked) + " bytes" : "");
   }
   constexpr std::string_view kNoThread = "Resource temporarily unavailable";  // std::thread's stack
   for (const std::string_view want : {std::string_view("std::bad_alloc"), kNoThread}) {

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 9> kNamespaces = {
 // torch.no_grad()` becomes) end with the run's own guards, and each run seeds the generator that aten::manual_seed
 // seeds.
 struct Row {
-  std::string_view begin;  // of the op's name
+  std::string_view begin;  // The op's name begins with it.
   std::string_view why;
   bool onlyStrict = false;
 };
@@ -111,13 +111,13 @@ std::optional<std::string> forbiddenInLoading(std::string_view error) {
   const size_t end = error.find(kNeverRun);
   const size_t call = error.rfind("calls ", end);
   if (end == std::string_view::npos || call == std::string_view::npos) return std::nullopt;
-  std::string told(error.substr(call, end - call));
+  std::string reported(error.substr(call, end - call));
   constexpr std::string_view kFile = "File \"";
   if (size_t record = error.rfind(kFile, call); record != std::string_view::npos) {
     record += kFile.size();
-    told += " (" + std::string(error.substr(record, error.find('"', record) - record)) + ")";
+    reported += " (" + std::string(error.substr(record, error.find('"', record) - record)) + ")";
   }
-  return told;
+  return reported;
 }
 
 }  // namespace normlens::formats::torchscript

@@ -16,7 +16,7 @@ using c10::TypePtr;
 namespace prim = c10::prim;
 namespace aten = c10::aten;
 
-constexpr size_t kMostElements = 4096;  // of a list: more are a slip in a name
+constexpr size_t kMostElements = 4096;  // Limits a list: more are a slip in a name.
 
 TypePtr withoutOptional(const TypePtr& type) {
   return type->kind() == TypeKind::OptionalType ? type->expectRef<c10::OptionalType>().getElementType() : type;

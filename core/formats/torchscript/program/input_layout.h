@@ -21,12 +21,12 @@ struct DeclaredInput {
 };
 
 struct InputLayout {
-  std::string name;   // of the array; of a container what the names of its arrays start with
+  std::string name;   // The array's name; a container's is what the names of its arrays start with.
   c10::TypePtr type;  // never an Optional
   bool mayBeNone = false;
   bool optional = false;           // it, or what it is part of, may be None
   std::vector<int> values;         // program values that stand for it
-  std::vector<InputLayout> parts;  // of a container: of a list and a dict as many as the code takes out of them
+  std::vector<InputLayout> parts;  // A container's: a list and a dict have as many as the code takes out of them.
   std::optional<DeclaredInput> declared{};
 
   [[nodiscard]] bool isContainer() const;

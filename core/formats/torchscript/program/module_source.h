@@ -14,7 +14,7 @@
 
 namespace normlens::formats::torchscript {
 
-// What is made in memory (a twin, a folded module) has no file of its own but keeps the archive it came from, so that
+// A module made in memory (a twin, a folded module) has no file of its own but keeps the archive it came from, so that
 // what did not change is written as it is there.
 struct ModuleSource {
   torch::jit::Module module;               // on the CPU, eval mode; never changed after it got here
@@ -24,7 +24,7 @@ struct ModuleSource {
   std::vector<std::shared_ptr<const torch::jit::CompilationUnit>> keptAlive;
   std::shared_ptr<fold::PendingWeights> pending = nullptr;  // edited weights that are not computed yet; null: none
   at::ScalarType defaultType =
-      at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
+      at::kFloat;  // Torch makes it of an int that meets a float function; follows a conversion.
   std::vector<std::optional<DeclaredInput>> declared = {};  // by input, where the module came from a file that says it
   std::vector<std::string> outputNames = {};                // by result, where it came from a file that names them
 

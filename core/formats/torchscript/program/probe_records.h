@@ -13,7 +13,7 @@ struct ValueRecord {
   enum class Kind : uint8_t { Unseen, Tensor, Scalar, List, Other } kind = Kind::Unseen;
   graph::DType dtype = graph::DType::Unknown;
   std::optional<graph::Shape> shape;  // nullopt: differed between two visits (a loop), or not a tensor
-  std::vector<ValueRecord> elements;  // of a list or tuple
+  std::vector<ValueRecord> elements;  // A list's or tuple's.
 };
 
 struct ProbeRecords {

@@ -24,7 +24,7 @@ namespace {
 
 // Lists the parts of the module's own state that a program writes into, other than by SetAttr.
 struct StateWrites {
-  std::set<const c10::StorageImpl*> memory;  // of tensors
+  std::set<const c10::StorageImpl*> memory;  // Tensors lie in it.
   Attributes attributes;                     // containers that gain, lose or replace elements
 };
 
@@ -167,7 +167,7 @@ class InPlaceAnalysis {
   struct Use {
     int at = kNone;  // a node; for a return the one after everything in its block
     int block = kNone;
-    bool ofShape = false;  // what the memory holds is not read
+    bool ofShape = false;  // The memory's content is not read.
   };
 
   static bool readsShape(const torch::jit::Node& op) {
@@ -288,7 +288,7 @@ class InPlaceAnalysis {
         holdsKnown = true;
       }
       for (const auto& [owner, name] : attributesRead(value)) {
-        noteMemory(owner->getAttr(name));  // what it holds when the run starts
+        noteMemory(owner->getAttr(name));  // Records its content when the run starts.
         program_.writesState = true;
       }
     }

@@ -81,7 +81,7 @@ struct ProgramNode {
   int block = 0;
   std::vector<int> inputs;   // values, 1:1 with node->inputs()
   std::vector<int> outputs;  // values, 1:1 with node->outputs(), except `guard`
-  std::vector<int> blocks;   // of If and Loop
+  std::vector<int> blocks;   // If and Loop have them.
   // An If of which one branch always raises: kept without outputs as a check; the other branch follows inline.
   bool guard = false;
 };
@@ -115,13 +115,14 @@ struct Program {
   std::vector<ProgramNode> nodes;
   std::vector<ProgramBlock> blocks;  // 0: forward()
   std::vector<ConstantTensor> constants;
-  std::vector<InputLayout> inputs;  // of the parameters of block 0, named as the user wrote them where that is known
-  std::vector<std::string> outputNames;  // of the results, where the module came from a file that names them
+  std::vector<InputLayout>
+      inputs;  // Describe the parameters of block 0, named as the user wrote them where that is known.
+  std::vector<std::string> outputNames;  // Name the results, where the module came from a file that names them.
   InPlaceFacts inPlace;
   OtherEntries others;
   bool writesInputs = false;  // an in-place op may change tensors that the caller passed
   bool writesState = false;   // an in-place op or SetAttr changes the module's own tensors or attributes
-  std::set<const c10::StorageImpl*> writtenMemory;  // of the module's own tensors, by any of its methods
+  std::set<const c10::StorageImpl*> writtenMemory;  // The module's own tensors that any of its methods writes.
   std::vector<at::Tensor> writtenLiterals;          // tensors that are in the code and are written
 
   [[nodiscard]] const Frame& frame(int id) const { return frames[static_cast<size_t>(id)]; }
@@ -131,8 +132,8 @@ struct Program {
   // The path of the module that a node of this frame was written in. One body may hold what was written in many: a flat
   // export says so on each node.
   [[nodiscard]] std::string moduleOf(const torch::jit::Node& node, int frameId) const {
-    std::string told = node.scopeName();
-    return told.empty() ? frame(frameId).path : told;
+    std::string name = node.scopeName();
+    return name.empty() ? frame(frameId).path : name;
   }
   // By something else than forward()'s nodes.
   [[nodiscard]] bool isReadElsewhere(const TensorSite& site) const {

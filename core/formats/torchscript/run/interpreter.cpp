@@ -109,7 +109,7 @@ void checkStates(const std::vector<IValue>& inputs, size_t parametersAt) {
   const IValue& states = inputs[parametersAt - 1];
   if (!states.isTensorList()) return checkState(states.toTensor(), {layers, batch, recurrent.size(1)});
   if (states.toListRef().size() != 2) return;  // torch reports it itself
-  constexpr int64_t kGates = 4;                // of an LSTM, which has a list
+  constexpr int64_t kGates = 4;                // An LSTM, which has a list, has as many.
   checkState(states.toListRef()[0].toTensor(), {layers, batch, recurrent.size(1)});
   checkState(states.toListRef()[1].toTensor(), {layers, batch, recurrent.size(0) / kGates});
 }

@@ -54,7 +54,7 @@ class Interpreter {
   // Describes how a run failed.
   struct Fault {
     int node = kNone;                 // that failed
-    std::vector<c10::IValue> inputs;  // what it was given
+    std::vector<c10::IValue> inputs;  // The program was given them.
     size_t reached = 0;               // how many nodes had run by then, those in loops once
   };
   [[nodiscard]] const Fault& fault() const { return fault_; }
@@ -105,7 +105,7 @@ class Interpreter {
   const Program& program_;
   Effort effort_;
   std::function<void()> restarted_;
-  std::optional<StandIns> standIns_;  // of a run for shapes only
+  std::optional<StandIns> standIns_;  // Set in a run for shapes only.
   bool valuesNeeded_ = false;
   bool checksLookups_ = true;
   std::vector<Step> steps_;

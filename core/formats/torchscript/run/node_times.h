@@ -53,7 +53,7 @@ class NodeTimes {
   OpPasses passes_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
   std::vector<Mark> marks_;  // on CUDA; kept from pass to pass
-  size_t count_ = 0;         // of those, in the pass under way
+  size_t count_ = 0;         // Counts those of the pass under way.
   std::set<int> lateNodes_;
   double waitMs_ = 0;
 };

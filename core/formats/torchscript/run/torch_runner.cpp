@@ -42,7 +42,7 @@ class TorchRunner final : public Runner {
  public:
   struct Parts {
     std::optional<LoweredModel> copy;  // in another type; nullopt: the model itself
-    std::optional<Program> onGpu;      // of a copy there, which has the same nodes; not on the CPU
+    std::optional<Program> onGpu;      // Describes a copy there, which has the same nodes; not on the CPU.
     std::vector<IValue> inputs;
     RunSettings settings;
     c10::Device device;
@@ -196,7 +196,7 @@ class TorchRunner final : public Runner {
   Parts parts_;
   const LoweredModel& model_;
   PassTimer timer_;
-  IValue result_;  // of the last pass: releasing it is no part of the time
+  IValue result_;  // The last pass made it: releasing it is no part of the time.
   std::unique_ptr<CapturedPass> captured_;
   IValue replayed_;  // each replay writes its result here
 };

@@ -32,7 +32,7 @@ void perturb(const at::Tensor& from, const at::Tensor& to, uint64_t seed) {
 
 at::Tensor perturbedCopy(const at::Tensor& dense, uint64_t seed) {
   const auto type = dense.scalar_type();
-  if (!graph::isFloat(dtypeOf(type))) return dense.clone();  // of eight bits
+  if (!graph::isFloat(dtypeOf(type))) return dense.clone();  // It has eight bits.
   at::Tensor out = at::empty_like(dense);
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, type, "perturb",
                                   [&] { perturb<scalar_t>(dense, out, seed); });

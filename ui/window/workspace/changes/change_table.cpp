@@ -175,12 +175,12 @@ ChangeTable::ChangeTable(QObject* parent)
 void ChangeTable::show(ComparedGraphs graphs, std::vector<Change> changes) {
   graphs_ = std::move(graphs);
   std::vector<Row> all;
-  std::map<QString, int> told;  // rows by their words
+  std::map<QString, int> seen;  // rows by their words
   for (Change& change : changes) {
     all.push_back(rowOf(std::move(change), graphs_));
     Row& row = all.back();
     row.order = static_cast<int>(all.size());
-    const int same = ++told[row.kindWord() + row.where];
+    const int same = ++seen[row.kindWord() + row.where];
     if (same > 1) row.where += tr(" (%1)").arg(same);
   }
   setRows(std::move(all));
@@ -222,18 +222,18 @@ QString ChangeTable::summary() const {
     return static_cast<int>(std::ranges::count_if(rows(), [&](const Row& row) { return row.change.kind == kind; }));
   };
   QStringList parts;
-  const auto tell = [&](int count, const QString& one, const QString& several) {
+  const auto add = [&](int count, const QString& one, const QString& several) {
     if (count > 0) parts << (count == 1 ? one : several.arg(count));
   };
   const bool others = of(ChangeClass::Centered) + of(ChangeClass::Shifts) > 0;
-  tell(of(ChangeClass::RmsNorms), tr("1 LayerNorm → RMSNorm"), tr("%1 LayerNorm → RMSNorm"));
-  tell(of(ChangeClass::Centered), tr("1 centered"), tr("%1 centered"));
-  tell(of(ChangeClass::Shifts), tr("1 shift moved"), tr("%1 shifts moved"));
-  tell(of(ChangeClass::Weights), others ? tr("1 other weight changed") : tr("1 weight changed"),
-       others ? tr("%1 other weights changed") : tr("%1 weights changed"));
-  tell(ops(Change::Kind::Operator), tr("1 other op in its place"), tr("%1 other ops in their places"));
-  tell(ops(Change::Kind::Added), tr("1 op only on the right"), tr("%1 ops only on the right"));
-  tell(ops(Change::Kind::Removed), tr("1 op only on the left"), tr("%1 ops only on the left"));
+  add(of(ChangeClass::RmsNorms), tr("1 LayerNorm → RMSNorm"), tr("%1 LayerNorm → RMSNorm"));
+  add(of(ChangeClass::Centered), tr("1 centered"), tr("%1 centered"));
+  add(of(ChangeClass::Shifts), tr("1 shift moved"), tr("%1 shifts moved"));
+  add(of(ChangeClass::Weights), others ? tr("1 other weight changed") : tr("1 weight changed"),
+      others ? tr("%1 other weights changed") : tr("%1 weights changed"));
+  add(ops(Change::Kind::Operator), tr("1 other op in its place"), tr("%1 other ops in their places"));
+  add(ops(Change::Kind::Added), tr("1 op only on the right"), tr("%1 ops only on the right"));
+  add(ops(Change::Kind::Removed), tr("1 op only on the left"), tr("%1 ops only on the left"));
   return parts.join(QStringLiteral(" · "));
 }
 

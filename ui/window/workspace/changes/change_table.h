@@ -34,11 +34,12 @@ struct ComparedGraphs {
 
 struct ChangeRow {
   graphview::Change change;
-  int order = 0;                                               // among all
-  QString where;                                               // name of the weight, the norm or the operator
-  QString before, after;                                       // what the operators are called; empty: there is none
-  QChar mark;                                                  // letter of the node's class
-  std::vector<std::optional<protocol::WeightChange>> figures;  // of change.weights; nullopt: not read, or the same
+  int order = 0;          // among all
+  QString where;          // name of the weight, the norm or the operator
+  QString before, after;  // Name the operators; empty: there is none.
+  QChar mark;             // letter of the node's class
+  std::vector<std::optional<protocol::WeightChange>>
+      figures;  // One for each of change.weights; nullopt: not read, or the same.
 
   [[nodiscard]] ChangeClass kind() const;
   [[nodiscard]] QString kindWord() const;

@@ -49,7 +49,7 @@ class ChangesPanel final : public QWidget {
   void showChosen();
   void foldFilter();
   void save();                           // opens a file dialog
-  [[nodiscard]] int currentRow() const;  // of rows_; -1
+  [[nodiscard]] int currentRow() const;  // Indexes rows_; -1.
   void chooseQuietly(int row);
 
   Session* session_;  // Not owned.
@@ -62,7 +62,7 @@ class ChangesPanel final : public QWidget {
   ElidedLabel* title_ = nullptr;
   QLabel* place_ = nullptr;  // "6 of 34"
   PropertyList* facts_ = nullptr;
-  bool quiet_ = false;  // what is chosen was not chosen by the user
+  bool quiet_ = false;  // The user did not choose the current row.
 };
 
 }  // namespace normlens::ui

@@ -15,7 +15,7 @@ template <class Do>
 void attempt(const Do& act) noexcept {
   try {
     act();
-  } catch (const std::exception&) {  // what was to be undone had not been done
+  } catch (const std::exception&) {  // Nothing had been done that was to be undone.
   }
 }
 

@@ -139,7 +139,7 @@ bool loadCudaIfPermitted(std::initializer_list<const char*> devices) {
     return static_cast<bool>(Descriptor(::open(device, O_RDWR | O_CLOEXEC)));
   };
   if (std::ranges::none_of(devices, opens)) return false;
-  static_cast<void>(loadCuda());  // what is missing is reported to who wants a GPU
+  static_cast<void>(loadCuda());  // Missing parts are reported to whoever wants a GPU.
   return true;
 }
 
