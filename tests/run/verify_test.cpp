@@ -119,6 +119,20 @@ TEST(Verify, AFloat64CopyThatDrawsOtherNumbersExcusesNothing) {
   EXPECT_LE(result.algebra.worst->maxRel, 1e-10);
   EXPECT_EQ(result.exact, false);
   EXPECT_LE(result.file.noiseFloor, 0.1);
+  EXPECT_EQ(must(verifyFake(FakeModel(Fault::OtherDraws, graph::DType::Float16))).exact, false);
+}
+
+TEST(Verify, AHalfTypeThatLosesAllDigitsIsExcusedWhatFloat32ShowsToBeRounding) {
+  const auto result = must(verifyFake(FakeModel(Fault::Cancelling, graph::DType::Float16)));
+  EXPECT_EQ(result.exact, true);
+  EXPECT_GT(result.file.noiseFloor, 0.1);
+}
+
+TEST(Verify, AnOriginalThatOverflowsRefusesNoFoldThatIsRightThere) {
+  for (const auto type : {graph::DType::Float16, graph::DType::Float32}) {
+    EXPECT_EQ(must(verifyFake(FakeModel(Fault::Overflows, type))).exact, true);
+    EXPECT_EQ(must(verifyFake(FakeModel(Fault::Overflown, type))).exact, false);
+  }
 }
 
 TEST(Verify, NumbersThatAreHugeHideNothing) {

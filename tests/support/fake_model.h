@@ -39,6 +39,8 @@ enum class Fault {
   BarelyOff,      // by 1e-13
   LargeMean,      // nor here: the mean that the fold takes out costs the original most of its digits in float16
   OnlySample,     // the model runs on the sample alone
+  Overflows,      // nor here: the original is infinite in the file where exact numbers are not
+  Overflown,      // the folded one is
   LuckyOnSample,  // nor here: a number is off by 1e-3 in the file, but for the original on the sample
 };
 
@@ -254,6 +256,7 @@ class FakeModel final : public formats::Model {
     y[0] = rounded(y[0] + off_);
     if (fault_ == Fault::LuckyOnSample && isFile() && (folded_ || x != *graph::toDoubles(sample()[0].view)))
       y[0] = rounded(y[0] + 1e-3);
+    if (isFile() && fault_ == (folded_ ? Fault::Overflown : Fault::Overflows)) y[0] = HUGE_VAL;
     if (fault_ == Fault::HugeNumbers) {
       y[0] = -3e38;
       y[1] *= 1e30;
@@ -267,12 +270,13 @@ class FakeModel final : public formats::Model {
 
   void normRow(const double* x, std::vector<double>& y) const {
     double h[kWidth] = {}, mean = 0, squares = 0;
+    const double lost = fault_ == Fault::OtherDraws && facts_.dtype == graph::DType::Float16 ? 100 : 1000;
     for (int64_t row = 0; row < kWidth; ++row) {
       for (int64_t i = 0; i < kWidth; ++i) h[row] += weight_[static_cast<size_t>(row * kWidth + i)] * x[i];
       h[row] = rounded(h[row]);
       if (row == 0) h[row] += nudge_;
       if (fault_ == Fault::LargeMean && !folded_) h[row] = rounded(h[row] + 1000);
-      if (isCancelling()) h[row] = rounded(rounded(h[row] + 1000) - 1000);
+      if (isCancelling()) h[row] = rounded(rounded(h[row] + lost) - lost);
       if (!folded_) mean += h[row] / kWidth;
     }
     for (const double value : h) squares += (value - mean) * (value - mean) / kWidth;

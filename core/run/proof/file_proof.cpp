@@ -65,7 +65,7 @@ class Range {
     if (!changed || std::isfinite(*changed)) return changed.map([](double) { return false; });
     const auto before = errorOf(change_.original, usual), there = errorOf(change_.original, inputs);
     if (!before || !there) return tl::unexpected((before ? there : before).error());
-    return *there <= std::max(kRight, *before);
+    return *there <= std::max(kRight, std::isfinite(*before) ? *before : 0);
   }
 
  private:
@@ -134,7 +134,8 @@ Result<std::string> overflowsEarlier(const ChangeUnderTest& change, const format
   return {};
 }
 
-// Bounds an original's own relative error: with more, it draws random numbers, unless it moves so far with its weights.
+// Bounds an original's own relative error: with more, it draws random numbers, unless it moves so far with its weights or
+// only a half type is off.
 constexpr double kMostRounding = 0.1;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
@@ -173,15 +174,23 @@ class FileProof {
     inner_ = inner_.between(change_, change_.original.graph(), change_.changed.graph(),
                             blind ? InnerSites::Which::All : InnerSites::Which::OfHidden);
     wide_ = widerCopy(algebra);
-    constexpr int kSets = 2, kMoreSets = 6;
+    constexpr int kSets = 2, kMostSets = 48;
+    constexpr size_t kEnoughRows = 600;
     std::vector<Tensors> sets = algebra.inputs;
     const auto drawn = batchesLike(sample, kSets, options_.seed);
     if (!drawn) return tl::unexpected(drawn.error());
     for (size_t i = sets.size(); i < kSets; ++i) sets.push_back((*drawn)[i]);
     if (const Status done = compareOnAll(sets); !done) return tl::unexpected(done.error());
+    if (wide_ == algebra.exact && wide_ && isHalf() && outcome_.reason.empty() && !passes()) {
+      const auto draws = drawsOtherNumbers(sample);
+      if (!draws) return tl::unexpected(draws.error());
+      most_ = *draws ? kMostRounding : kUnbounded;
+    }
     // Few rows show little of what the original is off by.
-    if (wide_ && outcome_.reason.empty() && !passes()) {
-      const auto more = batchesLike(sample, 1 + kMoreSets, options_.seed + kSets);
+    for (int some = 6, at = kSets;
+         at < kMostSets && wide_ && outcome_.reason.empty() && !passes() && rows() < kEnoughRows;
+         at += some, some *= 2) {
+      const auto more = batchesLike(sample, 1 + some, options_.seed + static_cast<uint64_t>(at));
       if (!more) return tl::unexpected(more.error());
       if (const Status done = compareOnAll({more->begin() + 1, more->end()}); !done)
         return tl::unexpected(done.error());
@@ -209,6 +218,18 @@ class FileProof {
     return copy ? std::shared_ptr<const formats::Model>(std::move(*copy)) : nullptr;
   }
   [[nodiscard]] bool isHalf() const { return type_ == graph::DType::Float16 || type_ == graph::DType::BFloat16; }
+
+  // Returns whether the original gives other outputs in float32 than in float64: one of a half type that draws random
+  // numbers does, as they depend on the type, and one that only rounds does not.
+  Result<bool> drawsOtherNumbers(const Tensors& sample) {
+    const auto copy = change_.original.converted(graph::DType::Float32);
+    if (!copy) return true;
+    ASSIGN_OR_RETURN(const auto narrow, runOn(**copy, sample, task_));
+    ASSIGN_OR_RETURN(const auto wide, runOn(*wide_, sample, task_));
+    if (!narrow.seen || !wide.seen) return true;
+    const auto diffs = compareOutputs(wide.seen->outputs, narrow.seen->outputs);
+    return !diffs || std::ranges::any_of(*diffs, [](const auto& diff) { return !(diff.maxRel <= kMostRounding); });
+  }
 
   Status compareOnAll(const std::vector<Tensors>& sets) {
     for (const Tensors& inputs : sets) {
@@ -366,19 +387,19 @@ class FileProof {
   // luck.
   [[nodiscard]] static bool isMeasured(const Judged& output, const RowErrors& row) {
     constexpr double kNothing = 1e-6;
-    return output.byExact && row.exact > kNothing * row.apart;
+    return output.byExact && row.exact > kNothing * (std::isfinite(row.apart) ? row.apart : 0);
   }
 
   [[nodiscard]] RowJudgment judgmentOf(const Judged& output, const RowErrors& row, const Errors& errors,
                                        double noise) const {
     if (!isMeasured(output, row)) return {row.apart, std::max(fewRoundings() * row.scale, noise)};
-    // A few roundings beside an original that is itself far off.
-    const double few = leastFloor(row.scale, noise);
+    // A few roundings beside an original that is itself far off. One that overflows has no scale.
+    const double few = leastFloor(std::isfinite(row.apart) ? row.scale : std::max(row.scale, row.exact), noise);
     if (row.apart <= options_.floorFactor * few) return {row.apart, few};
-    const double most = std::max(kMostRounding * std::max(row.scale, row.exact), noise);
-    const double own = std::min(std::max(row.a, usual(errors, row) * row.around), most);
-    // Nothing finite becomes infinite, nor the reverse.
-    return {std::isfinite(row.apart) ? row.b : row.apart, std::max(few, own), true};
+    const double most = std::max(most_ * std::max(row.scale, row.exact), noise);
+    const double usually = usual(errors, row) * row.around;
+    const double own = std::min(std::isfinite(row.a) ? std::max(row.a, usually) : usually, most);
+    return {row.b, std::max(few, own), true};
   }
 
   // Covers the rows of all trials; made anew whenever some were added.
@@ -398,6 +419,13 @@ class FileProof {
       std::ranges::sort(errors.original, std::greater());
       std::ranges::sort(errors.folded, std::greater());
     }
+  }
+
+  // Returns in how many rows of an output the original's own error is known, at most.
+  [[nodiscard]] size_t rows() const {
+    size_t most = 0;
+    for (const Errors& errors : errors_) most = std::max(most, errors.original.size());
+    return most;
   }
 
   // An original that is infinite excuses nothing.
@@ -454,7 +482,8 @@ class FileProof {
   graph::DType type_;
   InnerSites inner_;
   std::shared_ptr<const formats::Model> wide_;
-  bool unknown_ = false;  // how far the original itself is off, where the two differ
+  double most_ = kMostRounding;  // of the original's own error, relative
+  bool unknown_ = false;         // how far the original itself is off, where the two differ
   std::vector<Trial> trials_;
   std::vector<Errors> errors_;  // by output
   FileOutcome outcome_;

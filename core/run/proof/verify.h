@@ -9,18 +9,19 @@
 // centered weight is off by one rounding, so the yardstick is the original's own error: how far it is, in its type,
 // from the float64 run of the same stored weights, never below 4 machine epsilons. An original that is right in a row
 // by luck refuses nothing: its error there is at least that of half as many rows of the output as the folded model is
-// off by so much, and where the fold would be refused all the same, six more draws are run. A row passes where the
-// folded model is at most 6 times as far from that run. The 4 epsilons are fewer, but not under one, where the original
-// moves by less with its weights, moved by up to half a unit in the last place. An original that is off by a tenth of
-// its numbers, and does not move so far with its weights, draws random ones: no more is excused. Where float64 is
-// impossible (quantized weights, unknown ops) a half type's original is run in float32; where that is impossible as
-// well, nothing is proved of a half type. Otherwise, where float64 is impossible or the file's own type, and for
-// outputs that hold no floating-point number, the original's error is not known: the yardstick is how far it moves when
-// each of its weights moves by up to half a unit in the last place, the worst of some copies; algebra.reason has
-// the cause. Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values
-// that decide them are compared as well, and where nothing else was compared nothing is proved. Norms that reach the
-// outputs only through steps, comparisons and indices (hidden_norms.h) are compared at their own outputs or before such
-// a step, in float64 and in the file's type; where one cannot be, nothing is decided.
+// off by so much, and where the fold would be refused all the same, more draws are run, up to some 600 rows. A row
+// passes where the folded model is at most 6 times as far from that run. The 4 epsilons are fewer, but not under one,
+// where the original moves by less with its weights, moved by up to half a unit in the last place. An original that is
+// off by a tenth of its numbers, and does not move so far with its weights, draws random ones: no more is excused,
+// unless it is of a half type and as right in float32 as in float64. Where float64 is impossible (quantized weights,
+// unknown ops) a half type's original is run in float32; where that is impossible as well, nothing is proved of a half
+// type. Otherwise, where float64 is impossible or the file's own type, and for outputs that hold no floating-point
+// number, the original's error is not known: the yardstick is how far it moves when each of its weights moves by up to
+// half a unit in the last place, the worst of some copies; algebra.reason has the cause. Outputs without floating-point
+// numbers (indices, empty lists) can agree by chance: in float64 the values that decide them are compared as well, and
+// where nothing else was compared nothing is proved. Norms that reach the outputs only through steps, comparisons and
+// indices (hidden_norms.h) are compared at their own outputs or before such a step, in float64 and in the file's type;
+// where one cannot be, nothing is decided.
 //
 // Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
 #pragma once

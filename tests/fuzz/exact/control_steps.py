@@ -107,6 +107,6 @@ def output(w, c, x, y):
         w.output(layer(w, c, norm(w, c, x), "head", 3))
     else:
         z = norm(w, c, layer(w, c, x)) if form == "huge_norm" else w.unary("sin", x)
-        big = w.full([w.dim(x, 0), w.dim(x, 1), 1], c.pick("huge", -3e38, 1e30) if w.type != "float16" else -6e4)
+        big = w.full([w.dim(x, 0), w.dim(x, 1), 1], c.pick("huge", -3e38, 1e30) if w.stored_type != "float16" else -6e4)
         w.output(w.concat([z, big], -1))
     return x

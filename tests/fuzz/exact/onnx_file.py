@@ -27,7 +27,7 @@ class OnnxWriter(Writer):
 
     def literal(self, value, kind="float"):
         """Of a shape: a list has one axis."""
-        array = numpy.array(value, self.type if kind == "float" else numpy.int64)
+        array = self.stored(value) if kind == "float" else numpy.array(value, numpy.int64)
         key = f"c{len(self.numbers)}"
         self.numbers[key] = array
         return key
@@ -65,7 +65,7 @@ class OnnxWriter(Writer):
         return helper.make_tensor_value_info(name, element, shape)
 
     def finish(self):
-        kept = {name: value.astype(self.type) for name, value in self.weights.items()} | self.numbers
+        kept = {name: self.stored(value) for name, value in self.weights.items()} | self.numbers
         named = [self.node("Identity", [value]) for value in self.outputs]
         self.open_weight = self.chosen_weight()
         declared = [self.declared(name) for name in self.inputs]

@@ -2,6 +2,7 @@
 
 import torch
 
+from runs import tensor
 from writer import INPUTS, Writer
 
 UNARY = {"gelu": "gelu({}, approximate='none')"}
@@ -40,7 +41,7 @@ class TorchScriptWriter(Writer):
     def save(self, path):
         made = torch._C.ConcreteModuleTypeBuilder(torch.nn.Module)
         dtype = getattr(torch, self.type)
-        parameters = {name: torch.from_numpy(value).to(dtype) for name, value in self.weights.items()}
+        parameters = {name: tensor(self.stored(value)).to(dtype) for name, value in self.weights.items()}
         buffers = {name: torch.zeros(shape, dtype=dtype) for name, shape in self.buffers.items()}
         for name in parameters:
             made.add_attribute(name, torch._C.TensorType.get(), True, False)

@@ -18,6 +18,7 @@ class Writer:
 
     def __init__(self, case):
         self.case, self.width, self.type, self.even = case, case["D"], case["type"], case["even"]
+        self.stored_type = case.get("stored", self.type)  # a file in a wider type holds what one in that type holds
         self.opset = case["opset"]
         self.inputs, self.weights, self.buffers, self.outputs = ["x"], {}, {}, []
         self.simplest = {}  # by step: its choices at their simplest
@@ -34,6 +35,9 @@ class Writer:
         if not self.outputs:
             self.output(streams[max(streams)])
         return self.finish()
+
+    def stored(self, value):
+        return numpy.asarray(numpy.asarray(value, self.stored_type), self.type)
 
     def name(self):
         self.last += 1
