@@ -18,6 +18,10 @@ T must(Result<T> result) {
   return std::move(*result);
 }
 
+inline void must(const Status& status) {
+  if (!status) throw std::runtime_error(status.error().message);
+}
+
 template <class T>
 [[nodiscard]] T must(std::optional<T> value) {
   if (!value) throw std::runtime_error("there is no value");

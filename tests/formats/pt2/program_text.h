@@ -24,6 +24,24 @@ struct ProgramText {
   ProgramText& bend(const std::string& from, const std::string& to);
 };
 
+// What a program consists of; metadata and nodes as tensorMeta() and node() write them.
+struct ProgramParts {
+  struct Held {
+    std::string placeholder, name, meta, bytes;
+  };
+  std::vector<Held> held;
+  std::vector<std::pair<std::string, std::string>> inputs, values;  // names with metadata; values: what nodes make
+  std::vector<std::string> nodes, outputs;
+  bool dynamic = false;  // the symbol s0 has 2 to 64 values
+};
+[[nodiscard]] ProgramText programOf(const ProgramParts& parts);
+
+[[nodiscard]] std::string tensor(const std::string& name);
+[[nodiscard]] std::string argument(const std::string& name, const std::string& arg);
+// A call of "aten.linear.default", in a module of this name and type where there is a name.
+[[nodiscard]] std::string node(const std::string& target, const std::string& inputs, const std::string& output,
+                               const std::string& module, const std::string& type);
+
 // float32[batch, width] -> the same. The first size is the symbol s0 of 2 to 64 where it is dynamic, else 3.
 [[nodiscard]] ProgramText linearAndNorm(int width = 4, bool dynamic = false);
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "core/analysis/streams/streams.h"
+#include "tests/support/must.h"
+#include "tests/support/temporary_folder.h"
+
 namespace normlens::formats::torchscript::test {
 
 at::Tensor draw(at::IntArrayRef shape, uint64_t seed, at::ScalarType type) {
@@ -24,15 +28,33 @@ Tensors namedInputs(const std::vector<at::Tensor>& inputs) {
 ModelPtr makeModel(torch::jit::Module module, const std::vector<at::Tensor>& inputs,
                    torch::jit::ExtraFilesMap extraFiles) {
   if (module.hasattr("training")) module.eval();
-  auto model = TorchScriptModel::fromModule({std::move(module), std::move(extraFiles), nullptr, {}}, {});
-  if (!model) throw std::runtime_error(model.error().message);
-  if (auto status = (*model)->probe(namedInputs(inputs), {}); !status) throw std::runtime_error(status.error().message);
-  return std::move(*model);
+  auto model = must(TorchScriptModel::fromModule({std::move(module), std::move(extraFiles), nullptr, {}}, {}));
+  must(model->probe(namedInputs(inputs), {}));
+  return model;
+}
+
+torch::jit::Module newModule(const std::string& name) {
+  torch::jit::Module module(name);
+  module.register_attribute("training", c10::BoolType::get(), true);
+  return module;
+}
+
+torch::jit::Module linearModule(const std::string& name, int64_t width, uint64_t seed) {
+  auto module = newModule(name);
+  module.register_parameter("weight", draw({width, width}, seed), false);
+  module.register_parameter("bias", draw({width}, seed + 1), false);
+  module.define("def forward(self, x):\n  return torch.linear(x, self.weight, self.bias)\n");
+  return module;
+}
+
+torch::jit::Module saved(const Model& model) {
+  const TemporaryFolder folder;
+  must(model.save(folder / "m.pt", {}));
+  return torch::jit::load((folder / "m.pt").string());
 }
 
 ModelPtr asTorchScript(Result<std::unique_ptr<Model>> model) {
-  if (!model) throw std::runtime_error(model.error().message);
-  return ModelPtr(static_cast<TorchScriptModel*>(model->release()));
+  return ModelPtr(static_cast<TorchScriptModel*>(must(std::move(model)).release()));
 }
 
 graph::ConstantId constantNamed(const graph::Graph& graph, const std::string& name) {
@@ -84,21 +106,22 @@ Result<std::unique_ptr<Model>> tryApply(const TorchScriptModel& model, std::vect
 }  // namespace
 
 ModelPtr applied(const TorchScriptModel& model, std::vector<fold::Edit> edits, NormFlavour flavour) {
-  auto result = tryApply(model, std::move(edits), flavour);
-  if (!result) throw std::runtime_error(result.error().message);
-  return ModelPtr(static_cast<TorchScriptModel*>(result->release()));
+  return asTorchScript(tryApply(model, std::move(edits), flavour));
+}
+
+ModelPtr foldedUnder(const TorchScriptModel& model, analysis::Policy policy, NormFlavour flavour) {
+  const auto analysis = must(analysis::analyze(model.graph(), {}));
+  const auto plan = analysis::makePlan(*analysis, {policy, 1000, {}, {}});
+  EXPECT_EQ(plan.folded.size(), analysis->norms.layerNorms.size());
+  return asTorchScript(model.apply(analysis::narrowed(plan, {}), analysis->norms.layerNorms, flavour, {}));
 }
 
 Error refusal(const TorchScriptModel& model, std::vector<fold::Edit> edits, NormFlavour flavour) {
-  auto result = tryApply(model, std::move(edits), flavour);
-  if (result) throw std::runtime_error("the plan was not refused");
-  return result.error();
+  return failureOf(tryApply(model, std::move(edits), flavour));
 }
 
 at::Tensor runOn(const TorchScriptModel& model, const std::vector<at::Tensor>& inputs) {
-  auto outputs = model.run(namedInputs(inputs), {});
-  if (!outputs) throw std::runtime_error(outputs.error().message);
-  return tensorOf(outputs->at(0).view).clone();
+  return tensorOf(must(model.run(namedInputs(inputs), {})).at(0).view).clone();
 }
 
 double relativeDifference(const at::Tensor& a, const at::Tensor& b) {

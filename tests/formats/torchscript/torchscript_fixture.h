@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/analysis/norms/norms.h"
+#include "core/analysis/analysis.h"
 #include "core/fold/plan.h"
 #include "core/formats/torchscript/model/torchscript_model.h"
 #include "core/formats/torchscript/program/tensor_convert.h"
@@ -22,6 +22,15 @@ using ModelPtr = std::unique_ptr<TorchScriptModel>;
 // The module as a Model, probed with these inputs.
 [[nodiscard]] ModelPtr makeModel(torch::jit::Module module, const std::vector<at::Tensor>& inputs,
                                  torch::jit::ExtraFilesMap extraFiles = {});
+
+inline constexpr double kExact = 1e-12;
+
+// A module that has a mode, as torch's have; one linear layer, as torch.nn.Linear is.
+[[nodiscard]] torch::jit::Module newModule(const std::string& name);
+[[nodiscard]] torch::jit::Module linearModule(const std::string& name, int64_t width, uint64_t seed);
+
+// The model's file as torch loads it.
+[[nodiscard]] torch::jit::Module saved(const Model& model);
 
 // Of a TorchScript model made from another: converted, perturbed, folded.
 [[nodiscard]] ModelPtr asTorchScript(Result<std::unique_ptr<Model>> model);
@@ -39,6 +48,9 @@ using ModelPtr = std::unique_ptr<TorchScriptModel>;
 // apply() that must succeed.
 [[nodiscard]] ModelPtr applied(const TorchScriptModel& model, std::vector<fold::Edit> edits,
                                NormFlavour flavour = NormFlavour::Portable);
+// Everything that the policy folds.
+[[nodiscard]] ModelPtr foldedUnder(const TorchScriptModel& model, analysis::Policy policy,
+                                   NormFlavour flavour = NormFlavour::Portable);
 [[nodiscard]] Error refusal(const TorchScriptModel& model, std::vector<fold::Edit> edits,
                             NormFlavour flavour = NormFlavour::Portable);
 

@@ -86,26 +86,6 @@ TEST(OnnxApply, BetaMovesIntoTheBiasBehind) {
   }
 }
 
-TEST(OnnxApply, TheAdditionOfADecomposedNormDisappearsWithItsBeta) {
-  ModelProto model = decomposed(17);
-  GraphProto& graph = *model.mutable_graph();
-  graph.mutable_node(graph.node_size() - 1)->set_output(0, "normed");
-  for (const auto& [op, inputs, output] :
-       {std::tuple{"MatMul", std::pair{"normed", "v"}, "product"}, {"Add", std::pair{"product", "bias"}, "y"}}) {
-    NodeProto& node = *graph.add_node();
-    node.set_op_type(op);
-    node.add_input(inputs.first);
-    node.add_input(inputs.second);
-    node.add_output(output);
-  }
-  addTensor(model, "v", {6, 6}, 7);
-  addTensor(model, "bias", {6}, 8);
-  const Folded folded = foldText(model, NormFlavour::Ort);
-  EXPECT_EQ(folded.norms, 1U);
-  EXPECT_LT(folded.difference, 1e-5);
-  EXPECT_EQ(folded.ops, "MatMul,SimplifiedLayerNormalization,MatMul,Add");
-}
-
 TEST(OnnxApply, PortableLiftsAnOlderModel) {
   const Folded folded = foldText(plain(17), NormFlavour::Portable);
   expectSound(folded, 1);
@@ -307,26 +287,6 @@ TEST(OnnxApply, AWeightThatIsAnOutputKeepsWhatItWas) {
   const Folded folded = foldText(model, NormFlavour::Portable);
   expectSound(folded, 1);
   EXPECT_EQ(folded.model.graph().initializer(0).SerializeAsString(), model.graph().initializer(0).SerializeAsString());
-}
-
-TEST(OnnxApply, HalvesAreSquaredInFloat) {
-  ModelProto model = plain(17);
-  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
-    const auto* numbers = reinterpret_cast<const float*>(tensor.raw_data().data());
-    std::vector<uint16_t> halves;
-    for (size_t i = 0; i < tensor.raw_data().size() / sizeof(float); ++i)
-      halves.push_back(graph::floatToHalf(numbers[i]));
-    tensor.set_data_type(TensorProto::FLOAT16);
-    tensor.set_raw_data(halves.data(), halves.size() * sizeof(uint16_t));
-  }
-  for (auto* info : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)}) {
-    info->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::FLOAT16);
-  }
-  const Folded folded = foldText(model, NormFlavour::Primitives);
-  EXPECT_EQ(folded.norms, 1U);
-  EXPECT_EQ(checkerSays(folded.model), "");
-  EXPECT_LT(folded.difference, 1e-2);
-  EXPECT_EQ(folded.ops.find("MatMul,Cast,Constant,Pow,ReduceMean"), 0U) << folded.ops;
 }
 
 TEST(OnnxApply, StandardIsRefusedWhereTheLiftFails) {

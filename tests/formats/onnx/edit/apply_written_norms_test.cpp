@@ -24,12 +24,6 @@ TEST(WrittenNorms, DecomposedNormBecomesOneNode) {
   EXPECT_EQ(folded.model.graph().node(1).name(), "norm");
 }
 
-TEST(WrittenNorms, DecomposedNormLosesItsSubtraction) {
-  const Folded folded = foldText(decomposed(14), NormFlavour::Primitives);
-  expectSound(folded, 1);
-  EXPECT_EQ(folded.ops, "MatMul,Constant,Pow,ReduceMean,Constant,Add,Sqrt,Div,Mul,Add");
-}
-
 // The RMSNorm stays with its gamma, though a product with another one stands behind it.
 TEST(WrittenNorms, ACenteredRmsNormLosesItsSubtraction) {
   ModelProto model = modelFromText(R"(
@@ -93,33 +87,6 @@ TEST(WrittenNorms, ANormWithTheMeanOfSquaresLosesItsSubtractions) {
   addTensor(model, "gamma", {1, 1, 8}, 2);
   addTensor(model, "beta", {1, 1, 8}, 3);
   expectFolded(model, {"Sub"}, {"Max"});
-}
-
-// As Keras writes it and tf2onnx exports it.
-TEST(WrittenNorms, ANormThatIsMultipliedOutLosesItsMean) {
-  for (const std::string output : {"rest = Add(share, beta)\n y = Add(product, rest)", "y = Add(product, share)"}) {
-    ModelProto model = modelFromText(R"(
-      <ir_version: 8, opset_import: ["" : 15]>
-      g (float[2, 3, 8] x) => (float[2, 3, 8] y) {
-        h = MatMul(x, w)
-        mean = ReduceMean <axes = [-1]> (h)
-        minus = Neg(mean)
-        centered = Sub(h, mean)
-        square = Mul(centered, centered)
-        variance = ReduceMean <axes = [-1]> (square)
-        eps = Constant <value = float {0.01}> ()
-        shifted = Add(variance, eps)
-        root = Sqrt(shifted)
-        inverse = Reciprocal(root)
-        scale = Mul(inverse, gamma)
-        product = Mul(h, scale)
-        share = Mul(minus, scale)
-        )" + output + "\n}");
-    addTensor(model, "w", {8, 8}, 1);
-    addTensor(model, "gamma", {1, 1, 8}, 2);
-    addTensor(model, "beta", {1, 1, 8}, 3);
-    expectFolded(model, {"Sub", "Neg"});
-  }
 }
 
 // As Flax writes it where it takes the variance in two passes, and jax2onnx exports it.

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "core/analysis/analysis.h"
+#include "core/analysis/streams/streams.h"
 #include "core/run/inputs/draw.h"
+#include "tests/support/must.h"
 #include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {
@@ -11,37 +13,40 @@ namespace {
 
 const OnnxModel& asOnnx(const Model& model) { return dynamic_cast<const OnnxModel&>(model); }
 
-// Runs both models where ONNX Runtime is there.
-double differenceOf(const Model& a, const Model& b, const Tensors& inputs) {
-  const auto x = a.run(inputs, {});
-  if (!x) return -1;
-  const auto y = b.run(inputs, {});
-  if (!y) throw std::runtime_error(y.error().message);
-  const auto compared = run::compareOutputs(*x, *y);
-  return compared ? run::worstOf(*compared).maxRel : 1e9;
+}  // namespace
+
+std::unique_ptr<OnnxModel> openedModel(const ModelProto& model, size_t largeBytes) {
+  return must(OnnxModel::fromSource(sourceOf(model, largeBytes), {}));
 }
 
-}  // namespace
+Tensors drawn(const std::vector<graph::Shape>& shapes, uint64_t seed) {
+  std::vector<InputSpec> specs(shapes.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    specs[i].name = "in_" + std::to_string(i);
+    specs[i].dtype = graph::DType::Float32;
+    specs[i].shape = shapes[i];
+  }
+  return must(run::drawInputs(specs, seed));
+}
+
+double differenceOf(const Model& a, const Model& b, const Tensors& inputs) {
+  return run::worstOf(must(run::compareOutputs(must(a.run(inputs, {})), must(b.run(inputs, {}))))).maxRel;
+}
 
 Folded foldText(const ModelProto& model, NormFlavour flavour, analysis::Policy policy, size_t largeBytes,
                 const std::string& centered) {
-  auto opened = OnnxModel::fromSource(sourceOf(model, largeBytes), {});
-  if (!opened) throw std::runtime_error(opened.error().message);
-  const auto specs = (*opened)->inferInputs();
-  const auto inputs = run::drawInputs(specs.value(), 3);
-  static_cast<void>((*opened)->probe(inputs.value(), {}));
-  const auto analysis = analysis::analyze((*opened)->graph(), {});
+  const auto opened = openedModel(model, largeBytes);
+  const auto inputs = must(run::drawInputs(must(opened->inferInputs()), 3));
+  static_cast<void>(opened->probe(inputs, {}));
+  const auto analysis = must(analysis::analyze(opened->graph(), {}));
   analysis::PlanOptions options{policy, 1000, {}, {}};
-  const auto& names = (*opened)->lowered().valuePath;
+  const auto& names = opened->lowered().valuePath;
   for (size_t id = 0; id < names.size(); ++id) {
     if (!centered.empty() && names[id] == centered) options.centerValues.push_back(static_cast<graph::ValueId>(id));
   }
-  const auto plan = analysis::makePlan(**analysis, options);
-  fold::FoldPlan edits{Policy::All, {}};
-  for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
-  const auto folded = (*opened)->apply(edits, (*analysis)->norms.layerNorms, flavour, {});
-  if (!folded) throw std::runtime_error(folded.error().message);
-  Folded out{wholeModel(asOnnx(**folded).source()), "", plan.folded.size(), differenceOf(**opened, **folded, *inputs)};
+  const auto plan = analysis::makePlan(*analysis, options);
+  const auto folded = must(opened->apply(analysis::narrowed(plan, {}), analysis->norms.layerNorms, flavour, {}));
+  Folded out{wholeModel(asOnnx(*folded).source()), "", plan.folded.size(), differenceOf(*opened, *folded, inputs)};
   out.ops = opsOf(out.model.graph());
   return out;
 }

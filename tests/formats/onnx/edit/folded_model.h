@@ -1,4 +1,4 @@
-// A small model folded, and how far it is from what it was.
+// A small model folded, joined or fused, and how far it is from what it was.
 #pragma once
 
 #include <string>
@@ -8,11 +8,18 @@
 
 namespace normlens::formats::onnx {
 
+// Throws std::runtime_error where the model is refused.
+std::unique_ptr<OnnxModel> openedModel(const ModelProto& model, size_t largeBytes = 1024);
+// float32, by the names in_0, in_1 ...
+Tensors drawn(const std::vector<graph::Shape>& shapes, uint64_t seed);
+// The largest of any output, relative. Throws std::runtime_error where one of them does not run.
+double differenceOf(const Model& a, const Model& b, const Tensors& inputs);
+
 struct Folded {
   ModelProto model;
   std::string ops;
   size_t norms = 0;
-  double difference = -1;  // of the outputs, on a drawn input; -1: could not be run
+  double difference = 0;  // of the outputs, on a drawn input
 };
 
 // centered: a value, by its name in the main graph, that had better be centered at run time. Throws std::runtime_error

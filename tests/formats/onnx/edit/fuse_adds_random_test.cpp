@@ -5,9 +5,9 @@
 #include <random>
 
 #include "core/analysis/analysis.h"
-#include "core/run/inputs/draw.h"
-#include "tests/formats/onnx/onnx_fixture.h"
-#include "tests/support/worst_of.h"
+#include "core/analysis/streams/streams.h"
+#include "tests/formats/onnx/edit/folded_model.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -96,22 +96,8 @@ class RandomModel {
   std::vector<std::string> full_ = {"a", "b"};
 };
 
-Tensors inputsOf(int64_t batch, int64_t length, uint64_t seed) {
-  std::vector<InputSpec> specs(2);
-  for (size_t i = 0; i < 2; ++i) {
-    specs[i].name = i == 0 ? "x" : "z";
-    specs[i].dtype = graph::DType::Float32;
-    specs[i].shape = {batch, length, kWidth};
-  }
-  return run::drawInputs(specs, seed).value();
-}
-
-double differenceOf(const Model& a, const Model& b, const Tensors& inputs) {
-  const auto x = a.run(inputs, {}), y = b.run(inputs, {});
-  EXPECT_TRUE(x) << x.error().message;
-  EXPECT_TRUE(y) << y.error().message;
-  const auto compared = x && y ? run::compareOutputs(*x, *y) : Result<std::vector<run::TensorDiff>>();
-  return compared ? run::worstOf(*compared).maxRel : 1e9;
+std::vector<graph::Shape> shapesOf(int64_t batch, int64_t length) {
+  return {{batch, length, kWidth}, {batch, length, kWidth}};
 }
 
 constexpr std::array<std::pair<int64_t, int64_t>, 4> kSizes = {{{2, 3}, {1, 3}, {3, 1}, {1, 1}}};
@@ -119,31 +105,28 @@ constexpr std::array<std::pair<int64_t, int64_t>, 4> kSizes = {{{2, 3}, {1, 3}, 
 // How many norms were fused.
 size_t checkFusing(const OnnxModel& model) {
   const auto norms = analysis::findNorms(model.graph());
-  const auto fused = model.fuseNorms(norms, {});
-  EXPECT_TRUE(fused) << fused.error().message;
-  const auto twin = model.toFloat64();
-  const auto fusedTwin = dynamic_cast<const OnnxModel&>(**twin).fuseNorms(norms, {});
-  EXPECT_EQ(fusedTwin->fused, fused->fused);
+  const auto fused = must(model.fuseNorms(norms, {}));
+  const auto twin = must(model.toFloat64());
+  const auto fusedTwin = must(dynamic_cast<const OnnxModel&>(*twin).fuseNorms(norms, {}));
+  EXPECT_EQ(fusedTwin.fused, fused.fused);
   for (const auto& [batch, length] : kSizes) {
-    EXPECT_LT(differenceOf(**twin, *fusedTwin->model, inputsOf(batch, length, 2)), 1e-10) << batch << "," << length;
+    EXPECT_LT(differenceOf(*twin, *fusedTwin.model, drawn(shapesOf(batch, length), 2)), 1e-10)
+        << batch << "," << length;
   }
-  EXPECT_TRUE(fused->model->run(inputsOf(2, 3, 3), {})) << "ONNX Runtime takes it as it is";
-  return fused->fused.size();
+  EXPECT_TRUE(fused.model->run(drawn(shapesOf(2, 3), 3), {})) << "ONNX Runtime takes it as it is";
+  return fused.fused.size();
 }
 
 // Folded with ONNX Runtime's norms, adds taken in.
 size_t checkFolding(const OnnxModel& model) {
-  const auto analysis = analysis::analyze(model.graph(), {});
-  const auto plan = analysis::makePlan(**analysis, {analysis::Policy::All, 1000, {}, {}});
-  fold::FoldPlan edits{Policy::All, {}};
-  for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
-  const auto twin = model.toFloat64();
-  const auto folded = (*twin)->apply(edits, (*analysis)->norms.layerNorms, NormFlavour::Ort, {});
-  EXPECT_TRUE(folded) << folded.error().message;
+  const auto analysis = must(analysis::analyze(model.graph(), {}));
+  const auto edits = analysis::narrowed(analysis::makePlan(*analysis, {analysis::Policy::All, 1000, {}, {}}), {});
+  const auto twin = must(model.toFloat64());
+  const auto folded = must(twin->apply(edits, analysis->norms.layerNorms, NormFlavour::Ort, {}));
   for (const auto& [batch, length] : kSizes) {
-    EXPECT_LT(differenceOf(**twin, **folded, inputsOf(batch, length, 2)), 1e-9) << batch << "," << length;
+    EXPECT_LT(differenceOf(*twin, *folded, drawn(shapesOf(batch, length), 2)), 1e-9) << batch << "," << length;
   }
-  const auto ops = opsOf(dynamic_cast<const OnnxModel&>(**folded).source().skeleton->graph());
+  const auto ops = opsOf(dynamic_cast<const OnnxModel&>(*folded).source().skeleton->graph());
   return ops.find("SkipSimplified") == std::string::npos ? 0 : 1;
 }
 
@@ -153,12 +136,10 @@ TEST(FuseAddsRandom, TheSameOutputsAtEverySize) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const RandomModel made(seed);
     const auto& [batch, length] = kSizes[seed % kSizes.size()];
-    const auto model = OnnxModel::fromSource(sourceOf(made.proto()), {});
-    ASSERT_TRUE(model) << model.error().message;
-    const auto probed = (*model)->probe(inputsOf(batch, length, 1), {});
-    ASSERT_TRUE(probed) << probed.error().message;
-    fused += checkFusing(**model);
-    foldedFused += checkFolding(**model);
+    const auto model = openedModel(made.proto());
+    must(model->probe(drawn(shapesOf(batch, length), 1), {}));
+    fused += checkFusing(*model);
+    foldedFused += checkFolding(*model);
     if (HasFailure()) return;
   }
   EXPECT_GT(fused, static_cast<size_t>(kModels)) << "the models have something to fuse";

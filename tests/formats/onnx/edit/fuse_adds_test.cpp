@@ -3,37 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "core/analysis/analysis.h"
-#include "core/run/inputs/draw.h"
-#include "tests/formats/onnx/onnx_fixture.h"
-#include "tests/support/worst_of.h"
+#include "tests/formats/onnx/edit/folded_model.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::onnx {
 namespace {
 
 constexpr double kExact = 1e-12, kFloat32 = 1e-5;
-
-Tensors drawn(const std::vector<graph::Shape>& shapes, uint64_t seed) {
-  std::vector<InputSpec> specs;
-  for (const auto& shape : shapes) {
-    InputSpec spec;
-    spec.name = "in_" + std::to_string(specs.size());
-    spec.dtype = graph::DType::Float32;
-    spec.shape = shape;
-    specs.push_back(spec);
-  }
-  return run::drawInputs(specs, seed).value();
-}
-
-// Infinite where one of them does not run.
-double differenceOf(const Model& a, const Model& b, const Tensors& inputs) {
-  const auto x = a.run(inputs, {});
-  const auto y = b.run(inputs, {});
-  EXPECT_TRUE(x) << x.error().message;
-  EXPECT_TRUE(y) << y.error().message;
-  const auto compared = x && y ? run::compareOutputs(*x, *y) : Result<std::vector<run::TensorDiff>>();
-  EXPECT_TRUE(compared) << compared.error().message;
-  return compared ? run::worstOf(*compared).maxRel : std::numeric_limits<double>::infinity();
-}
 
 struct Fused {
   ModelProto model;
@@ -43,21 +19,18 @@ struct Fused {
 
 // Probed at the first shapes; compared there and at the others, in double and in ONNX Runtime's own kernels.
 Fused fuse(const ModelProto& model, const std::vector<std::vector<graph::Shape>>& inputs = {{{2, 3, 8}}}) {
-  const auto opened = OnnxModel::fromSource(sourceOf(model), {});
-  if (!opened) throw std::runtime_error(opened.error().message);
-  const auto probed = (*opened)->probe(drawn(inputs.front(), 1), {});
-  EXPECT_TRUE(probed) << probed.error().message;
-  const auto norms = analysis::findNorms((*opened)->graph());
-  const auto result = (*opened)->fuseNorms(norms, {});
-  if (!result) throw std::runtime_error(result.error().message);
-  const auto twin = (*opened)->toFloat64();
-  const auto fusedTwin = dynamic_cast<const OnnxModel&>(**twin).fuseNorms(norms, {});
-  EXPECT_EQ(fusedTwin->fused, result->fused) << "the copy in double stands for the model";
+  const auto opened = openedModel(model);
+  must(opened->probe(drawn(inputs.front(), 1), {}));
+  const auto norms = analysis::findNorms(opened->graph());
+  const auto result = must(opened->fuseNorms(norms, {}));
+  const auto twin = must(opened->toFloat64());
+  const auto fusedTwin = must(dynamic_cast<const OnnxModel&>(*twin).fuseNorms(norms, {}));
+  EXPECT_EQ(fusedTwin.fused, result.fused) << "the copy in double stands for the model";
   for (const auto& shapes : inputs) {
-    EXPECT_LT(differenceOf(**opened, *result->model, drawn(shapes, 2)), kFloat32);
-    EXPECT_LT(differenceOf(**twin, *fusedTwin->model, drawn(shapes, 3)), kExact);
+    EXPECT_LT(differenceOf(*opened, *result.model, drawn(shapes, 2)), kFloat32);
+    EXPECT_LT(differenceOf(*twin, *fusedTwin.model, drawn(shapes, 3)), kExact);
   }
-  Fused out{wholeModel(dynamic_cast<const OnnxModel&>(*result->model).source()), "", result->fused};
+  Fused out{wholeModel(dynamic_cast<const OnnxModel&>(*result.model).source()), "", result.fused};
   out.ops = opsOf(out.model.graph());
   EXPECT_EQ(checkerSays(out.model), "");
   return out;
@@ -160,25 +133,6 @@ TEST(FuseAdds, AGammaThatNormsShareThroughAnIdentityWillDo) {
   EXPECT_EQ(fused.ops, "MatMul,MatMul,Identity,SkipLayerNormalization");
 }
 
-TEST(FuseAdds, OfTwoNormsOfOneSumTheFirstTakesTheAdd) {
-  const Fused fused =
-      fuse(twoBranches("s = Add(p, q) m = LayerNormalization(s, gamma) n = LayerNormalization(s, beta) y = Mul(m, n)"));
-  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization,LayerNormalization,Mul");
-}
-
-TEST(FuseAdds, ATensorAddedToItself) {
-  const Fused fused = fuse(twoBranches("s = Add(p, p)" + kNorm));
-  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization") << "q was not read before either";
-}
-
-TEST(FuseAdds, OneAfterAnother) {
-  const Fused fused = fuse(twoBranches(
-      "s = Add(p, q) n = LayerNormalization(s, gamma) m = MatMul(n, u) t = Add(s, m) o = LayerNormalization(t, beta) "
-      "k = MatMul(o, u) y = Add(t, k)"));
-  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization,MatMul,SkipLayerNormalization,MatMul,Add");
-  EXPECT_EQ(fused.names.size(), 2U);
-}
-
 TEST(FuseAdds, WhatTheFileSaysOfASumThatIsGoneGoesToo) {
   ModelProto model = twoBranches("s = Add(p, q)" + kNorm);
   for (const char* name : {"s", "p"}) {
@@ -250,15 +204,12 @@ TEST(FuseAdds, InTheBranchesOfAnIf) {
   for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
   addTensor(model, "gamma", {6}, 3);
   // The branch that the probe takes depends on the numbers; the sum of the other one stands outside.
-  const auto opened = OnnxModel::fromSource(sourceOf(model), {});
-  Tensors inputs = drawn({{2, 3, 8}}, 1);
-  ASSERT_TRUE((*opened)->probe(inputs, {}));
-  const auto fused = (*opened)->fuseNorms(analysis::findNorms((*opened)->graph()), {});
-  ASSERT_TRUE(fused) << fused.error().message;
-  for (uint64_t seed = 1; seed < 5; ++seed) {
-    EXPECT_LT(differenceOf(**opened, *fused->model, drawn({{2, 3, 8}}, seed)), kFloat32);
-  }
-  const auto whole = wholeModel(dynamic_cast<const OnnxModel&>(*fused->model).source());
+  const auto opened = openedModel(model);
+  must(opened->probe(drawn({{2, 3, 8}}, 1), {}));
+  const auto fused = must(opened->fuseNorms(analysis::findNorms(opened->graph()), {}));
+  for (uint64_t seed = 1; seed < 5; ++seed)
+    EXPECT_LT(differenceOf(*opened, *fused.model, drawn({{2, 3, 8}}, seed)), kFloat32);
+  const auto whole = wholeModel(dynamic_cast<const OnnxModel&>(*fused.model).source());
   EXPECT_EQ(opsOf(whole.graph()),
             "MatMul,MatMul,Add,ReduceSum,Constant,Greater,If{SkipLayerNormalization}{LayerNormalization}");
 }
@@ -276,17 +227,15 @@ TEST(FuseAdds, FunctionsAreLeftAsTheyAre) {
 
 // The same model with every float of another type.
 ModelProto retyped(const ModelProto& model, graph::DType dtype) {
-  const auto opened = OnnxModel::fromSource(sourceOf(model), {});
-  const auto other = (*opened)->converted(dtype);
-  return wholeModel(dynamic_cast<const OnnxModel&>(**other).source());
+  return wholeModel(dynamic_cast<const OnnxModel&>(*must(openedModel(model)->converted(dtype))).source());
 }
 
 size_t fusedNorms(const ModelProto& model) {
-  const auto opened = OnnxModel::fromSource(sourceOf(model), {});
-  EXPECT_TRUE((*opened)->probe(drawn({{2, 3, 8}}, 1), {}));
-  const auto fused = (*opened)->fuseNorms(analysis::findNorms((*opened)->graph()), {});
-  EXPECT_TRUE((*fused->model).run(drawn({{2, 3, 8}}, 1), {}));
-  return fused->fused.size();
+  const auto opened = openedModel(model);
+  must(opened->probe(drawn({{2, 3, 8}}, 1), {}));
+  const auto fused = must(opened->fuseNorms(analysis::findNorms(opened->graph()), {}));
+  EXPECT_TRUE(fused.model->run(drawn({{2, 3, 8}}, 1), {}));
+  return fused.fused.size();
 }
 
 TEST(FuseAdds, InTheTypesThatTheOperatorHas) {
@@ -297,8 +246,8 @@ TEST(FuseAdds, InTheTypesThatTheOperatorHas) {
 }
 
 TEST(FuseAdds, WithoutAProbeNothingIsSure) {
-  const auto opened = OnnxModel::fromSource(sourceOf(twoBranches("s = Add(p, q)" + kNorm)), {});
-  EXPECT_TRUE((*opened)->fuseNorms(analysis::findNorms((*opened)->graph()), {})->fused.empty());
+  const auto opened = openedModel(twoBranches("s = Add(p, q)" + kNorm));
+  EXPECT_TRUE(opened->fuseNorms(analysis::findNorms(opened->graph()), {})->fused.empty());
 }
 
 struct NearMiss {
@@ -323,12 +272,8 @@ TEST_P(LeftAlone, AsItIs) {
 const NearMiss kMisses[] = {
     {"BroadcastOverTheBatch", "z = Constant <value_int = 0> () r = Gather(q, z) s = Add(p, r)" + kNorm},
     {"BroadcastOverTheBatchTheOtherWayRound", "z = Constant <value_int = 0> () r = Gather(q, z) s = Add(r, p)" + kNorm},
-    {"BroadcastOfABias", "s = Add(p, bias)" + kNorm},
-    {"BroadcastOverTheFeatures", "r = ReduceMean <axes = [-1]> (q) s = Add(p, r)" + kNorm},
     {"SumOfThree", "s = Sum(p, q, p)" + kNorm},
     {"SumOfTwo", "s = Sum(p, q)" + kNorm},
-    {"Difference", "s = Sub(p, q)" + kNorm},
-    {"SomethingBetween", "a = Add(p, q) s = Relu(a)" + kNorm},
     {"OverTwoAxes", "s = Add(p, q) y = LayerNormalization <axis = -2> (s, plane)", "float[B, 3, 6] y",
      "float[B, 3, 8] x"},
     {"GammaForEachPlace", "s = Add(p, q) y = LayerNormalization(s, plane)", "float[B, 3, 6] y", "float[B, 3, 8] x"},

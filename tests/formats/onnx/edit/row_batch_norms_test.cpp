@@ -5,6 +5,7 @@
 #include "core/analysis/norms/norms.h"
 #include "core/run/inputs/draw.h"
 #include "tests/formats/onnx/edit/folded_model.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -68,11 +69,9 @@ struct RowBatchNorm {
 };
 
 size_t normsIn(const ModelProto& model) {
-  auto opened = OnnxModel::fromSource(sourceOf(model, 1024), {});
-  if (!opened) throw std::runtime_error(opened.error().message);
-  const auto inputs = run::drawInputs((*opened)->inferInputs().value(), 3);
-  static_cast<void>((*opened)->probe(inputs.value(), {}));
-  return analysis::findNorms((*opened)->graph()).layerNorms.size();
+  const auto opened = openedModel(model);
+  static_cast<void>(opened->probe(must(run::drawInputs(must(opened->inferInputs()), 3)), {}));
+  return analysis::findNorms(opened->graph()).layerNorms.size();
 }
 
 TEST(RowBatchNorms, BecomeRmsNorms) {
@@ -103,14 +102,11 @@ TEST(RowBatchNorms, NearMissesAreNone) {
 }
 
 TEST(RowBatchNorms, BecomeOneLayerNorm) {
-  auto opened = OnnxModel::fromSource(sourceOf(RowBatchNorm().model(), 1024), {});
-  ASSERT_TRUE(opened);
-  const auto inputs = run::drawInputs((*opened)->inferInputs().value(), 3);
-  ASSERT_TRUE((*opened)->probe(inputs.value(), {}));
-  const auto joined = (*opened)->joinNorms(analysis::findNorms((*opened)->graph()), {});
-  ASSERT_TRUE(joined) << joined.error().message;
-  ASSERT_EQ(joined->fused.size(), 1U);
-  EXPECT_EQ(opsOf(wholeModel(dynamic_cast<const OnnxModel&>(*joined->model).source()).graph()),
+  const auto opened = openedModel(RowBatchNorm().model());
+  must(opened->probe(must(run::drawInputs(must(opened->inferInputs()), 3)), {}));
+  const auto joined = must(opened->joinNorms(analysis::findNorms(opened->graph()), {}));
+  ASSERT_EQ(joined.fused.size(), 1U);
+  EXPECT_EQ(opsOf(wholeModel(dynamic_cast<const OnnxModel&>(*joined.model).source()).graph()),
             "MatMul,Add,LayerNormalization");
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/analysis/analysis.h"
+#include "core/analysis/streams/streams.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/proof/section_plan.h"
 #include "core/run/proof/section_proof.h"
@@ -41,9 +42,7 @@ ModelProto twoBlocks() {
   return model;
 }
 
-std::unique_ptr<OnnxModel> opened(const ModelProto& model) {
-  return std::move(OnnxModel::fromSource(sourceOf(model, /*largeBytes=*/64), {}).value());
-}
+std::unique_ptr<OnnxModel> opened(const ModelProto& model) { return openedModel(model, /*largeBytes=*/64); }
 
 Cut cutAt(const std::string& value) { return {value, graph::DType::Float32, {2, 3, 6}, {-1}, false, false}; }
 std::vector<Cut> cutsAt(const Names& values) {
@@ -96,14 +95,13 @@ struct Fold {
   std::unique_ptr<OnnxModel> model;
   Tensors inputs;
   std::unique_ptr<analysis::Analysis> analysis;
-  fold::FoldPlan plan{Policy::All, {}};
+  fold::FoldPlan plan;
 
   explicit Fold(const ModelProto& proto) : model(opened(proto)) {
     inputs = run::drawInputs(model->inferInputs().value(), 3).value();
     if (!model->probe(inputs, {})) throw std::runtime_error("it cannot be run");
     analysis = std::move(analysis::analyze(model->graph(), {}).value());
-    const auto made = analysis::makePlan(*analysis, {analysis::Policy::All, 1000, {}, {}});
-    for (const auto& planned : made.edits) plan.edits.push_back(planned.edit);
+    plan = analysis::narrowed(analysis::makePlan(*analysis, {analysis::Policy::All, 1000, {}, {}}), {});
   }
 
   [[nodiscard]] std::unique_ptr<Model> of(const OnnxModel& original) const {

@@ -1,13 +1,14 @@
-// TorchScriptModel::apply with plans made by hand: each edit by itself, in float64, against the original.
+// TorchScriptModel::apply with plans made by hand, in float64, against the original: names, methods and other sizes;
+// tied weights, two instances of a class, two calls of a method. Each edit by itself is tested in tests/formats/edit.
+#include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/passes/freeze_module.h>
+#include <torch/csrc/jit/serialization/export.h>
 
 #include "tests/formats/torchscript/torchscript_fixture.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {
-
-constexpr double kExact = 1e-12;
 
 // x -> linear -> LayerNorm -> linear, weights under the names w1 b1 g b w2 b2.
 torch::jit::Module linearNormLinear(at::ScalarType type = at::kDouble) {
@@ -31,16 +32,17 @@ std::vector<fold::Edit> foldOfLinearNormLinear(const graph::Graph& graph) {
   return {centerOver(graph, "w1", 0), centerOver(graph, "b1", 0), fold::ReplaceNorm{0}};
 }
 
-TEST(Apply, FoldsALinearIntoItsNormWithEachFlavour) {
-  const auto x = draw({3, 4, 6}, 10);
-  const auto model = makeModel(linearNormLinear(), {x});
-  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives}) {
-    const auto folded = applied(*model, foldOfLinearNormLinear(model->graph()), flavour);
-    EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
-    EXPECT_EQ(countOps(*folded, "aten::layer_norm"), 0);
-    EXPECT_EQ(countOps(*folded, "aten::rms_norm"), flavour == NormFlavour::Portable ? 1 : 0);
-  }
-  EXPECT_EQ(countOps(*model, "aten::layer_norm"), 1) << "the original stays as it is";
+// x -> linear -> LayerNorm -> linear, and beta in the last bias.
+std::vector<fold::Edit> foldWithoutBeta(const graph::Graph& graph) {
+  auto edits = foldOfLinearNormLinear(graph);
+  const auto linear = nodeOf(graph, "aten::linear", 1);
+  const fold::AbsorbShift shift{
+      0,
+      nodeOf(graph, "aten::layer_norm"),
+      2,
+      {{constantNamed(graph, "w2"), {linear, 1, graph::kNone}, 1, constantNamed(graph, "b2")}}};
+  edits.insert(edits.end() - 1, shift);
+  return edits;
 }
 
 TEST(Apply, WorksForOtherSizesThanTheProbe) {
@@ -52,22 +54,11 @@ TEST(Apply, WorksForOtherSizesThanTheProbe) {
   }
 }
 
-TEST(Apply, HalfTypesAreNormalisedInFloat32ByThePrimitives) {
-  // Squares of 300 overflow float16: only a float32 mean of squares survives.
-  auto module = linearNormLinear(at::kHalf);
-  const auto x = draw({4, 6}, 12, at::kHalf) * 100;
-  const auto model = makeModel(module, {x});
-  const auto folded = applied(*model, foldOfLinearNormLinear(model->graph()), NormFlavour::Primitives);
-  const auto a = runOn(*model, {x}), b = runOn(*folded, {x});
-  EXPECT_EQ(b.scalar_type(), at::kHalf);
-  EXPECT_LT(relativeDifference(a, b), 1e-2);
-}
-
 TEST(Apply, SavesAndLoadsAgainWithNamesMethodsAndExtraFiles) {
   const TemporaryFolder folder;
   const auto x = draw({3, 6}, 10);
   const auto model = makeModel(linearNormLinear(), {x}, {{"notes.txt", "hello"}, {"empty", ""}});
-  const auto folded = applied(*model, foldOfLinearNormLinear(model->graph()));
+  const auto folded = applied(*model, foldWithoutBeta(model->graph()));
   const auto path = folder.path() / "folded.pt";
   ASSERT_TRUE(folded->save(path, {}));
 
@@ -103,7 +94,6 @@ TEST(Apply, OtherMethodsKeepTheirMeaning) {
 }
 
 TEST(Apply, FrozenModulesChangeTheirGraphConstants) {
-  const TemporaryFolder folder;
   const auto x = draw({3, 6}, 61);
   auto module = linearNormLinear();
   module.eval();
@@ -117,9 +107,7 @@ TEST(Apply, FrozenModulesChangeTheirGraphConstants) {
   const auto folded =
       applied(*model, {centerOver(graph, nameOf(1), 0), centerOver(graph, nameOf(2), 0), fold::ReplaceNorm{0}});
   EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
-  ASSERT_TRUE(folded->save(folder.path() / "m.pt", {}));
-  auto loaded = torch::jit::load((folder.path() / "m.pt").string());
-  EXPECT_LT(relativeDifference(runOn(*model, {x}), loaded.forward({x}).toTensor()), kExact);
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), saved(*folded).forward({x}).toTensor()), kExact);
 }
 
 // A stream that starts at the input: only a centering at run time helps. Two norms and a plain reader.
@@ -191,69 +179,6 @@ TEST(Apply, ACenteringThatWouldFixTwoFreeSizesIsRefused) {
   EXPECT_EQ(refusal(*model, {centering}).code, ErrorCode::Refused);
 }
 
-TEST(Apply, AbsorbsALayerScale) {
-  torch::jit::Module m("Scaled");
-  m.register_parameter("w", draw({8, 6}, 100), false);
-  m.register_parameter("b", draw({8}, 101), false);
-  m.register_parameter("gamma", draw({8}, 102), false);
-  m.define("def forward(self, x):\n  return torch.mul(torch.linear(x, self.w, self.b), self.gamma)\n");
-  const auto x = draw({3, 6}, 103);
-  const auto model = makeModel(m, {x});
-  const auto& graph = model->graph();
-  const auto gamma = *graph::toDoubles(graph.constant(constantNamed(graph, "gamma")).view);
-  fold::AbsorbScale scale{nodeOf(graph, "aten::mul"),
-                          0,
-                          false,
-                          {{constantNamed(graph, "w"), gamma, {}, 0}, {constantNamed(graph, "b"), gamma, {}, 0}}};
-  const auto folded = applied(*model, {scale});
-  EXPECT_EQ(countOps(*folded, "aten::mul"), 0);
-  EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
-  EXPECT_TRUE(folded->source().module.hasattr("gamma")) << "the parameter keeps its name in the file";
-}
-
-// x -> linear -> LayerNorm -> linear, and beta in the last bias.
-std::vector<fold::Edit> foldWithoutBeta(const graph::Graph& graph, const std::string& w2 = "w2",
-                                        const std::string& b2 = "b2") {
-  auto edits = foldOfLinearNormLinear(graph);
-  const auto linear = nodeOf(graph, "aten::linear", 1);
-  const fold::AbsorbShift shift{0,
-                                nodeOf(graph, "aten::layer_norm"),
-                                2,
-                                {{constantNamed(graph, w2), {linear, 1, graph::kNone}, 1, constantNamed(graph, b2)}}};
-  edits.insert(edits.end() - 1, shift);
-  return edits;
-}
-
-TEST(Apply, MovesBetaIntoTheNextBias) {
-  const TemporaryFolder folder;
-  const auto x = draw({3, 4, 6}, 110);
-  const auto model = makeModel(linearNormLinear(), {x});
-  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Fast}) {
-    if (flavour == NormFlavour::Fast && countOps(*model, "normlens::rms_norm") == 0) {
-      const auto norms = analysis::findNorms(model->graph());
-      if (!model->apply({"free", foldWithoutBeta(model->graph())}, norms.layerNorms, flavour, {})) continue;
-    }
-    const auto folded = applied(*model, foldWithoutBeta(model->graph()), flavour);
-    const double limit = flavour == NormFlavour::Fast ? 1e-6 : kExact;
-    EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), limit);
-    EXPECT_EQ(countOps(*folded, "aten::add"), flavour == NormFlavour::Primitives ? 1 : 0) << "of eps alone";
-    ASSERT_TRUE(folded->save(folder.path() / "m.pt", {}));
-    auto loaded = torch::jit::load((folder.path() / "m.pt").string());
-    EXPECT_TRUE(loaded.hasattr("b")) << "the parameter keeps its name in the file";
-    EXPECT_LT(relativeDifference(runOn(*model, {x}), loaded.forward({x}).toTensor()), limit);
-  }
-}
-
-TEST(Apply, ABetaOfZerosIsLeftOutAndTheBiasLeftAlone) {
-  auto module = linearNormLinear();
-  module.setattr("b", at::zeros({8}, at::kDouble));
-  const auto x = draw({3, 6}, 111);
-  const auto model = makeModel(module, {x});
-  const auto folded = applied(*model, foldWithoutBeta(model->graph()));
-  EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
-  EXPECT_TRUE(folded->source().module.attr("b2").toTensor().is_same(model->source().module.attr("b2").toTensor()));
-}
-
 TEST(Apply, MovingABetaKeepsOtherMethodsAsTheyAre) {
   auto module = linearNormLinear();
   module.define("def tail(self, y):\n  return torch.linear(y, self.w2, self.b2)\n");
@@ -263,14 +188,6 @@ TEST(Apply, MovingABetaKeepsOtherMethodsAsTheyAre) {
   EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
   auto before = model->source().module, after = folded->source().module;
   EXPECT_TRUE(at::equal(before.get_method("tail")({y}).toTensor(), after.get_method("tail")({y}).toTensor()));
-}
-
-TEST(Apply, ABetaMovesOnlyTogetherWithItsNorm) {
-  const auto x = draw({3, 6}, 114);
-  const auto model = makeModel(linearNormLinear(), {x});
-  auto edits = foldWithoutBeta(model->graph());
-  edits.pop_back();
-  EXPECT_EQ(refusal(*model, edits).code, ErrorCode::Refused);
 }
 
 TEST(Apply, TheFastNormIsRefusedWhereItsLibraryIsMissingOrUsed) {
@@ -286,6 +203,206 @@ TEST(Apply, TheFastNormIsRefusedWhereItsLibraryIsMissingOrUsed) {
   const auto& folded = static_cast<const TorchScriptModel&>(**result);
   EXPECT_EQ(countOps(folded, "normlens::rms_norm"), 1);
   EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(folded, {x})), 1e-5);
+}
+
+// A stream from a table, a norm, and a head that is tied to the table.
+torch::jit::Module tiedHead(bool separateName) {
+  torch::jit::Module m("Tied");
+  const auto table = draw({11, 8}, 20);
+  m.register_parameter("wte", table, false);
+  if (separateName) m.register_parameter("head", table, false);
+  m.register_parameter("g", draw({8}, 21), false);
+  m.define(std::string(R"(
+    def forward(self, ids):
+      h = torch.embedding(self.wte, ids)
+      y = torch.layer_norm(h, [8], self.g, None, 1e-05, False)
+      return torch.linear(y, self.)") +
+           (separateName ? "head" : "wte") + ")\n");
+  return m;
+}
+
+TEST(Apply, ATiedTableIsSplitAlongItsNamesOrIntoANewAttribute) {
+  const auto ids = at::arange(11).view({1, 11});
+  for (const bool separateName : {true, false}) {
+    const auto model = makeModel(tiedHead(separateName), {ids});
+    const auto& graph = model->graph();
+    ASSERT_EQ(graph.constants.size(), 2U) << "tied weights are one constant";
+    const auto uses = usesOf(graph, constantNamed(graph, "wte"));
+    graph::Uses only;
+    for (const auto& use : uses) {
+      if (graph.node(use.node).op == "aten::embedding") only.push_back(use);
+    }
+    ASSERT_EQ(only.size(), 1U);
+    const auto folded = applied(*model, {centerOver(graph, "wte", 1, only), fold::ReplaceNorm{0}});
+    EXPECT_LT(relativeDifference(runOn(*model, {ids}), runOn(*folded, {ids})), kExact);
+    const auto& module = folded->source().module;
+    EXPECT_EQ(module.hasattr("wte_centered"), !separateName);
+    // The head keeps the very memory it had.
+    const auto original = model->source().module.attr("wte").toTensor();
+    EXPECT_TRUE(module.attr(separateName ? "head" : "wte").toTensor().is_same(original));
+  }
+}
+
+TEST(Apply, AnEditOfAllReadsReplacesEveryNameOfTheMemory) {
+  const auto ids = at::arange(11).view({1, 11});
+  const auto model = makeModel(tiedHead(true), {ids});
+  const auto result = applied(*model, {centerOver(model->graph(), "wte", 1)});
+  const auto& module = result->source().module;
+  EXPECT_TRUE(sameTensor(module.attr("wte").toTensor(), module.attr("head").toTensor()));
+  EXPECT_LT(module.attr("head").toTensor().sum(1).abs().max().item<double>(), 1e-12);
+}
+
+torch::jit::Module twoBlocksOfOneClass() {
+  auto unit = std::make_shared<torch::jit::CompilationUnit>();
+  torch::jit::Module block("__torch__.blocks.Block", unit);
+  block.register_parameter("w", draw({8, 8}, 30), false);
+  block.register_parameter("g", draw({8}, 31), false);
+  block.register_buffer("seen", draw({2}, 32));
+  block.define(R"(
+    def norm(self, x):
+      return torch.layer_norm(x, [8], self.g, None, 1e-05, False)
+    def forward(self, x):
+      return self.norm(torch.matmul(x, self.w))
+  )");
+  torch::jit::Module other(unit, block.type());
+  other.setattr("w", draw({8, 8}, 33));
+  other.setattr("g", draw({8}, 34));
+  other.setattr("seen", draw({2}, 35));
+  torch::jit::Module net("__torch__.net.Net", unit);
+  net.register_module("first", block);
+  net.register_module("second", other);
+  net.define(R"(
+    def forward(self, x):
+      return self.second.forward(torch.relu(self.first.forward(x)))
+  )");
+  return net;
+}
+
+TEST(Apply, OneOfTwoInstancesOfAClassGetsAClassOfItsOwn) {
+  const auto x = draw({3, 8}, 40);
+  const auto model = makeModel(twoBlocksOfOneClass(), {x}, {{"a", "b"}});
+  const auto folded = applied(*model, {centerOver(model->graph(), "second.w", 1), fold::ReplaceNorm{1}});
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
+  EXPECT_EQ(countOps(*folded, "aten::layer_norm"), 1);
+  EXPECT_EQ(countOps(*folded, "aten::rms_norm"), 1);
+
+  const auto& before = model->source().module;
+  const auto& after = folded->source().module;
+  const auto classOf = [](const torch::jit::Module& m, const char* child) { return m.attr(child).toModule().type(); };
+  EXPECT_EQ(classOf(after, "first"), classOf(before, "first")) << "the other instance keeps its class";
+  EXPECT_NE(classOf(after, "second"), classOf(before, "second"));
+  EXPECT_EQ(classOf(after, "second")->methods().size(), 2U);
+  EXPECT_TRUE(after.attr("second").toModule().attr("seen").toTensor().is_same(
+      before.attr("second").toModule().attr("seen").toTensor()));
+
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), saved(*folded).forward({x}).toTensor()), kExact);
+}
+
+// w, then a LayerNorm of torch's class; in front of it the file's own RMSNorm.
+torch::jit::Module normsOfTorch(bool bias) {
+  auto unit = std::make_shared<torch::jit::CompilationUnit>();
+  const std::string package = "__torch__.torch.nn.modules.normalization.";
+  torch::jit::Module own(package + "RMSNorm", unit), norm(package + "LayerNorm", unit), net("__torch__.Net", unit);
+  own.define("def forward(self, x):\n  return torch.rms_norm(x, [8], None, 1e-05)\n");
+  norm.register_parameter("weight", draw({8}, 50), false);
+  if (bias) norm.register_parameter("bias", draw({8}, 51), false);
+  norm.define(std::string("def forward(self, x):\n  return torch.layer_norm(x, [8], self.weight, ") +
+              (bias ? "self.bias" : "None") + ", 1e-05, False)\n");
+  net.register_parameter("w", draw({8, 8}, 52), false);
+  net.register_module("own", own);
+  net.register_module("norm", norm);
+  net.define("def forward(self, x):\n  return self.norm.forward(torch.matmul(self.own.forward(x), self.w))\n");
+  return net;
+}
+
+TEST(Apply, AClassIsCalledRmsNormWhereItsCodeIsThatOfTorchsRmsNorm) {
+  const auto x = draw({3, 8}, 53);
+  for (const auto& [bias, flavour, name] : {std::tuple{false, NormFlavour::Portable, "RMSNorm"},
+                                            {true, NormFlavour::Portable, "FoldedRMSNorm"},
+                                            {false, NormFlavour::Primitives, "FoldedRMSNorm"}}) {
+    const auto model = makeModel(normsOfTorch(bias), {x});
+    const auto folded = applied(*model, {centerOver(model->graph(), "w", 1), fold::ReplaceNorm{0}}, flavour);
+    auto loaded = saved(*folded);
+    EXPECT_LT(relativeDifference(runOn(*model, {x}), loaded.forward({x}).toTensor()), kExact);
+    const auto classOf = [&](const char* child) { return *loaded.attr(child).toModule().type()->name(); };
+    EXPECT_EQ(classOf("norm").name(), name);
+    EXPECT_EQ(classOf("own").name(), "RMSNorm");
+    EXPECT_NE(classOf("norm"), classOf("own"));
+  }
+}
+
+// What a record holds; empty if there is none.
+std::string recordOf(const std::filesystem::path& path, const std::string& name) {
+  const auto archive = Archive::open(MappedFile::open(path).value()).value();
+  const auto* record = archive->find(std::string(archive->prefix()) + name);
+  return record == nullptr ? std::string() : archive->read(*record, 1 << 20).value();
+}
+
+TEST(Apply, RecordsOfWhatIsNotEditedAreTheFilesOwn) {
+  const TemporaryFolder folder;
+  const auto before = folder.path() / "before.pt", after = folder.path() / "after.pt";
+  const auto x = draw({3, 8}, 40);
+  // torch's own writer, with something in the archive that no reader asks for.
+  {
+    caffe2::serialize::PyTorchStreamWriter writer(before.string());
+    torch::jit::ScriptModuleSerializer serializer(writer);
+    serializer.serialize(twoBlocksOfOneClass(), {{"a", "b"}}, false, false);
+    writer.writeRecord("traced_inputs/0", "1234", 4);
+  }
+  auto model = TorchScriptModel::open(before, {});
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_TRUE((*model)->probe({{"in_0", viewOf(x)}}, {}));
+  const auto folded = applied(**model, {centerOver((*model)->graph(), "second.w", 1), fold::ReplaceNorm{1}});
+  ASSERT_TRUE(folded->save(after, {}));
+  for (const char* name : {"code/__torch__/blocks.py", "code/__torch__/blocks.py.debug_pkl", "traced_inputs/0",
+                           "extra/a", "version", "byteorder"}) {
+    EXPECT_FALSE(recordOf(before, name).empty()) << name;
+    EXPECT_EQ(recordOf(before, name), recordOf(after, name)) << name;
+  }
+  EXPECT_NE(recordOf(before, "code/__torch__/net.py"), recordOf(after, "code/__torch__/net.py"));
+  EXPECT_EQ(Archive::open(MappedFile::open(after).value()).value()->prefix(), "before/");
+  auto loaded = torch::jit::load(after.string());
+  EXPECT_LT(relativeDifference(runOn(**model, {x}), loaded.forward({x}).toTensor()), kExact);
+  ASSERT_TRUE(TorchScriptModel::open(after, {})) << "every CRC is right";
+}
+
+TEST(Apply, BothInstancesShareTheEditedClassUnderItsOldName) {
+  const auto x = draw({3, 8}, 40);
+  const auto model = makeModel(twoBlocksOfOneClass(), {x});
+  const auto folded =
+      applied(*model, {centerOver(model->graph(), "first.w", 1), centerOver(model->graph(), "second.w", 1),
+                       fold::ReplaceNorm{0}, fold::ReplaceNorm{1}});
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
+  const auto first = folded->source().module.attr("first").toModule().type();
+  EXPECT_EQ(first, folded->source().module.attr("second").toModule().type());
+  EXPECT_EQ(first->name()->qualifiedName(), "__torch__.blocks.Block");
+}
+
+// One norm module called twice, of which only the first call folds.
+torch::jit::Module normCalledTwice() {
+  torch::jit::Module norm("Norm");
+  norm.register_parameter("g", draw({8}, 50), false);
+  norm.register_parameter("b", draw({8}, 51), false);
+  norm.define("def forward(self, x):\n  return torch.layer_norm(x, [8], self.g, self.b, 1e-05, False)\n");
+  torch::jit::Module m("Net");
+  m.register_parameter("w", draw({8, 8}, 52), false);
+  m.register_module("norm", norm);
+  m.define(R"(
+    def forward(self, x):
+      y = self.norm.forward(torch.linear(x, self.w))
+      return self.norm.forward(torch.relu(y))
+  )");
+  return m;
+}
+
+TEST(Apply, AMethodWhoseCallsWantDifferentEditsGetsASibling) {
+  const auto x = draw({3, 8}, 53);
+  const auto model = makeModel(normCalledTwice(), {x});
+  const auto folded = applied(*model, {centerOver(model->graph(), "w", 0), fold::ReplaceNorm{0}});
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
+  EXPECT_EQ(countOps(*folded, "aten::layer_norm"), 1);
+  EXPECT_EQ(countOps(*folded, "aten::rms_norm"), 1);
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), saved(*folded).forward({x}).toTensor()), kExact);
 }
 
 }  // namespace

@@ -1,13 +1,9 @@
 // A run-time centering of a value that several modules read: one op, and the same outputs, for callers from outside
 // too.
-#include "core/analysis/analysis.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
-#include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {
-
-constexpr double kExact = 1e-12;
 
 torch::jit::Module normed(const std::shared_ptr<torch::jit::CompilationUnit>& unit, const std::string& name,
                           const std::string& body) {
@@ -34,33 +30,20 @@ torch::jit::Module twoReaders(const char* first, const char* second, const std::
 
 struct Folded {
   ModelPtr original, folded;
-  int centerings = 0;
 };
 
 Folded foldAll(torch::jit::Module module, const at::Tensor& x) {
   Folded out;
   out.original = makeModel(std::move(module), {x});
-  const auto analysis = analysis::analyze(out.original->graph(), Task{});
-  analysis::PlanOptions options;
-  options.policy = analysis::Policy::All;
-  const auto plan = makePlan(**analysis, options);
-  std::vector<fold::Edit> edits;
-  for (const auto& planned : plan.edits) edits.push_back(planned.edit);
-  out.centerings = plan.centerings;
-  out.folded = applied(*out.original, edits);
-  EXPECT_EQ(plan.folded.size(), (*analysis)->norms.layerNorms.size());
+  out.folded = foldedUnder(*out.original, analysis::Policy::All);
   return out;
 }
 
 void expectOnce(const Folded& made, const at::Tensor& x) {
-  EXPECT_EQ(made.centerings, 1);
   EXPECT_EQ(countOps(*made.folded, "aten::mean"), 1);
   EXPECT_EQ(countOps(*made.folded, "aten::layer_norm"), 0);
   EXPECT_LT(relativeDifference(runOn(*made.original, {x}), runOn(*made.folded, {x})), kExact);
-  const TemporaryFolder folder;
-  ASSERT_TRUE(made.folded->save(folder.path() / "after.pt", {}));
-  auto loaded = torch::jit::load((folder.path() / "after.pt").string());
-  EXPECT_LT(relativeDifference(runOn(*made.original, {x}), loaded.forward({x}).toTensor()), kExact);
+  EXPECT_LT(relativeDifference(runOn(*made.original, {x}), saved(*made.folded).forward({x}).toTensor()), kExact);
 }
 
 TEST(CenteringBodies, TwoModulesAreHandedTheCenteredValueInTheOthersPlace) {

@@ -1,11 +1,100 @@
-// A residual add and the norm behind it in modules of their own: one op, where the add stood.
+// A residual add and the norm behind it in modules of their own: one op, where the add stood; and where they stay two.
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/frontend/resolver.h>
 
-#include "tests/formats/torchscript/edit/fused_across.h"
+#include <map>
+
+#include "core/formats/torchscript/program/fast_norm.h"
+#include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {
+
+constexpr int64_t kWidth = 8;
+
+torch::jit::Module norm(uint64_t seed) {
+  auto module = newModule("LayerNorm");
+  module.register_parameter("weight", draw({kWidth}, seed), false);
+  module.register_parameter("bias", draw({kWidth}, seed + 1), false);
+  module.define("def forward(self, x):\n  return torch.layer_norm(x, [8], self.weight, self.bias, 1e-05, False)\n");
+  return module;
+}
+
+// A norm, a branch, and whatever `body` makes of them.
+torch::jit::Module blockOf(uint64_t seed, const std::string& body) {
+  auto module = newModule("Block");
+  module.register_module("norm", norm(seed));
+  module.register_module("branch", linearModule("Linear", kWidth, seed + 2));
+  module.define(body);
+  return module;
+}
+
+constexpr const char* kPlainBlock = "def forward(self, x):\n  return x + self.branch.forward(self.norm.forward(x))\n";
+
+// Blocks a and b, a norm at the end. `body` is forward().
+torch::jit::Module netOf(const torch::jit::Module& a, const torch::jit::Module& b, const std::string& body) {
+  auto module = newModule("Net");
+  module.register_module("a", a);
+  module.register_module("b", b);
+  module.register_module("end", norm(30));
+  module.define(body);
+  return module;
+}
+
+constexpr const char* kInARow = "def forward(self, x):\n  return self.end.forward(self.b.forward(self.a.forward(x)))\n";
+
+torch::jit::Module plainNet() { return netOf(blockOf(10, kPlainBlock), blockOf(20, kPlainBlock), kInARow); }
+
+using NodePlaces = std::multimap<graph::OpKind, std::string>;
+
+// What a norm reads may have views of its own.
+NodePlaces placesOf(const graph::Graph& graph) {
+  NodePlaces places;
+  for (const auto& node : graph.nodes) {
+    if (!node.helper && node.kind != graph::OpKind::Reshape) places.emplace(node.kind, graph.scope(node.scope).path);
+  }
+  return places;
+}
+
+class FusingAcross : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(fastNormAvailable()) << "libnormlens_ops.so is built with the tests"; }
+
+  struct Fused {
+    ModelPtr before, after;  // `after` as it is opened anew
+    std::vector<std::string> norms;
+  };
+
+  // The file loads in torch, gives the original's outputs at two sizes, and is read as the original is.
+  static Fused fuse(const torch::jit::Module& module, const at::Tensor& x = draw({2, 3, kWidth}, 1),
+                    const at::Tensor& other = draw({4, 2, kWidth}, 2)) {
+    Fused result;
+    result.before = makeModel(module, {x});
+    const auto fused = must(result.before->fuseNorms(analysis::findNorms(result.before->graph()), {}));
+    result.norms = fused.fused;
+    auto loaded = saved(*fused.model);
+    result.after = makeModel(loaded, {x});
+    for (const auto& input : {x, other}) {
+      const auto expected = runOn(*result.before, {input});
+      EXPECT_LT(relativeDifference(expected, runOn(*result.after, {input})), kExact);
+      EXPECT_LT(relativeDifference(expected, loaded.forward({input}).toTensor()), kExact);
+    }
+    EXPECT_EQ(countOps(*result.after, "normlens::add_layer_norm"), static_cast<int>(result.norms.size()));
+    EXPECT_EQ(placesOf(result.before->graph()), placesOf(result.after->graph()));
+    EXPECT_EQ(namesOf(*result.before), namesOf(*result.after));
+    return result;
+  }
+
+  static std::vector<std::string> namesOf(const TorchScriptModel& model) {
+    std::vector<std::string> names;
+    for (const auto& found : analysis::findNorms(model.graph()).layerNorms) names.push_back(found.name);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+};
+
+using Names = std::vector<std::string>;
 
 TEST_F(FusingAcross, TheSumOfOneBlockAndTheNormOfTheNext) {
   EXPECT_EQ(fuse(plainNet()).norms, (Names{"b.norm", "end"}));
@@ -44,7 +133,7 @@ TEST_F(FusingAcross, AnotherMethodOfTheModelGoesOnWithTheOriginalBlocks) {
 
 TEST_F(FusingAcross, AnAddInASubmoduleOfItsOwn) {
   auto output = newModule("Output");
-  output.register_module("dense", linear(40));
+  output.register_module("dense", linearModule("Linear", kWidth, 40));
   output.define("def forward(self, h, x):\n  return self.dense.forward(h) + x\n");
   auto block = newModule("Block");
   block.register_module("norm", norm(10));
@@ -135,7 +224,7 @@ TEST_F(FusingAcross, ANormInAFunction) {
 // --norm fast: folded and fused at once.
 TEST_F(FusingAcross, FoldedNormsTakeTheirAddsInAndBlocksCanStillBeCalled) {
   auto net = plainNet();
-  net.register_module("first", linear(60));
+  net.register_module("first", linearModule("Linear", kWidth, 60));
   net.define("def run(self, x):\n  return self.forward(self.first.forward(x))\n");
   auto outer = newModule("Outer");
   outer.register_module("net", net);
@@ -160,6 +249,134 @@ TEST_F(FusingAcross, FoldedNormsTakeTheirAddsInAndBlocksCanStillBeCalled) {
       return module.forward({x}).toTensor();
     };
     EXPECT_LT(relativeDifference(block(portable), block(fast)), kExact) << name << ", called by itself, is folded";
+  }
+}
+
+// Where an add and a norm in modules of their own stay two ops.
+
+TEST_F(FusingAcross, OtherRowsAreNotTheSumsRows) {
+  const char* const pairs = "def forward(self, x):\n  return (x + torch.tanh(x)).view([-1, 8])\n";
+  const auto x = draw({2, 16}, 4), other = draw({6, 16}, 5);
+  EXPECT_EQ(fuse(netOf(blockOf(10, pairs), blockOf(20, kPlainBlock), kInARow), x, other).norms, (Names{"end"}));
+}
+
+torch::jit::Module dropout(const std::string& train) {
+  auto module = newModule("Dropout");
+  module.define("def forward(self, x):\n  return torch.dropout(x, 0.1, " + train + ")\n");
+  return module;
+}
+
+TEST_F(FusingAcross, DropoutThatIsOffForGoodHandsTheSumOn) {
+  for (const bool forGood : {true, false}) {
+    auto module = plainNet();
+    module.register_module("drop", dropout(forGood ? "False" : "self.training"));
+    module.define(
+        "def dropped(self, x):\n  return self.end.forward(self.b.forward(self.drop.forward(self.a.forward(x))))\n");
+    auto outer = newModule("Outer");
+    outer.register_module("net", module);
+    outer.define("def forward(self, x):\n  return self.net.dropped(x)\n");
+    outer.eval();
+    EXPECT_EQ(fuse(outer).norms, (forGood ? Names{"net.b.norm", "net.end"} : Names{"net.end"}));
+  }
+}
+
+TEST_F(FusingAcross, AWriteInBetweenKeepsThemApart) {
+  const auto writing = [](const std::string& line) {
+    return netOf(blockOf(10, kPlainBlock), blockOf(20, kPlainBlock),
+                 "def forward(self, x):\n  r = torch.tanh(x)\n  s = self.a.forward(x)\n" + line +
+                     "  return self.end.forward(self.b.forward(s)) + r\n");
+  };
+  EXPECT_EQ(fuse(writing("  t = s.mul_(2.0)\n")).norms, (Names{"end"}));
+  EXPECT_EQ(fuse(writing("  t = r.mul_(2.0)\n")).norms, (Names{"end"}));
+  EXPECT_EQ(fuse(writing("")).norms, (Names{"b.norm", "end"}));
+}
+
+TEST_F(FusingAcross, AWriteToTheSumAfterTheNorm) {
+  const auto b =
+      blockOf(20, "def forward(self, x):\n  h = self.branch.forward(self.norm.forward(x))\n  return x.add_(h)\n");
+  const auto fused = fuse(netOf(blockOf(10, kPlainBlock), b, kInARow));
+  EXPECT_EQ(fused.norms, (Names{"b.norm"})) << "the second sum is made in place";
+}
+
+TEST_F(FusingAcross, AScaledAddIsNotThePlainOne) {
+  const auto a = blockOf(10, "def forward(self, x):\n  return torch.add(x, self.branch.forward(x), alpha=2)\n");
+  EXPECT_EQ(fuse(netOf(a, blockOf(20, kPlainBlock), kInARow)).norms, (Names{"end"}));
+}
+
+TEST_F(FusingAcross, ANormThatDoesNotAlwaysRunIsNotTakenOutOfItsBranch) {
+  const auto branching = [](const std::string& indented) {
+    return netOf(blockOf(10, kPlainBlock), blockOf(20, kPlainBlock),
+                 "def forward(self, x):\n  s = self.a.forward(x)\n  if bool(x.sum() > 1000.0):\n    s = torch.tanh(s)\n"
+                 "  else:\n" +
+                     indented + "  return self.end.forward(s)\n");
+  };
+  EXPECT_EQ(fuse(branching("    s = self.b.forward(s)\n")).norms, Names{}) << "the add is outside of the branch";
+  EXPECT_EQ(fuse(branching("    s = self.b.forward(self.a.forward(s))\n")).norms, Names{"b.norm"});
+}
+
+TEST_F(FusingAcross, ALoopsBody) {
+  const auto net = netOf(blockOf(10, kPlainBlock), blockOf(20, kPlainBlock),
+                         "def forward(self, x):\n  s = x\n  for i in range(x.size(0)):\n"
+                         "    s = self.b.forward(self.a.forward(s))\n  return self.end.forward(s)\n");
+  EXPECT_EQ(fuse(net).norms, Names{"b.norm"}) << "what comes round or leaves the loop is no add";
+}
+
+TEST_F(FusingAcross, OfTwoNormsOfOneSumOneTakesTheAddIn) {
+  const auto net =
+      netOf(blockOf(10, kPlainBlock), blockOf(20, kPlainBlock),
+            "def forward(self, x):\n  s = self.a.forward(x)\n  return self.end.forward(s) * self.b.forward(s)\n");
+  EXPECT_EQ(fuse(net).norms, Names{"end"});
+}
+
+TEST_F(FusingAcross, ANormWhoseModuleHoldsNothingKeepsItsName) {
+  auto bare = newModule("LayerNorm");
+  bare.define("def forward(self, x):\n  return torch.layer_norm(x, [8], None, None, 1e-05, False)\n");
+  auto module = plainNet();
+  module.register_module("bare", bare);
+  module.define("def both(self, x):\n  return self.bare.forward(self.b.forward(self.a.forward(x)))\n");
+  auto outer = newModule("Outer");
+  outer.register_module("net", module);
+  outer.define("def forward(self, x):\n  return self.net.both(x)\n");
+  EXPECT_EQ(fuse(outer).norms, Names{"net.b.norm"});
+}
+
+TEST_F(FusingAcross, CodeInAForkIsLeftAlone) {
+  auto net = plainNet();
+  auto outer = newModule("Outer");
+  outer.register_module("net", net);
+  outer.define("def inner(self, x):\n  return self.net.forward(x)\n");
+  auto graph = torch::jit::toGraphFunction(outer.get_method("inner").function()).graph();
+  auto body = graph->copy();
+  auto forked = std::make_shared<torch::jit::Graph>();
+  auto* self = forked->addInput("self");
+  self->setType(outer.type());
+  auto* x = forked->addInput("x");
+  auto* fork = forked->create(c10::prim::fork, {self, x});
+  fork->g_(c10::attr::Subgraph, body);
+  fork->output()->setType(c10::FutureType::create(c10::TensorType::get()));
+  forked->insertNode(fork);
+  auto* wait = forked->create(c10::Symbol::fromQualString("aten::wait"), {fork->output()});
+  wait->output()->setType(c10::TensorType::get());
+  forked->insertNode(wait);
+  forked->registerOutput(wait->output());
+  auto* function = outer._ivalue()->compilation_unit()->create_function(
+      c10::QualifiedName(*outer.type()->name(), "forward"), forked);
+  outer.type()->addMethod(function);
+  EXPECT_EQ(fuse(outer).norms, Names{});
+}
+
+TEST_F(FusingAcross, AnInterfaceKnowsNoMethodThatTakesOrReturnsMore) {
+  const auto known = c10::InterfaceType::create(c10::QualifiedName("__torch__.I"), true);
+  known->addMethod(c10::FunctionSchema(
+      "forward", "", {c10::Argument("self", c10::AnyType::get()), c10::Argument("x", c10::TensorType::get())},
+      {c10::Argument("", c10::TensorType::get())}));
+  const auto block = blockOf(10, kPlainBlock);
+  for (const bool isInterface : {true, false}) {
+    auto net = newModule("Net");
+    net.register_attribute("a", isInterface ? c10::TypePtr(known) : block.type(), block._ivalue());
+    net.register_module("end", norm(30));
+    net.define("def forward(self, x):\n  return self.end.forward(self.a.forward(x))\n");
+    EXPECT_EQ(fuse(net).norms, isInterface ? Names{} : Names{"end"});
   }
 }
 

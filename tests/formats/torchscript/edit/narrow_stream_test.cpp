@@ -6,7 +6,6 @@
 namespace normlens::formats::torchscript::test {
 namespace {
 
-constexpr double kExact = 1e-12;
 constexpr int64_t kWidth = 8, kHidden = 12;
 
 // A block of its own class, called twice; `normalised` is what the first linear reads, made of n = norm(x).
@@ -31,9 +30,7 @@ torch::jit::Module blockOf(uint64_t seed, const std::string& normalised, at::Sca
 }
 
 struct Net {
-  std::string normalised = "n";                     // of each block
-  std::string head = "torch.linear(n, self.head)";  // of n, the last norm's output
-  std::string stream = "x";                         // what that norm reads
+  std::string normalised = "n";  // of each block
   at::ScalarType type = at::kDouble;
 };
 
@@ -51,11 +48,8 @@ torch::jit::Module netOf(const Net& net) {
       "  x = torch.embedding(self.table, ids)\n"
       "  x = torch.cat([self.first.expand([ids.size(0), 1, 8]), x], 1)\n"
       "  x = self.b.forward(self.a.forward(x))\n"
-      "  n = torch.layer_norm(" +
-      net.stream +
-      ", [8], self.gamma, self.beta, 1e-05)\n"
-      "  return " +
-      net.head + "\n");
+      "  n = torch.layer_norm(x, [8], self.gamma, self.beta, 1e-05)\n"
+      "  return torch.linear(n, self.head)\n");
   return m;
 }
 
@@ -81,10 +75,8 @@ Narrow narrow(const torch::jit::Module& module, NormFlavour flavour = NormFlavou
   Narrow out;
   out.streams = analysis::planStreams(*analysis, plan, padding);
   if (!out.streams.refused.empty()) return out;
-  auto made = model->apply(analysis::narrowed(plan, out.streams.edits), analysis->norms.layerNorms, flavour, {});
-  EXPECT_TRUE(made) << (made ? "" : made.error().message);
-  if (!made) return out;
-  out.model = asTorchScript(std::move(made));
+  out.model =
+      asTorchScript(model->apply(analysis::narrowed(plan, out.streams.edits), analysis->norms.layerNorms, flavour, {}));
   for (const auto& ids : {sample, other})
     out.error = std::max(out.error, relativeDifference(runOn(*model, {ids}), runOn(*out.model, {ids})));
   return out;
@@ -116,29 +108,11 @@ TEST(NarrowStream, HalfTypesSumInFloat) {
   }
 }
 
-TEST(NarrowStream, WhatElseReadsANormGetsAllChannels) {
-  const auto out = narrow(netOf({.head = "torch.softmax(n, -1)"}));
-  ASSERT_NE(out.model, nullptr);
-  EXPECT_EQ(out.streams.streams[0].restored, 1);
-  EXPECT_EQ(countOps(*out.model, "aten::rms_norm"), 1);
-  EXPECT_LT(out.error, kExact);
-}
-
 TEST(NarrowStream, AViewBetweenNormAndLinearIsResized) {
   const auto out = narrow(netOf({.normalised = "n.reshape([n.size(0), -1, 8])"}));
   ASSERT_NE(out.model, nullptr);
   EXPECT_EQ(out.streams.edits.norms.size(), 3U);
   EXPECT_LT(out.error, kExact);
-}
-
-TEST(NarrowStream, AStreamThatIsReadOtherwiseIsRefused) {
-  for (const Net& net :
-       {Net{.head = "(torch.linear(n, self.head), x)"}, Net{.head = "torch.linear(n, self.head) + x[:, :, 0:4]"},
-        Net{.head = "torch.linear(n, self.head) + torch.linear(x, self.head)"}}) {
-    const auto out = narrow(netOf(net));
-    EXPECT_NE(out.streams.refused, "") << net.head;
-    EXPECT_TRUE(out.streams.edits.empty());
-  }
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 namespace normlens::formats::torchscript::test {
 namespace {
 
-constexpr double kExact = 1e-12;
-
 bool hasNode(const TorchScriptModel& model, const std::string& op) { return countOps(model, op) > 0; }
 
 const std::string& volatileReason(const TorchScriptModel& model, const std::string& constant) {

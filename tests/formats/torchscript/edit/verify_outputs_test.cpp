@@ -1,6 +1,9 @@
-// The proof of a fold whose outputs show little: flags, indices, lists that are empty on the sample.
+// The proof of a fold whose outputs show little (flags, indices, lists that are empty on the sample), and of norms that
+// no run has reached.
+#include "core/analysis/streams/streams.h"
 #include "core/run/proof/verify.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/must.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {
@@ -24,13 +27,10 @@ run::Verification verified(torch::jit::Module module, bool right, const std::vec
   const auto norms = analysis::findNorms(model->graph()).layerNorms;
   fold::FoldPlan plan{Policy::All, {fold::ReplaceNorm{0}}};
   if (right) plan.edits.insert(plan.edits.begin(), centerOver(model->graph(), "w", 0));
-  const auto folded = model->apply(plan, norms, NormFlavour::Portable, {});
-  if (!folded) throw std::runtime_error(folded.error().message);
+  const auto folded = must(model->apply(plan, norms, NormFlavour::Portable, {}));
   Tensors sample;
   for (size_t i = 0; i < inputs.size(); ++i) sample.push_back({"in_" + std::to_string(i), viewOf(inputs[i])});
-  auto result = run::verifyFold({*model, **folded, plan, norms}, sample, {}, {});
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
+  return must(run::verifyFold({*model, *folded, plan, norms}, sample, {}, {}));
 }
 
 run::Verification verified(const std::string& end, bool right) {
@@ -120,16 +120,78 @@ TEST(VerifyOutputs, AFoldThatLosesFewerDigitsThanTheOriginalPasses) {
     const auto model = makeModel(onMean(mean), {x});
     const auto norms = analysis::findNorms(model->graph()).layerNorms;
     const fold::FoldPlan plan{
-        Policy::All, {centerOver(model->graph(), "w", 0), centerOver(model->graph(), "c", 0), fold::ReplaceNorm{0}}};
-    const auto folded = model->apply(plan, norms, NormFlavour::Portable, {});
-    ASSERT_TRUE(folded) << folded.error().message;
-    const auto result = run::verifyFold({*model, **folded, plan, norms}, {{"in_0", viewOf(x)}}, {}, {});
-    ASSERT_TRUE(result) << result.error().message;
-    EXPECT_EQ(result->exact, true) << mean << ": " << result->algebra.worst->maxRel << ", "
-                                   << result->file.worst->maxRel;
-    ASSERT_TRUE(result->file.errors) << mean << ": " << result->file.worst->maxRel << " of " << result->file.limit;
-    EXPECT_LT(result->file.errors->folded, result->file.errors->original / 100);
+        "all", {centerOver(model->graph(), "w", 0), centerOver(model->graph(), "c", 0), fold::ReplaceNorm{0}}};
+    const auto folded = must(model->apply(plan, norms, NormFlavour::Portable, {}));
+    const auto result = must(run::verifyFold({*model, *folded, plan, norms}, {{"in_0", viewOf(x)}}, {}, {}));
+    EXPECT_EQ(result.exact, true) << mean << ": " << result.algebra.worst->maxRel << ", " << result.file.worst->maxRel;
+    ASSERT_TRUE(result.file.errors) << mean << ": " << result.file.worst->maxRel << " of " << result.file.limit;
+    EXPECT_LT(result.file.errors->folded, result.file.errors->original / 100);
   }
+}
+
+// The norm stands in a branch for more than four rows.
+torch::jit::Module branching() {
+  torch::jit::Module m("Branching");
+  m.register_parameter("w", draw({8, 6}, 1), false);
+  m.register_parameter("g", draw({8}, 2), false);
+  m.register_parameter("b", draw({8}, 3), false);
+  m.define(R"(
+def forward(self, x):
+  h = torch.linear(x, self.w)
+  if x.size(0) > 4:
+    y = torch.layer_norm(h, [8], self.g, self.b)
+  else:
+    y = h * 2.0
+  return y
+)");
+  return m;
+}
+
+run::Verification verifiedBranch(const at::Tensor& x) {
+  const auto model = makeModel(branching(), {x});
+  const auto norms = analysis::findNorms(model->graph()).layerNorms;
+  const fold::FoldPlan plan{Policy::All, {fold::ReplaceNorm{0}}};
+  const auto folded = must(model->apply(plan, norms, NormFlavour::Portable, {}));
+  run::VerifyOptions options;
+  options.freeAxes = {{}};  // the other branch is not looked into by another size
+  return must(run::verifyFold({*model, *folded, plan, norms}, {{"in_0", viewOf(x)}}, options, {}));
+}
+
+TEST(VerifyBranches, ANormThatDidNotRunIsNamed) {
+  const auto result = verifiedBranch(draw({2, 6}, 5));
+  EXPECT_EQ(result.exact, true);
+  EXPECT_EQ(result.notRun.size(), 1U);
+}
+
+// The norm behind an If is folded where both branches make what can be centered, whichever the sample takes.
+TEST(VerifyBranches, BothBranchesAreCentered) {
+  for (const char* other : {"torch.linear(x, self.v, self.b)", "torch.relu(torch.linear(x, self.v, self.b))"}) {
+    torch::jit::Module m("Either");
+    m.register_parameter("w", draw({8, 6}, 1), false);
+    m.register_parameter("v", draw({8, 6}, 2), false);
+    m.register_parameter("b", draw({8}, 3), false);
+    m.define(
+        "def forward(self, x, flag: bool):\n  if flag:\n    y = torch.linear(x, self.w, self.b)\n  else:\n    y = " +
+        std::string(other) + "\n  return torch.relu(torch.layer_norm(y, [8]))\n");
+    for (const bool sample : {false, true}) {
+      const auto model = makeModel(m, {draw({2, 6}, 5), at::scalar_tensor(sample, at::kBool)});
+      const auto analysis = must(analysis::analyze(model->graph(), Task{}));
+      const auto plan = analysis::makePlan(*analysis, {analysis::Policy::Free, 10, {}, {}});
+      const bool folds = std::string(other).find("relu") == std::string::npos;
+      EXPECT_EQ(plan.folded.size(), folds ? 1U : 0U) << other << sample;
+      const auto folded = applied(*model, analysis::narrowed(plan, {}).edits);
+      for (const bool flag : {false, true}) {
+        const std::vector<at::Tensor> inputs{draw({5, 6}, 7), at::scalar_tensor(flag, at::kBool)};
+        EXPECT_LT(relativeDifference(runOn(*model, inputs), runOn(*folded, inputs)), 1e-12) << other << flag;
+      }
+    }
+  }
+}
+
+TEST(VerifyBranches, ANormThatRanIsNot) {
+  const auto result = verifiedBranch(draw({5, 6}, 5));
+  EXPECT_EQ(result.exact, false) << "nothing was centered";
+  EXPECT_TRUE(result.notRun.empty());
 }
 
 }  // namespace

@@ -8,20 +8,6 @@ namespace normlens::formats::torchscript::test {
 
 using graph::OpKind;
 
-inline torch::jit::Module newModule(const std::string& name) {
-  torch::jit::Module module(name);
-  module.register_attribute("training", c10::BoolType::get(), true);
-  return module;
-}
-
-inline torch::jit::Module linearModule(const std::string& name, int64_t width, uint64_t seed) {
-  auto module = newModule(name);
-  module.register_parameter("weight", draw({width, width}, seed), false);
-  module.register_parameter("bias", draw({width}, seed + 1), false);
-  module.define("def forward(self, x):\n  return torch.linear(x, self.weight, self.bias)\n");
-  return module;
-}
-
 inline const graph::Node& node(const TorchScriptModel& model, const std::string& op, int k = 0) {
   return model.graph().node(nodeOf(model.graph(), op, k));
 }
