@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPollTick{100};
 constexpr std::chrono::milliseconds kStopPatience{850};  // within which the measurements so far are reported
 
+Exit exitOf(const Result<Exit>& exit, Console& console) { return exit ? *exit : console.fail(exit.error()); }
+
 class Supervisor {
  public:
   Supervisor(const Declared& verb, const confine::Limits& limits, Console& console)
@@ -43,21 +45,20 @@ class Supervisor {
     start.grants = files_.grants;
     start.keep = {console_.ownStdout(), console_.ownStderr()};
     start.printed = [&](std::string_view line) { console_.note("| " + std::string(line)); };
-    auto worker = Worker::start(std::move(start), [&](confine::Confinement level) {
-      try {  // want of memory shows as early as here
-        Interrupt interrupt;
-        if (const auto missing = confine::whatIsMissing(level, files_.gpu);
-            !missing.empty() && notRun.message.empty()) {
-          console_.note(missing);
-        }
-        const formats::OpenChoice opening{level == confine::Confinement::None, files_.ofModel, false};
-        return static_cast<int>(verb_.run({console_, interrupt, {notRun, opening}}));
-      } catch (const std::exception& error) {
-        return static_cast<int>(console_.fail(defect(error)));
-      }
-    });
-    if (!worker) return tl::unexpected(worker.error());
-    return watch(**worker);
+    ASSIGN_OR_RETURN(auto worker, Worker::start(std::move(start), [&](confine::Confinement level) {
+                       try {  // want of memory shows as early as here
+                         Interrupt interrupt;
+                         if (const auto missing = confine::whatIsMissing(level, files_.gpu);
+                             !missing.empty() && notRun.message.empty()) {
+                           console_.note(missing);
+                         }
+                         const formats::OpenChoice opening{level == confine::Confinement::None, files_.ofModel, false};
+                         return static_cast<int>(exitOf(verb_.run({console_, interrupt, {notRun, opening}}), console_));
+                       } catch (const std::exception& error) {
+                         return static_cast<int>(console_.fail(defect(error)));
+                       }
+                     }));
+    return watch(*worker);
   }
 
   Worker::End watch(Worker& worker) {
@@ -91,8 +92,7 @@ class Supervisor {
 }  // namespace
 
 Exit superviseVerb(const Declared& verb, const confine::Limits& limits, Console& console) {
-  const Result<Exit> exit = Supervisor(verb, limits, console).run();
-  return exit ? *exit : console.fail(exit.error());
+  return exitOf(Supervisor(verb, limits, console).run(), console);
 }
 
 }  // namespace normlens::engine

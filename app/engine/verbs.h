@@ -50,7 +50,7 @@ struct Call {
   service::RunRules rules;
   [[nodiscard]] std::stop_token stop() const { return interrupt.token(); }
 };
-using RunVerb = std::function<Exit(const Call& call)>;
+using RunVerb = std::function<Result<Exit>(const Call& call)>;
 
 // The files that the command line names; what a verb that opens models may be handed in its confined process.
 struct NamedFiles {

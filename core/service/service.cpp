@@ -6,10 +6,10 @@
 #include "core/analysis/zero_mean_map.h"
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
+#include "core/formats/file/whole_file.h"
 #include "core/service/describe/graph_document.h"
 #include "core/service/inputs/table_limits.h"
 #include "core/service/service_state.h"
-#include "core/service/text_file.h"
 
 namespace normlens::service {
 namespace {
@@ -311,7 +311,7 @@ Status Service::savePlanFile(const std::filesystem::path& path) const {
   if (state_->model->facts().isReadFrom(path)) {
     return fail(ErrorCode::Usage, "a plan may not overwrite the model " + path.string(), "choose another name");
   }
-  return writeText(path, text);
+  return formats::writeWhole(path, text);
 }
 
 std::string Service::sourceSha256() const {

@@ -33,23 +33,21 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
   for (const auto& other : model.analysis.other_norms) console.print("  " + other.name + "  (" + other.kind + ")");
 }
 
-Exit run(const AnalyzeOptions& options, const Call& call) {
+Result<Exit> run(const AnalyzeOptions& options, const Call& call) {
   Console& console = call.console;
   service::Service service;
-  const auto model = openModel(service, options.model, options.inputs, call, console.task(call.stop()));
-  if (!model) return console.fail(model.error());
-  if (!model->analysis.probe_error.empty()) {
-    const std::string advice = model->analysis.advice.text();
-    console.note(couldNotRun(options.model, model->analysis) + "; so shapes are not known" +
+  ASSIGN_OR_RETURN(const auto model,
+                   openModel(service, options.model, options.inputs, call, console.task(call.stop())));
+  if (!model.analysis.probe_error.empty()) {
+    const std::string advice = model.analysis.advice.text();
+    console.note(couldNotRun(options.model, model.analysis) + "; so shapes are not known" +
                  (advice.empty() ? "" : "; " + advice));
   }
-  if (!model->analysis.norms.empty()) noteAssumedInputs(model->analysis, console);
-  const auto plan = service.plan({}, console.task(call.stop()));
-  if (!plan) return console.fail(plan.error());
-  printNorms(*model, *plan, console);
-  if (const Status known = requireVerdicts(options.model, options.inputs, model->analysis); !known)
-    return console.fail(known.error());
-  return console.finish([&] { return analyzeReport(model->info, model->analysis, *plan); }, Exit::Done);
+  if (!model.analysis.norms.empty()) noteAssumedInputs(model.analysis, console);
+  ASSIGN_OR_RETURN(const auto plan, service.plan({}, console.task(call.stop())));
+  printNorms(model, plan, console);
+  RETURN_IF_ERROR(requireVerdicts(options.model, options.inputs, model.analysis));
+  return console.finish([&] { return analyzeReport(model.info, model.analysis, plan); }, Exit::Done);
 }
 
 }  // namespace

@@ -130,23 +130,22 @@ class Measured {
   std::map<int, BenchPoint> points_;
 };
 
-Exit runBench(BenchOptions options, const Call& call) {
+Result<Exit> runBench(BenchOptions options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   const bool folds = options.fold || options.sweepsNorms();
   if (folds && !options.b.empty()) {
-    return console.fail(Error{ErrorCode::Usage, "the first model is to be folded, and a second one was given",
-                              "leave one of the two out"});
+    return fail(ErrorCode::Usage, "the first model is to be folded, and a second one was given",
+                "leave one of the two out");
   }
-  if (const Status fits = service::checkBenchParams(options.params); !fits) return console.fail(fits.error());
+  RETURN_IF_ERROR(service::checkBenchParams(options.params));
   service::Service service;
-  const auto opened = openModel(service, options.a, options.inputs, call, task);
-  if (!opened) return console.fail(opened.error());
-  if (const Status runs = requireRunnable(options.a, opened->analysis); !runs) return console.fail(runs.error());
-  noteAssumedInputs(opened->analysis, console);
+  ASSIGN_OR_RETURN(const auto opened, openModel(service, options.a, options.inputs, call, task));
+  RETURN_IF_ERROR(requireRunnable(options.a, opened.analysis));
+  noteAssumedInputs(opened.analysis, console);
   if (folds) {
-    if (const Status good = checkFlavour(opened->info.format, options.norm); !good) return console.fail(good.error());
-    if (const Status folded = foldFirst(service, options, task); !folded) return console.fail(folded.error());
+    RETURN_IF_ERROR(checkFlavour(opened.info.format, options.norm));
+    RETURN_IF_ERROR(foldFirst(service, options, task));
   }
   BenchParams& params = options.params;
   params.a = "original";
@@ -167,7 +166,7 @@ Exit runBench(BenchOptions options, const Call& call) {
     if (folds) console.print("in the papers: " + paperFoldText());
     if (result.cancelled) console.note("stopped: what is told was measured, the rest was not");
     return console.finish(
-        [&] { return benchReport(result, opened->analysis.inputs, !params.sweep.empty(), commandLine()); },
+        [&] { return benchReport(result, opened.analysis.inputs, !params.sweep.empty(), commandLine()); },
         result.cancelled ? Exit::NotDone : Exit::Done);
   };
   call.interrupt.ifItGoesOn([&] {
@@ -177,7 +176,8 @@ Exit runBench(BenchOptions options, const Call& call) {
   });
   auto result = service.bench(params, tell, task);
   call.interrupt.ifItGoesOn({});
-  return result ? end(std::move(*result)) : console.fail(result.error());
+  if (!result) return tl::unexpected(result.error());
+  return end(std::move(*result));
 }
 
 NamedFiles filesOf(const BenchOptions& options) {
@@ -221,9 +221,7 @@ Declared declareBench(CLI::App& app, const confine::Limits&) {
   options->inputs.addTo(app);
   app.add_flag("--fold", options->fold, "Measure A against A folded, which is made in memory first");
   addChoice(app, "--policy", options->policy, "What --fold folds: free, balanced, all or paper");
-  app.add_option("--norm", options->norm, "What --fold writes")
-      ->check(CLI::IsMember(kNormFlavours))
-      ->capture_default_str();
+  addNorm(app, options->norm, "What --fold writes");
   declareSettings(app, *options);
   return {
       [options](const Call& call) { return runBench(*options, call); }, [options] { return filesOf(*options); }, {}};

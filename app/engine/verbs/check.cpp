@@ -36,14 +36,13 @@ json asJson(const std::vector<service::CheckStage>& stages) {
   return list;
 }
 
-Exit runCheck(const CheckOptions& options, const Call& call) {
-  const auto inputs = options.inputs.choice();
-  if (!inputs) return call.console.fail(inputs.error());
+Result<Exit> runCheck(const CheckOptions& options, const Call& call) {
+  ASSIGN_OR_RETURN(const auto inputs, options.inputs.choice());
   service::Service service;
   service.setRules(call.rules);
-  const auto check = service::checkModel(service, options.model, *inputs, call.console.task(call.stop()));
+  const auto check = service::checkModel(service, options.model, inputs, call.console.task(call.stop()));
   const std::optional<Error>& error = check.stages.back().error;
-  if (error && error->code == ErrorCode::Cancelled) return call.console.fail(inFile(options.model, *error));
+  if (error && error->code == ErrorCode::Cancelled) return tl::unexpected(inFile(options.model, *error));
   print(check.stages, call.console);
   const bool withGraph = options.graph && !check.graph.empty();
   if (withGraph) call.console.print(check.graph);

@@ -91,45 +91,37 @@ Result<std::vector<DiffColumn>> compareInAll(const Comparison& comparison, const
   return columns;
 }
 
-Exit runDiff(const DiffOptions& options, const Call& call) {
+Result<Exit> runDiff(const DiffOptions& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
-  const auto dtypes = dtypesOf(options.dtypes);
-  if (!dtypes) return console.fail(dtypes.error());
+  ASSIGN_OR_RETURN(const auto dtypes, dtypesOf(options.dtypes));
   formats::RunSettings settings;
-  if (const Status known = formats::setDevice(settings, options.device); !known) return console.fail(known.error());
+  RETURN_IF_ERROR(formats::setDevice(settings, options.device));
   service::Service serviceA, serviceB;
   serviceB.setRules(call.rules.beside());
-  const auto a = openModel(serviceA, options.a, options.inputs, call, task);
-  if (!a) return console.fail(a.error());
-  if (const Status runs = requireRunnable(options.a, a->analysis); !runs) return console.fail(runs.error());
-  noteAssumedInputs(a->analysis, console);
-  const auto b = serviceB.open(options.b, task);
-  if (!b) return console.fail(b.error());
+  ASSIGN_OR_RETURN(const auto a, openModel(serviceA, options.a, options.inputs, call, task));
+  RETURN_IF_ERROR(requireRunnable(options.a, a.analysis));
+  noteAssumedInputs(a.analysis, console);
+  ASSIGN_OR_RETURN(const auto b, serviceB.open(options.b, task));
 
   const formats::Model& model = *serviceA.model();
-  auto values = valuesNamed(model.graph(), options.values);
-  if (!values) return console.fail(values.error());
-  auto batches = run::batchesLike(serviceA.inputs(), options.batches, options.seed);
-  if (!batches) return console.fail(batches.error());
+  ASSIGN_OR_RETURN(auto values, valuesNamed(model.graph(), options.values));
+  ASSIGN_OR_RETURN(auto batches, run::batchesLike(serviceA.inputs(), options.batches, options.seed));
   Comparison comparison{
       model,
       *serviceB.model(),
       analysis::findNorms(model.graph()).layerNorms,
-      std::move(*batches),
-      {.reference = nullptr, .values = std::move(*values), .limit = options.failAbove, .settings = settings},
+      std::move(batches),
+      {.reference = nullptr, .values = std::move(values), .limit = options.failAbove, .settings = settings},
       nullptr};
   if (options.rounding) {
-    auto exact = model.toFloat64();
-    if (!exact) return console.fail(exact.error());
-    comparison.exact = std::move(*exact);
+    ASSIGN_OR_RETURN(comparison.exact, model.toFloat64());
   }
-  const auto columns = compareInAll(comparison, *dtypes, console, task);
-  if (!columns) return console.fail(columns.error());
-  for (const std::string& line : diffLines(*columns)) console.print(line);
-  const std::string above = options.failAbove ? whyAbove(*columns, *options.failAbove) : std::string();
+  ASSIGN_OR_RETURN(const auto columns, compareInAll(comparison, dtypes, console, task));
+  for (const std::string& line : diffLines(columns)) console.print(line);
+  const std::string above = options.failAbove ? whyAbove(columns, *options.failAbove) : std::string();
   if (!above.empty()) console.note(above);
-  return console.finish([&] { return diffReport(*columns, options.seed); }, above.empty() ? Exit::Done : Exit::NotDone);
+  return console.finish([&] { return diffReport(columns, options.seed); }, above.empty() ? Exit::Done : Exit::NotDone);
 }
 
 }  // namespace

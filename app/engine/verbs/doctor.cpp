@@ -112,10 +112,9 @@ Declared declareDoctor(CLI::App& app, const confine::Limits& limits) {
               return runDoctor(console, level, std::nullopt);
             }
             // The check runs in the worker: a driver that was started before a fork does not work after it.
-            const Declared confined{[level](const Call& call) {
-                                      const auto check = service::checkGpu();
-                                      return check ? runDoctor(call.console, level, *check)
-                                                   : call.console.fail(check.error());
+            const Declared confined{[level](const Call& call) -> Result<Exit> {
+                                      ASSIGN_OR_RETURN(const auto check, service::checkGpu());
+                                      return runDoctor(call.console, level, check);
                                     },
                                     [] {
                                       return NamedFiles{"the GPU", {}, {}, true};

@@ -130,58 +130,55 @@ Result<protocol::ExportResult> exportModel(const Folding& on) {
 }
 
 // again: the first plan was refused when the large weights were read, and this one leaves out what cannot be centered.
-Exit foldAndWrite(const Folding& on, bool again) {
+Result<Exit> foldAndWrite(const Folding& on, bool again) {
   const auto& [service, options, analysis, note, console, task] = on;
-  auto outcome = foldModel(service, options, task);
-  if (!outcome) return console.fail(outcome.error());
-  outcome->note = note;
-  if (outcome->fold.plan.folded.empty()) {
+  ASSIGN_OR_RETURN(auto outcome, foldModel(service, options, task));
+  outcome.note = note;
+  if (outcome.fold.plan.folded.empty()) {
     if (const Status runs = requireRunnable(options.model, analysis); !runs)
-      return console.fail(notKnown(runs.error()));
+      return tl::unexpected(notKnown(runs.error()));
     std::string why =
-        outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
+        outcome.fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome.fold.reason;
     const int others = analysis.totals.free + analysis.totals.with_centering;
     if (options.planFile.empty() && others > 0 && !again)
       why += "; " + std::to_string(others) + " would with another --policy or a larger --max-growth";
-    return endWithout(std::move(*outcome), why, Exit::Done, console, analysis);
+    return endWithout(std::move(outcome), why, Exit::Done, console, analysis);
   }
-  if (!outcome->applied || (!outcome->fold.ok && !options.force)) {
-    const std::string why = whyRefused(outcome->fold);
-    printOutcome(options.model, analysis, *outcome, console);
-    return endWithout(std::move(*outcome), why, Exit::NotDone, console, analysis);
+  if (!outcome.applied || (!outcome.fold.ok && !options.force)) {
+    const std::string why = whyRefused(outcome.fold);
+    printOutcome(options.model, analysis, outcome, console);
+    return endWithout(std::move(outcome), why, Exit::NotDone, console, analysis);
   }
   const auto exported = exportModel(on);
   if (!exported && exported.error().code == ErrorCode::Refused && !again) return foldAndWrite(on, true);
-  if (!exported) return console.fail(exported.error());
-  outcome->output = exported->path;
-  outcome->times = service.times();
-  printOutcome(options.model, analysis, *outcome, console);
-  return console.finish([&] { return foldReport(analysis, *outcome); }, Exit::Done);
+  if (!exported) return tl::unexpected(exported.error());
+  outcome.output = exported->path;
+  outcome.times = service.times();
+  printOutcome(options.model, analysis, outcome, console);
+  return console.finish([&] { return foldReport(analysis, outcome); }, Exit::Done);
 }
 
 // Runs in a worker that may be handed options.files(). Exit::NotDone: refused or not proved, nothing was written.
-Exit foldToFile(const FoldOptions& options, const Call& call) {
+Result<Exit> foldToFile(const FoldOptions& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   service::Service service;
   service.setRules(call.rules);
-  if (const auto choice = options.inputs.choice(); !choice) return console.fail(choice.error());
-  const auto info = service.open(options.model, task);
-  if (!info) return console.fail(info.error());
-  if (!info->note.empty()) console.note(options.model + ": " + info->note);
+  RETURN_IF_ERROR(options.inputs.choice());
+  ASSIGN_OR_RETURN(const auto info, service.open(options.model, task));
+  if (!info.note.empty()) console.note(options.model + ": " + info.note);
   const Files files = service.model()->facts().files();
-  if (const Status good = checkOutput(files, options.output); !good) return console.fail(good.error());
-  const Status planFits = checkWrittenBeside("the plan", options.savePlan, files, {options.output, options.inputs.npz});
-  if (!options.savePlan.empty() && !planFits) return console.fail(planFits.error());
-  if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
+  RETURN_IF_ERROR(checkOutput(files, options.output));
+  if (!options.savePlan.empty()) {
+    RETURN_IF_ERROR(checkWrittenBeside("the plan", options.savePlan, files, {options.output, options.inputs.npz}));
+  }
+  RETURN_IF_ERROR(checkFlavour(info.format, options.norm));
   service.expectExport();
   const auto use = options.noVerify ? formats::InputsFor::Shapes : formats::InputsFor::Values;
-  const auto analysis = analyzeModel(service, options.model, options.inputs, console, task, use);
-  if (!analysis) return console.fail(analysis.error());
-  if (const Status known = requireVerdicts(options.model, options.inputs, *analysis); !known)
-    return console.fail(known.error());
-  if (!analysis->norms.empty()) noteAssumedInputs(*analysis, console);
-  return foldAndWrite({service, options, *analysis, info->note, console, task}, false);
+  ASSIGN_OR_RETURN(const auto analysis, analyzeModel(service, options.model, options.inputs, console, task, use));
+  RETURN_IF_ERROR(requireVerdicts(options.model, options.inputs, analysis));
+  if (!analysis.norms.empty()) noteAssumedInputs(analysis, console);
+  return foldAndWrite({service, options, analysis, info.note, console, task}, false);
 }
 
 NamedFiles FoldOptions::files() const {
@@ -198,15 +195,10 @@ void FoldOptions::addTo(CLI::App& app) {
   inputs.addTo(app);
   inputs.addSizesTo(app);
   addChoice(app, "--policy", policy, "What may be done to fold");
-  app.add_option("--max-growth", maxGrowth, "By how much the file may grow, policy balanced")
-      ->check(notNegative())
-      ->type_name("PERCENT")
-      ->capture_default_str();
+  addMaxGrowth(app, maxGrowth);
   addChoice(app, "--prices", prices,
             "What folding saves and centering costs, policy balanced: element counts, or times measured now");
-  app.add_option("--norm", norm, "What takes LayerNorm's place")
-      ->check(CLI::IsMember(kNormFlavours))
-      ->capture_default_str();
+  addNorm(app, norm, "What takes LayerNorm's place");
   addChoice(app, "--proof", proof,
             "How to prove the result: the whole model at once, or an ONNX file section by section along its stream; "
             "auto: in sections where the whole does not fit in memory");

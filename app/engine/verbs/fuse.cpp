@@ -26,27 +26,22 @@ Exit endWithout(const FuseOutcome& outcome, Exit exit, Console& console) {
   return console.finish([&] { return fuseReport(outcome); }, exit);
 }
 
-Exit runFuse(const FuseOptions& options, const Call& call) {
+Result<Exit> runFuse(const FuseOptions& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   service::Service service;
-  const auto opened = openModel(service, options.model, options.inputs, call, task);
-  if (!opened) return console.fail(opened.error());
-  if (const Status good = checkOutput(service.model()->facts().files(), options.output); !good)
-    return console.fail(good.error());
-  if (const Status runs = requireRunnable(options.model, opened->analysis); !runs) return console.fail(runs.error());
-  noteAssumedInputs(opened->analysis, console);
-  auto fusing = service::fuseNorms(*service.model(), service.inputs(), !options.noVerify, task);
-  if (!fusing) return console.fail(fusing.error());
-  FuseOutcome outcome{std::move(*fusing), service.times().load_ms, 0, std::nullopt};
+  ASSIGN_OR_RETURN(const auto opened, openModel(service, options.model, options.inputs, call, task));
+  RETURN_IF_ERROR(checkOutput(service.model()->facts().files(), options.output));
+  RETURN_IF_ERROR(requireRunnable(options.model, opened.analysis));
+  noteAssumedInputs(opened.analysis, console);
+  ASSIGN_OR_RETURN(auto fusing, service::fuseNorms(*service.model(), service.inputs(), !options.noVerify, task));
+  FuseOutcome outcome{std::move(fusing), service.times().load_ms, 0, std::nullopt};
   if (!outcome.fusing.model) return endWithout(outcome, Exit::Done, console);
   if (!outcome.fusing.ok && !options.force) {
     printFusing(options.model, outcome, console);
     return endWithout(outcome, Exit::NotDone, console);
   }
-  const auto saved = saveTo(*outcome.fusing.model, options.output, task);
-  if (!saved) return console.fail(saved.error());
-  outcome.save_ms = *saved;
+  ASSIGN_OR_RETURN(outcome.save_ms, saveTo(*outcome.fusing.model, options.output, task));
   outcome.output = options.output;
   printFusing(options.model, outcome, console);
   return console.finish([&] { return fuseReport(outcome); }, Exit::Done);

@@ -172,6 +172,19 @@ std::vector<std::string> wouldFold(const protocol::NormInfo& norm) {
   return lines;
 }
 
+void addNorm(CLI::App& app, std::string& norm, const std::string& help) {
+  app.add_option("--norm", norm, help)
+      ->check(CLI::IsMember({"portable", "fast", "standard", "ort", "primitives"}))
+      ->capture_default_str();
+}
+
+void addMaxGrowth(CLI::App& app, double& percent) {
+  app.add_option("--max-growth", percent, "By how much the file may grow, policy balanced")
+      ->check(notNegative())
+      ->type_name("PERCENT")
+      ->capture_default_str();
+}
+
 Status checkFlavour(const std::string& format, const std::string& norm) {
   const bool onnxOnly = norm == "standard" || norm == "ort";
   if (!onnxOnly || format == "onnx") return {};

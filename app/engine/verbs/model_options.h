@@ -83,8 +83,9 @@ void addChoice(CLI::App& app, const std::string& name, E& chosen, const std::str
 // Every verb's --device has this help.
 inline constexpr const char* kDeviceHelp = "Where to run: cpu, cuda, or cuda:1 for another GPU than the first";
 
-// Every verb's --norm takes one of these.
-inline const std::vector<std::string> kNormFlavours = {"portable", "fast", "standard", "ort", "primitives"};
+// What a fold writes in a LayerNorm's place (--norm), and by how much it may grow the file (--max-growth).
+void addNorm(CLI::App& app, std::string& norm, const std::string& help);
+void addMaxGrowth(CLI::App& app, double& percent);
 // Error: Usage where this format cannot be written with it.
 [[nodiscard]] Status checkFlavour(const std::string& format, const std::string& norm);
 

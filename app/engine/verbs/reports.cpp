@@ -39,8 +39,6 @@ std::string outcomeOf(const protocol::VerifyResult& verify) {
   return line;
 }
 
-json orNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
-
 // Returns these fields of a message.
 template <class T>
 json picked(const T& message, std::initializer_list<const char*> fields) {

@@ -15,6 +15,11 @@
 
 namespace normlens::engine {
 
+// An empty text is null.
+[[nodiscard]] inline nlohmann::json orNull(const std::string& text) {
+  return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
+}
+
 // Turns a verification into lines for a person: its outcome with the figures, then what else is worth a line.
 
 // Thread: pure.

@@ -227,8 +227,7 @@ Status Run::exportMembers(const Group& group) {
     const std::string name = memberName(member->which(), settings_);
     if (std::ranges::find(state_.weights, name + kNetworkSuffix) != state_.weights.end()) continue;
     const std::string file = toTorchScript(member->network(), settings_, member->which().layers);
-    const auto bytes = std::as_bytes(std::span(file));
-    RETURN_IF_ERROR(formats::writeWhole(place_.folder / (name + kNetworkSuffix), bytes));
+    RETURN_IF_ERROR(formats::writeWhole(place_.folder / (name + kNetworkSuffix), file));
     state_.weights.push_back(name + kNetworkSuffix);
   }
   return {};
@@ -296,9 +295,7 @@ Result<RunResult> Run::finish(RunEnd end) {
                    state_.weights, machineOf(settings_)};
   result.findings = findingsOf(result);
   if (!place_.folder.empty()) {
-    const std::string json = writeRunResult(result) + "\n";
-    const auto bytes = std::as_bytes(std::span(json));
-    RETURN_IF_ERROR(formats::writeWhole(resultFile(place_.folder), bytes));
+    RETURN_IF_ERROR(formats::writeWhole(resultFile(place_.folder), writeRunResult(result) + "\n"));
   }
   reportEvent(end == RunEnd::Done ? RunEvent::Done : RunEvent::Stopped);
   return result;

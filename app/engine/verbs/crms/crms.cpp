@@ -54,7 +54,7 @@ json entryOf(const protocol::Analysis& analysis, const analysis::Stream& stream)
           {"restored", stream.restored},
           {"adds", stream.adds},
           {"cuts", stream.cuts},
-          {"refused", narrow ? json(nullptr) : json(stream.refused)}};
+          {"refused", orNull(stream.refused)}};
 }
 
 std::string percentLess(double before, double after) {
@@ -92,7 +92,7 @@ json crmsReport(const protocol::Analysis& analysis, const CrmsOutcome& outcome) 
           {"bytes", {{"stream", threeOf(work.streamBytes)}, {"weights", threeOf(work.weightBytes)}}},
           {"times", narrowing.times ? entryOf(*narrowing.times) : json(nullptr)},
           {"output", toJson(outcome.output)},
-          {"reason", narrowing.reason.empty() ? json(nullptr) : json(narrowing.reason)},
+          {"reason", orNull(narrowing.reason)},
           {"load_ms", toJson(outcome.load_ms)},
           {"crms_ms", toJson(narrowing.ms)},
           {"save_ms", toJson(outcome.save_ms)},
@@ -152,33 +152,29 @@ Result<service::Narrowing> narrow(service::Service& service, const Options& opti
   return service.narrowStreams(plan, how, task);
 }
 
-Exit run(const Options& options, const Call& call) {
+Result<Exit> run(const Options& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   formats::RunSettings device;
-  if (const Status known = formats::setDevice(device, options.device); !known) return console.fail(known.error());
+  RETURN_IF_ERROR(formats::setDevice(device, options.device));
   service::Service service;
-  const auto opened = openModel(service, options.model, options.inputs, call, task);
-  if (!opened) return console.fail(opened.error());
-  if (const Status good = checkOutput(service.model()->facts().files(), options.output); !good)
-    return console.fail(good.error());
-  if (const Status good = checkFlavour(opened->info.format, options.norm); !good) return console.fail(good.error());
-  if (const Status runs = requireRunnable(options.model, opened->analysis); !runs) return console.fail(runs.error());
-  noteAssumedInputs(opened->analysis, console);
+  ASSIGN_OR_RETURN(const auto opened, openModel(service, options.model, options.inputs, call, task));
+  RETURN_IF_ERROR(checkOutput(service.model()->facts().files(), options.output));
+  RETURN_IF_ERROR(checkFlavour(opened.info.format, options.norm));
+  RETURN_IF_ERROR(requireRunnable(options.model, opened.analysis));
+  noteAssumedInputs(opened.analysis, console);
   auto narrowing = narrow(service, options, device, task);
-  if (!narrowing) return console.fail(inFile(options.model, narrowing.error()));
+  if (!narrowing) return tl::unexpected(inFile(options.model, narrowing.error()));
   CrmsOutcome outcome{std::move(*narrowing), service.times().load_ms, 0, std::nullopt};
-  const auto report = [&] { return crmsReport(opened->analysis, outcome); };
+  const auto report = [&] { return crmsReport(opened.analysis, outcome); };
   if (!outcome.narrowing.model || (!outcome.narrowing.ok && !options.force)) {
-    print(options, opened->analysis, outcome, console);
+    print(options, opened.analysis, outcome, console);
     console.note(options.model + ": " + outcome.narrowing.reason + "; nothing was written");
     return console.finish(report, Exit::NotDone);
   }
-  const auto saved = saveTo(*outcome.narrowing.model, options.output, task);
-  if (!saved) return console.fail(saved.error());
-  outcome.save_ms = *saved;
+  ASSIGN_OR_RETURN(outcome.save_ms, saveTo(*outcome.narrowing.model, options.output, task));
   outcome.output = options.output;
-  print(options, opened->analysis, outcome, console);
+  print(options, opened.analysis, outcome, console);
   return console.finish(report, Exit::Done);
 }
 
@@ -191,13 +187,8 @@ Declared declareCrms(CLI::App& app, const confine::Limits&) {
   options->inputs.addTo(app);
   options->inputs.addSizesTo(app);
   addChoice(app, "--policy", options->policy, "What may be done to fold", static_cast<size_t>(Policy::Paper));
-  app.add_option("--max-growth", options->maxGrowth, "By how much the file may grow, policy balanced")
-      ->check(notNegative())
-      ->type_name("PERCENT")
-      ->capture_default_str();
-  app.add_option("--norm", options->norm, "What takes the place of a LayerNorm that gets all channels back")
-      ->check(CLI::IsMember(kNormFlavours))
-      ->capture_default_str();
+  addMaxGrowth(app, options->maxGrowth);
+  addNorm(app, options->norm, "What takes the place of a LayerNorm that gets all channels back");
   app.add_option("--pad", options->pad, "Widen streams with zeros: to an even number of channels, or a multiple of 64")
       ->check(CLI::IsMember({"none", "even", "64"}))
       ->capture_default_str();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/engine/verbs.h"
-#include "app/engine/verbs/probe/text_table.h"
+#include "app/engine/verbs/report/document.h"
 #include "core/base/files.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
@@ -27,34 +27,37 @@ std::string orDash(const std::optional<double>& value, const char* form) {
 }
 
 std::vector<std::string> networkLines(const lab::RunResult& result) {
-  TextTable table({"network", "layers", "optimizer", "seed", "precision", "epoch", "train loss", "test loss",
-                   "accuracy", "weights differ", "ms per step", "MB"});
+  report::Table table{{"network", "layers", "optimizer", "seed", "precision", "epoch", "train loss", "test loss",
+                       "accuracy", "weights differ", "ms per step", "MB"},
+                      {}};
   for (const lab::RunRecord& last : lab::lastOfEach(result.records)) {
     const lab::RunMember& member = last.member;
     const bool reference = member.network == lab::NormUse::LayerNorm;
-    table.add({nameOf(member.network), std::to_string(member.layers),
-               lab::describe(result.settings.optimizers[static_cast<size_t>(member.optimizer)]),
-               std::to_string(member.seed), nameOf(member.precision), std::to_string(last.epoch),
-               orDash(last.train_loss, "%.4g"), formatted("%.4g", last.test_loss),
-               formatted("%.1f %%", last.test_accuracy * 100),
-               reference ? "reference" : orDash(last.weight_difference, "%.2g"), formatted("%.3g", last.ms_per_step),
-               formatted("%.1f", static_cast<double>(last.bytes) / 1e6)});
+    table.rows.push_back(
+        {nameOf(member.network), std::to_string(member.layers),
+         lab::describe(result.settings.optimizers[static_cast<size_t>(member.optimizer)]), std::to_string(member.seed),
+         nameOf(member.precision), std::to_string(last.epoch), orDash(last.train_loss, "%.4g"),
+         formatted("%.4g", last.test_loss), formatted("%.1f %%", last.test_accuracy * 100),
+         reference ? "reference" : orDash(last.weight_difference, "%.2g"), formatted("%.3g", last.ms_per_step),
+         formatted("%.1f", static_cast<double>(last.bytes) / 1e6)});
   }
-  return table.lines();
+  return asLines(table);
 }
 
 std::vector<std::string> costLines(const lab::RunResult& result) {
-  TextTable table({"network", "layers", "precision", "ms per step", "95% interval", "speed-up", "95% interval", "MB"});
+  report::Table table{
+      {"network", "layers", "precision", "ms per step", "95% interval", "speed-up", "95% interval", "MB"}, {}};
   for (const lab::StepCost& cost : result.costs) {
     const auto interval = [](double low, double high) { return formatted("%.3g to %.3g", low, high); };
     const bool reference = cost.member.network == lab::NormUse::LayerNorm;
-    table.add({nameOf(cost.member.network), std::to_string(cost.member.layers), nameOf(cost.member.precision),
-               formatted("%.3g", cost.median_ms), interval(cost.low_ms, cost.high_ms),
-               reference ? "reference" : formatted("%.3g", cost.ratio) + (cost.noise ? " (noise)" : ""),
-               reference ? "" : interval(cost.ratio_low, cost.ratio_high),
-               formatted("%.1f", static_cast<double>(cost.bytes) / 1e6)});
+    table.rows.push_back({nameOf(cost.member.network), std::to_string(cost.member.layers),
+                          nameOf(cost.member.precision), formatted("%.3g", cost.median_ms),
+                          interval(cost.low_ms, cost.high_ms),
+                          reference ? "reference" : formatted("%.3g", cost.ratio) + (cost.noise ? " (noise)" : ""),
+                          reference ? "" : interval(cost.ratio_low, cost.ratio_high),
+                          formatted("%.1f", static_cast<double>(cost.bytes) / 1e6)});
   }
-  return table.lines();
+  return asLines(table);
 }
 
 // Returns RunResult as it is, and "schema".
@@ -133,10 +136,10 @@ void tell(const lab::RunRecord& record, const Options& options, Console& console
   }
 }
 
-Exit run(const Options& options, const Call& call) {
+Result<Exit> run(const Options& options, const Call& call) {
   Console& console = call.console;
-  if (!options.settings) return console.fail(options.settings.error());
-  if (!options.folderThere) return console.fail(options.folderThere.error());
+  if (!options.settings) return tl::unexpected(options.settings.error());
+  RETURN_IF_ERROR(options.folderThere);
   const Task task = console.task(call.stop());
   lab::RunControl control;
   control.stop = call.stop();
@@ -151,7 +154,7 @@ Exit run(const Options& options, const Call& call) {
     console.note("stopped: what was trained until then is told" +
                  std::string(options.folder.empty() ? "" : ", and the same command goes on there"));
   }
-  return console.finish([&] { return labReport(*result); }, stopped ? Exit::NotDone : Exit::Done);
+  return console.finish([&] { return labReport(result); }, stopped ? Exit::NotDone : Exit::Done);
 }
 
 NamedFiles filesOf(Options& options) {

@@ -2,8 +2,8 @@
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/probe/probe_report.h"
 #include "core/base/plural.h"
+#include "core/formats/file/whole_file.h"
 #include "core/protocol/json.h"
-#include "core/service/text_file.h"
 
 namespace normlens::engine {
 namespace {
@@ -42,28 +42,25 @@ Result<ProbeOutcome> probe(service::Service& service, const Options& options, Co
   if (swaps.cancelled) return fail(ErrorCode::Cancelled, "stopped on request");
   outcome.swaps = std::move(swaps);
   if (!options.after) return outcome;
-  if (const Status done = probeFold(service, options, outcome, console, task); !done) {
-    return tl::unexpected(done.error());
-  }
+  RETURN_IF_ERROR(probeFold(service, options, outcome, console, task));
   return outcome;
 }
 
-Exit run(const Options& options, const Call& call) {
+Result<Exit> run(const Options& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   service::Service service;
-  const auto opened = openModel(service, options.model, options.inputs, call, task);
-  if (!opened) return console.fail(opened.error());
-  const Status fits =
-      checkWrittenBeside("the table", options.csv, service.model()->facts().files(), {options.inputs.npz});
-  if (!options.csv.empty() && !fits) return console.fail(fits.error());
-  if (const Status runs = requireRunnable(options.model, opened->analysis); !runs) return console.fail(runs.error());
-  noteAssumedInputs(opened->analysis, console);
-  const auto outcome = probe(service, options, console, task);
-  if (!outcome) return console.fail(inFile(options.model, outcome.error()));
+  ASSIGN_OR_RETURN(const auto opened, openModel(service, options.model, options.inputs, call, task));
   if (!options.csv.empty()) {
-    if (const Status written = service::writeText(options.csv, probeCsv(*outcome)); !written)
-      return console.fail(written.error());
+    RETURN_IF_ERROR(
+        checkWrittenBeside("the table", options.csv, service.model()->facts().files(), {options.inputs.npz}));
+  }
+  RETURN_IF_ERROR(requireRunnable(options.model, opened.analysis));
+  noteAssumedInputs(opened.analysis, console);
+  const auto outcome = probe(service, options, console, task);
+  if (!outcome) return tl::unexpected(inFile(options.model, outcome.error()));
+  if (!options.csv.empty()) {
+    RETURN_IF_ERROR(formats::writeWhole(options.csv, probeCsv(*outcome)));
   }
   console.print(options.model + ": " + plural(outcome->before.rows.size(), "norm") + ", run in " +
                 outcome->before.dtype + "; angles in degrees to the uniform vector [1 ... 1]");
@@ -73,7 +70,7 @@ Exit run(const Options& options, const Call& call) {
   return console.finish(
       [&] {
         nlohmann::json report = probeReport(*outcome);
-        report["inputs"] = protocol::toJson(opened->analysis.inputs);
+        report["inputs"] = protocol::toJson(opened.analysis.inputs);
         return report;
       },
       Exit::Done);

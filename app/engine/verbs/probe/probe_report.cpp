@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "app/engine/verbs/probe/text_table.h"
+#include "app/engine/verbs/report/document.h"
+#include "app/engine/verbs/reports.h"
 #include "core/base/formatted.h"
 #include "core/base/table_text.h"
 #include "core/protocol/json.h"
@@ -17,8 +18,6 @@ using protocol::ProbeRow;
 using protocol::ProbeSwap;
 using protocol::SideAngles;
 using protocol::toJson;
-
-json orNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
 // nullptr: no fold was requested, or its norms are not those of the original one for one.
 const ProbeRow* afterOf(const ProbeOutcome& outcome, size_t row) {
@@ -181,9 +180,9 @@ json probeReport(const ProbeOutcome& outcome) {
 }
 
 std::vector<std::string> probeLines(const ProbeOutcome& outcome) {
-  TextTable table(heads(outcome.after && outcome.after->paired));
-  for (size_t i = 0; i < outcome.before.rows.size(); ++i) table.add(cells(outcome, i));
-  std::vector<std::string> lines = table.lines();
+  report::Table table{heads(outcome.after && outcome.after->paired), {}};
+  for (size_t i = 0; i < outcome.before.rows.size(); ++i) table.rows.push_back(cells(outcome, i));
+  std::vector<std::string> lines = report::asLines(table);
   for (const ProbeRow& row : outcome.before.rows) {
     if (!row.reason.empty()) lines.push_back(row.title + ": no figures: " + row.reason);
   }

@@ -1,10 +1,15 @@
 #include "app/engine/verbs/report/compose.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <tuple>
 
-#include "app/engine/verbs/report/sections.h"
+#include "app/engine/verbs/report/figures.h"
+#include "app/engine/verbs/reports.h"
+#include "app/engine/verbs/shell_words.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
 
@@ -118,6 +123,286 @@ void addFigures(const Facts& facts, Banner& banner) {
                                                                                             : ""));
 }
 
+// The parts of the page below its verdict follow. nullopt: there is nothing to report.
+
+constexpr size_t kNamed = 4;  // as many examples as fit beside a number
+
+std::string withDigits(double value) { return formatted("%.3g", value); }
+
+// Lists the first ones, and how many more.
+std::string some(const std::vector<std::string>& all, const char* between) {
+  const std::vector<std::string> first(all.begin(),
+                                       all.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, all.size())));
+  const std::string text = boost::algorithm::join(first, between);
+  return all.size() > kNamed ? text + between + "and " + std::to_string(all.size() - kNamed) + " more" : text;
+}
+
+// These titles describe the edits of one kind, in the order in which a plan carries them out.
+constexpr std::pair<EditKind, const char*> kEditKinds[] = {
+    {EditKind::AbsorbScale, "Scales moved into weights"},    {EditKind::CenterConstant, "Weights and tables centered"},
+    {EditKind::InsertCentering, "Centerings at run time"},   {EditKind::DropAddend, "Addends dropped"},
+    {EditKind::AbsorbShift, "β moved into the next biases"}, {EditKind::ReplaceNorm, "LayerNorms replaced"}};
+
+Table editsTable(const protocol::PlanInfo& plan) {
+  Table table;
+  for (const auto& [kind, title] : kEditKinds) {
+    std::vector<std::string> texts;
+    for (const auto& edit : plan.edits) {
+      if (edit.kind == kind) texts.push_back(edit.text);
+    }
+    if (!texts.empty()) table.rows.push_back({title, some(texts, "; "), std::to_string(texts.size())});
+  }
+  return table;
+}
+
+std::string leftText(const protocol::PlanInfo& plan) {
+  const int left = plan.layer_norms - static_cast<int>(plan.folded.size());
+  std::string text =
+      plan.centerings == 0 ? "No centering at run time. " : plural(plan.centerings, "centering") + " at run time. ";
+  return text +
+         (left == 0 ? "Nothing is left as LayerNorm." : plural(left, "LayerNorm") + " stay" + (left == 1 ? "s." : "."));
+}
+
+// Charts the norms' outputs and the limits of the proof.
+ProofChart chartOf(const Facts& facts) {
+  ProofChart chart;
+  std::map<std::pair<int, int>, size_t> place;  // by step, then norm: execution order
+  for (const auto* diff : {&facts.exact, &facts.inType}) {
+    if (!*diff) continue;
+    for (const DiffRow& row : (*diff)->rows) {
+      if (row.kind == SiteKind::NormOutput) place.emplace(std::pair(row.step, row.norm), 0);
+    }
+  }
+  for (auto& [key, index] : place) {
+    index = chart.norms.size();
+    const auto norm = static_cast<size_t>(std::max(0, key.second));
+    chart.norms.push_back(norm < facts.analysis.norms.size() ? facts.analysis.norms[norm].title : std::string());
+  }
+  const auto fill = [&](const std::optional<DiffResult>& diff, std::vector<std::optional<double>>& figures) {
+    figures.resize(chart.norms.size());
+    if (!diff) return;
+    for (const DiffRow& row : diff->rows) {
+      if (row.kind == SiteKind::NormOutput) figures[place.at({row.step, row.norm})] = row.max_rel;
+    }
+  };
+  fill(facts.exact, chart.exact);
+  fill(facts.inType, chart.file);
+  if (facts.inType) chart.fileType = facts.inType->dtype;
+  return chart;
+}
+
+Figure normsFigure(const Facts& facts) {
+  ProofChart chart = chartOf(facts);
+  const auto* verify = facts.fold && facts.fold->verify ? &*facts.fold->verify : nullptr;
+  if (verify && verify->algebra_done) chart.exactLimit = verify->algebra.limit;
+  if (verify && verify->file_done) chart.fileLimit = verify->file.limit;
+  if (facts.file) chart.fileLimit = facts.file->limit;
+  return proofFigure(chart);
+}
+
+std::string inputsText(const Facts& facts) {
+  std::vector<std::string> all;
+  for (const auto& input : facts.analysis.inputs) {
+    std::string text = input.name + " " + input.dtype + "[";
+    for (size_t i = 0; i < input.shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(input.shape[i]);
+    all.push_back(text + "]");
+  }
+  return all.empty() ? "no inputs" : "inputs: " + some(all, ", ");
+}
+
+void addOutputs(const std::optional<DiffResult>& diff, Table& table) {
+  if (!diff) return;
+  for (const DiffRow& row : diff->rows) {
+    if (row.kind != SiteKind::Output) continue;
+    table.rows.push_back({row.name, diff->dtype, withDigits(row.max_rel), withDigits(row.max_abs),
+                          withDigits(row.mean_abs), formatted("%.9g", row.cosine)});
+  }
+}
+
+void addWhyNot(const std::optional<DiffResult>& diff, Section& section) {
+  if (!diff) return;
+  for (const std::string& why : {diff->error, diff->norms_reason}) {
+    if (!why.empty()) section.blocks.emplace_back(Paragraph{diff->dtype + ": " + why});
+  }
+}
+
+std::string speedText(const protocol::BenchPoint& point) {
+  return formatted("%.3f×", point.speedup) + (point.noise ? " (noise)" : "");
+}
+
+std::vector<std::string> command(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string lineOf(const std::vector<std::string>& words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(shellWord(word));
+  return boost::algorithm::join(quoted, " ");
+}
+
+std::string stateOf(const Facts& facts, size_t norm) {
+  if (!facts.fold || norm >= facts.fold->plan.norms.size()) return {};
+  protocol::NormState state = facts.fold->plan.norms[norm];
+  if (!folds(facts.analysis.norms[norm].verdict)) state.because.clear();
+  return stateText(state, !facts.plan.empty());
+}
+
+// Returns the path to which the commands write the fold; for a given fold, its own.
+std::string foldedPath(const Facts& facts) {
+  if (facts.file) return facts.file->path;
+  std::filesystem::path path = facts.model;
+  return path.replace_filename(path.stem().string() + "-rms" + path.extension().string()).string();
+}
+
+std::string limitWord(const Facts& facts) {
+  const auto* verify = facts.fold && facts.fold->verify ? &*facts.fold->verify : nullptr;
+  return formatted("%.2g", facts.file ? facts.file->limit : verify && verify->file_done ? verify->file.limit : 0);
+}
+
+// Empty: there is no fold to draw.
+std::vector<Section> graphSections(const Facts& facts) {
+  std::vector<Section> sections;
+  for (const auto& [title, figure] : facts.pictures) sections.push_back({title, "of the graph", true, {figure}});
+  if (sections.empty() && (facts.file || !facts.plan.empty())) {
+    sections.push_back({"The graph",
+                        "not drawn",
+                        false,
+                        {Paragraph{"Pictures of the graph before and after the fold are in the report that the window "
+                                   "writes: open the model there, fold it, and choose File, Export report."}}});
+  }
+  return sections;
+}
+
+std::optional<Section> planSection(const Facts& facts) {
+  if (facts.plan.empty()) return std::nullopt;
+  const protocol::PlanInfo& plan = facts.fold->plan;
+  Section section{
+      "The plan",
+      "policy " + nameOf(plan.policy) + " · norms " + facts.norm + " · file grows by " + bytesText(plan.bytes_grown),
+      true,
+      {}};
+  section.blocks.emplace_back(editsTable(plan));
+  section.blocks.emplace_back(Paragraph{leftText(plan)});
+  for (const auto& condition : facts.fold->holds_if) {
+    section.blocks.emplace_back(
+        Paragraph{"Holds if " + condition.text + (condition.tested.empty() ? "." : " (" + condition.tested + ").")});
+  }
+  return section;
+}
+
+std::optional<Section> proofSection(const Facts& facts) {
+  if (facts.plan.empty() && !facts.file) return std::nullopt;
+  Section section{facts.file ? "The comparison" : "The proof", inputsText(facts), true, {}};
+  if (facts.fold && facts.fold->verify) {
+    for (const std::string& line : verifyLines(*facts.fold->verify)) section.blocks.emplace_back(Paragraph{line + "."});
+  }
+  const Figure figure = normsFigure(facts);
+  const bool any = facts.exact || facts.inType;
+  if (any && !chartOf(facts).norms.empty()) {
+    section.blocks.emplace_back(Paragraph{"The largest relative difference after each norm: ◆ float64, □ " +
+                                          (facts.inType ? facts.inType->dtype : std::string("the file's type")) + "."});
+    section.blocks.emplace_back(figure);
+  }
+  addWhyNot(facts.exact, section);
+  addWhyNot(facts.inType, section);
+  return section;
+}
+
+// Norms with the same verdict, state and reason share a row.
+std::optional<Section> normsSection(const Facts& facts) {
+  const auto& norms = facts.analysis.norms;
+  if (norms.empty()) return std::nullopt;
+  std::vector<std::tuple<Verdict, std::string, std::string>> said;
+  std::vector<std::vector<std::string>> names;
+  for (size_t i = 0; i < norms.size(); ++i) {
+    const std::string state = stateOf(facts, i);
+    const std::tuple key(norms[i].verdict, state, norms[i].reason);
+    const auto found = std::ranges::find(said, key);
+    if (found == said.end()) names.emplace_back();
+    const auto row = static_cast<size_t>(found - said.begin());
+    if (found == said.end()) said.push_back(key);
+    names[row].push_back(norms[i].title);
+  }
+  Table table{{"can be folded", "in this fold", "how many", "which", "why"}, {}};
+  if (!facts.fold) table.heads.erase(table.heads.begin() + 1);
+  for (size_t row = 0; row < said.size(); ++row) {
+    const auto& [verdict, state, reason] = said[row];
+    std::vector<std::string> cells{verdict == Verdict::WithCentering ? "with centering" : nameOf(verdict)};
+    if (facts.fold) cells.push_back(state);
+    cells.insert(cells.end(), {std::to_string(names[row].size()), boost::algorithm::join(names[row], ", "), reason});
+    table.rows.push_back(std::move(cells));
+  }
+  const auto& totals = facts.analysis.totals;
+  return Section{"The norms",
+                 std::to_string(totals.free) + " free · " + std::to_string(totals.with_centering) +
+                     " with centering · " + std::to_string(totals.blocked) + " blocked" +
+                     (totals.unknown > 0 ? " · " + std::to_string(totals.unknown) + " unknown" : ""),
+                 false,
+                 {std::move(table)}};
+}
+
+std::optional<Section> differencesSection(const Facts& facts) {
+  Table table{{"output", "type", "largest relative", "largest", "mean", "cosine"}, {}};
+  addOutputs(facts.exact, table);
+  addOutputs(facts.inType, table);
+  if (table.rows.empty()) return std::nullopt;
+  return Section{
+      "Differences of the outputs", "the original against the fold, on the same inputs", false, {std::move(table)}};
+}
+
+std::optional<Section> latencySection(const Facts& facts) {
+  if (!facts.bench) {
+    if (facts.benchError.empty()) return std::nullopt;
+    return Section{"Latency", "not measured", true, {Paragraph{facts.benchError + "."}}};
+  }
+  const protocol::BenchPoint* point = firstMeasured(*facts.bench);
+  if (point == nullptr || !point->b) return std::nullopt;
+  const auto& machine = facts.bench->machine;
+  Section section{"Latency",
+                  (point->device == "cpu" ? machine.cpu : machine.gpu) + ", " + plural(point->threads, "thread") +
+                      " · batch " + std::to_string(point->batch) + " · " + point->dtype,
+                  true,
+                  {}};
+  section.blocks.emplace_back(Paragraph{"Milliseconds per run: medians of " + plural(point->rounds.size(), "round") +
+                                        " in which both are run in turns (A B B A), after a warm-up. " +
+                                        facts.bench->versions + "; clock: " + point->clock + "."});
+  section.blocks.emplace_back(latencyFigure(point->rounds));
+  section.blocks.emplace_back(Table{{},
+                                    {{"original", formatted("%.4g ms", point->a.latency.median_ms)},
+                                     {"folded", formatted("%.4g ms", point->b->latency.median_ms)},
+                                     {"speed-up", speedText(*point)},
+                                     {"95 % interval", formatted("%.3f to %.3f", point->ci_low, point->ci_high)}}});
+  if (!point->warmed_up) section.blocks.emplace_back(Paragraph{"The clock never settled: read with care."});
+  if (point->crowded)
+    section.blocks.emplace_back(Paragraph{"Other programs kept cores busy meanwhile: read with care."});
+  return section;
+}
+
+Section commandsSection(const Facts& facts) {
+  const std::string folded = foldedPath(facts);
+  Commands commands;
+  if (!facts.file && facts.plan.empty()) {
+    commands.lines.push_back(lineOf(command({"normlens", "analyze", facts.model}, facts.inputWords)));
+    return {"Do it again", "needs NormLens and the model", true, {std::move(commands)}};
+  }
+  if (!facts.file) {
+    commands.lines.push_back(
+        lineOf(command(command({"normlens", "fold", facts.model, "-o", folded}, facts.policyWords), facts.inputWords)));
+  }
+  commands.lines.push_back(
+      lineOf(command({"normlens", "diff", facts.model, folded, "--fail-above", limitWord(facts)}, facts.inputWords)));
+  if (const auto* point = facts.bench ? firstMeasured(*facts.bench) : nullptr) {
+    commands.lines.push_back(lineOf(command({"normlens", "bench", facts.model, folded, "--device", point->device,
+                                             "--rounds", std::to_string(point->rounds.size())},
+                                            facts.inputWords)));
+  }
+  return {"Do it again",
+          facts.file ? "needs NormLens and the two files" : "needs NormLens and the model",
+          true,
+          {std::move(commands)}};
+}
+
 template <class... Sections>
 std::vector<Section> withoutEmpty(Sections&&... sections) {
   std::vector<Section> all;
@@ -128,6 +413,8 @@ std::vector<Section> withoutEmpty(Sections&&... sections) {
 }
 
 }  // namespace
+
+std::string planName(const Facts& facts) { return std::filesystem::path(facts.model).stem().string() + ".plan.json"; }
 
 int foldedNorms(const Facts& facts) {
   if (facts.file) return std::max(0, facts.analysis.totals.layer_norms - facts.file->layerNorms);

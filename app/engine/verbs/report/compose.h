@@ -16,4 +16,7 @@ namespace normlens::engine::report {
 // its limit; nullopt where they could not be compared.
 [[nodiscard]] std::optional<bool> isEqual(const Facts& facts);
 
+// "gpt2.plan.json": what the plan in the page is called.
+[[nodiscard]] std::string planName(const Facts& facts);
+
 }  // namespace normlens::engine::report

@@ -1,5 +1,5 @@
-// A page before it is HTML or Markdown: plain text everywhere, which only the writers escape. Thread: value types and
-// pure functions.
+// A page before it is HTML, Markdown or lines of a terminal: plain text everywhere, which only the writers escape.
+// Thread: value types and pure functions.
 #pragma once
 
 #include <string>
@@ -60,6 +60,9 @@ struct Document {
 [[nodiscard]] std::string asHtml(const Document& document);
 // Markdown (GitHub's), for a pull request: tables, fenced commands; a drawing becomes words.
 [[nodiscard]] std::string asMarkdown(const Document& document);
+// The lines of a table in a terminal, the heads first: columns as wide as their widest cell, in characters of UTF-8,
+// the first flush left, the others right.
+[[nodiscard]] std::vector<std::string> asLines(const Table& table);
 
 // Text, or the value of a quoted attribute. What moves the cursor or turns the direction of reading becomes '?'.
 [[nodiscard]] std::string escaped(std::string_view text);

@@ -135,9 +135,7 @@ Result<Facts> gather(service::Service& service, const OpenedModel& opened, const
   if (!facts.file && facts.plan.empty()) return facts;
   RETURN_IF_ERROR(compare(service, facts, task));
   if (!options.bench) return facts;
-  if (const Status measured = measure(service, options, facts, task); !measured) {
-    return tl::unexpected(measured.error());
-  }
+  RETURN_IF_ERROR(measure(service, options, facts, task));
   return facts;
 }
 

@@ -7,7 +7,6 @@
 
 #include "app/engine/verbs/report/compose.h"
 #include "app/engine/verbs/report/gather.h"
-#include "app/engine/verbs/report/sections.h"
 
 namespace normlens::engine::report {
 

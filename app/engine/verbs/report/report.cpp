@@ -6,8 +6,8 @@
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/report/compose.h"
 #include "app/engine/verbs/report/gather.h"
+#include "core/formats/file/whole_file.h"
 #include "core/protocol/json.h"
-#include "core/service/text_file.h"
 
 namespace normlens::engine {
 namespace {
@@ -40,27 +40,23 @@ nlohmann::json summary(const Facts& facts, const std::string& output, const Writ
           {"measured", facts.bench.has_value()}};
 }
 
-Exit run(const ReportOptions& options, const Call& call) {
+Result<Exit> run(const ReportOptions& options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
-  const auto writer = writerFor(options.output);
-  if (!writer) return console.fail(writer.error());
+  ASSIGN_OR_RETURN(const auto writer, writerFor(options.output));
   service::Service service;
-  const auto opened = openModel(service, options.model, options.inputs, call, task);
-  if (!opened) return console.fail(opened.error());
-  const Status fits = checkWrittenBeside("the report", options.output, service.model()->facts().files(),
-                                         {options.folded, options.planFile, options.inputs.npz});
-  if (!fits) return console.fail(fits.error());
-  if (const Status good = checkFlavour(opened->info.format, options.norm); !good) return console.fail(good.error());
-  noteAssumedInputs(opened->analysis, console);
-  const auto facts = report::gather(service, *opened, options, call.rules, task);
-  if (!facts) return console.fail(facts.error());
-  const report::Document document = report::composed(*facts);
-  const std::string page = (*writer)->write(document);
-  if (const Status written = service::writeText(options.output, page); !written) return console.fail(written.error());
+  ASSIGN_OR_RETURN(const auto opened, openModel(service, options.model, options.inputs, call, task));
+  RETURN_IF_ERROR(checkWrittenBeside("the report", options.output, service.model()->facts().files(),
+                                     {options.folded, options.planFile, options.inputs.npz}));
+  RETURN_IF_ERROR(checkFlavour(opened.info.format, options.norm));
+  noteAssumedInputs(opened.analysis, console);
+  ASSIGN_OR_RETURN(const auto facts, report::gather(service, opened, options, call.rules, task));
+  const report::Document document = report::composed(facts);
+  const std::string page = writer->write(document);
+  RETURN_IF_ERROR(formats::writeWhole(options.output, page));
   console.print(options.model + ": " + document.banner.title + ". " + document.banner.text);
   console.print("  written to " + options.output);
-  return console.finish([&] { return summary(*facts, options.output, **writer, page.size()); }, Exit::Done);
+  return console.finish([&] { return summary(facts, options.output, *writer, page.size()); }, Exit::Done);
 }
 
 NamedFiles filesOf(const ReportOptions& options) {
@@ -73,13 +69,8 @@ NamedFiles filesOf(const ReportOptions& options) {
 
 void declareFold(CLI::App& app, ReportOptions& options) {
   addChoice(app, "--policy", options.policy, "What may be done to fold, where no FOLDED is given");
-  app.add_option("--max-growth", options.maxGrowth, "By how much the file may grow, policy balanced")
-      ->check(notNegative())
-      ->type_name("PERCENT")
-      ->capture_default_str();
-  app.add_option("--norm", options.norm, "What takes LayerNorm's place")
-      ->check(CLI::IsMember(kNormFlavours))
-      ->capture_default_str();
+  addMaxGrowth(app, options.maxGrowth);
+  addNorm(app, options.norm, "What takes LayerNorm's place");
   app.add_option("--plan", options.planFile, "Use the edits of this file")->type_name("PLAN.json");
 }
 

@@ -194,7 +194,8 @@ TEST(Apply, TheFastNormIsRefusedWhereItsLibraryIsMissingOrUsed) {
   const auto x = draw({3, 6}, 10, at::kFloat);
   const auto model = makeModel(linearNormLinear(at::kFloat), {x});
   const auto norms = analysis::findNorms(model->graph());
-  auto result = model->apply({"free", foldOfLinearNormLinear(model->graph())}, norms.layerNorms, NormFlavour::Fast, {});
+  auto result =
+      model->apply({Policy::Free, foldOfLinearNormLinear(model->graph())}, norms.layerNorms, NormFlavour::Fast, {});
   if (!result) {
     EXPECT_EQ(result.error().code, ErrorCode::Unsupported);
     EXPECT_FALSE(result.error().hint.empty());

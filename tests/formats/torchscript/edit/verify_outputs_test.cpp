@@ -120,7 +120,7 @@ TEST(VerifyOutputs, AFoldThatLosesFewerDigitsThanTheOriginalPasses) {
     const auto model = makeModel(onMean(mean), {x});
     const auto norms = analysis::findNorms(model->graph()).layerNorms;
     const fold::FoldPlan plan{
-        "all", {centerOver(model->graph(), "w", 0), centerOver(model->graph(), "c", 0), fold::ReplaceNorm{0}}};
+        Policy::All, {centerOver(model->graph(), "w", 0), centerOver(model->graph(), "c", 0), fold::ReplaceNorm{0}}};
     const auto folded = must(model->apply(plan, norms, NormFlavour::Portable, {}));
     const auto result = must(run::verifyFold({*model, *folded, plan, norms}, {{"in_0", viewOf(x)}}, {}, {}));
     EXPECT_EQ(result.exact, true) << mean << ": " << result.algebra.worst->maxRel << ", " << result.file.worst->maxRel;

@@ -45,6 +45,11 @@ struct MarkdownBlocks {
   }
 };
 
+size_t widthOf(const std::string& text) {
+  return static_cast<size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 const char* signOf(Tone tone) {
   switch (tone) {
     case Tone::Good:
@@ -83,6 +88,24 @@ std::string asMarkdown(const Document& document) {
     for (const Block& block : section.blocks) text += std::visit(MarkdownBlocks{}, block);
   }
   return text + markdownText(document.footer) + "\n";
+}
+
+std::vector<std::string> asLines(const Table& table) {
+  std::vector<std::vector<std::string>> rows{table.heads};
+  rows.insert(rows.end(), table.rows.begin(), table.rows.end());
+  std::vector<size_t> widths(table.heads.size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], widthOf(row[i]));
+  }
+  std::vector<std::string> lines;
+  for (const auto& row : rows) {
+    std::string& line = lines.emplace_back();
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - widthOf(row[i]), ' ');
+      line += i == 0 ? row[i] + padding : "  " + padding + row[i];
+    }
+  }
+  return lines;
 }
 
 }  // namespace normlens::engine::report
