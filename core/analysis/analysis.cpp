@@ -9,14 +9,10 @@
 
 #include "core/analysis/claims/shifts.h"
 #include "core/analysis/explain.h"
+#include "core/analysis/graph_names.h"
 #include "core/analysis/plan/given_plan.h"
 
 namespace normlens::analysis {
-using graph::Graph;
-using graph::kNone;
-using graph::NodeId;
-using graph::ValueId;
-
 namespace {
 
 void judge(Analysis& analysis, const Planner& planner) {
@@ -67,9 +63,9 @@ Result<PaperCriteria> paperVerdicts(const graph::Graph& graph, const Analysis& a
                                     const Task& task) {
   const auto& norms = analysis.norms.layerNorms;
   if (!analysis.scales.changed) return paperCriteria(graph, norms, analysis.claims);
-  const auto asGiven = Claims::build(graph, norms, weights, task);  // the papers know nothing of absorbed scales
-  if (!asGiven) return tl::unexpected(asGiven.error());
-  return paperCriteria(graph, norms, *asGiven);
+  ASSIGN_OR_RETURN(const auto asGiven,
+                   Claims::build(graph, norms, weights, task));  // the papers know nothing of absorbed scales
+  return paperCriteria(graph, norms, asGiven);
 }
 
 // A large graph lies in no cache: two threads that wait for memory wait half as long. A small one is done before

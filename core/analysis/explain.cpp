@@ -6,19 +6,12 @@
 #include <deque>
 #include <map>
 
+#include "core/analysis/graph_names.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
-
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::NodeId;
-using graph::ValueId;
-
 namespace {
 
 std::string shortOp(const std::string& op) {

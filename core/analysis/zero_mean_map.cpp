@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "core/analysis/claims/reached.h"
+#include "core/analysis/graph_names.h"
 
 namespace normlens::analysis {
 namespace {
 
 using graph::ConstantId;
-using graph::kNone;
-using graph::NodeId;
-using graph::Use;
-using graph::ValueId;
 using ops::Pattern;
 
 // Collects what a plan does to the values and constants of the graph.

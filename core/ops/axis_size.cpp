@@ -16,13 +16,6 @@
 
 namespace normlens::ops {
 
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
 using Kind = AxisSize::Kind;
 
 namespace {

@@ -7,7 +7,6 @@
 namespace normlens::ops {
 namespace {
 
-using graph::OpKind;
 using enum NodeClass;
 
 // The table: what a kind is in a zero-mean graph, its rules, and why the first two are right.

@@ -5,6 +5,14 @@
 
 namespace normlens::ops {
 
+using graph::Graph;
+using graph::kNone;
+using graph::kNoValue;
+using graph::Node;
+using graph::OpKind;
+using graph::Shape;
+using graph::ValueId;
+
 #define NORMLENS_RULE(name)                                                                                   \
   [[nodiscard]] ZeroMean name##ZeroMean(const graph::Graph&, const graph::Node&, int output, const Pattern&); \
   [[nodiscard]] Shift name##Shift(const graph::Graph&, const graph::Node&, int operand, const Pattern&)

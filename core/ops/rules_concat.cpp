@@ -7,14 +7,6 @@
 #include "core/ops/size_question.h"
 
 namespace normlens::ops {
-
-using graph::Graph;
-using graph::kNoValue;
-using graph::Node;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
-
 namespace {
 
 // Start of each operand along a concatenation; nullopt when a shape is missing.

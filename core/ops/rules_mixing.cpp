@@ -6,11 +6,6 @@
 #include "core/ops/size_question.h"
 
 namespace normlens::ops {
-
-using graph::Graph;
-using graph::Node;
-using graph::Shape;
-
 namespace {
 
 bool isLinearReduce(const Node& node) {

@@ -8,14 +8,6 @@
 #include "core/ops/size_question.h"
 
 namespace normlens::ops {
-
-using graph::Graph;
-using graph::kNoValue;
-using graph::Node;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
-
 namespace {
 
 bool extraOutputsUsed(const Graph& graph, const Node& node) {

@@ -5,13 +5,6 @@
 #include "core/ops/rule_sets.h"
 
 namespace normlens::ops {
-
-using graph::Graph;
-using graph::Node;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
-
 namespace {
 
 // The index of x as factors `inner`, of which y's is made in the order `perm`.

@@ -6,11 +6,6 @@
 #include "core/ops/rule_sets.h"
 
 namespace normlens::ops {
-
-using graph::Graph;
-using graph::Node;
-using graph::Shape;
-
 namespace {
 
 constexpr const char* kSumsPositions = "the norm sums over positions that are written at run time";

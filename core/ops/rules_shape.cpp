@@ -9,10 +9,6 @@
 
 namespace normlens::ops {
 
-using graph::Graph;
-using graph::Node;
-using graph::Shape;
-
 ZeroMean reshapeZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
   if (sumsOverOpenSize(graph, node, pattern)) return ZeroMean::refused("a run decides how it is cut into rows");
   return ZeroMean::of({{node.operands.at(0), pattern}});

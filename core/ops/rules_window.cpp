@@ -11,15 +11,6 @@
 #include "core/ops/size_question.h"
 
 namespace normlens::ops {
-
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
-
 namespace {
 
 // Decides whether a part cut out of a value is a part of the features that a weight makes, whatever the input's size.

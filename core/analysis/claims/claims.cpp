@@ -7,19 +7,12 @@
 #include <vector>
 
 #include "core/analysis/claims/finite_weights.h"
-#include "core/graph/graph.h"
+#include "core/analysis/graph_names.h"
 #include "core/ops/pattern.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
 
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::OpKind;
-using graph::Use;
-using graph::ValueId;
 using ops::Demand;
 using ops::Pattern;
 using ops::ZeroMean;

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "core/analysis/graph_names.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
-
-using graph::Graph;
-using graph::Node;
-using graph::OpKind;
-using graph::Shape;
-
 namespace {
 
 // Acts along other axes than the last one of `shape`, by its attribute `axis` or `axes`.

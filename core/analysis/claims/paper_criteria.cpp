@@ -4,15 +4,10 @@
 #include <map>
 
 #include "core/analysis/claims/reached.h"
+#include "core/analysis/graph_names.h"
 
 namespace normlens::analysis {
 
-using graph::Graph;
-using graph::kNone;
-using graph::Node;
-using graph::OpKind;
-using graph::Use;
-using graph::ValueId;
 using ops::Pattern;
 
 namespace {

@@ -6,24 +6,14 @@
 #include <optional>
 #include <vector>
 
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/constant_behind.h"
-#include "core/graph/graph.h"
 #include "core/graph/queries.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
-
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::NodeId;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
-
 namespace {
 
 // A constant factor per channel, and which of a value's axes its channels are: read off a broadcast operand, and

@@ -3,15 +3,12 @@
 #include <utility>
 
 #include "core/analysis/claims/grouped.h"
+#include "core/analysis/graph_names.h"
 #include "core/ops/contraction.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
 
-using graph::kNone;
-using graph::NodeId;
-using graph::Use;
-using graph::ValueId;
 using ops::Pattern;
 using ops::Shift;
 

@@ -3,23 +3,13 @@
 #include <algorithm>
 
 #include "core/analysis/claims/kept_channels.h"
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/constant_behind.h"
 #include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
-
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::NodeId;
-using graph::OpKind;
-using graph::Shape;
-using graph::Use;
-using graph::ValueId;
-
 namespace {
 
 bool isVector(const Shape* shape, int64_t size) {

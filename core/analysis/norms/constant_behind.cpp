@@ -1,16 +1,9 @@
 #include "core/analysis/norms/constant_behind.h"
 
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/written_nodes.h"
 
 namespace normlens::analysis {
-
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::OpKind;
-using graph::ValueId;
-
 namespace {
 
 bool hasWrittenSizes(const Node& view) {

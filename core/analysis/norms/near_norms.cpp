@@ -3,20 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/written_nodes.h"
 #include "core/graph/queries.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
-
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::NodeId;
-using graph::OpKind;
-using graph::ValueId;
-
 namespace {
 
 constexpr size_t kMostBehind = 16;

@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/written_nodes.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
-
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::NodeId;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
-
 namespace {
 
 constexpr int kLongestChain = 6;  // 1 + gamma, cast and viewed

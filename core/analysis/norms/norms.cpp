@@ -5,19 +5,12 @@
 #include <map>
 #include <set>
 
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/written_norms.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
-
-using graph::Graph;
-using graph::kNoValue;
-using graph::Node;
-using graph::NodeId;
-using graph::OpKind;
-using graph::ValueId;
-
 namespace {
 
 LayerNorm fromOp(const Graph& graph, NodeId id) {

@@ -4,20 +4,13 @@
 #include <numeric>
 #include <string>
 
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/constant_behind.h"
 #include "core/graph/contains.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
-
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
-
 namespace {
 
 constexpr int64_t kMostElements = 8192;  // A larger constant is not looked at.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/norm_tail.h"
 #include "core/analysis/norms/row_sum.h"
 #include "core/analysis/norms/written_nodes.h"
@@ -13,13 +14,6 @@
 namespace normlens::analysis {
 
 using graph::Function;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::NodeId;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
 using Symbol = RowPolynomial::Symbol;
 
 namespace {

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/norm_tail.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
 namespace {
-
-using graph::Graph;
-using graph::kNoValue;
 
 void takeTail(const Graph& graph, WholeNorm& norm, bool withBeta) {
   const auto* shape = norm.input == kNoValue ? nullptr : ops::shapeOf(graph, norm.input);

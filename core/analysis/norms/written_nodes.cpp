@@ -1,14 +1,10 @@
 #include "core/analysis/norms/written_nodes.h"
 
+#include "core/analysis/graph_names.h"
+
 namespace normlens::analysis {
 
 using graph::Function;
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::OpKind;
-using graph::ValueId;
 
 const Node* producerOf(const Graph& graph, ValueId value) {
   if (value == kNoValue || graph.value(value).producer == kNone) return nullptr;

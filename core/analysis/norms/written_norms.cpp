@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/norm_tail.h"
 #include "core/analysis/norms/norms.h"
 #include "core/analysis/norms/row_sum.h"
@@ -17,14 +18,6 @@
 namespace normlens::analysis {
 
 using graph::Function;
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::NodeId;
-using graph::OpKind;
-using graph::Shape;
-using graph::ValueId;
 using Symbol = RowPolynomial::Symbol;
 
 namespace {

@@ -13,19 +13,15 @@
 
 #include "core/analysis/claims/claims.h"
 #include "core/analysis/claims/reached.h"
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/norms.h"
 #include "core/graph/contains.h"
-#include "core/graph/graph.h"
 #include "core/graph/queries.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
 
 using fold::AbsorbScale;
-using graph::Graph;
-using graph::kNone;
-using graph::Use;
-using graph::ValueId;
 
 namespace {
 

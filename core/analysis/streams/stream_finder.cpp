@@ -7,18 +7,10 @@
 #include <tuple>
 
 #include "core/analysis/explain.h"
+#include "core/analysis/graph_names.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
-
-using graph::Graph;
-using graph::kNone;
-using graph::Node;
-using graph::OpKind;
-using graph::Shape;
-using graph::Use;
-using graph::ValueId;
-
 namespace {
 
 // The axis that a pattern sums, all of it, and nothing else.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/analysis/claims/kept_channels.h"
+#include "core/analysis/graph_names.h"
 #include "core/analysis/norms/constant_behind.h"
 #include "core/analysis/norms/norms.h"
 #include "core/analysis/plan/planner.h"
@@ -18,15 +19,6 @@
 
 namespace normlens::analysis {
 namespace {
-
-using graph::Graph;
-using graph::kNone;
-using graph::kNoValue;
-using graph::Node;
-using graph::OpKind;
-using graph::Shape;
-using graph::Use;
-using graph::ValueId;
 
 // The linears that read a norm of a narrow stream, where all that reads it are such.
 struct NormReaders {
