@@ -1,9 +1,12 @@
 #include "ui/window/frame/status_strip.h"
 
+#include <unistd.h>
+
+#include <QFile>
 #include <QProgressBar>
 #include <QTimer>
+#include <optional>
 
-#include "ui/client/process_memory.h"
 #include "ui/session/session.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
@@ -31,6 +34,28 @@ constexpr const char* kJobWords[] = {"",
                                      QT_TRANSLATE_NOOP("StatusStrip", "Comparing"),
                                      QT_TRANSLATE_NOOP("StatusStrip", "Probing"),
                                      QT_TRANSLATE_NOOP("StatusStrip", "Making the report")};
+
+std::optional<qint64> residentBytesOfOne(qint64 processId) {
+  QFile file(QStringLiteral("/proc/%1/statm").arg(processId));
+  if (!file.open(QIODevice::ReadOnly)) return std::nullopt;
+  const QList<QByteArray> fields = file.readAll().split(' ');
+  if (fields.size() < 2) return std::nullopt;
+  return fields[1].toLongLong() * sysconf(_SC_PAGESIZE);
+}
+
+// Resident set in bytes; of a process that works through children theirs, as what it shares with them would count
+// twice. nullopt when there is no such process here.
+std::optional<qint64> residentBytes(qint64 processId) {
+  if (processId <= 0) return std::nullopt;
+  QFile children(QStringLiteral("/proc/%1/task/%1/children").arg(processId));
+  qint64 bytes = 0;
+  if (children.open(QIODevice::ReadOnly)) {
+    for (const QByteArray& child : children.readAll().simplified().split(' ')) {
+      bytes += residentBytesOfOne(child.toLongLong()).value_or(0);
+    }
+  }
+  return bytes > 0 ? bytes : residentBytesOfOne(processId);
+}
 
 QString jobWords(const Job& job) {
   const QString kind = StatusStrip::tr(kJobWords[static_cast<int>(job.kind)]);

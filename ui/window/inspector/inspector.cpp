@@ -7,6 +7,7 @@
 #include <QGuiApplication>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QStringList>
 #include <QWidget>
 #include <algorithm>
 

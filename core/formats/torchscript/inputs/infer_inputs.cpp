@@ -6,7 +6,7 @@
 
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
-#include "core/formats/torchscript/file/traced_inputs.h"
+#include "core/formats/archive/pickle_scan.h"
 #include "core/formats/torchscript/inputs/input_search.h"
 #include "core/formats/torchscript/program/arguments.h"
 
@@ -16,6 +16,30 @@ namespace {
 // Shapes for inputs of which the graph shows nothing.
 const std::vector<graph::Shape> kUnknown = {{2, 7, 8},  {2, 8},     {2, 3, 32, 32}, {2, 7},     {2, 8, 9}, {4},
                                             {2, 7, 16}, {2, 7, 32}, {2, 7, 64},     {2, 3, 16}, {}};
+
+// An example input that torch.jit.save keeps with a traced module.
+struct TracedInput {
+  graph::DType dtype = graph::DType::Unknown;
+  graph::Shape shape;
+};
+
+// In forward order; empty when the file has none (scripted modules, older files, inputs that are not tensors).
+std::vector<TracedInput> readTracedInputs(const Archive& archive) {
+  const ZipRecord* record = archive.find(std::string(archive.prefix()) + "traced_inputs.pkl");
+  if (record == nullptr) return {};
+  constexpr uint64_t kMost = 1 << 20;
+  const auto pickle = archive.read(*record, kMost);
+  if (!pickle) return {};
+  const auto scan = scanPickle(*pickle);
+  if (!scan) return {};
+  std::vector<TracedInput> inputs;
+  for (const DeclaredTensor& tensor : scan->tensors) {
+    const graph::DType dtype = storageType(tensor.type).dtype;
+    if (dtype == graph::DType::Unknown) return {};
+    inputs.push_back({dtype, tensor.sizes});
+  }
+  return inputs;
+}
 
 class InputInference {
  public:
