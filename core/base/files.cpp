@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "core/base/door_wire.h"
+#include "core/base/result.h"
 
 namespace normlens::files {
 namespace {
@@ -56,11 +57,10 @@ OrErrno<Descriptor> openToRead(const fs::path& path) {
 }
 
 OrErrno<std::vector<std::string>> namesIn(const fs::path& folder) {
-  auto opened = hasDoor() ? handed(ask(Ask::Folder, folder)) : direct::openFolder(folder);
-  if (!opened) return tl::unexpected(opened.error());
-  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(opened->get()), ::closedir);
+  ASSIGN_OR_RETURN(auto opened, hasDoor() ? handed(ask(Ask::Folder, folder)) : direct::openFolder(folder));
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(opened.get()), ::closedir);
   if (!listing) return tl::unexpected(errno);
-  opened->release();
+  opened.release();
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* entry = ::readdir(listing.get())) {
@@ -83,16 +83,15 @@ bool isOneOf(const std::vector<fs::path>& all, const fs::path& file) {
 }
 
 OrErrno<std::string> readSmall(const fs::path& path, size_t most) {
-  const auto file = openToRead(path);
-  if (!file) return tl::unexpected(file.error());
+  ASSIGN_OR_RETURN(const auto file, openToRead(path));
   struct stat info {};
-  if (::fstat(file->get(), &info) != 0) return tl::unexpected(errno);
+  if (::fstat(file.get(), &info) != 0) return tl::unexpected(errno);
   if (S_ISDIR(info.st_mode)) return tl::unexpected(EISDIR);
   if (!S_ISREG(info.st_mode)) return tl::unexpected(EINVAL);
   if (static_cast<uint64_t>(info.st_size) > most) return tl::unexpected(EFBIG);
   std::string text(static_cast<size_t>(info.st_size), '\0');
   for (size_t at = 0; at < text.size();) {
-    const ssize_t got = ::pread(file->get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
+    const ssize_t got = ::pread(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return tl::unexpected(errno);
     if (got == 0) text.resize(at);  // it has become shorter
@@ -104,16 +103,14 @@ OrErrno<std::string> readSmall(const fs::path& path, size_t most) {
 OrErrno<NewFile> NewFile::create(const fs::path& path) {
   NewFile made;
   if (!hasDoor()) {
-    auto own = direct::createNew(path);
-    if (!own) return tl::unexpected(own.error());
-    made.own_ = std::move(*own);
+    ASSIGN_OR_RETURN(auto own, direct::createNew(path));
+    made.own_ = std::move(own);
     return made;
   }
   Answer answer = ask(Ask::Create, path);
   made.ticket_ = answer.error == 0 ? answer.ticket : 0;
-  auto file = handed(std::move(answer));
-  if (!file) return tl::unexpected(file.error());
-  made.own_.file = std::move(*file);
+  ASSIGN_OR_RETURN(auto file, handed(std::move(answer)));
+  made.own_.file = std::move(file);
   return made;
 }
 

@@ -8,13 +8,11 @@
 namespace normlens::lab {
 
 Result<RunResult> train(const RunSettings& settings, const RunPlace& place, const RunControl& control) {
-  if (const Status good = checkRunSettings(settings); !good) return tl::unexpected(good.error());
-  const auto data = loadData(settings.data);
-  if (!data) return tl::unexpected(data.error());
-  const auto door = symbolOfOwnLibrary("libnormlens_lab.so", kLibraryDoor);
-  if (!door) return tl::unexpected(door.error());
+  RETURN_IF_ERROR(checkRunSettings(settings));
+  ASSIGN_OR_RETURN(const auto data, loadData(settings.data));
+  ASSIGN_OR_RETURN(const auto door, symbolOfOwnLibrary("libnormlens_lab.so", kLibraryDoor));
   using Ask = const LibraryDoor* (*)();
-  return reinterpret_cast<Ask>(*door)()->train(settings, *data, place, control);
+  return reinterpret_cast<Ask>(door)()->train(settings, data, place, control);
 }
 
 std::vector<std::filesystem::path> filesOfRun(const RunSettings& settings, const std::filesystem::path& folder) {

@@ -121,10 +121,9 @@ Status Differences::makePair(const DiffSubject& subject, const std::string& agai
       type != DType::Unknown && (type != subject.original.facts().dtype || type != second.facts().dtype);
   if (copied) task.report("copying the models to " + dtype);
   if (kept_->other || !copied) return take(run::inType(subject.original, second, type));
-  auto original = subject.original.converted(type);
-  if (!original) return tl::unexpected(original.error());
-  ASSIGN_OR_RETURN(auto folded, subject.foldAgain(**original));
-  kept_->pair = {std::move(*original), std::move(folded), run::divergenceLimit(type)};
+  ASSIGN_OR_RETURN(auto original, subject.original.converted(type));
+  ASSIGN_OR_RETURN(auto folded, subject.foldAgain(*original));
+  kept_->pair = {std::move(original), std::move(folded), run::divergenceLimit(type)};
   return {};
 }
 
@@ -142,9 +141,8 @@ Result<protocol::DiffResult> Differences::compare(const DiffSubject& subject, co
   };
   if (const Status made = makePair(subject, params.against, params.dtype, task); !made) return failed(made.error());
   result.note = run::typeNote(*kept_->pair);
-  const auto batches =
-      run::batchesLike(subject.inputs, std::max(1, params.batches), static_cast<uint64_t>(params.seed));
-  if (!batches) return tl::unexpected(batches.error());
+  ASSIGN_OR_RETURN(const auto batches,
+                   run::batchesLike(subject.inputs, std::max(1, params.batches), static_cast<uint64_t>(params.seed)));
   run::DiffOptions options;
   options.limit = kept_->pair->limit;
   const graph::Graph& graph = kept_->pair->a->graph();
@@ -152,7 +150,7 @@ Result<protocol::DiffResult> Differences::compare(const DiffSubject& subject, co
     if (value >= 0 && static_cast<size_t>(value) < graph.values.size()) options.values.push_back(value);
   }
   options.reference = kept_->reference(subject.original);
-  const auto diff = run::diffModels(*kept_->pair->a, subject.norms, *kept_->pair->b, *batches, options, task);
+  const auto diff = run::diffModels(*kept_->pair->a, subject.norms, *kept_->pair->b, batches, options, task);
   if (!diff) return failed(diff.error());
   for (const run::DiffRow& row : diff->rows) result.rows.push_back(describe(row, graph));
   result.batches = diff->batches;
@@ -167,18 +165,15 @@ Result<protocol::TensorPair> Differences::tensorPair(const DiffSubject& subject,
   const bool known =
       params.kind == SiteKind::Output || (params.value >= 0 && static_cast<size_t>(params.value) < values.size());
   if (!known) return fail(ErrorCode::Usage, "there is nothing to compare in this place");
-  if (const Status made = makePair(subject, params.against, params.dtype, task); !made) {
-    return tl::unexpected(made.error());
-  }
+  RETURN_IF_ERROR(makePair(subject, params.against, params.dtype, task));
   const std::string place = nameOf(params.kind) + " " + std::to_string(params.value) + " " +
                             std::to_string(params.output) + " " + std::to_string(params.batch) + " " +
                             std::to_string(params.seed);
   if (!kept_->tensors || kept_->place != place) {
     task.report("running both models");
-    const auto batches =
-        run::batchesLike(subject.inputs, std::max(0, params.batch) + 1, static_cast<uint64_t>(params.seed));
-    if (!batches) return tl::unexpected(batches.error());
-    ASSIGN_OR_RETURN(auto tensors, run::tensorsAt(*kept_->pair->a, subject.norms, *kept_->pair->b, batches->back(),
+    ASSIGN_OR_RETURN(const auto batches, run::batchesLike(subject.inputs, std::max(0, params.batch) + 1,
+                                                          static_cast<uint64_t>(params.seed)));
+    ASSIGN_OR_RETURN(auto tensors, run::tensorsAt(*kept_->pair->a, subject.norms, *kept_->pair->b, batches.back(),
                                                   {params.output, params.kind, params.value}, task));
     kept_->tensors = std::move(tensors);
     kept_->place = place;

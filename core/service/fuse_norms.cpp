@@ -25,19 +25,17 @@ struct Made {
 // second one needs come from a probe of what the first one made.
 Result<Made> makeFused(const formats::Model& model, const analysis::Norms& norms, const formats::Tensors& inputs,
                        const Task& task) {
-  const auto fuser = fuserOf(model);
-  if (!fuser) return tl::unexpected(fuser.error());
-  auto joined = (*fuser)->joinNorms(norms, task);
-  if (!joined) return tl::unexpected(joined.error());
-  const bool any = !joined->fused.empty();
+  ASSIGN_OR_RETURN(const auto fuser, fuserOf(model));
+  ASSIGN_OR_RETURN(auto joined, fuser->joinNorms(norms, task));
+  const bool any = !joined.fused.empty();
   if (any) {
-    if (const Status probed = joined->model->probe(inputs, task); !probed) return tl::unexpected(probed.error());
+    RETURN_IF_ERROR(joined.model->probe(inputs, task));
   }
-  const auto second = fuserOf(any ? *joined->model : model);
-  auto fused = (*second)->fuseNorms(any ? analysis::findNorms(joined->model->graph()) : norms, task);
+  const auto second = fuserOf(any ? *joined.model : model);
+  auto fused = (*second)->fuseNorms(any ? analysis::findNorms(joined.model->graph()) : norms, task);
   if (!fused) return tl::unexpected(fused.error());
-  Made made{nullptr, std::move(joined->fused), std::move(fused->fused)};
-  if (any || !made.fused.empty()) made.model = std::move(made.fused.empty() ? joined->model : fused->model);
+  Made made{nullptr, std::move(joined.fused), std::move(fused->fused)};
+  if (any || !made.fused.empty()) made.model = std::move(made.fused.empty() ? joined.model : fused->model);
   return made;
 }
 
@@ -55,18 +53,16 @@ Status prove(const formats::Model& model, const formats::Tensors& inputs, const 
              const Task& task) {
   const auto again = [&, same = onlyJoined(norms, fusing.joined)](
                          const formats::Model& twin) -> Result<std::unique_ptr<formats::Model>> {
-    auto made = makeFused(twin, same, inputs, task);
-    if (!made) return tl::unexpected(made.error());
-    if (made->joined != fusing.joined || made->fused != fusing.fused)
+    ASSIGN_OR_RETURN(auto made, makeFused(twin, same, inputs, task));
+    if (made.joined != fusing.joined || made.fused != fusing.fused)
       return fail(ErrorCode::Refused, "other norms of it can be fused than of the model");
-    return std::move(made->model);
+    return std::move(made.model);
   };
-  const auto verification =
-      run::verifyChange({model, *fusing.model, again, norms.layerNorms}, inputs, run::VerifyOptions{}, task);
-  if (!verification) return tl::unexpected(verification.error());
-  fusing.verify = describeVerification(*verification);
-  fusing.ok = verification->exact.value_or(false);
-  if (!fusing.ok) fusing.reason = whyNotProved(*verification, "fused");
+  ASSIGN_OR_RETURN(const auto verification, run::verifyChange({model, *fusing.model, again, norms.layerNorms}, inputs,
+                                                              run::VerifyOptions{}, task));
+  fusing.verify = describeVerification(verification);
+  fusing.ok = verification.exact.value_or(false);
+  if (!fusing.ok) fusing.reason = whyNotProved(verification, "fused");
   return {};
 }
 
@@ -75,23 +71,22 @@ Status prove(const formats::Model& model, const formats::Tensors& inputs, const 
 Result<Fusing> fuseNorms(const formats::Model& model, const formats::Tensors& inputs, bool verify, const Task& task) {
   const Stopwatch watch;
   const analysis::Norms norms = analysis::findNorms(model.graph());
-  auto made = makeFused(model, norms, inputs, task);
-  if (!made) return tl::unexpected(made.error());
+  ASSIGN_OR_RETURN(auto made, makeFused(model, norms, inputs, task));
   Fusing fusing;
   fusing.fuse_ms = watch.ms();
   fusing.norms = static_cast<int>(
       norms.layerNorms.size() +
       static_cast<size_t>(std::ranges::count(norms.others, OtherNormKind::RmsNorm, &analysis::OtherNorm::kind)));
-  fusing.joined = std::move(made->joined);
-  fusing.fused = std::move(made->fused);
-  if (!made->model) {
+  fusing.joined = std::move(made.joined);
+  fusing.fused = std::move(made.fused);
+  if (!made.model) {
     fusing.reason = "no norm of this model can be fused with a residual add before it";
     return fusing;
   }
-  fusing.model = std::move(made->model);
+  fusing.model = std::move(made.model);
   fusing.ok = true;
   if (verify) {
-    if (const Status proved = prove(model, inputs, norms, fusing, task); !proved) return tl::unexpected(proved.error());
+    RETURN_IF_ERROR(prove(model, inputs, norms, fusing, task));
   }
   return fusing;
 }

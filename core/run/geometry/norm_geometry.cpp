@@ -124,8 +124,7 @@ double swapError(std::span<const double> x, const NormConstants& constants) {
 
 Result<SideGeometry> sideGeometry(const graph::TensorView& view, const std::vector<int64_t>& axes) {
   SideSums sums;
-  const Status read = forEachRow(view, axes, [&](std::span<const double> row) { sums.add(row); });
-  if (!read) return tl::unexpected(read.error());
+  RETURN_IF_ERROR(forEachRow(view, axes, [&](std::span<const double> row) { sums.add(row); }));
   return sums.take();
 }
 
@@ -136,7 +135,7 @@ Result<InputGeometry> inputGeometry(const graph::TensorView& view, const InputQu
   AngleTally randomAngles;
   double worst = 0;
   std::vector<std::vector<double>> controls;
-  const Status read = forEachRow(view, question.axes, [&](std::span<const double> row) {
+  RETURN_IF_ERROR(forEachRow(view, question.axes, [&](std::span<const double> row) {
     geometry.width = static_cast<int64_t>(row.size());
     if (controls.empty()) controls = controlVectors(geometry.width, question.seed);
     if (!sums.add(row)) return;
@@ -151,8 +150,7 @@ Result<InputGeometry> inputGeometry(const graph::TensorView& view, const InputQu
     const double error = swapError(row, *question.swap);
     worst = std::max(worst, error);
     swap.add(error);
-  });
-  if (!read) return tl::unexpected(read.error());
+  }));
   geometry.side = sums.take();
   geometry.randomDeg = random.spread();
   geometry.randomAngles = randomAngles.take();

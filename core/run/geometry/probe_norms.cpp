@@ -168,9 +168,7 @@ Result<std::vector<NormGeometry>> probeNorms(const formats::Model& model, const 
                                              const Task& task) {
   std::vector<ProbedNorm> probed = probedNorms(model.graph(), norms);
   if (options.foldOf) takeAxesOf(*options.foldOf, probed);
-  if (const Status done = Probing(model, inputs, options.seed, task).measure(probed); !done) {
-    return tl::unexpected(done.error());
-  }
+  RETURN_IF_ERROR(Probing(model, inputs, options.seed, task).measure(probed));
   return geometriesOf(std::move(probed));
 }
 

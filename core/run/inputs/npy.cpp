@@ -121,13 +121,12 @@ Result<int64_t> writeNpyFile(const std::filesystem::path& path, const graph::Ten
   const uint64_t size = header.size() + static_cast<uint64_t>(count) * width;
   ASSIGN_OR_RETURN(auto file, formats::AtomicFile::create(path, size));
   RETURN_IF_ERROR(file.writeAt(0, std::as_bytes(std::span(header))));
-  const auto status = forEachPart(view, kElementsAtATime, [&](int64_t first, const graph::TensorView& part) -> Status {
+  RETURN_IF_ERROR(forEachPart(view, kElementsAtATime, [&](int64_t first, const graph::TensorView& part) -> Status {
     task.report("writing " + path.filename().string(), static_cast<double>(first) / static_cast<double>(count));
     RETURN_IF_ERROR(task.check());
     ASSIGN_OR_RETURN(const auto bytes, denseBytes(castFloat(part, written)));
     return file.writeAt(header.size() + static_cast<uint64_t>(first) * width, bytes);
-  });
-  if (!status) return tl::unexpected(status.error());
+  }));
   RETURN_IF_ERROR(file.commit());
   return static_cast<int64_t>(size);
 }

@@ -50,12 +50,11 @@ Result<ReadableArrays> readWhatCanBeRead(const std::filesystem::path& path) {
     return ReadableArrays{{{"in_0", *view}}, {}};
   }
   if (!startsWith(bytes, "PK")) return refused(path, ErrorCode::Unreadable, "it is neither an .npz nor an .npy file");
-  const auto archive = formats::Archive::open(file);
-  if (!archive) return tl::unexpected(archive.error());
+  ASSIGN_OR_RETURN(const auto archive, formats::Archive::open(file));
   ReadableArrays read;
-  for (const formats::ZipRecord& record : (*archive)->records()) {
+  for (const formats::ZipRecord& record : archive->records()) {
     const std::string name = arrayName(record.name);
-    const auto view = readRecord(**archive, record);
+    const auto view = readRecord(*archive, record);
     if (!view) read.unreadable.emplace(name, view.error());
     read.arrays.push_back({name, view.value_or(graph::TensorView{})});
   }

@@ -61,16 +61,15 @@ class Twins {
 
 Result<Twins> Twins::make(const ChangeUnderTest& change, const InnerSites& inner, const Task& task) {
   Twins twins;
-  auto original = change.original.toFloat64();
-  if (!original) return tl::unexpected(original.error());
+  ASSIGN_OR_RETURN(auto original, change.original.toFloat64());
   RETURN_IF_ERROR(task.check());
-  auto changed = change.change(**original);
+  auto changed = change.change(*original);
   if (!changed) {
     Error error = changed.error();
     error.message = "the change cannot be made to a float64 copy: " + error.message;
     return tl::unexpected(std::move(error));
   }
-  twins.original_ = std::move(*original);
+  twins.original_ = std::move(original);
   twins.changed_ = std::move(*changed);
   twins.inner_ = inner.between(change, twins.original_->graph(), twins.changed_->graph(), InnerSites::Which::All);
   return twins;

@@ -49,11 +49,9 @@ class Range {
     double low = 0, high = std::log2(std::max(1.0, kLargest / largestOf(sample)));  // Bound the factor.
     constexpr double kNear = 0.14;                                                  // 2^0.14 = 1.1
     for (double exponent = high; high - low > kNear; exponent = (low + high) / 2) {
-      const auto inputs = scaledLike(sample, std::exp2(exponent), sign);
-      if (!inputs) return tl::unexpected(inputs.error());
-      const auto inRange = staysInRange(*inputs);
-      if (!inRange) return tl::unexpected(inRange.error());
-      (*inRange ? low : high) = exponent;
+      ASSIGN_OR_RETURN(const auto inputs, scaledLike(sample, std::exp2(exponent), sign));
+      ASSIGN_OR_RETURN(const auto inRange, staysInRange(inputs));
+      (inRange ? low : high) = exponent;
     }
     const double most = std::exp2(low);
     return std::max(most / kMargin, std::min(most, kNearby));
@@ -72,30 +70,26 @@ class Range {
   Result<bool> staysInRange(const Tensors& inputs) const {
     std::vector<graph::ValueId> values;
     for (const auto& norm : change_.norms) values.push_back(norm.input);
-    const auto ran = runOn(wide_, inputs, task_, values);
-    if (!ran) return tl::unexpected(ran.error());
-    return ran->seen && largestOf(ran->seen->values) < kLargest;
+    ASSIGN_OR_RETURN(const auto ran, runOn(wide_, inputs, task_, values));
+    return ran.seen && largestOf(ran.seen->values) < kLargest;
   }
 
   // Returns the error of a model against the original's copy in a wider type, relative, the worst of the outputs:
   // infinite where it is not finite, or does not run. An overflow inside can still give finite numbers.
   Result<double> errorOf(const formats::Model& model, const Tensors& inputs) const {
-    const auto right = outputsOf(wide_, inputs);
-    if (!right) return tl::unexpected(right.error());
-    const auto outputs = outputsOf(model, inputs);
-    if (!outputs) return tl::unexpected(outputs.error());
-    double worst = right->empty() || outputs->empty() ? std::numeric_limits<double>::infinity() : 0;
-    for (const TensorDiff& diff : compareOutputs(*right, *outputs).value_or(std::vector<TensorDiff>{})) {
+    ASSIGN_OR_RETURN(const auto right, outputsOf(wide_, inputs));
+    ASSIGN_OR_RETURN(const auto outputs, outputsOf(model, inputs));
+    double worst = right.empty() || outputs.empty() ? std::numeric_limits<double>::infinity() : 0;
+    for (const TensorDiff& diff : compareOutputs(right, outputs).value_or(std::vector<TensorDiff>{})) {
       worst = std::max(worst, diff.maxRel);
     }
     return worst;
   }
 
   Result<Tensors> outputsOf(const formats::Model& model, const Tensors& inputs) const {
-    auto ran = runOn(model, inputs, task_);
-    if (!ran) return tl::unexpected(ran.error());
-    if (const Status enough = unlessMemoryWanted(ran->error); !enough) return tl::unexpected(enough.error());
-    return ran->seen ? std::move(ran->seen->outputs) : Tensors();
+    ASSIGN_OR_RETURN(auto ran, runOn(model, inputs, task_));
+    RETURN_IF_ERROR(unlessMemoryWanted(ran.error));
+    return ran.seen ? std::move(ran.seen->outputs) : Tensors();
   }
 
   const ChangeUnderTest& change_;
@@ -111,24 +105,21 @@ Result<std::string> overflowsEarlier(const ChangeUnderTest& change, const format
   if (largestOf(sample) == 0) return {};
   task.report("comparing the ranges of float16");
   constexpr int kSets = 3;  // centering may shrink what is largest in one of them
-  const auto sets = batchesLike(sample, kSets, 1);
-  if (!sets) return tl::unexpected(sets.error());
+  ASSIGN_OR_RETURN(const auto sets, batchesLike(sample, kSets, 1));
   const Range range(change, wide, task);
   // Numbers of one sign add up in sums where those of a sample may cancel.
   for (const Sign sign : {Sign::Own, Sign::Positive}) {
-    const auto factor = range.factorFor(sample, sign);
-    if (!factor) return tl::unexpected(factor.error());
-    if (*factor <= 1) continue;  // the sample itself shows what there is to see
-    for (const Tensors& set : *sets) {
-      const auto usual = scaledLike(set, 1, sign), inputs = scaledLike(set, *factor, sign);
+    ASSIGN_OR_RETURN(const auto factor, range.factorFor(sample, sign));
+    if (factor <= 1) continue;  // the sample itself shows what there is to see
+    for (const Tensors& set : sets) {
+      const auto usual = scaledLike(set, 1, sign), inputs = scaledLike(set, factor, sign);
       if (!usual || !inputs) return tl::unexpected((usual ? inputs : usual).error());
-      const auto overflows = range.overflows(*usual, *inputs);
-      if (!overflows) return tl::unexpected(overflows.error());
-      if (!*overflows) continue;
+      ASSIGN_OR_RETURN(const auto overflows, range.overflows(*usual, *inputs));
+      if (!overflows) continue;
       return formatted(
           "float16 ends at 65504: with inputs %.3g times as large the original is right and the folded model "
           "gives numbers that are not finite",
-          *factor);
+          factor);
     }
   }
   return {};
@@ -177,23 +168,19 @@ class FileProof {
     constexpr int kSets = 2, kMostSets = 48;
     constexpr size_t kEnoughRows = 600;
     std::vector<Tensors> sets = algebra.inputs;
-    const auto drawn = batchesLike(sample, kSets, options_.seed);
-    if (!drawn) return tl::unexpected(drawn.error());
-    for (size_t i = sets.size(); i < kSets; ++i) sets.push_back((*drawn)[i]);
-    if (const Status done = compareOnAll(sets); !done) return tl::unexpected(done.error());
+    ASSIGN_OR_RETURN(const auto drawn, batchesLike(sample, kSets, options_.seed));
+    for (size_t i = sets.size(); i < kSets; ++i) sets.push_back(drawn[i]);
+    RETURN_IF_ERROR(compareOnAll(sets));
     if (wide_ == algebra.exact && wide_ && isHalf() && outcome_.reason.empty() && !passes()) {
-      const auto draws = drawsOtherNumbers(sample);
-      if (!draws) return tl::unexpected(draws.error());
-      most_ = *draws ? kMostRounding : kUnbounded;
+      ASSIGN_OR_RETURN(const bool draws, drawsOtherNumbers(sample));
+      most_ = draws ? kMostRounding : kUnbounded;
     }
     // Few rows show little of what the original is off by.
     for (int some = 6, at = kSets;
          at < kMostSets && wide_ && outcome_.reason.empty() && !passes() && rows() < kEnoughRows;
          at += some, some *= 2) {
-      const auto more = batchesLike(sample, 1 + some, options_.seed + static_cast<uint64_t>(at));
-      if (!more) return tl::unexpected(more.error());
-      if (const Status done = compareOnAll({more->begin() + 1, more->end()}); !done)
-        return tl::unexpected(done.error());
+      ASSIGN_OR_RETURN(const auto more, batchesLike(sample, 1 + some, options_.seed + static_cast<uint64_t>(at)));
+      RETURN_IF_ERROR(compareOnAll({more.begin() + 1, more.end()}));
     }
     if (!outcome_.reason.empty()) return std::move(outcome_);
     decide();
@@ -201,9 +188,8 @@ class FileProof {
       outcome_.reason = "the model runs in no type wider than " + std::string(graph::dtypeName(type_)) +
                         ", so that its own error is not known: nothing is proved";
     } else if (outcome_.passes && wide_ && type_ == graph::DType::Float16) {
-      const auto overflow = overflowsEarlier(change_, *wide_, sample, task_);
-      if (!overflow) return tl::unexpected(overflow.error());
-      if (!overflow->empty()) refute(*overflow);
+      ASSIGN_OR_RETURN(const auto overflow, overflowsEarlier(change_, *wide_, sample, task_));
+      if (!overflow.empty()) refute(overflow);
     }
     return std::move(outcome_);
   }
@@ -242,33 +228,29 @@ class FileProof {
   }
 
   Status compareOn(const Tensors& inputs) {
-    auto expected = runOn(change_.original, inputs, task_, inner_.ofA());
-    if (!expected) return tl::unexpected(expected.error());
-    if (!expected->seen && mayDropSites()) return compareOn(inputs);
-    if (!expected->seen) {
+    ASSIGN_OR_RETURN(auto expected, runOn(change_.original, inputs, task_, inner_.ofA()));
+    if (!expected.seen && mayDropSites()) return compareOn(inputs);
+    if (!expected.seen) {
       if (!trials_.empty()) return {};
-      if (const Status enough = unlessMemoryWanted(expected->error); !enough) return enough;
-      outcome_.reason = "the model does not run on these inputs: " + expected->error;
+      if (const Status enough = unlessMemoryWanted(expected.error); !enough) return enough;
+      outcome_.reason = "the model does not run on these inputs: " + expected.error;
       return {};
     }
-    auto got = runOn(change_.changed, inputs, task_, inner_.ofB());
-    if (!got) return tl::unexpected(got.error());
-    if (const Status enough = unlessMemoryWanted(got->error); !enough) return enough;
-    if (!got->seen && mayDropSites()) return compareOn(inputs);
-    if (!got->seen) return refute(failsWhereOriginalRuns(*got));
-    auto inner = lookInside(*expected->seen, *got->seen);
-    auto diffs = compareOutputs(expected->seen->outputs, got->seen->outputs);
+    ASSIGN_OR_RETURN(auto got, runOn(change_.changed, inputs, task_, inner_.ofB()));
+    if (const Status enough = unlessMemoryWanted(got.error); !enough) return enough;
+    if (!got.seen && mayDropSites()) return compareOn(inputs);
+    if (!got.seen) return refute(failsWhereOriginalRuns(got));
+    auto inner = lookInside(*expected.seen, *got.seen);
+    auto diffs = compareOutputs(expected.seen->outputs, got.seen->outputs);
     if (!diffs) return refute(diffs.error().message);
-    const auto exact = exactOutputs(inputs, inner);
-    if (!exact) return tl::unexpected(exact.error());
-    Trial trial{inputs, std::move(expected->seen->outputs), std::move(got->seen->outputs), std::move(inner)};
+    ASSIGN_OR_RETURN(const auto exact, exactOutputs(inputs, inner));
+    Trial trial{inputs, std::move(expected.seen->outputs), std::move(got.seen->outputs), std::move(inner)};
     for (size_t i = 0; i < diffs->size(); ++i) {
       const TensorDiff& diff = (*diffs)[i];
       outcome_.telling = outcome_.telling || diff.telling;
-      const auto judged = judge(trial, i, diff, *exact);
-      if (!judged) return tl::unexpected(judged.error());
-      unknown_ = unknown_ || (isHalf() && diff.telling && !judged->byExact && !judged->rows.empty());
-      trial.outputs.push_back(*judged);
+      ASSIGN_OR_RETURN(const auto judged, judge(trial, i, diff, exact));
+      unknown_ = unknown_ || (isHalf() && diff.telling && !judged.byExact && !judged.rows.empty());
+      trial.outputs.push_back(judged);
     }
     if (trials_.empty()) outcome_.outputs = std::move(*diffs);
     trials_.push_back(std::move(trial));
@@ -278,12 +260,11 @@ class FileProof {
   // Returns the outputs of the wider copy; empty: there is none, or it does not run.
   [[nodiscard]] Result<Tensors> exactOutputs(const Tensors& inputs, const std::vector<ComparedPair>& inner) const {
     if (!wide_) return Tensors();
-    auto ran = runOn(*wide_, inputs, task_, inner_.ofA());
-    if (!ran) return tl::unexpected(ran.error());
-    if (const Status enough = unlessMemoryWanted(ran->error); !enough) return tl::unexpected(enough.error());
-    if (!ran->seen) return Tensors();
-    inner_.append(inner, *ran->seen);
-    return std::move(ran->seen->outputs);
+    ASSIGN_OR_RETURN(auto ran, runOn(*wide_, inputs, task_, inner_.ofA()));
+    RETURN_IF_ERROR(unlessMemoryWanted(ran.error));
+    if (!ran.seen) return Tensors();
+    inner_.append(inner, *ran.seen);
+    return std::move(ran.seen->outputs);
   }
 
   // exact: those of the wider copy; may be empty.
@@ -330,12 +311,11 @@ class FileProof {
       if (!perturbed) return unlessMemoryWanted(perturbed.error().message);
       for (Trial& trial : trials_) {
         if (!needsNoise(trial)) continue;
-        auto ran = runOn(**perturbed, trial.inputs, task_, inner_.ofA());
-        if (!ran) return tl::unexpected(ran.error());
-        if (const Status enough = unlessMemoryWanted(ran->error); !enough) return enough;
-        if (!ran->seen) continue;
-        inner_.append(trial.inner, *ran->seen);
-        includeNoise(trial, ran->seen->outputs);
+        ASSIGN_OR_RETURN(auto ran, runOn(**perturbed, trial.inputs, task_, inner_.ofA()));
+        if (const Status enough = unlessMemoryWanted(ran.error); !enough) return enough;
+        if (!ran.seen) continue;
+        inner_.append(trial.inner, *ran.seen);
+        includeNoise(trial, ran.seen->outputs);
       }
     }
     return {};

@@ -110,7 +110,7 @@ class SectionProof {
     const auto sections = fold_.original.sectionsAt(cuts_.original);
     if (!sections) return undecided(sections.error());
     for (size_t i = 0; i < sections->size() && all_.exact != false; ++i) {
-      if (const Status go = task_.check(); !go) return tl::unexpected(go.error());
+      RETURN_IF_ERROR(task_.check());
       if (const Status done = prove((*sections)[i], part(i, sections->size())); !done) return undecided(done.error());
       if (!all_.exact) break;
     }
@@ -151,34 +151,29 @@ class SectionProof {
   }
 
   Status proveWith(const std::vector<Cut>& ofOriginal, const Names& outputs, const Task& task) {
-    auto original = fold_.original.section(ofOriginal, outputs, {}, task);
-    if (!original) return tl::unexpected(original.error());
-    auto proved = proveOne(*original, outputs, task);
-    if (!proved) return tl::unexpected(proved.error());
-    include(std::move(*proved));
+    ASSIGN_OR_RETURN(auto original, fold_.original.section(ofOriginal, outputs, {}, task));
+    ASSIGN_OR_RETURN(auto proved, proveOne(original, outputs, task));
+    include(std::move(proved));
     if (all_.exact == false) all_.firstDiverging = "the section that gives '" + outputs.front() + "'";
     return {};
   }
 
   Result<Verification> proveOne(const Section& original, const Names& outputs, const Task& task) {
-    auto shifted = fold_.original.section(cuts_.folded, outputs, {}, task);
-    if (!shifted) return tl::unexpected(shifted.error());
+    ASSIGN_OR_RETURN(auto shifted, fold_.original.section(cuts_.folded, outputs, {}, task));
     auto folded = fold_.folded.section(cuts_.folded, outputs, original.cuts, task);
     if (!folded) return tl::unexpected(folded.error());
     if (folded->cuts != original.cuts)
       return fail(ErrorCode::Unsupported, "the folded model is not cut as the original is before '" + outputs[0] + "'");
-    const auto inputs = inputsOf(original);
-    if (!inputs) return tl::unexpected(inputs.error());
-    if (auto status = shifted->model->probe(*inputs, task); !status) return tl::unexpected(status.error());
-    const auto norms = analysis::findNorms(shifted->model->graph()).layerNorms;
-    const auto plan =
-        planOfSection(fold_.plan, {fold_.original.graph(), fold_.norms}, {shifted->model->graph(), norms});
+    ASSIGN_OR_RETURN(const auto inputs, inputsOf(original));
+    RETURN_IF_ERROR(shifted.model->probe(inputs, task));
+    const auto norms = analysis::findNorms(shifted.model->graph()).layerNorms;
+    const auto plan = planOfSection(fold_.plan, {fold_.original.graph(), fold_.norms}, {shifted.model->graph(), norms});
     const auto change = [&](const Model&) -> Result<std::unique_ptr<Model>> {
-      auto twin = shifted->model->toFloat64();
+      auto twin = shifted.model->toFloat64();
       if (!twin) return twin;
       return (*twin)->apply(plan, norms, options_.flavour, task);
     };
-    return verifyChange({*original.model, *folded->model, change, {}}, *inputs, options_, task);
+    return verifyChange({*original.model, *folded->model, change, {}}, inputs, options_, task);
   }
 
   // Values at a cut are drawn; inputs of the whole are those of the sample.
@@ -272,9 +267,8 @@ bool fitsProof(const Model& model) {
 
 Result<Verification> verifyFoldInSections(const FoldUnderTest& fold, const std::vector<ValueId>& zeroMean,
                                           const Tensors& sample, const VerifyOptions& options, const Task& task) {
-  auto inputs = asProbed(fold.original.graph(), sample, options.seed);
-  if (!inputs) return tl::unexpected(inputs.error());
-  return SectionProof(fold, cutsOf(fold, zeroMean), std::move(*inputs), options, task).prove();
+  ASSIGN_OR_RETURN(auto inputs, asProbed(fold.original.graph(), sample, options.seed));
+  return SectionProof(fold, cutsOf(fold, zeroMean), std::move(inputs), options, task).prove();
 }
 
 }  // namespace normlens::run

@@ -184,7 +184,7 @@ Result<FirstLook> firstLook(const graph::TensorView& view, const ops::Pattern* c
   std::optional<GroupWalk> walk;
   if (centered != nullptr) walk.emplace(*centered);
   if (walk) look.means.assign(static_cast<size_t>(walk->groups()), 0);
-  const auto status = forEachNumber(view, task, 0, [&](double x) {
+  RETURN_IF_ERROR(forEachNumber(view, task, 0, [&](double x) {
     const int64_t group = walk ? walk->next() : -1;
     if (group >= 0) look.means[static_cast<size_t>(group)] += x;
     if (!std::isfinite(x)) {
@@ -193,8 +193,7 @@ Result<FirstLook> firstLook(const graph::TensorView& view, const ops::Pattern* c
     }
     look.low = std::min(look.low, x);
     look.high = std::max(look.high, x);
-  });
-  if (!status) return tl::unexpected(status.error());
+  }));
   if (walk) {
     for (double& mean : look.means) mean /= static_cast<double>(centered->groupSize());
   }
@@ -228,7 +227,7 @@ Result<protocol::TensorStats> tensorStats(const graph::Constant& constant, const
   std::optional<GroupWalk> walk;
   if (centered != nullptr) walk.emplace(*centered);
   std::vector<double> left(look.means.size());
-  const auto status = forEachNumber(view, task, 0.5, [&](double x) {
+  RETURN_IF_ERROR(forEachNumber(view, task, 0.5, [&](double x) {
     const size_t cell = grid.next();
     const int64_t group = walk ? walk->next() : -1;
     if (!std::isfinite(x)) return;
@@ -237,8 +236,7 @@ Result<protocol::TensorStats> tensorStats(const graph::Constant& constant, const
     const double y = group >= 0 ? rounded(x - look.means[static_cast<size_t>(group)], view.dtype) : x;
     after.add(cell, y);
     if (group >= 0) left[static_cast<size_t>(group)] += y;
-  });
-  if (!status) return tl::unexpected(status.error());
+  }));
   stats.before = before.figures();
   if (centered == nullptr) return stats;
   for (double& mean : left) mean /= static_cast<double>(centered->groupSize());

@@ -29,14 +29,13 @@ constexpr int64_t kElementsAtATime = int64_t{1} << 20;
 Result<std::string> digestOf(const graph::TensorView& view, const Task& task) {
   std::string parts;
   bool readable = view.data != nullptr;
-  const auto status = run::forEachPart(view, kElementsAtATime, [&](int64_t, const graph::TensorView& part) -> Status {
+  RETURN_IF_ERROR(run::forEachPart(view, kElementsAtATime, [&](int64_t, const graph::TensorView& part) -> Status {
     RETURN_IF_ERROR(task.check());
     const auto bytes = run::denseBytes(part);
     readable = readable && bytes.has_value();
     if (bytes) parts += formats::sha256Hex(*bytes);
     return {};
-  });
-  if (!status) return tl::unexpected(status.error());
+  }));
   if (!readable) return std::string();
   std::string text(graph::dtypeName(view.dtype));
   for (const int64_t size : view.shape) text += ' ' + std::to_string(size);
@@ -197,22 +196,20 @@ Status tellCenteredParts(const TensorView& a, const TensorView& b, const std::ve
                          const Task& task, protocol::WeightChange& change) {
   std::vector<PartsLook> parts;
   for (const AxisWalk& axis : axes) parts.emplace_back(axis, rounding);
-  const auto seen = forEachPair(
+  RETURN_IF_ERROR(forEachPair(
       a, b, task,
       [&](double x, double y) {
         for (PartsLook& part : parts) part.include(x, y);
       },
-      [&] { return std::ranges::all_of(parts, &PartsLook::isDone); });
-  if (!seen) return tl::unexpected(seen.error());
+      [&] { return std::ranges::all_of(parts, &PartsLook::isDone); }));
   std::vector<MeansLook> looks;
   for (const PartsLook& part : parts) part.addTo(looks);
-  const auto looked = forEachPair(
+  RETURN_IF_ERROR(forEachPair(
       a, b, task,
       [&](double x, double y) {
         for (MeansLook& look : looks) look.include(x, y);
       },
-      [&] { return looks.empty(); });
-  if (!looked) return tl::unexpected(looked.error());
+      [&] { return looks.empty(); }));
   if (const AxisWalk* centered = centeredOf(looks, rounding)) {
     change.centered_axis = centered->axis();
     change.centered_part = centered->size();

@@ -167,19 +167,17 @@ class Conditions {
 
   Result<ConditionalAnalysis> run() {
     ASSIGN_OR_RETURN(const auto given, namedByUser());
-    auto unconditional = under({});
-    if (!unconditional) return tl::unexpected(unconditional.error());
+    ASSIGN_OR_RETURN(auto unconditional, under({}));
     const Sizes open = inputs_.open(run::canTryOtherRanks(model_));
-    const Verdicts least = verdictsOf(**unconditional);
+    const Verdicts least = verdictsOf(*unconditional);
     const bool all = std::ranges::all_of(least, [](Verdict verdict) { return verdict == Verdict::Free; });
-    if (all || open.empty()) return finish(std::move(*unconditional), {}, {});
-    const auto best = under(open);
-    if (!best) return tl::unexpected(best.error());
-    if (gained(least, verdictsOf(**best)).empty()) return finish(std::move(*unconditional), {}, {});
-    ASSIGN_OR_RETURN(const auto decisive, decisiveOf(open, verdictsOf(**best)));
+    if (all || open.empty()) return finish(std::move(unconditional), {}, {});
+    ASSIGN_OR_RETURN(const auto best, under(open));
+    if (gained(least, verdictsOf(*best)).empty()) return finish(std::move(unconditional), {}, {});
+    ASSIGN_OR_RETURN(const auto decisive, decisiveOf(open, verdictsOf(*best)));
     Sizes withdrawn = without(decisive, given);
     if (!choice_.strict) {
-      ASSIGN_OR_RETURN(auto refuted, tryOut(withdrawn, decisive, **best));
+      ASSIGN_OR_RETURN(auto refuted, tryOut(withdrawn, decisive, *best));
       withdrawn = std::move(refuted);
     }
     const Sizes relied = without(decisive, withdrawn);
@@ -193,9 +191,8 @@ class Conditions {
     return analyzed(model_, weights_, task_);
   }
   Result<Verdicts> verdictsUnder(const Sizes& sizes) {
-    const auto analysis = under(sizes);
-    if (!analysis) return tl::unexpected(analysis.error());
-    return verdictsOf(**analysis);
+    ASSIGN_OR_RETURN(const auto analysis, under(sizes));
+    return verdictsOf(*analysis);
   }
 
   [[nodiscard]] Result<Sizes> namedByUser() const {
@@ -334,12 +331,11 @@ class Conditions {
     RETURN_IF_ERROR(fillIn(relied, out.holdsIf, [&](const Sizes& gone) {
       return verdictsUnder(without(relied, gone)).map([&](const Verdicts& fewer) { return gained(fewer, verdicts); });
     }));
-    const auto folding = fillIn(withdrawn, out.wouldFoldIf, [&](const Sizes& sizes) {
+    RETURN_IF_ERROR(fillIn(withdrawn, out.wouldFoldIf, [&](const Sizes& sizes) {
       Sizes more = relied;
       more.insert(more.end(), sizes.begin(), sizes.end());
       return verdictsUnder(more).map([&](const Verdicts& better) { return gained(verdicts, better); });
-    });
-    if (!folding) return tl::unexpected(folding.error());
+    }));
     model_.assume(relied);
     return out;
   }

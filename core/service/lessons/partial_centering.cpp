@@ -95,10 +95,9 @@ Result<std::vector<double>> meansOf(const run::Site& site, const formats::Tensor
   std::vector<double> means;
   const auto reached = std::ranges::find_if(seen, [](const auto& tensor) { return tensor.view.data != nullptr; });
   if (reached == seen.end()) return fail(ErrorCode::RunFailed, "the inputs do not come by this LayerNorm");
-  const Status read = run::forEachRow(reached->view, site.axes, [&](std::span<const double> row) {
+  RETURN_IF_ERROR(run::forEachRow(reached->view, site.axes, [&](std::span<const double> row) {
     means.push_back(std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size()));
-  });
-  if (!read) return tl::unexpected(read.error());
+  }));
   if (means.size() <= kMostMeans) return means;
   std::vector<double> picked;
   for (size_t i = 0; i < kMostMeans; ++i) picked.push_back(means[i * means.size() / kMostMeans]);
@@ -121,8 +120,7 @@ Result<protocol::PartialCentering> measured(OriginalInType& original, const Anal
   };
   ASSIGN_OR_RETURN(const auto plain, made(plans.plain), changed = made(plans.centered));
   if (!changed) return tl::unexpected(changed.error());
-  const Status mixed = mixWeights(plain->graph(), (*changed)->graph(), params.share);
-  if (!mixed) return tl::unexpected(mixed.error());
+  RETURN_IF_ERROR(mixWeights(plain->graph(), (*changed)->graph(), params.share));
   const auto sites = run::normSites(graph, norms, (*changed)->graph());
   const auto site = std::ranges::find_if(
       sites, [&](const run::Site& each) { return each.kind == run::SiteKind::NormInput && each.norm == params.norm; });

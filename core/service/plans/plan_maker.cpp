@@ -20,30 +20,29 @@ namespace {
 Result<protocol::NormPrices> timeNorms(const formats::Model& like, int64_t rows, int64_t width,
                                        formats::NormFlavour flavour, const Task& task) {
   task.report("measuring what norms cost here");
-  const auto single = like.singleNorm(rows, width, like.facts().dtype);
-  if (!single) return tl::unexpected(single.error());
+  ASSIGN_OR_RETURN(const auto single, like.singleNorm(rows, width, like.facts().dtype));
   formats::InputSpec spec;
   spec.name = "in_0";
   spec.dtype = like.facts().dtype;
   spec.shape = {rows, width};
   ASSIGN_OR_RETURN(const auto inputs, run::drawInputs({spec}, 1));
-  RETURN_IF_ERROR((*single)->probe(inputs, task));
+  RETURN_IF_ERROR(single->probe(inputs, task));
 
-  const auto norms = analysis::findNorms((*single)->graph()).layerNorms;
+  const auto norms = analysis::findNorms(single->graph()).layerNorms;
   if (norms.size() != 1) return fail(ErrorCode::Internal, "the model of one LayerNorm does not show it");
   const int64_t axes[] = {1};
-  const auto& graph = (*single)->graph();
+  const auto& graph = single->graph();
   const fold::InsertCentering centering{norms[0].input, ops::Pattern::overAxes({rows, width}, axes),
                                         graph.value(norms[0].input).uses};
-  const auto replaced = (*single)->apply({Policy::All, {fold::ReplaceNorm{0}}}, norms, flavour, task);
+  const auto replaced = single->apply({Policy::All, {fold::ReplaceNorm{0}}}, norms, flavour, task);
   if (!replaced) return tl::unexpected(replaced.error());
   ASSIGN_OR_RETURN(const auto centered,
-                   (*single)->apply({Policy::All, {centering, fold::ReplaceNorm{0}}}, norms, flavour, task));
+                   single->apply({Policy::All, {centering, fold::ReplaceNorm{0}}}, norms, flavour, task));
 
   run::BenchOptions options;
   options.rounds = 8;
   options.extras = false;
-  ASSIGN_OR_RETURN(const auto replacing, run::benchModels(**single, replaced->get(), inputs, options, task));
+  ASSIGN_OR_RETURN(const auto replacing, run::benchModels(*single, replaced->get(), inputs, options, task));
   ASSIGN_OR_RETURN(const auto adding, run::benchModels(**replaced, centered.get(), inputs, options, task));
   constexpr double kMicrosecondsPerMs = 1000;
   return protocol::NormPrices{

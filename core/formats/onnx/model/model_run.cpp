@@ -107,9 +107,8 @@ Result<std::unique_ptr<Runner>> OnnxModel::runner(const Tensors& inputs, const R
     return fail(ErrorCode::Unsupported, "ONNX Runtime has hardly a kernel for bfloat16, so nothing was measured in it",
                 "measure in float32 or float16");
   }
-  const auto made = converted(settings.dtype);
-  if (!made) return tl::unexpected(made.error());
-  return makeRunner(static_cast<const OnnxModel&>(**made).source_, lowered_, /*inType=*/true, inputs, settings);
+  ASSIGN_OR_RETURN(const auto made, converted(settings.dtype));
+  return makeRunner(static_cast<const OnnxModel&>(*made).source_, lowered_, /*inType=*/true, inputs, settings);
 }
 
 Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
@@ -191,12 +190,11 @@ Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::ve
 Result<std::string> OnnxModel::narrowOp(const Tensors& inputs, const Task& task) const {
   ASSIGN_OR_RETURN(auto tapped, Session::open(source_, {.optimised = false, .taps = anyPath}));
   std::string found;
-  const auto ran = tapped->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+  RETURN_IF_ERROR(tapped->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
     if (!found.empty() || !graph::isFloat(value.dtype) || value.dtype == graph::DType::Float64) return;
     if (graph::elementCount(value.shape).value_or(0) == 0) return;
     found = site.op.empty() ? "an input" : site.op;
-  });
-  if (!ran) return tl::unexpected(ran.error());
+  }));
   return found;
 }
 

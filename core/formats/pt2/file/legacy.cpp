@@ -133,13 +133,12 @@ Result<LegacyProgram> repacked(const std::shared_ptr<const Archive>& container) 
   repacking.add("data/sample_inputs/" + parts.model + ".pt", parts.samples);
   const auto weights = repacking.addSaved(parts.weights, "data/weights/", "weight_");
   const auto constants = repacking.addSaved(parts.constants, "data/constants/", "tensor_");
-  auto archive = std::move(repacking).archive();
-  if (!archive) return tl::unexpected(archive.error());
-  ASSIGN_OR_RETURN(auto file, readProgramFile(**archive, parts.model));
+  ASSIGN_OR_RETURN(auto archive, std::move(repacking).archive());
+  ASSIGN_OR_RETURN(auto file, readProgramFile(*archive, parts.model));
   const Signature signature = readSignature(file);
   file.weights = tableOf(weights, true, signature, file.graph());
   file.constants = tableOf(constants, false, signature, file.graph());
-  return LegacyProgram{std::move(*archive), std::move(file)};
+  return LegacyProgram{std::move(archive), std::move(file)};
 }
 
 }  // namespace

@@ -255,29 +255,28 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
                                                  const OpenChoice& choice) {
   task.report("reading the file");
   ASSIGN_OR_RETURN(auto file, MappedFile::open(path));
-  auto archive = Archive::open(file);
-  if (!archive) return tl::unexpected(archive.error());
-  RETURN_IF_ERROR(checkContainer(**archive));
-  ASSIGN_OR_RETURN(const auto chosen, modelToOpen(**archive, choice.model, choice.isBeside));
+  ASSIGN_OR_RETURN(auto archive, Archive::open(file));
+  RETURN_IF_ERROR(checkContainer(*archive));
+  ASSIGN_OR_RETURN(const auto chosen, modelToOpen(*archive, choice.model, choice.isBeside));
   RETURN_IF_ERROR(task.check());
   task.report("loading the model");
   torchscript::forbidOps(choice.strict);
   const int threads = std::clamp(hardwareThreads(), 2, 5) - 1;  // one reads
-  auto sums = std::async(std::launch::async, [&, kept = *archive] { return checkCrcs(*kept, threads); });
+  auto sums = std::async(std::launch::async, [&, kept = archive] { return checkCrcs(*kept, threads); });
   ModelFacts facts;
   facts.model = chosen;
-  if (auto models = modelsIn(**archive); models.size() > 1) facts.models = std::move(models);
+  if (auto models = modelsIn(*archive); models.size() > 1) facts.models = std::move(models);
   facts.path = path;
   facts.fileBytes = static_cast<int64_t>(file->bytes().size());
   facts.modified = file->modified();
-  facts.note = foldHistory([&](const std::string& name) { return extraFile(**archive, name); });
+  facts.note = foldHistory([&](const std::string& name) { return extraFile(*archive, name); });
   std::string container;
   bool isRepacked = false;
-  auto document = readDocument(*archive, chosen, container, isRepacked);
+  auto document = readDocument(archive, chosen, container, isRepacked);
   std::shared_ptr<Program> program;
   std::optional<Error> broken = document ? std::nullopt : std::optional(document.error());
   try {
-    if (document) program = readProgram(*archive, std::move(*document));
+    if (document) program = readProgram(archive, std::move(*document));
   } catch (...) {
     broken = programError(path);
   }
@@ -291,7 +290,7 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   for (const std::string& words : {container, facts.cannotRun, analysed, program->rules.inWords()}) {
     if (!words.empty()) facts.note += (facts.note.empty() ? "" : " ") + words;
   }
-  ModuleSource source{.module = {}, .extraFiles = {}, .archive = *archive, .keptAlive = {}};
+  ModuleSource source{.module = {}, .extraFiles = {}, .archive = archive, .keptAlive = {}};
   auto inner = innerModel(*program, std::move(source), facts);
   if (!inner) {
     Error error = inner.error();

@@ -7,10 +7,9 @@
 namespace normlens::formats::torchscript {
 Result<std::unique_ptr<Model>> openByDoor(const char* door, const std::filesystem::path& path, const Task& task,
                                           const OpenChoice& choice) {
-  const auto symbol = symbolOfOwnLibrary(kTorchScriptLibrary, door);
-  if (!symbol) return tl::unexpected(symbol.error());
+  ASSIGN_OR_RETURN(const auto symbol, symbolOfOwnLibrary(kTorchScriptLibrary, door));
   using Ask = const LibraryDoor* (*)();
-  return reinterpret_cast<Ask>(*symbol)()->open(path, task, choice);
+  return reinterpret_cast<Ask>(symbol)()->open(path, task, choice);
 }
 
 Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, const Task& task,
@@ -19,9 +18,8 @@ Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, 
 }
 
 Result<GpuCheck> checkGpuByLibrary() {
-  const auto symbol = symbolOfOwnLibrary(kTorchScriptLibrary, kGpuDoor);
-  if (!symbol) return tl::unexpected(symbol.error());
-  return reinterpret_cast<const GpuDoor* (*)()>(*symbol)()->check();
+  ASSIGN_OR_RETURN(const auto symbol, symbolOfOwnLibrary(kTorchScriptLibrary, kGpuDoor));
+  return reinterpret_cast<const GpuDoor* (*)()>(symbol)()->check();
 }
 
 std::string torchVersion() { return TORCH_VERSION; }
