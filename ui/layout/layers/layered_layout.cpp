@@ -7,7 +7,6 @@
 #include <queue>
 #include <utility>
 
-#include "ui/layout/buckets.h"
 #include "ui/layout/layers/layers.h"
 #include "ui/layout/routing.h"
 
@@ -60,13 +59,7 @@ class LayeredLayout {
       for (size_t i = 1; i < row.size(); ++i)
         x_[static_cast<size_t>(row[i])] = x_[static_cast<size_t>(row[i - 1])] + apart(row[i - 1], row[i]);
     }
-    const auto linksBy = [&](int Link::*end) {
-      return Buckets(x_.size(), [&](auto put) {
-        for (size_t i = 0; i < layers_.links.size(); ++i)
-          put(static_cast<size_t>(layers_.links[i].*end), static_cast<int>(i));
-      });
-    };
-    const Buckets above = linksBy(&Link::lower), below = linksBy(&Link::upper);
+    const Buckets above = layers_.linksBy(&Link::lower), below = layers_.linksBy(&Link::upper);
     for (int sweep = 0; sweep < kPlaceSweeps; ++sweep) {
       const bool down = sweep % 2 == 0;
       const size_t count = layers_.rows.size();

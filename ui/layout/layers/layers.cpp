@@ -4,8 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "ui/layout/buckets.h"
-
 namespace normlens::layout {
 namespace {
 
@@ -98,14 +96,7 @@ class Builder {
 
   // Each cell goes to the mean place of what it hangs on, above and below in turns.
   void order() {
-    const size_t cells = layers_.rank.size();
-    const auto linksBy = [&](int Link::*end) {
-      return Buckets(cells, [&](auto put) {
-        for (size_t i = 0; i < layers_.links.size(); ++i)
-          put(static_cast<size_t>(layers_.links[i].*end), static_cast<int>(i));
-      });
-    };
-    const Buckets above = linksBy(&Link::lower), below = linksBy(&Link::upper);
+    const Buckets above = layers_.linksBy(&Link::lower), below = layers_.linksBy(&Link::upper);
     for (int sweep = 0; sweep < kOrderSweeps; ++sweep) {
       const bool down = sweep % 2 == 0;
       const size_t count = layers_.rows.size();
@@ -190,6 +181,12 @@ std::vector<int> findRanks(const DotGraph& graph) {
   for (const int pin : graph.sinks) rank[static_cast<size_t>(pin)] = last + 1;
   for (const int pin : graph.sources) rank[static_cast<size_t>(pin)] = 0;
   return rank;
+}
+
+Buckets Layers::linksBy(int Link::*end) const {
+  return Buckets(rank.size(), [&](auto put) {
+    for (size_t i = 0; i < links.size(); ++i) put(static_cast<size_t>(links[i].*end), static_cast<int>(i));
+  });
 }
 
 Layers makeLayers(const DotGraph& graph) { return Builder(graph).build(); }

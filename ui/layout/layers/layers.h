@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "ui/layout/buckets.h"
 #include "ui/layout/dot/dot_graph.h"
 
 namespace normlens::layout {
@@ -31,6 +32,9 @@ struct Layers {
   std::vector<bool> inLane;              // by edge
   std::vector<Link> links;
   std::vector<std::vector<int>> rows;  // by rank: cells from left to right, the stream first
+
+  // The links by the cell at this end of them.
+  [[nodiscard]] Buckets linksBy(int Link::*end) const;
 };
 
 [[nodiscard]] Layers makeLayers(const DotGraph& graph);

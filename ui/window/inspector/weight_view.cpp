@@ -2,7 +2,10 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <QPair>
 #include <QPushButton>
+#include <QVector>
+#include <cmath>
 
 #include "ui/session/session.h"
 #include "ui/widgets/elided_label.h"
@@ -15,9 +18,50 @@
 #include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
 #include "ui/words/format.h"
-#include "ui/words/tensor_text.h"
 
 namespace normlens::ui {
+namespace {
+
+using TensorFact = QPair<QString, QString>;  // name, value
+
+QString linesOf(const QVector<TensorFact>& facts) {
+  QString lines;
+  for (const auto& [name, value] : facts) lines += QStringLiteral("  %1: %2\n").arg(name, value);
+  return lines;
+}
+
+// A tensor's figures in words and numbers, for the rows here and for the clipboard.
+QVector<TensorFact> tensorFacts(const protocol::TensorStats& stats, const protocol::TensorFigures& figures,
+                                int digits) {
+  QVector<TensorFact> facts{{WeightView::tr("type"), text(stats.dtype)}};
+  if (!figures.histogram.empty()) {
+    facts.push_back({WeightView::tr("range"), QStringLiteral("%1 … %2").arg(formatNumber(figures.min, digits),
+                                                                            formatNumber(figures.max, digits))});
+    facts.push_back({WeightView::tr("mean"), formatNumber(figures.mean, digits)});
+    facts.push_back({WeightView::tr("deviation"), formatNumber(figures.deviation, digits)});
+  }
+  if (stats.after) facts.push_back({WeightView::tr("largest mean"), formatNumber(figures.largest_column_mean, digits)});
+  if (stats.not_finite > 0) facts.push_back({WeightView::tr("NaN or infinite"), formatCount(stats.not_finite)});
+  return facts;
+}
+
+QString tensorText(const protocol::TensorStats& stats, int digits) {
+  QString all = QStringLiteral("%1  %2\n").arg(text(stats.name), formatShape(stats.shape));
+  all += linesOf(tensorFacts(stats, stats.before, digits));
+  if (stats.after) all += WeightView::tr("after the plan") + u'\n' + linesOf(tensorFacts(stats, *stats.after, digits));
+  return all;
+}
+
+// The absolute value that takes the full color in a heat map: of the cells of the original, so that what the plan
+// leaves can be compared with it.
+double heatReach(const protocol::TensorStats& stats) {
+  // Not the largest cell: one stray number would leave the rest without color.
+  double squares = 0;
+  for (const double cell : stats.before.heat) squares += cell * cell;
+  return stats.before.heat.empty() ? 0 : 2 * std::sqrt(squares / static_cast<double>(stats.before.heat.size()));
+}
+
+}  // namespace
 
 WeightView::WeightView(Session* session, QWidget* parent)
     : QWidget(parent), session_(session), question_(session->engine(), this) {
