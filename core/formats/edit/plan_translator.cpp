@@ -1,23 +1,68 @@
 #include "core/formats/edit/plan_translator.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <tuple>
 
-#include "core/formats/edit/dropped_reads.h"
 #include "core/formats/edit/edit_refused.h"
 #include "core/graph/queries.h"
+#include "core/ops/axis_size.h"
+#include "core/ops/rules.h"
 
 namespace normlens::formats {
 namespace {
 
 using analysis::LayerNorm;
+using graph::Graph;
 using graph::OpKind;
+using graph::ValueId;
+using ops::AxisSize;
 
 template <class Wanted, class Action>
 void forEach(const fold::FoldPlan& plan, const Action& action) {
   for (const auto& edit : plan.edits) {
     if (const auto* wanted = std::get_if<Wanted>(&edit)) action(*wanted);
   }
+}
+
+// A plan file may name a block of a node's read, too.
+using ReadKey = std::tuple<graph::NodeId, int, graph::BlockId>;
+ReadKey keyOf(const graph::Use& read) {
+  return {read.node, read.operand, read.node == graph::kNone ? read.block : graph::kNone};
+}
+
+// In some run the first, broadcast against the second, may be the larger along an axis.
+bool mayWiden(const Graph& graph, ValueId broadcast, ValueId value) {
+  const auto& from = *graph.value(broadcast).shape;
+  const auto& to = *graph.value(value).shape;
+  if (from.size() > to.size()) return true;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const size_t axis = i + to.size() - from.size();
+    const AxisSize mine = ops::axisSize(graph, broadcast, i), theirs = ops::axisSize(graph, value, axis);
+    const bool single = mine.kind == AxisSize::Kind::Fixed && from[i] == 1;
+    const bool wide = theirs.kind == AxisSize::Kind::Fixed && to[axis] > 1;
+    const bool same = mine.kind == AxisSize::Kind::Free && mine == theirs;
+    if (!single && !wide && !same) return true;
+  }
+  return false;
+}
+
+// The operand of the Add or Sub that its result is, once this read of it is 0; in a run with any sizes. nullopt: the
+// result is another one, may have another shape or type, or that operand is in `open`, the reads still to be dropped.
+std::optional<size_t> resultWithout(const Graph& graph, const graph::Use& read, const std::set<ReadKey>& open) {
+  if (read.node == graph::kNone) return std::nullopt;
+  const auto& node = graph.node(read.node);
+  const bool adds = node.kind == OpKind::Add || node.kind == OpKind::Sub;
+  if (!adds || node.operands.size() != 2 || read.operand > 1) return std::nullopt;
+  const int other = 1 - read.operand;
+  if (open.contains(keyOf({read.node, other, graph::kNone}))) return std::nullopt;
+  if (other == 1 && (node.kind == OpKind::Sub || !ops::plainAlpha(node))) return std::nullopt;
+  const ValueId stays = node.operands[static_cast<size_t>(other)];
+  const ValueId goes = node.operands[static_cast<size_t>(read.operand)];
+  if (stays == graph::kNoValue || goes == graph::kNoValue || !graph.value(goes).shape) return std::nullopt;
+  if (!graph::sameTypeAndShape(graph, stays, node.outputs[0]) || mayWiden(graph, goes, stays)) return std::nullopt;
+  return static_cast<size_t>(other);
 }
 
 class Translator {
@@ -74,8 +119,16 @@ class Translator {
   }
 
   void dropAddends() {
-    DroppedReads dropped(plan_);
-    while (const auto read = dropped.next()) target_.drop(*read, dropped.resultWithout(graph_, *read));
+    std::set<ReadKey> open;  // each once
+    forEach<fold::DropAddend>(plan_, [&](const auto& edit) {
+      for (const auto& use : edit.uses) open.insert(keyOf(use));
+    });
+    while (!open.empty()) {
+      const auto [node, operand, block] = *open.begin();
+      open.erase(open.begin());
+      const graph::Use read{node, operand, block};
+      target_.drop(read, resultWithout(graph_, read, open));
+    }
   }
 
   // A norm of its own op loses its beta when it is replaced.

@@ -7,6 +7,7 @@
 #include "core/formats/onnx/edit/fuse_adds.h"
 #include "core/formats/onnx/edit/lift_opset.h"
 #include "core/formats/onnx/edit/node_edits.h"
+#include "core/formats/onnx/edit/norms/apply_norm.h"
 #include "core/formats/onnx/edit/place_weights.h"
 
 namespace normlens::formats::onnx {
@@ -46,12 +47,11 @@ Result<OnnxSource> applyPlan(const OpenedModel& model, const fold::FoldPlan& pla
       }
     }
     // Before the nodes: the tensors are found through reads that node edits may remove.
-    WeightPlacement(lowered, edited, weights).place();
+    placeWeights(lowered, edited, weights);
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
     task.report("rewriting the graph");
     const auto everyType = source.float64Twin ? std::optional(graph::DType::Float64) : std::nullopt;
-    NodeEdits nodes(lowered, edited, dialect, dtype, everyType);
-    translate(plan, lowered.graph, norms, nodes);
+    translate(plan, lowered.graph, norms, *nodeEdits(lowered, edited, dialect, dtype, everyType));
     if (!plan.streams.empty()) edited.forgetShapes();
     edited.finishNodes();
     // Norms that stay as they were keep their Adds.

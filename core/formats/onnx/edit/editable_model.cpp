@@ -2,6 +2,7 @@
 
 #include <onnx/defs/schema.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/formats/onnx/source/bodies.h"
@@ -43,6 +44,113 @@ bool areSame(const FunctionProto& function, int a, int b) {
   });
   return same;
 }
+
+// A name that lost a reader, and the graph it was read in.
+struct LostRead {
+  const GraphProto* graph = nullptr;
+  std::string name;
+};
+
+struct Scope {
+  Scope* outer = nullptr;
+  GraphProto* graph = nullptr;
+  std::unordered_map<std::string, const NodeProto*> made;  // null: an input or an initializer
+  std::unordered_map<std::string, int> reads;
+  std::unordered_set<const NodeProto*> dead;
+  std::unordered_set<std::string> gone;  // names that nothing makes any more
+};
+
+// Removes what an edit left unread from a graph with all its inner bodies: nodes and initializers whose last reader
+// went away. What was dead in the file before stays.
+class Sweep {
+ public:
+  explicit Sweep(GraphProto& graph) { addGraph(nullptr, graph); }
+
+  void run(const std::vector<LostRead>& lost) {
+    for (const auto& scope : scopes_) countReads(*scope);
+    for (const auto& read : lost) {
+      const auto scope = std::ranges::find(scopes_, read.graph, [](const auto& each) { return each->graph; });
+      if (scope != scopes_.end()) look(**scope, read.name);
+    }
+    while (!waiting_.empty()) {
+      const auto [scope, name] = waiting_.back();
+      waiting_.pop_back();
+      drop(*scope, name);
+    }
+    for (const auto& scope : scopes_) erase(*scope);
+  }
+
+  // Names that the outermost graph does not make any more, those of removed initializers among them.
+  [[nodiscard]] const std::unordered_set<std::string>& goneFromRoot() const { return scopes_.front()->gone; }
+
+ private:
+  void addGraph(Scope* outer, GraphProto& graph) {
+    scopes_.push_back(std::make_unique<Scope>());
+    Scope& scope = *scopes_.back();
+    scope.outer = outer;
+    scope.graph = &graph;
+    for (const auto& input : graph.input()) scope.made.emplace(input.name(), nullptr);
+    for (const auto& tensor : graph.initializer()) scope.made.emplace(tensor.name(), nullptr);
+    for (const auto& tensor : graph.sparse_initializer()) scope.made.emplace(tensor.values().name(), nullptr);
+    for (auto& node : *graph.mutable_node()) {
+      for (const auto& output : node.output()) scope.made.emplace(output, &node);
+      eachBody(node, [&](GraphProto& body) { addGraph(&scope, body); });
+    }
+    scope.made.erase("");
+  }
+
+  // Returns the scope in which a name is made; null: no scope makes it.
+  static Scope* scopeOf(Scope& from, const std::string& name) {
+    Scope* at = &from;
+    while (at != nullptr && !at->made.contains(name)) at = at->outer;
+    return at;
+  }
+
+  static void countReads(Scope& scope) {
+    const auto count = [&](const std::string& name) {
+      if (Scope* at = scopeOf(scope, name)) ++at->reads[name];
+    };
+    for (const auto& node : scope.graph->node()) std::ranges::for_each(node.input(), count);
+    for (const auto& output : scope.graph->output()) count(output.name());
+  }
+
+  Scope* look(Scope& from, const std::string& name) {
+    Scope* at = scopeOf(from, name);
+    if (at != nullptr) waiting_.emplace_back(at, name);
+    return at;
+  }
+
+  void drop(Scope& scope, const std::string& name) {
+    if (scope.reads[name] > 0) return;
+    const NodeProto* node = scope.made.at(name);
+    if (node == nullptr) {
+      // Inputs are the model's face: only a tensor that is no input as well may go.
+      const auto isIt = [&](const auto& input) { return input.name() == name; };
+      if (std::ranges::none_of(scope.graph->input(), isIt)) scope.gone.insert(name);
+      return;
+    }
+    const auto unread = [&](const std::string& output) { return output.empty() || scope.reads[output] == 0; };
+    if (!std::ranges::all_of(node->output(), unread) || holdsBody(*node) || !scope.dead.insert(node).second) return;
+    scope.gone.insert(node->output().begin(), node->output().end());
+    for (const auto& input : node->input()) {
+      if (Scope* from = look(scope, input)) --from->reads[input];
+    }
+  }
+
+  static void erase(Scope& scope) {
+    if (scope.gone.empty()) return;
+    const auto present = [&](const auto& info) { return !scope.gone.contains(info.name()); };
+    keepOnly(*scope.graph->mutable_node(), [&](const NodeProto& node) { return !scope.dead.contains(&node); });
+    keepOnly(*scope.graph->mutable_initializer(), present);
+    keepOnly(*scope.graph->mutable_sparse_initializer(), [&](const auto& t) { return present(t.values()); });
+    keepOnly(*scope.graph->mutable_value_info(), present);
+    keepOnly(*scope.graph->mutable_quantization_annotation(),
+             [&](const auto& note) { return !scope.gone.contains(note.tensor_name()); });
+  }
+
+  std::vector<std::unique_ptr<Scope>> scopes_;  // outer ones first
+  std::vector<std::pair<Scope*, std::string>> waiting_;
+};
 
 }  // namespace
 
@@ -289,6 +397,146 @@ void EditableModel::importDomain(const std::string& domain, int version) {
   auto* import = proto_->add_opset_import();
   import->set_domain(domain);
   import->set_version(version);
+}
+
+// From here on: from a copy with marked edits to a model.
+
+void EditableModel::placeNewNodes(Body& body) {
+  if (!body.edited) return;
+  auto& nodes = *body.graph->mutable_node();
+  std::vector<NodeProto*> old(static_cast<size_t>(nodes.size()));
+  nodes.ExtractSubrange(0, nodes.size(), old.data());
+  const auto put = [&](NewNodes& fresh) {
+    for (auto& node : fresh) nodes.AddAllocated(node.release());
+  };
+  put(body.behind[nullptr]);
+  for (NodeProto* node : old) {
+    put(body.before[node]);
+    if (body.removed.contains(node)) {
+      buried_.emplace_back(node);
+    } else {
+      nodes.AddAllocated(node);
+    }
+    put(body.behind[node]);
+  }
+  put(body.before[nullptr]);
+  std::unordered_set<std::string> made;
+  for (const auto& node : nodes) made.insert(node.output().begin(), node.output().end());
+  keepOnly(*body.graph->mutable_value_info(),
+           [&](const auto& info) { return made.contains(info.name()) || !body.madeBy.contains(info.name()); });
+}
+
+void EditableModel::forgetShapes() {
+  for (const auto& body : bodies_) {
+    for (auto& info : *body->graph->mutable_value_info()) {
+      if (info.type().has_tensor_type()) info.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+  }
+}
+
+void EditableModel::removeDead() {
+  std::map<Body*, std::vector<LostRead>> byRoot;
+  for (const auto& [body, name] : lost_) byRoot[&rootOf(*body)].push_back({body->graph, name});
+  for (const auto& [root, lost] : byRoot) {
+    Sweep sweep(*root->graph);
+    sweep.run(lost);
+    for (const auto& name : sweep.goneFromRoot()) {
+      if (root == main_) weights_->erase(name);
+    }
+  }
+}
+
+void EditableModel::finishNodes() {
+  for (size_t i = bodies_.size(); i-- > 0;) placeNewNodes(*bodies_[i]);
+  removeDead();
+}
+
+// A function that is called as it was, with all that it calls.
+void EditableModel::keepOriginal(int function, std::set<int>& originals) const {
+  if (!originals.insert(function).second) return;
+  for (const int next : callees(function)) keepOriginal(next, originals);
+}
+
+std::vector<int> EditableModel::callees(int function) const {
+  std::vector<int> out;
+  eachNode(proto_->functions(function).node(), [&](const NodeProto& node) {
+    if (const int called = functionOf(node); called >= 0) out.push_back(called);
+  });
+  return out;
+}
+
+// Returns whether anything in these nodes, or in what they call, differs from the file.
+bool EditableModel::findChangedCalls(::google::protobuf::RepeatedPtrField<NodeProto>& nodes, CallsByFunction& changed,
+                                     std::set<int>& originals) {
+  bool any = false;
+  for (auto& node : nodes) {
+    eachBody(node, [&](GraphProto& body) { any |= findChangedCalls(*body.mutable_node(), changed, originals); });
+    const int function = functionOf(node);
+    if (function < 0) continue;
+    const auto own = inner_.find({&node, ""});
+    bool differs = false;
+    if (own != inner_.end()) {
+      differs = functionIn(*own->second).SerializeAsString() != proto_->functions(function).SerializeAsString();
+      differs |= findChangedCalls(*own->second->graph->mutable_node(), changed, originals);
+    }
+    if (differs) {
+      changed[function].push_back(own->second);
+    } else {
+      keepOriginal(function, originals);
+    }
+    any |= differs;
+  }
+  return any;
+}
+
+void EditableModel::calleesFirst(int function, std::vector<int>& order) const {
+  if (std::find(order.begin(), order.end(), function) != order.end()) return;
+  for (const int next : callees(function)) calleesFirst(next, order);
+  order.push_back(function);
+}
+
+// The copies of one function: equal ones become one, the first under the old name if nobody needs the old body.
+void EditableModel::nameVariants(int function, const std::vector<Body*>& calls, bool originalStays) {
+  std::vector<std::pair<std::string, std::string>> variants;  // how each is serialized, and its name
+  for (Body* call : calls) {
+    FunctionProto variant = functionIn(*call);
+    const std::string content = variant.SerializeAsString();
+    auto known = std::ranges::find(variants, content, &std::pair<std::string, std::string>::first);
+    if (known == variants.end()) {
+      if (!originalStays && variants.empty()) {
+        variants.emplace_back(content, variant.name());
+        *proto_->mutable_functions(function) = std::move(variant);
+        continue;
+      }
+      const std::string base = variant.name() + "_folded";
+      variant.set_name(base);
+      for (int i = 2; functions_.contains(functionKey(variant)); ++i) variant.set_name(base + "_" + std::to_string(i));
+      functions_.emplace(functionKey(variant), proto_->functions_size());
+      known = variants.emplace(variants.end(), content, variant.name());
+      *proto_->add_functions() = std::move(variant);
+    }
+    call->owner->set_op_type(known->second);
+  }
+}
+
+void EditableModel::mergeFunctions() {
+  if (!hasFunctions()) return;
+  CallsByFunction changed;
+  std::set<int> originals;
+  std::vector<int> order;
+  for (int i = 0; i < proto_->functions_size(); ++i) calleesFirst(i, order);
+  findChangedCalls(*proto_->mutable_graph()->mutable_node(), changed, originals);
+  for (const int function : order) {
+    const auto calls = changed.find(function);
+    if (calls != changed.end()) nameVariants(function, calls->second, originals.contains(function));
+  }
+}
+
+std::shared_ptr<const ModelProto> EditableModel::finish() {
+  mergeFunctions();
+  bodies_.clear();
+  inner_.clear();
+  return std::move(proto_);
 }
 
 }  // namespace normlens::formats::onnx

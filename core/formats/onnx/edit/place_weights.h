@@ -6,44 +6,12 @@
 // Thread: one. Errors: throws EditRefused.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "core/formats/edit/weight_versions.h"
 #include "core/formats/onnx/edit/editable_model.h"
 
 namespace normlens::formats::onnx {
 
-class WeightPlacement {
- public:
-  WeightPlacement(const Lowered& lowered, EditableModel& model, const WeightVersions& weights)
-      : lowered_(lowered), model_(model), weights_(weights) {}
-
-  // Before any edit of the nodes.
-  void place();
-
- private:
-  struct Read {
-    size_t version = 0;
-    ReadSite site;
-    Origin origin;
-  };
-
-  void placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& versions);
-  [[nodiscard]] std::vector<Read> readsOf(graph::ConstantId constant, const std::vector<WeightVersion>& versions);
-  void placeAt(const std::vector<Read>& reads, const std::vector<WeightVersion>& versions);
-  // Sets the sizes of the tensor of this name, and clears the shape that the body records for it elsewhere.
-  static void setDims(const Origin& origin, const graph::Shape& shape);
-  void set(const Origin& origin, const graph::TensorView& view);
-  std::string addTensor(const Origin& origin, const graph::TensorView& view);
-  void redirect(const Read& read, const std::vector<Read>& all, const std::string& name);
-
-  // Returns the bytes of a view that the skeleton is to hold itself.
-  [[nodiscard]] std::span<const std::byte> readable(const graph::TensorView& view);
-
-  const Lowered& lowered_;
-  EditableModel& model_;
-  const WeightVersions& weights_;
-};
+// Before any edit of the nodes.
+void placeWeights(const Lowered& lowered, EditableModel& model, const WeightVersions& weights);
 
 }  // namespace normlens::formats::onnx

@@ -53,17 +53,92 @@ class NormJoiner {
   // which it does not take in functions, in the place of the norm's last node, under the name of the norm and with the
   // output as it was called. False, and nothing is changed, unless all of the norm is in one body, it has a gamma,
   // and is of a type that these operators take.
-  bool join(const analysis::WholeNorm& norm);
+  bool join(const WholeNorm& norm) {
+    const auto& graph = lowered_.graph;
+    const NodeId end = graph.value(norm.output).producer;
+    const bool expressible = static_cast<double>(static_cast<float>(norm.eps)) == norm.eps;
+    if (norm.gamma == kNoValue || !expressible || !isOfOperatorsType(source_, graph.value(norm.input).dtype))
+      return false;
+    if (!standsTogether(norm, end) || !isWholeNode(end)) return false;
+    const ReadSite place = model_.at(lowered_.nodePath[static_cast<size_t>(end)], 0);
+    const char* op = operatorFor(norm.centers, *place.body);
+    std::vector<std::string> inputs;
+    for (const ValueId value : {norm.input, norm.gamma, norm.beta}) {
+      if (value != kNoValue) inputs.push_back(nameOf(norm, value, end));
+    }
+    if (op == nullptr || std::ranges::find(inputs, "") != inputs.end()) return false;
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      const auto& shape = graph.value(i == 1 ? norm.gamma : norm.beta).shape;
+      if (shape->size() > norm.axes.size()) inputs[i] = flattened(inputs[i], *place.body, norm.axes.size());
+      if (inputs[i].empty()) return false;
+    }
+    const NodeProto* named = model_.at(lowered_.nodePath[static_cast<size_t>(norm.node)], 0).node;
+    NodeProto made = operatorNode(op, norm, *named);
+    for (const auto& input : inputs) made.add_input(input);
+    made.add_output(place.node->output(0));
+    model_.replace(*place.body, *place.node, std::move(made));
+    return true;
+  }
 
  private:
-  [[nodiscard]] const char* operatorFor(bool centers, const Body& body) const;
-  [[nodiscard]] bool standsTogether(const analysis::WholeNorm& norm, graph::NodeId end) const;
-  [[nodiscard]] bool isWholeNode(graph::NodeId node);
+  [[nodiscard]] const char* operatorFor(bool centers, const Body& body) const {
+    const bool inside = EditableModel::insideFunction(body);
+    const int opset = inside ? model_.opset(body) : opset_;
+    if (centers) return opset >= kLayerNormOpset ? "LayerNormalization" : nullptr;
+    if (opset >= kRmsOpset) return "RMSNormalization";
+    return inside ? nullptr : "SimplifiedLayerNormalization";
+  }
+
+  [[nodiscard]] bool standsTogether(const WholeNorm& norm, NodeId end) const {
+    const NodePath& place = lowered_.nodePath[static_cast<size_t>(end)];
+    return std::ranges::all_of(
+        norm.members, [&](NodeId node) { return inOneBody(lowered_.nodePath[static_cast<size_t>(node)], place); });
+  }
+
+  // Not a part of an operator that does more.
+  [[nodiscard]] bool isWholeNode(NodeId node) {
+    const auto& sites = lowered_.operandSites[static_cast<size_t>(node)];
+    const NodeProto* proto = model_.at(lowered_.nodePath[static_cast<size_t>(node)], 0).node;
+    return isStandardDomain(proto->domain()) && proto->output_size() == 1 &&
+           std::ranges::all_of(sites, [](const OperandSite& site) { return site.input >= 0; });
+  }
+
   // Returns the name by which a node of the norm reads the value; empty where it has none of its own there.
-  [[nodiscard]] std::string nameOf(const analysis::WholeNorm& norm, graph::ValueId value, graph::NodeId end);
+  [[nodiscard]] std::string nameOf(const WholeNorm& norm, ValueId value, NodeId end) {
+    const auto use = analysis::readOf(lowered_.graph, norm, value);
+    if (!use) return {};
+    const NodePath& path = lowered_.nodePath[static_cast<size_t>(use->node)];
+    const int input = lowered_.operandSites[static_cast<size_t>(use->node)][static_cast<size_t>(use->operand)].input;
+    if (input < 0 || !inOneBody(path, lowered_.nodePath[static_cast<size_t>(end)])) return {};
+    return EditableModel::nameAt(model_.at(path, input));
+  }
+
   // The tensor of a gamma or beta with as many axes as are normalized: a new one where it has 1s in front. Empty where
   // it is not held in the main graph.
-  std::string flattened(const std::string& name, Body& place, size_t axes);
+  std::string flattened(const std::string& name, Body& place, size_t axes) {
+    const Origin origin = EditableModel::originOf(place, name);
+    if (EditableModel::insideFunction(place) || origin.kind != Origin::Kind::Initializer ||
+        origin.body != &model_.main() || model_.proto().ir_version() < kOwnInitializers)
+      return {};
+    std::string& made = flattened_[name];
+    if (!made.empty()) return made;
+    made = EditableModel::freshName(model_.main(), name + "_vector");
+    auto& initializers = *model_.main().graph->mutable_initializer();
+    TensorProto tensor = initializers.Get(model_.main().initializer.at(name));
+    tensor.set_name(made);
+    const auto ones = tensor.dims_size() - static_cast<int>(axes);
+    tensor.mutable_dims()->erase(tensor.dims().begin(), tensor.dims().begin() + ones);
+    if (const auto held = model_.weights().find(name); held != model_.weights().end()) {
+      Weight weight = held->second;
+      weight.view.shape.erase(weight.view.shape.begin(), weight.view.shape.begin() + ones);
+      weight.view.strides.erase(weight.view.strides.begin(), weight.view.strides.begin() + ones);
+      weight.asOpened = false;
+      tensor.clear_external_data();
+      model_.weights()[made] = std::move(weight);
+    }
+    *initializers.Add() = std::move(tensor);
+    return made;
+  }
 
   const OnnxSource& source_;
   const Lowered& lowered_;
@@ -71,89 +146,6 @@ class NormJoiner {
   int opset_;
   std::map<std::string, std::string> flattened_;
 };
-
-bool NormJoiner::join(const WholeNorm& norm) {
-  const auto& graph = lowered_.graph;
-  const NodeId end = graph.value(norm.output).producer;
-  const bool expressible = static_cast<double>(static_cast<float>(norm.eps)) == norm.eps;
-  if (norm.gamma == kNoValue || !expressible || !isOfOperatorsType(source_, graph.value(norm.input).dtype))
-    return false;
-  if (!standsTogether(norm, end) || !isWholeNode(end)) return false;
-  const ReadSite place = model_.at(lowered_.nodePath[static_cast<size_t>(end)], 0);
-  const char* op = operatorFor(norm.centers, *place.body);
-  std::vector<std::string> inputs;
-  for (const ValueId value : {norm.input, norm.gamma, norm.beta}) {
-    if (value != kNoValue) inputs.push_back(nameOf(norm, value, end));
-  }
-  if (op == nullptr || std::ranges::find(inputs, "") != inputs.end()) return false;
-  for (size_t i = 1; i < inputs.size(); ++i) {
-    const auto& shape = graph.value(i == 1 ? norm.gamma : norm.beta).shape;
-    if (shape->size() > norm.axes.size()) inputs[i] = flattened(inputs[i], *place.body, norm.axes.size());
-    if (inputs[i].empty()) return false;
-  }
-  const NodeProto* named = model_.at(lowered_.nodePath[static_cast<size_t>(norm.node)], 0).node;
-  NodeProto made = operatorNode(op, norm, *named);
-  for (const auto& input : inputs) made.add_input(input);
-  made.add_output(place.node->output(0));
-  model_.replace(*place.body, *place.node, std::move(made));
-  return true;
-}
-
-const char* NormJoiner::operatorFor(bool centers, const Body& body) const {
-  const bool inside = EditableModel::insideFunction(body);
-  const int opset = inside ? model_.opset(body) : opset_;
-  if (centers) return opset >= kLayerNormOpset ? "LayerNormalization" : nullptr;
-  if (opset >= kRmsOpset) return "RMSNormalization";
-  return inside ? nullptr : "SimplifiedLayerNormalization";
-}
-
-bool NormJoiner::standsTogether(const WholeNorm& norm, NodeId end) const {
-  const NodePath& place = lowered_.nodePath[static_cast<size_t>(end)];
-  return std::ranges::all_of(
-      norm.members, [&](NodeId node) { return inOneBody(lowered_.nodePath[static_cast<size_t>(node)], place); });
-}
-
-// Not a part of an operator that does more.
-bool NormJoiner::isWholeNode(NodeId node) {
-  const auto& sites = lowered_.operandSites[static_cast<size_t>(node)];
-  const NodeProto* proto = model_.at(lowered_.nodePath[static_cast<size_t>(node)], 0).node;
-  return isStandardDomain(proto->domain()) && proto->output_size() == 1 &&
-         std::ranges::all_of(sites, [](const OperandSite& site) { return site.input >= 0; });
-}
-
-std::string NormJoiner::nameOf(const WholeNorm& norm, ValueId value, NodeId end) {
-  const auto use = analysis::readOf(lowered_.graph, norm, value);
-  if (!use) return {};
-  const NodePath& path = lowered_.nodePath[static_cast<size_t>(use->node)];
-  const int input = lowered_.operandSites[static_cast<size_t>(use->node)][static_cast<size_t>(use->operand)].input;
-  if (input < 0 || !inOneBody(path, lowered_.nodePath[static_cast<size_t>(end)])) return {};
-  return EditableModel::nameAt(model_.at(path, input));
-}
-
-std::string NormJoiner::flattened(const std::string& name, Body& place, size_t axes) {
-  const Origin origin = EditableModel::originOf(place, name);
-  if (EditableModel::insideFunction(place) || origin.kind != Origin::Kind::Initializer ||
-      origin.body != &model_.main() || model_.proto().ir_version() < kOwnInitializers)
-    return {};
-  std::string& made = flattened_[name];
-  if (!made.empty()) return made;
-  made = EditableModel::freshName(model_.main(), name + "_vector");
-  auto& initializers = *model_.main().graph->mutable_initializer();
-  TensorProto tensor = initializers.Get(model_.main().initializer.at(name));
-  tensor.set_name(made);
-  const auto ones = tensor.dims_size() - static_cast<int>(axes);
-  tensor.mutable_dims()->erase(tensor.dims().begin(), tensor.dims().begin() + ones);
-  if (const auto held = model_.weights().find(name); held != model_.weights().end()) {
-    Weight weight = held->second;
-    weight.view.shape.erase(weight.view.shape.begin(), weight.view.shape.begin() + ones);
-    weight.view.strides.erase(weight.view.strides.begin(), weight.view.strides.begin() + ones);
-    weight.asOpened = false;
-    tensor.clear_external_data();
-    model_.weights()[made] = std::move(weight);
-  }
-  *initializers.Add() = std::move(tensor);
-  return made;
-}
 
 // To the first version with LayerNormalization, where a norm needs it and it can be done.
 std::optional<OpsetLift> liftFor(const std::vector<analysis::JoinableNorm>& norms, const Lowered& lowered,
