@@ -86,6 +86,12 @@ bool removable(const Node& node) {
 
 }  // namespace
 
+Node* insertPair(torch::jit::Graph& graph, const std::string& op, at::ArrayRef<Value*> inputs) {
+  Node* both = graph.insertNode(graph.create(c10::Symbol::fromQualString(op), inputs, 2));
+  for (Value* output : both->outputs()) output->setType(c10::TensorType::get());
+  return both;
+}
+
 void removeUnused(std::vector<Node*> candidates) {
   std::unordered_set<Node*> gone;
   while (!candidates.empty()) {

@@ -140,6 +140,8 @@ template <class... Parts>
 [[nodiscard]] BodyEdit callMethod(torch::jit::Node* call, const std::string& method);
 [[nodiscard]] BodyEdit callFunction(torch::jit::Node* call, torch::jit::Function* function);
 
+// An operator that returns two tensors, a sum and its norm, at the insertion point.
+torch::jit::Node* insertPair(torch::jit::Graph& graph, const std::string& op, at::ArrayRef<torch::jit::Value*> inputs);
 // Removes nodes that nobody reads any more, and then whatever only they read. Nodes with effects stay.
 void removeUnused(std::vector<torch::jit::Node*> candidates);
 // Removes a node that nobody reads any more, whatever it does, and then what only it read.

@@ -72,9 +72,8 @@ class BodyFusion {
     }
     const torch::jit::WithInsertPoint here(add);
     inputs.push_back(graph.insertConstant(fused_.eps));
-    Node* both = graph.insertNode(graph.create(c10::Symbol::fromQualString(op_), inputs, 2));
+    Node* both = insertPair(graph, op_, inputs);
     both->setSourceRange(add->sourceRange());
-    for (Value* output : both->outputs()) output->setType(c10::TensorType::get());
     add->output()->replaceAllUsesWith(both->output(0));
     removeUnused({add});
     return both->output(1);

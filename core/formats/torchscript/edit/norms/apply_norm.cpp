@@ -122,13 +122,9 @@ Value* narrowNorm(Graph& graph, const NormParts& parts, const NormReplacement& n
 // With the add that the norm has taken in already.
 void fastAddNorm(Graph& graph, Node& node, const NormReplacement& norm) {
   Value* beta = norm.beta ? node.input(3) : graph.insertConstant(c10::IValue());
-  Node* both = graph.create(symbol("normlens::add_rms_norm"),
-                            {node.input(0), node.input(1), node.input(2), beta, node.input(4)}, 2);
-  graph.insertNode(both);
-  for (size_t i = 0; i < 2; ++i) {
-    both->output(i)->setType(c10::TensorType::get());
-    standFor(node.output(i), both->output(i));
-  }
+  Node* both =
+      insertPair(graph, "normlens::add_rms_norm", {node.input(0), node.input(1), node.input(2), beta, node.input(4)});
+  for (size_t i = 0; i < 2; ++i) standFor(node.output(i), both->output(i));
 }
 
 }  // namespace
