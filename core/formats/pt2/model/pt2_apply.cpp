@@ -3,7 +3,6 @@
 #include <functional>
 
 #include "core/formats/pt2/model/pt2_model.h"
-#include "core/formats/pt2/write/run_sizes.h"
 #include "core/formats/pt2/write/write_back.h"
 #include "core/formats/torchscript/program/error_text.h"
 

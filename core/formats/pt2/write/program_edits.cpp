@@ -1,10 +1,12 @@
 #include "core/formats/pt2/write/program_edits.h"
 
+#include <torch/csrc/jit/ir/ir.h>
+
 #include <algorithm>
 
 #include "core/formats/edit/edit_refused.h"
-#include "core/formats/pt2/write/literals.h"
-#include "core/formats/pt2/write/operand_places.h"
+#include "core/formats/pt2/translate/program.h"
+#include "core/formats/pt2/write/document_editor.h"
 #include "core/formats/pt2/write/tape.h"
 #include "core/formats/torchscript/edit/norms/apply_fused_norm.h"
 #include "core/formats/torchscript/program/each_node.h"
@@ -14,10 +16,124 @@ namespace normlens::formats::pt2 {
 namespace {
 
 namespace journal = torchscript::journal;
+namespace prim = c10::prim;
+using torch::jit::Block;
 using torch::jit::Node;
 using torch::jit::Value;
 using torchscript::BodyEdit;
 using torchscript::OperandSite;
+
+constexpr size_t kLoopCarries = 2;  // behind the bound and the condition
+
+[[noreturn]] void refuseCondition() { throw EditRefused("the condition of a loop would change"); }
+[[noreturn]] void refusePart() {
+  throw EditRefused("what belongs to an operation of the file would change without it");
+}
+
+struct DocumentRead {
+  int graph = 0;
+  int node = -1;        // of the graph; -1: an output of the graph itself
+  size_t argument = 0;  // which of the node's inputs, or which output
+  int element = -1;     // of a list; -1: the argument itself
+};
+
+// Finds where the document has what a node of the translated program reads.
+class OperandPlaces {
+ public:
+  OperandPlaces(const Program& program, DocumentEditor& editor) : program_(program), editor_(editor) {}
+
+  // The node's place in the document. Throws EditRefused where it has none of its own.
+  [[nodiscard]] const Origin& placeOf(const Node& node) const {
+    const int number = originNumber(node);
+    if (number < 0) throw EditRefused("an operation has no place of its own in the file");
+    const Origin& origin = program_.translation.origins[static_cast<size_t>(number)];
+    if (origin.part) refusePart();
+    return origin;
+  }
+
+  // An input of a node, of a list that a node reads, or of a return node. By the node that is in its place by now.
+  // Throws EditRefused where the document has no place for it.
+  [[nodiscard]] DocumentRead readAt(const Node& node, size_t input) const {
+    const auto throughUser = [&] {
+      const auto& uses = node.output()->uses();
+      if (uses.size() != 1) refusePart();
+      return readAt(*uses[0].user, uses[0].offset);
+    };
+    if (node.kind() == prim::Return) return returnAt(*node.owningBlock(), input);
+    if (node.kind() == prim::ListConstruct || node.kind() == prim::TupleConstruct) {
+      DocumentRead list = throughUser();
+      if (list.node < 0) return returnAt(*node.owningBlock(), input);  // the program's results, as one tuple
+      list.element = static_cast<int>(input);
+      return list;
+    }
+    const int number = originNumber(node);
+    const Translation& translation = program_.translation;
+    const bool isPart = number >= 0 && translation.origins[static_cast<size_t>(number)].part;
+    if (isPart && translation.origins[static_cast<size_t>(number)].transparent) return throughUser();
+    const auto mutation = translation.mutations.find(number);
+    if (mutation != translation.mutations.end() && input == 1) return {0, -1, mutation->second};
+    const Origin& origin = placeOf(node);
+    if (node.kind() != prim::Loop) return {origin.graph, origin.node, argumentOf(origin, node, input)};
+    if (input < kLoopCarries) refuseCondition();
+    return {origin.graph, origin.node, 2, static_cast<int>(input - kLoopCarries)};
+  }
+
+  [[nodiscard]] Json& argumentAt(const DocumentRead& read) const {
+    if (program_.translation.runsTwice[static_cast<size_t>(read.graph)]) refuseCondition();
+    if (read.node < 0) return editor_.graph(read.graph).at("outputs").items().at(read.argument);
+    return editor_.node(read.graph, read.node).at("inputs").items().at(read.argument).at("arg");
+  }
+
+  // The name of the tensor that is read; null: a number that is written there.
+  [[nodiscard]] Json* nameAt(const DocumentRead& read) const {
+    Json* at = &argumentAt(read);
+    if (read.element >= 0) {
+      const auto element = static_cast<size_t>(read.element);
+      if (Json* list = at->find("as_tensors")) return &list->items().at(element).at("name");
+      Json* optional = at->find("as_optional_tensors");
+      if (optional == nullptr) return nullptr;
+      at = &optional->items().at(element);
+    }
+    Json* tensor = at->find("as_tensor");
+    return tensor == nullptr ? nullptr : &tensor->at("name");
+  }
+
+ private:
+  [[nodiscard]] DocumentRead returnAt(const Block& block, size_t output) const {
+    const Node* owner = block.owningNode();
+    if (owner != nullptr) {
+      const Origin& origin = placeOf(*owner);
+      const auto& inner = editor_.graphsOf(origin.graph, origin.node);
+      const bool loop = owner->kind() == prim::Loop;
+      if (loop && output == 0) refuseCondition();
+      const bool second = loop || &block != owner->blocks()[0];
+      return {inner.at(second ? 1 : 0), -1, output - (loop ? 1 : 0)};
+    }
+    const auto& outputs = program_.signature.outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].isResult && output-- == 0) return {0, -1, i};
+    }
+    throw EditRefused("the program has no such result");
+  }
+
+  // Operators on sizes, item() and cond name no arguments; what LibTorch does not have has no schema.
+  [[nodiscard]] size_t argumentOf(const Origin& origin, const Node& node, size_t input) const {
+    const Json& json = editor_.node(origin.graph, origin.node);
+    const std::string& target = json.at("target").text();
+    if (origin.writtenOut && input > 0) refusePart();
+    const bool bySchema = target.starts_with("torch.ops.") && node.kind() != prim::If &&
+                          !target.ends_with(".item.default") && !origin.writtenOut;
+    if (!bySchema) return input;
+    const auto& inputs = json.at("inputs").items();
+    const std::string& name = schemaOfTarget(target).arguments().at(input).name();
+    const auto found = std::ranges::find_if(inputs, [&](const Json& each) { return each.at("name").text() == name; });
+    if (found == inputs.end()) throw EditRefused("an argument that the file leaves out would change");
+    return static_cast<size_t>(found - inputs.begin());
+  }
+
+  const Program& program_;
+  DocumentEditor& editor_;
+};
 
 std::string outputName(const Json& node, size_t output) {
   return node.at("outputs").items().at(output).at("as_tensor").at("name").text();
@@ -73,7 +189,7 @@ class Repeater {
     const Json old = editor_.node(at.graph, at.node);
     Tape tape(program_.translation, editor_, at.graph);
     torch::jit::Graph& graph = *tape.graph();
-    Node* twin = record.readsOperands ? tape.add(old) : graph.insertNode(graph.create(c10::prim::Uninitialized));
+    Node* twin = record.readsOperands ? tape.add(old) : graph.insertNode(graph.create(prim::Uninitialized));
     const std::vector<Value*> operands = twin->inputs().vec();
     std::vector<std::string> results;
     for (size_t i = 0; i < twin->outputs().size(); ++i) {
@@ -113,8 +229,7 @@ class Repeater {
     for (const auto& number : {fused.gamma, fused.beta})
       inputs.push_back(number ? read(*fused.norm, number->input) : graph.insertConstant(c10::IValue()));
     inputs.push_back(graph.insertConstant(fused.eps));
-    Node* both = graph.insertNode(graph.create(c10::Symbol::fromQualString(record.op), inputs, 2));
-    for (Value* output : both->outputs()) output->setType(c10::TensorType::get());
+    Node* both = torchscript::insertPair(graph, record.op, inputs);
     tape.standFor(both->output(0), outputName(editor_.node(add.graph, add.node), 0));
     tape.replace(add.node, editor_.node(norm.graph, norm.node));  // whose name the op has
     const std::string normalised = outputName(editor_.node(norm.graph, norm.node), 0);

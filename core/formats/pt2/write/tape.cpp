@@ -4,16 +4,21 @@
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
 
 #include "core/formats/edit/edit_refused.h"
+#include "core/formats/pt2/file/meta_algebra.h"
 #include "core/formats/pt2/file/tensor_meta.h"
-#include "core/formats/pt2/write/literals.h"
-#include "core/formats/pt2/write/new_values.h"
+#include "core/formats/torchscript/program/tensor_convert.h"
 
 namespace normlens::formats::pt2 {
 namespace {
 
 namespace prim = c10::prim;
+using c10::IValue;
+using c10::TypeKind;
 using torch::jit::Node;
 using torch::jit::Value;
 
@@ -50,7 +55,160 @@ Json stackOf(const Json& node) {
   return {std::move(kept)};
 }
 
+// TensorMeta of a value; throws EditRefused where it has none.
+using MetaOf = std::function<Json(const Value*)>;
+
+constexpr std::array<std::string_view, 12> kLikeTheFirst = {
+    "aten::rms_norm", "aten::pow",   "aten::rsqrt",  "aten::sqrt",       "aten::neg", "aten::clone",
+    "aten::detach",   "aten::alias", "aten::square", "aten::zeros_like", "aten::abs", "aten::dropout"};
+// Dense, whatever they read.
+constexpr std::array<std::string_view, 4> kDenseLikeTheFirst = {"aten::contiguous", "normlens::rms_norm",
+                                                                "normlens::layer_norm", "normlens::crms_norm"};
+constexpr std::array<std::string_view, 2> kAddsAndNorms = {"normlens::add_rms_norm", "normlens::add_layer_norm"};
+// The same elements in other sizes, which only what the view takes the place of shows.
+constexpr std::array<std::string_view, 3> kViews = {"aten::view", "aten::reshape", "aten::flatten"};
+constexpr std::array<std::string_view, 4> kElementwise = {"aten::add", "aten::sub", "aten::mul", "aten::div"};
+
+template <class T>
+T constantAt(const Node& node, size_t input) {
+  const auto value = input < node.inputs().size() ? torch::jit::toIValue(node.input(input)) : std::nullopt;
+  if (!value) throw EditRefused(std::string("an argument of ") + node.kind().toQualString() + " is no constant");
+  return value->to<T>();
+}
+
+bool isTensor(const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); }
+
+// Returns the type that torch makes of two tensors of a floating type.
+int64_t promoted(const Json& a, const Json& b) {
+  const auto left = dtypeOfSchema(a.at("dtype").integer()), right = dtypeOfSchema(b.at("dtype").integer());
+  if (left == right) return a.at("dtype").integer();
+  if (!graph::isFloat(left) || !graph::isFloat(right))
+    throw EditRefused("an operator on two element types would have to be added");
+  const auto wider = std::max(graph::dtypeBytes(left), graph::dtypeBytes(right));
+  if (graph::dtypeBytes(left) == graph::dtypeBytes(right))
+    return schemaNumber(graph::DType::Float32);  // both are halves
+  return schemaNumber(graph::dtypeBytes(left) == wider ? left : right);
+}
+
+Json elementwise(const Node& node, const MetaOf& metaOf) {
+  const Json first = metaOf(node.input(0));
+  if (!isTensor(node.input(1))) return first;
+  const Json second = metaOf(node.input(1));
+  return typedMeta(broadcastMeta(first, second), promoted(first, second));
+}
+
+Json joined(const Node& node, const MetaOf& metaOf) {
+  std::vector<Json> parts;
+  for (const Value* part : node.input(0)->node()->inputs()) parts.push_back(metaOf(part));
+  std::vector<const Json*> all;
+  for (const Json& part : parts) all.push_back(&part);
+  return joinedMeta(all, constantAt<int64_t>(node, 1));
+}
+
+Json dense(const Json& meta) { return denseMeta(meta, meta.at("sizes").items()); }
+
+Json described(const Node& node, const MetaOf& metaOf, const Json* replaced) {
+  const std::string_view op = node.kind().toQualString();
+  const auto is = [&](const auto& list) { return std::ranges::find(list, op) != list.end(); };
+  if (is(kLikeTheFirst)) return metaOf(node.input(0));
+  if (is(kElementwise)) return elementwise(node, metaOf);
+  if (is(kDenseLikeTheFirst)) return dense(metaOf(node.input(0)));
+  if (replaced != nullptr && (is(kAddsAndNorms) || is(kViews))) return dense(*replaced);
+  if (is(kAddsAndNorms)) return dense(elementwise(node, metaOf));
+  if (op == "aten::mean" || op == "aten::sum")
+    return reducedMeta(metaOf(node.input(0)), constantAt<std::vector<int64_t>>(node, 1), constantAt<bool>(node, 2));
+  if (op == "aten::to") {
+    const auto type = torchscript::dtypeOf(static_cast<at::ScalarType>(constantAt<int64_t>(node, 1)));
+    return typedMeta(metaOf(node.input(0)), schemaNumber(type));
+  }
+  if (op == "aten::type_as") return typedMeta(metaOf(node.input(0)), metaOf(node.input(1)).at("dtype").integer());
+  if (op == "aten::unflatten")
+    return unflattenedMeta(metaOf(node.input(0)), constantAt<int64_t>(node, 1),
+                           constantAt<std::vector<int64_t>>(node, 2));
+  if (op == "aten::flatten")
+    return flattenedMeta(metaOf(node.input(0)), constantAt<int64_t>(node, 1), constantAt<int64_t>(node, 2));
+  if (op == "aten::slice" && constantAt<int64_t>(node, 4) == 1)
+    return slicedMeta(metaOf(node.input(0)), constantAt<int64_t>(node, 1), constantAt<int64_t>(node, 2),
+                      constantAt<int64_t>(node, 3));
+  if (op == "aten::constant_pad_nd")
+    return paddedMeta(metaOf(node.input(0)), constantAt<std::vector<int64_t>>(node, 1));
+  if (op == "aten::cat") return joined(node, metaOf);
+  throw EditRefused("the fold needs the operator " + std::string(op) +
+                    ", which NormLens does not write into this format");
+}
+
+// TensorMeta of each output of an operator that an edit adds: all have one. `replaced`: that of the value whose place
+// an output takes; null: none is known. Throws EditRefused for an operator, or sizes, of which it cannot be computed.
+Json metaOfResult(const Node& node, const MetaOf& metaOf, const Json* replaced) {
+  try {
+    return described(node, metaOf, replaced);
+  } catch (const BrokenDocument& error) {
+    throw EditRefused(std::string("the sizes of what the fold adds cannot be told: ") + error.what());
+  }
+}
+
+Json as(const char* kind, Json value) { return {Json::Object{{kind, std::move(value)}}}; }
+
+template <class Numbers>
+Json list(const char* kind, const Numbers& numbers) {
+  Json::Array items;
+  for (const auto& number : numbers) items.emplace_back(number);
+  return as(kind, {std::move(items)});
+}
+
+TypeKind innermost(c10::TypePtr type) {
+  while (type->kind() == TypeKind::OptionalType) type = type->expectRef<c10::OptionalType>().getElementType();
+  return type->kind();
+}
+
+Json deviceArgument(const c10::Device& device) {
+  Json index = device.has_index() ? Json(static_cast<int64_t>(device.index())) : Json();
+  return as("as_device", {Json::Object{{"type", Json(c10::DeviceTypeName(device.type(), /*lower_case=*/true))},
+                                       {"index", std::move(index)}}});
+}
+
+Json elementType(int64_t number) {
+  const int64_t schema = schemaNumber(torchscript::dtypeOf(static_cast<at::ScalarType>(number)));
+  if (schema == 0) throw EditRefused("an element type has no number in the file's schema");
+  return as("as_scalar_type", {schema});
+}
+
+// {"as_tensor": {"name": ...}}, or as_sym_int and its kin, by the value's type.
+Json namedArgument(const std::string& name, const c10::Type& type) {
+  const auto symbol = [&](const char* kind) { return as(kind, as("as_name", {name})); };
+  switch (type.kind()) {
+    case TypeKind::IntType:
+      return symbol("as_sym_int");
+    case TypeKind::FloatType:
+      return symbol("as_sym_float");
+    case TypeKind::BoolType:
+      return symbol("as_sym_bool");
+    default:
+      return as("as_tensor", as("name", {name}));
+  }
+}
+
 }  // namespace
+
+Json literalArgument(const IValue& value, const c10::TypePtr& type) {
+  if (value.isNone()) return as("as_none", {true});
+  if (value.isInt()) {
+    const TypeKind wanted = innermost(type);
+    if (wanted == TypeKind::ScalarTypeType) return elementType(value.toInt());
+    if (wanted == TypeKind::LayoutType || wanted == TypeKind::MemoryFormatType)
+      throw EditRefused("an argument that an edit gives has no form in the file");
+    return as("as_int", {value.toInt()});
+  }
+  // A number in a tensor's place, which the translation made a tensor.
+  if (value.isTensor() && value.toTensor().dim() == 0) return literalArgument(value.toTensor().item(), type);
+  if (value.isDouble()) return as("as_float", {value.toDouble()});
+  if (value.isBool()) return as("as_bool", {value.toBool()});
+  if (value.isString()) return as("as_string", {value.toStringRef()});
+  if (value.isDevice()) return deviceArgument(value.toDevice());
+  if (value.isIntList()) return list("as_ints", value.toIntVector());
+  if (value.isDoubleList()) return list("as_floats", value.toDoubleVector());
+  throw EditRefused("an argument that an edit gives has no form in the file");
+}
 
 Value* Tape::named(const std::string& name, const c10::TypePtr& type) {
   Value*& known = inputs_[name];

@@ -14,6 +14,11 @@
 
 namespace normlens::formats::pt2 {
 
+// A constant of a module as an argument of an exported program's node: {"as_int": 1} and its kin. `type`: what the
+// operator's schema wants there, with the types that the dispatcher distinguishes (an element type is a number in
+// TorchScript). Throws EditRefused for what has no form there.
+[[nodiscard]] Json literalArgument(const c10::IValue& value, const c10::TypePtr& type);
+
 class Tape {
  public:
   using Value = torch::jit::Value;

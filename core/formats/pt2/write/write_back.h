@@ -27,4 +27,8 @@ struct WrittenProgram {
                                        const torchscript::RecordedEdits& recorded,
                                        const std::vector<fold::NarrowValue>& narrow);
 
+// Describes values whose sizes an edit has changed along axes that the program fixes: between a narrow weight and
+// a stream, and at new nodes. `probed`: the program's own module, after a probe. Symbols stay. Throws BrokenDocument.
+void describeSizes(Program& program, const torchscript::TorchScriptModel& probed);
+
 }  // namespace normlens::formats::pt2
