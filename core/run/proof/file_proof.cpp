@@ -176,11 +176,13 @@ class FileProof {
       most_ = draws ? kMostRounding : kUnbounded;
     }
     // Few rows show little of what the original is off by.
-    for (int some = 6, at = kSets;
+    for (int some = 3, at = kSets;
          at < kMostSets && wide_ && outcome_.reason.empty() && !passes() && rows() < kEnoughRows;
-         at += some, some *= 2) {
-      ASSIGN_OR_RETURN(const auto more, batchesLike(sample, 1 + some, options_.seed + static_cast<uint64_t>(at)));
-      RETURN_IF_ERROR(compareOnAll({more.begin() + 1, more.end()}));
+         at += 2 * some, some *= 2) {
+      for (size_t i = 0; i < kSets; ++i) {
+        ASSIGN_OR_RETURN(const auto more, batchesLike(sets[i], 1 + some, options_.seed + static_cast<uint64_t>(at) + i));
+        RETURN_IF_ERROR(compareOnAll({more.begin() + 1, more.end()}));
+      }
     }
     if (!outcome_.reason.empty()) return std::move(outcome_);
     decide();
@@ -372,7 +374,10 @@ class FileProof {
 
   [[nodiscard]] RowJudgment judgmentOf(const Judged& output, const RowErrors& row, const Errors& errors,
                                        double noise) const {
-    if (!isMeasured(output, row)) return {row.apart, std::max(fewRoundings() * row.scale, noise)};
+    if (!isMeasured(output, row)) {
+      const double own = output.byExact && std::isfinite(row.a) ? std::min(row.a, most_ * row.scale) : 0;
+      return {row.apart, std::max({fewRoundings() * row.scale, noise, own})};
+    }
     // A few roundings beside an original that is itself far off. One that overflows has no scale.
     const double few = leastFloor(std::isfinite(row.apart) ? row.scale : std::max(row.scale, row.exact), noise);
     if (row.apart <= options_.floorFactor * few) return {row.apart, few};

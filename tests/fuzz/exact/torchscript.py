@@ -157,7 +157,7 @@ class TorchScriptWriter(Writer):
         return self.let(f"torch.arange({n}, dtype=torch.{self.type})")
 
     def full(self, dims, value):
-        return self.let(f"torch.full([{', '.join(map(str, dims))}], {value}, dtype=torch.{self.type})")
+        return self.let(f"torch.full([{', '.join(map(str, dims))}], {float(self.stored(value))}, dtype=torch.{self.type})")
 
     # ---- control
 
