@@ -16,52 +16,6 @@ namespace {
 using torch::headeronly::MemoryFormat;
 using torch::stable::Tensor;
 
-// A tensor seen as rows over its last axis. Leading axes become one axis of rows, without a copy where one stride does
-// for all of them. The tensor must outlive this, which keeps the copy alive.
-class StridedRows {
- public:
-  explicit StridedRows(const TensorHandle& tensor);
-
-  [[nodiscard]] const void* data() const { return data_; }
-  [[nodiscard]] int64_t stride() const { return stride_; }
-
- private:
-  bool findStride(const TensorFacts& facts);
-
-  std::optional<TensorHandle> copy_;
-  const void* data_ = nullptr;
-  int64_t stride_ = 0;
-};
-
-StridedRows::StridedRows(const TensorHandle& tensor) {
-  if (findStride(tensor.facts())) {
-    data_ = tensor.data();
-  } else {
-    copy_.emplace(TensorHandle::of(torch::stable::contiguous(tensor.shared())));
-    data_ = copy_->data();
-    stride_ = tensor.facts().sizes.back();
-  }
-}
-
-bool StridedRows::findStride(const TensorFacts& facts) {
-  const auto sizes = facts.sizes;
-  const auto strides = facts.strides;
-  const size_t last = sizes.size() - 1;
-  if (sizes[last] != 1 && strides[last] != 1) return false;
-  stride_ = sizes[last];
-  int64_t expected = -1;  // what the next outer axis must have
-  for (size_t axis = last; axis-- > 0;) {
-    if (sizes[axis] == 1) continue;
-    if (expected == -1) {
-      stride_ = strides[axis];
-    } else if (strides[axis] != expected) {
-      return false;
-    }
-    expected = strides[axis] * sizes[axis];
-  }
-  return true;
-}
-
 constexpr const char* kApart = "residual must have the shape of x, or one that broadcasts with it";
 constexpr const char* kTypes = "float32, float64, float16 or bfloat16";
 

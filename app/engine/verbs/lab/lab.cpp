@@ -145,11 +145,10 @@ Result<Exit> run(const Options& options, const Call& call) {
   control.stop = call.stop();
   control.onRecord = [&](const lab::RunRecord& record) { tell(record, options, console, task); };
   const std::string name = fs::path(options.run).stem().string();
-  const auto result = lab::train(*options.settings, {name, options.folder, options.anew}, control);
-  if (!result) return console.fail(result.error());
-  const bool stopped = result->end == lab::RunEnd::Stopped;
-  console.print(name + ": " + plural(lab::memberCount(result->settings), "network") + ", " + result->machine);
-  for (const std::string& line : labLines(*result)) console.print("  " + line);
+  ASSIGN_OR_RETURN(const auto result, lab::train(*options.settings, {name, options.folder, options.anew}, control));
+  const bool stopped = result.end == lab::RunEnd::Stopped;
+  console.print(name + ": " + plural(lab::memberCount(result.settings), "network") + ", " + result.machine);
+  for (const std::string& line : labLines(result)) console.print("  " + line);
   if (stopped) {
     console.note("stopped: what was trained until then is told" +
                  std::string(options.folder.empty() ? "" : ", and the same command goes on there"));
