@@ -100,7 +100,7 @@ namespace {
 Result<std::unique_ptr<Model>> tryApply(const TorchScriptModel& model, std::vector<fold::Edit> edits,
                                         NormFlavour flavour) {
   const auto norms = analysis::findNorms(model.graph());
-  return model.apply({"free", std::move(edits)}, norms.layerNorms, flavour, {});
+  return model.apply({Policy::Free, std::move(edits)}, norms.layerNorms, flavour, {});
 }
 
 }  // namespace
