@@ -47,7 +47,7 @@ Planned planned() {
   out.graph = graph::parsed(kModel);
   const auto analysis = *analysis::analyze(out.graph, Task{});
   out.norms = analysis->norms.layerNorms;
-  out.plan = {"balanced", {}};
+  out.plan = {Policy::Balanced, {}};
   for (const auto& edit : analysis::makePlan(*analysis, {}).edits) out.plan.edits.push_back(edit.edit);
   return out;
 }
