@@ -125,8 +125,8 @@ Result<std::string> overflowsEarlier(const ChangeUnderTest& change, const format
   return {};
 }
 
-// Bounds an original's own relative error: with more, it draws random numbers, unless it moves so far with its weights or
-// only a half type is off.
+// Bounds an original's own relative error: with more, it draws random numbers, unless it moves so far with its weights
+// or only a half type is off.
 constexpr double kMostRounding = 0.1;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
@@ -180,7 +180,8 @@ class FileProof {
          at < kMostSets && wide_ && outcome_.reason.empty() && !passes() && rows() < kEnoughRows;
          at += 2 * some, some *= 2) {
       for (size_t i = 0; i < kSets; ++i) {
-        ASSIGN_OR_RETURN(const auto more, batchesLike(sets[i], 1 + some, options_.seed + static_cast<uint64_t>(at) + i));
+        ASSIGN_OR_RETURN(const auto more,
+                         batchesLike(sets[i], 1 + some, options_.seed + static_cast<uint64_t>(at) + i));
         RETURN_IF_ERROR(compareOnAll({more.begin() + 1, more.end()}));
       }
     }

@@ -122,8 +122,8 @@ def in_float64(inputs):
 
 def times_worse(case, written, original, folded, wide, scale=1):
     """How many times the original's error the fold's is, both against `wide`, which computes in float64 with the same
-    stored numbers: of the rows of 64 draws, sorted by it, but for the two last; of the outputs the one where it is most.
-    One rounding is excused. `scale`: of the inputs; below 0, of their magnitudes."""
+    stored numbers: of the rows of 64 draws, sorted by it, but for the two last; of the outputs the worst one. One
+    rounding is excused. `scale`: of the inputs; below 0, of their magnitudes."""
     errors = []  # by output: of the original's rows, of the fold's
     sizes = {axis: case[axis] for axis in "BTSD"}
     least = float(ml_dtypes.finfo(case["type"]).eps)

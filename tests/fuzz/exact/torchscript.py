@@ -157,7 +157,8 @@ class TorchScriptWriter(Writer):
         return self.let(f"torch.arange({n}, dtype=torch.{self.type})")
 
     def full(self, dims, value):
-        return self.let(f"torch.full([{', '.join(map(str, dims))}], {float(self.stored(value))}, dtype=torch.{self.type})")
+        sizes = ", ".join(map(str, dims))
+        return self.let(f"torch.full([{sizes}], {float(self.stored(value))}, dtype=torch.{self.type})")
 
     # ---- control
 
