@@ -5,7 +5,7 @@
 
 #include "tests/analysis/analyzed.h"
 #include "tests/support/must.h"
-#include "tests/support/random_graph/random_graph.h"
+#include "tests/support/random_graph.h"
 
 namespace normlens::analysis {
 namespace {

@@ -1,11 +1,21 @@
-// What the program answers before any model is involved: usage, errors, JSON, exit statuses.
+// The real program: what it answers before any model is involved (usage, errors, JSON, exit statuses), the worker
+// process over its real pipes, and Ctrl-C in the middle of a measurement.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
 
 #include "app/engine/verbs.h"
+#include "core/protocol/framing.h"
+#include "core/protocol/methods.h"
+#include "core/protocol/rpc.h"
 #include "tests/engine/run_program.h"
+#include "tests/support/must.h"
 
 namespace normlens::engine {
 namespace {
@@ -183,6 +193,148 @@ TEST(Program, DoctorReportsWhyTorchSeesNoGpu) {
                       error.find("the driver supports CUDA up to 12.4") != std::string::npos;
   const bool missing = error.find("LibTorch's CUDA half cannot be loaded: lib") != std::string::npos;
   EXPECT_TRUE(loaded || missing) << error;
+}
+
+using namespace protocol;
+
+class Serve : public ::testing::Test {
+ protected:
+  void send(int64_t id, std::string_view method, const nlohmann::json& params = nullptr) {
+    program_.send(encodeFrame(requestBody(id, method, params)));
+  }
+  // The next reply. stdout must hold nothing but frames.
+  RpcMessage takeReply() {
+    for (;;) {
+      decoder_.feed(std::string_view(program_.out).substr(seen_));
+      seen_ = program_.out.size();
+      while (const auto frame = decoder_.next()) {
+        if (!*frame) throw std::runtime_error("stdout holds no frame: " + frame->error().message);
+        const auto message = parseMessage(**frame);
+        if (!message) throw std::runtime_error("stdout holds no message: " + **frame);
+        if (message->isReply()) return *message;
+      }
+      if (!program_.readSome()) throw std::runtime_error("no reply; stderr: " + program_.err);
+    }
+  }
+  RpcMessage ask(std::string_view method, const nlohmann::json& params = nullptr) {
+    send(++asked_, method, params);
+    RpcMessage reply = takeReply();
+    EXPECT_EQ(reply.id, asked_);
+    return reply;
+  }
+  void initialize() { ASSERT_FALSE(ask(methods::kInitialize, toJson(InitializeParams{})).failure); }
+
+  test::LiveProgram program_{ENGINE_PROGRAM, {"serve"}};
+  FrameDecoder decoder_;
+  size_t seen_ = 0;
+  int64_t asked_ = 0;
+};
+
+TEST_F(Serve, IntroducesItselfAndEnds) {
+  const auto info = must(decode<EngineInfo>(ask(methods::kInitialize, toJson(InitializeParams{})).result));
+  EXPECT_EQ(info.protocol, kProtocolVersion);
+  EXPECT_GT(info.pid, 0);
+  EXPECT_FALSE(info.torch.empty());
+  EXPECT_FALSE(ask(methods::kShutdown).failure);
+  EXPECT_EQ(program_.wait(), 0);
+}
+
+TEST_F(Serve, RefusesAnotherProtocol) {
+  const auto failure = must(ask(methods::kInitialize, {{"protocol", 999}}).failure);
+  EXPECT_EQ(failure.message,
+            "this engine speaks protocol " + std::to_string(kProtocolVersion) + " and the window protocol 999");
+  EXPECT_EQ(ask(methods::kAnalyze).failure->code, RpcError::NotInitialized);
+}
+
+TEST_F(Serve, OutlivesEveryWrongRequest) {
+  initialize();
+  program_.send("not a frame\n");
+  const std::pair<std::string_view, nlohmann::json> rows[] = {
+      {methods::kOpen, {{"path", "/no/such/model.pt"}}},
+      {methods::kOpen, {{"path", 7}}},
+      {methods::kOpen, {{"path", std::filesystem::temp_directory_path().string()}}},
+      {methods::kAnalyze, nullptr},
+      {methods::kZeroMeanGraph, {{"norm", -1}}},
+      {methods::kPlan, {{"policy", "reckless"}}},
+      {methods::kPreviewCenter, {{"value", 123456}}},
+      {methods::kFold, {{"verify", "yes"}}},
+      {methods::kFold, nullptr},
+      {methods::kExport, {{"path", "/tmp/never_written.pt"}}},
+      {methods::kBench, {{"rounds", -4}}},
+      {methods::kTensorStats, {{"value", -7}}},
+      {methods::kSaveTensor, {{"value", 0}, {"path", "/tmp/never_written.npy"}}},
+      {methods::kSetInputs, {{"specs", {"nonsense"}}}},
+      {"no_such_method", nullptr},
+  };
+  for (const auto& [method, params] : rows) {
+    const RpcMessage reply = ask(method, params);
+    EXPECT_TRUE(reply.failure) << method << " " << params;
+    ASSERT_TRUE(reply.failure);
+    EXPECT_FALSE(reply.failure->message.empty()) << method;
+  }
+  EXPECT_FALSE(ask(methods::kShutdown).failure);
+  EXPECT_EQ(program_.wait(), 0);
+  EXPECT_NE(program_.err.find("not a frame"), std::string::npos) << program_.err;
+}
+
+TEST_F(Serve, EndsWithItsClient) {
+  initialize();
+  program_.closeInput();
+  EXPECT_EQ(program_.wait(), 0);
+}
+
+TEST_F(Serve, EndsOnSigterm) {
+  initialize();
+  program_.kill(SIGTERM);
+  EXPECT_EQ(program_.wait(), 1);
+}
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr const char* kModel = NORMLENS_DEMO_MODELS "/gpt2.pt";
+constexpr const char* kEndless = "1000000000";  // rounds
+constexpr int kLastSize = 120;
+
+TEST(BenchStop, TextTellsThePointsThatWereMeasured) {
+  // Far more points than are measured until the signal has come.
+  std::string sweep = "seq=4";
+  for (int size = 5; size <= kLastSize; ++size) sweep += "," + std::to_string(size);
+  test::LiveProgram program(ENGINE_PROGRAM, {"bench", kModel, "--fold", "--threads", "1", "--warmup", "1", "--rounds",
+                                             "40", "--iterations", "1", "--sweep", sweep});
+  program.closeInput();
+  while (program.out.find("speed-up") == std::string::npos && program.readSome()) {
+  }
+  program.kill(SIGINT);
+  EXPECT_EQ(program.wait(), 1) << program.err;
+  EXPECT_NE(program.out.find("seq=4 a: median"), std::string::npos) << program.out;
+  EXPECT_EQ(program.out.find("seq=" + std::to_string(kLastSize) + " "), std::string::npos) << program.out;
+  EXPECT_NE(program.out.find("norms of a by their shapes"), std::string::npos) << program.out;
+  EXPECT_NE(program.err.find("stopped: what is told was measured, the rest was not"), std::string::npos) << program.err;
+}
+
+// With --json nothing is written before the end, so when the first round is done is found by trying.
+TEST(BenchStop, JsonHoldsTheRoundsThatWereMeasured) {
+  for (milliseconds patience(250); patience < milliseconds(60'000); patience *= 2) {
+    test::LiveProgram program(ENGINE_PROGRAM, {"bench", kModel, "--fold", "--threads", "1", "--rounds", kEndless,
+                                               "--iterations", "2", "--json", "--quiet"});
+    program.closeInput();
+    std::this_thread::sleep_for(patience);
+    program.kill(SIGINT);
+    const int status = program.wait();
+    if (status != 1 && program.out.empty()) continue;  // it was not listening yet
+    const json report = json::parse(program.out, nullptr, false);
+    ASSERT_TRUE(report.is_object()) << program.out << program.err;
+    if (report.contains("error")) continue;  // stopped before anything was measured
+    EXPECT_EQ(status, 1);
+    EXPECT_EQ(report["complete"], false);
+    EXPECT_FALSE(report["rounds"].empty());
+    EXPECT_GE(report["a"]["n"].get<size_t>(), 4 * report["rounds"].size());
+    EXPECT_GT(report["a"]["median_ms"].get<double>(), 0);
+    EXPECT_GT(report["speedup"]["median"].get<double>(), 0);
+    return;
+  }
+  FAIL() << "nothing was measured in a minute";
 }
 
 }  // namespace

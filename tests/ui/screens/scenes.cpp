@@ -6,6 +6,7 @@
 #include <QDir>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
@@ -16,8 +17,10 @@
 #include <csignal>
 
 #include "tests/support/wait_for_layout.h"
+#include "tests/ui/shell/presented.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/learn/figure.h"
 #include "ui/models/difference_table.h"
 #include "ui/models/inputs_model.h"
 #include "ui/session/forced_errors.h"
@@ -30,10 +33,12 @@
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/inspector/weight_view.h"
+#include "ui/window/learn/lessons_page.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
 
 namespace normlens::screens {
+namespace {
 
 bool waitFor(const std::function<bool()>& there) {
   constexpr int kPatienceMs = 120'000;
@@ -55,8 +60,6 @@ void fold(Stage& stage) {
   stage.window.session()->fold();
   (void)waitFor([&] { return stage.window.session()->foldResult().has_value(); });
 }
-
-namespace {
 
 using ui::BottomPanel;
 
@@ -369,6 +372,117 @@ QVector<Scene> windowScenes() {
        },
        {QStringLiteral("--slow"), QStringLiteral("fold=60000")}},
   };
+}
+
+// The benchmark's page: one measurement and several, and each of its charts.
+
+void measure(Stage& stage, const std::vector<std::string>& sweep) {
+  ui::Session& session = *stage.window.session();
+  protocol::BenchParams params = session.measurements()->params();
+  params.sweep = sweep;
+  session.measurements()->setParams(params);
+  session.measure();
+  (void)waitFor([&] { return session.measurements()->last().has_value() && !session.busy(); });
+}
+
+void measured(Stage& stage) {
+  open(stage, stage.model);
+  fold(stage);
+  measure(stage, {});
+}
+
+void showKind(Stage& stage, const char* kind) {
+  stage.window.findChild<QAbstractButton*>(QLatin1String(kind))->click();
+}
+
+// A sweep, one point of which fails, beside an earlier one and a paper's figures.
+void measuredOverSizes(Stage& stage) {
+  open(stage, stage.model);
+  fold(stage);
+  measure(stage, {"seq=64,256,1024"});
+  measure(stage, {"seq=64,256,1024,4096,16384"});
+  showKind(stage, "benchSpeedup");
+  const QMenu* beside = stage.window.findChild<QPushButton*>(QStringLiteral("benchBeside"))->menu();
+  beside->actions().first()->menu()->actions()[1]->trigger();
+  beside->actions().last()->menu()->actions()[2]->trigger();
+}
+
+// The same with the table, or another kind of chart.
+std::function<void(Stage&)> ofKind(void (*measure)(Stage&), const char* button) {
+  return [measure, button](Stage& stage) {
+    measure(stage);
+    showKind(stage, button);
+  };
+}
+
+QVector<Scene> benchScenes() {
+  return {
+      {QStringLiteral("benchmark"), measured},
+      {QStringLiteral("benchmark_sizes"), measuredOverSizes},
+      {QStringLiteral("benchmark_table"), ofKind(measuredOverSizes, "benchTableButton")},
+      {QStringLiteral("benchmark_distribution"), ofKind(measured, "benchDistribution")},
+      {QStringLiteral("benchmark_ops"), ofKind(measured, "benchOps")},
+      {QStringLiteral("benchmark_break_even"), ofKind(measured, "benchBreakEven")},
+      {QStringLiteral("benchmark_live"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         fold(stage);
+         trigger(stage, "measure");
+         (void)waitFor([&] {
+           const auto& live = stage.window.session()->measurements()->live().result();
+           return live && live->points.front().rounds.size() > 8;
+         });
+       },
+       {QStringLiteral("--round"), QStringLiteral("300")}},
+  };
+}
+
+// Scenes of the lessons, by their own data.
+
+constexpr QSize kRoom(1280, 720);  // the least that is presented on
+constexpr int kReplyMs = 150;      // for what a figure asks the engine
+
+// As it is once what moves has arrived; a film in its middle.
+void settle(ui::Figure& figure, const ui::LessonStep& step) {
+  figure.showState(step.state, ui::Motion::Cut);
+  QTest::qWait(kReplyMs);
+  if (const ui::Film film = figure.film(); film.length > 0) figure.showTime(film.length / 2);
+  (void)waitFor([&] { return figure.isSettled(); });
+}
+
+ui::LessonsPage& goTo(Stage& stage, const QString& link) {
+  open(stage, stage.model);
+  trigger(stage, "lessons");
+  auto* page = stage.window.findChild<ui::LessonsPage*>();
+  page->walk()->goTo(link);
+  return *page;
+}
+
+void read(Stage& stage, const QString& link) {
+  ui::LessonsPage& page = goTo(stage, link);
+  settle(*page.figure(), page.walk()->current());
+}
+
+void present(Stage& stage, const QString& link) {
+  ui::LessonsPage& page = goTo(stage, link);
+  page.present();
+  ui::Presenter* room = test::presenter();
+  room->showNormal();
+  room->setGeometry(QRect(QPoint(), kRoom));
+  settle(*room->figure(), page.walk()->current());
+  stage.picture = room;
+}
+
+QVector<Scene> lessonScenes() {
+  QVector<Scene> scenes;
+  for (const ui::Lesson& lesson : ui::bundledLessons()) {
+    for (const ui::LessonStep& step : lesson.steps) {
+      const QString link = lesson.name + u'/' + step.name, name = lesson.name + u'_' + step.name;
+      scenes << Scene{QStringLiteral("lesson_") + name, [link](Stage& stage) { read(stage, link); }, {}}
+             << Scene{QStringLiteral("present_") + name, [link](Stage& stage) { present(stage, link); }, {}, false};
+    }
+  }
+  return scenes;
 }
 
 }  // namespace

@@ -25,15 +25,4 @@ struct Scene {
 
 [[nodiscard]] QVector<Scene> scenes();
 
-[[nodiscard]] QVector<Scene> benchScenes();
-
-// Every step of every lesson, at a desk and in a room.
-[[nodiscard]] QVector<Scene> lessonScenes();
-
-// What scenes are made of.
-bool waitFor(const std::function<bool()>& there);
-void open(Stage& stage, const QString& model);
-void trigger(Stage& stage, const char* action);
-void fold(Stage& stage);
-
 }  // namespace normlens::screens

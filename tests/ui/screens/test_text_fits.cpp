@@ -1,18 +1,32 @@
 // Every scene of the window at the usual size of text, at the largest, at a scale of 150%, and at both, on a screen of
 // 1440×900 pixels, and in a window of 800×600: no text is cut, and what leads on stays in reach. The fake engine
 // serves, so that a run takes seconds.
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QHeaderView>
 #include <QLabel>
+#include <QLayout>
+#include <QLineEdit>
 #include <QMenu>
+#include <QPlainTextEdit>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QSpinBox>
+#include <QSplitter>
 #include <QStandardItemModel>
+#include <QTabBar>
 #include <QTableView>
+#include <QTreeView>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cstdio>
 
-#include "tests/ui/screens/clipped_text.h"
 #include "tests/ui/screens/scenes.h"
 #include "tests/ui/shell/shell_test.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
 #include "ui/window/inspector/inspector.h"
 #include "ui/window/workspace/graph_pane.h"
@@ -21,6 +35,218 @@
 namespace normlens::screens {
 
 namespace {
+
+constexpr int kSlack = 1;  // of a pixel that rounding takes
+
+QString pathOf(const QWidget* widget) {
+  QStringList names;
+  for (const QWidget* at = widget; at != nullptr && !at->isWindow(); at = at->parentWidget()) {
+    if (!at->objectName().isEmpty()) names.prepend(at->objectName());
+  }
+  return QStringLiteral("%1 (%2)").arg(names.join(u'/'), QLatin1String(widget->metaObject()->className()));
+}
+
+class Walk {
+ public:
+  QStringList run(const QWidget& window) {
+    visit(&window);
+    return finds_;
+  }
+
+ private:
+  void visit(const QWidget* widget) {
+    if (!widget->isVisible() || widget->visibleRegion().isEmpty()) return;
+    checkText(widget);
+    checkPlace(widget);
+    checkSiblings(widget);
+    // What Qt makes for itself inside is Qt's.
+    if (qobject_cast<const QComboBox*>(widget) || qobject_cast<const QAbstractSpinBox*>(widget) ||
+        qobject_cast<const QLineEdit*>(widget) || qobject_cast<const QTabBar*>(widget) ||
+        qobject_cast<const QAbstractItemView*>(widget) || qobject_cast<const QPlainTextEdit*>(widget)) {
+      return;
+    }
+    for (const QObject* child : widget->children()) {
+      const auto* inner = qobject_cast<const QWidget*>(child);
+      if (inner != nullptr && !inner->isWindow()) visit(inner);
+    }
+  }
+
+  void find(const QWidget* widget, const QString& what) { finds_ << pathOf(widget) + QStringLiteral(": ") + what; }
+
+  void checkText(const QWidget* widget) {
+    if (const auto* label = qobject_cast<const QLabel*>(widget)) return checkLabel(label);
+    if (const auto* tabs = qobject_cast<const QTabBar*>(widget)) return checkTabs(tabs);
+    if (const auto* view = qobject_cast<const QAbstractItemView*>(widget)) return checkView(view);
+    if (const auto* box = qobject_cast<const QComboBox*>(widget)) return checkField(box, box->currentText(), 34);
+    if (const auto* spin = qobject_cast<const QSpinBox*>(widget)) return checkField(spin, spin->text(), 12);
+    if (const auto* field = qobject_cast<const QLineEdit*>(widget)) {
+      const QMargins margins = field->textMargins();
+      if (field->text().isEmpty()) checkField(field, field->placeholderText(), 20 + margins.left() + margins.right());
+      return;
+    }
+    if (const auto* button = qobject_cast<const QAbstractButton*>(widget)) checkButton(button);
+    checkLeast(widget);
+  }
+
+  static bool isOwn(const QWidget* widget) {
+    return QString::fromLatin1(widget->metaObject()->className()).startsWith(QLatin1String("normlens"));
+  }
+
+  // A painted widget says itself how small it can be; a button without words, an icon, may be smaller still.
+  void checkLeast(const QWidget* widget) {
+    const auto* button = qobject_cast<const QAbstractButton*>(widget);
+    if (!isOwn(widget) || widget->layout() != nullptr || (button != nullptr && button->text().isEmpty())) return;
+    const QSize least = widget->minimumSizeHint();
+    if (widget->width() + kSlack < least.width() || widget->height() + kSlack < least.height()) {
+      find(widget, QStringLiteral("%1×%2 px, needs %3×%4")
+                       .arg(widget->width())
+                       .arg(widget->height())
+                       .arg(least.width())
+                       .arg(least.height()));
+    }
+  }
+
+  void checkLabel(const QLabel* label) {
+    if (label->text().isEmpty() || qobject_cast<const ui::ElidedLabel*>(label)) return;
+    const QSize wants =
+        label->wordWrap() ? QSize(widestWord(label), label->heightForWidth(label->width())) : label->sizeHint();
+    if (label->width() + kSlack < wants.width() || label->height() + kSlack < wants.height())
+      find(label, QStringLiteral("\"%1\" in %2×%3 px, needs %4×%5")
+                      .arg(label->text())
+                      .arg(label->width())
+                      .arg(label->height())
+                      .arg(wants.width())
+                      .arg(wants.height()));
+  }
+
+  static int widestWord(const QLabel* label) {
+    if (Qt::mightBeRichText(label->text())) return 0;
+    int widest = 0;
+    for (const QString& word : label->text().split(u' ')) {
+      for (const QString& part : word.split(u'\n'))
+        widest = std::max(widest, label->fontMetrics().horizontalAdvance(part));
+    }
+    return widest + 2 * label->margin();
+  }
+
+  void checkButton(const QAbstractButton* button) {
+    // Those of our own that may be cut say so by a smaller minimumSizeHint().
+    if (isOwn(button) || button->text().isEmpty()) return;
+    const QSize wants = button->sizeHint();
+    if (button->width() + kSlack < wants.width() || button->height() + kSlack < wants.height())
+      find(button, QStringLiteral("\"%1\" in %2×%3 px, needs %4×%5")
+                       .arg(button->text())
+                       .arg(button->width())
+                       .arg(button->height())
+                       .arg(wants.width())
+                       .arg(wants.height()));
+  }
+
+  void checkField(const QWidget* field, const QString& words, int frame) {
+    const QFontMetrics metrics = field->fontMetrics();
+    if (field->height() < metrics.height() ||
+        (field->width() + kSlack < metrics.horizontalAdvance(words) + frame && !field->toolTip().contains(words)))
+      find(field, QStringLiteral("\"%1\" in %2×%3 px").arg(words).arg(field->width()).arg(field->height()));
+  }
+
+  void checkTabs(const QTabBar* tabs) {
+    for (int i = 0; i < tabs->count(); ++i) {
+      const QRect area = tabs->tabRect(i);
+      const bool wide = area.width() + kSlack >= tabs->fontMetrics().horizontalAdvance(tabs->tabText(i));
+      const bool there = tabs->usesScrollButtons() || tabs->rect().adjusted(0, -2, kSlack, 2).contains(area);
+      if (!wide || !there) find(tabs, QStringLiteral("the tab \"%1\" is cut").arg(tabs->tabText(i)));
+    }
+  }
+
+  void checkView(const QAbstractItemView* view) {
+    if (const auto* table = qobject_cast<const QTableView*>(view)) checkHeader(table);
+    const QModelIndex root = view->rootIndex();
+    const auto* tree = qobject_cast<const QTreeView*>(view);
+    // Top to bottom through what is seen.
+    for (QModelIndex at = view->model() ? view->indexAt({4, 4}) : QModelIndex(); at.isValid();) {
+      for (int column = 0; column < view->model()->columnCount(root); ++column) {
+        if (tree == nullptr || column == 0) checkCell(view, at.siblingAtColumn(column));
+      }
+      if (view->visualRect(at).bottom() > view->viewport()->height()) break;
+      at = tree != nullptr ? tree->indexBelow(at) : at.sibling(at.row() + 1, at.column());
+    }
+  }
+
+  void checkCell(const QAbstractItemView* view, const QModelIndex& at) {
+    const QRect cell = view->visualRect(at);
+    const QString words = at.data().toString();
+    if (words.isEmpty() || !view->viewport()->rect().contains(cell.center())) return;
+    const bool right = at.data(Qt::TextAlignmentRole).value<Qt::Alignment>().testFlag(Qt::AlignRight);
+    const QFontMetrics metrics(right ? ui::monoFont(11) : ui::uiFont(12));
+    if (cell.height() < metrics.height()) find(view, QStringLiteral("the row of \"%1\" is too low").arg(words));
+    if (cell.width() < metrics.horizontalAdvance(words) + 12 && !at.data(Qt::ToolTipRole).toString().contains(words))
+      find(view, QStringLiteral("the cell \"%1\" is cut at %2 px and no tooltip has it").arg(words).arg(cell.width()));
+  }
+
+  void checkHeader(const QTableView* table) {
+    const QHeaderView* header = table->horizontalHeader();
+    if (header->isHidden() || table->model() == nullptr) return;
+    const QFontMetrics metrics(ui::uiFont(11, QFont::Medium));
+    for (int i = 0; i < header->count(); ++i) {
+      const QString words = table->model()->headerData(i, Qt::Horizontal).toString();
+      if (header->isSectionHidden(i) || header->sectionViewportPosition(i) > header->width()) continue;
+      const bool told = table->model()->headerData(i, Qt::Horizontal, Qt::ToolTipRole).toString().contains(words);
+      if (header->sectionSize(i) < metrics.horizontalAdvance(words) + 8 && !told)
+        find(table, QStringLiteral("the header \"%1\" is cut at %2 px").arg(words).arg(header->sectionSize(i)));
+    }
+    if (header->height() < metrics.height()) find(table, QStringLiteral("the header is too low"));
+  }
+
+  // Within its parent; what scrolls may be larger in the direction in which it scrolls.
+  void checkPlace(const QWidget* widget) {
+    const QWidget* parent = widget->parentWidget();
+    if (parent == nullptr || widget->isWindow()) return;
+    const auto* area =
+        parent->parentWidget() != nullptr ? qobject_cast<const QScrollArea*>(parent->parentWidget()) : nullptr;
+    const bool scrolled = area != nullptr && area->widget() == widget;
+    const bool across = scrolled && area->horizontalScrollBarPolicy() != Qt::ScrollBarAlwaysOff;
+    const bool down = scrolled && area->verticalScrollBarPolicy() != Qt::ScrollBarAlwaysOff;
+    const QRect place = widget->geometry(), room = parent->rect().adjusted(-kSlack, -kSlack, kSlack, kSlack);
+    if ((!across && (place.left() < room.left() || place.right() > room.right())) ||
+        (!down && (place.top() < room.top() || place.bottom() > room.bottom())))
+      find(widget, QStringLiteral("%1×%2 at %3,%4 reaches beyond %5×%6")
+                       .arg(place.width())
+                       .arg(place.height())
+                       .arg(place.x())
+                       .arg(place.y())
+                       .arg(parent->width())
+                       .arg(parent->height()));
+  }
+
+  static void gather(const QLayout* layout, QVector<const QWidget*>& all) {
+    for (int i = 0; i < layout->count(); ++i) {
+      const QLayoutItem* item = layout->itemAt(i);
+      if (const QWidget* widget = const_cast<QLayoutItem*>(item)->widget(); widget && widget->isVisible())
+        all << widget;
+      if (const QLayout* inner = const_cast<QLayoutItem*>(item)->layout()) gather(inner, all);
+    }
+  }
+
+  // What one layout places beside each other does not overlap.
+  void checkSiblings(const QWidget* widget) {
+    if (widget->layout() == nullptr || widget->layout()->inherits("QStackedLayout")) return;
+    QVector<const QWidget*> all;
+    gather(widget->layout(), all);
+    for (int i = 0; i < all.size(); ++i) {
+      for (int j = i + 1; j < all.size(); ++j) {
+        if (all[i]->geometry().adjusted(kSlack, kSlack, -kSlack, -kSlack).intersects(all[j]->geometry()))
+          find(all[i], QStringLiteral("lies over %1").arg(pathOf(all[j])));
+      }
+    }
+  }
+
+  QStringList finds_;
+};
+
+// One line for each find, "storyBar/nextAction (PushButton): ...": labels, buttons, fields, tabs and headers that are
+// smaller than their text, cells whose text ends in "…" while no tooltip has the whole of it, widgets that reach beyond
+// what they stand in or lie over each other. Empty: all can be read.
+QStringList clippedText(const QWidget& window) { return Walk().run(window); }
 
 constexpr const char* kScaled = "atScale150";
 constexpr int kLargestText = 18;

@@ -24,6 +24,13 @@ inline QString modelFile(const QTemporaryDir& folder, const QString& name = QStr
   return file.fileName();
 }
 
+// A test with a model file of its own.
+class ModelTest : public QObject {
+ protected:
+  QTemporaryDir folder_;
+  QString model_ = modelFile(folder_);
+};
+
 inline void write(const QString& path, const QByteArray& content) {
   QFile file(path);
   QVERIFY(file.open(QIODevice::WriteOnly));

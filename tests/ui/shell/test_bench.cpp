@@ -1,24 +1,82 @@
-// The Benchmark page: what is measured, live, to its end or not, and what becomes of a measurement.
+// The Benchmark page: measurements as they come, and their figures as pictures, tables and text.
+#include <QAbstractItemModelTester>
+#include <QChart>
+#include <QClipboard>
 #include <QComboBox>
 #include <QLabel>
+#include <QLegend>
+#include <QLegendMarker>
+#include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTableView>
+#include <QValueAxis>
+#include <QXYSeries>
+
 #include <csignal>
 
-#include "tests/ui/shell/bench_window.h"
+#include "tests/ui/shell/shown_window.h"
+#include "ui/charts/bench_charts.h"
+#include "ui/charts/chart_view.h"
+#include "ui/models/bench_export.h"
+#include "ui/models/bench_figures.h"
+#include "ui/models/bench_table.h"
+#include "ui/session/measurements.h"
+#include "ui/session/project/project.h"
 #include "ui/session/project_keeper.h"
+#include "ui/theme/theme.h"
+#include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/frame/story_segment.h"
+#include "ui/window/workspace/workspace.h"
+#include "ui/words/bench_text.h"
 #include "ui/words/format.h"
+#include "ui/words/paper_figures.h"
 
 namespace normlens::ui {
+namespace {
 
-class TestBench final : public QObject {
+struct BenchShown : Shown {
+  explicit BenchShown(const QString& model, const QStringList& mischief = {}) : Shown(model, mischief) {
+    fold();
+    window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
+  }
+};
+
+QXYSeries* lineNamed(const ChartView& view, const QString& name) {
+  for (QAbstractSeries* series : view.chart()->series()) {
+    if (series->name() == name) return qobject_cast<QXYSeries*>(series);
+  }
+  return nullptr;
+}
+
+void type(Shown& shown, const char* field, const QString& words) {
+  auto* edit = shown.child<QLineEdit>(field);
+  edit->setFocus();
+  edit->selectAll();
+  QTest::keyClicks(edit, words);
+}
+
+protocol::BenchPoint measuredPoint(const std::string& seq, double speedup) {
+  protocol::BenchPoint point;
+  point.at = {{"seq", seq}};
+  point.a.runtime = "LibTorch 2.15.0";
+  point.a.latency.median_ms = 2;
+  point.b = point.a;
+  point.b->latency.median_ms = 2 / speedup;
+  point.rounds = {{2, 2 / speedup}, {2, 2 / speedup}};
+  point.speedup = speedup;
+  point.noise = false;
+  point.complete = true;
+  return point;
+}
+
+}  // namespace
+
+class TestBench final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void initTestCase() { model_ = test::modelFile(folder_); }
-
   void measuringDrawsAsItGoes() {
     BenchShown shown(model_, {QStringLiteral("--round"), QStringLiteral("20")});
     shown.child<QSpinBox>("benchRounds")->setValue(30);
@@ -212,9 +270,246 @@ class TestBench final : public QObject {
     QCOMPARE(resets.count(), 0);
   }
 
- private:
-  QTemporaryDir folder_;
-  QString model_;
+  void theModelsAreModels() {
+    BenchTable table;
+    const QAbstractItemModelTester tableTester(&table, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    BenchFigures figures;
+    const QAbstractItemModelTester figuresTester(&figures, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    protocol::BenchResult result;
+    result.points = {measuredPoint("64", 1.1), protocol::BenchPoint()};
+    result.points[1].at = {{"seq", "256"}};
+    result.points[1].error = "the memory does not suffice";
+    const PaperFigures papers = paperFigures();
+    QVERIFY(!papers.series.isEmpty());
+    table.setResult(result, papers.series[0]);
+    figures.setPoint(result.points[0]);
+    QCOMPARE(table.rowCount(), 2);
+    QCOMPARE(table.index(0, BenchTable::Speedup).data().toString(), QStringLiteral("1.100"));
+    QCOMPARE(table.index(0, BenchTable::Paper).data().toString(), QStringLiteral("1.02×"));
+    QCOMPARE(table.index(1, BenchTable::MedianA).data().toString(), QStringLiteral("failed"));
+    QVERIFY(table.index(1, BenchTable::MedianA).data(Qt::ToolTipRole).toString().contains(QStringLiteral("memory")));
+    QVERIFY(figures.rowCount() >= 8);
+    figures.setPoint(result.points[1]);
+    QCOMPARE(figures.rowCount(), 0);
+  }
+
+  void aWrongResultAndLateTimesAreCautions() {
+    protocol::BenchPoint point = measuredPoint("64", 1.1);
+    point.outputs = {.max_rel = 1e-6, .noise_floor = 3e-5, .beyond = false};
+    QCOMPARE(cautionOf(point), QString());
+    point.b->ops_late = true;
+    QCOMPARE(cautionOf(point),
+             QStringLiteral("The device waited for launches: times of single ops are late, read them with care."));
+    BenchFigures figures;
+    figures.setPoint(point);
+    const int rows = figures.rowCount();
+    point.outputs = {.max_rel = 0.25, .noise_floor = 3e-5, .beyond = true};
+    const QString wrong = QStringLiteral(
+        "The outputs differ by 0.25 where 3e-05 is noise: a measured speed of a wrong result means nothing.");
+    QVERIFY(cautionOf(point).startsWith(wrong + u' '));  // one caution hides no other
+    point.b->ops_late = false;
+    QCOMPARE(cautionOf(point), wrong);
+    point.outputs.reset();
+    point.outputs_reason = "one has two";
+    QCOMPARE(cautionOf(point), QStringLiteral("The outputs could not be compared: one has two."));
+    figures.setPoint(point);
+    QCOMPARE(figures.rowCount(), rows - 1);
+  }
+
+  void thePapersFiguresAreThePapers() {
+    const PaperFigures papers = paperFigures();
+    const auto gpt2 = std::find_if(papers.series.begin(), papers.series.end(),
+                                   [](const PaperSeries& s) { return s.label.startsWith(QStringLiteral("GPT-2 ")); });
+    QVERIFY(gpt2 != papers.series.end());
+    QCOMPARE(gpt2->over, QStringLiteral("seq"));
+    QCOMPARE(*gpt2->at(64), 1 / (1 - 0.0423));
+    QCOMPARE(*gpt2->at(16384), 1 / (1 - 0.2147));
+    QVERIFY(!gpt2->at(65));
+    const auto slowest = std::max_element(papers.folds.begin(), papers.folds.end(), [](const auto& a, const auto& b) {
+      return a.breakEven.value_or(0) < b.breakEven.value_or(0);
+    });
+    QCOMPARE(*slowest->breakEven, 327.8);
+    QVERIFY(slowest->label.contains(QStringLiteral("V100")));
+  }
+
+  // One measurement has one median, the speed-up is the ratio of the two.
+  void theMediansAreTheSameEverywhere() {
+    BenchShown shown(model_);
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.measurements()->last().has_value() && !shown.session.busy());
+    const protocol::BenchResult result = *shown.session.measurements()->last();
+    BenchTable table;
+    table.setResult(result, {});
+    const QString a = table.index(0, BenchTable::MedianA).data().toString();
+    const QString b = table.index(0, BenchTable::MedianB).data().toString();
+    const QString story = shown.child<StorySegment>("storyMeasured")->accessibleName();
+    QVERIFY2(story.contains(QStringLiteral("%1 → %2 ms").arg(a, b)), qPrintable(story + u' ' + a + u' ' + b));
+    BenchFigures figures;
+    figures.setPoint(result.points.front());
+    const auto median = figures.match(figures.index(0, 0), Qt::DisplayRole, QStringLiteral("median, ms"));
+    QCOMPARE(median.size(), 1);
+    QCOMPARE(median.first().siblingAtColumn(BenchFigures::A).data().toString(), a);
+    QCOMPARE(median.first().siblingAtColumn(BenchFigures::B).data().toString(), b);
+    const double told = result.points.front().a.latency.median_ms;
+    QVERIFY(benchCsv(result, {}).contains(QString::number(told, 'g', 7)));
+    QCOMPARE(a, formatMedian(told));
+  }
+
+  void whatWasToldIsTheResultSoFar() {
+    BenchCollector collector;
+    QVERIFY(!collector.result());
+    protocol::BenchUpdate failed;
+    failed.points = 2;
+    failed.now.error = "no";
+    collector.put(failed);
+    QVERIFY(collector.result().has_value());
+    collector.put({0, 1, 2, measuredPoint("64", 1.1)});
+    collector.put({0, 1, 2, measuredPoint("64", 1.2)});
+    collector.put({0, 7, 2, measuredPoint("64", 9)});  // never told of 2 to 6
+    QCOMPARE(collector.result()->points.size(), size_t{2});
+    QVERIFY(firstMeasured(*collector.result()) == &collector.result()->points[1]);
+    QCOMPARE(collector.result()->points[1].speedup, 1.2);
+    QVERIFY(collector.result()->cancelled);
+  }
+
+  void aModelAgainstItselfHasTwoNames() {
+    protocol::BenchPoint point = measuredPoint("64", 1);
+    point.a.model = point.b->model = "original";
+    QCOMPARE(sideNames(point), qMakePair(QStringLiteral("original, A"), QStringLiteral("original, B")));
+    point.b.reset();
+    QCOMPARE(sideNames(point), qMakePair(QStringLiteral("original"), QString()));
+  }
+
+  void aFewDisturbedRoundsDoNotSqueezeTheOthers() {
+    protocol::BenchResult result;
+    result.points = {measuredPoint("64", 1)};
+    result.points[0].rounds.assign(20, {2, 2.5});
+    const auto axis = [&] {
+      const auto chart = makeBenchChart(BenchChart::Latency, {result}, lightTheme());
+      auto* numbers = qobject_cast<QValueAxis*>(chart->axes(Qt::Vertical).front());
+      return qMakePair(numbers->max(), numbers->titleText());
+    };
+    QCOMPARE(axis().second, QStringLiteral("ms"));
+    result.points[0].rounds[3].first = 190;
+    QVERIFY(axis().first < 3);
+    QCOMPARE(axis().second, QStringLiteral("ms (1 round above)"));
+    result.points[0].rounds[5].second = 170;
+    QCOMPARE(axis().second, QStringLiteral("ms (2 rounds above)"));
+    for (size_t i = 6; i < 12; ++i) result.points[0].rounds[i].first = 190;  // no longer an exception
+    QVERIFY(axis().first > 190);
+    QCOMPARE(axis().second, QStringLiteral("ms"));
+  }
+
+  void aSlowerFoldOnACpuIsToldTheFlavourThatIsNot() {
+    protocol::BenchPoint point = measuredPoint("64", 0.9);
+    point.a.model = "original";
+    point.b->model = "folded";
+    point.device = "cpu";
+    point.norm = "portable";
+    QVERIFY(losesToSeveralOps(point));
+    const auto without = [&](const auto& change) {
+      protocol::BenchPoint other = point;
+      change(other);
+      return losesToSeveralOps(other);
+    };
+    QVERIFY(!without([](auto& other) { other.noise = true; }));
+    QVERIFY(!without([](auto& other) { other.speedup = 1.1; }));
+    QVERIFY(!without([](auto& other) { other.norm = "fast"; }));
+    QVERIFY(!without([](auto& other) { other.device = "cuda"; }));
+    QVERIFY(!without([](auto& other) { other.b->runtime = "ONNX Runtime 1.31.0"; }));
+    QVERIFY(!without([](auto& other) { other.a.model = "fused"; }));
+  }
+
+  void zoomAndHiddenSeriesOutliveNewFigures() {
+    BenchShown shown(model_);
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
+    auto* chart = shown.child<ChartView>("benchChart");
+    const auto range = [&] {
+      auto* axis = qobject_cast<QValueAxis*>(chart->chart()->axes(Qt::Vertical).front());
+      return axis->max() - axis->min();
+    };
+    const double whole = range();
+    chart->zoomAt(chart->rect().center(), 2);
+    const double near = range();
+    QVERIFY(near < whole);
+    const QString original = QStringLiteral("original");
+    for (QLegendMarker* marker : chart->chart()->legend()->markers()) {
+      if (marker->label() == original) Q_EMIT marker->clicked();
+    }
+    QVERIFY(chart->isHidden(original));
+    QVERIFY(!lineNamed(*chart, original)->isVisible());
+    shown.session.measure();
+    QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
+    QVERIFY(!lineNamed(*chart, original)->isVisible());
+    QCOMPARE(range(), near);
+    QTest::mouseDClick(chart->viewport(), Qt::LeftButton, {}, chart->rect().center());
+    QCOMPARE(range(), whole);
+    chart->toggleSeries(original);
+    QVERIFY(lineNamed(*chart, original)->isVisible());
+  }
+
+  void thePointerReadsValues() {
+    BenchShown shown(model_);
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
+    auto* chart = shown.child<ChartView>("benchChart");
+    auto* line = lineNamed(*chart, QStringLiteral("folded"));
+    const auto* hover = chart->findChild<QLabel*>(QStringLiteral("chartHover"));
+    Q_EMIT line->hovered(line->at(3), true);
+    QVERIFY(!hover->isHidden() && hover->text().startsWith(QStringLiteral("folded, round 4: ")));
+    Q_EMIT line->hovered(line->at(3), false);
+    QVERIFY(hover->isHidden());
+  }
+
+  void earlierRunsAndPapersLieBesideIt() {
+    BenchShown shown(model_);
+    type(shown, "benchSweep", QStringLiteral("seq=64,256"));
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
+    shown.session.measure();
+    QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
+    shown.click("benchSpeedup");
+    auto* chart = shown.child<ChartView>("benchChart");
+    const auto choose = [&](int menu, int entry) {
+      QMenu* beside = shown.child<QPushButton>("benchBeside")->menu();
+      beside->actions()[menu]->menu()->actions()[entry]->trigger();
+    };
+    QVERIFY(lineNamed(*chart, QStringLiteral("earlier")) == nullptr);
+    choose(0, 1);
+    QVERIFY(lineNamed(*chart, QStringLiteral("earlier")) != nullptr);
+    choose(1, 2);
+    const auto* paper = lineNamed(*chart, QStringLiteral("GPT-2 on A100-40GB, batch 4"));
+    QVERIFY(paper != nullptr);
+    QCOMPARE(paper->count(), 5);
+    QCOMPARE(paper->pen().style(), Qt::DashLine);
+  }
+
+  void figuresGoToFilesAndTheClipboard() {
+    BenchShown shown(model_);
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
+    shown.child<QAction>("benchCopyMarkdown")->trigger();
+    const QString copied = QGuiApplication::clipboard()->text();
+    QVERIFY(copied.startsWith(QStringLiteral("| Point |")));
+    QVERIFY2(copied.contains(text(shown.session.measurements()->last()->versions)), qPrintable(copied));
+    const auto save = [&](const char* action, const char* dialog, const QString& name) {
+      const QString path = folder_.filePath(name);
+      shown.child<QAction>(action)->trigger();
+      shown.answerFileDialog(dialog, path);
+      return test::contentOf(path);
+    };
+    QVERIFY(save("benchSaveCsv", "benchCsvDialog", QStringLiteral("a.csv")).startsWith("Point,"));
+    QVERIFY(save("benchSaveJson", "benchJsonDialog", QStringLiteral("a.json")).contains("\"samples_ms\""));
+    QVERIFY(save("benchSavePicture", "benchPictureDialog", QStringLiteral("a.png")).startsWith("\x89PNG"));
+    const QString svg = folder_.filePath(QStringLiteral("a.svg"));
+    QVERIFY(shown.child<ChartView>("benchChart")->savePicture(svg) && test::contentOf(svg).contains("<svg"));
+    QVERIFY(save("benchSavePicture", "benchPictureDialog", QStringLiteral("a.pdf")).startsWith("%PDF"));
+    shown.child<QAction>("benchCopyLatex")->trigger();
+    QVERIFY(QGuiApplication::clipboard()->text().startsWith(QStringLiteral("\\begin{tabular}")));
+    for (const char* name : {"none/a.svg", "none/a.pdf"})
+      QVERIFY(!shown.child<ChartView>("benchChart")->savePicture(folder_.filePath(QLatin1String(name))));
+  }
 };
 
 }  // namespace normlens::ui

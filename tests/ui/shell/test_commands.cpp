@@ -43,14 +43,11 @@ QString current(Shown& shown) { return shown.child<QListView>("paletteList")->cu
 
 }  // namespace
 
-class TestCommands final : public QObject {
+class TestCommands final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() {
-    QSettings().clear();
-    model_ = test::modelFile(folder_);
-  }
+  void init() { QSettings().clear(); }
 
   void cleanup() { applyTheme(*qApp, lightTheme()); }
 
@@ -305,10 +302,6 @@ class TestCommands final : public QObject {
     QCOMPARE(preferencesFromSettings().fontPixels, 18);
     QCOMPARE(preferencesFromSettings().digits, 2);
   }
-
- private:
-  QTemporaryDir folder_;
-  QString model_;
 };
 
 }  // namespace normlens::ui

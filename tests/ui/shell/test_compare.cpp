@@ -51,12 +51,10 @@ void narrowTo(const CompareView* compare, ChangeClass kind) {
 
 }  // namespace
 
-class TestCompare final : public QObject {
+class TestCompare final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() { model_ = test::modelFile(folder_); }
-
   void theFoldedModelBesideTheOriginal() {
     Shown shown(model_);
     QVERIFY(!shown.window.actions()->compareFolded->isEnabled());
@@ -382,9 +380,6 @@ class TestCompare final : public QObject {
       qFatal("%s", qPrintable(summaryOf(compare)));
     return compare;
   }
-
-  QTemporaryDir folder_;
-  QString model_;
 };
 
 }  // namespace normlens::ui

@@ -8,12 +8,10 @@
 
 namespace normlens::ui {
 
-class TestConfirmation final : public QObject {
+class TestConfirmation final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() { model_ = test::modelFile(folder_); }
-
   void verdictsAreThereBeforeTheRunAndSayThatItComes() {
     Shown shown(model_, {QStringLiteral("--early"), QStringLiteral("60000")});
     QTRY_VERIFY(shown.session.plan().has_value());
@@ -79,10 +77,6 @@ class TestConfirmation final : public QObject {
     QCOMPARE(shown.session.confirmation().kind, JobKind::None);
     QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);  // of the next analysis
   }
-
- private:
-  QTemporaryDir folder_;
-  QString model_;
 };
 
 }  // namespace normlens::ui

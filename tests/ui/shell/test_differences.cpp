@@ -65,14 +65,11 @@ protocol::DiffRow someRow(SiteKind kind, const char* name, int step, double erro
 
 }  // namespace
 
-class TestDifferences final : public QObject {
+class TestDifferences final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() {
-    QSettings().clear();
-    model_ = test::modelFile(folder_);
-  }
+  void init() { QSettings().clear(); }
 
   void theTableSortsNumbersAsNumbers() {
     DifferenceTable table;
@@ -261,10 +258,6 @@ class TestDifferences final : public QObject {
     QVERIFY2(copied.startsWith(QStringLiteral("Place,What,float64,float32")), qPrintable(copied.left(60)));
     QCOMPARE(copied.count(u'\n'), 11);
   }
-
- private:
-  QTemporaryDir folder_;
-  QString model_;
 };
 
 }  // namespace normlens::ui

@@ -38,12 +38,10 @@ struct Answer {
 
 }  // namespace
 
-class TestEngineClient final : public QObject {
+class TestEngineClient final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() { model_ = test::modelFile(folder_); }
-
   void requestsWaitForTheEngineAndAreAnsweredOnce() {
     Ready ready;
     QCOMPARE(ready.engine.state(), EngineClient::State::Starting);
@@ -252,9 +250,6 @@ class TestEngineClient final : public QObject {
     params.path = model_.toStdString();
     return params;
   }
-
-  QTemporaryDir folder_;
-  QString model_;
 };
 
 }  // namespace normlens::ui

@@ -47,14 +47,11 @@ QString state(Shown& shown) { return shown.child<ElidedLabel>("inputsState")->ac
 
 }  // namespace
 
-class TestInputs final : public QObject {
+class TestInputs final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() {
-    QSettings().clear();
-    model_ = test::modelFile(folder_);
-  }
+  void init() { QSettings().clear(); }
 
   void theTableGivesSpecsOrSaysWhatIsWrong() {
     InputsModel model;
@@ -293,10 +290,6 @@ class TestInputs final : public QObject {
     shown.session.resume();
     QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
   }
-
- private:
-  QTemporaryDir folder_;
-  QString model_;
 };
 
 }  // namespace normlens::ui

@@ -34,14 +34,11 @@ bool statesShown(Shown& shown, const QString& words) {
 
 }  // namespace
 
-class TestInspector final : public QObject {
+class TestInspector final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() {
-    model_ = test::modelFile(folder_);
-    QGuiApplication::clipboard()->clear();
-  }
+  void init() { QGuiApplication::clipboard()->clear(); }
 
   void aTensorIsShownBeforeAndAfterThePlan() {
     Shown shown(model_);
@@ -107,10 +104,6 @@ class TestInspector final : public QObject {
     QVERIFY(node.contains(QStringLiteral("operator: aten::gelu")));
     QVERIFY(node.contains(QStringLiteral("output: bent 1×16×256 float32")));
   }
-
- private:
-  QTemporaryDir folder_;
-  QString model_;
 };
 
 }  // namespace normlens::ui

@@ -4,10 +4,10 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QSlider>
-#include <QStandardPaths>
 #include <QtTest>
 
 #include "tests/ui/shell/presented.h"
+#include "tests/ui/shell/shell_test.h"
 #include "ui/learn/figure.h"
 #include "ui/session/session.h"
 #include "ui/window/actions.h"
@@ -63,8 +63,6 @@ class LiveLessonsTest final : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
-
   void onlyAWholeCenteringIsExact_data() {
     QTest::addColumn<QString>("model");
     QTest::newRow("open: gpt2") << QStringLiteral("gpt2.pt");
@@ -204,5 +202,5 @@ class LiveLessonsTest final : public QObject {
 
 }  // namespace normlens::ui
 
-QTEST_MAIN(normlens::ui::LiveLessonsTest)
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::LiveLessonsTest>(argc, argv); }
 #include "test_lessons_live.moc"

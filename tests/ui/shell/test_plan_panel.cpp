@@ -53,15 +53,11 @@ void chooseInMenu(QTableView* table, int row, const char* menuName, const char* 
 
 }  // namespace
 
-class TestPlanPanel final : public QObject {
+class TestPlanPanel final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() {
-    model_ = test::modelFile(folder_);
-    postNormModel_ = test::modelFile(folder_, QStringLiteral("bert.pt"));
-    QGuiApplication::clipboard()->clear();
-  }
+  void init() { QGuiApplication::clipboard()->clear(); }
 
   // Hovering a box says what would fall with it; afterwards a bar says what fell, and Undo brings it back.
   void anEditExplainsItselfBeforeAndAfterItIsLeftOut() {
@@ -240,8 +236,7 @@ class TestPlanPanel final : public QObject {
   }
 
  private:
-  QTemporaryDir folder_;
-  QString model_, postNormModel_;
+  QString postNormModel_ = test::modelFile(folder_, QStringLiteral("bert.pt"));
 };
 
 }  // namespace normlens::ui

@@ -19,8 +19,6 @@ class ProbeTest final : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
-
   void itRunsWhenItIsFirstSeen() {
     Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QVERIFY(!shown.session.probe()->opened());
@@ -131,5 +129,5 @@ class ProbeTest final : public QObject {
 
 }  // namespace normlens::ui
 
-QTEST_MAIN(normlens::ui::ProbeTest)
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::ProbeTest>(argc, argv); }
 #include "test_probe.moc"

@@ -27,8 +27,6 @@ class ReportTest final : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
-
   void thereIsNoneBeforeAFold() {
     Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QVERIFY(!shown.window.actions()->exportReport->isEnabled());
@@ -90,5 +88,5 @@ class ReportTest final : public QObject {
 
 }  // namespace normlens::ui
 
-QTEST_MAIN(normlens::ui::ReportTest)
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::ReportTest>(argc, argv); }
 #include "test_report.moc"

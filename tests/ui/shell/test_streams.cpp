@@ -47,8 +47,6 @@ class StreamsTest final : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
-
   void itTellsTheStreamsAndWhatTheySave() {
     Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QTRY_VERIFY(page.write()->isEnabled());

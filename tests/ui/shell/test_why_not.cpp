@@ -75,7 +75,7 @@ void moveAway(Shown& shown) {
 
 }  // namespace
 
-class TestWhyNot final : public QObject {
+class TestWhyNot final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
@@ -293,10 +293,6 @@ class TestWhyNot final : public QObject {
     QTRY_VERIFY(!words(shown, "forcedWords").isEmpty() && !shown.session.forcedErrors()->running());
     QVERIFY(!shown.session.forcedErrors()->problem().isEmpty());
   }
-
- private:
-  QTemporaryDir folder_;
-  QString model_;
 };
 
 }  // namespace normlens::ui

@@ -36,15 +36,10 @@
 
 namespace normlens::ui {
 
-class TestWindow final : public QObject {
+class TestWindow final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() {
-    model_ = test::modelFile(folder_);
-    postNormModel_ = test::modelFile(folder_, QStringLiteral("bert.pt"));
-  }
-
   void openSelectFoldExportByClicks() {
     Shown shown;
     shown.click("openButton");
@@ -385,8 +380,7 @@ class TestWindow final : public QObject {
   }
 
  private:
-  QTemporaryDir folder_;
-  QString model_, postNormModel_;
+  QString postNormModel_ = test::modelFile(folder_, QStringLiteral("bert.pt"));
 };
 
 }  // namespace normlens::ui
