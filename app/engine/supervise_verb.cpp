@@ -45,19 +45,20 @@ class Supervisor {
     start.grants = files_.grants;
     start.keep = {console_.ownStdout(), console_.ownStderr()};
     start.printed = [&](std::string_view line) { console_.note("| " + std::string(line)); };
-    ASSIGN_OR_RETURN(auto worker, Worker::start(std::move(start), [&](confine::Confinement level) {
-                       try {  // want of memory shows as early as here
-                         Interrupt interrupt;
-                         if (const auto missing = confine::whatIsMissing(level, files_.gpu);
-                             !missing.empty() && notRun.message.empty()) {
-                           console_.note(missing);
-                         }
-                         const formats::OpenChoice opening{level == confine::Confinement::None, files_.ofModel, false};
-                         return static_cast<int>(exitOf(verb_.run({console_, interrupt, {notRun, opening}}), console_));
-                       } catch (const std::exception& error) {
-                         return static_cast<int>(console_.fail(defect(error)));
-                       }
-                     }));
+    const auto work = [&](confine::Confinement level) {
+      try {  // want of memory shows as early as here
+        Interrupt interrupt;
+        if (const auto missing = confine::whatIsMissing(level, files_.gpu);
+            !missing.empty() && notRun.message.empty()) {
+          console_.note(missing);
+        }
+        const formats::OpenChoice opening{level == confine::Confinement::None, files_.ofModel, false};
+        return static_cast<int>(exitOf(verb_.run({console_, interrupt, {notRun, opening}}), console_));
+      } catch (const std::exception& error) {
+        return static_cast<int>(console_.fail(defect(error)));
+      }
+    };
+    ASSIGN_OR_RETURN(auto worker, Worker::start(std::move(start), work));
     return watch(*worker);
   }
 

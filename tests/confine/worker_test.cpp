@@ -188,7 +188,7 @@ bool opens(const std::string& path, int flags) {
 
 class PoorerMachine : public WorkerTest {
  protected:
-  // What the worker says, as a bit each: its level is this one; it can write, send, read.
+  // The worker says three things, a bit each: its level is this one; it can write, send, read.
   int triedAt(Confinement level) {
     return run([&](Confinement stands) {
              const bool writes = opens(path("made"), O_WRONLY | O_CREAT) || ::unlink(path("mine").c_str()) == 0;

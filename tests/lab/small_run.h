@@ -50,7 +50,7 @@ inline RunResult trained(const RunSettings& settings, const RunPlace& place = {}
   return must(tryRun(settings, place, control));
 }
 
-// Of all epochs; Unset: in each precision. -1: there is none.
+// Covers all epochs; Unset: in each precision. -1: there is none.
 inline double mostDifference(const RunResult& result, NormUse network, int optimizer = 0,
                              Precision precision = Precision::Unset) {
   double most = -1;

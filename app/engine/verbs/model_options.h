@@ -83,7 +83,8 @@ void addChoice(CLI::App& app, const std::string& name, E& chosen, const std::str
 // Every verb's --device has this help.
 inline constexpr const char* kDeviceHelp = "Where to run: cpu, cuda, or cuda:1 for another GPU than the first";
 
-// What a fold writes in a LayerNorm's place (--norm), and by how much it may grow the file (--max-growth).
+// Each adds one option: the norm that a fold writes in a LayerNorm's place (--norm), and the percent by which the file
+// may grow (--max-growth).
 void addNorm(CLI::App& app, std::string& norm, const std::string& help);
 void addMaxGrowth(CLI::App& app, double& percent);
 // Error: Usage where this format cannot be written with it.

@@ -168,8 +168,8 @@ class FileProof {
     constexpr int kSets = 2, kMostSets = 48;
     constexpr size_t kEnoughRows = 600;
     std::vector<Tensors> sets = algebra.inputs;
-    ASSIGN_OR_RETURN(const auto drawn, batchesLike(sample, kSets, options_.seed));
-    for (size_t i = sets.size(); i < kSets; ++i) sets.push_back(drawn[i]);
+    ASSIGN_OR_RETURN(const auto first, batchesLike(sample, kSets, options_.seed));
+    for (size_t i = sets.size(); i < kSets; ++i) sets.push_back(first[i]);
     RETURN_IF_ERROR(compareOnAll(sets));
     if (wide_ == algebra.exact && wide_ && isHalf() && outcome_.reason.empty() && !passes()) {
       ASSIGN_OR_RETURN(const bool draws, drawsOtherNumbers(sample));
@@ -179,11 +179,13 @@ class FileProof {
     for (int some = 3, at = kSets;
          at < kMostSets && wide_ && outcome_.reason.empty() && !passes() && rows() < kEnoughRows;
          at += 2 * some, some *= 2) {
+      std::vector<Tensors> more;
       for (size_t i = 0; i < kSets; ++i) {
-        ASSIGN_OR_RETURN(const auto more,
+        ASSIGN_OR_RETURN(const auto drawn,
                          batchesLike(sets[i], 1 + some, options_.seed + static_cast<uint64_t>(at) + i));
-        RETURN_IF_ERROR(compareOnAll({more.begin() + 1, more.end()}));
+        more.insert(more.end(), drawn.begin() + 1, drawn.end());
       }
+      RETURN_IF_ERROR(compareOnAll(more));
     }
     if (!outcome_.reason.empty()) return std::move(outcome_);
     decide();
@@ -235,12 +237,12 @@ class FileProof {
     if (!expected.seen && mayDropSites()) return compareOn(inputs);
     if (!expected.seen) {
       if (!trials_.empty()) return {};
-      if (const Status enough = unlessMemoryWanted(expected.error); !enough) return enough;
+      RETURN_IF_ERROR(unlessMemoryWanted(expected.error));
       outcome_.reason = "the model does not run on these inputs: " + expected.error;
       return {};
     }
     ASSIGN_OR_RETURN(auto got, runOn(change_.changed, inputs, task_, inner_.ofB()));
-    if (const Status enough = unlessMemoryWanted(got.error); !enough) return enough;
+    RETURN_IF_ERROR(unlessMemoryWanted(got.error));
     if (!got.seen && mayDropSites()) return compareOn(inputs);
     if (!got.seen) return refute(failsWhereOriginalRuns(got));
     auto inner = lookInside(*expected.seen, *got.seen);
@@ -315,7 +317,7 @@ class FileProof {
       for (Trial& trial : trials_) {
         if (!needsNoise(trial)) continue;
         ASSIGN_OR_RETURN(auto ran, runOn(**perturbed, trial.inputs, task_, inner_.ofA()));
-        if (const Status enough = unlessMemoryWanted(ran.error); !enough) return enough;
+        RETURN_IF_ERROR(unlessMemoryWanted(ran.error));
         if (!ran.seen) continue;
         inner_.append(trial.inner, *ran.seen);
         includeNoise(trial, ran.seen->outputs);

@@ -163,7 +163,6 @@ class Judge:
             done.told = True
         return None
 
-
     def overflows_inside(self, case, inputs):
         """ONNX Runtime computes runs of ops in float32: its outputs do not show that float16 ends between them."""
         if case["type"] != "float16" or case["format"] != "onnx":

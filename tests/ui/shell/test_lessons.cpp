@@ -63,7 +63,7 @@ struct Exporting : Shown {
   FigureExport* saved;
 };
 
-// How many colours there are along its lines, up to some.
+// Counts the colours along its lines, up to some.
 int coloursOf(const QImage& image) {
   QSet<QRgb> found;
   for (int y = 0; y < image.height(); y += 7) {

@@ -200,7 +200,7 @@ TEST(OnnxPlaces, AnEmbeddingNormWithoutSegmentIdsKeepsItsFirstSegment) {
   for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives}) expectSound(foldText(model, flavour), 1);
 }
 
-// What the call gives is no longer asked for; the other call's number stays.
+// The fold no longer asks for the number that the call gives; the other call's number stays.
 TEST(OnnxPlaces, AConstantThatTheCallGivesIsWrittenIntoTheFunction) {
   struct Case {
     std::string attribute, given, other;

@@ -332,7 +332,7 @@ TEST(Apply, AClassIsCalledRmsNormWhereItsCodeIsThatOfTorchsRmsNorm) {
   }
 }
 
-// What a record holds; empty if there is none.
+// Returns the record's text; empty if there is none.
 std::string recordOf(const std::filesystem::path& path, const std::string& name) {
   const auto archive = Archive::open(MappedFile::open(path).value()).value();
   const auto* record = archive->find(std::string(archive->prefix()) + name);
