@@ -3,8 +3,10 @@
 
 #include <stdlib.h>  // mkdtemp, which <cstdlib> need not have
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 namespace normlens {
 
@@ -12,7 +14,8 @@ class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::filesystem::path& where = std::filesystem::temp_directory_path()) {
     std::string name = (where / "normlens-test-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
+    if (::mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
+    path_ = name;
   }
   ~TemporaryFolder() {
     std::error_code ignored;
