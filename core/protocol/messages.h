@@ -157,10 +157,11 @@ struct WeightDigests {
 };
 NORMLENS_FIELDS(WeightDigests, values, digests)
 
-// A verdict may depend on this, which the file does not contain: that an input has size 1 along an axis in every run.
+// A verdict may depend on this, which the file does not contain: that an input has size 1 along an axis in every run,
+// or that a value which is left out of a sum is finite there.
 struct SizeCondition {
-  std::string input;
-  int axis = -1;       // from the end: -1 is the last; one more than the input has: it has no further axis
+  std::string input;   // or the value
+  int axis = -1;       // from the end: -1 is the last; one more than the input has: it has no further axis; 0: no size
   std::string text;    // "gate has size 1 in its last axis"
   std::string tested;  // how it was tried, in words
 };

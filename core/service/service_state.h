@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/analysis/analysis.h"
+#include "core/analysis/explain.h"
 #include "core/analysis/zero_mean_map.h"
 #include "core/base/result.h"
 #include "core/base/stopwatch.h"
@@ -187,6 +188,7 @@ struct Service::State {
     auto out = describeAnalysis(model->graph(), *analysis, inputs.specs, notProbed.message);
     for (size_t norm = 0; norm < out.norms.size(); ++norm) {
       out.norms[norm].holds_if = holdsIf[norm];
+      addFinite(analysis->best, static_cast<int>(norm), out.norms[norm].holds_if);
       out.norms[norm].would_fold_if = std::move(wouldFoldIf[norm]);
     }
     out.advice = whatToGive(notProbed);
@@ -227,8 +229,22 @@ struct Service::State {
         if (std::ranges::find(all, condition.text, &protocol::SizeCondition::text) == all.end())
           all.push_back(condition);
       }
+      addFinite(folding, norm, all);
     }
     return all;
+  }
+
+  // Adds that what the norm's plan leaves out of sums is finite: infinity less the mean, which is infinite too, is NaN
+  // in the original, and the fold no longer sees it.
+  void addFinite(const analysis::Plan& folding, int norm, std::vector<protocol::SizeCondition>& found) const {
+    for (const analysis::PlannedEdit& planned : folding.edits) {
+      const auto* drop = std::get_if<fold::DropAddend>(&planned.edit);
+      if (drop == nullptr || !planned.frees.contains(norm)) continue;
+      if (model->graph().value(drop->value).literal) continue;  // mayDrop() has seen the number
+      std::string text = analysis::describeValue(model->graph(), drop->value) + " is finite";
+      if (std::ranges::find(found, text, &protocol::SizeCondition::text) == found.end())
+        found.push_back({model->graph().value(drop->value).name, 0, std::move(text), {}});
+    }
   }
 
   // The last fold differs for inputs with another number of axes, or that could not be tried.
@@ -300,6 +316,7 @@ struct Service::State {
     options.strictRanks = choice.sizes.strict;
     options.ones.resize(inputs.tensors.size());
     for (const auto& condition : reliedOn) {
+      if (condition.axis == 0) continue;
       const auto input = std::ranges::find(inputs.tensors, condition.input, &formats::NamedTensor::name);
       options.ones[static_cast<size_t>(input - inputs.tensors.begin())].push_back(-condition.axis);
     }

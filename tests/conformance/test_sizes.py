@@ -47,6 +47,13 @@ class NormOverSoManyAxes(Base):
         return self.head(F.layer_norm(self.first(x), x.shape[-k:]))
 
 
+class Offset(Base):
+    """Infinite where the offset is 0: the original is NaN there, its fold is not."""
+
+    def forward(self, x: Tensor, offset: Tensor):
+        return self.head(self.norm(self.first(x) + offset.mean(-1, keepdim=True).square().log()))
+
+
 class Gate(Base):
     def forward(self, x: Tensor, gate: Tensor):
         return self.head(self.norm(self.first(x) * gate))
@@ -261,6 +268,16 @@ class Sizes(unittest.TestCase):
         status, result = self.run_on("fold", MeanOfTokens(), (numbers(7, 7), numbers(7, 7, WIDTH)))
         self.assertEqual((status, result["folded"]), (0, 1), result)
         self.assertIn("differs there", str(result["holds_if"]))
+
+    def test_what_is_left_out_of_a_sum_has_to_be_finite(self):
+        sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))
+        _, analysis = self.run_on("analyze", Offset(), sample)
+        self.assertEqual(analysis["layer_norms"][0]["verdict"], "free")
+        status, result = self.run_on("fold", Offset(), sample)
+        self.assertEqual((status, result["verify"]["exact"]), (0, True), result)
+        self.assertEqual([(held["axis"], held["text"]) for held in result["holds_if"]], [(0, "log is finite")])
+        self.assertEqual(analysis["layer_norms"][0]["holds_if"], result["holds_if"])
+        self.assertLess(self.largest_difference(numbers(5, 7, WIDTH), numbers(5, 7, 1)), 1e-10)
 
     def test_the_user_may_rely_on_it(self):
         sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))

@@ -6,7 +6,9 @@ def is_claimed(fold, inputs):
 
 
 def keeps(condition, inputs):
-    """Size 1 there, or no such axis."""
+    """Size 1 there, or no such axis. Of the values that have to be finite (axis 0) the inputs make none infinite."""
+    if condition["axis"] == 0:
+        return True
     names = list(inputs)
     name = condition["input"] if condition["input"] in inputs else names[int(condition["input"].removeprefix("in_"))]
     shape, axis = inputs[name].shape, -condition["axis"]

@@ -262,6 +262,7 @@ const std::vector<OpRule>& normRules() {
       {"aten::prod", OpKind::Reduce, otherReduce, Function::Product},
       {"aten::norm", OpKind::Reduce, otherReduce},
       {"aten::linalg_vector_norm", OpKind::Reduce, otherReduce},
+      {"aten::linalg_norm", OpKind::Reduce, otherReduce},
       {"aten::logsumexp", OpKind::Reduce, otherReduce},
       {"aten::any", OpKind::Reduce, otherReduce},
       {"aten::all", OpKind::Reduce, otherReduce},
