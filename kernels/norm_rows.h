@@ -4,13 +4,7 @@
 //   Rms     y = x / sqrt(mean(x^2) + eps)                                   Zhang and Sennrich 2019, equation 4
 //   Layer   y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps)           Ba et al. 2016, eq. 4; aten::layer_norm
 //   Center  y = x - mean(x)                                                 (I - 11^T/n) x of papers 000 and 001
-//   Crms    y = x / sqrt((sum(x^2) + sum(x)^2) / d + eps), d = n + 1        paper 003, section 3.2
 // each followed by y * weight + bias where they are given.
-//
-// Crms reads d - 1 numbers that represent the d numbers expand(x) = (x_1 ... x_{d-1}, -sum(x)), whose sum is zero. With
-// output width d it writes all of them normalized, with d - 1 the first d - 1 of those, which represent them in turn as
-// long as neither weight nor bias follows. Since a row of zero sum has the mean square as its variance,
-//   expand(Crms(x)) == Layer(expand(x)) == Rms(expand(x)).
 //
 // Sums are kept in float, in double for double input. Means are subtracted in two steps, (x - guess) - rest, so that
 // a mean far larger than the spread costs no digits. NaN and infinity spread over their row as with torch's
@@ -24,12 +18,12 @@ namespace normlens::kernels {
 
 enum class Scalar { Float32, Float64, Float16, BFloat16 };
 
-enum class NormKind { Rms, Layer, Center, Crms };
+enum class NormKind { Rms, Layer, Center };
 
 // The type of weight and bias: that of the rows, or that of the sums (double for Float64, else float).
 enum class ConstantType { OfRows, OfSums };
 
-// Sizes and strides count elements. Rows of the outputs are contiguous, so output row r starts at r * outputWidth.
+// Sizes and strides count elements. Rows of the outputs are contiguous, so output row r starts at r * width.
 // Inputs and outputs must not overlap.
 struct NormRows {
   NormKind kind = NormKind::Rms;
@@ -37,14 +31,13 @@ struct NormRows {
   int64_t inputStride = 0;         // from one row to the next; each row itself is contiguous
   const void* residual = nullptr;  // rows x width; null: nothing is added
   int64_t residualStride = 0;
-  const void* weight = nullptr;  // outputWidth values; null: 1
+  const void* weight = nullptr;  // width values; null: 1
   const void* bias = nullptr;    // as weight; null: 0
   ConstantType constants = ConstantType::OfSums;
-  void* sum = nullptr;      // rows x width: input + residual, rounded to the scalar type; with a residual only
-  void* output = nullptr;   // rows x outputWidth
-  int64_t width = 0;        // at least 1
-  int64_t outputWidth = 0;  // width; for Crms also width + 1
-  double eps = 0.0;         // not read by Center
+  void* sum = nullptr;     // rows x width: input + residual, rounded to the scalar type; with a residual only
+  void* output = nullptr;  // rows x width
+  int64_t width = 0;       // at least 1
+  double eps = 0.0;        // not read by Center
 };
 
 }  // namespace normlens::kernels

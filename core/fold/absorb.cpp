@@ -82,18 +82,6 @@ Status checkShapes(const TensorView& bias, const Product& product) {
   return {};
 }
 
-// W vector, by output.
-std::vector<double> productOf(const Product& product, int threads) {
-  const TensorView& weight = product.weight;
-  const auto in = static_cast<size_t>(product.inputDim), out = 1 - in;
-  std::vector<double> sums(static_cast<size_t>(weight.shape[out]), 0.0);
-  const MatrixProduct matrix{weight.data,         product.vector.data(), weight.shape[out], weight.shape[in],
-                             weight.strides[out], weight.strides[in],    sums.data()};
-  mapWeightsAhead({weight}, threads);
-  withElementType(weight.dtype, [&]<class T>(T*) { runAll({productWork<T>(matrix)}, threads); });
-  return sums;
-}
-
 // bias + sums, rounded once.
 template <class T>
 Result<std::vector<T>> sumOf(const std::vector<double>& bias, const std::vector<double>& sums) {
@@ -130,6 +118,17 @@ struct ScaledBlocks {
 };
 
 }  // namespace
+
+std::vector<double> productOf(const Product& product, int threads) {
+  const TensorView& weight = product.weight;
+  const auto in = static_cast<size_t>(product.inputDim), out = 1 - in;
+  std::vector<double> sums(static_cast<size_t>(weight.shape[out]), 0.0);
+  const MatrixProduct matrix{weight.data,         product.vector.data(), weight.shape[out], weight.shape[in],
+                             weight.strides[out], weight.strides[in],    sums.data()};
+  mapWeightsAhead({weight}, threads);
+  withElementType(weight.dtype, [&]<class T>(T*) { runAll({productWork<T>(matrix)}, threads); });
+  return sums;
+}
 
 Result<Blocks> scaled(const TensorView& in, ChannelScale scale) {
   RETURN_IF_ERROR(checkElements(in));

@@ -60,17 +60,18 @@ struct Product {
 };
 // bias + W vector: docs/method.md 8.2. Errors: also Refused where a finite bias would become infinite.
 [[nodiscard]] Result<Blocks> shifted(const graph::TensorView& bias, const Product& product, int threads);
+// W vector, by output, for a product whose sizes fit.
+[[nodiscard]] std::vector<double> productOf(const Product& product, int threads);
 
-// The channels of a narrow stream along `dim`, in the order of narrowLayout(): y_i = x_i, and zeros; with a factor for
-// each channel y_i = x_i factor_i - x_d factor_d, of a weight that reads the stream. Source: paper 003, section 3.2.
-// Errors: also Refused where a result is not finite.
+// The coordinates of a narrow stream along `dim`, and zeros, in the order of narrowLayout(): y = H (factor * x) without
+// the last, see stream_edits.h. Errors: also Refused where a result is not finite.
 struct Narrowing {
   Channels channels;
   int dim = 0;
-  std::vector<double> factor;
+  std::vector<double> factor;  // by channel, `channels.full` of them
 };
 // Type, shape and strides of the result, without data: the axes lie in memory in the order that they have in `in`.
 [[nodiscard]] graph::TensorView narrowLayout(const graph::TensorView& in, const Narrowing& how);
-[[nodiscard]] Result<Blocks> narrowed(const graph::TensorView& in, Narrowing how);
+[[nodiscard]] Result<Blocks> narrowed(const graph::TensorView& in, Narrowing how, int threads);
 
 }  // namespace normlens::fold

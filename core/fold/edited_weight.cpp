@@ -28,7 +28,7 @@ WeightSource edited(const TensorView& result, const WeightSource& from, const st
   addOrigins(from, origins);
   for (const auto& other : others) addOrigins(other, origins);
   auto weight = std::make_shared<const EditedWeight>(result, std::move(origins), std::move(open));
-  return {weight->view(), weight};
+  return {weight->view(), weight, nullptr};
 }
 
 // The same, of the same shape.
@@ -102,9 +102,11 @@ Result<TensorView> WeightSource::inMemory(int threads) const try {
 }
 
 WeightSource center(const WeightSource& weight, const ops::Pattern& pattern) {
-  return edited(weight, {}, [weight, pattern](int threads) {
+  WeightSource made = edited(weight, {}, [weight, pattern](int threads) {
     return weight.inMemory(threads).and_then([&](const TensorView& in) { return centered(in, pattern, threads); });
   });
+  made.center = std::make_shared<const CenteredWeight>(CenteredWeight{weight, pattern});
+  return made;
 }
 
 std::vector<WeightSource> centerJointly(const std::vector<JointPart>& parts) {
@@ -136,9 +138,13 @@ WeightSource shift(const WeightSource& bias, const WeightSource& weight, int inp
 }
 
 WeightSource narrow(const WeightSource& weight, Narrowing how) {
+  const int64_t axis = how.dim;
+  const auto& center = weight.center;
+  if (center && center->pattern == ops::Pattern::overAxes(weight.view.shape, {&axis, 1}))
+    return narrow(center->from, std::move(how));
   const TensorView result = narrowLayout(weight.view, how);
   return edited(result, weight, {}, [weight, how = std::move(how)](int threads) {
-    return weight.inMemory(threads).and_then([&](const TensorView& in) { return narrowed(in, how); });
+    return weight.inMemory(threads).and_then([&](const TensorView& in) { return narrowed(in, how, threads); });
   });
 }
 

@@ -17,12 +17,20 @@ namespace normlens::fold {
 
 class EditedWeight;
 
+struct CenteredWeight;
+
 struct WeightSource {
-  graph::TensorView view;                      // Describes the result of the edits, without data.
-  std::shared_ptr<const EditedWeight> edited;  // null: as the file has it
+  graph::TensorView view;                          // Describes the result of the edits, without data.
+  std::shared_ptr<const EditedWeight> edited{};    // null: as the file has it
+  std::shared_ptr<const CenteredWeight> center{};  // where its last edit was to center it
 
   // In fresh memory where it is edited.
   [[nodiscard]] Result<graph::TensorView> inMemory(int threads) const;
+};
+
+struct CenteredWeight {
+  WeightSource from;
+  ops::Pattern pattern;
 };
 
 class EditedWeight {
@@ -58,7 +66,7 @@ struct JointPart {
 [[nodiscard]] WeightSource shift(const WeightSource& bias, const WeightSource& weight, int inputDim,
                                  std::vector<double> vector);
 
-// A channel less, see blocks.h.
+// In the basis of a narrow stream, see blocks.h; that centers it anyway, so it is not centered, and rounded, before.
 [[nodiscard]] WeightSource narrow(const WeightSource& weight, Narrowing how);
 
 }  // namespace normlens::fold

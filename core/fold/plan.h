@@ -82,7 +82,8 @@ struct AbsorbShift {
 
 // The LayerNorm becomes an RMSNorm with the same eps, gamma and beta.
 struct ReplaceNorm {
-  int norm = 0;  // index in analysis::Analysis::norms
+  int norm = 0;        // index in analysis::Analysis::norms
+  int64_t narrow = 0;  // of a narrow stream: its width, without gamma and beta; see NarrowNorm
 };
 
 // In the order of EditKind.

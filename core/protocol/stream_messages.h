@@ -24,7 +24,7 @@ struct StreamInfo {
   IndexRanges norms;     // that read it
   int restored = 0;      // Of these, so many get all channels back first.
   int adds = 0;          // residual ones
-  int cuts = 0;          // values that lose their last channel at run time
+  int cuts = 0;          // values that are narrowed at run time
   std::string refused;   // why it stays, a clause that follows "because"; empty: it is narrowed
 };
 NORMLENS_FIELDS(StreamInfo, channels, width, norms, restored, adds, cuts, refused)

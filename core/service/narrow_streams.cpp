@@ -73,7 +73,7 @@ class Work {
       const double rms = elements * (3 + (norm.gamma != graph::kNoValue ? 1 : 0));
       out_.normFlops[OfOriginal] += elements * (5 + affine);
       out_.normFlops[OfFold] += rms;
-      out_.normFlops[OfNarrow] += narrow ? rows * 4 * static_cast<double>(stream.channels.width) : rms + elements;
+      out_.normFlops[OfNarrow] += narrow ? rows * 3 * static_cast<double>(stream.channels.width) : rms + 3 * elements;
       const auto bytes = static_cast<double>(graph::dtypeBytes(graph_.value(norm.input).dtype));
       out_.streamBytes[OfOriginal] += static_cast<int64_t>(elements * bytes);
       out_.streamBytes[OfFold] += static_cast<int64_t>(elements * bytes);
@@ -115,7 +115,6 @@ StreamWork streamWork(const analysis::Analysis& analysis, const analysis::Plan& 
     if (stream.refused.empty()) work.addStream(stream, edits);
   }
   for (const auto& edit : edits.constants) work.addWeight(edit.constant, edit.uses, edit.channels);
-  for (const auto& edit : edits.readers) work.addWeight(edit.weight, edit.uses, edit.channels);
   return work.take();
 }
 

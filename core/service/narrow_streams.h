@@ -26,7 +26,7 @@ struct NarrowOptions {
 };
 
 // The work of the original, of the fold alone, and of the result; of one pass on the inputs. Norms' operations:
-// run/measure/norm_work.h; a narrow norm takes 4 (d - 1) for a row, one that restores its row d more than RMSNorm.
+// run/measure/norm_work.h; a narrow norm takes 3 (d - 1) for a row, one that restores its row 3 d more than RMSNorm.
 struct StreamWork {
   double normFlops[3] = {0, 0, 0};    // Counts the norms that read the streams.
   double linearFlops[3] = {0, 0, 0};  // Counts the linears that write or read the streams: 2 for each weight and row.

@@ -99,26 +99,13 @@ NORMLENS_INLINE void scaleTile(const Tile<Lane>& tile, const TileScale<Lane>& sc
   }
 }
 
-// Writes the implied number of each row behind the row.
-template <class Lane, class Constants>
-void writeLast(const Tile<Lane>& tile, const TileScale<Lane>& scales, const Affine<Lane, Constants>& affine) {
-  for (int r = 0; r < tile.count; ++r) {
-    typename Lane::Step step{};
-    typename Lane::Sum value = scales.last[r];
-    if (affine.weight) value *= Constants::read(affine.weight + tile.width, 1).at[0][0];
-    if (affine.bias) value += Constants::read(affine.bias + tile.width, 1).at[0][0];
-    step.at[0][0] = value;
-    writeStep<Lane>(tile.y + r * tile.yStride + tile.width, step, 1);
-  }
-}
-
 template <class Lane>
 Tile<Lane> tileAt(const NormRows& rows, int64_t r, int64_t count) {
   using Stored = typename Lane::Stored;
   Tile<Lane> tile{.x = static_cast<const Stored*>(rows.input) + r * rows.inputStride,
                   .xStride = rows.inputStride,
-                  .y = static_cast<Stored*>(rows.output) + r * rows.outputWidth,
-                  .yStride = rows.outputWidth,
+                  .y = static_cast<Stored*>(rows.output) + r * rows.width,
+                  .yStride = rows.width,
                   .width = rows.width,
                   .count = static_cast<int>(count)};
   if (rows.residual) {
@@ -160,9 +147,6 @@ void normalizeAs(const NormRows& rows, int64_t begin, int64_t end) {
     } else {
       scaleTile<kind, Lane, Constants, hasWeight, hasBias, false>(tile, scales, affine, 0);
     }
-    if constexpr (kind == NormKind::Crms) {
-      if (rows.outputWidth > rows.width) writeLast(tile, scales, affine);
-    }
   }
 }
 
@@ -193,8 +177,6 @@ void normalize(const NormRows& rows, int64_t begin, int64_t end) {
       return normalizeKind<NormKind::Layer, Lane>(rows, begin, end);
     case NormKind::Center:
       return normalizeKind<NormKind::Center, Lane>(rows, begin, end);
-    case NormKind::Crms:
-      return normalizeKind<NormKind::Crms, Lane>(rows, begin, end);
   }
 }
 

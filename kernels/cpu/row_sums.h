@@ -42,7 +42,6 @@ struct TileScale {
   Vector shift{};
   Vector rest{};
   Vector inverse{};
-  Vector last{};  // Crms: the element that the row implies without holding it, normalized
 };
 
 // The upper half of each run of `length` lanes is added to its lower half; first the runs of a, then those of b.
@@ -172,10 +171,6 @@ NORMLENS_INLINE TileScale<Lane> scalesOf(const Moments<Lane>& moments, const typ
   const auto count = static_cast<typename Lane::Sum>(width);
   if constexpr (kind == NormKind::Rms) {
     return {.inverse = inverseRoots<Lane>(moments.squares / count, eps)};
-  } else if constexpr (kind == NormKind::Crms) {
-    const Vector squares = moments.squares + moments.sum * moments.sum;
-    const Vector inverse = inverseRoots<Lane>(squares / (count + 1), eps);
-    return {.inverse = inverse, .last = -moments.sum * inverse};
   } else {
     const Vector rest = moments.sum / count;
     if constexpr (kind == NormKind::Center) return {.shift = shift, .rest = rest};

@@ -28,7 +28,7 @@ int elementBytes(Scalar scalar) {
 
 bool allowsVectors(Scalar scalar, const NormRows& rows) {
   const int vector = kVectorBytes / elementBytes(scalar);
-  for (const int64_t size : {rows.width, rows.outputWidth, rows.inputStride, rows.residualStride}) {
+  for (const int64_t size : {rows.width, rows.inputStride, rows.residualStride}) {
     if (size % vector != 0) return false;
   }
   const bool halfWithFloats = elementBytes(scalar) == 2 && rows.constants == ConstantType::OfSums;

@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
     const RowPointers<T> row(rows, chunk.row, chunk.first);
     RegisterPart<T, vector, items> part(static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), chunk.width);
     part.read(row.x, row.residual, row.sum);
-    const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, chunk.width);
+    const auto share = shareOf<typename SumOf<T>::Type>(chunk.width);
     const auto summary = summarize<T, vector>(part, rows.kind, share);
     if (threadIdx.x == 0) summaries[index] = summary;
     if (index + gridDim.x < count * chunks) sumsAreRead(part.lanes);
@@ -72,15 +72,13 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
     constants.readEarly(part);
     const Summary<Sum>* ofRow = summaries + chunk.row * chunks;
     Summary<Sum> summary = combined(ofRow, chunks, chunkWidth, rows.width, ofRow[0].shift);
-    const Sum share = shareOf<Sum>(rows.kind, rows.width);
+    const Sum share = shareOf<Sum>(rows.width);
     const Sum mean = summary.shift + summary.moments.sum * share;
     if (subtractsMean(rows.kind) && isfinite(mean)) {
       summary = combined(ofRow, chunks, chunkWidth, rows.width, mean);
     }
     const auto scale = scaleOf(rows, summary, share);
     writePart<T, vector>(part, scale, constants, row.y);
-    const bool writesLast = threadIdx.x == 0 && chunk.first == 0 && rows.outputWidth > rows.width;
-    if (writesLast) writeLast<T>(rows, weight, bias, scale.last, row.y);
   }
 }
 
@@ -94,8 +92,7 @@ struct ClusterPart : RegisterPart<T, vector, items> {
   }
 };
 
-// The only kernel of Cluster. A row's last element, which Crms may have, is not written: its width would not be one of
-// vectors.
+// The only kernel of Cluster.
 template <class T, class C, int vector, int items>
 __global__ void __launch_bounds__(kThreadsOfChunks, 1)
     normalizeInCluster(NormRows rows, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count,
@@ -110,7 +107,7 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
     RowConstants<C, vector, items> constants(weight ? weight + chunk.first : nullptr,
                                              bias ? bias + chunk.first : nullptr);
     constants.readEarly(part);
-    const Sum share = shareOf<Sum>(rows.kind, rows.width);
+    const Sum share = shareOf<Sum>(rows.width);
     const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, share), share);
     writePart<T, vector>(part, scale, constants, row.y);
     waitForCluster();

@@ -50,8 +50,8 @@ struct Summary {
 
 // Returns the share of one element in a mean: one division a row, instead of one for each of its means.
 template <class Sum>
-__device__ inline Sum shareOf(NormKind kind, int64_t width) {
-  return 1 / static_cast<Sum>(kind == NormKind::Crms ? width + 1 : width);
+__device__ inline Sum shareOf(int64_t width) {
+  return 1 / static_cast<Sum>(width);
 }
 
 // The row waits in registers or shared memory, so its mean costs no second reading: first the mean, as well as a sum of
@@ -78,14 +78,13 @@ struct RowScale {
   Sum shift = 0;
   Sum inverse = 1;
   Sum offset = 0;  // The mean shift's rest, normalized and negated.
-  Sum last = 0;    // Crms: the implied element, normalized
 };
 
 // An ulp or two off, in a few instructions; in double a correct root costs little beside the row.
 __device__ inline float inverseRoot(float x) { return rsqrtf(x); }
 __device__ inline double inverseRoot(double x) { return 1 / sqrt(x); }
 
-// share: 1 / width, of Crms 1 / (width + 1)
+// share: see shareOf
 template <class Sum>
 __device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>& row, Sum share) {
   const Sum eps = static_cast<Sum>(rows.eps);
@@ -93,9 +92,6 @@ __device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>
   RowScale<Sum> scale;
   if (rows.kind == NormKind::Rms) {
     scale.inverse = inverseRoot(of.squares * share + eps);
-  } else if (rows.kind == NormKind::Crms) {
-    scale.inverse = inverseRoot((of.squares + of.sum * of.sum) * share + eps);
-    scale.last = -of.sum * scale.inverse;
   } else {
     scale.shift = row.shift;
     const Sum rest = of.sum * share;
@@ -129,14 +125,6 @@ __device__ inline void writePart(Part& part, const RowScale<typename SumOf<T>::T
   }
 }
 
-template <class T, class C>
-__device__ inline void writeLast(const NormRows& rows, const C* weight, const C* bias, typename SumOf<T>::Type value,
-                                 T* y) {
-  if (weight) value *= toSum(weight[rows.width]);
-  if (bias) value += toSum(bias[rows.width]);
-  fromSum(value, y[rows.width]);
-}
-
 // Returns the memory of row r, from element `first` on.
 template <class T>
 struct RowPointers {
@@ -149,7 +137,7 @@ struct RowPointers {
       : x(static_cast<const T*>(rows.input) + r * rows.inputStride + first),
         residual(rows.residual ? static_cast<const T*>(rows.residual) + r * rows.residualStride + first : nullptr),
         sum(rows.residual ? static_cast<T*>(rows.sum) + r * rows.width + first : nullptr),
-        y(static_cast<T*>(rows.output) + r * rows.outputWidth + first) {}
+        y(static_cast<T*>(rows.output) + r * rows.width + first) {}
 };
 
 // Every thread of the row's group comes here; `part` is empty (width 0) where the group has no row left.
@@ -161,10 +149,9 @@ __device__ inline void normalizeRow(const NormRows& rows, const C* __restrict__ 
   part.read(row.x, row.residual, row.sum);
   RowConstants<C, vector, Part::kItems, registers> constants(weight, bias);
   constants.readEarly(part);
-  const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, rows.width);
+  const auto share = shareOf<typename SumOf<T>::Type>(rows.width);
   const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, share), share);
   writePart<T, vector>(part, scale, constants, row.y);
-  if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T>(rows, weight, bias, scale.last, row.y);
 }
 
 // A kernel is compiled for any norm (AnyNorm) or for one kind of it, with or without a residual (OneNorm): kind and
@@ -179,7 +166,6 @@ struct OneNorm {
   __device__ static inline NormRows of(NormRows rows) {
     rows.kind = kind;
     if constexpr (!hasResidual) rows.residual = nullptr;
-    if constexpr (kind != NormKind::Crms) rows.outputWidth = rows.width;  // frees registers: there is no last element
     return rows;
   }
 };
@@ -236,7 +222,7 @@ __global__ void __launch_bounds__(kThreadsOfNarrowRows, (items > 2 ? 2 : 3))
   const int log = __popc(static_cast<unsigned>(lanes - 1));
   const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1);
   const int64_t rowsPerBlock = blockDim.x >> log, stride = gridDim.x * rowsPerBlock;
-  const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, rows.width);
+  const auto share = shareOf<typename SumOf<T>::Type>(rows.width);
   const auto readRow = [&](int64_t r) {
     Part part(lane, lanes, r < count ? static_cast<int>(rows.width) : 0);
     const RowPointers<T> row(rows, r < count ? r : 0);

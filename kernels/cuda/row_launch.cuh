@@ -72,8 +72,6 @@ class RowLaunch {
           return withResidual<NormKind::Layer, vector, items>();
         case NormKind::Center:
           return withResidual<NormKind::Center, vector, items>();
-        case NormKind::Crms:
-          return withResidual<NormKind::Crms, vector, items>();
       }
     }
   }

@@ -150,32 +150,29 @@ TensorHandle emptyStrided(const TensorHandle& x, std::span<const int64_t> sizes,
   return TensorHandle(made);
 }
 
-// The same for tensors with values, whose sizes are numbers, with `more` numbers in each row: not through the
-// dispatcher, which takes longer than the rows of a small tensor.
-TensorHandle emptyRows(const TensorHandle& x, int64_t more = 0) {
+// The same for tensors with values, whose sizes are numbers: not through the dispatcher, which takes longer than the
+// rows of a small tensor.
+TensorHandle emptyRows(const TensorHandle& x) {
   const TensorFacts& of = x.facts();
   int64_t stride = 1;
-  bool isDense = more == 0;  // with the strides that the output gets
+  bool isDense = true;  // with the strides that the output gets
   for (size_t axis = of.sizes.size(); isDense && axis-- > 0; stride *= std::max<int64_t>(of.sizes[axis], 1)) {
     isDense = of.strides[axis] == stride;
   }
   if (isDense) return emptyStrided(x, of.sizes, of.strides);
-  std::vector<int64_t> sizes(of.sizes.begin(), of.sizes.end()), strides(sizes.size());
-  sizes.back() += more;
+  std::vector<int64_t> strides(of.sizes.size());
   stride = 1;
-  for (size_t axis = sizes.size(); axis-- > 0; stride *= std::max<int64_t>(sizes[axis], 1)) strides[axis] = stride;
-  return emptyStrided(x, sizes, strides);
+  for (size_t axis = strides.size(); axis-- > 0; stride *= std::max<int64_t>(of.sizes[axis], 1)) strides[axis] = stride;
+  return emptyStrided(x, of.sizes, strides);
 }
 
 NormOutputs runChecked(const NormCall& call, NormBackend backend) {
   const int64_t width = call.x.facts().sizes.back();
-  const int64_t outputWidth = width + (call.expand ? 1 : 0);
   const Scalar scalar = scalarOf(call);
-  checkConstant(call, call.weight, "weight", outputWidth);
-  checkConstant(call, call.bias, "bias", outputWidth);
-  NormOutputs outputs{.sum = std::nullopt, .y = emptyRows(call.x, call.expand ? 1 : 0)};
+  checkConstant(call, call.weight, "weight", width);
+  checkConstant(call, call.bias, "bias", width);
+  NormOutputs outputs{.sum = std::nullopt, .y = emptyRows(call.x)};
   if (call.residual) outputs.sum.emplace(emptyRows(call.x));
-  require(call, width > 0 || !call.expand, "the last axis of x must not be empty");
   const int64_t count = call.x.facts().count();
   if (count == 0) return outputs;
   const StridedRows input(call.x);
@@ -190,7 +187,6 @@ NormOutputs runChecked(const NormCall& call, NormBackend backend) {
            .sum = outputs.sum ? outputs.sum->mutableData() : nullptr,
            .output = outputs.y.mutableData(),
            .width = width,
-           .outputWidth = outputWidth,
            .eps = call.eps},
           count / width);
   return outputs;
@@ -212,8 +208,7 @@ NormOutputs runNorm(const NormCall& call, NormBackend backend) {
                      .residual = &residual,
                      .weight = call.weight,
                      .bias = call.bias,
-                     .eps = call.eps,
-                     .expand = call.expand},
+                     .eps = call.eps},
                     backend);
 }
 
@@ -223,9 +218,7 @@ NormOutputs normShapes(const NormCall& call) {
     const Tensor shape = broadcastShape(call).shared();
     return {.sum = outputLike(shape), .y = outputLike(shape)};
   }
-  // Padding keeps a symbolic size symbolic.
-  const Tensor x = call.x.shared();
-  return {.sum = std::nullopt, .y = outputLike(call.expand ? torch::stable::pad(x, {{0, 1}}) : x)};
+  return {.sum = std::nullopt, .y = outputLike(call.x.shared())};
 }
 
 }  // namespace normlens::kernels

@@ -20,7 +20,6 @@ struct NormCall {
   const TensorHandle* weight = nullptr;    // null: 1
   const TensorHandle* bias = nullptr;      // null: 0
   double eps = 0.0;
-  bool expand = false;  // Crms: write the implied number too
 };
 
 // Unless it holds, an error of the op's name and the parts. torch's own macro would put a place in our sources first.

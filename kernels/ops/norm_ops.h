@@ -24,7 +24,6 @@ inline constexpr std::array kNormOps = {
     NormOp{"add_rms_norm", NormKind::Rms, true},
     NormOp{"add_layer_norm", NormKind::Layer, true},
     NormOp{"add_center", NormKind::Center, true},
-    NormOp{"crms_norm", NormKind::Crms},
 };
 
 // Arguments in the order of the op's schema, from torch's stack; tensors are the caller's from then on.
@@ -59,15 +58,13 @@ void callNorm(StableIValue* stack, uint64_t, uint64_t) {
   const std::optional<TensorHandle> weight = reader.optionalTensor();
   const std::optional<TensorHandle> bias = reader.optionalTensor();
   const double eps = op.kind == NormKind::Center ? 0.0 : reader.value<double>();
-  const bool expand = op.kind == NormKind::Crms && reader.value<bool>();
   NormOutputs outputs = run({.op = op.name,
                              .kind = op.kind,
                              .x = x,
                              .residual = residual ? &*residual : nullptr,
                              .weight = weight ? &*weight : nullptr,
                              .bias = bias ? &*bias : nullptr,
-                             .eps = eps,
-                             .expand = expand});
+                             .eps = eps});
   if (outputs.sum) *stack++ = torch::stable::detail::from(outputs.sum->release());
   *stack = torch::stable::detail::from(outputs.y.release());
 }

@@ -31,12 +31,6 @@ std::vector<double> rootScaled(std::vector<Wide> x, double eps) {
 
 }  // namespace
 
-std::vector<double> expand(std::span<const double> x) {
-  std::vector<double> all(x.begin(), x.end());
-  all.push_back(-std::accumulate(x.begin(), x.end(), 0.0));
-  return all;
-}
-
 std::vector<double> affine(std::vector<double> y, std::span<const double> weight, std::span<const double> bias) {
   for (std::size_t i = 0; i < y.size(); ++i) {
     y[i] = y[i] * (weight.empty() ? 1.0 : weight[i]) + (bias.empty() ? 0.0 : bias[i]);
@@ -50,16 +44,6 @@ std::vector<double> center(std::span<const double> x) { return rounded(centered(
 
 std::vector<double> layerNorm(std::span<const double> x, double eps) { return rootScaled(centered(x), eps); }
 
-std::vector<double> crmsNorm(std::span<const double> x, double eps) {
-  const Wide sum = std::accumulate(x.begin(), x.end(), Wide{0});
-  const Wide squares = std::inner_product(x.begin(), x.end(), x.begin(), sum * sum);
-  const Wide rms = std::sqrt(squares / static_cast<Wide>(x.size() + 1) + static_cast<Wide>(eps));
-  std::vector<Wide> y(x.begin(), x.end());
-  y.push_back(-sum);
-  for (Wide& v : y) v /= rms;
-  return rounded(y);
-}
-
 std::vector<double> rowNorm(NormKind kind, std::span<const double> x, double eps) {
   switch (kind) {
     case NormKind::Rms:
@@ -68,8 +52,6 @@ std::vector<double> rowNorm(NormKind kind, std::span<const double> x, double eps
       return layerNorm(x, eps);
     case NormKind::Center:
       return center(x);
-    case NormKind::Crms:
-      return crmsNorm(x, eps);
   }
   return {};
 }

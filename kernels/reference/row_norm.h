@@ -9,16 +9,12 @@
 
 namespace normlens::kernels::reference {
 
-// (x, -sum(x)): the d numbers of zero sum that d - 1 represent (paper 003, section 3.2).
-std::vector<double> expand(std::span<const double> x);
-
 // y * weight + bias.
 std::vector<double> affine(std::vector<double> y, std::span<const double> weight, std::span<const double> bias);
 
 std::vector<double> rmsNorm(std::span<const double> x, double eps);
 std::vector<double> layerNorm(std::span<const double> x, double eps);
 std::vector<double> center(std::span<const double> x);
-std::vector<double> crmsNorm(std::span<const double> x, double eps);  // expanded: one number longer than x
 
 std::vector<double> rowNorm(NormKind kind, std::span<const double> x, double eps);
 

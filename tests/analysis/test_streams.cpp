@@ -91,9 +91,9 @@ TEST(Streams, aPreNormStreamLosesAChannel) {
     EXPECT_EQ(stream.restored, 0);
     EXPECT_EQ(stream.cuts, 0);
     EXPECT_EQ(out.streams.edits.norms.size(), 3U);
-    // Table, positions, and weight and bias of both linears into the stream.
-    EXPECT_EQ(out.streams.edits.constants.size(), 6U);
-    EXPECT_EQ(out.streams.edits.readers.size(), 3U);
+    // Table, positions, and weight and bias of both linears into the stream; three weights that read a norm.
+    EXPECT_EQ(out.streams.edits.constants.size(), 9U);
+    EXPECT_EQ(std::ranges::count(out.streams.edits.constants, true, &fold::NarrowConstant::readsNorm), 3);
     EXPECT_LT(out.error, kTolerance);
   }
 }

@@ -144,5 +144,20 @@ TEST(NormFormulas, AStreamOfMeanZeroNeedsOneNumberLess) {
   EXPECT_GT(distance(restored(compressed(withMean)), withMean), 0.1);
 }
 
+// Paper 003, in another basis: the coordinates that are left have a plain RMSNorm.
+TEST(NormFormulas, AReflectionTakesTheMeanToTheLastNumber) {
+  for (const size_t width : {2U, 3U, 17U, 768U}) {
+    const auto d = static_cast<double>(width);
+    const Vector any = drawn(width, 9), x = withoutMean(any);
+    EXPECT_NEAR(distance(reflected(reflected(any)), any), 0, 1e-11);
+    EXPECT_NEAR(reflected(any).back(), meanOf(any) * std::sqrt(d), 1e-11);
+    EXPECT_NEAR(reflected(x).back(), 0, 1e-11);
+    Vector normed = rmsNormOf(compressed(reflected(x)));
+    normed.push_back(0);
+    for (double& each : normed) each *= std::sqrt(d / (d - 1));
+    EXPECT_NEAR(distance(reflected(normed), layerNormOf(any)), 0, 1e-11);
+  }
+}
+
 }  // namespace
 }  // namespace normlens::geometry

@@ -1,10 +1,13 @@
 // Scales and shifts that move into weights and biases, against the obvious loops; weights with an address and no
 // memory, which are computed where they are.
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/fold/finite.h"
 #include "core/fold/pending_weights.h"
 #include "tests/fold/weight_tensors.h"
+#include "tests/support/dense_tensor.h"
 #include "tests/support/must.h"
 
 namespace normlens::fold {
@@ -77,47 +80,40 @@ TEST(Shift, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(fill(overflowing, out, 1).error().code, ErrorCode::Refused) << "no float16 is as large as that";
 }
 
-// Tensors that lose their last channel, and weights that read such, against the obvious loops.
+// Tensors in the basis of a narrow stream, against the reflection written out.
 
 class NarrowRandom : public testing::TestWithParam<std::tuple<DType, Layout>> {};
 
-TEST_P(NarrowRandom, KeepsAllButTheLastChannel) {
+TEST_P(NarrowRandom, IsTheReflectionWithoutItsLast) {
   const auto [dtype, layout] = GetParam();
   std::mt19937_64 random(90 + static_cast<uint64_t>(dtype) * 10 + static_cast<uint64_t>(layout));
   const Shape shape = {4, 3, 5};
   const Tensor tensor = makeTensor(shape, stridesFor(shape, layout, random), dtype, random);
   for (int dim = 0; dim < 3; ++dim) {
-    for (const bool reads : {false, true}) {
-      for (const int64_t more : {0, 1, 4}) {
-        const auto axis = static_cast<size_t>(dim);
-        const int64_t full = shape[axis];
-        Narrowing how{{full, full - 1 + more}, dim, {}};
-        for (int64_t i = 0; reads && i < full; ++i) how.factor.push_back(0.5 + static_cast<double>(i));
-        const WeightSource made = narrow({tensor.view, nullptr}, how);
-        Shape narrowShape = shape;
-        narrowShape[axis] = how.channels.width;
-        ASSERT_EQ(made.view.shape, narrowShape);
-        TensorView out = made.view;
-        auto bytes = bufferFor(out);
-        out.data = bytes.data();
-        ASSERT_TRUE(fill(made, bytes, 2));
-        std::vector<double> want;
-        const int64_t inner = dim == 0 ? 15 : dim == 1 ? 5 : 1;
-        for (int64_t i = 0; i < *graph::elementCount(narrowShape); ++i) {
-          const int64_t channel = i / inner % how.channels.width;
-          const int64_t block = i / (inner * how.channels.width), rest = i % inner;
-          const auto at = [&](int64_t c) {
-            return tensor.numbers[static_cast<size_t>((block * full + c) * inner + rest)];
-          };
-          double value = 0;
-          if (channel < full - 1) {
-            value = reads ? at(channel) * how.factor[static_cast<size_t>(channel)] - at(full - 1) * how.factor.back()
-                          : at(channel);
-          }
-          want.push_back(value);
-        }
-        expectClose(out, want, "dim " + std::to_string(dim) + ", " + std::to_string(more) + " more");
+    for (const int64_t more : {0, 1, 4}) {
+      const auto axis = static_cast<size_t>(dim);
+      const int64_t full = shape[axis];
+      Narrowing how{{full, full - 1 + more}, dim, {}};
+      for (int64_t i = 0; i < full; ++i) how.factor.push_back(0.5 + static_cast<double>(i));
+      const WeightSource made = narrow({tensor.view, nullptr}, how);
+      Shape narrowShape = shape;
+      narrowShape[axis] = how.channels.width;
+      ASSERT_EQ(made.view.shape, narrowShape);
+      TensorView out = made.view;
+      auto bytes = bufferFor(out);
+      out.data = bytes.data();
+      ASSERT_TRUE(fill(made, bytes, 2));
+      std::vector<double> want;
+      const int64_t inner = dim == 0 ? 15 : dim == 1 ? 5 : 1;
+      for (int64_t i = 0; i < *graph::elementCount(narrowShape); ++i) {
+        const int64_t channel = i / inner % how.channels.width;
+        const int64_t block = i / (inner * how.channels.width), rest = i % inner;
+        std::vector<double> row = how.factor;
+        for (int64_t c = 0; c < full; ++c)
+          row[static_cast<size_t>(c)] *= tensor.numbers[static_cast<size_t>((block * full + c) * inner + rest)];
+        want.push_back(channel < full - 1 ? normlens::testing::reflected(row)[static_cast<size_t>(channel)] : 0);
       }
+      expectClose(out, want, "dim " + std::to_string(dim) + ", " + std::to_string(more) + " more");
     }
   }
 }
@@ -130,16 +126,43 @@ INSTANTIATE_TEST_SUITE_P(Types, NarrowRandom,
 TEST(Narrow, OneWeightMayLoseAChannelOnBothSides) {
   std::mt19937_64 random(3);
   const Tensor tensor = makeTensor({3, 4}, {4, 1}, DType::Float64, random);
-  const WeightSource rows = narrow({tensor.view, nullptr}, {{3, 2}, 0, {}});
+  const WeightSource rows = narrow({tensor.view, nullptr}, {{3, 2}, 0, {1, 1, 1}});
   const WeightSource both = narrow(rows, {{4, 3}, 1, {1, 2, 3, 4}});
   ASSERT_EQ(both.view.shape, (Shape{2, 3}));
   const auto made = must(both.inMemory(1));
-  std::vector<double> want;
+  std::vector<double> want(6);
   for (size_t r = 0; r < 2; ++r) {
-    for (size_t c = 0; c < 3; ++c)
-      want.push_back(tensor.numbers[4 * r + c] * static_cast<double>(c + 1) - tensor.numbers[4 * r + 3] * 4);
+    std::vector<double> row(4);
+    for (size_t c = 0; c < 4; ++c) {
+      const auto& all = tensor.numbers;
+      row[c] = normlens::testing::reflected({all[c], all[4 + c], all[8 + c]})[r] * static_cast<double>(c + 1);
+    }
+    std::ranges::copy_n(normlens::testing::reflected(row).begin(), 3, want.begin() + static_cast<long>(3 * r));
   }
   expectClose(made, want, "both");
+}
+
+double rootOf(const std::vector<double>& x) {
+  return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0) / static_cast<double>(x.size()) + 1e-5);
+}
+
+// docs/method.md 9: the norm of the coordinates that are kept is that of all channels.
+TEST(Narrow, RmsNormOfTheCoordinatesIsLayerNorm) {
+  std::mt19937_64 random(6);
+  for (const int64_t width : {63, 64, 128}) {
+    const fold::Channels channels{64, width};
+    const Tensor x = makeTensor({1, 64}, {64, 1}, DType::Float64, random);
+    const auto z = *graph::toDoubles(
+        must(narrow({x.view, nullptr}, {channels, 1, std::vector<double>(64, channels.scale())}).inMemory(1)));
+    std::vector<double> all(z.begin(), z.begin() + 63);
+    all.push_back(0);
+    const auto got = normlens::testing::reflected(all);
+    std::vector<double> want = x.numbers;
+    const double mean = std::accumulate(want.begin(), want.end(), 0.0) / 64;
+    for (double& number : want) number -= mean;
+    for (size_t i = 0; i < 64; ++i)
+      EXPECT_NEAR(got[i] / channels.scale() / rootOf(z), want[i] / rootOf(want), 5e-15) << width;
+  }
 }
 
 TEST(Narrow, WhatIsNotFiniteIsRefused) {
@@ -151,7 +174,7 @@ TEST(Narrow, WhatIsNotFiniteIsRefused) {
 TEST(Narrow, OtherChannelsThanTheTensorHasAreADefect) {
   std::mt19937_64 random(5);
   const Tensor tensor = makeTensor({2, 3}, {3, 1}, DType::Float32, random);
-  EXPECT_EQ(failureOf(narrowed(tensor.view, {{4, 3}, 1, {}})).code, ErrorCode::Internal);
+  EXPECT_EQ(failureOf(narrowed(tensor.view, {{4, 3}, 1, {1, 1, 1, 1}}, 1)).code, ErrorCode::Internal);
 }
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();

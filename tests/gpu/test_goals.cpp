@@ -13,7 +13,7 @@ namespace {
 PointTimes even(at::ScalarType type, int64_t rows, int64_t width) {
   PointTimes times{{at::Device(at::kCUDA, 0), type, rows, width}, 0, {}, {}, {}};
   const int64_t copied = 2 * bytesOf(times.point);
-  for (const char* op : {kCopy, kTorchLayerNorm, kTorchRmsNorm, "rms_norm", "layer_norm", "center", "crms_norm"}) {
+  for (const char* op : {kCopy, kTorchLayerNorm, kTorchRmsNorm, "rms_norm", "layer_norm", "center"}) {
     times.ops.push_back({op, 0.01, 0.005, 0, copied, 100});
   }
   for (const char* op : {kTorchAddLayerNorm, "add_rms_norm", "add_layer_norm", "add_center"}) {

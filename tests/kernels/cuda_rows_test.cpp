@@ -41,7 +41,7 @@ using cuda::LaunchConfig;
 using cuda::LaunchTuning;
 using Path = LaunchConfig::Path;
 
-constexpr NormKind kKinds[] = {NormKind::Rms, NormKind::Layer, NormKind::Center, NormKind::Crms};
+constexpr NormKind kKinds[] = {NormKind::Rms, NormKind::Layer, NormKind::Center};
 // A small machine: few rows reach the wide paths, and blocks go on with further rows.
 constexpr DeviceLimits kSmall{.multiprocessors = 4, .sharedBytes = int64_t{24} * 1024, .maxBlocks = 2};
 
@@ -155,18 +155,12 @@ TEST_P(CudaRows, BlocksGoOnWithFurtherWideRows) {
 }
 
 TEST_P(CudaRows, HostileNumbersCostNoDigits) {
-  for (const NormKind kind : {NormKind::Layer, NormKind::Center, NormKind::Crms}) {
+  for (const NormKind kind : {NormKind::Layer, NormKind::Center}) {
     for (const Draw draw : {Draw::FarMean, Draw::Step, Draw::Spike, Draw::Subnormal, Draw::Constant}) {
       for (const int64_t width : {65, 13000}) {
         run(GetParam(), {.kind = kind, .rows = 1, .width = width, .weight = true, .draw = draw, .eps = 1e-12});
       }
     }
-  }
-}
-
-TEST_P(CudaRows, TheImpliedNumberOfACompressedRowIsWritten) {
-  for (const int64_t width : {1, 63, 767, 13001}) {
-    run(GetParam(), {.kind = NormKind::Crms, .width = width, .weight = true, .bias = true, .expand = true});
   }
 }
 
@@ -190,8 +184,6 @@ TEST_P(CudaRows, WeightAndBiasMayBeOfTheTypeOfTheRows) {
       run(GetParam(), {.kind = kind, .width = width, .weight = true, .bias = true, .constantsOfRows = true});
     }
   }
-  run(GetParam(),
-      {.kind = NormKind::Crms, .width = 63, .weight = true, .bias = true, .expand = true, .constantsOfRows = true});
 }
 
 // What a run may choose: see LaunchTuning.

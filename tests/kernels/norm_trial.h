@@ -28,7 +28,6 @@ struct NormCase {
   bool weight = false;
   bool bias = false;
   bool residual = false;
-  bool expand = false;  // Crms only
   Draw draw = Draw::Normal;
   double eps = 1e-5;
   bool constantsOfRows = false;  // weight and bias in the type of the rows
@@ -45,7 +44,6 @@ class NormTrial {
   void setInput(int64_t row, int64_t i, double value) { input_.set(inputIndex(row, i), value); }
   [[nodiscard]] double output(int64_t row, int64_t i) const { return output_.get(outputIndex(row, i)); }
   [[nodiscard]] double sum(int64_t row, int64_t i) const { return sum_.get(sumIndex(row, i)); }
-  [[nodiscard]] int64_t outputWidth() const { return case_.width + (case_.expand ? 1 : 0); }
 
   // Calls the kernel with this trial's rows.
   void execute(const std::function<void(const NormRows& rows)>& kernel);

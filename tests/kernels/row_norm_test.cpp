@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr NormKind kKinds[] = {NormKind::Rms, NormKind::Layer, NormKind::Center, NormKind::Crms};
+constexpr NormKind kKinds[] = {NormKind::Rms, NormKind::Layer, NormKind::Center};
 
 template <class Work>
 void forEachVariant(const Work& work) {
@@ -86,14 +86,6 @@ TEST_P(RowNorm, HostileNumbersCostNoDigits) {
   }
 }
 
-TEST_P(RowNorm, TheImpliedNumberOfACompressedRowIsWritten) {
-  for (const int64_t width : {1, 2, 15, 16, 63, 767, 1023}) {
-    runAll(GetParam(), {.kind = NormKind::Crms, .width = width, .expand = true});
-    runAll(GetParam(),
-           {.kind = NormKind::Crms, .width = width, .gap = 3, .weight = true, .bias = true, .expand = true});
-  }
-}
-
 TEST_P(RowNorm, NanAndInfinityStayInTheirRowAndSpreadAsInTheReference) {
   for (const NormKind kind : kKinds) {
     for (const double poison : {kNan, kInf, -kInf}) {
@@ -137,8 +129,6 @@ TEST_P(RowNorm, WeightAndBiasMayBeOfTheTypeOfTheRows) {
       runAll(GetParam(), {.kind = kind, .width = width, .weight = true, .bias = true, .constantsOfRows = true});
     }
   }
-  runAll(GetParam(),
-         {.kind = NormKind::Crms, .width = 63, .weight = true, .bias = true, .expand = true, .constantsOfRows = true});
 }
 
 // Whichever rows a thread gets, and whichever of them a kernel takes together.
@@ -213,19 +203,6 @@ TEST(RowNormVariants, TheLastOneRunsEverywhereAndTheBestIsSupported) {
   ASSERT_FALSE(rowNormVariants().empty());
   EXPECT_TRUE(rowNormVariants().back().supported());
   EXPECT_TRUE(bestRowNormVariant().supported());
-}
-
-// Paper 003: what norm_rows.h says about Crms, for the formulas themselves.
-TEST(CompressedRows, AreTheLayerNormOfWhatTheyStandFor) {
-  const std::vector<double> x = {0.5, -2.0, 1.25, 3.0, -0.125};
-  const auto crms = reference::crmsNorm(x, 1e-5);
-  const auto layer = reference::layerNorm(reference::expand(x), 1e-5);
-  const auto rms = reference::rmsNorm(reference::expand(x), 1e-5);
-  ASSERT_EQ(crms.size(), layer.size());
-  for (size_t i = 0; i < crms.size(); ++i) {
-    EXPECT_NEAR(crms[i], layer[i], 1e-15);
-    EXPECT_NEAR(crms[i], rms[i], 1e-15);
-  }
 }
 
 std::vector<uint16_t> sumOf(const RowNormVariant& variant, Scalar scalar, const std::vector<uint16_t>& a,
@@ -308,7 +285,7 @@ TEST_P(HalfTypes, ANanWithEveryBitSetStaysOne) {
     double nanEps = 0.0;
     const uint64_t wide = (uint64_t{bits | 0x7ff00000U} << 32) | 0xffffffffU;
     std::memcpy(&nanEps, &wide, sizeof nanEps);
-    const NormRows plain{.input = ones.data(), .inputStride = width, .width = width, .outputWidth = width, .eps = 1e-5};
+    const NormRows plain{.input = ones.data(), .inputStride = width, .width = width, .eps = 1e-5};
     NormRows withWeight = plain, withBias = plain, withEps = plain, withInput = plain;
     withWeight.weight = nans.data();
     withBias.bias = nans.data();

@@ -107,6 +107,7 @@ class Applier {
     const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
     if (norm.form != analysis::NormForm::Decomposed) {
       nodeAt(norm.node).kind = OpKind::RmsNorm;
+      if (edit.narrow > 0) nodeAt(norm.node).operands.resize(1);
       return;
     }
     for (const auto& leftOut : norm.leftOut)
@@ -125,13 +126,15 @@ class Applier {
 
   void add(const fold::StreamEdits& edits) {
     for (const auto& edit : edits.constants) {
-      for (const Use& use : edit.uses) edited(use, edit.dim, edit.channels, {});
-    }
-    for (const auto& edit : edits.readers) {
-      std::vector<double> gamma(static_cast<size_t>(edit.channels.full), 1.0);
-      if (edit.gamma.node != kNone)
-        gamma = graph::toDoubles(graph_.constant(graph_.value(operandAt(edit.gamma)).constant).view).value();
-      for (const Use& use : edit.uses) edited(use, edit.inputDim, edit.channels, gamma);
+      const double scale = edit.channels.scale();
+      std::vector<double> factor(static_cast<size_t>(edit.channels.full), edit.readsNorm ? 1 / scale : scale);
+      if (edit.gamma.node != kNone) {
+        const auto& norm = original_.node(edit.gamma.node);
+        const auto& value = original_.value(norm.operands.at(static_cast<size_t>(edit.gamma.operand)));
+        const auto gamma = graph::toDoubles(original_.constant(value.constant).view).value();
+        for (size_t i = 0; i < factor.size(); ++i) factor[i] *= gamma.at(i);
+      }
+      for (const Use& use : edit.uses) edited(use, edit.dim, edit.channels, factor);
     }
     for (const auto& edit : edits.reads) {
       std::map<ValueId, graph::Uses> byValue;
@@ -145,14 +148,6 @@ class Applier {
       auto& size = valueAt(edit.value).shape.value().at(static_cast<size_t>(edit.axis));
       if (size != edit.channels.full) throw std::logic_error("a value is narrowed twice");
       size = edit.channels.width;
-    }
-    for (const auto& edit : edits.norms) {
-      Node& node = nodeAt(norms_.at(static_cast<size_t>(edit.norm)).node);
-      if (node.kind != OpKind::LayerNorm) throw std::logic_error("a norm of a narrow stream is not one op");
-      node.kind = OpKind::Opaque;
-      node.op = "test::crms";
-      node.attributes = {{"full", edit.channels.full}, {"eps", graph::floatAttribute(node, "eps").value()}};
-      node.operands = {node.operands.at(0)};
     }
   }
 
@@ -218,7 +213,7 @@ class Applier {
     return out;
   }
 
-  // A tensor of its own for the read, narrow along `dim`; with factors it is a weight that reads narrow values.
+  // A tensor of its own for the read, narrow along `dim`.
   void edited(const Use& use, int dim, const fold::Channels& channels, const std::vector<double>& factor) {
     const graph::Constant& held = graph_.constant(graph_.value(operandAt(use)).constant);
     const Tensor from = fromView(held.view);
@@ -228,11 +223,12 @@ class Applier {
     shape[axis] = channels.width;
     Tensor to(shape);
     forEachIndex(shape, [&](const Index& index) {
-      const auto channel = static_cast<size_t>(index[axis]);
       if (index[axis] >= channels.full - 1) return;
-      Index last = index;
-      last[axis] = channels.full - 1;
-      to[index] = factor.empty() ? from(index) : from(index) * factor[channel] - from(last) * factor.back();
+      std::vector<double> row = factor;
+      Index other = index;
+      for (other[axis] = 0; other[axis] < channels.full; ++other[axis])
+        row[static_cast<size_t>(other[axis])] *= from(other);
+      to[index] = reflected(row)[static_cast<size_t>(index[axis])];
     });
     graph::Constant made;
     made.name = held.name + ".narrow" + std::to_string(graph_.constants.size());
@@ -243,8 +239,10 @@ class Applier {
   ValueId rewritten(ValueId value, const fold::RewriteReads& edit) {
     graph::Shape shape = graph_.value(edit.value).shape.value();
     shape.at(static_cast<size_t>(edit.axis)) = edit.restores ? edit.channels.full : edit.channels.width;
-    return insertBehind(value, edit.restores ? "test::restore" : "test::narrow",
-                        {{"axis", static_cast<int64_t>(edit.axis)}, {"full", edit.channels.full}}, shape);
+    return insertBehind(
+        value, edit.restores ? "test::restore" : "test::narrow",
+        {{"axis", static_cast<int64_t>(edit.axis)}, {"full", edit.channels.full}, {"scale", edit.channels.scale()}},
+        shape);
   }
 
   void centerTogether(const std::vector<ValueId>& values, const std::vector<ops::Pattern>& patterns) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 
 namespace normlens::testing {
@@ -160,6 +161,16 @@ double maxAbs(const Tensor& tensor) {
   double worst = 0;
   for (const double item : tensor.at) worst = std::max(worst, std::fabs(item));
   return worst;
+}
+
+std::vector<double> reflected(const std::vector<double>& numbers) {
+  std::vector<double> u(numbers.size(), 1 / std::sqrt(static_cast<double>(numbers.size())));
+  u.back() -= 1;
+  const double along = std::inner_product(u.begin(), u.end(), numbers.begin(), 0.0) /
+                       std::inner_product(u.begin(), u.end(), u.begin(), 0.0);
+  std::vector<double> out = numbers;
+  for (size_t i = 0; i < u.size(); ++i) out[i] -= 2 * along * u[i];
+  return out;
 }
 
 }  // namespace normlens::testing

@@ -43,5 +43,7 @@ void center(Tensor& tensor, const ops::Pattern& pattern);
 // How far a value is from being such a shift, relative to `scale`.
 [[nodiscard]] double shiftError(const Tensor& difference, const ops::Pattern& pattern, double scale);
 [[nodiscard]] double maxAbs(const Tensor& tensor);
+// The numbers, multiplied by the Householder reflection that takes the vector of ones to the last axis.
+[[nodiscard]] std::vector<double> reflected(const std::vector<double>& numbers);
 
 }  // namespace normlens::testing

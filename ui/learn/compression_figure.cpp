@@ -17,10 +17,8 @@ namespace {
 // A vector as a row of numbers with bars: one may be hidden, one marked.
 class ValueRow final : public QWidget {
  public:
-  ValueRow(QString title, QString claim, QWidget* parent)
-      : QWidget(parent), title_(std::move(title)), claim_(std::move(claim)) {
+  explicit ValueRow(QWidget* parent) : QWidget(parent) {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-    setAccessibleName(title_);
   }
 
   // cells: how many there is room for; more than the vector has: they are empty. marked: -1, none.
@@ -32,6 +30,11 @@ class ValueRow final : public QWidget {
     for (const double each : values_) words << QString::number(each, 'f', 1);
     setAccessibleDescription(words.join(QStringLiteral(", ")));
     update();
+  }
+  void setWords(const QString& title, const QString& claim) {
+    title_ = title;
+    claim_ = claim;
+    setAccessibleName(title);
   }
   void setFactor(double factor) {
     factor_ = factor;
@@ -87,25 +90,21 @@ constexpr double kMean = 0.8;
 // Tenths, before the last one, which makes their mean zero.
 constexpr std::array kTenths = {13, -7, 4, 21, -12, 9, -5, 16, -18, 6, 11};
 
-// A stream with mean zero and one number less: what is dropped, how it comes back, and that the norm does not miss it.
+// A stream as its mean part and its zero-mean part (paper 003, lemma 3.1), and the latter with one number less: what is
+// dropped, and that the norm does not miss it.
 //
-// State: "width" of the stream; "show": how many of the rows, from the top: the vector, its recentred form, the
-// compressed one, the restored one, the two norms.
-// Numbers: "dropped", rounded as it is drawn; "difference" of CRMSNorm and RMSNorm; "width"; "saved", percent.
+// State: "width" of the stream; "show": how many of the rows, from the top: the stream, its two parts, the compressed
+// one, its norm, all numbers again; "turned": the last number that goes is that of another basis, which is 0.
+// Numbers: "dropped", rounded as it is drawn; "difference" of the last row and the LayerNorm of the stream; "width";
+// "saved", percent.
 class CompressionFigure final : public Figure {
  public:
   explicit CompressionFigure(QWidget* parent) : Figure(parent) {
     setObjectName(QStringLiteral("compressionFigure"));
-    const auto add = [this](const QString& title, const QString& claim) {
-      rows_.push_back(new ValueRow(title, claim, this));
-      column()->addWidget(rows_.back(), 1);
-    };
-    add(tr("The stream"), tr("d numbers, with a mean"));
-    add(tr("Recentred once, at the input"), tr("the mean is gone: Pre-RMSNorm"));
-    add(tr("Compressed"), tr("d − 1 numbers: Pre-CRMSNorm"));
-    add(tr("Restored"), tr("the last is minus the sum of the others"));
-    add(tr("RMSNorm of the restored"), tr("d numbers"));
-    add(tr("CRMSNorm of the compressed"), tr("the same, without ever restoring"));
+    for (ValueRow*& row : rows_) {
+      row = new ValueRow(this);
+      column()->addWidget(row, 1);
+    }
     setControls(makeControls());
     setWidth(kUsual);
   }
@@ -113,6 +112,7 @@ class CompressionFigure final : public Figure {
   void showState(const QJsonObject& state, Motion /*motion*/) override {
     const auto shown = static_cast<size_t>(state[QStringLiteral("show")].toInt(static_cast<int>(rows_.size())));
     for (size_t i = 0; i < rows_.size(); ++i) rows_[i]->setVisible(i < shown);
+    turned_ = state[QStringLiteral("turned")].toBool();
     setWidth(state[QStringLiteral("width")].toInt(kUsual));
   }
   [[nodiscard]] std::optional<double> number(const QString& name) const override {
@@ -120,8 +120,7 @@ class CompressionFigure final : public Figure {
     if (name == QLatin1String("dropped")) return std::round(centered_.back() * 10) / 10;
     if (name == QLatin1String("width")) return d;
     if (name == QLatin1String("saved")) return 100 / d;
-    if (name == QLatin1String("difference"))
-      return distance(compressed(rmsNormOf(centered_)), crmsNormOf(compressed(centered_)));
+    if (name == QLatin1String("difference")) return difference_;
     return std::nullopt;
   }
 
@@ -153,11 +152,28 @@ class CompressionFigure final : public Figure {
     centered_ = restored(centered_);
     Vector stream = centered_;
     for (double& each : stream) each += kMean;
-    const Vector less = compressed(centered_), normed = rmsNormOf(centered_), crms = crmsNormOf(less),
-                 back = restored(less);
+    const Vector less = compressed(turned_ ? reflected(centered_) : centered_);
+    const Vector normed = turned_ ? rmsNormOf(less) : crmsNormOf(less);
+    const Vector all = turned_ ? turnedBack(normed) : restored(normed);
+    difference_ = distance(all, layerNormOf(stream));
     const auto last = static_cast<int>(d) - 1;
-    const Vector* const shown[] = {&stream, &centered_, &less, &back, &normed, &crms};
-    for (size_t i = 0; i < rows_.size(); ++i) rows_[i]->setValues(*shown[i], d, i == 1 || i == 3 ? last : -1);
+    const auto show = [&](size_t row, const QString& title, const QString& claim, const Vector& values, int marked) {
+      rows_[row]->setWords(title, claim);
+      rows_[row]->setValues(values, d, marked);
+    };
+    show(0, tr("The stream"), tr("d numbers, with a mean"), stream, -1);
+    show(1, tr("Its mean part"), tr("what LayerNorm takes away"), meanPart(stream), -1);
+    show(2, tr("Its zero-mean part"), tr("all that a centered layer writes: Pre-RMSNorm"), centered_,
+         turned_ ? -1 : last);
+    if (turned_) {
+      show(3, tr("Turned, without the last"), tr("the last coordinate is 0"), less, -1);
+      show(4, tr("RMSNorm of d − 1 numbers"), tr("no term of its own"), normed, -1);
+      show(5, tr("Turned back"), tr("the LayerNorm of the stream"), all, -1);
+    } else {
+      show(3, tr("Compressed"), tr("d − 1 numbers: Pre-CRMSNorm"), less, -1);
+      show(4, tr("CRMSNorm of the compressed"), tr("with the square of the sum"), normed, -1);
+      show(5, tr("Restored"), tr("the LayerNorm of the stream"), all, last);
+    }
     slider_->setValue(static_cast<double>(d));
     finding_->setText(tr("%1 numbers a token in place of %2: %3 % less to move; %4")
                           .arg(d - 1)
@@ -165,14 +181,24 @@ class CompressionFigure final : public Figure {
                           .arg(*number(QStringLiteral("saved")), 0, 'f', 1)
                           .arg((d - 1) % 2 == 0 ? tr("an even width, which kernels load in pairs")
                                                 : tr("an odd width, which kernels have to pad")));
-    setAccessibleName(tr("CRMSNorm and RMSNorm differ by %1 at width %2")
+    setAccessibleName(tr("The norm of d − 1 numbers and LayerNorm differ by %1 at width %2")
                           .arg(*number(QStringLiteral("difference")), 0, 'g', 2)
                           .arg(d));
     Q_EMIT changed();
   }
 
+  // RMSNorm divides by d - 1 where LayerNorm divides by d.
+  static Vector turnedBack(Vector normed) {
+    const auto width = static_cast<double>(normed.size());
+    for (double& each : normed) each *= std::sqrt((width + 1) / width);
+    normed.push_back(0);
+    return reflected(normed);
+  }
+
   Vector centered_;  // in tenths, so that what is drawn can be added up by hand
-  std::vector<ValueRow*> rows_;
+  std::array<ValueRow*, 6> rows_{};
+  bool turned_ = false;
+  double difference_ = 0;
   ValueSlider* slider_ = nullptr;
   QLabel* finding_ = nullptr;
 };

@@ -19,6 +19,7 @@ using geometry::withoutMean;
 
 using geometry::compressed;
 using geometry::crmsNormOf;
+using geometry::reflected;
 using geometry::restored;
 
 }  // namespace normlens::ui

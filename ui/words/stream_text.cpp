@@ -56,7 +56,7 @@ QString streamTip(const protocol::StreamInfo& stream) {
   QStringList all{tr("Norms that work on the narrow stream: %1.").arg(stream.norms.size() - stream.restored)};
   if (stream.restored > 0) all << tr("Norms that get all channels back first: %1.").arg(stream.restored);
   if (stream.adds > 0) all << tr("Residual adds that are narrower: %1.").arg(stream.adds);
-  if (stream.cuts > 0) all << tr("Values that lose their last channel at run time: %1.").arg(stream.cuts);
+  if (stream.cuts > 0) all << tr("Values that are narrowed at run time: %1.").arg(stream.cuts);
   return all.join(u' ');
 }
 

@@ -77,7 +77,7 @@ bool followsWidth(const Node& node) {
   }
 }
 
-// Which channel is the last is another question before it than behind.
+// The basis is another before it than behind: its last channel is special.
 bool reordersChannels(const Node& node, int axis) {
   if (node.kind != OpKind::Roll) return false;
   const auto axes = graph::intsAttribute(node, "axes");
@@ -214,7 +214,7 @@ class Finder {
     if (!isNew) join(at->second, group);
   }
 
-  // A value has a channel less if its operands have. Else it begins a stream: its last channel is cut off behind it.
+  // A value has a channel less if its operands have. Else it begins a stream, and is brought into its basis behind it.
   [[nodiscard]] bool isCarried(const Claim& claim, int64_t channels, int axis) const {
     const auto& value = graph_.value(claim.value);
     if (claim.kind != Claim::Kind::Derived || value.producer == kNone || !value.opaqueReason.empty()) return false;

@@ -22,9 +22,9 @@ namespace {
 
 // The linears that read a norm of a narrow stream, where all that reads it are such.
 struct NormReaders {
-  std::vector<fold::ReadNarrow> linears;  // `channels` is left open
-  std::vector<ChannelAxis> written;       // views and broadcasts between the norm and them
-  std::vector<ChannelReads> between;      // the norm's output, all up to them, and views of their weights; no uses
+  std::vector<fold::NarrowConstant> linears;  // `channels` is left open
+  std::vector<ChannelAxis> written;           // views and broadcasts between the norm and them
+  std::vector<ChannelReads> between;          // the norm's output, all up to them, and views of their weights; no uses
 };
 
 constexpr int64_t kLargestBeta = int64_t{1} << 24;
@@ -118,14 +118,14 @@ class Readers {
     if (!weight || !addViews(weightUse, static_cast<int>(inputAxis)) ||
         graph_.constant(weight->constant).view.shape.size() != 2)
       return false;
-    const auto same = std::ranges::find_if(out_.linears, [&](const fold::ReadNarrow& linear) {
-      return linear.weight == weight->constant && linear.inputDim == weight->axis;
+    const auto same = std::ranges::find_if(out_.linears, [&](const fold::NarrowConstant& linear) {
+      return linear.constant == weight->constant && linear.dim == weight->axis;
     });
     if (same != out_.linears.end()) {
       if (std::ranges::find(same->uses, weight->use) == same->uses.end()) same->uses.push_back(weight->use);
       return true;
     }
-    out_.linears.push_back({weight->constant, static_cast<int>(weight->axis), {weight->use}, gamma_, {}});
+    out_.linears.push_back({weight->constant, static_cast<int>(weight->axis), {weight->use}, {}, true, gamma_});
     return true;
   }
 
@@ -224,7 +224,7 @@ class EditsOfStreams {
     edits().norms.push_back({index, channels_});
     for (auto& linear : readers->linears) {
       linear.channels = channels_;
-      edits().readers.push_back(std::move(linear));
+      edits().constants.push_back(std::move(linear));
     }
     addWritten(readers->written);
     for (const auto& part : readers->between) edits().values.push_back({part.value, part.axis, channels_});
@@ -291,11 +291,11 @@ StreamPlan planStreams(const Analysis& analysis, const Plan& plan, StreamPadding
 fold::FoldPlan narrowed(const Plan& plan, fold::StreamEdits edits) {
   fold::FoldPlan out{plan.policy, {}, std::move(edits)};
   for (const auto& planned : plan.edits) {
-    const auto* replace = std::get_if<fold::ReplaceNorm>(&planned.edit);
-    const bool narrow = replace != nullptr && std::ranges::any_of(out.streams.norms, [&](const auto& norm) {
-                          return norm.norm == replace->norm;
-                        });
-    if (!narrow) out.edits.push_back(planned.edit);
+    auto& edit = out.edits.emplace_back(planned.edit);
+    auto* replace = std::get_if<fold::ReplaceNorm>(&edit);
+    if (replace == nullptr) continue;
+    const auto narrow = std::ranges::find(out.streams.norms, replace->norm, &fold::NarrowNorm::norm);
+    if (narrow != out.streams.norms.end()) replace->narrow = narrow->channels.width;
   }
   return out;
 }

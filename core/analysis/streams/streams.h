@@ -2,10 +2,10 @@
 // docs/method.md 9.
 //
 // A stream is what residual adds connect: from linears, tables and constants to norms that the plan folds. All of it is
-// zero-mean after the plan's edits, which the claims prove, so its last channel is minus the sum of the others and need
-// not be kept, where nothing but those norms reads it. A norm whose output goes into linears alone, by way of ops that
-// leave every channel at its place, normalizes the narrow vector, and the linears take gamma and the missing channel
-// in; any other norm gets all channels back first.
+// zero-mean after the plan's edits, which the claims prove, so in another basis it needs a channel less, where nothing
+// but those norms reads it. A norm whose output goes into linears alone, by way of ops that leave every channel at its
+// place, normalizes the narrow vector, and the linears take gamma and the basis in; any other norm gets all channels
+// back first.
 //
 // Thread: pure functions of an immutable analysis.
 #pragma once
@@ -27,7 +27,7 @@ struct Stream {
   std::vector<int> norms;  // that read it, ascending
   int restored = 0;        // Of these, so many get all channels back first.
   int adds = 0;            // residual ones
-  int cuts = 0;            // values that lose their last channel at run time, no weight being in the way
+  int cuts = 0;            // values that are narrowed at run time, no weight being in the way
   std::string refused;     // why it stays as it is, a clause that follows "because"; empty: it is narrowed
 };
 
@@ -40,7 +40,7 @@ struct StreamPlan {
 // `plan`: makePlan's, of this analysis.
 [[nodiscard]] StreamPlan planStreams(const Analysis& analysis, const Plan& plan, StreamPadding padding);
 
-// The plan with these edits: a norm that works on the narrow stream is no longer replaced by an RMSNorm.
+// The plan with these edits: a norm that works on the narrow stream becomes an RMSNorm of its width.
 [[nodiscard]] fold::FoldPlan narrowed(const Plan& plan, fold::StreamEdits edits);
 
 }  // namespace normlens::analysis

@@ -47,4 +47,14 @@ Vector crmsNormOf(std::span<const double> compressed) {
   return normed;
 }
 
+Vector reflected(std::span<const double> x) {
+  const auto d = static_cast<double>(x.size());
+  const double sum = std::accumulate(x.begin(), x.end() - 1, 0.0);
+  const double shift = x.back() / std::sqrt(d) - sum / (d - std::sqrt(d));
+  Vector made(x.begin(), x.end());
+  for (double& each : made) each += shift;
+  made.back() = (sum + x.back()) / std::sqrt(d);
+  return made;
+}
+
 }  // namespace normlens::geometry

@@ -26,5 +26,8 @@ namespace normlens::geometry {
 // Returns the RMSNorm of the restored vector without its last number: x / sqrt((sum of squares + sum^2) / d), d one
 // more than the width of x. Zero stays zero.
 [[nodiscard]] Vector crmsNormOf(std::span<const double> compressed);
+// The Householder reflection that takes the uniform vector to the last axis, its own inverse: the last number of a
+// vector with mean zero becomes 0. Source: docs/method.md 9.
+[[nodiscard]] Vector reflected(std::span<const double> x);
 
 }  // namespace normlens::geometry

@@ -33,8 +33,8 @@ class EditTarget {
   // A narrow result has its width there, unless the file leaves the size open; a query of the size still returns d.
   virtual void resize(const fold::ResizeAxis& edit) = 0;
 
-  // An op that normalizes; `narrow`: over the last axis of a narrow stream, fold::NarrowNorm, else 0 channels.
-  virtual void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta, const fold::Channels& narrow) = 0;
+  // An op that normalizes; `narrow`: over so many numbers of a narrow stream, fold::ReplaceNorm, or 0.
+  virtual void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta, int64_t narrow) = 0;
   // A norm that is written out in several nodes.
   virtual void replaceDecomposed(const analysis::LayerNorm& norm) = 0;
 };

@@ -30,12 +30,4 @@ Value normCode(Ops& ops, bool asOneOp, const Value& x, const std::optional<Value
   return ops.toResultType(y);
 }
 
-// y = x / sqrt((sum(x^2) + sum(x)^2) / d + eps) of a narrow stream, fold::NarrowNorm. Ops alike, and
-//   Value meanSquareOfAll(Value x)    (sum(x^2) + sum(x)^2) / d over the last axis, which stays, with size 1
-template <class Ops, class Value = typename Ops::Value>
-Value narrowNormCode(Ops& ops, const Value& x) {
-  const Value summed = ops.toSumType(x);
-  return ops.toResultType(ops.toGammaType(ops.overRoot(summed, ops.meanSquareOfAll(summed))));
-}
-
 }  // namespace normlens::formats

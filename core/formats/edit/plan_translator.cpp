@@ -86,10 +86,6 @@ class Translator {
     for (const auto& edit : plan_.streams.sizes) target_.resize(edit);
     forEach<fold::AbsorbShift>(plan_, [&](const auto& edit) { moveShift(edit); });
     forEach<fold::ReplaceNorm>(plan_, [&](const auto& edit) { replace(edit); });
-    for (const auto& edit : plan_.streams.norms) {
-      withoutBeta_.erase(edit.norm);
-      target_.replaceOp(norms_.at(static_cast<size_t>(edit.norm)), /*keepsBeta=*/false, edit.channels);
-    }
     if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
   }
 
@@ -140,11 +136,11 @@ class Translator {
   void replace(const fold::ReplaceNorm& edit) {
     const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
     if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
-    const bool keepsBeta = withoutBeta_.erase(edit.norm) == 0;
+    const bool keepsBeta = withoutBeta_.erase(edit.norm) == 0 && edit.narrow == 0;
     if (norm.form == analysis::NormForm::Decomposed) {
       target_.replaceDecomposed(norm);
     } else {
-      target_.replaceOp(norm, keepsBeta, {});
+      target_.replaceOp(norm, keepsBeta, edit.narrow);
     }
   }
 

@@ -1,6 +1,6 @@
 // What some reads see in a value's place, as ops: x minus the means of a pattern's groups, a channel less, or all of
-// them again. It is the same for every format. Source of the channels: paper 003, section 2.3 (the last of d numbers
-// whose sum is 0 is minus the sum of the others). Thread: one.
+// them again. It is the same for every format. Source of the channels: fold/stream_edits.h; of a zero-mean x the sum
+// of the others is -x_d. Thread: one.
 //
 // `Ops` writes one op each and returns its value:
 //   Value cut(Value x, axes)               every axis becomes its factors, outermost first
@@ -9,7 +9,8 @@
 //   Value concat(std::vector<Value> pieces, int64_t axis)
 //   Value mean(Value x, std::vector<int64_t> axes)    which stay, with size 1
 //   Value sum(Value x, int64_t axis)                  alike
-//   Value subtract(Value a, Value b), negate(Value x)
+//   Value subtract(Value a, Value b)
+//   Value scaled(Value x, double factor)
 //   Value padded(Value x, size_t axis, size_t rank, int64_t zeros)    zeros behind the last along the axis
 //   int64_t axisNumber(size_t axis, size_t rank)      as the format counts them
 #pragma once
@@ -37,13 +38,7 @@ class ReadCode {
   template <class Ops, class Value = typename Ops::Value>
   Value emit(Ops& ops, const Value& x) const {
     if (kind_ == Kind::Center) return ops.joined(centerFrom(ops, ops.cut(x, axes_), 0), axes_);
-    const int64_t axis = ops.axisNumber(axis_, rank_), kept = channels_.kept(), zeros = channels_.width - kept;
-    if (kind_ == Kind::Narrow) {
-      const Value first = ops.slice(x, axis, 0, kept);
-      return zeros == 0 ? first : ops.padded(first, axis_, rank_, zeros);
-    }
-    const Value first = zeros == 0 ? x : ops.slice(x, axis, 0, kept);
-    return ops.concat({first, ops.negate(ops.sum(first, axis))}, axis);
+    return kind_ == Kind::Narrow ? narrow(ops, x) : restore(ops, x);
   }
 
   // "centering", "narrowed", "restored"
@@ -67,6 +62,31 @@ class ReadCode {
     pieces.push_back(centerFrom(ops, ops.slice(x, axis, factor.begin, toTheEnd ? kToTheEnd : factor.end), next + 1));
     if (!toTheEnd) pieces.push_back(ops.slice(x, axis, factor.end, kToTheEnd));
     return pieces.size() == 1 ? pieces[0] : ops.concat(pieces, axis);
+  }
+
+  // z_i = s (x_i + x_d (1/√d - ofOthers)), and zeros.
+  template <class Ops, class Value = typename Ops::Value>
+  Value narrow(Ops& ops, const Value& x) const {
+    const int64_t axis = ops.axisNumber(axis_, rank_), kept = channels_.kept(), zeros = channels_.width - kept;
+    const double scale = channels_.scale(), shift = scale * (channels_.ofLast() - channels_.ofOthers());
+    const Value first = scaled(ops, ops.slice(x, axis, 0, kept), scale);
+    const Value z = ops.subtract(first, ops.scaled(ops.slice(x, axis, kept, kToTheEnd), -shift));
+    return zeros == 0 ? z : ops.padded(z, axis_, rank_, zeros);
+  }
+
+  // x_i = z_i / s + sum(z / s) ofOthers, and the last is sum(z / s) / √d.
+  template <class Ops, class Value = typename Ops::Value>
+  Value restore(Ops& ops, const Value& z) const {
+    const int64_t axis = ops.axisNumber(axis_, rank_), kept = channels_.kept();
+    const Value all = channels_.width == kept ? z : ops.slice(z, axis, 0, kept);
+    const Value first = scaled(ops, all, 1 / channels_.scale()), sum = ops.sum(first, axis);
+    return ops.concat(
+        {ops.subtract(first, ops.scaled(sum, -channels_.ofOthers())), ops.scaled(sum, channels_.ofLast())}, axis);
+  }
+
+  template <class Ops, class Value = typename Ops::Value>
+  static Value scaled(Ops& ops, const Value& x, double factor) {
+    return factor == 1 ? x : ops.scaled(x, factor);
   }
 
   template <class Ops, class Value = typename Ops::Value>

@@ -138,25 +138,23 @@ void WeightVersions::absorb(const fold::AbsorbShift& edit) {
 }
 
 void WeightVersions::narrow(const fold::StreamEdits& streams) {
-  for (const auto& reader : streams.readers) {
-    const auto gamma = gammaOf(reader);
-    for (auto* source : sourcesFor(reader.weight, &reader.uses))
-      *source = fold::narrow(*source, {reader.channels, reader.inputDim, gamma});
-  }
   for (const auto& edit : streams.constants) {
-    for (auto* source : sourcesFor(edit.constant, &edit.uses))
-      *source = fold::narrow(*source, {edit.channels, edit.dim, {}});
+    const fold::Narrowing how{edit.channels, edit.dim, factorOf(edit)};
+    for (auto* source : sourcesFor(edit.constant, &edit.uses)) *source = fold::narrow(*source, how);
   }
 }
 
-std::vector<double> WeightVersions::gammaOf(const fold::ReadNarrow& reader) {
-  if (reader.gamma.node == graph::kNone) return std::vector<double>(static_cast<size_t>(reader.channels.full), 1.0);
-  const auto& node = graph_.node(reader.gamma.node);
-  const auto constant = graph_.value(node.operands.at(static_cast<size_t>(reader.gamma.operand))).constant;
-  const auto gamma = sourceFor(constant, reader.gamma).inMemory(threads_);
-  auto numbers = gamma ? graph::toDoubles(*gamma) : std::nullopt;
+std::vector<double> WeightVersions::factorOf(const fold::NarrowConstant& edit) {
+  const double scale = edit.channels.scale();
+  std::vector<double> factor(static_cast<size_t>(edit.channels.full), edit.readsNorm ? 1 / scale : scale);
+  if (edit.gamma.node == graph::kNone) return factor;
+  const auto& node = graph_.node(edit.gamma.node);
+  const auto constant = graph_.value(node.operands.at(static_cast<size_t>(edit.gamma.operand))).constant;
+  const auto gamma = sourceFor(constant, edit.gamma).inMemory(threads_);
+  const auto numbers = gamma ? graph::toDoubles(*gamma) : std::nullopt;
   if (!numbers) throw EditRefused("the scale of '" + node.name + "' is not of a real floating type");
-  return std::move(*numbers);
+  for (size_t i = 0; i < factor.size(); ++i) factor[i] *= numbers->at(i);
+  return factor;
 }
 
 // Small ones side by side, each on one thread. What versions share (split, and not edited since) is computed once.

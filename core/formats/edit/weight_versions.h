@@ -53,7 +53,7 @@ class WeightVersions {
   void absorb(const fold::AbsorbShift& edit);
   // Last: the edits before are of weights as the file has them.
   void narrow(const fold::StreamEdits& streams);
-  std::vector<double> gammaOf(const fold::ReadNarrow& reader);
+  std::vector<double> factorOf(const fold::NarrowConstant& edit);
   std::vector<WeightVersion>& versionsOf(graph::ConstantId constant);
   // The versions that an edit of these reads (null: of all) changes, split off where needed; valid until the next call.
   std::vector<fold::WeightSource*> sourcesFor(graph::ConstantId constant, const graph::Uses* only);

@@ -24,7 +24,6 @@ using AddNorm = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::
 using Center = at::Tensor(const at::Tensor&, const Optional&, const Optional&);
 using AddCenter = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const Optional&,
                                                      const Optional&);
-using Crms = at::Tensor(const at::Tensor&, const Optional&, const Optional&, double, bool);
 
 template <class Signature>
 auto findOp(const char* name) {
@@ -138,9 +137,6 @@ std::vector<NormOp> normOps(const NormPoint& point) {
   ops.push_back(own("layer_norm", copied, in));
   const auto center = findOp<Center>("normlens::center");
   ops.push_back({"center", copied, [in, center](int64_t time) { return Outputs{center.call(in->x(time), {}, {})}; }});
-  const auto crms = findOp<Crms>("normlens::crms_norm");
-  ops.push_back(
-      {"crms_norm", copied, [in, crms](int64_t time) { return Outputs{crms.call(in->x(time), {}, {}, kEps, false)}; }});
   ops.push_back(ownAdd("add_rms_norm", 2 * copied, in));
   ops.push_back(ownAdd("add_layer_norm", 2 * copied, in));
   const auto addCenter = findOp<AddCenter>("normlens::add_center");

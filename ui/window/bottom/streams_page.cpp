@@ -85,8 +85,8 @@ class StreamsPage final : public ColumnsPage {
     QVBoxLayout* column = addColumn(tr("2  Pre-CRMSNorm"), 6, 6);
     column->addWidget(
         makeWords("soft", body(),
-                  tr("Residual streams lose one channel: d → d − 1. Their sum is 0, so the last channel is "
-                     "minus the sum of the others, and need not be kept.")));
+                  tr("Residual streams lose one channel: d → d − 1. Their sum is 0: turned, their last coordinate is "
+                     "0 and need not be kept, and the norm of the others is an RMSNorm.")));
     streamWords_ = describe(add(column, makeWords("body", body())), "streamWords");
     streamList_ = describe(add(column, new PropertyList(body())), "streamList");
     column->addStretch(1);

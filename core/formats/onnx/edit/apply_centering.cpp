@@ -10,7 +10,7 @@ class ReadOps {
  public:
   using Value = std::string;
 
-  explicit ReadOps(NodeMaker& nodes) : nodes_(nodes) {}
+  ReadOps(NodeMaker& nodes, graph::DType dtype) : nodes_(nodes), dtype_(dtype) {}
 
   std::string cut(std::string x, const ops::FactorsPerDim& axes) {
     if (std::ranges::all_of(axes, [](const auto& factors) { return factors.size() == 1; })) return x;
@@ -31,7 +31,10 @@ class ReadOps {
   std::string mean(const std::string& x, const std::vector<int64_t>& axes) { return nodes_.reduceMean(x, axes); }
   std::string sum(const std::string& x, int64_t axis) { return nodes_.reduceSum(x, axis); }
   std::string subtract(const std::string& a, const std::string& b) { return nodes_.add("Sub", {a, b}); }
-  std::string negate(const std::string& x) { return nodes_.add("Neg", {x}); }
+  std::string scaled(const std::string& x, double factor) {
+    const auto number = nodes_.number(factor, dtype_);
+    return nodes_.add("Mul", {x, number});
+  }
   std::string padded(const std::string& x, size_t axis, size_t rank, int64_t zeros) {
     std::vector<int64_t> amounts(2 * rank, 0);
     amounts[rank + axis] = zeros;
@@ -59,6 +62,7 @@ class ReadOps {
   }
 
   NodeMaker& nodes_;
+  graph::DType dtype_;
   std::string shape_;  // of the value that was cut
 };
 
@@ -126,11 +130,12 @@ void leaveToCallers(EditableModel& model, std::vector<ReadSite>& reads) {
   }
 }
 
-void insertCode(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const ReadCode& code) {
+void insertCode(EditableModel& model, const std::vector<ReadSite>& reads, int opset, graph::DType dtype,
+                const ReadCode& code) {
   const std::string x = EditableModel::nameAt(reads.at(0));
   const Point point = pointBefore(reads);
   NodeMaker nodes(*point.body, opset, x + "_" + code.word(), point.node);
-  ReadOps ops(nodes);
+  ReadOps ops(nodes, dtype);
   const std::string seen = code.emit(ops, x);
   model.addBefore(*point.body, point.node, nodes.take());
   for (const auto& read : reads) model.setInput(read, seen);

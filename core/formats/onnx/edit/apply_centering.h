@@ -16,7 +16,8 @@ namespace normlens::formats::onnx {
 void leaveToCallers(EditableModel& model, std::vector<ReadSite>& reads);
 
 // Writes the code for the value that all `reads` read (under one name of one body) once, before the first of them, and
-// redirects them. Throws EditRefused.
-void insertCode(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const ReadCode& code);
+// redirects them. dtype: the value's. Throws EditRefused.
+void insertCode(EditableModel& model, const std::vector<ReadSite>& reads, int opset, graph::DType dtype,
+                const ReadCode& code);
 
 }  // namespace normlens::formats::onnx

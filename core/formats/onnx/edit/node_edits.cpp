@@ -127,7 +127,8 @@ class NodeEdits final : public EditTarget {
       const std::string name = EditableModel::nameAt(site);
       groups[{&EditableModel::bodyThatMakes(*site.body, name), name}].push_back(site);
     }
-    for (const auto& [where, reads] : groups) insertCode(model_, reads, opsetOf(*where.first), code);
+    const auto dtype = dtypeOf(value, usualType_);
+    for (const auto& [where, reads] : groups) insertCode(model_, reads, opsetOf(*where.first), dtype, code);
   }
 
   // x - x is 0 of the same shape, whatever its type and in every version of the operators.
@@ -166,9 +167,9 @@ class NodeEdits final : public EditTarget {
     model_.setInput(site, narrow);
   }
 
-  void replaceOp(const LayerNorm& norm, bool keepsBeta, const fold::Channels& narrow) override {
+  void replaceOp(const LayerNorm& norm, bool keepsBeta, int64_t narrow) override {
     const ReadSite at = siteOf(norm.node, 0);
-    if (narrow.full == 0 && isFusedNorm(*at.node)) return replaceFused(norm, at, keepsBeta);
+    if (narrow == 0 && isFusedNorm(*at.node)) return replaceFused(norm, at, keepsBeta);
     if (at.node->op_type() != "LayerNormalization") {
       throw EditRefused("'" + norm.name + "' is part of a fused operation, " + at.node->op_type());
     }
@@ -274,14 +275,13 @@ class NodeEdits final : public EditTarget {
     writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opsetOf(*norm.body), norm);
   }
 
-  void writeOperator(const LayerNorm& norm, const ReadSite& at, bool keepsBeta, const fold::Channels& narrow) {
+  void writeOperator(const LayerNorm& norm, const ReadSite& at, bool keepsBeta, int64_t narrow) {
     NormToWrite out = describe(norm, at, inputOf(*at.node, 0));
     out.narrow = narrow;
     // A function's input has a name also where the call leaves it out.
-    if (narrow.full == 0 && norm.gamma != kNoValue) out.gamma = inputOf(*at.node, 1);
+    if (narrow == 0 && norm.gamma != kNoValue) out.gamma = inputOf(*at.node, 1);
     if (keepsBeta && norm.beta != kNoValue) out.beta = inputOf(*at.node, 2);
     if (const auto* stash = findAttribute(*at.node, "stash_type")) out.stashType = stash->i();
-    if (narrow.full > 0) return writeNorm(model_, NormStyle::Primitives, opsetOf(*at.body), out);
     write(out);
   }
 
@@ -316,7 +316,7 @@ class NodeEdits final : public EditTarget {
       return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body), keepsBeta);
     }
     writeOut(at);
-    writeOperator(norm, at, keepsBeta, {});
+    writeOperator(norm, at, keepsBeta, 0);
   }
 
   // A query for a size of a narrow value still returns d: what reads it is not narrow, or resized.

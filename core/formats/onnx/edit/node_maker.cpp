@@ -85,6 +85,11 @@ std::string NodeMaker::number(double value, graph::DType dtype) {
   return constant({}, bytesOf(graph::tensorFromDoubles({}, {value}, dtype)), dtype, "number");
 }
 
+std::string NodeMaker::ones(int64_t count, graph::DType dtype) {
+  const std::vector<double> values(static_cast<size_t>(count), 1.0);
+  return constant({count}, bytesOf(graph::tensorFromDoubles({count}, values, dtype)), dtype, "ones");
+}
+
 std::string NodeMaker::cast(const std::string& x, graph::DType to, const std::string& output) {
   auto y = add("Cast", {x}, output);
   setInt(last(), "to", toOnnxType(to));
@@ -109,10 +114,6 @@ std::string NodeMaker::reduceMean(const std::string& x, const std::vector<int64_
 }
 
 std::string NodeMaker::reduceSum(const std::string& x, int64_t axis) { return reduce("ReduceSum", x, {axis}, 13); }
-
-std::string NodeMaker::reduceSumOfSquares(const std::string& x, int64_t axis) {
-  return reduce("ReduceSumSquare", x, {axis}, 18);
-}
 
 std::string NodeMaker::slice(const std::string& x, int64_t axis, int64_t begin, int64_t end) {
   if (opset_ >= 10) {

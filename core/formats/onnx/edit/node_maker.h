@@ -27,11 +27,11 @@ class NodeMaker {
   std::string ints(const std::vector<int64_t>& values);  // a vector constant
   std::string index(int64_t value);                      // a scalar int64 constant
   std::string number(double value, graph::DType dtype);  // a scalar constant of a floating type
+  std::string ones(int64_t count, graph::DType dtype);   // alike a vector
   std::string cast(const std::string& x, graph::DType to, const std::string& output = {});
   // axes: negative ones count from the end (opset 11 and later only).
   std::string reduceMean(const std::string& x, const std::vector<int64_t>& axes);
   std::string reduceSum(const std::string& x, int64_t axis);  // alike; which stays, with size 1
-  std::string reduceSumOfSquares(const std::string& x, int64_t axis);
   std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end);
   std::string concat(const std::vector<std::string>& parts, int64_t axis);
 

@@ -62,8 +62,8 @@ constexpr std::array<std::string_view, 12> kLikeTheFirst = {
     "aten::rms_norm", "aten::pow",   "aten::rsqrt",  "aten::sqrt",       "aten::neg", "aten::clone",
     "aten::detach",   "aten::alias", "aten::square", "aten::zeros_like", "aten::abs", "aten::dropout"};
 // Dense, whatever they read.
-constexpr std::array<std::string_view, 4> kDenseLikeTheFirst = {"aten::contiguous", "normlens::rms_norm",
-                                                                "normlens::layer_norm", "normlens::crms_norm"};
+constexpr std::array<std::string_view, 3> kDenseLikeTheFirst = {"aten::contiguous", "normlens::rms_norm",
+                                                                "normlens::layer_norm"};
 constexpr std::array<std::string_view, 2> kAddsAndNorms = {"normlens::add_rms_norm", "normlens::add_layer_norm"};
 // The same elements in other sizes, which only what the view takes the place of shows.
 constexpr std::array<std::string_view, 3> kViews = {"aten::view", "aten::reshape", "aten::flatten"};

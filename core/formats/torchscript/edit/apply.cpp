@@ -100,13 +100,12 @@ class CodeEdits final : public EditTarget {
     edits(site.frame).push_back(readZeros(site));
   }
 
-  void replaceOp(const LayerNorm& norm, bool keepsBeta, const fold::Channels& narrow) override {
+  void replaceOp(const LayerNorm& norm, bool keepsBeta, int64_t narrow) override {
     const auto& node = programNode(norm.node);
     if (!isLayerNormOp(*node.node)) {
       throw EditRefused("'" + norm.name + "' is part of a fused operation, " + node.node->kind().toQualString());
     }
-    replacements_.push_back({norm.node, node.frame, describe(norm, node.node, keepsBeta)});
-    replacements_.back().how.narrow = narrow;
+    replacements_.push_back({norm.node, node.frame, describe(norm, node.node, keepsBeta, narrow)});
   }
 
   // x - mean becomes x, a variance of x or mean(x^2) - mean(x)^2 its mean square; whatever only the mean needed is
@@ -180,7 +179,7 @@ class CodeEdits final : public EditTarget {
   // takes the add before the norm into its op.
   void replace(const Replacement& replacement, FusableNorms* fusable) {
     const NormReplacement& how = replacement.how;
-    auto fused = fusable && how.narrow.full == 0 ? fusable->take(replacement.norm) : std::nullopt;
+    auto fused = fusable && how.narrow == 0 ? fusable->take(replacement.norm) : std::nullopt;
     if (!fused) return edits(replacement.frame).push_back(replaceNorm(how));
     if (!how.beta) fused->beta.reset();
     fuseNorm(*fused, "normlens::add_rms_norm", frames_);
@@ -198,7 +197,7 @@ class CodeEdits final : public EditTarget {
     return value == kNoValue ? graph::DType::Unknown : model_.graph().value(value).dtype;
   }
 
-  NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node, bool keepsBeta) const {
+  NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node, bool keepsBeta, int64_t narrow) const {
     NormReplacement out;
     out.node = node;
     out.axes = static_cast<int>(norm.axes.size());
@@ -206,7 +205,8 @@ class CodeEdits final : public EditTarget {
     out.viewed = std::ranges::any_of(y->uses(), [](const auto& use) { return use.user->kind() == c10::aten::view; });
     // The fast norm works over the last axis only.
     out.flavour = flavour_ == NormFlavour::Fast && out.axes != 1 ? NormFlavour::Portable : flavour_;
-    out.gamma = norm.gamma != kNoValue;
+    out.narrow = narrow;
+    out.gamma = norm.gamma != kNoValue && narrow == 0;
     out.beta = norm.beta != kNoValue && keepsBeta;
     auto input = dtypeOf(norm.input);
     if (input == graph::DType::Unknown) input = model_.facts.dtype;
@@ -215,7 +215,8 @@ class CodeEdits final : public EditTarget {
       const auto dtype = dtypeOf(value);
       return dtype != graph::DType::Unknown && dtype != input;
     };
-    out.castBack = (differs(norm.gamma) || (out.beta && differs(norm.beta))) && out.flavour != NormFlavour::Primitives;
+    out.castBack = ((out.gamma && differs(norm.gamma)) || (out.beta && differs(norm.beta))) &&
+                   out.flavour != NormFlavour::Primitives;
     return out;
   }
 
@@ -238,8 +239,7 @@ class CodeEdits final : public EditTarget {
 
 Result<RecordedEdits> recordPlan(const LoweredModel& model, const fold::FoldPlan& plan,
                                  const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour, const Task& task) {
-  const bool writesNorms = replacesNorms(plan) || !plan.streams.norms.empty();
-  if (flavour == NormFlavour::Fast && writesNorms && !fastNormAvailable()) {
+  if (flavour == NormFlavour::Fast && replacesNorms(plan) && !fastNormAvailable()) {
     return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
                 {"build NormLens with its kernels, or fold", HintKey::PortableNorm});
   }

@@ -56,7 +56,7 @@ class ReadOps {
   Value mean(Value x, const std::vector<int64_t>& axes) { return graph_.insert(aten::mean, {x, axes, true}); }
   Value sum(Value x, int64_t axis) { return graph_.insert(aten::sum, {x, std::vector<int64_t>{axis}, true}); }
   Value subtract(Value a, Value b) { return graph_.insert(aten::sub, {a, b}); }
-  Value negate(Value x) { return graph_.insert(aten::neg, {x}); }
+  Value scaled(Value x, double factor) { return graph_.insert(aten::mul, {x, factor}); }
   Value padded(Value x, size_t axis, size_t rank, int64_t zeros) {
     std::vector<int64_t> amounts((rank - axis) * 2, 0);  // last axis first: before, behind
     amounts.back() = zeros;

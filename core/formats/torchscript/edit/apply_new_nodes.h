@@ -43,7 +43,7 @@ struct NormReplacement {
   bool computeInFloat32 = false;  // the input is of a half type: the norm's own accumulation type
   bool castBack = false;          // gamma or beta has another type than the input
   bool viewed = false;            // a view reads the result, which LayerNorm makes dense whatever its input
-  fold::Channels narrow{};        // of a narrow stream, fold::NarrowNorm: neither gamma nor beta is read
+  int64_t narrow = 0;             // width of a narrow stream, fold::ReplaceNorm: neither gamma nor beta is read
 };
 
 // aten::layer_norm and native_layer_norm, normlens::layer_norm and add_layer_norm.

@@ -74,7 +74,8 @@ struct Narrow {
   double difference = 0;
 };
 
-Narrow narrow(const ModelProto& proto, analysis::StreamPadding padding, size_t largeBytes) {
+Narrow narrow(const ModelProto& proto, analysis::StreamPadding padding, size_t largeBytes,
+              NormFlavour flavour = NormFlavour::Portable) {
   const auto model = openedModel(proto, largeBytes);
   const auto inputs = must(run::drawInputs(must(model->inferInputs()), 1));
   must(model->probe(inputs, {}));
@@ -85,8 +86,8 @@ Narrow narrow(const ModelProto& proto, analysis::StreamPadding padding, size_t l
   Narrow out;
   out.streams = analysis::planStreams(*analysis, plan, padding);
   if (!out.streams.refused.empty()) return out;
-  const auto made = must(
-      model->apply(analysis::narrowed(plan, out.streams.edits), analysis->norms.layerNorms, NormFlavour::Portable, {}));
+  const auto made =
+      must(model->apply(analysis::narrowed(plan, out.streams.edits), analysis->norms.layerNorms, flavour, {}));
   out.model = wholeModel(dynamic_cast<const OnnxModel&>(*made).source());
   out.difference = differenceOf(*model, *made, inputs);
   return out;
@@ -107,6 +108,26 @@ TEST(OnnxNarrowStream, OldAndNewOperatorsKeepTheOutputs) {
         EXPECT_EQ((opsOf(out.model.graph()) + ",").find(",LayerNormalization,"), std::string::npos);
       }
     }
+  }
+}
+
+// Paper 003 without its (sum x)^2: the operator of every runtime, with the epsilon that the file has.
+TEST(OnnxNarrowStream, ANormIsARuntimesOwn) {
+  for (const auto& [flavour, op] : {std::pair{NormFlavour::Standard, "RMSNormalization"},
+                                    {NormFlavour::Ort, "SimplifiedLayerNormalization"},
+                                    {NormFlavour::Portable, "ReduceMean"}}) {
+    const Narrow out = narrow(net(17), analysis::StreamPadding::None, 1 << 20, flavour);
+    ASSERT_EQ(out.streams.edits.norms.size(), 2U);
+    EXPECT_LT(out.difference, 1e-5) << op;
+    int norms = 0;
+    for (const auto& node : out.model.graph().node()) {
+      EXPECT_EQ(node.domain(), "");
+      norms += node.op_type() == op ? 1 : 0;
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.name() == "epsilon") EXPECT_EQ(attribute.f(), 0.01F);
+      }
+    }
+    EXPECT_EQ(norms, 3) << op;
   }
 }
 

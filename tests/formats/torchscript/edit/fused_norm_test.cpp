@@ -486,5 +486,16 @@ TEST_F(FusedOps, AScaledCenteringAndAShortenedNormStayOpaque) {
   EXPECT_TRUE(norms.layerNorms.empty());
 }
 
+TEST_F(FusedOps, AFileWithAShortenedNormRuns) {
+  const auto written = makeModel(withOps("  all = torch.cat([q, -torch.sum(q, [-1], True)], -1)\n"
+                                         "  root = torch.sqrt(torch.mean(all * all, [-1], True) + 1e-05)\n"
+                                         "  return (all / root)[..., :-1]\n"),
+                                 {draw({3, 4, 6}, 1)});
+  const auto model =
+      makeModel(withOps("  return normlens.crms_norm(q, None, None, 1e-05, False)\n"), {draw({3, 4, 6}, 1)});
+  for (const auto& x : {draw({3, 4, 6}, 1), draw({2, 7, 6}, 2)})
+    EXPECT_LT(relativeDifference(runOn(*written, {x}), runOn(*model, {x})), kExact);
+}
+
 }  // namespace
 }  // namespace normlens::formats::torchscript::test

@@ -94,8 +94,9 @@ TEST(NarrowStream, EveryFlavourAndPaddingKeepsTheOutputs) {
       EXPECT_EQ(out.streams.edits.norms.size(), 3U);
       EXPECT_LT(out.error, kExact) << normFlavourName(flavour);
       EXPECT_EQ(countOps(*out.model, "aten::layer_norm"), 0);
-      const bool kernel = flavour == NormFlavour::Fast && padding == analysis::StreamPadding::None;
-      EXPECT_EQ(countOps(*out.model, "normlens::crms_norm"), kernel ? 3 : 0);
+      EXPECT_EQ(countOps(*out.model, "aten::rms_norm"), flavour == NormFlavour::Portable ? 3 : 0);
+      EXPECT_EQ(countOps(*out.model, "normlens::rms_norm"), flavour == NormFlavour::Fast ? 3 : 0);
+      EXPECT_EQ(countOps(*out.model, "normlens::crms_norm"), 0);
     }
   }
 }

@@ -48,7 +48,8 @@ class NodeOps {
 
   std::string rmsNorm(const std::string& x, const std::optional<std::string>& gamma) {
     const char* op = style_ == NormStyle::Standard ? "RMSNormalization" : "SimplifiedLayerNormalization";
-    auto y = nodes_.add(op, {x, gamma.value()});
+    const auto scale = norm_.narrow > 0 ? nodes_.ones(norm_.narrow, norm_.outputType) : gamma.value();
+    auto y = nodes_.add(op, {x, scale});
     setInt(nodes_.last(), "axis", -norm_.axesCount);
     setFloat(nodes_.last(), "epsilon", static_cast<float>(norm_.eps));
     if (norm_.stashType) setInt(nodes_.last(), "stash_type", *norm_.stashType);
@@ -58,12 +59,6 @@ class NodeOps {
   std::string meanSquare(const std::string& x) {  // by Pow, as optimizers of ONNX files look for a norm
     const auto two = nodes_.number(2, sumType_);
     return nodes_.reduceMean(nodes_.add("Pow", {x, two}), meanAxes(norm_, nodes_.opset()));
-  }
-  std::string meanSquareOfAll(const std::string& x) {
-    const int64_t axis = meanAxes(norm_, nodes_.opset()).front();
-    const auto squares = nodes_.reduceSumOfSquares(x, axis), sum = nodes_.reduceSum(x, axis);
-    const auto all = nodes_.add("Add", {squares, nodes_.add("Mul", {sum, sum})});
-    return nodes_.add("Div", {all, nodes_.number(static_cast<double>(norm_.narrow.full), sumType_)});
   }
   std::string overRoot(const std::string& x, const std::string& meanSquare) {
     const auto shifted = nodes_.add("Add", {meanSquare, nodes_.number(norm_.eps, sumType_)});
@@ -89,7 +84,7 @@ std::optional<std::string> given(const std::string& name) { return name.empty() 
 
 bool expressible(NormStyle style, const NormToWrite& norm) {
   if (style == NormStyle::Primitives) return true;
-  return !norm.gamma.empty() && static_cast<double>(static_cast<float>(norm.eps)) == norm.eps;
+  return (norm.narrow > 0 || !norm.gamma.empty()) && static_cast<double>(static_cast<float>(norm.eps)) == norm.eps;
 }
 
 void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWrite& norm) {
@@ -97,14 +92,10 @@ void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWri
   NodeMaker nodes(*norm.body, opset, baseName(norm.like), &norm.like);
   const bool asOneOp = style != NormStyle::Primitives;
   NodeOps ops(nodes, style, norm);
-  if (norm.narrow.full > 0) {
-    narrowNormCode(ops, norm.input);
-  } else {
-    normCode(ops, asOneOp, norm.input, given(norm.gamma), given(norm.beta));
-  }
+  normCode(ops, asOneOp, norm.input, given(norm.gamma), given(norm.beta));
   nodes.last().set_output(0, norm.output);
   std::vector<NodeProto> written = nodes.take();
-  const size_t principal = asOneOp ? 0 : written.size() - 1;
+  const size_t principal = !asOneOp ? written.size() - 1 : norm.narrow > 0 ? 1 : 0;  // behind its scale
   place(model, *norm.body, *norm.node, norm.like, std::move(written), principal);
 }
 

@@ -30,7 +30,7 @@ struct NormToWrite {
   graph::DType dtype = graph::DType::Float32;       // of the input
   graph::DType outputType = graph::DType::Float32;  // of gamma, beta and the output
   std::optional<int64_t> stashType;                 // as the file has it
-  fold::Channels narrow{};                          // of a narrow stream, fold::NarrowNorm: without gamma and beta
+  int64_t narrow = 0;  // width of a narrow stream, fold::ReplaceNorm: without gamma and beta
 };
 
 // Returns whether the style can express this norm exactly: the operators keep eps as a float.

@@ -84,12 +84,6 @@ class NormOps {
     std::iota(axes.begin(), axes.end(), -static_cast<int64_t>(norm_.axes));
     return graph_.insert(aten::mean, {graph_.insert(aten::pow, {x, int64_t{2}}), axes, true});
   }
-  Value meanSquareOfAll(Value x) {
-    const std::vector<int64_t> last{-1};
-    Value squares = graph_.insert(aten::sum, {graph_.insert(aten::pow, {x, int64_t{2}}), last, true});
-    Value square = graph_.insert(aten::pow, {graph_.insert(aten::sum, {x, last, true}), int64_t{2}});
-    return graph_.insert(aten::div, {graph_.insert(aten::add, {squares, square}), norm_.narrow.full});
-  }
   Value overRoot(Value x, Value meanSquare) {
     Value shifted = graph_.insert(aten::add, {meanSquare, parts_.eps});
     return graph_.insert(aten::mul, {x, graph_.insert(aten::rsqrt, {shifted})});
@@ -98,7 +92,6 @@ class NormOps {
   Value multiply(Value a, Value b) { return graph_.insert(aten::mul, {a, asTensor(graph_, b)}); }
   Value add(Value a, Value b) { return graph_.insert(aten::add, {a, asTensor(graph_, b)}); }
   Value toResultType(Value y) {
-    if (norm_.narrow.full > 0) return norm_.computeInFloat32 ? graph_.insert(aten::type_as, {y, parts_.x}) : y;
     const bool differs = norm_.flavour == NormFlavour::Primitives ? norm_.computeInFloat32 : norm_.castBack;
     return differs ? graph_.insert(aten::type_as, {y, parts_.x}) : y;
   }
@@ -108,16 +101,6 @@ class NormOps {
   const NormParts& parts_;
   const NormReplacement& norm_;
 };
-
-// The kernel takes d from the width: a padded stream has another.
-Value* narrowNorm(Graph& graph, const NormParts& parts, const NormReplacement& norm) {
-  if (norm.flavour == NormFlavour::Fast && norm.narrow.width == norm.narrow.kept()) {
-    Value* none = graph.insertConstant(c10::IValue());
-    return graph.insert(symbol("normlens::crms_norm"), {parts.x, none, none, parts.eps, false});
-  }
-  NormOps ops(graph, parts, norm);
-  return narrowNormCode(ops, parts.x);
-}
 
 // With the add that the norm has taken in already.
 void fastAddNorm(Graph& graph, Node& node, const NormReplacement& norm) {
@@ -134,20 +117,20 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
   if (flavour != NormFlavour::Portable && flavour != NormFlavour::Primitives && flavour != NormFlavour::Fast)
     throw EditRefused("this norm flavour exists for ONNX files only");
   return {signature("norm", norm.node, static_cast<int>(norm.flavour), norm.axes, norm.gamma, norm.beta,
-                    norm.computeInFloat32, norm.castBack, norm.viewed, norm.narrow.full, norm.narrow.width),
+                    norm.computeInFloat32, norm.castBack, norm.viewed, norm.narrow),
           [norm](GraphCopy& copy) {
             Node* node = copy.at(norm.node);
             Graph& graph = *copy.graph();
             const torch::jit::WithInsertPoint here(node);
-            if (norm.flavour == NormFlavour::Fast && !norm.castBack && norm.narrow.full == 0 &&
+            if (norm.flavour == NormFlavour::Fast && !norm.castBack && norm.narrow == 0 &&
                 is(*node, "normlens::add_layer_norm")) {
               fastAddNorm(graph, *node, norm);
               return removeUnused({node});
             }
-            const NormParts parts = partsOf(graph, *node);
-            if (norm.narrow.full > 0) {
-              standFor(node->output(normOutput(*node)), narrowNorm(graph, parts, norm));
-              return removeUnused({node});
+            NormParts parts = partsOf(graph, *node);
+            if (norm.narrow > 0) {
+              parts.shape = graph.insertConstant(std::vector<int64_t>{norm.narrow});
+              parts.gamma = parts.beta = graph.insertConstant(c10::IValue());
             }
             NormOps ops(graph, parts, norm);
             const auto given = [](bool is, Value* value) { return is ? std::optional(value) : std::nullopt; };
