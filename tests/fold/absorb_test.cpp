@@ -7,7 +7,6 @@
 #include "core/fold/finite.h"
 #include "core/fold/pending_weights.h"
 #include "tests/fold/weight_tensors.h"
-#include "tests/support/dense_tensor.h"
 #include "tests/support/must.h"
 
 namespace normlens::fold {
@@ -82,6 +81,15 @@ TEST(Shift, WhatDoesNotFitIsRefused) {
 
 // Tensors in the basis of a narrow stream, against the reflection written out.
 
+std::vector<double> reflected(std::vector<double> x) {
+  std::vector<double> u(x.size(), 1 / std::sqrt(static_cast<double>(x.size())));
+  u.back() -= 1;
+  const double along =
+      std::inner_product(u.begin(), u.end(), x.begin(), 0.0) / std::inner_product(u.begin(), u.end(), u.begin(), 0.0);
+  for (size_t i = 0; i < u.size(); ++i) x[i] -= 2 * along * u[i];
+  return x;
+}
+
 class NarrowRandom : public testing::TestWithParam<std::tuple<DType, Layout>> {};
 
 TEST_P(NarrowRandom, IsTheReflectionWithoutItsLast) {
@@ -111,7 +119,7 @@ TEST_P(NarrowRandom, IsTheReflectionWithoutItsLast) {
         std::vector<double> row = how.factor;
         for (int64_t c = 0; c < full; ++c)
           row[static_cast<size_t>(c)] *= tensor.numbers[static_cast<size_t>((block * full + c) * inner + rest)];
-        want.push_back(channel < full - 1 ? normlens::testing::reflected(row)[static_cast<size_t>(channel)] : 0);
+        want.push_back(channel < full - 1 ? reflected(row)[static_cast<size_t>(channel)] : 0);
       }
       expectClose(out, want, "dim " + std::to_string(dim) + ", " + std::to_string(more) + " more");
     }
@@ -135,11 +143,24 @@ TEST(Narrow, OneWeightMayLoseAChannelOnBothSides) {
     std::vector<double> row(4);
     for (size_t c = 0; c < 4; ++c) {
       const auto& all = tensor.numbers;
-      row[c] = normlens::testing::reflected({all[c], all[4 + c], all[8 + c]})[r] * static_cast<double>(c + 1);
+      row[c] = reflected({all[c], all[4 + c], all[8 + c]})[r] * static_cast<double>(c + 1);
     }
-    std::ranges::copy_n(normlens::testing::reflected(row).begin(), 3, want.begin() + static_cast<long>(3 * r));
+    std::ranges::copy_n(reflected(row).begin(), 3, want.begin() + static_cast<long>(3 * r));
   }
   expectClose(made, want, "both");
+}
+
+TEST(Narrow, ACenteredWeightIsRoundedOnce) {
+  std::mt19937_64 random(7);
+  const Tensor tensor = makeTensor({16, 5}, {5, 1}, DType::BFloat16, random);
+  const Narrowing how{{16, 15}, 0, std::vector<double>(16, 1.0)};
+  const int64_t axis = 0, other = 1;
+  const WeightSource weight{tensor.view, nullptr};
+  const auto once = *graph::toDoubles(must(narrow(weight, how).inMemory(1)));
+  const auto along = narrow(center(weight, ops::Pattern::overAxes({16, 5}, {&axis, 1})), how);
+  EXPECT_EQ(*graph::toDoubles(must(along.inMemory(1))), once);
+  const auto across = narrow(center(weight, ops::Pattern::overAxes({16, 5}, {&other, 1})), how);
+  EXPECT_NE(*graph::toDoubles(must(across.inMemory(1))), once) << "another axis is centered as well";
 }
 
 double rootOf(const std::vector<double>& x) {
@@ -156,7 +177,7 @@ TEST(Narrow, RmsNormOfTheCoordinatesIsLayerNorm) {
         must(narrow({x.view, nullptr}, {channels, 1, std::vector<double>(64, channels.scale())}).inMemory(1)));
     std::vector<double> all(z.begin(), z.begin() + 63);
     all.push_back(0);
-    const auto got = normlens::testing::reflected(all);
+    const auto got = reflected(all);
     std::vector<double> want = x.numbers;
     const double mean = std::accumulate(want.begin(), want.end(), 0.0) / 64;
     for (double& number : want) number -= mean;
