@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,8 +48,10 @@ struct LatencyStats {
   // The median over rounds, of which the speed-up is the ratio; mean and percentiles of all samples.
   double median_ms = 0, mean_ms = 0, p5_ms = 0, p95_ms = 0, p99_ms = 0;
   double throughput = 0;  // items per second: axis 0 of the first input by the median
+  // Batch by length, by the median; nullopt: what a token of this model is cannot be known (images).
+  std::optional<double> tokens_per_second;
 };
-NORMLENS_FIELDS(LatencyStats, median_ms, mean_ms, p5_ms, p95_ms, p99_ms, throughput)
+NORMLENS_FIELDS(LatencyStats, median_ms, mean_ms, p5_ms, p95_ms, p99_ms, throughput, tokens_per_second)
 
 // Ops of one name in one pass, with the instrumentation that it takes to see them.
 struct OpShare {
@@ -92,30 +95,36 @@ struct BenchPoint {
   std::optional<BenchSide> b;
   std::vector<std::pair<double, double>> rounds;  // medians of A and B
   double speedup = 0, ci_low = 0,
-         ci_high = 0;                   // Ratio of the medians over rounds of A and B, its 95% bootstrap interval.
-  bool noise = true;                    // the interval spans 1
-  bool warmed_up = true;                // false: the clock never settled
-  double other_cores = 0;               // that other programs kept busy during the rounds
-  bool crowded = false;                 // with them there were too few cores for the threads
-  bool complete = false;                // false: still running, or stopped
-  std::optional<double> fold_ms;        // analysis, centering and rewriting that made B
-  std::optional<double> break_even;     // runs after which the fold has paid for itself
+         ci_high = 0;      // Ratio of the medians over rounds of A and B, its 95% bootstrap interval.
+  bool noise = true;       // the interval spans 1
+  bool warmed_up = true;   // false: the clock never settled
+  double other_cores = 0;  // that other programs kept busy during the rounds
+  bool crowded = false;    // with them there were too few cores for the threads
+  bool complete = false;   // false: still running, or stopped
+  // B is a fold of A, and what the norms alone would give: see expectedSpeedup() in service/bench.cpp.
+  std::optional<double> expected_speedup;
+  // Analysis, centering and rewriting that made B; where sizes are swept, a median of folds at this point's sizes.
+  std::optional<double> fold_ms;
+  std::optional<double> break_even;     // Runs after which the fold has paid for itself, 001 E.2; rounded up.
   std::optional<BenchOutputs> outputs;  // with B; nullopt: not known, see outputs_reason
   std::string outputs_reason;
   std::string error;  // why there is nothing; empty otherwise
 };
 NORMLENS_FIELDS(BenchPoint, at, device, dtype, norm, clock, threads, batch, a, b, rounds, speedup, ci_low, ci_high,
-                noise, warmed_up, complete, fold_ms, break_even, error, cuda_graph, other_cores, crowded, outputs,
-                outputs_reason)
+                noise, warmed_up, complete, expected_speedup, fold_ms, break_even, error, cuda_graph, other_cores,
+                crowded, outputs, outputs_reason)
 
-// One norm at the shapes of the model's inputs.
+// One norm at the shapes of the model's inputs; the counts of all its rows: base/geometry/norm_cost.h.
 struct NormWork {
   std::string name, kind;  // LayerNorm, RMSNorm, centering
   int64_t rows = 0, width = 0;
   int reductions = 0;  // passes over a row before the results can be written
-  double flops = 0, bytes = 0;
+  double additions = 0, multiplications = 0, divisions = 0, ticks = 0;  // in two passes: paper 001, table 7
+  double welford_ticks = 0;                                             // in one, by groups of numbers: table 8
+  double bytes = 0;
 };
-NORMLENS_FIELDS(NormWork, name, kind, rows, width, reductions, flops, bytes)
+NORMLENS_FIELDS(NormWork, name, kind, rows, width, reductions, additions, multiplications, divisions, ticks,
+                welford_ticks, bytes)
 
 struct BenchMachine {
   std::string cpu;  // name of the processor
@@ -129,18 +138,52 @@ NORMLENS_FIELDS(BenchMachine, cpu, cores, mhz_before, mhz_after, gpu, driver, gp
 struct BenchResult {
   std::vector<BenchPoint> points;
   std::vector<NormWork> work_a, work_b;
+  std::optional<double> init_ms;  // how long opening the model took; nullopt: not known
   BenchMachine machine;
   std::string versions;    // "NormLens 0.1.0, LibTorch 2.15.0, ONNX Runtime 1.31.0"
   std::string taken;       // when, UTC: "2026-11-21T21:50:01Z"
   bool cancelled = false;  // stopped before the last point was complete
 };
-NORMLENS_FIELDS(BenchResult, points, work_a, work_b, machine, versions, taken, cancelled)
+NORMLENS_FIELDS(BenchResult, points, work_a, work_b, init_ms, machine, versions, taken, cancelled)
 
 // Returns the point that represents the whole: the first one that was measured. nullptr: none was.
 [[nodiscard]] inline const BenchPoint* firstMeasured(const BenchResult& result) {
   const auto first = std::ranges::find_if(
       result.points, [](const BenchPoint& point) { return point.error.empty() && !point.rounds.empty(); });
   return first == result.points.end() ? nullptr : &*first;
+}
+
+// Returns (before - after) / before of the medians, in percent: the papers' speed-up.
+[[nodiscard]] inline double reductionPercent(const BenchPoint& point) {
+  return point.b ? 100 * (1 - point.b->latency.median_ms / point.a.latency.median_ms) : 0;
+}
+
+// Describes how the time of a fold varies over points of a sweep, as in table 6 of paper 001.
+struct FoldSpread {
+  int points = 0;
+  double mean_ms = 0, deviation_ms = 0, cv_percent = 0;  // sample deviation; CV: deviation / mean
+};
+NORMLENS_FIELDS(FoldSpread, points, mean_ms, deviation_ms, cv_percent)
+
+// Returns that over the points that have a fold time and the value `at`, "batch" "4"; over all where `at` is empty.
+// nullopt: fewer than two have, or all have the time of one fold.
+[[nodiscard]] inline std::optional<FoldSpread> foldSpread(const BenchResult& result,
+                                                          const std::pair<std::string, std::string>& at = {}) {
+  FoldSpread spread;
+  double sum = 0, squares = 0;
+  const auto visit = [&](const auto& each) {
+    for (const BenchPoint& point : result.points) {
+      const bool wanted = at.first.empty() || std::ranges::find(point.at, at) != point.at.end();
+      if (wanted && point.fold_ms && point.error.empty()) each(*point.fold_ms);
+    }
+  };
+  visit([&](double ms) { ++spread.points, sum += ms; });
+  if (spread.points < 2) return std::nullopt;
+  spread.mean_ms = sum / spread.points;
+  visit([&](double ms) { squares += (ms - spread.mean_ms) * (ms - spread.mean_ms); });
+  spread.deviation_ms = std::sqrt(squares / (spread.points - 1));
+  spread.cv_percent = 100 * spread.deviation_ms / spread.mean_ms;
+  return squares > 0 ? std::optional(spread) : std::nullopt;
 }
 
 // ---- notification "$/bench", engine -> window

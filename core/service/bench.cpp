@@ -33,11 +33,55 @@ struct SideNames {
   std::vector<bool> normNodes;  // by node
 };
 
-constexpr double kMsPerSecond = 1000;
+// Sizes of one pass.
+struct PassSizes {
+  int64_t batch = 1;
+  std::optional<int64_t> tokens;
+};
 
-protocol::LatencyStats latency(const run::LatencyStats& stats, int64_t batch) {
-  const double perSecond = stats.medianMs > 0 ? kMsPerSecond * static_cast<double>(batch) / stats.medianMs : 0;
-  return {stats.medianMs, stats.meanMs, stats.p5Ms, stats.p95Ms, stats.p99Ms, perSecond};
+protocol::LatencyStats latency(const run::LatencyStats& stats, const PassSizes& sizes) {
+  constexpr double kMsPerSecond = 1000;
+  const auto perSecond = [&](int64_t count) {
+    return stats.medianMs > 0 ? kMsPerSecond * static_cast<double>(count) / stats.medianMs : 0;
+  };
+  return {stats.medianMs,
+          stats.meanMs,
+          stats.p5Ms,
+          stats.p95Ms,
+          stats.p99Ms,
+          perSecond(sizes.batch),
+          sizes.tokens ? std::optional(perSecond(*sizes.tokens)) : std::nullopt};
+}
+
+// Returns the input whose two leading axes are batch and length of the tokens: the first of integers with two axes
+// (ids), else the first of [batch, length, channels] that norms of the model go over in as many rows, which those of an
+// image do not. nullopt: what a token is cannot be known.
+std::optional<size_t> tokenInput(const formats::Tensors& inputs, const std::vector<protocol::NormWork>& work) {
+  const auto find = [&](auto fits) -> std::optional<size_t> {
+    const auto found = std::ranges::find_if(inputs, fits, &formats::NamedTensor::view);
+    return found == inputs.end() ? std::nullopt : std::optional(static_cast<size_t>(found - inputs.begin()));
+  };
+  const auto ids = find([](const graph::TensorView& view) {
+    return view.shape.size() == 2 && (view.dtype == graph::DType::Int64 || view.dtype == graph::DType::Int32);
+  });
+  if (ids) return ids;
+  return find([&](const graph::TensorView& view) {
+    return view.shape.size() == 3 && graph::isFloat(view.dtype) &&
+           std::ranges::find(work, view.shape[0] * view.shape[1], &protocol::NormWork::rows) != work.end();
+  });
+}
+
+// Returns the speed-up that the norms alone would give: of the time of A, `share` is in norms, which take fewer ticks
+// in B by Welford's method (001 G.1.3, tables 9 and 12; ticks of table 8). nullopt: no norms are known.
+std::optional<double> expectedSpeedup(const BenchResult& result, std::optional<double> share) {
+  const auto ticksOf = [](const std::vector<protocol::NormWork>& work) {
+    double ticks = 0;
+    for (const protocol::NormWork& norm : work) ticks += norm.welford_ticks;
+    return ticks;
+  };
+  const double before = ticksOf(result.work_a);
+  if (!share || before <= 0) return std::nullopt;
+  return 1 / (1 - *share * (1 - ticksOf(result.work_b) / before));
 }
 
 bool isNorm(const formats::OpTime& op, const SideNames& names) {
@@ -65,11 +109,11 @@ void describeOps(const std::vector<formats::OpTime>& ops, const SideNames& names
   if (all > 0) out.norm_share = norms / all;
 }
 
-protocol::BenchSide describeSide(const run::SideReport& side, const SideNames& names, int64_t batch) {
+protocol::BenchSide describeSide(const run::SideReport& side, const SideNames& names, const PassSizes& sizes) {
   protocol::BenchSide out;
   out.model = names.model;
   out.runtime = side.runtime;
-  out.latency = latency(side.latency, batch);
+  out.latency = latency(side.latency, sizes);
   out.samples_ms = side.samples;
   out.peak_bytes = side.peakBytes;
   out.peak_reason = side.peakReason;
@@ -79,12 +123,13 @@ protocol::BenchSide describeSide(const run::SideReport& side, const SideNames& n
 }
 
 void describeMeasured(const run::BenchReport& report, const SideNames& a, const SideNames& b,
-                      protocol::BenchPoint& point) {
+                      std::optional<int64_t> tokens, protocol::BenchPoint& point) {
+  const PassSizes sizes{point.batch, tokens};
   point.clock = report.a.clock;
   point.threads = report.a.threads;
-  point.a = describeSide(report.a, a, point.batch);
+  point.a = describeSide(report.a, a, sizes);
   point.b.reset();
-  if (report.b) point.b = describeSide(*report.b, b, point.batch);
+  if (report.b) point.b = describeSide(*report.b, b, sizes);
   point.rounds.clear();
   for (const run::RoundMedians& round : report.rounds) point.rounds.emplace_back(round.aMs, round.bMs);
   point.warmed_up = report.warmedUp;
@@ -112,7 +157,8 @@ std::vector<protocol::NormWork> workOf(const formats::Model& model, const format
   const graph::Graph& graph = copy && (*copy)->probe(inputs, task) ? (*copy)->graph() : model.graph();
   std::vector<protocol::NormWork> out;
   for (const run::NormWork& one : run::normWork(graph, analysis::findNorms(graph))) {
-    out.push_back({one.name, std::string(run::normKindName(one.kind)), one.rows, one.width, one.reductions, one.flops,
+    out.push_back({one.name, std::string(run::normKindName(one.kind)), one.rows, one.width, one.reductions,
+                   one.cost.additions, one.cost.multiplications, one.cost.divisions, one.cost.ticks(), one.welfordTicks,
                    one.bytes});
   }
   return out;
@@ -192,13 +238,17 @@ class Measurement {
       : models_(models), params_(params), listener_(listener), task_(task) {}
 
   Result<BenchResult> run(const std::vector<run::SweepPoint>& points) {
-    BenchResult result;
+    BenchResult& result = result_;
     const int gpu = gpuOf(points);
     const auto facts = machineFacts(gpu);
     const ClockReader clocks(gpu);
     const auto before = clocks.read();
     std::optional<Error> firstError;
     needShapes(*models_.a.model, models_.inputs, task_);
+    // The work is that of the inputs as they were given, whatever is swept.
+    result.work_a = workOf(*models_.a.model, models_.inputs, task_);
+    if (models_.b.model != nullptr) result.work_b = workOf(*models_.b.model, models_.inputs, task_);
+    tokenInput_ = tokenInput(models_.inputs, result.work_a);
     namesA_ = namesOf(*models_.a.model, params_.a);
     count_ = static_cast<int>(points.size());
     for (const run::SweepPoint& at : points) {
@@ -224,10 +274,7 @@ class Measurement {
     result.machine = describeMachine(facts, before, clocks.read());
     result.versions = versions();
     result.taken = utcNow();
-    // The work is that of the inputs as they were given, whatever was swept.
-    result.work_a = workOf(*models_.a.model, models_.inputs, task_);
-    if (models_.b.model != nullptr) result.work_b = workOf(*models_.b.model, models_.inputs, task_);
-    return result;
+    return std::move(result_);
   }
 
  private:
@@ -259,7 +306,9 @@ class Measurement {
       flavour = std::move(folded);
     }
     BenchModel& b = at.norm ? flavour : models_.b;
-    if (models_.fold) point.fold_ms = b.foldMs;
+    if (models_.fold) point.fold_ms = at.sizes.empty() ? b.foldMs : models_.timeFold(inputs).value_or(b.foldMs);
+    std::optional<int64_t> tokens;
+    if (tokenInput_) tokens = inputs[*tokenInput_].view.shape[0] * inputs[*tokenInput_].view.shape[1];
     if (b.model) needShapes(*b.model, models_.inputs, task_);
     const SideNames namesB = b.model ? namesOf(*b.model, params_.b) : SideNames{};
     auto last = std::chrono::steady_clock::time_point();
@@ -271,11 +320,12 @@ class Measurement {
                                 const auto now = std::chrono::steady_clock::now();
                                 if (now - last < kReportEvery) return;
                                 last = now;
-                                describeMeasured(soFar, namesA_, namesB, point);
+                                describeMeasured(soFar, namesA_, namesB, tokens, point);
                                 reportPoint(point);
                               }};
     ASSIGN_OR_RETURN(const auto report, run::benchModels(*models_.a.model, b.model, inputs, options, task_));
-    describeMeasured(report, namesA_, namesB, point);
+    describeMeasured(report, namesA_, namesB, tokens, point);
+    if (point.fold_ms) point.expected_speedup = expectedSpeedup(result_, point.a.norm_share);
     point.complete = report.complete;
     reportPoint(point);
     return {};
@@ -289,7 +339,9 @@ class Measurement {
   const BenchParams& params_;
   const BenchListener& listener_;
   const Task& task_;
+  BenchResult result_;
   SideNames namesA_;
+  std::optional<size_t> tokenInput_;
   int index_ = 0, count_ = 1;
 };
 
@@ -315,13 +367,37 @@ Result<BenchResult> measureModels(BenchModels models, const BenchParams& params,
 }
 
 // The last plan, written with these norms. The time is that of the analysis and of this writing.
-Result<BenchModel> Service::State::foldedIn(formats::NormFlavour wanted, const Task& task) const {
+Result<BenchModel> Service::State::foldedIn(formats::NormFlavour wanted, const Task& task) {
   if (!folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first, then measure");
   const std::string norm(formats::normFlavourName(wanted));
-  if (wanted == flavour) return BenchModel{folded.get(), nullptr, norm, times.fold_ms};
   const Stopwatch watch;
+  if (wanted == flavour) {
+    RETURN_IF_ERROR(folded->computeWeights(task));  // what the fold left for later belongs to its time
+    times.fold_ms += watch.ms();
+    return BenchModel{folded.get(), nullptr, norm, times.fold_ms};
+  }
   ASSIGN_OR_RETURN(auto made, model->apply(toFoldPlan(plan), layerNorms(), wanted, task));
+  RETURN_IF_ERROR(made->computeWeights(task));
   return kept(std::move(made), norm, times.analysis_ms + watch.ms());
+}
+
+Result<double> Service::State::timeFoldAt(const formats::Tensors& at, const Task& task) {
+  constexpr int kFolds = 5;
+  constexpr double kLongEnoughMs = 200;  // of a small model there are more: other programs may stop one
+  if (plans->isFromFile()) return fail(ErrorCode::Unsupported, "a plan of a file is not made anew");
+  ASSIGN_OR_RETURN(const auto options, plans->options(foldParams.plan, flavour, task));
+  ASSIGN_OR_RETURN(const auto copy, model->apply({}, layerNorms(), flavour, task));
+  RETURN_IF_ERROR(copy->probe(at, task));
+  std::vector<double> taken;
+  for (const Stopwatch all; taken.size() < kFolds || all.ms() < kLongEnoughMs;) {
+    const Stopwatch watch;
+    ASSIGN_OR_RETURN(const auto found, analysis::analyze(copy->graph(), task));
+    const auto foldPlan = toFoldPlan(analysis::makePlan(*found, options));
+    ASSIGN_OR_RETURN(const auto made, copy->apply(foldPlan, found->norms.layerNorms, flavour, task));
+    RETURN_IF_ERROR(made->computeWeights(task));
+    taken.push_back(watch.ms());
+  }
+  return run::median(std::move(taken));
 }
 
 Result<BenchModel> Service::State::fusedSide(const Task& task) const {
@@ -338,7 +414,7 @@ Result<BenchModel> Service::State::other(const std::string& path, const Task& ta
   });
 }
 
-Result<BenchModel> Service::State::side(const std::string& name, const Task& task) const {
+Result<BenchModel> Service::State::side(const std::string& name, const Task& task) {
   if (name.empty()) return BenchModel{};
   if (name == "original") return BenchModel{model.get(), nullptr, {}, 0};
   if (name == "fused") return fusedSide(task);

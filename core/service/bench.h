@@ -24,6 +24,8 @@ struct BenchModels {
   BenchModel a, b;
   // A in another flavour. Empty: B is no fold of A, and norm flavours cannot be swept.
   std::function<Result<BenchModel>(formats::NormFlavour)> fold;
+  // Milliseconds of the same fold made anew for inputs of these sizes; empty where `fold` is.
+  std::function<Result<double>(const formats::Tensors& inputs)> timeFold;
   const formats::Tensors& inputs;  // A's inputs.
   // Specs of the inputs, one each, for sweeps over sizes that have names there; may be empty.
   const std::vector<formats::InputSpec>& specs;

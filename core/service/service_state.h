@@ -298,8 +298,12 @@ struct Service::State {
   // A model beside the open one: of a file, or the folded one where path is empty.
   [[nodiscard]] Result<BenchModel> other(const std::string& path, const Task& task) const;
   // A side of a measurement by its name, see protocol::BenchParams; empty: none. See bench.cpp.
-  [[nodiscard]] Result<BenchModel> side(const std::string& name, const Task& task) const;
-  [[nodiscard]] Result<BenchModel> foldedIn(formats::NormFlavour wanted, const Task& task) const;
+  [[nodiscard]] Result<BenchModel> side(const std::string& name, const Task& task);
+  [[nodiscard]] Result<BenchModel> foldedIn(formats::NormFlavour wanted, const Task& task);
+  // Milliseconds of the last fold's analysis, planning, centering and rewriting for inputs of other sizes: the median
+  // of several. The run that finds the shapes, tries of sizes of 1 and measured prices are not in it. Errors: as
+  // fold(); Unsupported where the plan came from a file.
+  [[nodiscard]] Result<double> timeFoldAt(const formats::Tensors& at, const Task& task);
   [[nodiscard]] Result<BenchModel> fusedSide(const Task& task) const;
 
   // Returns whether the requested proof goes in sections, where the format has them.

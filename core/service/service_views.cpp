@@ -149,13 +149,15 @@ Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params
   ASSIGN_OR_RETURN(auto a, state_->side(params.a, task));
   if (a.model == nullptr) return fail(ErrorCode::Usage, "there is no model to measure", "name one");
   ASSIGN_OR_RETURN(auto b, state_->side(params.b, task));
-  std::function<Result<BenchModel>(formats::NormFlavour)> fold;
-  if (params.a == "original" && !b.norm.empty()) {
-    fold = [&](formats::NormFlavour flavour) { return state_->foldedIn(flavour, task); };
+  BenchModels models{std::move(a), std::move(b), {}, {}, state_->inputs.tensors, state_->inputs.specs};
+  if (params.a == "original" && !models.b.norm.empty()) {
+    models.fold = [&](formats::NormFlavour flavour) { return state_->foldedIn(flavour, task); };
+    models.timeFold = [&](const formats::Tensors& at) { return state_->timeFoldAt(at, task); };
   }
   const SourceHash::Rest rest(*state_->hash);
-  return measureModels({std::move(a), std::move(b), fold, state_->inputs.tensors, state_->inputs.specs}, params,
-                       listener, task);
+  ASSIGN_OR_RETURN(auto result, measureModels(std::move(models), params, listener, task));
+  result.init_ms = state_->times.load_ms;
+  return result;
 }
 
 Result<ToldFold> Service::lastFold() const {

@@ -195,6 +195,10 @@ TEST(BenchReport, ThePapersFiguresStandBesideSizesThatTheyHave) {
   EXPECT_DOUBLE_EQ((*gpt2)["speedup"].get<double>(), 1 / (1 - 0.2147));
   EXPECT_FALSE(report["points"][1].contains("papers"));
   EXPECT_EQ(report["papers_folds"].size(), 10U);
+  EXPECT_EQ(report["papers_tables"]["shares"].size(), 5U);
+  EXPECT_NE(paperFoldText().find("LayerNorm 7.3 to 11.7% of the time, where 4.5 to 7.0% less is expected"),
+            std::string::npos);
+  EXPECT_NE(paperFoldText().find("folds over batch and length vary by 2.4%"), std::string::npos);
   EXPECT_NE(paperSpeedupText(papers).find("GPT-2 1.273 (A100-40GB, batch 4)"), std::string::npos);
   EXPECT_EQ(paperFoldText().find("folds of 35 to 178 ms paid for after 36 to 328 runs (A100-40GB, "), 0U);
 }
@@ -207,6 +211,32 @@ TEST(BenchReport, ThePapersOwnBatchIsTheSweeps) {
   EXPECT_EQ(papers[0]["model"], "GPT-J-6B");
   both.b.reset();
   EXPECT_TRUE(paperSpeedups(both).empty());
+}
+
+// Paper 001's table 6: its own 24 times give its own margins.
+TEST(BenchReport, TheSpreadOfFoldTimesIsThatOfTableSix) {
+  const json table = paperTables()["spread"][0];
+  std::vector<protocol::BenchPoint> points;
+  for (size_t b = 0; b < table["batch"].size(); ++b) {
+    for (size_t s = 0; s < table["seq"].size(); ++s) {
+      points.push_back(point(1, 1.1, 1.2));
+      points.back().at = {{"batch", table["batch"][b].dump()}, {"seq", table["seq"][s].dump()}};
+      points.back().fold_ms = table["fold_ms"][b][s].get<double>();
+    }
+  }
+  const json times = reportOf(points, true)["fold_times"];
+  const auto expectSame = [](const json& ours, const json& papers) {
+    EXPECT_NEAR(ours["mean_ms"].get<double>(), papers[0].get<double>(), 0.051);
+    EXPECT_NEAR(ours["deviation_ms"].get<double>(), papers[1].get<double>(), 0.02);  // of times to a tenth
+    EXPECT_NEAR(ours["cv_percent"].get<double>(), papers[2].get<double>(), 0.02);
+  };
+  expectSame(times["all"], table["all"]);
+  EXPECT_EQ(times["all"]["points"], 24);
+  for (size_t b = 0; b < table["batch"].size(); ++b)
+    expectSame(times["batch"][table["batch"][b].dump()], table["by_batch"][b]);
+  for (size_t s = 0; s < table["seq"].size(); ++s) expectSame(times["seq"][table["seq"][s].dump()], table["by_seq"][s]);
+  for (auto& each : points) each.fold_ms = 30;
+  EXPECT_TRUE(reportOf(points, true)["fold_times"]["all"].is_null());  // one fold was timed
 }
 
 TEST(BenchReport, APointThatFailedSaysWhy) {

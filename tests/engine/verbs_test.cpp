@@ -199,6 +199,8 @@ TEST_F(Verbs, BenchGoesOnWhereAPointFails) {
   ASSERT_EQ(points.size(), 2U);
   EXPECT_GT(points[0]["b"]["peak_bytes"].get<int64_t>(), 0);
   EXPECT_GT(points[0]["fold_ms"].get<double>(), 0);
+  EXPECT_TRUE(bench.object["fold_times"]["all"].is_null());  // one point has a time
+  EXPECT_GT(bench.object["init_ms"].get<double>(), 0);
   EXPECT_GT(points[0]["a"]["norm_share"].get<double>(), 0);
   EXPECT_LT(points[0]["a"]["norm_share"].get<double>(), 1);
   EXPECT_FALSE(points[1]["error"].get<std::string>().empty());

@@ -20,7 +20,7 @@ using AllMessages = ::testing::Types<
     InputSpec, Analysis, NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams,
     EditInfo, NormPrices, PlanWay, NormState, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, FromExact,
     VerifyResult, FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, OpShare, BenchSide,
-    BenchOutputs, BenchPoint, NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats,
+    BenchOutputs, BenchPoint, NormWork, FoldSpread, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats,
     SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult,
     ForcedErrorParams, ForcedError, TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests,
     WeightChangesParams, WeightChange, WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, AngleCounts,

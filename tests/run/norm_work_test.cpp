@@ -48,22 +48,27 @@ struct Sample {
   analysis::Norms norms;
 };
 
-TEST(NormWork, SevenAgainstFourPerElement) {
+TEST(NormWork, EightTicksAgainstFourPerElement) {
   const Sample sample;
   const auto work = normWork(sample.graph, sample.norms);
   ASSERT_EQ(work.size(), 3U);
-  constexpr double kElements = 2 * 3 * 8;
+  constexpr double kRows = 2 * 3, kElements = kRows * 8;
   EXPECT_EQ(work[0].kind, NormKind::LayerNorm);
   EXPECT_EQ(work[0].rows, 6);
   EXPECT_EQ(work[0].width, 8);
   EXPECT_EQ(work[0].reductions, 2);
-  EXPECT_EQ(work[0].flops, 7 * kElements);
+  EXPECT_EQ(work[0].cost.additions, 5 * kElements - 2 * kRows);
+  EXPECT_EQ(work[0].cost.multiplications, 3 * kElements);
+  EXPECT_EQ(work[0].cost.divisions, 2 * kRows);
+  EXPECT_EQ(work[0].cost.ticks(), 8 * kElements + 4 * kRows);
+  EXPECT_EQ(work[0].welfordTicks, kRows * (12 * 8 + 4 * 8 - 12));  // no more groups than numbers
   EXPECT_EQ(work[0].bytes, (2 * kElements + 2 * 8) * 4);
   EXPECT_EQ(work[1].kind, NormKind::Centering);
-  EXPECT_EQ(work[1].flops, 2 * kElements);
+  EXPECT_EQ(work[1].cost.ticks(), 2 * kElements + 2 * kRows);
   EXPECT_EQ(work[2].kind, NormKind::RmsNorm);
   EXPECT_EQ(work[2].reductions, 1);
-  EXPECT_EQ(work[2].flops, 4 * kElements);
+  EXPECT_EQ(work[2].cost.ticks(), 4 * kElements + 2 * kRows);
+  EXPECT_EQ(work[2].welfordTicks, 4 * kElements - kRows);
 }
 
 TEST(NormWork, ADifferenceFromAnotherMeanIsNoCentering) {
@@ -115,11 +120,11 @@ TEST(NormWork, OfNormsThatAreWrittenOut) {
   EXPECT_EQ(normNodes(graph, norms), expected);
   const auto work = normWork(graph, norms);
   ASSERT_EQ(work.size(), 2U);
-  constexpr double kElements = 2 * 3 * 8;
+  constexpr double kRows = 2 * 3, kElements = kRows * 8;
   EXPECT_EQ(work[0].kind, NormKind::LayerNorm);
-  EXPECT_EQ(work[0].flops, 7 * kElements);
+  EXPECT_EQ(work[0].cost.ticks(), 8 * kElements + 4 * kRows);
   EXPECT_EQ(work[1].kind, NormKind::RmsNorm);
-  EXPECT_EQ(work[1].flops, 5 * kElements);  // with a beta
+  EXPECT_EQ(work[1].cost.ticks(), 5 * kElements + 2 * kRows);  // with a beta
 }
 
 TEST(NormWork, ABetaBehindAnRmsNormOp) {

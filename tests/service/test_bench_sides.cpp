@@ -62,6 +62,44 @@ TEST_F(BenchSides, TheFoldInAnotherFlavour) {
   EXPECT_EQ(swept.points.size(), 2U);
 }
 
+// 001 E.2, G.1.3 and table 6.
+TEST_F(BenchSides, AFoldIsMeasuredAsInThePapers) {
+  service_.folded();
+  const auto result = must(bench("original", "folded", {"batch=1,3", "seq=4,16"}));
+  ASSERT_EQ(result.points.size(), 4U);
+  EXPECT_GT(*result.init_ms, 0);
+  const auto spread = protocol::foldSpread(result);
+  ASSERT_TRUE(spread);  // each point was folded anew
+  EXPECT_EQ(spread->points, 4);
+  for (const protocol::BenchPoint& point : result.points) {
+    const double tokens = std::stod(point.at[0].second) * std::stod(point.at[1].second);
+    for (const auto* side : {&point.a, &*point.b}) {
+      EXPECT_NEAR(*side->latency.tokens_per_second, 1000 * tokens / side->latency.median_ms, 1e-6 * tokens);
+    }
+    EXPECT_GT(*point.expected_speedup, 1);
+    EXPECT_LT(*point.expected_speedup, 1 / (1 - 0.8 * *point.a.norm_share));
+  }
+  const auto one = must(bench("original", "folded"));
+  EXPECT_FALSE(protocol::foldSpread(one));
+  EXPECT_FALSE(must(bench("original", "original")).points.front().expected_speedup);
+  const auto norms = must(bench("original", "folded", {"batch=1,3", "norm=portable,primitives"}));
+  EXPECT_EQ(norms.points.size(), 4U);
+}
+
+// Images have no length; features that norms go over row by row do.
+TEST_F(BenchSides, TokensAreCountedWhereTheyAreKnown) {
+  service_.analyzed("vit.pt");
+  EXPECT_FALSE(must(bench("original", "")).points.front().a.latency.tokens_per_second);
+  must(service_.open(archive(), Task{}));
+  for (const auto& [spec, tokens] : {std::pair{"x=float32[2,3,4]", 6}, {"x=float32[8,4]", 0}}) {
+    service_.setInputs({.npz = {}, .specs = {spec}, .sizes = {}});
+    must(service_.analyze(Task{}));
+    const auto latency = must(bench("original", "")).points.front().a.latency;
+    EXPECT_EQ(latency.tokens_per_second.has_value(), tokens > 0) << spec;
+    if (tokens > 0) EXPECT_NEAR(*latency.tokens_per_second, 1000 * tokens / latency.median_ms, 1);
+  }
+}
+
 TEST_F(BenchSides, AFoldAgainstTheSameInAnotherFlavour) {
   service_.folded();
   const auto result = must(bench("folded:fast", "folded"));

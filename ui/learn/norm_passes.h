@@ -4,6 +4,7 @@
 // LayerNorm in two passes sums the row, then the squares of what is left without the mean; in one pass (Welford's
 // method) it carries mean and squares together, at a division for each number; RMSNorm sums the squares alone.
 // Counts for large d: 7d and 4d floating-point operations in two passes and for RMSNorm (paper 000, A.8.1, Table 3).
+// Paper 001's tables, which count x - mean twice and a division as three, are those of base/geometry/norm_cost.h.
 #pragma once
 
 #include <QString>

@@ -1,3 +1,4 @@
+#include <QCoreApplication>
 #include <QPainter>
 #include <QVariantAnimation>
 #include <QWidget>
@@ -5,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/base/geometry/norm_cost.h"
 #include "ui/client/question.h"
 #include "ui/learn/card_paint.h"
 #include "ui/learn/figure.h"
@@ -140,14 +142,56 @@ const Vector kRow = {1.7, 0.4, -0.6, 2.3, 1.1, -1.2, 0.9, 1.5, -0.3, 0.2, 2.0, 0
 
 QString percent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
 
+geometry::CountedRow countedRow(double groups, bool beta) {
+  return {.width = static_cast<double>(kRow.size()), .groups = groups, .beta = beta};
+}
+geometry::NormCost layerNormCost(double groups) {
+  return geometry::costOf(geometry::CountedNorm::LayerNorm, countedRow(groups, true));
+}
+geometry::NormCost rmsNormCost(double groups) {
+  return geometry::costOf(geometry::CountedNorm::RmsNorm, countedRow(groups, false));
+}
+double savedPercent(double groups) { return 100 * (1 - rmsNormCost(groups).ticks() / layerNormCost(groups).ticks()); }
+
+// Returns a table of paper 001 (base/geometry/norm_cost.h) as rich text: a line for each step, LayerNorm beside
+// RMSNorm.
+QString costTable(const QString& title, double groups) {
+  const auto tr = [](const char* words) { return QCoreApplication::translate("SpeedFigure", words); };
+  const auto cells = [](const geometry::NormCost& cost) {
+    QString text;
+    for (const double count : {cost.additions, cost.multiplications, cost.divisions})
+      text += QStringLiteral("<td align=right>%1</td>").arg(count == 0 ? QStringLiteral("–") : QString::number(count));
+    return text;
+  };
+  const QString line = QStringLiteral("<tr><td width='34%'>%1</td>%2%3</tr>");
+  const QString heads = QStringLiteral(
+      "<td align=right width='11%'>%1 +</td><td align=right width='11%'>×</td>"
+      "<td align=right width='11%'>÷</td>");
+  const auto layerNorm = layerNormCost(groups), rmsNorm = rmsNormCost(groups);
+  QString table = line.arg(QStringLiteral("<b>%1</b>").arg(title), heads.arg(QStringLiteral("LN")),
+                           heads.arg(QStringLiteral("RMS")));
+  const auto ofRms = geometry::costSteps(geometry::CountedNorm::RmsNorm, countedRow(groups, false));
+  const auto ofLayerNorm = geometry::costSteps(geometry::CountedNorm::LayerNorm, countedRow(groups, true));
+  for (size_t i = 0; i < ofRms.size(); ++i)
+    table += line.arg(tr(ofRms[i].name.data()), cells(ofLayerNorm[i].cost), cells(ofRms[i].cost));
+  table += line.arg(tr("<b>total</b>"), cells(layerNorm), cells(rmsNorm));
+  const QString ticks = tr("<b>%1 and %2 ticks: %3 % less</b>")
+                            .arg(layerNorm.ticks())
+                            .arg(rmsNorm.ticks())
+                            .arg(savedPercent(groups), 0, 'f', 0);
+  return QStringLiteral("<table width='100%' cellpadding=2>%1</table><p align=right>%2</p>").arg(table, ticks);
+}
+
 double perNumber(int count) { return static_cast<double>(count) / static_cast<double>(kRow.size()); }
 
 // LayerNorm in two passes and in one, and RMSNorm, over the same row at the same pace; below, what the open model's
 // norms take where the engine runs, measured when the reader wants it.
 //
-// State: "time", a share of the whole; "play": true plays from there.
+// State: "time", a share of the whole; "play": true plays from there; "costs": true shows paper 001's tables of
+// operations in place of the rows, with so many "groups".
 // Numbers: "readsBeforeWriting" of LayerNorm in two passes, for each number; "operations" of it, for each number;
-// "rmsNormOperations"; "time".
+// "rmsNormOperations"; "time"; "savedPercent" of the ticks in two passes, "groupsSavedPercent" in one by groups;
+// "groups".
 class SpeedFigure final : public Figure {
  public:
   explicit SpeedFigure(QWidget* parent) : Figure(parent) {
@@ -163,6 +207,15 @@ class SpeedFigure final : public Figure {
     add(NormWay::LayerNormTwoPasses, tr("LayerNorm, the mean first"), tr("reads the row three times"));
     add(NormWay::LayerNormOnePass, tr("LayerNorm, one pass (Welford)"), tr("reads it twice, computes more"));
     add(NormWay::RmsNorm, tr("RMSNorm"), tr("reads it twice, computes least"));
+    costs_ = makeCard(this);
+    auto* tables = makeColumn(costs_, 12, {16, 10, 16, 10});
+    for (QLabel** table : {&twoPasses_, &grouped_}) {
+      tables->addWidget(*table = makeLabel({}, "fact", costs_));
+      (*table)->setTextFormat(Qt::RichText);
+    }
+    grouped_->setObjectName(QStringLiteral("groupedCosts"));
+    twoPasses_->setText(costTable(tr("Two passes"), 0));
+    column()->addWidget(costs_, 1);
     column()->addWidget(makeMeasured());
     setControls(makeControls());
     clock_.setEndValue(1.0);
@@ -171,17 +224,24 @@ class SpeedFigure final : public Figure {
       button_->setText(state == QAbstractAnimation::Running ? tr("Pause") : tr("Play"));
     });
     setTime(0);
+    setGroups(1);
+    showCosts(false);
     showModel({});
   }
 
   void showState(const QJsonObject& state, Motion motion) override {
     clock_.stop();
+    showCosts(state[QStringLiteral("costs")].toBool());
+    setGroups(state[QStringLiteral("groups")].toDouble(1));
     setTime(state[QStringLiteral("time")].toDouble());
     if (motion == Motion::Animated && state[QStringLiteral("play")].toBool()) play(time_);
   }
   [[nodiscard]] std::optional<double> number(const QString& name) const override {
     const auto& twoPasses = views_[static_cast<size_t>(NormWay::LayerNormTwoPasses)]->passes();
     if (name == QLatin1String("time")) return time_;
+    if (name == QLatin1String("groups")) return groups_->value();
+    if (name == QLatin1String("savedPercent")) return savedPercent(0);
+    if (name == QLatin1String("groupsSavedPercent")) return savedPercent(groups_->value());
     if (name == QLatin1String("operations")) return perNumber(twoPasses.last().operations);
     if (name == QLatin1String("rmsNormOperations"))
       return perNumber(views_[static_cast<size_t>(NormWay::RmsNorm)]->passes().last().operations);
@@ -190,6 +250,7 @@ class SpeedFigure final : public Figure {
     return std::floor(perNumber(first->reads - 1));
   }
   bool togglePlay() override {
+    if (showsCosts()) return false;
     if (clock_.state() == QAbstractAnimation::Running) {
       clock_.stop();
     } else {
@@ -197,7 +258,7 @@ class SpeedFigure final : public Figure {
     }
     return true;
   }
-  [[nodiscard]] Film film() const override { return {kWhole, kWhole / longest_}; }
+  [[nodiscard]] Film film() const override { return showsCosts() ? Film() : Film{kWhole, kWhole / longest_}; }
   void showTime(int ms) override {
     clock_.stop();
     setTime(std::min(1.0, static_cast<double>(ms) / kWhole));
@@ -230,13 +291,20 @@ class SpeedFigure final : public Figure {
         new IconButton({}, tr("Play"), tr("All three at the same pace: a number in each step (Space)."), card), "play");
     button_->setLook(IconButton::Look::Outlined);
     slider_ = new ValueSlider("timeSlider", {tr("Time"), tr("How far they are."), 0, 1, 1.0 / 48, percent}, card);
+    groups_ =
+        new ValueSlider("groupsSlider",
+                        {tr("Groups"), tr("In so many groups the row is summed before they are combined."), 1,
+                         static_cast<double>(kRow.size()), 1, [](double count) { return QString::number(count); }},
+                        card);
     row->addWidget(button_);
     row->addWidget(slider_, 1);
+    row->addWidget(groups_, 1);
     measure_ = describe(new PushButton(tr("Measure here"), PushButton::Look::Outlined, card), "measureTimes",
                         tr("Some seconds: what both norms take where the engine runs."));
     row->addWidget(measure_);
     connect(measure_, &PushButton::clicked, this, &SpeedFigure::measure);
     connect(button_, &IconButton::clicked, this, &SpeedFigure::togglePlay);
+    connect(groups_, &ValueSlider::moved, this, &SpeedFigure::setGroups);
     connect(slider_, &ValueSlider::moved, this, [this](double share) {
       clock_.stop();
       setTime(share);
@@ -273,13 +341,33 @@ class SpeedFigure final : public Figure {
                                  .arg(reply->width));
     Q_EMIT changed();
   }
+  void setGroups(double count) {
+    const double whole = std::round(count);
+    groups_->setValue(whole);
+    grouped_->setText(costTable(tr("One pass, %1 groups").arg(whole), whole));
+    nameFinding();
+  }
+  void showCosts(bool costs) {
+    for (PassView* view : views_) view->setVisible(!costs);
+    for (QWidget* widget : std::initializer_list<QWidget*>{button_, slider_}) widget->setVisible(!costs);
+    for (QWidget* widget : std::initializer_list<QWidget*>{costs_, groups_}) widget->setVisible(costs);
+  }
+  [[nodiscard]] bool showsCosts() const { return !costs_->isHidden(); }
   void setTime(double share) {
     time_ = share;
     slider_->setValue(share);
     for (PassView* view : views_) view->setTime(static_cast<int>(std::lround(share * longest_)));
+    nameFinding();
+  }
+  void nameFinding() {
     QStringList words;
     for (const PassView* view : views_)
       words << QStringLiteral("%1: %2").arg(view->accessibleName(), view->accessibleDescription());
+    if (showsCosts())
+      words = {tr("RMSNorm takes %1 % fewer ticks in two passes, %2 % in one by %3 groups")
+                   .arg(savedPercent(0), 0, 'f', 0)
+                   .arg(savedPercent(groups_->value()), 0, 'f', 0)
+                   .arg(groups_->value())};
     setAccessibleName(words.join(QStringLiteral("; ")));
     Q_EMIT changed();
   }
@@ -290,6 +378,9 @@ class SpeedFigure final : public Figure {
   }
 
   std::vector<PassView*> views_;  // by NormWay
+  QWidget* costs_ = nullptr;
+  QLabel *twoPasses_ = nullptr, *grouped_ = nullptr;
+  ValueSlider* groups_ = nullptr;
   OpenModel model_;
   QLabel* measured_ = nullptr;
   PushButton* measure_ = nullptr;

@@ -32,6 +32,7 @@ QStringList sideFields(const protocol::BenchSide& side) {
           number(latency.p95_ms),
           number(latency.p99_ms),
           number(latency.throughput),
+          known(latency.tokens_per_second),
           side.peak_bytes ? QString::number(*side.peak_bytes) : QString(),
           known(side.norm_share)};
 }
@@ -39,7 +40,7 @@ QStringList sideFields(const protocol::BenchSide& side) {
 QStringList sideHeads(const QString& side) {
   QStringList heads;
   for (const char* what : {"model", "runtime", "median ms", "mean ms", "p5 ms", "p95 ms", "p99 ms", "per s",
-                           "peak bytes", "share of norms"}) {
+                           "tokens per s", "peak bytes", "share of norms"}) {
     heads << side + u' ' + QLatin1String(what);
   }
   return heads;
@@ -59,9 +60,9 @@ QStringList fieldsOf(const protocol::BenchPoint& point, const std::optional<Pape
   fields += two ? sideFields(*point.b) : nothing;
   if (two) {
     fields << number(point.speedup) << number(point.ci_low) << number(point.ci_high)
-           << (point.noise ? QStringLiteral("noise") : QString());
+           << (point.noise ? QStringLiteral("noise") : QString()) << known(point.expected_speedup);
   } else {
-    fields += QStringList(4);
+    fields += QStringList(5);
   }
   fields << QString::number(point.rounds.size()) << (point.threads > 0 ? QString::number(point.threads) : QString())
          << (point.rounds.empty() ? QString() : number(point.other_cores));
@@ -76,9 +77,9 @@ QString benchCsv(const protocol::BenchResult& result, const std::optional<PaperS
   heads += sideHeads(QStringLiteral("A"));
   heads += sideHeads(QStringLiteral("B"));
   heads << QStringLiteral("speed-up") << QStringLiteral("95% from") << QStringLiteral("95% to")
-        << QStringLiteral("noise") << QStringLiteral("rounds") << QStringLiteral("threads")
-        << QStringLiteral("cores of others") << QStringLiteral("fold ms") << QStringLiteral("break-even")
-        << (paper ? paper->label : QStringLiteral("paper")) << QStringLiteral("error");
+        << QStringLiteral("noise") << QStringLiteral("expected") << QStringLiteral("rounds")
+        << QStringLiteral("threads") << QStringLiteral("cores of others") << QStringLiteral("fold ms")
+        << QStringLiteral("break-even") << (paper ? paper->label : QStringLiteral("paper")) << QStringLiteral("error");
   QString csv = csvLine(heads);
   for (const protocol::BenchPoint& point : result.points) csv += csvLine(fieldsOf(point, paper));
   return csv;
@@ -99,6 +100,14 @@ QString benchNotes(const protocol::BenchResult& result, const std::optional<Pape
   where.removeAll(QString());
   QString notes = u'\n' + where.join(QStringLiteral("; ")) + u'\n';
   if (paper) notes += u'\n' + tr("%1: speed-up by the %2").arg(paper->label, paper->source) + u'\n';
+  if (const auto spread = protocol::foldSpread(result)) {
+    notes += u'\n' +
+             tr("fold over %1 points: mean %2 ms, deviation %3 ms, CV %4 %")
+                 .arg(spread->points)
+                 .arg(formatNumber(spread->mean_ms, 4), formatNumber(spread->deviation_ms, 3),
+                      formatNumber(spread->cv_percent, 3)) +
+             u'\n';
+  }
   for (const protocol::BenchPoint& point : result.points) {
     if (!point.error.empty()) notes += u'\n' + tr("%1 failed: %2").arg(pointName(point), text(point.error)) + u'\n';
     if (const QString caution = cautionOf(point); point.error.empty() && !caution.isEmpty()) {

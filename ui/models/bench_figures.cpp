@@ -27,6 +27,8 @@ void addLatency(Rows& rows, const BenchPoint& point) {
   add(tr("p95, ms"), &protocol::LatencyStats::p95_ms, tr("95 of 100 runs are faster."));
   add(tr("p99, ms"), &protocol::LatencyStats::p99_ms, tr("99 of 100 runs are faster."));
   add(tr("items / s"), &protocol::LatencyStats::throughput, tr("Items of the batch by the median."));
+  rows.push_back({tr("tokens / s"), tokensOf(point.a), point.b ? tokensOf(*point.b) : QString(),
+                  tr("Batch by length, by the median; not known of images.")});
 }
 
 void addMemory(Rows& rows, const BenchPoint& point) {
@@ -49,6 +51,11 @@ void addSpeedup(Rows& rows, const BenchPoint& point) {
                   tr("%1 to %2").arg(formatNumber(point.ci_low, 3), formatNumber(point.ci_high, 3)),
                   point.noise ? tr("The interval holds 1: this difference is noise.")
                               : tr("The ratio of the medians, and its 95% interval.")});
+  if (point.expected_speedup) {
+    rows.push_back(
+        {tr("expected"), formatRatio(*point.expected_speedup), normShareOf(point.a),
+         tr("What the norms' share of A's time and their ticks in both models would give (paper 001, G.1.3).")});
+  }
   if (point.outputs) {
     rows.push_back({tr("outputs differ by"), formatNumber(point.outputs->max_rel, 3),
                     tr("noise %1").arg(formatNumber(point.outputs->noise_floor, 3)),

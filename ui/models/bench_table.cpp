@@ -29,6 +29,12 @@ Say ofB(QString (*say)(const BenchSide&)) {
   return [say](const BenchPoint& point) { return point.b ? say(*point.b) : QString(); };
 }
 
+QString expected(const BenchPoint& point) {
+  return point.expected_speedup ? QString::number(*point.expected_speedup, 'f', 3) : QString();
+}
+
+QString fold(const BenchPoint& point) { return point.fold_ms ? formatMedian(*point.fold_ms) : QString(); }
+
 QString speedup(const BenchPoint& point) { return point.b ? QString::number(point.speedup, 'f', 3) : QString(); }
 
 QString interval(const BenchPoint& point) {
@@ -60,8 +66,12 @@ BenchTable::Columns columns(const std::optional<PaperSeries>& paper) {
       figure(tr("B, ms"), tr("Median over rounds of the time of one run of the second model."), medianOfB),
       figure(tr("Speed-up"), tr("A's median divided by B's."), speedup),
       figure(tr("95% interval"), tr("Bootstrap interval of the speed-up; noise where it holds 1."), interval),
+      figure(tr("Expected"), tr("Speed-up that the norms' share of A's time and their ticks in both would give."),
+             expected),
       figure(tr("A p95"), tr("95 of 100 runs of the first model are faster."), ofA(p95)),
       figure(tr("B p95"), tr("95 of 100 runs of the second model are faster."), ofB(p95)),
+      figure(tr("A tokens / s"), tr("Tokens of the first model by its median."), ofA(tokensOf)),
+      figure(tr("B tokens / s"), tr("Tokens of the second model by its median."), ofB(tokensOf)),
       figure(tr("A peak"), tr("Most memory that the tensors made by one run of the first model take at a time."),
              ofA(peakOf)),
       figure(tr("B peak"), tr("Most memory that the tensors made by one run of the second model take at a time."),
@@ -72,6 +82,7 @@ BenchTable::Columns columns(const std::optional<PaperSeries>& paper) {
       figure(tr("B norms"),
              tr("Share of the second model's time in norms, with the instrumentation it takes to see it."),
              ofB(normShareOf)),
+      figure(tr("Fold, ms"), tr("Time of the fold; where sizes vary, of one at these sizes."), fold),
       figure(tr("Break-even"), tr("Runs after which folding has paid for itself."), breakEven),
       {paper ? paper->label : tr("Paper"),
        paper ? tr("Speed-up by the %1.").arg(paper->source) : tr("Choose a reference to see a paper's figures."),

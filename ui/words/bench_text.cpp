@@ -57,6 +57,11 @@ QString normShareOf(const protocol::BenchSide& side) {
   return side.norm_share ? QString::number(100 * *side.norm_share, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
 }
 
+QString tokensOf(const protocol::BenchSide& side) {
+  const auto& tokens = side.latency.tokens_per_second;
+  return tokens ? QString::number(*tokens, 'f', 1) : QStringLiteral("–");
+}
+
 QString deviceName(const protocol::BenchResult& result) {
   const protocol::BenchPoint* first = firstMeasured(result);
   if (first == nullptr) return {};

@@ -17,9 +17,10 @@ namespace normlens::ui {
 // Names both sides (the second one empty where there is none), with more where their names are the same or their
 // runtimes are not: "gpt2.pt, LibTorch".
 [[nodiscard]] QPair<QString, QString> sideNames(const protocol::BenchPoint& point);
-// "–" where it was not measured; the share of norms in percent.
+// "–" where it was not measured or is not known; the share of norms in percent.
 [[nodiscard]] QString peakOf(const protocol::BenchSide& side);
 [[nodiscard]] QString normShareOf(const protocol::BenchSide& side);
+[[nodiscard]] QString tokensOf(const protocol::BenchSide& side);  // in a second
 // Names the device of the first measured point, "CPU" or the GPU's name; empty where none was measured.
 [[nodiscard]] QString deviceName(const protocol::BenchResult& result);
 // The open model against a fold of it: what a measurement is of unless the user chose other models.

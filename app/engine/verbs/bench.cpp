@@ -35,6 +35,7 @@ void printSide(const std::string& where, const char* name, const protocol::Bench
   std::string line =
       where + formatted("%s: median %.3f ms (p5 %.3f, p95 %.3f, p99 %.3f), %.1f/s", name, latency.median_ms,
                         latency.p5_ms, latency.p95_ms, latency.p99_ms, latency.throughput);
+  if (latency.tokens_per_second) line += formatted(", %.1f tokens/s", *latency.tokens_per_second);
   if (side.peak_bytes) line += ", peak " + megabytes(*side.peak_bytes);
   if (side.norm_share) line += formatted(", norms %.1f%% with instrumentation", 100 * *side.norm_share);
   console.print(line + ", " + side.runtime + (replayed ? ", CUDA graph" : ""));
@@ -60,6 +61,10 @@ void printCautions(const std::string& where, const BenchPoint& point, Console& c
 void printSpeedup(const std::string& where, const BenchPoint& point, Console& console) {
   console.print(where + formatted("speed-up %.3f, 95%% interval %.3f to %.3f%s", point.speedup, point.ci_low,
                                   point.ci_high, point.noise ? ": noise" : ""));
+  if (point.expected_speedup) {
+    console.print(where + formatted("speed-up expected from the norms' share of %.1f%%: %.3f",
+                                    100 * *point.a.norm_share, *point.expected_speedup));
+  }
   if (const auto papers = paperSpeedups(point); !papers.empty()) {
     console.print(where + "speed-up in the papers: " + paperSpeedupText(papers));
   }
@@ -69,15 +74,17 @@ void printSpeedup(const std::string& where, const BenchPoint& point, Console& co
   } else if (!point.outputs_reason.empty()) {
     console.print(where + "the outputs could not be compared: " + point.outputs_reason);
   }
-  if (point.break_even) {
-    console.print(where +
-                  formatted("the fold of %.0f ms is paid for after %.0f runs", *point.fold_ms, *point.break_even));
-  }
+}
+
+// "batch=4 seq=64 "
+std::string valuesText(const BenchPoint& point) {
+  std::string text;
+  for (const auto& [name, value] : point.at) text += name + "=" + value + " ";
+  return text;
 }
 
 void printPoint(const BenchPoint& point, Console& console) {
-  std::string where;
-  for (const auto& [name, value] : point.at) where += name + "=" + value + " ";
+  std::string where = valuesText(point);
   if (!point.complete && point.error.empty()) where += formatted("(stopped after %zu rounds) ", point.rounds.size());
   if (!point.error.empty()) return console.print(where + "failed: " + point.error);
   printSide(where, "a", point.a, point.cuda_graph, console);
@@ -91,12 +98,41 @@ void printPoint(const BenchPoint& point, Console& console) {
 // Prints what the two spend on norms in theory, at the inputs' own sizes.
 void printWork(const protocol::BenchResult& result, Console& console) {
   const auto sum = [](const std::vector<protocol::NormWork>& work) {
-    double flops = 0, bytes = 0;
-    for (const auto& norm : work) flops += norm.flops, bytes += norm.bytes;
-    return formatted("%.3g Mflop, %.3g MB", flops / 1e6, bytes / 1e6);
+    protocol::NormWork all;
+    for (const auto& norm : work) {
+      for (const auto member :
+           {&protocol::NormWork::additions, &protocol::NormWork::multiplications, &protocol::NormWork::divisions,
+            &protocol::NormWork::ticks, &protocol::NormWork::welford_ticks, &protocol::NormWork::bytes}) {
+        all.*member += norm.*member / 1e6;
+      }
+    }
+    return formatted(
+        "in millions %.3g additions, %.3g multiplications, %.3g divisions, %.3g ticks (%.3g by Welford's "
+        "method), %.3g MB",
+        all.additions, all.multiplications, all.divisions, all.ticks, all.welford_ticks, all.bytes);
   };
   if (!result.work_a.empty()) console.print("norms of a by their shapes: " + sum(result.work_a));
   if (!result.work_b.empty()) console.print("norms of b by their shapes: " + sum(result.work_b));
+}
+
+// Prints the columns of paper 001, E.2: what a fold costs and after how many runs it has paid for itself.
+void printFolds(const protocol::BenchResult& result, Console& console) {
+  if (!result.init_ms) return;  // stopped within a point
+  console.print("  fold ms    init ms  ratio %  before ms   after ms  speed-up %  break-even");
+  for (const BenchPoint& point : result.points) {
+    if (!point.fold_ms || !point.b || point.rounds.empty()) continue;
+    const double fold = *point.fold_ms, init = *result.init_ms;
+    const std::string runs = point.break_even ? formatted("%.0f runs", *point.break_even)
+                             : point.noise    ? "none: noise"
+                                              : "none: not faster";
+    console.print(formatted("%9.1f  %9.1f  %7.2f  %9.3f  %9.3f  %10.2f  ", fold, init, 100 * fold / (fold + init),
+                            point.a.latency.median_ms, point.b->latency.median_ms, protocol::reductionPercent(point)) +
+                  runs + (point.at.empty() ? "" : "  " + valuesText(point)));
+  }
+  if (const auto spread = protocol::foldSpread(result)) {
+    console.print(formatted("folds at %d points: mean %.2f ms, deviation %.2f ms, CV %.2f%%", spread->points,
+                            spread->mean_ms, spread->deviation_ms, spread->cv_percent));
+  }
 }
 
 Status foldFirst(service::Service& service, const BenchOptions& options, const Task& task) {
@@ -163,7 +199,10 @@ Result<Exit> runBench(BenchOptions options, const Call& call) {
     }
     if (const BenchPoint& last = result.points.back(); last.error.empty() && !last.complete) printPoint(last, console);
     printWork(result, console);
-    if (folds) console.print("in the papers: " + paperFoldText());
+    if (folds) {
+      printFolds(result, console);
+      console.print("in the papers: " + paperFoldText());
+    }
     if (result.cancelled) console.note("stopped: what is told was measured, the rest was not");
     return console.finish(
         [&] { return benchReport(result, opened.analysis.inputs, !params.sweep.empty(), commandLine()); },

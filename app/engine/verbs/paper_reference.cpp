@@ -36,22 +36,23 @@ std::optional<double> speedupAt(const json& series, const std::string& size) {
 
 json entryOf(const json& figure) {
   json entry;
-  for (const char* name : {"model", "device", "batch", "seq", "fold_ms", "before_ms", "after_ms", "break_even"}) {
+  for (const char* name : {"model", "device", "batch", "seq", "fold_ms", "init_ms", "ratio_percent", "before_ms",
+                           "after_ms", "reduction_percent", "break_even"}) {
     if (figure.contains(name)) entry[name] = figure[name];
   }
   entry["source"] = "paper " + figure["source"].get<std::string>();
   return entry;
 }
 
-// Returns "35 to 178", over all folds that have it.
-std::string rangeOf(const json& folds, const char* name) {
+// Returns "35 to 178", over all rows that have it.
+std::string rangeOf(const json& rows, const char* name, const char* format = "%.0f") {
   double least = std::numeric_limits<double>::infinity(), most = 0;
-  for (const json& fold : folds) {
-    if (!fold.contains(name) || !fold[name].is_number()) continue;
-    least = std::min(least, fold[name].get<double>());
-    most = std::max(most, fold[name].get<double>());
+  for (const json& row : rows) {
+    if (!row.contains(name) || !row[name].is_number()) continue;
+    least = std::min(least, row[name].get<double>());
+    most = std::max(most, row[name].get<double>());
   }
-  return formatted("%.0f to ", least) + formatted("%.0f", most);
+  return formatted(format, least) + " to " + formatted(format, most);
 }
 
 }  // namespace
@@ -91,7 +92,14 @@ json paperFolds() {
   return found;
 }
 
+json paperTables() {
+  json all = figures();
+  for (const char* own : {"about", "series", "folds"}) all.erase(own);
+  return all;
+}
+
 std::string paperFoldText() {
+  const json tables = paperTables();
   const json folds = paperFolds();
   std::vector<std::string> devices;
   for (const json& fold : folds) {
@@ -101,7 +109,13 @@ std::string paperFoldText() {
   std::string text =
       "folds of " + rangeOf(folds, "fold_ms") + " ms paid for after " + rangeOf(folds, "break_even") + " runs (";
   for (const std::string& device : devices) text += (&device == devices.data() ? "" : ", ") + device;
-  return text + ")";
+  text += "); LayerNorm " + rangeOf(tables["shares"], "share_percent", "%.1f") + "% of the time, where " +
+          rangeOf(tables["shares"], "expected_percent", "%.1f") + "% less is expected (001, tables 9 and 12)";
+  text += "; " + rangeOf(tables["runtimes"], "reduction_percent", "%.1f") + "% less with norms of their own (table 10)";
+  text += "; " + rangeOf(tables["memory"], "reduction_percent", "%.1f") + "% less memory (table 11)";
+  text +=
+      formatted("; folds over batch and length vary by %.1f%% (table 6)", tables["spread"][0]["all"][2].get<double>());
+  return text + formatted("; up to %.0f%% less (003)", tables["bounds"][0]["reduction_percent_most"].get<double>());
 }
 
 }  // namespace normlens::engine

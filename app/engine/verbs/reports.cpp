@@ -115,6 +115,8 @@ void addMeasured(json& object, const BenchPoint& point) {
   if (point.b) {
     object["speedup"] = {{"median", toJson(point.speedup)},
                          {"ci95", json::array({toJson(point.ci_low), toJson(point.ci_high)})},
+                         {"reduction_percent", toJson(protocol::reductionPercent(point))},
+                         {"expected", toJson(point.expected_speedup)},
                          {"noise", point.noise}};
   }
   object["outputs"] = toJson(point.outputs);
@@ -156,6 +158,17 @@ json valuesOf(const BenchPoint& point) {
     values[name] = isNumber ? json(number) : json(value);
   }
   return values;
+}
+
+// Returns how the time of the fold varies over a sweep of sizes, and over the points of each value (001, table 6).
+json foldTimes(const BenchResult& result) {
+  json times = {{"all", toJson(protocol::foldSpread(result))}};
+  for (const BenchPoint& point : result.points) {
+    for (const auto& at : point.at) {
+      if (const auto spread = protocol::foldSpread(result, at)) times[at.first][at.second] = toJson(*spread);
+    }
+  }
+  return times;
 }
 
 // Returns the first value of the one sweep from which on B is faster beyond doubt.
@@ -300,7 +313,12 @@ json benchReport(const BenchResult& result, const std::vector<protocol::InputSpe
   report["break_even_size"] = sweep ? breakEvenSize(result.points) : json(nullptr);
   report["work"] = {{"a", toJson(result.work_a)}, {"b", toJson(result.work_b)}};
   const auto isFold = [](const BenchPoint& point) { return point.fold_ms.has_value(); };
-  if (std::ranges::any_of(result.points, isFold)) report["papers_folds"] = paperFolds();
+  if (std::ranges::any_of(result.points, isFold)) {
+    report["papers_folds"] = paperFolds();
+    report["papers_tables"] = paperTables();
+    report["init_ms"] = toJson(result.init_ms);
+    report["fold_times"] = foldTimes(result);
+  }
   report["machine"] = toJson(result.machine);
   report["versions"] = result.versions;
   report["taken"] = result.taken;

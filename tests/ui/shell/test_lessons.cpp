@@ -21,6 +21,7 @@
 #include "tests/ui/shell/presented.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/learn/figure.h"
+#include "ui/learn/value_slider.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
@@ -295,6 +296,25 @@ class LessonsTest final : public test::ModelTest {
     QVERIFY(told->text().contains(QStringLiteral("µs")));
     reading.openAndAnalyse(test::modelFile(folder_, QStringLiteral("bert.pt")));
     QVERIFY(!told->text().contains(QStringLiteral("µs")));  // another model, other norms
+  }
+
+  // Paper 001, tables 7 and 8, of the row of 16 numbers.
+  void theTicksAreThoseOfTheTables() {
+    Reading reading;
+    reading.page->walk()->goTo(QStringLiteral("speed/ticks"));
+    const Figure* figure = reading.page->figure();
+    const auto* table = reading.child<QLabel>("groupedCosts");
+    auto* groups = reading.child<ValueSlider>("groupsSlider");
+    QVERIFY(groups->isVisible() && !reading.child<QWidget>("play")->isVisible());
+    QVERIFY(table->text().contains(QStringLiteral("196 and 63 ticks: 68 % less")));     // 12d + 4g - 12 and 4d - 1
+    QCOMPARE(*figure->number(QStringLiteral("savedPercent")), 100 * (1 - 66.0 / 132));  // 4d + 2 and 8d + 4
+    Q_EMIT groups->moved(8);
+    QVERIFY(table->text().contains(QStringLiteral("212 and 63 ticks: 70 % less")));
+    QVERIFY(*figure->number(QStringLiteral("groupsSavedPercent")) > 70);  // the task
+    QVERIFY(figure->accessibleName().contains(QStringLiteral("8 groups")));
+    QVERIFY(figure->film().length == 0);
+    reading.page->walk()->goTo(QStringLiteral("speed/rms"));
+    QVERIFY(!table->isVisible() && reading.child<QWidget>("play")->isVisible());
   }
 
   void theWalkGoesOverTheOpenModel() {
