@@ -65,6 +65,24 @@ class Contracts(unittest.TestCase):
         self.assertIn("exported for x: float32", report._repr_html_())
         self.assertEqual({"scale is 2.0", "mode is 'text'"} - set(report.conditions), set())
 
+    def test_what_a_call_leaves_and_other_methods_give(self):
+        class Encoder(Deciding):
+            def forward(self, x):
+                self.mean, self.last = self.first(x).mean(), [self.head(self.norm(self.first(x)))]
+                return self.last[0]
+
+            def encode(self, x):
+                return self.first(x)
+
+            def classes(self, x):
+                return self(x).argmax(-1)
+
+        _, report = normlens.fold(settled(Encoder(None)).eval(), WIDE)
+        self.assertEqual(
+            report.conditions,
+            ("mean, which a call leaves in the module, is not read", "nothing but forward calls Encoder.encode"),
+        )
+
     def test_a_guard_that_was_not_tried_is_named(self):
         text = "input 0 has a size from 2 to 2000 in axis -2 (a guard of the code that was not tried)"
         self.assert_told(text, lambda x, *_: x.size(1) > 2000, WIDE)

@@ -402,6 +402,43 @@ class Folds(unittest.TestCase):
         self.assertEqual(foretold.norms, report.norms)
         self.assertEqual(len(report.folded), 3)
 
+        for changes in (normlens.fold, normlens.cbwc):  # no run was before
+            _, report = changes(settled(Rescaled().double()), IDS)
+            self.assertEqual(len(report.folded), 3)
+
+    def test_what_a_run_leaves_in_attributes(self):
+        """It is taken back, and each run starts from the same."""
+
+        class Remembering(Stream):
+            def __init__(self):
+                super().__init__()
+                self.calls, self.before, self.sums = 0, None, torch.zeros(2)
+                self.seen, self.by_name = [[]], {"calls": {0}}
+
+            def forward(self, ids):
+                x = self.embed(ids)
+                self.calls += 1
+                self.sums += 1
+                self.seen[0].append(x)
+                self.by_name["calls"].add(self.calls)
+                self.new = self.calls
+                x, self.before = x if self.before is None else x + self.before, x[:1, :1]
+                return self.head(self.norms[0](x if max(self.calls, len(self.seen[0])) < 3 else x.abs()))
+
+        module = settled(Remembering().double())
+        held = dict(vars(module))
+        for call in (normlens.analyze, normlens.fold, normlens.cbwc):
+            changed = call(module, IDS)
+            for one in (module, changed[0] if call is normlens.fold else module):
+                self.assertEqual((one.calls, one.before, one.seen, one.by_name), (0, None, [[]], {"calls": {0}}))
+                self.assertEqual(one.sums.tolist(), [0, 0])
+                self.assertEqual(vars(one).keys(), held.keys())
+            self.assertTrue(all(vars(module)[name] is value for name, value in held.items()))
+            report = changed if call is normlens.analyze else changed[1]
+            self.assertEqual([norm.path for norm in report if norm.folds], ["norms.0"])
+        for name in ("seen", "before"):
+            self.assertIn(f"{name}, which a call leaves in the module, is not read", report.conditions)
+
     def test_a_larger_batch_that_takes_another_branch_is_told(self):
         def forward(self, ids):
             x = self.embed(ids)

@@ -115,6 +115,23 @@ class Recognized(unittest.TestCase):
         self.assertTrue(folded.norm.channels_first)
 
 
+    def test_its_type_is_a_layer_norm_s(self):
+        """The weights are float32 where torch.autocast gives a norm bfloat16."""
+        for norm, options in ((nn.LayerNorm(WIDTH), {}), (Written((3, WIDTH)), {"heads": 3})):
+            module = settled(Around(norm, **options)).eval()
+            module.end = nn.Identity()
+            folded, _ = normlens.fold(module, X.float())
+            self.assertIsInstance(folded.norm, AffineRMSNorm)
+            for called in (folded, torch.compile(folded, backend="eager", fullgraph=True)):
+                self.assertEqual(called(X.float()).dtype, torch.float32)
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    output, expected = called(X.float()), module(X.float())
+                self.assertEqual((output.dtype, expected.dtype), (torch.bfloat16, torch.bfloat16))
+                self.assertLess((output - expected).abs().max().item(), 0.05 * expected.abs().max().item())
+            graph = torch.export.export(folded, (X.float(),)).graph
+            self.assertFalse([node for node in graph.nodes if "to" in str(node.target).split(".")])
+
+
 class Kept(unittest.TestCase):
     def assert_kept(self, reason, norm, **options):
         module = settled(Around(norm, **options).double()).train()

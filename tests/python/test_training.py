@@ -213,6 +213,37 @@ class Baking(unittest.TestCase):
             if not isinstance(part, nn.RMSNorm):
                 self.assertIs(type(part), kinds[path])
 
+    def test_of_a_copy_while_training_goes_on(self):
+        """A deep copy shares the classes that torch makes for parametrised parts."""
+        for tied in (False, True):
+            original = settled(Stream(tied=tied).double()).train()
+            module = copy.deepcopy(original)
+            normlens.cbwc(module, IDS)
+            optimizers = [OPTIMIZERS["adam"](one.parameters()) for one in (module, original)]
+            losses = [train(one, IDS, optimizer) for one, optimizer in zip((module, original), optimizers)]
+            now = module(IDS)
+            baked = normlens.uncbwc(copy.deepcopy(module), IDS)
+            self.assertTrue(torch.equal(baked(IDS), now))
+            losses += [train(one, IDS, optimizer) for one, optimizer in zip((module, original), optimizers)]
+            self.assertLess((torch.tensor(losses[::2]) - torch.tensor(losses[1::2])).abs().max().item(), 1e-10)
+            other, now = copy.deepcopy(module), module(IDS)
+            normlens.uncbwc(module, IDS)
+            self.assertTrue(torch.equal(other(IDS), now))
+            self.assertTrue(torch.equal(normlens.uncbwc(other, IDS)(IDS), now))
+
+    def test_of_a_copy_of_a_part_that_was_parametrised_before(self):
+        module = settled(Stream(bias=False).double())
+        for mix in module.mix:
+            mix[2].more = nn.Parameter(torch.ones(2).double())
+            parametrize.register_parametrization(mix[2], "more", nn.Identity())
+        other, before = copy.deepcopy(module), module(IDS)
+        _, report = normlens.cbwc(other, IDS)
+        self.assertEqual(len(report.folded), 3)
+        self.assertTrue(torch.equal(module(IDS), before))
+        normlens.uncbwc(other, IDS)
+        self.assertTrue(parametrize.is_parametrized(other.mix[0][2], "more"))
+        self.assertTrue(torch.equal(module(IDS), before))
+
     def test_what_no_module_registers_keeps_its_numbers(self):
         class Held(Stream):
             def __init__(self):

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import os
 import pathlib
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Collection, Dict, List, Optional, Sequence, Tuple
 
 from normlens.analyzing import ModuleOrPath, is_path, name_of, opened, report_of, widths_of
 from normlens.engine.client import Progress
@@ -116,11 +116,11 @@ def _fold_module(
     from normlens.module.inputs import as_inputs
 
     source = name_of(module)
-    folded = module if inplace else copy.deepcopy(module)
     with opened(module, example, **asking) as (session, analysis, branch):
-        inputs = as_inputs(example)
+        folded, inputs = module if inplace else copy.deepcopy(module), as_inputs(example)
         done = carried_out(session, analysis, branch, module, folded, inputs, policy, max_growth)
-        contract, holds = settled(branch, done.exact, done.others) if done.exact is not None else (branch.contract, [])
+        settles = done.exact is not None
+        contract, holds = settled(branch, done.exact, done.others, done.changed) if settles else (branch.contract, [])
         more = {
             "norms": done.norms,
             "changes": done.changes,
@@ -138,12 +138,13 @@ def _fold_module(
 @dataclasses.dataclass
 class Done:
     """A plan as it was carried out on a module. exact: the float64 copy, changed too; None where nothing folds. others: calls
-    beyond the example, and what the original makes of them."""
+    beyond the example, and what the original makes of them. changed: names of parameters and modules."""
 
     plan: Json
     norms: Tuple[Norm, ...]
     exact: Optional["nn.Module"] = None
     others: Sequence["OtherCall"] = ()
+    changed: Collection[str] = ()
     changes: Tuple[str, ...] = ()
     untied: Tuple[str, ...] = ()
     checks: Tuple[Check, ...] = ()
@@ -177,9 +178,9 @@ def carried_out(
             if not expected:
                 expected = expectations(module, exact, inputs, branch.contract)
                 others = [] if foretells else other_calls(exact, inputs, branch.trials, widths_of(analysis))
-            checks, untied = change(target, exact, followed, expected)
+            checks, untied, changed = change(target, exact, followed, expected)
             norms = states_of(session, analysis, plan, followed)
-            return Done(plan, norms, exact, others, tuple(followed.changes), tuple(untied), checks)
+            return Done(plan, norms, exact, others, changed, tuple(followed.changes), tuple(untied), checks)
         except NotEqual as refused:
             if not refused.norms and plan["policy"] == "free" and not foretells:
                 raise
@@ -188,26 +189,29 @@ def carried_out(
             seen.undone.update({} if refused.norms else {plan["policy"]: undone})
 
 
-def settled(branch: "Branch", exact: "nn.Module", others: Sequence["OtherCall"]) -> Tuple["Contract", List[str]]:
+def settled(
+    branch: "Branch", exact: "nn.Module", others: Sequence["OtherCall"], changed: Collection[str]
+) -> Tuple["Contract", List[str]]:
     """The contract that is left, and the conditions beyond it. exact: the float64 copy, changed. others: beyond the example."""
+    from normlens.module.methods import others_calling
     from normlens.module.verify import conditions
 
     contract, broken = branch.contract.settled({other.condition for other in others}, conditions(exact, others))
-    return contract, broken + beyond(branch)
+    methods = others_calling(exact, changed)
+    return contract, broken + beyond(branch) + ([f"nothing but forward calls {_listed(methods)}"] if methods else [])
 
 
 def beyond(branch: "Branch") -> List[str]:
     """Conditions that no trial decides: values of plain arguments, guards that were not tried, and what is not used, because
     another branch of the code that uses it may feed the same norms."""
-    most, told = 4, [*branch.contract.values(), *branch.untried]
-    if not branch.unused:
-        return told
-    names = list(branch.unused[:most])
-    if len(branch.unused) > most:
-        names.append(f"{len(branch.unused) - most} more")
-    if len(names) < 2:
-        return [*told, f"{names[0]} is not used"]
-    return [*told, f"{', '.join(names[:-1])} and {names[-1]} are not used"]
+    told = [*branch.contract.values(), *branch.untried]
+    verb = "is" if len(branch.unused) == 1 else "are"
+    return [*told, f"{_listed(branch.unused)} {verb} not used"] if branch.unused else told
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    shown = [*names] if len(names) <= most else [*names[:most], f"{len(names) - most} more"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def looked_at(session: Session, analysis: Json, module: "nn.Module", inputs: "Inputs") -> Tuple["Graph", "Observed"]:
@@ -286,14 +290,15 @@ def followed_of(
 
 def change(
     target: "nn.Module", exact: "nn.Module", followed: "Followed", expected: Sequence[Any]
-) -> Tuple[Tuple[Check, ...], List[str]]:
-    """Performs the actions on target, and verifies; whatever goes wrong, target is left as it was."""
+) -> Tuple[Tuple[Check, ...], List[str], Collection[str]]:
+    """Performs the actions on target, and verifies; whatever goes wrong, target is left as it was. Returns the checks, what was
+    untied, and what was changed."""
     from normlens.module.apply import perform
     from normlens.module.verify import checked
 
     changes, told = perform(followed.actions, target)
     try:
-        return checked(target, exact, followed.actions, expected, followed.paths), told
+        return checked(target, exact, followed.actions, expected, followed.paths), told, changes.names
     except BaseException:
         changes.undo()
         raise

@@ -116,4 +116,4 @@ def _changed(
     except BaseException:
         changes.undo()
         raise
-    return tuple(checks), settled(branch, exact, others)
+    return tuple(checks), settled(branch, exact, others, changes.names)

@@ -58,16 +58,25 @@ def parametrising(edit: Edit, graph: Graph, seen: Observed, module: nn.Module) -
     def act(changes: Changes) -> str:
         for owner in mine:
             part = changes.module.get_submodule(owner.module)
-            parametrize.register_parametrization(part, owner.attribute, Centered(pattern))
+            _parametrised(part, owner.attribute, changes.tensor(owner), [pattern])
+            changes.names.add(str(owner))
             changes.remember(lambda part=part, name=owner.attribute: _plain(part, name))
         return ""
 
     return act
 
 
+def _with_own_class(part: nn.Module) -> None:
+    """torch gives a parametrised module a class with a property for each tensor, and changes this class later. A deep copy
+    of the module shares the class."""
+    if parametrize.is_parametrized(part):
+        part.__class__ = type(type(part).__name__, type(part).__bases__, dict(vars(type(part))))
+
+
 def _plain(part: nn.Module, name: str) -> None:
     """The raw tensor again; of several parametrisations the first call takes all away."""
     if parametrize.is_parametrized(part, name):
+        _with_own_class(part)
         parametrize.remove_parametrizations(part, name, leave_parametrized=False)
 
 
@@ -102,6 +111,7 @@ def bake(module: nn.Module, changes: Changes) -> List[Owner]:
 
 
 def _parametrised(part: nn.Module, name: str, raw: torch.Tensor, patterns: Sequence[str]) -> None:
+    _with_own_class(part)
     setattr(part, name, raw)
     for pattern in patterns:
         parametrize.register_parametrization(part, name, Centered(pattern))

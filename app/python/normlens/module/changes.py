@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Sequence
+from typing import Any, Callable, List, Sequence, Set
 
 import torch
 from torch import nn
@@ -11,10 +11,11 @@ from normlens.module.owners import Owner
 
 
 class Changes:
-    """undo() leaves the module as it was: the same objects with the same numbers."""
+    """undo() leaves the module as it was: the same objects with the same numbers. names: of changed parameters and modules."""
 
     def __init__(self, module: nn.Module) -> None:
         self.module = module
+        self.names: Set[str] = set()
         self._back: List[Callable[[], Any]] = []
 
     def tensor(self, owner: Owner) -> torch.Tensor:
@@ -22,6 +23,7 @@ class Changes:
 
     def overwrite(self, owner: Owner, value: torch.Tensor) -> None:
         """In place: whoever else holds the tensor sees it, an optimizer too."""
+        self.names.add(str(owner))
         tensor = self.tensor(owner)
         before = tensor.detach().clone()
         self._back.append(lambda: _copy(tensor, before))
@@ -38,12 +40,14 @@ class Changes:
         old = self.tensor(mine[0])
         new = value.detach().to(old.dtype).clone()
         new = nn.Parameter(new, old.requires_grad) if isinstance(old, nn.Parameter) else new
+        self.names.update(map(str, mine))
         for owner in mine:
             self.set(self.module.get_submodule(owner.module), owner.attribute, new)
         return True
 
     def replace_module(self, path: str, new: nn.Module) -> None:
         """Under each name that the module has."""
+        self.names.add(path)
         old = self.module.get_submodule(path)
         for parent in list(self.module.modules()):
             for name, child in list(parent._modules.items()):

@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 from normlens.errors import ExportFailed
 from normlens.module.branches import Branch, branch_of
 from normlens.module.inputs import Inputs
-from normlens.module.modes import WithoutVainDropout, mode_of, quiet, without_cache
+from normlens.module.modes import WithoutVainDropout, mode_of, quiet, state_kept, without_cache
 from normlens.module.verify import run
 
 
@@ -37,8 +37,8 @@ def exported(
     with tempfile.TemporaryDirectory(prefix="normlens-") as folder:
         path = pathlib.Path(folder, "model.pt2")
         with contextlib.suppress(Exception), quiet():
-            run(module, inputs, training)  # a module may change itself at its first call; the export reports the error
-        with mode_of(module, training), without_cache(module), quiet(), WithoutVainDropout():
+            run(module, inputs, training, first=True)  # a module may change itself then; the export reports the error
+        with mode_of(module, training), without_cache(module), state_kept(module), quiet(), WithoutVainDropout():
             program = _program(module, inputs, fixed)
             try:
                 torch.export.save(program, path)

@@ -9,7 +9,7 @@ from torch import nn
 
 from normlens.module.compare import Rows, least_scale, tensors_in
 from normlens.module.inputs import Inputs
-from normlens.module.modes import buffers_kept, lift, lifted, mode_of, without_cache
+from normlens.module.modes import lift, lifted, mode_of, state_kept, without_cache
 from normlens.module.verify import LIMIT, SEED
 from normlens.report.report import Check
 
@@ -18,7 +18,7 @@ Gradients = List[Optional[torch.Tensor]]
 
 def gradients(exact: nn.Module, inputs: Inputs, parameters: Sequence[nn.Parameter]) -> Gradients:
     """Of a drawn weighted sum of all outputs, in training mode. exact: in float64."""
-    with lifted(), torch.random.fork_rng(), mode_of(exact, True), without_cache(exact), buffers_kept(exact):
+    with lifted(), torch.random.fork_rng(), mode_of(exact, True), without_cache(exact), state_kept(exact):
         torch.manual_seed(SEED)
         outputs = [leaf for leaf in tensors_in(inputs.map(lift).call(exact)) if _trains(leaf)]
         loss = sum((output * torch.randn_like(output)).sum() for output in outputs)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import io
 import logging
 import warnings
-from typing import Any, Iterator, List
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 
 from normlens.module.guard import unguarded
 
@@ -58,17 +60,81 @@ def without_cache(module: nn.Module) -> Iterator[None]:
             config.use_cache = True
 
 
+# What torch itself keeps in every module: parameters, submodules, hooks.
+COMMON = vars(nn.Module()).keys()
+CONTAINERS = (list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict)
+State = Dict[int, Tuple[Any, Any]]  # containers with what they contain, and tensors with their numbers, by identity
+
+
+def _plain_attributes(part: nn.Module) -> Dict[str, Any]:
+    return {name: value for name, value in vars(part).items() if name not in COMMON}
+
+
+def _state_of(module: nn.Module) -> State:
+    """Buffers and plain attributes; of objects in them that are no containers only which they are."""
+    state: State = {id(one): (one, one) for one in module.parameters()}
+
+    def hold(value: Any) -> None:
+        if id(value) not in state and isinstance(value, torch.Tensor):
+            state[id(value)] = (value, value.detach().clone())
+        elif id(value) not in state and type(value) in CONTAINERS:
+            state[id(value)] = (value, copy.copy(value))
+            for one in value.values() if isinstance(value, dict) else value:
+                hold(one)
+
+    for part in module.modules():
+        state[id(vars(part))] = (vars(part), dict(vars(part)))
+        for value in [part._buffers, *_plain_attributes(part).values()]:
+            hold(value)
+    return state
+
+
+@torch.no_grad()
+def _restore(state: State) -> None:
+    for value, before in state.values():
+        if isinstance(value, torch.Tensor):
+            _ = _alike(value, before) or value.copy_(before)
+        elif _flat(value) != _flat(before):
+            value.clear()
+            (value.extend if hasattr(value, "extend") else value.update)(before)
+
+
+def _flat(container: Any) -> List[int]:
+    """Identities of what it contains."""
+    return [id(one) for one in ((*container, *container.values()) if isinstance(container, dict) else container)]
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    try:
+        return one is other or torch.equal(one, other)
+    except Exception:  # torch compares no sparse tensors
+        return False
+
+
+def _left(module: nn.Module, state: State) -> Iterator[Tuple[str, List[torch.Tensor]]]:
+    """(attribute, tensors in it that are new since then, or have other numbers)"""
+    for path, part in module.named_modules():
+        for name, value in _plain_attributes(part).items():
+            dense = [leaf for leaf in pytree.tree_leaves(value) if getattr(leaf, "layout", None) is torch.strided]
+            new = [leaf.clone() for leaf in dense if not _alike(leaf, state.get(id(leaf), (leaf, None))[1])]
+            if new:
+                yield f"{path}.{name}".lstrip("."), new
+
+
 @contextlib.contextmanager
-def buffers_kept(module: nn.Module) -> Iterator[None]:
-    """What a run writes into buffers, such as statistics of a BatchNorm in training, is taken back."""
-    held = [(part, name, tensor) for part in module.modules() for name, tensor in part._buffers.items()]
-    before = [(part, name, tensor, tensor.clone()) for part, name, tensor in held if tensor is not None]
+def state_kept(module: nn.Module, first: bool = False, left: Optional[Dict[str, Any]] = None) -> Iterator[None]:
+    """What a run leaves in buffers and plain attributes, such as statistics of a BatchNorm, a counter or a cache, is taken
+    back. first: except where it changes parameters or submodules too, as the first call of some modules does: then the
+    attributes record that it did. left: takes the tensors that the run left in plain attributes, by name."""
+    state, parts, own = _state_of(module), list(module.modules()), list(module.parameters())
+    numbers = [torch.empty(0) if nn.parameter.is_lazy(one) else one.detach().clone() for one in own if first]
     try:
         yield
     finally:
-        with torch.no_grad():
-            for part, name, tensor, numbers in before:
-                part._buffers[name] = tensor.copy_(numbers)
+        if left is not None:
+            left.update(_left(module, state))
+        if not first or (parts == list(module.modules()) and all(map(_alike, own, numbers))):
+            _restore(state)
 
 
 LESS = (torch.float32, torch.float16, torch.bfloat16)

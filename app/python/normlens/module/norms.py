@@ -22,6 +22,8 @@ class AffineRMSNorm(nn.RMSNorm):
 
     y = x / sqrt(mean(x²) + eps) * weight + bias, over the last axes (normalized_shape), or over axis 1 of
     [batch, channels, ...] where channels_first. weight and bias are called as LayerNorm's, so that a state dict fits.
+    The result has the type that LayerNorm's has: on the CPU that of x, under torch.autocast too; CUDA's autocast makes it
+    float32 there, as it does a LayerNorm's (torch/include/ATen/autocast_mode.h, AT_FORALL_FP32).
     """
 
     def __init__(self, normalized_shape: Sequence[int], eps: float, affine: bool, channels_first: bool = False) -> None:
@@ -37,6 +39,8 @@ class AffineRMSNorm(nn.RMSNorm):
         y = y * self.weight if wide else y
         if self.bias is not None:
             y = y + self.bias
+        if y.dtype != x.dtype and x.device.type == "cpu":
+            y = y.to(x.dtype)
         return y.movedim(-1, 1) if self.channels_first else y
 
     def extra_repr(self) -> str:

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from normlens.module.inputs import Inputs
-from normlens.module.modes import buffers_kept
+from normlens.module.modes import state_kept
 from normlens.module.norms import LayerNormForm, layer_norm_form
 from normlens.report.report import Norm
 
@@ -61,7 +61,7 @@ def observe(module: nn.Module, inputs: Inputs, norms: Collection[str] = ()) -> O
     """Runs it once, as it is. What refuses to run with hooks on it (torch.cond compiles its branches) is not observed.
     norms: paths of the modules that LayerNorms are computed in."""
     seen = Observed()
-    with torch.no_grad(), buffers_kept(module):
+    with torch.no_grad(), state_kept(module, first=True):
         try:
             with _hooked(module, seen, norms):
                 inputs.call(module)

@@ -122,6 +122,7 @@ def inserting_centering(edit: Edit, graph: Graph, seen: Observed) -> Action:
         raise NoCounterpart(f"a centering of parts of {scope}'s output would be needed")
 
     def act(changes: Changes) -> str:
+        changes.names.add(scope)
         changes.remember(changes.module.get_submodule(scope).register_forward_hook(CenterOutput(axes)).remove)
         return ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import Any, Iterable, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Sequence, Tuple
 
 import torch
 from torch import nn
@@ -15,7 +15,7 @@ from normlens.module.branches import Trial, with_other_arguments, with_other_siz
 from normlens.module.compare import MOST_ROUNDING, NOISE, Rows, least_scale, pairs, relative, says_something, without_distance
 from normlens.module.contract import Contract
 from normlens.module.inputs import Inputs, drawn, twice, widened
-from normlens.module.modes import buffers_kept, lift, lifted, mode_of, quiet, twin, without_cache
+from normlens.module.modes import lift, lifted, mode_of, quiet, state_kept, twin, without_cache
 from normlens.module.resolve import Action
 from normlens.report.report import Check
 
@@ -39,20 +39,21 @@ def trials(inputs: Inputs, contract: Contract) -> List[Tuple[str, Inputs]]:
     return [*sets, ("twice the batch", larger)] if contract.broken_by(larger.args, larger.kwargs) is None else sets
 
 
-def run(module: nn.Module, inputs: Inputs, training: bool) -> Any:
-    """Without a trace: no gradients, the caller's random numbers and the module's mode as they were."""
-    with torch.no_grad(), torch.random.fork_rng(), mode_of(module, training), without_cache(module), buffers_kept(module):
+def run(module: nn.Module, inputs: Inputs, training: bool, **kept: Any) -> Any:
+    """Without a trace: no gradients, the caller's random numbers and the module's mode and state as they were. kept: as for
+    state_kept."""
+    with torch.no_grad(), torch.random.fork_rng(), mode_of(module, training), without_cache(module), state_kept(module, **kept):
         torch.manual_seed(SEED)
         return inputs.call(module)
 
 
-def run_exact(exact: nn.Module, inputs: Inputs, training: bool) -> Any:
-    return run_lifted(exact, inputs.map(lift), training)
+def run_exact(exact: nn.Module, inputs: Inputs, training: bool, **kept: Any) -> Any:
+    return run_lifted(exact, inputs.map(lift), training, **kept)
 
 
-def run_lifted(exact: nn.Module, inputs: Inputs, training: bool) -> Any:
+def run_lifted(exact: nn.Module, inputs: Inputs, training: bool, **kept: Any) -> Any:
     with lifted():
-        return run(exact, inputs, training)
+        return run(exact, inputs, training, **kept)
 
 
 def expectations(
@@ -74,12 +75,14 @@ def expectations(
 
 @dataclasses.dataclass(frozen=True)
 class OtherCall:
-    """condition: what these inputs, or this mode, break. exact: what the original's float64 copy gives."""
+    """condition: what these inputs, or this mode, break. exact: what the original's float64 copy gives. attribute:
+    that it leaves exact in, where this is no output."""
 
     condition: str
     inputs: Inputs
     training: bool
     exact: Any
+    attribute: str = ""
 
 
 def other_calls(
@@ -104,7 +107,11 @@ def other_calls(
                 found.append(OtherCall(condition, given, mode, truth))
         except Exception:
             continue  # then it is no choice
-    return found
+    left: Dict[str, Any] = {}
+    with contextlib.suppress(Exception), quiet():
+        run_exact(exact, inputs, training, left=left)
+    told = "{}, which a call leaves in the module, is not read"
+    return found + [OtherCall(told.format(name), inputs.map(lift), training, value, name) for name, value in left.items()]
 
 
 def conditions(exact: nn.Module, others: Sequence[OtherCall]) -> List[str]:
@@ -113,9 +120,11 @@ def conditions(exact: nn.Module, others: Sequence[OtherCall]) -> List[str]:
 
 
 def _agrees(exact: nn.Module, other: OtherCall) -> bool:
+    left: Dict[str, Any] = {}
     try:
         with quiet():
-            return relative(run_lifted(exact, other.inputs, other.training), other.exact) <= LIMIT
+            output = run_lifted(exact, other.inputs, other.training, left=left)
+            return relative(left[other.attribute] if other.attribute else output, other.exact) <= LIMIT
     except Exception:
         return False
 
