@@ -84,7 +84,7 @@ def _state_of(module: nn.Module) -> State:
 
     for part in module.modules():
         state[id(vars(part))] = (vars(part), dict(vars(part)))
-        for value in [part._buffers, *_plain_attributes(part).values()]:
+        for value in [part._buffers, *part._buffers.values(), *_plain_attributes(part).values()]:
             hold(value)
     return state
 
