@@ -57,6 +57,17 @@ std::string oneLine(std::string text) {
   return printable(std::move(text));
 }
 
+// Bounds a message that a file's texts or an argument have made long. Its end stays, since that holds the reason.
+std::string shortened(std::string text) {
+  constexpr size_t kMost = 500, kEnd = 200;
+  if (text.size() <= kMost) return text;
+  const auto boundary = [&](size_t at) {  // between two characters of UTF-8
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
+    return at;
+  };
+  return text.substr(0, boundary(kMost - kEnd)) + " ... " + text.substr(boundary(text.size() - kEnd));
+}
+
 }  // namespace
 
 Exit exitFor(ErrorCode code) {
@@ -155,8 +166,8 @@ Exit Console::written(Exit exit) {
   return exit == Exit::Done ? Exit::NotDone : exit;
 }
 
-void Console::note(std::string_view line) {
-  if (options_.quiet) return;
+void Console::note(std::string_view line, Exit because) {
+  if (options_.quiet && because == Exit::Done) return;
   if (progress_) progress_->clear();
   writeLine(err_, oneLine(std::string(line)));
 }
@@ -184,7 +195,8 @@ bool Console::line(nlohmann::json object) {
 }
 
 Exit Console::fail(const Error& error) {
-  const Error reported = withMemoryLimit(error);
+  Error reported = withMemoryLimit(error);
+  reported.message = shortened(std::move(reported.message));
   watchPage().status = static_cast<int32_t>(exitFor(reported.code));
   if (progress_) progress_->clear();
   writeLine(err_,

@@ -49,7 +49,8 @@ class Console {
 
   void print(std::string_view text);  // stdout; nothing with --json or --quiet
   Exit help(std::string_view text);   // stdout, whatever the options; see finish()
-  void note(std::string_view line);   // stderr; nothing with --quiet
+  // stderr; nothing with --quiet, unless the line is the reason for an exit other than Done
+  void note(std::string_view line, Exit because = Exit::Done);
   // One object as a line of stdout, written whole, whatever the options. False: it could not be; see finish().
   bool line(nlohmann::json object);
   // With --json, which alone needs the object, prints it: that of a large model takes its time. Exit::Done only if all

@@ -14,7 +14,10 @@ namespace normlens::engine {
 
 class StopSignals {
  public:
+  // Whoever starts a program may have it ignore SIGCHLD: the kernel then reaps its children, and a number that is still
+  // sent signals may be another process's.
   static void holdBack() {
+    std::signal(SIGCHLD, SIG_DFL);
     const sigset_t signals = all();
     sigprocmask(SIG_BLOCK, &signals, nullptr);
   }

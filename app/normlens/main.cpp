@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -154,6 +155,7 @@ int takeScreenshot(ui::MainWindow& window, const CommandLine& line) {
 int main(int argc, char** argv) {
   QElapsedTimer sinceStart;
   sinceStart.start();
+  std::signal(SIGCHLD, SIG_DFL);  // Whoever started this may have ignored it: children could not be waited for.
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first != "bench") letWaitingThreadsSleep();  // A measured program waits as it does where a model is deployed.
   if (looksLikeVerb(first)) return becomeEngine(argv);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -19,10 +20,19 @@ namespace fs = std::filesystem;
 
 constexpr size_t kRandomLetters = 6;  // mkstemp wants as many.
 
+Descriptor openFolder(const fs::path& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
 fs::path folderOf(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-// The start of a temporary name that is ours beside `target`; random letters follow. Hidden, and like nobody else's.
-std::string temporaryStart(const fs::path& target) { return "." + target.filename().string() + ".normlens-"; }
+// The start of a temporary name that is ours beside `target`; random letters follow. Hidden, and like nobody else's. A
+// long name of the target is cut, since no name has more than NAME_MAX bytes.
+std::string temporaryStart(const fs::path& target) {
+  constexpr std::string_view kMark = ".normlens-";
+  constexpr size_t kMost = NAME_MAX - 1 - kMark.size() - kRandomLetters;
+  return "." + target.filename().string().substr(0, kMost) + std::string(kMark);
+}
 
 void removeStaleBeside(const fs::path& target) {
   const std::string start = temporaryStart(target);
@@ -142,9 +152,10 @@ OrErrno<Descriptor> openToRead(const fs::path& path) {
   return file;
 }
 
-OrErrno<Descriptor> openFolder(const fs::path& path) {
-  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return tl::unexpected(errno);
+OrErrno<Descriptor> lockedFolder(const fs::path& path) {
+  Descriptor folder(openFolder(path));
+  const bool free = folder && (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK);
+  if (!free) return tl::unexpected(errno);
   return folder;
 }
 
@@ -161,7 +172,7 @@ int name(NewFile& file, Naming naming) {
   setMode(file, naming);
   if (const int error = nameOnce(file, naming); error != 0) return error;
   file.temporary.clear();
-  if (const auto folder = openFolder(folderOf(file.target))) ::fsync(folder->get());
+  if (const Descriptor folder = openFolder(folderOf(file.target))) ::fsync(folder.get());
   return 0;
 }
 

@@ -40,7 +40,9 @@ void removeStale(const std::filesystem::path& folder, const std::function<bool(s
 
 // O_NONBLOCK: opening a named pipe does not wait for a writer.
 [[nodiscard]] OrErrno<Descriptor> openToRead(const std::filesystem::path& path);
-[[nodiscard]] OrErrno<Descriptor> openFolder(const std::filesystem::path& path);
+// Opens a folder and takes its lock, which whoever holds a copy of the descriptor keeps; EWOULDBLOCK: another has it.
+// Not locked on a file system without locks.
+[[nodiscard]] OrErrno<Descriptor> lockedFolder(const std::filesystem::path& path);
 [[nodiscard]] OrErrno<NewFile> createNew(const std::filesystem::path& path);
 // Returns 0 or an errno. The file has the mode of the file that it replaces. The folder is flushed as well.
 [[nodiscard]] int name(NewFile& file, Naming naming);

@@ -12,7 +12,7 @@ namespace normlens::door {
 
 enum class Ask : uint8_t {
   Read,      // path -> a descriptor to read from
-  Folder,    // path -> a descriptor to list
+  Folder,    // path -> a descriptor to list, with the folder's lock
   Create,    // path -> a descriptor to write to, and a ticket
   NameOver,  // ticket: the file gets its name, an older one of that name is removed
   NameNew,   // ticket: the same where nothing has that name

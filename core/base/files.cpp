@@ -1,6 +1,7 @@
 #include "core/base/files.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -56,11 +57,16 @@ OrErrno<Descriptor> openToRead(const fs::path& path) {
   return hasDoor() ? handed(ask(Ask::Read, path)) : direct::openToRead(path);
 }
 
-OrErrno<std::vector<std::string>> namesIn(const fs::path& folder) {
-  ASSIGN_OR_RETURN(auto opened, hasDoor() ? handed(ask(Ask::Folder, folder)) : direct::openFolder(folder));
-  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(opened.get()), ::closedir);
+OrErrno<Descriptor> lockedFolder(const fs::path& folder) {
+  return hasDoor() ? handed(ask(Ask::Folder, folder)) : direct::lockedFolder(folder);
+}
+
+OrErrno<std::vector<std::string>> namesIn(const Descriptor& folder) {
+  Descriptor copy(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0));
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(copy.get()), ::closedir);
   if (!listing) return tl::unexpected(errno);
-  opened.release();
+  copy.release();
+  ::rewinddir(listing.get());
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* entry = ::readdir(listing.get())) {

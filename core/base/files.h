@@ -19,8 +19,9 @@ using direct::Naming;
 using direct::OrErrno;
 
 [[nodiscard]] OrErrno<Descriptor> openToRead(const std::filesystem::path& path);
+[[nodiscard]] OrErrno<Descriptor> lockedFolder(const std::filesystem::path& folder);  // see direct::lockedFolder
 // Returns names in a folder, in no order.
-[[nodiscard]] OrErrno<std::vector<std::string>> namesIn(const std::filesystem::path& folder);
+[[nodiscard]] OrErrno<std::vector<std::string>> namesIn(const Descriptor& folder);
 [[nodiscard]] int remove(const std::filesystem::path& path);
 // Returns whether the file is one of these under any name, or would be if there were one. An empty name is none.
 [[nodiscard]] bool isOneOf(const std::vector<std::filesystem::path>& all, const std::filesystem::path& file);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <vector>
 
 #include "core/base/direct_files.h"
@@ -130,13 +131,15 @@ bool Doorkeeper::serve(int socket) {
 
 // Opens exactly what it compared, whatever other spellings of it mean.
 Answer Doorkeeper::answer(const Question& question) {
+  const auto tooLong = [](const fs::path& name) { return name.native().size() > NAME_MAX; };
+  if (std::ranges::any_of(fs::path(question.path), tooLong)) return refused(ENAMETOOLONG);
   const fs::path path = Grants::resolved(question.path);
   switch (question.ask) {
     case Ask::Read:
       return read(path, question.path);
     case Ask::Folder: {
       if (!grants_.mayList(path)) return refused(EACCES);
-      auto folder = direct::openFolder(path);
+      auto folder = direct::lockedFolder(path);
       return folder ? Answer{.error = 0, .ticket = 0, .handed = std::move(*folder)} : refused(folder.error());
     }
     case Ask::Create:

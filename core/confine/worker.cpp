@@ -97,6 +97,9 @@ void closeAllBut(const std::vector<int>& kept, int door) {
   closeAllBut(start.keep, ends.door.get());
   files::useDoor(std::move(ends.door));
   useWatchPage(page);
+  std::error_code gone;
+  static_cast<void>(fs::current_path(gone));
+  if (gone) fs::current_path("/", gone);  // oneMKL ends a process whose folder was removed
   if (!start.walls.scratch.empty()) ::setenv("TMPDIR", start.walls.scratch.c_str(), 1);
   Confinement level = Confinement::None;
   {
@@ -217,7 +220,7 @@ void Worker::setLimits(const Limits& limits) {
   page_->runLimitMs = limits.run.count();
   page_->probeLimitMs = limits.probe.count();
   page_->trialLimitMs = limits.trial.count();
-  if (pid_ > 0 && limits.memoryBytes > 0) limitMemory(pid_, limits.memoryBytes);
+  if (pid_ > 0 && !reaped_ && limits.memoryBytes > 0) limitMemory(pid_, limits.memoryBytes);
 }
 
 void Worker::serveDoor() {
@@ -253,8 +256,12 @@ bool Worker::overdue() const {
 
 std::optional<Worker::End> Worker::ended() {
   int status = 0;
-  if (reaped_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  if (reaped_) return std::nullopt;
+  const pid_t waited = ::waitpid(pid_, &status, WNOHANG);
+  if (waited == 0) return std::nullopt;
   reaped_ = true;
+  // The kernel keeps no status where SIGCHLD is ignored; the page has it of a process that ended by itself.
+  if (waited < 0) status = page_->status >= 0 ? W_EXITCODE(page_->status, 0) : reason_ != Reason::None ? SIGKILL : 0;
   while (readNoise()) {
   }                                                      // Its last output is read.
   while (door_ && isReadable(door_.get())) serveDoor();  // and reported or requested

@@ -234,6 +234,44 @@ TEST_F(Door, WritesWhatALinkPointsTo) {
   EXPECT_EQ(read("there/real.pt"), "new");
 }
 
+TEST_F(Door, WritesAFileOfTheLongestName) {
+  const fs::path out = path(std::string(250, 'o') + ".onnx"), longer = path(std::string(256, 'o'));
+  const Outcome outcome = run(
+      [&](Confinement) {
+        const bool made = writes(out, "old", files::Naming::Replace) && writes(out, "new", files::Naming::Replace);
+        const auto refused = files::NewFile::create(longer);
+        return made && !refused && refused.error() == ENAMETOOLONG ? 0 : 1;
+      },
+      granting([&](Grants& grants) {
+        grants.toWrite(out);
+        grants.toWrite(longer);
+      }));
+  EXPECT_EQ(outcome.end.status, 0);
+  EXPECT_EQ(names(), std::vector<std::string>{out.filename().string()});
+}
+
+// The lock comes with the folder's descriptor, and is gone with it.
+TEST_F(Door, LocksTheFolderThatItHandsOver) {
+  auto held = direct::lockedFolder(path("."));
+  const auto tries = [&] {
+    return run(
+               [&](Confinement) {
+                 auto folder = files::lockedFolder(path("."));
+                 if (!folder) return folder.error() == EWOULDBLOCK ? 1 : 2;
+                 const auto again = files::lockedFolder(path("."));
+                 const auto all = files::namesIn(*folder);
+                 return !again && again.error() == EWOULDBLOCK && all && *all == std::vector<std::string>{"a"} ? 0 : 3;
+               },
+               granting([&](Grants& grants) { grants.toWrite(path("m.onnx")); }))
+        .end.status;
+  };
+  write("a", "a");
+  ASSERT_TRUE(held.has_value());
+  EXPECT_EQ(tries(), 1);
+  held->reset();
+  EXPECT_EQ(tries(), 0);
+}
+
 TEST_F(Door, LeavesNothingOfAKilledWriter) {
   const fs::path out = path("out.pt");
   const Outcome outcome = run(

@@ -134,6 +134,23 @@ TEST_F(WorkerEnd, IsWhatItSaidWhenItIsStoppedOnItsWayOut) {
   EXPECT_EQ(outcome.end.status, 5);
 }
 
+// The kernel then reaps the process, and keeps no status of it.
+TEST_F(WorkerEnd, IsSeenWhereSigchldIsIgnored) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(run([](Confinement) { return 3; }).end.status, 3);
+  const Outcome exited = run([](Confinement) -> int { ::_exit(0); });
+  const Outcome stopped = run(
+      [](Confinement) {
+        std::signal(SIGTERM, SIG_IGN);
+        for (;;) ::pause();
+        return 0;
+      },
+      {}, 200ms);
+  std::signal(SIGCHLD, before);
+  EXPECT_EQ(exited.end.error.message, "a library or the model ended the process");
+  EXPECT_EQ(stopped.end.error.code, ErrorCode::Cancelled);
+}
+
 TEST_F(WorkerEnd, TellsWhatItPrintedLast) {
   const Outcome outcome = run([](Confinement) {
     std::printf("to stdout\n");

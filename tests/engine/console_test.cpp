@@ -68,6 +68,17 @@ TEST(Console, NamesOfAModelCannotMoveTheCursor) {
   EXPECT_EQ(text, "norm ?]0;owned?\nits verdict\n");
 }
 
+TEST(Console, AnErrorIsAsLongAsALine) {
+  ::testing::internal::CaptureStderr();
+  Console console({.json = false, .quiet = true});
+  console.fail(
+      {ErrorCode::Unreadable, "p" + std::string(1 << 20, 'x') + "\xE6\xA8\xA1" + std::string(199, 'y') + "why", {}});
+  console.note("only a note");
+  console.note("the reason", Exit::NotDone);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said, "normlens: p" + std::string(299, 'x') + " ... " + std::string(197, 'y') + "why\nthe reason\n");
+}
+
 class OutputPath : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -111,6 +111,29 @@ class CommandFaults(FaultCase):
         self.one_line(errors)
         self.nothing_left()
 
+    def test_ends_where_its_starter_ignores_sigchld(self):
+        """The kernel would reap the worker."""
+        process = self.start("analyze", MODELS["small.onnx"],
+                             preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(process.wait(30), 0)
+
+    def test_runs_in_a_folder_that_was_removed(self):
+        gone = self.folder / "gone"
+        gone.mkdir()
+        process = self.start("analyze", MODELS["small.pt"], preexec_fn=lambda: (os.chdir(gone), gone.rmdir()))
+        errors = process.communicate(timeout=30)[1]
+        self.assertEqual(process.returncode, 0, errors)
+
+    def test_writers_of_one_output_leave_its_data_alone(self):
+        model, out = MODELS["data.onnx"], self.out_folder / "out.onnx"
+        for _ in range(8):
+            writers = [self.start("fold", model, "-o", out, "--no-verify") for _ in range(4)]
+            for writer in writers:
+                writer.communicate(timeout=60)
+            beside = [path.name for path in self.out_folder.iterdir() if path != out]
+            self.assertEqual(len(beside), 1, beside)
+            self.loads(out)
+
     @cases(("pt", "small.pt"), ("onnx", "small.onnx"), ("onnx_with_data", "data.onnx"))
     def two_writers(self, model):
         out = self.out_folder / ("out" + MODELS[model].suffix)

@@ -6,12 +6,13 @@
 #include <utility>
 
 #include "core/base/handed_over.h"
+#include "ui/words/format.h"
 #include "ui/words/hint_words.h"
 
 namespace normlens::ui {
 
 EngineError engineErrorOf(const protocol::RpcFailure& failure) {
-  return {failure.code, QString::fromStdString(failure.message), hintWords(failure.hint), false};
+  return {failure.code, text(failure.message), hintWords(failure.hint), false};
 }
 
 EngineClient::EngineClient(QObject* parent) : QObject(parent) {

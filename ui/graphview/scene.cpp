@@ -7,6 +7,8 @@
 #include <ranges>
 #include <utility>
 
+#include "ui/words/format.h"
+
 namespace normlens::graphview {
 namespace {
 
@@ -113,7 +115,7 @@ Scene::Scene(std::shared_ptr<const layout::Hierarchy> h, std::shared_ptr<const l
   titles.reserve(layout->boxes.size());
   for (const layout::Box& box : layout->boxes) {
     rects.push_back(box.rect);
-    titles.push_back(QString::fromStdString(itemOf(box).title));
+    titles.push_back(ui::text(itemOf(box).title));
   }
   boxIndex.build(layout->bounds, rects);
 }

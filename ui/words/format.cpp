@@ -100,6 +100,12 @@ QString shortName(const QString& path, int parts) {
   return all.size() <= parts ? path : QStringList(all.mid(all.size() - parts)).join(u'.');
 }
 
+QString text(const std::string& utf8) {
+  constexpr qsizetype kMost = 4096;
+  const auto size = static_cast<qsizetype>(utf8.size());
+  return QString::fromUtf8(utf8.data(), std::min(size, kMost)) + (size > kMost ? QStringLiteral("…") : QString());
+}
+
 QString nameList(const std::vector<std::string>& names) {
   QStringList list;
   for (const std::string& name : names) list << text(name);

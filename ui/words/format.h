@@ -26,6 +26,8 @@ namespace normlens::ui {
 [[nodiscard]] QString nameList(const std::vector<std::string>& names);  // "ids, mask"
 // "package.pt2 · encode": the file's name, and the model's in one that holds several.
 [[nodiscard]] QString modelTitle(const QString& path, const QString& model);
-[[nodiscard]] inline QString text(const std::string& utf8) { return QString::fromStdString(utf8); }
+// Longer than any path, it ends in "…": a stranger's file may hold texts of megabytes, and a label takes time for each
+// letter.
+[[nodiscard]] QString text(const std::string& utf8);
 
 }  // namespace normlens::ui

@@ -58,7 +58,7 @@ void printOutcome(const std::string& model, const protocol::Analysis& analysis, 
 Exit endWithout(FoldOutcome outcome, const std::string& why, Exit exit, Console& console,
                 const protocol::Analysis& analysis) {
   if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
-  console.note(why + "; nothing was written");
+  console.note(why + "; nothing was written", exit);
   if (outcome.fold.reason.empty()) outcome.fold.reason = why;
   return console.finish([&] { return foldReport(analysis, outcome); }, exit);
 }

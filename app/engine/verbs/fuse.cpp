@@ -22,7 +22,7 @@ void printFusing(const std::string& model, const FuseOutcome& outcome, Console& 
 }
 
 Exit endWithout(const FuseOutcome& outcome, Exit exit, Console& console) {
-  console.note(outcome.fusing.reason + "; nothing was written");
+  console.note(outcome.fusing.reason + "; nothing was written", exit);
   return console.finish([&] { return fuseReport(outcome); }, exit);
 }
 

@@ -61,6 +61,8 @@ Result<void*> loadOwnLibrary(const char* name, bool global) {
                 "if LibTorch was moved, name its folder lib in LD_LIBRARY_PATH; else build or install NormLens again");
   };
   const auto place = ownLibrary(name);
+  if (std::error_code error; !fs::exists("/proc/self/exe", error))
+    return fail(ErrorCode::Internal, "the program cannot find its libraries: there is no /proc", "mount /proc");
   if (!place) return failed("it is neither beside the program nor in the folder lib next to it");
   if (void* loaded = dlopen(place->c_str(), RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL))) return loaded;
   std::string why = loaderError();  // before the next call of the loader

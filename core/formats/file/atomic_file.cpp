@@ -191,6 +191,8 @@ tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
       return fail(ErrorCode::WriteFailed, file + "it is a folder", "choose another name");
     case ENXIO:
       return fail(ErrorCode::WriteFailed, file + "it is a device or a pipe, not a plain file", "choose another name");
+    case ENAMETOOLONG:
+      return fail(ErrorCode::WriteFailed, file + "its name is too long", "choose a shorter one");
     case EEXIST:
       return fail(ErrorCode::WriteFailed, file + "another program has just made a file of that name", "try again");
     default:

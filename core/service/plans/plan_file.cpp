@@ -36,6 +36,7 @@ std::optional<std::pair<int64_t, int64_t>> around(const graph::Shape& shape, int
 }
 
 constexpr int kSchema = 1;
+constexpr const char* kNewPlan = "make a new one with --save-plan";
 
 json useToJson(const graph::Use& use) { return {use.node, use.operand, use.block}; }
 
@@ -302,15 +303,20 @@ Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
     if (whole(root.at("schema")) != kSchema) throw std::runtime_error("another schema");
     plan.policy = fromName<Policy>(root.at("policy").get<std::string>()).value_or(Policy::Balanced);
     if (root.at("model_sha256").get<std::string>() != sha256) {
-      return fail(ErrorCode::BadInput, "this plan was made for another model file", "make a new one with --save-plan");
+      return fail(ErrorCode::BadInput, "this plan was made for another model file", kNewPlan);
     }
     const FromJson reader(graph, norms);
     for (const json& item : root.at("edits")) plan.edits.push_back(reader.edit(item));
   } catch (const OtherSizes& error) {
     return fail(ErrorCode::BadInput, std::string("this plan was made at other input sizes: ") + printable(error.what()),
                 "give the same inputs as then, or make a new plan with --save-plan");
+  } catch (const json::parse_error& error) {
+    return fail(ErrorCode::Unreadable,
+                "not a NormLens plan: no JSON, or cut off, at byte " + std::to_string(error.byte), kNewPlan);
+  } catch (const json::exception&) {
+    return fail(ErrorCode::Unreadable, "not a NormLens plan: a field is missing or of another type", kNewPlan);
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Unreadable, "not a NormLens plan: " + printable(plainError(error)));
+    return fail(ErrorCode::Unreadable, "not a NormLens plan: " + printable(plainError(error)), kNewPlan);
   }
   return plan;
 }

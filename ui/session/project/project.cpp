@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <QHash>
 #include <QSaveFile>
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <stdexcept>
@@ -24,6 +25,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kMark = "normlens_project";
 constexpr size_t kMostNames = 100'000;  // in a list
+constexpr size_t kMostInputs = 1000, kLongestInput = 4096;
 constexpr protocol::JsonLimits kLimits{.depth = 32, .values = size_t{1} << 22, .textBytes = size_t{1} << 16};
 constexpr double kFarthest = 1e9;  // Bounds the drawing; that of a million ops reaches 1e8.
 
@@ -145,6 +147,15 @@ std::optional<T> decoded(const Json& json) {
   return value ? std::optional<T>(std::move(*value)) : std::nullopt;
 }
 
+protocol::InputsParams inputsFrom(const Json& json) {
+  auto inputs = decoded<protocol::InputsParams>(json).value_or(protocol::InputsParams());
+  for (const auto* texts : {&inputs.specs, &inputs.assume}) {
+    const auto isLong = [](const std::string& text) { return text.size() > kLongestInput; };
+    if (texts->size() > kMostInputs || std::ranges::any_of(*texts, isLong)) refuse("its inputs are beyond any model's");
+  }
+  return inputs;
+}
+
 Project fromJson(const Json& json) {
   Project project;
   const Json& model = json.at("model");
@@ -155,8 +166,7 @@ Project fromJson(const Json& json) {
   project.model.bytes = wholeIn(model, "bytes", 0);
   project.model.modifiedMs = wholeIn(model, "modified_ms", 0);
   readPlan(json.at("plan"), project);
-  if (json.contains("inputs"))
-    project.inputs = decoded<protocol::InputsParams>(json["inputs"]).value_or(project.inputs);
+  if (json.contains("inputs")) project.inputs = inputsFrom(json["inputs"]);
   if (json.contains("view")) project.view = viewFrom(json["view"]);
   if (json.contains("bench")) project.bench = decoded<protocol::BenchResult>(json["bench"]);
   for (const Json& run : listIn(json, "bench_runs")) {

@@ -51,7 +51,12 @@ class Names {
  public:
   explicit Names(const Names* outer) : outer_(outer) {}
   void reserve(size_t count) { own_.reserve(count); }
-  bool add(const std::string& name) { return own_.insert(name).second; }
+  bool add(const std::string& name) {
+    if (name.find('\0') != std::string::npos) cut_ = &name;
+    return own_.insert(name).second;
+  }
+  // Returns a name that has a NUL in it, at which runtimes end a name; null: there is none.
+  [[nodiscard]] const std::string* cut() const { return cut_; }
   [[nodiscard]] bool has(const std::string& name) const {
     for (const Names* at = this; at != nullptr; at = at->outer_) {
       if (at->own_.contains(name)) return true;
@@ -62,6 +67,7 @@ class Names {
  private:
   const Names* outer_;
   std::unordered_set<std::string_view> own_;  // into the model
+  const std::string* cut_ = nullptr;
 };
 
 class Checker {
@@ -115,7 +121,9 @@ class Checker {
       for (const std::string& input : function.input()) {
         if (!names.add(input)) return wrong(what + "its input " + quotedName(input) + " is named twice");
       }
-      if (auto ok = inside(function, names); !ok) return wrong(what + ok.error().message, ok.error().code);
+      Status ok = inside(function, names);
+      if (ok) ok = whole(names);
+      if (!ok) return wrong(what + ok.error().message, ok.error().code);
       for (const std::string& output : function.output()) {
         if (!names.has(output))
           return wrong(what + "its output " + quotedName(output) + " is not produced by any node");
@@ -201,7 +209,11 @@ class Checker {
       if (!names.has(output.name()))
         return wrong("output " + quotedName(output.name()) + " is not produced by any node");
     }
-    return {};
+    return whole(names);
+  }
+
+  static Status whole(const Names& names) {
+    return names.cut() == nullptr ? Status() : wrong("has a NUL byte in the name " + quotedName(*names.cut()));
   }
 
   static Status initializers(const GraphProto& graph, const std::unordered_set<std::string_view>& inputs,

@@ -3,6 +3,8 @@
 // what the older model alone needed goes last.
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "core/base/files.h"
 #include "core/base/plain_error.h"
@@ -69,10 +72,10 @@ bool addNeeded(const fs::path& model, std::vector<fs::path>& needed) {
 }
 
 // Lists what the models of a folder need, and the opened one; nullopt where one of them cannot be read.
-std::optional<std::vector<fs::path>> neededBy(const fs::path& folder, const fs::path& opened) {
+std::optional<std::vector<fs::path>> neededBy(const fs::path& folder, const Descriptor& lock, const fs::path& opened) {
   std::vector<fs::path> needed;
   std::error_code error;
-  const auto names = files::namesIn(folder);
+  const auto names = files::namesIn(lock);
   if (!names) return std::nullopt;
   for (const std::string& name : *names) {
     if (fs::is_regular_file(folder / name, error) && !addNeeded(folder / name, needed)) return std::nullopt;
@@ -106,12 +109,23 @@ std::vector<fs::path> dataFilesOf(const fs::path& path, const std::set<std::stri
   return files;
 }
 
+// Held from the look at the model that is replaced until its data is gone: the data of another that came in between
+// would stay, and nothing would name it. Empty after ten seconds.
+Descriptor lockedFolder(const fs::path& folder, const Task& task) {
+  auto locked = files::lockedFolder(folder);
+  for (int tries = 0; tries < 1000 && !locked && locked.error() == EWOULDBLOCK && task.check(); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    locked = files::lockedFolder(folder);
+  }
+  return locked ? std::move(*locked) : Descriptor();
+}
+
 // Removes those of `files` that no model in the folder needs any more, whatever it is called, nor the `opened` one,
 // wherever it is. All files stay where a model there cannot be read, since it may need any; what cannot be removed
 // stays too.
-void removeUnneeded(const std::vector<fs::path>& files, const fs::path& folder, const fs::path& opened) {
+void removeUnneeded(const std::vector<fs::path>& files, const Descriptor& lock, const fs::path& opened) {
   if (files.empty()) return;
-  const auto needed = neededBy(folder.empty() ? fs::path(".") : folder, opened);
+  const auto needed = neededBy(folderOf(files.front()), lock, opened);
   if (!needed) return;
   for (const fs::path& file : files) {
     std::error_code error;
@@ -201,14 +215,15 @@ Status writeAll(const SaveLayout& layout, const fs::path& path, const OnnxSource
     files.push_back(std::move(file));
   }
   RETURN_IF_ERROR(unchanged(source));
-  const auto superseded = dataFilesOf(path, layout.wanted());
+  const Descriptor lock = lockedFolder(folderOf(path), task);
+  const auto superseded = lock ? dataFilesOf(path, layout.wanted()) : std::vector<fs::path>();
   NewDataFiles data;
   for (size_t i = 0; i + 1 < files.size(); ++i) {
     RETURN_IF_ERROR(data.name(files[i], contents[i].path));
   }
   RETURN_IF_ERROR(files.back().commit());
   data.keep();
-  removeUnneeded(superseded, path.parent_path(), source.path);
+  removeUnneeded(superseded, lock, source.path);
   return {};
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <climits>
 
+#include "core/base/printable.h"
 #include "core/formats/onnx/read/split_weights.h"
 
 namespace normlens::formats::onnx {
@@ -69,6 +71,17 @@ uint64_t alignmentOf(const std::vector<std::pair<std::string, const Weight*>>& w
     alignment = std::min(alignment, uint64_t{1} << std::countr_zero(offset));
   }
   return several ? alignment : 0;
+}
+
+// Returns a file's name, cut between two characters where it would be too long with a number behind it. What follows
+// the first `kept` bytes keeps at least as many as "_data" has: the names that a confined process may make end so.
+std::string cut(std::string name, size_t kept) {
+  constexpr size_t kMost = NAME_MAX - 4, kLeast = 5;  // "_999"
+  if (name.size() <= kMost) return name;
+  size_t size = std::max(kMost, kept + kLeast);
+  while (size < name.size() && (static_cast<unsigned char>(name[size]) & 0xC0U) == 0x80U) --size;
+  name.resize(std::min(size, name.size()));
+  return name;
 }
 
 // Ranges of a file that hold something.
@@ -174,16 +187,18 @@ void SaveLayout::placeFile(const std::string& oldLocation,
 // "model.onnx.data" of model.onnx is "out.onnx.data" of out.onnx, "model.onnx_data" is "out.onnx_data", "model_data" is
 // "out_data", "weights.bin" is "out.onnx.weights.bin": a confined process may make files of no other names
 // (core/confine/doorkeeper.h). Never a name that is taken, be it by the model that is about to be replaced: that one
-// needs its data until the new one has its name. "out.onnx.data_2" then.
+// needs its data until the new one has its name. "out.onnx.data_2" then. What the model or its names add is free of
+// characters that a line cannot show, and is cut where the name would be too long.
 std::string SaveLayout::newLocation(const std::string& old, const OnnxSource& source, const fs::path& path) {
   std::string flat = fs::path(old).lexically_normal().string();
   std::replace(flat.begin(), flat.end(), '/', '_');
   std::replace(flat.begin(), flat.end(), '\\', '_');
   const std::string model = source.path.filename().string(), stem = source.path.stem().string();
   const std::string out = path.filename().string();
-  std::string wanted = out + "." + flat;
-  if (flat == stem + "_data") wanted = path.stem().string() + "_data";
-  if (flat.starts_with(model + ".") || flat.starts_with(model + "_data")) wanted = out + flat.substr(model.size());
+  const bool isOfModel = flat.starts_with(model + ".") || flat.starts_with(model + "_data");
+  std::string end = printable(isOfModel ? flat.substr(model.size()) : "." + flat);
+  std::replace(end.begin(), end.end(), '?', '_');
+  const std::string wanted = flat == stem + "_data" ? path.stem().string() + "_data" : cut(out + end, out.size());
   const auto inUse = [&](const std::string& name) {
     std::error_code error;
     return name == out || locations_.contains(name) || fs::exists(fs::symlink_status(path.parent_path() / name, error));

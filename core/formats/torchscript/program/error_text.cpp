@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "core/base/plain_error.h"
 #include "core/formats/edit/edit_refused.h"
@@ -67,6 +68,7 @@ std::string firstLine(std::string_view text) {
 }
 
 std::string shortText(const std::exception& error) {
+  if (dynamic_cast<const std::out_of_range*>(&error) != nullptr) return "a name that it looks up is not there";
   const auto* torchs = dynamic_cast<const c10::Error*>(&error);
   return firstLine(torchs == nullptr ? error.what() : torchs->what_without_backtrace());
 }

@@ -101,6 +101,8 @@ TEST_F(ReadTest, RefusesWhatMakesNoSense) {
          body->set_type(::ONNX_NAMESPACE::AttributeProto::GRAPH);
          *body->mutable_g()->add_initializer() = m.graph().initializer(0);
        }},
+      {"has a NUL byte in the name 'x?y'",
+       [](ModelProto& m) { m.mutable_graph()->add_input()->set_name(std::string("x\0y", 3)); }},
       {"input 'x' is defined twice", [](ModelProto& m) { *m.mutable_graph()->add_input() = m.graph().input(0); }},
   };
   for (const Case& one : cases) {

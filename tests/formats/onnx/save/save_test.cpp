@@ -216,6 +216,29 @@ TEST(OnnxSave, NeverOverwritesADataFileOfTheOpenedModel) {
   EXPECT_EQ(opened(folder / "b.onnx")->source().weights->at("w").storedAt.location, "b.onnx.data_2");
 }
 
+// A file's own words may be anything: a name made of them can be written, and read in one line.
+TEST(OnnxSave, DataFilesGetNamesThatAFolderCanHold) {
+  const TemporaryFolder folder;
+  writeExternal(twoLayers(), folder / "a.onnx", /*oneFile=*/false, 64);
+  const auto model = opened(folder / "a.onnx");
+  const auto nameFor = [&](const std::string& location, const fs::path& out) {
+    OnnxSource source = model->source();
+    auto weights = std::make_shared<Weights>(*source.weights);
+    for (auto& [name, weight] : *weights) weight.storedAt.location = location;
+    source.weights = weights;
+    const auto layout = SaveLayout::make(source, folder / out, {});
+    return layout ? layout->files().front().path.filename().string() : layout.error().message;
+  };
+  EXPECT_EQ(nameFor("a\n\x1b[2Jb\xE2\x80\xAE.bin", "b.onnx"), "b.onnx.a__[2Jb___.bin");
+  std::string syllables;
+  for (int i = 0; i < 100; ++i) syllables += "\xE6\xA8\xA1";
+  EXPECT_EQ(nameFor(syllables, "b.onnx"), "b.onnx." + syllables.substr(0, 243));
+  write(folder / ("b.onnx." + syllables.substr(0, 243)), "taken");
+  EXPECT_EQ(nameFor(syllables, "b.onnx"), "b.onnx." + syllables.substr(0, 243) + "_2");
+  const std::string longest = std::string(245, 'o') + ".onnx";
+  EXPECT_EQ(nameFor("a.onnx.data", longest), longest + ".data");
+}
+
 TEST(OnnxSave, AModelTooLargeForOneFileGetsADataFile) {
   const TemporaryFolder folder;
   write(folder / "a.onnx", twoLayers().SerializeAsString());

@@ -16,7 +16,7 @@ std::string saidOf(const std::function<void()>& act) {
   } catch (const c10::Error& error) {
     return shortText(error);
   } catch (const std::exception& error) {
-    return firstLine(error.what());
+    return shortText(error);
   }
   return "nothing";
 }
@@ -35,6 +35,10 @@ TEST(ErrorText, NobodyIsAskedToReportToPyTorch) {
   EXPECT_EQ(saidOf([] { TORCH_INTERNAL_ASSERT(false, "the input is odd"); }),
             "LibTorch stopped at a check of its own: the input is odd");
   EXPECT_EQ(saidOf([] { TORCH_INTERNAL_ASSERT(false); }), "LibTorch stopped at a check of its own");
+}
+
+TEST(ErrorText, AContainersWordsAreNone) {
+  EXPECT_EQ(saidOf([] { c10::Dict<std::string, int64_t>().at("a"); }), "a name that it looks up is not there");
 }
 
 TEST(ErrorText, OtherSentencesStayAsTheyAre) {

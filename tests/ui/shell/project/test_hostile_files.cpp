@@ -80,6 +80,10 @@ class TestHostileFiles final : public QObject {
                                   << QStringLiteral("its list 'kept' has 500000 entries, more than 100000");
     QTest::newRow("500,000 runs") << projectWith("bench_runs", listOf("{}", 500'000))
                                   << QStringLiteral("its list 'bench_runs' has 500000 entries");
+    const QString beyond = QStringLiteral("its inputs are beyond any model's");
+    QTest::newRow("long input") << projectWith("inputs", "{\"specs\": [\"" + QByteArray(60'000, 'x') + "\"]}")
+                                << beyond;
+    QTest::newRow("2,000 inputs") << projectWith("inputs", "{\"assume\": " + listOf("\"a\"", 2000) + '}') << beyond;
     QTest::newRow("number beside") << projectWith("model", json("{'path': 'gpt2.pt', 'beside': 5}")) << lacks;
     QTest::newRow("model is a list") << projectWith("model", "[]") << lacks;
     QTest::newRow("kept is an object") << projectWith("plan", json("{'policy': 'all', 'kept': {'a': 1}}"))
