@@ -83,7 +83,7 @@ enum class OpKind : uint8_t {
   LayerNorm,     // [x, gamma?, beta?] axes: ints (trailing), eps -> y, mean?, inverse deviation?
                  //     normalized_shape: ints, the sizes of those axes, where the file writes them (RmsNorm, too)
   GroupNorm,     // [x, gamma?, beta?] groups, eps over (C/groups, spatial...)
-  InstanceNorm,  // [x, ...] per channel over the spatial axes
+  InstanceNorm,  // [x, gamma?, beta?] per channel over the spatial axes. updates (true): statistics that it holds, too
   BatchNorm,     // [x, gamma?, beta?, mean, variance] eps, in eval mode: an affine per channel (axis 1). With
                  //     `shift_operand` (2 or 3), set by the analysis: y = x + or - that operand, no scale
   RmsNorm,       // [x, gamma?]

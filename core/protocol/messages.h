@@ -182,8 +182,10 @@ struct NormInfo {
   std::string name, title;  // The file's name, and one to be read, with its module's path.
   std::string scope;
   NormForm form = NormForm::Op;
+  NormType kind = NormType::LayerNorm;  // a GroupNorm or InstanceNorm that is a LayerNorm of groups of channels
   int node = -1;
-  std::vector<int64_t> normalized_shape;
+  std::vector<int64_t> normalized_shape;  // of one group
+  int groups = 1;                         // in which the channels have means of their own
   double eps = 0;
   Verdict verdict = Verdict::Unknown;
   std::string reason;  // one plain sentence
@@ -197,16 +199,18 @@ struct NormInfo {
   double gamma_min = 0, gamma_max = 0, beta_min = 0, beta_max = 0;
   bool has_gamma = false, has_beta = false;
 };
-NORMLENS_FIELDS(NormInfo, index, name, title, scope, form, node, normalized_shape, eps, verdict, reason, centerings,
+NORMLENS_FIELDS(NormInfo, index, name, title, scope, form, kind, node, normalized_shape, groups, eps, verdict, reason, centerings,
                 shared_with, blocker_path, blocker, paper, paper_practical, paper_strict, gamma_min, gamma_max,
                 beta_min, beta_max, has_gamma, has_beta, holds_if, would_fold_if)
 
 struct OtherNormInfo {
   std::string name, kind;
   int node = -1;
-  NormForm form = NormForm::Op;  // or Decomposed
+  NormForm form = NormForm::Op;    // or Decomposed
+  std::optional<Verdict> verdict;  // nullopt: it takes no mean that a fold could leave out
+  std::string reason;              // a sentence without its capital
 };
-NORMLENS_FIELDS(OtherNormInfo, name, kind, node, form)
+NORMLENS_FIELDS(OtherNormInfo, name, kind, node, form, verdict, reason)
 
 struct Totals {
   int layer_norms = 0, free = 0, with_centering = 0, blocked = 0, unknown = 0;

@@ -30,7 +30,10 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
     for (const auto& condition : norm.holds_if) console.print("    holds if " + asText(condition));
     for (const std::string& line : wouldFold(norm)) console.print("    " + line);
   }
-  for (const auto& other : model.analysis.other_norms) console.print("  " + other.name + "  (" + other.kind + ")");
+  for (const auto& other : model.analysis.other_norms) {
+    const std::string verdict = other.verdict ? std::string(nameOf(*other.verdict)) + ": " : "";
+    console.print("  " + other.name + "  (" + other.kind + ")  " + verdict + other.reason);
+  }
 }
 
 Result<Exit> run(const AnalyzeOptions& options, const Call& call) {

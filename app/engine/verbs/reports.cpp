@@ -64,8 +64,8 @@ void addState(json& entry, const protocol::PlanInfo& plan, size_t norm) {
 }
 
 json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& edits) {
-  json entry = picked(norm, {"index", "name", "title", "scope", "form", "normalized_shape", "eps", "verdict", "reason",
-                             "centerings", "paper", "paper_practical", "paper_strict", "holds_if", "would_fold_if"});
+  json entry = picked(norm, {"index", "name", "title", "scope", "form", "kind", "normalized_shape", "groups", "eps",
+                             "verdict", "reason", "centerings", "paper", "paper_practical", "paper_strict", "holds_if", "would_fold_if"});
   entry["edits"] = edits;
   return entry;
 }
@@ -244,7 +244,7 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
     addState(norms.back(), plan, i);
   }
   for (const auto& other : analysis.other_norms) {
-    others.push_back(picked(other, {"name", "kind", "form"}));
+    others.push_back(picked(other, {"name", "kind", "form", "verdict", "reason"}));
   }
   const std::string& note = model.note.empty() ? analysis.note : model.note;
   const auto isOp = [](const protocol::GraphNode& node) {

@@ -338,7 +338,7 @@ Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& n
   for (const LayerNorm& norm : norms) {
     const auto& shape = graph.value(norm.input).shape;
     const bool known = shape && !norm.axes.empty() && norm.blockedReason.empty();
-    out.roots_.push_back(known ? builder.claim({norm.input, Pattern::overAxes(*shape, norm.axes)}) : kNone);
+    out.roots_.push_back(known ? builder.claim({norm.input, patternOf(*shape, norm)}) : kNone);
     // One norm's claims after another's: what they read lies close together.
     RETURN_IF_ERROR(builder.expandAll(task));
   }

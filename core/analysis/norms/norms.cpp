@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/analysis/graph_names.h"
+#include "core/analysis/norms/group_norms.h"
 #include "core/analysis/norms/written_norms.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
@@ -25,8 +26,14 @@ LayerNorm fromOp(const Graph& graph, NodeId id) {
   norm.beta = graph::operandAt(node, 2);
   norm.eps = graph::floatAttribute(node, "eps").value_or(0);
   norm.axes = graph::intsAttribute(node, "axes").value_or(std::vector<int64_t>{});
+  if (node.kind != OpKind::LayerNorm) {
+    norm.type = node.kind == OpKind::GroupNorm ? NormType::GroupNorm : NormType::InstanceNorm;
+    norm.groups = graph::intAttribute(node, "groups").value_or(1);
+    norm.axes = *axesWithoutSpace(graph, node);
+  }
   if (const auto* shape = ops::shapeOf(graph, norm.input)) {
     for (const int64_t axis : norm.axes) norm.normalizedShape.push_back(shape->at(static_cast<size_t>(axis)));
+    if (norm.groups > 1) norm.normalizedShape.front() /= norm.groups;
   }
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     if (!graph.value(node.outputs[i]).uses.empty())
@@ -84,6 +91,7 @@ OtherNorm otherFromOp(const Graph& graph, NodeId id) {
 // Returns whether the sizes that a norm is taken over are the probe's in every run.
 bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
   if (ops::shapeOf(graph, norm.input) == nullptr) return true;  // Nothing is known of it anyway.
+  if (norm.type != NormType::LayerNorm) return isWithoutSpaceInEveryRun(graph, norm);
   return std::ranges::all_of(norm.members, [&](NodeId member) {
     const Node& node = graph.node(member);
     const bool takesMean =
@@ -155,7 +163,7 @@ Norms findNorms(const Graph& graph) {
   for (const NodeId id : graph.executionOrder()) {
     position.emplace(id, position.size());
     const Node& node = graph.node(id);
-    if (node.kind == OpKind::LayerNorm) {
+    if (node.kind == OpKind::LayerNorm || axesWithoutSpace(graph, node)) {
       out.layerNorms.push_back(fromOp(graph, id));
     } else if (isOtherNorm(node) && !ends.contains(id)) {
       out.others.push_back(otherFromOp(graph, id));
@@ -221,7 +229,7 @@ bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId ou
 std::vector<NamedNorm> normsOfOneOp(const Norms& norms) {
   std::vector<NamedNorm> found;
   for (const auto& norm : norms.layerNorms) {
-    if (norm.form == NormForm::Op) found.push_back({norm.name, norm.node});
+    if (norm.form == NormForm::Op && norm.type == NormType::LayerNorm) found.push_back({norm.name, norm.node});
   }
   for (const auto& norm : norms.others) {
     if (norm.kind == OtherNormKind::RmsNorm && norm.form == NormForm::Op) found.push_back({norm.name, norm.node});

@@ -23,8 +23,17 @@ struct NormParts {
   graph::ValueId gamma = graph::kNoValue;
   graph::ValueId beta = graph::kNoValue;
   std::vector<int64_t> axes;  // empty when the shape is not known
+  int64_t groups = 1;         // of a GroupNorm: equal parts of the first of the axes, each with a mean of its own
   double eps = 0;
 };
+
+// The groups of elements that have a mean each. axes: not empty.
+[[nodiscard]] ops::Pattern patternOf(const graph::Shape& shape, const NormParts& norm);
+// A tensor that such a norm reads or makes, with axis 1 cut into its groups and the channels of each; as it is where
+// there is one group.
+[[nodiscard]] graph::TensorView byGroups(graph::TensorView view, int64_t groups);
+// The norm's axes in that view.
+[[nodiscard]] std::vector<int64_t> axesByGroups(const NormParts& norm);
 
 // y = gamma * (x - mean(x)) / sqrt(var(x) + eps) + beta over the axes `axes` of x: the last ones, or where it is
 // decomposed the channels of an image [batch, channels, height, width].
@@ -38,6 +47,10 @@ struct NormParts {
 // Or as Keras does, multiplied out: x * k + (beta - mean * k), k = gamma * rsqrt(...).
 // Or with everything behind c in one op, RmsNorm(c, gamma), which stays when the norm is folded.
 // Or in any other way that computes the same (written_norms.h), perhaps of a view of x.
+//
+// A GroupNorm whose positions are one in every run (x is [batch, channels], or has axes of size 1 behind) is a LayerNorm
+// of each group of channels: papers 000 A.4 and 001 C.3, eq. 28. So is an InstanceNorm over such groups, as exporters
+// write a GroupNorm. Their gamma and beta have one number for each index of axis 1.
 struct LayerNorm : NormParts {
   // A node that folding replaces by one of its operands.
   struct LeftOut {
@@ -48,6 +61,7 @@ struct LayerNorm : NormParts {
   std::string name;   // unique in the file
   std::string title;  // to be read: its module's path where the file has one, which `name` need not say; unique as well
   int index = 0;      // execution order among the LayerNorms
+  NormType type = NormType::LayerNorm;
   // Decomposed: mean(x^2) - mean(x)^2, of which the mean square stays, and what adds the mean's share of a norm that is
   // multiplied out. What subtracts from the input itself is replaced by the input, too.
   std::vector<LeftOut> leftOut;
@@ -59,7 +73,7 @@ struct LayerNorm : NormParts {
   bool anew = false;
   graph::ValueId innerGamma = graph::kNoValue;  // decomposed: the gamma that its output has in it
   graph::ValueId innerBeta = graph::kNoValue;   // and the beta
-  std::vector<int64_t> normalizedShape;         // empty when the shape is not known
+  std::vector<int64_t> normalizedShape;         // of one group; empty when the shape is not known
   std::string blockedReason;  // not empty: cannot be folded whatever its input (mean output is used ...)
 };
 
@@ -103,7 +117,7 @@ struct NamedNorm {
   graph::NodeId node = graph::kNone;
 };
 
-// The LayerNorms, then the RMSNorms, that are one op of their own.
+// The LayerNorms over last axes, then the RMSNorms, that are one op of their own.
 [[nodiscard]] std::vector<NamedNorm> normsOfOneOp(const Norms& norms);
 
 }  // namespace normlens::analysis

@@ -147,7 +147,7 @@ class Finder {
     const LayerNorm& norm = analysis_.norms.layerNorms[static_cast<size_t>(index)];
     const ClaimId root = claims_.root(index);
     const auto& shape = graph_.value(norm.input).shape;
-    if (norm.axes.size() != 1 || !shape) return;
+    if (norm.axes.size() != 1 || norm.groups > 1 || !shape) return;
     FoundStream group;
     group.channels = (*shape)[static_cast<size_t>(norm.axes[0])];
     if (group.channels < 2 || !axisOf(root, group.channels)) return;

@@ -25,6 +25,10 @@ enum class NodeClass : uint8_t {
 NORMLENS_NAMES(NodeClass, "L", "S", "R", "Z", "O", "N", "M", "I", "G", "H", "A")
 [[nodiscard]] constexpr char letterOf(NodeClass of) { return namesOf(of).at(static_cast<size_t>(of)).front(); }
 
+// What a norm that takes a mean is called in the file.
+enum class NormType : uint8_t { LayerNorm, GroupNorm, InstanceNorm };
+NORMLENS_NAMES(NormType, "LayerNorm", "GroupNorm", "InstanceNorm")
+
 enum class OtherNormKind : uint8_t { RmsNorm, CrmsNorm, GroupNorm, InstanceNorm, BatchNorm, NearLayerNorm };
 NORMLENS_NAMES(OtherNormKind, "RMSNorm", "CRMSNorm", "GroupNorm", "InstanceNorm", "BatchNorm",
                "a LayerNorm by another formula, kept: what it divides by is not the root of a LayerNorm's variance "

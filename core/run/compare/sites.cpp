@@ -117,6 +117,7 @@ class Matcher {
   [[nodiscard]] Site input(const analysis::LayerNorm& norm) const {
     Site site = start(SiteKind::NormInput, norm, norm.input);
     site.axes = norm.axes;
+    site.groups = norm.groups;
     if (const ValueId same = named(norm.input); same != graph::kNoValue) site.partners.push_back(same);
     if (const NormPlace* partner = ofSameRank(norm.node)) site.partners.push_back(partner->input);
     makeUnique(site.partners);
@@ -231,8 +232,9 @@ std::optional<TensorView> plusVector(const TensorView& x, const TensorView& v) {
   return fromDoubles(graph::DType::Float64, x.shape, *numbers);
 }
 
-// Returns x without its mean over axes that follow one another.
-std::optional<TensorView> withoutMean(const TensorView& x, const std::vector<int64_t>& axes) {
+// Returns x without its mean over axes that follow one another, or over each of the groups that they are cut into.
+std::optional<TensorView> withoutMean(const TensorView& x, const Site& site) {
+  const std::vector<int64_t>& axes = site.axes;
   auto numbers = graph::toDoubles(x);
   if (!numbers || axes.empty() || axes.size() > x.shape.size()) return std::nullopt;
   const auto rank = static_cast<int64_t>(x.shape.size());
@@ -242,6 +244,7 @@ std::optional<TensorView> withoutMean(const TensorView& x, const std::vector<int
   for (size_t i = last + 1 - axes.size(); i <= last; ++i) width *= static_cast<size_t>(x.shape[i]);
   for (size_t i = last + 1; i < x.shape.size(); ++i) stride *= static_cast<size_t>(x.shape[i]);
   if (width * stride == 0) return std::nullopt;
+  width /= static_cast<size_t>(site.groups);
   for (size_t group = 0; group < numbers->size() / width; ++group) {
     const size_t start = group / stride * width * stride + group % stride;
     double mean = 0;
@@ -314,7 +317,7 @@ std::vector<Site> sitesOf(const Graph& a, const std::vector<analysis::LayerNorm>
 std::optional<TensorView> comparable(const Site& site, const Captured& ofA, Alignment alignment) {
   const auto value = ofA.find(site.value);
   if (value == ofA.end() || !value->second.data) return std::nullopt;
-  return alignment == Alignment::Mean ? withoutMean(value->second, site.axes) : value->second;
+  return alignment == Alignment::Mean ? withoutMean(value->second, site) : value->second;
 }
 
 std::optional<SitePair> bestPair(const Site& site, const Captured& ofA, const Captured& ofB) {
@@ -330,13 +333,13 @@ std::optional<SitePair> bestPair(const Site& site, const Captured& ofA, const Ca
     if (const TensorView* got = reached(partner)) best.consider(a, *got, Alignment::None);
     if (best.isSame()) return best.take();
   }
-  const auto centered = withoutMean(a, site.axes);
+  const auto centered = withoutMean(a, site);
   for (const ValueId partner : site.partners) {
     const TensorView* got = reached(partner);
     if (got == nullptr) continue;
     if (const auto shifted = plusVector(*got, site.beta)) best.consider(a, *shifted, Alignment::Beta);
     if (!centered) continue;
-    if (const auto other = withoutMean(*got, site.axes)) {
+    if (const auto other = withoutMean(*got, site)) {
       best.consider(*centered, *other, Alignment::Mean);
     }
   }

@@ -27,6 +27,7 @@ struct Site {
   int step = 0;                          // place of the value's producer in the execution order; 0: none has it
   int depth = 0;                         // ops on the longest path from the model's inputs to the value
   std::vector<int64_t> axes;             // over which a mean may be taken out; empty: none may
+  int64_t groups = 1;                    // equal parts of the elements along them, each with a mean of its own
   graph::TensorView beta;                // that may have moved; no data: there is none
   std::vector<graph::ValueId> partners;  // values of the other model that may correspond to it
 };

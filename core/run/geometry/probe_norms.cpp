@@ -24,7 +24,7 @@ ProbedNorm probedNorm(const Graph& graph, const EitherNorm& norm) {
   probed.geometry.title = norm.layer ? norm.layer->title : norm.name();
   probed.geometry.index = norm.layer ? norm.layer->index : -1;
   probed.geometry.node = norm.parts().node;
-  probed.geometry.axes = norm.parts().axes;
+  probed.geometry.axes = analysis::axesByGroups(norm.parts());
   probed.norm = norm.layer ? analysis::wholeNorm(graph, *norm.layer) : analysis::wholeNorm(graph, *norm.rms);
   return probed;
 }
@@ -112,12 +112,13 @@ class Probing {
 
   [[nodiscard]] Status measure(ProbedNorm& probed, const Captured& seen) const {
     const auto input = seen.find(probed.norm.input), output = seen.find(probed.norm.output);
+    const auto inGroups = [&](const auto& found) { return analysis::byGroups(found->second, probed.norm.groups); };
     if (input == seen.end() || output == seen.end() || !input->second.data || !output->second.data) {
       return fail(ErrorCode::BadInput, "these inputs do not come by it");
     }
     if (probed.geometry.axes.empty()) return fail(ErrorCode::Unsupported, "its axes are not known");
-    ASSIGN_OR_RETURN(auto ofOutput, sideGeometry(output->second, probed.geometry.axes));
-    ASSIGN_OR_RETURN(auto ofInput, measureInput(probed, input->second));
+    ASSIGN_OR_RETURN(auto ofOutput, sideGeometry(inGroups(output), probed.geometry.axes));
+    ASSIGN_OR_RETURN(auto ofInput, measureInput(probed, inGroups(input)));
     probed.geometry.output = std::move(ofOutput);
     probed.geometry.input = std::move(ofInput);
     return {};

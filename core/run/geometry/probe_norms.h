@@ -19,7 +19,7 @@ struct NormGeometry {
   bool layerNorm = true;    // false: an RMSNorm
   int index = -1;           // The LayerNorm's.
   graph::NodeId node = graph::kNone;
-  std::vector<int64_t> axes;  // Axes of its input that it is taken over; empty: not known.
+  std::vector<int64_t> axes;  // Of its input (by groups) that it is taken over; empty: not known.
   std::string reason;      // why there are no figures: these inputs do not come by it, no floats ...; empty: there are
   InputGeometry input;     // Describes the input, over the norm's axes.
   SideGeometry output;     // gamma and beta in it, also where they are ops of their own right behind it

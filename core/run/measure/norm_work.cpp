@@ -19,13 +19,15 @@ struct Rows {
   double elementBytes = 0;
 };
 
-// The last `axes` axes are a row.
-std::optional<Rows> rowsOf(const graph::Value& value, size_t axes) {
+// The last `axes` axes are a row, or so many rows.
+std::optional<Rows> rowsOf(const graph::Value& value, size_t axes, int64_t groups = 1) {
   if (!value.shape || value.shape->size() < axes || axes == 0) return std::nullopt;
   Rows rows{1, 1, static_cast<double>(graph::dtypeBytes(value.dtype))};
   for (size_t i = 0; i < value.shape->size(); ++i) {
     (i + axes < value.shape->size() ? rows.rows : rows.width) *= (*value.shape)[i];
   }
+  rows.rows *= groups;
+  rows.width /= groups;
   return rows;
 }
 
@@ -104,7 +106,7 @@ std::vector<NormWork> normWork(const Graph& graph, const analysis::Norms& norms)
     const auto& shape = graph.value(norm.input).shape;
     if (shape && !analysis::areLastAxes(norm.axes, shape->size())) continue;  // no rows in one piece
     const size_t axes = std::max<size_t>(norm.axes.size(), 1);
-    const auto rows = norm.input == graph::kNoValue ? std::nullopt : rowsOf(graph.value(norm.input), axes);
+    const auto rows = norm.input == graph::kNoValue ? std::nullopt : rowsOf(graph.value(norm.input), axes, norm.groups);
     const auto kind = norm.centers ? NormKind::LayerNorm : NormKind::RmsNorm;
     if (rows)
       found.emplace_back(norm.node,

@@ -43,7 +43,7 @@ std::vector<ValueId> cutValues(const FoldUnderTest& fold) {
     const auto& returns = graph.blocks[0].returns;
     const bool ofMain = input.producer != graph::kNone && graph.node(input.producer).block == 0;
     const bool isOutput = std::ranges::find(returns, norm.input) != returns.end();
-    if (!ofMain || isOutput || !input.shape || norm.axes.empty() || !ofFolded.contains(input.name) ||
+    if (!ofMain || isOutput || !input.shape || norm.axes.empty() || norm.groups > 1 || !ofFolded.contains(input.name) ||
         isReadOtherwise(fold.plan, norm.input) || std::ranges::find(values, norm.input) != values.end())
       continue;
     values.push_back(norm.input);

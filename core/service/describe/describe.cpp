@@ -7,6 +7,7 @@
 
 #include "core/analysis/explain.h"
 #include "core/analysis/norm_states.h"
+#include "core/analysis/norms/group_norms.h"
 #include "core/analysis/norms/near_norms.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
@@ -45,6 +46,8 @@ protocol::NormInfo describeNorm(const Graph& graph, const analysis::Analysis& an
   info.title = norm.title;
   info.scope = graph.scope(graph.node(norm.node).scope).path;
   info.form = norm.form;
+  info.kind = norm.type;
+  info.groups = static_cast<int>(norm.groups);
   info.node = norm.node;
   info.normalized_shape = norm.normalizedShape;
   info.eps = norm.eps;
@@ -197,7 +200,9 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   auto others = analysis.norms.others;
   std::ranges::move(analysis::nearNorms(graph, analysis.norms), std::back_inserter(others));
   for (const auto& other : others) {
-    out.other_norms.push_back({other.name, nameOf(other.kind), other.node, other.form});
+    auto verdict = analysis::verdictOf(graph, other);
+    out.other_norms.push_back(
+        {other.name, nameOf(other.kind), other.node, other.form, verdict.verdict, std::move(verdict.reason)});
   }
   out.totals = totalsOf(out.norms);
   // Only now: some LayerNorms that are written out show themselves by their shapes.

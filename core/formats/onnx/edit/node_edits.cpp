@@ -170,7 +170,8 @@ class NodeEdits final : public EditTarget {
   void replaceOp(const LayerNorm& norm, bool keepsBeta, int64_t narrow) override {
     const ReadSite at = siteOf(norm.node, 0);
     if (narrow == 0 && isFusedNorm(*at.node)) return replaceFused(norm, at, keepsBeta);
-    if (at.node->op_type() != "LayerNormalization") {
+    const std::string& op = at.node->op_type();
+    if (op != "LayerNormalization" && op != "GroupNormalization" && op != "InstanceNormalization") {
       throw EditRefused("'" + norm.name + "' is part of a fused operation, " + at.node->op_type());
     }
     writeOperator(norm, at, keepsBeta, narrow);
@@ -282,7 +283,19 @@ class NodeEdits final : public EditTarget {
     if (narrow == 0 && norm.gamma != kNoValue) out.gamma = inputOf(*at.node, 1);
     if (keepsBeta && norm.beta != kNoValue) out.beta = inputOf(*at.node, 2);
     if (const auto* stash = findAttribute(*at.node, "stash_type")) out.stashType = stash->i();
+    if (norm.type != NormType::LayerNorm) viewByGroups(norm, out);
     write(out);
+  }
+
+  // [rows, groups, channels]. gamma and beta have a number for each group (InstanceNormalization, and GroupNormalization
+  // before opset 21) or for each channel. All these sizes are the same in every run.
+  void viewByGroups(const LayerNorm& norm, NormToWrite& out) const {
+    const bool ofGroups = norm.type == NormType::GroupNorm;
+    const int64_t groups = ofGroups ? norm.groups : graph_.value(norm.input).shape.value()[1];
+    out.affine = {groups, -1};
+    if (ofGroups || norm.axes.size() > 1) out.view = {-1, groups, graph::elementCount(norm.normalizedShape).value()};
+    out.axesCount = 1;
+    out.rank = 3;
   }
 
   // The sum or the look-ups in front of a fused norm become nodes; the norm itself a LayerNormalization.

@@ -201,6 +201,15 @@ class CodeEdits final : public EditTarget {
     NormReplacement out;
     out.node = node;
     out.axes = static_cast<int>(norm.axes.size());
+    if (norm.type != NormType::LayerNorm) {
+      out.groups = norm.groups;
+      out.sizes = norm.normalizedShape;
+      const graph::Shape& shape = model_.graph().value(norm.input).shape.value();
+      if (shape.size() > 2) {
+        out.affine.assign(shape.size() - 1, 1);
+        out.affine.front() = shape[1];
+      }
+    }
     const auto* y = node->output(node->outputs().size() == 2 ? 1 : 0);  // behind the sum of an op that adds, too
     out.viewed = std::ranges::any_of(y->uses(), [](const auto& use) { return use.user->kind() == c10::aten::view; });
     // The fast norm works over the last axis only.

@@ -108,7 +108,7 @@ c10::QualifiedName mangled(const CompilationUnit& fresh, const CompilationUnit* 
 bool callsNorm(Graph& graph) {
   bool calls = false;
   eachNode(*graph.block(), [&](Node& node) {
-    calls = calls || isLayerNormOp(node) || node.kind() == c10::aten::group_norm;
+    calls = calls || isLayerNormOp(node);
     if (node.kind() != c10::prim::CallFunction) return;
     Function* callee = node.input(0)->type()->expectRef<c10::FunctionType>().function();
     callee->ensure_defined();

@@ -38,6 +38,9 @@ struct NormReplacement {
   torch::jit::Node* node = nullptr;  // isLayerNormOp
   NormFlavour flavour = NormFlavour::Portable;
   int axes = 1;                   // how many trailing axes are normalized
+  int64_t groups = 1;             // of axis 1, which is cut into them first
+  // The sizes of those axes, and the shape of a gamma and beta by axis 1; empty: as the node itself has them.
+  std::vector<int64_t> sizes{}, affine{};
   bool gamma = false;             // given, whatever the static type is
   bool beta = false;              // given, and still to be added
   bool computeInFloat32 = false;  // the input is of a half type: the norm's own accumulation type
@@ -46,7 +49,7 @@ struct NormReplacement {
   int64_t narrow = 0;             // width of a narrow stream, fold::ReplaceNorm: neither gamma nor beta is read
 };
 
-// aten::layer_norm and native_layer_norm, normlens::layer_norm and add_layer_norm.
+// aten::layer_norm, group_norm, their native forms and instance_norm; normlens::layer_norm and add_layer_norm.
 [[nodiscard]] bool isLayerNormOp(const torch::jit::Node& node);
 
 // Throws EditRefused where the flavour cannot express the norm.

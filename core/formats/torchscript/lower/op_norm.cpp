@@ -54,6 +54,7 @@ void batchNorm(OpContext& op) {
 void instanceNorm(OpContext& op) {
   for (const char* name : {"input", "weight", "bias"}) op.operand(name);
   setEps(op);
+  if (!op.isNone("running_mean")) op.set("updates", true);
   if (op.boolOf("use_input_stats") != true) op.kind = OpKind::Opaque;
 }
 

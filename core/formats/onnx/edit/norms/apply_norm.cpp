@@ -55,7 +55,10 @@ class NodeOps {
     if (norm_.stashType) setInt(nodes_.last(), "stash_type", *norm_.stashType);
     return y;
   }
-  std::string toSumType(const std::string& x) { return sumType_ == norm_.dtype ? x : nodes_.cast(x, sumType_); }
+  std::string toSumType(const std::string& given) {
+    const std::string x = norm_.view.empty() ? given : nodes_.add("Reshape", {given, nodes_.ints(norm_.view)});
+    return sumType_ == norm_.dtype ? x : nodes_.cast(x, sumType_);
+  }
   std::string meanSquare(const std::string& x) {  // by Pow, as optimizers of ONNX files look for a norm
     const auto two = nodes_.number(2, sumType_);
     return nodes_.reduceMean(nodes_.add("Pow", {x, two}), meanAxes(norm_, nodes_.opset()));
@@ -67,11 +70,17 @@ class NodeOps {
   std::string toGammaType(const std::string& y) {
     return sumType_ == norm_.outputType ? y : nodes_.cast(y, norm_.outputType);
   }
-  std::string multiply(const std::string& a, const std::string& b) { return nodes_.add("Mul", {a, b}); }
-  std::string add(const std::string& a, const std::string& b) { return nodes_.add("Add", {a, b}); }
-  static std::string toResultType(std::string y) { return y; }
+  std::string multiply(const std::string& a, const std::string& b) { return nodes_.add("Mul", {a, affine(b)}); }
+  std::string add(const std::string& a, const std::string& b) { return nodes_.add("Add", {a, affine(b)}); }
+  std::string toResultType(std::string y) {
+    return norm_.view.empty() ? y : nodes_.add("Reshape", {y, nodes_.add("Shape", {norm_.input})});
+  }
 
  private:
+  std::string affine(const std::string& held) {
+    return norm_.affine.empty() ? held : nodes_.add("Reshape", {held, nodes_.ints(norm_.affine)});
+  }
+
   NodeMaker& nodes_;
   NormStyle style_;
   const NormToWrite& norm_;
@@ -84,6 +93,7 @@ std::optional<std::string> given(const std::string& name) { return name.empty() 
 
 bool expressible(NormStyle style, const NormToWrite& norm) {
   if (style == NormStyle::Primitives) return true;
+  if (!norm.affine.empty()) return false;
   return (norm.narrow > 0 || !norm.gamma.empty()) && static_cast<double>(static_cast<float>(norm.eps)) == norm.eps;
 }
 

@@ -43,7 +43,9 @@ NormParts partsOf(Graph& graph, Node& node) {
   if (is(node, "normlens::add_layer_norm"))
     return {writeOutAdd(graph, node), nullptr, node.input(2), node.input(3), node.input(4)};
   if (is(node, "normlens::layer_norm")) return {node.input(0), nullptr, node.input(1), node.input(2), node.input(3)};
-  return {node.input(0), node.input(1), node.input(2), node.input(3), node.input(4)};
+  if (is(node, "aten::layer_norm") || is(node, "aten::native_layer_norm"))
+    return {node.input(0), node.input(1), node.input(2), node.input(3), node.input(4)};
+  return {node.input(0), nullptr, node.namedInput("weight"), node.namedInput("bias"), node.namedInput("eps")};
 }
 
 // The last output is the norm's own; in front of it there may be the sum.
@@ -69,6 +71,7 @@ class NormOps {
       : graph_(graph), parts_(parts), norm_(norm) {}
 
   Value rmsNorm(Value x, std::optional<Value> /*gamma*/) {  // None where there is none
+    if (isByChannel()) return byChannel(x);
     if (norm_.flavour == NormFlavour::Fast) {
       Value beta = norm_.beta ? parts_.beta : graph_.insertConstant(c10::IValue());
       return graph_.insert(symbol("normlens::rms_norm"), {x, parts_.gamma, beta, parts_.eps});
@@ -77,6 +80,7 @@ class NormOps {
     return graph_.insert(symbol("aten::rms_norm"), {x, shape, parts_.gamma, parts_.eps});
   }
   Value toSumType(Value x) {
+    x = cut(x);
     return norm_.computeInFloat32 ? graph_.insert(aten::to, {x, static_cast<int64_t>(at::kFloat), false, false}) : x;
   }
   Value meanSquare(Value x) {
@@ -88,15 +92,39 @@ class NormOps {
     Value shifted = graph_.insert(aten::add, {meanSquare, parts_.eps});
     return graph_.insert(aten::mul, {x, graph_.insert(aten::rsqrt, {shifted})});
   }
-  static Value toGammaType(Value y) { return y; }
-  Value multiply(Value a, Value b) { return graph_.insert(aten::mul, {a, asTensor(graph_, b)}); }
-  Value add(Value a, Value b) { return graph_.insert(aten::add, {a, asTensor(graph_, b)}); }
+  Value toGammaType(Value y) { return joined(y); }
+  Value multiply(Value a, Value b) { return graph_.insert(aten::mul, {a, asChannels(b)}); }
+  Value add(Value a, Value b) { return graph_.insert(aten::add, {a, asChannels(b)}); }
   Value toResultType(Value y) {
     const bool differs = norm_.flavour == NormFlavour::Primitives ? norm_.computeInFloat32 : norm_.castBack;
     return differs ? graph_.insert(aten::type_as, {y, parts_.x}) : y;
   }
 
  private:
+  [[nodiscard]] bool isByChannel() const { return !norm_.sizes.empty(); }
+  Value byChannel(Value x) {  // gamma and beta lie along axis 1
+    Value y = plainRmsNorm(cut(x));
+    y = joined(y);
+    return norm_.gamma ? multiply(y, parts_.gamma) : y;
+  }
+  Value plainRmsNorm(Value x) {
+    Value none = graph_.insertConstant(c10::IValue());
+    if (norm_.flavour == NormFlavour::Fast)
+      return graph_.insert(symbol("normlens::rms_norm"), {x, none, none, parts_.eps});
+    return graph_.insert(symbol("aten::rms_norm"), {x, norm_.sizes, none, parts_.eps});
+  }
+  Value cut(Value x) {
+    if (norm_.groups == 1) return x;
+    return graph_.insert(aten::unflatten, {x, int64_t{1}, std::vector<int64_t>{norm_.groups, norm_.sizes.front()}});
+  }
+  Value joined(Value y) {
+    return norm_.groups == 1 ? y : graph_.insert(aten::flatten, {y, int64_t{1}, int64_t{2}});
+  }
+  Value asChannels(Value held) {
+    held = asTensor(graph_, held);
+    return norm_.affine.empty() ? held : graph_.insert(aten::unflatten, {held, int64_t{0}, norm_.affine});
+  }
+
   Graph& graph_;
   const NormParts& parts_;
   const NormReplacement& norm_;
@@ -117,7 +145,8 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
   if (flavour != NormFlavour::Portable && flavour != NormFlavour::Primitives && flavour != NormFlavour::Fast)
     throw EditRefused("this norm flavour exists for ONNX files only");
   return {signature("norm", norm.node, static_cast<int>(norm.flavour), norm.axes, norm.gamma, norm.beta,
-                    norm.computeInFloat32, norm.castBack, norm.viewed, norm.narrow),
+                    norm.computeInFloat32, norm.castBack, norm.viewed, norm.narrow, norm.groups,
+                    c10::IntArrayRef(norm.sizes), c10::IntArrayRef(norm.affine)),
           [norm](GraphCopy& copy) {
             Node* node = copy.at(norm.node);
             Graph& graph = *copy.graph();
@@ -134,7 +163,7 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
             }
             NormOps ops(graph, parts, norm);
             const auto given = [](bool is, Value* value) { return is ? std::optional(value) : std::nullopt; };
-            const bool addsBeta = norm.beta && norm.flavour != NormFlavour::Fast;  // whose op takes it
+            const bool addsBeta = norm.beta && (norm.flavour != NormFlavour::Fast || !norm.sizes.empty());  // else its op does
             Value* y = normCode(ops, norm.flavour != NormFlavour::Primitives, parts.x, given(norm.gamma, parts.gamma),
                                 given(addsBeta, parts.beta));
             // What is written out keeps the strides, which a view may not bear.
@@ -146,7 +175,8 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
 }
 
 bool isLayerNormOp(const Node& node) {
-  return node.kind() == aten::layer_norm || node.kind() == aten::native_layer_norm ||
+  return node.kind() == aten::group_norm || is(node, "aten::native_group_norm") || node.kind() == aten::instance_norm ||
+         node.kind() == aten::layer_norm || node.kind() == aten::native_layer_norm ||
          is(node, "normlens::layer_norm") || is(node, "normlens::add_layer_norm");
 }
 
