@@ -105,6 +105,7 @@ class Applier {
 
   void add(const fold::ReplaceNorm& edit) {
     const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
+    if (norm.type != NormType::LayerNorm) return nodeAt(norm.node).attributes.push_back({"keeps_mean", true});
     if (norm.form != analysis::NormForm::Decomposed) {
       nodeAt(norm.node).kind = OpKind::RmsNorm;
       if (edit.narrow > 0) nodeAt(norm.node).operands.resize(1);

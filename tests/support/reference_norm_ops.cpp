@@ -71,7 +71,8 @@ std::vector<Tensor> overChannelGroups(const Call& call, int64_t groups) {
   const int64_t each = static_cast<int64_t>(x.at.size()) / (x.shape[0] * groups);
   std::vector<int64_t> of;
   for (int64_t i = 0; i < static_cast<int64_t>(x.at.size()); ++i) of.push_back(i / each);
-  Normalized n = normalized(x, of, graph::floatAttribute(call.node, "eps").value_or(1e-5), true);
+  Normalized n = normalized(x, of, graph::floatAttribute(call.node, "eps").value_or(1e-5),
+                            !graph::boolAttribute(call.node, "keeps_mean"));  // of a plan that was carried out
   affine(n.y, call, [](const Index& index) { return Index{index[1]}; });
   return {n.y};
 }

@@ -133,6 +133,14 @@ class OnnxWriter(Writer):
         gamma = gamma or self.full(shape, 1.0)
         return self.node("LayerNormalization", [x, gamma, *([beta] if beta else [])], axis=-len(shape), epsilon=1e-5)
 
+    def flat_group_norm(self, x, groups):
+        """Of [rows, width], as exporters write it."""
+        if self.type == "float64":
+            return self.group_norm(x, groups)
+        x = self.reshape(x, [-1, groups, self.width // groups])
+        x = self.node("InstanceNormalization", [x, self.literal([1.0] * groups), self.literal([0.0] * groups)], epsilon=1e-5)
+        return self.reshape(x, [-1, self.width])
+
     def group_norm(self, x, groups):
         if self.opset < 21 or self.type == "float64":
             return self.binary("sub", x, self.reduce("mean", x, [-1]))

@@ -160,7 +160,8 @@ def other_norm(w, c, x, y):
     if form == "instance":
         return turned(w, w.group_norm(turned(w, layer(w, c, x)), w.width))
     if form == "flat_group":
-        return joined(w, w.group_norm(w.reshape(layer(w, c, x), [-1, w.width]), 1), x)
+        groups = c.pick("groups", 1, 2)
+        return joined(w, w.flat_group_norm(w.reshape(layer(w, c, x), [-1, w.width]), groups), x)
     return turned(w, w.group_norm(turned(w, layer(w, c, x)), 1))
 
 

@@ -95,6 +95,10 @@ class TorchScriptWriter(Writer):
     def layer_norm(self, x, shape, gamma, beta):
         return self.let(f"aten.layer_norm({x}, [{', '.join(map(str, shape))}], {gamma}, {beta}, 1e-5)")
 
+    def flat_group_norm(self, x, groups):
+        gamma, beta = self.weight("", "gamma", [self.width], 0.5), self.weight("", "beta", [self.width], 0.5)
+        return self.let(f"aten.group_norm({x}, {groups}, {gamma}, {beta}, 1e-5)")
+
     def group_norm(self, x, groups):
         return self.let(f"aten.group_norm({x}, {groups}, None, None, 1e-5)")
 

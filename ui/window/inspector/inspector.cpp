@@ -25,6 +25,7 @@
 #include "ui/window/inspector/weight_view.h"
 #include "ui/window/parts.h"
 #include "ui/words/format.h"
+#include "ui/words/plan_mark.h"
 
 namespace normlens::ui {
 namespace {
@@ -189,7 +190,7 @@ class ModelPage final : public QWidget {
     if (analysis) {
       facts.push_back({tr("LayerNorms"), QString::number(analysis->totals.layer_norms), {}});
       facts.push_back({tr("other norms"), QString::number(analysis->other_norms.size()),
-                       tr("GroupNorm, InstanceNorm, BatchNorm and RMSNorm; they are left alone.")});
+                       tr("Over space, and those that take no mean: they are left alone. Each one's page says why.")});
     }
     facts_->setProperties(facts);
     QVector<Property> inputs;
@@ -319,6 +320,12 @@ class NodePage final : public QWidget {
     outputsTitle_->setText(tr("Outputs"));
     outputs_->setNeeds(values(node->outputs, false));
     QVector<Property> rows;
+    const auto& analysis = session_->analysis();
+    for (const auto& other : analysis ? analysis->other_norms : std::vector<protocol::OtherNormInfo>()) {
+      if (other.node != id) continue;
+      if (other.verdict) rows.push_back({tr("verdict"), verdictTitle(*other.verdict), verdictMeaning(*other.verdict)});
+      if (!other.reason.empty()) rows.push_back({tr("reason"), text(other.reason), text(other.reason)});
+    }
     for (const auto& [name, value] : node->attributes) rows.push_back({text(name), text(value)});
     if (!node->source.empty())
       rows.push_back({tr("source"), text(node->source), tr("Where it was written, as the file says.")});

@@ -219,7 +219,8 @@ void NormPage::showNorm(int index) {
 
 // "LayerNorm → RMSNorm over 64 channels", once it is one.
 void NormPage::showSubtitle(const protocol::NormInfo& norm) {
-  const QString kind = session_->planMark(norm_).folded() ? tr("LayerNorm → RMSNorm") : tr("LayerNorm");
+  const QString type = text(nameOf(norm.kind));
+  const QString kind = session_->planMark(norm_).folded() ? tr("%1 → RMSNorm").arg(type) : type;
   const QString over =
       norm.normalized_shape.empty() ? kind : tr("%1 over %2 channels").arg(kind, formatShape(norm.normalized_shape));
   subtitle_->setText(norm.form == NormForm::Op      ? over
@@ -403,6 +404,7 @@ void NormPage::showAttributes() {
             ? tr("not known")
             : u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
         tr("The trailing axes over which mean and variance are taken.")},
+       {tr("groups"), QString::number(norm->groups), tr("Each group of channels has a mean of its own.")},
        {tr("eps"), formatNumber(norm->eps, digits), tr("Added to the variance; RMSNorm keeps the same.")},
        {tr("γ range"), norm->has_gamma ? range(norm->gamma_min, norm->gamma_max, digits) : tr("none"),
         tr("The norm's weight. Where it varies, the norm's output is not zero-mean.")},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Mapping, Sequence, Set, Tuple
+from typing import Dict, List, Mapping, Sequence, Set, Tuple, Union
 
 import torch
 from torch import nn
@@ -11,11 +11,13 @@ from torch import nn
 from normlens.module.centered import parametrising
 from normlens.module.changes import Changes
 from normlens.module.edits import Edit, NoCounterpart
-from normlens.module.norms import LayerNormForm
+from normlens.module.norms import GroupNormForm, LayerNormForm
 from normlens.module.observe import Observed
 from normlens.module.owners import Graph, Owner
 from normlens.module.resolve import Action, absorbing_shift, actions_of, replaceable
 from normlens.report.report import Norm
+
+Form = Union[LayerNormForm, GroupNormForm]
 
 
 @dataclasses.dataclass
@@ -82,7 +84,7 @@ def _keep_together(norms: Sequence[Norm], planned: Set[int], kept: Dict[int, str
 
 
 def _read_elsewhere(
-    norms: Sequence[Norm], graph: Graph, module: nn.Module, folded: Set[int], forms: Mapping[str, LayerNormForm]
+    norms: Sequence[Norm], graph: Graph, module: nn.Module, folded: Set[int], forms: Mapping[str, Form]
 ) -> Set[str]:
     """Paths of those norms whose bias the code reads beside their forward, so that it has to stay where it is."""
     found: Set[str] = set()
@@ -121,7 +123,7 @@ def _shifts(
     return found
 
 
-def _replacing(path: str, form: LayerNormForm, absorbed: bool, stays: bool) -> Action:
+def _replacing(path: str, form: Form, absorbed: bool, stays: bool) -> Action:
     """stays: its bias does, also one of zeros."""
 
     def act(changes: Changes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple, Type, Union
 
 import torch
 from torch import nn
@@ -46,6 +46,44 @@ class AffineRMSNorm(nn.RMSNorm):
     def extra_repr(self) -> str:
         more = (f", bias={self.bias is not None}") + (", channels_first=True" if self.channels_first else "")
         return super().extra_repr() + more
+
+
+class GroupRMSNorm(nn.RMSNorm):
+    """y = x / sqrt(mean(x² over each group of channels) + eps) * weight + bias, for what nn.GroupNorm takes without space:
+    [batch, channels], perhaps with axes of size 1 behind. weight and bias are called as GroupNorm's."""
+
+    def __init__(self, num_groups: int, channels: int, eps: float) -> None:
+        super().__init__([channels // num_groups], eps=eps, elementwise_affine=False)
+        self.num_groups = num_groups
+        self.register_parameter("bias", None)
+
+    def rows(self, x: torch.Tensor) -> torch.Tensor:
+        if math.prod(x.shape[2:]) != 1:  # GroupNorm's mean goes over all positions there
+            raise ValueError(f"a folded GroupNorm takes one position for each channel, not {list(x.shape[2:])}")
+        return x.reshape(x.shape[0], self.num_groups, *self.normalized_shape)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = functional.rms_norm(self.rows(x), self.normalized_shape, None, self.eps).reshape(x.shape)
+        if self.weight is not None:
+            y = y * self.weight.reshape(-1, *x.shape[2:])
+        return y if self.bias is None else y + self.bias.reshape(-1, *x.shape[2:])
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, " + super().extra_repr()
+
+
+class GroupNormForm:
+    """What nn.GroupNorm computes; as LayerNormForm."""
+
+    def rms_norm(self, part: nn.Module, bias: bool = True) -> nn.RMSNorm:
+        assert isinstance(part, nn.GroupNorm)
+        new = GroupRMSNorm(part.num_groups, part.num_channels, part.eps)
+        new.weight, new.bias = part.weight, part.bias if bias else None
+        new.training = part.training
+        return new
+
+    def describes(self, part: nn.Module, taken: Sequence[Tuple[torch.Tensor, torch.Tensor]]) -> bool:
+        return _is_plain(part, nn.GroupNorm)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,9 +189,11 @@ class LayerNormForm:
 
 def layer_norm_form(
     part: nn.Module, taken: Sequence[Tuple[torch.Tensor, torch.Tensor]], sizes: Sequence[int], eps: float
-) -> Optional[LayerNormForm]:
+) -> Union[LayerNormForm, GroupNormForm, None]:
     """How the module is a LayerNorm of these sizes, proved on the module alone in float64; None where it is none."""
-    if type(part).forward is nn.LayerNorm.forward and "forward" not in vars(part):
+    if _is_plain(part, nn.GroupNorm):
+        return GroupNormForm()
+    if _is_plain(part, nn.LayerNorm):
         return LayerNormForm((1, *part.normalized_shape), tuple(part.normalized_shape), part.eps, False)  # type: ignore[arg-type]
     for channels_first in (False, True):
         form = LayerNormForm(tuple(taken[-1][0].shape), tuple(sizes), eps, channels_first)
@@ -164,6 +204,10 @@ def layer_norm_form(
         except Exception:  # the code of the module runs: anything may come
             continue
     return None
+
+
+def _is_plain(part: nn.Module, kind: Type[nn.Module]) -> bool:
+    return type(part).forward is kind.forward and "forward" not in vars(part)
 
 
 def _outcome(exact: nn.Module, x: torch.Tensor) -> Any:

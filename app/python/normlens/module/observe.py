@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 import torch
 from torch import nn
 
 from normlens.module.inputs import Inputs
 from normlens.module.modes import state_kept
-from normlens.module.norms import LayerNormForm, layer_norm_form
+from normlens.module.norms import GroupNormForm, LayerNormForm, layer_norm_form
 from normlens.report.report import Norm
 
 
@@ -25,7 +25,7 @@ class Observed:
     gives: Dict[str, Optional[Tuple[int, ...]]] = dataclasses.field(default_factory=dict)
     taken: Dict[str, Optional[List[Tuple[torch.Tensor, torch.Tensor]]]] = dataclasses.field(default_factory=dict)
     undone: Dict[str, str] = dataclasses.field(default_factory=dict)
-    _forms: Dict[Any, Optional[LayerNormForm]] = dataclasses.field(default_factory=dict)
+    _forms: Dict[Any, Union[LayerNormForm, GroupNormForm, None]] = dataclasses.field(default_factory=dict)
 
     def form(self, module: nn.Module, norm: Norm) -> Any:
         """How the module of that norm is a LayerNorm; None where it is none."""

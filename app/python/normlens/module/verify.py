@@ -16,6 +16,7 @@ from normlens.module.compare import MOST_ROUNDING, NOISE, Rows, least_scale, pai
 from normlens.module.contract import Contract
 from normlens.module.inputs import Inputs, drawn, twice, widened
 from normlens.module.modes import lift, lifted, mode_of, quiet, state_kept, twin, without_cache
+from normlens.module.norms import GroupRMSNorm
 from normlens.module.resolve import Action
 from normlens.report.report import Check
 
@@ -210,6 +211,7 @@ def not_run(exact: nn.Module, expected: Expected, paths: Iterable[str], training
         def look(norm: Any, args: Any, output: Any) -> None:
             left.discard(path)
             x = args[0].movedim(1, -1) if getattr(norm, "channels_first", False) else args[0]
+            x = norm.rows(x) if isinstance(norm, GroupRMSNorm) else x
             axes = tuple(range(-len(norm.normalized_shape), 0))
             if bool(x.mean(axes).abs().max() > 1e-9 * x.abs().max()):
                 with_mean.add(path)
