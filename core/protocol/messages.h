@@ -199,9 +199,9 @@ struct NormInfo {
   double gamma_min = 0, gamma_max = 0, beta_min = 0, beta_max = 0;
   bool has_gamma = false, has_beta = false;
 };
-NORMLENS_FIELDS(NormInfo, index, name, title, scope, form, kind, node, normalized_shape, groups, eps, verdict, reason, centerings,
-                shared_with, blocker_path, blocker, paper, paper_practical, paper_strict, gamma_min, gamma_max,
-                beta_min, beta_max, has_gamma, has_beta, holds_if, would_fold_if)
+NORMLENS_FIELDS(NormInfo, index, name, title, scope, form, kind, node, normalized_shape, groups, eps, verdict, reason,
+                centerings, shared_with, blocker_path, blocker, paper, paper_practical, paper_strict, gamma_min,
+                gamma_max, beta_min, beta_max, has_gamma, has_beta, holds_if, would_fold_if)
 
 struct OtherNormInfo {
   std::string name, kind;

@@ -17,7 +17,8 @@ std::string behindALinear(const std::string& norm, const std::string& declared =
     const %e: float64[8] random 4
     const %two: float64[2] random 5
     %h: float64[3, 8] = Linear(%x, %w, %b)
-)" + norm + "\n return %y\n}";
+)" + norm +
+         "\n return %y\n}";
 }
 
 void expectFolds(const std::string& text) {
@@ -33,8 +34,8 @@ void expectFolds(const std::string& text) {
 
 TEST(GroupNorms, behindALinearFoldGroupByGroup) {
   for (const char* groups : {"1", "2", "4"}) {
-    expectFolds(behindALinear("%y: float64[3, 8] = GroupNorm(%h, %g, %e) {groups = " + std::string(groups) +
-                              ", eps = 1e-05}"));
+    expectFolds(
+        behindALinear("%y: float64[3, 8] = GroupNorm(%h, %g, %e) {groups = " + std::string(groups) + ", eps = 1e-05}"));
   }
   expectFolds(behindALinear("%y: float64[3, 8] = GroupNorm(%h, _, _) {groups = 2, eps = 0.1}"));
 }
@@ -48,7 +49,8 @@ TEST(GroupNorms, asExportersWriteThemFold) {
 TEST(GroupNorms, ofPositionsThatAreOneInEveryRunFold) {
   const auto convolved = [](const std::string& ones) {
     return R"(graph {
-      input %x: float64[3, 6, 1, 1] declared [-1, 6, )" + ones + R"(]
+      input %x: float64[3, 6, 1, 1] declared [-1, 6, )" +
+           ones + R"(]
       const %w: float64[8, 6, 1, 1] random 1
       const %b: float64[8] random 2
       const %g: float64[8] random 3

@@ -64,8 +64,9 @@ void addState(json& entry, const protocol::PlanInfo& plan, size_t norm) {
 }
 
 json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& edits) {
-  json entry = picked(norm, {"index", "name", "title", "scope", "form", "kind", "normalized_shape", "groups", "eps",
-                             "verdict", "reason", "centerings", "paper", "paper_practical", "paper_strict", "holds_if", "would_fold_if"});
+  json entry =
+      picked(norm, {"index", "name", "title", "scope", "form", "kind", "normalized_shape", "groups", "eps", "verdict",
+                    "reason", "centerings", "paper", "paper_practical", "paper_strict", "holds_if", "would_fold_if"});
   entry["edits"] = edits;
   return entry;
 }

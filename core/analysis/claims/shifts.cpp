@@ -21,7 +21,8 @@ class ShiftFinder {
   ShiftFinder(const Graph& graph, const LayerNorm& norm) : graph_(graph), norm_(norm) {}
 
   std::optional<MovableShift> find() {
-    if (!norm_.blockedReason.empty() || norm_.normalizedShape.size() != 1 || norm_.type != NormType::LayerNorm) return std::nullopt;
+    if (!norm_.blockedReason.empty() || norm_.normalizedShape.size() != 1 || norm_.type != NormType::LayerNorm)
+      return std::nullopt;
     if (!areLastAxes(norm_.axes, ops::shapeOf(graph_, norm_.input)->size())) return std::nullopt;
     channels_ = norm_.normalizedShape.front();
     out_.edit.norm = norm_.index;

@@ -60,11 +60,14 @@ bool isWithoutSpaceInEveryRun(const Graph& graph, const LayerNorm& norm) {
 
 OtherVerdict verdictOf(const Graph& graph, const OtherNorm& norm) {
   const bool ofGroups = norm.kind == OtherNormKind::GroupNorm;
-  if (norm.kind == OtherNormKind::BatchNorm) return {std::nullopt, "it takes no mean: it subtracts a number that is held"};
-  if (norm.kind == OtherNormKind::NearLayerNorm) return {Verdict::Blocked, "it divides by something else than a LayerNorm"};
+  if (norm.kind == OtherNormKind::BatchNorm)
+    return {std::nullopt, "it takes no mean: it subtracts a number that is held"};
+  if (norm.kind == OtherNormKind::NearLayerNorm)
+    return {Verdict::Blocked, "it divides by something else than a LayerNorm"};
   if (!ofGroups && norm.kind != OtherNormKind::InstanceNorm) return {std::nullopt, "it takes no mean"};
   const Shape* shape = norm.input == kNoValue ? nullptr : ops::shapeOf(graph, norm.input);
-  if (shape == nullptr || shape->size() < 2) return {Verdict::Unknown, "no run has shown over how many positions it is"};
+  if (shape == nullptr || shape->size() < 2)
+    return {Verdict::Unknown, "no run has shown over how many positions it is"};
   const int64_t positions = product(*shape, 2);
   if (positions > 1) {
     return {Verdict::Blocked, std::string("it takes its mean over ") + std::to_string(positions) + " positions" +

@@ -48,9 +48,9 @@ struct NormParts {
 // Or with everything behind c in one op, RmsNorm(c, gamma), which stays when the norm is folded.
 // Or in any other way that computes the same (written_norms.h), perhaps of a view of x.
 //
-// A GroupNorm whose positions are one in every run (x is [batch, channels], or has axes of size 1 behind) is a LayerNorm
-// of each group of channels: papers 000 A.4 and 001 C.3, eq. 28. So is an InstanceNorm over such groups, as exporters
-// write a GroupNorm. Their gamma and beta have one number for each index of axis 1.
+// A GroupNorm whose positions are one in every run (x is [batch, channels], or has axes of size 1 behind) is a
+// LayerNorm of each group of channels: papers 000 A.4 and 001 C.3, eq. 28. So is an InstanceNorm over such groups, as
+// exporters write a GroupNorm. Their gamma and beta have one number for each index of axis 1.
 struct LayerNorm : NormParts {
   // A node that folding replaces by one of its operands.
   struct LeftOut {

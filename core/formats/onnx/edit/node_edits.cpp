@@ -287,8 +287,8 @@ class NodeEdits final : public EditTarget {
     write(out);
   }
 
-  // [rows, groups, channels]. gamma and beta have a number for each group (InstanceNormalization, and GroupNormalization
-  // before opset 21) or for each channel. All these sizes are the same in every run.
+  // [rows, groups, channels]. gamma and beta have a number for each group (InstanceNormalization, and
+  // GroupNormalization before opset 21) or for each channel. All these sizes are the same in every run.
   void viewByGroups(const LayerNorm& norm, NormToWrite& out) const {
     const bool ofGroups = norm.type == NormType::GroupNorm;
     const int64_t groups = ofGroups ? norm.groups : graph_.value(norm.input).shape.value()[1];

@@ -37,8 +37,8 @@ void readInstead(GraphCopy& copy, const OperandSite& site, torch::jit::Value* va
 struct NormReplacement {
   torch::jit::Node* node = nullptr;  // isLayerNormOp
   NormFlavour flavour = NormFlavour::Portable;
-  int axes = 1;                   // how many trailing axes are normalized
-  int64_t groups = 1;             // of axis 1, which is cut into them first
+  int axes = 1;        // how many trailing axes are normalized
+  int64_t groups = 1;  // of axis 1, which is cut into them first
   // The sizes of those axes, and the shape of a gamma and beta by axis 1; empty: as the node itself has them.
   std::vector<int64_t> sizes{}, affine{};
   bool gamma = false;             // given, whatever the static type is

@@ -117,9 +117,7 @@ class NormOps {
     if (norm_.groups == 1) return x;
     return graph_.insert(aten::unflatten, {x, int64_t{1}, std::vector<int64_t>{norm_.groups, norm_.sizes.front()}});
   }
-  Value joined(Value y) {
-    return norm_.groups == 1 ? y : graph_.insert(aten::flatten, {y, int64_t{1}, int64_t{2}});
-  }
+  Value joined(Value y) { return norm_.groups == 1 ? y : graph_.insert(aten::flatten, {y, int64_t{1}, int64_t{2}}); }
   Value asChannels(Value held) {
     held = asTensor(graph_, held);
     return norm_.affine.empty() ? held : graph_.insert(aten::unflatten, {held, int64_t{0}, norm_.affine});
@@ -163,7 +161,8 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
             }
             NormOps ops(graph, parts, norm);
             const auto given = [](bool is, Value* value) { return is ? std::optional(value) : std::nullopt; };
-            const bool addsBeta = norm.beta && (norm.flavour != NormFlavour::Fast || !norm.sizes.empty());  // else its op does
+            const bool addsBeta =
+                norm.beta && (norm.flavour != NormFlavour::Fast || !norm.sizes.empty());  // else its op does
             Value* y = normCode(ops, norm.flavour != NormFlavour::Primitives, parts.x, given(norm.gamma, parts.gamma),
                                 given(addsBeta, parts.beta));
             // What is written out keeps the strides, which a view may not bear.
