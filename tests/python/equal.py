@@ -6,19 +6,10 @@ import torch
 from torch import nn
 
 import normlens
+from normlens.atlas.models import settled  # noqa: F401
 from normlens.module.compare import relative
 from normlens.module.inputs import as_inputs, drawn
 from normlens.module.modes import without_cache
-
-
-def settled(module, seed=3):
-    """Random gammas, betas and biases: nothing folds by chance."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in module.parameters():
-            noise = torch.randn(parameter.shape, generator=generator)
-            parameter.add_(((0.3 if parameter.dim() == 1 else 0.05) * noise).to(parameter))
-    return module
 
 
 def layer_norms(module):

@@ -101,6 +101,8 @@ void Actions::addViewActions() {
   probe = add(
       "probe", tr("Geometry probe"), QKeySequence(Qt::CTRL | Qt::Key_3),
       tr("Where the vectors point that go into the open model's norms, and whether an RMSNorm would miss the mean."));
+  atlas = add("atlas", tr("Atlas of architectures"), QKeySequence(Qt::CTRL | Qt::Key_4),
+              tr("Which architectures of transformers and timm fold, beside the papers' numbers."));
   stop = add("stop", tr("Stop what is running"), QKeySequence(Qt::Key_Escape), tr("Stop the running job."));
   restartEngine = add("restartEngine", tr("Restart engine"), {},
                       tr("Start the engine anew and open the model again; the plan is kept."));
@@ -150,7 +152,7 @@ void Actions::addMenus(QWidget* window) {
   viewMenu->addActions({toggleInspector, toggleBottom});
   viewMenu->addActions({compareFolded, compareWith});
   viewMenu->addMenu(themeMenu);
-  viewMenu->addActions({lessons, laboratory, probe, preferences});
+  viewMenu->addActions({lessons, laboratory, probe, atlas, preferences});
 }
 
 void Actions::addPanels() {

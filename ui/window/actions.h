@@ -69,6 +69,7 @@ class Actions final : public QObject {
   QAction* lessons;
   QAction* laboratory;
   QAction* probe;
+  QAction* atlas;
   QAction* stop;
   QAction* restartEngine;
   QAction* closeModel;

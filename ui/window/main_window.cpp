@@ -36,6 +36,7 @@
 #include "ui/window/frame/tool_bar.h"
 #include "ui/window/inspector/inspector.h"
 #include "ui/window/lab/lab_page.h"
+#include "ui/window/learn/atlas_page.h"
 #include "ui/window/learn/learn_bar.h"
 #include "ui/window/learn/lessons_page.h"
 #include "ui/window/learn/probe_page.h"
@@ -161,6 +162,7 @@ void MainWindow::connectActions() {
 
 void MainWindow::connectViews() {
   connect(welcome_, &WelcomePage::openClicked, this, &MainWindow::askForModel);
+  connect(welcome_, &WelcomePage::atlasClicked, this, &MainWindow::showAtlas);
   connect(welcome_, &WelcomePage::fileChosen, this, [this](const QString& path) { openFile(path); });
   connect(story_, &StoryBar::stepClicked, this, &MainWindow::showStep);
   connect(story_, &StoryBar::nextClicked, this, [this] { nextAction(story_->nextAction()); });
@@ -316,6 +318,7 @@ void MainWindow::connectCommands() {
   connect(actions_->lessons, &QAction::triggered, this, [this] { showLessons({}); });
   connect(actions_->laboratory, &QAction::triggered, this, &MainWindow::showLaboratory);
   connect(actions_->probe, &QAction::triggered, this, &MainWindow::showProbe);
+  connect(actions_->atlas, &QAction::triggered, this, &MainWindow::showAtlas);
   connect(workspace_->bottom(), &BottomPanel::lessonWanted, this, &MainWindow::showLessons);
   connect(actions_->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
   for (QAction* panel : actions_->panels) {
@@ -449,14 +452,26 @@ void MainWindow::showProbe() {
   probe_->setFocus();
 }
 
+void MainWindow::showAtlas() {
+  if (atlas_ == nullptr) {
+    atlas_ = new AtlasPage(session_, pages_);
+    pages_->addWidget(atlas_);
+    connect(atlas_, &AtlasPage::closed, this, &MainWindow::showWork);
+    connect(atlas_, &AtlasPage::pageWanted, this, &MainWindow::showLearnPage);
+  }
+  showPage(atlas_);
+  atlas_->setFocus();
+}
+
 void MainWindow::showLearnPage(LearnPageKind page) {
   if (page == LearnPageKind::Probe) return showProbe();
   if (page == LearnPageKind::Laboratory) return showLaboratory();
+  if (page == LearnPageKind::Atlas) return showAtlas();
   showLessons({});
 }
 
 bool MainWindow::fillsWindow(const QWidget* page) const {
-  const QWidget* pages[] = {lessons_, lab_, probe_};
+  const QWidget* pages[] = {lessons_, lab_, probe_, atlas_};
   return page != nullptr && std::ranges::find(pages, page) != std::end(pages);
 }
 

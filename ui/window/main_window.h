@@ -33,6 +33,7 @@ class LabPage;
 class LabRuns;
 class LessonsPage;
 class PreferencesPage;
+class AtlasPage;
 class ProbePage;
 class ReportExport;
 class ProjectKeeper;
@@ -127,6 +128,7 @@ class MainWindow final : public QMainWindow {
   void showLessons(const QString& link);  // empty: where the reader was
   void showLaboratory();
   void showProbe();
+  void showAtlas();
   [[nodiscard]] bool fillsWindow(const QWidget* page) const;  // it has a bar of its own
   void showLearnPage(LearnPageKind page);
   void showPreferences();
@@ -154,6 +156,7 @@ class MainWindow final : public QMainWindow {
   LabRuns* labRuns_ = nullptr;
   LabPage* lab_ = nullptr;      // the same
   ProbePage* probe_ = nullptr;  // the same
+  AtlasPage* atlas_ = nullptr;  // the same
   StatusStrip* status_ = nullptr;
   // An edit that the user left out, until the plan without it is there.
   bool shown_ = false;

@@ -306,6 +306,7 @@ QVector<Scene> windowScenes() {
          trigger(stage, "probe");
          (void)waitFor([&] { return stage.window.session()->probe()->opened().has_value(); });
        }},
+      {QStringLiteral("atlas"), [](Stage& stage) { trigger(stage, "atlas"); }},
       {QStringLiteral("probe_both"),
        [](Stage& stage) {
          open(stage, stage.model);

@@ -6,7 +6,7 @@
 
 namespace normlens::ui {
 
-class FigureDelegate final : public QStyledItemDelegate {
+class FigureDelegate : public QStyledItemDelegate {
   Q_OBJECT
 
  public:

@@ -18,7 +18,8 @@ LearnBar::LearnBar(LearnPageKind page, QWidget* parent) : QFrame(parent) {
   auto* pages =
       describe(new Segmented({{tr("Lessons"), tr("What the norms do, to be moved by hand (Ctrl+1).")},
                               {tr("Laboratory"), tr("Networks trained side by side (Ctrl+2).")},
-                              {tr("Geometry probe"), tr("Where the open model's own vectors point (Ctrl+3).")}},
+                              {tr("Geometry probe"), tr("Where the open model's own vectors point (Ctrl+3).")},
+                              {tr("Atlas"), tr("Which architectures fold (Ctrl+4).")}},
                              this),
                "learnPages");
   pages->setCurrent(static_cast<int>(page));

@@ -7,7 +7,7 @@ namespace normlens::ui {
 
 class IconButton;
 
-enum class LearnPageKind { Lessons, Laboratory, Probe };
+enum class LearnPageKind { Lessons, Laboratory, Probe, Atlas };
 
 class LearnBar final : public QFrame {
   Q_OBJECT

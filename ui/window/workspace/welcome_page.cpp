@@ -261,7 +261,12 @@ WelcomePage::WelcomePage(QWidget* parent) : QScrollArea(parent) {
   outer->addWidget(column, 100);
   outer->addStretch(1);
   auto* layout = makeColumn(column);
-  layout->addLayout(makeTitle(column));
+  auto* title = makeTitle(column);
+  auto* atlas = describe(makeButton(tr("Which architectures fold?"), "link", column), "welcomeAtlas",
+                         tr("A table of architectures of transformers and timm, with the reason for each (Ctrl+4)."));
+  connect(atlas, &QPushButton::clicked, this, &WelcomePage::atlasClicked);
+  title->addWidget(atlas, 0, Qt::AlignBottom);
+  layout->addLayout(title);
   layout->addSpacing(24);
   layout->addLayout(makeSteps(column));
   layout->addSpacing(22);

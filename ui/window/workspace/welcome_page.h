@@ -20,6 +20,7 @@ class WelcomePage final : public QScrollArea {
 
  Q_SIGNALS:
   void openClicked();
+  void atlasClicked();
   void fileChosen(const QString& path);
 
  private:

@@ -1,0 +1,4 @@
+"""The atlas: which LayerNorms of the architectures of transformers and timm fold.
+
+    python -m normlens.atlas
+"""

@@ -1,0 +1,195 @@
+#include "ui/window/learn/atlas_page.h"
+
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QPainter>
+#include <QScrollArea>
+#include <QTableView>
+
+#include "ui/models/atlas_table.h"
+#include "ui/session/session.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/delegates/figure_delegate.h"
+#include "ui/widgets/follow_text.h"
+#include "ui/widgets/property_list.h"
+#include "ui/widgets/push_button.h"
+#include "ui/widgets/segmented.h"
+#include "ui/widgets/tables.h"
+#include "ui/window/learn/learn_bar.h"
+#include "ui/window/parts.h"
+
+namespace normlens::ui {
+namespace {
+
+constexpr int kSide = 300, kRow = 28, kShareHeight = 6;
+
+// Paints the verdicts of a row's norms as lengths.
+class ShareDelegate final : public FigureDelegate {
+ public:
+  using FigureDelegate::FigureDelegate;
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    FigureDelegate::paint(painter, option, index);
+    const Theme theme = themeOf(option.palette);
+    const QVariantList shares = index.data(AtlasTable::SharesRole).toList();
+    const QColor colors[] = {theme.good, theme.centering, theme.blocked, theme.textFaint};
+    double all = 0, left = option.rect.left() + 8;
+    for (const QVariant& share : shares) all += share.toInt();
+    for (qsizetype i = 0; all > 0 && i < shares.size(); ++i) {
+      const double width = (option.rect.width() - 16) * shares[i].toInt() / all;
+      const double top = option.rect.center().y() - kShareHeight / 2.0;
+      painter->fillRect(QRectF(left, top, std::max(0.0, width - 1), kShareHeight), colors[i]);
+      left += width;
+    }
+  }
+};
+
+QString counted(int count) { return QLocale().toString(count); }
+
+}  // namespace
+
+AtlasPage::AtlasPage(Session* session, QWidget* parent)
+    : FiguresPage(LearnPageKind::Atlas, session, parent),
+      table_(new AtlasTable(this)),
+      filter_(new AtlasFilter(table_)) {
+  setObjectName(QStringLiteral("atlasPage"));
+  auto* column = makeColumn(this);
+  column->addWidget(bar_);
+  auto* body = makeRow(nullptr);
+  body->addWidget(makeFigures(), 1);
+  auto* side = describe(new QFrame(this), "atlasColumn");
+  setTextWidth(side, kSide);
+  auto* area = makeScrollArea(side, Qt::ScrollBarAlwaysOff);
+  area->setWidget(makeDetails(area));
+  makeColumn(side)->addWidget(area);
+  body->addWidget(side);
+  column->addLayout(body, 1);
+  bar_->setModelName(session_->title());
+  connect(session_, &Session::modelChanged, this, [this] { bar_->setModelName(session_->title()); });
+  connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &AtlasPage::showChosen);
+  for (const auto signal : {&AtlasFilter::rowsInserted, &AtlasFilter::rowsRemoved})
+    connect(filter_, signal, this, &AtlasPage::showTotals);
+  showRow(view_, filter_->index(0, 0));
+  showTotals();
+}
+
+QWidget* AtlasPage::makeFigures() {
+  auto* ground = describe(new QWidget(this), "figureGround");
+  auto* column = makeColumn(ground, 8, {16, 16, 16, 12});
+  column->addWidget(makeLabel(tr("Which architectures fold?"), "title", ground));
+  column->addWidget(
+      makeWords("soft", ground,
+                tr("Small configurations with random γ and β, built from their libraries, exported as .pt2 "
+                   "and .onnx, and analyzed. Open your own model to see its own weights.")));
+  column->addLayout(makeFilters(ground));
+  view_ = makeTable("atlasTable", tr("Architectures"), kRow, filter_, ground);
+  view_->setItemDelegate(new FigureDelegate(-1, view_));
+  view_->setItemDelegateForColumn(AtlasTable::Share, new ShareDelegate(-1, view_));
+  view_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  view_->horizontalHeader()->setSortIndicatorClearable(true);  // back to the groups
+  view_->setSortingEnabled(true);
+  view_->horizontalHeader()->setStretchLastSection(true);
+  setColumnWidths(view_, {{AtlasTable::Name, 176},
+                          {AtlasTable::Layers, 64},
+                          {AtlasTable::Norms, 60},
+                          {AtlasTable::Free, 56},
+                          {AtlasTable::Centering, 82},
+                          {AtlasTable::Blocked, 70},
+                          {AtlasTable::Share, 110},
+                          {AtlasTable::Paper, 60},
+                          {AtlasTable::Practical, 90},
+                          {AtlasTable::Strict, 60},
+                          {AtlasTable::Printed, 96}});
+  column->addWidget(view_, 1);
+  auto* foot = makeRow(nullptr, 8);
+  totals_ = describe(makeLabel({}, "strong", ground), "atlasTotals");
+  foot->addWidget(totals_);
+  foot->addStretch();
+  foot->addWidget(makeLabel(tr("made with %1").arg(table_->versions()), "small", ground));
+  column->addLayout(foot);
+  return ground;
+}
+
+QLayout* AtlasPage::makeFilters(QWidget* parent) {
+  auto* row = makeRow(nullptr, 8);
+  words_ = describe(new QLineEdit(parent), "atlasFilter",
+                    tr("Show only architectures whose name, class or reason contains these words."),
+                    tr("Filter architectures"));
+  words_->setPlaceholderText(tr("Filter: name, class, reason…"));
+  addLeadingIcon(words_, "filter");
+  connect(words_, &QLineEdit::textChanged, filter_, &AtlasFilter::setWords);
+  row->addWidget(words_, 1);
+  groups_ = {{}};
+  for (const AtlasRow& each : table_->rows())
+    if (!groups_.contains(each.group)) groups_ << each.group;
+  groups_ << AtlasFilter::printedGroup();
+  QVector<Segment> segments;
+  for (const QString& group : std::as_const(groups_)) {
+    const auto members =
+        std::ranges::count_if(table_->rows(), [&](const AtlasRow& each) { return AtlasFilter::isIn(each, group); });
+    const QString count = QString::number(members);
+    segments << Segment{(group.isEmpty() ? tr("All") : group) + u' ' + count, {}};
+  }
+  auto* chips = describe(new Segmented(segments, parent), "atlasGroups");
+  chips->setSnug(true);
+  connect(chips, &Segmented::chosen, this, [this](int chosen) { filter_->setGroup(groups_[chosen]); });
+  row->addWidget(chips);
+  auto* copy = describe(new PushButton(tr("Copy as LaTeX"), PushButton::Look::Outlined, parent), "atlasCopy",
+                        tr("Copy the rows that are shown as a LaTeX table."));
+  connect(copy, &PushButton::clicked, this, [this] { copyTable(*view_, TableFormat::Latex, CopyRows::All); });
+  row->addWidget(copy);
+  return row;
+}
+
+QWidget* AtlasPage::makeDetails(QWidget* side) {
+  auto* inside = new QWidget(side);
+  auto* words = makeColumn(inside, 8, {16, 18, 16, 16});
+  name_ = describe(makeWords("title", inside), "atlasName");
+  made_ = makeWords("mono", inside);
+  reason_ = makeWords("fact", inside);
+  note_ = describe(makeWords("soft", inside), "atlasNote");
+  foldable_ = makeLabel({}, "section", inside);
+  counts_ = new PropertyList(inside);
+  for (QWidget* each : std::initializer_list<QWidget*>{name_, made_, reason_, note_, makeLine(Qt::Horizontal, inside),
+                                                       foldable_, counts_})
+    words->addWidget(each);
+  words->addStretch();
+  return inside;
+}
+
+void AtlasPage::showTotals() {
+  int norms = 0, free = 0, centering = 0, blocked = 0;
+  for (int at = 0; at < filter_->rowCount(); ++at) {
+    const AtlasRow& row = table_->row(filter_->mapToSource(filter_->index(at, 0)).row());
+    norms += row.norms;
+    free += row.free;
+    centering += row.centering;
+    blocked += row.blocked;
+  }
+  totals_->setText(
+      tr("%1 architectures · %2 norms · %3 free · %4 with centering · %5 blocked")
+          .arg(counted(filter_->rowCount()), counted(norms), counted(free), counted(centering), counted(blocked)));
+}
+
+void AtlasPage::showChosen() {
+  const QModelIndex at = filter_->mapToSource(view_->currentIndex());
+  if (!at.isValid()) return;
+  const AtlasRow& row = table_->row(at.row());
+  name_->setText(row.name);
+  made_->setText(row.made + tr(" · %n layer(s)", nullptr, row.layers));
+  reason_->setText(row.reason);
+  note_->setText(row.note.isEmpty() ? tr(".pt2 and .onnx agree.") : row.note);
+  foldable_->setText(tr("Foldable, of %1").arg(row.norms));
+  const auto printed = [&](int AtlasRow::Printed::*count) {
+    return row.printed ? tr("%1 of %2").arg((*row.printed).*count).arg(row.printed->norms) : QStringLiteral("–");
+  };
+  counts_->setProperties({{tr("Algorithm 1, as printed"), printed(&AtlasRow::Printed::foldable)},
+                          {tr("the same, run by NormLens"), QString::number(row.paper)},
+                          {tr("with centering, as printed"), printed(&AtlasRow::Printed::practical)},
+                          {tr("the same, run by NormLens"), QString::number(row.practical)},
+                          {tr("strict (D.2), run by NormLens"), QString::number(row.strict)},
+                          {tr("NormLens, weights only"), QString::number(row.free)},
+                          {tr("NormLens, with centering"), QString::number(row.free + row.centering)}});
+}
+
+}  // namespace normlens::ui
