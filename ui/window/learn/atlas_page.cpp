@@ -21,7 +21,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kSide = 300, kRow = 28, kShareHeight = 6;
+constexpr int kDetails = 300, kAtlasRow = 28, kShareHeight = 6;
 
 // Paints the verdicts of a row's norms as lengths.
 class ShareDelegate final : public FigureDelegate {
@@ -58,7 +58,7 @@ AtlasPage::AtlasPage(Session* session, QWidget* parent)
   auto* body = makeRow(nullptr);
   body->addWidget(makeFigures(), 1);
   auto* side = describe(new QFrame(this), "atlasColumn");
-  setTextWidth(side, kSide);
+  setTextWidth(side, kDetails);
   auto* area = makeScrollArea(side, Qt::ScrollBarAlwaysOff);
   area->setWidget(makeDetails(area));
   makeColumn(side)->addWidget(area);
@@ -82,7 +82,7 @@ QWidget* AtlasPage::makeFigures() {
                 tr("Small configurations with random γ and β, built from their libraries, exported as .pt2 "
                    "and .onnx, and analyzed. Open your own model to see its own weights.")));
   column->addLayout(makeFilters(ground));
-  view_ = makeTable("atlasTable", tr("Architectures"), kRow, filter_, ground);
+  view_ = makeTable("atlasTable", tr("Architectures"), kAtlasRow, filter_, ground);
   view_->setItemDelegate(new FigureDelegate(-1, view_));
   view_->setItemDelegateForColumn(AtlasTable::Share, new ShareDelegate(-1, view_));
   view_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);

@@ -51,4 +51,11 @@ def _cause(row: Json) -> str:
     if row["held"]:
         held = f"{row['held'][0]} and {len(row['held']) - 1} others" if len(row["held"]) > 2 else " and ".join(row["held"])
         return f": what the .pt2 computes from constants alone ({held}) is a tensor of the .onnx, and can be centered"
-    return ""
+    pt2, onnx = row["pt2"], row["onnx"]
+    merged = pt2["others"].get("BatchNorm", 0) - onnx["others"].get("BatchNorm", 0)
+    parts = [f"the exporter merges {merged} BatchNorms into their convolutions"] if merged > 0 else []
+    parts += [f"the .onnx has {count} × {kind}" for kind, count in onnx["others"].items() if kind not in pt2["others"]]
+    pairs = zip(pt2["norms"], onnx["norms"]) if pt2["layer_norms"] == onnx["layer_norms"] else ()
+    differ = [other for one, other in pairs if one["verdict"] != other["verdict"]]
+    parts += [f"{norm['title']} in .onnx: {norm['reason'].rstrip('.')}" for norm in differ[-1:]]
+    return "".join(f"; {part}" for part in parts)

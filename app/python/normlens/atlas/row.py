@@ -106,6 +106,8 @@ def _norm(norm: Json, nodes: List[Json]) -> Json:
     return {**kept, **({"blocker": {**blocker, "node": nodes[blocker["node"]]["label"]}} if blocker else {})}
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
+    while error.__cause__ is not None and isinstance(error, torch.onnx.OnnxExporterError):
+        error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0].split(". Export a part of it")[0][:200].rstrip(".") if lines else type(error).__name__

@@ -1,12 +1,10 @@
-"""The architectures of the atlas, one row each: name, group, class of transformers or timm's name, inputs of forward, and what its
+"""The architectures of the atlas: name, group, class of transformers or timm's name, inputs of forward, and what its
 configuration is given beside the small sizes of `models`."""
 
 from typing import Any, Dict, NamedTuple, Tuple
 
 TEXT, IMAGE, WAVE = "input_ids:2,7", "pixel_values:2,3,32,32", "input_values:1,2000"
 PAIR, BOTH, VIDEO = f"{TEXT} decoder_input_ids:2,5", f"{TEXT} {IMAGE}", "pixel_values:1,2,3,32,32"
-MASKED = f"{WAVE} attention_mask:1,2000"
-HEADS = "Decoders Encoders Encoder-decoders Vision Speech Multimodal Other"
 
 
 class Architecture(NamedTuple):
@@ -21,7 +19,7 @@ class Architecture(NamedTuple):
 PRINTED = {
     "GPT-2": (25, 0, 25), "BERT": (25, 24, 25), "ViT": (25, 0, 25), "Phi": (25, 0, 25), "OPT": (25, 0, 25), "BLOOM": (6, 5, 6),
 }  # fmt: skip
-# The same paper: "originally use RMSNorm".
+# Those of which the same paper says that they use RMSNorm from the start.
 RMS = ("Phi-3", "Qwen2", "T5", "Mamba-2", "LLaMA")
 
 
@@ -38,113 +36,74 @@ CONV = {"num_feat_extract_layers": 3, "conv_dim": (32, 32, 32), "conv_kernel": (
 CONV.update(num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=2)
 STAGES = {"hidden_sizes": [16, 24, 32, 40], "depths": [1, 1, 1, 1], "num_stages": 4, "patch_size": 4}
 TOWERS = {"projection_dim": 16}
+EXPERTS = {"experts_implementation": "batched_mm"}  # which has a form in ONNX
 SERIES = "past_values:2,{0} past_time_features:2,{0},1 past_observed_mask:2,{0} future_values:2,4 future_time_features:2,4,1"
 TIMES = {"prediction_length": 4, "context_length": 8, "lags_sequence": [1, 2], "num_time_features": 1}
 
 ROWS = (
     *_rows(
         "Decoders", TEXT,
-        ("GPT-2", "GPT2LMHeadModel", {"num_hidden_layers": 12}),
-        ("OPT", "OPTForCausalLM", {"num_hidden_layers": 12}),
-        ("Phi", "PhiModel", {"num_hidden_layers": 24}),
-        ("BLOOM", "BloomModel"),
-        ("GPT", "OpenAIGPTModel"),
-        ("GPT-Neo", "GPTNeoModel", {"attention_types": [[["global", "local"], 1]]}),
-        ("GPT-NeoX", "GPTNeoXForCausalLM"),
-        ("GPT-J", "GPTJModel", {"rotary_dim": 4}),
-        ("GPT-BigCode", "GPTBigCodeModel"),
-        ("CodeGen", "CodeGenModel", {"rotary_dim": 4}),
-        ("CTRL", "CTRLModel", {"dff": 48}),
-        ("Falcon", "FalconModel"),
-        ("Falcon, new decoder", "FalconModel", {"new_decoder_architecture": True, "num_kv_heads": 2}),
-        ("MPT", "MptModel"),
+        ("GPT-2", "GPT2LMHeadModel", {"num_hidden_layers": 12}), ("OPT", "OPTForCausalLM", {"num_hidden_layers": 12}),
+        ("Phi", "PhiModel", {"num_hidden_layers": 24}), ("BLOOM", "BloomModel"), ("GPT", "OpenAIGPTModel"),
+        ("GPT-Neo", "GPTNeoModel", {"attention_types": [[["global", "local"], 1]]}), ("GPT-NeoX", "GPTNeoXForCausalLM"),
+        ("GPT-J", "GPTJModel", {"rotary_dim": 4}), ("GPT-BigCode", "GPTBigCodeModel"),
+        ("CodeGen", "CodeGenModel", {"rotary_dim": 4}), ("CTRL", "CTRLModel", {"dff": 48}), ("Falcon", "FalconModel"),
+        ("Falcon, new decoder", "FalconModel", {"new_decoder_architecture": True, "num_kv_heads": 2}), ("MPT", "MptModel"),
         ("StableLM", "StableLmModel"),
         ("StableLM 2, normed queries", "StableLmModel", {"qk_layernorm": True, "use_parallel_residual": True}),
-        ("StarCoder2", "Starcoder2Model"),
-        ("Persimmon", "PersimmonModel"),
-        ("BioGPT", "BioGptModel"),
-        ("XGLM", "XGLMModel", {"attention_heads": 4}),
-        ("Cohere", "CohereModel"),
-        ("OLMo", "OlmoModel"),
-        ("Nemotron", "NemotronModel", {"num_key_value_heads": 4}),
-        ("Phi-MoE", "PhimoeModel"),
-        ("XLNet", "XLNetModel", {"d_inner": 48}),
-        ("ModernBERT decoder", "ModernBertDecoderModel"),
-        ("RWKV", "RwkvModel", {"attention_hidden_size": 32}),
-        ("Image GPT", "ImageGPTModel"),
+        ("StarCoder2", "Starcoder2Model"), ("Persimmon", "PersimmonModel"), ("BioGPT", "BioGptModel"),
+        ("XGLM", "XGLMModel", {"attention_heads": 4}), ("Cohere", "CohereModel"), ("OLMo", "OlmoModel"),
+        ("Nemotron", "NemotronModel", {"num_key_value_heads": 4}), ("Phi-MoE", "PhimoeModel", EXPERTS),
+        ("XLNet", "XLNetModel", {"d_inner": 48}), ("ModernBERT decoder", "ModernBertDecoderModel"),
+        ("RWKV", "RwkvModel", {"attention_hidden_size": 32}), ("Image GPT", "ImageGPTModel"),
         ("MusicGen decoder", "MusicgenForCausalLM", "input_ids:8,7", {"num_codebooks": 4}),
         ("Bark", "BarkCausalModel", {"input_vocab_size": 101, "output_vocab_size": 101, "block_size": 32}),
-        ("LLaMA", "LlamaForCausalLM"),
-        ("Mixtral", "MixtralModel"),
-        ("Qwen2", "Qwen2Model"),
-        ("Gemma 2", "Gemma2Model"),
-        ("Phi-3", "Phi3Model"),
-        ("DeepSeek-V2", "DeepseekV2Model", {"kv_lora_rank": 8, "q_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 4,
+        ("LLaMA", "LlamaForCausalLM"), ("Mixtral", "MixtralModel", EXPERTS), ("Qwen2", "Qwen2Model"),
+        ("Gemma 2", "Gemma2Model"), ("Phi-3", "Phi3Model"),
+        ("DeepSeek-V2", "DeepseekV2Model", {**EXPERTS, "kv_lora_rank": 8, "q_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 4,
                                             "v_head_dim": 4, "n_group": 1, "topk_group": 1, "num_experts_per_tok": 2}),
         ("Mamba", "MambaModel", {"time_step_rank": 4, "state_size": 4}),
         ("Mamba-2", "Mamba2Model", {"num_heads": 8, "head_dim": 8, "n_groups": 2, "state_size": 8, "chunk_size": 8}),
     ),
     *_rows(
         "Encoders", TEXT,
-        ("BERT", "BertModel", {"num_hidden_layers": 12}),
-        ("RoBERTa", "RobertaModel"),
-        ("RoBERTa, pre-norm", "RobertaPreLayerNormModel"),
-        ("DistilBERT", "DistilBertModel"),
-        ("ALBERT", "AlbertModel"),
-        ("ELECTRA", "ElectraModel"),
-        ("DeBERTa", "DebertaModel", {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}),
+        ("BERT", "BertModel", {"num_hidden_layers": 12}), ("RoBERTa", "RobertaModel"),
+        ("RoBERTa, pre-norm", "RobertaPreLayerNormModel"), ("DistilBERT", "DistilBertModel"), ("ALBERT", "AlbertModel"),
+        ("ELECTRA", "ElectraModel"), ("DeBERTa", "DebertaModel", {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}),
         ("DeBERTa-v2", "DebertaV2Model", {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "norm_rel_ebd": "layer_norm"}),
         ("MPNet", "MPNetModel"),
         ("MobileBERT", "MobileBertModel", {"true_hidden_size": 16, "intra_bottleneck_size": 16, "normalization_type": "layer_norm"}),
-        ("SqueezeBERT", "SqueezeBertModel"),
-        ("ConvBERT", "ConvBertModel"),
-        ("FNet", "FNetModel"),
+        ("SqueezeBERT", "SqueezeBertModel"), ("ConvBERT", "ConvBertModel"), ("FNet", "FNetModel"),
         ("BigBird", "BigBirdModel", {"attention_type": "original_full"}),
         ("Longformer", "LongformerModel", {"attention_window": [4, 4]}),
-        ("Nyströmformer", "NystromformerModel", "input_ids:2,8", {"num_landmarks": 4, "segment_means_seq_len": 8}),
-        ("RoFormer", "RoFormerModel"),
-        ("RemBERT", "RemBertModel", {"input_embedding_size": 16}),
-        ("XLM", "XLMModel"),
+        ("Nyströmformer", "NystromformerModel", "input_ids:2,8", {"num_landmarks": 8, "segment_means_seq_len": 8}),
+        ("RoFormer", "RoFormerModel"), ("RemBERT", "RemBertModel", {"input_embedding_size": 16}), ("XLM", "XLMModel"),
         ("Funnel", "FunnelModel", "input_ids:2,8", {"block_sizes": [1, 1], "num_decoder_layers": 1, "d_inner": 48, "d_head": 8}),
         ("I-BERT", "IBertModel"),
         ("CANINE", "CanineModel", "input_ids:2,32", {"local_transformer_stride": 16, "num_hash_buckets": 64}),
         ("ESM", "EsmModel", {"vocab_size": 101, "mask_token_id": 3, "pad_token_id": 2, "position_embedding_type": "rotary"}),
-        ("Megatron-BERT", "MegatronBertModel"),
-        ("ModernBERT", "ModernBertModel"),
-        ("EuroBERT", "EuroBertModel"),
+        ("Megatron-BERT", "MegatronBertModel"), ("ModernBERT", "ModernBertModel"), ("EuroBERT", "EuroBertModel"),
         ("NomicBERT", "NomicBertModel"),
         ("LayoutLMv3, text", "LayoutLMv3Model", {"coordinate_size": 6, "shape_size": 4, "visual_embed": False}),
-        ("LiLT", "LiltModel", {"hidden_size": 48}),
-        ("CLIP text", "CLIPTextModel"),
-        ("SigLIP text", "SiglipTextModel"),
+        ("LiLT", "LiltModel", {"hidden_size": 48}), ("CLIP text", "CLIPTextModel"), ("SigLIP text", "SiglipTextModel"),
     ),
     *_rows(
         "Encoder-decoders", PAIR,
-        ("BART", "BartModel"),
-        ("mBART", "MBartModel"),
-        ("Pegasus", "PegasusModel"),
+        ("BART", "BartModel"), ("mBART", "MBartModel"), ("Pegasus", "PegasusModel"),
         ("Pegasus-X", "PegasusXModel", "input_ids:2,8 decoder_input_ids:2,5", {"num_global_tokens": 4, "block_size": 4}),
-        ("Marian", "MarianModel"),
-        ("M2M-100", "M2M100Model"),
-        ("NLLB-MoE", "NllbMoeModel"),
-        ("Blenderbot", "BlenderbotModel"),
+        ("Marian", "MarianModel"), ("M2M-100", "M2M100Model"), ("NLLB-MoE", "NllbMoeModel"), ("Blenderbot", "BlenderbotModel"),
         ("LED", "LEDModel", {"attention_window": [4, 4], "max_encoder_position_embeddings": 64, "max_decoder_position_embeddings": 64}),
         ("ProphetNet", "ProphetNetModel"),
-        ("FSMT", "FSMTModel", {"src_vocab_size": 101, "tgt_vocab_size": 101, "langs": ["en", "de"]}),
-        ("T5", "T5Model"),
+        ("FSMT", "FSMTModel", {"src_vocab_size": 101, "tgt_vocab_size": 101, "langs": ["en", "de"]}), ("T5", "T5Model"),
         ("LongT5", "LongT5Model"),
     ),
     *_rows(
         "Vision", IMAGE,
-        ("ViT", "ViTModel", {"num_hidden_layers": 12}),
-        ("DeiT", "DeiTModel"),
-        ("BEiT", "BeitModel"),
-        ("DINOv2", "Dinov2Model"),
+        ("ViT", "ViTModel", {"num_hidden_layers": 12}), ("DeiT", "DeiTModel"), ("BEiT", "BeitModel"), ("DINOv2", "Dinov2Model"),
         ("DINOv3", "DINOv3ViTModel"),
         ("Swin", "SwinModel", {"embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4], "window_size": 4, "patch_size": 4}),
         ("Swin V2", "Swinv2Model", {"embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4], "window_size": 4, "patch_size": 4}),
-        ("ConvNeXt", "ConvNextModel", STAGES),
-        ("ConvNeXt V2", "ConvNextV2Model", STAGES),
+        ("ConvNeXt", "ConvNextModel", STAGES), ("ConvNeXt V2", "ConvNextV2Model", STAGES),
         ("CvT", "CvtModel", {"embed_dim": [16, 24, 32], "num_heads": [1, 2, 2]}),
         ("PVT", "PvtModel", {**STAGES, "num_attention_heads": [1, 2, 4, 4]}),
         ("PVT v2", "PvtV2Model", {**STAGES, "num_attention_heads": [1, 2, 4, 4], "image_size": 32, "hidden_sizes": [16, 24, 32, 48]}),
@@ -155,8 +114,7 @@ ROWS = (
         ("FocalNet", "FocalNetModel", {"embed_dim": 16, "depths": [1, 1, 1, 1], "hidden_sizes": [16, 32, 64, 128]}),
         ("YOLOS", "YolosModel", {"image_size": [32, 32]}),
         ("SAM vision", "SamVisionModel", {"output_channels": 16, "global_attn_indexes": [1], "window_size": 2, "mlp_dim": 48}),
-        ("SigLIP vision", "SiglipVisionModel"),
-        ("CLIP vision", "CLIPVisionModel"),
+        ("SigLIP vision", "SiglipVisionModel"), ("CLIP vision", "CLIPVisionModel"),
         ("VideoMAE", "VideoMAEModel", VIDEO, {"num_frames": 2}),
         ("ViViT", "VivitModel", VIDEO, {"num_frames": 2, "tubelet_size": [2, 8, 8]}),
         ("TimeSformer", "TimesformerModel", VIDEO, {"num_frames": 2}),
@@ -190,9 +148,7 @@ ROWS = (
         ("Whisper", "WhisperModel", "input_features:1,80,32 decoder_input_ids:1,5", {"max_source_positions": 16}),
         ("wav2vec 2.0", "Wav2Vec2Model", CONV),
         ("wav2vec 2.0, stable", "Wav2Vec2Model", {**CONV, "do_stable_layer_norm": True, "feat_extract_norm": "layer"}),
-        ("HuBERT", "HubertModel", CONV),
-        ("WavLM", "WavLMModel", CONV),
-        ("SEW", "SEWModel", {**CONV, "squeeze_factor": 2}),
+        ("HuBERT", "HubertModel", CONV), ("WavLM", "WavLMModel", CONV), ("SEW", "SEWModel", {**CONV, "squeeze_factor": 2}),
         ("data2vec audio", "Data2VecAudioModel", {**CONV, "num_conv_pos_embeddings": 2, "conv_pos_kernel_size": 3}),
         ("wav2vec 2.0 Conformer", "Wav2Vec2ConformerModel", CONV),
         ("wav2vec2-BERT", "Wav2Vec2BertModel", "input_features:1,12,160"),
@@ -202,12 +158,9 @@ ROWS = (
     ),
     *_rows(
         "Multimodal", BOTH,
-        ("CLIP", "CLIPModel", TOWERS),
-        ("SigLIP", "SiglipModel"),
-        ("ViLT", "ViltModel"),
+        ("CLIP", "CLIPModel", TOWERS), ("SigLIP", "SiglipModel"), ("ViLT", "ViltModel"),
         ("BLIP text", "BlipTextModel", TEXT, {"is_decoder": False, "encoder_hidden_size": 32}),
-        ("GroupViT", "GroupViTModel", {**TOWERS}),
-        ("OWL-ViT", "OwlViTModel", TOWERS),
+        ("GroupViT", "GroupViTModel", TOWERS), ("OWL-ViT", "OwlViTModel", TOWERS),
     ),
     *_rows(
         "Other", "past_values:2,16,2",
