@@ -90,8 +90,12 @@ int64_t promoted(const Json& a, const Json& b) {
   return schemaNumber(graph::dtypeBytes(left) == wider ? left : right);
 }
 
+Json dense(const Json& meta) { return denseMeta(meta, meta.at("sizes").items()); }
+
 Json elementwise(const Node& node, const MetaOf& metaOf) {
-  const Json first = metaOf(node.input(0));
+  // What is made of a part of a tensor lies in memory of its own.
+  const bool part = node.input(0)->node()->kind() == c10::aten::slice;
+  const Json first = part ? dense(metaOf(node.input(0))) : metaOf(node.input(0));
   if (!isTensor(node.input(1))) return first;
   const Json second = metaOf(node.input(1));
   return typedMeta(broadcastMeta(first, second), promoted(first, second));
@@ -104,8 +108,6 @@ Json joined(const Node& node, const MetaOf& metaOf) {
   for (const Json& part : parts) all.push_back(&part);
   return joinedMeta(all, constantAt<int64_t>(node, 1));
 }
-
-Json dense(const Json& meta) { return denseMeta(meta, meta.at("sizes").items()); }
 
 Json described(const Node& node, const MetaOf& metaOf, const Json* replaced) {
   const std::string_view op = node.kind().toQualString();
