@@ -7,6 +7,7 @@
 
 #include "core/analysis/graph_names.h"
 #include "core/analysis/norms/group_norms.h"
+#include "core/analysis/norms/row_sum.h"
 #include "core/analysis/norms/written_norms.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
@@ -30,6 +31,9 @@ LayerNorm fromOp(const Graph& graph, NodeId id) {
     norm.type = node.kind == OpKind::GroupNorm ? NormType::GroupNorm : NormType::InstanceNorm;
     norm.groups = graph::intAttribute(node, "groups").value_or(1);
     norm.axes = *axesWithoutSpace(graph, node);
+    // Exporters write an InstanceNorm, which has to have both, with neither in effect.
+    if (norm.gamma != kNoValue && sameEverywhere(graph, norm.gamma) == 1.0) norm.gamma = kNoValue;
+    if (norm.beta != kNoValue && sameEverywhere(graph, norm.beta) == 0.0) norm.beta = kNoValue;
   }
   if (const auto* shape = ops::shapeOf(graph, norm.input)) {
     for (const int64_t axis : norm.axes) norm.normalizedShape.push_back(shape->at(static_cast<size_t>(axis)));
