@@ -69,7 +69,8 @@ class GroupRMSNorm(nn.RMSNorm):
         return y if self.bias is None else y + self.bias.reshape(-1, *x.shape[2:])
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, " + super().extra_repr()
+        channels = self.num_groups * self.normalized_shape[0]
+        return f"{self.num_groups}, {channels}, eps={self.eps}, affine={self.weight is not None}"
 
 
 class GroupNormForm:
