@@ -51,6 +51,17 @@ def layers_of(module: nn.Module) -> int:
     return sum(not any(other != path and other.startswith(path) for other in listed) for path in listed)
 
 
+class _Positional(nn.Module):
+    """Takes by place what the module takes by name: the older exporter gives every argument that it has a place for."""
+
+    def __init__(self, module: nn.Module, inputs: Inputs) -> None:
+        super().__init__()
+        self.module, self.names = module, list(inputs.kwargs)
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        return self.module(**dict(zip(self.names, tensors))) if self.names else self.module(*tensors)
+
+
 def _write_onnx(program: Any, module: nn.Module, inputs: Inputs, path: pathlib.Path) -> Json:
     """By the exporter of today where what it needs is installed and it can, else by the one before it."""
     refusals = []
@@ -59,12 +70,12 @@ def _write_onnx(program: Any, module: nn.Module, inputs: Inputs, path: pathlib.P
             continue
         path.unlink(missing_ok=True)
         options: Dict[str, Any] = {"dynamo": dynamo, "opset_version": OPSETS[dynamo], "external_data": False, "verbose": False}
-        args = () if dynamo else (*inputs.args, inputs.kwargs) if inputs.kwargs else inputs.args
         if not dynamo:
             options["input_names"] = [f"in_{place}" for place in range(len(inputs.tensors()))]
         try:
             with quiet(), without_cache(module), torch.no_grad():
-                torch.onnx.export(program if dynamo else module, args, path, **options)
+                given = (program, ()) if dynamo else (_Positional(module, inputs), tuple(inputs.tensors()))
+                torch.onnx.export(*given, path, **options)
             return {"exporter": "dynamo" if dynamo else "legacy", **({"instead": refusals[0]} if refusals else {})}
         except Exception as error:
             refusals.append(_first_line(error))
