@@ -1,5 +1,5 @@
-// The atlas of architectures: it needs no engine and no model, its rows are those of the JSON, it sorts and filters them,
-// and says what is known of the chosen one.
+// The atlas of architectures: it needs no engine and no model, its rows are those of the JSON, it sorts and filters
+// them, and says what is known of the chosen one.
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QHeaderView>
@@ -44,7 +44,8 @@ class AtlasTest final : public QObject {
     shown.child<QLineEdit>("atlasFilter")->setText(QStringLiteral("bert Model"));
     QVERIFY(rows->rowCount() > 0 && rows->rowCount() < all);
     for (int row = 0; row < rows->rowCount(); ++row)
-      QVERIFY(rows->index(row, AtlasTable::Name).data().toString().contains(QStringLiteral("bert"), Qt::CaseInsensitive));
+      QVERIFY(
+          rows->index(row, AtlasTable::Name).data().toString().contains(QStringLiteral("bert"), Qt::CaseInsensitive));
     shown.child<QLineEdit>("atlasFilter")->clear();
     auto* groups = shown.child<Segmented>("atlasGroups");
     Q_EMIT groups->chosen(8);  // those of the papers' table

@@ -21,7 +21,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kDetails = 300, kAtlasRow = 28, kShareHeight = 6;
+constexpr int kDetails = 280, kAtlasRow = 28, kShareHeight = 6;
 
 // Paints the verdicts of a row's norms as lengths.
 class ShareDelegate final : public FigureDelegate {
@@ -89,17 +89,17 @@ QWidget* AtlasPage::makeFigures() {
   view_->horizontalHeader()->setSortIndicatorClearable(true);  // back to the groups
   view_->setSortingEnabled(true);
   view_->horizontalHeader()->setStretchLastSection(true);
-  setColumnWidths(view_, {{AtlasTable::Name, 176},
-                          {AtlasTable::Layers, 64},
-                          {AtlasTable::Norms, 60},
-                          {AtlasTable::Free, 56},
-                          {AtlasTable::Centering, 82},
-                          {AtlasTable::Blocked, 70},
-                          {AtlasTable::Share, 110},
-                          {AtlasTable::Paper, 60},
+  setColumnWidths(view_, {{AtlasTable::Name, 170},
+                          {AtlasTable::Layers, 58},
+                          {AtlasTable::Norms, 54},
+                          {AtlasTable::Free, 48},
+                          {AtlasTable::Centering, 76},
+                          {AtlasTable::Blocked, 64},
+                          {AtlasTable::Share, 80},
+                          {AtlasTable::Paper, 54},
                           {AtlasTable::Practical, 90},
-                          {AtlasTable::Strict, 60},
-                          {AtlasTable::Printed, 96}});
+                          {AtlasTable::Strict, 54},
+                          {AtlasTable::Printed, 92}});
   column->addWidget(view_, 1);
   auto* foot = makeRow(nullptr, 8);
   totals_ = describe(makeLabel({}, "strong", ground), "atlasTotals");
@@ -176,7 +176,7 @@ void AtlasPage::showChosen() {
   if (!at.isValid()) return;
   const AtlasRow& row = table_->row(at.row());
   name_->setText(row.name);
-  made_->setText(row.made + tr(" · %n layer(s)", nullptr, row.layers));
+  made_->setText(row.made + tr(", layers: %1").arg(row.layers));
   reason_->setText(row.reason);
   note_->setText(row.note.isEmpty() ? tr(".pt2 and .onnx agree.") : row.note);
   foldable_->setText(tr("Foldable, of %1").arg(row.norms));

@@ -14,7 +14,7 @@ def reason_of(norms: List[Json]) -> str:
     """What most of the norms have that need something at run time, or are blocked; at most two."""
     counts = collections.Counter(_short(norm) for norm in norms if norm["verdict"] != "free")
     if not counts:
-        return "every path to its norms ends in a tensor that can be centered" if norms else "it has no LayerNorm"
+        return "every input can be centered" if norms else "it has no LayerNorm"
     return "; ".join(f"{count} × {text}" for text, count in counts.most_common(2))
 
 
