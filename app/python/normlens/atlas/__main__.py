@@ -8,6 +8,7 @@ import hashlib
 import importlib.metadata
 import json
 import multiprocessing
+import os
 import pathlib
 import re
 import sys
@@ -50,6 +51,7 @@ def _step(path: pathlib.Path, key: Any, limit: float, work: Callable[[], Json]) 
 
     def run() -> None:
         torch.set_num_threads(1)
+        os.dup2(2, 1)  # exporters print; stdout is for the JSON
         path.write_text(json.dumps({"key": key, "result": work()}, ensure_ascii=False), encoding="utf-8")
 
     path.unlink(missing_ok=True)
