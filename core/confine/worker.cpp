@@ -288,7 +288,7 @@ Error Worker::describe(int signal) const {
   }
   if (reason_ == Reason::BrokeOff) return {ErrorCode::RunFailed, "it stopped in the middle of an answer" + at, {}};
   if (signal == SIGKILL) {
-    return {ErrorCode::RunFailed, "the system ended it" + at + ", most likely because memory ran out",
+    return {ErrorCode::RunFailed, "the system ended the engine" + at + ", most likely because memory ran out",
             "give smaller inputs"};
   }
   return {ErrorCode::RunFailed, "it crashed" + at + ": " + std::string(crashWords(signal)), {}};

@@ -14,6 +14,7 @@
 #include "core/base/index_ranges.h"
 #include "core/base/words/graph.h"
 #include "core/base/words/hint.h"
+#include "core/base/words/proof.h"
 #include "core/base/words/words.h"
 #include "core/protocol/field_list.h"
 #include "core/protocol/plan_messages.h"
@@ -354,6 +355,10 @@ struct VerifyResult {
   std::string file_reason;  // why the files were not compared
   std::string file_dtype;
   double noise_floor = 0;
+  ErrorFloor floor = ErrorFloor::Roundings;  // what the limit of the file's type is six times
+  // The fold's error in the file's type is above 32 epsilons, or above four and six times the original's own: never
+  // called exact without both errors.
+  bool beyond_rounding = false;
   std::optional<FromExact> errors;   // The deciding row's; null: float64 was impossible, or nothing differs.
   std::optional<bool> exact;         // true proved, false refuted, nullopt not decided
   std::string first_diverging;       // norm name; empty
@@ -361,7 +366,7 @@ struct VerifyResult {
   std::optional<int> sections;       // so many were proved one by one, and the whole was not run
 };
 NORMLENS_FIELDS(VerifyResult, algebra_done, algebra, algebra_reason, sample_only, file_done, file, file_reason,
-                file_dtype, noise_floor, errors, exact, first_diverging, not_run, sections)
+                file_dtype, noise_floor, floor, beyond_rounding, errors, exact, first_diverging, not_run, sections)
 
 struct FoldResult {
   PlanInfo plan;

@@ -111,9 +111,25 @@ TEST(Report, AProvedFoldSaysSo) {
   EXPECT_EQ(document.banner.title, "No output changed beyond rounding");
   EXPECT_TRUE(
       has(document.banner.text, "2 of 2 LayerNorms are now RMSNorms. Proved in float64 and in the file's own type"));
-  ASSERT_EQ(document.banner.figures.size(), 3U) << "no latency: it was not measured";
+  ASSERT_EQ(document.banner.figures.size(), 4U) << "no latency: it was not measured";
   EXPECT_EQ(document.banner.figures[0].first, "2 / 2");
   EXPECT_EQ(document.banner.figures[2].first, "4e-16");
+  EXPECT_EQ(document.banner.figures[3], (std::pair<std::string, std::string>("3e-07", "float32 difference")));
+}
+
+TEST(Report, ItsTitleHasBothErrorsAndTheNormsThatDidNotRun) {
+  Facts facts = someFacts();
+  facts.analysis.norms[1].name = "second";
+  facts.fold->verify->not_run = {"second"};
+  EXPECT_EQ(composed(facts).banner.title, "No output changed beyond rounding; 1 folded LayerNorm did not run");
+  EXPECT_TRUE(has(asMarkdown(composed(facts)), "folded because ln, not run by the proof | 1 | ln1"));
+  facts.fold->verify->not_run.clear();
+  facts.fold->verify->beyond_rounding = true;
+  facts.fold->verify->errors = {0.0018, 0.063};
+  EXPECT_EQ(composed(facts).banner.title,
+            "No output changed in float64, but in float32 the fold is off by 0.063, the original by 0.0018");
+  EXPECT_EQ(composed(facts).banner.tone, Tone::Neutral);
+  EXPECT_TRUE(has(composed(facts).banner.text, "Proved in float64.")) << "and not in float32";
 }
 
 TEST(Report, WhatIsNotProvedIsNotCalledSo) {
@@ -252,7 +268,7 @@ TEST(Report, PicturesOfTheGraphStandInThePageAndAreToldInMarkdown) {
 }
 
 TEST(Report, WithoutPicturesItSaysHowToGetThem) {
-  EXPECT_TRUE(has(asHtml(composed(someFacts())), "choose File, Export report."));
+  EXPECT_TRUE(has(asHtml(composed(someFacts())), "in the .html report that the window writes: File, Export report."));
   Facts nothing = someFacts();
   nothing.plan.clear();
   EXPECT_FALSE(has(asHtml(composed(nothing)), "Export report")) << "there is no fold to draw";

@@ -73,7 +73,9 @@ TEST(FoldReport, HasTheFieldsOfTheContract) {
   EXPECT_EQ(report["folded"], 2);
   EXPECT_EQ(report["output"], "out.pt");
   EXPECT_EQ(keys(report["verify"]["algebra"]), (std::vector<std::string>{"max_abs", "max_rel"}));
-  EXPECT_EQ(keys(report["verify"]["file"]), (std::vector<std::string>{"dtype", "max_abs", "max_rel", "noise_floor"}));
+  EXPECT_EQ(keys(report["verify"]["file"]),
+            (std::vector<std::string>{"beyond_rounding", "dtype", "floor", "max_abs", "max_rel", "noise_floor"}));
+  EXPECT_EQ(report["verify"]["file"]["floor"], "roundings");
   EXPECT_EQ(report["verify"]["exact"], true);
 }
 
@@ -100,7 +102,8 @@ TEST(VerifyText, BothErrorsAreReportedWhereTheyAreKnown) {
   verify.file_dtype = "float32";
   verify.file.max_rel = 9e-7;
   verify.noise_floor = 4.8e-7;
-  const std::string start = "  proved: float64 0, float32 9e-07 at a noise floor of 4.8e-07";
+  verify.floor = ErrorFloor::Original;
+  const std::string start = "  proved: float64 0, float32 9e-07 at a noise floor of 4.8e-07 (the original's own error)";
   for (const bool known : {false, true}) {
     if (known) verify.errors = {4e-7, 8e-7};
     Console console({});

@@ -164,6 +164,7 @@ TEST(Verify, AFoldThatIsNearerToExactThanItsOriginalIsNotRefused) {
   EXPECT_EQ(result.exact, true);
   ASSERT_TRUE(result.file.errors);
   EXPECT_GT(result.file.errors->original, 10 * result.file.errors->folded);
+  EXPECT_EQ(result.file.floor, ErrorFloor::Original);
 }
 
 TEST(Verify, AnOriginalThatIsRightByLuckRefusesNothing) {
@@ -172,6 +173,7 @@ TEST(Verify, AnOriginalThatIsRightByLuckRefusesNothing) {
   ASSERT_TRUE(result.file.errors);
   EXPECT_GT(result.file.errors->folded, 100 * result.file.errors->original);
   EXPECT_LE(result.file.errors->folded, 6 * result.file.noiseFloor);
+  EXPECT_EQ(result.file.floor, ErrorFloor::OtherRows);
 }
 
 TEST(Verify, WhatTheOriginalRefusesIsNotCounted) {
@@ -208,6 +210,7 @@ TEST(Verify, WithoutFloat64CopiesOfTheOriginalAreRunUntilTheFoldPasses) {
     ASSERT_TRUE(result) << off;
     EXPECT_EQ(result->exact, exact) << off;
     EXPECT_FALSE(result->file.errors);
+    EXPECT_EQ(result->file.floor, off < 0.01 ? ErrorFloor::Roundings : ErrorFloor::Noise) << off;
     // Both files on two sets; with a copy there are two runs; where all of them are too few, four more name the norm.
     EXPECT_EQ(runsOf(model), 2 * 2 + 2 * copies + (exact ? 0 : 4)) << off;
   }

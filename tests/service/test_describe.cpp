@@ -55,6 +55,23 @@ TEST(Describe, UnknownNormsAreCountedForThemselves) {
 }
 
 // As the Annotated Transformer and others write them.
+TEST(Describe, AnErrorBeyondRoundingIsToldByBothErrors) {
+  run::Verification proof;
+  proof.fileType = graph::DType::BFloat16;
+  proof.file.worst = {0.1, 0.08};
+  const auto isBeyond = [&](double original, double folded) {
+    proof.file.errors = {original, folded};
+    return describeVerification(proof).beyond_rounding;
+  };
+  EXPECT_TRUE(isBeyond(0.002, 0.06)) << "8 epsilons, 30 times the original's own";
+  EXPECT_FALSE(isBeyond(0.02, 0.06));
+  EXPECT_FALSE(isBeyond(0.002, 0.03)) << "4 epsilons";
+  EXPECT_TRUE(isBeyond(0.2, 0.3)) << "more than 32 epsilons";
+  proof.file.floor = ErrorFloor::OtherRows;
+  EXPECT_FALSE(isBeyond(0.002, 0.06)) << "the original is right by luck in this row";
+  EXPECT_EQ(describeVerification(proof).floor, ErrorFloor::OtherRows);
+}
+
 TEST(Describe, NormsByAnotherFormulaAreNamedWithWhatHinders) {
   const auto kindOf = [](const std::string& spread, const std::string& shape = "[2, 8]") {
     const auto analysis = described(R"(graph {

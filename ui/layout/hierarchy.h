@@ -46,6 +46,8 @@ struct Item {
   int layerNorms = 0;
   int64_t parameters = 0;  // numbers in the weights that it reads, each weight once
   int repeats = 1;         // Counts the equal groups of a run.
+
+  [[nodiscard]] bool isOneNorm() const { return slim && layerNorms == 1 && repeats == 1; }  // or holds but one
 };
 
 struct DataEdge {

@@ -58,7 +58,7 @@ void addSpeedup(Rows& rows, const BenchPoint& point) {
   }
   if (point.outputs) {
     rows.push_back({tr("outputs differ by"), formatNumber(point.outputs->max_rel, 3),
-                    tr("noise %1").arg(formatNumber(point.outputs->noise_floor, 3)),
+                    tr("limit %1").arg(formatNumber(point.outputs->noise_floor, 3)),
                     tr("The largest relative difference of the outputs on this device, and what rounding explains.")});
   }
   if (point.fold_ms) {

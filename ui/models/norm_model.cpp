@@ -103,10 +103,12 @@ QString NormModel::groupPlan(const std::vector<Row>& rows) {
   const auto folded = count([](const Row& row) { return row.mark.folded(); });
   const auto other = count([](const Row& row) { return row.mark.state == PlanState::OtherOutputs; });
   const auto fall = count([](const Row& row) { return row.mark.state == PlanState::WouldFall; });
+  const auto notRun = count([](const Row& row) { return row.mark.state == PlanState::NotRun; });
   const auto folds = count([](const Row& row) { return row.mark.folds(); }) - folded - other - fall;
   const auto kept = count([](const Row& row) { return row.mark.state == PlanState::Kept; });
   QStringList parts;
-  if (folded > 0) parts << tr("%1 folded").arg(folded);
+  if (folded > notRun) parts << tr("%1 folded").arg(folded - notRun);
+  if (notRun > 0) parts << tr("%1 folded, not run").arg(notRun);
   if (folds > 0) parts << tr("%1 would fold").arg(folds);
   if (other > 0) parts << tr("%1 other outputs").arg(other);
   if (fall > 0) parts << tr("%1 would stay").arg(fall);

@@ -224,6 +224,7 @@ class Session final : public QObject {
   void showProofOfPlan();
   [[nodiscard]] bool hasSides() const;
   [[nodiscard]] int firstOther() const;  // the norm from which on a failed proof saw other outputs
+  [[nodiscard]] std::vector<int> notRun() const;
   void ask(Opening::Wanted wanted);
   void startOpening(const QString& path, const QString& model);
   void dropNext();

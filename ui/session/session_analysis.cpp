@@ -124,17 +124,18 @@ QString Session::runObstacle() const {
 
 PlanMark Session::planMark(int index) const {
   const protocol::NormState* state = normState(index);
-  return state == nullptr ? PlanMark() : ui::planMark(*state, fold_ ? &*fold_ : nullptr, firstOther());
+  return state == nullptr ? PlanMark() : ui::planMark(*state, fold_ ? &*fold_ : nullptr, firstOther(), notRun());
 }
 
 std::vector<PlanMark> Session::planMarks() const {
   std::vector<PlanMark> marks;
   if (!plan()) return marks;
   const int other = firstOther();
+  const std::vector<int> unseen = notRun();
   for (const protocol::NormState& state : plan()->norms) {
     const auto at = static_cast<size_t>(std::max(state.norm, 0));
     if (marks.size() <= at) marks.resize(at + 1);
-    marks[at] = ui::planMark(state, fold_ ? &*fold_ : nullptr, other);
+    marks[at] = ui::planMark(state, fold_ ? &*fold_ : nullptr, other, unseen);
   }
   if (preview_->fall()) {
     for (const int norm : preview_->fall()->norms) marks[static_cast<size_t>(norm)] = {PlanState::WouldFall, {}};
@@ -144,6 +145,13 @@ std::vector<PlanMark> Session::planMarks() const {
 
 int Session::firstOther() const {
   return fold_ && fold_->verify ? normNamed(text(fold_->verify->first_diverging)) : -1;
+}
+
+std::vector<int> Session::notRun() const {
+  std::vector<int> norms;
+  if (!fold_ || !fold_->verify) return norms;
+  for (const std::string& name : fold_->verify->not_run) norms.push_back(normNamed(text(name)));
+  return norms;
 }
 
 int Session::inputOfNorm(int index) const {

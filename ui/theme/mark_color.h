@@ -17,8 +17,8 @@ namespace normlens::ui {
 
 [[nodiscard]] inline QColor planColor(PlanState state, const Theme& theme) {
   constexpr std::array<QColor Theme::*, kPlanStates> kColors = {
-      &Theme::textFaint, &Theme::accentText, &Theme::accentText, &Theme::good,
-      &Theme::centering, &Theme::textFaint,  &Theme::blocked,    &Theme::blocked};
+      &Theme::textFaint, &Theme::accentText, &Theme::accentText, &Theme::good,   &Theme::centering,
+      &Theme::textFaint, &Theme::blocked,    &Theme::accentText, &Theme::blocked};
   return theme.*kColors[static_cast<size_t>(state)];
 }
 

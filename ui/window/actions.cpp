@@ -214,7 +214,7 @@ std::pair<QMenu*, QActionGroup*> Actions::addWays(const QString& title, const QS
                                                   std::span<const NamedWay> ways) {
   auto* menu = new QMenu(title, static_cast<QWidget*>(parent()));
   menu->setToolTipsVisible(true);
-  if (!section.isEmpty()) menu->addSection(section);
+  if (!section.isEmpty()) menu->addAction(section)->setEnabled(false);  // the style draws no words in a separator
   auto* group = new QActionGroup(this);
   for (const NamedWay& way : ways) {
     QAction* action = menu->addAction(QCoreApplication::translate(context, way.title));

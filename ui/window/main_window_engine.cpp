@@ -441,11 +441,14 @@ void MainWindow::offerRecovery() {
     if (project.error().code == ErrorCode::Unreadable) Recovery::discard(newest);
     return;
   }
-  info_->show(
-      InfoBar::Tone::Message,
-      tr("Work on %1 was not saved when the window went.").arg(QFileInfo(project->model.path).fileName()),
-      tr("The plan, the inputs and the view were put aside."),
-      {{tr("Recover"), [this, newest] { recover(newest); }}, {tr("Discard"), [newest] { Recovery::discard(newest); }}});
+  const QString name = QFileInfo(project->model.path).fileName();
+  const auto restore = [this, newest, name] {
+    if (QFileInfo::exists(newest)) return recover(newest);
+    info_->show(InfoBar::Tone::Message, tr("Another window has restored %1.").arg(name));
+  };
+  info_->show(InfoBar::Tone::Message, tr("Work on %1 was not saved when the window went.").arg(name),
+              tr("The plan, the inputs and the view were put aside."),
+              {{tr("Recover"), restore}, {tr("Discard"), [newest] { Recovery::discard(newest); }}});
 }
 
 void MainWindow::recover(const QString& orphan) {

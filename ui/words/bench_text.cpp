@@ -102,7 +102,7 @@ bool isMixed(const protocol::BenchPoint& point) { return point.b && runtimeName(
 QString cautionOf(const protocol::BenchPoint& point) {
   QStringList cautions;
   if (point.outputs && point.outputs->beyond) {
-    cautions << tr("The outputs differ by %1 where %2 is noise: a measured speed of a wrong result means nothing.")
+    cautions << tr("The outputs differ by %1 where %2 is the limit: a measured speed of a wrong result means nothing.")
                     .arg(formatNumber(point.outputs->max_rel, 3), formatNumber(point.outputs->noise_floor, 3));
   }
   if (!point.outputs_reason.empty()) {

@@ -2,6 +2,7 @@
 
 #include <QFileInfo>
 #include <QLocale>
+#include <QObject>
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
@@ -73,6 +74,11 @@ QString formatNumber(double value, int digits) {
 // Not as in the user's locale: all other numbers have a decimal point, beside which a German 1.234 is no thousand.
 QString formatCount(int64_t count) {
   return QLocale(QLocale::English, QLocale::UnitedStates).toString(static_cast<qlonglong>(count));
+}
+
+QString formatShare(int count, int all, int unknown) {
+  const QString share = QObject::tr("%1 of %2").arg(count).arg(all);
+  return unknown == 0 ? share : QObject::tr("%1, %2 unknown").arg(share).arg(unknown);
 }
 
 QString asSentence(const QString& words) {

@@ -17,6 +17,8 @@ namespace normlens::ui {
 [[nodiscard]] QString formatShape(const std::vector<int64_t>& shape);  // "1×1024×768"; "scalar" for no axes
 [[nodiscard]] QString formatNumber(double value, int digits = 4);      // significant digits, "1e-05"
 [[nodiscard]] QString formatCount(int64_t count);                      // thousands apart
+// "3 of 5"; "3 of 5, 2 unknown"
+[[nodiscard]] QString formatShare(int count, int all, int unknown = 0);
 // "transformer.h.3.ln_2" -> "h.3.ln_2": the last `parts` parts, as many as carry meaning.
 [[nodiscard]] QString shortName(const QString& path, int parts = 3);
 // The engine writes for a terminal: "check the path" -> "Check the path." A first word that is a name stays as it is.

@@ -37,6 +37,10 @@ constexpr std::array<StateWords, kPlanStates> kWords = {{
      QT_TRANSLATE_NOOP("PlanMark", "The plan leaves it as it is.")},
     {"plan_other", QT_TRANSLATE_NOOP("PlanMark", "other outputs"), QT_TRANSLATE_NOOP("PlanMark", "Other outputs"),
      QT_TRANSLATE_NOOP("PlanMark", "Folded, it gives other outputs than the original.")},
+    {"plan_would", QT_TRANSLATE_NOOP("PlanMark", "folded, not run"),
+     QT_TRANSLATE_NOOP("PlanMark", "Folded, not run by the proof"),
+     QT_TRANSLATE_NOOP("PlanMark",
+                       "It is an RMSNorm now. The inputs of the proof did not run it, so nothing is proved of it.")},
     {"plan_falls", QT_TRANSLATE_NOOP("PlanMark", "needs it"), QT_TRANSLATE_NOOP("PlanMark", "Would stay LayerNorm"),
      QT_TRANSLATE_NOOP("PlanMark", "Without the edit that is pointed at it would stay a LayerNorm.")},
 }};
@@ -84,7 +88,8 @@ QString because(const QString& what, const QString& reason) {
 
 }  // namespace
 
-PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther) {
+PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther,
+                  const std::vector<int>& notRun) {
   PlanMark mark{PlanState::Kept, text(state.because), !state.centerings.empty()};
   if (state.state == NormOutcome::Kept) return mark;
   const std::optional<bool> exact = result != nullptr && result->verify ? result->verify->exact : std::nullopt;
@@ -92,7 +97,8 @@ PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* 
   if (exact == false && state.norm >= firstOther) {
     mark.state = PlanState::OtherOutputs;
   } else if (exact == true && result->ok) {
-    mark.state = own ? PlanState::FoldedCentered : PlanState::Folded;
+    const bool ran = std::ranges::find(notRun, state.norm) == notRun.end();
+    mark.state = !ran ? PlanState::NotRun : own ? PlanState::FoldedCentered : PlanState::Folded;
   } else {
     mark.state = own ? PlanState::PlannedCentered : PlanState::Planned;
   }
@@ -116,6 +122,7 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   const auto folded = count([](const PlanMark& mark) { return mark.folded(); });
   const auto own = count([](const PlanMark& mark) { return centered(mark.state); });
   const auto others = count([](const PlanMark& mark) { return mark.state == PlanState::OtherOutputs; });
+  const auto notRun = count([](const PlanMark& mark) { return mark.state == PlanState::NotRun; });
   const auto kept = count([](const PlanMark& mark) { return mark.state == PlanState::Kept; });
   const QString of = tr("%1 of %2").arg(folds).arg(norms.size());
   PlanSummary summary{folds == 0   ? tr("Folds %1").arg(of)
@@ -138,6 +145,7 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
     parts << because(own == 1 ? tr("1 with a centering") : tr("%1 with a centering each").arg(own),
                      sharedReason(marks, [](const PlanMark& mark) { return centered(mark.state); }));
   }
+  if (notRun > 0) parts << tr("%1 not run by the proof").arg(notRun);
   if (kept > 0) {
     parts << because(tr("%1 kept").arg(kept),
                      sharedReason(marks, [](const PlanMark& mark) { return mark.state == PlanState::Kept; }));

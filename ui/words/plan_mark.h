@@ -9,7 +9,7 @@
 
 namespace normlens::ui {
 
-inline constexpr size_t kPlanStates = 8;
+inline constexpr size_t kPlanStates = 9;
 enum class PlanState : uint8_t {
   Unknown,          // there is no plan
   Planned,          // would fold, not proved
@@ -18,6 +18,7 @@ enum class PlanState : uint8_t {
   FoldedCentered,
   Kept,
   OtherOutputs,  // folded, and the proof failed from here on
+  NotRun,        // folded, and the proof's inputs did not run it
   WouldFall,     // without the edit that is pointed at
 };
 
@@ -27,13 +28,16 @@ struct PlanMark {
   bool rests = false;  // on a run-time centering, its own or another's
 
   [[nodiscard]] bool folds() const { return state != PlanState::Unknown && state != PlanState::Kept; }
-  [[nodiscard]] bool folded() const { return state == PlanState::Folded || state == PlanState::FoldedCentered; }
+  [[nodiscard]] bool folded() const {
+    return state == PlanState::Folded || state == PlanState::FoldedCentered || state == PlanState::NotRun;
+  }
   bool operator==(const PlanMark&) const = default;
 };
 
 // result: what came of the plan; nullptr: it was not folded. firstOther: the first norm of which the proof saw that it
-// gives other outputs; -1: none.
-[[nodiscard]] PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther);
+// gives other outputs; -1: none. notRun: those that the proof did not run.
+[[nodiscard]] PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther,
+                                const std::vector<int>& notRun = {});
 
 // Name of an icon. early: no run has confirmed it.
 [[nodiscard]] QString verdictIcon(Verdict verdict, bool early = false);

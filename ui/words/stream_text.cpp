@@ -7,6 +7,7 @@
 
 #include "core/base/plural.h"
 #include "ui/words/format.h"
+#include "ui/words/proof_words.h"
 
 namespace normlens::ui {
 
@@ -73,7 +74,9 @@ QString resultWords(const protocol::NarrowResult& result) {
   if (!result.written) return asSentence(text(result.reason)) + u' ' + tr("Nothing was written.");
   const QString name = QFileInfo(text(result.written->path)).fileName();
   const QString wrote = tr("Wrote %1 (%2).").arg(name, formatBytes(result.written->bytes));
-  return result.reason.empty() ? wrote : asSentence(text(result.reason)) + u' ' + wrote;
+  const QString caution = result.verify ? proofCaution(*result.verify) : QString();
+  const QString first = result.reason.empty() ? caution : asSentence(text(result.reason));
+  return first.isEmpty() ? wrote : first + u' ' + wrote;
 }
 
 }  // namespace normlens::ui

@@ -44,7 +44,7 @@ void printSide(const std::string& where, const char* name, const protocol::Bench
 // Prints what makes figures doubtful that look like others.
 void printCautions(const std::string& where, const BenchPoint& point, Console& console) {
   if (const auto& outputs = point.outputs; outputs && outputs->beyond) {
-    console.print(where + formatted("the outputs differ by %.3g where %.3g is noise: "
+    console.print(where + formatted("the outputs differ by %.3g where %.3g is the limit: "
                                     "a measured speed of a wrong result means nothing",
                                     outputs->max_rel, outputs->noise_floor));
   }
@@ -69,7 +69,7 @@ void printSpeedup(const std::string& where, const BenchPoint& point, Console& co
     console.print(where + "speed-up in the papers: " + paperSpeedupText(papers));
   }
   if (const auto& outputs = point.outputs) {
-    console.print(where + formatted("largest difference of the outputs %.3g, noise floor %.3g", outputs->max_rel,
+    console.print(where + formatted("largest difference of the outputs %.3g, limit %.3g", outputs->max_rel,
                                     outputs->noise_floor));
   } else if (!point.outputs_reason.empty()) {
     console.print(where + "the outputs could not be compared: " + point.outputs_reason);

@@ -134,6 +134,13 @@ NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOpti
   return files;
 }
 
+void addAdvice(protocol::Analysis& analysis) {
+  for (protocol::NormInfo& norm : analysis.norms) {
+    if (norm.verdict == Verdict::Unknown && !analysis.advice.empty())
+      norm.reason.insert(norm.reason.size() - 1, "; " + analysis.advice.text());
+  }
+}
+
 Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path, const InputOptions& inputs,
                                         Console& console, const Task& task, formats::InputsFor use) {
   ASSIGN_OR_RETURN(auto choice, inputs.choice());
@@ -141,10 +148,7 @@ Result<protocol::Analysis> analyzeModel(service::Service& service, const std::st
   service.setInputs(std::move(choice));
   auto analysis = service.analyze(task);
   if (!analysis) return tl::unexpected(inFile(path, analysis.error()));
-  for (protocol::NormInfo& norm : analysis->norms) {
-    if (norm.verdict == Verdict::Unknown && !analysis->advice.empty())
-      norm.reason.insert(norm.reason.size() - 1, "; " + analysis->advice.text());
-  }
+  addAdvice(*analysis);
   if (!analysis->unused_arrays.empty()) {
     console.note(inputs.npz + ": the model has no input of this name, so it is not used: " +
                  boost::algorithm::join(analysis->unused_arrays, ", "));

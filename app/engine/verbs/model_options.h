@@ -54,6 +54,9 @@ struct InputOptions {
 [[nodiscard]] NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs,
                                     const std::string& output = {});
 
+// Adds what makes it known to the reason of each unknown verdict, in the words of a terminal.
+void addAdvice(protocol::Analysis& analysis);
+
 // Sets the inputs of the open model and analyzes it.
 [[nodiscard]] Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path,
                                                       const InputOptions& inputs, Console& console, const Task& task,

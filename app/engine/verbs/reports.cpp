@@ -19,6 +19,11 @@ using protocol::BenchPoint;
 using protocol::BenchResult;
 using protocol::toJson;
 
+// Ordered as ErrorFloor.
+constexpr const char* kFloors[namesOf(ErrorFloor{}).size()] = {
+    "a few roundings", "the original's own error", "the original's error in other rows",
+    "the noise of rounding its weights", "a tenth of the numbers"};
+
 std::string outcomeOf(const protocol::VerifyResult& verify) {
   const std::string word = !verify.exact ? "not decided" : *verify.exact ? "proved" : "refuted";
   std::string line = word + ": ";
@@ -28,7 +33,8 @@ std::string outcomeOf(const protocol::VerifyResult& verify) {
     const bool byLimit = verify.file_dtype == "float64";
     line += ", " + verify.file_dtype + " " + formatted("%.2g", verify.file.max_rel);
     line += byLimit ? formatted(" at a limit of %.2g", verify.file.limit)
-                    : formatted(" at a noise floor of %.2g", verify.noise_floor);
+                    : formatted(" at a noise floor of %.2g (%s)", verify.noise_floor,
+                                kFloors[static_cast<size_t>(verify.floor)]);
     if (verify.errors && !byLimit) {
       line += formatted("; against exact numbers the original is off by %.2g, the fold by %.2g",
                         verify.errors->original, verify.errors->folded);
@@ -217,7 +223,9 @@ json verifyEntry(const protocol::VerifyResult& verify) {
     file = {{"dtype", verify.file_dtype},
             {"max_abs", toJson(verify.file.max_abs)},
             {"max_rel", toJson(verify.file.max_rel)},
-            {"noise_floor", toJson(verify.noise_floor)}};
+            {"noise_floor", toJson(verify.noise_floor)},
+            {"floor", nameOf(verify.floor)},
+            {"beyond_rounding", verify.beyond_rounding}};
     if (verify.file_dtype == "float64") file["limit"] = toJson(verify.file.limit);
     if (verify.errors) file["errors"] = toJson(*verify.errors);
   } else if (!verify.file_reason.empty()) {

@@ -149,9 +149,16 @@ struct Errors {
   std::vector<double> original, folded;
 };
 
+struct Floor {
+  double size = 0;
+  ErrorFloor of = ErrorFloor::Roundings;
+  bool operator<(const Floor& other) const { return size < other.size; }
+};
+
 // RowJudgment decides on a row, in absolute numbers: it passes where error <= factor * floor.
 struct RowJudgment {
-  double error = 0, floor = 0;
+  double error = 0;
+  Floor floor;
   bool byExact = false;  // error is the distance from exact numbers
 };
 
@@ -300,6 +307,7 @@ class FileProof {
 
   Status refute(std::string reason) {
     outcome_.worst = {kUnbounded, kUnbounded};
+    outcome_.errors.reset();
     outcome_.passes = false;
     outcome_.reason = std::move(reason);
     return {};
@@ -348,7 +356,7 @@ class FileProof {
       const Judged& output = trial.outputs[i];
       for (const RowErrors& row : output.rows) {
         const RowJudgment judgment = judgmentOf(output, row, errors_[i], std::max(output.noise, leastNoise));
-        if (!(judgment.error <= options_.floorFactor * judgment.floor)) return false;
+        if (!(judgment.error <= options_.floorFactor * judgment.floor.size)) return false;
       }
     }
     return true;
@@ -378,16 +386,19 @@ class FileProof {
   [[nodiscard]] RowJudgment judgmentOf(const Judged& output, const RowErrors& row, const Errors& errors,
                                        double noise) const {
     if (!isMeasured(output, row)) {
-      const double own = output.byExact && std::isfinite(row.a) ? std::min(row.a, most_ * row.scale) : 0;
-      return {row.apart, std::max({fewRoundings() * row.scale, noise, own})};
+      Floor own;
+      if (output.byExact && std::isfinite(row.a))
+        own = std::min(Floor{row.a, ErrorFloor::Original}, Floor{most_ * row.scale, ErrorFloor::Tenth});
+      return {row.apart, std::max({Floor{fewRoundings() * row.scale}, Floor{noise, ErrorFloor::Noise}, own})};
     }
     // A few roundings beside an original that is itself far off. One that overflows has no scale.
-    const double few = leastFloor(std::isfinite(row.apart) ? row.scale : std::max(row.scale, row.exact), noise);
-    if (row.apart <= options_.floorFactor * few) return {row.apart, few};
-    const double most = std::max(most_ * std::max(row.scale, row.exact), noise);
-    const double usually = usual(errors, row) * row.around;
-    const double own = std::min(std::isfinite(row.a) ? std::max(row.a, usually) : usually, most);
-    return {row.b, std::max(few, own), true};
+    const Floor few{leastFloor(std::isfinite(row.apart) ? row.scale : std::max(row.scale, row.exact), noise)};
+    if (row.apart <= options_.floorFactor * few.size) return {row.apart, few};
+    const Floor most =
+        std::max(Floor{most_ * std::max(row.scale, row.exact), ErrorFloor::Tenth}, Floor{noise, ErrorFloor::Noise});
+    Floor own{usual(errors, row) * row.around, ErrorFloor::OtherRows};
+    if (std::isfinite(row.a)) own = std::max(Floor{row.a, ErrorFloor::Original}, own);
+    return {row.b, std::max(few, std::min(own, most)), true};
   }
 
   // Covers the rows of all trials; made anew whenever some were added.
@@ -435,16 +446,16 @@ class FileProof {
     outcome_.worst.emplace();
     outcome_.noiseFloor = fewRoundings();
     outcome_.limit = options_.floorFactor * fewRoundings();
-    double most = 0;
+    std::pair most{0.0, 0.0};
     bool reported = false;
     for (const Trial& trial : trials_) {
       for (size_t i = 0; i < trial.outputs.size(); ++i) {
         const Judged& output = trial.outputs[i];
         for (const RowErrors& row : output.rows) {
           const RowJudgment judgment = judgmentOf(output, row, errors_[i], output.noise);
-          // A few roundings say least.
+          // A few roundings say least: of those, the largest difference is reported.
           const bool few = isMeasured(output, row) && !judgment.byExact;
-          const double above = few ? 0 : judgment.error / judgment.floor;
+          const std::pair above{few ? 0 : judgment.error / judgment.floor.size, few ? row.apart / row.scale : 0};
           if (above > most || !reported) report(output, row, judgment);
           reported = true;
           most = std::max(most, above);
@@ -458,7 +469,11 @@ class FileProof {
     outcome_.worst = {output.diff.maxAbs, output.diff.maxRel};
     // The output's largest difference may be another row's, which passes by a higher floor of its own.
     const double others = outcome_.passes ? output.diff.maxRel : 0;
-    outcome_.noiseFloor = std::max(judgment.floor / scale, std::nextafter(others / options_.floorFactor, kUnbounded));
+    const Floor floor =
+        std::max(Floor{judgment.floor.size / scale, judgment.floor.of},
+                 Floor{std::nextafter(others / options_.floorFactor, kUnbounded), ErrorFloor::OtherRows});
+    outcome_.noiseFloor = floor.size;
+    outcome_.floor = floor.of;
     outcome_.limit = options_.floorFactor * outcome_.noiseFloor;
     outcome_.errors.reset();
     if (isMeasured(output, row)) outcome_.errors = {row.a / scale, row.b / scale};

@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "core/analysis/norms/norms.h"
+#include "core/base/words/proof.h"
 #include "core/formats/model.h"
 #include "core/run/compare/diff.h"
 
@@ -98,10 +99,11 @@ struct AlgebraOutcome {
 struct FileOutcome {
   std::optional<Worst> worst;  // nullopt: not possible, see `reason`. Of the output of the row that decides
   std::string reason;
-  double noiseFloor = 0;            // The deciding row's: the original's own error, or its substitute.
-  double limit = 0;                 // Bounds errors->folded, else worst->maxRel.
-  std::optional<FromExact> errors;  // That row's; nullopt: float64 was impossible, or nothing differs.
-  std::vector<TensorDiff> outputs;  // The sample's, in the file's own type.
+  double noiseFloor = 0;                     // The deciding row's: the original's own error, or its substitute.
+  ErrorFloor floor = ErrorFloor::Roundings;  // which of them
+  double limit = 0;                          // Bounds errors->folded, else worst->maxRel.
+  std::optional<FromExact> errors;           // That row's; nullopt: float64 was impossible, or nothing differs.
+  std::vector<TensorDiff> outputs;           // The sample's, in the file's own type.
   bool passes = false;
   bool telling = false;  // floating-point numbers were compared
   std::string unseen;    // as of AlgebraOutcome

@@ -12,6 +12,7 @@
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
 #include "core/graph/queries.h"
+#include "core/run/tensors.h"
 #include "core/service/describe/graph_document.h"
 
 namespace normlens::service {
@@ -167,6 +168,16 @@ std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bo
 
 protocol::ErrorPair errorPair(const run::Worst& worst, double limit) { return {worst.maxAbs, worst.maxRel, limit}; }
 
+// The limit alone excuses few roundings beside an original that is right (docs/method.md 11).
+bool isBeyondRounding(const run::Verification& verification) {
+  const double epsilon = run::machineEpsilon(verification.fileType);
+  const auto& file = verification.file;
+  if (!file.worst || verification.fileType == graph::DType::Float64) return false;
+  const double error = file.errors ? file.errors->folded : file.worst->maxRel;
+  const bool lucky = file.floor == ErrorFloor::OtherRows;  // the original's error here is not its usual one
+  return error > 32 * epsilon || (file.errors && !lucky && error > std::max(4 * epsilon, 6 * file.errors->original));
+}
+
 }  // namespace
 
 protocol::ModelInfo describeModel(const formats::Model& model, const analysis::Norms& norms) {
@@ -298,6 +309,8 @@ protocol::VerifyResult describeVerification(const run::Verification& verificatio
   out.file_reason = verification.file.reason;
   out.file_dtype = dtypeName(verification.fileType);
   out.noise_floor = verification.file.noiseFloor;
+  out.floor = verification.file.floor;
+  out.beyond_rounding = isBeyondRounding(verification);
   if (const auto& errors = verification.file.errors) out.errors = {errors->original, errors->folded};
   out.exact = verification.exact;
   out.first_diverging = verification.firstDiverging;

@@ -247,6 +247,29 @@ class ReadingTest : public QObject {
     QVERIFY(onEdge.front() != ofWeight.front());
   }
 
+  void aSmallClosedGroupHasTheMarksOfItsOneNorm() {
+    test::DocumentBuilder b;
+    const int scope = b.scope(0, "norm", "Norm");
+    const int x = b.op(0, "linear", "L", {}, {1, 16, 8});
+    const int normed = b.op(scope, "layer_norm", "N", {x}, {1, 16, 8});
+    const int norm = b.lastNode();
+    b.op(0, "gelu", "O", {b.op(scope, "mul", "S", {normed}, {1, 16, 8})}, {1, 16, 8});
+    ShownGraph graph(b.take());
+    const int group = graph.view.scene().hierarchy->itemOfScope(scope);
+    QVERIFY(graph.view.scene().hierarchy->item(group).slim);
+    const QImage before = graph.view.grab().toImage();
+    PlanPicture picture;
+    picture.norms = {{norm, ui::PlanState::NotRun}};
+    graph.view.setPlan(picture);
+    QCOMPARE(graph.view.planMarks().stateOf(group), ui::PlanState::NotRun);
+    QVERIFY2(graph.view.planMarks().isRmsNorm(group), "its letter");
+    const QImage dashed = graph.view.grab().toImage();
+    QVERIFY(dashed != before);
+    picture.norms = {{norm, ui::PlanState::Folded}};
+    graph.view.setPlan(picture);
+    QVERIFY(graph.view.grab().toImage() != dashed);
+  }
+
   void theSheetOfKeysComesAndGoes() {
     ShownGraph graph(gpt2Document(2));
     auto* sheet = graph.view.findChild<ShortcutSheet*>();

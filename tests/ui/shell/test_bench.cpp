@@ -323,7 +323,7 @@ class TestBench final : public test::ModelTest {
     const int rows = figures.rowCount();
     point.outputs = {.max_rel = 0.25, .noise_floor = 3e-5, .beyond = true};
     const QString wrong = QStringLiteral(
-        "The outputs differ by 0.25 where 3e-05 is noise: a measured speed of a wrong result means nothing.");
+        "The outputs differ by 0.25 where 3e-05 is the limit: a measured speed of a wrong result means nothing.");
     QVERIFY(cautionOf(point).startsWith(wrong + u' '));  // one caution hides no other
     point.b->ops_late = false;
     QCOMPARE(cautionOf(point), wrong);

@@ -18,6 +18,7 @@
 #include "ui/models/table_text.h"
 #include "ui/session/model_index.h"
 #include "ui/words/format.h"
+#include "ui/words/proof_words.h"
 #include "ui/words/remaining_time.h"
 
 namespace normlens::ui {
@@ -121,6 +122,14 @@ class TestModels final : public QObject {
     QCOMPARE(planSummary(norms, {free, own, kept}).detail,
              QStringLiteral("1 free, 1 with a centering because a copy would add 131 kB, 1 kept"));
     QCOMPARE(planSummary(norms, {planned, planned, planned}).detail, QStringLiteral("2 free, 1 against the verdict"));
+    const PlanMark unseen{PlanState::NotRun, {}};
+    QCOMPARE(planSummary(norms, {free, unseen, kept}).head, QStringLiteral("Folded 2 of 3"));
+    QCOMPARE(planSummary(norms, {free, unseen, kept}).detail, QStringLiteral("2 free, 1 not run by the proof, 1 kept"));
+    NormModel model;
+    model.setNorms(norms);
+    model.setPlan({free, unseen, kept});
+    const QModelIndex first = model.index(0, 0);
+    QCOMPARE(first.data(NormModel::PlanWordRole).toString(), QStringLiteral("1 folded, 1 folded, not run"));
     QCOMPARE(planSummary(norms, {kept, kept, kept}).head, QStringLiteral("Folds 0 of 3"));
     QCOMPARE(planSummary(norms, {other, other, other}).head, QStringLiteral("Other outputs"));
   }
@@ -139,9 +148,43 @@ class TestModels final : public QObject {
     QCOMPARE(planMark(state, &result, -1).state, PlanState::FoldedCentered);
     state.counted = false;  // the centering counts as another's
     QCOMPARE(planMark(state, &result, -1).state, PlanState::Folded);
+    const PlanMark unseen = planMark(state, &result, -1, {1});
+    QVERIFY(unseen.state == PlanState::NotRun && unseen.folded());
+    QCOMPARE(planIcon(unseen.state), planIcon(PlanState::Planned));  // dashed
+    QVERIFY(!planBadge(unseen.state).contains(QStringLiteral("proved")));
+    QCOMPARE(planMark(state, &result, -1, {0}).state, PlanState::Folded);
     result.verify->exact = false;
     QCOMPARE(planMark(state, &result, 1).state, PlanState::OtherOutputs);
     QCOMPARE(planMark(state, &result, 2).state, PlanState::Planned);  // the first to differ comes later
+  }
+
+  // The words name the types, what decides the limit, and both errors where the fold is off by more than rounding.
+  void aProofIsNamedWithItsTypes() {
+    protocol::VerifyResult proof;
+    QCOMPARE(proofTitle(proof), QStringLiteral("Not decided"));
+    proof.exact = true;
+    proof.algebra_done = proof.file_done = true;
+    proof.file_dtype = "bfloat16";
+    proof.file = {0.1, 0.08, 0.1875};
+    proof.errors = {0.002, 0.06};
+    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 and bfloat16"));
+    QCOMPARE(proofCaution(proof), QString());
+    QCOMPARE(allowedInFile(proof), QStringLiteral("2e-1 = 6 × a few roundings of bfloat16"));
+    proof.floor = ErrorFloor::Original;
+    QCOMPARE(allowedInFile(proof), QStringLiteral("2e-1 = 6 × the original's own error"));
+    proof.beyond_rounding = true;
+    proof.not_run = {"ln"};
+    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · bfloat16 off by 6e-2 · 1 not run"));
+    QCOMPARE(proofCaution(proof),
+             QStringLiteral("In bfloat16 the fold is off by 6e-2, the original by 2e-3: more than rounding."));
+    proof.file_dtype = "float64";
+    proof.beyond_rounding = false;
+    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · 1 not run"));
+    QCOMPARE(allowedInFile(proof), QStringLiteral("2e-1"));
+    proof.exact = false;
+    QCOMPARE(proofTitle(proof), QStringLiteral("Not exact"));
+    QCOMPARE(formatShare(3, 5), QStringLiteral("3 of 5"));
+    QCOMPARE(formatShare(3, 5, 2), QStringLiteral("3 of 5, 2 unknown"));
   }
 
   void theFilterKeepsGroupsAndCountsWhatIsLeft() {

@@ -75,7 +75,7 @@ class StreamsTest final : public QObject {
     QTRY_COMPARE(test::contentOf(path), QByteArray("narrow, padding 64\n"));
     QTRY_VERIFY(page.window.infoBar()->message().contains(path));
     QVERIFY(page.listed("narrowProof").contains(QStringLiteral("4e-16")));
-    QCOMPARE(page.child<Badge>("narrowBadge")->word(), QStringLiteral("Exact"));
+    QCOMPARE(page.child<Badge>("narrowBadge")->word(), QStringLiteral("Exact in float64 and float32"));
     QVERIFY2(!page.session.foldResult(), "it is no fold of the plan");
     // What was written is of that padding alone.
     page.choosePadding(0);

@@ -60,7 +60,7 @@ class TestWindow final : public test::ModelTest {
     shown.click("nextAction");
     QTRY_VERIFY(shown.session.foldResult().has_value());
     QCOMPARE(shown.child<QLabel>("foldHeadline")->text(), QStringLiteral("Folded 9 of 9"));
-    QCOMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Exact"));
+    QCOMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Exact in float64 and float32"));
     QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Export);
 
     const QString target = folder_.filePath(QStringLiteral("out.pt"));

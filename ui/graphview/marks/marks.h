@@ -20,7 +20,7 @@ using VerdictCounts = std::array<int, namesOf(Verdict{}).size()>;  // Counts the
 
 // Holds the verdicts of LayerNorms by the items of a hierarchy.
 struct NormVerdicts {
-  std::unordered_map<int, Verdict> ofItem;
+  std::unordered_map<int, Verdict> ofItem;         // a small closed group has its one norm's
   std::unordered_map<int, VerdictCounts> inGroup;  // every group around a norm
 
   NormVerdicts() = default;
@@ -29,8 +29,10 @@ struct NormVerdicts {
       const int item = hierarchy.itemOfId(norm.node);
       if (item < 0) continue;
       ofItem[item] = norm.verdict;
-      for (int group = hierarchy.item(item).parent; group >= 0; group = hierarchy.item(group).parent)
+      for (int group = hierarchy.item(item).parent; group >= 0; group = hierarchy.item(group).parent) {
         ++inGroup[group][static_cast<size_t>(norm.verdict)];
+        if (hierarchy.item(group).isOneNorm()) ofItem[group] = norm.verdict;
+      }
     }
   }
 };

@@ -41,8 +41,10 @@ PlanMarks::PlanMarks(const Scene& scene, const PlanPicture& picture) : active(tr
     const int item = hierarchy.itemOfId(node);
     if (item < 0) continue;
     ofItem[item] = state;
-    for (int group = hierarchy.item(item).parent; group >= 0; group = hierarchy.item(group).parent)
+    for (int group = hierarchy.item(item).parent; group >= 0; group = hierarchy.item(group).parent) {
       ++inGroup[group][static_cast<size_t>(state)];
+      if (hierarchy.item(group).isOneNorm()) ofItem[group] = state;
+    }
   }
   const auto put = [&](const std::vector<int>& nodes, int Pills::*which) {
     for (const int node : nodes) {

@@ -26,7 +26,7 @@ struct PlanMarks {
   struct Pills {
     int centered = 0, shifted = 0;
   };
-  std::unordered_map<int, ui::PlanState> ofItem;
+  std::unordered_map<int, ui::PlanState> ofItem;                      // a small closed group has its one norm's
   std::unordered_map<int, std::array<int, ui::kPlanStates>> inGroup;  // Counts the norms in a group, by state.
   std::unordered_map<int, Pills> ofBox;                               // a closed group has those of what is in it
   std::vector<QPointF> centerings;                                    // where, in the world

@@ -139,8 +139,10 @@ void GraphPainter::paintLabel(const Frame& f, int index, const QRectF& rect, con
     const QRectF mark(rect.left() + 7 * zoom, rect.center().y() - size / 2, size, size);
     ui::paintClassMark(f.painter, mark, QLatin1Char(f.letterOf(index)), f.theme);
   }
-  if (f.box(index).kind == BoxKind::Slim && (zoom >= 0.8 || state.hovered)) paintBadge(f, index, true);
-  if (!state.dim) paintVerdict(f, index, rect);
+  // A small closed group has room for one of the two: its norm's mark, or under the pointer what opens it.
+  const bool opens = f.box(index).kind == BoxKind::Slim && state.hovered;
+  const bool marked = !state.dim && !opens && paintVerdict(f, index, rect);
+  if (f.box(index).kind == BoxKind::Slim && !marked && (zoom >= 0.8 || opens)) paintBadge(f, index, true);
 }
 
 void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, const BoxState& state) {

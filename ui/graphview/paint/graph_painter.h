@@ -67,7 +67,7 @@ class GraphPainter {
   void paintChips(const Frame& f, const BoxLight& light, const QPointF& leftMiddle);
   void paintLabel(const Frame& f, int index, const QRectF& rect, const BoxState& state);
   static void paintBadge(const Frame& f, int index, bool plus);
-  void paintVerdict(const Frame& f, int index, const QRectF& rect);
+  bool paintVerdict(const Frame& f, int index, const QRectF& rect);  // false: it has none
   void paintVerdictCounts(const Frame& f, int index, QPointF leftMiddle);
   static void paintStack(const Frame& f, int index, const QRectF& rect, const BoxState& state);
   void paintMark(const Frame& f, const QString& icon, const QColor& color, const QPointF& corner, int size);

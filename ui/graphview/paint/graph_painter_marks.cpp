@@ -25,16 +25,16 @@ Mark markOf(ui::PlanState state, const ui::Theme& theme) { return {ui::planIcon(
 }  // namespace
 
 // The ring of its verdict; in the picture 'After' the square of what the plan does.
-void GraphPainter::paintVerdict(const Frame& f, int index, const QRectF& rect) {
+bool GraphPainter::paintVerdict(const Frame& f, int index, const QRectF& rect) {
   const Box& box = f.box(index);
-  if (box.kind == BoxKind::Slim) return;
   const auto verdict = f.verdicts.ofItem.find(box.item);
   const Mark mark = f.plan.active                        ? markOf(f.plan.stateOf(box.item), f.theme)
                     : verdict != f.verdicts.ofItem.end() ? markOf(verdict->second, f.theme)
                                                          : Mark();
-  if (mark.icon.isEmpty()) return;
+  if (mark.icon.isEmpty()) return false;
   const int size = f.pixels(13);
   paintMark(f, mark.icon, mark.color, {rect.right() - size - 6 * f.camera.zoom, rect.center().y() - size / 2.0}, size);
+  return true;
 }
 
 void GraphPainter::paintMark(const Frame& f, const QString& icon, const QColor& color, const QPointF& corner,

@@ -6,9 +6,24 @@
 #include <QScrollArea>
 #include <QStackedLayout>
 
+#include "ui/widgets/badge.h"
 #include "ui/window/parts.h"
+#include "ui/words/proof_words.h"
 
 namespace normlens::ui {
+
+// Never good where the fold is off by more than rounding.
+inline void showProof(Badge* badge, const protocol::VerifyResult& proof) {
+  const bool refuted = proof.exact == false, doubtful = !proofCaution(proof).isEmpty(), exact = proof.exact == true;
+  badge->set(refuted || doubtful ? Badge::Tone::Blocked
+             : exact             ? Badge::Tone::Good
+                                 : Badge::Tone::Neutral,
+             QLatin1String(refuted    ? "blocked"
+                           : doubtful ? "warning"
+                           : exact    ? "verify"
+                                      : "info"),
+             proofTitle(proof));
+}
 
 class ColumnsPage : public QWidget {
  protected:

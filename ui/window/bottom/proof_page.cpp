@@ -3,20 +3,12 @@
 #include <QPushButton>
 
 #include "ui/session/session.h"
-#include "ui/widgets/badge.h"
 #include "ui/widgets/property_list.h"
 #include "ui/window/bottom/columns_page.h"
 #include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
-
-QString allowedInFile(const protocol::VerifyResult& proof) {
-  const QString limit = formatError(proof.file.limit);
-  if (proof.file_dtype == "float64") return limit;
-  return proof.errors ? QObject::tr("%1 = 6 × the original's own error").arg(limit)
-                      : QObject::tr("%1 = 6 × noise floor").arg(limit);
-}
 
 // Describes how it was proved, where that is not the usual way.
 QString noteOf(const protocol::VerifyResult& proof) {
@@ -38,15 +30,11 @@ class ProofPage final : public ColumnsPage {
       : ColumnsPage(24, parent), session_(session) {
     notice()->setObjectName(QStringLiteral("proofEmpty"));
     QVBoxLayout* first = addColumn(tr("Result"), 4);
-    auto* head = new QHBoxLayout;
     headline_ = describe(makeLabel({}, "title", body()), "foldHeadline");
+    first->addWidget(headline_);
     badge_ = describe(new Badge(body()), "proofBadge");
-    head->addWidget(headline_);
-    head->addSpacing(6);
-    head->addWidget(badge_);
-    head->addStretch(1);
-    first->addLayout(head);
-    sentence_ = makeWords("soft", body());
+    first->addWidget(badge_, 0, Qt::AlignLeft);
+    sentence_ = describe(makeWords("soft", body()), "proofWords");
     first->addWidget(sentence_);
     work_ = new PropertyList(body());
     first->addWidget(work_);
@@ -88,8 +76,10 @@ class ProofPage final : public ColumnsPage {
     const protocol::PlanInfo& plan = result->plan;
     headline_->setText(tr("Folded %1 of %2").arg(plan.folded.size()).arg(plan.layer_norms));
     showVerdict(*result);
-    sentence_->setText(asSentence(text(result->reason)));
-    sentence_->setVisible(!result->reason.empty());
+    const QString caution = result->verify ? proofCaution(*result->verify) : QString();
+    sentence_->setText(caution.isEmpty() ? asSentence(text(result->reason)) : caution);
+    setKind(sentence_, caution.isEmpty() ? "soft" : "error");
+    sentence_->setVisible(!sentence_->text().isEmpty());
     QVector<Property> work;
     for (const auto& condition : result->holds_if)
       work.push_back({tr("holds if"), text(condition.text), text(condition.tested), true});
@@ -106,6 +96,7 @@ class ProofPage final : public ColumnsPage {
     if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
     if (session_->plan() && session_->plan()->folded.empty())
       return tr("The plan folds no LayerNorm: nothing to prove.");
+    if (session_->keepsProof()) return tr("The plan has changed. Its proof is kept: Undo brings both back.");
     return tr("Nothing folded yet. Fold applies the plan and proves the result.");
   }
   void showVerdict(const protocol::FoldResult& result) {
@@ -118,13 +109,7 @@ class ProofPage final : public ColumnsPage {
       return;
     }
     const protocol::VerifyResult& proof = *result.verify;
-    if (proof.exact == true) {
-      badge_->set(Badge::Tone::Good, QStringLiteral("verify"), tr("Exact"));
-    } else if (proof.exact == false) {
-      badge_->set(Badge::Tone::Blocked, QStringLiteral("blocked"), tr("Not exact"));
-    } else {
-      badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not decided"));
-    }
+    ui::showProof(badge_, proof);
     if (proof.algebra_done) {
       algebra_->setProperties({{tr("largest relative difference"), formatError(proof.algebra.max_rel), {}, true},
                                {tr("allowed"), formatError(proof.algebra.limit),

@@ -203,18 +203,7 @@ class StreamsPage final : public ColumnsPage {
     anyway_->setEnabled(obstacle.isEmpty());
     proof_->setProperties(result && !narrowing ? proofFacts(*result) : QVector<Property>());
     badge_->setVisible(result && !narrowing && result->verify);
-    if (result && result->verify) {
-      const auto& exact = result->verify->exact;
-      badge_->set(!exact   ? Badge::Tone::Neutral
-                  : *exact ? Badge::Tone::Good
-                           : Badge::Tone::Blocked,
-                  QLatin1String(!exact   ? "info"
-                                : *exact ? "verify"
-                                         : "blocked"),
-                  !exact   ? tr("Not decided")
-                  : *exact ? tr("Exact")
-                           : tr("Not exact"));
-    }
+    if (result && result->verify) ui::showProof(badge_, *result->verify);
     const auto& report = streams_->report();
     QString words = report && !report->reason.empty() ? tr("There is no narrowed model to write.") : obstacle;
     if (narrowing) {

@@ -6,6 +6,7 @@
 #include "ui/session/session.h"
 #include "ui/words/bench_text.h"
 #include "ui/words/format.h"
+#include "ui/words/proof_words.h"
 
 namespace normlens::ui {
 
@@ -103,15 +104,18 @@ StoryStep provedStep(const Session& session) {
     return step;
   }
   step.done = proof.exact == true;
-  if (proof.algebra_done) {
-    step.pieces.push_back({formatError(proof.algebra.max_rel), Tone::Strong});
-    step.pieces.push_back({tr("in float64")});
-  } else if (proof.file_done) {
-    step.pieces.push_back({formatError(proof.file.max_rel), Tone::Strong});
-    step.pieces.push_back({tr("in %1").arg(text(proof.file_dtype))});
-  } else {
-    step.pieces.push_back({tr("not decided"), Tone::Plain});
+  step.why = proofCaution(proof);
+  const auto put = [&](const protocol::ErrorPair& error, const QString& type, bool rounding) {
+    step.pieces.push_back(rounding ? StoryPiece{formatError(error.max_rel), Tone::Strong}
+                                   : StoryPiece{formatError(error.max_rel), Tone::Blocked, QStringLiteral("warning")});
+    step.pieces.push_back({tr("in %1").arg(type)});
+  };
+  if (proof.algebra_done) put(proof.algebra, QStringLiteral("float64"), true);
+  if (proof.file_done && proof.file_dtype != "float64") {
+    if (proof.algebra_done) step.pieces.back().text += u',';
+    put(proof.file, text(proof.file_dtype), !proof.beyond_rounding);
   }
+  if (step.pieces.isEmpty()) step.pieces.push_back({tr("not decided"), Tone::Plain});
   return step;
 }
 

@@ -70,7 +70,7 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
 void ToolBar::addDeviceMenu(QAction* restart) {
   auto* menu = describe(new QMenu(device_), "deviceMenu");
   menu->setToolTipsVisible(true);
-  menu->addSection(tr("Measure on"));
+  menu->addAction(tr("Measure on"))->setEnabled(false);
   const auto add = [&](const QString& text, const char* device) {
     QAction* action = menu->addAction(text);
     action->setCheckable(true);

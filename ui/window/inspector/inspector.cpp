@@ -207,15 +207,13 @@ class ModelPage final : public QWidget {
     assumed_->setText(assumed.join(u'\n'));
     assumed_->setVisible(!assumed.isEmpty());
     QVector<Property> papers;
-    if (const int known = analysis ? analysis->totals.layer_norms - analysis->totals.unknown : 0; known > 0) {
+    if (analysis && analysis->totals.layer_norms > analysis->totals.unknown) {
       const protocol::Totals& t = analysis->totals;
-      papers = {
-          {tr("paper"), tr("%1 of %2").arg(t.paper).arg(known), tr("Algorithm 1 of the paper.")},
-          {tr("paper, practical"), tr("%1 of %2").arg(t.paper_practical).arg(known),
-           tr("With auxiliary centering after opaque leaves.")},
-          {tr("paper, strict"), tr("%1 of %2").arg(t.paper_strict).arg(known),
-           tr("Foldable, and every affected layer is a LayerNorm.")},
-          {tr("exact, free"), tr("%1 of %2").arg(t.free).arg(known), tr("NormLens, by editing weights alone."), true}};
+      const auto ofAll = [&](int count) { return formatShare(count, t.layer_norms, t.unknown); };
+      papers = {{tr("paper"), ofAll(t.paper), tr("Algorithm 1 of the paper.")},
+                {tr("paper, practical"), ofAll(t.paper_practical), tr("With auxiliary centering after opaque leaves.")},
+                {tr("paper, strict"), ofAll(t.paper_strict), tr("Foldable, and every affected layer is a LayerNorm.")},
+                {tr("exact, free"), ofAll(t.free), tr("NormLens, by editing weights alone."), true}};
     }
     papers_->setProperties(papers);
     papersTitle_->setVisible(!papers.isEmpty());

@@ -58,8 +58,9 @@ using Tone = Badge::Tone;
 
 // Ordered as Verdict, and as PlanState.
 constexpr std::array kVerdictTones = {Tone::Good, Tone::Centering, Tone::Blocked, Tone::Neutral};
-constexpr std::array<Tone, kPlanStates> kPlanTones = {Tone::Neutral,   Tone::Accent,  Tone::Accent,  Tone::Good,
-                                                      Tone::Centering, Tone::Neutral, Tone::Blocked, Tone::Blocked};
+constexpr std::array<Tone, kPlanStates> kPlanTones = {Tone::Neutral, Tone::Accent,    Tone::Accent,
+                                                      Tone::Good,    Tone::Centering, Tone::Neutral,
+                                                      Tone::Blocked, Tone::Accent,    Tone::Blocked};
 
 // Returns what a way costs: "each run 4.1 µs · file 0 B".
 QString priceOf(const protocol::PlanWay& way) {

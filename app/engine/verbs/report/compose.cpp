@@ -49,14 +49,25 @@ std::string foldedText(const Facts& facts, const std::string& where, bool accept
          where + ".";
 }
 
-std::string foldTitle(std::optional<bool> equal) {
+std::string foldTitle(std::optional<bool> equal, const protocol::VerifyResult* verify) {
   if (!equal) return "It was not decided whether an output changed";
-  return *equal ? "No output changed beyond rounding" : "The fold changes an output";
+  if (!*equal) return "The fold changes an output";
+  if (verify == nullptr) return "No output changed beyond rounding";
+  const size_t count = verify->not_run.size();
+  const std::string notRun = count == 0 ? "" : "; " + plural(count, "folded LayerNorm") + " did not run";
+  if (!verify->beyond_rounding) return "No output changed beyond rounding" + notRun;
+  const std::string where =
+      (verify->algebra_done ? "No output changed in float64, but in " : "In ") + verify->file_dtype;
+  return where +
+         (verify->errors ? formatted(" the fold is off by %.2g, the original by %.2g", verify->errors->folded,
+                                     verify->errors->original)
+                         : formatted(" outputs differ by %.2g", verify->file.max_rel)) +
+         notRun;
 }
 
 std::string proofText(const protocol::VerifyResult& verify) {
   if (verify.exact != true) return {};
-  if (!verify.file_done || verify.file_dtype == "float64") return " Proved in float64.";
+  if (!verify.file_done || verify.file_dtype == "float64" || verify.beyond_rounding) return " Proved in float64.";
   return " Proved in float64 and in the file's own type, " + verify.file_dtype + ".";
 }
 
@@ -65,7 +76,14 @@ Banner ofFold(const Facts& facts) {
   if (!applied(facts)) return {Tone::Neutral, "Nothing was folded", fold.reason + ".", {}};
   const std::optional<bool> equal = isEqual(facts);
   const bool accepted = equal == true || fold.reason.empty();
-  Banner banner{equal == true ? Tone::Good : Tone::Bad, foldTitle(equal), foldedText(facts, "", accepted), {}};
+  const auto* verify = fold.verify ? &*fold.verify : nullptr;
+  const bool beyond = verify != nullptr && verify->beyond_rounding;
+  Banner banner{equal != true ? Tone::Bad
+                : beyond      ? Tone::Neutral
+                              : Tone::Good,
+                foldTitle(equal, verify),
+                foldedText(facts, "", accepted),
+                {}};
   if (fold.verify) banner.text += proofText(*fold.verify);
   if (!accepted) banner.text += " It was not accepted: " + fold.reason + ".";
   return banner;
@@ -75,7 +93,7 @@ Banner ofFold(const Facts& facts) {
 Banner ofFile(const Facts& facts) {
   const std::optional<bool> equal = isEqual(facts);
   Banner banner{equal == true ? Tone::Good : Tone::Bad,
-                foldTitle(equal),
+                foldTitle(equal, nullptr),
                 foldedText(facts, " in " + std::filesystem::path(facts.file->path).filename().string()),
                 {}};
   if (!equal) {
@@ -106,8 +124,11 @@ void addFigures(const Facts& facts, Banner& banner) {
   }
   if (applied(facts)) {
     banner.figures.emplace_back(std::to_string(facts.fold->plan.tensors_centered), "tensors centered");
-    if (facts.fold->verify && facts.fold->verify->algebra_done)
-      banner.figures.emplace_back(formatted("%.1g", facts.fold->verify->algebra.max_rel), "float64 difference");
+    const auto* verify = facts.fold->verify ? &*facts.fold->verify : nullptr;
+    if (verify && verify->algebra_done)
+      banner.figures.emplace_back(formatted("%.1g", verify->algebra.max_rel), "float64 difference");
+    if (verify && verify->file_done && verify->file_dtype != "float64")
+      banner.figures.emplace_back(formatted("%.1g", verify->file.max_rel), verify->file_dtype + " difference");
   } else if (facts.inType && facts.inType->error.empty()) {
     banner.figures.emplace_back(formatted("%.1g", largest(*facts.inType)), facts.inType->dtype + " difference");
   }
@@ -245,7 +266,10 @@ std::string stateOf(const Facts& facts, size_t norm) {
   if (!facts.fold || norm >= facts.fold->plan.norms.size()) return {};
   protocol::NormState state = facts.fold->plan.norms[norm];
   if (!folds(facts.analysis.norms[norm].verdict)) state.because.clear();
-  return stateText(state, !facts.plan.empty());
+  const auto& verify = facts.fold->verify;
+  const bool ran =
+      !verify || std::ranges::find(verify->not_run, facts.analysis.norms[norm].name) == verify->not_run.end();
+  return stateText(state, !facts.plan.empty()) + (ran ? "" : ", not run by the proof");
 }
 
 // Returns the path to which the commands write the fold; for a given fold, its own.
@@ -268,8 +292,8 @@ std::vector<Section> graphSections(const Facts& facts) {
     sections.push_back({"The graph",
                         "not drawn",
                         false,
-                        {Paragraph{"Pictures of the graph before and after the fold are in the report that the window "
-                                   "writes: open the model there, fold it, and choose File, Export report."}}});
+                        {Paragraph{"Pictures of the graph before and after the fold are in the .html report that the "
+                                   "window writes: File, Export report."}}});
   }
   return sections;
 }

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <vector>
 
+#include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/report/compose.h"
 #include "app/engine/verbs/report/gather.h"
 
@@ -128,6 +129,7 @@ Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::R
   }
   facts.info = std::move(fold->info);
   facts.analysis = std::move(fold->analysis);
+  addAdvice(facts.analysis);
   facts.fold = std::move(fold->fold);
   facts.norm = fold->norm;
   if (!fold->inputs.npz.empty()) facts.inputWords = {"--inputs", fold->inputs.npz.string()};

@@ -149,8 +149,17 @@ class InputInference {
   }
 
   InputCandidate finish(InputCandidate specs) {
-    for (InputSpec& spec : specs) sayWhatWasAssumed(spec, slotOf(slots_, spec));
+    const InputCandidate found = specs;
     trials_.findFreeAxes(specs);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      for (size_t axis = 0; axis < specs[i].shape.size() && !specs[i].assumed.empty(); ++axis) {
+        const int64_t traced = found[i].shape[axis], size = specs[i].shape[axis];
+        if (size == traced) continue;
+        specs[i].assumed += (axis == 0 ? "; the batch" : "; axis " + std::to_string(axis)) + " is " +
+                            std::to_string(size) + " instead of the traced " + std::to_string(traced);
+      }
+      sayWhatWasAssumed(specs[i], slotOf(slots_, specs[i]));
+    }
     return specs;
   }
 

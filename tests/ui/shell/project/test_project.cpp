@@ -313,6 +313,20 @@ class TestProject final : public QObject {
     QVERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
   }
 
+  void whatAnotherWindowRestoredIsNotOfferedTwice() {
+    Project project;
+    project.model.path = model_;
+    QVERIFY(QDir().mkpath(recovery_));
+    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
+    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    Shown shown({}, false, recovery_);
+    QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
+    Recovery::discard(orphan);
+    shown.click("infoAction");
+    QCOMPARE(shown.window.infoBar()->message(), QStringLiteral("Another window has restored bert.pt."));
+    QVERIFY(!shown.window.infoBar()->showsError());
+  }
+
   void recoveryMayBeDiscarded() {
     QVERIFY(QDir().mkpath(recovery_));
     Project project;
