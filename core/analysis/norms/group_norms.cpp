@@ -52,7 +52,8 @@ bool isWithoutSpaceInEveryRun(const Graph& graph, const LayerNorm& norm) {
   };
   ops::SizeQuestion sizes(graph);
   for (size_t axis = 1; axis < shape.size(); ++axis) {
-    const bool ofWeight = axis == 1 && (areChannels(graph::operandAt(node, 1)) || areChannels(graph::operandAt(node, 2)));
+    const bool ofWeight =
+        axis == 1 && (areChannels(graph::operandAt(node, 1)) || areChannels(graph::operandAt(node, 2)));
     if (!ofWeight && !ops::listsAxis(node, "ones", axis) && !sizes.isFixed(norm.input, axis)) return false;
   }
   return sizes.hasRankOfProbe(norm.input);
