@@ -14,7 +14,7 @@
 namespace normlens::analysis {
 namespace {
 
-int64_t product(const Shape& shape, size_t first) {
+int64_t elementsFrom(const Shape& shape, size_t first) {
   return std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end(), int64_t{1},
                          std::multiplies<>());
 }
@@ -23,7 +23,7 @@ int64_t product(const Shape& shape, size_t first) {
 bool cutsOneAxis(const Graph& graph, ValueId viewed, const Shape& shape) {
   const Node* view = producerOf(graph, viewed);
   const Shape* source = view != nullptr && isView(*view) ? ops::shapeOf(graph, view->operands[0]) : nullptr;
-  return source != nullptr && source->size() >= 2 && (*source)[0] == shape[0] && (*source)[1] == product(shape, 1);
+  return source != nullptr && source->size() >= 2 && (*source)[0] == shape[0] && (*source)[1] == elementsFrom(shape, 1);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::optional<std::vector<int64_t>> axesWithoutSpace(const Graph& graph, const N
   if (!ofGroups && (node.kind != OpKind::InstanceNorm || graph::boolAttribute(node, "updates"))) return std::nullopt;
   const Shape* shape = ops::shapeOf(graph, node.operands.at(0));
   if (shape == nullptr || shape->size() < 2) return std::nullopt;
-  const int64_t channels = (*shape)[1], positions = product(*shape, 2);
+  const int64_t channels = (*shape)[1], positions = elementsFrom(*shape, 2);
   const int64_t groups = ofGroups ? graph::intAttribute(node, "groups").value_or(0) : channels;
   const bool fits = ofGroups ? positions == 1 && groups > 0 && channels % groups == 0 && channels > groups
                              : positions > 1 && cutsOneAxis(graph, node.operands[0], *shape);
@@ -69,7 +69,7 @@ OtherVerdict verdictOf(const Graph& graph, const OtherNorm& norm) {
   const Shape* shape = norm.input == kNoValue ? nullptr : ops::shapeOf(graph, norm.input);
   if (shape == nullptr || shape->size() < 2)
     return {Verdict::Unknown, "no run has shown over how many positions it is"};
-  const int64_t positions = product(*shape, 2);
+  const int64_t positions = elementsFrom(*shape, 2);
   if (positions > 1) {
     return {Verdict::Blocked, std::string("it takes its mean over ") + std::to_string(positions) + " positions" +
                                   (ofGroups ? " and the channels of a group" : "") +
@@ -81,7 +81,7 @@ OtherVerdict verdictOf(const Graph& graph, const OtherNorm& norm) {
 
 ops::Pattern patternOf(const Shape& shape, const NormParts& norm) {
   if (norm.groups == 1) return ops::Pattern::overAxes(shape, norm.axes);
-  const int64_t kept = shape[0] * norm.groups, summed = product(shape, 1) / norm.groups;
+  const int64_t kept = shape[0] * norm.groups, summed = elementsFrom(shape, 1) / norm.groups;
   return ops::Pattern::fromFactors({{kept, 0, kept, false}, {summed, 0, summed, true}});
 }
 
