@@ -126,7 +126,7 @@ class CommandFaults(FaultCase):
 
     def test_writers_of_one_output_leave_its_data_alone(self):
         model, out = MODELS["data.onnx"], self.out_folder / "out.onnx"
-        for _ in range(8):
+        for _ in range(4):
             writers = [self.start("fold", model, "-o", out, "--no-verify") for _ in range(4)]
             for writer in writers:
                 writer.communicate(timeout=60)

@@ -493,6 +493,11 @@ class TestModels final : public QObject {
     QVERIFY(model.error().isEmpty());
   }
 
+  void aTextIsNoLongerThanAnyPath() {
+    QCOMPARE(text("norm"), QStringLiteral("norm"));
+    QCOMPARE(text(std::string(1 << 20, 'x')), QString(4096, u'x') + u'…');
+  }
+
   void searchInALargeModelLeavesTimeForOtherThings() {
     constexpr int kTowers = 48, kLayers = 224;  // too many for one slice of any machine
     const ModelIndex index(test::towersDocument(kTowers, kLayers));

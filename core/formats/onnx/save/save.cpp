@@ -110,7 +110,7 @@ std::vector<fs::path> dataFilesOf(const fs::path& path, const std::set<std::stri
 }
 
 // Held from the look at the model that is replaced until its data is gone: the data of another that came in between
-// would stay, and nothing would name it. Empty after ten seconds.
+// would stay, and nothing would name it. Empty after ten seconds; then nothing is removed.
 Descriptor lockedFolder(const fs::path& folder, const Task& task) {
   auto locked = files::lockedFolder(folder);
   for (int tries = 0; tries < 1000 && !locked && locked.error() == EWOULDBLOCK && task.check(); ++tries) {

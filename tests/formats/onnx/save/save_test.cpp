@@ -221,7 +221,7 @@ TEST(OnnxSave, DataFilesGetNamesThatAFolderCanHold) {
   const TemporaryFolder folder;
   writeExternal(twoLayers(), folder / "a.onnx", /*oneFile=*/false, 64);
   const auto model = opened(folder / "a.onnx");
-  const auto nameFor = [&](const std::string& location, const fs::path& out) {
+  const auto nameFor = [&](const std::string& location, const std::string& out) {
     OnnxSource source = model->source();
     auto weights = std::make_shared<Weights>(*source.weights);
     for (auto& [name, weight] : *weights) weight.storedAt.location = location;

@@ -38,7 +38,8 @@ TEST(ErrorText, NobodyIsAskedToReportToPyTorch) {
 }
 
 TEST(ErrorText, AContainersWordsAreNone) {
-  EXPECT_EQ(saidOf([] { c10::Dict<std::string, int64_t>().at("a"); }), "a name that it looks up is not there");
+  EXPECT_EQ(saidOf([] { static_cast<void>(c10::Dict<std::string, int64_t>().at("a")); }),
+            "a name that it looks up is not there");
 }
 
 TEST(ErrorText, OtherSentencesStayAsTheyAre) {
