@@ -27,6 +27,11 @@ class NotANumber(Norm):
         return self.ln(self.fc(x)) * float("nan"), x
 
 
+class Runs(Norm):
+    def forward(self, x):
+        return self.ln(self.fc(x))
+
+
 class WritesAFile(Norm):
     def __init__(self, path: str):
         super().__init__()
@@ -54,6 +59,14 @@ class NotRun(unittest.TestCase):
         self.assertIn("ids=float32[", result["error"]["message"], "what was tried, as --input takes it")
         self.assertIn("--input 'NAME=", result["error"]["hint"])
         self.assertFalse(self.at("folded.pt").exists())
+
+    def test_the_note_of_an_input_names_the_batch_that_was_run(self):
+        torch.jit.trace(Runs().eval(), torch.randn(1, 5, 8)).save(self.at("one.pt"))
+        drawn, = ran(self, "analyze", self.at("one.pt"))["inputs"]
+        batch = drawn["shape"][0]
+        self.assertGreater(batch, 1)
+        self.assertIn("the shape [1, 5, 8] of the example that the file was traced with", drawn["assumed"])
+        self.assertIn(f"; the batch is {batch} instead of the traced 1", drawn["assumed"])
 
     def test_a_model_that_would_write_a_file_is_shown_and_never_run(self):
         torch.jit.script(WritesAFile(str(self.at("written")))).save(self.at("writes.pt"))

@@ -137,7 +137,7 @@ class LessonsTest final : public test::ModelTest {
       reading.page->walk()->goTo(1, 0);
       QTest::mouseClick(clicked, Qt::LeftButton, {}, {4, 4});
       reading.page->walk()->goTo(1, 0);
-      const auto key = [&](Qt::Key which) { QTest::keyClick(QApplication::focusWidget(), which); };
+      const auto key = [&](Qt::Key which) { QTest::keyClick(reading.window.focusWidget(), which); };
       key(Qt::Key_Right);
       QVERIFY(walk->lesson() == 1 && walk->step() == 1);
       key(Qt::Key_Left);
