@@ -20,6 +20,18 @@ class LinearAndNorm(torch.nn.Module):
         self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.LayerNorm(WIDTH)
 
 
+class GroupsOfTokens(torch.nn.Module):
+    """Its gamma and beta go by channel: ops of their own behind what replaces the norm, which the proof looks into."""
+
+    def __init__(self, groups: int):
+        super().__init__()
+        self.first, self.norm = torch.nn.Linear(WIDTH, WIDTH), torch.nn.GroupNorm(groups, WIDTH)
+
+    def forward(self, x: Tensor):
+        y = self.first(x)
+        return self.norm(y.reshape([-1, WIDTH])).reshape([y.size(0), y.size(1), WIDTH])
+
+
 class NormInASum(torch.nn.Module):
     """The sum is another one after the fold, which centers its second addend; the second norm's output is not."""
 
@@ -185,6 +197,14 @@ class HuntFinds(unittest.TestCase):
         for bad in (float("-inf"), float("nan")):
             self.assertEqual(self.fold(TokenAddend(bad), x, ids)[1]["folded"], 0, bad)
         self.assertEqual(self.fold(TokenAddend(1.0), x, ids)[1]["folded"], 1)
+
+    def test_groups_of_channels_fold(self):
+        for groups in (1, 2):
+            for norm in ("portable", "fast", "primitives"):
+                with self.subTest(groups=groups, norm=norm):
+                    x = torch.randn(3, 2, WIDTH, dtype=torch.float64)
+                    status, result = self.fold(GroupsOfTokens(groups), x, options=("--norm", norm))
+                    self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), result)
 
     def test_blocks_that_change_no_value_are_run(self):
         x = torch.randn(2, 3, WIDTH, dtype=torch.float64)

@@ -28,7 +28,8 @@ TEST(AnalyzeReport, HasTheFieldsOfTheContract) {
     model.graph.nodes.emplace_back().role = role;
   protocol::Analysis analysis;
   analysis.norms.emplace_back().verdict = Verdict::Free;
-  analysis.other_norms.push_back({"norm", "GroupNorm", 3, NormForm::Op});
+  analysis.other_norms.push_back(
+      {"norm", "GroupNorm", 3, NormForm::Op, Verdict::Blocked, "it takes its mean over space"});
   protocol::PlanInfo plan;
   plan.policy = Policy::Balanced;
   plan.edits.emplace_back().text = "center add at run time";
@@ -52,7 +53,11 @@ TEST(AnalyzeReport, HasTheFieldsOfTheContract) {
   const json norm = foldReport(analysis, outcome)["norms"][0];
   EXPECT_EQ(norm["verdict"], "free");
   EXPECT_EQ(norm["state"], "folded_with_centering");
-  EXPECT_EQ(report["other_norms"][0], json({{"name", "norm"}, {"kind", "GroupNorm"}, {"form", "op"}}));
+  EXPECT_EQ(report["other_norms"][0], json({{"name", "norm"},
+                                            {"kind", "GroupNorm"},
+                                            {"form", "op"},
+                                            {"verdict", "blocked"},
+                                            {"reason", "it takes its mean over space"}}));
   EXPECT_EQ(keys(report["totals"]),
             (std::vector<std::string>{"blocked", "free", "layer_norms", "paper", "paper_practical", "paper_strict",
                                       "unknown", "with_centering"}));

@@ -135,6 +135,11 @@ class Matcher {
     if (const ValueId same = named(site.value); same != graph::kNoValue) addWithSum(b_, same, site.partners);
     const bool ownOutput = site.value == norm.output;
     if (partner != nullptr && (ownOutput || isPartners(site.value))) addWithSum(b_, partner->output, site.partners);
+    // A GroupNorm's gamma and beta, by channel, become ops of their own behind what replaces it.
+    if (partner != nullptr && norm.type != NormType::LayerNorm) {
+      for (ValueId behind = partner->output; behind != graph::kNoValue; behind = scaledOrShifted(b_, behind))
+        site.partners.push_back(behind);
+    }
     if (const ValueId same = sameName(site.value); site.partners.empty() && same != graph::kNoValue)
       addWithSum(b_, same, site.partners);
     makeUnique(site.partners);
@@ -165,19 +170,19 @@ class Matcher {
   // the norm that both models have is that op's, whatever made it in the original.
   template <class IsPartners>
   [[nodiscard]] ValueId comparableOutput(ValueId output, IsPartners isPartners) const {
-    for (ValueId value = output; value != graph::kNoValue; value = scaledOrShifted(value)) {
+    for (ValueId value = output; value != graph::kNoValue; value = scaledOrShifted(a_, value)) {
       if (named(value) != graph::kNoValue || isPartners(value)) return value;
     }
     return output;
   }
   // Returns what the only reader makes of the value with a tensor of the file, gamma or beta; else kNoValue. A residual
   // sum changes where its other addend is centered.
-  [[nodiscard]] ValueId scaledOrShifted(ValueId value) const {
-    const auto& uses = a_.value(value).uses;
+  [[nodiscard]] static ValueId scaledOrShifted(const Graph& graph, ValueId value) {
+    const auto& uses = graph.value(value).uses;
     if (uses.size() != 1 || uses.front().node == graph::kNone) return graph::kNoValue;
-    const graph::Node& reader = a_.node(uses.front().node);
+    const graph::Node& reader = graph.node(uses.front().node);
     const auto isHeld = [&](ValueId other) {
-      return other == value || (other != graph::kNoValue && a_.value(other).constant != graph::kNone);
+      return other == value || (other != graph::kNoValue && graph.value(other).constant != graph::kNone);
     };
     const bool scales = reader.kind == OpKind::Mul || reader.kind == OpKind::Add;
     return scales && std::ranges::all_of(reader.operands, isHeld) ? reader.outputs.front() : graph::kNoValue;

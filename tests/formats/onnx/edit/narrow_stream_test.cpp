@@ -124,7 +124,9 @@ TEST(OnnxNarrowStream, ANormIsARuntimesOwn) {
       EXPECT_EQ(node.domain(), "");
       norms += node.op_type() == op ? 1 : 0;
       for (const auto& attribute : node.attribute()) {
-        if (attribute.name() == "epsilon") EXPECT_EQ(attribute.f(), 0.01F);
+        if (attribute.name() == "epsilon") {
+          EXPECT_EQ(attribute.f(), 0.01F);
+        }
       }
     }
     EXPECT_EQ(norms, 3) << op;
