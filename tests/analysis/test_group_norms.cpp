@@ -54,8 +54,9 @@ TEST(GroupNorms, ofPositionsThatAreOneInEveryRunFold) {
       const %w: float64[8, 6, 1, 1] random 1
       const %b: float64[8] random 2
       const %g: float64[8] random 3
+      const %e: float64[8] random 4
       %h: float64[3, 8, 1, 1] = Conv(%x, %w, %b) {groups = 1}
-      %y: float64[3, 8, 1, 1] = GroupNorm(%h, %g, %b) {groups = 2, eps = 1e-05}
+      %y: float64[3, 8, 1, 1] = GroupNorm(%h, %g, %e) {groups = 2, eps = 1e-05}
       return %y
     })";
   };
@@ -79,7 +80,7 @@ TEST(GroupNorms, ofOtherGroupsNoticeEachOther) {
     %y: float64[3, 8] = Add(%p, %q))"));
   ASSERT_EQ(model.norms().size(), 2U);
   for (const Policy policy : kPolicies) EXPECT_LT(model.difference(model.plan(policy)), 1e-12);
-  EXPECT_EQ(model->verdicts[0].verdict, Verdict::WithCentering);  // the LayerNorm sees the difference of two groups
+  EXPECT_NE(model->verdicts[0].verdict, Verdict::Free);  // the LayerNorm sees the difference of two groups
 }
 
 std::string reasonOf(const std::string& text) {

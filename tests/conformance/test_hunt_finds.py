@@ -29,7 +29,7 @@ class GroupsOfTokens(torch.nn.Module):
 
     def forward(self, x: Tensor):
         y = self.first(x)
-        return self.norm(y.reshape([-1, WIDTH])).reshape([y.size(0), y.size(1), WIDTH])
+        return self.norm(y.reshape([-1, 4])).reshape([y.size(0), y.size(1), 4])
 
 
 class NormInASum(torch.nn.Module):

@@ -1,6 +1,7 @@
 // The atlas of architectures: it needs no engine and no model, its rows are those of the JSON, it sorts and filters
 // them, and says what is known of the chosen one.
 #include <QClipboard>
+#include <QComboBox>
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QLabel>
@@ -8,7 +9,6 @@
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/models/atlas_table.h"
-#include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/learn/atlas_page.h"
 
@@ -47,8 +47,7 @@ class AtlasTest final : public QObject {
       QVERIFY(
           rows->index(row, AtlasTable::Name).data().toString().contains(QStringLiteral("bert"), Qt::CaseInsensitive));
     shown.child<QLineEdit>("atlasFilter")->clear();
-    auto* groups = shown.child<Segmented>("atlasGroups");
-    Q_EMIT groups->chosen(8);  // those of the papers' table
+    shown.child<QComboBox>("atlasGroups")->setCurrentIndex(8);  // those of the papers' table
     QCOMPARE(rows->rowCount(), 6);
     QVERIFY(shown.child<QLabel>("atlasTotals")->text().startsWith(QStringLiteral("6 architectures · 131 norms")));
     shown.click("atlasCopy");

@@ -129,26 +129,6 @@ class LessonsTest final : public test::ModelTest {
     QVERIFY(again.page->walk()->isPassed(0));  // another day
   }
 
-  void theKeysTurnPagesAfterAClickIntoTheTextOrOnNext() {
-    Reading reading;
-    const LessonWalk* walk = reading.page->walk();
-    auto* text = reading.child<QTextBrowser>("lessonText");
-    for (QWidget* clicked : {text->viewport(), static_cast<QWidget*>(reading.child<QAbstractButton>("lessonNext"))}) {
-      reading.page->walk()->goTo(1, 0);
-      QTest::mouseClick(clicked, Qt::LeftButton, {}, {4, 4});
-      reading.page->walk()->goTo(1, 0);
-      const auto key = [&](Qt::Key which) { QTest::keyClick(reading.window.focusWidget(), which); };
-      key(Qt::Key_Right);
-      QVERIFY(walk->lesson() == 1 && walk->step() == 1);
-      key(Qt::Key_Left);
-      QCOMPARE(walk->step(), 0);
-      key(Qt::Key_PageDown);
-      QCOMPARE(walk->lesson(), 2);
-      key(Qt::Key_PageUp);
-      QCOMPARE(walk->lesson(), 1);
-    }
-  }
-
   void theScaleAloneChangesNothing() {
     Reading reading;
     reading.page->walk()->goTo(QStringLiteral("projection/lost"));

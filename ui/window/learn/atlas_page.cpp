@@ -1,5 +1,6 @@
 #include "ui/window/learn/atlas_page.h"
 
+#include <QComboBox>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QPainter>
@@ -13,7 +14,6 @@
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/push_button.h"
-#include "ui/widgets/segmented.h"
 #include "ui/widgets/tables.h"
 #include "ui/window/learn/learn_bar.h"
 #include "ui/window/parts.h"
@@ -104,8 +104,7 @@ QWidget* AtlasPage::makeFigures() {
   auto* foot = makeRow(nullptr, 8);
   totals_ = describe(makeLabel({}, "strong", ground), "atlasTotals");
   foot->addWidget(totals_);
-  foot->addStretch();
-  foot->addWidget(makeLabel(tr("made with %1").arg(table_->versions()), "small", ground));
+  foot->addWidget(makeWords("small", ground, tr("made with %1").arg(table_->versions())), 1);
   column->addLayout(foot);
   return ground;
 }
@@ -123,17 +122,17 @@ QLayout* AtlasPage::makeFilters(QWidget* parent) {
   for (const AtlasRow& each : table_->rows())
     if (!groups_.contains(each.group)) groups_ << each.group;
   groups_ << AtlasFilter::printedGroup();
-  QVector<Segment> segments;
+  auto* groups = describe(new QComboBox(parent), "atlasGroups", tr("Show only this kind of architecture."),
+                          tr("Kind of architecture"));
   for (const QString& group : std::as_const(groups_)) {
     const auto members =
         std::ranges::count_if(table_->rows(), [&](const AtlasRow& each) { return AtlasFilter::isIn(each, group); });
-    const QString count = QString::number(members);
-    segments << Segment{(group.isEmpty() ? tr("All") : group) + u' ' + count, {}};
+    groups->addItem((group.isEmpty() ? tr("All") : group) + u' ' + QString::number(members));
   }
-  auto* chips = describe(new Segmented(segments, parent), "atlasGroups");
-  chips->setSnug(true);
-  connect(chips, &Segmented::chosen, this, [this](int chosen) { filter_->setGroup(groups_[chosen]); });
-  row->addWidget(chips);
+  groups->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  groups->setMinimumContentsLength(14);
+  connect(groups, &QComboBox::currentIndexChanged, this, [this](int chosen) { filter_->setGroup(groups_[chosen]); });
+  row->addWidget(groups);
   auto* copy = describe(new PushButton(tr("Copy as LaTeX"), PushButton::Look::Outlined, parent), "atlasCopy",
                         tr("Copy the rows that are shown as a LaTeX table."));
   connect(copy, &PushButton::clicked, this, [this] { copyTable(*view_, TableFormat::Latex, CopyRows::All); });

@@ -12,7 +12,6 @@ namespace normlens::ui {
 class AtlasFilter;
 class AtlasTable;
 class PropertyList;
-class Segmented;
 
 class AtlasPage final : public FiguresPage {
   Q_OBJECT

@@ -17,7 +17,6 @@
 #include <QToolTip>
 #include <QWidget>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -423,19 +422,7 @@ QWidget* LessonsPage::makeText() {
   connect(previous_, &PushButton::clicked, walk_, &LessonWalk::back);
   connect(next_, &PushButton::clicked, walk_, &LessonWalk::forward);
   connect(try_, &TryCard::solved, walk_, &LessonWalk::pass);
-  for (QWidget* part : std::initializer_list<QWidget*>{area, text_, previous_, next_}) part->installEventFilter(this);
   return textColumn_;
-}
-
-// The text and its buttons, once clicked, would swallow the keys that turn the pages.
-bool LessonsPage::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
-  auto* key = static_cast<QKeyEvent*>(event);
-  constexpr std::array kTurning = {Qt::Key_Left, Qt::Key_Right, Qt::Key_PageUp, Qt::Key_PageDown};
-  const bool alone = !(key->modifiers() & (Qt::ShiftModifier | Qt::ControlModifier | Qt::AltModifier));
-  if (!alone || std::ranges::find(kTurning, key->key()) == kTurning.end()) return false;
-  keyPressEvent(key);
-  return true;
 }
 
 // Handles the keys that the part with the focus leaves: a slider takes the arrows. Esc stops an export that runs.

@@ -115,7 +115,7 @@ TEST(OnnxNarrowStream, OldAndNewOperatorsKeepTheOutputs) {
 TEST(OnnxNarrowStream, ANormIsARuntimesOwn) {
   for (const auto& [flavour, op] : {std::pair{NormFlavour::Standard, "RMSNormalization"},
                                     {NormFlavour::Ort, "SimplifiedLayerNormalization"},
-                                    {NormFlavour::Portable, "ReduceMean"}}) {
+                                    {NormFlavour::Primitives, "ReduceMean"}}) {
     const Narrow out = narrow(net(17), analysis::StreamPadding::None, 1 << 20, flavour);
     ASSERT_EQ(out.streams.edits.norms.size(), 2U);
     EXPECT_LT(out.difference, 1e-5) << op;
