@@ -102,8 +102,8 @@ QWidget* AtlasPage::makeFigures() {
                           {AtlasTable::Printed, 92}});
   column->addWidget(view_, 1);
   auto* foot = makeRow(nullptr, 8);
-  totals_ = describe(makeLabel({}, "strong", ground), "atlasTotals");
-  foot->addWidget(totals_);
+  totals_ = describe(makeWords("strong", ground), "atlasTotals");
+  foot->addWidget(totals_, 1);
   foot->addWidget(makeWords("small", ground, tr("made with %1").arg(table_->versions())), 1);
   column->addLayout(foot);
   return ground;
@@ -130,7 +130,7 @@ QLayout* AtlasPage::makeFilters(QWidget* parent) {
     groups->addItem((group.isEmpty() ? tr("All") : group) + u' ' + QString::number(members));
   }
   groups->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  groups->setMinimumContentsLength(14);
+  groups->setMinimumContentsLength(8);
   connect(groups, &QComboBox::currentIndexChanged, this, [this](int chosen) { filter_->setGroup(groups_[chosen]); });
   row->addWidget(groups);
   auto* copy = describe(new PushButton(tr("Copy as LaTeX"), PushButton::Look::Outlined, parent), "atlasCopy",
