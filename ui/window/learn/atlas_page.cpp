@@ -114,7 +114,7 @@ QLayout* AtlasPage::makeFilters(QWidget* parent) {
   words_ = describe(new QLineEdit(parent), "atlasFilter",
                     tr("Show only architectures whose name, class or reason contains these words."),
                     tr("Filter architectures"));
-  words_->setPlaceholderText(tr("Filter: name, class, reason…"));
+  words_->setPlaceholderText(tr("Filter"));
   addLeadingIcon(words_, "filter");
   connect(words_, &QLineEdit::textChanged, filter_, &AtlasFilter::setWords);
   row->addWidget(words_, 1);
