@@ -91,7 +91,7 @@ QWidget* AtlasPage::makeFigures() {
   view_->horizontalHeader()->setStretchLastSection(true);
   setColumnWidths(view_, {{AtlasTable::Name, 170},
                           {AtlasTable::Layers, 58},
-                          {AtlasTable::Norms, 54},
+                          {AtlasTable::Norms, 64},
                           {AtlasTable::Free, 48},
                           {AtlasTable::Centering, 76},
                           {AtlasTable::Blocked, 64},
