@@ -61,11 +61,8 @@ std::string oneLine(std::string text) {
 std::string shortened(std::string text) {
   constexpr size_t kMost = 500, kEnd = 200;
   if (text.size() <= kMost) return text;
-  const auto boundary = [&](size_t at) {  // between two characters of UTF-8
-    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
-    return at;
-  };
-  return text.substr(0, boundary(kMost - kEnd)) + " ... " + text.substr(boundary(text.size() - kEnd));
+  return text.substr(0, characterStart(text, kMost - kEnd)) + " ... " +
+         text.substr(characterStart(text, text.size() - kEnd));
 }
 
 }  // namespace

@@ -31,4 +31,9 @@ std::string printable(std::string text, std::string_view kept) {
   return text;
 }
 
+size_t characterStart(std::string_view text, size_t at) {
+  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
+  return at;
+}
+
 }  // namespace normlens

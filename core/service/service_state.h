@@ -186,9 +186,9 @@ struct Service::State {
     ASSIGN_OR_RETURN(auto wouldFoldIf, analyseGraph(task));
     times.analysis_ms = watch.ms();
     auto out = describeAnalysis(model->graph(), *analysis, inputs.specs, notProbed.message);
+    auto conditional = conditionsByNorm(analysis->best);
     for (size_t norm = 0; norm < out.norms.size(); ++norm) {
-      out.norms[norm].holds_if = holdsIf[norm];
-      addFinite(analysis->best, static_cast<int>(norm), out.norms[norm].holds_if);
+      out.norms[norm].holds_if = std::move(conditional[norm]);
       out.norms[norm].would_fold_if = std::move(wouldFoldIf[norm]);
     }
     out.advice = whatToGive(notProbed);
@@ -224,27 +224,32 @@ struct Service::State {
   // Returns the conditions that the norms' verdicts depend on.
   [[nodiscard]] std::vector<protocol::SizeCondition> conditionsOf(const analysis::Plan& folding) const {
     std::vector<protocol::SizeCondition> all;
+    const auto conditional = conditionsByNorm(folding);
     for (const int norm : folding.folded) {
-      for (const auto& condition : holdsIf[static_cast<size_t>(norm)]) {
-        if (std::ranges::find(all, condition.text, &protocol::SizeCondition::text) == all.end())
-          all.push_back(condition);
-      }
-      addFinite(folding, norm, all);
+      for (const auto& condition : conditional[static_cast<size_t>(norm)]) addOnce(all, condition);
     }
     return all;
   }
 
-  // Adds that what the norm's plan leaves out of sums is finite: infinity less the mean, which is infinite too, is NaN
-  // in the original, and the fold no longer sees it.
-  void addFinite(const analysis::Plan& folding, int norm, std::vector<protocol::SizeCondition>& found) const {
+  static void addOnce(std::vector<protocol::SizeCondition>& all, const protocol::SizeCondition& condition) {
+    if (std::ranges::find(all, condition.text, &protocol::SizeCondition::text) == all.end()) all.push_back(condition);
+  }
+
+  // Returns by norm the sizes that its verdict depends on, and that what the plan leaves out of sums for it is finite:
+  // infinity less the mean, which is infinite too, is NaN in the original, and the fold no longer sees it.
+  [[nodiscard]] std::vector<std::vector<protocol::SizeCondition>> conditionsByNorm(
+      const analysis::Plan& folding) const {
+    auto all = holdsIf;
     for (const analysis::PlannedEdit& planned : folding.edits) {
       const auto* drop = std::get_if<fold::DropAddend>(&planned.edit);
-      if (drop == nullptr || !planned.frees.contains(norm)) continue;
-      if (model->graph().value(drop->value).literal) continue;  // mayDrop() has seen the number
-      std::string text = analysis::describeValue(model->graph(), drop->value) + " is finite";
-      if (std::ranges::find(found, text, &protocol::SizeCondition::text) == found.end())
-        found.push_back({model->graph().value(drop->value).name, 0, std::move(text), {}});
+      if (drop == nullptr) continue;
+      const graph::Value& value = model->graph().value(drop->value);
+      if (value.literal) continue;  // mayDrop() has seen the number
+      const protocol::SizeCondition finite{
+          value.name, 0, analysis::describeValue(model->graph(), drop->value) + " is finite", {}};
+      for (const int norm : planned.frees.indices()) addOnce(all[static_cast<size_t>(norm)], finite);
     }
+    return all;
   }
 
   // The last fold differs for inputs with another number of axes, or that could not be tried.

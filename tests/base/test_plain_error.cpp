@@ -52,6 +52,12 @@ TEST(Printable, ControlCharactersOfAStrangersTextAreMarked) {
             "e \xC2\xA0");
 }
 
+TEST(Printable, ACharacterOfSeveralBytesIsNotCut) {
+  const std::string text = "a\xE2\x82\xACz";  // a euro sign of three bytes
+  for (const auto& [at, start] : {std::pair{0, 0}, {1, 1}, {2, 1}, {3, 1}, {4, 4}, {5, 5}})
+    EXPECT_EQ(characterStart(text, static_cast<size_t>(at)), static_cast<size_t>(start)) << at;
+}
+
 TEST(Printable, WhatTurnsTheDirectionOfALineIsMarked) {
   // NOLINTNEXTLINE(misc-misleading-bidirectional)
   for (const char* const control : {"\u200E", "\u200F", "\u2028", "\u2029", "\u202A", "\u202E", "\u2066", "\u2069"}) {

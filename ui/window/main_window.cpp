@@ -441,27 +441,22 @@ void MainWindow::showLaboratory() {
   lab_->setFocus();
 }
 
-void MainWindow::showProbe() {
-  if (probe_ == nullptr) {
-    probe_ = new ProbePage(session_, pages_);
-    pages_->addWidget(probe_);
-    connect(probe_, &ProbePage::closed, this, &MainWindow::showWork);
-    connect(probe_, &ProbePage::pageWanted, this, &MainWindow::showLearnPage);
+// Made when it is first wanted.
+template <class Page>
+void MainWindow::showFigures(Page*& page) {
+  if (page == nullptr) {
+    page = new Page(session_, pages_);
+    pages_->addWidget(page);
+    connect(page, &Page::closed, this, &MainWindow::showWork);
+    connect(page, &Page::pageWanted, this, &MainWindow::showLearnPage);
   }
-  showPage(probe_);
-  probe_->setFocus();
+  showPage(page);
+  page->setFocus();
 }
 
-void MainWindow::showAtlas() {
-  if (atlas_ == nullptr) {
-    atlas_ = new AtlasPage(session_, pages_);
-    pages_->addWidget(atlas_);
-    connect(atlas_, &AtlasPage::closed, this, &MainWindow::showWork);
-    connect(atlas_, &AtlasPage::pageWanted, this, &MainWindow::showLearnPage);
-  }
-  showPage(atlas_);
-  atlas_->setFocus();
-}
+void MainWindow::showProbe() { showFigures(probe_); }
+
+void MainWindow::showAtlas() { showFigures(atlas_); }
 
 void MainWindow::showLearnPage(LearnPageKind page) {
   if (page == LearnPageKind::Probe) return showProbe();

@@ -127,6 +127,8 @@ class MainWindow final : public QMainWindow {
   void showLesson();
   void showLessons(const QString& link);  // empty: where the reader was
   void showLaboratory();
+  template <class Page>
+  void showFigures(Page*& page);
   void showProbe();
   void showAtlas();
   [[nodiscard]] bool fillsWindow(const QWidget* page) const;  // it has a bar of its own

@@ -447,7 +447,7 @@ void MainWindow::offerRecovery() {
     info_->show(InfoBar::Tone::Message, tr("Another window has restored %1.").arg(name));
   };
   info_->show(InfoBar::Tone::Message, tr("Work on %1 was not saved when the window went.").arg(name),
-              tr("The plan, the inputs and the view were put aside."),
+              tr("The plan, the inputs and the view can be recovered."),
               {{tr("Recover"), restore}, {tr("Discard"), [newest] { Recovery::discard(newest); }}});
 }
 

@@ -19,7 +19,7 @@ int64_t elementsFrom(const Shape& shape, size_t first) {
                          std::multiplies<>());
 }
 
-// As exporters write a GroupNorm: its groups, and the channels of each, are one axis of what a view is taken of.
+// Exporters write a GroupNorm so: a view cuts one axis into the groups and the channels of each.
 bool cutsOneAxis(const Graph& graph, ValueId viewed, const Shape& shape) {
   const Node* view = producerOf(graph, viewed);
   const Shape* source = view != nullptr && isView(*view) ? ops::shapeOf(graph, view->operands[0]) : nullptr;

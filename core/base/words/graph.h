@@ -25,7 +25,7 @@ enum class NodeClass : uint8_t {
 NORMLENS_NAMES(NodeClass, "L", "S", "R", "Z", "O", "N", "M", "I", "G", "H", "A")
 [[nodiscard]] constexpr char letterOf(NodeClass of) { return namesOf(of).at(static_cast<size_t>(of)).front(); }
 
-// What a norm that takes a mean is called in the file.
+// NormType is what the file calls a norm that takes a mean.
 enum class NormType : uint8_t { LayerNorm, GroupNorm, InstanceNorm };
 NORMLENS_NAMES(NormType, "LayerNorm", "GroupNorm", "InstanceNorm")
 

@@ -1,4 +1,4 @@
-// What a proof's limit in the file's own type rests on. Thread: value types.
+// ErrorFloor names what a proof's limit in the file's own type rests on. Thread: value types.
 #pragma once
 
 #include "core/base/words/words.h"

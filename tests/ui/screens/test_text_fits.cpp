@@ -110,13 +110,17 @@ class Walk {
     if (label->text().isEmpty() || qobject_cast<const ui::ElidedLabel*>(label)) return;
     const QSize wants =
         label->wordWrap() ? QSize(widestWord(label), label->heightForWidth(label->width())) : label->sizeHint();
-    if (label->width() + kSlack < wants.width() || label->height() + kSlack < wants.height())
-      find(label, QStringLiteral("\"%1\" in %2×%3 px, needs %4×%5")
-                      .arg(label->text())
-                      .arg(label->width())
-                      .arg(label->height())
-                      .arg(wants.width())
-                      .arg(wants.height()));
+    checkSize(label, label->text(), wants);
+  }
+
+  void checkSize(const QWidget* widget, const QString& words, const QSize& wants) {
+    if (widget->width() + kSlack < wants.width() || widget->height() + kSlack < wants.height())
+      find(widget, QStringLiteral("\"%1\" in %2×%3 px, needs %4×%5")
+                       .arg(words)
+                       .arg(widget->width())
+                       .arg(widget->height())
+                       .arg(wants.width())
+                       .arg(wants.height()));
   }
 
   static int widestWord(const QLabel* label) {
@@ -132,14 +136,7 @@ class Walk {
   void checkButton(const QAbstractButton* button) {
     // Those of our own that may be cut say so by a smaller minimumSizeHint().
     if (isOwn(button) || button->text().isEmpty()) return;
-    const QSize wants = button->sizeHint();
-    if (button->width() + kSlack < wants.width() || button->height() + kSlack < wants.height())
-      find(button, QStringLiteral("\"%1\" in %2×%3 px, needs %4×%5")
-                       .arg(button->text())
-                       .arg(button->width())
-                       .arg(button->height())
-                       .arg(wants.width())
-                       .arg(wants.height()));
+    checkSize(button, button->text(), button->sizeHint());
   }
 
   void checkField(const QWidget* field, const QString& words, int frame) {

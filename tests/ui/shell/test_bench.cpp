@@ -57,6 +57,14 @@ void type(Shown& shown, const char* field, const QString& words) {
   QTest::keyClicks(edit, words);
 }
 
+void sweepTwice(Shown& shown) {
+  type(shown, "benchSweep", QStringLiteral("seq=64,256"));
+  shown.click("benchStart");
+  QTRY_VERIFY(shown.session.measurements()->last().has_value());
+  shown.session.measure();
+  QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
+}
+
 protocol::BenchPoint measuredPoint(const std::string& seq, double speedup) {
   protocol::BenchPoint point;
   point.at = {{"seq", seq}};
@@ -223,11 +231,8 @@ class TestBench final : public test::ModelTest {
 
   void aProjectKeepsThemAll() {
     BenchShown shown(model_);
-    type(shown, "benchSweep", QStringLiteral("seq=64,256"));
-    shown.click("benchStart");
-    QTRY_VERIFY(shown.session.measurements()->last().has_value());
-    shown.session.measure();
-    QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
+    sweepTwice(shown);
+    QCOMPARE(shown.session.measurements()->earlier().size(), 1);
     const auto read = projectFromJson(projectToJson(projectOf(shown.session)));
     QVERIFY(read.has_value());
     QCOMPARE(read->bench->points.size(), size_t{2});
@@ -482,11 +487,8 @@ class TestBench final : public test::ModelTest {
 
   void earlierRunsAndPapersLieBesideIt() {
     BenchShown shown(model_);
-    type(shown, "benchSweep", QStringLiteral("seq=64,256"));
-    shown.click("benchStart");
-    QTRY_VERIFY(shown.session.measurements()->last().has_value());
-    shown.session.measure();
-    QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
+    sweepTwice(shown);
+    QCOMPARE(shown.session.measurements()->earlier().size(), 1);
     shown.click("benchSpeedup");
     auto* chart = shown.child<ChartView>("benchChart");
     const auto choose = [&](int menu, int entry) {

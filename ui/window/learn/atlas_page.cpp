@@ -17,6 +17,7 @@
 #include "ui/widgets/tables.h"
 #include "ui/window/learn/learn_bar.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -43,8 +44,6 @@ class ShareDelegate final : public FigureDelegate {
     }
   }
 };
-
-QString counted(int count) { return QLocale().toString(count); }
 
 }  // namespace
 
@@ -165,9 +164,9 @@ void AtlasPage::showTotals() {
     centering += row.centering;
     blocked += row.blocked;
   }
-  totals_->setText(
-      tr("%1 architectures · %2 norms · %3 free · %4 with centering · %5 blocked")
-          .arg(counted(filter_->rowCount()), counted(norms), counted(free), counted(centering), counted(blocked)));
+  totals_->setText(tr("%1 architectures · %2 norms · %3 free · %4 with centering · %5 blocked")
+                       .arg(formatCount(filter_->rowCount()), formatCount(norms), formatCount(free),
+                            formatCount(centering), formatCount(blocked)));
 }
 
 void AtlasPage::showChosen() {

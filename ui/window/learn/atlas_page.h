@@ -29,7 +29,7 @@ class AtlasPage final : public FiguresPage {
 
   AtlasTable* table_;
   AtlasFilter* filter_;
-  QStringList groups_;  // as the chips are
+  QStringList groups_;  // as the list has them
   QLineEdit* words_ = nullptr;
   QLabel *totals_ = nullptr, *name_ = nullptr, *made_ = nullptr, *reason_ = nullptr, *note_ = nullptr;
   QLabel* foldable_ = nullptr;

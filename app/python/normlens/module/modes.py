@@ -60,7 +60,7 @@ def without_cache(module: nn.Module) -> Iterator[None]:
             config.use_cache = True
 
 
-# What torch itself keeps in every module: parameters, submodules, hooks.
+# Torch itself keeps these in every module: parameters, submodules, hooks.
 COMMON = vars(nn.Module()).keys()
 CONTAINERS = (list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict)
 State = Dict[int, Tuple[Any, Any]]  # containers with what they contain, and tensors with their numbers, by identity

@@ -78,9 +78,7 @@ uint64_t alignmentOf(const std::vector<std::pair<std::string, const Weight*>>& w
 std::string cut(std::string name, size_t kept) {
   constexpr size_t kMost = NAME_MAX - 4, kLeast = 5;  // "_999"
   if (name.size() <= kMost) return name;
-  size_t size = std::max(kMost, kept + kLeast);
-  while (size < name.size() && (static_cast<unsigned char>(name[size]) & 0xC0U) == 0x80U) --size;
-  name.resize(std::min(size, name.size()));
+  name.resize(characterStart(name, std::min(std::max(kMost, kept + kLeast), name.size())));
   return name;
 }
 

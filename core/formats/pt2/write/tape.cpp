@@ -93,7 +93,7 @@ int64_t promoted(const Json& a, const Json& b) {
 Json dense(const Json& meta) { return denseMeta(meta, meta.at("sizes").items()); }
 
 Json elementwise(const Node& node, const MetaOf& metaOf) {
-  // What is made of a part of a tensor lies in memory of its own.
+  // A result of an operation on a part of a tensor lies in memory of its own.
   const bool part = node.input(0)->node()->kind() == c10::aten::slice;
   const Json first = part ? dense(metaOf(node.input(0))) : metaOf(node.input(0));
   if (!isTensor(node.input(1))) return first;

@@ -21,6 +21,13 @@ class TestProject final : public QObject {
   Q_OBJECT
 
   // The files that windows keep their unsaved work in.
+  // Writes what a window leaves that was killed: its file, and no one who holds its lock.
+  [[nodiscard]] QString leftBehind(const Project& project) const {
+    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
+    if (!QDir().mkpath(recovery_)) qFatal("the folder cannot be made");
+    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    return orphan;
+  }
   [[nodiscard]] QStringList putAside() const {
     QStringList files;
     for (const QFileInfo& file : QDir(recovery_).entryInfoList({QStringLiteral("*.normlens")}, QDir::Files))
@@ -284,10 +291,7 @@ class TestProject final : public QObject {
     project.policy = Policy::All;
     project.kept = QStringList{QStringLiteral("embeddings_norm")};
     project.flavour = "portable";
-    QVERIFY(QDir().mkpath(recovery_));
-    // What a window leaves that was killed: its file, and no one who holds its lock.
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    const QString orphan = leftBehind(project);
 
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
@@ -302,9 +306,7 @@ class TestProject final : public QObject {
   void theOfferStaysWhenAModelIsOpened() {
     Project project;
     project.model.path = model_;
-    QVERIFY(QDir().mkpath(recovery_));
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    const QString orphan = leftBehind(project);
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
     shown.session.open(test::modelFile(*folder_, QStringLiteral("several.pt2")));
@@ -316,9 +318,7 @@ class TestProject final : public QObject {
   void whatAnotherWindowRestoredIsNotOfferedTwice() {
     Project project;
     project.model.path = model_;
-    QVERIFY(QDir().mkpath(recovery_));
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    const QString orphan = leftBehind(project);
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
     Recovery::discard(orphan);
@@ -328,12 +328,10 @@ class TestProject final : public QObject {
   }
 
   void recoveryMayBeDiscarded() {
-    QVERIFY(QDir().mkpath(recovery_));
     Project project;
     project.model.path = model_;
     project.policy = Policy::All;
-    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
-    test::write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    const QString orphan = leftBehind(project);
     Shown shown({}, false, recovery_);
     QTRY_VERIFY(shown.window.infoBar()->isVisible());
     shown.click("infoOther");

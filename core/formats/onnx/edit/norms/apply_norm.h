@@ -30,8 +30,8 @@ struct NormToWrite {
   graph::DType dtype = graph::DType::Float32;       // of the input
   graph::DType outputType = graph::DType::Float32;  // of gamma, beta and the output
   std::optional<int64_t> stashType;                 // as the file has it
-  // Of a GroupNorm or InstanceNorm: the axes that x is viewed with, normalized over the last, and of gamma and beta in
-  // that view; empty: as they are. Written as primitives.
+  // A GroupNorm or InstanceNorm, written as primitives, has the axes that x is viewed with, normalized over the last,
+  // and those of gamma and beta in that view; empty: as they are.
   std::vector<int64_t> view{}, affine{};
   int64_t narrow = 0;  // width of a narrow stream, fold::ReplaceNorm: without gamma and beta
 };
