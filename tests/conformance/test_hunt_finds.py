@@ -165,6 +165,17 @@ class OnlyLookedAt(WrittenByAMethod):
         return self.norm(self.first(x)) * Later(x).look()
 
 
+class LargestOfABag(torch.nn.Module):
+    """The function of torch asks for the table's size and reads it as it was, beside a lookup of the centered one."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.norm = torch.nn.Embedding(10, WIDTH), torch.nn.LayerNorm(WIDTH)
+
+    def forward(self, ids: Tensor):
+        return self.norm(self.table(ids)), torch.nn.functional.embedding_bag(ids, self.table.weight, mode="max")
+
+
 class HuntFinds(unittest.TestCase):
     def fold(self, made, *inputs, options=()):
         torch.manual_seed(5)
@@ -205,6 +216,11 @@ class HuntFinds(unittest.TestCase):
                     x = torch.randn(3, 2, WIDTH, dtype=torch.float64)
                     status, result = self.fold(GroupsOfTokens(groups), x, options=("--norm", norm))
                     self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), result)
+
+    def test_a_function_may_ask_for_the_size_of_either_table(self):
+        status, result = self.fold(LargestOfABag(), torch.arange(6).view(2, 3), options=("--policy", "all"))
+        self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), result)
+        self.assertGreater(result["bytes_grown"], 0)  # by a copy, not by a centering at run time
 
     def test_blocks_that_change_no_value_are_run(self):
         x = torch.randn(2, 3, WIDTH, dtype=torch.float64)

@@ -14,6 +14,20 @@ namespace {
 // Smaller ones are computed at once: what looks at numbers (a norm's β, a scale) can then look at them.
 constexpr int64_t kWorthWaiting = int64_t{256} << 10;  // bytes
 
+// A query of the shape or the type is right with any version, so that it never stands in the way of placing one (a
+// function of torch.nn.functional asks for its weight's size before it reads it).
+void dropShapeQueries(const graph::Graph& graph, std::vector<WeightVersion>& versions) {
+  const auto& shape = versions.front().view.shape;
+  if (std::ranges::any_of(versions, [&](const WeightVersion& each) { return each.view.shape != shape; })) return;
+  for (auto& version : versions) {
+    graph::Uses reading;
+    for (const auto& use : version.uses) {
+      if (use.node == graph::kNone || graph.node(use.node).kind != graph::OpKind::ShapeQuery) reading.push_back(use);
+    }
+    version.uses = std::move(reading);
+  }
+}
+
 }  // namespace
 
 size_t versionToHold(const std::vector<WeightVersion>& versions, const std::vector<size_t>& wanted) {
@@ -43,6 +57,7 @@ void WeightVersions::add(const fold::FoldPlan& plan) {
   narrow(plan.streams);
   std::erase_if(versions_, [](const auto& item) { return std::ranges::none_of(item.second, &WeightVersion::changed); });
   giveViews();
+  for (auto& [constant, versions] : versions_) dropShapeQueries(graph_, versions);
 }
 
 std::vector<WeightVersion>& WeightVersions::versionsOf(graph::ConstantId constant) {

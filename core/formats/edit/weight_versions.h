@@ -20,7 +20,7 @@
 namespace normlens::formats {
 
 struct WeightVersion {
-  graph::Uses uses;
+  graph::Uses uses;  // that read elements; a shape query goes with any version of the shape
   fold::WeightSource source;
   graph::TensorView view;  // what a file or a run is to hold, once all edits are added; strides: fold::outputStrides()
   bool keptForOthers = false;  // for readers that the graph does not show: never changed
