@@ -102,6 +102,11 @@ TEST(GroupNorms, overSpaceAreRefusedAsLesson7Shows) {
             "it takes its mean over 9 positions and the channels of a group: a weight is the same at every position, "
             "what the mean over space is only the input decides");
   EXPECT_NE(reasonOf(norm("InstanceNorm(%x, _, _)")).find("over 9 positions:"), std::string::npos);
+  // Exporters write a GroupNorm as a view and an InstanceNorm: the channels of the view are no positions.
+  EXPECT_EQ(reasonOf("graph {\n input %x: float64[2, 8, 3, 3] declared [-1, 8, -1, -1]\n"
+                     " %v: float64[2, 2, 36] = Reshape(%x)\n"
+                     " %y: float64[2, 2, 36] = InstanceNorm(%v, _, _) {eps = 1e-05}\n return %y\n}"),
+            reasonOf(norm("GroupNorm(%x, _, _)")));
   EXPECT_EQ(reasonOf("graph {\n input %x: float64[2, 8, 1] declared [-1, 8, 1]\n %y: float64[2, 8, 1] = "
                      "InstanceNorm(%x, _, _) {eps = 1e-05}\n return %y\n}"),
             "it normalizes single numbers: whatever they are, its output is \xCE\xB2");

@@ -202,6 +202,17 @@ TEST(Report, NormsOfWhichTheSameIsSaidAreOneRow) {
   EXPECT_TRUE(has(asHtml(composed(facts)), " · 1 unknown"));
 }
 
+TEST(Report, OtherNormsSayWhyTheyStay) {
+  Facts facts = someFacts();
+  protocol::OtherNormInfo other;
+  other.name = "gn";
+  other.kind = "GroupNorm";
+  other.verdict = Verdict::Blocked;
+  other.reason = "it is over space";
+  facts.analysis.other_norms = {other};
+  EXPECT_TRUE(has(asMarkdown(composed(facts)), "| blocked | stays as it is | 1 | gn (GroupNorm) | it is over space |"));
+}
+
 // Nothing that a model's file says is markup, in no place.
 TEST(Report, AHostileNameIsText) {
   Facts facts = someFacts(kHostile);

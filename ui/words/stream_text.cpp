@@ -34,9 +34,9 @@ QString amount(double of, bool bytes) {
 QString foldWords(const protocol::PlanInfo& plan) {
   if (plan.folded.empty()) return tr("With this policy no LayerNorm folds, so no stream has mean 0.");
   return plan.centerings == 0
-             ? tr("The ordinary fold: a stream is recentred where it begins, in the weights that make it, and the "
+             ? tr("The ordinary fold: a stream is recentered where it begins, in the weights that make it, and the "
                   "LayerNorms that read it become RMSNorms.")
-             : tr("The ordinary fold: a stream is recentred where it begins, at run time where no weight can do it, "
+             : tr("The ordinary fold: a stream is recentered where it begins, at run time where no weight can do it, "
                   "and the LayerNorms that read it become RMSNorms.");
 }
 

@@ -24,7 +24,7 @@ std::string foldSummary(const protocol::PlanInfo& plan) {
   return std::to_string(plan.folded.size()) + " of " + plural(plan.layer_norms, "LayerNorm") + " folded, " +
          plural(plan.tensors_centered, "tensor") + " centered (" + megabytes(plan.bytes_centered) + "), " +
          plural(plan.shifts_absorbed, "shift") + " moved into biases, " + plural(plan.centerings, "centering") +
-         " at run time, file grows by " + megabytes(plan.bytes_grown);
+         " at run time, copies add " + megabytes(plan.bytes_grown);
 }
 
 void printPrices(const protocol::NormPrices& prices, Console& console) {

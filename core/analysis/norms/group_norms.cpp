@@ -19,14 +19,17 @@ int64_t elementsFrom(const Shape& shape, size_t first) {
                          std::multiplies<>());
 }
 
-// Exporters write a GroupNorm so: a view cuts one axis into the groups and the channels of each.
-bool cutsOneAxis(const Graph& graph, ValueId viewed, const Shape& shape) {
-  const Node* view = producerOf(graph, viewed);
-  const Shape* source = view != nullptr && isView(*view) ? ops::shapeOf(graph, view->operands[0]) : nullptr;
-  return source != nullptr && source->size() >= 2 && (*source)[0] == shape[0] && (*source)[1] == elementsFrom(shape, 1);
-}
-
 }  // namespace
+
+int64_t channelsOfAGroup(const Graph& graph, const Node& instanceNorm) {
+  const Node* view = producerOf(graph, instanceNorm.operands.at(0));
+  const Shape* shape = ops::shapeOf(graph, instanceNorm.operands[0]);
+  const Shape* source = view != nullptr && isView(*view) ? ops::shapeOf(graph, view->operands[0]) : nullptr;
+  const bool cuts = source != nullptr && shape != nullptr && source->size() >= 2 && shape->size() >= 2 &&
+                    (*source)[0] == (*shape)[0] && elementsFrom(*source, 1) == elementsFrom(*shape, 1) &&
+                    (*shape)[1] > 0 && (*source)[1] % (*shape)[1] == 0;
+  return cuts ? (*source)[1] / (*shape)[1] : 1;
+}
 
 std::optional<std::vector<int64_t>> axesWithoutSpace(const Graph& graph, const Node& node) {
   const bool ofGroups = node.kind == OpKind::GroupNorm;
@@ -36,7 +39,7 @@ std::optional<std::vector<int64_t>> axesWithoutSpace(const Graph& graph, const N
   const int64_t channels = (*shape)[1], positions = elementsFrom(*shape, 2);
   const int64_t groups = ofGroups ? graph::intAttribute(node, "groups").value_or(0) : channels;
   const bool fits = ofGroups ? positions == 1 && groups > 0 && channels % groups == 0 && channels > groups
-                             : positions > 1 && cutsOneAxis(graph, node.operands[0], *shape);
+                             : positions > 1 && channelsOfAGroup(graph, node) == positions;
   if (!fits) return std::nullopt;
   std::vector<int64_t> axes(shape->size() - (ofGroups ? 1 : 2));
   std::iota(axes.begin(), axes.end(), ofGroups ? 1 : 2);
@@ -69,7 +72,9 @@ OtherVerdict verdictOf(const Graph& graph, const OtherNorm& norm) {
   const Shape* shape = norm.input == kNoValue ? nullptr : ops::shapeOf(graph, norm.input);
   if (shape == nullptr || shape->size() < 2)
     return {Verdict::Unknown, "no run has shown over how many positions it is"};
-  const int64_t positions = elementsFrom(*shape, 2);
+  const Node& node = graph.node(norm.node);
+  const int64_t cut = node.kind == OpKind::InstanceNorm ? channelsOfAGroup(graph, node) : 1;
+  const int64_t positions = elementsFrom(*shape, 2) / cut;
   if (positions > 1) {
     return {Verdict::Blocked, std::string("it takes its mean over ") + std::to_string(positions) + " positions" +
                                   (ofGroups ? " and the channels of a group" : "") +

@@ -10,6 +10,10 @@
 
 namespace normlens::analysis {
 
+// The channels that each mean of an InstanceNorm goes over: several where a view before it cuts the channels into
+// groups, as exporters write a GroupNorm; else 1.
+[[nodiscard]] int64_t channelsOfAGroup(const graph::Graph& graph, const graph::Node& instanceNorm);
+
 // The axes that a GroupNorm or InstanceNorm goes over where it takes several channels at one position in the probe; the
 // first of a GroupNorm's is cut into its groups. nullopt: another node, or one whose means go over space.
 [[nodiscard]] std::optional<std::vector<int64_t>> axesWithoutSpace(const graph::Graph& graph, const graph::Node& node);

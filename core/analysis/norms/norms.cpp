@@ -80,6 +80,7 @@ OtherNorm otherFromOp(const Graph& graph, NodeId id) {
   const auto written = node.kind == OpKind::Opaque ? *graph::stringAttribute(node, "norm_kind")
                                                    : std::string(graph::opKindName(node.kind));
   if (node.kind != OpKind::RmsNorm) norm.kind = *fromName<OtherNormKind>(written);
+  if (node.kind == OpKind::InstanceNorm && channelsOfAGroup(graph, node) > 1) norm.kind = OtherNormKind::GroupNorm;
   if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
   norm.node = id;
   norm.members = {id};

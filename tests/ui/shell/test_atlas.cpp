@@ -46,7 +46,13 @@ class AtlasTest final : public QObject {
     for (int row = 0; row < rows->rowCount(); ++row)
       QVERIFY(
           rows->index(row, AtlasTable::Name).data().toString().contains(QStringLiteral("bert"), Qt::CaseInsensitive));
+    shown.child<QLineEdit>("atlasFilter")->setText(QStringLiteral("no such architecture"));
+    QCOMPARE(rows->rowCount(), 0);
+    QCOMPARE(shown.child<QLabel>("atlasName")->text(), QStringLiteral("No matches."));
+    QVERIFY(!shown.child<QLabel>("atlasNote")->isVisible());
     shown.child<QLineEdit>("atlasFilter")->clear();
+    QCOMPARE(shown.child<QLabel>("atlasName")->text(), rows->index(0, AtlasTable::Name).data().toString());
+    QVERIFY(shown.child<QLabel>("atlasNote")->isVisible());
     shown.child<QComboBox>("atlasGroups")->setCurrentIndex(8);  // those of the papers' table
     QCOMPARE(rows->rowCount(), 6);
     QVERIFY(shown.child<QLabel>("atlasTotals")->text().startsWith(QStringLiteral("6 architectures · 131 norms")));

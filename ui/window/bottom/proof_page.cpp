@@ -85,7 +85,8 @@ class ProofPage final : public ColumnsPage {
       work.push_back({tr("holds if"), text(condition.text), text(condition.tested), true});
     work.append({{tr("tensors centered"), QString::number(plan.tensors_centered), {}},
                  {tr("bytes written"), formatBytes(plan.bytes_centered), {}},
-                 {tr("file grows by"), formatBytes(plan.bytes_grown), tr("Copies of tensors with other uses.")},
+                 {tr("copies add"), formatBytes(plan.bytes_grown),
+                  tr("Tensors that others read as they were have a centered copy beside them.")},
                  {tr("centerings at run time"), QString::number(plan.centerings), {}},
                  {tr("time to fold"), formatMilliseconds(result->fold_ms),
                   tr("Analysis, centering and rewriting; without load, save and proof.")}});

@@ -311,7 +311,7 @@ class NodePage final : public QWidget {
     const protocol::GraphScope* scope = session_->index().scope(node->scope);
     const QString where = scope != nullptr && !scope->path.empty() ? text(scope->path) : tr("the model itself");
     subtitle_->setText(tr("%1 in %2").arg(text(node->op), where));
-    showMeaning(classMeaning(QChar::fromLatin1(letterOf(node->role))));
+    QString meaning = classMeaning(QChar::fromLatin1(letterOf(node->role)));
     inputSection_->setVisible(!node->inputs.empty());
     inputs_->setNeeds(values(node->inputs, true));
     outputSection_->setVisible(!node->outputs.empty());
@@ -322,8 +322,9 @@ class NodePage final : public QWidget {
     for (const auto& other : analysis ? analysis->other_norms : std::vector<protocol::OtherNormInfo>()) {
       if (other.node != id) continue;
       if (other.verdict) rows.push_back({tr("verdict"), verdictTitle(*other.verdict), verdictMeaning(*other.verdict)});
-      if (!other.reason.empty()) rows.push_back({tr("reason"), text(other.reason), text(other.reason)});
+      if (!other.reason.empty()) meaning = asSentence(text(other.reason));
     }
+    showMeaning(meaning);
     for (const auto& [name, value] : node->attributes) rows.push_back({text(name), text(value)});
     if (!node->source.empty())
       rows.push_back({tr("source"), text(node->source), tr("Where it was written, as the file says.")});

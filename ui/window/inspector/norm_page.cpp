@@ -365,7 +365,9 @@ void NormPage::showNeeds(const protocol::NormInfo& norm) {
   needs_->setCurrent(weight_->constant());
   needsHead_->setVisible(!needs.isEmpty());
   const auto done = std::ranges::count(needs, Need::State::Done, &Need::state);
-  needsCount_->setText(done > 0 ? tr("%1 centered").arg(done) : tr("%1 to center").arg(needs.size()));
+  needsCount_->setText(done > 0                 ? tr("%1 centered").arg(done)
+                       : session_->folds(norm_) ? tr("%1 to center").arg(needs.size())
+                                                : tr("%1, if it folds").arg(needs.size()));
   const int others = static_cast<int>(norm.shared_with.size());
   shared_->setVisible(others > 0);
   shared_->setText(others == 1 ? tr("The same centering serves one other norm.")
@@ -384,8 +386,8 @@ QVector<Need> NormPage::neededEdits() const {
     const bool drops = edit.kind == EditKind::DropAddend;
     const protocol::GraphValue* value = edit.values.empty() ? nullptr : session_->index().value(edit.values.front());
     const int constant = value != nullptr && value->constant ? value->id : -1;
-    QString status = runTime ? tr("at run time") : folded ? tr("centered") : tr("to center");
-    if (drops) status = folded ? tr("dropped") : tr("to drop");
+    QString status = runTime ? tr("at run time") : folded ? tr("centered") : planned ? tr("to center") : tr("center");
+    if (drops) status = folded ? tr("dropped") : planned ? tr("to drop") : tr("drop");
     needs.push_back({runTime ? u'A'
                      : drops ? u'Z'
                              : u'L',

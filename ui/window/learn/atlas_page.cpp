@@ -67,7 +67,11 @@ AtlasPage::AtlasPage(Session* session, QWidget* parent)
   connect(session_, &Session::modelChanged, this, [this] { bar_->setModelName(session_->title()); });
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &AtlasPage::showChosen);
   for (const auto signal : {&AtlasFilter::rowsInserted, &AtlasFilter::rowsRemoved})
-    connect(filter_, signal, this, &AtlasPage::showTotals);
+    connect(filter_, signal, this, [this] {
+      showTotals();
+      if (!view_->currentIndex().isValid()) showRow(view_, filter_->index(0, 0));
+      showChosen();
+    });
   showRow(view_, filter_->index(0, 0));
   showTotals();
 }
@@ -171,8 +175,11 @@ void AtlasPage::showTotals() {
 
 void AtlasPage::showChosen() {
   const QModelIndex at = filter_->mapToSource(view_->currentIndex());
-  if (!at.isValid()) return;
-  const AtlasRow& row = table_->row(at.row());
+  AtlasRow none;
+  none.name = tr("No matches.");
+  const AtlasRow& row = at.isValid() ? table_->row(at.row()) : none;
+  for (QWidget* each : std::initializer_list<QWidget*>{made_, reason_, note_, foldable_, counts_})
+    each->setVisible(at.isValid());
   name_->setText(row.name);
   made_->setText(row.made + tr(", layers: %1").arg(row.layers));
   reason_->setText(row.reason);

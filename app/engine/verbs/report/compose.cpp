@@ -1,6 +1,7 @@
 #include "app/engine/verbs/report/compose.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/algorithm/string/join.hpp>
 #include <cmath>
 #include <filesystem>
@@ -303,7 +304,7 @@ std::optional<Section> planSection(const Facts& facts) {
   const protocol::PlanInfo& plan = facts.fold->plan;
   Section section{
       "The plan",
-      "policy " + nameOf(plan.policy) + " · norms " + facts.norm + " · file grows by " + bytesText(plan.bytes_grown),
+      "policy " + nameOf(plan.policy) + " · norms " + facts.norm + " · copies add " + bytesText(plan.bytes_grown),
       true,
       {}};
   section.blocks.emplace_back(editsTable(plan));
@@ -336,23 +337,29 @@ std::optional<Section> proofSection(const Facts& facts) {
 // Norms with the same verdict, state and reason share a row.
 std::optional<Section> normsSection(const Facts& facts) {
   const auto& norms = facts.analysis.norms;
-  if (norms.empty()) return std::nullopt;
-  std::vector<std::tuple<Verdict, std::string, std::string>> said;
+  if (norms.empty() && facts.analysis.other_norms.empty()) return std::nullopt;
+  std::vector<std::array<std::string, 3>> said;
   std::vector<std::vector<std::string>> names;
-  for (size_t i = 0; i < norms.size(); ++i) {
-    const std::string state = stateOf(facts, i);
-    const std::tuple key(norms[i].verdict, state, norms[i].reason);
+  const auto say = [&](std::optional<Verdict> verdict, const std::string& state, const std::string& reason,
+                       const std::string& name) {
+    const std::string words = !verdict                             ? "â"
+                              : *verdict == Verdict::WithCentering ? "with centering"
+                                                                   : nameOf(*verdict);
+    const std::array key{words, state, reason};
     const auto found = std::ranges::find(said, key);
     if (found == said.end()) names.emplace_back();
     const auto row = static_cast<size_t>(found - said.begin());
     if (found == said.end()) said.push_back(key);
-    names[row].push_back(norms[i].title);
-  }
+    names[row].push_back(name);
+  };
+  for (size_t i = 0; i < norms.size(); ++i) say(norms[i].verdict, stateOf(facts, i), norms[i].reason, norms[i].title);
+  for (const auto& other : facts.analysis.other_norms)
+    say(other.verdict, "stays as it is", other.reason, other.name + " (" + other.kind + ")");
   Table table{{"can be folded", "in this fold", "how many", "which", "why"}, {}};
   if (!facts.fold) table.heads.erase(table.heads.begin() + 1);
   for (size_t row = 0; row < said.size(); ++row) {
     const auto& [verdict, state, reason] = said[row];
-    std::vector<std::string> cells{verdict == Verdict::WithCentering ? "with centering" : nameOf(verdict)};
+    std::vector<std::string> cells{verdict};
     if (facts.fold) cells.push_back(state);
     cells.insert(cells.end(), {std::to_string(names[row].size()), boost::algorithm::join(names[row], ", "), reason});
     table.rows.push_back(std::move(cells));
