@@ -3,7 +3,10 @@
     run_tests.py test_module.py ENGINE
 """
 
+import collections
 import copy
+import random
+import types
 import enum
 import unittest
 import unittest.mock
@@ -438,6 +441,44 @@ class Folds(unittest.TestCase):
             self.assertEqual([norm.path for norm in report if norm.folds], ["norms.0"])
         for name in ("seen", "before"):
             self.assertIn(f"{name}, which a call leaves in the module, is not read", report.conditions)
+
+    def test_objects_of_other_classes_are_left_as_they_were(self):
+        class Slotless:
+            def __init__(self):
+                self.calls, self.last, self.seen = 0, None, collections.Counter()
+                self.total = torch.zeros(WIDTH, dtype=torch.float64)
+                self.inner = types.SimpleNamespace(history=[0], batch=nn.BatchNorm1d(WIDTH).double())
+
+        class Counting(Stream):
+            def __init__(self):
+                super().__init__()
+                self.kept, self.generator, self.random = (Slotless(),), torch.Generator(), random.Random(3)
+
+            def forward(self, ids):
+                kept = self.kept[0]
+                kept.calls += 1
+                kept.seen["calls"] += 1
+                kept.inner.history.append(self.random.random())
+                kept.fresh = torch.rand(2, generator=self.generator)
+                x = self.embed(ids)
+                kept.last = x.detach()
+                kept.total += x.detach().sum((0, 1))
+                kept.inner.batch(x.detach().transpose(1, 2))
+                return super().forward(ids)
+
+        for change in (normlens.analyze, normlens.cbwc, lambda module, x: normlens.fold(module, x, inplace=True)):
+            module = settled(Counting().double()).train()
+            kept = module.kept[0]
+            before, mean = copy.deepcopy(vars(kept)), kept.inner.batch.running_mean.clone()
+            drawn = [copy.deepcopy(module.random).random(), torch.rand(2, generator=module.generator.clone_state())]
+            change(module, IDS)
+            self.assertIs(module.kept[0], kept)
+            self.assertEqual((kept.calls, kept.last, kept.seen, kept.inner.history), (0, None, collections.Counter(), [0]))
+            self.assertEqual(vars(kept).keys(), before.keys())
+            self.assertEqual(float(kept.total.abs().max()), 0)
+            self.assertTrue(torch.equal(kept.inner.batch.running_mean, mean))
+            self.assertEqual(module.random.random(), drawn[0])
+            self.assertTrue(torch.equal(torch.rand(2, generator=module.generator), drawn[1]))
 
     def test_a_larger_batch_that_takes_another_branch_is_told(self):
         def forward(self, ids):

@@ -298,7 +298,7 @@ class Undoing(unittest.TestCase):
         for tied in (False, True):
             module = settled(Stream(tied=tied).double())
             before = snapshot(module)
-            with unittest.mock.patch("normlens.module.centered.centered", lambda raw, pattern: real(raw, pattern) * 1.001):
+            with unittest.mock.patch("normlens.module.centered.centered", lambda raw, *more: real(raw, *more) * 1.001):
                 with self.assertRaisesRegex(normlens.NotEqual, "undone"):
                     normlens.cbwc(module, IDS)
             assert_same(self, before, module)
@@ -307,7 +307,7 @@ class Undoing(unittest.TestCase):
         real = normlens.module.centered.centered
         module = settled(Stream().double())
         before = snapshot(module)
-        with unittest.mock.patch("normlens.module.centered.centered", lambda raw, pattern: real(raw.detach(), pattern) + 0 * raw):
+        with unittest.mock.patch("normlens.module.centered.centered", lambda raw, *more: real(raw.detach(), *more) + 0 * raw):
             with self.assertRaisesRegex(normlens.NotEqual, "gradients"):
                 normlens.cbwc(module, IDS)
         assert_same(self, before, module)

@@ -68,9 +68,9 @@ def follow(
     absorbed = {norms[index].path for index in shifts}
     paths = list(dict.fromkeys(norms[index].path for index in sorted(folded)))
     stays = elsewhere if not trained else set(paths)
-    replacing = [_replacing(path, forms[path], path in absorbed, path in stays) for path in paths]
+    replaced = [replacing(path, forms[path], path in absorbed, path in stays) for path in paths]
     told = [edit.text for edit, _ in chosen] + [f"replace {path} by an RMSNorm" for path in paths]
-    return Followed(folded, kept, [action for _, action in chosen] + replacing, told, paths)
+    return Followed(folded, kept, [action for _, action in chosen] + replaced, told, paths)
 
 
 def _keep_together(norms: Sequence[Norm], planned: Set[int], kept: Dict[int, str]) -> None:
@@ -123,8 +123,8 @@ def _shifts(
     return found
 
 
-def _replacing(path: str, form: Form, absorbed: bool, stays: bool) -> Action:
-    """stays: its bias does, also one of zeros."""
+def replacing(path: str, form: Form, absorbed: bool, stays: bool) -> Action:
+    """By an RMSNorm. stays: its bias does, also one of zeros."""
 
     def act(changes: Changes) -> str:
         norm = changes.module.get_submodule(path)

@@ -7,7 +7,7 @@ where every reader of W tolerates the shift, they are the gradients that LayerNo
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 import torch
 from torch import nn
@@ -17,50 +17,76 @@ from normlens.module.changes import Changes
 from normlens.module.edits import Edit, NoCounterpart
 from normlens.module.observe import Observed
 from normlens.module.owners import Graph, Owner, tensors_of
-from normlens.module.pattern import centered, parse
+from normlens.module.pattern import Factor, centered, parse
 from normlens.module.resolve import Action, center_constant, check_readers
 
 NARROW = (torch.float16, torch.bfloat16)
 
 
-class Centered(nn.Module):
-    """The parametrisation. pattern: as the engine writes it, "(16 sum)(32)" of a linear's weight [16, 32]."""
+class Raw(NamedTuple):
+    """A weight that shares its mean with another one. Copied with the module that holds both, as no submodule of either."""
 
-    def __init__(self, pattern: str) -> None:
+    part: nn.Module
+    name: str
+    factors: Tuple[Factor, ...]
+
+    def tensor(self) -> torch.Tensor:
+        if parametrize.is_parametrized(self.part, self.name):
+            return self.part.parametrizations[self.name].original  # type: ignore[union-attr,index,return-value]
+        return getattr(self.part, self.name)
+
+
+class Centered(nn.Module):
+    """The parametrisation. pattern: as the engine writes it, "(16 sum)(32)" of a linear's weight [16, 32]. others: the weights
+    whose k-th groups are one with this one's, of linears that are concatenated."""
+
+    def __init__(self, pattern: str, others: Sequence[Raw] = ()) -> None:
         super().__init__()
         self.pattern = pattern
         self._factors = parse(pattern)
+        self._others = tuple(others)
 
     def forward(self, raw: torch.Tensor) -> torch.Tensor:
-        if raw.dtype in NARROW:  # their mean would be coarse
-            return centered(raw.float(), self._factors).to(raw.dtype)
-        return centered(raw, self._factors)
+        wide = torch.float32 if raw.dtype in NARROW else raw.dtype  # the mean of narrow ones would be coarse
+        others = [(one.tensor().to(wide), one.factors) for one in self._others]
+        return centered(raw.to(wide), self._factors, others).to(raw.dtype)
 
     def extra_repr(self) -> str:
-        return self.pattern
+        return self.pattern + (f", jointly with {len(self._others)} more" if self._others else "")
+
+    def key(self) -> Tuple[Any, ...]:
+        """Equal for those that center one tensor alike."""
+        return (self.pattern, *[id(one.tensor()) for one in self._others])
 
 
 def parametrising(edit: Edit, graph: Graph, seen: Observed, module: nn.Module) -> Action:
-    """The edit as a parametrisation of the attributes that read the tensor. A tied tensor stays tied: its other readers
+    """The edit as a parametrisation of the attributes that read the tensors. A tied tensor stays tied: its other readers
     read it raw."""
     if edit.kind != "center_constant":
         raise NoCounterpart("only the centering of a weight has a training form")
-    parts = center_constant(edit, graph)
-    if len(parts) != 1:
-        raise NoCounterpart("several weights have one mean, and each would have to know the others")
-    (mine, _), _ = parts[0]
-    pattern = edit.what["parts"][0]["pattern"]
-    check_readers(mine, module)
-    for owner in mine:
+    parts = [(sorted(mine), part["pattern"]) for ((mine, _), _), part in zip(center_constant(edit, graph), edit.what["parts"])]
+    return parametrised(parts, module)
+
+
+def parametrised(parts: Sequence[Tuple[Sequence[Owner], str]], module: nn.Module) -> Action:
+    """parts: (attributes that hold one tensor, its pattern), of one mean. NoCounterpart where a module would not notice."""
+    owners = [owner for mine, _ in parts for owner in mine]
+    check_readers(owners, module)
+    for owner in owners:
         if isinstance(module.get_submodule(owner.module), nn.RNNBase):
             raise NoCounterpart(f"{owner.module} keeps its weights in a list of its own")
 
     def act(changes: Changes) -> str:
-        for owner in mine:
-            part = changes.module.get_submodule(owner.module)
-            _parametrised(part, owner.attribute, changes.tensor(owner), [pattern])
-            changes.names.add(str(owner))
-            changes.remember(lambda part=part, name=owner.attribute: _plain(part, name))
+        part_of = changes.module.get_submodule
+        raws = [Raw(part_of(mine[0].module), mine[0].attribute, parse(pattern)) for mine, pattern in parts]
+        tensors = [raw.tensor() for raw in raws]
+        for place, (mine, pattern) in enumerate(parts):
+            others = raws[:place] + raws[place + 1 :]
+            for owner in mine:
+                part = part_of(owner.module)
+                _parametrised(part, owner.attribute, tensors[place], [Centered(pattern, others)])
+                changes.names.add(str(owner))
+                changes.remember(lambda part=part, name=owner.attribute: _plain(part, name))
         return ""
 
     return act
@@ -96,22 +122,23 @@ def bake(module: nn.Module, changes: Changes) -> List[Owner]:
     """
     found = list(centered_attributes(module))
     values = {owner: getattr(part, owner.attribute).detach().clone() for owner, part in found}
-    patterns = {owner: [step.pattern for step in part.parametrizations[owner.attribute]] for owner, part in found}
+    steps = {owner: list(part.parametrizations[owner.attribute]) for owner, part in found}
+    alike = {owner: tuple(step.key() for step in chain) for owner, chain in steps.items()}
     raws = {owner: part.parametrizations[owner.attribute].original for owner, part in found}
     made: Dict[Any, Any] = {}
     for owner, part in found:
         raw, value = raws[owner], values[owner]
         new = nn.Parameter(value, raw.requires_grad) if isinstance(raw, nn.Parameter) else value
-        new = made.setdefault((id(raw), *patterns[owner]), new)
-        changes.remember(lambda owner=owner, part=part: _parametrised(part, owner.attribute, raws[owner], patterns[owner]))
+        new = made.setdefault((id(raw), *alike[owner]), new)
+        changes.remember(lambda owner=owner, part=part: _parametrised(part, owner.attribute, raws[owner], steps[owner]))
         _plain(part, owner.attribute)
         setattr(part, owner.attribute, new)
     held = {id(tensor) for tensor in tensors_of(module).values()}
     return [owner for owner, _ in found if id(raws[owner]) in held]
 
 
-def _parametrised(part: nn.Module, name: str, raw: torch.Tensor, patterns: Sequence[str]) -> None:
+def _parametrised(part: nn.Module, name: str, raw: torch.Tensor, steps: Sequence[Centered]) -> None:
     _with_own_class(part)
     setattr(part, name, raw)
-    for pattern in patterns:
-        parametrize.register_parametrization(part, name, Centered(pattern))
+    for step in steps:
+        parametrize.register_parametrization(part, name, step)

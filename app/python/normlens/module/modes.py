@@ -7,6 +7,8 @@ import contextlib
 import copy
 import io
 import logging
+import random
+import sys
 import warnings
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -15,6 +17,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
+from normlens.module.contract import CONSTANTS
 from normlens.module.guard import unguarded
 
 
@@ -32,13 +35,22 @@ def mode_of(module: nn.Module, training: bool) -> Iterator[None]:
 
 
 class WithoutVainDropout(TorchFunctionMode):
-    """A dropout of nothing is left out, so that no graph has one: it is the identity, in training too."""
+    """A dropout of nothing is left out, so that no graph has one: it is the identity, in training too. every: all are."""
+
+    def __init__(self, every: bool = False) -> None:
+        super().__init__()
+        self.every = every
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}
-        if getattr(function, "__name__", "") == "dropout" and (args[1] if len(args) > 1 else given.get("p")) == 0:
+        name = getattr(function, "__name__", "")
+        vain = name == "dropout" and (args[1] if len(args) > 1 else given.get("p")) == 0
+        if vain or (self.every and name in DROPOUTS):
             return args[0] if args else given["input"]
         return function(*args, **given)
+
+
+DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "feature_dropout")
 
 
 def configs_of(module: nn.Module) -> List[Any]:
@@ -62,7 +74,8 @@ def without_cache(module: nn.Module) -> Iterator[None]:
 
 # Torch itself keeps these in every module: parameters, submodules, hooks.
 COMMON = vars(nn.Module()).keys()
-CONTAINERS = (list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict)
+CONTAINERS = (list, dict, set, collections.deque)
+PLAIN = (*CONSTANTS, type(sys), type(len))  # nothing in them is a call's
 State = Dict[int, Tuple[Any, Any]]  # containers with what they contain, and tensors with their numbers, by identity
 
 
@@ -71,21 +84,33 @@ def _plain_attributes(part: nn.Module) -> Dict[str, Any]:
 
 
 def _state_of(module: nn.Module) -> State:
-    """Buffers and plain attributes; of objects in them that are no containers only which they are."""
+    """Buffers and plain attributes, and so on of the objects in them; of what has no attributes only which it is."""
     state: State = {id(one): (one, one) for one in module.parameters()}
+    waiting: List[Any] = []
 
     def hold(value: Any) -> None:
-        if id(value) not in state and isinstance(value, torch.Tensor):
+        if id(value) in state or isinstance(value, PLAIN):
+            return
+        if isinstance(value, torch.Tensor):
             state[id(value)] = (value, value.detach().clone())
-        elif id(value) not in state and type(value) in CONTAINERS:
-            state[id(value)] = (value, copy.copy(value))
-            for one in value.values() if isinstance(value, dict) else value:
-                hold(one)
+        elif isinstance(value, (torch.Generator, random.Random)):
+            state[id(value)] = (value, value.getstate() if isinstance(value, random.Random) else value.get_state())
+        elif isinstance(value, CONTAINERS):
+            state[id(value)] = (value, dict(value) if isinstance(value, dict) else list(value))
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+        elif isinstance(value, tuple):
+            state[id(value)] = (value, value)
+            waiting.extend(value)
+        if isinstance(getattr(value, "__dict__", None), dict):
+            state.setdefault(id(value), (value, value))
+            waiting.append(vars(value))
 
     for part in module.modules():
         state[id(vars(part))] = (vars(part), dict(vars(part)))
         for value in [part._buffers, *part._buffers.values(), *_plain_attributes(part).values()]:
             hold(value)
+    while waiting:
+        hold(waiting.pop())
     return state
 
 
@@ -94,7 +119,9 @@ def _restore(state: State) -> None:
     for value, before in state.values():
         if isinstance(value, torch.Tensor):
             _ = _alike(value, before) or value.copy_(before)
-        elif _flat(value) != _flat(before):
+        elif isinstance(value, (torch.Generator, random.Random)):
+            _ = value.setstate(before) if isinstance(value, random.Random) else value.set_state(before)
+        elif value is not before and _flat(value) != _flat(before):
             value.clear()
             (value.extend if hasattr(value, "extend") else value.update)(before)
 

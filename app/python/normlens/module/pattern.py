@@ -51,7 +51,7 @@ def group_sums(tensor: torch.Tensor, pattern: Sequence[Factor]) -> Tuple[torch.T
     """(the sum of each group, summed axes kept with size 1; how many elements a group has)"""
     region = _region(tensor.reshape(-1), pattern)
     axes = [axis for axis, factor in enumerate(pattern) if factor.summed]
-    count = math.prod(pattern[axis].end - pattern[axis].begin for axis in axes)
+    count = math.prod([pattern[axis].end - pattern[axis].begin for axis in axes])  # torch.compile takes no generator here
     return (region.sum(axes, keepdim=True) if axes else region), count
 
 
@@ -64,20 +64,22 @@ def without(tensor: torch.Tensor, pattern: Sequence[Factor], means: torch.Tensor
     return out.reshape(tensor.shape)
 
 
-def centered(tensor: torch.Tensor, pattern: Sequence[Factor]) -> torch.Tensor:
-    """The tensor without the mean of each group, in its own type; gradients flow through."""
+def centered(
+    tensor: torch.Tensor, pattern: Sequence[Factor], others: Sequence[Tuple[torch.Tensor, Sequence[Factor]]] = ()
+) -> torch.Tensor:
+    """The tensor without the mean of each group, in its own type; gradients flow through. others: tensors of which the k-th
+    groups belong to the k-th group, with their patterns."""
     sums, count = group_sums(tensor, pattern)
+    for other, its in others:
+        more, number = group_sums(other, its)
+        sums, count = sums + more.reshape(sums.shape), count + number
     return without(tensor, pattern, sums / count)
 
 
 def centered_jointly(tensors: Sequence[torch.Tensor], patterns: Sequence[Sequence[Factor]]) -> List[torch.Tensor]:
     """The k-th groups of all tensors are one group: of the means that make the sum of all its elements 0."""
-    summed = [group_sums(tensor, pattern) for tensor, pattern in zip(tensors, patterns)]
-    count = sum(number for _, number in summed)
-    mean = sum(sums.reshape(-1) for sums, _ in summed) / count
-    return [
-        without(tensor, pattern, mean.reshape(sums.shape)) for tensor, pattern, (sums, _) in zip(tensors, patterns, summed)
-    ]
+    pairs = list(zip(tensors, patterns))
+    return [centered(*pair, pairs[:place] + pairs[place + 1 :]) for place, pair in enumerate(pairs)]
 
 
 def axes_of(pattern: Sequence[Factor], shape: Sequence[int]) -> Optional[Tuple[int, ...]]:

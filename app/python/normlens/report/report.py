@@ -116,7 +116,7 @@ class ChangeReport(Report):
     """A report on a module or file that was changed.
 
     changes: what was done, in words. untied: parameters that were one tensor and are two now. checks: the comparisons that the
-    change passed. contract: the call that a module was exported for: types, sizes, lengths and values of its arguments, and
+    change passed. deviations: comparisons that it need not pass, of cbwc(exact=False) with LayerNorm's network. contract: the call that a module was exported for: types, sizes, lengths and values of its arguments, and
     how the code decided by sizes. conditions: of what was tried beyond the contract, what the original does something else for;
     then values and guards that could not be tried. output: the file that was written, or None.
     """
@@ -124,6 +124,7 @@ class ChangeReport(Report):
     changes: Tuple[str, ...] = ()
     untied: Tuple[str, ...] = ()
     checks: Tuple[Check, ...] = ()
+    deviations: Tuple[Check, ...] = ()
     contract: Tuple[str, ...] = ()
     conditions: Tuple[str, ...] = ()
     output: Optional[pathlib.Path] = None

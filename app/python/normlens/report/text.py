@@ -19,6 +19,8 @@ def state_word(report: Report, norm: Norm) -> str:
 def why(report: Report, norm: Norm) -> str:
     """Why it is kept where it is, else the verdict's reason."""
     kept = report.kept.get(norm.name, "") if isinstance(report, ChangeReport) else norm.because
+    if norm.folds and isinstance(report, ChangeReport) and report.deviations and norm.because:
+        return norm.because
     return norm.reason if norm.folds or kept.lower().rstrip(".") in norm.reason.lower() else kept
 
 
@@ -51,6 +53,7 @@ def report_text(report: Report) -> str:
     if isinstance(report, ChangeReport):
         lines += [f"  untied: {text}" for text in report.untied]
         lines += [f"  compared on {line}" for line in check_lines(report)]
+        lines += [f"  deviates on {one.what}, {one.dtype}: by {one.difference:.1e}" for one in report.deviations]
         lines += [f"  holds if {text}" for text in report.conditions]
         lines += [f"  written to {report.output}"] if report.output is not None else []
     lines += [f"  note: {note}" for note in report.notes]
