@@ -92,6 +92,7 @@ enum class OpKind : uint8_t {
   Mix,           // [x] axes: ints. A linear map of positions along `axes`, the same for all other indices: average
                  //     pooling, linear or nearest interpolation, cumulative sum. ones: as of Reshape
   ShapeQuery,    // [x...] reads shapes or types only: size, dim, numel, zeros_like, type_as's second operand.
+                 //     counts (true): of all axes together (numel), not one by one.
                  //     fill: the number (double) that every element is, rounded to y's type; absent: no such tensor
   If,            // [condition], two blocks; outputs = the blocks' returns
   Loop,          // [trip count, condition, carried...], one block: params [iteration, carried...], returns

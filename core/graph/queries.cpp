@@ -42,4 +42,8 @@ std::vector<ValueId> valuesOfConstants(const Graph& graph) {
   return values;
 }
 
+bool asksByAxis(const Node& node) {
+  return node.kind == OpKind::ShapeQuery && !floatAttribute(node, "fill") && !boolAttribute(node, "counts");
+}
+
 }  // namespace normlens::graph

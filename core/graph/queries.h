@@ -21,6 +21,9 @@ namespace normlens::graph {
 // By constant: the value that it is; kNoValue where nothing reads it.
 [[nodiscard]] std::vector<ValueId> valuesOfConstants(const Graph& graph);
 
+// A query that is answered anew once an axis has another size: it asks for sizes one by one, or for none.
+[[nodiscard]] bool asksByAxis(const Node& node);
+
 // The only read of a value's elements; queries of its shape do not count. nullopt: there is none, or several.
 [[nodiscard]] std::optional<Use> onlyReader(const Graph& graph, ValueId value);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <numeric>
 
 #include "core/graph/graph.h"
@@ -361,6 +362,50 @@ bool writesSizesOfInput(SizeQuestion& sizes, ValueId x, const Shape& y, std::spa
     return std::ranges::any_of(written, [&](int64_t axis) { return std::ranges::count(group.out, axis) > 0; }) &&
            std::ranges::any_of(group.in, [&](size_t axis) { return !sizes.isFixed(x, axis); });
   });
+}
+
+std::vector<int64_t> axesCutAnew(SizeQuestion& sizes, ValueId x, const Shape& y, int64_t rest,
+                                 std::span<const int64_t> written) {
+  const Shape* shape = shapeOf(sizes.graph(), x);
+  if (shape == nullptr) return {};
+  const auto count = [](const Shape& of, int64_t axes) {
+    return std::accumulate(of.begin(), of.begin() + axes, int64_t{1}, std::multiplies<>());
+  };
+  std::map<int64_t, size_t> shown;  // by the elements before them: axes of y that an axis of size 1 may be
+  for (int64_t axis = 0; axis < std::ssize(y); ++axis) {
+    if (y[static_cast<size_t>(axis)] != 1) continue;
+    if (axis == rest) shown[count(y, axis)] += shape->size();
+    if (std::ranges::find(written, axis) == written.end()) ++shown[count(y, axis)];
+  }
+  int64_t first = count(y, rest), last = count(y, rest + 1);
+  bool lost = false;
+  for (int64_t axis = 0; axis < std::ssize(*shape); ++axis) {
+    if ((*shape)[static_cast<size_t>(axis)] != 1 || sizes.isFixed(x, static_cast<size_t>(axis))) continue;
+    const int64_t at = count(*shape, axis);
+    if (size_t& left = shown[at]; left > 0) {
+      --left;
+      continue;
+    }
+    lost = true;
+    first = std::min(first, at);
+    last = std::max(last, at);
+  }
+  std::vector<int64_t> cut;
+  for (int64_t axis = 0; lost && axis < std::ssize(y); ++axis) {
+    if (y[static_cast<size_t>(axis)] > 1 && count(y, axis) < last && count(y, axis + 1) > first) cut.push_back(axis);
+  }
+  return cut;
+}
+
+std::vector<int64_t> axisJoinedAnew(SizeQuestion& sizes, ValueId x, size_t first, size_t end, int64_t made) {
+  const Shape* shape = shapeOf(sizes.graph(), x);
+  if (shape == nullptr || first + 1 >= end || end > shape->size()) return {};
+  const auto part = std::span(*shape).subspan(first, end - first);
+  if (std::ranges::all_of(part, [](int64_t size) { return size == 1; })) return {};
+  for (size_t axis = first; axis < end; ++axis) {
+    if ((*shape)[axis] == 1 && !sizes.isFixed(x, axis)) return {made};
+  }
+  return {};
 }
 
 bool sumsOverOpenSize(const Graph& graph, const Node& reshape, const Pattern& pattern) {

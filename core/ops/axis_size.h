@@ -59,6 +59,15 @@ struct AxisSize {
 [[nodiscard]] bool writesSizesOfInput(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y,
                                       std::span<const int64_t> written);
 
+// An axis of x of size 1 in the probe that may be longer, and that no axis of y shows, is taken up by axis `rest` of y,
+// for which -1 is written: returns the axes of y that hold other parts of x in such a run. written: those of y whose
+// sizes are numbers.
+[[nodiscard]] std::vector<int64_t> axesCutAnew(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y,
+                                               int64_t rest, std::span<const int64_t> written);
+// The same for axis `made` of y that the axes of x in [first, end) become: the axis, or none.
+[[nodiscard]] std::vector<int64_t> axisJoinedAnew(SizeQuestion& sizes, graph::ValueId x, size_t first, size_t end,
+                                                  int64_t made);
+
 // The pattern of what a Reshape makes sums along an axis of x that may have another size: how a longer one would be cut
 // into rows is not known.
 [[nodiscard]] bool sumsOverOpenSize(const graph::Graph& graph, const graph::Node& reshape, const Pattern& pattern);

@@ -176,11 +176,15 @@ AxisSize layerNormSize(SizeQuestion& sizes, const Node& node, const AxisSize& ow
   return written ? kFixedSize : broadcastSize(sizes, node, own);
 }
 
-// Returns the size for a norm with a scale for each channel, axis 1.
+// Returns the size for a norm with a scale for each channel, axis 1. GroupNormalization before opset 21 has one for
+// each group instead.
 AxisSize channelNormSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
   const Graph& graph = sizes.graph();
   const ValueId gamma = graph::operandAt(node, 1);
-  if (own.axis == 1 && graph::isHeld(graph, gamma)) return kFixedSize;
+  const Shape* scale = shapeOf(graph, gamma);
+  const bool ofGroups = node.kind == OpKind::GroupNorm && scale != nullptr &&
+                        *scale == Shape{graph::intAttribute(node, "groups").value_or(0)};
+  if (own.axis == 1 && graph::isHeld(graph, gamma) && !ofGroups) return kFixedSize;
   return graph.value(own.value).output == 0 ? sizes.of(node.operands[0], own.axis) : own;
 }
 

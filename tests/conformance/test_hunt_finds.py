@@ -176,6 +176,57 @@ class LargestOfABag(torch.nn.Module):
         return self.norm(self.table(ids)), torch.nn.functional.embedding_bag(ids, self.table.weight, mode="max")
 
 
+class JoinedPositions(torch.nn.Module):
+    """One position in the run that is seen, several in others: the mean goes over them."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 8, 1)
+
+    def forward(self, x: Tensor):
+        y = self.first(x)
+        n = y.reshape(y.size(0), 4, -1)
+        return torch.nn.functional.layer_norm(n, [n.size(-1)])
+
+
+class FlattenedPositions(JoinedPositions):
+    def forward(self, x: Tensor):
+        y = self.first(x).flatten(1)
+        return torch.nn.functional.layer_norm(y, [y.size(-1)])
+
+
+class PooledPositions(JoinedPositions):
+    def forward(self, x: Tensor):
+        y = torch.nn.functional.adaptive_avg_pool2d(self.first(x), 1).flatten(1)
+        return torch.nn.functional.layer_norm(y, [8])
+
+
+class OtherSizes(LinearAndNorm):
+    """The op cuts memory by the sizes that it is given, which follow the batch in the run that is seen alone."""
+
+    def forward(self, x: Tensor):
+        y = self.first(x)
+        b = y.size(0)
+        n = 1 if b > 50 else b
+        return torch.native_group_norm(y, None, None, n, 4, b // n, 2, 1e-5)[0]
+
+
+class CountsItsStream(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.block, self.last = (
+            torch.nn.Embedding(10, 8),
+            torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 8)),
+            torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.Linear(8, 4)),
+        )
+
+    def forward(self, ids: Tensor):
+        x = self.table(ids)
+        x = x + self.block(x)
+        y = self.last(x)
+        return -y if x.numel() >= 2400 else y
+
+
 class HuntFinds(unittest.TestCase):
     def fold(self, made, *inputs, options=()):
         torch.manual_seed(5)
@@ -221,6 +272,24 @@ class HuntFinds(unittest.TestCase):
         status, result = self.fold(LargestOfABag(), torch.arange(6).view(2, 3), options=("--policy", "all"))
         self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), result)
         self.assertGreater(result["bytes_grown"], 0)  # by a copy, not by a centering at run time
+
+    def test_a_norm_over_what_another_run_joins_stays(self):
+        x = torch.randn(2, 3, 1, 1, dtype=torch.float64)
+        for kind, folded in ((JoinedPositions, 0), (FlattenedPositions, 0), (PooledPositions, 1)):
+            self.assertEqual(self.fold(kind(), x)[1]["folded"], folded, kind.__name__)
+
+    def test_a_group_norm_of_sizes_of_its_own_stays(self):
+        self.assertEqual(self.fold(OtherSizes(), torch.randn(4, WIDTH, dtype=torch.float64))[1]["folded"], 0)
+
+    def test_a_stream_whose_elements_are_counted_keeps_its_channels(self):
+        torch.manual_seed(5)
+        with tempfile.TemporaryDirectory() as folder:
+            model, out = pathlib.Path(folder) / "m.pt", pathlib.Path(folder) / "o.pt"
+            torch.jit.script(CountsItsStream().double().eval()).save(str(model))
+            engine("crms", model, "-o", out, "--input", "ids=int64[2,5]:0..9")
+            ids = torch.randint(0, 10, (3, 105))  # 2,520 numbers of 8 channels, 2,205 of 7
+            if out.exists():
+                torch.testing.assert_close(torch.jit.load(str(out))(ids), torch.jit.load(str(model))(ids))
 
     def test_blocks_that_change_no_value_are_run(self):
         x = torch.randn(2, 3, WIDTH, dtype=torch.float64)

@@ -8,6 +8,7 @@
 
 #include "core/analysis/explain.h"
 #include "core/analysis/graph_names.h"
+#include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
@@ -268,7 +269,7 @@ class Finder {
       if (narrow_.contains(readOf(use))) continue;
       if (use.node == kNone) return refuse(member.group, describeValue(graph_, value) + ", a part of it, is an output");
       const Node& node = graph_.node(use.node);
-      if (node.kind == OpKind::ShapeQuery && !graph::floatAttribute(node, "fill")) {
+      if (graph::asksByAxis(node)) {
         groups_[member.group].written.push_back({use.node, member.axis});
         continue;
       }

@@ -14,6 +14,7 @@
 #include "core/analysis/plan/planner.h"
 #include "core/analysis/streams/stream_finder.h"
 #include "core/fold/stream_edits.h"
+#include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
@@ -79,7 +80,7 @@ class Readers {
         const Node& node = graph_.node(use.node);
         if (use.operand == 0 && keepsChannels(graph_, node, channels_)) {
           passOn(use.node, open);
-        } else if (node.kind == OpKind::ShapeQuery && !graph::floatAttribute(node, "fill")) {
+        } else if (graph::asksByAxis(node)) {
           out_.written.push_back({use.node, static_cast<int>(value.shape->size()) - 1});
         } else if (!readsLinearly(use, node)) {
           return false;

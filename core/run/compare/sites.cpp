@@ -181,7 +181,12 @@ class Matcher {
     const auto& uses = graph.value(value).uses;
     if (uses.size() != 1 || uses.front().node == graph::kNone) return graph::kNoValue;
     const graph::Node& reader = graph.node(uses.front().node);
+    const auto producer = [&](ValueId of) { return of == graph::kNoValue ? graph::kNone : graph.value(of).producer; };
     const auto isHeld = [&](ValueId other) {
+      // A number for each channel is given to each of its positions.
+      for (auto at = producer(other); at != graph::kNone && graph.node(at).kind == OpKind::Reshape;
+           at = producer(other))
+        other = graph.node(at).operands[0];
       return other == value || (other != graph::kNoValue && graph.value(other).constant != graph::kNone);
     };
     const bool scales = reader.kind == OpKind::Mul || reader.kind == OpKind::Add;

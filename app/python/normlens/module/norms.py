@@ -66,7 +66,9 @@ class GroupRMSNorm(nn.RMSNorm):
         y = functional.rms_norm(self.rows(x), self.normalized_shape, None, self.eps).reshape(x.shape)
         if self.weight is not None:
             y = y * self.weight.reshape(-1, *x.shape[2:])
-        return y if self.bias is None else y + self.bias.reshape(-1, *x.shape[2:])
+        if self.bias is not None:
+            y = y + self.bias.reshape(-1, *x.shape[2:])
+        return y.to(x.dtype) if x.device.type == "cpu" else y
 
     def extra_repr(self) -> str:
         channels = self.num_groups * self.normalized_shape[0]

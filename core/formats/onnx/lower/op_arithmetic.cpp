@@ -61,6 +61,12 @@ void castLike(OpContext& op) {
   if (op.operands.size() > 1) op.opaque();  // another tensor's type: its values do not count, but it is read
 }
 
+// What comes out depends on the sizes of all axes.
+void countQuery(OpContext& op) {
+  op.operand(0);
+  op.set("counts", true);
+}
+
 void constantOfShape(OpContext& op) {
   op.operand(0);
   op.markFixedAxes(0);
@@ -201,7 +207,7 @@ const std::vector<OpRule>& arithmeticRules() {
     rules.push_back({"ConstantOfShape", OpKind::ShapeQuery, constantOfShape});
     rules.push_back({"Shape", OpKind::ShapeQuery, shape, Domain::Standard, Function::Sizes});
     for (const char* name : {"Size", "RandomNormalLike", "RandomUniformLike"})
-      rules.push_back({name, OpKind::ShapeQuery, firstInputs<1>});
+      rules.push_back({name, OpKind::ShapeQuery, countQuery});
     return rules;
   }();
   return kRules;

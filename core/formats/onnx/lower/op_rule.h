@@ -102,6 +102,8 @@ class OpContext {
   [[nodiscard]] bool listsSize(int list, int64_t element, int64_t axis) const;
   // Sets "fixed" of an Expand or a new tensor to the axes that have the size that this input lists for every run.
   void markFixedAxes(int sizes);
+  // Sets "computed" of a Flatten at this axis to the axes of the result whose size a run decides.
+  void markFlattenedAxes(int64_t axis);
   // Sets "computed" of a Reshape to the sizes that this input lists.
   void markComputedAxes(int sizes);
 

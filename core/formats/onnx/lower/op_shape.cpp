@@ -25,10 +25,16 @@ void reshape(OpContext& op) {
   if (!ones.empty()) op.set("ones", std::move(ones));
 }
 
-// Flatten; Squeeze with axes; Expand.
+// Squeeze with axes; Expand.
 void view(OpContext& op) {
   op.operand(0);
   op.computed(1);
+}
+
+void flatten(OpContext& op) {
+  op.operand(0);
+  const int64_t axis = op.intOf("axis", 1);
+  op.markFlattenedAxes(axis < 0 ? axis + op.rank(0).value_or(0) : axis);
 }
 
 void expand(OpContext& op) {
@@ -349,7 +355,7 @@ void scatterNd(OpContext& op) {
 const std::vector<OpRule>& shapeRules() {
   static const std::vector<OpRule> kRules = {
       {"Reshape", OpKind::Reshape, reshape},
-      {"Flatten", OpKind::Reshape, view},
+      {"Flatten", OpKind::Reshape, flatten},
       {"Squeeze", OpKind::Reshape, squeeze},
       {"Unsqueeze", OpKind::Reshape, unsqueeze, Domain::Standard, graph::Function::Unsqueeze},
       {"Transpose", OpKind::Permute, transpose},

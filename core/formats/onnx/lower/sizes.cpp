@@ -277,7 +277,21 @@ void OpContext::markComputedAxes(int sizes) {
   // The size that is left for -1 depends on the others.
   const bool moves = !computedAxes.empty() || (y && ops::writesSizesOfInput(question, in(0).value, *y, written));
   if (rest && moves) computedAxes.push_back(*rest);
+  if (rest && y) {
+    const auto cut = ops::axesCutAnew(question, in(0).value, *y, *rest, written);
+    computedAxes.insert(computedAxes.end(), cut.begin(), cut.end());
+  }
   if (!computedAxes.empty()) set("computed", std::move(computedAxes));
+}
+
+void OpContext::markFlattenedAxes(int64_t axis) {
+  const auto x = outputTypeAt(0).shape() ? rank(0) : std::nullopt;
+  if (!x || axis < 0 || axis > *x) return;
+  const auto cut = static_cast<size_t>(axis);
+  auto joined = ops::axisJoinedAnew(lowering_.sizes(), in(0).value, 0, cut, 0);
+  const auto behind = ops::axisJoinedAnew(lowering_.sizes(), in(0).value, cut, static_cast<size_t>(*x), 1);
+  joined.insert(joined.end(), behind.begin(), behind.end());
+  if (!joined.empty()) set("computed", std::move(joined));
 }
 
 void OpContext::markOnes() {

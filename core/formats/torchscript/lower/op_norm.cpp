@@ -1,4 +1,5 @@
 // Rows for norms, softmax, reductions and mixing along axes.
+#include <functional>
 #include <numeric>
 
 #include "core/formats/torchscript/lower/op_rule.h"
@@ -42,6 +43,23 @@ void groupNorm(OpContext& op) {
   for (const char* name : {"input", "weight", "bias"}) op.operand(name);
   for (const char* name : {"num_groups", "group"}) op.setKnown("groups", op.intOf(name));
   setEps(op);
+}
+
+// It cuts memory by its own N, C and HxW, whose product alone is held against x's size.
+void nativeGroupNorm(OpContext& op) {
+  groupNorm(op);
+  const auto shape = op.shapeOf("input");
+  if (!shape || shape->size() < 2) return;
+  const int64_t positions = std::accumulate(shape->begin() + 2, shape->end(), int64_t{1}, std::multiplies<>());
+  const auto agrees = [&](const char* name, int64_t size, int64_t first, int64_t end) {
+    bool fixed = op.fixedIntOf(name) == size;
+    for (int64_t axis = first; axis < end; ++axis) fixed = fixed && op.isSizeFixed(0, axis);
+    return fixed;
+  };
+  const bool channels = agrees("C", (*shape)[1], 1, 2);
+  const bool rest =
+      agrees("N", (*shape)[0], 0, 1) || agrees("HxW", positions, 2, std::ssize(*shape)) || op.isSizeOf("N", 0, 0);
+  if (!channels || !rest) op.kind = OpKind::Opaque;
 }
 
 void batchNorm(OpContext& op) {
@@ -241,7 +259,7 @@ const std::vector<OpRule>& normRules() {
       {"aten::native_layer_norm", OpKind::LayerNorm, layerNorm},
       {"aten::rms_norm", OpKind::RmsNorm, rmsNorm},
       {"aten::group_norm", OpKind::GroupNorm, groupNorm},
-      {"aten::native_group_norm", OpKind::GroupNorm, groupNorm},
+      {"aten::native_group_norm", OpKind::GroupNorm, nativeGroupNorm},
       {"aten::instance_norm", OpKind::InstanceNorm, instanceNorm},
       {"aten::batch_norm", OpKind::BatchNorm, batchNorm},
       {"aten::_native_batch_norm_legit_no_training", OpKind::BatchNorm, batchNorm},

@@ -110,6 +110,12 @@ void cast(OpContext& op) {
 
 void shapeQuery(OpContext& op) { op.operandOf({"self", "a", "input"}); }
 
+// What comes out depends on the sizes of all axes.
+void countQuery(OpContext& op) {
+  shapeQuery(op);
+  op.set("counts", true);
+}
+
 // A new tensor of one number, in the shape of another one or in sizes of its own.
 void filled(OpContext& op, std::optional<double> number) {
   shapeQuery(op);
@@ -162,14 +168,14 @@ constexpr const char* kSteps[] = {"aten::sign",         "aten::sgn",      "aten:
                                   "aten::floor_divide", "aten::floordiv", "aten::remainder", "aten::heaviside"};
 
 // clang-format off
-constexpr const char* kSizeQueries[] = {"aten::size", "aten::dim", "aten::numel", "aten::sym_size", "aten::empty_like",
-         "aten::rand_like", "aten::randn_like", "aten::new_empty", "aten::is_floating_point",
-         "aten::_shape_as_tensor", "prim::dtype", "prim::device", "prim::layout", "aten::len", "aten::stride",
-         "aten::is_complex", "aten::is_signed", "aten::is_contiguous", "aten::is_inference", "aten::is_same_size",
-         "aten::storage_offset", "aten::get_device", "prim::is_nested", "prim::is_cuda", "prim::is_cpu",
+constexpr const char* kSizeQueries[] = {"aten::size", "aten::dim", "aten::sym_size", "aten::new_empty", "aten::is_floating_point",
+         "aten::_shape_as_tensor", "prim::dtype", "prim::device", "prim::layout", "aten::len",
+         "aten::is_complex", "aten::is_signed", "aten::is_inference", "aten::get_device", "prim::is_nested", "prim::is_cuda", "prim::is_cpu",
          "prim::is_xla", "prim::is_xpu", "prim::is_mps", "prim::is_mkldnn", "prim::is_quantized", "prim::is_sparse",
          "prim::is_sparse_csr", "prim::is_vulkan", "prim::is_ipu", "prim::is_meta", "prim::is_maia",
-         "prim::requires_grad", "prim::itemsize", "prim::nbytes"};
+         "prim::requires_grad", "prim::itemsize"};
+constexpr const char* kCountQueries[] = {"aten::numel", "aten::empty_like", "aten::rand_like", "aten::randn_like",
+         "aten::stride", "aten::is_contiguous", "aten::is_same_size", "aten::storage_offset", "prim::nbytes"};
 // clang-format on
 
 }  // namespace
@@ -207,6 +213,7 @@ const std::vector<OpRule>& pointwiseRules() {
     for (const char* name : kElementwise) rules.push_back({name, OpKind::Elementwise, pointwise});
     for (const char* name : kSteps) rules.push_back({name, OpKind::Elementwise, pointwise, Function::Step});
     for (const char* name : kSizeQueries) rules.push_back({name, OpKind::ShapeQuery, shapeQuery});
+    for (const char* name : kCountQueries) rules.push_back({name, OpKind::ShapeQuery, countQuery});
     for (const char* name : {"aten::zeros", "aten::zeros_like", "aten::new_zeros"})
       rules.push_back({name, OpKind::ShapeQuery, zeros});
     for (const char* name : {"aten::ones", "aten::ones_like", "aten::new_ones"})

@@ -80,6 +80,8 @@ class OpContext {
   [[nodiscard]] std::optional<int64_t> fixedIntOf(std::string_view argument) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> fixedIntsOf(std::string_view argument) const;
   [[nodiscard]] bool isSizeFixed(size_t operand, int64_t axis) const;  // the same in every run
+  // The number that is given is the size of this axis, in every run.
+  [[nodiscard]] bool isSizeOf(std::string_view argument, size_t operand, size_t axis) const;
   // Returns how many numbers a list has in every run, those computed at run time counted in.
   [[nodiscard]] std::optional<int64_t> fixedLengthOf(std::string_view argument) const;
 
@@ -98,6 +100,8 @@ class OpContext {
   // Sets "axis" where it is known.
   void setAxis(std::string_view argument, std::optional<int64_t> rank);
 
+  // Sets "computed" of a Reshape that joins axes [first, end) of x to the axis they become, if a run decides its size.
+  void markJoinedAxis(size_t first, size_t end);
   // Sets "computed" of a Reshape to the sizes that this argument lists, or has as a tensor.
   void markComputedAxes(std::string_view sizes);
   // Sets "fixed" of an Expand or a new tensor to the axes that have the size that this argument lists for every run.

@@ -19,6 +19,15 @@ void reshape(OpContext& op) {
   }
 }
 
+void flatten(OpContext& op) {
+  op.operand("self");
+  const auto rank = op.rankOf("self");
+  const auto first = op.has("start_dim") ? op.axisOf("start_dim", rank) : std::optional<int64_t>(0);
+  const auto last = !op.has("end_dim") && rank ? std::optional(*rank - 1) : op.axisOf("end_dim", rank);
+  if (!first || !last || *last < *first) return;
+  op.markJoinedAxis(static_cast<size_t>(*first), static_cast<size_t>(*last) + 1);
+}
+
 // An axis that is dropped in one run, since it has size 1 there, is kept in another.
 void squeeze(OpContext& op) {
   reshape(op);
@@ -273,9 +282,10 @@ const std::vector<OpRule>& shapeRules() {
         {"aten::replication_pad2d", OpKind::Pad, padByBorder},
         {"aten::replication_pad3d", OpKind::Pad, padByBorder},
     };
-    for (const char* name : {"aten::view", "aten::reshape", "aten::flatten", "aten::unflatten", "aten::view_as",
-                             "aten::reshape_as", "aten::_unsafe_view", "aten::_reshape_alias", "aten::ravel"})
+    for (const char* name : {"aten::view", "aten::reshape", "aten::unflatten", "aten::view_as", "aten::reshape_as",
+                             "aten::_unsafe_view", "aten::_reshape_alias"})
       rules.push_back({name, OpKind::Reshape, reshape});
+    for (const char* name : {"aten::flatten", "aten::ravel"}) rules.push_back({name, OpKind::Reshape, flatten});
     for (const char* name : {"aten::expand", "aten::expand_as", "aten::broadcast_to"})
       rules.push_back({name, OpKind::Expand, expand});
     return rules;

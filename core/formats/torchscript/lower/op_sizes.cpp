@@ -211,6 +211,13 @@ bool OpContext::isSizeFixed(size_t operand, int64_t axis) const {
   return lowering_.sizes().isFixed(operands.at(operand).value, static_cast<size_t>(axis));
 }
 
+bool OpContext::isSizeOf(std::string_view argument, size_t operand, size_t axis) const {
+  const int value = valueOf(argument);
+  const auto read = value == kNone ? std::nullopt : SizeReader(lowering_).readBy(value);
+  return read &&
+         lowering_.sizes().of(read->value, read->axis) == lowering_.sizes().of(operands.at(operand).value, axis);
+}
+
 std::optional<int64_t> OpContext::fixedLengthOf(std::string_view argument) const {
   if (const auto ints = intsOf(argument)) return static_cast<int64_t>(ints->size());
   const int value = valueOf(argument);
@@ -252,8 +259,17 @@ void OpContext::markComputedAxes(std::string_view sizes) {
   const bool moves =
       !computedAxes.empty() || ops::writesSizesOfInput(lowering_.sizes(), operands[0].value, *y, written);
   if (rest && moves) computedAxes.push_back(*rest);
+  if (rest) {
+    const auto cut = ops::axesCutAnew(lowering_.sizes(), operands[0].value, *y, *rest, written);
+    computedAxes.insert(computedAxes.end(), cut.begin(), cut.end());
+  }
   if (!computedAxes.empty()) set("computed", std::move(computedAxes));
   if (!ones.empty()) set("ones", std::move(ones));
+}
+
+void OpContext::markJoinedAxis(size_t first, size_t end) {
+  auto joined = ops::axisJoinedAnew(lowering_.sizes(), operands.at(0).value, first, end, static_cast<int64_t>(first));
+  if (!joined.empty()) set("computed", std::move(joined));
 }
 
 }  // namespace normlens::formats::torchscript
