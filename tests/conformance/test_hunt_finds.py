@@ -176,6 +176,17 @@ class LargestOfABag(torch.nn.Module):
         return self.norm(self.table(ids)), torch.nn.functional.embedding_bag(ids, self.table.weight, mode="max")
 
 
+class OneGroup(LinearAndNorm):
+    """Its gamma and beta are [channels, 1] behind what replaces it."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.GroupNorm(1, WIDTH)
+
+    def forward(self, x: Tensor):
+        return self.norm(self.first(x).unsqueeze(2))
+
+
 class JoinedPositions(torch.nn.Module):
     """One position in the run that is seen, several in others: the mean goes over them."""
 
@@ -277,6 +288,10 @@ class HuntFinds(unittest.TestCase):
         x = torch.randn(2, 3, 1, 1, dtype=torch.float64)
         for kind, folded in ((JoinedPositions, 0), (FlattenedPositions, 0), (PooledPositions, 1)):
             self.assertEqual(self.fold(kind(), x)[1]["folded"], folded, kind.__name__)
+
+    def test_a_group_of_all_channels_at_one_position_folds(self):
+        status, result = self.fold(OneGroup(), torch.randn(3, WIDTH, dtype=torch.float64))
+        self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), result)
 
     def test_a_group_norm_of_sizes_of_its_own_stays(self):
         self.assertEqual(self.fold(OtherSizes(), torch.randn(4, WIDTH, dtype=torch.float64))[1]["folded"], 0)

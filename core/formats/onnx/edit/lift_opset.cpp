@@ -52,6 +52,7 @@ std::string outputName(int i) { return "o" + std::to_string(i); }
 constexpr int kNumbersAsInputs = 11;  // of Clip and Pad
 constexpr int kCoordinateModes = 11;  // of Resize: before, there was one, which is no longer the usual one
 constexpr int kBooleanMask = 10;      // of Dropout
+constexpr int kScaleByChannel = 21;  // GroupNormalization has a scale for each channel, not for each group
 constexpr int kOneAxis = 13;          // of Hardmax: before, it worked on all axes from `axis` on
 
 bool worksOnLastAxis(const NodeProto& node, const graph::Value* x) {
@@ -71,6 +72,7 @@ std::string liftObstacle(const NodeProto& node, int since, const graph::Value* x
   if (op == "Hardmax" && since < kOneAxis && !worksOnLastAxis(node, x)) return old + " works on several axes at once";
   if (op == "Dropout" && since < kBooleanMask && node.output_size() > 1 && !node.output(1).empty())
     return old + " gives a mask of another type";
+  if (op == "GroupNormalization" && since < kScaleByChannel) return old + " has one scale for each group";
   const bool typed = x != nullptr && x->dtype != graph::DType::Unknown;
   if ((op == "Clip" || op == "Pad") && since < kNumbersAsInputs && !typed)
     return "the type that " + old + " computes in is not known";
