@@ -52,7 +52,7 @@ std::string outputName(int i) { return "o" + std::to_string(i); }
 constexpr int kNumbersAsInputs = 11;  // of Clip and Pad
 constexpr int kCoordinateModes = 11;  // of Resize: before, there was one, which is no longer the usual one
 constexpr int kBooleanMask = 10;      // of Dropout
-constexpr int kScaleByChannel = 21;  // GroupNormalization has a scale for each channel, not for each group
+constexpr int kScaleByChannel = 21;   // GroupNormalization has a scale for each channel, not for each group
 constexpr int kOneAxis = 13;          // of Hardmax: before, it worked on all axes from `axis` on
 
 bool worksOnLastAxis(const NodeProto& node, const graph::Value* x) {
