@@ -107,6 +107,38 @@ bool isBroadcastInProbe(const Shape& part, const Shape& full, size_t i) {
   return full[i] != 1 && (i < missing || part[i - missing] == 1);
 }
 
+int64_t elementsBefore(const Shape& shape, size_t axis) {
+  return std::accumulate(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis), int64_t{1},
+                         std::multiplies<>());
+}
+
+// Returns between which of its elements a Reshape with -1 for axis `rest` holds other parts of x in another run: from
+// the axes of x that have size 1 in the probe alone, and that no axis of y shows, to `rest`, which takes them up.
+std::optional<std::pair<int64_t, int64_t>> elementsCutAnew(SizeQuestion& sizes, ValueId x, const Shape& y, size_t rest,
+                                                           std::span<const int64_t> written) {
+  const Shape* shape = shapeOf(sizes.graph(), x);
+  if (shape == nullptr) return std::nullopt;
+  std::map<int64_t, size_t> shown;  // by the elements before them: axes of y that an axis of size 1 may be
+  for (size_t axis = 0; axis < y.size(); ++axis) {
+    if (y[axis] != 1) continue;
+    if (axis == rest) shown[elementsBefore(y, axis)] += shape->size();  // -1 is as many as need be
+    if (std::ranges::find(written, static_cast<int64_t>(axis)) == written.end()) ++shown[elementsBefore(y, axis)];
+  }
+  std::pair cut(elementsBefore(y, rest), elementsBefore(y, rest + 1));
+  bool lost = false;
+  for (size_t axis = 0; axis < shape->size(); ++axis) {
+    if ((*shape)[axis] != 1 || sizes.isFixed(x, axis)) continue;
+    const int64_t at = elementsBefore(*shape, axis);
+    if (size_t& left = shown[at]; left > 0) {
+      --left;
+      continue;
+    }
+    lost = true;
+    cut = {std::min(cut.first, at), std::max(cut.second, at)};
+  }
+  return lost ? std::optional(cut) : std::nullopt;
+}
+
 }  // namespace
 
 AxisSize SizeQuestion::of(ValueId value, size_t axis) {
@@ -318,12 +350,8 @@ bool areAxesAsProbed(const Graph& graph, const Node& reader, std::span<const int
 
 bool isAxisKept(SizeQuestion& sizes, const AxisSize& size, ValueId x, const Shape& y, size_t axis) {
   const Shape* shape = shapeOf(sizes.graph(), x);
-  const auto before = [](const Shape& of, size_t count) {
-    return std::accumulate(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count), int64_t{1},
-                           std::multiplies<>());
-  };
   for (size_t i = 0; shape != nullptr && i < shape->size(); ++i) {
-    const bool stands = (*shape)[i] == y[axis] && before(*shape, i) == before(y, axis);
+    const bool stands = (*shape)[i] == y[axis] && elementsBefore(*shape, i) == elementsBefore(y, axis);
     if (stands && sizes.of(x, i) == size) return true;
   }
   return false;
@@ -364,37 +392,18 @@ bool writesSizesOfInput(SizeQuestion& sizes, ValueId x, const Shape& y, std::spa
   });
 }
 
-std::vector<int64_t> axesCutAnew(SizeQuestion& sizes, ValueId x, const Shape& y, int64_t rest,
-                                 std::span<const int64_t> written) {
-  const Shape* shape = shapeOf(sizes.graph(), x);
-  if (shape == nullptr) return {};
-  const auto count = [](const Shape& of, int64_t axes) {
-    return std::accumulate(of.begin(), of.begin() + axes, int64_t{1}, std::multiplies<>());
+void addLeftToARun(SizeQuestion& sizes, ValueId x, const Shape& y, int64_t rest, std::span<const int64_t> written,
+                   std::vector<int64_t>& computed) {
+  const auto add = [&](int64_t axis) {
+    if (std::ranges::find(computed, axis) == computed.end()) computed.push_back(axis);
   };
-  std::map<int64_t, size_t> shown;  // by the elements before them: axes of y that an axis of size 1 may be
-  for (int64_t axis = 0; axis < std::ssize(y); ++axis) {
-    if (y[static_cast<size_t>(axis)] != 1) continue;
-    if (axis == rest) shown[count(y, axis)] += shape->size();
-    if (std::ranges::find(written, axis) == written.end()) ++shown[count(y, axis)];
+  if (!computed.empty() || writesSizesOfInput(sizes, x, y, written)) add(rest);
+  const auto cut = elementsCutAnew(sizes, x, y, static_cast<size_t>(rest), written);
+  if (!cut) return;
+  for (size_t axis = 0; axis < y.size(); ++axis) {
+    const bool touches = elementsBefore(y, axis) < cut->second && elementsBefore(y, axis + 1) > cut->first;
+    if (y[axis] > 1 && touches) add(static_cast<int64_t>(axis));
   }
-  int64_t first = count(y, rest), last = count(y, rest + 1);
-  bool lost = false;
-  for (int64_t axis = 0; axis < std::ssize(*shape); ++axis) {
-    if ((*shape)[static_cast<size_t>(axis)] != 1 || sizes.isFixed(x, static_cast<size_t>(axis))) continue;
-    const int64_t at = count(*shape, axis);
-    if (size_t& left = shown[at]; left > 0) {
-      --left;
-      continue;
-    }
-    lost = true;
-    first = std::min(first, at);
-    last = std::max(last, at);
-  }
-  std::vector<int64_t> cut;
-  for (int64_t axis = 0; lost && axis < std::ssize(y); ++axis) {
-    if (y[static_cast<size_t>(axis)] > 1 && count(y, axis) < last && count(y, axis + 1) > first) cut.push_back(axis);
-  }
-  return cut;
 }
 
 std::vector<int64_t> axisJoinedAnew(SizeQuestion& sizes, ValueId x, size_t first, size_t end, int64_t made) {

@@ -59,11 +59,11 @@ struct AxisSize {
 [[nodiscard]] bool writesSizesOfInput(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y,
                                       std::span<const int64_t> written);
 
-// An axis of x of size 1 in the probe that may be longer, and that no axis of y shows, is taken up by axis `rest` of y,
-// for which -1 is written: returns the axes of y that hold other parts of x in such a run. written: those of y whose
-// sizes are numbers.
-[[nodiscard]] std::vector<int64_t> axesCutAnew(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y,
-                                               int64_t rest, std::span<const int64_t> written);
+// Adds to the `computed` axes of y, which a Reshape makes of x, those that follow from -1, written for axis `rest`.
+// That is `rest` itself where the other sizes move it; and where an axis of x has size 1 in the probe alone and no axis
+// of y shows it, all axes that hold other parts of x once it is longer. written: the axes of y whose sizes are numbers.
+void addLeftToARun(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y, int64_t rest,
+                   std::span<const int64_t> written, std::vector<int64_t>& computed);
 // The same for axis `made` of y that the axes of x in [first, end) become: the axis, or none.
 [[nodiscard]] std::vector<int64_t> axisJoinedAnew(SizeQuestion& sizes, graph::ValueId x, size_t first, size_t end,
                                                   int64_t made);

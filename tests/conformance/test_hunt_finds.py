@@ -238,6 +238,12 @@ class CountsItsStream(torch.nn.Module):
         return -y if x.numel() >= 2400 else y
 
 
+class LeavesItsStreamUncounted(CountsItsStream):
+    def forward(self, ids: Tensor):
+        x = self.table(ids)
+        return self.last(x + self.block(x))
+
+
 class HuntFinds(unittest.TestCase):
     def fold(self, made, *inputs, options=()):
         torch.manual_seed(5)
@@ -301,10 +307,15 @@ class HuntFinds(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             model, out = pathlib.Path(folder) / "m.pt", pathlib.Path(folder) / "o.pt"
             torch.jit.script(CountsItsStream().double().eval()).save(str(model))
-            engine("crms", model, "-o", out, "--input", "ids=int64[2,5]:0..9")
+            words = ("crms", model, "-o", out, "--input", "ids=int64[2,5]:0..9")
+            engine(*words)
             ids = torch.randint(0, 10, (3, 105))  # 2,520 numbers of 8 channels, 2,205 of 7
             if out.exists():
                 torch.testing.assert_close(torch.jit.load(str(out))(ids), torch.jit.load(str(model))(ids))
+            torch.jit.script(LeavesItsStreamUncounted().double().eval()).save(str(model))
+            out.unlink(missing_ok=True)
+            engine(*words)
+            self.assertTrue(out.exists(), "the count alone keeps the channels")
 
     def test_blocks_that_change_no_value_are_run(self):
         x = torch.randn(2, 3, WIDTH, dtype=torch.float64)

@@ -209,8 +209,14 @@ TEST(Report, OtherNormsSayWhyTheyStay) {
   other.kind = "GroupNorm";
   other.verdict = Verdict::Blocked;
   other.reason = "it is over space";
-  facts.analysis.other_norms = {other};
-  EXPECT_TRUE(has(asMarkdown(composed(facts)), "| blocked | stays as it is | 1 | gn (GroupNorm) | it is over space |"));
+  protocol::OtherNormInfo meanless;
+  meanless.name = "bn";
+  meanless.kind = "BatchNorm";
+  meanless.reason = "it takes no mean";
+  facts.analysis.other_norms = {other, meanless};
+  const std::string page = asMarkdown(composed(facts));
+  EXPECT_TRUE(has(page, "| blocked | stays as it is | 1 | gn (GroupNorm) | it is over space |"));
+  EXPECT_TRUE(has(page, "| – | stays as it is | 1 | bn (BatchNorm) | it takes no mean |"));
 }
 
 // Nothing that a model's file says is markup, in no place.

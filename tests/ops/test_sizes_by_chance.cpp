@@ -152,6 +152,26 @@ TEST(Refused, whatIsLeftBesideASizeThatTheInputDecides) {
   EXPECT_FALSE(writesSizesOfInput(declared, x, kX, written));
 }
 
+// What has size 1 in the probe alone goes into the axis of -1, and the rows between are then made of other parts.
+TEST(Refused, whatMinusOneTakesUpInAnotherRun) {
+  using Axes = std::vector<int64_t>;
+  const auto computed = [](Shape x, Shape declared, const Shape& y, int64_t rest, const Axes& written) {
+    testing::GraphBuilder g(1);
+    const auto input = g.input(std::move(x));
+    g.graph().values[static_cast<size_t>(input)].declared = std::move(declared);
+    SizeQuestion sizes(g.graph());
+    Axes found;
+    addLeftToARun(sizes, input, y, rest, written, found);
+    return found;
+  };
+  const Shape channels{2, 4, 2};
+  EXPECT_EQ(computed({2, 8, 1, 1}, {-1, 8, -1, -1}, channels, 2, {1}), Axes{2});  // the group of both axes is cut anew
+  EXPECT_EQ(computed({2, 8, 1, 1}, {-1, 8, 1, 1}, channels, 2, {1}), Axes{});
+  EXPECT_EQ(computed({1, 5, 8}, {-1, -1, 8}, {5, 8}, 0, {1}), Axes{0});  // a batch joins the tokens, not the channels
+  EXPECT_EQ(computed({1, 5, 8}, {-1, -1, 8}, {1, 5, 2, 4}, 3, {2}), Axes{});  // y shows the batch
+  EXPECT_EQ(computed({1, 8, 1}, {1, 8, -1}, {1, 8}, 0, {1}), Axes{1});        // rows are no longer the channels
+}
+
 // A question that is kept while a graph is made, as a lowering does, knows what each node fixes.
 TEST(KeptSizeQuestion, WhatAWeightFixesIsFixedFromThereOn) {
   testing::GraphBuilder g(1);

@@ -5,9 +5,9 @@
 
 import collections
 import copy
+import enum
 import random
 import types
-import enum
 import unittest
 import unittest.mock
 

@@ -33,6 +33,15 @@ def step(module, x, optimizer, seed=0):
     return loss.item()
 
 
+class Joint(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.other, self.norm = nn.Linear(8, 8), nn.Linear(8, 8), nn.LayerNorm(16)
+
+    def forward(self, x):
+        return self.norm(torch.cat([self.one(x), self.other(x)], -1))
+
+
 class Forms(unittest.TestCase):
     def assert_trains_alike(self, module, x, folded, steps=8):
         """Each step is LayerNorm's, and the weights that are baked compute what was trained."""
@@ -53,28 +62,12 @@ class Forms(unittest.TestCase):
         return module, report
 
     def test_linears_that_are_concatenated_have_one_mean(self):
-        class Joint(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.one, self.other, self.norm = nn.Linear(8, 8), nn.Linear(8, 8), nn.LayerNorm(16)
-
-            def forward(self, x):
-                return self.norm(torch.cat([self.one(x), self.other(x)], -1))
-
         module, _ = self.assert_trains_alike(Joint(), X, ("norm",))
         joint = torch.cat([module.one.weight, module.other.weight])
         self.assertLess(joint.mean(0).abs().max().item(), 1e-15)
         self.assertGreater(module.one.weight.mean(0).abs().max().item(), 1e-3, "neither has a mean of zero alone")
 
     def test_a_copy_of_linears_with_one_mean_stands_alone(self):
-        class Joint(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.one, self.other, self.norm = nn.Linear(8, 8), nn.Linear(8, 8), nn.LayerNorm(16)
-
-            def forward(self, x):
-                return self.norm(torch.cat([self.one(x), self.other(x)], -1))
-
         module = settled(Joint().double())
         normlens.cbwc(module, X)
         names, before = [name for name, _ in module.named_parameters()], module(X)

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <tuple>
 
 #include "app/engine/verbs/report/figures.h"
 #include "app/engine/verbs/reports.h"
@@ -342,9 +341,7 @@ std::optional<Section> normsSection(const Facts& facts) {
   std::vector<std::vector<std::string>> names;
   const auto say = [&](std::optional<Verdict> verdict, const std::string& state, const std::string& reason,
                        const std::string& name) {
-    const std::string words = !verdict                             ? "â"
-                              : *verdict == Verdict::WithCentering ? "with centering"
-                                                                   : nameOf(*verdict);
+    const std::string words = !verdict ? "–" : *verdict == Verdict::WithCentering ? "with centering" : nameOf(*verdict);
     const std::array key{words, state, reason};
     const auto found = std::ranges::find(said, key);
     if (found == said.end()) names.emplace_back();

@@ -39,13 +39,17 @@ class AffineRMSNorm(nn.RMSNorm):
         y = y * self.weight if wide else y
         if self.bias is not None:
             y = y + self.bias
-        if y.dtype != x.dtype and x.device.type == "cpu":
-            y = y.to(x.dtype)
+        y = _typed(y, x)
         return y.movedim(-1, 1) if self.channels_first else y
 
     def extra_repr(self) -> str:
         more = (f", bias={self.bias is not None}") + (", channels_first=True" if self.channels_first else "")
         return super().extra_repr() + more
+
+
+def _typed(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """On the CPU torch's LayerNorm and GroupNorm give x's type, whatever gamma's is."""
+    return y.to(x.dtype) if y.dtype != x.dtype and x.device.type == "cpu" else y
 
 
 class GroupRMSNorm(nn.RMSNorm):
@@ -68,7 +72,7 @@ class GroupRMSNorm(nn.RMSNorm):
             y = y * self.weight.reshape(-1, *x.shape[2:])
         if self.bias is not None:
             y = y + self.bias.reshape(-1, *x.shape[2:])
-        return y.to(x.dtype) if x.device.type == "cpu" else y
+        return _typed(y, x)
 
     def extra_repr(self) -> str:
         channels = self.num_groups * self.normalized_shape[0]

@@ -61,7 +61,7 @@ void castLike(OpContext& op) {
   if (op.operands.size() > 1) op.opaque();  // another tensor's type: its values do not count, but it is read
 }
 
-// What comes out depends on the sizes of all axes.
+// The result depends on the sizes of all axes.
 void countQuery(OpContext& op) {
   op.operand(0);
   op.set("counts", true);

@@ -274,13 +274,7 @@ void OpContext::markComputedAxes(int sizes) {
     if (fixed || (read && ops::isAxisKept(question, size, in(0).value, *y, i))) continue;
     computedAxes.push_back(static_cast<int64_t>(i));
   }
-  // The size that is left for -1 depends on the others.
-  const bool moves = !computedAxes.empty() || (y && ops::writesSizesOfInput(question, in(0).value, *y, written));
-  if (rest && moves) computedAxes.push_back(*rest);
-  if (rest && y) {
-    const auto cut = ops::axesCutAnew(question, in(0).value, *y, *rest, written);
-    computedAxes.insert(computedAxes.end(), cut.begin(), cut.end());
-  }
+  if (rest && y) ops::addLeftToARun(question, in(0).value, *y, *rest, written, computedAxes);
   if (!computedAxes.empty()) set("computed", std::move(computedAxes));
 }
 

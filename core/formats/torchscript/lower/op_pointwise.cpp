@@ -110,7 +110,7 @@ void cast(OpContext& op) {
 
 void shapeQuery(OpContext& op) { op.operandOf({"self", "a", "input"}); }
 
-// What comes out depends on the sizes of all axes.
+// The result depends on the sizes of all axes.
 void countQuery(OpContext& op) {
   shapeQuery(op);
   op.set("counts", true);
@@ -168,9 +168,10 @@ constexpr const char* kSteps[] = {"aten::sign",         "aten::sgn",      "aten:
                                   "aten::floor_divide", "aten::floordiv", "aten::remainder", "aten::heaviside"};
 
 // clang-format off
-constexpr const char* kSizeQueries[] = {"aten::size", "aten::dim", "aten::sym_size", "aten::new_empty", "aten::is_floating_point",
-         "aten::_shape_as_tensor", "prim::dtype", "prim::device", "prim::layout", "aten::len",
-         "aten::is_complex", "aten::is_signed", "aten::is_inference", "aten::get_device", "prim::is_nested", "prim::is_cuda", "prim::is_cpu",
+constexpr const char* kSizeQueries[] = {"aten::size", "aten::dim", "aten::sym_size", "aten::new_empty",
+         "aten::is_floating_point", "aten::_shape_as_tensor", "prim::dtype", "prim::device", "prim::layout", "aten::len",
+         "aten::is_complex", "aten::is_signed", "aten::is_inference", "aten::get_device",
+         "prim::is_nested", "prim::is_cuda", "prim::is_cpu",
          "prim::is_xla", "prim::is_xpu", "prim::is_mps", "prim::is_mkldnn", "prim::is_quantized", "prim::is_sparse",
          "prim::is_sparse_csr", "prim::is_vulkan", "prim::is_ipu", "prim::is_meta", "prim::is_maia",
          "prim::requires_grad", "prim::itemsize"};

@@ -255,14 +255,7 @@ void OpContext::markComputedAxes(std::string_view sizes) {
     if (size.number || (size.read && reader.isKept(*size.read, operands[0].value, *y, i))) continue;
     computedAxes.push_back(static_cast<int64_t>(i));
   }
-  // The size that is left for -1 depends on the others.
-  const bool moves =
-      !computedAxes.empty() || ops::writesSizesOfInput(lowering_.sizes(), operands[0].value, *y, written);
-  if (rest && moves) computedAxes.push_back(*rest);
-  if (rest) {
-    const auto cut = ops::axesCutAnew(lowering_.sizes(), operands[0].value, *y, *rest, written);
-    computedAxes.insert(computedAxes.end(), cut.begin(), cut.end());
-  }
+  if (rest) ops::addLeftToARun(lowering_.sizes(), operands[0].value, *y, *rest, written, computedAxes);
   if (!computedAxes.empty()) set("computed", std::move(computedAxes));
   if (!ones.empty()) set("ones", std::move(ones));
 }
