@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import torch
-from samples import engine
+from samples import engine, load_operators
 from torch import Tensor
 
 WIDTH = 4
@@ -244,6 +244,17 @@ class LeavesItsStreamUncounted(CountsItsStream):
         return self.last(x + self.block(x))
 
 
+class ViewsTheNorm(torch.nn.Module):
+    """A view of a norm's result: LayerNorm's is dense, whatever the strides of its input."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.addend, self.norm = torch.nn.Parameter(torch.zeros(WIDTH)), norm
+
+    def forward(self, x: Tensor):
+        return self.norm(x - x.mean(1, keepdim=True) + self.addend).relu().view(-1)
+
+
 class HuntFinds(unittest.TestCase):
     def fold(self, made, *inputs, options=()):
         torch.manual_seed(5)
@@ -301,6 +312,20 @@ class HuntFinds(unittest.TestCase):
 
     def test_a_group_norm_of_sizes_of_its_own_stays(self):
         self.assertEqual(self.fold(OtherSizes(), torch.randn(4, WIDTH, dtype=torch.float64))[1]["folded"], 0)
+
+    def test_what_stands_for_a_norm_can_be_viewed(self):
+        load_operators()
+        across = torch.randn(WIDTH, 3, dtype=torch.float64).t()
+        for norm in (torch.nn.LayerNorm(WIDTH), torch.nn.GroupNorm(1, WIDTH)):
+            for flavour in ("portable", "primitives", "fast"):
+                with self.subTest(norm=norm, flavour=flavour), tempfile.TemporaryDirectory() as folder:
+                    model, out = pathlib.Path(folder) / "m.pt", pathlib.Path(folder) / "o.pt"
+                    torch.jit.script(ViewsTheNorm(norm).double().eval()).save(str(model))
+                    status, result, errors = engine(
+                        "fold", model, "-o", out, "--input", "x=float64[3,4]", "--norm", flavour
+                    )
+                    self.assertEqual((status, result["folded"]), (0, 1), errors)
+                    torch.testing.assert_close(torch.jit.load(str(out))(across), torch.jit.load(str(model))(across))
 
     def test_a_stream_whose_elements_are_counted_keeps_its_channels(self):
         torch.manual_seed(5)

@@ -210,8 +210,6 @@ class CodeEdits final : public EditTarget {
         out.affine.front() = shape[1];
       }
     }
-    const auto* y = node->output(node->outputs().size() == 2 ? 1 : 0);  // behind the sum of an op that adds, too
-    out.viewed = std::ranges::any_of(y->uses(), [](const auto& use) { return use.user->kind() == c10::aten::view; });
     // The fast norm works over the last axis only.
     out.flavour = flavour_ == NormFlavour::Fast && out.axes != 1 ? NormFlavour::Portable : flavour_;
     out.narrow = narrow;

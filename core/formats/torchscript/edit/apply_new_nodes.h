@@ -45,7 +45,6 @@ struct NormReplacement {
   bool beta = false;              // given, and still to be added
   bool computeInFloat32 = false;  // the input is of a half type: the norm's own accumulation type
   bool castBack = false;          // gamma or beta has another type than the input
-  bool viewed = false;            // a view reads the result, which LayerNorm makes dense whatever its input
   int64_t narrow = 0;             // width of a narrow stream, fold::ReplaceNorm: neither gamma nor beta is read
 };
 

@@ -143,8 +143,8 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
   if (flavour != NormFlavour::Portable && flavour != NormFlavour::Primitives && flavour != NormFlavour::Fast)
     throw EditRefused("this norm flavour exists for ONNX files only");
   return {signature("norm", norm.node, static_cast<int>(norm.flavour), norm.axes, norm.gamma, norm.beta,
-                    norm.computeInFloat32, norm.castBack, norm.viewed, norm.narrow, norm.groups,
-                    c10::IntArrayRef(norm.sizes), c10::IntArrayRef(norm.affine)),
+                    norm.computeInFloat32, norm.castBack, norm.narrow, norm.groups, c10::IntArrayRef(norm.sizes),
+                    c10::IntArrayRef(norm.affine)),
           [norm](GraphCopy& copy) {
             Node* node = copy.at(norm.node);
             Graph& graph = *copy.graph();
@@ -165,8 +165,8 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
                 norm.beta && (norm.flavour != NormFlavour::Fast || !norm.sizes.empty());  // else its op does
             Value* y = normCode(ops, norm.flavour != NormFlavour::Primitives, parts.x, given(norm.gamma, parts.gamma),
                                 given(addsBeta, parts.beta));
-            // What is written out keeps the strides, which a view may not bear.
-            if (norm.flavour == NormFlavour::Primitives && norm.viewed) y = graph.insert(aten::contiguous, {y});
+            // The primitives keep the strides of x, but LayerNorm's result is dense, and a view of it may rely on that.
+            if (norm.flavour == NormFlavour::Primitives) y = graph.insert(aten::contiguous, {y});
             standFor(node->output(normOutput(*node)), y);
             removeUnused({node});
           },
