@@ -12,12 +12,16 @@
 
 namespace normlens::protocol {
 
-// ---- probe: ProbeParams -> ProbeResult. One run of the open model, or of its last fold, on the inputs that were set.
+// ---- probe: ProbeParams -> ProbeResult. One run of the open model, or of its last fold, on the inputs that were set,
+// and one for each further file of inputs, one file in memory at a time.
 struct ProbeParams {
   bool folded = false;  // The last fold is probed, proved or not.
   int64_t seed = 17;    // Draws the random vectors.
+  std::string dtype{};  // float64, float32, float16, bfloat16; empty: as the model is
+  bool narrow = false;  // the last fold's plan with streams that lose a channel instead (paper 003, docs/method.md 9)
+  std::vector<std::string> more_inputs{};  // further files of arrays (.npz)
 };
-NORMLENS_FIELDS(ProbeParams, folded, seed)
+NORMLENS_FIELDS(ProbeParams, folded, seed, dtype, narrow, more_inputs)
 
 // SideAngles are of the rows on one side of a norm, along the axes that it is taken over. A mean and the standard
 // deviation over the rows of each figure; rows that are not finite take no part, zero ones in the length alone.
@@ -73,19 +77,21 @@ NORMLENS_FIELDS(ProbeRow, name, title, kind, norm, node, width, reason, input, o
 
 struct ProbeResult {
   std::string dtype;                  // that the model was run in; the figures are float64
+  std::string note;                   // about that type, where the runtime computes in another: a sentence; or empty
   std::vector<ProbeRow> rows;         // in execution order
   bool paired = true;                 // A fold's norms replace the open model's one for one.
   std::vector<std::string> findings;  // the figures' meaning, in sentences made of them, without full stops
 };
-NORMLENS_FIELDS(ProbeResult, dtype, rows, paired, findings)
+NORMLENS_FIELDS(ProbeResult, dtype, note, rows, paired, findings)
 
 // ---- probe_swaps: ProbeSwapsParams -> ProbeSwaps. By how much the open model's outputs change, in its own type, where
 // an RMSNorm takes the place of one LayerNorm after the other, as it is, then of all at once. A run for each, at least.
 struct ProbeSwapsParams {
   bool fold_first = false;  // also where its zero mean is made first, of the LayerNorms that fold free
   double hardly = 3e-2;     // a swap that changes no output by more is hardly noticed
+  std::string dtype{};      // as ProbeParams::dtype
 };
-NORMLENS_FIELDS(ProbeSwapsParams, fold_first, hardly)
+NORMLENS_FIELDS(ProbeSwapsParams, fold_first, hardly, dtype)
 
 // The outputs' reaction to a swap.
 enum class Notices : uint8_t {

@@ -111,8 +111,8 @@ class Service {
                                                     const Task& task);
   // The open model against the last fold, whether it was proved or not, or against a file. See differences.h.
   [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
-  // The geometry of the norms of the open model, or of the last fold, on the inputs.
-  [[nodiscard]] Result<protocol::ProbeResult> probe(const protocol::ProbeParams& params, const Task& task) const;
+  // The geometry of the norms of the open model, of the last fold, or of its plan with narrow streams, on the inputs.
+  [[nodiscard]] Result<protocol::ProbeResult> probe(const protocol::ProbeParams& params, const Task& task);
   // Replaces LayerNorms by RMSNorms as they are and compares the outputs. See service_views.cpp.
   [[nodiscard]] Result<protocol::ProbeSwaps> probeSwaps(const protocol::ProbeSwapsParams& params, const Task& task);
   // One norm folded whatever its verdict, the last fold left alone. See forced_error.h.

@@ -4,6 +4,8 @@
 
 #include "core/base/task.h"
 #include "core/protocol/probe_messages.h"
+#include "core/run/compare/compare_models.h"
+#include "core/run/geometry/probe_norms.h"
 #include "core/run/inputs/npy.h"
 #include "core/service/describe/probe_findings.h"
 #include "core/service/describe/tensor_stats.h"
@@ -28,7 +30,7 @@ class Swapping {
   Swapping(OriginalInType& original, const AnalysedModel& subject, const protocol::ProbeSwapsParams& params,
            const Task& task)
       : original_(original), subject_(subject), params_(params), task_(task) {
-    result_.dtype = graph::dtypeName(subject.original.facts().dtype);
+    result_.dtype = params.dtype.empty() ? graph::dtypeName(subject.original.facts().dtype) : params.dtype;
     result_.hardly = params.hardly;
   }
 
@@ -174,18 +176,37 @@ Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, c
   return state_->differences.compare(state_->diffSubject(), params, task);
 }
 
-Result<protocol::ProbeResult> Service::probe(const protocol::ProbeParams& params, const Task& task) const {
+Result<protocol::ProbeResult> Service::probe(const protocol::ProbeParams& params, const Task& task) {
   RETURN_IF_ERROR(state_->needInputs());
-  if (params.folded && !state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  const bool changed = params.folded || params.narrow;
+  if (changed && !state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  std::unique_ptr<formats::Model> narrow;
+  if (params.narrow) {
+    NarrowOptions how;
+    how.verify = false;
+    ASSIGN_OR_RETURN(auto made, narrowStreams(state_->foldParams.plan, how, task));
+    if (!made.model) return fail(ErrorCode::Unsupported, made.reason);
+    narrow = std::move(made.model);
+  }
+  const formats::Model& whole = narrow ? *narrow : params.folded ? *state_->folded : *state_->model;
+  const auto type = params.dtype.empty() ? whole.facts().dtype : graph::dtypeFromName(params.dtype);
+  if (!graph::isFloat(type)) return fail(ErrorCode::Usage, "'" + params.dtype + "' is no floating type");
+  ASSIGN_OR_RETURN(const auto pair, run::inType(whole, whole, type));
+  const formats::Model& model = *pair.a;
   const auto places = run::listNorms(state_->model->graph(), state_->layerNorms());
-  const run::ProbeOptions options{static_cast<uint64_t>(params.seed), params.folded ? &places : nullptr};
-  const formats::Model& model = params.folded ? *state_->folded : *state_->model;
-  const auto norms = params.folded ? analysis::findNorms(model.graph()).layerNorms : state_->layerNorms();
-  ASSIGN_OR_RETURN(const auto found, run::probeNorms(model, norms, state_->inputs.tensors, options, task));
+  const run::ProbeOptions options{static_cast<uint64_t>(params.seed), changed ? &places : nullptr};
+  const auto norms = changed ? analysis::findNorms(model.graph()).layerNorms : state_->layerNorms();
+  run::NormProbe probing(model, norms, options);
+  RETURN_IF_ERROR(probing.add(state_->inputs.tensors, task));
+  for (const std::string& file : params.more_inputs) {
+    ASSIGN_OR_RETURN(const auto inputs, chooseModelInputs(*state_->model, {file, {}, {}, formats::InputsFor::Values}));
+    RETURN_IF_ERROR(probing.add(inputs.tensors, task));
+  }
   protocol::ProbeResult result;
   result.dtype = graph::dtypeName(model.facts().dtype);
-  for (const auto& norm : found) result.rows.push_back(describeProbe(norm));
-  if (params.folded) result.paired = callLike(places, result.rows);
+  result.note = run::typeNote(pair);
+  for (const auto& norm : probing.take()) result.rows.push_back(describeProbe(norm));
+  if (changed) result.paired = callLike(places, result.rows);
   result.findings = angleFindings(result.rows);
   return result;
 }

@@ -3,7 +3,11 @@ lengths, shares and errors that the network itself gives in Python; and each oth
 
 import copy
 import io
+import json
+import os
 import pathlib
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -12,7 +16,7 @@ import warnings
 import numpy
 import torch
 
-from samples import MODELS, REPOSITORY, base, ran
+from samples import ENGINE, MODELS, REPOSITORY, base, ran
 
 sys.path.insert(0, str(REPOSITORY / "resources" / "models"))
 import generate  # noqa: E402
@@ -124,6 +128,80 @@ class Probe(unittest.TestCase):
             self.assertEqual(norm["swap"]["notices"], "hardly" if effect < 3e-2 else "yes")
         every = change(demo.before, demo.with_rms(list(demo.norms)))
         self.assertAlmostEqual(told["all_swapped"]["max_rel"] / every, 1, delta=0.02)
+
+
+class Batches(unittest.TestCase):
+    """Several files of inputs, a folder of models, other types."""
+
+    def test_002_eq_6_over_a_million_tokens_in_bounded_memory(self):
+        files, tokens = 16, 62500
+        torch.manual_seed(3)
+        model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.LayerNorm(16)).eval()
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "inputs").mkdir()
+            torch.jit.trace(model, torch.randn(8, 16)).save(str(folder / "m.pt"))
+            rows = []
+            for i in range(files):
+                x = torch.randn(tokens, 16) + i / files
+                numpy.savez(folder / "inputs" / f"{i:02}.npz", in_0=x.numpy())
+                with torch.no_grad():
+                    rows.append(model[0](x).double().numpy())
+            one, _ = self.measured(folder / "m.pt", "--inputs", folder / "inputs" / "00.npz")
+            all_of_them, told = self.measured(folder / "m.pt", "--inputs", folder / "inputs")
+        expected = figures(numpy.concatenate(rows))
+        side = told["norms"][0]["input"]
+        self.assertEqual(side["rows"], files * tokens)
+        for figure in ("angle_deg", "angle_std", "norm", "mean_share"):
+            self.assertAlmostEqual(side[figure] / expected[figure], 1, delta=1e-4)
+        self.assertLess(all_of_them - one, 24e6, "the inputs alone are 64 MB")
+
+    def measured(self, *words):
+        """-> peak memory in bytes, the JSON object"""
+        with tempfile.TemporaryFile() as out:
+            process = subprocess.Popen([ENGINE, "probe", *map(str, words), "--json"], stdout=out, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 0)
+            out.seek(0)
+            return usage.ru_maxrss * 1024, json.load(out)
+
+    def test_a_folder_of_models_has_a_row_for_each_model_and_norm(self):
+        told = ran(self, "probe", REPOSITORY / "resources" / "models")
+        self.assertEqual([pathlib.Path(each["model"]).name for each in told["models"]], ["bert.pt", "gpt2.pt", "vit.pt"])
+        for each in told["models"]:
+            alone = ran(self, "probe", each["model"])
+            self.assertEqual([norm["input"] for norm in each["norms"]], [norm["input"] for norm in alone["norms"]])
+
+    def test_checkpoints_come_by_their_numbers(self):
+        with tempfile.TemporaryDirectory() as name:
+            for step in (10, 9, 100):
+                shutil.copy(REPOSITORY / "resources" / "models" / "vit.pt", f"{name}/step-{step}.pt")
+            told = ran(self, "probe", name)
+        steps = [pathlib.Path(each["model"]).stem for each in told["models"]]
+        self.assertEqual(steps, ["step-9", "step-10", "step-100"])
+
+    def test_003_question_1_the_mean_drifts_by_rounding(self):
+        told = ran(self, "probe", REPOSITORY / "resources" / "models" / "gpt2.pt", "--drift", "--policy", "all")
+        most = {"float32": 1e-6, "float16": 2e-3, "bfloat16": 2e-2}
+        for i, norm in enumerate(told["norms"]):
+            drift = {(each["form"], each["dtype"]): each["mean_to_rms"] for each in norm["drift"]}
+            self.assertEqual(len(drift), 9)
+            self.assertAlmostEqual(drift["original", "float32"], norm["input"]["mean_share"] ** 0.5, delta=1e-7)
+            for dtype, limit in most.items():
+                self.assertTrue(0 < drift["fold", dtype] < limit, (norm["name"], dtype))
+                self.assertEqual(drift["crms", dtype] is None, i + 1 < len(told["norms"]))  # ln_f gets all channels
+            self.assertLess(drift["fold", "float32"], drift["fold", "float16"])
+            self.assertLess(drift["fold", "float16"], drift["fold", "bfloat16"])
+
+    def test_a_type_is_that_of_the_run(self):
+        path = REPOSITORY / "resources" / "models" / "vit.pt"
+        exact, half = (ran(self, "probe", path, "--dtype", dtype) for dtype in ("float64", "float16"))
+        self.assertEqual((exact["dtype"], half["dtype"]), ("float64", "float16"))
+        for a, b in zip(exact["norms"], half["norms"]):
+            self.assertNotEqual(a["input"]["norm"], b["input"]["norm"])
+            self.assertAlmostEqual(b["input"]["norm"] / a["input"]["norm"], 1, delta=1e-2)
+            self.assertLess(a["swap"]["outputs"]["limit"], b["swap"]["outputs"]["limit"])
 
 
 def judge_demo(test, name):

@@ -106,6 +106,23 @@ TEST(ProbeReport, NoVectorIsNan) {
   EXPECT_EQ(probeReport(outcome)["norms"][0]["input"]["angle_deg"], "nan");
 }
 
+TEST(ProbeReport, ADriftHasAFigureOrTheReasonWhyNot) {
+  ProbeOutcome outcome = someOutcome();
+  protocol::ProbeResult narrow = outcome.before;
+  narrow.dtype = "float16";
+  narrow.rows[0].width = 63;  // a stream without the channel of the mean
+  outcome.drift = {driftOf(outcome, "crms", narrow)};
+  narrow.rows.pop_back();
+  outcome.drift.push_back(driftOf(outcome, "fold", narrow));
+  const json report = probeReport(outcome);
+  EXPECT_TRUE(report["norms"][0]["drift"][0]["mean_to_rms"].is_null());
+  EXPECT_NEAR(report["norms"][1]["drift"][0]["mean_to_rms"].get<double>(), std::sqrt(0.006), 1e-12);
+  EXPECT_EQ(report["norms"][1]["drift"][1]["reason"], "its norms are not those of the model one for one");
+  const auto lines = probeLines(outcome);
+  EXPECT_TRUE(std::ranges::any_of(
+      lines, [](const std::string& line) { return line.find("fold in float16: no figures") != std::string::npos; }));
+}
+
 TEST(ProbeReport, TheFoldStandsBesideTheOriginal) {
   ProbeOutcome outcome = someOutcome();
   outcome.after = outcome.before;

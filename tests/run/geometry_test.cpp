@@ -34,6 +34,25 @@ graph::TensorView normalRows(int64_t rows, int64_t width, uint64_t seed, double 
   return fromDoubles(DType::Float64, {rows, width}, numbers);
 }
 
+Result<InputGeometry> inputSums(const graph::TensorView& view, const InputQuestion& question) {
+  InputSums sums(question);
+  RETURN_IF_ERROR(sums.add(view));
+  return sums.take();
+}
+
+Result<SideGeometry> sideSums(const graph::TensorView& view, const std::vector<int64_t>& axes) {
+  SideSums sums;
+  RETURN_IF_ERROR(sums.add(view, axes));
+  return sums.take();
+}
+
+Result<std::vector<NormGeometry>> probeFake(const test::FakeModel& model, const formats::Tensors& inputs) {
+  const auto norms = test::FakeModel::norms();
+  NormProbe probe(model, norms, {});
+  RETURN_IF_ERROR(probe.add(inputs, {}));
+  return probe.take();
+}
+
 Vector rowOf(int64_t width, double mean, uint64_t seed = 3) {
   return *graph::toDoubles(normalRows(1, width, seed, mean));
 }
@@ -126,7 +145,7 @@ TEST(ForEachRow, WhatHasNoRowsIsRefusedPlainly) {
 // 90 degrees with a spread of 1/sqrt(d) radians: to the uniform vector as to any other.
 TEST(NormGeometry, RandomVectorsAreNearlyOrthogonal) {
   for (const int64_t width : {16, 256}) {
-    const auto geometry = must(inputGeometry(normalRows(4000, width, 11), {{1}, 17}));
+    const auto geometry = must(inputSums(normalRows(4000, width, 11), {{1}, 17}));
     const double expected = expectedSpreadDeg(width);
     EXPECT_NEAR(expected, 180 / std::numbers::pi / std::sqrt(static_cast<double>(width)), 1e-12);
     for (const Spread& angle : {geometry.side.angleDeg, geometry.randomDeg}) {
@@ -144,7 +163,7 @@ TEST(NormGeometry, RandomVectorsAreNearlyOrthogonal) {
 }
 
 TEST(NormGeometry, MeansAndSpreadsOverRows) {
-  const auto side = must(sideGeometry(fromDoubles(DType::Float64, {2, 2}, Vector{1, 0, 3, 3}), {1}));
+  const auto side = must(sideSums(fromDoubles(DType::Float64, {2, 2}, Vector{1, 0, 3, 3}), {1}));
   EXPECT_NEAR(side.angleDeg.mean, 22.5, 1e-12);
   EXPECT_NEAR(side.angleDeg.deviation, 22.5, 1e-12);
   EXPECT_NEAR(side.length.mean, (1 + std::sqrt(18.0)) / 2, 1e-14);
@@ -153,7 +172,7 @@ TEST(NormGeometry, MeansAndSpreadsOverRows) {
 
 TEST(NormGeometry, ZeroRowsHaveALengthAloneAndBadRowsNothing) {
   const double nan = std::nan("");
-  const auto side = must(sideGeometry(fromDoubles(DType::Float32, {4, 2}, Vector{0, 0, 1, -1, nan, 1, kInf, 2}), {1}));
+  const auto side = must(sideSums(fromDoubles(DType::Float32, {4, 2}, Vector{0, 0, 1, -1, nan, 1, kInf, 2}), {1}));
   EXPECT_EQ(side.rows, 4);
   EXPECT_EQ(side.zero, 1);
   EXPECT_EQ(side.notFinite, 2);
@@ -161,7 +180,7 @@ TEST(NormGeometry, ZeroRowsHaveALengthAloneAndBadRowsNothing) {
   EXPECT_EQ(side.angleDeg.deviation, 0);
   EXPECT_NEAR(side.length.mean, std::sqrt(2.0) / 2, 1e-7);
   const NormConstants plain;
-  const auto none = must(inputGeometry(fromDoubles(DType::Float32, {1, 2}, Vector{nan, nan}), {{1}, 17, &plain}));
+  const auto none = must(inputSums(fromDoubles(DType::Float32, {1, 2}, Vector{nan, nan}), {{1}, 17, &plain}));
   EXPECT_TRUE(std::isnan(none.side.angleDeg.mean));
   EXPECT_TRUE(std::isnan(none.randomDeg.mean));
   EXPECT_FALSE(none.swap);
@@ -171,10 +190,10 @@ TEST(NormGeometry, ZeroRowsHaveALengthAloneAndBadRowsNothing) {
 TEST(NormGeometry, BeforeGammaAndBetaAnRmsNormLeavesTheAngle) {
   InputQuestion question{{1}, 17};
   question.takesMean = false;
-  const auto rms = must(inputGeometry(normalRows(50, 16, 11, 0.5), question));
+  const auto rms = must(inputSums(normalRows(50, 16, 11, 0.5), question));
   EXPECT_EQ(rms.bareDeg.mean, rms.side.angleDeg.mean);
   EXPECT_LT(rms.bareDeg.mean, 80);
-  const auto alongOne = must(inputGeometry(fromDoubles(DType::Float64, {1, 3}, Vector{0.1, 0.1, 0.1}), {{1}, 17}));
+  const auto alongOne = must(inputSums(fromDoubles(DType::Float64, {1, 3}, Vector{0.1, 0.1, 0.1}), {{1}, 17}));
   EXPECT_TRUE(std::isnan(alongOne.bareDeg.mean)) << "nothing is left of it";
 }
 
@@ -195,7 +214,7 @@ TEST(CaptureTurns, ARunTakesAGigabyteOrOneValue) {
 // The fake model shows its output wherever it is looked at.
 TEST(ProbeNorms, OfAModelOfOneLayerNorm) {
   const test::FakeModel model;
-  const auto probed = must(probeNorms(model, test::FakeModel::norms(), test::FakeModel::sample(5), {}, {}));
+  const auto probed = must(probeFake(model, test::FakeModel::sample(5)));
   ASSERT_EQ(probed.size(), 1U);
   const NormGeometry& norm = probed.front();
   EXPECT_EQ(norm.reason, "");
@@ -208,9 +227,31 @@ TEST(ProbeNorms, OfAModelOfOneLayerNorm) {
   EXPECT_LT(norm.input.swap->max, 1e-6) << "a centered input";
 }
 
+// Paper 002, equation 6 over a set of tokens: it does not matter in how many batches they come.
+TEST(NormGeometry, BatchesAddUpToTheirWhole) {
+  const Vector ones(8, 1.0), zeros(8, 0.0);
+  const NormConstants plain{ones, zeros, 1e-5};
+  const auto rows = normalRows(60, 8, 5, 0.4);
+  const Vector numbers = *graph::toDoubles(rows);
+  InputSums whole({{1}, 17, &plain}), batches({{1}, 17, &plain});
+  ASSERT_TRUE(whole.add(rows));
+  for (size_t first = 0; first < 60; first += 20) {
+    const Vector part(numbers.begin() + static_cast<int64_t>(first) * 8,
+                      numbers.begin() + static_cast<int64_t>(first + 20) * 8);
+    ASSERT_TRUE(batches.add(fromDoubles(DType::Float64, {20, 8}, part)));
+  }
+  const auto a = whole.take(), b = batches.take();
+  EXPECT_EQ(b.side.rows, 60);
+  EXPECT_EQ(a.side.angleDeg.mean, b.side.angleDeg.mean);
+  EXPECT_EQ(a.side.meanShare.deviation, b.side.meanShare.deviation);
+  EXPECT_EQ(a.side.angles.counts, b.side.angles.counts);
+  EXPECT_EQ(a.swap->max, b.swap->max);
+  EXPECT_EQ(a.bareDeg.mean, b.bareDeg.mean);
+}
+
 TEST(ProbeNorms, AModelThatFailsSaysWhy) {
   const test::FakeModel model(test::Fault::OriginalFails);
-  EXPECT_FALSE(probeNorms(model, test::FakeModel::norms(), test::FakeModel::sample(), {}, {}));
+  EXPECT_FALSE(probeFake(model, test::FakeModel::sample()));
 }
 
 }  // namespace

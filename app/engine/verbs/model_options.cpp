@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
 #include <charconv>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -91,8 +92,44 @@ Error inFile(const std::string& path, Error error) {
   return error;
 }
 
+std::vector<std::string> filesIn(const std::string& path, std::span<const std::string_view> suffixes) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return {path};
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    const std::string suffix = entry.path().extension();
+    if (entry.is_regular_file(error) && std::ranges::find(suffixes, suffix) != suffixes.end())
+      found.push_back(entry.path());
+  }
+  // Checkpoints are numbered: 9 comes before 10.
+  std::ranges::sort(found, [](const auto& a, const auto& b) { return strverscmp(a.c_str(), b.c_str()) < 0; });
+  return found;
+}
+
 void InputOptions::addTo(CLI::App& app) {
   app.add_option("--inputs", npz, "File of arrays in_0, in_1 ... (.npz)")->type_name("FILE.npz");
+  addDrawnTo(app);
+}
+
+void InputOptions::addSeveralTo(CLI::App& app) {
+  const auto take = [this](const std::vector<std::string>& named) {
+    constexpr std::string_view kSuffixes[] = {".npz"};
+    for (const std::string& path : named) {
+      const auto found = filesIn(path, kSuffixes);
+      if (found.empty()) throw CLI::ValidationError("--inputs", path + " has no .npz file in it");
+      more.insert(more.end(), found.begin(), found.end());
+    }
+    npz = more.front();
+    more.erase(more.begin());
+  };
+  app.add_option_function<std::vector<std::string>>("--inputs", take,
+                                                    "Files of arrays in_0, in_1 ..., or folders of them")
+      ->type_name("FILE.npz|FOLDER")
+      ->take_all();
+  addDrawnTo(app);
+}
+
+void InputOptions::addDrawnTo(CLI::App& app) {
   app.add_option("--input", specs, "One input, drawn at random: 'in_0=int64[1,16]:0..199'")
       ->type_name("SPEC")
       ->take_all()
@@ -130,6 +167,7 @@ NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOpti
   files.ofModel = inputs.model;
   for (const std::string& model : models) files.grants.toRead(model);
   files.grants.toRead(inputs.npz);
+  for (const std::string& file : inputs.more) files.grants.toRead(file);
   files.grants.toWrite(output);
   return files;
 }

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <initializer_list>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/engine/console.h"
@@ -37,17 +39,25 @@ using Files = std::vector<std::filesystem::path>;  // of a model: itself, then w
 
 struct InputOptions {
   std::string npz;
+  std::vector<std::string> more;  // further files of arrays, for a verb that reads several
   std::vector<std::string> specs;
   std::string model;  // of a file that holds several: its name
   service::SizeChoice sizes;
   bool requireVerdicts = false;
 
   void addTo(CLI::App& app);
+  void addSeveralTo(CLI::App& app);   // the same; --inputs takes several files, and folders of them
   void addSizesTo(CLI::App& app);     // for a verb that gives verdicts
   void addVerdictsTo(CLI::App& app);  // for one that may end where some are unknown
   // Error: both kinds given.
   [[nodiscard]] Result<service::InputChoice> choice() const;
+
+ private:
+  void addDrawnTo(CLI::App& app);
 };
+
+// Returns the files of a folder that have one of these suffixes, sorted by name and number; of anything else the path alone.
+[[nodiscard]] std::vector<std::string> filesIn(const std::string& path, std::span<const std::string_view> suffixes);
 
 // Models and inputs that a verb was given, for reading, which of the models in a file it is about, and what it is to
 // write; empty: nothing.

@@ -24,60 +24,6 @@ int merged(int fine, int factor) {
   return static_cast<int>(std::floor((fromMiddle + factor / 2.0) / factor));
 }
 
-// Running works Welford's way: one pass, and no digits lost to a large mean.
-class Running {
- public:
-  void add(double value) {
-    ++count_;
-    const double before = value - mean_;
-    mean_ += before / static_cast<double>(count_);
-    squares_ += before * (value - mean_);
-  }
-  [[nodiscard]] Spread spread() const {
-    if (count_ == 0) return {};
-    return {mean_, std::sqrt(squares_ / static_cast<double>(count_))};
-  }
-
- private:
-  int64_t count_ = 0;
-  double mean_ = 0, squares_ = 0;
-};
-
-class SideSums {
- public:
-  // False: the row takes no part.
-  bool add(std::span<const double> row) {
-    ++side_.rows;
-    if (!std::ranges::all_of(row, [](double v) { return std::isfinite(v); })) {
-      ++side_.notFinite;
-      return false;
-    }
-    const auto geometry = geometry::geometryOf(row);
-    length_.add(geometry.length);
-    if (geometry.length == 0) {
-      ++side_.zero;
-      return true;
-    }
-    angle_.add(geometry.angleDeg);
-    angles_.add(geometry.angleDeg);
-    share_.add(geometry.meanShare);
-    return true;
-  }
-  [[nodiscard]] SideGeometry take() const {
-    SideGeometry side = side_;
-    side.angleDeg = angle_.spread();
-    side.length = length_.spread();
-    side.meanShare = share_.spread();
-    side.angles = angles_.take();
-    return side;
-  }
-
- private:
-  SideGeometry side_;
-  Running angle_, length_, share_;
-  AngleTally angles_;
-};
-
 // Leaves out a vector along 1: only rounding is left of it, which has no angle.
 void addBare(std::span<const double> row, Running& bare) {
   constexpr double kRounding = 1e-12;
@@ -86,6 +32,18 @@ void addBare(std::span<const double> row, Running& bare) {
 }
 
 }  // namespace
+
+void Running::add(double value) {
+  ++count_;
+  const double before = value - mean_;
+  mean_ += before / static_cast<double>(count_);
+  squares_ += before * (value - mean_);
+}
+
+Spread Running::spread() const {
+  if (count_ == 0) return {};
+  return {mean_, std::sqrt(squares_ / static_cast<double>(count_))};
+}
 
 AngleTally::AngleTally() : fine_(2 * kAbove + 1) {}
 
@@ -122,40 +80,66 @@ double swapError(std::span<const double> x, const NormConstants& constants) {
   return apart == 0 ? 0 : apart / geometry::lengthOf(before);
 }
 
-Result<SideGeometry> sideGeometry(const graph::TensorView& view, const std::vector<int64_t>& axes) {
-  SideSums sums;
-  RETURN_IF_ERROR(forEachRow(view, axes, [&](std::span<const double> row) { sums.add(row); }));
-  return sums.take();
+bool SideSums::addRow(std::span<const double> row) {
+  ++side_.rows;
+  if (!std::ranges::all_of(row, [](double v) { return std::isfinite(v); })) {
+    ++side_.notFinite;
+    return false;
+  }
+  const auto geometry = geometry::geometryOf(row);
+  length_.add(geometry.length);
+  if (geometry.length == 0) {
+    ++side_.zero;
+    return true;
+  }
+  angle_.add(geometry.angleDeg);
+  angles_.add(geometry.angleDeg);
+  share_.add(geometry.meanShare);
+  return true;
 }
 
-Result<InputGeometry> inputGeometry(const graph::TensorView& view, const InputQuestion& question) {
+Status SideSums::add(const graph::TensorView& view, const std::vector<int64_t>& axes) {
+  return forEachRow(view, axes, [&](std::span<const double> row) { addRow(row); });
+}
+
+SideGeometry SideSums::take() const {
+  SideGeometry side = side_;
+  side.angleDeg = angle_.spread();
+  side.length = length_.spread();
+  side.meanShare = share_.spread();
+  side.angles = angles_.take();
+  return side;
+}
+
+Status InputSums::add(const graph::TensorView& view) {
+  return forEachRow(view, question_.axes, [&](std::span<const double> row) { addRow(row); });
+}
+
+void InputSums::addRow(std::span<const double> row) {
+  width_ = static_cast<int64_t>(row.size());
+  if (controls_.empty()) controls_ = controlVectors(width_, question_.seed);
+  if (!side_.addRow(row)) return;
+  for (const auto& control : controls_) {
+    const double angle = geometry::angleBetween(row, control);
+    if (std::isnan(angle)) continue;
+    random_.add(angle);
+    randomAngles_.add(angle);
+  }
+  if (question_.takesMean) addBare(row, bare_);
+  if (question_.swap == nullptr) return;
+  const double error = swapError(row, *question_.swap);
+  worst_ = std::max(worst_, error);
+  swap_.add(error);
+}
+
+InputGeometry InputSums::take() const {
   InputGeometry geometry;
-  SideSums sums;
-  Running random, swap, bare;
-  AngleTally randomAngles;
-  double worst = 0;
-  std::vector<std::vector<double>> controls;
-  RETURN_IF_ERROR(forEachRow(view, question.axes, [&](std::span<const double> row) {
-    geometry.width = static_cast<int64_t>(row.size());
-    if (controls.empty()) controls = controlVectors(geometry.width, question.seed);
-    if (!sums.add(row)) return;
-    for (const auto& control : controls) {
-      const double angle = geometry::angleBetween(row, control);
-      if (std::isnan(angle)) continue;
-      random.add(angle);
-      randomAngles.add(angle);
-    }
-    if (question.takesMean) addBare(row, bare);
-    if (question.swap == nullptr) return;
-    const double error = swapError(row, *question.swap);
-    worst = std::max(worst, error);
-    swap.add(error);
-  }));
-  geometry.side = sums.take();
-  geometry.randomDeg = random.spread();
-  geometry.randomAngles = randomAngles.take();
-  geometry.bareDeg = question.takesMean ? bare.spread() : geometry.side.angleDeg;
-  if (const double mean = swap.spread().mean; !std::isnan(mean)) geometry.swap = SwapError{worst, mean};
+  geometry.width = width_;
+  geometry.side = side_.take();
+  geometry.randomDeg = random_.spread();
+  geometry.randomAngles = randomAngles_.take();
+  geometry.bareDeg = question_.takesMean ? bare_.spread() : geometry.side.angleDeg;
+  if (const double mean = swap_.spread().mean; !std::isnan(mean)) geometry.swap = SwapError{worst_, mean};
   return geometry;
 }
 

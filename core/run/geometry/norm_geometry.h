@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -70,16 +71,55 @@ struct InputGeometry {
   std::optional<SwapError> swap{};  // where it was requested
 };
 
-// Axes as for forEachRow(). Errors: those of forEachRow().
-[[nodiscard]] Result<SideGeometry> sideGeometry(const graph::TensorView& view, const std::vector<int64_t>& axes);
+// Running works Welford's way: one pass, and no digits lost to a large mean.
+class Running {
+ public:
+  void add(double value);
+  [[nodiscard]] Spread spread() const;
+
+ private:
+  int64_t count_ = 0;
+  double mean_ = 0, squares_ = 0;
+};
+
+// SideSums and InputSums take the rows of one tensor after the other and keep none of them: their memory depends on the
+// width alone. Axes as for forEachRow(); add() returns its errors. Thread: one.
+class SideSums {
+ public:
+  [[nodiscard]] Status add(const graph::TensorView& view, const std::vector<int64_t>& axes);
+  bool addRow(std::span<const double> row);  // false: the row takes no part
+  [[nodiscard]] SideGeometry take() const;
+
+ private:
+  SideGeometry side_;
+  Running angle_, length_, share_;
+  AngleTally angles_;
+};
 
 struct InputQuestion {
   std::vector<int64_t> axes;
   uint64_t seed = 0;                    // Draws the control vectors.
-  const NormConstants* swap = nullptr;  // The norm's own; nullptr: no swap.
+  const NormConstants* swap = nullptr;  // The norm's own; nullptr: no swap. It outlives the sums.
   bool takesMean = true;                // it is a LayerNorm
 };
-[[nodiscard]] Result<InputGeometry> inputGeometry(const graph::TensorView& view, const InputQuestion& question);
+
+class InputSums {
+ public:
+  explicit InputSums(InputQuestion question) : question_(std::move(question)) {}
+  [[nodiscard]] Status add(const graph::TensorView& view);
+  [[nodiscard]] InputGeometry take() const;
+
+ private:
+  void addRow(std::span<const double> row);
+
+  InputQuestion question_;
+  int64_t width_ = 0;
+  SideSums side_;
+  Running random_, swap_, bare_;
+  AngleTally randomAngles_;
+  double worst_ = 0;
+  std::vector<std::vector<double>> controls_;
+};
 
 // Two vectors of normal(0, 1), as a and b of paper 002 (an angle does not depend on a vector's length): the same for
 // every norm of this width and seed, on every machine. Random rows have angles of 90 degrees to them with a spread of

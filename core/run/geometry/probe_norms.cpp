@@ -1,21 +1,34 @@
 #include "core/run/geometry/probe_norms.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "core/analysis/norms/whole_norm.h"
 #include "core/run/compare/capture.h"
 #include "core/run/compare/norm_order.h"
 
 namespace normlens::run {
-namespace {
 
 using analysis::WholeNorm;
 using graph::Graph;
 
+// Not in the unnamed namespace: NormProbe::State holds it.
 struct ProbedNorm {
   NormGeometry geometry;
   WholeNorm norm;
+  // What has been counted so far, and the constants of the swap, which the sums refer to; made with the first rows.
+  struct Sums {
+    std::vector<double> gamma, beta;
+    NormConstants swap;
+    std::optional<InputSums> input;
+    SideSums output;
+  };
+  std::shared_ptr<Sums> sums;
 };
+
+namespace {
 
 ProbedNorm probedNorm(const Graph& graph, const EitherNorm& norm) {
   ProbedNorm probed;
@@ -110,34 +123,36 @@ class Probing {
     return {};
   }
 
+  // Other inputs may come by a norm that these do not.
   [[nodiscard]] Status measure(ProbedNorm& probed, const Captured& seen) const {
     const auto input = seen.find(probed.norm.input), output = seen.find(probed.norm.output);
-    const auto inGroups = [&](const auto& found) { return analysis::byGroups(found->second, probed.norm.groups); };
-    if (input == seen.end() || output == seen.end() || !input->second.data || !output->second.data) {
-      return fail(ErrorCode::BadInput, "these inputs do not come by it");
-    }
+    if (input == seen.end() || output == seen.end() || !input->second.data || !output->second.data) return {};
     if (probed.geometry.axes.empty()) return fail(ErrorCode::Unsupported, "its axes are not known");
-    ASSIGN_OR_RETURN(auto ofOutput, sideGeometry(inGroups(output), probed.geometry.axes));
-    ASSIGN_OR_RETURN(auto ofInput, measureInput(probed, inGroups(input)));
-    probed.geometry.output = std::move(ofOutput);
-    probed.geometry.input = std::move(ofInput);
-    return {};
+    const auto inGroups = [&](const auto& found) { return analysis::byGroups(found->second, probed.norm.groups); };
+    const auto rows = inGroups(input);
+    if (!probed.sums) beginSums(probed, widthOf(rows, probed.geometry.axes));
+    RETURN_IF_ERROR(probed.sums->output.add(inGroups(output), probed.geometry.axes));
+    return probed.sums->input->add(rows);
   }
 
-  [[nodiscard]] Result<InputGeometry> measureInput(ProbedNorm& probed, const graph::TensorView& view) const {
+  void beginSums(ProbedNorm& probed, int64_t width) const {
+    probed.sums = std::make_shared<ProbedNorm::Sums>();
+    ProbedNorm::Sums& sums = *probed.sums;
     InputQuestion question{probed.geometry.axes, seed_};
     question.takesMean = probed.geometry.layerNorm;
-    if (!probed.geometry.layerNorm) return inputGeometry(view, question);
-    const int64_t width = widthOf(view, probed.geometry.axes);
-    const auto gamma = constantOf(model_.graph(), probed.norm.gamma, width, "gamma");
-    const auto beta = constantOf(model_.graph(), probed.norm.beta, width, "beta");
-    if (!gamma || !beta) {
-      probed.geometry.swapReason = gamma ? beta.error() : gamma.error();
-      return inputGeometry(view, question);
+    if (probed.geometry.layerNorm) {
+      auto gamma = constantOf(model_.graph(), probed.norm.gamma, width, "gamma");
+      auto beta = constantOf(model_.graph(), probed.norm.beta, width, "beta");
+      if (gamma && beta) {
+        sums.gamma = std::move(*gamma);
+        sums.beta = std::move(*beta);
+        sums.swap = {sums.gamma, sums.beta, probed.norm.eps};
+        question.swap = &sums.swap;
+      } else {
+        probed.geometry.swapReason = gamma ? beta.error() : gamma.error();
+      }
     }
-    const NormConstants constants{*gamma, *beta, probed.norm.eps};
-    question.swap = &constants;
-    return inputGeometry(view, question);
+    sums.input.emplace(std::move(question));
   }
 
   const formats::Model& model_;
@@ -164,13 +179,36 @@ std::vector<NormGeometry> listNorms(const Graph& graph, const std::vector<analys
   return geometriesOf(probedNorms(graph, norms));
 }
 
-Result<std::vector<NormGeometry>> probeNorms(const formats::Model& model, const std::vector<analysis::LayerNorm>& norms,
-                                             const formats::Tensors& inputs, const ProbeOptions& options,
-                                             const Task& task) {
-  std::vector<ProbedNorm> probed = probedNorms(model.graph(), norms);
-  if (options.foldOf) takeAxesOf(*options.foldOf, probed);
-  RETURN_IF_ERROR(Probing(model, inputs, options.seed, task).measure(probed));
-  return geometriesOf(std::move(probed));
+struct NormProbe::State {
+  const formats::Model& model;
+  uint64_t seed;
+  std::vector<ProbedNorm> norms;
+};
+
+NormProbe::NormProbe(const formats::Model& model, const std::vector<analysis::LayerNorm>& norms,
+                     const ProbeOptions& options)
+    : state_(std::make_unique<State>(State{model, options.seed, probedNorms(model.graph(), norms)})) {
+  if (options.foldOf) takeAxesOf(*options.foldOf, state_->norms);
+}
+NormProbe::~NormProbe() = default;
+
+Status NormProbe::add(const formats::Tensors& inputs, const Task& task) {
+  return Probing(state_->model, inputs, state_->seed, task).measure(state_->norms);
+}
+
+std::vector<NormGeometry> NormProbe::take() const {
+  std::vector<NormGeometry> all = geometriesOf(state_->norms);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto& sums = state_->norms[i].sums;
+    if (!all[i].reason.empty()) continue;
+    if (!sums) {
+      all[i].reason = "these inputs do not come by it";
+      continue;
+    }
+    all[i].input = sums->input->take();
+    all[i].output = sums->output.take();
+  }
+  return all;
 }
 
 }  // namespace normlens::run

@@ -1,8 +1,9 @@
-// The geometry probe: one model on one set of inputs, and of each of its LayerNorms and RMSNorms where the vectors that
+// The geometry probe: one model on sets of inputs, and of each of its LayerNorms and RMSNorms where the vectors that
 // go in and come out point. Paper 002; what is measured of a vector: core/base/geometry, over the rows:
 // norm_geometry.h.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,11 +37,22 @@ struct ProbeOptions {
   // norms, each has the axes of the one that it replaces.
   const std::vector<NormGeometry>* foldOf = nullptr;
 };
-// The same with figures. A norm inside a larger op, whose own input nobody sees, has a reason and no figures. `norms`:
-// the model's LayerNorms as they were found after its probe. Errors: the model fails, Cancelled. Thread: one per model.
-[[nodiscard]] Result<std::vector<NormGeometry>> probeNorms(const formats::Model& model,
-                                                           const std::vector<analysis::LayerNorm>& norms,
-                                                           const formats::Tensors& inputs, const ProbeOptions& options,
-                                                           const Task& task);
+// The same with figures, over as many sets of inputs as there are: each is run, its rows are counted, and nothing of it
+// is kept. A norm inside a larger op, whose own input nobody sees, has a reason and no figures. `norms`: the model's
+// LayerNorms as they were found after its probe. The model outlives the probe. Thread: one per model.
+class NormProbe {
+ public:
+  NormProbe(const formats::Model& model, const std::vector<analysis::LayerNorm>& norms, const ProbeOptions& options);
+  ~NormProbe();
+  NormProbe(const NormProbe&) = delete;
+  NormProbe& operator=(const NormProbe&) = delete;
+  // Errors: the model fails, Cancelled; the probe is of no use then.
+  [[nodiscard]] Status add(const formats::Tensors& inputs, const Task& task);
+  [[nodiscard]] std::vector<NormGeometry> take() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace normlens::run

@@ -1,6 +1,7 @@
 #include "app/engine/verbs/probe/probe_report.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/engine/verbs/report/document.h"
 #include "app/engine/verbs/reports.h"
@@ -67,6 +68,15 @@ json rowEntry(const ProbeOutcome& outcome, size_t index) {
   json entry = {{"name", row.name}, {"title", row.title}, {"kind", nameOf(row.kind)}, {"width", row.width}};
   addSides(entry, row);
   entry["swap"] = swapEntry(outcome, row);
+  entry["drift"] = json::array();
+  for (const Drift& drift : outcome.drift) {
+    const auto figure = drift.meanToRms.empty() ? std::nullopt : drift.meanToRms[index];
+    entry["drift"].push_back({{"form", drift.form},
+                              {"dtype", drift.dtype},
+                              {"mean_to_rms", figure ? toJson(*figure) : json(nullptr)},
+                              {"note", orNull(drift.note)},
+                              {"reason", orNull(drift.reason)}});
+  }
   entry["after"] = nullptr;
   if (const ProbeRow* after = afterOf(outcome, index)) {
     entry["after"] = {{"kind", nameOf(after->kind)}};
@@ -161,6 +171,25 @@ std::vector<std::string> csvCells(const ProbeOutcome& outcome, size_t index) {
   return fields;
 }
 
+std::vector<std::string> driftLines(const ProbeOutcome& outcome) {
+  if (outcome.drift.empty()) return {};
+  report::Table table{{"mean / rms of the input"}, {}};
+  for (const Drift& drift : outcome.drift) table.heads.push_back(drift.form + " " + drift.dtype);
+  for (size_t i = 0; i < outcome.before.rows.size(); ++i) {
+    table.rows.push_back({outcome.before.rows[i].title});
+    for (const Drift& drift : outcome.drift) {
+      const bool has = !drift.meanToRms.empty() && drift.meanToRms[i];
+      table.rows.back().push_back(has ? relative(*drift.meanToRms[i]) : "-");
+    }
+  }
+  std::vector<std::string> lines = report::asLines(table);
+  for (const Drift& drift : outcome.drift) {
+    if (!drift.note.empty()) lines.push_back(drift.form + " in " + drift.dtype + ": " + drift.note);
+    if (!drift.reason.empty()) lines.push_back(drift.form + " in " + drift.dtype + ": no figures: " + drift.reason);
+  }
+  return lines;
+}
+
 std::vector<std::string> findings(const ProbeOutcome& outcome) {
   std::vector<std::string> said = outcome.before.findings;
   said.insert(said.end(), outcome.swaps.findings.begin(), outcome.swaps.findings.end());
@@ -169,10 +198,25 @@ std::vector<std::string> findings(const ProbeOutcome& outcome) {
 
 }  // namespace
 
+Drift driftOf(const ProbeOutcome& outcome, const std::string& form, const protocol::ProbeResult& rows) {
+  Drift drift{form, rows.dtype, {}, {}, rows.note};
+  if (rows.rows.size() != outcome.before.rows.size()) {
+    drift.reason = "its norms are not those of the model one for one";
+    return drift;
+  }
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    const ProbeRow& row = rows.rows[i];
+    const bool hasMean = row.reason.empty() && (form != "crms" || row.width == outcome.before.rows[i].width);
+    drift.meanToRms.push_back(hasMean ? std::optional(std::sqrt(row.input.mean_share)) : std::nullopt);
+  }
+  return drift;
+}
+
 json probeReport(const ProbeOutcome& outcome) {
   json norms = json::array();
   for (size_t i = 0; i < outcome.before.rows.size(); ++i) norms.push_back(rowEntry(outcome, i));
-  return {{"dtype", outcome.before.dtype},
+  return {{"model", outcome.model},
+          {"dtype", outcome.before.dtype},
           {"seed", outcome.seed},
           {"norms", norms},
           {"all_swapped", outcome.swaps.all ? effectEntry(&*outcome.swaps.all) : json(nullptr)},
@@ -186,6 +230,7 @@ std::vector<std::string> probeLines(const ProbeOutcome& outcome) {
   for (const ProbeRow& row : outcome.before.rows) {
     if (!row.reason.empty()) lines.push_back(row.title + ": no figures: " + row.reason);
   }
+  for (std::string& line : driftLines(outcome)) lines.push_back(std::move(line));
   for (std::string& sentence : findings(outcome)) lines.push_back(std::move(sentence));
   return lines;
 }
@@ -194,6 +239,33 @@ std::string probeCsv(const ProbeOutcome& outcome) {
   const bool after = outcome.after && outcome.after->paired;
   std::string text = csvLine(csvHeads(after));
   for (size_t i = 0; i < outcome.before.rows.size(); ++i) text += csvLine(csvCells(outcome, i));
+  return text;
+}
+
+std::vector<std::string> checkpointLines(const std::vector<ProbeOutcome>& outcomes) {
+  report::Table table{{"model", "norm", "rows x width", "input angle", "mean share"}, {}};
+  for (const ProbeOutcome& outcome : outcomes) {
+    for (const ProbeRow& row : outcome.before.rows) {
+      const bool told = row.reason.empty();
+      table.rows.push_back(
+          {outcome.model, row.title, std::to_string(row.input.rows) + " x " + std::to_string(row.width),
+           told ? spread(row.input.angle_deg, row.input.angle_std) : "-", told ? percent(row.input.mean_share) : "-"});
+    }
+  }
+  return report::asLines(table);
+}
+
+std::string checkpointCsv(const std::vector<ProbeOutcome>& outcomes) {
+  auto heads = csvHeads(false);
+  heads.insert(heads.begin(), "model");
+  std::string text = csvLine(heads);
+  for (const ProbeOutcome& outcome : outcomes) {
+    for (size_t i = 0; i < outcome.before.rows.size(); ++i) {
+      auto fields = csvCells(outcome, i);
+      fields.insert(fields.begin(), outcome.model);
+      text += csvLine(fields);
+    }
+  }
   return text;
 }
 
