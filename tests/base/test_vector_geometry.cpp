@@ -54,6 +54,27 @@ TEST(VectorGeometry, LayerNormIsTheNormalisedRest) {
   EXPECT_NEAR(geometryOf(y).length, 8, 1e-13);
 }
 
+// Equations 10 and 11: with alpha = sqrt(Var) and beta = E, batch normalization is the identity.
+TEST(VectorGeometry, BatchNormGivesItsInputsBack) {
+  std::vector<Vector> batch;
+  for (const double mean : {-1.0, 0.2, 3.0}) batch.push_back(rowOf(24, mean));
+  for (size_t i = 0; i < 24; ++i) batch.back()[i] *= static_cast<double>(i + 1);
+  const BatchStatistics statistics = statisticsOf(batch);
+  Vector sum(24, 0), squares(24, 0);
+  for (const Vector& x : batch) {
+    const Vector y = standardized(x, statistics), back = scaledAndShifted(y, statistics.deviation, statistics.mean);
+    for (size_t i = 0; i < 24; ++i) {
+      EXPECT_NEAR(back[i], x[i], 1e-12);
+      sum[i] += y[i];
+      squares[i] += y[i] * y[i];
+    }
+  }
+  for (size_t i = 0; i < 24; ++i) {
+    EXPECT_NEAR(sum[i], 0, 1e-12);
+    EXPECT_NEAR(squares[i], 3, 1e-12);
+  }
+}
+
 TEST(VectorGeometry, NoSquareOverflowsOrVanishes) {
   for (const double scale : {1e-300, 1e300}) {
     const VectorGeometry geometry = geometryOf(Vector{scale, 0});

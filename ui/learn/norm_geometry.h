@@ -17,6 +17,10 @@ using geometry::rmsNormOf;
 using geometry::scaledAndShifted;
 using geometry::withoutMean;
 
+using geometry::BatchStatistics;
+using geometry::standardized;
+using geometry::statisticsOf;
+
 using geometry::compressed;
 using geometry::crmsNormOf;
 using geometry::reflected;

@@ -59,13 +59,15 @@ Vector between(const Vector& a, const Vector& b, double t) {
   return made;
 }
 
-// LayerNorm and RMSNorm of a vector of width 3, side by side under one camera: what each throws away; below, the same
-// of the open model's vectors, as angles.
+// LayerNorm and RMSNorm, or BatchNorm, of a vector of width 3, side by side under one camera: what each throws away;
+// below, the same of the open model's vectors, as angles. BatchNorm's batch is x and the vectors that differ from it by
+// their mean; its γ and β are those that undo it (paper 002, equations 10 and 11).
 //
-// State: "mean" and "scale" of x, "show": of "meanPart", "projection", "length", "affine", "otherMeans"; "play": the
-// move that is shown once when the step is entered, "projection", "length" or "affine"; "strip": the angles are shown;
-// "scene": false: they alone. Numbers: "difference" of the two outputs, "layerNormMoved" and "rmsNormMoved" since mean
-// 0, "mean"; those of AngleStrip.
+// State: "mean" and "scale" of x, "beside": "batchNorm", or RMSNorm; "show": of "meanPart", "projection", "length",
+// "affine", "otherMeans"; "play": the move that is shown once when the step is entered, "projection", "length" or
+// "affine"; "strip": the angles are shown; "scene": false: they alone. Numbers: "difference" of LayerNorm's and
+// RMSNorm's output, "layerNormMoved", "rmsNormMoved" and "batchNormMoved" since mean 0, "notGivenBack": how far
+// BatchNorm's outputs are from its inputs at most; "mean"; those of AngleStrip.
 class ProjectionFigure final : public Figure {
  public:
   explicit ProjectionFigure(QWidget* parent) : Figure(parent), inPlane_(kInPlane) {
@@ -74,9 +76,9 @@ class ProjectionFigure final : public Figure {
     column()->addWidget(toggles_);
     auto* sides = makeRow(nullptr, 16);
     layerNorm_ = makeSide(tr("LayerNorm"), tr("onto the plane of zero-mean vectors, then to radius √3"));
-    rmsNorm_ = makeSide(tr("RMSNorm"), tr("onto the sphere of radius √3"));
+    beside_ = makeSide({}, {});
     sides->addWidget(layerNorm_.card);
-    sides->addWidget(rmsNorm_.card);
+    sides->addWidget(beside_.card);
     column()->addLayout(sides, 1);
     setControls(makeControls());
     strip_ = new AngleStrip(this);
@@ -110,6 +112,7 @@ class ProjectionFigure final : public Figure {
     strip_->showOutput(shows(Affine));
     showParts(state[QStringLiteral("scene")].toBool(true), state[QStringLiteral("strip")].toBool());
     inPlane_ = kInPlane;
+    isBatchNorm_ = state[QStringLiteral("beside")].toString() == QLatin1String("batchNorm");
     move_.reset();
     played_.stop();
     moveTo(state[QStringLiteral("mean")].toDouble(1), state[QStringLiteral("scale")].toDouble(1), motion);
@@ -126,6 +129,12 @@ class ProjectionFigure final : public Figure {
     if (name == QLatin1String("layerNormMoved"))
       return distance(finished(layerNormOf(x)), finished(layerNormOf(centered)));
     if (name == QLatin1String("rmsNormMoved")) return distance(finished(rmsNormOf(x)), finished(rmsNormOf(centered)));
+    if (name == QLatin1String("batchNormMoved")) return distance(batchNormOf(x), batchNormOf(centered));
+    if (name == QLatin1String("notGivenBack")) {
+      double most = 0;
+      for (const Vector& each : batch()) most = std::max(most, distance(batchNormOf(each), each));
+      return most;
+    }
     if (name == QLatin1String("mean")) return std::abs(meanOf(x));
     return strip_->number(name);
   }
@@ -145,7 +154,7 @@ class ProjectionFigure final : public Figure {
     presented_ = true;
     strip_->setFactor(factor * 0.8);  // a picture with a key, not one of two
     toggles_->hide();
-    for (const Side& side : {layerNorm_, rmsNorm_}) {
+    for (const Side& side : {layerNorm_, beside_}) {
       setKind(side.card, "bare");
       side.scene->setFactor(factor);
       side.claim->hide();
@@ -212,7 +221,7 @@ class ProjectionFigure final : public Figure {
     column->addWidget(side.finding);
     connect(side.scene, &VectorScene::cameraTurned, this, [this](const VectorCamera& camera) {
       layerNorm_.scene->setCamera(camera);
-      rmsNorm_.scene->setCamera(camera);
+      beside_.scene->setCamera(camera);
     });
     connect(side.scene, &VectorScene::tipDragged, this, [this](const Vector& x) {
       mean_ = std::clamp(meanOf(x) / scale_, -kMostMean, kMostMean);
@@ -240,12 +249,13 @@ class ProjectionFigure final : public Figure {
     grid->setVerticalSpacing(2);
     movedTitle_ = makeLabel({}, "soft", card);
     layerNormMoved_ = makeLabel({}, "mono", card);
-    rmsNormMoved_ = makeLabel({}, "mono", card);
+    besideMoved_ = makeLabel({}, "mono", card);
+    besideName_ = makeLabel({}, "fact", card);
     grid->addWidget(movedTitle_, 0, 0, 1, 2);
     grid->addWidget(makeLabel(tr("LayerNorm"), "fact", card), 1, 0);
     grid->addWidget(layerNormMoved_, 1, 1, Qt::AlignRight);
-    grid->addWidget(makeLabel(tr("RMSNorm"), "fact", card), 2, 0);
-    grid->addWidget(rmsNormMoved_, 2, 1, Qt::AlignRight);
+    grid->addWidget(besideName_, 2, 0);
+    grid->addWidget(besideMoved_, 2, 1, Qt::AlignRight);
     row->addLayout(grid, 2);
     connect(meanSlider_, &ValueSlider::moved, this, [this](double mean) { moveTo(mean, scale_, Motion::Cut); });
     connect(scaleSlider_, &ValueSlider::moved, this,
@@ -279,22 +289,34 @@ class ProjectionFigure final : public Figure {
     meanSlider_->setValue(mean_);
     scaleSlider_->setValue(std::log2(scale_));
     layerNorm_.scene->setContent(layerNormContent());
-    rmsNorm_.scene->setContent(rmsNormContent());
     const int inputs = static_cast<int>(kOtherMeans.size()) + 1;
-    const bool others = shows(OtherMeans);
-    layerNorm_.finding->setText(others ? tr("%1 inputs → 1 output: the mean is gone").arg(inputs)
-                                       : tr("mean %1 → 0").arg(meanOf(input(mean_)), 0, 'f', 2));
-    rmsNorm_.finding->setText(
-        others
-            ? tr("%1 inputs → %1 outputs: the mean is still there").arg(inputs)
-            : tr("mean %1 → %2").arg(meanOf(input(mean_)), 0, 'f', 2).arg(meanOf(rmsNormOf(input(mean_))), 0, 'f', 2));
+    layerNorm_.finding->setText(shows(OtherMeans) ? tr("%1 inputs → 1 output: the mean is gone").arg(inputs)
+                                                  : tr("mean %1 → 0").arg(meanOf(input(mean_)), 0, 'f', 2));
+    const QString beside = isBatchNorm_ ? tr("BatchNorm") : tr("RMSNorm");
+    beside_.title->setText(beside);
+    besideName_->setText(beside);
+    isBatchNorm_ ? showBatchNorm(inputs) : showRmsNorm(inputs);
     movedTitle_->setText(tr("Mean 0 to %1 moves the output by").arg(meanWords(mean_)));
     layerNormMoved_->setText(QString::number(*number(QStringLiteral("layerNormMoved")), 'f', 2));
-    rmsNormMoved_->setText(QString::number(*number(QStringLiteral("rmsNormMoved")), 'f', 2));
-    setAccessibleName(tr("LayerNorm's output moved by %1, RMSNorm's by %2; they differ by %3")
-                          .arg(layerNormMoved_->text(), rmsNormMoved_->text())
-                          .arg(*number(QStringLiteral("difference")), 0, 'f', 2));
+    besideMoved_->setText(QString::number(
+        *number(isBatchNorm_ ? QStringLiteral("batchNormMoved") : QStringLiteral("rmsNormMoved")), 'f', 2));
+    setAccessibleName(
+        tr("LayerNorm's output moved by %1, %2's by %3").arg(layerNormMoved_->text(), beside, besideMoved_->text()) +
+        (isBatchNorm_ ? QString() : tr("; they differ by %1").arg(*number(QStringLiteral("difference")), 0, 'f', 2)));
     Q_EMIT changed();
+  }
+  void showRmsNorm(int inputs) {
+    beside_.claim->setText(tr("onto the sphere of radius √3"));
+    beside_.scene->setContent(rmsNormContent());
+    const double mean = meanOf(input(mean_)), normed = meanOf(rmsNormOf(input(mean_)));
+    beside_.finding->setText(shows(OtherMeans) ? tr("%1 inputs → %1 outputs: the mean is still there").arg(inputs)
+                                               : tr("mean %1 → %2").arg(mean, 0, 'f', 2).arg(normed, 0, 'f', 2));
+  }
+  void showBatchNorm(int inputs) {
+    beside_.claim->setText(tr("each number by its own mean and deviation over the %1 inputs").arg(inputs));
+    beside_.scene->setContent(batchNormContent());
+    beside_.finding->setText(shows(Affine) ? tr("α, β give the %1 inputs back").arg(inputs)
+                                           : tr("%1 inputs → %1 outputs: the mean is still there").arg(inputs));
   }
   // As the scale is.
   [[nodiscard]] Vector input(double mean) const {
@@ -305,6 +327,17 @@ class ProjectionFigure final : public Figure {
   // With γ and β where they are shown.
   [[nodiscard]] Vector finished(Vector normed) const {
     return shows(Affine) ? scaledAndShifted(normed, kGamma, kBeta) : normed;
+  }
+  // x, and what differs from it by its mean alone.
+  [[nodiscard]] std::vector<Vector> batch() const {
+    std::vector<Vector> made{input(mean_)};
+    for (const double mean : kOtherMeans) made.push_back(input(mean));
+    return made;
+  }
+  [[nodiscard]] Vector batchNormOf(const Vector& x) const {
+    const BatchStatistics statistics = statisticsOf(batch());
+    const Vector normed = standardized(x, statistics);
+    return shows(Affine) ? scaledAndShifted(normed, statistics.deviation, statistics.mean) : normed;
   }
   [[nodiscard]] SceneContent layerNormContent() const {
     SceneContent content;
@@ -362,6 +395,22 @@ class ProjectionFigure final : public Figure {
                              shows(Affine) ? Ink::Affine : Ink::Output, tr("RMS(x)"), tr("the output")});
     return content;
   }
+  [[nodiscard]] SceneContent batchNormContent() const {
+    SceneContent content;
+    addAxes(content);
+    addInput(content, input(mean_));
+    content.lines.push_back({input(-1.4), input(2.6), Ink::Faint, false, true, false, {}, 1});
+    const auto inputs = batch();
+    for (const Vector& x : inputs) {
+      const bool isX = &x == &inputs.front();
+      content.marks.push_back({x, isX ? SceneMark::Shape::Disc : SceneMark::Shape::Ring, isX ? Ink::Input : Ink::Faint,
+                               isX ? QStringLiteral("x") : QString(), tr("an input of mean %1").arg(meanOf(x))});
+      content.marks.push_back({batchNormOf(x), shows(Affine) ? SceneMark::Shape::Square : SceneMark::Shape::Diamond,
+                               shows(Affine) ? Ink::Affine : Ink::Output, isX ? tr("BN(x)") : QString(),
+                               tr("what becomes of mean %1").arg(meanOf(x))});
+    }
+    return content;
+  }
   void addOtherMeans(SceneContent& content, Vector (*norm)(std::span<const double>)) const {
     if (!shows(OtherMeans)) return;
     content.lines.push_back({input(-1.4), input(2.6), Ink::Faint, false, true, false, {}, 1});
@@ -380,7 +429,7 @@ class ProjectionFigure final : public Figure {
   [[nodiscard]] bool shows(Layer layer) const { return layers_.at(layer)->isChecked(); }
   // A room sees one of the two.
   void showParts(bool scene, bool strip) {
-    for (const Side& side : {layerNorm_, rmsNorm_}) side.card->setVisible(scene);
+    for (const Side& side : {layerNorm_, beside_}) side.card->setVisible(scene);
     if (!presented_) {
       toggles_->setVisible(scene);
       showControls(scene);
@@ -393,11 +442,12 @@ class ProjectionFigure final : public Figure {
 
   Vector inPlane_;  // x without its mean, before it is scaled
   double mean_ = 1, scale_ = 1;
+  bool isBatchNorm_ = false;  // RMSNorm otherwise
   std::map<Layer, QCheckBox*> layers_;
   QWidget* toggles_;
-  Side layerNorm_, rmsNorm_;
+  Side layerNorm_, beside_;
   ValueSlider *meanSlider_ = nullptr, *scaleSlider_ = nullptr;
-  QLabel *movedTitle_ = nullptr, *layerNormMoved_ = nullptr, *rmsNormMoved_ = nullptr;
+  QLabel *movedTitle_ = nullptr, *layerNormMoved_ = nullptr, *besideMoved_ = nullptr, *besideName_ = nullptr;
   AngleStrip* strip_ = nullptr;
   bool presented_ = false;
   QVariantAnimation glide_, played_;

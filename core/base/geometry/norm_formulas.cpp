@@ -30,6 +30,24 @@ Vector scaledAndShifted(std::span<const double> x, std::span<const double> gamma
   return made;
 }
 
+BatchStatistics statisticsOf(std::span<const Vector> batch) {
+  const size_t width = batch.front().size();
+  const auto count = static_cast<double>(batch.size());
+  BatchStatistics made{Vector(width, 0), Vector(width, 0)};
+  for (size_t i = 0; i < width; ++i) {
+    for (const Vector& x : batch) made.mean[i] += x[i] / count;
+    for (const Vector& x : batch) made.deviation[i] += (x[i] - made.mean[i]) * (x[i] - made.mean[i]) / count;
+    made.deviation[i] = std::sqrt(made.deviation[i]);
+  }
+  return made;
+}
+
+Vector standardized(std::span<const double> x, const BatchStatistics& statistics) {
+  Vector made(x.begin(), x.end());
+  for (size_t i = 0; i < made.size(); ++i) made[i] = (made[i] - statistics.mean[i]) / statistics.deviation[i];
+  return made;
+}
+
 Vector compressed(std::span<const double> x) { return {x.begin(), x.end() - (x.empty() ? 0 : 1)}; }
 
 Vector restored(std::span<const double> compressed) {

@@ -19,6 +19,17 @@ namespace normlens::geometry {
 [[nodiscard]] Vector scaledAndShifted(std::span<const double> x, std::span<const double> gamma,
                                       std::span<const double> beta);
 
+// BatchNorm's 2d statistics: of each number the mean and the standard deviation over the batch (paper 002, equation
+// 10).
+struct BatchStatistics {
+  Vector mean, deviation;
+};
+// Takes at least one vector; all have one width.
+[[nodiscard]] BatchStatistics statisticsOf(std::span<const Vector> batch);
+// (x - mean) / deviation, number by number; no deviation may be 0. scaledAndShifted() by deviation and mean gives x
+// back (equation 11).
+[[nodiscard]] Vector standardized(std::span<const double> x, const BatchStatistics& statistics);
+
 // Removes the last number of a vector with mean zero, which is minus the sum of the others; restored() appends it.
 // Source of these three: paper 003 (Pre-CRMSNorm), section 3.
 [[nodiscard]] Vector compressed(std::span<const double> x);

@@ -1,6 +1,7 @@
 // The lessons as a reader goes through them: by keys and buttons, with the figure's sliders, and for a room; and their
 // figures as files.
 #include <QAction>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDir>
 #include <QFontInfo>
@@ -142,6 +143,19 @@ class LessonsTest final : public test::ModelTest {
     QVERIFY(*figure->number(QStringLiteral("rmsNormMoved")) > 1);
     reading.key(Qt::Key_R);
     QTRY_VERIFY(std::abs(*figure->number(QStringLiteral("mean")) - 1.2) < 1e-6);
+  }
+
+  // Paper 002, equations 10 and 11.
+  void batchNormGivesItsInputsBack() {
+    Reading reading;
+    reading.page->walk()->goTo(QStringLiteral("projection/batch"));
+    Figure* figure = reading.page->figure();
+    QTRY_VERIFY(std::abs(*figure->number(QStringLiteral("mean")) - 1.2) < 1e-6);
+    QVERIFY(*figure->number(QStringLiteral("notGivenBack")) < 1e-9);
+    QVERIFY(*figure->number(QStringLiteral("batchNormMoved")) > 1);
+    QVERIFY(*figure->number(QStringLiteral("layerNormMoved")) < 1e-9);
+    reading.child<QCheckBox>("affine")->click();
+    QVERIFY(*figure->number(QStringLiteral("notGivenBack")) > 1);
   }
 
   // A figure that has nothing yet passes nobody, whatever is typed.
