@@ -27,6 +27,21 @@ TEST_P(Apply, ALinearIsCenteredAndItsNormReplacedInEveryFlavour) {
   }
 }
 
+// In ONNX a GroupNorm is written as exporters write it, with Reshape and InstanceNormalization.
+TEST_P(Apply, GroupsOfChannelsAreCenteredEachByItself) {
+  if (GetParam().suffix == ".pt") GTEST_SKIP() << "a .pt does not say how many axes x has";
+  for (const auto flavour : GetParam().flavours) {
+    const auto folded = foldWhole({kLinear + "s = first(h)\n n = groups(s, gamma, beta)\n y = relu(n)"}, flavour);
+    EXPECT_EQ(count<fold::CenterConstant>(folded.plan), 2);
+    const auto w = numbersOf(*folded.after, "w");
+    for (size_t group = 0; group < 12; ++group) {
+      double sum = 0;
+      for (size_t i = 0; i < 4; ++i) sum += w[4 * group + i];
+      EXPECT_NEAR(sum, 0, 1e-5);
+    }
+  }
+}
+
 TEST_P(Apply, AnEmbeddingIsCentered) { foldWhole({"e = embedding(table, ids)\n y = norm(e, gamma, beta)"}); }
 
 TEST_P(Apply, AWeightThatIsReadElsewhereKeepsItsNumbersThere) {

@@ -32,6 +32,16 @@ const OpRow kOps[] = {
     {"rms", 'f', "torch.rms_norm({0}, [8], {1}, 1e-05)",
      "[{y}] {y} = SimplifiedLayerNormalization <axis = -1, epsilon = 0.00001> ({0}, {1})",
      "aten.rms_norm.default input={0} normalized_shape=[8] weight={1} eps=1e-05"},
+    {"first", 'd', "torch.select({0}, 1, 0)",
+     "{y}_at = Constant <value_int = 0> () {y} = Gather <axis = 1> ({0}, {y}_at)",
+     "aten.select.int self={0} dim=1 index=0"},
+    {"groups", 'f', "torch.group_norm({0}, 2, {1}, {2}, 1e-05)",
+     "{y}_cut = Constant <value_ints = [0, 2, -1]> () {y}_in = Reshape({0}, {y}_cut) "
+     "{y}_one = Constant <value_floats = [1.0, 1.0]> () {y}_zero = Constant <value_floats = [0.0, 0.0]> () "
+     "{y}_normed = InstanceNormalization <epsilon = 0.00001> ({y}_in, {y}_one, {y}_zero) "
+     "{y}_whole = Constant <value_ints = [0, 8]> () {y}_out = Reshape({y}_normed, {y}_whole) "
+     "{y}_scaled = Mul({y}_out, {1}) {y} = Add({y}_scaled, {2})",
+     "aten.group_norm.default input={0} num_groups=2 weight={1} bias={2} eps=1e-05"},
     {"embedding", 'e', "torch.embedding({0}, {1})", "{y} = Gather <axis = 0> ({0}, {1})",
      "aten.embedding.default weight={0} indices={1}"},
     {"cat", 'c', "torch.cat([{0}, {1}], {2})", "{y} = Concat <axis = {#2}> ({0}, {1})",
@@ -95,6 +105,9 @@ graph::Shape shapeOf(const Statement& statement, const std::map<std::string, gra
       break;
     case 's':
       shape.at(static_cast<size_t>(number(1))) = number(3) - number(2);
+      break;
+    case 'd':
+      shape.erase(shape.begin() + 1);
       break;
     case 't':
       std::swap(shape.at(1), shape.at(2));

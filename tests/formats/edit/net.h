@@ -42,7 +42,8 @@ struct NetParts {
 struct OpRow {
   const char* name;
   // Says what shape the result has: of all operands (b), of the first (f), of a product (m), with a last size of 1 (r),
-  // of rows of a table (e), of a concatenation (c), of a slice (s), with the last two axes exchanged (t).
+  // of rows of a table (e), of a concatenation (c), of a slice (s), without the second axis (d), with the last two axes
+  // exchanged (t).
   char shape;
   // "{0}" stands for the first operand, "{y}" for the result. ONNX: a number that is an operand is a Constant by the
   // name of its place, "{#1}" the number itself.
