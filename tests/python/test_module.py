@@ -479,6 +479,33 @@ class Folds(unittest.TestCase):
             self.assertTrue(torch.equal(kept.inner.batch.running_mean, mean))
             self.assertEqual(module.random.random(), drawn)
 
+    def test_what_a_run_leaves_in_objects_is_a_condition(self):
+        class Slotted:
+            __slots__ = ("last",)
+
+            def __init__(self):
+                self.last = None
+
+        class Remembering(Stream):
+            def __init__(self, kept):
+                super().__init__()
+                self.kept = kept
+
+            def forward(self, ids):
+                kept = self.kept["one"]
+                x = self.embed(ids)
+                y = super().forward(ids)
+                y, kept.last = y if kept.last is None else y + kept.last.tanh().sum(), x
+                return y
+
+        for kept in (Slotted(), types.SimpleNamespace(last=None)):
+            module = settled(Remembering({"one": kept}).double())
+            for change in (normlens.analyze, normlens.fold, normlens.cbwc):
+                changed = change(module, IDS)
+                self.assertIsNone(kept.last)
+                if change is not normlens.analyze:
+                    self.assertIn("kept, which a call leaves in the module, is not read", changed[1].conditions)
+
     def test_a_larger_batch_that_takes_another_branch_is_told(self):
         def forward(self, ids):
             x = self.embed(ids)

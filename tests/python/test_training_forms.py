@@ -120,6 +120,12 @@ class Forms(unittest.TestCase):
                 self.assertIn("cells", report.kept["behind"])
                 self.assertIn("first.weight would change cells", report.kept["norm"])
 
+    def test_a_table_of_sparse_gradients_stays(self):
+        module = nn.Sequential(nn.Embedding(20, 8, sparse=True), nn.LayerNorm(8), nn.Linear(8, 5)).double()
+        _, report = normlens.cbwc(settled(module).train(), IDS)
+        self.assertEqual(report.folded, ())
+        self.assertIn("0 has sparse gradients", report.kept["1"])
+
     def test_cells_and_recurrences_without_a_nonlinearity(self):
         """Paper 001, C.2.1, centers W and U of h = W x + U h. That is exact for the first step alone, where U reads zeros."""
 

@@ -73,8 +73,11 @@ def parametrised(parts: Sequence[Tuple[Sequence[Owner], str]], module: nn.Module
     owners = [owner for mine, _ in parts for owner in mine]
     check_readers(owners, module)
     for owner in owners:
-        if isinstance(module.get_submodule(owner.module), nn.RNNBase):
+        part = module.get_submodule(owner.module)
+        if isinstance(part, nn.RNNBase):
             raise NoCounterpart(f"{owner.module} keeps its weights in a list of its own")
+        if getattr(part, "sparse", False):
+            raise NoCounterpart(f"{owner.module} has sparse gradients, which no centered weight has")
 
     def act(changes: Changes) -> str:
         part_of = changes.module.get_submodule

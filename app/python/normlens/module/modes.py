@@ -15,7 +15,6 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
-from torch.utils import _pytree as pytree
 
 from normlens.module.contract import CONSTANTS
 from normlens.module.guard import unguarded
@@ -83,6 +82,34 @@ def _plain_attributes(part: nn.Module) -> Dict[str, Any]:
     return {name: value for name, value in vars(part).items() if name not in COMMON}
 
 
+class _Slots(Dict[str, Any]):
+    """Values of an object's __slots__."""
+
+    @staticmethod
+    def of(value: Any) -> "_Slots":
+        names = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
+        flat = [name for some in names for name in ([some] if isinstance(some, str) else some)]
+        return _Slots({name: getattr(value, name) for name in flat if name != "__dict__" and hasattr(value, name)})
+
+    def restore(self, value: Any) -> None:
+        for name, now in _Slots.of(value).items():
+            if name not in self:
+                delattr(value, name)
+            elif now is not self[name]:
+                setattr(value, name, self[name])
+        for name in self.keys() - _Slots.of(value).keys():
+            setattr(value, name, self[name])
+
+
+def _within(value: Any) -> Iterator[Any]:
+    """What a container or an object holds."""
+    if isinstance(value, (*CONTAINERS, tuple)):
+        yield from value.values() if isinstance(value, dict) else value
+    if isinstance(getattr(value, "__dict__", None), dict):
+        yield vars(value)
+    yield from _Slots.of(value).values()
+
+
 def _state_of(module: nn.Module) -> State:
     """Buffers and plain attributes, and so on of the objects in them; of what has no attributes only which it is."""
     state: State = {id(one): (one, one) for one in module.parameters()}
@@ -97,13 +124,12 @@ def _state_of(module: nn.Module) -> State:
             state[id(value)] = (value, value.getstate() if isinstance(value, random.Random) else value.get_state())
         elif isinstance(value, CONTAINERS):
             state[id(value)] = (value, dict(value) if isinstance(value, dict) else list(value))
-            waiting.extend(value.values() if isinstance(value, dict) else value)
-        elif isinstance(value, tuple):
-            state[id(value)] = (value, value)
-            waiting.extend(value)
-        if isinstance(getattr(value, "__dict__", None), dict):
+        elif slots := _Slots.of(value):
+            state[id(value)] = (value, slots)
+        inside = list(_within(value))
+        if inside:
             state.setdefault(id(value), (value, value))
-            waiting.append(vars(value))
+            waiting.extend(inside)
 
     for part in module.modules():
         state[id(vars(part))] = (vars(part), dict(vars(part)))
@@ -121,6 +147,8 @@ def _restore(state: State) -> None:
             _ = _alike(value, before) or value.copy_(before)
         elif isinstance(value, (torch.Generator, random.Random)):
             _ = value.setstate(before) if isinstance(value, random.Random) else value.set_state(before)
+        elif isinstance(before, _Slots):
+            before.restore(value)
         elif value is not before and _flat(value) != _flat(before):
             value.clear()
             (value.extend if hasattr(value, "extend") else value.update)(before)
@@ -138,11 +166,23 @@ def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
         return False
 
 
+def _tensors_within(value: Any) -> List[torch.Tensor]:
+    """In an attribute or whatever it holds, but not in a submodule."""
+    found: Dict[int, Any] = {}
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in found and not isinstance(one, (nn.Module, *PLAIN)):
+            found[id(one)] = one
+            waiting.extend(() if isinstance(one, torch.Tensor) else _within(one))
+    return [one for one in found.values() if isinstance(one, torch.Tensor)]
+
+
 def _left(module: nn.Module, state: State) -> Iterator[Tuple[str, List[torch.Tensor]]]:
     """(attribute, tensors in it that are new since then, or have other numbers)"""
     for path, part in module.named_modules():
         for name, value in _plain_attributes(part).items():
-            dense = [leaf for leaf in pytree.tree_leaves(value) if getattr(leaf, "layout", None) is torch.strided]
+            dense = [one for one in _tensors_within(value) if one.layout is torch.strided]
             new = [leaf.clone() for leaf in dense if not _alike(leaf, state.get(id(leaf), (leaf, None))[1])]
             if new:
                 yield f"{path}.{name}".lstrip("."), new
