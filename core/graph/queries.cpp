@@ -23,6 +23,14 @@ bool areRanksDeclared(const Graph& graph) {
   return std::ranges::all_of(graph.inputs(), [&](ValueId input) { return graph.value(input).declared.has_value(); });
 }
 
+bool isReadWider(const Graph& graph, ValueId value) {
+  const DType own = graph.value(value).dtype;
+  return isFloat(own) && std::ranges::any_of(graph.value(value).uses, [&](const Use& use) {
+           if (use.node == kNone || graph.node(use.node).outputs.empty()) return false;
+           return mantissaBits(graph.value(graph.node(use.node).outputs[0]).dtype) > mantissaBits(own);
+         });
+}
+
 std::optional<Use> onlyReader(const Graph& graph, ValueId value) {
   std::optional<Use> found;
   for (const Use& use : graph.value(value).uses) {

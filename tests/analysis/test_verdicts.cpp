@@ -37,6 +37,22 @@ TEST(Verdicts, linearBeforeNormIsFree) {
             Verdicts{Free});
 }
 
+TEST(Verdicts, aTableOfFewerBitsThanItsReaderIsBlocked) {
+  for (const auto& [type, verdict] : {std::pair{"float16", Blocked}, {"float32", Free}}) {
+    const std::string text = R"(graph {
+    input %x: float32[2, 5, 8]
+    const %w: float32[8, 8] random 1
+    const %t: TYPE[5, 8] random 2
+    %h: float32[2, 5, 8] = Linear(%x, %w, _)
+    %s: float32[2, 5, 8] = Add(%h, %t)
+    %y: float32[2, 5, 8] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05}
+    return %y
+  })";
+    const size_t at = text.find("TYPE");
+    EXPECT_EQ(verdictsOf(text.substr(0, at) + type + text.substr(at + 4)), Verdicts{verdict}) << type;
+  }
+}
+
 TEST(Verdicts, inputThatIsReturnedIsBlocked) {
   EXPECT_EQ(verdictsOf(R"(graph {
     input %x: float32[2, 5, 8]

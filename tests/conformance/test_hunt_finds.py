@@ -255,6 +255,36 @@ class ViewsTheNorm(torch.nn.Module):
         return self.norm(x - x.mean(1, keepdim=True) + self.addend).relu().view(-1)
 
 
+class NarrowTable(LinearAndNorm):
+    """A table that is stored in fewer bits than the stream has: centered, it would be rounded, and as it is it is not."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.table = torch.nn.Parameter((torch.randn(600, WIDTH) + 3).to(dtype))
+
+    def forward(self, x: Tensor):
+        return self.norm(self.first(x) + self.table[: x.size(1)])
+
+
+class LookedUpNarrowTable(NarrowTable):
+    def forward(self, x: Tensor):
+        return self.norm(self.first(x) + torch.nn.functional.embedding(torch.arange(x.size(1)), self.table))
+
+
+class NarrowAtOtherLengths(LinearAndNorm):
+    """In the branch that no trial takes, a centering would be at a value of fewer bits than the sum has."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Parameter(torch.randn(600, WIDTH) + 3)
+
+    def forward(self, x: Tensor):
+        table = self.table[: x.size(1)]
+        if x.size(1) > 100:
+            return self.norm(self.first(x) + table.half())
+        return self.norm(self.first(x) + table)
+
+
 class HuntFinds(unittest.TestCase):
     def fold(self, made, *inputs, options=()):
         torch.manual_seed(5)
@@ -326,6 +356,29 @@ class HuntFinds(unittest.TestCase):
                     )
                     self.assertEqual((status, result["folded"]), (0, 1), errors)
                     torch.testing.assert_close(torch.jit.load(str(out))(across), torch.jit.load(str(model))(across))
+
+    def test_numbers_of_a_narrower_type_are_not_rounded_anew(self):
+        for kind in (NarrowTable, LookedUpNarrowTable):
+            for wide, narrow in ((torch.float64, torch.float16), (torch.float64, torch.float32), (torch.float32, torch.bfloat16)):
+                with self.subTest(kind=kind.__name__, wide=wide, narrow=narrow), tempfile.TemporaryDirectory() as folder:
+                    torch.manual_seed(5)
+                    made = kind(narrow).eval()
+                    made.first, made.norm = made.first.to(wide), made.norm.to(wide)
+                    model, out = pathlib.Path(folder) / "m.pt2", pathlib.Path(folder) / "o.pt2"
+                    x = torch.randn(2, 5, WIDTH, dtype=wide)
+                    torch.export.save(torch.export.export(made, (x,)), str(model))
+                    result = engine("fold", model, "-o", out)[1]
+                    self.assertFalse(out.exists(), result)
+
+    def test_a_centering_is_made_in_the_type_of_the_sum(self):
+        made = NarrowAtOtherLengths().double().eval()
+        with tempfile.TemporaryDirectory() as folder:
+            model, out = pathlib.Path(folder) / "m.pt", pathlib.Path(folder) / "o.pt"
+            torch.jit.script(made).save(str(model))
+            engine("fold", model, "-o", out, "--policy", "all", "--input", "x=float64[2,5,4]")
+            x = torch.randn(1, 400, WIDTH, dtype=torch.float64)
+            if out.exists():
+                torch.testing.assert_close(torch.jit.load(str(out))(x), made(x))
 
     def test_a_stream_whose_elements_are_counted_keeps_its_channels(self):
         torch.manual_seed(5)

@@ -8,6 +8,7 @@
 
 #include "core/analysis/claims/finite_weights.h"
 #include "core/analysis/graph_names.h"
+#include "core/graph/queries.h"
 #include "core/ops/pattern.h"
 #include "core/ops/rules.h"
 
@@ -221,6 +222,10 @@ class Builder {
   void constant(ClaimId id, const graph::Constant& constant) {
     Claim& claim = claims_[static_cast<size_t>(id)];
     if (!constant.volatileReason.empty()) return refuse(id, constant.volatileReason);
+    if (graph::isReadWider(graph_, claim.value)) {
+      return refuse(id, "it is stored as " + std::string(graph::dtypeName(constant.view.dtype)) +
+                            " and read in a wider type: centering would round it");
+    }
     // A fresh bias needs no edit.
     if (graph::isZero(constant.view, kLargestZero)) {
       claim.kind = Claim::Kind::Proven;

@@ -10,6 +10,7 @@
 #include "core/analysis/claims/reached.h"
 #include "core/analysis/plan/planner.h"
 #include "core/graph/contains.h"
+#include "core/graph/queries.h"
 
 namespace normlens::analysis {
 
@@ -242,7 +243,7 @@ CutKind Planner::cutKindOf(const Claim& claim) const {
   if (claim.droppable) return CutKind::Drop;
   if (value.constant != kNone || value.literal || !value.opaqueReason.empty()) return CutKind::None;
   if (!claim.pattern.sumsAnything() || !graph::isFloat(value.dtype)) return CutKind::None;
-  if (isOutOfReach(graph_, claim)) return CutKind::None;
+  if (isOutOfReach(graph_, claim) || graph::isReadWider(graph_, claim.value)) return CutKind::None;
   // A value that a loop carries is one value in two places: it has no single point where it is made.
   if (value.producer == kNone && value.paramOf != 0) return CutKind::None;
   return CutKind::Centering;

@@ -134,6 +134,7 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 struct Judged {
   TensorDiff diff;
   std::vector<RowErrors> rows;  // those that differ
+  double epsilon = 0;           // the type's that the output is computed in
   bool byExact = false;         // rows hold how far the two are from exact numbers
   double noise = 0;             // how far the original moves with its weights, absolute
 };
@@ -280,13 +281,16 @@ class FileProof {
   }
 
   // exact: those of the wider copy; may be empty.
-  [[nodiscard]] static Result<Judged> judge(const Trial& trial, size_t output, const TensorDiff& diff,
-                                            const Tensors& exact) {
+  [[nodiscard]] Result<Judged> judge(const Trial& trial, size_t output, const TensorDiff& diff,
+                                     const Tensors& exact) const {
     const graph::TensorView &a = trial.original[output].view, &b = trial.changed[output].view;
     if (diff.telling && output < exact.size()) {
-      if (auto rows = rowErrors(a, b, &exact[output].view)) return Judged{diff, std::move(*rows), true};
+      if (auto rows = rowErrors(a, b, &exact[output].view))
+        return Judged{diff, std::move(*rows), epsilonOf(a.dtype), true};
     }
-    return rowErrors(a, b, nullptr).map([&](std::vector<RowErrors> rows) { return Judged{diff, std::move(rows)}; });
+    return rowErrors(a, b, nullptr).map([&](std::vector<RowErrors> rows) {
+      return Judged{diff, std::move(rows), epsilonOf(a.dtype)};
+    });
   }
 
   // Perhaps a model only cannot be looked into.
@@ -365,14 +369,22 @@ class FileProof {
     return std::ranges::all_of(trials_, [&](const Trial& trial) { return passes(trial, 0); });
   }
 
+  // Some parts of a file may be of another type than most of its weights; an output of a wider one shows no more
+  // rounding than the original's own.
+  [[nodiscard]] double epsilonOf(graph::DType output) const {
+    const bool isWider = change_.original.facts().computedIn == graph::DType::Unknown &&
+                         graph::mantissaBits(output) > graph::mantissaBits(type_);
+    return machineEpsilon(isWider ? output : type_);
+  }
   // Returns the error that is excused whatever the original's own error, relative.
-  [[nodiscard]] double fewRoundings() const {
-    const double few = options_.floorEpsilons * machineEpsilon(type_);
-    return type_ == graph::DType::Float64 ? std::max(few, options_.algebraLimit / options_.floorFactor) : few;
+  [[nodiscard]] double fewRoundings(double epsilon) const {
+    const double few = options_.floorEpsilons * epsilon;
+    const bool isFloat64 = epsilon == machineEpsilon(graph::DType::Float64);
+    return isFloat64 ? std::max(few, options_.algebraLimit / options_.floorFactor) : few;
   }
   // The same where the original moves less than that with its weights: four epsilons of bfloat16 are 3 %.
-  [[nodiscard]] double leastFloor(double scale, double noise) const {
-    const double few = fewRoundings() * scale;
+  [[nodiscard]] double leastFloor(const Judged& output, double scale, double noise) const {
+    const double few = fewRoundings(output.epsilon) * scale;
     return std::clamp(noise, few / options_.floorEpsilons, few);
   }
 
@@ -389,10 +401,11 @@ class FileProof {
       Floor own;
       if (output.byExact && std::isfinite(row.a))
         own = std::min(Floor{row.a, ErrorFloor::Original}, Floor{most_ * row.scale, ErrorFloor::Tenth});
-      return {row.apart, std::max({Floor{fewRoundings() * row.scale}, Floor{noise, ErrorFloor::Noise}, own})};
+      return {row.apart,
+              std::max({Floor{fewRoundings(output.epsilon) * row.scale}, Floor{noise, ErrorFloor::Noise}, own})};
     }
     // A few roundings beside an original that is itself far off. One that overflows has no scale.
-    const Floor few{leastFloor(std::isfinite(row.apart) ? row.scale : std::max(row.scale, row.exact), noise)};
+    const Floor few{leastFloor(output, std::isfinite(row.apart) ? row.scale : std::max(row.scale, row.exact), noise)};
     if (row.apart <= options_.floorFactor * few.size) return {row.apart, few};
     const Floor most =
         std::max(Floor{most_ * std::max(row.scale, row.exact), ErrorFloor::Tenth}, Floor{noise, ErrorFloor::Noise});
@@ -444,8 +457,8 @@ class FileProof {
   void decide() {
     outcome_.passes = passes();
     outcome_.worst.emplace();
-    outcome_.noiseFloor = fewRoundings();
-    outcome_.limit = options_.floorFactor * fewRoundings();
+    outcome_.noiseFloor = fewRoundings(machineEpsilon(type_));
+    outcome_.limit = options_.floorFactor * outcome_.noiseFloor;
     std::pair most{0.0, 0.0};
     bool reported = false;
     for (const Trial& trial : trials_) {
