@@ -1,6 +1,8 @@
 #include "core/graph/queries.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 namespace normlens::graph {
 
@@ -23,12 +25,35 @@ bool areRanksDeclared(const Graph& graph) {
   return std::ranges::all_of(graph.inputs(), [&](ValueId input) { return graph.value(input).declared.has_value(); });
 }
 
+namespace {
+
+bool movesElements(OpKind kind) {
+  using enum OpKind;
+  static constexpr std::array kMoves{Identity, Reshape, Permute, Rearrange, Expand, Slice, Select,
+                                     Split,    Unbind,  Concat,  Stack,     Roll,   Gather};
+  return std::ranges::find(kMoves, kind) != kMoves.end();
+}
+
+}  // namespace
+
 bool isReadWider(const Graph& graph, ValueId value) {
   const DType own = graph.value(value).dtype;
-  return isFloat(own) && std::ranges::any_of(graph.value(value).uses, [&](const Use& use) {
-           if (use.node == kNone || graph.node(use.node).outputs.empty()) return false;
-           return mantissaBits(graph.value(graph.node(use.node).outputs[0]).dtype) > mantissaBits(own);
-         });
+  if (!isFloat(own)) return false;
+  std::set<ValueId> seen{value};
+  std::vector<ValueId> open{value};
+  while (!open.empty()) {
+    const ValueId moved = open.back();
+    open.pop_back();
+    for (const Use& use : graph.value(moved).uses) {
+      if (use.node == kNone) continue;
+      const Node& node = graph.node(use.node);
+      for (const ValueId output : node.outputs) {
+        if (mantissaBits(graph.value(output).dtype) > mantissaBits(own)) return true;
+        if (movesElements(node.kind) && seen.insert(output).second) open.push_back(output);
+      }
+    }
+  }
+  return false;
 }
 
 std::optional<Use> onlyReader(const Graph& graph, ValueId value) {

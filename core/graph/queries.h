@@ -26,8 +26,8 @@ namespace normlens::graph {
 
 // The only read of a value's elements; queries of its shape do not count. nullopt: there is none, or several.
 [[nodiscard]] std::optional<Use> onlyReader(const Graph& graph, ValueId value);
-// A read makes floats of a wider type of it, by a cast or by promotion: another number in its place is rounded to its
-// own type first, which shows there.
+// A read makes floats of a wider type of it, by a cast or by promotion, also after its elements were moved: another
+// number in its place is rounded to its own type first, which shows there.
 [[nodiscard]] bool isReadWider(const Graph& graph, ValueId value);
 
 }  // namespace normlens::graph

@@ -116,7 +116,7 @@ def overflows(case, outputs):
 
 
 def in_float64(inputs):
-    return {name: value.astype(numpy.float64) if value.dtype.kind not in "ib" else value
+    return {name: numpy.asarray(value, numpy.float64) if value.dtype.kind not in "ib" else value
             for name, value in inputs.items()}
 
 
