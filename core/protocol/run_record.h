@@ -29,13 +29,14 @@ struct RunMember {
   bool operator==(const RunMember&) const = default;
 };
 
-// InputStatistics are of the numbers that one linear layer reads, over examples that are set aside. The mean, deviation
-// and length (root of the sum of squares) of each example, averaged over the examples; the spreads are standard
-// deviations over them. Papers 001, 5.1 and F.
+// InputStatistics are of the numbers that one layer reads, over examples that are set aside. The mean, deviation and
+// length (root of the sum of squares) of each example and its angle to the uniform vector in degrees, averaged over the
+// examples; the spreads are standard deviations over them. Papers 001 §5.1 and F; 002 §3 (the angle).
 struct InputStatistics {
   double mean = 0, mean_spread = 0;
   double deviation = 0, deviation_spread = 0;
   double length = 0, length_spread = 0;
+  double angle = 0, angle_spread = 0;
 
   bool operator==(const InputStatistics&) const = default;
 };
@@ -53,7 +54,8 @@ struct RunRecord {
       layer_names;  // Name the linear layers, in this order below; in a member's first record only.
   std::vector<double>
       gradient_norms;  // Each linear layer's weight has one, at the epoch's last step; empty before the first.
-  std::vector<InputStatistics> inputs;  // One for each linear layer.
+  std::vector<InputStatistics> inputs;              // One for each linear layer.
+  std::vector<InputStatistics> norms, activations;  // The same for each norm and each activation, in their order.
   // Largest |difference| from the network layer_norm of the same depth, optimizer, seed and precision, over all
   // parameters; those before a norm centered, in both. nullopt: it is that network, or there is none.
   std::optional<double> weight_difference;
@@ -84,6 +86,7 @@ struct StepCost {
   double ratio = 1, ratio_low = 1, ratio_high = 1;  // time of layer_norm by this one's: above 1, this one is faster
   bool noise = true;                                // the interval of the ratio holds 1
   int64_t bytes = 0;
+  int batch = 0;  // examples of the step
 
   bool operator==(const StepCost&) const = default;
 };
@@ -119,11 +122,12 @@ struct RunResult {
 
 namespace normlens::protocol {
 NORMLENS_FIELDS(lab::RunMember, network, layers, optimizer, seed, precision)
-NORMLENS_FIELDS(lab::InputStatistics, mean, mean_spread, deviation, deviation_spread, length, length_spread)
+NORMLENS_FIELDS(lab::InputStatistics, mean, mean_spread, deviation, deviation_spread, length, length_spread, angle,
+                angle_spread)
 NORMLENS_FIELDS(lab::RunRecord, event, run, member, epoch, epochs, done, of, train_loss, test_loss, test_accuracy,
-                layer_names, gradient_norms, inputs, weight_difference, different_weight, ms_per_step, bytes, seconds,
-                text)
+                layer_names, gradient_norms, inputs, norms, activations, weight_difference, different_weight,
+                ms_per_step, bytes, seconds, text)
 NORMLENS_FIELDS(lab::Finding, claim, holds, value, limit, text)
-NORMLENS_FIELDS(lab::StepCost, member, median_ms, low_ms, high_ms, ratio, ratio_low, ratio_high, noise, bytes)
+NORMLENS_FIELDS(lab::StepCost, member, median_ms, low_ms, high_ms, ratio, ratio_low, ratio_high, noise, bytes, batch)
 NORMLENS_FIELDS(lab::RunResult, run, settings, end, records, findings, costs, weights, machine)
 }  // namespace normlens::protocol

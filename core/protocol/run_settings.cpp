@@ -105,6 +105,9 @@ void checkOptimizer(const OptimizerSettings& optimizer, const std::string& where
   check.within(optimizer.beta1, 0, 0.9999, where + ".beta1");
   check.within(optimizer.beta2, 0, 0.999999, where + ".beta2");
   check.require(std::isfinite(optimizer.eps) && optimizer.eps > 0, where + ".eps", "must be above 0");
+  check.within(optimizer.warmup, 0, 0.99, where + ".warmup");
+  check.within(optimizer.clip_norm, 0, 1e6, where + ".clip_norm");
+  check.within(optimizer.dropout, 0, 0.95, where + ".dropout");
 }
 
 void checkData(const DataSettings& data, bool characters, Checker& check) {
@@ -134,11 +137,19 @@ void checkNetworks(const RunSettings& settings, Checker& check) {
   for (size_t i = 0; i < settings.optimizers.size(); ++i)
     checkOptimizer(settings.optimizers[i], at("optimizers", i), check);
   check.someAndDifferent(settings.seeds, "seeds");
+  if (std::ranges::find(settings.networks, NormUse::CrmsNorm) == settings.networks.end()) return;
+  check.require(settings.architecture == Architecture::PreNormTransformer, "networks",
+                "names crms_norm, which only a pre_norm_transformer has");
+  for (size_t i = 0; i < settings.optimizers.size(); ++i) {
+    const OptimizerSettings& by = settings.optimizers[i];
+    check.require(by.dropout == 0 || by.dropout_after == DropoutAfter::Activation, at("optimizers", i) + ".dropout",
+                  "acts on channels of the stream, of which crms_norm has one fewer: set dropout_after to activation");
+  }
 }
 
 void checkSizes(const RunSettings& settings, Checker& check) {
   check.someAndDifferent(settings.layers, "layers");
-  const bool transformer = settings.experiment == Experiment::Transformer;
+  const bool transformer = isTransformer(settings);
   for (size_t i = 0; i < settings.layers.size(); ++i)
     check.within(settings.layers[i], transformer ? 1 : 2, 200, at("layers", i));
   check.within(settings.width, 2, 16384, "width");
@@ -153,6 +164,13 @@ void checkSizes(const RunSettings& settings, Checker& check) {
     check.require(settings.epochs >= 2, "epochs", "must be 2 or more: the other networks go on after a handover");
     check.within(settings.handover_epoch, 1, settings.epochs - 1, "handover_epoch");
   }
+  if (settings.architecture == Architecture::Convolutional) {
+    check.within(settings.groups, 1, settings.width, "groups");
+    check.require(settings.groups < 1 || settings.width % settings.groups == 0, "groups",
+                  "is " + std::to_string(settings.groups) + ", which does not divide the width " +
+                      std::to_string(settings.width));
+  }
+  for (size_t i = 0; i < settings.batches.size(); ++i) check.within(settings.batches[i], 1, 1e6, at("batches", i));
   if (transformer) {
     check.within(settings.heads, 1, settings.width, "heads");
     check.require(
@@ -182,23 +200,44 @@ RunSettings usualSettings(Experiment experiment) {
     settings.width = 64;
     settings.data.samples = 1024;
     settings.optimizers[0] = {.kind = OptimizerKind::Sgd, .learning_rate = 0.01};
-  } else if (experiment == Experiment::Transformer) {
-    settings.layers = {2};
+  } else if (experiment == Experiment::Dropout) {
     settings.width = 64;
+    settings.activation = Activation::Gelu;
+    settings.epochs = 20;
+    settings.seeds = {1, 2, 3};
+    settings.optimizers.clear();
+    for (const double dropout : {0.0, 0.1, 0.3, 0.5}) {
+      settings.optimizers.push_back(
+          {.kind = OptimizerKind::Sgd, .learning_rate = 0.01, .momentum = 0.9, .dropout = dropout});
+    }
+  } else if (experiment == Experiment::Crms) {
+    settings.architecture = Architecture::PreNormTransformer;
+    settings.layers = {4};
+    settings.width = 128;
     settings.epochs = 10;
-    settings.batch = 32;
+    settings.batch = 8;
+    settings.steps_per_epoch = 20;
     settings.data.kind = DataKind::Characters;
     settings.data.samples = 65536;
-    settings.networks = {NormUse::LayerNorm, NormUse::CbwcRmsNorm};
+    settings.networks = {NormUse::LayerNorm, NormUse::CbwcRmsNorm, NormUse::RmsNorm, NormUse::CrmsNorm};
+    settings.optimizers[0] = {.kind = OptimizerKind::Sgd, .learning_rate = 0.05, .momentum = 0.9};
   } else if (experiment == Experiment::Continued) {
     OptimizerSettings decaying = settings.optimizers[0];
     decaying.weight_decay = 0.01;
     settings.optimizers.push_back(decaying);
     settings.networks = {NormUse::LayerNorm, NormUse::CbwcRmsNorm};
   } else if (experiment == Experiment::Cost) {
+    settings.layers = {2};
     settings.epochs = 1;
+    settings.data.samples = 8192;
+    settings.batches = {8, 32, 128, 256, 512, 1024, 4096};
   }
   return settings;
+}
+
+bool isTransformer(const RunSettings& settings) {
+  return settings.architecture == Architecture::PreNormTransformer ||
+         settings.architecture == Architecture::PostNormTransformer;
 }
 
 Status checkRunSettings(const RunSettings& settings) {
@@ -207,7 +246,7 @@ Status checkRunSettings(const RunSettings& settings) {
                 "is " + std::to_string(settings.schema) + ", and this version of NormLens reads 1");
   checkNetworks(settings, check);
   checkSizes(settings, check);
-  checkData(settings.data, settings.experiment == Experiment::Transformer, check);
+  checkData(settings.data, isTransformer(settings), check);
   return check.status();
 }
 
@@ -232,9 +271,14 @@ std::string describe(const OptimizerSettings& optimizer) {
                      : optimizer.kind == OptimizerKind::Adam ? "Adam"
                                                              : "AdamW";
   if (optimizer.momentum != 0) text += ", momentum " + number(optimizer.momentum);
-  if (optimizer.weight_decay == 0) return text;
-  text += ", weight decay " + number(optimizer.weight_decay);
-  return text + (optimizer.decay_of == DecayOf::Centered ? " of the centered weight" : "");
+  if (optimizer.weight_decay != 0) text += ", weight decay " + number(optimizer.weight_decay);
+  if (optimizer.weight_decay != 0 && optimizer.decay_of == DecayOf::Centered) text += " of the centered weight";
+  if (optimizer.schedule != Schedule::Constant) text += ", " + nameOf(optimizer.schedule) + " schedule";
+  if (optimizer.warmup != 0) text += ", warm-up " + number(optimizer.warmup);
+  if (optimizer.clip_norm != 0) text += ", gradients clipped to " + number(optimizer.clip_norm);
+  if (optimizer.dropout != 0)
+    text += ", dropout " + number(optimizer.dropout) + " after each " + nameOf(optimizer.dropout_after);
+  return text;
 }
 
 size_t memberCount(const RunSettings& settings) {

@@ -21,7 +21,7 @@
 
 namespace normlens::lab {
 
-// W <- W - rate * step. Formulas: those of torch.optim, which the tests compare with.
+// How a network is trained: W <- W - rate * step. Formulas: those of torch.optim, which the tests compare with.
 struct OptimizerSettings {
   OptimizerKind kind = OptimizerKind::Adam;
   double learning_rate = 1e-3;
@@ -29,6 +29,11 @@ struct OptimizerSettings {
   double weight_decay = 0;
   DecayOf decay_of = DecayOf::Weight;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  // adam, adamw
+  Schedule schedule = Schedule::Constant;
+  double warmup = 0;     // share of the steps in which the rate rises from 0, in [0, 1)
+  double clip_norm = 0;  // the gradients' common length is cut to this; 0: it is not
+  double dropout = 0;    // share of the outputs that are set to 0 while training
+  DropoutAfter dropout_after = DropoutAfter::Linear;
 
   bool operator==(const OptimizerSettings&) const = default;
 };
@@ -50,9 +55,11 @@ struct DataSettings {
 
 struct RunSettings {
   int schema = 1;
-  Experiment experiment = Experiment::Equivalence;  // all but transformer train multilayer perceptrons
-  std::vector<int> layers{6};  // linear layers of the perceptron, the last has no norm; blocks of the transformer
+  Experiment experiment = Experiment::Equivalence;
+  Architecture architecture = Architecture::Mlp;
+  std::vector<int> layers{6};  // linear layers or convolutions, the last has no norm; blocks of a transformer
   int width = 256;
+  int groups = 8;  // convolutional: of GroupNorm, over the width
   // The perceptron's. A rounding error can push a number over ReLU's kink, and gradients then differ by more than
   // rounding: in float32 that happens now and then, in float64 hardly ever.
   Activation activation = Activation::Relu;
@@ -71,19 +78,22 @@ struct RunSettings {
   // continued: after so many epochs the other networks start from the weights of layer_norm.
   int handover_epoch = 20;
   bool handover_centered = false;  // ... centered once (CCWT) before they are handed over
-  // transformer
+  // transformers
   int heads = 4;
   int context = 64;           // characters that it sees
   int steps_per_epoch = 100;  // batches drawn from the text
   // cost: what is measured after `epochs` of warm-up.
   int rounds = 20;
   int steps_per_round = 10;  // Each network does as many, in turns.
+  std::vector<int> batches;  // cost: sizes of a step that are measured; empty: `batch` alone
 
   bool operator==(const RunSettings&) const = default;
 };
 
 // Settings that show what an experiment is about, within a minute or so on two cores.
 [[nodiscard]] RunSettings usualSettings(Experiment experiment);
+
+[[nodiscard]] bool isTransformer(const RunSettings& settings);
 
 // Error: BadInput, one sentence that begins with the field.
 [[nodiscard]] Status checkRunSettings(const RunSettings& settings);
@@ -99,9 +109,10 @@ struct RunSettings {
 }  // namespace normlens::lab
 
 namespace normlens::protocol {
-NORMLENS_FIELDS(lab::OptimizerSettings, kind, learning_rate, momentum, weight_decay, decay_of, beta1, beta2, eps)
+NORMLENS_FIELDS(lab::OptimizerSettings, kind, learning_rate, momentum, weight_decay, decay_of, beta1, beta2, eps,
+                schedule, warmup, clip_norm, dropout, dropout_after)
 NORMLENS_FIELDS(lab::DataSettings, kind, path, target, samples, features, classes, noise, test_share, seed)
-NORMLENS_FIELDS(lab::RunSettings, schema, experiment, layers, width, activation, epochs, batch, optimizers, seeds, data,
-                precisions, networks, norm_eps, random_affine, device, threads, handover_epoch, handover_centered,
-                heads, context, steps_per_epoch, rounds, steps_per_round)
+NORMLENS_FIELDS(lab::RunSettings, schema, experiment, architecture, layers, width, groups, activation, epochs, batch,
+                optimizers, seeds, data, precisions, networks, norm_eps, random_affine, device, threads, handover_epoch,
+                handover_centered, heads, context, steps_per_epoch, rounds, steps_per_round, batches)
 }  // namespace normlens::protocol

@@ -10,7 +10,7 @@ import torch
 from samples import ran
 
 CHARACTERS = 8  # at least so many are in the generated text
-TRANSFORMER = {"experiment": "transformer", "layers": [2], "steps_per_epoch": 4, "context": 16, "heads": 2,
+TRANSFORMER = {"architecture": "pre_norm_transformer", "layers": [2], "steps_per_epoch": 4, "context": 16, "heads": 2,
                "data": {"kind": "characters", "samples": 4000}}
 
 

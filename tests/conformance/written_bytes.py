@@ -48,7 +48,8 @@ SAMPLES = ("visible", "pt2", "paper", "field", "attack/exact", "attack/precision
 ONLY_ONNX = ("standard", "ort")  # flavours that are ops of ONNX: other formats refuse them as a wrong command line
 NETWORKS = ("layer_norm", "cbwc_rms_norm", "rms_norm", "plain")
 EXPERIMENTS = {
-    "transformer": {"layers": [2], "steps_per_epoch": 2, "context": 16, "heads": 2,
+    "transformer": {"experiment": "equivalence", "architecture": "pre_norm_transformer", "layers": [2],
+                    "steps_per_epoch": 2, "context": 16, "heads": 2,
                     "data": {"kind": "characters", "samples": 4000}},
     "equivalence": {"layers": [3], "activation": "gelu", "data": {"kind": "teacher", "samples": 40, "features": 5}},
 }

@@ -163,7 +163,7 @@ TEST_F(Lab, AnNpzBesideTheRunIsLearned) {
 
 // Trained both ways, exported: of the one all norms fold, of the other there is none left to fold.
 TEST_F(Lab, ExportedTransformersAreWhatTheyAreTrainedAs) {
-  const json transformer = {{"experiment", "transformer"},
+  const json transformer = {{"architecture", "pre_norm_transformer"},
                             {"layers", {2}},
                             {"epochs", 2},
                             {"batch", 4},

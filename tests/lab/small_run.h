@@ -14,9 +14,11 @@
 namespace normlens::lab {
 
 // Small and on one thread; γ and β are random.
-inline RunSettings smallRun(Experiment experiment = Experiment::Equivalence) {
+inline RunSettings smallRun(Experiment experiment = Experiment::Equivalence,
+                            Architecture architecture = Architecture::Mlp) {
   RunSettings settings;
   settings.experiment = experiment;
+  settings.architecture = architecture;
   settings.layers = {4};
   settings.width = 16;
   settings.epochs = 4;
@@ -24,7 +26,7 @@ inline RunSettings smallRun(Experiment experiment = Experiment::Equivalence) {
   settings.data.samples = 200;
   settings.random_affine = true;
   settings.threads = 1;
-  if (experiment == Experiment::Transformer) {
+  if (isTransformer(settings)) {
     settings.layers = {2};
     settings.data.kind = DataKind::Characters;
     settings.data.samples = 4000;
@@ -35,6 +37,10 @@ inline RunSettings smallRun(Experiment experiment = Experiment::Equivalence) {
   }
   if (experiment == Experiment::Continued) settings.handover_epoch = 2;
   return settings;
+}
+
+inline RunSettings smallTransformer(Architecture architecture = Architecture::PreNormTransformer) {
+  return smallRun(Experiment::Equivalence, architecture);
 }
 
 inline Result<RunResult> tryRun(const RunSettings& settings, const RunPlace& place = {},

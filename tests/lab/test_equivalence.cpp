@@ -113,7 +113,7 @@ TEST(Equivalence, OfThePapersSize) {
 }
 
 TEST(Transformer, CenteredWeightsWithRmsNormTrainAsLayerNorm) {
-  RunSettings settings = smallRun(Experiment::Transformer);
+  RunSettings settings = smallTransformer();
   settings.precisions = {Precision::Float64};
   settings.optimizers = {{.kind = OptimizerKind::AdamW, .weight_decay = 0.01}};
   const RunResult result = trained(settings);

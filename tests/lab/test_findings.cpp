@@ -111,5 +111,29 @@ TEST(Findings, ADifferenceInsideTheNoiseIsNone) {
   EXPECT_EQ(numbers.about("RMSNorm alone takes less time").holds, true);
 }
 
+// Papers 001 §3.2 and E.2: the crossing s·b > p, between the batches around it.
+TEST(Findings, TheTimesCrossWhereTheRatioIsOne) {
+  for (const double later : {2.0, 0.9}) {
+    Numbers numbers(Experiment::Cost);
+    numbers.settings().width = 16;
+    numbers.settings().batches = {8, 128};
+    for (const double ratio : {0.5, later}) {
+      StepCost cost;
+      cost.member = {NormUse::CbwcRmsNorm, 6, 0, 1, Precision::Float32};
+      cost.ratio = cost.ratio_low = cost.ratio_high = ratio;
+      cost.batch = ratio == 0.5 ? 8 : 128;
+      numbers.result_.costs.push_back(cost);
+    }
+    numbers.find();
+    const Finding found = numbers.about("s·b > p");
+    EXPECT_EQ(found.holds, later > 1);
+    EXPECT_EQ(found.value.has_value(), later > 1);
+    if (found.value) {
+      EXPECT_NEAR(*found.value, 32, 1e-9);  // half way on logarithms
+    }
+    EXPECT_EQ(found.limit, 16);
+  }
+}
+
 }  // namespace
 }  // namespace normlens::lab

@@ -1,7 +1,10 @@
 // The steps are those of torch.optim.
 #include <gtest/gtest.h>
 
+#include <torch/nn/utils/clip_grad.h>
 #include <torch/optim.h>
+
+#include <cmath>
 #include <sstream>
 
 #include "core/lab/export/torchscript_export.h"
@@ -26,7 +29,7 @@ double difference(const OptimizerSettings& settings,
   std::vector<at::Tensor> theirs;
   for (const Parameter& parameter : ours->parameters())
     theirs.push_back(parameter.value.detach().clone().requires_grad_(true));
-  Optimizer optimizer(settings, *ours);
+  Optimizer optimizer(settings, *ours, 20);
   const auto other = make(theirs);
   for (int step = 1; step <= 20; ++step) {
     for (size_t i = 0; i < theirs.size(); ++i) {
@@ -63,6 +66,36 @@ TEST(Optimizer, StepsAsTorchOptimDoes) {
       1e-15);
 }
 
+// torch.optim's rate is set before each step, and its gradients are clipped by torch's own function.
+TEST(Optimizer, ItsScheduleAndItsClippingAreTorchs) {
+  constexpr double kClip = 0.5;
+  const auto ours = network(), theirs = network();
+  std::vector<at::Tensor> values;
+  for (const Parameter& parameter : theirs->parameters()) values.push_back(parameter.value);
+  Optimizer optimizer({.kind = OptimizerKind::Sgd,
+                       .learning_rate = kRate,
+                       .schedule = Schedule::Cosine,
+                       .warmup = 0.25,
+                       .clip_norm = kClip},
+                      *ours, 20);
+  torch::optim::SGD other(values, torch::optim::SGDOptions(kRate));
+  for (int step = 1; step <= 20; ++step) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const at::Tensor gradient = (values[i].detach() * (step + static_cast<int>(i))).sin();
+      ours->parameters()[i].value.mutable_grad() = gradient;
+      values[i].mutable_grad() = gradient.clone();
+    }
+    const double share = step / 20.0;
+    static_cast<torch::optim::SGDOptions&>(other.param_groups()[0].options())
+        .lr(share < 0.25 ? kRate * share / 0.25 : kRate * (1 + std::cos((share - 0.25) / 0.75 * std::acos(-1.0))) / 2);
+    torch::nn::utils::clip_grad_norm_(values, kClip);
+    optimizer.step();
+    other.step();
+    for (size_t i = 0; i < values.size(); ++i)
+      EXPECT_LT((ours->parameters()[i].value - values[i]).abs().max().item<double>(), 1e-15) << step;
+  }
+}
+
 TEST(Optimizer, DecaysWhatItIsToldTo) {
   RunSettings settings;
   settings.width = 4;
@@ -70,7 +103,7 @@ TEST(Optimizer, DecaysWhatItIsToldTo) {
     const auto net = makeNetwork(settings, {NormUse::CbwcRmsNorm, 2, 1, Precision::Float64, 3, 2});
     const at::Tensor before = net->find("linear_1.weight")->value.detach().clone();
     for (Parameter& parameter : net->parameters()) parameter.value.mutable_grad() = at::zeros_like(parameter.value);
-    Optimizer({.kind = OptimizerKind::Sgd, .learning_rate = 1, .weight_decay = 0.5, .decay_of = of}, *net).step();
+    Optimizer({.kind = OptimizerKind::Sgd, .learning_rate = 1, .weight_decay = 0.5, .decay_of = of}, *net, 1).step();
     return std::pair(before, net->find("linear_1.weight")->value.detach());
   };
   const auto [stored, afterStored] = decayed(DecayOf::Weight);
@@ -86,7 +119,8 @@ void expectSameScores(const RunSettings& settings, const NetworkShape& shape, co
   std::istringstream file(toTorchScript(*network, settings, shape.layers));
   torch::jit::Module module = torch::jit::load(file);
   for (const at::Tensor& input : inputs) {
-    const at::Tensor expected = network->forward(input, nullptr);
+    Pass pass;
+    const at::Tensor expected = network->forward(input, pass);
     const at::Tensor scores = module.forward({input}).toTensor();
     EXPECT_LT((scores.reshape(expected.sizes()) - expected).abs().max().item<double>(), 1e-12) << nameOf(shape.network);
   }
@@ -97,20 +131,28 @@ TEST(Export, APerceptronsFileComputesTheSame) {
   const std::vector<at::Tensor> inputs{at::randn({5, 3}, at::kDouble), at::randn({1, 3}, at::kDouble)};
   for (const auto activation : {Activation::Relu, Activation::Gelu, Activation::Tanh}) {
     settings.activation = activation;
-    for (const auto network : kNetworks) expectSameScores(settings, {network, 4, 1, Precision::Float64, 3, 2}, inputs);
+    for (const auto architecture : {Architecture::Mlp, Architecture::ResidualMlp, Architecture::Convolutional}) {
+      settings.architecture = architecture;
+      for (const auto network : kNetworks) {
+        if (network != NormUse::CrmsNorm) expectSameScores(settings, {network, 4, 1, Precision::Float64, 3, 2}, inputs);
+      }
+    }
   }
 }
 
 TEST(Export, ATransformersFileComputesTheSame) {
-  const RunSettings settings = smallRun(Experiment::Transformer);
+  RunSettings settings = smallTransformer();
   const std::vector<at::Tensor> inputs{at::randint(0, 11, {2, 9}, at::kLong), at::randint(0, 11, {1, 1}, at::kLong),
                                        at::randint(0, 11, {3, settings.context}, at::kLong)};
   for (const auto network : kNetworks) expectSameScores(settings, {network, 2, 1, Precision::Float64, 11, 11}, inputs);
+  settings.architecture = Architecture::PostNormTransformer;
+  for (const auto network : {NormUse::LayerNorm, NormUse::CbwcRmsNorm})
+    expectSameScores(settings, {network, 2, 1, Precision::Float64, 11, 11}, inputs);
 }
 
 // CCWT: in the file there is nothing left to center.
 TEST(Export, CenteredWeightsAreWrittenCentered) {
-  const RunSettings settings = smallRun(Experiment::Transformer);
+  const RunSettings settings = smallTransformer();
   const auto network = makeNetwork(settings, {NormUse::CbwcRmsNorm, 2, 1, Precision::Float64, 11, 11});
   std::istringstream file(toTorchScript(*network, settings, 2));
   const torch::jit::Module module = torch::jit::load(file);

@@ -51,7 +51,7 @@ TEST_P(WrongSettings, AreTold) {
 
 const Wrong kWrong[] = {
     {"experiment", R"({"experiment": "tea"})",
-     "experiment is \"tea\", and must be one of equivalence, depth_sweep, transformer, continued, cost"},
+     "experiment is \"tea\", and must be one of equivalence, depth_sweep, dropout, cost, crms, continued"},
     {"misspelt", R"({"epoch": 3})", "the settings of a run have no field epoch"},
     {"misspelt_deep", R"({"data": {"sample": 3}})", "the settings of a run have no field data.sample"},
     {"misspelt_listed", R"({"optimizers": [{}, {"lr": 1}]})", "the settings of a run have no field optimizers[1].lr"},
@@ -65,9 +65,9 @@ const Wrong kWrong[] = {
     {"layer", R"({"layers": [6, 1]})", "layers[1] is 1, and must lie between 2 and 200"},
     {"seeds", R"({"seeds": [1, 2, 1]})", "seeds names one of them twice"},
     {"network", R"({"networks": ["layer_norm", "batch_norm"]})",
-     "networks[1] is \"batch_norm\", and must be one of layer_norm, cbwc_rms_norm, rms_norm, plain"},
+     "networks[1] is \"batch_norm\", and must be one of layer_norm, cbwc_rms_norm, rms_norm, crms_norm, plain"},
     {"precision", R"({"precisions": ["float16"]})",
-     "precisions[0] is \"float16\", and must be one of float32, float64"},
+     "precisions[0] is \"float16\", and must be one of float32, float64, bfloat16"},
     {"no_optimizer", R"({"optimizers": []})", "optimizers is empty: at least one is needed"},
     {"rate", R"({"optimizers": [{"learning_rate": 0}]})", "optimizers[0].learning_rate must be above 0"},
     {"rate_nan", R"({"optimizers": [{"learning_rate": "nan"}]})", "optimizers[0].learning_rate must be above 0"},
@@ -80,10 +80,22 @@ const Wrong kWrong[] = {
     {"no_path", R"({"data": {"kind": "npz"}})", "data.path is empty: npz data are read from a file"},
     {"text_for_mlp", R"({"data": {"kind": "characters"}})",
      "data.kind is \"characters\", which only a transformer can learn"},
-    {"table_for_transformer", R"({"experiment": "transformer"})",
+    {"table_for_transformer", R"({"architecture": "pre_norm_transformer"})",
      "data.kind is \"spirals\", and a transformer needs characters"},
-    {"heads", R"({"experiment": "transformer", "data": {"kind": "characters"}, "heads": 5})",
+    {"heads", R"({"architecture": "pre_norm_transformer", "data": {"kind": "characters"}, "heads": 5})",
      "heads is 5, which does not divide the width 256"},
+    {"groups", R"({"architecture": "convolutional", "groups": 7})", "groups is 7, which does not divide the width 256"},
+    {"crms_mlp", R"({"networks": ["layer_norm", "crms_norm"]})",
+     "networks names crms_norm, which only a pre_norm_transformer has"},
+    {"crms_dropout",
+     R"({"architecture": "pre_norm_transformer", "data": {"kind": "characters"}, "networks": ["crms_norm"],
+         "optimizers": [{"dropout": 0.1}]})",
+     "optimizers[0].dropout acts on channels of the stream, of which crms_norm has one fewer: set dropout_after to "
+     "activation"},
+    {"clip", R"({"optimizers": [{"clip_norm": -1}]})",
+     "optimizers[0].clip_norm is -1, and must lie between 0 and 1e+06"},
+    {"warmup", R"({"optimizers": [{"warmup": 1}]})", "optimizers[0].warmup is 1, and must lie between 0 and 0.99"},
+    {"batches", R"({"batches": [8, 0]})", "batches[1] is 0, and must lie between 1 and 1e+06"},
     {"handover", R"({"experiment": "continued", "handover_epoch": 40})",
      "handover_epoch is 40, and must lie between 1 and 39"},
     {"reference", R"({"experiment": "continued", "networks": ["rms_norm"]})",
@@ -105,6 +117,8 @@ TEST(RunSettings, TheUsualOnesAreGood) {
 }
 
 TEST(RunSettings, SayTheirOptimizer) {
+  EXPECT_EQ(describe({.schedule = Schedule::Cosine, .warmup = 0.1, .clip_norm = 1, .dropout = 0.3}),
+            "Adam, cosine schedule, warm-up 0.1, gradients clipped to 1, dropout 0.3 after each linear");
   EXPECT_EQ(
       describe({.kind = OptimizerKind::Sgd, .momentum = 0.9, .weight_decay = 0.01, .decay_of = DecayOf::Centered}),
       "SGD, momentum 0.9, weight decay 0.01 of the centered weight");

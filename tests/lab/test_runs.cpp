@@ -259,7 +259,7 @@ TEST_F(Runs, ADivergedNetworkIsStoppedAndItsLastGoodStateKept) {
 }
 
 TEST_F(Runs, DataThatCannotBeUsedAreTold) {
-  RunSettings settings = smallRun(Experiment::Transformer);
+  RunSettings settings = smallTransformer();
   settings.data.samples = 1000;
   settings.data.test_share = 0.01;
   EXPECT_EQ(failureOf(tryRun(settings)).message, "context is 16, and only 10 characters are there to test with");

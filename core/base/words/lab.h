@@ -11,22 +11,35 @@ namespace normlens::lab {
 
 using normlens::nameOf;  // found by its argument
 
-enum class Experiment : uint8_t { Equivalence, DepthSweep, Transformer, Continued, Cost };
-NORMLENS_NAMES(Experiment, "equivalence", "depth_sweep", "transformer", "continued", "cost")
-inline constexpr std::array kExperiments{Experiment::Equivalence, Experiment::DepthSweep, Experiment::Transformer,
-                                         Experiment::Continued, Experiment::Cost};
+enum class Experiment : uint8_t { Equivalence, DepthSweep, Dropout, Cost, Crms, Continued };
+NORMLENS_NAMES(Experiment, "equivalence", "depth_sweep", "dropout", "cost", "crms", "continued")
+inline constexpr std::array kExperiments{Experiment::Equivalence, Experiment::DepthSweep, Experiment::Dropout,
+                                         Experiment::Cost,        Experiment::Crms,       Experiment::Continued};
+
+enum class Architecture : uint8_t {
+  Mlp,          // linear, norm, activation again and again
+  ResidualMlp,  // the same, and each layer's output is added to its input
+  PreNormTransformer,
+  PostNormTransformer,
+  Convolutional,  // the MLP with convolutions over a signal and GroupNorm
+};
+NORMLENS_NAMES(Architecture, "mlp", "residual_mlp", "pre_norm_transformer", "post_norm_transformer", "convolutional")
 
 // Names a network by its norms.
 enum class NormUse : uint8_t {
   LayerNorm,
   CbwcRmsNorm,  // RMSNorm behind centered weights
   RmsNorm,      // alone
+  CrmsNorm,     // a residual stream with one channel fewer
   Plain,        // no norm
   Unset,
 };
-NORMLENS_NAMES(NormUse, "layer_norm", "cbwc_rms_norm", "rms_norm", "plain", "")
+NORMLENS_NAMES(NormUse, "layer_norm", "cbwc_rms_norm", "rms_norm", "crms_norm", "plain", "")
 // Lists the networks in the order in which they are trained.
-inline constexpr std::array kNetworks{NormUse::LayerNorm, NormUse::CbwcRmsNorm, NormUse::RmsNorm, NormUse::Plain};
+inline constexpr std::array kNetworks{NormUse::LayerNorm, NormUse::CbwcRmsNorm, NormUse::RmsNorm, NormUse::CrmsNorm,
+                                      NormUse::Plain};
+// Returns whether it computes with centered weights, so that it should train as LayerNorm does.
+constexpr bool isCentered(NormUse use) { return use == NormUse::CbwcRmsNorm || use == NormUse::CrmsNorm; }
 
 enum class OptimizerKind : uint8_t {
   Sgd,
@@ -42,8 +55,23 @@ enum class DecayOf : uint8_t {
 };
 NORMLENS_NAMES(DecayOf, "weight", "centered")
 
-enum class Precision : uint8_t { Float32, Float64, Unset };
-NORMLENS_NAMES(Precision, "float32", "float64", "")
+enum class Schedule : uint8_t { Constant, Linear, Cosine };  // of the learning rate, down to 0 at the last step
+NORMLENS_NAMES(Schedule, "constant", "linear", "cosine")
+
+// Names the outputs that dropout acts on.
+enum class DropoutAfter : uint8_t {
+  Linear,      // what a norm or a residual stream reads next: it has no zero mean any more
+  Activation,  // what a linear layer reads next
+};
+NORMLENS_NAMES(DropoutAfter, "linear", "activation")
+
+enum class Precision : uint8_t {
+  Float32,
+  Float64,
+  BFloat16,  // autocast: float32 weights, matrix products in bfloat16
+  Unset,
+};
+NORMLENS_NAMES(Precision, "float32", "float64", "bfloat16", "")
 
 enum class Activation : uint8_t { Relu, Gelu, Tanh };
 NORMLENS_NAMES(Activation, "relu", "gelu", "tanh")

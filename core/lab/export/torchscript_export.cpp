@@ -18,7 +18,7 @@ class TorchScriptWriter {
         root_("__torch__.LaboratoryNetwork", unit_) {}
 
   std::string write(int layers) {
-    const Value scores = settings_.experiment == Experiment::Transformer ? transformer(layers) : perceptron(layers);
+    const Value scores = isTransformer(settings_) ? transformer(layers) : perceptron(layers);
     root_.define("def forward(self, x):\n" + body_ + "  return " + scores + "\n");
     root_.eval();
     std::ostringstream file;
@@ -31,25 +31,36 @@ class TorchScriptWriter {
 
   // See nets/perceptron.cpp.
   Value perceptron(int layers) {
-    Value x = "x";
+    const bool convolves = settings_.architecture == Architecture::Convolutional;
+    Value x = convolves ? line("x.unsqueeze(1)") : "x";
     for (int i = 1; i < layers; ++i) {
       const std::string index = std::to_string(i);
-      x = activation(nameOf(settings_.activation), norm("norm_" + index, linear("linear_" + index, x)));
+      const Value made = convolves ? groupNorm("norm_" + index, convolution("linear_" + index, x))
+                                   : norm("norm_" + index, linear("linear_" + index, x));
+      const Value next = activation(nameOf(settings_.activation), made);
+      x = settings_.architecture == Architecture::ResidualMlp && i > 1 ? add(x, next) : next;
     }
-    return linear("linear_" + std::to_string(layers), x);
+    return linear("linear_" + std::to_string(layers), convolves ? line("torch.mean(" + x + ", [2])") : x);
   }
   // See nets/transformer.cpp.
   Value transformer(int blocks) {
     const Value characters = part("characters", {"weight"}, "torch.embedding(self.weight, x)", "x");
+    const bool preNorm = settings_.architecture == Architecture::PreNormTransformer;
     Value x = add(characters, part("places", {"weight"}, "torch.slice(self.weight, 0, 0, x.size(1))", "x"));
+    if (!preNorm) x = norm("norm_first", x);
+    const auto around = [&](const std::string& name, const auto& layer) {
+      x = preNorm ? add(x, layer(norm(name, x))) : norm(name, add(x, layer(x)));
+    };
     for (int i = 1; i <= blocks; ++i) {
       const std::string block = "block_" + std::to_string(i) + "_";
-      const Value mixed = attention(linear(block + "attention_in", norm(block + "norm_1", x)));
-      x = add(x, linear(block + "attention_out", mixed));
-      const Value hidden = activation("gelu", linear(block + "mlp_in", norm(block + "norm_2", x)));
-      x = add(x, linear(block + "mlp_out", hidden));
+      around(block + "norm_1", [&](const Value& read) {
+        return linear(block + "attention_out", attention(linear(block + "attention_in", read)));
+      });
+      around(block + "norm_2", [&](const Value& read) {
+        return linear(block + "mlp_out", activation("gelu", linear(block + "mlp_in", read)));
+      });
     }
-    return linear("head", norm("norm_last", x));
+    return linear("head", preNorm ? norm("norm_last", x) : x);
   }
 
   Value linear(const std::string& name, const Value& x) {
@@ -57,10 +68,32 @@ class TorchScriptWriter {
   }
   Value norm(const std::string& name, const Value& x) {
     if (network_.normUse() == NormUse::Plain) return x;
+    if (network_.normUse() == NormUse::CrmsNorm) {
+      const double kept = settings_.width - 1;
+      return line("torch.rms_norm(" + x + ", [" + std::to_string(settings_.width - 1) + "], None, " +
+                  number(settings_.norm_eps * (kept + 1) / kept) + ")");
+    }
     const std::string code = network_.normUse() == NormUse::LayerNorm
                                  ? "torch.layer_norm(x, " + rest_ + "self.bias, " + eps_ + ")"
                                  : "torch.rms_norm(x, " + rest_ + eps_ + ") + self.bias";
     return part(name, {"weight", "bias"}, code, x);
+  }
+  Value convolution(const std::string& name, const Value& x) {
+    return part(name, {"weight", "bias"}, "torch.conv1d(x, self.weight, self.bias, [1], [1])", x);
+  }
+  // GroupNorm, or the RMS of the same groups.
+  Value groupNorm(const std::string& name, const Value& x) {
+    if (network_.normUse() == NormUse::Plain) return x;
+    const std::string groups = std::to_string(settings_.groups), width = std::to_string(settings_.width);
+    if (network_.normUse() == NormUse::LayerNorm) {
+      return part(name, {"weight", "bias"}, "torch.group_norm(x, " + groups + ", self.weight, self.bias, " + eps_ + ")",
+                  x);
+    }
+    const Value grouped = line("torch.reshape(" + x + ", [" + x + ".size(0), " + groups + ", -1])");
+    return part(name, {"weight", "bias"},
+                "torch.reshape(x * torch.rsqrt(torch.mean(x * x, [2], True) + " + eps_ + "), [x.size(0), " + width +
+                    ", -1]) * self.weight.unsqueeze(1) + self.bias.unsqueeze(1)",
+                grouped);
   }
   Value activation(const std::string& op, const Value& x) { return line("torch." + op + "(" + x + ")"); }
   Value add(const Value& a, const Value& b) { return line(a + " + " + b); }

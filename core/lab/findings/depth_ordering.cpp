@@ -16,34 +16,43 @@ std::optional<double> rangeOfLength(const Series& series) {
 std::optional<double> rangeOfMean(const Series& series) {
   return relativeRange(series, [](const RunRecord& record) { return record.inputs.back().mean; });
 }
-// The layers between the first, which reads the data, and the last: the mean of their ranges.
+// The mean of the ranges of a kind of layers, without the first and the last `edge` of them.
+template <auto Layers, size_t Edge>
 std::optional<double> rangeWithin(const Series& series) {
-  if (series.empty() || series.front()->inputs.size() < 3) return std::nullopt;
+  if (series.empty() || (series.front()->*Layers).size() < 1 + 2 * Edge) return std::nullopt;
   double sum = 0;
-  const size_t layers = series.front()->inputs.size();
-  for (size_t layer = 1; layer + 1 < layers; ++layer) {
-    const auto range = relativeRange(series, [&](const RunRecord& record) { return record.inputs[layer].length; });
+  const size_t layers = (series.front()->*Layers).size();
+  for (size_t layer = Edge; layer < layers - Edge; ++layer) {
+    const auto range = relativeRange(series, [&](const RunRecord& record) { return (record.*Layers)[layer].length; });
     if (!range) return std::nullopt;
     sum += *range;
   }
-  return sum / static_cast<double>(layers - 2);
+  return sum / static_cast<double>(layers - 2 * Edge);
 }
 // Returns the best accuracy over all epochs.
 std::optional<double> bestAccuracy(const Series& series) {
   return largest(series, [](const RunRecord& record) { return std::optional(record.test_accuracy); });
 }
 
-// Mean over the seeds and optimizers; nullopt: one of the networks has no such figure.
-std::optional<double> meanOf(const RunResult& result, NormUse network, int layers, const Figure& figure) {
-  double sum = 0, count = 0;
+// Returns the length of the inner layers' inputs in the last epoch.
+std::optional<double> innerLength(const Series& series) {
+  if (series.empty() || series.back()->inputs.size() < 3) return std::nullopt;
+  const std::vector<InputStatistics>& inputs = series.back()->inputs;
+  double sum = 0;
+  for (size_t layer = 1; layer + 1 < inputs.size(); ++layer) sum += inputs[layer].length;
+  return sum / static_cast<double>(inputs.size() - 2);
+}
+
+// Over the seeds and optimizers; nullopt: one of the networks has no such figure.
+std::optional<Summary> meanOf(const RunResult& result, NormUse network, int layers, const Figure& figure) {
+  std::vector<double> values;
   for (const RunMember& member : membersOf(result.settings)) {
     if (member.network != network || member.layers != layers) continue;
     const auto value = figure(seriesOf(result, member, /*from=*/1));
     if (!value) return std::nullopt;
-    sum += *value;
-    ++count;
+    values.push_back(*value);
   }
-  return count == 0 ? std::nullopt : std::optional(sum / count);
+  return values.empty() ? std::nullopt : std::optional(summaryOf(values));
 }
 
 struct Claim {
@@ -53,17 +62,22 @@ struct Claim {
   NormUse other;
   bool less;
   const char* said = "";  // before the two figures
+  bool isShare = true;    // Its figures are shares, which are written as percent.
 };
 
-std::vector<Claim> claims() {
+std::vector<Claim> claims(Architecture architecture) {
   constexpr const char* kBest = "in each one's best epoch ";
-  return {
+  std::vector<Claim> all{
       {"the length of the last layer's input varies less with LayerNorm than with RMSNorm alone", rangeOfLength,
        NormUse::LayerNorm, NormUse::RmsNorm, true},
       {"the mean of the last layer's input varies less with LayerNorm than with RMSNorm alone", rangeOfMean,
        NormUse::LayerNorm, NormUse::RmsNorm, true},
-      {"the lengths of the inner layers' inputs vary less with LayerNorm than with RMSNorm alone", rangeWithin,
-       NormUse::LayerNorm, NormUse::RmsNorm, true},
+      {"the lengths of the inner layers' inputs vary less with LayerNorm than with RMSNorm alone",
+       rangeWithin<&RunRecord::inputs, 1>, NormUse::LayerNorm, NormUse::RmsNorm, true},
+      {"the lengths of the activations' inputs vary less with LayerNorm than with RMSNorm alone",  // Figure 14
+       rangeWithin<&RunRecord::activations, 0>, NormUse::LayerNorm, NormUse::RmsNorm, true},
+      {"the lengths of the norms' inputs vary less with LayerNorm than with RMSNorm alone",  // Figure 15
+       rangeWithin<&RunRecord::norms, 0>, NormUse::LayerNorm, NormUse::RmsNorm, true},
       {"LayerNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, NormUse::LayerNorm,
        NormUse::RmsNorm, false, kBest},
       {"CBWC + RMSNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, NormUse::CbwcRmsNorm,
@@ -71,6 +85,11 @@ std::vector<Claim> claims() {
       {"LayerNorm reaches a better test accuracy than no norm", bestAccuracy, NormUse::LayerNorm, NormUse::Plain, false,
        kBest},
   };
+  if (architecture == Architecture::ResidualMlp) {
+    all.push_back({"the inner layers' inputs are shorter with LayerNorm than with RMSNorm alone", innerLength,
+                   NormUse::LayerNorm, NormUse::RmsNorm, true, "in the last epoch ", false});
+  }
+  return all;
 }
 
 // CBWC + RMSNorm has the same statistics as LayerNorm: within a hundredth.
@@ -78,7 +97,7 @@ std::optional<Finding> sameStatistics(const RunResult& result, int layers) {
   const auto reference = meanOf(result, NormUse::LayerNorm, layers, rangeOfLength);
   const auto own = meanOf(result, NormUse::CbwcRmsNorm, layers, rangeOfLength);
   if (!reference || !own) return std::nullopt;
-  const double difference = std::abs(*own - *reference) / *reference;
+  const double difference = std::abs(own->mean - reference->mean) / reference->mean;
   return Finding{
       std::to_string(layers) + " layers: with CBWC + RMSNorm the last layer's input varies as with LayerNorm",
       difference < 0.01, difference, 0.01,
@@ -90,13 +109,14 @@ std::optional<Finding> sameStatistics(const RunResult& result, int layers) {
 std::vector<Finding> depthOrdering(const RunResult& result) {
   std::vector<Finding> findings;
   for (const int layers : result.settings.layers) {
-    for (const Claim& claim : claims()) {
+    for (const Claim& claim : claims(result.settings.architecture)) {
       const auto own = meanOf(result, claim.network, layers, claim.figure);
       const auto other = meanOf(result, claim.other, layers, claim.figure);
       if (!own || !other) continue;
-      const bool holds = claim.less ? *own < *other : *own > *other;
-      findings.push_back({std::to_string(layers) + " layers: " + claim.text, holds, own, other,
-                          claim.said + inPercent(*own) + " against " + inPercent(*other)});
+      const bool holds = claim.less ? own->mean < other->mean : own->mean > other->mean;
+      const auto words = [&](const Summary& figure) { return claim.isShare ? inPercent(figure) : shortNumber(figure); };
+      findings.push_back({std::to_string(layers) + " layers: " + claim.text, holds, own->mean, other->mean,
+                          claim.said + words(*own) + " against " + words(*other)});
     }
     if (auto same = sameStatistics(result, layers)) findings.push_back(std::move(*same));
   }

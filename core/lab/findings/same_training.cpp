@@ -61,6 +61,40 @@ Finding exactness(const Distance& single, const Distance& twice, const std::stri
   return finding;
 }
 
+const char* titleOf(NormUse network) { return network == NormUse::CrmsNorm ? "CRMSNorm" : "CBWC + RMSNorm"; }
+
+// The largest weight differences and the last accuracies of a network, over the depths and seeds.
+struct Trained {
+  std::vector<double> weights, accuracies;
+};
+Trained trainedWith(const RunResult& result, NormUse network, int optimizer, Precision precision) {
+  Trained trained;
+  for (const RunMember& member : membersOf(result.settings)) {
+    if (member.network != network || member.optimizer != optimizer || member.precision != precision) continue;
+    const Series series = seriesOf(result, member);
+    const auto most = largest(series, [](const RunRecord& record) { return record.weight_difference; });
+    if (most) trained.weights.push_back(*most);
+    if (!series.empty()) trained.accuracies.push_back(series.back()->test_accuracy);
+  }
+  return trained;
+}
+
+// Papers 001 §5.3: dropout in front of a norm breaks the zero mean, and CBWC + RMSNorm lies between the other two.
+Finding between(const RunResult& result, int optimizer, Precision precision, const std::string& with) {
+  Finding finding{"CBWC + RMSNorm stays nearer to LayerNorm than RMSNorm alone does" + with, {}, {}, {}, {}};
+  const auto of = [&](NormUse network) { return trainedWith(result, network, optimizer, precision); };
+  const Trained reference = of(NormUse::LayerNorm), own = of(NormUse::CbwcRmsNorm), alone = of(NormUse::RmsNorm);
+  if (own.weights.empty() || alone.weights.empty()) return finding;
+  const Summary near = summaryOf(own.weights), far = summaryOf(alone.weights);
+  finding.value = near.mean;
+  finding.limit = far.mean;
+  finding.holds = near.mean < far.mean;
+  finding.text = "weights differ from LayerNorm's by " + shortNumber(near) + " against " + shortNumber(far) +
+                 "; test accuracy: LayerNorm " + inPercent(summaryOf(reference.accuracies)) + ", CBWC + RMSNorm " +
+                 inPercent(summaryOf(own.accuracies)) + ", RMSNorm alone " + inPercent(summaryOf(alone.accuracies));
+  return finding;
+}
+
 }  // namespace
 
 std::vector<Finding> sameTraining(const RunResult& result) {
@@ -71,16 +105,22 @@ std::vector<Finding> sameTraining(const RunResult& result) {
   };
   if (!trains(NormUse::LayerNorm)) return findings;
   for (int optimizer = 0; optimizer < static_cast<int>(settings.optimizers.size()); ++optimizer) {
-    const std::string by = describe(settings.optimizers[static_cast<size_t>(optimizer)]);
+    const OptimizerSettings& training = settings.optimizers[static_cast<size_t>(optimizer)];
+    const std::string by = describe(training);
+    const bool breaks = training.dropout > 0 && training.dropout_after == DropoutAfter::Linear;
     for (const Precision precision : settings.precisions) {
       const std::string with = ": " + by + ", " + nameOf(precision);
       const double limit = sameWeightsLimit(precision);
-      for (const bool contrast : {false, true}) {
-        const NormUse network = contrast ? NormUse::RmsNorm : NormUse::CbwcRmsNorm;
+      if (breaks) {
+        findings.push_back(between(result, optimizer, precision, with));
+        continue;
+      }
+      for (const NormUse network : {NormUse::CbwcRmsNorm, NormUse::CrmsNorm, NormUse::RmsNorm}) {
         if (!trains(network)) continue;
+        const bool contrast = network == NormUse::RmsNorm;
         const Distance distance = distanceOf(result, network, optimizer, precision);
         Finding finding{contrast ? "RMSNorm alone is trained to other weights" + with
-                                 : "CBWC + RMSNorm is trained to the weights of LayerNorm" + with,
+                                 : titleOf(network) + (" is trained to the weights of LayerNorm" + with),
                         {},
                         distance.weights,
                         limit,
@@ -92,7 +132,10 @@ std::vector<Finding> sameTraining(const RunResult& result) {
         findings.push_back(std::move(finding));
       }
     }
-    if (trains(NormUse::CbwcRmsNorm) && settings.precisions.size() == 2) {
+    const auto in = [&](Precision precision) {
+      return std::ranges::find(settings.precisions, precision) != settings.precisions.end();
+    };
+    if (trains(NormUse::CbwcRmsNorm) && in(Precision::Float32) && in(Precision::Float64) && !breaks) {
       findings.push_back(exactness(distanceOf(result, NormUse::CbwcRmsNorm, optimizer, Precision::Float32),
                                    distanceOf(result, NormUse::CbwcRmsNorm, optimizer, Precision::Float64), ": " + by));
     }

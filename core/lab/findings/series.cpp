@@ -54,7 +54,23 @@ std::optional<double> relativeRange(const Series& series, const std::function<do
   return (most - least) / mean;
 }
 
+Summary summaryOf(const std::vector<double>& values) {
+  Summary summary{.count = values.size()};
+  for (const double value : values) summary.mean += value / static_cast<double>(values.size());
+  double squares = 0;
+  for (const double value : values) squares += (value - summary.mean) * (value - summary.mean);
+  if (values.size() > 1) summary.deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  return summary;
+}
+
 std::string shortNumber(double value) { return formatted("%.3g", value); }
 std::string inPercent(double share) { return formatted("%.1f %%", share * 100); }
+std::string inPercent(const Summary& shares) {
+  if (shares.count < 2) return inPercent(shares.mean);
+  return formatted("%.1f ± %.1f %%", shares.mean * 100, shares.deviation * 100);
+}
+std::string shortNumber(const Summary& values) {
+  return shortNumber(values.mean) + (values.count < 2 ? "" : " ± " + formatted("%.2g", values.deviation));
+}
 
 }  // namespace normlens::lab

@@ -25,7 +25,16 @@ using Series = std::vector<const RunRecord*>;
 [[nodiscard]] std::optional<double> relativeRange(const Series& series,
                                                   const std::function<double(const RunRecord&)>& of);
 
-[[nodiscard]] std::string shortNumber(double value);  // three digits: "1.9e-06", "0.31"
-[[nodiscard]] std::string inPercent(double share);    // "84.2 %"
+// Mean and standard deviation of a figure over the seeds.
+struct Summary {
+  double mean = 0, deviation = 0;
+  size_t count = 0;
+};
+[[nodiscard]] Summary summaryOf(const std::vector<double>& values);
+
+[[nodiscard]] std::string shortNumber(double value);           // three digits: "1.9e-06", "0.31"
+[[nodiscard]] std::string inPercent(double share);             // "84.2 %"
+[[nodiscard]] std::string inPercent(const Summary& shares);    // "84.2 ± 0.8 %"; of one seed "84.2 %"
+[[nodiscard]] std::string shortNumber(const Summary& values);  // "0.31 ± 0.02", or "0.31"
 
 }  // namespace normlens::lab

@@ -7,6 +7,7 @@
 #include <torch/script.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,14 +22,26 @@ struct Parameter {
   int64_t outputAxis = 0;   // An axis of the linear layer or table that it belongs to.
   bool beforeNorm = false;  // its outputs reach norms only: CBWC centers it along outputAxis, which changes nothing
                             // that a LayerNorm lets through
+  int64_t groups = 1;       // Outputs are centered in so many groups, as GroupNorm does (papers 001 C.3).
+  std::optional<size_t> normed = {};  // Index of γ, and then β, of the norm whose output its layer reads.
 };
 
-// W - mean of W over the output axis (papers 000 Definition 7, 001 Definition 3.2), in W's own type. Differentiable.
-[[nodiscard]] at::Tensor centered(const at::Tensor& value, int64_t outputAxis);
+// W - mean of W over the output axis (papers 000 Definition 7, 001 Definition 3.2), or over each group of outputs, in
+// W's own type. Differentiable.
+[[nodiscard]] at::Tensor centered(const at::Tensor& value, int64_t outputAxis, int64_t groups = 1);
+[[nodiscard]] at::Tensor centered(const Parameter& parameter, const at::Tensor& value);
+// The axis in the basis of docs/method.md 9.1, without the channel that is 0 where they sum to 0. Differentiable.
+[[nodiscard]] at::Tensor narrowed(const at::Tensor& value, int64_t axis);
 
-// Trace holds what each linear layer read in one pass, detached: [examples, features].
-struct Trace {
-  std::vector<at::Tensor> inputs;
+// Pass is one pass through a network.
+struct Pass {
+  bool traced = false;
+  // What each layer read where it is traced, detached: [examples, features].
+  std::vector<at::Tensor> linears = {}, norms = {}, activations = {};
+  // Dropout draws from it; equal seeds drop the same outputs in every network. nullopt: nothing is dropped.
+  std::optional<at::Generator> masks = {};
+  double dropout = 0;
+  DropoutAfter after = DropoutAfter::Linear;
 };
 
 // NetworkShape has what a network needs beside its settings.
@@ -46,9 +59,9 @@ class Network {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  // Scores: [examples, classes], one row for each element of the targets. trace: nullptr, or filled.
-  [[nodiscard]] virtual at::Tensor forward(const at::Tensor& input, Trace* trace) const = 0;
-  // Names of the linear layers in the order of Trace, and of their weights among the parameters.
+  // Scores: [examples, classes], one row for each element of the targets, in the type of the weights.
+  [[nodiscard]] at::Tensor forward(const at::Tensor& input, Pass& pass) const;
+  // Names of the linear layers in the order of Pass, and of their weights among the parameters.
   [[nodiscard]] const std::vector<std::string>& linears() const { return linearNames_; }
 
   [[nodiscard]] std::vector<Parameter>& parameters() { return parameters_; }
@@ -56,7 +69,8 @@ class Network {
   [[nodiscard]] const Parameter* find(std::string_view name) const;
   [[nodiscard]] c10::Device device() const { return device_; }
   [[nodiscard]] NormUse normUse() const { return normUse_; }
-  // Returns the parameter as it is computed with: centered where CBWC does.
+  // Returns the parameter as it is computed with: centered where CBWC does; in the basis of the narrower stream where
+  // CRMSNorm is used, and then with γ and β of the norm that its layer reads (docs/method.md 9.4).
   [[nodiscard]] at::Tensor used(const Parameter& parameter) const;
 
  protected:
@@ -69,34 +83,53 @@ class Network {
   };
   Network(const RunSettings& settings, const NetworkShape& shape);
 
-  // torch.nn.Linear's first values: uniform within 1/sqrt(inputs).
-  [[nodiscard]] Linear addLinear(const std::string& name, int64_t inputs, int64_t outputs, bool beforeNorm);
+  [[nodiscard]] virtual at::Tensor scores(const at::Tensor& input, Pass& pass) const = 0;
+
+  // torch.nn.Linear's first values: uniform within 1/sqrt(inputs). normed: the norm whose output it reads, if
+  // nothing is between.
+  [[nodiscard]] Linear addLinear(const std::string& name, int64_t inputs, int64_t outputs, bool beforeNorm,
+                                 const Norm* normed = nullptr);
+  // The same for a convolution over 3 neighbors, whose outputs are normed in groups.
+  [[nodiscard]] Linear addConvolution(const std::string& name, int64_t inputs, int64_t outputs, int64_t groups);
   // Normal, deviation 0.02; before norms.
   [[nodiscard]] size_t addTable(const std::string& name, int64_t rows, int64_t width);
   [[nodiscard]] Norm addNorm(const std::string& name, int64_t width);  // no parameters where there is no norm
 
-  [[nodiscard]] at::Tensor linear(const Linear& part, const at::Tensor& input, Trace* trace) const;
-  [[nodiscard]] at::Tensor norm(const Norm& part, const at::Tensor& input) const;
+  // input of a convolution and of a norm behind it: [examples, channels, positions].
+  [[nodiscard]] at::Tensor linear(const Linear& part, const at::Tensor& input, Pass& pass) const;
+  [[nodiscard]] at::Tensor norm(const Norm& part, const at::Tensor& input, Pass& pass) const;
+  [[nodiscard]] at::Tensor activated(Activation activation, const at::Tensor& input, Pass& pass) const;
+  // What dropout leaves of a layer's outputs.
+  [[nodiscard]] at::Tensor dropped(DropoutAfter layer, const at::Tensor& outputs, Pass& pass) const;
   [[nodiscard]] at::Tensor used(size_t parameter) const { return used(parameters_[parameter]); }
 
  private:
-  size_t add(const std::string& name, const std::vector<double>& values, at::IntArrayRef shape, int64_t outputAxis,
-             bool beforeNorm);
+  size_t add(const std::vector<double>& values, at::IntArrayRef shape, Parameter parameter);
+  Linear addLayer(const std::string& name, at::IntArrayRef shape, bool beforeNorm, int64_t groups,
+                  std::optional<size_t> normed);
+  [[nodiscard]] at::Tensor groupNorm(const Norm& part, const at::Tensor& input) const;
 
   NormUse normUse_;
+  bool autocast_;
   at::ScalarType type_;
   c10::Device device_;
   int64_t seed_;
   double eps_;
+  bool isSignal_;
+  int64_t groups_;
   bool randomAffine_;
   std::vector<Parameter> parameters_;
   std::vector<std::string> linearNames_;
 };
 
-// linear, norm, ReLU again and again; `layers` linear layers, the last of which gives the scores.
+// linear, norm, activation again and again; `layers` linear layers, the last of which gives the scores. Residual: each
+// inner layer's output is added to its input (papers 001 F). Convolutional: an example is a signal of one channel, and
+// the last layer reads each channel's mean.
 [[nodiscard]] std::unique_ptr<Network> makePerceptron(const RunSettings& settings, const NetworkShape& shape);
-// GPT-2's block: x + attention(norm(x)), then x + perceptron(norm(x)); a norm and a linear layer at the end.
+// Pre-norm, GPT-2's block: x + attention(norm(x)), then x + perceptron(norm(x)); a norm and a linear layer at the end.
+// Post-norm, BERT's: norm(x + attention(x)), then norm(x + perceptron(x)), behind a norm of the embeddings.
 [[nodiscard]] std::unique_ptr<Network> makeTransformer(const RunSettings& settings, const NetworkShape& shape);
+// The one that settings.architecture names.
 [[nodiscard]] std::unique_ptr<Network> makeNetwork(const RunSettings& settings, const NetworkShape& shape);
 
 [[nodiscard]] at::ScalarType scalarTypeOf(Precision precision);

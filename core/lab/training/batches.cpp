@@ -84,16 +84,18 @@ Batches::Epoch Batches::epoch(int64_t seed, int epoch) const {
     std::vector<int64_t> places(static_cast<size_t>(batch_ * stepsPerEpoch_));
     for (int64_t& place : places) place = static_cast<int64_t>(draw.whole(0, last));
     made.order_ = indices(places).to(input_.device());
-    made.steps_ = stepsPerEpoch_;
+    made.steps_ = stepsOfEpoch();
     return made;
   }
   std::vector<int64_t> order(static_cast<size_t>(input_.size(0)));
   std::iota(order.begin(), order.end(), int64_t{0});
   draw.shuffle(order);
   made.order_ = indices(order).to(input_.device());
-  made.steps_ = (input_.size(0) + batch_ - 1) / batch_;
+  made.steps_ = stepsOfEpoch();
   return made;
 }
+
+int64_t Batches::stepsOfEpoch() const { return isText_ ? stepsPerEpoch_ : (input_.size(0) + batch_ - 1) / batch_; }
 
 Batch Batches::Epoch::operator[](int64_t step) const {
   const int64_t from = step * of_->batch_, to = std::min(from + of_->batch_, order_.size(0));

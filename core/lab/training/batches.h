@@ -33,6 +33,7 @@ class Batches {
     int64_t steps_ = 0;
   };
   [[nodiscard]] Epoch epoch(int64_t seed, int epoch) const;
+  [[nodiscard]] int64_t stepsOfEpoch() const;
 
   [[nodiscard]] const std::vector<Batch>& test() const { return test_; }
   [[nodiscard]] int64_t inputs() const { return inputs_; }

@@ -1,9 +1,12 @@
 #include "core/lab/training/member.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -24,28 +27,39 @@ InputStatistics statisticsOf(const at::Tensor& input) {
   const at::Tensor wide = input.to(at::kDouble);
   const at::Tensor means = wide.mean(1), deviations = wide.std(1, /*unbiased=*/false);
   const at::Tensor lengths = wide.square().sum(1).sqrt();
-  return {average(means), spread(means), average(deviations), spread(deviations), average(lengths), spread(lengths)};
+  const double width = static_cast<double>(wide.size(1)), degrees = 180 / std::numbers::pi;
+  const at::Tensor cosines = (means * std::sqrt(width) / lengths).nan_to_num().clamp(-1, 1);
+  const at::Tensor angles = cosines.acos() * degrees;
+  return {average(means),   spread(means),   average(deviations), spread(deviations),
+          average(lengths), spread(lengths), average(angles),     spread(angles)};
+}
+
+std::vector<InputStatistics> statisticsOf(const std::vector<at::Tensor>& inputs) {
+  std::vector<InputStatistics> all;
+  for (const at::Tensor& input : inputs) all.push_back(statisticsOf(input));
+  return all;
 }
 
 at::Tensor compared(const Parameter& parameter) {
   const at::Tensor wide = parameter.value.detach().to(at::kDouble);
-  return parameter.beforeNorm ? centered(wide, parameter.outputAxis) : wide;
+  return parameter.beforeNorm ? centered(parameter, wide) : wide;
 }
 
-// Fills in test_loss, test_accuracy and inputs.
+// Fills in test_loss, test_accuracy and the statistics of the layers.
 void evaluate(const Network& network, const std::vector<Batch>& test, RunRecord& record) {
   const at::NoGradGuard noGradients;
   double loss = 0, right = 0, count = 0;
   for (const Batch& batch : test) {
-    Trace trace;
     const bool first = count == 0;
-    const at::Tensor scores = network.forward(batch.input, first ? &trace : nullptr).to(at::kDouble);
+    Pass pass{.traced = first};
+    const at::Tensor scores = network.forward(batch.input, pass).to(at::kDouble);
     loss += at::cross_entropy_loss(scores, batch.target, {}, at::Reduction::Sum).item<double>();
     right += scores.argmax(1).eq(batch.target).sum().item<double>();
     count += static_cast<double>(batch.target.size(0));
     if (!first) continue;
-    record.inputs.clear();
-    for (const at::Tensor& input : trace.inputs) record.inputs.push_back(statisticsOf(input));
+    record.inputs = statisticsOf(pass.linears);
+    record.norms = statisticsOf(pass.norms);
+    record.activations = statisticsOf(pass.activations);
   }
   record.test_loss = loss / count;
   record.test_accuracy = right / count;
@@ -110,8 +124,8 @@ bool restoreInto(const KeptTensor& from, at::Tensor& to) {
 
 }  // namespace
 
-Optimizer::Optimizer(OptimizerSettings settings, Network& network)
-    : settings_(std::move(settings)), network_(network) {}
+Optimizer::Optimizer(OptimizerSettings settings, Network& network, int64_t allSteps)
+    : settings_(std::move(settings)), network_(network), allSteps_(allSteps) {}
 
 void Optimizer::goOnFrom(std::vector<at::Tensor> state, int64_t steps) {
   state_ = std::move(state);
@@ -124,7 +138,29 @@ void Optimizer::clearGradients() {
 
 // Papers 001, C.4: of the proxy that is stored, or of the weight that is computed with.
 at::Tensor Optimizer::decaying(const Parameter& parameter) const {
-  return settings_.decay_of == DecayOf::Centered ? network_.used(parameter) : parameter.value;
+  const bool center = settings_.decay_of == DecayOf::Centered && parameter.beforeNorm && isCentered(network_.normUse());
+  return center ? centered(parameter, parameter.value) : parameter.value;
+}
+
+double Optimizer::rate() const {
+  const double done = static_cast<double>(steps_) / static_cast<double>(std::max<int64_t>(allSteps_, 1));
+  if (done < settings_.warmup) return settings_.learning_rate * done / settings_.warmup;
+  const double left = std::clamp((1 - done) / (1 - settings_.warmup), 0.0, 1.0);
+  if (settings_.schedule == Schedule::Linear) return settings_.learning_rate * left;
+  if (settings_.schedule == Schedule::Cosine)
+    return settings_.learning_rate * (1 - std::cos(left * std::numbers::pi)) / 2;
+  return settings_.learning_rate;
+}
+
+// As torch.nn.utils.clip_grad_norm_ does.
+void Optimizer::clip() {
+  if (settings_.clip_norm == 0) return;
+  double squares = 0;
+  for (const Parameter& parameter : network_.parameters())
+    squares += parameter.value.grad().to(at::kDouble).square().sum().item<double>();
+  const double factor = settings_.clip_norm / (std::sqrt(squares) + 1e-6);
+  if (!(factor < 1)) return;
+  for (Parameter& parameter : network_.parameters()) parameter.value.mutable_grad().mul_(factor);
 }
 
 void Optimizer::step() {
@@ -136,12 +172,13 @@ void Optimizer::step() {
     }
   }
   ++steps_;
+  clip();
   for (size_t i = 0; i < network_.parameters().size(); ++i) {
     Parameter& parameter = network_.parameters()[i];
     at::Tensor gradient = parameter.value.grad();
     if (settings_.weight_decay != 0) {
       if (settings_.kind == OptimizerKind::AdamW) {
-        parameter.value.sub_(decaying(parameter), settings_.learning_rate * settings_.weight_decay);
+        parameter.value.sub_(decaying(parameter), rate() * settings_.weight_decay);
       } else {
         gradient = gradient.add(decaying(parameter), settings_.weight_decay);
       }
@@ -156,7 +193,7 @@ void Optimizer::sgd(size_t index, const at::Tensor& gradient) {
     state_[index].mul_(settings_.momentum).add_(gradient);
     direction = state_[index];
   }
-  network_.parameters()[index].value.sub_(direction, settings_.learning_rate);
+  network_.parameters()[index].value.sub_(direction, rate());
 }
 
 void Optimizer::adam(size_t index, const at::Tensor& gradient) {
@@ -167,14 +204,15 @@ void Optimizer::adam(size_t index, const at::Tensor& gradient) {
   const double grown1 = 1 - std::pow(settings_.beta1, static_cast<double>(steps_));
   const double grown2 = 1 - std::pow(settings_.beta2, static_cast<double>(steps_));
   const at::Tensor size = second.sqrt().div_(std::sqrt(grown2)).add_(settings_.eps);
-  network_.parameters()[index].value.addcdiv_(first, size, -settings_.learning_rate / grown1);
+  network_.parameters()[index].value.addcdiv_(first, size, -rate() / grown1);
 }
 
 Member::Member(const RunSettings& settings, const RunMember& which, const Batches& batches)
     : which_(which),
       batches_(batches),
       network_(networkOf(settings, which, batches)),
-      optimizer_(settings.optimizers[static_cast<size_t>(which.optimizer)], *network_),
+      by_(settings.optimizers[static_cast<size_t>(which.optimizer)]),
+      optimizer_(by_, *network_, settings.epochs * batches.stepsOfEpoch()),
       timer_(network_->device()) {}
 
 void Member::begin(int epoch) {
@@ -188,7 +226,15 @@ double Member::timedStep(const Batch& batch, double& loss) {
 
 double Member::step(const Batch& batch) {
   optimizer_.clearGradients();
-  const at::Tensor loss = at::cross_entropy_loss(network_->forward(batch.input, nullptr), batch.target);
+  Pass pass;
+  if (by_.dropout > 0) {
+    const auto seed =
+        static_cast<uint64_t>(which_.seed) * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(optimizer_.steps());
+    pass.masks = at::make_generator<at::CPUGeneratorImpl>(seed);
+    pass.dropout = by_.dropout;
+    pass.after = by_.dropout_after;
+  }
+  const at::Tensor loss = at::cross_entropy_loss(network_->forward(batch.input, pass), batch.target);
   loss.backward();
   optimizer_.step();
   return loss.item<double>();
@@ -281,7 +327,7 @@ void Member::takeOver(const Member& other, bool centeredOnce) {
     const Parameter* from = other.network_->find(parameter.name);
     if (from == nullptr) continue;
     const bool center = centeredOnce && parameter.beforeNorm;
-    parameter.value.copy_(center ? centered(from->value, from->outputAxis) : from->value);
+    parameter.value.copy_(center ? centered(*from, from->value) : from->value);
   }
   std::vector<at::Tensor> state;
   const size_t all = other.network_->parameters().size(), moments = other.optimizer_.state().size() / all;

@@ -17,8 +17,8 @@ namespace normlens::lab {
 // Steps of SGD, Adam and AdamW: torch.optim's formulas.
 class Optimizer {
  public:
-  // decay_of "centered" concerns the parameters that the network centers, if it does.
-  Optimizer(OptimizerSettings settings, Network& network);
+  // decay_of "centered" concerns the parameters that the network centers, if it does. allSteps: the schedule's.
+  Optimizer(OptimizerSettings settings, Network& network, int64_t allSteps);
 
   void step();  // precondition: every parameter has its gradient
   void clearGradients();
@@ -32,10 +32,13 @@ class Optimizer {
  private:
   void sgd(size_t index, const at::Tensor& gradient);
   void adam(size_t index, const at::Tensor& gradient);
+  void clip();
+  [[nodiscard]] double rate() const;  // of this step
   [[nodiscard]] at::Tensor decaying(const Parameter& parameter) const;
 
   const OptimizerSettings settings_;
   Network& network_;
+  int64_t allSteps_;
   std::vector<at::Tensor> state_;
   int64_t steps_ = 0;
 };
@@ -84,6 +87,7 @@ class Member {
   RunMember which_;
   const Batches& batches_;
   std::unique_ptr<Network> network_;
+  const OptimizerSettings& by_;
   Optimizer optimizer_;
   formats::torchscript::PassTimer timer_;
   int epoch_ = 0;

@@ -34,10 +34,11 @@ run::Speedup besides(const Rounds& a, const Rounds* b) {
   return run::bootstrapSpeedup(rounds, /*seed=*/1);
 }
 
-StepCost costOf(const Member& member, const Rounds& own, const Rounds& reference) {
+StepCost costOf(const Member& member, int batch, const Rounds& own, const Rounds& reference) {
   const run::Speedup median = besides(own, nullptr), ratio = besides(reference, &own);
   StepCost cost;
   cost.member = member.which();
+  cost.batch = batch;
   cost.median_ms = median.ratio;
   cost.low_ms = median.low;
   cost.high_ms = median.high;
@@ -60,8 +61,9 @@ double medianOfSteps(Member& member, const Batches::Epoch& epoch, int steps) {
   return run::median(std::move(times));
 }
 
-// settings.rounds rounds; in each every network does settings.steps_per_round steps, forwards and then backwards
-// through the list (A B C C B A), so that a drift of the clock meets all alike. nullopt: stopped.
+// Steps of settings.batch examples: settings.rounds rounds; in each every network does settings.steps_per_round steps,
+// forwards and then backwards through the list (A B C C B A), so that a drift of the clock meets all alike. nullopt:
+// stopped.
 std::optional<std::vector<StepCost>> measureSteps(const RunSettings& settings, Group& group,
                                                   const Group::Sources& sources, const Member::GoOn& goOn) {
   const auto& members = group.members();
@@ -87,9 +89,18 @@ std::optional<std::vector<StepCost>> measureSteps(const RunSettings& settings, G
       const bool same = members[j]->which().precision == members[i]->which().precision;
       if (same && members[j]->which().network == NormUse::LayerNorm) reference = j;
     }
-    costs.push_back(costOf(*members[i], rounds[i], rounds[reference]));
+    costs.push_back(costOf(*members[i], settings.batch, rounds[i], rounds[reference]));
   }
   return costs;
+}
+
+Result<Group::Sources> sourcesOf(const Data& data, const RunSettings& settings) {
+  Group::Sources sources;
+  for (const Precision precision : settings.precisions) {
+    ASSIGN_OR_RETURN(auto batches, Batches::make(data, settings, scalarTypeOf(precision)));
+    sources.emplace(precision, std::move(batches));
+  }
+  return sources;
 }
 
 constexpr double kKeepEveryMs = 2000;
@@ -162,10 +173,7 @@ Status Run::prepare(const Data& data) {
     if (!there) return fail(there.error().code, there.error().message, "set device to \"cpu\"");
   }
   if (settings_.threads > 0) at::set_num_threads(settings_.threads);
-  for (const Precision precision : settings_.precisions) {
-    ASSIGN_OR_RETURN(auto batches, Batches::make(data, settings_, scalarTypeOf(precision)));
-    sources_.emplace(precision, std::move(batches));
-  }
+  ASSIGN_OR_RETURN(sources_, sourcesOf(data, settings_));
   const bool there = !place_.folder.empty() && isFile(checkpointFile(place_.folder));
   return there && !place_.startAnew ? resume() : Status();
 }
@@ -215,9 +223,18 @@ Result<bool> Run::trainGroup(const std::vector<RunMember>& members) {
 }
 
 Result<bool> Run::measureGroup(Group& group) {
-  auto costs = measureSteps(settings_, group, sources_, [this] { return goOn(); });
-  if (!costs) return false;
-  std::ranges::move(*costs, std::back_inserter(state_.costs));
+  const std::vector<StepCost> before = state_.costs;
+  for (const int batch : settings_.batches.empty() ? std::vector{settings_.batch} : settings_.batches) {
+    RunSettings settings = settings_;
+    settings.batch = batch;
+    ASSIGN_OR_RETURN(const auto sources, sourcesOf(data_, settings));
+    auto costs = measureSteps(settings, group, sources, [this] { return goOn(); });
+    if (!costs) {
+      state_.costs = before;  // measured anew when the run goes on
+      return false;
+    }
+    std::ranges::move(*costs, std::back_inserter(state_.costs));
+  }
   return true;
 }
 
