@@ -32,6 +32,7 @@ QString tr(const char* words) { return QCoreApplication::translate("LabCharts", 
 Shape markOf(NormUse network) {
   if (network == NormUse::LayerNorm) return Shape::MarkerShapeCircle;
   if (network == NormUse::CbwcRmsNorm) return Shape::MarkerShapeRotatedRectangle;
+  if (network == NormUse::CrmsNorm) return Shape::MarkerShapePentagon;
   return network == NormUse::RmsNorm ? Shape::MarkerShapeRectangle : Shape::MarkerShapeTriangle;
 }
 
@@ -240,8 +241,9 @@ std::optional<RunRecord> lastOf(const LabCurve& curve) {
   return found == last.end() ? std::nullopt : std::optional(*found);
 }
 
-// Draws the spread after the last epoch, each network a little to the side of the others.
-void fillSpread(QChart& chart, const LabPicture& picture, const Theme& theme) {
+// Draws a figure of each layer after the last epoch, each network a little to the side of the others.
+template <auto Layers, auto Value, auto Spread>
+void fillLayers(QChart& chart, const LabPicture& picture, const Theme& theme) {
   constexpr double kWidth = 0.5;
   std::vector<std::vector<Bar>> bars;
   double high = 0;
@@ -252,12 +254,13 @@ void fillSpread(QChart& chart, const LabPicture& picture, const Theme& theme) {
     const auto last = lastOf(picture.curves[i]);
     auto& own = bars.emplace_back();
     if (!last) continue;
-    layers = std::max(layers, last->inputs.size());
-    for (size_t layer = 0; layer < last->inputs.size(); ++layer) {
-      const auto& input = last->inputs[layer];
-      const double low = input.deviation - input.deviation_spread, top = input.deviation + input.deviation_spread;
+    const std::vector<lab::InputStatistics>& inputs = (*last).*Layers;
+    layers = std::max(layers, inputs.size());
+    for (size_t layer = 0; layer < inputs.size(); ++layer) {
+      const double middle = inputs[layer].*Value, reach = inputs[layer].*Spread;
+      const double low = middle - reach, top = middle + reach;
       if (!(std::abs(low) < kBeyondMeasure && std::abs(top) < kBeyondMeasure)) continue;
-      own.push_back({{static_cast<double>(layer) + 1 + aside, input.deviation}, low, top});
+      own.push_back({{static_cast<double>(layer) + 1 + aside, middle}, low, top});
       high = std::max(high, top);
     }
   }
@@ -266,7 +269,44 @@ void fillSpread(QChart& chart, const LabPicture& picture, const Theme& theme) {
   for (size_t i = 0; i < bars.size(); ++i) addBars(chart, axes, picture.curves[i], bars[i], theme);
 }
 
+QLogValueAxis* addTokenAxis(QChart& chart, double low, double high, const Theme& theme) {
+  auto* axis = new QLogValueAxis(&chart);
+  axis->setBase(10);
+  axis->setLabelFormat(QStringLiteral("%g"));
+  axis->setRange(low * 0.9, high * 1.1);
+  styleAxis(*axis, theme, tr("tokens of a step"));
+  chart.addAxis(axis, Qt::AlignBottom);
+  return axis;
+}
+
+// The time over the tokens of a step, where it was measured at several; the line is at s·b = p (papers 001 E.2).
+bool fillCrossing(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  std::vector<Line> lines;
+  double low = 0, high = 0, top = 0, width = 0;
+  for (const LabCurve& curve : picture.curves) {
+    const lab::RunSettings& settings = curve.run->settings;
+    const double tokens = isTransformer(settings) ? settings.context : 1;
+    QList<QPointF> points;
+    for (const lab::StepCost& cost : curve.run->costs) {
+      if (!(cost.member == curve.member) || cost.batch <= 0 || !(cost.median_ms < kBeyondMeasure)) continue;
+      points << QPointF(tokens * cost.batch, cost.median_ms);
+      low = low == 0 ? points.last().x() : std::min(low, points.last().x());
+      high = std::max(high, points.last().x());
+      top = std::max(top, cost.median_ms);
+    }
+    width = settings.width;
+    lines.push_back({curve, curve.name, points});
+  }
+  if (!(high > low)) return false;
+  const Axes axes{addTokenAxis(chart, std::min(low, width), std::max(high, width), theme),
+                  addNumberAxis(chart, Qt::AlignLeft, 0, top > 0 ? top * 1.05 : 1, tr("ms"), theme)};
+  addLine(chart, axes, tr("s·b = p: %1").arg(width), dashedPen(theme.textSoft, 1.2), {{width, 0}, {width, top}});
+  addLines(chart, axes, lines, theme);
+  return true;
+}
+
 void fillStepTime(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  if (fillCrossing(chart, picture, theme)) return;
   std::vector<std::pair<const LabCurve*, Bar>> bars;
   double high = 0;
   for (const LabCurve& curve : picture.curves) {
@@ -292,9 +332,13 @@ constexpr Kind kKinds[] = {
     {QT_TRANSLATE_NOOP("LabCharts", "Gradient norm"), QT_TRANSLATE_NOOP("LabCharts", "first and last layer"),
      fillGradients},
     {QT_TRANSLATE_NOOP("LabCharts", "Spread of each layer's input"),
-     QT_TRANSLATE_NOOP("LabCharts", "deviation; bars over the batch"), fillSpread},
+     QT_TRANSLATE_NOOP("LabCharts", "deviation; bars over the batch"),
+     fillLayers<&RunRecord::inputs, &lab::InputStatistics::deviation, &lab::InputStatistics::deviation_spread>},
+    {QT_TRANSLATE_NOOP("LabCharts", "Angle to the uniform vector"),
+     QT_TRANSLATE_NOOP("LabCharts", "of each norm's input, degrees"),
+     fillLayers<&RunRecord::norms, &lab::InputStatistics::angle, &lab::InputStatistics::angle_spread>},
     {QT_TRANSLATE_NOOP("LabCharts", "Test accuracy"), QT_TRANSLATE_NOOP("LabCharts", "percent"), fillAccuracy},
-    {QT_TRANSLATE_NOOP("LabCharts", "Time of a step"), QT_TRANSLATE_NOOP("LabCharts", "median, 95 % intervals"),
+    {QT_TRANSLATE_NOOP("LabCharts", "Time of a step"), QT_TRANSLATE_NOOP("LabCharts", "median of the rounds"),
      fillStepTime},
 };
 const Kind& kindOf(LabChart kind) { return kKinds[static_cast<int>(kind)]; }
@@ -356,6 +400,7 @@ void nameCurves(std::vector<LabCurve>& curves) {
 QPen networkPen(NormUse network, const Theme& theme) {
   if (network == NormUse::LayerNorm) return solidPen(theme.classes.chosen, 4);  // under the one that should lie on it
   if (network == NormUse::CbwcRmsNorm) return solidPen(theme.streamLine, 1.8);
+  if (network == NormUse::CrmsNorm) return dashedPen(theme.streamLine, 1.8);
   return network == NormUse::RmsNorm ? dashedPen(theme.opaqueLine, 1.8) : dashedPen(theme.textFaint, 1.4);
 }
 

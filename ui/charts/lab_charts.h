@@ -18,6 +18,7 @@ enum class LabChart {
   WeightDifference,  // from the network with LayerNorm, logarithmic; each precision
   GradientNorm,      // The first and the last layer's, logarithmic.
   InputSpread,       // The spread of each layer's input, after the last epoch.
+  Angle,             // of what each norm reads to the uniform vector, after the last epoch (papers 002 §3)
   TestAccuracy,
   StepTime,  // Shown for the experiment that measures it, with intervals.
 };

@@ -10,6 +10,7 @@ namespace normlens::ui {
 namespace {
 
 using lab::DataKind;
+using lab::isTransformer;
 using lab::OptimizerKind;
 using lab::OptimizerSettings;
 using lab::RunSettings;
@@ -18,8 +19,8 @@ using Kind = LabField::Kind;
 QString tr(const char* words) { return QCoreApplication::translate("LabFields", words); }
 
 bool always(const RunSettings&) { return true; }
-bool isTransformer(const RunSettings& settings) { return settings.experiment == lab::Experiment::Transformer; }
 bool isPerceptron(const RunSettings& settings) { return !isTransformer(settings); }
+bool convolves(const RunSettings& settings) { return settings.architecture == lab::Architecture::Convolutional; }
 bool isContinued(const RunSettings& settings) { return settings.experiment == lab::Experiment::Continued; }
 bool isCost(const RunSettings& settings) { return settings.experiment == lab::Experiment::Cost; }
 bool isFromFile(const RunSettings& settings) { return settings.data.kind == DataKind::Npz; }
@@ -41,6 +42,7 @@ OptimizerSettings optimizerOf(const RunSettings& settings) {
   return settings.optimizers.empty() ? OptimizerSettings{} : settings.optimizers.front();
 }
 bool hasMomentum(const RunSettings& settings) { return optimizerOf(settings).kind == OptimizerKind::Sgd; }
+bool drops(const RunSettings& settings) { return optimizerOf(settings).dropout != 0; }
 bool decays(const RunSettings& settings) { return optimizerOf(settings).weight_decay != 0; }
 
 QString written(double number) { return QString::number(number, 'g', 6); }
@@ -85,6 +87,10 @@ bool read(const QString& words, std::string& into) {
 template <class T>
 bool read(const QString& words, std::vector<T>& numbers) {
   std::vector<T> all;
+  if (words.trimmed().isEmpty()) {  // the check says where one is needed
+    numbers.clear();
+    return true;
+  }
   for (const QString& word : words.split(u',')) {
     if (!read(word, all.emplace_back())) return false;
   }
@@ -116,6 +122,16 @@ QString showOptimizer(const RunSettings& settings) {
 template <auto Member>
 bool takeOptimizer(RunSettings& settings, const QString& words) {
   return read(words, optimizerOf(settings).*Member);
+}
+
+// The data and the networks follow, where they would not fit.
+bool takeArchitecture(RunSettings& settings, const QString& key) {
+  const bool good = read(key, settings.architecture);
+  if (isTransformer(settings) != (settings.data.kind == DataKind::Characters))
+    settings.data.kind = isTransformer(settings) ? DataKind::Characters : DataKind::Spirals;
+  if (settings.architecture != lab::Architecture::PreNormTransformer)
+    std::erase(settings.networks, lab::NormUse::CrmsNorm);
+  return good;
 }
 
 bool takeOptimizerKind(RunSettings& settings, const QString& key) {
@@ -155,7 +171,8 @@ QList<LabChoice> handoverChoices(const RunSettings&) {
 QList<LabChoice> precisionChoices(const RunSettings&) {
   return {{"float32", tr("32"), tr("float32")},
           {"float64", tr("64"), tr("float64: rounding is a billion times finer.")},
-          {"float32, float64", tr("both"), tr("Each network in float32 and in float64.")}};
+          {"float32, float64", tr("both"), tr("Each network in float32 and in float64.")},
+          {"float32, bfloat16", tr("32 and bf16"), tr("In float32, and with autocast to bfloat16.")}};
 }
 
 QList<LabChoice> deviceChoices(const RunSettings&) {
@@ -189,12 +206,18 @@ using Data = lab::DataSettings;
 using Optimizer = OptimizerSettings;
 
 const LabField kFields[] = {
+    {"experiment", Kind::Choice, NORMLENS_TEXT("Experiment"), NORMLENS_TEXT("What is trained, and what is looked for."),
+     always, showSetting<&Run::experiment>, takeSetting<&Run::experiment>, choicesOf<lab::Experiment>},
+    {"architecture", Kind::Choice, NORMLENS_TEXT("Network"), NORMLENS_TEXT("How its layers are put together."), always,
+     showSetting<&Run::architecture>, takeArchitecture, choicesOf<lab::Architecture>},
     {"layers", Kind::Text, NORMLENS_TEXT("Layers"),
      NORMLENS_TEXT("Linear layers of the perceptron, the last without a norm; of a transformer its blocks. Several, "
                    "with commas: each depth is trained."),
      always, showSetting<&Run::layers>, takeSetting<&Run::layers>},
     {"width", Kind::Text, NORMLENS_TEXT("Width"), NORMLENS_TEXT("Numbers between two layers."), always,
      showSetting<&Run::width>, takeSetting<&Run::width>},
+    {"groups", Kind::Text, NORMLENS_TEXT("Groups"), NORMLENS_TEXT("GroupNorm's; they share the width."), convolves,
+     showSetting<&Run::groups>, takeSetting<&Run::groups>},
     {"heads", Kind::Text, NORMLENS_TEXT("Heads"), NORMLENS_TEXT("Of attention; they share the width."), isTransformer,
      showSetting<&Run::heads>, takeSetting<&Run::heads>},
     {"context", Kind::Text, NORMLENS_TEXT("Context"), NORMLENS_TEXT("Characters that it sees."), isTransformer,
@@ -212,6 +235,8 @@ const LabField kFields[] = {
      showSetting<&Run::handover_epoch>, takeSetting<&Run::handover_epoch>},
     {"handover_centered", Kind::Choice, NORMLENS_TEXT("Weights"), NORMLENS_TEXT("How they are handed over."),
      isContinued, showSwitch<&Run::handover_centered>, takeSwitch<&Run::handover_centered>, handoverChoices},
+    {"batches", Kind::Text, NORMLENS_TEXT("Batches"), NORMLENS_TEXT("Sizes of a step that are measured, with commas."),
+     isCost, showSetting<&Run::batches>, takeSetting<&Run::batches>},
     {"rounds", Kind::Text, NORMLENS_TEXT("Rounds"), NORMLENS_TEXT("In each, every network is measured in turn."),
      isCost, showSetting<&Run::rounds>, takeSetting<&Run::rounds>},
     {"steps_per_round", Kind::Text, NORMLENS_TEXT("Steps per round"), NORMLENS_TEXT("Of each network."), isCost,
@@ -228,6 +253,19 @@ const LabField kFields[] = {
     {"decay_of", Kind::Choice, NORMLENS_TEXT("What decays"),
      NORMLENS_TEXT("In a layer whose weight is centered: the papers leave it open."), decays,
      showOptimizer<&Optimizer::decay_of>, takeOptimizer<&Optimizer::decay_of>, decayChoices},
+    {"schedule", Kind::Choice, NORMLENS_TEXT("Schedule"), NORMLENS_TEXT("How the learning rate changes."), always,
+     showOptimizer<&Optimizer::schedule>, takeOptimizer<&Optimizer::schedule>, choicesOf<lab::Schedule>},
+    {"warmup", Kind::Text, NORMLENS_TEXT("Warm-up"),
+     NORMLENS_TEXT("Share of the steps in which the rate rises from 0."), always, showOptimizer<&Optimizer::warmup>,
+     takeOptimizer<&Optimizer::warmup>},
+    {"clip_norm", Kind::Text, NORMLENS_TEXT("Clip gradients to"),
+     NORMLENS_TEXT("The length of all gradients together is cut to this. 0: it is not."), always,
+     showOptimizer<&Optimizer::clip_norm>, takeOptimizer<&Optimizer::clip_norm>},
+    {"dropout", Kind::Text, NORMLENS_TEXT("Dropout"), NORMLENS_TEXT("Share of the outputs set to 0 while training."),
+     always, showOptimizer<&Optimizer::dropout>, takeOptimizer<&Optimizer::dropout>},
+    {"dropout_after", Kind::Choice, NORMLENS_TEXT("Dropout after"), NORMLENS_TEXT("The layers whose outputs it drops."),
+     drops, showOptimizer<&Optimizer::dropout_after>, takeOptimizer<&Optimizer::dropout_after>,
+     choicesOf<lab::DropoutAfter>},
     {"data", Kind::Choice, NORMLENS_TEXT("Data"), NORMLENS_TEXT("Generated, or read from a file."), always,
      showData<&Data::kind>, takeData<&Data::kind>, dataChoices},
     {"path", Kind::File, NORMLENS_TEXT("File"), NORMLENS_TEXT("Arrays: x [examples, ...] and y [examples]."),

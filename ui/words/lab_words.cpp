@@ -22,17 +22,19 @@ LabWord wordIn(std::span<const Entry> entries, Word word) {
 }
 
 constexpr Entry kExperiments[] = {
-    {"MLP equivalence", "LN = CBWC + RMSNorm, same start",
-     "The same perceptron with LayerNorm, with RMSNorm behind centered weights and with RMSNorm alone, from the same "
-     "start on the same data: the first two should stay the same network."},
-    {"Depth sweep", "6, 15, 35 layers, four norms",
-     "Perceptrons of growing depth: which norm keeps what each layer reads in its place."},
-    {"Small transformer", "characters, both ways",
-     "A pre-LN transformer that learns to write characters, with LayerNorm and with CBWC + RMSNorm."},
-    {"Continued training", "a trained LN model goes on",
-     "A network is trained with LayerNorm; then the others start from its weights and go on beside it."},
-    {"Cost of a step", "time and memory, in turns",
-     "Time and memory of one training step of each network, measured in turns, with 95 % intervals."},
+    {"Equivalence", "6 layers × 256, spirals · paper 1, §3.2",
+     "RMSNorm behind centered weights (CBWC) trains to the same network as LayerNorm; RMSNorm alone does not."},
+    {"Depth", "6, 15 and 35 layers, four norms · paper 1, §5.1",
+     "LayerNorm keeps what each layer reads in its place, and trains better than RMSNorm alone."},
+    {"Dropout trade-off", "LayerNorm, CBWC, RMSNorm · paper 1, §5.3",
+     "Dropout before a norm breaks the equality: CBWC lies between LayerNorm and RMSNorm, at 0, 0.1, 0.3 and 0.5."},
+    {"Cost crossover: s·b > p", "2 layers × 256, 8 to 4,096 tokens · paper 1, §E.2",
+     "Centering weights is cheaper than centering tokens once a step has more tokens, s·b, than the layer has inputs, "
+     "p."},
+    {"CRMSNorm", "4 blocks × 128, characters · paper 3, §3.2",
+     "A stream whose channels sum to 0 needs one channel fewer: d − 1 of them train to the same weights as Pre-LN."},
+    {"Continued training", "a trained LayerNorm network goes on · paper 1, §5.4",
+     "A network is trained with LayerNorm; the others start from its weights and go on."},
 };
 constexpr Entry kNetworks[] = {
     {"LayerNorm", "", "Takes the mean of each row away and divides by its standard deviation."},
@@ -40,12 +42,29 @@ constexpr Entry kNetworks[] = {
      "CBWC, column-based weight centering: before each step the column means of every weight in front of a norm are "
      "taken away, so that its output has zero mean and RMSNorm does what LayerNorm would."},
     {"RMSNorm alone", "", "Divides by the root mean square and leaves the mean where it is: another network."},
+    {"CRMSNorm", "", "RMSNorm on a residual stream with one channel fewer, in a basis where their sum is one channel."},
     {"no norm", "", "The linear layers and their activation alone."},
 };
 constexpr Entry kOptimizers[] = {
     {"SGD", "", "Stochastic gradient descent."},
     {"Adam", "", "Weight decay is added to the gradient."},
     {"AdamW", "", "Weight decay is taken off the weight."},
+};
+constexpr Entry kArchitectures[] = {
+    {"MLP", "", "Linear, norm, activation again and again."},
+    {"residual MLP", "", "The same, and each layer's output is added to its input."},
+    {"pre-norm transformer", "", "GPT-2's block: the norm stands before each part."},
+    {"post-norm transformer", "", "BERT's block: the norm stands behind each sum."},
+    {"convolutional", "", "Convolutions over a signal, with GroupNorm."},
+};
+constexpr Entry kSchedules[] = {
+    {"constant", "", "The learning rate stays."},
+    {"linear", "", "The learning rate falls in a line to 0."},
+    {"cosine", "", "The learning rate falls in half a wave to 0."},
+};
+constexpr Entry kDropoutAfter[] = {
+    {"linear", "", "Between a linear layer and its norm: it breaks the zero mean."},
+    {"activation", "", "In front of the next linear layer: it breaks nothing."},
 };
 constexpr Entry kActivations[] = {
     {"ReLU", "", "Rounding decides on which side of its kink a number near 0 falls."},
@@ -65,12 +84,14 @@ constexpr Entry kData[] = {
 LabWord labWord(lab::Experiment experiment) { return wordIn(kExperiments, experiment); }
 LabWord labWord(lab::NormUse network) { return wordIn(kNetworks, network); }
 LabWord labWord(lab::OptimizerKind optimizer) { return wordIn(kOptimizers, optimizer); }
+LabWord labWord(lab::Architecture architecture) { return wordIn(kArchitectures, architecture); }
+LabWord labWord(lab::Schedule schedule) { return wordIn(kSchedules, schedule); }
+LabWord labWord(lab::DropoutAfter layer) { return wordIn(kDropoutAfter, layer); }
 LabWord labWord(lab::Activation activation) { return wordIn(kActivations, activation); }
 LabWord labWord(lab::DataKind kind) { return wordIn(kData, kind); }
 
 QString labLayersWord(const lab::RunSettings& settings, const lab::RunMember& member) {
-  const bool transformer = settings.experiment == lab::Experiment::Transformer;
-  return tr(transformer ? "%1 blocks" : "%1 layers").arg(member.layers);
+  return tr(isTransformer(settings) ? "%1 blocks" : "%1 layers").arg(member.layers);
 }
 
 QString labOptimizerWord(const lab::RunSettings& settings, const lab::RunMember& member) {

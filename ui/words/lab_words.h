@@ -17,6 +17,9 @@ struct LabWord {
 [[nodiscard]] LabWord labWord(lab::Experiment experiment);
 [[nodiscard]] LabWord labWord(lab::NormUse network);
 [[nodiscard]] LabWord labWord(lab::OptimizerKind optimizer);
+[[nodiscard]] LabWord labWord(lab::Architecture architecture);
+[[nodiscard]] LabWord labWord(lab::Schedule schedule);
+[[nodiscard]] LabWord labWord(lab::DropoutAfter layer);
 [[nodiscard]] LabWord labWord(lab::Activation activation);
 [[nodiscard]] LabWord labWord(lab::DataKind kind);
 

@@ -24,6 +24,8 @@ lab::RunRecord recordOf(const lab::RunSettings& settings, const lab::RunMember& 
     if (epoch > 0) record.gradient_norms.push_back((1 + 0.4 * layer) * 0.3 * std::exp(-1.5 * t));
     const double spread = 0.12 + (alone ? 0.05 * layer : 0);
     record.inputs.push_back({0, 0.1, alone ? 1 + 0.15 * layer : 1, spread, 16, 1});
+    const double angle = alone ? 86 - 0.5 * layer : 90;
+    if (layer > 0) record.norms.push_back({0, 0.1, 1, spread, 16, 1, angle, alone ? 3.0 : 0.0});
   }
   if (member.network != lab::NormUse::LayerNorm && epoch > 0) {
     const double rounding = member.precision == lab::Precision::Float64 ? 2.6e-15 : 1.9e-7;
@@ -32,6 +34,7 @@ lab::RunRecord recordOf(const lab::RunSettings& settings, const lab::RunMember& 
   }
   record.ms_per_step = alone ? 3.87 : 4.31;
   record.bytes = 61'000'000;
+  record.seconds = 42 * t;
   return record;
 }
 

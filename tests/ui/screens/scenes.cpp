@@ -78,7 +78,7 @@ void selectNorm(Stage& stage, int norm) {
 
 void startTraining(Stage& stage) {
   trigger(stage, "laboratory");
-  auto* start = stage.window.findChild<QPushButton*>(QStringLiteral("labStart"));
+  auto* start = stage.window.findChild<QPushButton*>(QStringLiteral("labStart_equivalence"));
   (void)waitFor([&] { return start->isEnabled(); });
   start->click();
 }
@@ -326,7 +326,7 @@ QVector<Scene> windowScenes() {
       {QStringLiteral("lab_transformer"),
        [](Stage& stage) {
          trigger(stage, "laboratory");
-         stage.window.findChild<QAbstractButton*>(QStringLiteral("lab_transformer"))->click();
+         stage.window.findChild<QAbstractButton*>(QStringLiteral("labSettings_crms"))->click();
        }},
       {QStringLiteral("lab_training"),
        [](Stage& stage) {

@@ -32,6 +32,7 @@ struct Laboratory : Shown {
     runs = window.findChild<LabRuns*>();
     table = window.findChild<LabTable*>();
     [this] { QTRY_VERIFY(!runs->isReading()); }();
+    click("labOwn");
     form = child<SettingsForm>("labForm");
   }
   void begin() {
@@ -88,6 +89,21 @@ class LabTest final : public QObject {
     QCOMPARE(lab.cell(0, LabTable::Difference), QStringLiteral("reference"));
     QVERIFY(lab.child<QLabel>("labSays")->text().contains(QStringLiteral("It holds")));
     QVERIFY(lab.form->isEnabled());
+  }
+
+  void aCardStartsItsClaimAndSaysWhatCameOut() {
+    Laboratory lab;
+    lab.click("labClaims");
+    auto* state = lab.child<ElidedLabel>("labState_equivalence");
+    QCOMPARE(state->accessibleName(), QStringLiteral("not run yet"));
+    lab.click("labStart_equivalence");
+    QTRY_VERIFY_WITH_TIMEOUT(!lab.runs->busy() && lab.runs->run(1) != nullptr && lab.runs->run(1)->isDone(), 30'000);
+    QVERIFY2(state->accessibleName().startsWith(QStringLiteral("confirmed on ")), qPrintable(state->accessibleName()));
+    QVERIFY(!lab.form->isVisible());
+    lab.click("labSettings_dropout");
+    QVERIFY(lab.form->isVisible());
+    QCOMPARE(lab.form->settings(), lab::usualSettings(lab::Experiment::Dropout));
+    QCOMPARE(lab.child<ElidedLabel>("labState_dropout")->accessibleName(), QStringLiteral("not run yet"));
   }
 
   void itPausesGoesOnStopsAndIsThereAgain() {
@@ -204,10 +220,10 @@ class LabTest final : public QObject {
     QVERIFY(!lab.child<QLineEdit>("lab_momentum")->isVisible());
     QCOMPARE(lab.form->settings().optimizers.front().momentum, 0.0);
     QVERIFY(lab.form->problem().isEmpty());
-    lab.click("lab_transformer");
+    lab.choose("lab_architecture", 2);
     QVERIFY(lab.child<QLineEdit>("lab_heads")->isVisible());
-    QVERIFY(lab.form->problem().isEmpty());
-    lab.click("lab_equivalence");
+    QVERIFY2(lab.form->problem().isEmpty(), qPrintable(lab.form->problem()));
+    lab.choose("lab_architecture", 0);
     QVERIFY(!lab.child<QLineEdit>("lab_heads")->isVisible());
     QCOMPARE(lab.form->settings().optimizers.front().kind, lab::OptimizerKind::Adam);
   }

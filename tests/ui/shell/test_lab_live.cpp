@@ -40,6 +40,7 @@ struct Laboratory {
     tiny.width = 16;
     tiny.epochs = epochs;
     tiny.data.samples = 256;
+    click("labOwn");
     window.findChild<SettingsForm*>()->setSettings(tiny);
     click("labStart");
     const auto isUnderWay = [this] { return runs->state() == LabRuns::State::Training && runs->fraction() > 0; };

@@ -2,6 +2,7 @@
 
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QSaveFile>
 #include <QStandardPaths>
 #include <algorithm>
@@ -126,6 +127,7 @@ void takeResult(KeptRun& run, const lab::RunResult& result) {
   run.findings = result.findings;
   run.costs = result.costs;
   run.machine = QString::fromStdString(result.machine);
+  run.ended = QFileInfo(inFolder(run.folder, kResult)).lastModified();
   run.end = result.end;
 }
 

@@ -4,6 +4,7 @@
 // Thread: value types; functions that touch files, on any thread.
 #pragma once
 
+#include <QDateTime>
 #include <QString>
 #include <map>
 #include <optional>
@@ -28,6 +29,7 @@ struct KeptRun {
   std::vector<lab::Finding> findings;   // Set for a run that ended.
   std::vector<lab::StepCost> costs;     // the same
   QString machine;                      // the same
+  QDateTime ended;                      // the same
   lab::RunEnd end = lab::RunEnd::Open;
   std::map<RecordPlace, size_t> places;  // Locate the records.
 

@@ -15,36 +15,47 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kChart = 180, kLeastWidth = 120, kGap = 16;
+constexpr int kChart = 180, kLeastWidth = 120, kGap = 16, kTwoColumns = 760;
 constexpr size_t kMostFindings = 60;
 constexpr qsizetype kMostLetters = 600;  // Limits a finding.
-constexpr int kColumns = 6;              // The grid's: two charts above three.
+constexpr int kColumns = 2;
 
-struct ChartCell {
-  LabChart kind;
-  int row, column, span;
-};
-// Below the legend.
-constexpr ChartCell kCells[] = {
-    {LabChart::Loss, 1, 0, 3},         {LabChart::WeightDifference, 1, 3, 3}, {LabChart::StepTime, 2, 0, kColumns},
-    {LabChart::GradientNorm, 3, 0, 2}, {LabChart::InputSpread, 3, 2, 2},      {LabChart::TestAccuracy, 3, 4, 2},
-};
+constexpr LabChart kCharts[] = {LabChart::Loss,         LabChart::WeightDifference, LabChart::StepTime,
+                                LabChart::GradientNorm, LabChart::TestAccuracy,     LabChart::InputSpread,
+                                LabChart::Angle};
 
 }  // namespace
 
 LabFigures::LabFigures(QWidget* parent) : QWidget(parent) {
-  auto* grid = new QGridLayout(this);
-  grid->setContentsMargins({});
-  grid->setSpacing(kGap);
-  for (int column = 0; column < kColumns; ++column) grid->setColumnStretch(column, 1);
-  for (const ChartCell& cell : kCells) {
-    const Card card = charts_.emplace(cell.kind, makeChartCard(cell.kind)).first->second;
-    grid->addWidget(card.frame, cell.row, cell.column, 1, cell.span);
-    if (cell.kind != LabChart::StepTime) grid->setRowStretch(cell.row, 1);  // it comes and goes
-  }
-  grid->addWidget(makeLegend(), 0, 0, 1, kColumns);
+  grid_ = new QGridLayout(this);
+  grid_->setContentsMargins({});
+  grid_->setSpacing(kGap);
+  for (const LabChart chart : kCharts) charts_.emplace(chart, makeChartCard(chart));
+  grid_->addWidget(makeLegend(), 0, 0, 1, kColumns);
   makeSays();
-  grid->addWidget(saysFrame_, grid->rowCount(), 0, 1, kColumns);
+  arrange(kColumns);
+}
+
+// The time of a step comes and goes, and has a row of its own.
+void LabFigures::arrange(int columns) {
+  if (columns == columns_) return;
+  columns_ = columns;
+  int row = 1, column = 0;
+  const auto put = [&](QWidget* card, bool alone) {
+    if (column > 0 && alone) ++row, column = 0;
+    grid_->removeWidget(card);
+    grid_->addWidget(card, row, column, 1, alone ? kColumns : kColumns / columns);
+    column = alone ? columns : column + 1;
+    if (column == columns) ++row, column = 0;
+  };
+  for (const LabChart chart : kCharts) put(charts_.at(chart).frame, chart == LabChart::StepTime);
+  put(saysFrame_, true);
+  for (int each = 0; each < kColumns; ++each) grid_->setColumnStretch(each, 1);
+}
+
+void LabFigures::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange(width() < grown(kTwoColumns) ? 1 : kColumns);
 }
 
 LabFigures::Card LabFigures::makeChartCard(LabChart kind) {

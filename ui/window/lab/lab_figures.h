@@ -8,6 +8,7 @@
 
 #include "ui/charts/lab_charts.h"
 
+class QGridLayout;
 class QLabel;
 
 namespace normlens::ui {
@@ -25,17 +26,23 @@ class LabFigures final : public QWidget {
   void show(const std::vector<KeptRun>& runs, const LabPlace& shown, const std::vector<LabPlace>& ticked);
   [[nodiscard]] ChartView* chart(LabChart kind) const { return charts_.at(kind).view; }
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   struct Card {
     QWidget* frame;
     ChartView* view;
   };
   Card makeChartCard(LabChart kind);
+  void arrange(int columns);
   QWidget* makeLegend();
   void makeSays();
   // Lists in the legend what is drawn weaker.
   void showPaler(const LabPicture& picture);
 
+  QGridLayout* grid_ = nullptr;
+  int columns_ = 0;
   std::map<LabChart, Card> charts_;
   std::map<lab::NormUse, QWidget*> legend_;
   ElidedLabel* paler_ = nullptr;

@@ -1,6 +1,5 @@
 #include "ui/window/lab/lab_page.h"
 
-#include <QButtonGroup>
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFileInfo>
@@ -21,6 +20,7 @@
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/push_button.h"
+#include "ui/window/lab/claim_cards.h"
 #include "ui/window/lab/lab_figures.h"
 #include "ui/window/lab/network_mark.h"
 #include "ui/window/lab/settings_form.h"
@@ -38,20 +38,6 @@ using State = LabRuns::State;
 
 constexpr int kFormWidth = 316, kRow = 28, kTable = 200, kPageGap = 16;
 constexpr int kSoonMs = 150, kPauses = 8;  // between two drawings, also as a multiple of one
-
-QPushButton* makeExperiment(const LabWord& word, QWidget* parent) {
-  auto* button = new QPushButton(parent);
-  button->setProperty("kind", "experiment");
-  button->setCheckable(true);
-  button->setToolTip(word.tip);
-  button->setAccessibleName(word.name);
-  auto* column = makeColumn(button, 1, {14, 5, 10, 5});
-  for (QLabel* label : {makeLabel(word.name, "strong", button), makeLabel(word.line, "soft", button)}) {
-    label->setAttribute(Qt::WA_TransparentForMouseEvents);
-    column->addWidget(label);
-  }
-  return button;
-}
 
 constexpr size_t kMostSettings = 1 << 20;  // bytes
 
@@ -82,11 +68,11 @@ class RunBar final : public QFrame {
     connect(runs_, &LabRuns::recorded, this, &RunBar::refresh);
   }
 
-  // experiment: of the settings, where no run is shown (nullptr).
-  void show(const KeptRun* run, lab::Experiment experiment) {
+  // run: nullptr where none is shown.
+  void show(const KeptRun* run) {
     shown_ = run != nullptr ? run->number : 0;
-    const LabWord word = labWord(run != nullptr ? run->settings.experiment : experiment);
-    title_->setFullText(run != nullptr ? word.name + QStringLiteral(", ") + labRunWord(run->number) : word.name);
+    const LabWord word = run != nullptr ? labWord(run->settings.experiment) : LabWord{};
+    title_->setFullText(run != nullptr ? word.name + QStringLiteral(", ") + labRunWord(run->number) : tr("No run"));
     usualLine_ = word.tip;
     refresh();
   }
@@ -95,6 +81,7 @@ class RunBar final : public QFrame {
   void pictureWanted();
   void tableWanted();
   void settingsWanted();  // Wants the shown run's as a file.
+  void fullPageWanted(bool on);
 
  private:
   void makeProgress() {
@@ -123,7 +110,14 @@ class RunBar final : public QFrame {
     menu->addAction(tr("Table…"), this, &RunBar::tableWanted);
     menu->addAction(tr("Settings of the run…"), this, &RunBar::settingsWanted);
     export_->setMenu(menu);
-    for (PushButton* button : {act_, stop_, export_}) layout()->addWidget(button);
+    auto* full = describe(new PushButton(tr("Full page"), PushButton::Look::Outlined, this), "labFull",
+                          tr("Hide the cards, or show them again."));
+    full->setCheckable(true);
+    connect(full, &PushButton::toggled, this, [this, full](bool on) {
+      full->setText(on ? tr("Show cards") : tr("Full page"));
+      Q_EMIT fullPageWanted(on);
+    });
+    for (PushButton* button : {act_, stop_, export_, full}) layout()->addWidget(button);
     // Go on does not come to where Stop was: a second click would begin again.
     QSizePolicy kept = stop_->sizePolicy();
     kept.setRetainSizeWhenHidden(true);
@@ -192,7 +186,7 @@ LabPage::LabPage(Session* session, LabRuns* runs, QWidget* parent)
   setObjectName(QStringLiteral("labPage"));
   QWidget* side = makeSide(
       kFormWidth, [this](QWidget* area) { return makeControls(area); }, [this](QWidget* at) { return makeFoot(at); });
-  fill(side, makeFigures());
+  fill(makeLeft(side), makeFigures());
   soon_.setSingleShot(true);
   soon_.setInterval(kSoonMs);
   connect(&soon_, &QTimer::timeout, this, &LabPage::showRows);
@@ -210,8 +204,10 @@ LabPage::LabPage(Session* session, LabRuns* runs, QWidget* parent)
 QWidget* LabPage::makeControls(QWidget* side) {
   auto* inside = new QWidget(side);
   auto* column = makeColumn(inside, 8, {8, 14, 12, 14});
-  makeExperiments(inside);
-  column->addWidget(makeLine(Qt::Horizontal, inside));
+  auto* back = makeButton(tr("All claims"), "link", inside);
+  back->setObjectName(QStringLiteral("labClaims"));
+  connect(back, &QPushButton::clicked, this, [this] { showForm(false); });
+  column->addWidget(back, 0, Qt::AlignLeft);
   auto* settings = makeColumn(nullptr, 8, {10, 6, 6, 0});
   auto* head = makeRow(nullptr);
   head->addWidget(makeLabel(tr("Settings"), "section", inside));
@@ -227,23 +223,38 @@ QWidget* LabPage::makeControls(QWidget* side) {
   return inside;
 }
 
-void LabPage::makeExperiments(QWidget* inside) {
-  auto* column = makeColumn(nullptr, 2);
-  auto* title = makeLabel(tr("Experiments"), "section", inside);
-  title->setContentsMargins(10, 0, 0, 4);
-  column->addWidget(title);
-  experiments_ = new QButtonGroup(this);
-  int index = 0;
-  for (const lab::Experiment experiment : lab::kExperiments) {
-    auto* button = makeExperiment(labWord(experiment), inside);
-    button->setObjectName(QStringLiteral("lab_") + text(nameOf(experiment)));
-    experiments_->addButton(button, index++);
-    column->addWidget(button);
-    drafts_.emplace(experiment, lab::usualSettings(experiment));
-  }
-  experiments_->button(0)->setChecked(true);
-  inside->layout()->addItem(column);
-  connect(experiments_, &QButtonGroup::idClicked, this, &LabPage::chooseExperiment);
+// The cards, or the settings of a run.
+QWidget* LabPage::makeLeft(QWidget* side) {
+  auto* left = new QWidget(this);
+  auto* row = makeRow(left);
+  side_ = side;
+  cardsArea_ = makeScrollArea(left, Qt::ScrollBarAlwaysOff);
+  auto* ground = describe(new QFrame(cardsArea_), "figureGround");
+  cards_ = describe(new ClaimCards(runs_, ground), "labCards");
+  makeColumn(ground)->addWidget(cards_);
+  cardsArea_->setWidget(ground);
+  row->addWidget(cardsArea_);
+  row->addWidget(side_);
+  connect(cards_, &ClaimCards::startWanted, this, [this](lab::Experiment claim) { start(lab::usualSettings(claim)); });
+  connect(cards_, &ClaimCards::settingsWanted, this, [this](lab::Experiment claim) {
+    if (!runs_->busy()) useSettings(lab::usualSettings(claim));
+    showForm(true);
+  });
+  connect(cards_, &ClaimCards::fileWanted, this, &LabPage::openSettings);
+  connect(cards_, &ClaimCards::runWanted, this, [this](int number) {
+    showRow(view_, table_->index(table_->rowWhere([&](const LabRow& each) { return each.run == number; }), 0));
+  });
+  left_ = left;
+  showForm(false);
+  return left;
+}
+
+void LabPage::showForm(bool form) {
+  side_->setVisible(form);
+  cardsArea_->setVisible(!form);
+  QSizePolicy policy(form ? QSizePolicy::Fixed : QSizePolicy::Ignored, QSizePolicy::Preferred);
+  policy.setHorizontalStretch(form ? 0 : 1);
+  left_->setSizePolicy(policy);
 }
 
 QWidget* LabPage::makeFoot(QWidget* side) {
@@ -261,7 +272,7 @@ QWidget* LabPage::makeFoot(QWidget* side) {
   for (PushButton* button : {start_, open_, save_}) row->addWidget(button);
   row->addStretch();
   column->addLayout(row);
-  connect(start_, &PushButton::clicked, this, &LabPage::start);
+  connect(start_, &PushButton::clicked, this, [this] { start(form_->settings()); });
   connect(open_, &PushButton::clicked, this, &LabPage::openSettings);
   connect(save_, &PushButton::clicked, this, [this] { saveSettings(form_->settings()); });
   return foot;
@@ -277,8 +288,8 @@ QWidget* LabPage::makeFigures() {
   auto* inside = makeColumn(ground, kPageGap, {kPageGap, kPageGap, kPageGap, kPageGap});
   empty_ = describe(makeNotice(ground), "labEmpty");
   empty_->setText(
-      tr("Nothing is trained yet. Start trains the networks that are ticked at the left, from the same first weights "
-         "on the same examples, and draws what happens."));
+      tr("Start a card: its charts appear here. All networks of a run start from the same weights, on the same "
+         "examples."));
   figures_ = describe(new LabFigures(ground), "labFigures");
   inside->addWidget(empty_, 1);
   inside->addWidget(figures_, 1);
@@ -290,6 +301,7 @@ QWidget* LabPage::makeFigures() {
   connect(runBar_, &RunBar::pictureWanted, this, [this, usualName] {
     savePicture("labPictureDialog", usualName, figures_, [this](QPainter& painter) { figures_->render(&painter); });
   });
+  connect(runBar_, &RunBar::fullPageWanted, this, [this](bool on) { left_->setVisible(!on); });
   connect(runBar_, &RunBar::tableWanted, this,
           [this, usualName] { saveTable("labTableDialog", tr("Save the table"), usualName, table_); });
   connect(runBar_, &RunBar::settingsWanted, this, [this] {
@@ -343,19 +355,13 @@ void LabPage::extendMenu(QMenu* menu, const QModelIndex& at) {
   add(tr("Use its settings"), !runs_->busy(), [this, settings = run->settings] { useSettings(settings); });
 }
 
-void LabPage::chooseExperiment(int index) {
-  useSettings(drafts_.at(static_cast<lab::Experiment>(index)));
-  showFigures();  // Their title is the experiment's while nothing is trained.
-}
-
 void LabPage::useSettings(const lab::RunSettings& settings) {
-  experiments_->button(static_cast<int>(settings.experiment))->setChecked(true);
+  showForm(true);
   form_->setSettings(settings);
   followForm();
 }
 
 void LabPage::followForm() {
-  drafts_[form_->settings().experiment] = form_->settings();
   const QString problem = form_->problem();
   showProblem(problem);
   start_->setEnabled(problem.isEmpty() && !runs_->busy() && !runs_->isReading());
@@ -367,8 +373,8 @@ void LabPage::showProblem(const QString& problem) {
   problem_->setVisible(!problem.isEmpty());
 }
 
-void LabPage::start() {
-  runs_->start(form_->settings());
+void LabPage::start(const lab::RunSettings& settings) {
+  runs_->start(settings);
   view_->setCurrentIndex(table_->index(0, 0));
   view_->setFocus();
 }
@@ -376,7 +382,6 @@ void LabPage::start() {
 void LabPage::refresh() {
   bar_->setModelName(session_->title());
   form_->setEnabled(!runs_->busy());
-  for (QAbstractButton* button : experiments_->buttons()) button->setEnabled(!runs_->busy());
   locked_->setVisible(runs_->busy());
   open_->setEnabled(!runs_->busy());
   followForm();
@@ -386,6 +391,7 @@ void LabPage::refresh() {
 void LabPage::showRows() {
   QElapsedTimer watch;
   watch.start();
+  cards_->refresh();
   const auto before = shownPlace();
   table_->show(runs_->runs(), runs_->running());
   const int row = before ? table_->rowWhere([&](const LabRow& each) {
@@ -403,7 +409,7 @@ void LabPage::showFigures() {
   figures_->setVisible(some);
   view_->setVisible(some);
   const auto place = shownPlace();
-  runBar_->show(place ? runs_->run(place->run) : nullptr, form_->settings().experiment);
+  runBar_->show(place ? runs_->run(place->run) : nullptr);
   if (place) figures_->show(runs_->runs(), *place, tickedPlaces());
 }
 

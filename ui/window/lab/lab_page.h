@@ -4,20 +4,20 @@
 #pragma once
 
 #include <QTimer>
-#include <map>
 #include <optional>
 
 #include "core/protocol/run_settings.h"
 #include "ui/charts/lab_charts.h"
 #include "ui/window/learn/figures_page.h"
 
-class QButtonGroup;
 class QLabel;
 class QMenu;
 class QModelIndex;
+class QScrollArea;
 
 namespace normlens::ui {
 
+class ClaimCards;
 class LabFigures;
 class LabRuns;
 class LabTable;
@@ -39,15 +39,15 @@ class LabPage final : public FiguresPage {
 
  private:
   QWidget* makeControls(QWidget* side);
-  void makeExperiments(QWidget* inside);
+  QWidget* makeLeft(QWidget* side);
+  void showForm(bool form);
   QWidget* makeFoot(QWidget* side);
   QWidget* makeFigures();
   void makeTable(QWidget* parent);
   void extendMenu(QMenu* menu, const QModelIndex& at);
 
-  void chooseExperiment(int index);
   void useSettings(const lab::RunSettings& settings);
-  void start();
+  void start(const lab::RunSettings& settings);
   void refresh();      // all, after a change of what is trained
   void showRows();     // ... and after an epoch
   void showFigures();  // ... and after another row or tick
@@ -62,15 +62,16 @@ class LabPage final : public FiguresPage {
 
   LabRuns* runs_;
   LabTable* table_;
-  QButtonGroup* experiments_ = nullptr;
+  QWidget *left_ = nullptr, *side_ = nullptr;
+  QScrollArea* cardsArea_ = nullptr;
+  ClaimCards* cards_ = nullptr;
   SettingsForm* form_ = nullptr;
   QLabel *locked_ = nullptr, *problem_ = nullptr;
   PushButton *start_ = nullptr, *open_ = nullptr, *save_ = nullptr;
   RunBar* runBar_ = nullptr;
   LabFigures* figures_ = nullptr;
   QLabel* empty_ = nullptr;
-  std::map<lab::Experiment, lab::RunSettings> drafts_;  // as they were last in the form
-  QTimer soon_;                                         // epochs may come faster than charts are drawn
+  QTimer soon_;  // epochs may come faster than charts are drawn
 };
 
 }  // namespace normlens::ui

@@ -1,0 +1,55 @@
+// The start of the laboratory: a card for each claim of the papers, with what it says, how long its run took on this
+// machine and what came out. Thread: GUI thread.
+#pragma once
+
+#include <QFrame>
+#include <map>
+
+#include "core/protocol/run_settings.h"
+
+class QGridLayout;
+class QLabel;
+
+namespace normlens::ui {
+
+class ElidedLabel;
+class LabRuns;
+class PushButton;
+struct KeptRun;
+
+class ClaimCards final : public QWidget {
+  Q_OBJECT
+
+ public:
+  ClaimCards(const LabRuns* runs, QWidget* parent);  // runs: not owned
+
+  void refresh();  // after a change of what is trained, or of how far it is
+
+ Q_SIGNALS:
+  void startWanted(normlens::lab::Experiment claim);
+  void settingsWanted(normlens::lab::Experiment claim);
+  void runWanted(int number);  // to be shown
+  void fileWanted();           // settings from a file
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  struct Card {
+    QFrame* frame;
+    ElidedLabel *state, *time;
+    PushButton *show, *start;
+  };
+  Card makeClaim(lab::Experiment claim);
+  QFrame* makeOwn();
+  void refresh(lab::Experiment claim, const Card& card);
+  void arrange(int columns);
+
+  const LabRuns* runs_;
+  std::map<lab::Experiment, Card> cards_;
+  QFrame* own_;
+  QGridLayout* grid_;
+  int columns_ = 0;
+};
+
+}  // namespace normlens::ui
