@@ -141,9 +141,8 @@ void checkNetworks(const RunSettings& settings, Checker& check) {
   check.require(settings.architecture == Architecture::PreNormTransformer, "networks",
                 "names crms_norm, which only a pre_norm_transformer has");
   for (size_t i = 0; i < settings.optimizers.size(); ++i) {
-    const OptimizerSettings& by = settings.optimizers[i];
-    check.require(by.dropout == 0 || by.dropout_after == DropoutAfter::Activation, at("optimizers", i) + ".dropout",
-                  "acts on channels of the stream, of which crms_norm has one fewer: set dropout_after to activation");
+    check.require(settings.optimizers[i].dropout == 0, at("optimizers", i) + ".dropout",
+                  "acts on channels of the stream, of which crms_norm has one fewer: it must be 0");
   }
 }
 
@@ -183,6 +182,12 @@ void checkSizes(const RunSettings& settings, Checker& check) {
   check.within(settings.steps_per_round, 1, 10000, "steps_per_round");
 }
 
+nlohmann::json renewed(nlohmann::json settings) {
+  if (settings.is_object() && settings.value("experiment", nlohmann::json()) == "transformer")
+    settings.update({{"experiment", "equivalence"}, {"architecture", "pre_norm_transformer"}});
+  return settings;
+}
+
 }  // namespace
 
 RunSettings usualSettings(Experiment experiment) {
@@ -201,25 +206,30 @@ RunSettings usualSettings(Experiment experiment) {
     settings.data.samples = 1024;
     settings.optimizers[0] = {.kind = OptimizerKind::Sgd, .learning_rate = 0.01};
   } else if (experiment == Experiment::Dropout) {
+    settings.layers = {3};
     settings.width = 64;
     settings.activation = Activation::Gelu;
-    settings.epochs = 20;
-    settings.seeds = {1, 2, 3};
+    settings.epochs = 15;
+    settings.seeds = {1, 2, 3, 4, 5};
+    settings.precisions = {Precision::Float64};
+    settings.data.kind = DataKind::Teacher;
+    settings.data.samples = 2048;
+    settings.data.features = 32;
+    settings.data.classes = 4;
     settings.optimizers.clear();
-    for (const double dropout : {0.0, 0.1, 0.3, 0.5}) {
-      settings.optimizers.push_back(
-          {.kind = OptimizerKind::Sgd, .learning_rate = 0.01, .momentum = 0.9, .dropout = dropout});
-    }
+    for (const double dropout : {0.0, 0.1, 0.3, 0.5})
+      settings.optimizers.push_back({.kind = OptimizerKind::Sgd, .learning_rate = 0.03, .dropout = dropout});
   } else if (experiment == Experiment::Crms) {
     settings.architecture = Architecture::PreNormTransformer;
     settings.layers = {4};
     settings.width = 128;
-    settings.epochs = 10;
+    settings.epochs = 6;
     settings.batch = 8;
     settings.steps_per_epoch = 20;
     settings.data.kind = DataKind::Characters;
     settings.data.samples = 65536;
     settings.networks = {NormUse::LayerNorm, NormUse::CbwcRmsNorm, NormUse::RmsNorm, NormUse::CrmsNorm};
+    settings.precisions = {Precision::Float64};
     settings.optimizers[0] = {.kind = OptimizerKind::Sgd, .learning_rate = 0.05, .momentum = 0.9};
   } else if (experiment == Experiment::Continued) {
     OptimizerSettings decaying = settings.optimizers[0];
@@ -240,6 +250,10 @@ bool isTransformer(const RunSettings& settings) {
          settings.architecture == Architecture::PostNormTransformer;
 }
 
+void decodeValue(const nlohmann::json& in, RunSettings& settings) {
+  protocol::detail::decodeValue<RunSettings>(renewed(in), settings);
+}
+
 Status checkRunSettings(const RunSettings& settings) {
   Checker check;
   check.require(settings.schema == 1, "schema",
@@ -258,7 +272,7 @@ Result<RunSettings> readRunSettings(std::string_view text) {
     return fail(ErrorCode::BadInput, printable("the settings of a run have no field " + *unknown),
                 "docs/lab.md lists the fields");
   }
-  auto settings = protocol::decode<RunSettings>(*json);
+  auto settings = protocol::decode<RunSettings>(renewed(*json));
   if (!settings) return settings;
   RETURN_IF_ERROR(checkRunSettings(*settings));
   return settings;
@@ -276,8 +290,7 @@ std::string describe(const OptimizerSettings& optimizer) {
   if (optimizer.schedule != Schedule::Constant) text += ", " + nameOf(optimizer.schedule) + " schedule";
   if (optimizer.warmup != 0) text += ", warm-up " + number(optimizer.warmup);
   if (optimizer.clip_norm != 0) text += ", gradients clipped to " + number(optimizer.clip_norm);
-  if (optimizer.dropout != 0)
-    text += ", dropout " + number(optimizer.dropout) + " after each " + nameOf(optimizer.dropout_after);
+  if (optimizer.dropout != 0) text += ", dropout " + number(optimizer.dropout);
   return text;
 }
 

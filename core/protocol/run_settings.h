@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,7 @@ struct OptimizerSettings {
   Schedule schedule = Schedule::Constant;
   double warmup = 0;     // share of the steps in which the rate rises from 0, in [0, 1)
   double clip_norm = 0;  // the gradients' common length is cut to this; 0: it is not
-  double dropout = 0;    // share of the outputs that are set to 0 while training
-  DropoutAfter dropout_after = DropoutAfter::Linear;
+  double dropout = 0;    // share of the outputs in front of a norm or a stream that are set to 0 while training
 
   bool operator==(const OptimizerSettings&) const = default;
 };
@@ -95,6 +95,10 @@ struct RunSettings {
 
 [[nodiscard]] bool isTransformer(const RunSettings& settings);
 
+// Decodes those that a result, a checkpoint or a project holds. What was kept before there was `architecture` names the
+// experiment "transformer" in its place.
+void decodeValue(const nlohmann::json& in, RunSettings& settings);
+
 // Error: BadInput, one sentence that begins with the field.
 [[nodiscard]] Status checkRunSettings(const RunSettings& settings);
 // Error: BadInput as above, for what is no JSON too.
@@ -110,7 +114,7 @@ struct RunSettings {
 
 namespace normlens::protocol {
 NORMLENS_FIELDS(lab::OptimizerSettings, kind, learning_rate, momentum, weight_decay, decay_of, beta1, beta2, eps,
-                schedule, warmup, clip_norm, dropout, dropout_after)
+                schedule, warmup, clip_norm, dropout)
 NORMLENS_FIELDS(lab::DataSettings, kind, path, target, samples, features, classes, noise, test_share, seed)
 NORMLENS_FIELDS(lab::RunSettings, schema, experiment, architecture, layers, width, groups, activation, epochs, batch,
                 optimizers, seeds, data, precisions, networks, norm_eps, random_affine, device, threads, handover_epoch,

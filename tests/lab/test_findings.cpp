@@ -111,27 +111,64 @@ TEST(Findings, ADifferenceInsideTheNoiseIsNone) {
   EXPECT_EQ(numbers.about("RMSNorm alone takes less time").holds, true);
 }
 
-// Papers 001 §3.2 and E.2: the crossing s·b > p, between the batches around it.
-TEST(Findings, TheTimesCrossWhereTheRatioIsOne) {
-  for (const double later : {2.0, 0.9}) {
+// Papers 001 §5.3: the crossing s·b > p, between the batches around it.
+TEST(Findings, CenteredWeightsPayFromWhereTheRatioStaysAboveOne) {
+  const struct {
+    std::vector<double> ratios;  // of 8, 128 and 2048 tokens
+    bool holds;
+    std::optional<double> from;
+    const char* begin;
+  } rows[] = {{{0.5, 2.0, 3.0}, true, 32, "it pays from 32 tokens on; 8 tokens: 0.5 (0.5 to 0.5) times as fast; 128"},
+              {{1.5, 0.5, 2.0}, false, 512, "it pays from 512 tokens on; "},  // not from 8 on
+              {{1.5, 2.0, 3.0}, true, {}, "it pays from 8 tokens on, the fewest measured; "},
+              {{0.5, 2.0, 0.9}, false, {}, "it does not pay up to 2,048 tokens here; "}};
+  for (const auto& row : rows) {
     Numbers numbers(Experiment::Cost);
     numbers.settings().width = 16;
-    numbers.settings().batches = {8, 128};
-    for (const double ratio : {0.5, later}) {
+    numbers.settings().batches = {8, 128, 2048};
+    for (size_t i = 0; i < row.ratios.size(); ++i) {
       StepCost cost;
       cost.member = {NormUse::CbwcRmsNorm, 6, 0, 1, Precision::Float32};
-      cost.ratio = cost.ratio_low = cost.ratio_high = ratio;
-      cost.batch = ratio == 0.5 ? 8 : 128;
+      cost.ratio = cost.ratio_low = cost.ratio_high = row.ratios[i];
+      cost.batch = numbers.settings().batches[i];
       numbers.result_.costs.push_back(cost);
     }
     numbers.find();
-    const Finding found = numbers.about("s·b > p");
-    EXPECT_EQ(found.holds, later > 1);
-    EXPECT_EQ(found.value.has_value(), later > 1);
-    if (found.value) {
-      EXPECT_NEAR(*found.value, 32, 1e-9);  // half way on logarithms
+    const Finding found = numbers.about("s·b > p = 16 tokens");
+    EXPECT_EQ(found.holds, row.holds) << found.text;
+    EXPECT_EQ(found.text.find(row.begin), 0U) << found.text;
+    ASSERT_EQ(found.value.has_value(), row.from.has_value()) << found.text;
+    if (row.from) {
+      EXPECT_NEAR(*found.value, *row.from, 1e-9);  // half way on logarithms
     }
     EXPECT_EQ(found.limit, 16);
+  }
+}
+
+// Papers 001 §5.3: the seeds are pairs, and what they differ by is the noise.
+TEST(Findings, UnderDropoutTheNearerNetworkIsFoundWhereSeedsAgree) {
+  const struct {
+    std::vector<double> near, far;
+    std::optional<bool> holds;
+  } rows[] = {{{0.1, 0.5, 0.9}, {0.2, 0.6, 1.1}, true},
+              {{0.2, 0.6, 1.1}, {0.1, 0.5, 0.9}, false},
+              {{0.1, 0.5, 0.9}, {0.9, 0.1, 0.6}, std::nullopt}};
+  for (const auto& row : rows) {
+    Numbers numbers(Experiment::Dropout);
+    numbers.settings().optimizers[0].dropout = 0.1;
+    numbers.settings().seeds = {1, 2, 3};
+    for (size_t i = 0; i < row.near.size(); ++i) {
+      for (const NormUse network : {NormUse::LayerNorm, NormUse::CbwcRmsNorm, NormUse::RmsNorm}) {
+        RunRecord& record = numbers.add(network, 1);
+        record.member.seed = static_cast<int64_t>(i) + 1;
+        if (network != NormUse::LayerNorm)
+          record.weight_difference = network == NormUse::RmsNorm ? row.far[i] : row.near[i];
+      }
+    }
+    numbers.find();
+    const Finding found = numbers.about("stays nearer to LayerNorm than RMSNorm alone");
+    EXPECT_EQ(found.holds, row.holds) << found.text;
+    EXPECT_EQ(found.text.find("not beyond what the seeds differ by"), row.holds ? std::string::npos : 0U) << found.text;
   }
 }
 

@@ -90,8 +90,7 @@ const Wrong kWrong[] = {
     {"crms_dropout",
      R"({"architecture": "pre_norm_transformer", "data": {"kind": "characters"}, "networks": ["crms_norm"],
          "optimizers": [{"dropout": 0.1}]})",
-     "optimizers[0].dropout acts on channels of the stream, of which crms_norm has one fewer: set dropout_after to "
-     "activation"},
+     "optimizers[0].dropout acts on channels of the stream, of which crms_norm has one fewer: it must be 0"},
     {"clip", R"({"optimizers": [{"clip_norm": -1}]})",
      "optimizers[0].clip_norm is -1, and must lie between 0 and 1e+06"},
     {"warmup", R"({"optimizers": [{"warmup": 1}]})", "optimizers[0].warmup is 1, and must lie between 0 and 0.99"},
@@ -116,9 +115,26 @@ TEST(RunSettings, TheUsualOnesAreGood) {
     EXPECT_TRUE(checkRunSettings(usualSettings(experiment))) << nameOf(experiment);
 }
 
+TEST(RunSettings, OnesThatWereKeptBeforeThereWereArchitecturesAreRead) {
+  const auto kept = readRunSettings(R"({"experiment": "transformer", "data": {"kind": "characters"}, "context": 32})");
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(kept->experiment, Experiment::Equivalence);
+  EXPECT_EQ(kept->architecture, Architecture::PreNormTransformer);
+  EXPECT_EQ(kept->context, 32);
+  RunResult run;
+  run.settings = *kept;
+  std::string result = writeRunResult(run);
+  const std::string now = R"("experiment":"equivalence")";
+  ASSERT_NE(result.find(now), std::string::npos) << result;
+  result.replace(result.find(now), now.size(), R"("experiment":"transformer")");
+  const auto ended = readRunResult(result);
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(ended->settings, *kept);
+}
+
 TEST(RunSettings, SayTheirOptimizer) {
   EXPECT_EQ(describe({.schedule = Schedule::Cosine, .warmup = 0.1, .clip_norm = 1, .dropout = 0.3}),
-            "Adam, cosine schedule, warm-up 0.1, gradients clipped to 1, dropout 0.3 after each linear");
+            "Adam, cosine schedule, warm-up 0.1, gradients clipped to 1, dropout 0.3");
   EXPECT_EQ(
       describe({.kind = OptimizerKind::Sgd, .momentum = 0.9, .weight_decay = 0.01, .decay_of = DecayOf::Centered}),
       "SGD, momentum 0.9, weight decay 0.01 of the centered weight");

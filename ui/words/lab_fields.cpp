@@ -42,7 +42,6 @@ OptimizerSettings optimizerOf(const RunSettings& settings) {
   return settings.optimizers.empty() ? OptimizerSettings{} : settings.optimizers.front();
 }
 bool hasMomentum(const RunSettings& settings) { return optimizerOf(settings).kind == OptimizerKind::Sgd; }
-bool drops(const RunSettings& settings) { return optimizerOf(settings).dropout != 0; }
 bool decays(const RunSettings& settings) { return optimizerOf(settings).weight_decay != 0; }
 
 QString written(double number) { return QString::number(number, 'g', 6); }
@@ -261,11 +260,8 @@ const LabField kFields[] = {
     {"clip_norm", Kind::Text, NORMLENS_TEXT("Clip gradients to"),
      NORMLENS_TEXT("The length of all gradients together is cut to this. 0: it is not."), always,
      showOptimizer<&Optimizer::clip_norm>, takeOptimizer<&Optimizer::clip_norm>},
-    {"dropout", Kind::Text, NORMLENS_TEXT("Dropout"), NORMLENS_TEXT("Share of the outputs set to 0 while training."),
+    {"dropout", Kind::Text, NORMLENS_TEXT("Dropout"), NORMLENS_TEXT("Share of what norms read that is set to 0 while training."),
      always, showOptimizer<&Optimizer::dropout>, takeOptimizer<&Optimizer::dropout>},
-    {"dropout_after", Kind::Choice, NORMLENS_TEXT("Dropout after"), NORMLENS_TEXT("The layers whose outputs it drops."),
-     drops, showOptimizer<&Optimizer::dropout_after>, takeOptimizer<&Optimizer::dropout_after>,
-     choicesOf<lab::DropoutAfter>},
     {"data", Kind::Choice, NORMLENS_TEXT("Data"), NORMLENS_TEXT("Generated, or read from a file."), always,
      showData<&Data::kind>, takeData<&Data::kind>, dataChoices},
     {"path", Kind::File, NORMLENS_TEXT("File"), NORMLENS_TEXT("Arrays: x [examples, ...] and y [examples]."),

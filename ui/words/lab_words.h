@@ -19,7 +19,6 @@ struct LabWord {
 [[nodiscard]] LabWord labWord(lab::OptimizerKind optimizer);
 [[nodiscard]] LabWord labWord(lab::Architecture architecture);
 [[nodiscard]] LabWord labWord(lab::Schedule schedule);
-[[nodiscard]] LabWord labWord(lab::DropoutAfter layer);
 [[nodiscard]] LabWord labWord(lab::Activation activation);
 [[nodiscard]] LabWord labWord(lab::DataKind kind);
 

@@ -58,13 +58,6 @@ NORMLENS_NAMES(DecayOf, "weight", "centered")
 enum class Schedule : uint8_t { Constant, Linear, Cosine };  // of the learning rate, down to 0 at the last step
 NORMLENS_NAMES(Schedule, "constant", "linear", "cosine")
 
-// Names the outputs that dropout acts on.
-enum class DropoutAfter : uint8_t {
-  Linear,      // what a norm or a residual stream reads next: it has no zero mean any more
-  Activation,  // what a linear layer reads next
-};
-NORMLENS_NAMES(DropoutAfter, "linear", "activation")
-
 enum class Precision : uint8_t {
   Float32,
   Float64,

@@ -34,15 +34,6 @@ std::optional<double> bestAccuracy(const Series& series) {
   return largest(series, [](const RunRecord& record) { return std::optional(record.test_accuracy); });
 }
 
-// Returns the length of the inner layers' inputs in the last epoch.
-std::optional<double> innerLength(const Series& series) {
-  if (series.empty() || series.back()->inputs.size() < 3) return std::nullopt;
-  const std::vector<InputStatistics>& inputs = series.back()->inputs;
-  double sum = 0;
-  for (size_t layer = 1; layer + 1 < inputs.size(); ++layer) sum += inputs[layer].length;
-  return sum / static_cast<double>(inputs.size() - 2);
-}
-
 // Over the seeds and optimizers; nullopt: one of the networks has no such figure.
 std::optional<Summary> meanOf(const RunResult& result, NormUse network, int layers, const Figure& figure) {
   std::vector<double> values;
@@ -62,12 +53,11 @@ struct Claim {
   NormUse other;
   bool less;
   const char* said = "";  // before the two figures
-  bool isShare = true;    // Its figures are shares, which are written as percent.
 };
 
-std::vector<Claim> claims(Architecture architecture) {
+std::vector<Claim> claims() {
   constexpr const char* kBest = "in each one's best epoch ";
-  std::vector<Claim> all{
+  return {
       {"the length of the last layer's input varies less with LayerNorm than with RMSNorm alone", rangeOfLength,
        NormUse::LayerNorm, NormUse::RmsNorm, true},
       {"the mean of the last layer's input varies less with LayerNorm than with RMSNorm alone", rangeOfMean,
@@ -85,11 +75,6 @@ std::vector<Claim> claims(Architecture architecture) {
       {"LayerNorm reaches a better test accuracy than no norm", bestAccuracy, NormUse::LayerNorm, NormUse::Plain, false,
        kBest},
   };
-  if (architecture == Architecture::ResidualMlp) {
-    all.push_back({"the inner layers' inputs are shorter with LayerNorm than with RMSNorm alone", innerLength,
-                   NormUse::LayerNorm, NormUse::RmsNorm, true, "in the last epoch ", false});
-  }
-  return all;
 }
 
 // CBWC + RMSNorm has the same statistics as LayerNorm: within a hundredth.
@@ -109,14 +94,13 @@ std::optional<Finding> sameStatistics(const RunResult& result, int layers) {
 std::vector<Finding> depthOrdering(const RunResult& result) {
   std::vector<Finding> findings;
   for (const int layers : result.settings.layers) {
-    for (const Claim& claim : claims(result.settings.architecture)) {
+    for (const Claim& claim : claims()) {
       const auto own = meanOf(result, claim.network, layers, claim.figure);
       const auto other = meanOf(result, claim.other, layers, claim.figure);
       if (!own || !other) continue;
       const bool holds = claim.less ? own->mean < other->mean : own->mean > other->mean;
-      const auto words = [&](const Summary& figure) { return claim.isShare ? inPercent(figure) : shortNumber(figure); };
       findings.push_back({std::to_string(layers) + " layers: " + claim.text, holds, own->mean, other->mean,
-                          claim.said + words(*own) + " against " + words(*other)});
+                          claim.said + inPercent(*own) + " against " + inPercent(*other)});
     }
     if (auto same = sameStatistics(result, layers)) findings.push_back(std::move(*same));
   }

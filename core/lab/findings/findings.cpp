@@ -4,51 +4,55 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/base/formatted.h"
 #include "core/lab/findings/series.h"
 
 namespace normlens::lab {
 namespace {
 
-std::string nameIn(NormUse network) {
-  if (network == NormUse::LayerNorm) return "LayerNorm";
-  if (network == NormUse::CbwcRmsNorm) return "CBWC + RMSNorm";
-  if (network == NormUse::CrmsNorm) return "CRMSNorm";
-  return network == NormUse::RmsNorm ? "RMSNorm alone" : "No norm";
+// 1024 -> "1,024", as the cards write it.
+std::string wholeNumber(double value) {
+  std::string digits = formatted("%.0f", value);
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
 }
 
-// Papers 001 §3.2 and E.2: CBWC centers p columns once a step, LayerNorm each of s·b tokens. The crossing is
-// interpolated between the batches whose ratios lie on both sides of 1, on the logarithms of tokens and ratios.
-Finding crossing(const RunResult& result, NormUse network, int layers, Precision precision) {
+// Papers 001 §5.3: CBWC centers the p columns of a weight once a step, LayerNorm each of s·b tokens: it pays from
+// s·b > p on. Where it pays from the measured sizes on is interpolated on the logarithms of tokens and ratios.
+Finding crossing(const RunResult& result, int layers, Precision precision) {
   const RunSettings& settings = result.settings;
   const double tokens = isTransformer(settings) ? settings.context : 1;
-  Finding finding{nameIn(network) +
-                      " takes less time per step than LayerNorm where a step has more tokens than a layer "
-                      "has inputs, s·b > p: " +
-                      std::to_string(layers) + " layers, " + nameOf(precision),
+  Finding finding{"CBWC + RMSNorm takes less time per step than LayerNorm where s·b > p = " +
+                      std::to_string(settings.width) + " tokens: " + std::to_string(layers) + " layers, " +
+                      nameOf(precision),
                   {},
                   {},
                   settings.width,
                   {}};
   std::vector<const StepCost*> costs;
   for (const StepCost& cost : result.costs) {
-    if (cost.member.network == network && cost.member.layers == layers && cost.member.precision == precision)
-      costs.push_back(&cost);
+    const RunMember& of = cost.member;
+    if (of.network == NormUse::CbwcRmsNorm && of.layers == layers && of.precision == precision) costs.push_back(&cost);
   }
   std::ranges::sort(costs, {}, &StepCost::batch);
-  for (size_t i = 1; i < costs.size() && !finding.value; ++i) {
-    const double before = std::log(costs[i - 1]->ratio), after = std::log(costs[i]->ratio);
-    if (!(before <= 0 && after > 0)) continue;
-    const double step = std::log(static_cast<double>(costs[i]->batch) / costs[i - 1]->batch);
-    finding.value = tokens * costs[i - 1]->batch * std::exp(step * -before / (after - before));
-  }
   const auto beyond = [&](const StepCost* cost) { return tokens * cost->batch > settings.width; };
   if (std::ranges::none_of(costs, beyond)) return finding;
   finding.holds =
       std::ranges::all_of(costs, [&](const StepCost* cost) { return !beyond(cost) || cost->ratio_low > 1; });
-  finding.text = finding.value ? "the times cross at " + shortNumber(std::round(*finding.value)) + " tokens"
-                               : "the times do not cross";
+  const auto after = std::ranges::find_if(costs.rbegin(), costs.rend(), [](auto* cost) { return cost->ratio <= 1; });
+  if (after == costs.rbegin()) {
+    finding.text = "it does not pay up to " + wholeNumber(tokens * costs.back()->batch) + " tokens here";
+  } else if (after == costs.rend()) {
+    finding.text = "it pays from " + wholeNumber(tokens * costs.front()->batch) + " tokens on, the fewest measured";
+  } else {
+    const StepCost &last = **after, &first = **(after - 1);
+    const double low = std::log(last.ratio), high = std::log(first.ratio);
+    const double step = std::log(static_cast<double>(first.batch) / last.batch);
+    finding.value = tokens * last.batch * std::exp(step * -low / (high - low));
+    finding.text = "it pays from " + wholeNumber(*finding.value) + " tokens on";
+  }
   for (const StepCost* cost : costs) {
-    finding.text += "; " + shortNumber(tokens * cost->batch) + " tokens: " + shortNumber(cost->ratio) + " (" +
+    finding.text += "; " + wholeNumber(tokens * cost->batch) + " tokens: " + shortNumber(cost->ratio) + " (" +
                     shortNumber(cost->ratio_low) + " to " + shortNumber(cost->ratio_high) + ") times as fast";
   }
   return finding;
@@ -62,6 +66,7 @@ double sameWeightsLimit(Precision precision) {
 }
 
 std::optional<Finding> rightAngles(const RunResult& result) {
+  if (!isTransformer(result.settings)) return std::nullopt;
   const double chance = 180 / std::numbers::pi / std::sqrt(result.settings.width);
   std::optional<double> most;
   std::vector<double> angles;
@@ -84,17 +89,15 @@ std::vector<Finding> costOfSteps(const RunResult& result) {
   std::vector<Finding> findings;
   if (!result.settings.batches.empty()) {
     for (const int layers : result.settings.layers) {
-      for (const Precision precision : result.settings.precisions) {
-        for (const NormUse network : {NormUse::CbwcRmsNorm, NormUse::RmsNorm})
-          findings.push_back(crossing(result, network, layers, precision));
-      }
+      for (const Precision precision : result.settings.precisions)
+        findings.push_back(crossing(result, layers, precision));
     }
     std::erase_if(findings, [](const Finding& finding) { return finding.text.empty(); });
     return findings;
   }
   for (const StepCost& cost : result.costs) {
     if (cost.member.network == NormUse::LayerNorm) continue;
-    Finding finding{nameIn(cost.member.network) + " takes less time per step than LayerNorm: " +
+    Finding finding{titleOf(cost.member.network) + " takes less time per step than LayerNorm: " +
                         std::to_string(cost.member.layers) + " layers, " + nameOf(cost.member.precision),
                     {},
                     cost.ratio,

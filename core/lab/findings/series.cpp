@@ -63,6 +63,12 @@ Summary summaryOf(const std::vector<double>& values) {
   return summary;
 }
 
+std::string titleOf(NormUse network) {
+  if (network == NormUse::LayerNorm) return "LayerNorm";
+  if (network == NormUse::CbwcRmsNorm) return "CBWC + RMSNorm";
+  if (network == NormUse::CrmsNorm) return "CRMSNorm";
+  return network == NormUse::RmsNorm ? "RMSNorm alone" : "No norm";
+}
 std::string shortNumber(double value) { return formatted("%.3g", value); }
 std::string inPercent(double share) { return formatted("%.1f %%", share * 100); }
 std::string inPercent(const Summary& shares) {

@@ -32,6 +32,7 @@ struct Summary {
 };
 [[nodiscard]] Summary summaryOf(const std::vector<double>& values);
 
+[[nodiscard]] std::string titleOf(NormUse network);            // at the beginning of a sentence
 [[nodiscard]] std::string shortNumber(double value);           // three digits: "1.9e-06", "0.31"
 [[nodiscard]] std::string inPercent(double share);             // "84.2 %"
 [[nodiscard]] std::string inPercent(const Summary& shares);    // "84.2 ± 0.8 %"; of one seed "84.2 %"

@@ -164,19 +164,17 @@ at::Tensor Network::linear(const Linear& part, const at::Tensor& input, Pass& pa
   if (pass.traced) pass.linears.push_back(rows(input, isSignal));
   const at::Tensor outputs =
       isSignal ? at::conv1d(input, weight, bias, /*stride=*/1, /*padding=*/1) : at::linear(input, weight, bias);
-  return parameters_[part.weight].beforeNorm ? dropped(DropoutAfter::Linear, outputs, pass) : outputs;
+  return parameters_[part.weight].beforeNorm ? dropped(outputs, pass) : outputs;
 }
 
 at::Tensor Network::activated(Activation activation, const at::Tensor& input, Pass& pass) const {
   if (pass.traced) pass.activations.push_back(rows(input, isSignal_));
-  const at::Tensor outputs = activation == Activation::Gelu   ? at::gelu(input)
-                             : activation == Activation::Tanh ? at::tanh(input)
-                                                              : at::relu(input);
-  return dropped(DropoutAfter::Activation, outputs, pass);
+  if (activation == Activation::Gelu) return at::gelu(input);
+  return activation == Activation::Tanh ? at::tanh(input) : at::relu(input);
 }
 
-at::Tensor Network::dropped(DropoutAfter layer, const at::Tensor& outputs, Pass& pass) const {
-  if (!pass.masks || pass.after != layer) return outputs;
+at::Tensor Network::dropped(const at::Tensor& outputs, Pass& pass) const {
+  if (!pass.masks) return outputs;
   const at::Tensor kept =
       at::empty(outputs.sizes(), at::TensorOptions(at::kFloat)).bernoulli_(1 - pass.dropout, pass.masks);
   return outputs * kept.to(outputs.device(), outputs.scalar_type()) / (1 - pass.dropout);

@@ -41,7 +41,6 @@ struct Pass {
   // Dropout draws from it; equal seeds drop the same outputs in every network. nullopt: nothing is dropped.
   std::optional<at::Generator> masks = {};
   double dropout = 0;
-  DropoutAfter after = DropoutAfter::Linear;
 };
 
 // NetworkShape has what a network needs beside its settings.
@@ -100,7 +99,7 @@ class Network {
   [[nodiscard]] at::Tensor norm(const Norm& part, const at::Tensor& input, Pass& pass) const;
   [[nodiscard]] at::Tensor activated(Activation activation, const at::Tensor& input, Pass& pass) const;
   // What dropout leaves of a layer's outputs.
-  [[nodiscard]] at::Tensor dropped(DropoutAfter layer, const at::Tensor& outputs, Pass& pass) const;
+  [[nodiscard]] at::Tensor dropped(const at::Tensor& outputs, Pass& pass) const;
   [[nodiscard]] at::Tensor used(size_t parameter) const { return used(parameters_[parameter]); }
 
  private:

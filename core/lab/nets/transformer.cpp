@@ -28,7 +28,7 @@ class Transformer final : public Network {
   // input: [batch, length] of characters; scores [batch * length, characters].
   at::Tensor scores(const at::Tensor& input, Pass& pass) const override {
     const at::Tensor embedded = at::embedding(used(characters_), input) + used(places_).slice(0, 0, input.size(1));
-    at::Tensor stream = dropped(DropoutAfter::Linear, embedded, pass);
+    at::Tensor stream = dropped(embedded, pass);
     if (!preNorm_) stream = norm(outer_, stream, pass);
     for (const Block& block : blocks_) {
       stream = around(block.norm1, stream, pass, [&](const at::Tensor& read) { return attention(block, read, pass); });

@@ -232,7 +232,6 @@ double Member::step(const Batch& batch) {
         static_cast<uint64_t>(which_.seed) * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(optimizer_.steps());
     pass.masks = at::make_generator<at::CPUGeneratorImpl>(seed);
     pass.dropout = by_.dropout;
-    pass.after = by_.dropout_after;
   }
   const at::Tensor loss = at::cross_entropy_loss(network_->forward(batch.input, pass), batch.target);
   loss.backward();

@@ -1,5 +1,6 @@
 #include "ui/window/lab/claim_cards.h"
 
+#include <QBoxLayout>
 #include <QGridLayout>
 #include <QLocale>
 #include <algorithm>
@@ -38,15 +39,18 @@ struct Outcome {
 Outcome outcomeOf(const KeptRun& run) {
   const QString date = QLocale::c().toString(run.ended.date(), QStringLiteral("MMM d"));
   const auto fails = std::ranges::find(run.findings, std::optional(false), &lab::Finding::holds);
-  const auto holds = std::ranges::find(run.findings, std::optional(true), &lab::Finding::holds);
+  const auto open = std::ranges::find(run.findings, std::optional<bool>(), &lab::Finding::holds);
   if (!run.isDone()) return {ClaimCards::tr("stopped before its end"), {}};
-  if (fails == run.findings.end() && holds == run.findings.end()) return {ClaimCards::tr("ran on %1").arg(date), {}};
+  if (run.findings.empty()) return {ClaimCards::tr("ran on %1").arg(date), {}};
   QStringList all;
   for (const lab::Finding& finding : run.findings) all << findingWords(finding).left(300);
-  const bool confirmed = fails == run.findings.end();
-  const QString figure = text(confirmed ? holds->text : fails->text).section(u';', 0, 0);
-  const QString words = confirmed ? ClaimCards::tr("confirmed on %1: %2") : ClaimCards::tr("not confirmed on %1: %2");
-  return {words.arg(date, figure), all.mid(0, 12).join(u'\n'), confirmed ? "passed" : "error"};
+  const QString tip = all.mid(0, 12).join(u'\n');
+  const auto words = [&](const QString& verdict, const lab::Finding& finding) {
+    return verdict.arg(date, text(finding.text).section(u';', 0, 0));
+  };
+  if (fails != run.findings.end()) return {words(ClaimCards::tr("not confirmed on %1: %2"), *fails), tip, "error"};
+  if (open != run.findings.end()) return {words(ClaimCards::tr("undecided on %1: %2"), *open), tip};
+  return {words(ClaimCards::tr("confirmed on %1: %2"), run.findings.front()), tip, "passed"};
 }
 
 }  // namespace
@@ -68,16 +72,22 @@ ClaimCards::ClaimCards(const LabRuns* runs, QWidget* parent) : QWidget(parent), 
   arrange(2);
 }
 
-ClaimCards::Card ClaimCards::makeClaim(lab::Experiment claim) {
-  const LabWord word = labWord(claim);
-  const QByteArray key = text(nameOf(claim)).toLatin1();
-  Card card{};
-  card.frame = makeCard(this);
-  auto* column = makeColumn(card.frame, 6, {14, 12, 14, 12});
-  column->addWidget(makeWords("strong", card.frame, word.name));
-  column->addWidget(makeWords("soft", card.frame, word.line));
-  column->addWidget(makeWords("fact", card.frame, word.tip));
+// A card with its words; the layout is its frame's.
+QBoxLayout* ClaimCards::makeWordsCard(const LabWord& word) {
+  auto* frame = makeCard(this);
+  auto* column = makeColumn(frame, 6, {14, 12, 14, 12});
+  column->addWidget(makeWords("strong", frame, word.name));
+  column->addWidget(makeWords("soft", frame, word.line));
+  column->addWidget(makeWords("fact", frame, word.tip));
   column->addStretch();
+  return column;
+}
+
+ClaimCards::Card ClaimCards::makeClaim(lab::Experiment claim) {
+  const QByteArray key = text(nameOf(claim)).toLatin1();
+  auto* column = makeWordsCard(labWord(claim));
+  Card card{};
+  card.frame = column->parentWidget();
   card.state = describe(new ElidedLabel({}, Qt::ElideRight, card.frame), ("labState_" + key).constData());
   card.time = new ElidedLabel({}, Qt::ElideRight, card.frame);
   setKind(card.time, "soft");
@@ -103,15 +113,11 @@ ClaimCards::Card ClaimCards::makeClaim(lab::Experiment claim) {
   return card;
 }
 
-QFrame* ClaimCards::makeOwn() {
-  auto* frame = makeCard(this);
-  auto* column = makeColumn(frame, 6, {14, 12, 14, 12});
-  column->addWidget(makeWords("strong", frame, tr("Your own")));
-  column->addWidget(makeWords("soft", frame, tr("MLP, transformer, convolutions, continued training")));
-  column->addWidget(
-      makeWords("fact", frame,
-                tr("Choose the network, data, optimizer, norms, seeds and precision, or open settings from a file.")));
-  column->addStretch();
+QWidget* ClaimCards::makeOwn() {
+  auto* column = makeWordsCard(
+      {tr("Your own"), tr("MLP, transformer, convolutions, continued training"),
+       tr("Choose the network, data, optimizer, norms, seeds and precision, or open settings from a file.")});
+  QWidget* frame = column->parentWidget();
   auto* foot = makeRow(nullptr, 6);
   foot->addStretch();
   auto* open = describe(new PushButton(tr("Open a file…"), PushButton::Look::Outlined, frame), "labOpenOwn");

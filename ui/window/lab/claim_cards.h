@@ -2,20 +2,20 @@
 // machine and what came out. Thread: GUI thread.
 #pragma once
 
-#include <QFrame>
+#include <QWidget>
 #include <map>
 
 #include "core/protocol/run_settings.h"
 
+class QBoxLayout;
 class QGridLayout;
-class QLabel;
 
 namespace normlens::ui {
 
 class ElidedLabel;
 class LabRuns;
 class PushButton;
-struct KeptRun;
+struct LabWord;
 
 class ClaimCards final : public QWidget {
   Q_OBJECT
@@ -36,18 +36,19 @@ class ClaimCards final : public QWidget {
 
  private:
   struct Card {
-    QFrame* frame;
+    QWidget* frame;
     ElidedLabel *state, *time;
     PushButton *show, *start;
   };
   Card makeClaim(lab::Experiment claim);
-  QFrame* makeOwn();
+  QBoxLayout* makeWordsCard(const LabWord& word);
+  QWidget* makeOwn();
   void refresh(lab::Experiment claim, const Card& card);
   void arrange(int columns);
 
   const LabRuns* runs_;
   std::map<lab::Experiment, Card> cards_;
-  QFrame* own_;
+  QWidget* own_;
   QGridLayout* grid_;
   int columns_ = 0;
 };

@@ -36,7 +36,7 @@ constexpr int kRunHeight = 60, kProgress = 150, kProgressHeight = 6;
 
 using State = LabRuns::State;
 
-constexpr int kFormWidth = 316, kRow = 28, kTable = 200, kPageGap = 16;
+constexpr int kFormWidth = 336, kRow = 28, kTable = 200, kPageGap = 16;
 constexpr int kSoonMs = 150, kPauses = 8;  // between two drawings, also as a multiple of one
 
 constexpr size_t kMostSettings = 1 << 20;  // bytes
@@ -363,12 +363,15 @@ void LabPage::useSettings(const lab::RunSettings& settings) {
 
 void LabPage::followForm() {
   const QString problem = form_->problem();
-  showProblem(problem);
+  problem_->setText(problem);
+  problem_->setVisible(!problem.isEmpty());
   start_->setEnabled(problem.isEmpty() && !runs_->busy() && !runs_->isReading());
   save_->setEnabled(problem.isEmpty());
 }
 
+// Of a file: its place is in the form.
 void LabPage::showProblem(const QString& problem) {
+  showForm(true);
   problem_->setText(problem);
   problem_->setVisible(!problem.isEmpty());
 }
