@@ -239,7 +239,9 @@ RunSettings usualSettings(Experiment experiment) {
   } else if (experiment == Experiment::Cost) {
     settings.layers = {2};
     settings.epochs = 1;
+    settings.data.kind = DataKind::Teacher;
     settings.data.samples = 8192;
+    settings.data.features = settings.width;  // p of the layer before the norm
     settings.batches = {8, 32, 128, 256, 512, 1024, 4096};
   }
   return settings;

@@ -29,7 +29,7 @@ constexpr Entry kExperiments[] = {
     {"Dropout trade-off", "3 layers × 64, five seeds · paper 1, §5.3",
      "Dropout before a norm breaks the equality; at 0.1, 0.3 and 0.5 CBWC still stays nearer to LayerNorm than RMSNorm "
      "alone."},
-    {"Cost crossover: s·b > p", "2 layers × 256, 8 to 4,096 tokens · paper 1, §5.3",
+    {"Cost crossover: s·b > p", "256 inputs, 8 to 4,096 tokens · paper 1, §5.3",
      "Centering weights is cheaper than centering tokens once a step has more tokens, s·b, than the layer has inputs, "
      "p."},
     {"CRMSNorm", "4 blocks × 128, characters · paper 3, §3.2",

@@ -22,13 +22,13 @@ std::string wholeNumber(double value) {
 Finding crossing(const RunResult& result, int layers, Precision precision) {
   const RunSettings& settings = result.settings;
   const double tokens = isTransformer(settings) ? settings.context : 1;
-  Finding finding{"CBWC + RMSNorm takes less time per step than LayerNorm where s·b > p = " +
-                      std::to_string(settings.width) + " tokens: " + std::to_string(layers) + " layers, " +
-                      nameOf(precision),
-                  {},
-                  {},
-                  settings.width,
-                  {}};
+  Finding finding{
+      "CBWC + RMSNorm takes less time per step than LayerNorm where s·b > p = " + std::to_string(settings.width) +
+          " tokens: " + std::to_string(layers) + " layers, " + nameOf(precision),
+      {},
+      {},
+      settings.width,
+      {}};
   std::vector<const StepCost*> costs;
   for (const StepCost& cost : result.costs) {
     const RunMember& of = cost.member;

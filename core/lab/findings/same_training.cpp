@@ -94,7 +94,8 @@ Finding between(const RunResult& result, int optimizer, Precision precision, con
   const Summary gain = summaryOf(gained);
   const double noise = 2 * gain.deviation / std::sqrt(static_cast<double>(gain.count));
   if (std::abs(gain.mean) > noise) finding.holds = gain.mean > 0;
-  finding.text = std::string(finding.holds ? "" : "not beyond what the seeds differ by: ") + "weights differ from LayerNorm's by " + shortNumber(near) + " against " + shortNumber(far) +
+  finding.text = std::string(finding.holds ? "" : "not beyond what the seeds differ by: ") +
+                 "weights differ from LayerNorm's by " + shortNumber(near) + " against " + shortNumber(far) +
                  "; test accuracy: LayerNorm " + inPercent(summaryOf(reference.accuracies)) + ", CBWC + RMSNorm " +
                  inPercent(summaryOf(own.accuracies)) + ", RMSNorm alone " + inPercent(summaryOf(alone.accuracies));
   return finding;
