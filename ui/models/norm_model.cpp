@@ -11,18 +11,22 @@ namespace {
 // internalId of a group is 0, of a norm its group's row + 1.
 constexpr quintptr kGroupId = 0;
 
-// Characters of the dotted prefix that all titles share: "m.model." of "m.model.a.ln" and "m.model.b.ln".
-qsizetype sharedPrefix(const std::vector<protocol::NormInfo>& norms) {
-  if (norms.size() < 2) return 0;
-  const std::string& first = norms.front().title;
-  size_t shared = first.size();
-  for (const protocol::NormInfo& norm : norms) {
-    const auto differ = std::mismatch(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(shared),
-                                      norm.title.begin(), norm.title.end());
-    shared = static_cast<size_t>(differ.first - first.begin());
+// Characters that all names begin with, up to a dot: "m.model." of "m.model.a.ln" and "m.model.b.ln". 0: of one name.
+qsizetype sharedStart(const QStringList& names) {
+  if (names.size() < 2) return 0;
+  qsizetype shared = names.first().size();
+  for (const QString& name : names) {
+    shared = std::mismatch(names.first().begin(), names.first().begin() + shared, name.begin(), name.end()).first -
+             names.first().begin();
   }
-  const size_t dot = shared == 0 ? std::string::npos : first.rfind('.', shared - 1);
-  return dot == std::string::npos ? 0 : text(first.substr(0, dot + 1)).size();
+  return names.first().left(shared).lastIndexOf(u'.') + 1;
+}
+
+// The same at their ends, from a dot on: ".LayerNorm". No name is that alone.
+qsizetype sharedEnd(QStringList names) {
+  for (QString& name : names) std::ranges::reverse(name);
+  const qsizetype shared = sharedStart(names);
+  return std::ranges::all_of(names, [&](const QString& name) { return name.size() > shared; }) ? shared : 0;
 }
 
 quintptr idOfGroup(size_t group) { return quintptr{group} + 1; }
@@ -35,11 +39,24 @@ void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms, bool earl
   beginResetModel();
   early_ = early;
   for (auto& group : groups_) group.clear();
-  const qsizetype prefix = sharedPrefix(norms);
-  for (const protocol::NormInfo& norm : norms) {
-    auto& group = groups_[static_cast<size_t>(norm.verdict)];
+  QStringList names;
+  for (const protocol::NormInfo& norm : norms) names << text(norm.title);
+  const qsizetype start = sharedStart(names);
+  for (QString& name : names) name.remove(0, start);
+  const qsizetype end = sharedEnd(names);
+  sharedEnds_.clear();
+  if (start + end > 0) sharedEnds_ = text(norms.front().title).left(start) + u'…' + names.first().right(end);
+  for (size_t i = 0; i < norms.size(); ++i) {
+    const protocol::NormInfo& norm = norms[i];
     const QString width = norm.normalized_shape.empty() ? QString() : formatShape(norm.normalized_shape);
-    group.push_back({norm.index, text(norm.title), text(norm.title).mid(prefix), text(norm.reason), width, {}});
+    groups_[static_cast<size_t>(norm.verdict)].push_back(
+        {norm.index, text(norm.title), names[static_cast<qsizetype>(i)].chopped(end), text(norm.reason), width, {}});
+  }
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    QStringList shown;
+    for (const Row& row : groups_[g]) shown << row.shown;
+    shared_[g] = shown.isEmpty() ? QString() : shown.first().left(sharedStart(shown));
+    for (Row& row : groups_[g]) row.shown.remove(0, shared_[g].size());
   }
   endResetModel();
 }
@@ -139,6 +156,8 @@ QVariant NormModel::groupData(Verdict verdict, int role) const {
       return -1;
     case CountRole:
       return count;
+    case SharedRole:
+      return shared_[static_cast<size_t>(verdict)];
     case PlanWordRole:
       return groupPlan(groups_[static_cast<size_t>(verdict)]);
     case SortRole:

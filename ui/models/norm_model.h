@@ -23,7 +23,8 @@ class NormModel final : public QAbstractItemModel {
     IsGroupRole = Qt::UserRole + 1,
     VerdictRole,   // int of Verdict
     NormRole,      // index of the LayerNorm; -1 for a group
-    NameRole,      // the whole name; DisplayRole leaves out the modules that all norms lie in
+    NameRole,      // the whole name; DisplayRole has what differs: neither sharedEnds() nor the group's SharedRole
+    SharedRole,    // of a group of several norms: what else their names begin with, "encoder.layer."
     ReasonRole,    // sentence
     WidthRole,     // "768", or "16×768"
     CountRole,     // A group's.
@@ -36,7 +37,10 @@ class NormModel final : public QAbstractItemModel {
   explicit NormModel(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
 
   void setNorms(const std::vector<protocol::NormInfo>& norms, bool early = false);
-  void setPlan(const std::vector<PlanMark>& marks);       // by norm; empty: there is no plan
+  void setPlan(const std::vector<PlanMark>& marks);  // by norm; empty: there is no plan
+  [[nodiscard]] const QString& sharedEnds() const {
+    return sharedEnds_;
+  }                                                       // of all names: "bert. … .LayerNorm", or empty
   [[nodiscard]] QModelIndex indexOfNorm(int norm) const;  // invalid when there is no such norm
 
   [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -59,6 +63,8 @@ class NormModel final : public QAbstractItemModel {
   [[nodiscard]] static QString reasonOf(const Row& row);
 
   std::array<std::vector<Row>, kVerdicts> groups_;
+  std::array<QString, kVerdicts> shared_;  // SharedRole
+  QString sharedEnds_;
   bool early_ = false;
 };
 

@@ -63,9 +63,8 @@ class TestModels final : public QObject {
     const QAbstractItemModelTester tester(&model, kFatal);
     QCOMPARE(printed(model), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n"));
     model.setNorms(someNorms());
-    QCOMPARE(
-        printed(model),
-        QStringLiteral("Can fold free\n  h.0.ln_1\n  h.1.ln_1\nOnly with centering\n  ln_f\nBlocked\n  h.0.ln_2\n"));
+    QCOMPARE(printed(model),
+             QStringLiteral("Can fold free\n  0.ln_1\n  1.ln_1\nOnly with centering\n  ln_f\nBlocked\n  h.0.ln_2\n"));
     QCOMPARE(model.index(0, 0).data(NormModel::CountRole).toInt(), 2);
     const QModelIndex blocked = model.indexOfNorm(1);
     QCOMPARE(blocked.data().toString(), QStringLiteral("h.0.ln_2"));
@@ -76,14 +75,30 @@ class TestModels final : public QObject {
     QCOMPARE(model.index(0, 0).data(NormModel::CountRole).toInt(), 0);
   }
 
-  void modulesThatAllNormsLieInAreLeftOut() {
+  void whatAllNamesShareIsLeftOut() {
     NormModel model;
     model.setNorms({norm(0, "m.net.enc.ln", Verdict::Free), norm(1, "m.net.encoder.ln", Verdict::Free)});
-    QCOMPARE(model.indexOfNorm(0).data().toString(), QStringLiteral("enc.ln"));
-    QCOMPARE(model.indexOfNorm(1).data().toString(), QStringLiteral("encoder.ln"));
+    QCOMPARE(model.sharedEnds(), QStringLiteral("m.net.….ln"));
+    QCOMPARE(model.indexOfNorm(0).data().toString(), QStringLiteral("enc"));
+    QCOMPARE(model.indexOfNorm(1).data().toString(), QStringLiteral("encoder"));
     QCOMPARE(model.indexOfNorm(1).data(NormModel::NameRole).toString(), QStringLiteral("m.net.encoder.ln"));
     model.setNorms({norm(0, "m.net.ln", Verdict::Free)});
     QCOMPARE(model.indexOfNorm(0).data().toString(), QStringLiteral("m.net.ln"));
+    QCOMPARE(model.sharedEnds(), QString());
+    model.setNorms({norm(0, "ln", Verdict::Free), norm(1, "m.ln", Verdict::Free)});
+    QCOMPARE(model.indexOfNorm(0).data().toString(), QStringLiteral("ln"));
+  }
+
+  void namesOfBertDiffer() {
+    NormModel model;
+    const std::string layers = "m.bert.encoder.layer.";
+    model.setNorms({norm(0, "m.bert.embeddings.LayerNorm", Verdict::Free),
+                    norm(1, layers + "0.attention.output.LayerNorm", Verdict::Blocked),
+                    norm(2, layers + "0.output.LayerNorm", Verdict::Blocked)});
+    QCOMPARE(model.sharedEnds(), QStringLiteral("m.bert.….LayerNorm"));
+    QCOMPARE(printed(model), QStringLiteral("Can fold free\n  embeddings\nOnly with centering\nBlocked\n  "
+                                            "attention.output\n  output\n"));
+    QCOMPARE(model.index(2, 0).data(NormModel::SharedRole).toString(), QStringLiteral("encoder.layer.0."));
   }
 
   void unknownNormsAreAGroupOfTheirOwn() {

@@ -148,6 +148,9 @@ class NormDelegate final : public QStyledItemDelegate {
     painter.setPen(theme.textSoft);
     painter.drawText(row.adjusted(left, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, counted);
     left += QFontMetrics(countFont).horizontalAdvance(counted) + 10;
+    const QString shared = index.data(NormModel::SharedRole).toString();
+    painter.drawText(row.adjusted(left, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, shared);
+    if (!shared.isEmpty()) left += QFontMetrics(countFont).horizontalAdvance(shared) + 10;
     const QRect rest = row.adjusted(left, 0, -kRight - 2, 0);
     painter.drawText(rest, Qt::AlignVCenter | Qt::AlignRight,
                      QFontMetrics(countFont).elidedText(index.data(NormModel::PlanWordRole).toString(), Qt::ElideRight,
@@ -179,13 +182,17 @@ class NormDelegate final : public QStyledItemDelegate {
     }
     const QFont wordFont = uiFont(11);
     const int role = state == PlanState::Unknown ? NormModel::WidthRole : NormModel::PlanWordRole;
-    const int wordRoom = (line.width() - grown(kTextLeft) - right) / 2;  // the rest is the name's
-    const QString word = QFontMetrics(wordFont).elidedText(index.data(role).toString(), Qt::ElideRight, wordRoom);
-    painter.setFont(wordFont);
-    painter.setPen(theme.textSoft);
-    painter.drawText(line.adjusted(0, 0, -right, 0), Qt::AlignVCenter | Qt::AlignRight, word);
-    right += QFontMetrics(wordFont).horizontalAdvance(word) + 8;
-    paintName(painter, line.adjusted(kTextLeft + 4, 0, -right, 0), index.data().toString(), theme, current);
+    const QString word = index.data(role).toString(), name = index.data().toString();
+    const int wordWidth = QFontMetrics(wordFont).horizontalAdvance(word) + 8;
+    const int nameWidth = QFontMetrics(uiFont(12, QFont::DemiBold)).horizontalAdvance(name);
+    // The name goes first: the square says the state as well.
+    if (kTextLeft + 4 + nameWidth + wordWidth + right <= line.width()) {
+      painter.setFont(wordFont);
+      painter.setPen(theme.textSoft);
+      painter.drawText(line.adjusted(0, 0, -right, 0), Qt::AlignVCenter | Qt::AlignRight, word);
+      right += wordWidth;
+    }
+    paintName(painter, line.adjusted(kTextLeft + 4, 0, -right, 0), name, theme, current);
     if (!current) return;
     painter.setFont(uiFont(11));
     painter.setPen(theme.text);
@@ -283,6 +290,9 @@ QWidget* NormPanel::makeNormPage() {
   auto* box = makeRow(nullptr, 0, {12, 0, 12, 0});
   box->addWidget(words);
   layout->addLayout(box);
+  shared_ = describe(makeWords("soft", page), "sharedNames");
+  shared_->setContentsMargins(14, 0, 12, 0);
+  layout->addWidget(shared_);
   norms_ = makeTree("normList", tr("LayerNorms by verdict"), filter_, page);
   norms_->setIndentation(0);
   norms_->setRootIsDecorated(false);
@@ -325,6 +335,8 @@ void NormPanel::fillNorms() {
   following_ = true;
   normModel_->setNorms(session_->analysis() ? session_->analysis()->norms : std::vector<protocol::NormInfo>(),
                        session_->early());
+  shared_->setText(normModel_->sharedEnds().isEmpty() ? QString() : tr("All names: %1").arg(normModel_->sharedEnds()));
+  shared_->setVisible(!normModel_->sharedEnds().isEmpty());
   showPlan();
   for (int group = 0; group < filter_->rowCount(); ++group) {
     const QModelIndex at = filter_->index(group, 0);

@@ -3,6 +3,7 @@
 
 #include <QFrame>
 
+class QLabel;
 class QStackedWidget;
 class QTabBar;
 class QTreeView;
@@ -43,6 +44,7 @@ class NormPanel final : public QFrame {
   QTabBar* tabs_;
   QWidget* legend_ = nullptr;
   QStackedWidget* pages_;
+  QLabel* shared_;  // what all names share
   QTreeView* norms_;
   QTreeView* modules_;
   NormModel* normModel_;
