@@ -404,9 +404,13 @@ class ProjectionFigure final : public Figure {
     for (const Vector& x : inputs) {
       const bool isX = &x == &inputs.front();
       content.marks.push_back({x, isX ? SceneMark::Shape::Disc : SceneMark::Shape::Ring, isX ? Ink::Input : Ink::Faint,
-                               isX ? QStringLiteral("x") : QString(), tr("an input of mean %1").arg(meanOf(x))});
+                               isX && !shows(Affine) ? QStringLiteral("x") : QString(),
+                               tr("an input of mean %1").arg(meanOf(x))});
       content.marks.push_back({batchNormOf(x), shows(Affine) ? SceneMark::Shape::Square : SceneMark::Shape::Diamond,
-                               shows(Affine) ? Ink::Affine : Ink::Output, isX ? tr("BN(x)") : QString(),
+                               shows(Affine) ? Ink::Affine : Ink::Output,
+                               !isX            ? QString()
+                               : shows(Affine) ? tr("BN(x) = x")
+                                               : tr("BN(x)"),
                                tr("what becomes of mean %1").arg(meanOf(x))});
     }
     return content;

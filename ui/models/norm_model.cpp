@@ -45,7 +45,8 @@ void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms, bool earl
   for (QString& name : names) name.remove(0, start);
   const qsizetype end = sharedEnd(names);
   sharedEnds_.clear();
-  if (start + end > 0) sharedEnds_ = text(norms.front().title).left(start) + u'…' + names.first().right(end);
+  if (start + end > 0)
+    sharedEnds_ = (text(norms.front().title).left(start) + QStringLiteral(" … ") + names.first().right(end)).trimmed();
   for (size_t i = 0; i < norms.size(); ++i) {
     const protocol::NormInfo& norm = norms[i];
     const QString width = norm.normalized_shape.empty() ? QString() : formatShape(norm.normalized_shape);

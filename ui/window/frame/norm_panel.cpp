@@ -152,9 +152,11 @@ class NormDelegate final : public QStyledItemDelegate {
     painter.drawText(row.adjusted(left, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, shared);
     if (!shared.isEmpty()) left += QFontMetrics(countFont).horizontalAdvance(shared) + 10;
     const QRect rest = row.adjusted(left, 0, -kRight - 2, 0);
-    painter.drawText(rest, Qt::AlignVCenter | Qt::AlignRight,
-                     QFontMetrics(countFont).elidedText(index.data(NormModel::PlanWordRole).toString(), Qt::ElideRight,
-                                                        rest.width()));
+    // The rows say it one by one.
+    const QString plan = index.data(NormModel::PlanWordRole).toString();
+    if (shared.isEmpty() || QFontMetrics(countFont).horizontalAdvance(plan) <= rest.width())
+      painter.drawText(rest, Qt::AlignVCenter | Qt::AlignRight,
+                       QFontMetrics(countFont).elidedText(plan, Qt::ElideRight, rest.width()));
   }
   void paintNorm(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
     const Theme theme = themeOf(view_);
