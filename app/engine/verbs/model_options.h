@@ -56,7 +56,8 @@ struct InputOptions {
   void addDrawnTo(CLI::App& app);
 };
 
-// Returns the files of a folder that have one of these suffixes, sorted by name and number; of anything else the path alone.
+// Returns the files of a folder that have one of these suffixes, sorted by name and number; of anything else the path
+// alone.
 [[nodiscard]] std::vector<std::string> filesIn(const std::string& path, std::span<const std::string_view> suffixes);
 
 // Models and inputs that a verb was given, for reading, which of the models in a file it is about, and what it is to
