@@ -506,6 +506,24 @@ class Folds(unittest.TestCase):
                 if change is not normlens.analyze:
                     self.assertIn("kept, which a call leaves in the module, is not read", changed[1].conditions)
 
+    def test_a_number_that_a_call_changes_is_a_condition(self):
+        class Counting(Stream):
+            def __init__(self, kept):
+                super().__init__()
+                self.calls, self.kept = 0, kept
+
+            def forward(self, ids):
+                if self.kept is None:
+                    self.calls += 1
+                else:
+                    self.kept.calls += 1
+                return super().forward(ids)
+
+        for kept, name in ((None, "calls"), (types.SimpleNamespace(calls=0), "kept")):
+            _, report = normlens.fold(settled(Counting(kept).double()), IDS)
+            self.assertIn(f"{name}, which a call changes, decides nothing", report.conditions)
+        self.assertEqual(normlens.fold(settled(Stream().double()), IDS)[1].conditions, ())
+
     def test_a_larger_batch_that_takes_another_branch_is_told(self):
         def forward(self, ids):
             x = self.embed(ids)

@@ -166,8 +166,8 @@ def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
         return False
 
 
-def _tensors_within(value: Any) -> List[torch.Tensor]:
-    """In an attribute or whatever it holds, but not in a submodule."""
+def _reached(value: Any) -> List[Any]:
+    """An attribute and whatever it holds, but no submodule."""
     found: Dict[int, Any] = {}
     waiting = [value]
     while waiting:
@@ -175,31 +175,49 @@ def _tensors_within(value: Any) -> List[torch.Tensor]:
         if id(one) not in found and not isinstance(one, (nn.Module, *PLAIN)):
             found[id(one)] = one
             waiting.extend(() if isinstance(one, torch.Tensor) else _within(one))
-    return [one for one in found.values() if isinstance(one, torch.Tensor)]
+    return list(found.values())
 
 
 def _left(module: nn.Module, state: State) -> Iterator[Tuple[str, List[torch.Tensor]]]:
     """(attribute, tensors in it that are new since then, or have other numbers)"""
     for path, part in module.named_modules():
         for name, value in _plain_attributes(part).items():
-            dense = [one for one in _tensors_within(value) if one.layout is torch.strided]
+            dense = [one for one in _reached(value) if getattr(one, "layout", None) is torch.strided]
             new = [leaf.clone() for leaf in dense if not _alike(leaf, state.get(id(leaf), (leaf, None))[1])]
             if new:
                 yield f"{path}.{name}".lstrip("."), new
+
+
+def _numbers(holder: Any) -> Dict[Any, Any]:
+    """By name or place."""
+    entries = holder.items() if isinstance(holder, dict) else enumerate(holder) if isinstance(holder, list) else ()
+    return {name: one for name, one in entries if isinstance(one, (int, float)) and not isinstance(one, bool)}
+
+
+def _counted(module: nn.Module, state: State) -> Iterator[str]:
+    """Attributes whose numbers, or those of what they hold, are others than then."""
+    for path, part in module.named_modules():
+        own = _numbers(state[id(vars(part))][1]).items() - _numbers(vars(part)).items()
+        for name, value in _plain_attributes(part).items():
+            held = [one for one in _reached(value) if id(one) in state and (isinstance(one, (dict, list)) or _Slots.of(one))]
+            changed = [(_numbers(state[id(one)][1]), _numbers(_Slots.of(one) or one)) for one in held]
+            if name in dict(own) or any(was.items() - now.items() for was, now in changed):
+                yield f"{path}.{name}".lstrip(".")
 
 
 @contextlib.contextmanager
 def state_kept(module: nn.Module, first: bool = False, left: Optional[Dict[str, Any]] = None) -> Iterator[None]:
     """What a run leaves in buffers and plain attributes, such as statistics of a BatchNorm, a counter or a cache, is taken
     back. first: except where it changes parameters or submodules too, as the first call of some modules does: then the
-    attributes record that it did. left: takes the tensors that the run left in plain attributes, by name."""
+    attributes record that it did. left: takes the tensors that the run left in plain attributes, by name; and None by the
+    names of those in which it changed a number."""
     state, parts, own = _state_of(module), list(module.modules()), list(module.parameters())
     numbers = [torch.empty(0) if nn.parameter.is_lazy(one) else one.detach().clone() for one in own if first]
     try:
         yield
     finally:
         if left is not None:
-            left.update(_left(module, state))
+            left.update(dict.fromkeys(_counted(module, state)) | dict(_left(module, state)))
         if not first or (parts == list(module.modules()) and all(map(_alike, own, numbers))):
             _restore(state)
 

@@ -77,7 +77,7 @@ def expectations(
 @dataclasses.dataclass(frozen=True)
 class OtherCall:
     """condition: what these inputs, or this mode, break. exact: what the original's float64 copy gives. attribute:
-    that it leaves exact in, where this is no output."""
+    that it leaves exact in, where this is no output; exact is None where a number changes, which no call shows."""
 
     condition: str
     inputs: Inputs
@@ -111,13 +111,15 @@ def other_calls(
     left: Dict[str, Any] = {}
     with contextlib.suppress(Exception), quiet():
         run_exact(exact, inputs, training, left=left)
-    told = "{}, which a call leaves in the module, is not read"
-    return found + [OtherCall(told.format(name), inputs.map(lift), training, value, name) for name, value in left.items()]
+    for name, value in left.items():
+        told = f"{name}, which a call {'changes, decides nothing' if value is None else 'leaves in the module, is not read'}"
+        found.append(OtherCall(told, inputs.map(lift), training, value, name))
+    return found
 
 
 def conditions(exact: nn.Module, others: Sequence[OtherCall]) -> List[str]:
     """Those that the change rests on. exact: the float64 copy, changed."""
-    return list(dict.fromkeys(other.condition for other in others if not _agrees(exact, other)))
+    return list(dict.fromkeys(other.condition for other in others if other.exact is None or not _agrees(exact, other)))
 
 
 def _agrees(exact: nn.Module, other: OtherCall) -> bool:
