@@ -22,7 +22,8 @@
 
 namespace normlens::lab {
 
-// How a network is trained: W <- W - rate * step. Formulas: those of torch.optim, which the tests compare with.
+// OptimizerSettings say how a network is trained: W <- W - rate * step. Formulas: those of torch.optim, which the tests
+// compare with.
 struct OptimizerSettings {
   OptimizerKind kind = OptimizerKind::Adam;
   double learning_rate = 1e-3;

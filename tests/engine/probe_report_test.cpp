@@ -111,9 +111,9 @@ TEST(ProbeReport, ADriftHasAFigureOrTheReasonWhyNot) {
   protocol::ProbeResult narrow = outcome.before;
   narrow.dtype = "float16";
   narrow.rows[0].width = 63;  // a stream without the channel of the mean
-  outcome.drift = {driftOf(outcome, "crms", narrow)};
+  outcome.drift = {driftOf(outcome, DriftForm::Crms, narrow)};
   narrow.rows.pop_back();
-  outcome.drift.push_back(driftOf(outcome, "fold", narrow));
+  outcome.drift.push_back(driftOf(outcome, DriftForm::Fold, narrow));
   const json report = probeReport(outcome);
   EXPECT_TRUE(report["norms"][0]["drift"][0]["mean_to_rms"].is_null());
   EXPECT_NEAR(report["norms"][1]["drift"][0]["mean_to_rms"].get<double>(), std::sqrt(0.006), 1e-12);

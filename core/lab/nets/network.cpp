@@ -199,7 +199,7 @@ at::Tensor Network::norm(const Norm& part, const at::Tensor& input, Pass& pass) 
   }
   const at::Tensor gamma = used(part.gamma), beta = used(part.beta);
   if (normUse_ == NormUse::LayerNorm) return at::layer_norm(input, {input.size(-1)}, gamma, beta, eps_);
-  // Of two types it would be computed step by step, with a warning.
+  // Torch computes an RMSNorm of two types step by step, and warns.
   if (autocast_) return at::rms_norm(input, {input.size(-1)}, {}, eps_) * gamma + beta;
   return at::rms_norm(input, {input.size(-1)}, gamma, eps_) + beta;
 }

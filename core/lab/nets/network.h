@@ -36,7 +36,7 @@ struct Parameter {
 // Pass is one pass through a network.
 struct Pass {
   bool traced = false;
-  // What each layer read where it is traced, detached: [examples, features].
+  // Each layer adds what it read where the pass is traced, detached: [examples, features].
   std::vector<at::Tensor> linears = {}, norms = {}, activations = {};
   // Dropout draws from it; equal seeds drop the same outputs in every network. nullopt: nothing is dropped.
   std::optional<at::Generator> masks = {};
@@ -98,7 +98,7 @@ class Network {
   [[nodiscard]] at::Tensor linear(const Linear& part, const at::Tensor& input, Pass& pass) const;
   [[nodiscard]] at::Tensor norm(const Norm& part, const at::Tensor& input, Pass& pass) const;
   [[nodiscard]] at::Tensor activated(Activation activation, const at::Tensor& input, Pass& pass) const;
-  // What dropout leaves of a layer's outputs.
+  // Returns what dropout leaves of a layer's outputs.
   [[nodiscard]] at::Tensor dropped(const at::Tensor& outputs, Pass& pass) const;
   [[nodiscard]] at::Tensor used(size_t parameter) const { return used(parameters_[parameter]); }
 

@@ -152,7 +152,7 @@ double Optimizer::rate() const {
   return settings_.learning_rate;
 }
 
-// As torch.nn.utils.clip_grad_norm_ does.
+// The formula is that of torch.nn.utils.clip_grad_norm_.
 void Optimizer::clip() {
   if (settings_.clip_norm == 0) return;
   double squares = 0;

@@ -227,8 +227,11 @@ Result<bool> Run::measureGroup(Group& group) {
   for (const int batch : settings_.batches.empty() ? std::vector{settings_.batch} : settings_.batches) {
     RunSettings settings = settings_;
     settings.batch = batch;
-    ASSIGN_OR_RETURN(const auto sources, sourcesOf(data_, settings));
-    auto costs = measureSteps(settings, group, sources, [this] { return goOn(); });
+    std::optional<Group::Sources> resized;
+    if (batch != settings_.batch) {
+      ASSIGN_OR_RETURN(resized, sourcesOf(data_, settings));
+    }
+    auto costs = measureSteps(settings, group, resized ? *resized : sources_, [this] { return goOn(); });
     if (!costs) {
       state_.costs = before;  // measured anew when the run goes on
       return false;

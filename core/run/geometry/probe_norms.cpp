@@ -18,7 +18,8 @@ using graph::Graph;
 struct ProbedNorm {
   NormGeometry geometry;
   WholeNorm norm;
-  // What has been counted so far, and the constants of the swap, which the sums refer to; made with the first rows.
+  // Sums hold what has been counted so far, and the constants of the swap, which they refer to. The first rows make
+  // them.
   struct Sums {
     std::vector<double> gamma, beta;
     NormConstants swap;

@@ -21,8 +21,8 @@ constexpr int kBetweenCards = 14, kTwoCards = 560;
 
 // The newest run of the claim as its card has it, on any device and from any seeds; nullptr: there is none.
 const KeptRun* runOf(const LabRuns& runs, lab::Experiment claim) {
+  lab::RunSettings settings = lab::usualSettings(claim);
   const auto found = std::ranges::find_if(runs.runs(), [&](const KeptRun& run) {
-    lab::RunSettings settings = lab::usualSettings(claim);
     settings.device = run.settings.device;
     settings.threads = run.settings.threads;
     settings.seeds = run.settings.seeds;

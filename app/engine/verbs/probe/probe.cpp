@@ -21,13 +21,13 @@ struct Options {
 };
 
 // Measures a form in each type of the drift; what cannot be run in a type has a reason.
-Status addDrift(service::Service& service, const Options& options, const std::string& form, ProbeOutcome& outcome,
+Status addDrift(service::Service& service, const Options& options, DriftForm form, ProbeOutcome& outcome,
                 const Task& task) {
   for (const char* dtype : {"float32", "float16", "bfloat16"}) {
     auto params = options.params();
     params.dtype = dtype;
-    params.folded = form == "fold";
-    params.narrow = form == "crms";
+    params.folded = form == DriftForm::Fold;
+    params.narrow = form == DriftForm::Crms;
     const auto rows = service.probe(params, task);
     if (!rows && rows.error().code == ErrorCode::Cancelled) return tl::unexpected(rows.error());
     outcome.drift.push_back(rows ? driftOf(outcome, form, *rows) : Drift{form, dtype, {}, rows.error().message, {}});
@@ -54,8 +54,8 @@ Status probeFold(service::Service& service, const Options& options, ProbeOutcome
     outcome.after = std::move(after);
   }
   if (!options.drift) return {};
-  RETURN_IF_ERROR(addDrift(service, options, "fold", outcome, task));
-  return addDrift(service, options, "crms", outcome, task);
+  RETURN_IF_ERROR(addDrift(service, options, DriftForm::Fold, outcome, task));
+  return addDrift(service, options, DriftForm::Crms, outcome, task);
 }
 
 Result<ProbeOutcome> probe(service::Service& service, const Options& options, Console& console, const Task& task) {
@@ -70,7 +70,7 @@ Result<ProbeOutcome> probe(service::Service& service, const Options& options, Co
   ASSIGN_OR_RETURN(auto swaps, service.probeSwaps(swapping, task));
   if (swaps.cancelled) return fail(ErrorCode::Cancelled, "stopped on request");
   outcome.swaps = std::move(swaps);
-  if (options.drift) RETURN_IF_ERROR(addDrift(service, options, "original", outcome, task));
+  if (options.drift) RETURN_IF_ERROR(addDrift(service, options, DriftForm::Original, outcome, task));
   if (options.after || options.drift) RETURN_IF_ERROR(probeFold(service, options, outcome, console, task));
   return outcome;
 }

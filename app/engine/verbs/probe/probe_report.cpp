@@ -71,7 +71,7 @@ json rowEntry(const ProbeOutcome& outcome, size_t index) {
   entry["drift"] = json::array();
   for (const Drift& drift : outcome.drift) {
     const auto figure = drift.meanToRms.empty() ? std::nullopt : drift.meanToRms[index];
-    entry["drift"].push_back({{"form", drift.form},
+    entry["drift"].push_back({{"form", nameOf(drift.form)},
                               {"dtype", drift.dtype},
                               {"mean_to_rms", figure ? toJson(*figure) : json(nullptr)},
                               {"note", orNull(drift.note)},
@@ -171,10 +171,19 @@ std::vector<std::string> csvCells(const ProbeOutcome& outcome, size_t index) {
   return fields;
 }
 
+// Behind these first fields.
+void addCsvRows(const ProbeOutcome& outcome, const std::vector<std::string>& first, std::string& text) {
+  for (size_t i = 0; i < outcome.before.rows.size(); ++i) {
+    auto fields = csvCells(outcome, i);
+    fields.insert(fields.begin(), first.begin(), first.end());
+    text += csvLine(fields);
+  }
+}
+
 std::vector<std::string> driftLines(const ProbeOutcome& outcome) {
   if (outcome.drift.empty()) return {};
   report::Table table{{"mean / rms of the input"}, {}};
-  for (const Drift& drift : outcome.drift) table.heads.push_back(drift.form + " " + drift.dtype);
+  for (const Drift& drift : outcome.drift) table.heads.push_back(nameOf(drift.form) + " " + drift.dtype);
   for (size_t i = 0; i < outcome.before.rows.size(); ++i) {
     table.rows.push_back({outcome.before.rows[i].title});
     for (const Drift& drift : outcome.drift) {
@@ -184,8 +193,9 @@ std::vector<std::string> driftLines(const ProbeOutcome& outcome) {
   }
   std::vector<std::string> lines = report::asLines(table);
   for (const Drift& drift : outcome.drift) {
-    if (!drift.note.empty()) lines.push_back(drift.form + " in " + drift.dtype + ": " + drift.note);
-    if (!drift.reason.empty()) lines.push_back(drift.form + " in " + drift.dtype + ": no figures: " + drift.reason);
+    const std::string where = nameOf(drift.form) + " in " + drift.dtype + ": ";
+    if (!drift.note.empty()) lines.push_back(where + drift.note);
+    if (!drift.reason.empty()) lines.push_back(where + "no figures: " + drift.reason);
   }
   return lines;
 }
@@ -198,7 +208,7 @@ std::vector<std::string> findings(const ProbeOutcome& outcome) {
 
 }  // namespace
 
-Drift driftOf(const ProbeOutcome& outcome, const std::string& form, const protocol::ProbeResult& rows) {
+Drift driftOf(const ProbeOutcome& outcome, DriftForm form, const protocol::ProbeResult& rows) {
   Drift drift{form, rows.dtype, {}, {}, rows.note};
   if (rows.rows.size() != outcome.before.rows.size()) {
     drift.reason = "its norms are not those of the model one for one";
@@ -206,7 +216,7 @@ Drift driftOf(const ProbeOutcome& outcome, const std::string& form, const protoc
   }
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     const ProbeRow& row = rows.rows[i];
-    const bool hasMean = row.reason.empty() && (form != "crms" || row.width == outcome.before.rows[i].width);
+    const bool hasMean = row.reason.empty() && (form != DriftForm::Crms || row.width == outcome.before.rows[i].width);
     drift.meanToRms.push_back(hasMean ? std::optional(std::sqrt(row.input.mean_share)) : std::nullopt);
   }
   return drift;
@@ -238,7 +248,7 @@ std::vector<std::string> probeLines(const ProbeOutcome& outcome) {
 std::string probeCsv(const ProbeOutcome& outcome) {
   const bool after = outcome.after && outcome.after->paired;
   std::string text = csvLine(csvHeads(after));
-  for (size_t i = 0; i < outcome.before.rows.size(); ++i) text += csvLine(csvCells(outcome, i));
+  addCsvRows(outcome, {}, text);
   return text;
 }
 
@@ -259,13 +269,7 @@ std::string checkpointCsv(const std::vector<ProbeOutcome>& outcomes) {
   auto heads = csvHeads(false);
   heads.insert(heads.begin(), "model");
   std::string text = csvLine(heads);
-  for (const ProbeOutcome& outcome : outcomes) {
-    for (size_t i = 0; i < outcome.before.rows.size(); ++i) {
-      auto fields = csvCells(outcome, i);
-      fields.insert(fields.begin(), outcome.model);
-      text += csvLine(fields);
-    }
-  }
+  for (const ProbeOutcome& outcome : outcomes) addCsvRows(outcome, {outcome.model}, text);
   return text;
 }
 

@@ -11,10 +11,14 @@
 
 namespace normlens::engine {
 
+enum class DriftForm : uint8_t { Original, Fold, Crms };
+NORMLENS_NAMES(DriftForm, "original", "fold", "crms")
+
 // Drift is how much mean a form of the model has in front of each norm in a type: mean / rms of its input, the root of
 // the mean share over the rows (003, open question 1). Equal steps of depth: the norms run in this order.
 struct Drift {
-  std::string form, dtype;                       // form: original, fold or crms
+  DriftForm form;
+  std::string dtype;
   std::vector<std::optional<double>> meanToRms;  // by norm; none: no figure, or its stream has no channel for a mean
   std::string reason;                            // why there is none at all
   std::string note;                              // ProbeResult::note
@@ -30,7 +34,7 @@ struct ProbeOutcome {
 };
 
 // `rows`: of this form, where they are the original's one for one.
-[[nodiscard]] Drift driftOf(const ProbeOutcome& outcome, const std::string& form, const protocol::ProbeResult& rows);
+[[nodiscard]] Drift driftOf(const ProbeOutcome& outcome, DriftForm form, const protocol::ProbeResult& rows);
 
 // norms: name, kind, input, output, random, swap, after ...; findings: sentences
 [[nodiscard]] nlohmann::json probeReport(const ProbeOutcome& outcome);

@@ -10,7 +10,7 @@ import logging
 import random
 import sys
 import warnings
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 import torch
 from torch import nn
@@ -194,14 +194,18 @@ def _numbers(holder: Any) -> Dict[Any, Any]:
     return {name: one for name, one in entries if isinstance(one, (int, float)) and not isinstance(one, bool)}
 
 
+def _changed(before: Any, now: Any) -> Set[Any]:
+    """Names or places of its numbers that are others."""
+    return {name for name, _ in _numbers(before).items() - _numbers(now).items()} if isinstance(now, (dict, list)) else set()
+
+
 def _counted(module: nn.Module, state: State) -> Iterator[str]:
     """Attributes whose numbers, or those of what they hold, are others than then."""
     for path, part in module.named_modules():
-        own = _numbers(state[id(vars(part))][1]).items() - _numbers(vars(part)).items()
+        own = _changed(state[id(vars(part))][1], vars(part))
         for name, value in _plain_attributes(part).items():
-            held = [one for one in _reached(value) if id(one) in state and (isinstance(one, (dict, list)) or _Slots.of(one))]
-            changed = [(_numbers(state[id(one)][1]), _numbers(_Slots.of(one) or one)) for one in held]
-            if name in dict(own) or any(was.items() - now.items() for was, now in changed):
+            held = [(state[id(one)][1], _Slots.of(one) or one) for one in _reached(value) if id(one) in state]
+            if name in own or any(_changed(before, now) for before, now in held):
                 yield f"{path}.{name}".lstrip(".")
 
 
