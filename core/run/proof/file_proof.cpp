@@ -404,9 +404,10 @@ class FileProof {
       return {row.apart,
               std::max({Floor{fewRoundings(output.epsilon) * row.scale}, Floor{noise, ErrorFloor::Noise}, own})};
     }
-    // A few roundings beside an original that is itself far off. One that overflows has no scale.
+    // A few roundings beside an original that is itself far off; one less than the limit, so that a fold never leaves
+    // the limit by the original's own error. An original that overflows has no scale.
     const Floor few{leastFloor(output, std::isfinite(row.apart) ? row.scale : std::max(row.scale, row.exact), noise)};
-    if (row.apart <= options_.floorFactor * few.size) return {row.apart, few};
+    if (row.apart <= (options_.floorFactor - 1) * few.size) return {row.apart, few};
     const Floor most =
         std::max(Floor{most_ * std::max(row.scale, row.exact), ErrorFloor::Tenth}, Floor{noise, ErrorFloor::Noise});
     Floor own{usual(errors, row) * row.around, ErrorFloor::OtherRows};
