@@ -51,12 +51,13 @@ class RunBar final : public QFrame {
   // Not owned.
   RunBar(LabRuns* runs, QWidget* parent) : QFrame(parent), runs_(runs) {
     setObjectName(QStringLiteral("lessonsBar"));
-    setTextHeight(this, kRunHeight);
-    auto* row = makeRow(this, 8, {16, 0, 16, 0});
+    setMinimumHeight(grown(kRunHeight));
+    auto* row = makeRow(this, 8, {16, 8, 16, 8});
     auto* words = makeColumn(nullptr, 2);
     title_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "labTitle");
     setKind(title_, "title");
-    line_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "labLine");
+    line_ = describe(makeWords("soft", this), "labLine");
+    line_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // a long word makes the page no wider
     words->addStretch();
     words->addWidget(title_);
     words->addWidget(line_);
@@ -127,7 +128,7 @@ class RunBar final : public QFrame {
   }
   void refresh() {
     const bool problem = !runs_->problem().isEmpty();
-    line_->setFullText(problem ? runs_->problem() : usualLine_);
+    line_->setText(problem ? runs_->problem() : usualLine_);
     setKind(line_, problem ? "error" : "soft");
     const State state = runs_->state();
     progress_->setVisible(runs_->busy());
@@ -173,8 +174,8 @@ class RunBar final : public QFrame {
 
   LabRuns* runs_;
   int shown_ = 0;  // its number; 0: none
-  ElidedLabel *title_, *line_;
-  QLabel* progressWords_ = nullptr;
+  ElidedLabel* title_;
+  QLabel *line_, *progressWords_ = nullptr;
   QWidget* progress_ = nullptr;
   QProgressBar* bar_ = nullptr;
   PushButton *act_ = nullptr, *stop_ = nullptr, *export_ = nullptr;
