@@ -24,6 +24,26 @@ TEST(WrittenNorms, DecomposedNormBecomesOneNode) {
   EXPECT_EQ(folded.model.graph().node(1).name(), "norm");
 }
 
+// Before opset 21 the operator has a scale for each group, since then one for each channel.
+TEST(WrittenNorms, AGroupNormalizationIsFoldedGroupByGroup) {
+  for (const auto& [opset, scales] : {std::pair{18, 3}, {21, 12}}) {
+    ModelProto model = modelFromText(R"(
+      <ir_version: 10, opset_import: ["" : )" +
+                                     std::to_string(opset) + R"(]>
+      g (float[5, 8] x) => (float[5, 12] y) {
+        hw = MatMul(x, w)
+        h = Add(hw, b)
+        y = GroupNormalization <num_groups = 3, epsilon = 0.01> (h, gamma, beta)
+      })");
+    addTensor(model, "w", {8, 12}, 1);
+    addTensor(model, "b", {12}, 2);
+    addTensor(model, "gamma", {scales}, 3);
+    addTensor(model, "beta", {scales}, 4);
+    SCOPED_TRACE(opset);
+    expectFolded(model, {"GroupNormalization"});
+  }
+}
+
 // The RMSNorm stays with its gamma, though a product with another one stands behind it.
 TEST(WrittenNorms, ACenteredRmsNormLosesItsSubtraction) {
   ModelProto model = modelFromText(R"(
