@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QElapsedTimer>
+#include <QFileInfo>
 
 #include <algorithm>
 #include <cerrno>
@@ -98,6 +99,15 @@ int parse(const QCoreApplication& application, CommandLine& line) {
     return usageError(QStringLiteral("--select needs a MODEL and --screenshot or --picture."));
   }
   if (parser.isSet(picture) && line.model.isEmpty()) return usageError(QStringLiteral("--picture needs a MODEL."));
+  if (parser.isSet(screenshot) && QFileInfo(line.screenshot.file).suffix().toLower() != QStringLiteral("png")) {
+    return usageError(QStringLiteral("--screenshot writes a .png file."));
+  }
+  for (const QString& written : {line.screenshot.file, line.screenshot.picture}) {
+    const QFileInfo file(written);
+    if (!written.isEmpty() && file.exists() && file.canonicalFilePath() == QFileInfo(line.model).canonicalFilePath()) {
+      return usageError(QStringLiteral("the picture would be written over the model."));
+    }
+  }
   return 0;
 }
 

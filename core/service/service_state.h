@@ -199,10 +199,10 @@ struct Service::State {
   }
 
   // An edit was refused when numbers were read. True where another plan does without it: shifts that do not fit their
-  // biases stay, and what turns out not to be finite is no longer centered.
+  // biases stay, and what turns out not to be finite, or to be so centered, is no longer centered.
   [[nodiscard]] Result<bool> canDoWithout(const Error& refused, const Task& task) {
     if (refused.code != ErrorCode::Refused || plans->isFromFile()) return false;
-    if (weights.readRest()) return analyseGraph(task).map([](const auto&) { return true; });
+    if (weights.readRest() || weights.leaveOutLarge()) return analyseGraph(task).map([](const auto&) { return true; });
     return plans->leaveShifts();
   }
 

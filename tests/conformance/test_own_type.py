@@ -37,6 +37,21 @@ class IndexOfCancellingTables(CancellingTables):
         return self.norm(self.words(ids) + self.places(places)).argmax(-1), self.head(self.last(self.other(ids)))
 
 
+class FarFromZero(torch.nn.Module):
+    """A mean of 1000 takes all digits of bfloat16: the original is off by more than its numbers, and the fold is not."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(20, WIDTH)
+        self.norm, self.inner = torch.nn.LayerNorm(WIDTH), torch.nn.Linear(WIDTH, WIDTH)
+        self.last, self.head = torch.nn.LayerNorm(WIDTH), torch.nn.Linear(WIDTH, 5)
+        self.inner.bias.data += 1000
+
+    def forward(self, ids):
+        x = self.table(ids)
+        return self.head(self.last(x + self.inner(self.norm(x))))
+
+
 class OneChannelAgainstAll(torch.nn.Module):
     """Centering nearly doubles what the last channel is."""
 
@@ -112,6 +127,26 @@ class OwnType(unittest.TestCase):
         self.assertIn("float16 ends at 65504", result["reason"])
         self.assertEqual(self.fold(OneChannelAgainstAll(torch.randn(16, 4)).half(), x.half())["verify"]["exact"], True)
         self.assertEqual(self.fold(OneChannelAgainstAll(torch.ones(16, 4)), x)["verify"]["exact"], True)
+
+    def test_a_weight_that_centered_leaves_float16_is_not_centered(self):
+        torch.manual_seed(0)
+        model = OneChannelAgainstAll(torch.full((16, 4), 6e4)).half()
+        model.first.weight.data[-1] = -6e4
+        result = self.fold(model, 0.1 * torch.randn(3, 4).half())
+        self.assertEqual((result["folded"], result["output"]), (0, None), result)
+        self.assertIn("would be too large for float16", result["norms"][0]["because"])
+
+    def test_an_original_that_is_lost_in_rounding_is_said_to_be(self):
+        torch.manual_seed(0)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            torch.jit.trace(FarFromZero().bfloat16().eval(), torch.randint(0, 20, (2, 6))).save(str(folder / "m.pt"))
+            status, result, _ = engine("fold", folder / "m.pt", "-o", folder / "f.pt")
+            errors = result["verify"]["file"]["errors"]
+            self.assertTrue(status == 0 and result["verify"]["file"]["beyond_rounding"], result)
+            self.assertGreater(errors["original"], 5 * errors["folded"])
+            status, result, said = engine("bench", folder / "m.pt", folder / "f.pt", "--rounds", "2")
+            self.assertNotIn("wrong result", said)
 
     def test_other_inputs_may_be_nearer_to_the_range_than_the_sample(self):
         torch.manual_seed(0)

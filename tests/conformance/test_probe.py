@@ -181,6 +181,23 @@ class Batches(unittest.TestCase):
         steps = [pathlib.Path(each["model"]).stem for each in told["models"]]
         self.assertEqual(steps, ["step-9", "step-10", "step-100"])
 
+    def test_a_table_is_written_over_nothing_that_is_read(self):
+        model = REPOSITORY / "resources" / "models" / "vit.pt"
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for which in "ab":
+                numpy.savez(folder / f"{which}.npz", in_0=numpy.zeros((2, 3, 32, 32), "f"))
+            (folder / "steps").mkdir()
+            for step in (1, 2):
+                shutil.copy(model, folder / "steps" / f"{step}.pt")
+            for words, csv in (((model, "--inputs", folder / "a.npz", folder / "b.npz"), folder / "b.npz"),
+                               ((model, "--inputs", folder), folder / "b.npz"),
+                               ((folder / "steps",), folder / "steps" / "2.pt")):
+                before = csv.read_bytes()
+                done = subprocess.run([ENGINE, "probe", *map(str, words), "--csv", csv], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(csv.read_bytes(), before)
+
     def test_003_question_1_the_mean_drifts_by_rounding(self):
         told = ran(self, "probe", REPOSITORY / "resources" / "models" / "gpt2.pt", "--drift", "--policy", "all")
         most = {"float32": 1e-6, "float16": 2e-3, "bfloat16": 2e-2}

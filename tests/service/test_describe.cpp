@@ -67,6 +67,9 @@ TEST(Describe, AnErrorBeyondRoundingIsToldByBothErrors) {
   EXPECT_FALSE(isBeyond(0.02, 0.06));
   EXPECT_FALSE(isBeyond(0.002, 0.03)) << "4 epsilons";
   EXPECT_TRUE(isBeyond(0.2, 0.3)) << "more than 32 epsilons";
+  proof.file.worst = {1.7, 9.4};
+  EXPECT_TRUE(isBeyond(7.7, 0.06)) << "the original is lost in rounding";
+  proof.file.worst = {0.1, 0.08};
   proof.file.floor = ErrorFloor::OtherRows;
   EXPECT_FALSE(isBeyond(0.002, 0.06)) << "the original is right by luck in this row";
   EXPECT_EQ(describeVerification(proof).floor, ErrorFloor::OtherRows);

@@ -1,6 +1,7 @@
 #include "ui/window/screenshot.h"
 
 #include <QPixmap>
+#include <QSaveFile>
 
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
@@ -75,9 +76,12 @@ void Screenshot::check() {
 }
 
 void Screenshot::takePictures() {
-  if (!options_.file.isEmpty() && !window_->grab().save(options_.file)) {
-    finish(3, tr("The picture could not be written to %1.").arg(options_.file));
-    return;
+  if (!options_.file.isEmpty()) {
+    QSaveFile file(options_.file);
+    if (!file.open(QIODevice::WriteOnly) || !window_->grab().save(&file, "PNG") || !file.commit()) {
+      finish(3, tr("The picture could not be written to %1.").arg(options_.file));
+      return;
+    }
   }
   if (options_.picture.isEmpty()) {
     finish(0, problem_);

@@ -52,7 +52,7 @@ Status checkOutput(const Files& model, const std::filesystem::path& out) {
 }
 
 Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
-                          std::initializer_list<std::filesystem::path> others) {
+                          const Files& others) {
   if (files::isOneOf(model, path) || files::isOneOf(others, path)) {
     return fail(ErrorCode::Usage, what + " would be written over " + path.string() + ", which is read or written here",
                 "choose another name");
@@ -104,6 +104,12 @@ std::vector<std::string> filesIn(const std::string& path, std::span<const std::s
   // Checkpoints are numbered: 9 comes before 10.
   std::ranges::sort(found, [](const auto& a, const auto& b) { return strverscmp(a.c_str(), b.c_str()) < 0; });
   return found;
+}
+
+Files InputOptions::files() const {
+  Files all(more.begin(), more.end());
+  if (!npz.empty()) all.emplace_back(npz);
+  return all;
 }
 
 void InputOptions::addTo(CLI::App& app) {

@@ -28,7 +28,7 @@ using Files = std::vector<std::filesystem::path>;  // of a model: itself, then w
 // Checks the path of another file beside the model: "the plan", "the table". Errors: Usage where that is one of the
 // model's files or of these, an empty name is none; WriteFailed as above.
 [[nodiscard]] Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
-                                        std::initializer_list<std::filesystem::path> others);
+                                        const Files& others);
 
 // Saves what a verb made of a model; returns how long that took, in milliseconds.
 [[nodiscard]] Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task);
@@ -49,6 +49,7 @@ struct InputOptions {
   void addSeveralTo(CLI::App& app);   // the same; --inputs takes several files, and folders of them
   void addSizesTo(CLI::App& app);     // for a verb that gives verdicts
   void addVerdictsTo(CLI::App& app);  // for one that may end where some are unknown
+  [[nodiscard]] Files files() const;  // the files of arrays
   // Error: both kinds given.
   [[nodiscard]] Result<service::InputChoice> choice() const;
 

@@ -1,6 +1,7 @@
 #include "core/analysis/claims/finite_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/analysis/claims/claims.h"
@@ -24,6 +25,17 @@ bool FiniteWeights::readRest() {
   return !std::ranges::all_of(rest, [&](const graph::TensorView& weight) { return areFinite_.at(bytesOf(weight)); });
 }
 
+bool FiniteWeights::leaveOutLarge() {
+  constexpr double kHalfTheRange = 65504.0 / 2;
+  bool any = false;
+  for (const graph::TensorView& weight : std::exchange(halves_, {})) {
+    const auto numbers = graph::toDoubles(weight);
+    const auto isLarge = [](double number) { return std::abs(number) > kHalfTheRange; };
+    if (numbers && std::ranges::any_of(*numbers, isLarge)) any |= large_.insert(bytesOf(weight)).second;
+  }
+  return any;
+}
+
 bool FiniteWeights::isFinite(const graph::TensorView& weight) {
   if (!areFinite_.contains(bytesOf(weight))) read({weight});
   return areFinite_.at(bytesOf(weight));
@@ -37,7 +49,9 @@ void FiniteWeights::refuseOthers(const graph::Graph& graph, std::vector<Claim>& 
   std::vector<graph::TensorView> unread;
   for (const Claim& claim : claims) {
     const auto* weight = weightOf(claim);
-    if (weight != nullptr && areFinite_.try_emplace(bytesOf(*weight), true).second) unread.push_back(*weight);
+    if (weight == nullptr || !areFinite_.try_emplace(bytesOf(*weight), true).second) continue;
+    unread.push_back(*weight);
+    if (weight->dtype == graph::DType::Float16) halves_.push_back(*weight);
   }
   std::ranges::stable_sort(unread, {}, graph::byteCount);
   const auto tooLarge = std::ranges::find_if(
@@ -47,9 +61,12 @@ void FiniteWeights::refuseOthers(const graph::Graph& graph, std::vector<Claim>& 
   read(unread);
   for (Claim& claim : claims) {
     const auto* weight = weightOf(claim);
-    if (weight == nullptr || areFinite_.at(bytesOf(*weight))) continue;
+    if (weight == nullptr) continue;
+    const bool isLarge = large_.contains(bytesOf(*weight));
+    if (!isLarge && areFinite_.at(bytesOf(*weight))) continue;
     claim.kind = Claim::Kind::Refused;
-    claim.reason = "it holds infinite or NaN values, which have no mean";
+    claim.reason = isLarge ? "its numbers, centered, would be too large for float16"
+                           : "it holds infinite or NaN values, which have no mean";
   }
 }
 

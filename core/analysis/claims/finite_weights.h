@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ class FiniteWeights {
   [[nodiscard]] bool isFinite(const graph::TensorView& weight);
   // Reads those that were held for finite; true where one is not: an analysis then finds other claims.
   [[nodiscard]] bool readRest();
+  // For use after a centered weight left the range of float16: those of that type that hold numbers beyond half the
+  // range are centered no longer. True where one of them was: an analysis then finds other claims.
+  [[nodiscard]] bool leaveOutLarge();
 
  private:
   void read(const std::vector<graph::TensorView>& weights);
@@ -31,7 +35,8 @@ class FiniteWeights {
   static WeightBytes bytesOf(const graph::TensorView& weight);
 
   std::map<WeightBytes, bool> areFinite_;
-  std::vector<graph::TensorView> unread_;
+  std::vector<graph::TensorView> unread_, halves_;
+  std::set<WeightBytes> large_;  // of halves_
   int64_t bytesRead_ = 0;
 };
 

@@ -132,7 +132,7 @@ Result<OutputsReport> compareSides(const formats::Model& a, const formats::Model
                                    const formats::Tensors& inputs, formats::RunSettings settings) {
   ASSIGN_OR_RETURN(auto ofA, runnerA.outputs());
   ASSIGN_OR_RETURN(auto ofB, runnerB.outputs());
-  ASSIGN_OR_RETURN(const auto difference, largestDifference(ofA, std::move(ofB)));
+  ASSIGN_OR_RETURN(const auto difference, largestDifference(ofA, ofB));
   const VerifyOptions proof;
   graph::DType type = coarserType(a.facts().dtype, b.facts().dtype);
   if (settings.dtype != graph::DType::Unknown) type = coarserType(type, settings.dtype);
@@ -144,9 +144,13 @@ Result<OutputsReport> compareSides(const formats::Model& a, const formats::Model
   const auto exact = a.toFloat64();
   const auto runner = exact ? (*exact)->runner(inputs, settings) : tl::unexpected(exact.error());
   auto outputs = runner ? (*runner)->outputs() : tl::unexpected(runner.error());
-  const double rounding = outputs ? largestDifference(std::move(*outputs), std::move(ofA)).value_or(0) : 0;
+  const double rounding = outputs ? largestDifference(*outputs, std::move(ofA)).value_or(0) : 0;
   constexpr double kMostRounding = 0.1;  // with more it is not rounding alone: a model may draw random numbers
-  if (rounding <= kMostRounding) report.noiseFloor = std::max(report.noiseFloor, proof.floorFactor * rounding);
+  if (rounding <= kMostRounding) {
+    report.noiseFloor = std::max(report.noiseFloor, proof.floorFactor * rounding);
+  } else if (largestDifference(std::move(*outputs), std::move(ofB)).value_or(2 * kMostRounding) <= kMostRounding) {
+    report.noiseFloor = std::max(report.noiseFloor, difference);  // A is lost in its type's rounding, and B is right
+  }
   return report;
 }
 

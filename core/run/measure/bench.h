@@ -34,8 +34,9 @@ struct SideReport {
 // numbers, over evenly spread rows of one that has more than four million.
 // The floor is 256 epsilons of the coarsest type of the two files and the measurement, at most 0.05
 // (divergenceLimit()); 1e-10 for float64. Only where the difference is above it, A is also run as a float64 copy on the
-// same device: six times what A loses by its type, up to 0.1, is noise too, as in the proof of files. That copy takes
-// memory and a pass; where it cannot be made, the first floor stays.
+// same device: six times what A loses by its type, up to 0.1, is noise too, as in the proof of files, and so is any
+// difference where A loses more and B is within 0.1 of the copy. That copy takes memory and a pass; where it cannot be
+// made, the first floor stays.
 struct OutputsReport {
   double maxRel = 0, noiseFloor = 0;
   [[nodiscard]] bool isBeyond() const { return !(maxRel <= noiseFloor); }

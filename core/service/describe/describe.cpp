@@ -168,14 +168,16 @@ std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bo
 
 protocol::ErrorPair errorPair(const run::Worst& worst, double limit) { return {worst.maxAbs, worst.maxRel, limit}; }
 
-// The limit alone excuses few roundings beside an original that is right (docs/method.md 11).
+// The limit alone excuses few roundings beside an original that is right (docs/method.md 11), and any difference beside
+// one that is itself lost in rounding.
 bool isBeyondRounding(const run::Verification& verification) {
   const double epsilon = run::machineEpsilon(verification.fileType);
   const auto& file = verification.file;
   if (!file.worst || verification.fileType == graph::DType::Float64) return false;
   const double error = file.errors ? file.errors->folded : file.worst->maxRel;
   const bool lucky = file.floor == ErrorFloor::OtherRows;  // the original's error here is not its usual one
-  return error > 32 * epsilon || (file.errors && !lucky && error > std::max(4 * epsilon, 6 * file.errors->original));
+  return std::max(error, file.worst->maxRel) > 32 * epsilon ||
+         (file.errors && !lucky && error > std::max(4 * epsilon, 6 * file.errors->original));
 }
 
 }  // namespace

@@ -74,6 +74,24 @@ class TestProgram final : public QObject {
     QVERIFY(answer.err.contains(QStringLiteral("no display")));
   }
 
+  void aPictureTakesThePlaceOfNoOtherKindOfFile() {
+    const QTemporaryDir folder;
+    const auto at = [&](const char* name) { return folder.filePath(QLatin1String(name)); };
+    for (const char* name : {"model.onnx", "notes.txt", "model.png"}) {
+      QFile file(at(name));
+      QVERIFY(file.open(QIODevice::WriteOnly) && file.write("mine") == 4);
+    }
+    const auto refused = [&](const char* model, const char* option, const char* picture) {
+      QFile file(at(picture));
+      return runWithoutDisplay({at(model), QLatin1String(option), at(picture)}).status == 2 &&
+             file.open(QIODevice::ReadOnly) && file.readAll() == "mine";
+    };
+    QVERIFY(refused("model.onnx", "--screenshot", "notes.txt"));
+    QVERIFY(refused("model.onnx", "--screenshot", "model.onnx"));
+    QVERIFY(refused("model.png", "--screenshot", "model.png"));
+    QVERIFY(refused("model.png", "--picture", "model.png"));
+  }
+
   void threadsOfTheEngineSleepUnlessTheyAreMeasured() {
     const WaitsOfEngine waits;
     QCOMPARE(waits.of(QStringLiteral("fold")), QStringLiteral("fold:3000"));

@@ -79,8 +79,9 @@ Result<OpenedModel> openToProbe(service::Service& service, const std::string& pa
                                 const Call& call, const Task& task) {
   ASSIGN_OR_RETURN(auto opened, openModel(service, path, options.inputs, call, task));
   if (!options.csv.empty()) {
-    RETURN_IF_ERROR(
-        checkWrittenBeside("the table", options.csv, service.model()->facts().files(), {options.inputs.npz}));
+    Files others = options.inputs.files();
+    others.insert(others.end(), options.models.begin(), options.models.end());
+    RETURN_IF_ERROR(checkWrittenBeside("the table", options.csv, service.model()->facts().files(), others));
   }
   RETURN_IF_ERROR(requireRunnable(path, opened.analysis));
   return opened;

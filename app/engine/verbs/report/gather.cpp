@@ -63,6 +63,7 @@ Status openFolded(const ReportOptions& options, const service::RunRules& rules, 
   service::Service other;
   other.setRules(rules.beside());
   ASSIGN_OR_RETURN(const auto info, other.open(options.folded, task));
+  RETURN_IF_ERROR(checkWrittenBeside("the report", options.output, other.model()->facts().files(), {}));
   ASSIGN_OR_RETURN(auto choice, options.inputs.choice());
   other.setInputs(std::move(choice));
   const auto analysis = other.analyze(task);
