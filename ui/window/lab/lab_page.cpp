@@ -32,7 +32,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kRunHeight = 60, kProgress = 150, kProgressHeight = 6;
+constexpr int kProgress = 150, kProgressHeight = 6;
 
 using State = LabRuns::State;
 
@@ -51,18 +51,15 @@ class RunBar final : public QFrame {
   // Not owned.
   RunBar(LabRuns* runs, QWidget* parent) : QFrame(parent), runs_(runs) {
     setObjectName(QStringLiteral("lessonsBar"));
-    setMinimumHeight(grown(kRunHeight));
-    auto* row = makeRow(this, 8, {16, 8, 16, 8});
-    auto* words = makeColumn(nullptr, 2);
+    auto* column = makeColumn(this, 2, {16, 8, 16, 8});
+    row_ = makeRow(nullptr, 8);
     title_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "labTitle");
     setKind(title_, "title");
     line_ = describe(makeWords("soft", this), "labLine");
     line_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // a long word makes the page no wider
-    words->addStretch();
-    words->addWidget(title_);
-    words->addWidget(line_);
-    words->addStretch();
-    row->addLayout(words, 1);
+    row_->addWidget(title_, 1);
+    column->addLayout(row_);
+    column->addWidget(line_);
     makeProgress();
     makeButtons();
     connect(runs_, &LabRuns::changed, this, &RunBar::refresh);
@@ -98,7 +95,7 @@ class RunBar final : public QFrame {
     column->addWidget(progressWords_);
     column->addWidget(bar_);
     column->addStretch();
-    layout()->addWidget(progress_);
+    row_->addWidget(progress_);
   }
   void makeButtons() {
     act_ = describe(new PushButton(tr("Pause"), PushButton::Look::Filled, this), "labAct");
@@ -118,7 +115,7 @@ class RunBar final : public QFrame {
       full->setText(on ? tr("Show cards") : tr("Full page"));
       Q_EMIT fullPageWanted(on);
     });
-    for (PushButton* button : {act_, stop_, export_, full}) layout()->addWidget(button);
+    for (PushButton* button : {act_, stop_, export_, full}) row_->addWidget(button);
     // Go on does not come to where Stop was: a second click would begin again.
     QSizePolicy kept = stop_->sizePolicy();
     kept.setRetainSizeWhenHidden(true);
@@ -173,6 +170,7 @@ class RunBar final : public QFrame {
   }
 
   LabRuns* runs_;
+  QBoxLayout* row_;
   int shown_ = 0;  // its number; 0: none
   ElidedLabel* title_;
   QLabel *line_, *progressWords_ = nullptr;
