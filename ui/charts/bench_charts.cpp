@@ -90,7 +90,7 @@ QString latencyTitle(const QList<QList<QPointF>>& lines, const Range& range) {
     above += std::count_if(line.begin(), line.end(), [&](const QPointF& point) { return point.y() > range.high; });
   }
   if (above == 0) return tr("ms");
-  return above == 1 ? tr("ms (1 round above)") : tr("ms (%1 rounds above)").arg(above);
+  return above == 1 ? tr("ms (1 round off the scale)") : tr("ms (%1 rounds off the scale)").arg(above);
 }
 
 // The outline of a histogram over [low, high], as steps.
@@ -279,7 +279,7 @@ std::vector<Part> partsOf(const std::vector<const protocol::BenchSide*>& sides, 
     if (op.norm || parts.size() > kNamed) continue;
     parts.push_back({shortOp(op.op), colors[parts.size() - 1]});
   }
-  Part rest{tr("other ops"), theme.control};
+  Part rest{tr("other operators"), theme.control};
   for (size_t side = 0; side < sides.size(); ++side) {
     for (const protocol::OpShare& op : sides[side]->ops) {
       const auto named =
@@ -316,7 +316,7 @@ const protocol::BenchPoint* sameEarlier(const BenchPicture& picture) {
 QString whyEmpty(BenchChart kind, const BenchPicture& picture) {
   const protocol::BenchPoint* point = pointOf(picture);
   if (kind == BenchChart::Speedup) {
-    return anySpeedup(picture.result) ? QString() : tr("No two models have been measured side by side yet.");
+    return anySpeedup(picture.result) ? QString() : tr("No two models have been measured together yet.");
   }
   if (point == nullptr) {
     const auto& points = picture.result.points;
@@ -325,11 +325,11 @@ QString whyEmpty(BenchChart kind, const BenchPicture& picture) {
     return error.empty() ? tr("Nothing has been measured here yet.") : asSentence(text(error));
   }
   if (kind == BenchChart::Ops && point->a.ops.empty()) {
-    return point->a.ops_reason.empty() ? tr("The times of single ops come after the last round.")
+    return point->a.ops_reason.empty() ? tr("The times of single operators appear after the last round.")
                                        : asSentence(text(point->a.ops_reason));
   }
   if (kind == BenchChart::BreakEven && (!point->fold_ms || !point->b)) {
-    return tr("How long the fold took is known where the folded model was made here.");
+    return tr("The fold time is known only for a model that was folded here.");
   }
   return {};
 }
@@ -491,7 +491,7 @@ void fillBreakEvenChart(QChart& chart, const BenchPicture& picture, const Theme&
   add(tr("saved by folding"), solidPen(secondColor(theme)), {{0, -fold}, {runs, end}});
   if (point.break_even) {
     const QString count = formatCount(qRound64(*point.break_even));
-    add(tr("paid for after %1 runs").arg(count), dashedPen(theme.good),
+    add(tr("break-even after %1 runs").arg(count), dashedPen(theme.good),
         {{*point.break_even, low}, {*point.break_even, high}});
   }
   if (paper > 0) {

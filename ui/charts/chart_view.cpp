@@ -157,9 +157,9 @@ void ChartView::watchSeries(QAbstractSeries* series) {
       if (!over) return showWords({});
       double all = 0;
       for (const QBarSet* other : bars->barSets()) all += other->at(index);
-      showWords(tr("%1: %2 ms, %3 %")
-                    .arg(set->label(), formatNumber(set->at(index), 3),
-                         QString::number(all > 0 ? 100 * set->at(index) / all : 0, 'f', 1)));
+      showWords(
+          tr("%1: %2 ms, %3")
+              .arg(set->label(), formatNumber(set->at(index), 3), formatPercent(all > 0 ? set->at(index) / all : 0)));
     });
   }
 }

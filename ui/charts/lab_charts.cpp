@@ -171,7 +171,7 @@ void fillDifference(QChart& chart, const LabPicture& picture, const Theme& theme
     addLine(chart, axes, name, dashedPen(theme.textSoft, 1.2), {{0, level}, {epochs->max(), level}});
   };
   if (has32) addLimit(kFloat32Limit, tr("1e-5, the papers' bound"));
-  if (has64) addLimit(kFloat64Limit, tr("1e-12, in float64"));
+  if (has64) addLimit(kFloat64Limit, tr("1e-12 in float64"));
   addLines(chart, axes, lines, theme);
 }
 
@@ -274,7 +274,7 @@ QLogValueAxis* addTokenAxis(QChart& chart, double low, double high, const Theme&
   axis->setBase(10);
   axis->setLabelFormat(QStringLiteral("%g"));
   axis->setRange(low * 0.9, high * 1.1);
-  styleAxis(*axis, theme, tr("tokens of a step"));
+  styleAxis(*axis, theme, tr("tokens per step"));
   chart.addAxis(axis, Qt::AlignBottom);
   return axis;
 }
@@ -327,18 +327,18 @@ struct Kind {
 // Ordered as LabChart.
 constexpr Kind kKinds[] = {
     {QT_TRANSLATE_NOOP("LabCharts", "Training loss"), "", fillLoss},
-    {QT_TRANSLATE_NOOP("LabCharts", "Largest difference between weights"),
-     QT_TRANSLATE_NOOP("LabCharts", "from LayerNorm's; dashed: the papers' bound"), fillDifference},
+    {QT_TRANSLATE_NOOP("LabCharts", "Largest difference of the weights"),
+     QT_TRANSLATE_NOOP("LabCharts", "from LayerNorm's weights; dashed: the papers' bound"), fillDifference},
     {QT_TRANSLATE_NOOP("LabCharts", "Gradient norm"), QT_TRANSLATE_NOOP("LabCharts", "first and last layer"),
      fillGradients},
-    {QT_TRANSLATE_NOOP("LabCharts", "Spread of each layer's input"),
-     QT_TRANSLATE_NOOP("LabCharts", "deviation; bars over the batch"),
+    {QT_TRANSLATE_NOOP("LabCharts", "Standard deviation of each layer's input"),
+     QT_TRANSLATE_NOOP("LabCharts", "bars: over the batch"),
      fillLayers<&RunRecord::inputs, &lab::InputStatistics::deviation, &lab::InputStatistics::deviation_spread>},
     {QT_TRANSLATE_NOOP("LabCharts", "Angle to the uniform vector"),
      QT_TRANSLATE_NOOP("LabCharts", "of each norm's input, degrees"),
      fillLayers<&RunRecord::norms, &lab::InputStatistics::angle, &lab::InputStatistics::angle_spread>},
     {QT_TRANSLATE_NOOP("LabCharts", "Test accuracy"), QT_TRANSLATE_NOOP("LabCharts", "percent"), fillAccuracy},
-    {QT_TRANSLATE_NOOP("LabCharts", "Time of a step"), QT_TRANSLATE_NOOP("LabCharts", "median of the rounds"),
+    {QT_TRANSLATE_NOOP("LabCharts", "Time per step"), QT_TRANSLATE_NOOP("LabCharts", "median over the rounds"),
      fillStepTime},
 };
 const Kind& kindOf(LabChart kind) { return kKinds[static_cast<int>(kind)]; }

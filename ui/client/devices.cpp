@@ -11,7 +11,7 @@ Devices devicesOf(const EngineClient& engine) {
   const protocol::EngineInfo& info = engine.info();
   Devices devices{engine.state() == EngineClient::State::Ready, {}, {}};
   if (info.device.empty()) {
-    devices.missing = tr("Whether there is a GPU is known once the engine is ready.");
+    devices.missing = tr("The engine looks for a GPU when it starts.");
   } else if (!info.no_gpu.empty()) {
     devices.missing = tr("No GPU found. %1").arg(QString::fromStdString(info.no_gpu));
   } else {

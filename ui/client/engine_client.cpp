@@ -79,7 +79,7 @@ void EngineClient::readReplies() {
   received_ += chunk.size();
   setSilence(0);
   if (!decoder_->expectBytes(chunk.size())) {
-    died(tr("The engine speaks nonsense: it sends more than can be read."));
+    died(tr("The engine sent unreadable data: a message is too large."));
     return;
   }
   QMetaObject::invokeMethod(worker_, HandedOver([decoder = decoder_, chunk] { decoder->feed(chunk); }),
@@ -136,11 +136,13 @@ void EngineClient::startDecoder() {
     });
   };
   handlers.complaint = [this, current](const std::string& text) {
-    return current(
-        [this, text = QString::fromStdString(text)] { Q_EMIT logged(tr("Ignored from the engine: %1").arg(text)); });
+    return current([this, text = QString::fromStdString(text)] {
+      Q_EMIT logged(tr("Ignored a message of the engine: %1").arg(text));
+    });
   };
   handlers.nonsense = [this, current](const std::string& why) {
-    return current([this, why = QString::fromStdString(why)] { died(tr("The engine speaks nonsense: %1.").arg(why)); });
+    return current(
+        [this, why = QString::fromStdString(why)] { died(tr("The engine sent unreadable data: %1.").arg(why)); });
   };
   decoder_ = std::make_shared<ReplyDecoder>(std::move(handlers));
   if (!worker_) {
@@ -174,7 +176,7 @@ void EngineClient::introduced(const Reply<protocol::EngineInfo>& reply) {
     return;
   }
   if (reply->protocol != protocol::kProtocolVersion) {
-    died(tr("The engine speaks protocol %1, this window %2; install the two in the same version.")
+    died(tr("The engine uses protocol %1, this window %2. Install the same version of both.")
              .arg(reply->protocol)
              .arg(protocol::kProtocolVersion));
     return;
@@ -302,10 +304,10 @@ void EngineClient::readErrors() {
 }
 
 QString EngineClient::describeEnd(int exitCode, QProcess::ExitStatus status) const {
-  const QString detail = lastErrorLine_.isEmpty() ? QString() : tr(" Its last words: %1").arg(lastErrorLine_);
-  if (status == QProcess::NormalExit) return tr("The engine ended by itself (exit status %1).").arg(exitCode) + detail;
+  const QString detail = lastErrorLine_.isEmpty() ? QString() : tr(" Last output: %1").arg(lastErrorLine_);
+  if (status == QProcess::NormalExit) return tr("The engine exited (exit status %1).").arg(exitCode) + detail;
   if (exitCode == SIGKILL) {
-    return tr("The engine was killed, by somebody or because the machine ran out of memory.") + detail;
+    return tr("The engine was killed, possibly because memory ran out.") + detail;
   }
   return tr("The engine crashed (signal %1).").arg(exitCode) + detail;
 }

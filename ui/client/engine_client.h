@@ -157,7 +157,7 @@ EngineClient::RequestId EngineClient::request(const protocol::Method<Params, T>&
       *reply = tl::unexpected<EngineError>(EngineError{
           protocol::RpcError::InternalError,
           tr("The engine's answer could not be read: %1.").arg(QString::fromStdString(decoded.error().message)),
-          tr("Window and engine may be of different versions."), false});
+          tr("The versions of window and engine may differ."), false});
     }
     return [alive, done, reply] {
       if (alive) done(*reply);

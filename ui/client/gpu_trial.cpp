@@ -9,8 +9,8 @@ namespace {
 QString stepText(const std::string& step) {
   const std::pair<const char*, QString> texts[] = {
       {"driver", GpuTrial::tr("Driver loaded")},
-      {"start", GpuTrial::tr("Driver started, GPU found")},
-      {"torch", GpuTrial::tr("LibTorch's CUDA half loaded")},
+      {"start", GpuTrial::tr("Driver started; GPU found")},
+      {"torch", GpuTrial::tr("LibTorch's CUDA part loaded")},
       {"memory", GpuTrial::tr("Memory allocated, written and read")},
       {"own_kernel", GpuTrial::tr("normlens::rms_norm agrees with float64")},
       {"torch_kernel", GpuTrial::tr("torch's layer_norm agrees with float64")},
@@ -25,11 +25,11 @@ QString stepText(const std::string& step) {
 QString lineOf(const protocol::GpuStep& step) {
   if (step.error.empty()) return GpuTrial::tr("✓ %1, %2 ms").arg(stepText(step.step)).arg(step.ms, 0, 'f', 1);
   const QString error = QString::fromStdString(step.error + (step.hint.empty() ? "" : ": " + step.hint));
-  return GpuTrial::tr("✗ %1: no, %2").arg(stepText(step.step), error);
+  return GpuTrial::tr("✗ %1: failed, %2").arg(stepText(step.step), error);
 }
 
 QString textOf(const Reply<protocol::GpuCheck>& reply) {
-  if (!reply) return GpuTrial::tr("The GPU could not be tried: %1").arg(reply.error().message);
+  if (!reply) return GpuTrial::tr("The GPU could not be tested: %1").arg(reply.error().message);
   QStringList lines;
   for (const protocol::GpuStep& step : reply->steps) lines.append(lineOf(step));
   return lines.join(u'\n');
@@ -48,7 +48,7 @@ GpuTrial::GpuTrial(EngineClient* engine, QObject* parent) : QObject(parent), eng
 void GpuTrial::want() {
   const Devices devices = devicesOf(*engine_);
   if (!devices.ready || devices.gpu.isEmpty() || question_.pending() || answered_) return;
-  setText(tr("The engine is trying the GPU …"));
+  setText(tr("The engine is testing the GPU…"));
   question_.ask(protocol::methods::kCheckGpu, {}, [this](const Reply<protocol::GpuCheck>& reply) {
     answered_ = reply.has_value();
     setText(textOf(reply));

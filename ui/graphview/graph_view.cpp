@@ -81,7 +81,7 @@ QString verdictWords(const layout::Hierarchy& hierarchy, const NormVerdicts& ver
              .arg(of(Verdict::Free))
              .arg(of(Verdict::WithCentering))
              .arg(of(Verdict::Blocked)) +
-         (unknown > 0 ? tr(", %1 unknown").arg(unknown) : QString());
+         (unknown > 0 ? tr(", %1 not known").arg(unknown) : QString());
 }
 
 // Describes a box or an edge under the pointer, as rich text for a tooltip: a name, what it is or is made of, its
@@ -130,9 +130,9 @@ GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Model graph"));
-  setAccessibleDescription(tr(
-      "Arrow keys move along the edges, Enter opens and closes a group, plus and minus zoom, question mark lists all "
-      "keys."));
+  setAccessibleDescription(
+      tr("Arrow keys move along the edges; Enter opens and closes a group. Plus and minus zoom; the question mark "
+         "lists all keys."));
   const ZoomControl* zoom = overlays_.zoomControl();
   connect(overlays_.minimap(), &Minimap::centerRequested, this, &GraphView::centerOn);
   connect(overlays_.blockerChip(), &BlockerChip::clicked, this, &GraphView::blockerRequested);

@@ -109,7 +109,7 @@ bool GraphView::stopLayout() {
   worker_.cancel();
   message_.stage.clear();
   if (shown_.scene.empty()) {
-    setError(tr("Arranging the graph was stopped. Press Enter to go on."));
+    setError(tr("The graph's layout was stopped. Press Enter to resume."));
     return true;
   }
   auto hierarchy = std::make_shared<layout::Hierarchy>(*shown_.scene.hierarchy);
@@ -289,7 +289,7 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
   }
   if (value >= 0) {
     QAction* center = menu->addAction(tr("Center here"), this, [this, value] { Q_EMIT centerHereRequested(value); });
-    center->setToolTip(tr("Subtract the mean at run time at this place"));
+    center->setToolTip(tr("Subtract the mean at this point at run time"));
   }
   // The signal of a graph beside another one is connected to nothing.
   if (value >= 0 && isSignalConnected(QMetaMethod::fromSignal(&GraphView::compareHereRequested))) {
@@ -302,7 +302,7 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
     QAction* cone =
         menu->addAction(tr("Show what its centering reaches"), this, [this, node] { Q_EMIT shiftConeRequested(node); });
     cone->setToolTip(
-        tr("Light up the values that shift when the plan centers its weights, as far as anything notices"));
+        tr("Highlight the values that shift when the plan centers its weights, up to where the shift has no effect"));
   }
   if (!name.isEmpty()) menu->addAction(tr("Copy name"), this, [name] { QApplication::clipboard()->setText(name); });
   if (group) {
@@ -324,7 +324,7 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
     menu->addAction(tr("Show everything"), this, &GraphView::fit);
     menu->addAction(tr("Expand all"), this, &GraphView::expandAll);
     menu->addAction(tr("Collapse all"), this, &GraphView::collapseAll);
-    menu->addAction(tr("Groups as at first"), this, &GraphView::resetGroups);
+    menu->addAction(tr("Reset groups"), this, &GraphView::resetGroups);
     menu->addAction(tr("Keys and gestures"), this, [this] { overlays_.toggleKeys(); });
   }
   menu->popup(globalPosition);

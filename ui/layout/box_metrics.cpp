@@ -43,7 +43,7 @@ QString shortCount(int64_t count) {
 }
 
 QString opSummary(const Item& item) {
-  QString text = item.ops == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(item.ops);
+  QString text = item.ops == 1 ? QStringLiteral("1 node") : QStringLiteral("%1 nodes").arg(item.ops);
   if (item.parameters > 0) text += QStringLiteral(" · %1 params").arg(shortCount(item.parameters));
   return text;
 }

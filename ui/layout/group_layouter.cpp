@@ -152,7 +152,7 @@ Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet&
   for (size_t i = graph.groups.size(); i-- > 0;) {  // children come after their parents
     RETURN_IF_ERROR(task.check());
     const double done = static_cast<double>(graph.groups.size() - i) / static_cast<double>(graph.groups.size());
-    task.report("Arranging " + hierarchy.item(graph.groups[i].group).title, done);
+    task.report("Laying out " + hierarchy.item(graph.groups[i].group).title, done);
     inputs[i] = inputFor(hierarchy, graph.groups[i], metrics_, graph, locals, direction);
     Result<Known> made = local(inputs[i], task);
     if (!made) return tl::unexpected(made.error());

@@ -200,7 +200,7 @@ class Rules {
     for (size_t begin = 0; begin < children.size(); begin += kRunLength) {
       const size_t end = std::min(begin + kRunLength, children.size());
       const auto scale = static_cast<size_t>(unit / kRunLength);
-      const std::string title = "ops " + std::to_string(begin * scale + 1) + "–" + std::to_string(end * scale);
+      const std::string title = "nodes " + std::to_string(begin * scale + 1) + "–" + std::to_string(end * scale);
       runs.push_back(addGroup(h_, group, title,
                               {children.begin() + static_cast<std::ptrdiff_t>(begin),
                                children.begin() + static_cast<std::ptrdiff_t>(end)}));

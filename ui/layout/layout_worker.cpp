@@ -73,7 +73,7 @@ void LayoutWorker::carryOut(const Job& job, GroupLayouter& layouter) {
   layouter.prepare();
   LayoutResult result{job.request.hierarchy, nullptr, {}};
   if (result.hierarchy == nullptr) {
-    task.report("Sorting the ops into modules");
+    task.report("Sorting the nodes into modules");
     result.hierarchy = std::make_shared<const Hierarchy>(buildHierarchy(job.request.document, job.request.options));
   }
   result.expanded = job.request.expanded ? *job.request.expanded : defaultExpanded(*result.hierarchy);

@@ -135,7 +135,7 @@ class CompressionFigure final : public Figure {
     auto* card = makeCard(this);
     auto* row = makeRow(card, 32, {16, 10, 16, 10});
     slider_ = new ValueSlider("widthSlider",
-                              {tr("Width d"), tr("Of the stream."), kLeast, kMost, 1,
+                              {tr("Width d"), tr("The width of the stream."), kLeast, kMost, 1,
                                [](double width) { return QString::number(static_cast<int>(std::lround(width))); }},
                               card);
     finding_ = makeLabel({}, "fact", card);
@@ -162,25 +162,24 @@ class CompressionFigure final : public Figure {
       rows_[row]->setValues(values, d, marked);
     };
     show(0, tr("The stream"), tr("d numbers, with a mean"), stream, -1);
-    show(1, tr("Its mean part"), tr("what LayerNorm takes away"), meanPart(stream), -1);
-    show(2, tr("Its zero-mean part"), tr("all that a centered layer writes: Pre-RMSNorm"), centered_,
-         turned_ ? -1 : last);
+    show(1, tr("Its mean part"), tr("what LayerNorm subtracts"), meanPart(stream), -1);
+    show(2, tr("Its zero-mean part"), tr("what a centered layer writes: Pre-RMSNorm"), centered_, turned_ ? -1 : last);
     if (turned_) {
-      show(3, tr("Turned, without the last"), tr("the last coordinate is 0"), less, -1);
-      show(4, tr("RMSNorm of d − 1 numbers"), tr("no term of its own"), normed, -1);
-      show(5, tr("Turned back"), tr("the LayerNorm of the stream"), all, -1);
+      show(3, tr("Rotated, without the last"), tr("the last coordinate is 0"), less, -1);
+      show(4, tr("RMSNorm of d − 1 numbers"), tr("it adds nothing to the sum"), normed, -1);
+      show(5, tr("Rotated back"), tr("the LayerNorm of the stream"), all, -1);
     } else {
       show(3, tr("Compressed"), tr("d − 1 numbers: Pre-CRMSNorm"), less, -1);
       show(4, tr("CRMSNorm of the compressed"), tr("with the square of the sum"), normed, -1);
       show(5, tr("Restored"), tr("the LayerNorm of the stream"), all, last);
     }
     slider_->setValue(static_cast<double>(d));
-    finding_->setText(tr("%1 numbers a token in place of %2: %3 % less to move; %4")
+    finding_->setText(tr("%1 numbers per token instead of %2: %3% less to move; %4")
                           .arg(d - 1)
                           .arg(d)
                           .arg(*number(QStringLiteral("saved")), 0, 'f', 1)
-                          .arg((d - 1) % 2 == 0 ? tr("an even width, which kernels load in pairs")
-                                                : tr("an odd width, which kernels have to pad")));
+                          .arg((d - 1) % 2 == 0 ? tr("an even width, which kernels can load in pairs")
+                                                : tr("an odd width, which kernels must pad")));
     setAccessibleName(tr("The norm of d − 1 numbers and LayerNorm differ by %1 at width %2")
                           .arg(*number(QStringLiteral("difference")), 0, 'g', 2)
                           .arg(d));

@@ -84,7 +84,7 @@ QPointF DepthChart::placeOf(int place, double value) const { return scale().at(p
 
 QString DepthChart::tickWords(double value) const {
   if (!axis_.logarithmic) return QString::number(value, 'g', 4) + axis_.unit;
-  if (axis_.unit == QStringLiteral("%")) return QStringLiteral("%1 %").arg(std::pow(10.0, value) * 100, 0, 'g', 4);
+  if (axis_.unit == QStringLiteral("%")) return QStringLiteral("%1%").arg(std::pow(10.0, value) * 100, 0, 'g', 4);
   return powerOfTen(value);
 }
 

@@ -21,7 +21,7 @@ tl::expected<QJsonObject, QString> dataOf(const QString& comment) {
   QJsonParseError error{};
   const auto document = QJsonDocument::fromJson(comment.toUtf8(), &error);
   if (error.error != QJsonParseError::NoError) return tl::unexpected(error.errorString());
-  if (!document.isObject()) return tl::unexpected(QStringLiteral("it is no object"));
+  if (!document.isObject()) return tl::unexpected(QStringLiteral("it is not an object"));
   return document.object();
 }
 
@@ -91,7 +91,7 @@ tl::expected<Lesson, QString> parseLesson(const QString& name, const QString& ma
   const auto wrong = [&](const QString& what) {
     return tl::unexpected(QStringLiteral("lesson %1: %2").arg(name, what));
   };
-  if (!markdown.startsWith(QStringLiteral("# "))) return wrong(QStringLiteral("it does not begin with its title"));
+  if (!markdown.startsWith(QStringLiteral("# "))) return wrong(QStringLiteral("it does not start with its title"));
   Lesson lesson{name, markdown.section(u'\n', 0, 0).mid(2).trimmed(), {}};
   for (const QString& part : partsAt(markdown, QStringLiteral("## "))) {
     const auto section = sectionOf(part.section(QStringLiteral("\n### "), 0, 0));

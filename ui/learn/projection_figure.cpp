@@ -37,7 +37,7 @@ constexpr std::array<LayerWords, 5> kLayers = {{
      QT_TRANSLATE_NOOP("ProjectionFigure", "μ1: the part of x along the uniform vector 1 = (1, 1, 1)."),
      SceneMark::Shape::Disc, Ink::MeanPart, Qt::DashLine},
     {"projection", QT_TRANSLATE_NOOP("ProjectionFigure", "projection"),
-     QT_TRANSLATE_NOOP("ProjectionFigure", "x − μ1: what is left of x in the plane of zero-mean vectors."),
+     QT_TRANSLATE_NOOP("ProjectionFigure", "x − μ1: the part of x in the plane of zero-mean vectors."),
      SceneMark::Shape::Disc, Ink::Projection, Qt::SolidLine},
     {"length", QT_TRANSLATE_NOOP("ProjectionFigure", "length √d"),
      QT_TRANSLATE_NOOP("ProjectionFigure", "The norm's output before γ and β: always √d long, here √3."),
@@ -46,7 +46,7 @@ constexpr std::array<LayerWords, 5> kLayers = {{
      QT_TRANSLATE_NOOP("ProjectionFigure", "The output after each number is multiplied by its γ and its β is added."),
      SceneMark::Shape::Square, Ink::Affine},
     {"otherMeans", QT_TRANSLATE_NOOP("ProjectionFigure", "other means"),
-     QT_TRANSLATE_NOOP("ProjectionFigure", "Inputs that differ from x by their mean alone, and what becomes of them."),
+     QT_TRANSLATE_NOOP("ProjectionFigure", "Inputs that differ from x only in their mean, and their outputs."),
      SceneMark::Shape::Ring, Ink::Faint},
 }};
 
@@ -238,8 +238,8 @@ class ProjectionFigure final : public Figure {
         "meanSlider", {tr("Mean of x"), tr("Moves x along the uniform vector."), -kMostMean, kMostMean, 0.1, meanWords},
         card);
     scaleSlider_ = new ValueSlider("scaleSlider",
-                                   {tr("Scale of x"), tr("Multiplies all of x, its mean as well."),
-                                    -std::log2(kMostScale), std::log2(kMostScale), 0.1, scaleWords},
+                                   {tr("Scale of x"), tr("Multiplies x, including its mean."), -std::log2(kMostScale),
+                                    std::log2(kMostScale), 0.1, scaleWords},
                                    card);
     row->addWidget(meanSlider_, 3);
     row->addWidget(scaleSlider_, 3);
@@ -291,12 +291,12 @@ class ProjectionFigure final : public Figure {
     layerNorm_.scene->setContent(layerNormContent());
     const int inputs = static_cast<int>(kOtherMeans.size()) + 1;
     layerNorm_.finding->setText(shows(OtherMeans) ? tr("%1 inputs → 1 output: the mean is gone").arg(inputs)
-                                                  : tr("mean %1 → 0").arg(meanOf(input(mean_)), 0, 'f', 2));
+                                                  : tr("the mean %1 is removed").arg(meanOf(input(mean_)), 0, 'f', 2));
     const QString beside = isBatchNorm_ ? tr("BatchNorm") : tr("RMSNorm");
     beside_.title->setText(beside);
     besideName_->setText(beside);
     isBatchNorm_ ? showBatchNorm(inputs) : showRmsNorm(inputs);
-    movedTitle_->setText(tr("Mean 0 to %1 moves the output by").arg(meanWords(mean_)));
+    movedTitle_->setText(tr("Raising the mean from 0 to %1 moves the output by").arg(meanWords(mean_)));
     layerNormMoved_->setText(QString::number(*number(QStringLiteral("layerNormMoved")), 'f', 2));
     besideMoved_->setText(QString::number(
         *number(isBatchNorm_ ? QStringLiteral("batchNormMoved") : QStringLiteral("rmsNormMoved")), 'f', 2));

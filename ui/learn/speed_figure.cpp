@@ -40,7 +40,7 @@ class PassView final : public QWidget {
     time_ = steps;
     const NormPassStep* at = current();
     const bool done = time_ >= static_cast<int>(passes_.steps.size());
-    setAccessibleDescription(at == nullptr ? tr("not begun")
+    setAccessibleDescription(at == nullptr ? tr("not started")
                              : done        ? tr("done, %1 operations").arg(at->operations)
                                            : tr("pass %1, %2 operations").arg(at->pass + 1).arg(at->operations));
     update();
@@ -140,7 +140,7 @@ const NormPassStep* PassView::current() const {
 constexpr int kWhole = 9000;  // ms for all steps of the longest
 const Vector kRow = {1.7, 0.4, -0.6, 2.3, 1.1, -1.2, 0.9, 1.5, -0.3, 0.2, 2.0, 0.6, -0.8, 1.3, 0.7, 1.0};
 
-QString percent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
+QString percent(double share) { return QStringLiteral("%1%").arg(static_cast<int>(std::lround(share * 100))); }
 
 geometry::CountedRow countedRow(double groups, bool beta) {
   return {.width = static_cast<double>(kRow.size()), .groups = groups, .beta = beta};
@@ -175,7 +175,7 @@ QString costTable(const QString& title, double groups) {
   for (size_t i = 0; i < ofRms.size(); ++i)
     table += line.arg(tr(ofRms[i].name.data()), cells(ofLayerNorm[i].cost), cells(ofRms[i].cost));
   table += line.arg(tr("<b>total</b>"), cells(layerNorm), cells(rmsNorm));
-  const QString ticks = tr("<b>%1 and %2 ticks: %3 % less</b>")
+  const QString ticks = tr("<b>%1 and %2 ticks: %3% less</b>")
                             .arg(layerNorm.ticks())
                             .arg(rmsNorm.ticks())
                             .arg(savedPercent(groups), 0, 'f', 0);
@@ -205,8 +205,8 @@ class SpeedFigure final : public Figure {
       column()->addWidget(view, 1);
     };
     add(NormWay::LayerNormTwoPasses, tr("LayerNorm, the mean first"), tr("reads the row three times"));
-    add(NormWay::LayerNormOnePass, tr("LayerNorm, one pass (Welford)"), tr("reads it twice, computes more"));
-    add(NormWay::RmsNorm, tr("RMSNorm"), tr("reads it twice, computes least"));
+    add(NormWay::LayerNormOnePass, tr("LayerNorm, one pass (Welford)"), tr("reads the row twice, computes more"));
+    add(NormWay::RmsNorm, tr("RMSNorm"), tr("reads the row twice, computes least"));
     costs_ = makeCard(this);
     auto* tables = makeColumn(costs_, 12, {16, 10, 16, 10});
     for (QLabel** table : {&twoPasses_, &grouped_}) {
@@ -288,19 +288,20 @@ class SpeedFigure final : public Figure {
     auto* card = makeCard(this);
     auto* row = makeRow(card, 24, {16, 10, 16, 10});
     button_ = describe(
-        new IconButton({}, tr("Play"), tr("All three at the same pace: a number in each step (Space)."), card), "play");
+        new IconButton({}, tr("Play"), tr("All three at the same pace: one number per step (Space)."), card), "play");
     button_->setLook(IconButton::Look::Outlined);
-    slider_ = new ValueSlider("timeSlider", {tr("Time"), tr("How far they are."), 0, 1, 1.0 / 48, percent}, card);
+    slider_ =
+        new ValueSlider("timeSlider", {tr("Time"), tr("Position in the animation."), 0, 1, 1.0 / 48, percent}, card);
     groups_ =
         new ValueSlider("groupsSlider",
-                        {tr("Groups"), tr("In so many groups the row is summed before they are combined."), 1,
+                        {tr("Groups"), tr("The row is summed in this many groups, which are then combined."), 1,
                          static_cast<double>(kRow.size()), 1, [](double count) { return QString::number(count); }},
                         card);
     row->addWidget(button_);
     row->addWidget(slider_, 1);
     row->addWidget(groups_, 1);
     measure_ = describe(new PushButton(tr("Measure here"), PushButton::Look::Outlined, card), "measureTimes",
-                        tr("Some seconds: what both norms take where the engine runs."));
+                        tr("Times both norms on the engine's machine; takes some seconds."));
     row->addWidget(measure_);
     connect(measure_, &PushButton::clicked, this, &SpeedFigure::measure);
     connect(button_, &IconButton::clicked, this, &SpeedFigure::togglePlay);
@@ -323,7 +324,7 @@ class SpeedFigure final : public Figure {
   }
   void measure() {
     measure_->setEnabled(false);
-    measured_->setText(tr("The engine runs the model's largest LayerNorm and the RMSNorm in its place…"));
+    measured_->setText(tr("The engine runs the model's largest LayerNorm, and an RMSNorm in its place…"));
     question_->ask(protocol::methods::kNormPrices, {},
                    [this](const Reply<protocol::NormPrices>& reply) { showTimes(reply); });
   }
@@ -333,8 +334,8 @@ class SpeedFigure final : public Figure {
     measured_->setText(!reply ? asSentence(reply.error().message)
                        : !measured
                            ? tr("This model has no LayerNorm whose size is known.")
-                           : tr("On this machine, on the CPU: LayerNorm %1, RMSNorm %2, so %3 the time. "
-                                "%4 rows of d = %5, in the model's runtime.")
+                           : tr("On this machine's CPU, LayerNorm takes %1, RMSNorm %2: %3 the time. %4 rows of d = "
+                                "%5, in the model's runtime.")
                                  .arg(formatMicroseconds(reply->layer_norm_us), formatMicroseconds(reply->rms_norm_us),
                                       formatRatio(reply->rms_norm_us / reply->layer_norm_us))
                                  .arg(reply->rows)
@@ -364,7 +365,7 @@ class SpeedFigure final : public Figure {
     for (const PassView* view : views_)
       words << QStringLiteral("%1: %2").arg(view->accessibleName(), view->accessibleDescription());
     if (showsCosts())
-      words = {tr("RMSNorm takes %1 % fewer ticks in two passes, %2 % in one by %3 groups")
+      words = {tr("RMSNorm takes %1% fewer ticks in two passes, %2% in one pass with %3 groups")
                    .arg(savedPercent(0), 0, 'f', 0)
                    .arg(savedPercent(groups_->value()), 0, 'f', 0)
                    .arg(groups_->value())};

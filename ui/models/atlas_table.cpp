@@ -32,14 +32,14 @@ AtlasTable::Columns columns() {
         .arg(row.printed->norms);
   };
   return {
-      {AtlasTable::tr("Architecture"), AtlasTable::tr("In transformers or timm."),
+      {AtlasTable::tr("Architecture"), AtlasTable::tr("The model class in transformers or timm."),
        [](const AtlasRow& row) { return row.name; }},
-      count("Layers", "Of the small model: modules in lists that have norms inside.",
+      count("Layers", "Of the small model: list modules that contain norms.",
             [](const AtlasRow& row) { return row.layers; }),
       count("Norms", "LayerNorms of the small model.", [](const AtlasRow& row) { return row.norms; }),
-      count("Free", "Fold by weights alone.", [](const AtlasRow& row) { return row.free; }),
+      count("Free", "Fold by editing weights alone.", [](const AtlasRow& row) { return row.free; }),
       count("Centering", "Fold with run-time centerings.", [](const AtlasRow& row) { return row.centering; }),
-      count("Blocked", "Stay LayerNorms.", [](const AtlasRow& row) { return row.blocked; }),
+      count("Blocked", "Remain LayerNorms.", [](const AtlasRow& row) { return row.blocked; }),
       {AtlasTable::tr("Share"),
        AtlasTable::tr("Free, with centering, blocked."),
        [](const AtlasRow&) { return QString(); },
@@ -55,7 +55,7 @@ AtlasTable::Columns columns() {
        printed,
        {},
        Qt::AlignRight},
-      {AtlasTable::tr("Reason"), AtlasTable::tr("What most of the norms have that do not fold by weights alone."),
+      {AtlasTable::tr("Reason"), AtlasTable::tr("The most common reason why norms do not fold by weights alone."),
        [](const AtlasRow& row) { return row.note.isEmpty() ? row.reason : row.reason + QStringLiteral(" *"); }},
   };
 }

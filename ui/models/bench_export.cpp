@@ -78,7 +78,7 @@ QString benchCsv(const protocol::BenchResult& result, const std::optional<PaperS
   heads += sideHeads(QStringLiteral("B"));
   heads << QStringLiteral("speed-up") << QStringLiteral("95% from") << QStringLiteral("95% to")
         << QStringLiteral("noise") << QStringLiteral("expected") << QStringLiteral("rounds")
-        << QStringLiteral("threads") << QStringLiteral("cores of others") << QStringLiteral("fold ms")
+        << QStringLiteral("threads") << QStringLiteral("other programs' cores") << QStringLiteral("fold ms")
         << QStringLiteral("break-even") << (paper ? paper->label : QStringLiteral("paper")) << QStringLiteral("error");
   QString csv = csvLine(heads);
   for (const protocol::BenchPoint& point : result.points) csv += csvLine(fieldsOf(point, paper));
@@ -99,10 +99,10 @@ QString benchNotes(const protocol::BenchResult& result, const std::optional<Pape
   where << text(result.versions) << text(result.taken);
   where.removeAll(QString());
   QString notes = u'\n' + where.join(QStringLiteral("; ")) + u'\n';
-  if (paper) notes += u'\n' + tr("%1: speed-up by the %2").arg(paper->label, paper->source) + u'\n';
+  if (paper) notes += u'\n' + tr("%1: speed-up in the %2").arg(paper->label, paper->source) + u'\n';
   if (const auto spread = protocol::foldSpread(result)) {
     notes += u'\n' +
-             tr("fold over %1 points: mean %2 ms, deviation %3 ms, CV %4 %")
+             tr("fold over %1 points: mean %2 ms, deviation %3 ms, CV %4%")
                  .arg(spread->points)
                  .arg(formatNumber(spread->mean_ms, 4), formatNumber(spread->deviation_ms, 3),
                       formatNumber(spread->cv_percent, 3)) +

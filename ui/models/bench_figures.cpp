@@ -21,50 +21,48 @@ void addLatency(Rows& rows, const BenchPoint& point) {
     rows.push_back({figure, say(point.a), point.b ? say(*point.b) : QString(), tip});
   };
   add(tr("median, ms"), &protocol::LatencyStats::median_ms,
-      tr("Median over rounds; the speed-up is the ratio of the two."));
-  add(tr("mean, ms"), &protocol::LatencyStats::mean_ms, tr("Average of all runs, disturbed ones included."));
+      tr("Median over the rounds. The speed-up is the ratio of the two medians."));
+  add(tr("mean, ms"), &protocol::LatencyStats::mean_ms, tr("Mean of all runs, including disturbed ones."));
   add(tr("p5, ms"), &protocol::LatencyStats::p5_ms, tr("5 of 100 runs are faster."));
   add(tr("p95, ms"), &protocol::LatencyStats::p95_ms, tr("95 of 100 runs are faster."));
   add(tr("p99, ms"), &protocol::LatencyStats::p99_ms, tr("99 of 100 runs are faster."));
-  add(tr("items / s"), &protocol::LatencyStats::throughput, tr("Items of the batch by the median."));
+  add(tr("items / s"), &protocol::LatencyStats::throughput, tr("Batch items per second, by the median time."));
   rows.push_back({tr("tokens / s"), tokensOf(point.a), point.b ? tokensOf(*point.b) : QString(),
-                  tr("Batch by length, by the median; not known of images.")});
+                  tr("Tokens per second, by the median time. Not known for images.")});
 }
 
 void addMemory(Rows& rows, const BenchPoint& point) {
   const protocol::BenchSide b = point.b.value_or(protocol::BenchSide());
   const auto second = [&](const QString& words) { return point.b ? words : QString(); };
   rows.push_back({tr("peak memory"), peakOf(point.a), second(peakOf(b)),
-                  withReason(tr("Most that the tensors made by one run take at a time; weights are not in it."),
+                  withReason(tr("The most memory that one run's tensors take at a time, without the weights."),
                              point.a.peak_reason)});
   rows.push_back({tr("time in norms"), normShareOf(point.a), second(normShareOf(b)),
-                  withReason(tr("Share of the ops' time, with the instrumentation that it takes to see them."),
-                             point.a.ops_reason)});
-  rows.push_back(
-      {tr("runtime"), text(point.a.runtime), second(text(b.runtime)),
-       isMixed(point) ? tr("Two runtimes: their speed differs as well as the models'.") : tr("What ran the models.")});
+                  withReason(tr("Share of the operators' time, measured with instrumentation."), point.a.ops_reason)});
+  rows.push_back({tr("runtime"), text(point.a.runtime), second(text(b.runtime)),
+                  isMixed(point) ? tr("Two runtimes: their speeds differ too, not only the models'.")
+                                 : tr("The runtime that ran the models.")});
 }
 
 void addSpeedup(Rows& rows, const BenchPoint& point) {
   if (!point.b) return;
-  rows.push_back({tr("speed-up"), formatRatio(point.speedup),
-                  tr("%1 to %2").arg(formatNumber(point.ci_low, 3), formatNumber(point.ci_high, 3)),
-                  point.noise ? tr("The interval holds 1: this difference is noise.")
+  rows.push_back({tr("speed-up"), formatRatio(point.speedup), formatInterval(point.ci_low, point.ci_high),
+                  point.noise ? tr("The 95% interval contains 1: this difference is noise.")
                               : tr("The ratio of the medians, and its 95% interval.")});
   if (point.expected_speedup) {
     rows.push_back(
         {tr("expected"), formatRatio(*point.expected_speedup), normShareOf(point.a),
-         tr("What the norms' share of A's time and their ticks in both models would give (paper 001, G.1.3).")});
+         tr("Computed from the norms' share of A's time and their ticks in both models (paper 001, G.1.3).")});
   }
   if (point.outputs) {
     rows.push_back({tr("outputs differ by"), formatNumber(point.outputs->max_rel, 3),
                     tr("limit %1").arg(formatNumber(point.outputs->noise_floor, 3)),
-                    tr("The largest relative difference of the outputs on this device, and what rounding explains.")});
+                    tr("The largest relative difference of the outputs on this device, and the limit of rounding.")});
   }
   if (point.fold_ms) {
-    rows.push_back({tr("fold, break-even"), formatMilliseconds(*point.fold_ms),
+    rows.push_back({tr("fold time, break-even"), formatMilliseconds(*point.fold_ms),
                     point.break_even ? tr("%1 runs").arg(formatCount(qRound64(*point.break_even))) : tr("never"),
-                    tr("Time of the fold, and the runs after which it has paid for itself.")});
+                    tr("Fold time, and the number of runs after which it pays off.")});
   }
 }
 

@@ -1,6 +1,7 @@
 #include "ui/models/bench_table.h"
 
 #include "ui/words/bench_text.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -39,8 +40,8 @@ QString speedup(const BenchPoint& point) { return point.b ? QString::number(poin
 
 QString interval(const BenchPoint& point) {
   if (!point.b) return {};
-  const QString noise = point.noise ? BenchTable::tr(" noise") : QString();
-  return BenchTable::tr("%1 to %2%3").arg(formatNumber(point.ci_low, 3), formatNumber(point.ci_high, 3), noise);
+  const QString interval = formatInterval(point.ci_low, point.ci_high);
+  return point.noise ? BenchTable::tr("%1, no clear gain").arg(interval) : interval;
 }
 
 QString breakEven(const BenchPoint& point) {
@@ -61,31 +62,31 @@ QString paperFigure(const BenchPoint& point, const std::optional<PaperSeries>& p
 BenchTable::Columns columns(const std::optional<PaperSeries>& paper) {
   const auto tr = [](const char* words) { return BenchTable::tr(words); };
   return {
-      {tr("Point"), tr("What is varied, and its value here."), pointName},
-      figure(tr("A, ms"), tr("Median over rounds of the time of one run of the first model."), medianOfA, tr("failed")),
-      figure(tr("B, ms"), tr("Median over rounds of the time of one run of the second model."), medianOfB),
+      {tr("Point"), tr("The varied setting and its value."), pointName},
+      figure(tr("A, ms"), tr("Median time of one run of the first model."), medianOfA, tr("failed")),
+      figure(tr("B, ms"), tr("Median time of one run of the second model."), medianOfB),
       figure(tr("Speed-up"), tr("A's median divided by B's."), speedup),
-      figure(tr("95% interval"), tr("Bootstrap interval of the speed-up; noise where it holds 1."), interval),
-      figure(tr("Expected"), tr("Speed-up that the norms' share of A's time and their ticks in both would give."),
+      figure(tr("95% interval"), tr("Bootstrap interval of the speed-up. No clear gain where it contains 1."),
+             interval),
+      figure(tr("Expected"), tr("Speed-up computed from the norms' share of A's time and their ticks in both models."),
              expected),
       figure(tr("A p95"), tr("95 of 100 runs of the first model are faster."), ofA(p95)),
       figure(tr("B p95"), tr("95 of 100 runs of the second model are faster."), ofB(p95)),
-      figure(tr("A tokens / s"), tr("Tokens of the first model by its median."), ofA(tokensOf)),
-      figure(tr("B tokens / s"), tr("Tokens of the second model by its median."), ofB(tokensOf)),
-      figure(tr("A peak"), tr("Most memory that the tensors made by one run of the first model take at a time."),
+      figure(tr("A tokens / s"), tr("Tokens per second of the first model, by its median time."), ofA(tokensOf)),
+      figure(tr("B tokens / s"), tr("Tokens per second of the second model, by its median time."), ofB(tokensOf)),
+      figure(tr("A peak"), tr("The most memory that tensors of one run of the first model take at a time."),
              ofA(peakOf)),
-      figure(tr("B peak"), tr("Most memory that the tensors made by one run of the second model take at a time."),
+      figure(tr("B peak"), tr("The most memory that tensors of one run of the second model take at a time."),
              ofB(peakOf)),
-      figure(tr("A norms"),
-             tr("Share of the first model's time in norms, with the instrumentation it takes to see it."),
+      figure(tr("A norms"), tr("Share of the first model's time in norms, measured with instrumentation."),
              ofA(normShareOf)),
-      figure(tr("B norms"),
-             tr("Share of the second model's time in norms, with the instrumentation it takes to see it."),
+      figure(tr("B norms"), tr("Share of the second model's time in norms, measured with instrumentation."),
              ofB(normShareOf)),
-      figure(tr("Fold, ms"), tr("Time of the fold; where sizes vary, of one at these sizes."), fold),
-      figure(tr("Break-even"), tr("Runs after which folding has paid for itself."), breakEven),
+      figure(tr("Fold, ms"), tr("Fold time; where sizes vary, of a fold at these sizes."), fold),
+      figure(tr("Break-even"), tr("Runs after which folding pays off."), breakEven),
       {paper ? paper->label : tr("Paper"),
-       paper ? tr("Speed-up by the %1.").arg(paper->source) : tr("Choose a reference to see a paper's figures."),
+       paper ? tr("Speed-up in the %1.").arg(paper->source)
+             : tr("Select a paper under Compare with to see its figures."),
        [paper](const BenchPoint& point) { return paperFigure(point, paper); },
        {},
        Qt::AlignRight},

@@ -34,7 +34,7 @@ QString tipWith(const QString& shown, const Row& row) {
 // The histogram of the distances, as far as there are any.
 QString ulpWords(const Row& row) {
   if (row.ulps.empty()) return tipWith(ulpFigure(row), row);
-  QStringList lines{DifferenceTable::tr("Elements by distance in units of the last place:")};
+  QStringList lines{DifferenceTable::tr("Elements by distance in units in the last place:")};
   for (size_t i = 0; i < row.ulps.size(); ++i) {
     if (row.ulps[i] == 0) continue;
     const qint64 high = i == 0 ? 0 : qint64{1} << (i - 1);
@@ -68,33 +68,33 @@ Column figure(const QString& title, const QString& meaning, double Row::*member)
 DifferenceTable::Columns columns() {
   const auto tr = [](const char* words) { return DifferenceTable::tr(words); };
   return {
-      word(tr("#"), tr("Its place in order of execution."), stepWords, {{kSortRole, stepKey}}),
-      word(tr("Place"), tr("The LayerNorm, the output or the value that is compared."), textOf(&Row::name)),
-      word(tr("What"), tr("Which tensor of it is compared."), [](const Row& row) { return kindWords(row.kind); }),
+      word(tr("#"), tr("Its position in execution order."), stepWords, {{kSortRole, stepKey}}),
+      word(tr("Place"), tr("The compared LayerNorm, output or value."), textOf(&Row::name)),
+      word(tr("What"), tr("Which of its tensors is compared."), [](const Row& row) { return kindWords(row.kind); }),
       word(
           tr("Max rel"), tr("The largest difference, divided by the largest value of the original."),
           [](const Row& row) { return formatNumber(row.max_rel, 3); },
           {{kSortRole, &Row::max_rel}, {DifferenceTable::FloorRole, isAtFloor}}, Qt::AlignRight),
       word(tr("Rounding"),
-           tr("What the original loses by this precision alone: its largest relative difference from itself in "
-              "float64, or there from a copy whose weights are off by up to half a unit in the last place."),
+           tr("The original's own rounding error in this precision: its largest relative difference from its float64 "
+              "copy. In float64: from a copy whose weights are off by up to half a unit in the last place."),
            roundingWords, {{kSortRole, [](const Row& row) { return row.rounding.value_or(-1); }}}, Qt::AlignRight),
       figure(tr("Max abs"), tr("The largest difference."), &Row::max_abs),
-      figure(tr("Mean abs"), tr("The mean of all differences, without their signs."), &Row::mean_abs),
+      figure(tr("Mean abs"), tr("The mean of all absolute differences."), &Row::mean_abs),
       word(
-          tr("1 − cosine"), tr("How far the two tensors point in different directions; 0 is the same."),
+          tr("1 − cosine"), tr("How much the directions of the two tensors differ; 0: not at all."),
           [](const Row& row) { return formatNumber(1 - row.cosine, 3); },
           {{kSortRole, [](const Row& row) { return 1 - row.cosine; }}}, Qt::AlignRight),
       word(tr("ULP"),
-           tr("The largest distance in units of the last place; near zero small differences are many units."),
+           tr("The largest distance in units in the last place. Near zero, small differences are many units."),
            ulpFigure, {{kSortRole, &Row::max_ulp}, {Qt::ToolTipRole, ulpWords}}, Qt::AlignRight),
       word(tr("Farthest at"), tr("The index of the element that differs most."),
            [](const Row& row) { return indexWords(row.worst_index); }, {{Qt::ToolTipRole, worstTip}}),
-      word(tr("Compared"), tr("What a fold changes on purpose is taken out of both before they are compared."),
+      word(tr("Compared"), tr("Intended changes of a fold are taken out of both tensors before they are compared."),
            [](const Row& row) {
-             return row.aligned == Alignment::None ? DifferenceTable::tr("as they are") : alignmentWords(row.aligned);
+             return row.aligned == Alignment::None ? DifferenceTable::tr("unchanged") : alignmentWords(row.aligned);
            }),
-      word(tr("Batch"), tr("The batch in which they are farthest apart; its figures are shown."),
+      word(tr("Batch"), tr("The batch with the largest difference; its figures are shown."),
            [](const Row& row) { return QString::number(row.batch + 1); }, {{kSortRole, &Row::batch}}),
   };
 }
@@ -200,7 +200,7 @@ QString DifferenceMatrix::tip(const DifferencePlace& place, int type) const {
       tr("%1 · %2 · max rel %3 · max abs %4")
           .arg(text(row->name), typeName(type), formatNumber(row->max_rel, 3), formatNumber(row->max_abs, 3));
   if (row->rounding) words += tr(" · the original's own rounding %1").arg(formatNumber(*row->rounding, 3));
-  if (isAtFloor(*row)) words += tr(" · within 6 × that: rounding alone explains it");
+  if (isAtFloor(*row)) words += tr(" · within 6 × that: rounding explains it");
   return words;
 }
 

@@ -1,4 +1,5 @@
 #include "ui/models/edit_model.h"
+#include "ui/words/format.h"
 
 #include <algorithm>
 #include <array>
@@ -15,27 +16,25 @@ struct KindWords {
 // Ordered as EditKind.
 constexpr std::array<KindWords, namesOf(EditKind{}).size()> kKinds = {{
     {QT_TRANSLATE_NOOP("EditModel", "Absorb scale"),
-     QT_TRANSLATE_NOOP("EditModel", "Multiplies a per-channel scale into the weight before it; free at run time."),
+     QT_TRANSLATE_NOOP("EditModel", "Multiplies a per-channel scale into the weight before it. No run-time cost."),
      u'S'},
     {QT_TRANSLATE_NOOP("EditModel", "Center weight"),
-     QT_TRANSLATE_NOOP("EditModel",
-                       "Subtracts from a weight, once and in the file, the mean of what each input adds; free at run "
-                       "time."),
+     QT_TRANSLATE_NOOP(
+         "EditModel", "Subtracts the mean of what each input adds from a weight, once, in the file. No run-time cost."),
      u'L'},
     {QT_TRANSLATE_NOOP("EditModel", "Center at run time"),
-     QT_TRANSLATE_NOOP("EditModel", "Subtracts the mean at run time; costs time at each run."), u'A'},
+     QT_TRANSLATE_NOOP("EditModel", "Subtracts the mean at run time. Costs time in every run."), u'A'},
     {QT_TRANSLATE_NOOP("EditModel", "Drop addend"),
-     QT_TRANSLATE_NOOP("EditModel",
-                       "An addend or fill that is constant along the channels moves nothing but the mean: 0 takes its "
-                       "place."),
+     QT_TRANSLATE_NOOP(
+         "EditModel", "An addend or fill that is constant along the channels changes only the mean. Zero replaces it."),
      u'Z'},
     {QT_TRANSLATE_NOOP("EditModel", "Absorb β"),
-     QT_TRANSLATE_NOOP("EditModel",
-                       "Adds what the norm's β contributes to the biases behind it once, in the file: RMSNorm then "
-                       "needs no β at run time."),
+     QT_TRANSLATE_NOOP(
+         "EditModel",
+         "Adds what the norm's β contributes to the biases after it, once, in the file. The RMSNorm then needs no β."),
      u'S'},
     {QT_TRANSLATE_NOOP("EditModel", "LayerNorm → RMSNorm"),
-     QT_TRANSLATE_NOOP("EditModel", "The input has zero mean by now, so RMSNorm gives the same output for less work."),
+     QT_TRANSLATE_NOOP("EditModel", "The input has zero mean here, so RMSNorm gives the same output with less work."),
      u'N'},
 }};
 
@@ -44,19 +43,17 @@ QString kindWord(EditKind kind) { return EditModel::tr(wordsOf(kind).word); }
 QString kindMeaning(EditKind kind) { return EditModel::tr(wordsOf(kind).meaning); }
 
 QString microseconds(double value) {
-  return EditModel::tr("%1 µs a run")
-      .arg(QStringLiteral("%1%2")
-               .arg(value < 0 ? QStringLiteral("−") : QStringLiteral("+"))
-               .arg(qAbs(value), 0, 'f', 1));
+  const QString time = formatMicroseconds(qAbs(value));
+  return value < 0 ? EditModel::tr("saves %1 per run").arg(time) : EditModel::tr("costs %1 per run").arg(time);
 }
 
 QString costOf(const protocol::EditInfo& edit, const protocol::NormPrices& prices) {
   const bool measured = prices.rows > 0;
   if (edit.kind == EditKind::InsertCentering) {
-    return measured ? microseconds(prices.centering_us) : EditModel::tr("one mean a run");
+    return measured ? microseconds(prices.centering_us) : EditModel::tr("one mean per run");
   }
   if (edit.kind == EditKind::ReplaceNorm) {
-    return measured ? microseconds(prices.rms_norm_us - prices.layer_norm_us) : EditModel::tr("saves a mean a run");
+    return measured ? microseconds(prices.rms_norm_us - prices.layer_norm_us) : EditModel::tr("saves one mean per run");
   }
   if (edit.bytes_grown > 0) return EditModel::tr("file grows by %1").arg(formatBytes(edit.bytes_grown));
   return edit.bytes > 0 ? EditModel::tr("rewrites %1").arg(formatBytes(edit.bytes)) : QString();
@@ -100,7 +97,7 @@ EditModel::EditModel(QObject* parent)
 EditModel::Columns EditModel::columns() const {
   return {
       {tr("Edit"),
-       tr("Untick an edit to leave it out: the norms that need it then stay LayerNorms."),
+       tr("Clear the box to leave an edit out. The norms that need it then stay LayerNorms."),
        [](const EditLine& line) { return kindWord(line.row.edit.kind); },
        {{Qt::CheckStateRole,
          [](const EditLine& line) { return static_cast<int>(line.row.on ? Qt::Checked : Qt::Unchecked); }},
@@ -109,9 +106,9 @@ EditModel::Columns EditModel::columns() const {
          [](const EditLine& line) {
            return QStringLiteral("%1: %2").arg(kindWord(line.row.edit.kind), text(line.row.edit.text));
          }}}},
-      {tr("What"), tr("What is done, in words."), ofEdit(textOf(&protocol::EditInfo::text))},
-      {tr("Where"), tr("The module in which it is done."), &EditLine::where},
-      {tr("Cost or gain"), tr("What it writes into the file, or costs or saves at each run."),
+      {tr("What"), tr("What the edit does."), ofEdit(textOf(&protocol::EditInfo::text))},
+      {tr("Where"), tr("The module that the edit changes."), &EditLine::where},
+      {tr("Cost or gain"), tr("What it adds to the file, or costs or saves per run."),
        [this](const EditLine& line) { return costOf(line.row.edit, prices_); }},
       {tr("Needed by"),
        tr("The LayerNorms that cannot fold without this edit."),
@@ -142,9 +139,9 @@ bool EditModel::falls(const EditLine& line) const {
 QString EditModel::needText(const EditLine& line) const {
   if (!fall_) return freesText(line);
   if (line.row.edit.text == fall_->edit.text)
-    return fall_->norms.size() == 1 ? tr("%1 fall, 1 norm stays").arg(fall_->edits.size())
-                                    : tr("%1 fall, %2 norms stay").arg(fall_->edits.size()).arg(fall_->norms.size());
-  return falls(line) ? tr("falls with it") : freesText(line);
+    return fall_->norms.size() == 1 ? tr("%1 go too, 1 norm stays").arg(fall_->edits.size())
+                                    : tr("%1 go too, %2 norms stay").arg(fall_->edits.size()).arg(fall_->norms.size());
+  return falls(line) ? tr("goes too") : freesText(line);
 }
 
 bool EditModel::setData(const QModelIndex& index, const QVariant& value, int role) {

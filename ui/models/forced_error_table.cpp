@@ -29,16 +29,16 @@ QString tipOf(const Row& row, size_t type) {
   const auto& error = row.errors[type];
   if (!error) return ForcedErrorTable::tr("Not measured yet.");
   if (!error->error.empty()) return asSentence(text(error->error));
-  return toneOf(&*error) == ForcedErrorTable::Within ? ForcedErrorTable::tr("Within the noise of rounding.")
-                                                     : ForcedErrorTable::tr("Other outputs: %1 times the limit.")
+  return toneOf(&*error) == ForcedErrorTable::Within ? ForcedErrorTable::tr("Within rounding noise.")
+                                                     : ForcedErrorTable::tr("Outputs differ by %1 times the limit.")
                                                            .arg(formatError(error->max_rel / error->limit));
 }
 
 ForcedErrorTable::Columns columns() {
   const auto tr = [](const char* words) { return ForcedErrorTable::tr(words); };
   ForcedErrorTable::Columns all{
-      {tr("LayerNorm"), tr("The only one that is folded; the others are as they are."), textOf(&Row::name)},
-      {tr("Can be done"), tr("Its verdict."), [](const Row& row) { return verdictTitle(row.verdict); }}};
+      {tr("LayerNorm"), tr("The only LayerNorm that is folded; the others are unchanged."), textOf(&Row::name)},
+      {tr("Verdict"), tr("Whether it can fold."), [](const Row& row) { return verdictTitle(row.verdict); }}};
   const auto types = ForcedErrors::types();
   for (size_t type = 0; type < types.size(); ++type) {
     const auto key = [type](double protocol::ForcedError::*member) {
@@ -50,11 +50,11 @@ ForcedErrorTable::Columns columns() {
     const auto tip = [type](const Row& row) { return QVariant(tipOf(row, type)); };
     const auto figure = [type](const Row& row) {
       const auto* error = measured(row, type);
-      return error == nullptr ? QStringLiteral("–") : forcedFigure(error->max_rel);
+      return error == nullptr ? QStringLiteral("–") : formatError(error->max_rel);
     };
     const auto limit = [type](const Row& row) {
       const auto* error = measured(row, type);
-      return error == nullptr ? QStringLiteral("–") : forcedFigure(error->limit);
+      return error == nullptr ? QStringLiteral("–") : formatError(error->limit);
     };
     all.push_back({text(types[type]),
                    tr("The largest relative difference at the model's outputs."),
@@ -64,23 +64,16 @@ ForcedErrorTable::Columns columns() {
                     {ForcedErrorTable::ToneRole, [type](const Row& row) { return toneOf(measured(row, type)); }}},
                    Qt::AlignRight});
     all.push_back({ForcedErrorTable::tr("6 × floor, %1").arg(text(types[type])),
-                   tr("What rounding alone may do in this type: six times its noise."),
+                   tr("What rounding alone may cause in this type: six times its noise."),
                    limit,
                    {{kSortRole, key(&protocol::ForcedError::limit)}},
                    Qt::AlignRight});
   }
-  all.emplace_back(tr("No figure because"), tr("Why it could not be measured in a type."), &Row::missing);
+  all.emplace_back(tr("No figure because"), tr("Why it could not be measured in some type."), &Row::missing);
   return all;
 }
 
 }  // namespace
-
-QString forcedFigure(double error) {
-  const QString printed = QString::number(error, 'e', 1);
-  const qsizetype exponent = printed.indexOf(u'e');
-  if (exponent < 0 || error == 0) return formatError(error);
-  return printed.left(exponent) + u'e' + QString::number(printed.mid(exponent + 1).toInt());
-}
 
 QString missingFigures(const ForcedErrors& errors, int norm) {
   std::vector<std::pair<std::string, QStringList>> reasons;  // with the types that each applies to

@@ -13,9 +13,6 @@ namespace normlens::ui {
 class ForcedErrors;
 class Session;
 
-// "2.9e-2": a digit more than formatError(), as what is compared differs little from type to type.
-[[nodiscard]] QString forcedFigure(double error);
-
 // Returns why a norm has no figures in some types, "float16: There is no kernel for it."; empty: none is missing.
 [[nodiscard]] QString missingFigures(const ForcedErrors& errors, int norm);
 

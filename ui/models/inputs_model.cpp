@@ -61,24 +61,24 @@ QString errorOf(const QStringList& row, int column) {
   const QString& cell = row[column];
   switch (column) {
     case InputsModel::Type:
-      return InputsModel::types().contains(cell.trimmed()) ? QString() : tr("\"%1\" is no element type.").arg(cell);
+      return InputsModel::types().contains(cell.trimmed()) ? QString() : tr("\"%1\" is not an element type.").arg(cell);
     case InputsModel::Shape: {
       const auto sizes = sizesOf(cell);
-      if (!sizes) return tr("A shape is whole numbers with commas between them, such as 1, 16.");
+      if (!sizes) return tr("A shape is whole numbers separated by commas, such as 1, 16.");
       double elements = 1;
       for (const qint64 size : *sizes) elements *= static_cast<double>(size);
-      return elements > kMostElements ? tr("So many elements do not fit into memory.") : QString();
+      return elements > kMostElements ? tr("That many elements do not fit in memory.") : QString();
     }
     case InputsModel::Low:
     case InputsModel::High: {
       const bool bothEmpty = row[InputsModel::Low].trimmed().isEmpty() && row[InputsModel::High].trimmed().isEmpty();
       if (bothEmpty) return isFloat(row[InputsModel::Type].trimmed()) ? QString() : tr("Whole numbers need a range.");
-      if (!numberOf(cell)) return tr("\"%1\" is no number.").arg(cell);
+      if (!numberOf(cell)) return tr("\"%1\" is not a number.").arg(cell);
       const QString type = row[InputsModel::Type].trimmed();
       if (const double most = largestOf(type); std::abs(*numberOf(cell)) > most)
-        return tr("%1 holds no number beyond %2.").arg(type, QLocale::c().toString(most, 'g', 10));
+        return tr("%1 holds no number above %2.").arg(type, QLocale::c().toString(most, 'g', 10));
       const auto low = numberOf(row[InputsModel::Low]), high = numberOf(row[InputsModel::High]);
-      return low && high && *low > *high ? tr("The range ends before it begins.") : QString();
+      return low && high && *low > *high ? tr("The range ends before it starts.") : QString();
     }
     default:
       return {};
@@ -127,14 +127,13 @@ QStringList InputsModel::types() {
 
 InputsModel::InputsModel(QObject* parent) : RecordTable({}, {}, parent) {
   const Refusal refusal = [this](const QStringList& row, int column) { return refusalOf(row, column); };
-  setRows(
-      {},
-      {cell(Name, tr("Input"), tr("Its name in the model."), refusal),
-       cell(Type, tr("Type"), tr("The type of its elements."), refusal),
-       cell(Shape, tr("Shape"), tr("Its sizes, outermost first; empty for a single number."), refusal),
-       cell(Low, tr("From"), tr("The least number that is drawn; empty for floats: drawn from normal(0, 1)."), refusal),
-       cell(High, tr("To"), tr("The largest number that is drawn, itself included."), refusal),
-       cell(Note, tr("What was assumed"), tr("Why the engine guessed it so; empty where you said it."), refusal)});
+  setRows({},
+          {cell(Name, tr("Input"), tr("Its name in the model."), refusal),
+           cell(Type, tr("Type"), tr("The type of its elements."), refusal),
+           cell(Shape, tr("Shape"), tr("Its sizes, outermost first. Empty for a single number."), refusal),
+           cell(Low, tr("From"), tr("The smallest number drawn. Empty for floats: drawn from normal(0, 1)."), refusal),
+           cell(High, tr("To"), tr("The largest number drawn, inclusive."), refusal),
+           cell(Note, tr("Assumption"), tr("Why the engine guessed this. Empty where you set it."), refusal)});
 }
 
 void InputsModel::setInputs(const std::vector<protocol::InputSpec>& inputs) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ui/words/format.h"
 #include "ui/words/lab_words.h"
 
 namespace normlens::ui {
@@ -32,35 +33,34 @@ QString differenceWords(const lab::RunRecord& last) {
 // Returns the columns in the order of LabTable::Column.
 LabTable::Columns columns() {
   return {
-      words("", "Ticked networks stand side by side in the charts.", [](const LabRow&) { return QString(); },
+      words("", "The charts compare the networks that are ticked.", [](const LabRow&) { return QString(); },
             {{Qt::CheckStateRole, [](const LabRow& row) { return int{row.ticked ? Qt::Checked : Qt::Unchecked}; }}}),
-      words("Run", "Its number, which is the name of its folder.",
+      words("Run", "The number of the run, which is also the name of its folder.",
             [](const LabRow& row) { return QString::number(row.run); }),
       words("Network", "", [](const LabRow& row) { return labWord(row.member.network).name; },
             {{Qt::ToolTipRole, [](const LabRow& row) { return labWord(row.member.network).tip; }}}),
       words("Layers", "Linear layers of the perceptron, or blocks of the transformer.",
             [](const LabRow& row) { return QString::number(row.member.layers); }),
-      words("Seed", "Of the first weights and of the order of the examples.",
+      words("Seed", "Seed of the initial weights and of the order of the examples.",
             [](const LabRow& row) { return QString::number(row.member.seed); }),
-      words("Precision", "Of weights and arithmetic.",
+      words("Precision", "Type of the weights and of the arithmetic.",
             [](const LabRow& row) { return text(nameOf(row.member.precision)); }),
-      words("State", "How far it has come.", [](const LabRow& row) { return row.state; }),
-      words("Trained", "The trained network as a model file: its centered weights are written centered.",
+      words("State", "How far the training is.", [](const LabRow& row) { return row.state; }),
+      words("Model", "The trained network as a model file. Centered weights are written centered.",
             [](const LabRow& row) { return row.weights.isEmpty() ? kNone : LabTable::tr("Open model"); }),
-      figure("Loss", "Of training: cross entropy in nats, mean over the last epoch's steps.",
+      figure("Loss", "Training loss: cross entropy in nats, mean over the steps of the last epoch.",
              [](const lab::RunRecord& last) { return last.train_loss ? formatNumber(*last.train_loss, 4) : kNone; }),
-      figure("Accuracy", "Share of the examples that are set aside which it classifies correctly.",
-             [](const lab::RunRecord& last) {
-               return QString::number(100 * last.test_accuracy, 'f', 1) + QStringLiteral(" %");
-             }),
-      figure("Weights differ",
-             "Largest difference from the network with LayerNorm; weights before a norm are centered in both.",
-             differenceWords),
+      figure("Accuracy", "Share of the test split that the network classifies correctly.",
+             [](const lab::RunRecord& last) { return formatPercent(last.test_accuracy); }),
+      figure(
+          "Weights differ",
+          "Largest difference from the weights of the LayerNorm network, with weights before a norm centered in both.",
+          differenceWords),
       figure("Time per step", "Forward, backward and optimizer; median of the last epoch.",
              [](const lab::RunRecord& last) {
                return last.ms_per_step > 0 ? formatMilliseconds(last.ms_per_step) : kNone;
              }),
-      figure("Memory", "Weights, gradients and optimizer, and the most that one step's tensors take at a time.",
+      figure("Memory", "Weights, gradients, optimizer, and the most that one step's tensors take at a time.",
              [](const lab::RunRecord& last) { return last.bytes > 0 ? formatBytes(last.bytes) : kNone; }),
   };
 }
@@ -68,7 +68,7 @@ LabTable::Columns columns() {
 QString stateOf(const LabRow& row, const KeptRun& run, bool running) {
   if (row.diverged) return LabTable::tr("diverged");
   if (run.isDone()) return LabTable::tr("done");
-  if (!row.last) return running ? LabTable::tr("waits") : LabTable::tr("not begun");
+  if (!row.last) return running ? LabTable::tr("waits") : LabTable::tr("not started");
   if (row.last->epoch == row.last->epochs) return LabTable::tr("done");
   const QString epoch = LabTable::tr("epoch %1").arg(row.last->epoch);
   if (running) return epoch;

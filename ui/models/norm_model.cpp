@@ -115,7 +115,7 @@ QVariant NormModel::data(const QModelIndex& index, int role) const {
   return rowData(static_cast<Verdict>(groupOf(index)), groups_[groupOf(index)][static_cast<size_t>(index.row())], role);
 }
 
-// "7 folded, 1 kept"; where all are alike the one count.
+// "7 folded, 1 stays"; where all are alike the one count.
 QString NormModel::groupPlan(const std::vector<Row>& rows) {
   const auto count = [&](auto of) { return std::count_if(rows.begin(), rows.end(), of); };
   const auto folded = count([](const Row& row) { return row.mark.folded(); });
@@ -127,10 +127,10 @@ QString NormModel::groupPlan(const std::vector<Row>& rows) {
   QStringList parts;
   if (folded > notRun) parts << tr("%1 folded").arg(folded - notRun);
   if (notRun > 0) parts << tr("%1 folded, not run").arg(notRun);
-  if (folds > 0) parts << tr("%1 would fold").arg(folds);
-  if (other > 0) parts << tr("%1 other outputs").arg(other);
+  if (folds > 0) parts << tr("%1 will fold").arg(folds);
+  if (other > 0) parts << tr("%1 with different outputs").arg(other);
   if (fall > 0) parts << tr("%1 would stay").arg(fall);
-  if (kept > 0) parts << tr("%1 kept").arg(kept);
+  if (kept > 0) parts << (kept == 1 ? tr("1 stays") : tr("%1 stay").arg(kept));
   return parts.join(QStringLiteral(", "));
 }
 

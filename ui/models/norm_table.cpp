@@ -12,7 +12,7 @@ using Info = protocol::NormInfo;
 
 auto tick(bool Info::*member) {
   return [member](const Info& norm) {
-    if (norm.verdict == normlens::Verdict::Unknown) return NormTable::tr("unknown");
+    if (norm.verdict == normlens::Verdict::Unknown) return NormTable::tr("not known");
     return norm.*member ? NormTable::tr("yes") : NormTable::tr("no");
   };
 }
@@ -48,19 +48,19 @@ NormTable::NormTable(QObject* parent)
 NormTable::Columns NormTable::columns() const {
   return {
       {tr("#"),
-       tr("Its place in order of execution."),
+       tr("Its position in execution order."),
        [](const Info& norm) { return QString::number(norm.index + 1); },
        {{kSortRole, &Info::index}}},
       {tr("LayerNorm"),
-       tr("Its module's path where the file has one, else its name."),
+       tr("The path of its module where the file has one, else its name."),
        textOf(&Info::title),
        {{Qt::ToolTipRole, textOf(&Info::name)}}},
-      {tr("Can be done"),
+      {tr("Verdict"),
        tr("Whether it can become an RMSNorm without changing any output."),
        [](const Info& norm) { return verdictTitle(norm.verdict); },
        {{kSortRole, verdictOf}}},
-      {tr("The plan does"),
-       tr("What becomes of it by the plan, and whether that is proved."),
+      {tr("Plan"),
+       tr("What the plan makes of it, and whether that is proved."),
        [this](const Info& norm) { return planWord(markOf(norm).state); },
        {{Qt::ToolTipRole,
          [this](const Info& norm) {
@@ -74,19 +74,20 @@ NormTable::Columns NormTable::columns() const {
          return norm.normalized_shape.empty() ? QStringLiteral("–") : formatShape(norm.normalized_shape);
        },
        {{kSortRole, elementsOf}}},
-      {tr("Form"), tr("One operator, written out in several, or fused with a neighbour."),
+      {tr("Form"), tr("One node, written out as several, or fused with a neighbor."),
        [](const Info& norm) { return text(nameOf(norm.form)); }},
       {tr("Centerings"),
        tr("Run-time centerings that it needs to fold."),
        [](const Info& norm) { return QString::number(norm.centerings); },
        {{kSortRole, &Info::centerings}}},
       {tr("Shared with"),
-       tr("Other norms that the same centerings free."),
+       tr("Other norms that use the same centerings."),
        [](const Info& norm) { return QString::number(norm.shared_with.size()); },
        {{kSortRole, [](const Info& norm) { return static_cast<int>(norm.shared_with.size()); }}}},
       {tr("Paper"), tr("Foldable by Algorithm 1 of the paper."), tick(&Info::paper)},
-      {tr("Practical"), tr("By the paper with auxiliary centering after opaque leaves."), tick(&Info::paper_practical)},
-      {tr("Strict"), tr("By the paper where every affected layer is a LayerNorm."), tick(&Info::paper_strict)},
+      {tr("Practical"), tr("Foldable by the paper with run-time centering after opaque leaves."),
+       tick(&Info::paper_practical)},
+      {tr("Strict"), tr("Foldable by the paper's strict criterion (D.2)."), tick(&Info::paper_strict)},
       range(tr("γ"), tr("The range of its weight."), &Info::has_gamma, &Info::gamma_min, &Info::gamma_max),
       range(tr("β"), tr("The range of its bias."), &Info::has_beta, &Info::beta_min, &Info::beta_max),
       {tr("Reason"), tr("What decides the verdict."), textOf(&Info::reason)},

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ui/models/forced_error_table.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -21,11 +22,9 @@ QString angleWords(double angle, double spread) {
 
 QString numberWords(double value) { return std::isfinite(value) ? formatNumber(value, 3) : kUnknown; }
 
-QString shareWords(double share) {
-  return std::isfinite(share) ? formatNumber(share * 100, 2) + QStringLiteral(" %") : kUnknown;
-}
+QString shareWords(double share) { return std::isfinite(share) ? formatPercent(share) : kUnknown; }
 
-QString errorWords(double error) { return std::isfinite(error) ? forcedFigure(error) : kUnknown; }
+QString errorWords(double error) { return std::isfinite(error) ? formatError(error) : kUnknown; }
 
 double ownErrorOf(const Row& row) { return row.row.swap ? row.row.swap->mean_rel : kNone; }
 
@@ -56,19 +55,19 @@ QString noticeWords(const Row& row) {
   if (!row.row.reason.empty()) return asSentence(text(row.row.reason));
   if (!row.swap) return kUnknown;
   if (!row.swap->as_it_is.error.empty()) return asSentence(text(row.swap->as_it_is.error));
-  if (row.swap->notices == protocol::Notices::Nothing) return ProbeTable::tr("nothing");
-  return row.swap->notices == protocol::Notices::Hardly ? ProbeTable::tr("hardly") : ProbeTable::tr("yes");
+  if (row.swap->notices == protocol::Notices::Nothing) return ProbeTable::tr("none");
+  return row.swap->notices == protocol::Notices::Hardly ? ProbeTable::tr("slight") : ProbeTable::tr("yes");
 }
 
 ProbeTable::Columns columnsOfVectors() {
   const auto tr = [](const char* words) { return ProbeTable::tr(words); };
-  return {{tr("Norm"), tr("In the order in which they run."), [](const Row& row) { return text(row.row.title); }},
+  return {{tr("Norm"), tr("In execution order."), [](const Row& row) { return text(row.row.title); }},
           {tr("Kind"), tr("LayerNorm or RMSNorm."), [](const Row& row) { return text(nameOf(row.row.kind)); }},
-          angle("Input angle", "Of the input to the uniform vector: mean and standard deviation over the rows.",
+          angle("Input angle", "Angle of the input to the uniform vector: mean and standard deviation over the rows.",
                 &ProbeRow::input),
-          angle("Output angle", "Of the output to the uniform vector.", &ProbeRow::output),
+          angle("Output angle", "Angle of the output to the uniform vector.", &ProbeRow::output),
           figure(
-              "Random", "The control: the input's angle to random vectors.",
+              "Random", "The control: angle of the input to random vectors.",
               [](const Row& row) { return angleWords(row.row.random.angle_deg, row.row.random.angle_std); },
               [](const Row& row) { return row.row.random.angle_deg; }),
           figure(
@@ -80,16 +79,16 @@ ProbeTable::Columns columnsOfVectors() {
               [](const Row& row) { return numberWords(row.row.output.norm); },
               [](const Row& row) { return row.row.output.norm; }),
           figure(
-              "Share of energy", "Of the input's squared length, what lies along the uniform vector.",
+              "Share of energy", "Share of the input's squared length that lies along the uniform vector.",
               [](const Row& row) { return shareWords(row.row.input.mean_share); },
               [](const Row& row) { return row.row.input.mean_share; })};
 }
 
 void addFold(ProbeTable::Columns& columns) {
-  columns.emplace_back(ProbeTable::tr("Folded to"), ProbeTable::tr("What stands in its place after the last fold."),
+  columns.emplace_back(ProbeTable::tr("Folded to"), ProbeTable::tr("What replaces it after the last fold."),
                        [](const Row& row) { return row.folded ? text(nameOf(row.folded->kind)) : kUnknown; });
   columns.push_back(figure(
-      "Folded angle", "Of what goes into it then.",
+      "Folded angle", "Angle of its input after the fold.",
       [](const Row& row) {
         return row.folded ? angleWords(row.folded->input.angle_deg, row.folded->input.angle_std) : kUnknown;
       },
@@ -98,16 +97,17 @@ void addFold(ProbeTable::Columns& columns) {
 
 void addSwaps(ProbeTable::Columns& columns, double hardly) {
   columns.push_back(figure(
-      "Own error", "Of this norm's output, if an RMSNorm took its place as it is: mean relative error over the rows.",
+      "Own error", "Error of this norm's output with an RMSNorm in its place: mean relative error over the rows.",
       [](const Row& row) { return errorWords(ownErrorOf(row)); }, ownErrorOf));
   columns.push_back(figure(
-      "Error if swapped", "Of the model's outputs, if an RMSNorm took the place of this norm alone, as it is.",
+      "Error if swapped", "Error of the model's outputs with an RMSNorm in place of this norm alone.",
       [](const Row& row) { return errorWords(outputErrorOf(row)); }, outputErrorOf));
-  columns.emplace_back(ProbeTable::tr("Would notice"),
-                       ProbeTable::tr("Hardly: with this norm swapped alone, no output changes by %1 or more. Nothing: "
-                                      "it changes by no more than rounding.")
-                           .arg(formatNumber(hardly)),
-                       noticeWords);
+  columns.emplace_back(
+      ProbeTable::tr("Output change"),
+      ProbeTable::tr(
+          "With this norm alone replaced. Slight: no output changes by %1 or more. None: no more than rounding.")
+          .arg(formatNumber(hardly)),
+      noticeWords);
 }
 
 }  // namespace

@@ -24,10 +24,11 @@ DifferenceRun::DifferenceRun(Session* session) : EngineRun(session) {
 EngineClient* DifferenceRun::engine() const { return session_->engine(); }
 
 QString DifferenceRun::obstacle(const DifferenceSettings& settings) const {
-  if (!session_->model()) return tr("Differences come with a model.");
+  if (!session_->model()) return tr("Open a model to compare it.");
   if (!session_->served()) return tr("The engine does not have the model open.");
-  if (!session_->analysis()) return tr("The model is being analysed.");
-  if (!session_->analysis()->probe_error.empty()) return tr("The model cannot be run, so nothing can be compared.");
+  if (!session_->analysis()) return tr("The model is being analyzed.");
+  if (!session_->analysis()->probe_error.empty())
+    return tr("Nothing can be compared, because the model cannot be run.");
   const auto& fold = session_->foldResult();
   if (settings.against.isEmpty() && (!fold || fold->plan.folded.empty())) {
     return tr("Fold first, or compare with another file.");

@@ -21,7 +21,8 @@ std::span<const std::string> ForcedErrors::types() {
 
 QString ForcedErrors::obstacle() const {
   if (QString why = session_->runObstacle(); !why.isEmpty()) return why;
-  if (!session_->analysis()->probe_error.empty()) return tr("The model cannot be run, so nothing can be measured.");
+  if (!session_->analysis()->probe_error.empty())
+    return tr("Nothing can be measured, because the model cannot be run.");
   return {};
 }
 

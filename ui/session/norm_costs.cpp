@@ -67,7 +67,7 @@ std::optional<NormCost> NormCosts::of(int norm) const {
 QString NormCosts::problem(int norm) const {
   const double elements = elementsOf(norm);
   if (!problem_.isEmpty() || elements <= 0 || measured() <= 0 || isNear(elements, measured())) return problem_;
-  return tr("Measured over %1 elements, too far from the %2 that this norm reads to give its price.")
+  return tr("The measurement has %1 elements, this norm reads %2: too different for an estimate.")
       .arg(formatCount(static_cast<int64_t>(measured())), formatCount(static_cast<int64_t>(elements)));
 }
 

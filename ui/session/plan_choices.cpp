@@ -55,7 +55,7 @@ void PlanChoices::centerValue(int value, bool centered) {
   if (centered) params.center_values.push_back(value);
   if (params.center_values == wanted_.params.center_values) return;
   push(params,
-       centered ? tr("center the output of %1").arg(nameOf(value)) : tr("center %1 no more").arg(nameOf(value)));
+       centered ? tr("center the output of %1").arg(nameOf(value)) : tr("stop centering %1").arg(nameOf(value)));
 }
 
 // Returns a constant's own name, for another value that of the node that makes it.
@@ -82,7 +82,7 @@ void PlanChoices::takeWay(const protocol::PlanWay& way) {
 void PlanChoices::center(int value, const protocol::EditInfo& instead) {
   protocol::PlanParams params = toggled(wanted_.params, instead, false);
   params.center_values.push_back(value);
-  push(params, tr("a centering at %1").arg(nameOf(value)));
+  push(params, tr("center %1 at run time").arg(nameOf(value)));
 }
 
 void PlanChoices::keepNorms(const std::vector<int>& norms, bool keep) {

@@ -29,26 +29,25 @@ QString fallTitle(const Fall& fall, const Session& session) {
   const QString what =
       value != nullptr && value->constant ? shortName(text(value->name)) : PlanPreview::tr("this edit");
   const auto norms = static_cast<int>(fall.norms.size());
-  return norms == 0   ? PlanPreview::tr("Without %1 all norms that fold still fold").arg(what)
-         : norms == 1 ? PlanPreview::tr("Without %1, 1 norm would stay LayerNorm").arg(what)
-                      : PlanPreview::tr("Without %1, %2 norms would stay LayerNorms").arg(what).arg(norms);
+  return norms == 0   ? PlanPreview::tr("Leave %1 out and every norm still folds").arg(what)
+         : norms == 1 ? PlanPreview::tr("Leave %1 out and 1 norm stays a LayerNorm").arg(what)
+                      : PlanPreview::tr("Leave %1 out and %2 norms stay LayerNorms").arg(what).arg(norms);
 }
 
 QString fallDetail(const Fall& fall) {
   const auto edits = static_cast<int>(fall.edits.size());
-  QString detail = edits == 0   ? PlanPreview::tr("No other edit falls with it.")
-                   : edits == 1 ? PlanPreview::tr("1 other edit falls with it.")
-                                : PlanPreview::tr("%1 other edits fall with it.").arg(edits);
+  QString detail = edits == 0   ? PlanPreview::tr("No other edit goes with it.")
+                   : edits == 1 ? PlanPreview::tr("1 other edit goes with it.")
+                                : PlanPreview::tr("%1 other edits go with it.").arg(edits);
   if (fall.replacing > 0) {
-    detail +=
-        u' ' + (fall.replacing == 1 ? PlanPreview::tr("A run-time centering takes its place.")
-                                    : PlanPreview::tr("%1 run-time centerings take its place.").arg(fall.replacing));
+    detail += u' ' + (fall.replacing == 1 ? PlanPreview::tr("A run-time centering replaces it.")
+                                          : PlanPreview::tr("%1 run-time centerings replace it.").arg(fall.replacing));
   }
   if (fall.centered > 0) {
     detail +=
         u' ' + (fall.centered == 1
-                    ? PlanPreview::tr("A centering in its place would keep 1 of them folded.")
-                    : PlanPreview::tr("A centering in its place would keep %1 of them folded.").arg(fall.centered));
+                    ? PlanPreview::tr("A run-time centering instead would still fold 1 of them.")
+                    : PlanPreview::tr("A run-time centering instead would still fold %1 of them.").arg(fall.centered));
   }
   return detail;
 }
@@ -57,13 +56,13 @@ QString fallen(const Fall& fall) {
   const auto norms = static_cast<int>(fall.norms.size());
   QStringList sentences;
   if (fall.replacing > 0) {
-    sentences << (fall.replacing == 1 ? PlanPreview::tr("A run-time centering took its place.")
-                                      : PlanPreview::tr("%1 run-time centerings took its place.").arg(fall.replacing));
+    sentences << (fall.replacing == 1 ? PlanPreview::tr("A run-time centering replaces it.")
+                                      : PlanPreview::tr("%1 run-time centerings replace it.").arg(fall.replacing));
   }
   if (norms > 0)
-    sentences << (norms == 1 ? PlanPreview::tr("1 LayerNorm stays.")
-                             : PlanPreview::tr("%1 LayerNorms stay.").arg(norms));
-  if (sentences.isEmpty()) sentences << PlanPreview::tr("All norms that folded still fold.");
+    sentences << (norms == 1 ? PlanPreview::tr("1 norm stays a LayerNorm.")
+                             : PlanPreview::tr("%1 norms stay LayerNorms.").arg(norms));
+  if (sentences.isEmpty()) sentences << PlanPreview::tr("Every norm that folded still folds.");
   return sentences.join(u' ');
 }
 

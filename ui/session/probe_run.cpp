@@ -12,7 +12,7 @@ ProbeRun::ProbeRun(Session* session) : EngineRun(session) {
 
 QString ProbeRun::obstacle() const {
   if (QString why = session_->runObstacle(); !why.isEmpty()) return why;
-  if (session_->busy()) return tr("The engine is at work.");
+  if (session_->busy()) return tr("The engine is busy.");
   return {};
 }
 

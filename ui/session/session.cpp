@@ -566,7 +566,7 @@ void Session::exportTo(const QString& path, bool force) {
 
 void Session::narrowTo(const QString& path, bool force) {
   if (const QString obstacle = streams_->obstacle(); !obstacle.isEmpty())
-    return Q_EMIT problem(tr("The narrowed model was not written."), obstacle);
+    return Q_EMIT problem(tr("The narrow model was not written."), obstacle);
   protocol::NarrowParams params;
   params.streams = streams_->params();
   params.norm = flavour_;
@@ -578,7 +578,8 @@ void Session::narrowTo(const QString& path, bool force) {
 
 void Session::saveTensor(int value, const QString& path) {
   if (!opening_.served || job_.kind == JobKind::Analyzing) {
-    Q_EMIT problem(tr("The tensor was not saved: the model is not ready."), tr("Save it once it is analysed."));
+    Q_EMIT problem(tr("The tensor was not saved because the model is not ready."),
+                   tr("Save it when the analysis is done."));
     return;
   }
   protocol::SaveTensorParams params;

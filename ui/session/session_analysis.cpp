@@ -118,7 +118,7 @@ const protocol::NormState* Session::normState(int norm) const {
 QString Session::runObstacle() const {
   if (!model_) return tr("No model is open.");
   if (!opening_.served) return tr("The engine does not have the model open.");
-  if (!analysis_) return tr("The model is being analysed.");
+  if (!analysis_) return tr("The model is being analyzed.");
   return cannotRun();
 }
 

@@ -23,10 +23,10 @@ protocol::StreamParams Streams::params() const { return {session_->choices()->pa
 
 QString Streams::obstacle() const {
   if (QString why = session_->runObstacle(); !why.isEmpty()) return why;
-  if (!session_->analysis()->probe_error.empty()) return tr("The model cannot be run, so nothing could be proved.");
-  if (session_->busy()) return tr("The engine is at work.");
+  if (!session_->analysis()->probe_error.empty()) return tr("Nothing can be proved, because the model cannot be run.");
+  if (session_->busy()) return tr("The engine is busy.");
   if (!problem_.isEmpty()) return problem_;
-  if (!report_) return tr("The streams are being looked at.");
+  if (!report_) return tr("Analyzing the streams.");
   return asSentence(text(report_->reason));
 }
 

@@ -83,27 +83,27 @@ struct ClassWords {
 constexpr ClassWords kClasses[] = {
     {u'L', QT_TRANSLATE_NOOP("ClassMark", "Linear"),
      QT_TRANSLATE_NOOP(
-         "ClassMark",
-         "General linear layer: its weight can be centered once, in the file, so that its output has zero mean.")},
-    {u'S', QT_TRANSLATE_NOOP("ClassMark", "Scalar op"),
+         "ClassMark", "Linear layer: its weight can be centered once, in the file, so that its output has zero mean.")},
+    {u'S', QT_TRANSLATE_NOOP("ClassMark", "Scaling"),
      QT_TRANSLATE_NOOP(
-         "ClassMark", "Scaling or view: multiplies all channels alike or rearranges them, so a zero mean stays zero.")},
+         "ClassMark",
+         "Scaling or view: multiplies all channels equally or rearranges them, so a zero mean stays zero.")},
     {u'R', QT_TRANSLATE_NOOP("ClassMark", "Residual add"),
-     QT_TRANSLATE_NOOP("ClassMark", "Residual add: zero-mean when both of its addends are zero-mean.")},
+     QT_TRANSLATE_NOOP("ClassMark", "Residual add: zero-mean if both addends are zero-mean.")},
     {u'Z', QT_TRANSLATE_NOOP("ClassMark", "Zero-mean"),
      QT_TRANSLATE_NOOP("ClassMark", "Its output already has zero mean for every input.")},
     {u'O', QT_TRANSLATE_NOOP("ClassMark", "Opaque"),
      QT_TRANSLATE_NOOP("ClassMark",
-                       "Opaque: nothing is known of the mean of its output. A LayerNorm that it reaches with no linear "
-                       "layer in between needs centering.")},
+                       "Opaque: the mean of its output is not known. A LayerNorm that it reaches without a linear "
+                       "layer between needs centering.")},
     {u'A', QT_TRANSLATE_NOOP("ClassMark", "Centering"),
      QT_TRANSLATE_NOOP("ClassMark",
-                       "Auxiliary centering: a subtraction of the mean at run time; it costs time but can free several "
-                       "norms.")},
+                       "Centering: subtracts the mean at run time. It costs time, but several norms can share it.")},
     {u'M', QT_TRANSLATE_NOOP("ClassMark", "RMSNorm"),
-     QT_TRANSLATE_NOOP("ClassMark", "RMSNorm: divides by the root mean square, and leaves the mean where it is.")},
-    {u'N', QT_TRANSLATE_NOOP("ClassMark", "Chosen norm"),
-     QT_TRANSLATE_NOOP("ClassMark", "The LayerNorm you are looking at.")},
+     QT_TRANSLATE_NOOP("ClassMark", "RMSNorm: divides by the root mean square and does not change the mean.")},
+    {u'N', QT_TRANSLATE_NOOP("ClassMark", "LayerNorm"),
+     QT_TRANSLATE_NOOP("ClassMark",
+                       "LayerNorm: subtracts the mean of each row and divides by its standard deviation.")},
 };
 
 QString wordsOf(QChar letter, const char* ClassWords::*which) {

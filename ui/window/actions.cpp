@@ -12,33 +12,33 @@ namespace normlens::ui {
 namespace {
 
 constexpr NamedWay kPolicies[] = {
-    {"free", QT_TRANSLATE_NOOP("Policy", "Free"),
-     QT_TRANSLATE_NOOP("Policy", "Only edits of weights: nothing is added at run time.")},
+    {"free", QT_TRANSLATE_NOOP("Policy", "Weights only"),
+     QT_TRANSLATE_NOOP("Policy", "Edits weights only: nothing is added at run time.")},
     {"balanced", QT_TRANSLATE_NOOP("Policy", "Balanced"),
      QT_TRANSLATE_NOOP("Policy",
-                       "Centers at run time where that saves more time than it costs; the file grows by at most 10%.")},
+                       "Centers at run time where that saves more than it costs. The file grows by at most 10%.")},
     {"all", QT_TRANSLATE_NOOP("Policy", "All"),
-     QT_TRANSLATE_NOOP("Policy",
-                       "Folds every LayerNorm that can be folded, even where a centering of its own is needed.")},
-    {"paper", QT_TRANSLATE_NOOP("Policy", "As in the paper"),
+     QT_TRANSLATE_NOOP("Policy", "Folds every LayerNorm that can be folded, even where it needs its own centering.")},
+    {"paper", QT_TRANSLATE_NOOP("Policy", "Paper"),
      QT_TRANSLATE_NOOP(
          "Policy",
-         "Folds what the paper's criterion allows; where γ or β matter the proof fails, and shows by how much.")},
+         "Folds what the paper's criterion allows. Where γ or β matter, the proof fails and shows by how much.")},
 };
 
 constexpr NamedWay kFlavours[] = {
-    {"portable", QT_TRANSLATE_NOOP("Flavour", "Portable: rms_norm of the framework"),
-     QT_TRANSLATE_NOOP("Flavour",
-                       "The framework's own: torch 2.4 or later; ONNX opset 23 where the model can be lifted to it.")},
-    {"primitives", QT_TRANSLATE_NOOP("Flavour", "Primitives: for older runtimes"),
-     QT_TRANSLATE_NOOP("Flavour", "Written out as multiplications, a mean and a square root; runs everywhere.")},
-    {"fast", QT_TRANSLATE_NOOP("Flavour", "Fast: fused kernels"),
-     QT_TRANSLATE_NOOP("Flavour",
+    {"portable", QT_TRANSLATE_NOOP("Flavor", "Portable: the framework's rms_norm"),
+     QT_TRANSLATE_NOOP(
+         "Flavor",
+         "The framework's own norm: torch 2.4 or later; ONNX opset 23 where the model can be converted to it.")},
+    {"primitives", QT_TRANSLATE_NOOP("Flavor", "Primitives: for older runtimes"),
+     QT_TRANSLATE_NOOP("Flavor", "Written out as multiplications, a mean and a square root, which every runtime has.")},
+    {"fast", QT_TRANSLATE_NOOP("Flavor", "Fast: fused kernels"),
+     QT_TRANSLATE_NOOP("Flavor",
                        "TorchScript, torch.export: normlens::rms_norm, which needs libnormlens_ops.so. ONNX: ONNX "
                        "Runtime's fused norms.")},
 };
 
-constexpr NamedWay kThemes[] = {{"system", QT_TRANSLATE_NOOP("Theme", "As the desktop"), ""},
+constexpr NamedWay kThemes[] = {{"system", QT_TRANSLATE_NOOP("Theme", "System"), ""},
                                 {"light", QT_TRANSLATE_NOOP("Theme", "Light"), ""},
                                 {"dark", QT_TRANSLATE_NOOP("Theme", "Dark"), ""}};
 
@@ -53,7 +53,7 @@ Actions::Actions(QWidget* window) : QObject(window) {
   addPanels();
   std::tie(foldMenu, policyGroup) = addWays(tr("Policy"), tr("Policy"), "Policy", kPolicies);
   std::tie(exportMenu, flavourGroup) =
-      addWays(tr("Norm flavour"), tr("Norm in the exported file"), "Flavour", normFlavours());
+      addWays(tr("Norm flavor"), tr("Norm in the exported file"), "Flavor", normFlavours());
   std::tie(themeMenu, themeGroup) = addWays(tr("Appearance"), {}, "Theme", kThemes);
   addMenus(window);
 }
@@ -62,51 +62,50 @@ void Actions::addModelActions() {
   open =
       add("open", tr("Open"), QKeySequence::Open, tr("Open a TorchScript, torch.export or ONNX model, or a project."));
   saveProject = add("saveProject", tr("Save project"), QKeySequence::Save,
-                    tr("Save plan, inputs, view and measurements beside the path of the model."));
+                    tr("Save plan, inputs, view, measurements and the path of the model."));
   saveProjectAs = add("saveProjectAs", tr("Save project as"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
                       tr("Save the project under another name."));
   fold = add("fold", tr("Fold"), QKeySequence(Qt::CTRL | Qt::Key_Return),
-             tr("Apply the plan: center the weights, replace LayerNorms by RMSNorms, and prove the result."));
-  verify = add("verify", tr("Verify"), QKeySequence(Qt::CTRL | Qt::Key_P),
-               tr("Run the proof again: original against folded, in float64 and in the file's own type."));
+             tr("Apply the plan: center the weights, replace LayerNorms by RMSNorms and prove the result."));
+  verify = add("verify", tr("Prove again"), QKeySequence(Qt::CTRL | Qt::Key_P),
+               tr("Repeat the proof: original against folded, in float64 and in the file's own type."));
   measure = add("measure", tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
                 tr("Time the two models of the Benchmark panel in alternating rounds."));
   exportModel =
       add("export", tr("Export"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Write the folded model to a file."));
   exportReport = add("exportReport", tr("Export report"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
                      tr("Write a page about the fold, with pictures of the graph, for a pull request or a paper."));
-  undo = add("undo", tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
-  redo =
-      add("redo", tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), tr("Do the change of the plan again."));
+  undo = add("undo", tr("Undo"), QKeySequence::Undo, tr("Undo the last change of the plan."));
+  redo = add("redo", tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), tr("Redo the change of the plan."));
   redo->setShortcuts({redo->shortcut(), QKeySequence(Qt::CTRL | Qt::Key_Y)});
 }
 
 void Actions::addViewActions() {
   compareFolded = add("compareFolded", tr("Compare with the folded model"), QKeySequence(Qt::CTRL | Qt::Key_D),
-                      tr("Original and folded graph side by side."));
+                      tr("Show the original and the folded graph side by side."));
   compareWith = add("compareWith", tr("Compare with…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D),
-                    tr("The graph of another file beside this one."));
-  find = add("find", tr("Find"), QKeySequence::Find, tr("Find a norm, a module or an operator."));
-  findNext = add("findNext", tr("Find next"), QKeySequence(Qt::Key_F3), tr("Go to the next of what the search found."));
+                    tr("Compare this graph with that of another file."));
+  find = add("find", tr("Find"), QKeySequence::Find, tr("Find a norm, a module or a node."));
+  findNext = add("findNext", tr("Find next"), QKeySequence(Qt::Key_F3), tr("Go to the next search result."));
   findPrevious = add("findPrevious", tr("Find previous"), QKeySequence(Qt::SHIFT | Qt::Key_F3),
-                     tr("Go to the previous of what the search found."));
+                     tr("Go to the previous search result."));
   command = add("command", tr("Command palette"), QKeySequence(Qt::CTRL | Qt::Key_K),
-                tr("Run a command, or go to a LayerNorm or a panel, by a few letters of its name."));
+                tr("Run a command, or go to a LayerNorm or panel, by a few letters of its name."));
   explain = add("explain", tr("Explain this"), QKeySequence(Qt::Key_F1),
-                tr("Open the lesson that explains what is under the pointer."));
+                tr("Open the lesson about what is under the pointer."));
   lessons = add("lessons", tr("Lessons"), QKeySequence(Qt::CTRL | Qt::Key_1),
-                tr("What LayerNorm, RMSNorm and centering do, to be moved by hand."));
+                tr("What LayerNorm, RMSNorm and centering do, in interactive figures."));
   laboratory = add("laboratory", tr("Laboratory"), QKeySequence(Qt::CTRL | Qt::Key_2),
-                   tr("Train networks side by side: with LayerNorm, and with what may stand for it."));
-  probe = add(
-      "probe", tr("Geometry probe"), QKeySequence(Qt::CTRL | Qt::Key_3),
-      tr("Where the vectors point that go into the open model's norms, and whether an RMSNorm would miss the mean."));
+                   tr("Train networks side by side: with LayerNorm and with its alternatives."));
+  probe =
+      add("probe", tr("Geometry probe"), QKeySequence(Qt::CTRL | Qt::Key_3),
+          tr("The directions of the norms' inputs in the open model, and whether an RMSNorm could replace each norm."));
   atlas = add("atlas", tr("Atlas of architectures"), QKeySequence(Qt::CTRL | Qt::Key_4),
-              tr("Which architectures of transformers and timm fold, beside the papers' numbers."));
+              tr("Which architectures of transformers and timm fold, compared with the papers' numbers."));
   stop = add("stop", tr("Stop what is running"), QKeySequence(Qt::Key_Escape), tr("Stop the running job."));
-  restartEngine = add("restartEngine", tr("Restart engine"), {},
-                      tr("Start the engine anew and open the model again; the plan is kept."));
-  closeModel = add("closeModel", tr("Close model"), QKeySequence::Close, tr("Back to the start page."));
+  restartEngine =
+      add("restartEngine", tr("Restart engine"), {}, tr("Start a new engine and reopen the model; the plan is kept."));
+  closeModel = add("closeModel", tr("Close model"), QKeySequence::Close, tr("Return to the start page."));
   quit = add("quit", tr("Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), tr("Close the window; plan and charts are kept."));
   toggleInspector =
       add("toggleInspector", tr("Inspector"), QKeySequence(Qt::CTRL | Qt::Key_I), tr("Show or hide the inspector."));
@@ -164,19 +163,20 @@ void Actions::addPanels() {
   };
   const Panel rows[] = {
       {ActionPanel::NormList, Qt::Key_1, "showNormList", tr("Norms by verdict"),
-       tr("Go to the list of LayerNorms at the left.")},
-      {ActionPanel::Modules, Qt::Key_2, "showModules", tr("Modules"), tr("Go to the tree of modules at the left.")},
+       tr("Go to the list of LayerNorms on the left.")},
+      {ActionPanel::Modules, Qt::Key_2, "showModules", tr("Modules"), tr("Go to the tree of modules on the left.")},
       {ActionPanel::Plan, Qt::Key_3, "showPlan", tr("Plan"), tr("Go to the edits of the plan.")},
       {ActionPanel::NormTable, Qt::Key_4, "showNormTable", tr("Table of LayerNorms"),
        tr("Go to the table of all LayerNorms.")},
-      {ActionPanel::Inputs, Qt::Key_5, "showInputs", tr("Inputs"), tr("Go to what the model is run with.")},
-      {ActionPanel::Proof, Qt::Key_6, "showProof", tr("Proof"), tr("Go to what was proved of the fold.")},
-      {ActionPanel::Differences, Qt::Key_7, "showDifferences", tr("Differences"), tr("Go to where two models part.")},
+      {ActionPanel::Inputs, Qt::Key_5, "showInputs", tr("Inputs"), tr("Go to the inputs of the model.")},
+      {ActionPanel::Proof, Qt::Key_6, "showProof", tr("Proof"), tr("Go to the proof of the fold.")},
+      {ActionPanel::Differences, Qt::Key_7, "showDifferences", tr("Differences"),
+       tr("Go to where two models diverge.")},
       {ActionPanel::Benchmark, Qt::Key_8, "showBenchmark", tr("Benchmark"), tr("Go to the measured times.")},
       {ActionPanel::Streams, 0, "showStreams", tr("Narrow streams (CRMSNorm)"),
        tr("Go to the residual streams that can lose a channel.")},
       {ActionPanel::Learn, Qt::Key_9, "showLearn", tr("Learn"), tr("Go to the lessons.")},
-      {ActionPanel::Log, Qt::Key_0, "showLog", tr("Log"), tr("Go to what the engine said.")}};
+      {ActionPanel::Log, Qt::Key_0, "showLog", tr("Log"), tr("Go to the engine's messages.")}};
   for (const Panel& row : rows) {
     QAction* action =
         add(row.name, row.title, row.key == 0 ? QKeySequence() : QKeySequence(Qt::ALT | row.key), row.tip);
@@ -188,14 +188,14 @@ void Actions::addPanels() {
 void Actions::addPlanActions() {
   suggestBest =
       add("suggestBest", tr("Suggest best"), {},
-          tr("Let the planner choose, with what norms and centerings cost measured on the engine's machine."));
+          tr("Let the planner choose by the costs of norms and centerings measured on the engine's machine."));
   foldAll = add("foldAll", tr("Fold all"), {},
-                tr("Fold every LayerNorm that can be folded, even where it needs a centering of its own."));
-  resetPlan = add("resetPlan", tr("Reset"), {}, tr("Take back every choice: the plan as it was after the analysis."));
+                tr("Fold every LayerNorm that can be folded, even where it needs its own centering."));
+  resetPlan = add("resetPlan", tr("Reset"), {}, tr("Undo every choice: restore the plan made after the analysis."));
   foldNorm = add("foldNorm", tr("Fold this LayerNorm"), QKeySequence(Qt::CTRL | Qt::Key_L),
-                 tr("Fold the selected LayerNorm, or keep it where the plan folds it."));
+                 tr("Fold the selected LayerNorm, or keep it if the plan folds it."));
   centerHere = add("centerHereAction", tr("Center here"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
-                   tr("Ask what centering the selected value at run time would free."));
+                   tr("Show what centering the selected value at run time would free."));
 }
 
 QAction* Actions::add(const char* name, const QString& text, const QKeySequence& keys, const QString& tip) {
@@ -268,8 +268,8 @@ void Actions::updatePlan(Session& session, bool alive) {
   redo->setEnabled(stack.canRedo());
   undo->setText(undone.isEmpty() ? tr("Undo") : tr("Undo: %1").arg(undone));
   redo->setText(redone.isEmpty() ? tr("Redo") : tr("Redo: %1").arg(redone));
-  undo->setToolTip(undone.isEmpty() ? tr("Take back the last change of the plan.") : tr("Take back: %1").arg(undone));
-  redo->setToolTip(redone.isEmpty() ? tr("Do the change of the plan again.") : tr("Do again: %1").arg(redone));
+  undo->setToolTip(undone.isEmpty() ? tr("Undo the last change of the plan.") : tr("Undo: %1").arg(undone));
+  redo->setToolTip(redone.isEmpty() ? tr("Redo the change of the plan.") : tr("Redo: %1").arg(redone));
   const bool some = asked && session.analysis()->totals.layer_norms > 0;
   for (QAction* action : {suggestBest, foldAll, resetPlan}) action->setEnabled(some);
   const Selection& selection = session.selection()->current();

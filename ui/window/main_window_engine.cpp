@@ -83,14 +83,14 @@ void MainWindow::connectSession() {
   connect(session_, &Session::analysisChanged, this, [this] {
     if (!session_->analysis()) return fillSearch();
     if (!session_->analysis()->probe_error.empty()) {
-      info_->show(
-          InfoBar::Tone::Error,
-          asSentence(tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error))),
-          tr("Shapes are not known, so verdicts may be unknown, and written-out norms missed; the graph is complete."),
-          session_->analysis()->never_runs
-              ? std::vector<InfoBar::Way>()
-              : std::vector<InfoBar::Way>{
-                    {tr("Give inputs"), [this] { workspace_->bottom()->showTab(BottomPanel::Inputs); }}});
+      info_->show(InfoBar::Tone::Error,
+                  asSentence(tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error))),
+                  tr("Shapes are not known, so verdicts may be not known and written-out norms may be missed. The "
+                     "graph is complete."),
+                  session_->analysis()->never_runs
+                      ? std::vector<InfoBar::Way>()
+                      : std::vector<InfoBar::Way>{
+                            {tr("Give inputs"), [this] { workspace_->bottom()->showTab(BottomPanel::Inputs); }}});
     } else if (!session_->analysis()->note.empty() && !info_->isVisible()) {
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->analysis()->note)));
     }
@@ -134,9 +134,9 @@ void MainWindow::connectSession() {
 void MainWindow::logConfirmation(const QStringList& norms) {
   BottomPanel* log = workspace_->bottom();
   if (!session_->analysis()->probe_error.empty()) return;
-  if (norms.isEmpty()) return log->log(tr("A run showed the shapes that were inferred; all verdicts stand."));
+  if (norms.isEmpty()) return log->log(tr("A run confirmed the inferred shapes. All verdicts stand."));
   log->log(
-      tr("A run showed other shapes than were inferred. Other verdicts: %1.").arg(norms.join(QStringLiteral(", "))));
+      tr("A run showed different shapes than inferred. Changed verdicts: %1.").arg(norms.join(QStringLiteral(", "))));
 }
 
 // The bar's message is about the work before. Keeps the engine's own: its buttons are still needed.
@@ -165,14 +165,14 @@ void MainWindow::refresh() {
 void MainWindow::showEngineLost(const QString& reason) {
   workspace_->bottom()->log(reason);
   const bool open = !session_->path().isEmpty(), reopens = open && session_->reopens();
-  QString hint = open ? tr("The window, the plan and the path of the model are kept.") : QString();
+  QString hint = open ? tr("Your plan and view are safe.") : QString();
   if (options_.engine.isEmpty()) {
-    hint = tr("Install it beside the window, or name it in the environment variable NORMLENS_ENGINE.");
+    hint = tr("Install it next to the window, or set the environment variable NORMLENS_ENGINE to it.");
   } else if (engine_->failedStarts() >= kManyFailedStarts) {
-    hint = tr("It ended %1 times before it was ready; look at the log, or name another engine in the preferences.")
+    hint = tr("It stopped %1 times before it was ready. See the log, or set another engine in Preferences.")
                .arg(engine_->failedStarts());
   } else if (open && !reopens) {
-    hint = tr("It ended again on %1, which is not opened again by itself; the window and the plan are kept.")
+    hint = tr("It crashed again on %1, so %1 will not be reopened automatically. Your plan and view are safe.")
                .arg(QFileInfo(session_->path()).fileName());
   }
   info_->show(InfoBar::Tone::Error, reason, hint,
@@ -192,7 +192,7 @@ void MainWindow::showSilence(int seconds) {
   }
   QString hint = session_->path().isEmpty() ? QString() : tr("A restart keeps plan, charts and proofs.");
   const QString stage = session_->job().stage;
-  if (!stage.isEmpty()) hint = tr("It was last at: %1.").arg(stage) + u' ' + hint;
+  if (!stage.isEmpty()) hint = tr("Its last step: %1.").arg(stage) + u' ' + hint;
   info_->show(InfoBar::Tone::Choice, tr("The engine has not answered for %1 s.").arg(seconds), hint,
               {{tr("Wait")}, {tr("Restart engine"), [this] { session_->recover(); }}});
   info_->setTopic(kEngineTopic);
@@ -219,12 +219,12 @@ void MainWindow::showLeftOut() {
   if (!left) return info_->dismissAbout(kLeftOutTopic);
   if (left->centering >= 0 && !info_->isAbout(kLeftOutTopic)) return;  // dismissed before that was found
   const auto edits = static_cast<int>(left->edits.size());
-  const QString fell = edits == 0   ? tr("It was left out.")
-                       : edits == 1 ? tr("1 edit fell with it.")
-                                    : tr("%1 edits fell with it.").arg(edits);
+  const QString fell = edits == 0   ? tr("The edit was left out.")
+                       : edits == 1 ? tr("Leaving it out removed 1 other edit.")
+                                    : tr("Leaving it out removed %1 other edits.").arg(edits);
   std::vector<InfoBar::Way> ways{{tr("Undo"), [this] { actions_->undo->trigger(); }}};
   if (left->centering >= 0) {
-    ways.push_back({tr("Put a centering there instead"), [this, fall = *left] {
+    ways.push_back({tr("Center there at run time instead"), [this, fall = *left] {
                       session_->choices()->undoStack()->undo();
                       session_->choices()->center(fall.centering, fall.edit);
                     }});
@@ -245,7 +245,7 @@ void MainWindow::showWritten(const QString& path, const QString& words, std::vec
                     const QString folder = folderOf(path);
                     if (!QDesktopServices::openUrl(QUrl::fromLocalFile(folder)))
                       info_->show(InfoBar::Tone::Message,
-                                  tr("No program here shows folders. It is in %1.").arg(folder));
+                                  tr("No file manager was found. The file is in %1.").arg(folder));
                   }});
   info_->show(InfoBar::Tone::Message, words, {}, std::move(ways));
 }
@@ -344,22 +344,23 @@ void MainWindow::connectProject() {
   connect(project_, &ProjectKeeper::pathChanged, this, &MainWindow::showTitle);
   connect(project_, &ProjectKeeper::restored, this, &MainWindow::tellRestored);
   connect(project_, &ProjectKeeper::modelMissing, this, [this](const QString& model) {
-    info_->show(InfoBar::Tone::Error, tr("The model of this project, %1, is not there any more.").arg(model),
-                tr("Show where it is now; the plan is kept."),
+    info_->show(InfoBar::Tone::Error, tr("The model of this project, %1, no longer exists.").arg(model),
+                tr("Locate the file; the plan is kept."),
                 {{tr("Locate"), [this] { askForModelOf(&ProjectKeeper::locate); }}});
   });
   connect(project_, &ProjectKeeper::modelIsAnother, this, [this] {
-    info_->show(InfoBar::Tone::Error, tr("The model is not the one that this project was made with."),
-                tr("The plan was made anew for what it holds now; what was measured may not hold for it."));
+    info_->show(InfoBar::Tone::Error, tr("The model has changed since this project was saved."),
+                tr("The plan was made again for the new model. Earlier measurements may not apply to it."));
   });
   connect(project_, &ProjectKeeper::modelChangedOnDisk, this, [this](const QString& model, bool gone) {
     const QString name = QFileInfo(model).fileName();
     if (gone) {
       info_->show(InfoBar::Tone::Error, tr("%1 was moved or removed.").arg(name),
-                  tr("What is shown is what was read; folding may fail."),
+                  tr("The window shows the model as it was read. Folding may fail."),
                   {{tr("Locate"), [this] { askForModelOf(&ProjectKeeper::reload); }}});
     } else {
-      info_->show(InfoBar::Tone::Error, tr("%1 changed on the disk.").arg(name), tr("What is shown is what was read."),
+      info_->show(InfoBar::Tone::Error, tr("%1 changed on disk.").arg(name),
+                  tr("The window shows the model as it was read."),
                   {{tr("Reload"), [this] { useModel(&ProjectKeeper::reload, session_->path()); }}});
     }
   });
@@ -427,8 +428,8 @@ void MainWindow::tellRestored(const QStringList& lost) {
   constexpr qsizetype kNamed = 5;
   QString names = lost.mid(0, kNamed).join(QStringLiteral(", "));
   if (lost.size() > kNamed) names += tr(" and %1 more").arg(formatCount(lost.size() - kNamed));
-  info_->show(InfoBar::Tone::Error, tr("The model has not all that the plan names: %1.").arg(names),
-              tr("The rest of the plan is as it was saved."));
+  info_->show(InfoBar::Tone::Error, tr("The model lacks parts that the plan names: %1.").arg(names),
+              tr("The rest of the plan is unchanged."));
 }
 
 void MainWindow::offerRecovery() {
@@ -446,9 +447,9 @@ void MainWindow::offerRecovery() {
     if (QFileInfo::exists(newest)) return recover(newest);
     info_->show(InfoBar::Tone::Message, tr("Another window has restored %1.").arg(name));
   };
-  info_->show(InfoBar::Tone::Message, tr("Work on %1 was not saved when the window went.").arg(name),
-              tr("The plan, the inputs and the view can be recovered."),
-              {{tr("Recover"), restore}, {tr("Discard"), [newest] { Recovery::discard(newest); }}});
+  info_->show(InfoBar::Tone::Message, tr("You have unsaved work on %1 from last time.").arg(name),
+              tr("Its plan, inputs and view are safe."),
+              {{tr("Restore"), restore}, {tr("Discard"), [newest] { Recovery::discard(newest); }}});
 }
 
 void MainWindow::recover(const QString& orphan) {

@@ -54,7 +54,7 @@ QString peakOf(const protocol::BenchSide& side) {
 }
 
 QString normShareOf(const protocol::BenchSide& side) {
-  return side.norm_share ? QString::number(100 * *side.norm_share, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
+  return side.norm_share ? formatPercent(*side.norm_share) : QStringLiteral("–");
 }
 
 QString tokensOf(const protocol::BenchSide& side) {
@@ -69,7 +69,9 @@ QString deviceName(const protocol::BenchResult& result) {
   return result.machine.gpu.empty() ? QStringLiteral("CUDA") : text(result.machine.gpu);
 }
 
-QString formatMedian(double ms) { return QString::number(ms, 'f', 3); }
+QString formatMedian(double ms) {
+  return QString::number(ms, 'f', ms < 9.9995 ? 3 : ms < 99.995 ? 2 : ms < 999.95 ? 1 : 0);
+}
 
 bool isOfFold(const protocol::BenchPoint& point) {
   return point.a.model == "original" && point.b && protocol::flavourOfFold(point.b->model);
@@ -102,19 +104,19 @@ bool isMixed(const protocol::BenchPoint& point) { return point.b && runtimeName(
 QString cautionOf(const protocol::BenchPoint& point) {
   QStringList cautions;
   if (point.outputs && point.outputs->beyond) {
-    cautions << tr("The outputs differ by %1 where %2 is the limit: a measured speed of a wrong result means nothing.")
+    cautions << tr("The outputs differ by %1, the limit is %2. The speed of a wrong result means nothing.")
                     .arg(formatNumber(point.outputs->max_rel, 3), formatNumber(point.outputs->noise_floor, 3));
   }
   if (!point.outputs_reason.empty()) {
     cautions << tr("The outputs could not be compared: %1.").arg(text(point.outputs_reason));
   }
   if (point.crowded) {
-    cautions << tr("Other programs kept %1 cores busy meanwhile: read with care.").arg(point.other_cores, 0, 'f', 1);
+    cautions << tr("Other programs used %1 cores; treat these figures with caution.").arg(point.other_cores, 0, 'f', 1);
   } else if (!point.warmed_up) {
-    cautions << tr("The clock never settled: read with care.");
+    cautions << tr("Clock speed kept changing; treat these figures with caution.");
   }
   if (point.a.ops_late || (point.b && point.b->ops_late)) {
-    cautions << tr("The device waited for launches: times of single ops are late, read them with care.");
+    cautions << tr("The device waited for launches, so times of single operators are late; treat them with caution.");
   }
   return cautions.join(u' ');
 }

@@ -30,7 +30,7 @@ namespace normlens::ui {
 // Returns the number that a point varies: its sequence length or batch size. nullopt: it varies something else, or
 // more.
 [[nodiscard]] std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& over);
-[[nodiscard]] QString formatMedian(double ms);  // "2.197"
+[[nodiscard]] QString formatMedian(double ms);  // "2.197", "12.40": at most four digits
 // The two sides run in different runtimes.
 [[nodiscard]] bool isMixed(const protocol::BenchPoint& point);
 // Returns what makes its figures doubtful, in sentences; empty: nothing.

@@ -12,6 +12,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr double kWholeMicroseconds = 99.5;  // from here on without a decimal
+constexpr double kMillisecond = 999.5;       // In microseconds; from here on the next unit is used.
 
 }  // namespace
 
@@ -36,18 +37,21 @@ QString formatError(double value) {
   if (std::isnan(value)) return QStringLiteral("nan");
   if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
   if (value == 0) return QStringLiteral("0");
-  QString printed = QString::number(value, 'e', 0);  // "4e-16", "3e-07"
+  const bool small = std::abs(value) < 0.01;
+  const QString printed = small ? QString::number(value, 'e', 0) : QString::number(value, 'g', 2);  // "3e-07", "0.31"
   const qsizetype exponent = printed.indexOf(u'e');
-  const int power = printed.mid(exponent + 1).toInt();
-  return QStringLiteral("%1e%2").arg(printed.left(exponent)).arg(power);
+  if (exponent < 0) return printed;
+  return QStringLiteral("%1e%2").arg(printed.left(exponent)).arg(printed.mid(exponent + 1).toInt());
 }
 
 QString formatMilliseconds(double ms) {
-  if (ms >= 1000) return QStringLiteral("%1 s").arg(ms / 1000, 0, 'f', ms < 10000 ? 2 : 1);
-  return QStringLiteral("%1 ms").arg(ms, 0, 'f', ms < 1 ? 3 : ms < 10 ? 2 : ms < 100 ? 1 : 0);
+  if (ms < kMillisecond / 1000) return formatMicroseconds(ms * 1000);
+  if (ms < kMillisecond) return QStringLiteral("%1 ms").arg(ms, 0, 'f', ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0);
+  return QStringLiteral("%1 s").arg(ms / 1000, 0, 'f', ms < 9995 ? 2 : ms < 99950 ? 1 : 0);
 }
 
 QString formatMicroseconds(double us) {
+  if (us >= kMillisecond) return formatMilliseconds(us / 1000);
   return QStringLiteral("%1 µs").arg(us, 0, 'f', std::abs(us) >= kWholeMicroseconds ? 0 : 1);
 }
 
@@ -57,6 +61,20 @@ double shownMicroseconds(double us) {
 }
 
 QString formatRatio(double ratio) { return QStringLiteral("%1×").arg(ratio, 0, 'f', 2); }
+
+QString formatInterval(double low, double high) {
+  return QStringLiteral("%1–%2").arg(low, 0, 'f', 2).arg(high, 0, 'f', 2);
+}
+
+QString formatSpeedup(double ratio, double low, double high) {
+  const QString figure = QStringLiteral("%1 (%2)").arg(formatRatio(ratio), formatInterval(low, high));
+  return low < 1.005 && high >= 0.995 ? QObject::tr("no clear gain · %1").arg(figure) : figure;
+}
+
+QString formatPercent(double share) {
+  const double percent = 100 * share;
+  return QStringLiteral("%1%").arg(percent, 0, 'f', std::abs(percent) < 9.95 && percent != 0 ? 1 : 0);
+}
 
 QString formatShape(const std::vector<int64_t>& shape) {
   if (shape.empty()) return QStringLiteral("scalar");
@@ -78,7 +96,7 @@ QString formatCount(int64_t count) {
 
 QString formatShare(int count, int all, int unknown) {
   const QString share = QObject::tr("%1 of %2").arg(count).arg(all);
-  return unknown == 0 ? share : QObject::tr("%1, %2 unknown").arg(share).arg(unknown);
+  return unknown == 0 ? share : QObject::tr("%1, %2 not known").arg(share).arg(unknown);
 }
 
 QString asSentence(const QString& words) {

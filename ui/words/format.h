@@ -8,12 +8,16 @@
 
 namespace normlens::ui {
 
-[[nodiscard]] QString formatBytes(int64_t bytes);                      // "498 MB", decimal units
-[[nodiscard]] QString formatError(double value);                       // "4e-16"; "0" when exactly zero
-[[nodiscard]] QString formatMilliseconds(double ms);                   // "0.42 ms", "1.8 s"
-[[nodiscard]] QString formatMicroseconds(double us);                   // "0.3 µs"
-[[nodiscard]] double shownMicroseconds(double us);                     // the number that formatMicroseconds() writes
-[[nodiscard]] QString formatRatio(double ratio);                       // "1.06×"
+[[nodiscard]] QString formatBytes(int64_t bytes);               // "498 MB", decimal units
+[[nodiscard]] QString formatError(double value);                // "4e-16", "0.31"; "0" when exactly zero
+[[nodiscard]] QString formatMilliseconds(double ms);            // "420 µs", "1.80 s"
+[[nodiscard]] QString formatMicroseconds(double us);            // "0.3 µs", "1.20 ms"
+[[nodiscard]] double shownMicroseconds(double us);              // the number that formatMicroseconds() writes
+[[nodiscard]] QString formatRatio(double ratio);                // "1.06×"
+[[nodiscard]] QString formatInterval(double low, double high);  // "1.03–1.07"
+// "1.05× (1.03–1.07)"; where the interval touches 1.00: "no clear gain · 1.01× (1.00–1.01)"
+[[nodiscard]] QString formatSpeedup(double ratio, double low, double high);
+[[nodiscard]] QString formatPercent(double share);                     // "4.7%", "12%"
 [[nodiscard]] QString formatShape(const std::vector<int64_t>& shape);  // "1×1024×768"; "scalar" for no axes
 [[nodiscard]] QString formatNumber(double value, int digits = 4);      // significant digits, "1e-05"
 [[nodiscard]] QString formatCount(int64_t count);                      // thousands apart

@@ -25,55 +25,55 @@ constexpr Entry kExperiments[] = {
     {"Equivalence", "6 layers × 256, spirals · paper 1, §3.2",
      "RMSNorm behind centered weights (CBWC) trains to the same network as LayerNorm; RMSNorm alone does not."},
     {"Depth", "6, 15 and 35 layers, four norms · paper 1, §5.1",
-     "LayerNorm keeps what each layer reads in its place, and trains better than RMSNorm alone."},
+     "LayerNorm keeps the spread of each layer's input steady, and trains better than RMSNorm alone."},
     {"Dropout trade-off", "3 layers × 64, five seeds · paper 1, §5.3",
-     "Dropout before a norm breaks the equality; at 0.1, 0.3 and 0.5 CBWC still stays nearer to LayerNorm than RMSNorm "
-     "alone."},
+     "Dropout before a norm breaks the equality. At 0.1, 0.3 and 0.5, CBWC still stays closer to LayerNorm than "
+     "RMSNorm alone."},
     {"Cost crossover: s·b > p", "256 inputs, 8 to 4,096 tokens · paper 1, §5.3",
      "Centering weights is cheaper than centering tokens once a step has more tokens, s·b, than the layer has inputs, "
      "p."},
     {"CRMSNorm", "4 blocks × 128, characters · paper 3, §3.2",
-     "A stream whose channels sum to 0 needs one channel fewer: d − 1 of them train to the same weights as Pre-LN."},
-    {"Continued training", "a trained LayerNorm network goes on · paper 1, §5.4",
-     "A network is trained with LayerNorm; the others start from its weights and go on."},
+     "A stream whose channels sum to 0 needs one channel fewer: d − 1 channels train to the same weights as Pre-LN."},
+    {"Continued training", "from a trained LayerNorm network · paper 1, §5.4",
+     "A network is trained with LayerNorm. The others start from its weights and continue."},
 };
 constexpr Entry kNetworks[] = {
-    {"LayerNorm", "", "Takes the mean of each row away and divides by its standard deviation."},
+    {"LayerNorm", "", "Subtracts the mean of each row and divides by its standard deviation."},
     {"CBWC + RMSNorm", "",
-     "CBWC, column-based weight centering: before each step the column means of every weight in front of a norm are "
-     "taken away, so that its output has zero mean and RMSNorm does what LayerNorm would."},
-    {"RMSNorm alone", "", "Divides by the root mean square and leaves the mean where it is: another network."},
+     "CBWC, column-based weight centering: before each step, every weight before a norm loses its column means. Its "
+     "output then has zero mean, and RMSNorm equals LayerNorm."},
+    {"RMSNorm alone", "", "Divides by the root mean square and does not change the mean: a different network."},
     {"CRMSNorm", "", "RMSNorm on a residual stream with one channel fewer, in a basis where their sum is one channel."},
-    {"no norm", "", "The linear layers and their activation alone."},
+    {"no norm", "", "Only the linear layers and their activation."},
 };
 constexpr Entry kOptimizers[] = {
     {"SGD", "", "Stochastic gradient descent."},
-    {"Adam", "", "Weight decay is added to the gradient."},
-    {"AdamW", "", "Weight decay is taken off the weight."},
+    {"Adam", "", "Adds weight decay to the gradient."},
+    {"AdamW", "", "Subtracts weight decay from the weight."},
 };
 constexpr Entry kArchitectures[] = {
-    {"MLP", "", "Linear, norm, activation again and again."},
-    {"residual MLP", "", "The same, and each layer's output is added to its input."},
-    {"pre-norm transformer", "", "GPT-2's block: the norm stands before each part."},
-    {"post-norm transformer", "", "BERT's block: the norm stands behind each sum."},
+    {"MLP", "", "Linear, norm and activation, repeated."},
+    {"residual MLP", "", "The same, with each layer's output added to its input."},
+    {"pre-norm transformer", "", "GPT-2's block: a norm before each part."},
+    {"post-norm transformer", "", "Post-norm: each LayerNorm follows a residual add."},
     {"convolutional", "", "Convolutions over a signal, with GroupNorm."},
 };
 constexpr Entry kSchedules[] = {
-    {"constant", "", "The learning rate stays."},
-    {"linear", "", "The learning rate falls in a line to 0."},
-    {"cosine", "", "The learning rate falls in half a wave to 0."},
+    {"constant", "", "The learning rate is constant."},
+    {"linear", "", "The learning rate decreases linearly to 0."},
+    {"cosine", "", "The learning rate decreases to 0 along half a cosine."},
 };
 constexpr Entry kActivations[] = {
-    {"ReLU", "", "Rounding decides on which side of its kink a number near 0 falls."},
-    {"GELU", "", "Smooth: networks that compute the same stay the same but for rounding."},
+    {"ReLU", "", "Rounding decides on which side of its kink a number near 0 lies."},
+    {"GELU", "", "Smooth: networks that compute the same stay the same, except for rounding."},
     {"tanh", "", "Smooth, between -1 and 1."},
 };
 constexpr Entry kData[] = {
-    {"spirals", "", "Arms in the plane: which arm a point lies on."},
-    {"teacher", "", "What a random network chooses."},
+    {"spirals", "", "Spiral arms in the plane: which arm a point lies on."},
+    {"teacher", "", "The class that a random network chooses."},
     {"parity", "", "Whether an even number of features is positive."},
     {"characters", "", "A generated text."},
-    {"npz file", "", "Arrays of numbers, and one of classes."},
+    {"npz file", "", "Arrays of features, and one of classes."},
 };
 
 }  // namespace
@@ -98,9 +98,7 @@ QString labOptimizerWord(const lab::RunSettings& settings, const lab::RunMember&
 QString labRunWord(int run) { return tr("run %1").arg(run); }
 
 QString findingWords(const lab::Finding& finding) {
-  const QString verdict = !finding.holds   ? tr("This run does not decide it")
-                          : *finding.holds ? tr("It holds")
-                                           : tr("It does not hold");
+  const QString verdict = !finding.holds ? tr("Not decided") : *finding.holds ? tr("Confirmed") : tr("Not confirmed");
   const QString found = text(finding.text);
   return asSentence(text(finding.claim)) + u' ' +
          asSentence(found.isEmpty() ? verdict : verdict + QStringLiteral(": ") + found);

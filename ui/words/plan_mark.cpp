@@ -19,30 +19,30 @@ struct StateWords {
 // Ordered as PlanState.
 constexpr std::array<StateWords, kPlanStates> kWords = {{
     {"", "", QT_TRANSLATE_NOOP("PlanMark", "No plan"), QT_TRANSLATE_NOOP("PlanMark", "There is no plan yet.")},
-    {"plan_would", QT_TRANSLATE_NOOP("PlanMark", "would fold"), QT_TRANSLATE_NOOP("PlanMark", "Would fold, not proved"),
-     QT_TRANSLATE_NOOP("PlanMark", "The plan turns it into an RMSNorm; Fold proves that no output changes.")},
-    {"plan_would_centered", QT_TRANSLATE_NOOP("PlanMark", "would fold, centering"),
-     QT_TRANSLATE_NOOP("PlanMark", "Would fold, with a centering"),
+    {"plan_would", QT_TRANSLATE_NOOP("PlanMark", "will fold"),
+     QT_TRANSLATE_NOOP("PlanMark", "Will fold (not yet proved)"),
+     QT_TRANSLATE_NOOP("PlanMark", "The plan makes it an RMSNorm. Fold proves that no output changes.")},
+    {"plan_would_centered", QT_TRANSLATE_NOOP("PlanMark", "will fold, centering"),
+     QT_TRANSLATE_NOOP("PlanMark", "Will fold, with centering"),
      QT_TRANSLATE_NOOP("PlanMark",
-                       "The plan turns it into an RMSNorm behind a run-time centering; Fold proves that no output "
-                       "changes.")},
+                       "The plan makes it an RMSNorm after a run-time centering. Fold proves that no output changes.")},
     {"plan_folded", QT_TRANSLATE_NOOP("PlanMark", "folded"), QT_TRANSLATE_NOOP("PlanMark", "Folded, proved"),
-     QT_TRANSLATE_NOOP("PlanMark", "It is an RMSNorm now, and it was proved that no output changed.")},
+     QT_TRANSLATE_NOOP("PlanMark", "It is now an RMSNorm, and the proof shows that no output changed.")},
     {"plan_centered", QT_TRANSLATE_NOOP("PlanMark", "folded, centering"),
-     QT_TRANSLATE_NOOP("PlanMark", "Folded, with a centering"),
-     QT_TRANSLATE_NOOP("PlanMark",
-                       "It is an RMSNorm now, behind a run-time centering that counts as its own, and it was proved "
-                       "that no output changed.")},
-    {"plan_kept", QT_TRANSLATE_NOOP("PlanMark", "kept"), QT_TRANSLATE_NOOP("PlanMark", "Kept as LayerNorm"),
-     QT_TRANSLATE_NOOP("PlanMark", "The plan leaves it as it is.")},
-    {"plan_other", QT_TRANSLATE_NOOP("PlanMark", "other outputs"), QT_TRANSLATE_NOOP("PlanMark", "Other outputs"),
-     QT_TRANSLATE_NOOP("PlanMark", "Folded, it gives other outputs than the original.")},
+     QT_TRANSLATE_NOOP("PlanMark", "Folded, with centering"),
+     QT_TRANSLATE_NOOP(
+         "PlanMark",
+         "It is now an RMSNorm after its own run-time centering, and the proof shows that no output changed.")},
+    {"plan_kept", QT_TRANSLATE_NOOP("PlanMark", "stays a LayerNorm"),
+     QT_TRANSLATE_NOOP("PlanMark", "Stays a LayerNorm"), QT_TRANSLATE_NOOP("PlanMark", "The plan does not change it.")},
+    {"plan_other", QT_TRANSLATE_NOOP("PlanMark", "outputs differ"), QT_TRANSLATE_NOOP("PlanMark", "Outputs differ"),
+     QT_TRANSLATE_NOOP("PlanMark", "Folded, the outputs differ from the original's.")},
     {"plan_would", QT_TRANSLATE_NOOP("PlanMark", "folded, not run"),
      QT_TRANSLATE_NOOP("PlanMark", "Folded, not run by the proof"),
-     QT_TRANSLATE_NOOP("PlanMark",
-                       "It is an RMSNorm now. The inputs of the proof did not run it, so nothing is proved of it.")},
-    {"plan_falls", QT_TRANSLATE_NOOP("PlanMark", "needs it"), QT_TRANSLATE_NOOP("PlanMark", "Would stay LayerNorm"),
-     QT_TRANSLATE_NOOP("PlanMark", "Without the edit that is pointed at it would stay a LayerNorm.")},
+     QT_TRANSLATE_NOOP("PlanMark", "It is now an RMSNorm. The proof's inputs did not run it, so it is not proved.")},
+    {"plan_falls", QT_TRANSLATE_NOOP("PlanMark", "depends on this"),
+     QT_TRANSLATE_NOOP("PlanMark", "Would stay a LayerNorm"),
+     QT_TRANSLATE_NOOP("PlanMark", "Without the edit under the pointer it would stay a LayerNorm.")},
 }};
 
 struct VerdictWords {
@@ -54,14 +54,14 @@ constexpr std::array<VerdictWords, namesOf(Verdict{}).size()> kVerdictWords = {{
     {"free", QT_TRANSLATE_NOOP("PlanMark", "Can fold free"),
      QT_TRANSLATE_NOOP(
          "PlanMark",
-         "Becomes an RMSNorm with the same output by editing weights alone; nothing is added at run time.")},
+         "Becomes an RMSNorm with the same output by editing weights alone. Nothing is added at run time.")},
     {"centering", QT_TRANSLATE_NOOP("PlanMark", "Only with centering"),
      QT_TRANSLATE_NOOP("PlanMark",
-                       "Becomes an RMSNorm when a few values are centered at run time, each shared by several norms.")},
+                       "Becomes an RMSNorm if a few values, each shared by several norms, are centered at run time.")},
     {"blocked", QT_TRANSLATE_NOOP("PlanMark", "Blocked"),
-     QT_TRANSLATE_NOOP("PlanMark",
-                       "Only a centering of its own would do, which costs as much time as folding it saves.")},
-    {"unknown", QT_TRANSLATE_NOOP("PlanMark", "Unknown"),
+     QT_TRANSLATE_NOOP(
+         "PlanMark", "Folds only with its own centering, which the plan counts as costing as much as the fold saves.")},
+    {"unknown", QT_TRANSLATE_NOOP("PlanMark", "Not known"),
      QT_TRANSLATE_NOOP("PlanMark", "No run has shown the shapes that decide whether it folds.")},
 }};
 
@@ -125,10 +125,11 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   const auto notRun = count([](const PlanMark& mark) { return mark.state == PlanState::NotRun; });
   const auto kept = count([](const PlanMark& mark) { return mark.state == PlanState::Kept; });
   const QString of = tr("%1 of %2").arg(folds).arg(norms.size());
-  PlanSummary summary{folds == 0   ? tr("Folds %1").arg(of)
-                      : folded > 0 ? tr("Folded %1").arg(of)
-                      : others > 0 ? tr("Other outputs")
-                                   : tr("Would fold %1").arg(of),
+  PlanSummary summary{norms.empty() ? tr("Nothing to fold")
+                      : folds == 0  ? tr("Folds %1").arg(of)
+                      : folded > 0  ? tr("Folded %1").arg(of)
+                      : others > 0  ? tr("Outputs differ")
+                                    : tr("Will fold %1").arg(of),
                       {}};
   QStringList parts;
   long against = 0, free = 0;
@@ -140,14 +141,14 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   }
   if (free > 0) parts << (free == folds && kept == 0 ? tr("all free") : tr("%1 free").arg(free));
   if (const auto shared = folds - own - against - free; shared > 0) parts << tr("%1 by a shared centering").arg(shared);
-  if (against > 0) parts << tr("%1 against the verdict").arg(against);
+  if (against > 0) parts << tr("%1 despite the verdict").arg(against);
   if (own > 0) {
-    parts << because(own == 1 ? tr("1 with a centering") : tr("%1 with a centering each").arg(own),
+    parts << because(own == 1 ? tr("1 with its own centering") : tr("%1 with their own centerings").arg(own),
                      sharedReason(marks, [](const PlanMark& mark) { return centered(mark.state); }));
   }
   if (notRun > 0) parts << tr("%1 not run by the proof").arg(notRun);
   if (kept > 0) {
-    parts << because(tr("%1 kept").arg(kept),
+    parts << because(kept == 1 ? tr("1 stays a LayerNorm") : tr("%1 stay LayerNorms").arg(kept),
                      sharedReason(marks, [](const PlanMark& mark) { return mark.state == PlanState::Kept; }));
   }
   summary.detail = parts.join(QStringLiteral(", "));

@@ -9,11 +9,11 @@ namespace {
 
 // Ordered as ErrorFloor.
 constexpr const char* kLimits[namesOf(ErrorFloor{}).size()] = {
-    QT_TRANSLATE_NOOP("ProofWords", "%1 = 6 × a few roundings of %2"),
+    QT_TRANSLATE_NOOP("ProofWords", "%1 = 6 × a few roundings in %2"),
     QT_TRANSLATE_NOOP("ProofWords", "%1 = 6 × the original's own error"),
-    QT_TRANSLATE_NOOP("ProofWords", "%1, by the original's error in other rows"),
-    QT_TRANSLATE_NOOP("ProofWords", "%1 = 6 × the noise of rounding its weights"),
-    QT_TRANSLATE_NOOP("ProofWords", "%1 = 6 × a tenth of the numbers")};
+    QT_TRANSLATE_NOOP("ProofWords", "%1, from the original's error in other rows"),
+    QT_TRANSLATE_NOOP("ProofWords", "%1 = 6 × the noise from rounding its weights"),
+    QT_TRANSLATE_NOOP("ProofWords", "%1 = 6 × a tenth of the values")};
 
 QString words(const char* source) { return QCoreApplication::translate("ProofWords", source); }
 
@@ -21,7 +21,7 @@ QString words(const char* source) { return QCoreApplication::translate("ProofWor
 
 QString proofTitle(const protocol::VerifyResult& proof) {
   if (!proof.exact) return words("Not decided");
-  if (!*proof.exact) return words("Not exact");
+  if (!*proof.exact) return words("Outputs differ");
   const bool own = proof.file_done && proof.file_dtype != "float64";
   QStringList types;
   if (proof.algebra_done || !own) types << QStringLiteral("float64");
@@ -39,9 +39,9 @@ QString proofTitle(const protocol::VerifyResult& proof) {
 QString proofCaution(const protocol::VerifyResult& proof) {
   if (proof.exact != true || !proof.beyond_rounding) return {};
   const QString type = text(proof.file_dtype);
-  return proof.errors ? words("In %1 the fold is off by %2, the original by %3: more than rounding.")
+  return proof.errors ? words("In %1, the fold is off by %2 and the original by %3: more than rounding.")
                             .arg(type, formatError(proof.errors->folded), formatError(proof.errors->original))
-                      : words("In %1 the outputs differ by %2; how far the original is off there is not known.")
+                      : words("In %1, the outputs differ by %2. The original's own error is not known.")
                             .arg(type, formatError(proof.file.max_rel));
 }
 

@@ -32,12 +32,11 @@ QString amount(double of, bool bytes) {
 }  // namespace
 
 QString foldWords(const protocol::PlanInfo& plan) {
-  if (plan.folded.empty()) return tr("With this policy no LayerNorm folds, so no stream has mean 0.");
-  return plan.centerings == 0
-             ? tr("The ordinary fold: a stream is recentered where it begins, in the weights that make it, and the "
-                  "LayerNorms that read it become RMSNorms.")
-             : tr("The ordinary fold: a stream is recentered where it begins, at run time where no weight can do it, "
-                  "and the LayerNorms that read it become RMSNorms.");
+  if (plan.folded.empty()) return tr("With this policy, no LayerNorm folds, so no stream has zero mean.");
+  return plan.centerings == 0 ? tr("The ordinary fold: centers each stream at its start, in the weights that write it. "
+                                   "The LayerNorms that read it become RMSNorms.")
+                              : tr("The ordinary fold: centers each stream at its start, at run time where no weight "
+                                   "can do it. The LayerNorms that read it become RMSNorms.");
 }
 
 QString streamName(const protocol::StreamInfo& stream) {
@@ -53,11 +52,11 @@ QString streamFacts(const protocol::StreamInfo& stream) {
 }
 
 QString streamTip(const protocol::StreamInfo& stream) {
-  if (!stream.refused.empty()) return asSentence(tr("It stays as it is, because %1").arg(text(stream.refused)));
+  if (!stream.refused.empty()) return asSentence(tr("It does not change because %1").arg(text(stream.refused)));
   QStringList all{tr("Norms that work on the narrow stream: %1.").arg(stream.norms.size() - stream.restored)};
-  if (stream.restored > 0) all << tr("Norms that get all channels back first: %1.").arg(stream.restored);
+  if (stream.restored > 0) all << tr("Norms that restore all channels first: %1.").arg(stream.restored);
   if (stream.adds > 0) all << tr("Residual adds that are narrower: %1.").arg(stream.adds);
-  if (stream.cuts > 0) all << tr("Values that are narrowed at run time: %1.").arg(stream.cuts);
+  if (stream.cuts > 0) all << tr("Values narrowed at run time: %1.").arg(stream.cuts);
   return all.join(u' ');
 }
 

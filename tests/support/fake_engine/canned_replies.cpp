@@ -38,7 +38,7 @@ bool folds(const CannedModel& model, const protocol::PlanParams& params, int nor
 }
 
 std::string reasonOf(const CannedModel& model, int norm) {
-  if (foldsFree(model, norm)) return "Every path to it ends in a linear layer or a table that can be centered.";
+  if (foldsFree(model, norm)) return "Every path to it ends in a linear layer or an embedding that can be centered.";
   return "The residual comes from LayerNorm " +
          model.graph.nodes[static_cast<size_t>(model.normNodes[static_cast<size_t>(norm) - 1])].name +
          " with γ between 0.61 and 1.38: not zero-mean.";
@@ -61,7 +61,7 @@ protocol::NormInfo normInfo(const CannedModel& model, int index) {
   if (!free) {
     const int blocker = model.normNodes[static_cast<size_t>(index) - 1];
     info.blocker_path = {node.id, node.id - 1, blocker};
-    info.blocker = {blocker, model.graph.nodes[static_cast<size_t>(blocker)].inputs[1], "γ not equal"};
+    info.blocker = {blocker, model.graph.nodes[static_cast<size_t>(blocker)].inputs[1], "γ varies"};
   }
   info.paper = info.paper_practical = model.postNorm;
   info.has_gamma = info.has_beta = true;
@@ -133,7 +133,7 @@ protocol::ModelInfo foldedInfo(const CannedModel& model, const protocol::PlanPar
 }
 
 std::vector<protocol::InputSpec> analysisInputs() {
-  return {{"input_ids", "int64", {1, 16}, 0, 210, true, "below the 211 rows of the first table"}};
+  return {{"input_ids", "int64", {1, 16}, 0, 210, true, "below the 211 rows of the first embedding"}};
 }
 
 protocol::Analysis analysis(const CannedModel& model) {
@@ -403,7 +403,8 @@ protocol::ProbeSwaps probeSwaps(const CannedModel& model, const protocol::ProbeS
                            noticed ? protocol::Notices::Yes : protocol::Notices::Hardly});
   }
   swaps.all = error(protocol::kAllNorms, 0.21);
-  swaps.findings = {std::to_string(norms - norms / 2) + " would hardly be missed"};
+  swaps.findings = {std::to_string(norms - norms / 2) +
+                    " could be replaced, one at a time, by a plain RMSNorm with less than 3% change in the outputs"};
   return swaps;
 }
 
@@ -431,7 +432,7 @@ protocol::StreamReport streams(const CannedModel& model, const protocol::StreamP
   stream.adds = norms - 1;
   if (model.postNorm) {
     stream.refused =
-        "its residual sum is read by norm 1 alone, and what goes on is that norm's output: it is post-norm";
+        "its residual sum is read by norm 1 alone, and the next block reads that norm's output: it is post-norm";
     report.reason = "the residual stream cannot be narrowed, because " + stream.refused;
     report.streams = {stream};
     return report;
@@ -458,7 +459,7 @@ protocol::NarrowResult narrow(const CannedModel& model, const protocol::NarrowPa
   if (!proved) fold.plan.policy = Policy::Paper;
   result.verify = foldResult(model, fold).verify;
   result.narrow_ms = 2.5;
-  if (!proved) result.reason = "the narrow model gives other outputs";
+  if (!proved) result.reason = "the narrow model gives outputs that differ";
   if (!proved && !params.force) return result;
   std::ofstream(params.path) << "narrow, padding " << params.streams.padding << "\n";
   result.written =

@@ -212,7 +212,7 @@ void compared(Stage& stage, int number) {
   };
   (void)waitFor([&] { return std::ranges::all_of(graphs(), [](auto* graph) { return graph->isLaidOut(); }); });
   const auto* summary = stage.window.findChild<ui::ElidedLabel*>(QStringLiteral("compareSummary"));
-  (void)waitFor([&] { return !summary->accessibleName().contains(QStringLiteral("being compared")); });
+  (void)waitFor([&] { return !summary->accessibleName().contains(QStringLiteral("Comparing the weights")); });
   for (int change = 0; change < number; ++change) {
     QTest::keyClick(&stage.window, Qt::Key_F8);
     QTest::qWait(150);

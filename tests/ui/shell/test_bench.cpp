@@ -193,7 +193,7 @@ class TestBench final : public test::ModelTest {
     QVERIFY(shown.session.measurements()->last()->points.front().complete);
     QVERIFY(!shown.session.measurements()->last()->points.back().rounds.empty());
     QVERIFY(shown.child<ChartView>("benchChart")->isVisible());
-    QCOMPARE(shown.child<QLabel>("benchNote")->text(), QStringLiteral("Stopped; what was measured stays."));
+    QCOMPARE(shown.child<QLabel>("benchNote")->text(), QStringLiteral("Stopped; the results so far are kept."));
     QVERIFY(!shown.child<QPushButton>("benchStart")->isEnabled());
     shown.session.recover();
     QTRY_VERIFY(shown.session.plan().has_value() && !shown.session.busy());
@@ -252,9 +252,9 @@ class TestBench final : public test::ModelTest {
 
   void aPlanChangedWhileMeasuringIsNotWhatWasMeasured() {
     BenchShown shown(model_, {QStringLiteral("--round"), QStringLiteral("50")});
-    QVERIFY(shown.child<QAction>("flavour_fast")->isEnabled());
+    QVERIFY(shown.child<QAction>("flavor_fast")->isEnabled());
     shown.session.measure();
-    QVERIFY(!shown.child<QAction>("flavour_fast")->isEnabled());
+    QVERIFY(!shown.child<QAction>("flavor_fast")->isEnabled());
     QTRY_VERIFY(shown.session.measurements()->live().result().has_value());
     shown.window.workspace()->bottom()->showTab(BottomPanel::Plan);
     shown.session.choices()->keepNorm(2, true);
@@ -296,7 +296,7 @@ class TestBench final : public test::ModelTest {
     QCOMPARE(table.index(0, BenchTable::Expected).data().toString(), QStringLiteral("1.060"));
     QCOMPARE(table.index(0, BenchTable::TokensA).data().toString(), QStringLiteral("32000.0"));
     QCOMPARE(table.index(0, BenchTable::TokensB).data().toString(), QStringLiteral("–"));
-    QCOMPARE(table.index(0, BenchTable::Fold).data().toString(), QStringLiteral("35.000"));
+    QCOMPARE(table.index(0, BenchTable::Fold).data().toString(), QStringLiteral("35.00"));
     const QStringList csv = benchCsv(result, {}).split(QStringLiteral("\r\n"));
     const auto field = [&](const char* head) { return csv[1].split(u',')[csv[0].split(u',').indexOf(head)]; };
     QCOMPARE(field("A tokens per s"), QStringLiteral("32000"));
@@ -306,7 +306,7 @@ class TestBench final : public test::ModelTest {
     protocol::BenchResult swept = result;
     swept.points[1] = swept.points[0];
     swept.points[1].fold_ms = 37;
-    QVERIFY2(benchNotes(swept, {}).contains(QStringLiteral("mean 36 ms, deviation 1.41 ms, CV 3.93 %")),
+    QVERIFY2(benchNotes(swept, {}).contains(QStringLiteral("mean 36 ms, deviation 1.41 ms, CV 3.93%")),
              qPrintable(benchNotes(swept, {})));
     QCOMPARE(table.index(0, BenchTable::Paper).data().toString(), QStringLiteral("1.02×"));
     QCOMPARE(table.index(1, BenchTable::MedianA).data().toString(), QStringLiteral("failed"));
@@ -322,13 +322,14 @@ class TestBench final : public test::ModelTest {
     QCOMPARE(cautionOf(point), QString());
     point.b->ops_late = true;
     QCOMPARE(cautionOf(point),
-             QStringLiteral("The device waited for launches: times of single ops are late, read them with care."));
+             QStringLiteral(
+                 "The device waited for launches, so times of single operators are late; treat them with caution."));
     BenchFigures figures;
     figures.setPoint(point);
     const int rows = figures.rowCount();
     point.outputs = {.max_rel = 0.25, .noise_floor = 3e-5, .beyond = true};
-    const QString wrong = QStringLiteral(
-        "The outputs differ by 0.25 where 3e-05 is the limit: a measured speed of a wrong result means nothing.");
+    const QString wrong =
+        QStringLiteral("The outputs differ by 0.25, the limit is 3e-05. The speed of a wrong result means nothing.");
     QVERIFY(cautionOf(point).startsWith(wrong + u' '));  // one caution hides no other
     point.b->ops_late = false;
     QCOMPARE(cautionOf(point), wrong);
@@ -415,9 +416,9 @@ class TestBench final : public test::ModelTest {
     QCOMPARE(axis().second, QStringLiteral("ms"));
     result.points[0].rounds[3].first = 190;
     QVERIFY(axis().first < 3);
-    QCOMPARE(axis().second, QStringLiteral("ms (1 round above)"));
+    QCOMPARE(axis().second, QStringLiteral("ms (1 round off the scale)"));
     result.points[0].rounds[5].second = 170;
-    QCOMPARE(axis().second, QStringLiteral("ms (2 rounds above)"));
+    QCOMPARE(axis().second, QStringLiteral("ms (2 rounds off the scale)"));
     for (size_t i = 6; i < 12; ++i) result.points[0].rounds[i].first = 190;  // no longer an exception
     QVERIFY(axis().first > 190);
     QCOMPARE(axis().second, QStringLiteral("ms"));

@@ -274,7 +274,7 @@ class TestCommands final : public test::ModelTest {
     };
     menu->popup(QPoint());
     QTRY_COMPARE(tip(), QStringLiteral("✓ Driver loaded, 3.2 ms\n"
-                                       "✗ Driver started, GPU found: no, cuInit returned 304: see nvidia-smi"));
+                                       "✗ Driver started; GPU found: failed, cuInit returned 304: see nvidia-smi"));
     menu->close();
   }
 

@@ -94,7 +94,7 @@ class TestCompare final : public test::ModelTest {
     const QString all = summaryOf(compare);
     shown.window.actions()->undo->trigger();
     QVERIFY(compare->isVisible());
-    QCOMPARE(summaryOf(compare), QStringLiteral("Once the plan is folded again, its fold is compared here."));
+    QCOMPARE(summaryOf(compare), QStringLiteral("Fold again to compare the fold here."));
     QCOMPARE(tableOf(compare)->model()->rowCount(), 0);
     shown.window.actions()->redo->trigger();
     QTRY_COMPARE(summaryOf(compare), all);
@@ -105,7 +105,7 @@ class TestCompare final : public test::ModelTest {
     const auto norms = shown.session.plan()->folded.size();
     shown.session.choices()->keepNorms({shown.session.plan()->folded.front()}, true);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QVERIFY(summaryOf(compare).startsWith(QStringLiteral("Once")));
+    QVERIFY(summaryOf(compare).startsWith(QStringLiteral("Fold again")));
     shown.session.fold();
     QTRY_VERIFY(summaryOf(compare).startsWith(QStringLiteral("%1 LayerNorm → RMSNorm").arg(norms - 1)));
     QVERIFY(compare->isVisible());
@@ -177,7 +177,7 @@ class TestCompare final : public test::ModelTest {
     QVERIFY(!nothing->isVisible());
     narrowTo(compare, ChangeClass::Ops);
     QVERIFY(nothing->isVisible());
-    QCOMPARE(nothing->text(), QStringLiteral("No operators differ but LayerNorms that are RMSNorms."));
+    QCOMPARE(nothing->text(), QStringLiteral("No nodes differ except LayerNorms that became RMSNorms."));
     narrowTo(compare, ChangeClass::Centered);
     QVERIFY(!nothing->isVisible());
   }
@@ -299,12 +299,12 @@ class TestCompare final : public test::ModelTest {
     shown.window.actions()->compareFolded->trigger();
     auto* compare = shown.child<CompareView>("compare");
     const auto* changes = &shown.child<ChangesPanel>("changes")->changes();
-    QTRY_VERIFY(summaryOf(compare).contains(QStringLiteral("2 weights changed   The weights are being compared.")));
+    QTRY_VERIFY(summaryOf(compare).contains(QStringLiteral("2 weights changed   Comparing the weights.")));
     compare->compareWith(model_);
-    QTRY_COMPARE(summaryOf(compare), QStringLiteral("The same operators with the same weights in the same modules."));
+    QTRY_COMPARE(summaryOf(compare), QStringLiteral("The same nodes with the same weights in the same modules."));
     QTest::qWait(800);
     QCOMPARE(changes->rowCount(), 0);
-    QCOMPARE(summaryOf(compare), QStringLiteral("The same operators with the same weights in the same modules."));
+    QCOMPARE(summaryOf(compare), QStringLiteral("The same nodes with the same weights in the same modules."));
   }
 
   void bothGraphsMoveAndOpenTogether() {
@@ -312,7 +312,7 @@ class TestCompare final : public test::ModelTest {
     shown.window.actions()->compareWith->trigger();
     shown.answerFileDialog("compareDialog", model_);
     auto* compare = shown.child<CompareView>("compare");
-    QTRY_COMPARE(summaryOf(compare), QStringLiteral("The same operators with the same weights in the same modules."));
+    QTRY_COMPARE(summaryOf(compare), QStringLiteral("The same nodes with the same weights in the same modules."));
     const auto graphs = graphsOf(compare);
     for (auto* graph : graphs) QVERIFY(test::waitForLayout(*graph, 5000));
     QTRY_COMPARE(graphs[1]->zoom(), graphs[0]->zoom());
@@ -358,13 +358,13 @@ class TestCompare final : public test::ModelTest {
     shown.window.actions()->compareWith->trigger();
     shown.answerFileDialog("compareDialog", model_);
     auto* compare = shown.child<CompareView>("compare");
-    QTRY_VERIFY(summaryOf(compare).contains(QStringLiteral("are being compared")));
+    QTRY_VERIFY(summaryOf(compare).contains(QStringLiteral("Comparing the weights")));
     shown.child<QAction>("showNormList")->trigger();  // another page, not "Back"
     QVERIFY(!compare->isVisible());
     shown.session.close();
     QTest::qWait(600);
     QVERIFY(!shown.session.model().has_value());
-    QVERIFY(summaryOf(compare).contains(QStringLiteral("are being compared")));
+    QVERIFY(summaryOf(compare).contains(QStringLiteral("Comparing the weights")));
   }
 
  private:

@@ -21,7 +21,7 @@ class TestConfirmation final : public test::ModelTest {
     QVERIFY(!shown.session.busy());
     QTRY_VERIFY(shown.window.findChild<QLabel*>(QStringLiteral("jobStage"))
                     ->text()
-                    .startsWith(QStringLiteral("Confirming what was inferred")));
+                    .startsWith(QStringLiteral("Confirming inferred shapes")));
     QCOMPARE(verdictIcon(Verdict::Free, true), QStringLiteral("free_early"));
   }
 
@@ -55,7 +55,7 @@ class TestConfirmation final : public test::ModelTest {
     QTRY_COMPARE(shown.session.confirmation().kind, JobKind::None);
     QVERIFY(shown.session.early());
     const auto* stage = shown.child<QLabel>("jobStage");
-    QVERIFY2(stage->isVisible() && stage->text().startsWith(QStringLiteral("Confirming what was inferred")) &&
+    QVERIFY2(stage->isVisible() && stage->text().startsWith(QStringLiteral("Confirming inferred shapes")) &&
                  stage->text().endsWith(QStringLiteral("· stopped")),
              qPrintable(stage->text()));
     const auto saysSo = [&] {

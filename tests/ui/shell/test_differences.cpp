@@ -186,7 +186,7 @@ class TestDifferences final : public test::ModelTest {
     QTRY_COMPARE(matrixOf(shown)->types(), 2);
     chooseView(shown, 2);
     auto* words = shown.child<QLabel>("tensorPairWords");
-    QVERIFY(words->text().contains(QStringLiteral("Choose a row")));
+    QVERIFY(words->text().contains(QStringLiteral("Select a row")));
     auto* table = shown.child<QTableView>("differenceTable");
     table->setCurrentIndex(table->model()->index(18, 0));
     auto* head = shown.child<ElidedLabel>("tensorPairHead");

@@ -81,9 +81,9 @@ class TestEngineClient final : public test::ModelTest {
 
   void aHintNamesTheWindowsOwnPlace() {
     const std::pair<Hint, const char*> rows[] = {
-        {{"give inputs", HintKey::Inputs}, "give inputs on the tab Inputs"},
+        {{"give inputs", HintKey::Inputs}, "give inputs on the Inputs tab"},
         {{"allow more time", HintKey::TimeOrInputs},
-         "allow more time in Preferences, or give inputs on the tab Inputs"},
+         "allow more time in Preferences, or give inputs on the Inputs tab"},
         {{"choose one of them", HintKey::Model}, "choose one of them in the inspector, once the file itself is open"},
         {{"export it all the same", HintKey::Force}, "export it all the same with Export anyway"},
         {"my--model.pt -- a file of 2 - 1 parts", "my--model.pt -- a file of 2 - 1 parts"},
@@ -214,7 +214,7 @@ class TestEngineClient final : public test::ModelTest {
     QSignalSpy died(&engine, &EngineClient::engineDied);
     engine.start();
     QTRY_COMPARE(died.count(), 1);
-    QVERIFY(died.first().first().toString().contains(QStringLiteral("ended by itself")));
+    QVERIFY(died.first().first().toString().contains(QStringLiteral("The engine exited")));
   }
 
   void waitingRequestsAreBounded() {

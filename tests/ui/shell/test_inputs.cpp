@@ -78,10 +78,10 @@ class TestInputs final : public test::ModelTest {
     } wrong[] = {{0, InputsModel::Shape, "1, -2", "whole numbers"},
                  {0, InputsModel::Shape, "1,,2", "whole numbers"},
                  {0, InputsModel::Shape, "100000, 100000", "memory"},
-                 {0, InputsModel::Type, "int7", "no element type"},
-                 {0, InputsModel::Low, "300", "ends before it begins"},
-                 {0, InputsModel::High, "many", "no number"},
-                 {1, InputsModel::Low, "1", "no number"}};
+                 {0, InputsModel::Type, "int7", "not an element type"},
+                 {0, InputsModel::Low, "300", "ends before it starts"},
+                 {0, InputsModel::High, "many", "not a number"},
+                 {1, InputsModel::Low, "1", "not a number"}};
     for (const auto& row : wrong) {
       model.setInputs(someInputs());
       QVERIFY(set(row.row, row.column, row.words));
@@ -139,7 +139,7 @@ class TestInputs final : public test::ModelTest {
       QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
       QCOMPARE(shown.session.analysis()->inputs.front().shape, (std::vector<int64_t>{3, 7}));
       QCOMPARE(shown.session.choices()->params().policy, Policy::All);
-      QVERIFY(state(shown).contains(QStringLiteral("As you set them")));
+      QVERIFY(state(shown).contains(QStringLiteral("Your settings")));
     }
     Shown again;
     again.openAndAnalyse(model_);

@@ -72,7 +72,7 @@ class TestInspector final : public test::ModelTest {
   void readingALargeTensorStopsWhenOneMovesOn() {
     Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("tensor_stats=60000")});
     shown.clickNorm(3);
-    QTRY_VERIFY(statesShown(shown, QStringLiteral("reads the tensor")));
+    QTRY_VERIFY(statesShown(shown, QStringLiteral("is reading the tensor")));
     QTest::qWait(50);
     // The next question is answered at once, not after a minute: the first was cancelled.
     shown.session.selection()->clear();

@@ -319,10 +319,10 @@ class LessonsTest final : public test::ModelTest {
     const auto* table = reading.child<QLabel>("groupedCosts");
     auto* groups = reading.child<QSlider>("groupsSlider");
     QVERIFY(groups->isVisible() && !reading.child<QWidget>("play")->isVisible());
-    QVERIFY(table->text().contains(QStringLiteral("196 and 63 ticks: 68 % less")));     // 12d + 4g - 12 and 4d - 1
+    QVERIFY(table->text().contains(QStringLiteral("196 and 63 ticks: 68% less")));      // 12d + 4g - 12 and 4d - 1
     QCOMPARE(*figure->number(QStringLiteral("savedPercent")), 100 * (1 - 66.0 / 132));  // 4d + 2 and 8d + 4
     slide(groups, Qt::Key_Right, 4);
-    QVERIFY(table->text().contains(QStringLiteral("212 and 63 ticks: 70 % less")));
+    QVERIFY(table->text().contains(QStringLiteral("212 and 63 ticks: 70% less")));
     QVERIFY(*figure->number(QStringLiteral("groupsSavedPercent")) > 70);  // the task
     QVERIFY(figure->accessibleName().contains(QStringLiteral("8 groups")));
     QVERIFY(figure->film().length == 0);

@@ -105,7 +105,7 @@ class TestModels final : public QObject {
     NormModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
     model.setNorms({norm(0, "x", Verdict::Unknown), norm(2, "z", Verdict::Blocked)});
-    QCOMPARE(printed(model), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n  z\nUnknown\n  x\n"));
+    QCOMPARE(printed(model), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n  z\nNot known\n  x\n"));
     QCOMPARE(model.index(3, 0).data(NormModel::CountRole).toInt(), 1);
   }
 
@@ -120,8 +120,8 @@ class TestModels final : public QObject {
     const QModelIndex row = model.indexOfNorm(2);
     QCOMPARE(row.data(NormModel::PlanRole).toInt(), static_cast<int>(PlanState::Kept));
     QVERIFY(row.data(NormModel::ReasonRole).toString().endsWith(QStringLiteral("because you keep it.")));
-    QCOMPARE(row.parent().data(NormModel::PlanWordRole).toString(), QStringLiteral("1 would fold, 1 kept"));
-    QCOMPARE(model.indexOfNorm(0).data(NormModel::PlanWordRole).toString(), QStringLiteral("would fold"));
+    QCOMPARE(row.parent().data(NormModel::PlanWordRole).toString(), QStringLiteral("1 will fold, 1 stays"));
+    QCOMPARE(model.indexOfNorm(0).data(NormModel::PlanWordRole).toString(), QStringLiteral("will fold"));
     model.setPlan({folds});
     QCOMPARE(changed.count(), 5);
     QCOMPARE(model.indexOfNorm(2).data(NormModel::PlanWordRole).toString(), QString());
@@ -135,18 +135,19 @@ class TestModels final : public QObject {
         planned{PlanState::Planned, {}}, other{PlanState::OtherOutputs, {}};
     QCOMPARE(planSummary(norms, {free, own, kept}).head, QStringLiteral("Folded 2 of 3"));
     QCOMPARE(planSummary(norms, {free, own, kept}).detail,
-             QStringLiteral("1 free, 1 with a centering because a copy would add 131 kB, 1 kept"));
-    QCOMPARE(planSummary(norms, {planned, planned, planned}).detail, QStringLiteral("2 free, 1 against the verdict"));
+             QStringLiteral("1 free, 1 with its own centering because a copy would add 131 kB, 1 stays a LayerNorm"));
+    QCOMPARE(planSummary(norms, {planned, planned, planned}).detail, QStringLiteral("2 free, 1 despite the verdict"));
     const PlanMark unseen{PlanState::NotRun, {}};
     QCOMPARE(planSummary(norms, {free, unseen, kept}).head, QStringLiteral("Folded 2 of 3"));
-    QCOMPARE(planSummary(norms, {free, unseen, kept}).detail, QStringLiteral("2 free, 1 not run by the proof, 1 kept"));
+    QCOMPARE(planSummary(norms, {free, unseen, kept}).detail,
+             QStringLiteral("2 free, 1 not run by the proof, 1 stays a LayerNorm"));
     NormModel model;
     model.setNorms(norms);
     model.setPlan({free, unseen, kept});
     const QModelIndex first = model.index(0, 0);
     QCOMPARE(first.data(NormModel::PlanWordRole).toString(), QStringLiteral("1 folded, 1 folded, not run"));
     QCOMPARE(planSummary(norms, {kept, kept, kept}).head, QStringLiteral("Folds 0 of 3"));
-    QCOMPARE(planSummary(norms, {other, other, other}).head, QStringLiteral("Other outputs"));
+    QCOMPARE(planSummary(norms, {other, other, other}).head, QStringLiteral("Outputs differ"));
   }
 
   void aProofColoursOnlyWhatItProved() {
@@ -184,22 +185,22 @@ class TestModels final : public QObject {
     proof.errors = {0.002, 0.06};
     QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 and bfloat16"));
     QCOMPARE(proofCaution(proof), QString());
-    QCOMPARE(allowedInFile(proof), QStringLiteral("2e-1 = 6 × a few roundings of bfloat16"));
+    QCOMPARE(allowedInFile(proof), QStringLiteral("0.19 = 6 × a few roundings in bfloat16"));
     proof.floor = ErrorFloor::Original;
-    QCOMPARE(allowedInFile(proof), QStringLiteral("2e-1 = 6 × the original's own error"));
+    QCOMPARE(allowedInFile(proof), QStringLiteral("0.19 = 6 × the original's own error"));
     proof.beyond_rounding = true;
     proof.not_run = {"ln"};
-    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · bfloat16 off by 6e-2 · 1 not run"));
+    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · bfloat16 off by 0.06 · 1 not run"));
     QCOMPARE(proofCaution(proof),
-             QStringLiteral("In bfloat16 the fold is off by 6e-2, the original by 2e-3: more than rounding."));
+             QStringLiteral("In bfloat16, the fold is off by 0.06 and the original by 2e-3: more than rounding."));
     proof.file_dtype = "float64";
     proof.beyond_rounding = false;
     QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · 1 not run"));
-    QCOMPARE(allowedInFile(proof), QStringLiteral("2e-1"));
+    QCOMPARE(allowedInFile(proof), QStringLiteral("0.19"));
     proof.exact = false;
-    QCOMPARE(proofTitle(proof), QStringLiteral("Not exact"));
+    QCOMPARE(proofTitle(proof), QStringLiteral("Outputs differ"));
     QCOMPARE(formatShare(3, 5), QStringLiteral("3 of 5"));
-    QCOMPARE(formatShare(3, 5, 2), QStringLiteral("3 of 5, 2 unknown"));
+    QCOMPARE(formatShare(3, 5, 2), QStringLiteral("3 of 5, 2 not known"));
   }
 
   void theFilterKeepsGroupsAndCountsWhatIsLeft() {
@@ -260,7 +261,7 @@ class TestModels final : public QObject {
     QCOMPARE(model.index(0, EditModel::Cost).data().toString(), QStringLiteral("file grows by 40 kB"));
     QCOMPARE(model.index(0, EditModel::Frees).data().toString(), QStringLiteral("2 norms"));
     QCOMPARE(model.index(1, EditModel::Frees).data().toString(), QStringLiteral("ln_f"));
-    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("saves a mean a run"));
+    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("saves one mean per run"));
     QCOMPARE(model.index(0, 0).data(EditModel::NodeRole).toInt(), 3);
     QCOMPARE(model.index(1, 0).data(Qt::CheckStateRole).toInt(), static_cast<int>(Qt::Unchecked));
     QSignalSpy switched(&model, &EditModel::switched), reset(&model, &QAbstractItemModel::modelReset);
@@ -270,7 +271,7 @@ class TestModels final : public QObject {
     // The same edits, one of them switched: no reset, so a view keeps its place.
     model.setLines({{{center, true}, {}, {}}, {{replace, true}, {}, {}}}, {16, 48, 3.0, 2.0, 1.5});
     QCOMPARE(reset.count(), 0);
-    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("−1.0 µs a run"));
+    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("saves 1.0 µs per run"));
     const protocol::EditInfo drop{EditKind::DropAddend, "drop the number 3, constant along the channels", 3, 0, 0, {1}};
     model.setLines({{{drop, true}, {}, {}}}, {});
     QCOMPARE(model.index(0, EditModel::Kind).data().toString(), QStringLiteral("Drop addend"));
@@ -333,7 +334,7 @@ class TestModels final : public QObject {
     sorter.setWords(QStringLiteral("free LN_1"));
     QCOMPARE(order(), QStringLiteral("h.1.ln_1 h.0.ln_1"));
     model.setPlan({{PlanState::Folded, {}}, {}, {PlanState::Kept, {}}});
-    QCOMPARE(sorter.index(0, NormTable::InPlan).data().toString(), QStringLiteral("kept"));
+    QCOMPARE(sorter.index(0, NormTable::InPlan).data().toString(), QStringLiteral("stays a LayerNorm"));
     QCOMPARE(sorter.index(1, NormTable::InPlan).data().toString(), QStringLiteral("folded"));
     model.setNorms({});
     QCOMPARE(sorter.rowCount(), 0);
@@ -399,8 +400,8 @@ class TestModels final : public QObject {
     QCOMPARE(figure("95% to"), QStringLiteral("inf"));
     QCOMPARE(figure("noise"), QStringLiteral("noise"));
     QCOMPARE(figure("break-even"), QStringLiteral("12345"));
-    QCOMPARE(figure("cores of others"), QStringLiteral("0.875"));
-    QVERIFY2(notes.contains(QStringLiteral("Other programs kept 0.9 cores busy")), qPrintable(notes));
+    QCOMPARE(figure("other programs' cores"), QStringLiteral("0.875"));
+    QVERIFY2(notes.contains(QStringLiteral("Other programs used 0.9 cores")), qPrintable(notes));
     QVERIFY2(lines[2].endsWith(QStringLiteral(",\"out of memory, \"\"really\"\"\"")), qPrintable(lines[2]));
     QCOMPARE(lines[2].count(u','), heads.size());  // one of them in the message
     QVERIFY2(notes.contains(QStringLiteral("Some CPU; threads: 2; NormLens 0.1.0")), qPrintable(notes));

@@ -182,9 +182,9 @@ class TestPlanPanel final : public test::ModelTest {
       const QAbstractItemModel& model = *planTable(shown)->model();
       return model.index(rowOf(model, QStringLiteral("replace ln_f by an RMSNorm")), EditModel::Cost).data().toString();
     };
-    QCOMPARE(cost(), QStringLiteral("saves a mean a run"));
+    QCOMPARE(cost(), QStringLiteral("saves one mean per run"));
     shown.click("suggestBestButton");
-    QTRY_COMPARE(cost(), QStringLiteral("−1.3 µs a run"));
+    QTRY_COMPARE(cost(), QStringLiteral("saves 1.3 µs per run"));
   }
 
   void thePlanIsCopied() {
@@ -215,7 +215,7 @@ class TestPlanPanel final : public test::ModelTest {
     chooseInMenu(table, 0, "normTableMenu", "copyMarkdown");
     const QString markdown = QGuiApplication::clipboard()->text();
     QCOMPARE(markdown.count(u'\n'), 4);
-    QVERIFY(markdown.startsWith(QStringLiteral("| # | LayerNorm | Can be done |")));
+    QVERIFY(markdown.startsWith(QStringLiteral("| # | LayerNorm | Verdict |")));
     QVERIFY(markdown.contains(QStringLiteral("layer.3.attention_norm")));
   }
 
@@ -232,7 +232,7 @@ class TestPlanPanel final : public test::ModelTest {
     chooseInMenu(table, 2, "normTableMenu", "keepChosen");
     QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 6);
     QCOMPARE(shown.child<QAction>("undo")->text(), QStringLiteral("Undo: keep 3 LayerNorms"));
-    QCOMPARE(table->model()->index(3, NormTable::InPlan).data().toString(), QStringLiteral("kept"));
+    QCOMPARE(table->model()->index(3, NormTable::InPlan).data().toString(), QStringLiteral("stays a LayerNorm"));
   }
 
  private:

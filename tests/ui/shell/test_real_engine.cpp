@@ -143,7 +143,7 @@ class TestRealEngine final : public QObject {
     QVERIFY(showPlanned(window, "gpt2.pt"));
     const auto told = [&](const char* step) { return window.findChild<QAbstractButton*>(step)->accessibleName(); };
     const int norms = session.analysis()->totals.layer_norms;
-    QVERIFY2(told("storyPlan").contains(QStringLiteral("Would fold %1 of %1").arg(norms)),
+    QVERIFY2(told("storyPlan").contains(QStringLiteral("Will fold %1 of %1").arg(norms)),
              qPrintable(told("storyPlan")));
     QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("nextAction")), Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value() && !session.busy(), kPatienceMs);
@@ -157,7 +157,7 @@ class TestRealEngine final : public QObject {
     QCOMPARE(static_cast<int>(own), session.plan()->centerings);
     QTest::keyClick(&window, Qt::Key_Z, Qt::ControlModifier);
     QVERIFY(!session.foldResult());
-    QVERIFY(told("storyPlan").contains(QStringLiteral("Would fold")));
+    QVERIFY(told("storyPlan").contains(QStringLiteral("Will fold")));
     QTest::keyClick(&window, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value() && !session.busy(), kPatienceMs);
     QVERIFY(told("storyPlan").contains(QStringLiteral("Folded")));
@@ -218,8 +218,9 @@ class TestRealEngine final : public QObject {
     QVERIFY(!session.leftOut()->fall()->norms.empty());
     const size_t folded = session.plan()->folded.size();
     const auto buttons = window.infoBar()->findChildren<QAbstractButton*>();
-    const auto offer = std::ranges::find_if(
-        buttons, [](const auto* button) { return button->text() == QStringLiteral("Put a centering there instead"); });
+    const auto offer = std::ranges::find_if(buttons, [](const auto* button) {
+      return button->text() == QStringLiteral("Center there at run time instead");
+    });
     QVERIFY(offer != buttons.end());
     QTest::mouseClick(*offer, Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(session.plan() && session.plan()->folded.size() > folded, kPatienceMs);

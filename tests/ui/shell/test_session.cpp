@@ -164,13 +164,13 @@ class TestSession final : public QObject {
     const QString file = folder_.filePath(QStringLiteral("fast.normlens"));
     QVERIFY(saveProject(file, project).has_value());
     Shown shown;
-    QVERIFY(shown.child<QAction>("flavour_portable")->isChecked());
+    QVERIFY(shown.child<QAction>("flavor_portable")->isChecked());
     shown.openAndAnalyse(file);
     QCOMPARE(shown.session.flavour(), std::string("fast"));
-    QVERIFY(shown.child<QAction>("flavour_fast")->isChecked());
+    QVERIFY(shown.child<QAction>("flavor_fast")->isChecked());
     shown.openAndAnalyse(gpt2_);
     QCOMPARE(shown.session.flavour(), std::string("portable"));
-    QVERIFY(shown.child<QAction>("flavour_portable")->isChecked());
+    QVERIFY(shown.child<QAction>("flavor_portable")->isChecked());
   }
 
   void ofSeveralModelsOneIsChosenAndStays() {
@@ -196,7 +196,7 @@ class TestSession final : public QObject {
       QCOMPARE(shown.session.choices()->params().policy, Policy::All);
       QVERIFY(shown.window.project()->save(file).has_value());
       test::write(several, "written by somebody else");
-      QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
+      QTRY_VERIFY(shown.says(QStringLiteral("changed on disk")));
       shown.click("infoAction");
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       QCOMPARE(shown.session.modelName(), QStringLiteral("encode"));

@@ -59,7 +59,8 @@ class TestSurvival final : public QObject {
     shown.window.openFile(model_);
     QTRY_VERIFY_WITH_TIMEOUT(shown.window.infoBar()->showsError(), 20'000);
     const QString told = shown.window.infoBar()->message();
-    QVERIFY2(told.startsWith(QStringLiteral("The engine speaks nonsense: ")) && told.contains(words), qPrintable(told));
+    QVERIFY2(told.startsWith(QStringLiteral("The engine sent unreadable data: ")) && told.contains(words),
+             qPrintable(told));
     QVERIFY(!shown.session.busy());
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
@@ -96,7 +97,8 @@ class TestSurvival final : public QObject {
     window.openFile(model_);
     QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->isVisible(), kNoticed);
     QCOMPARE(window.infoBar()->message(), QStringLiteral("The engine has not answered for 5 s."));
-    QCOMPARE(window.findChild<QLabel*>(QStringLiteral("engineState"))->text(), QStringLiteral("Engine silent for 5 s"));
+    QCOMPARE(window.findChild<QLabel*>(QStringLiteral("engineState"))->text(),
+             QStringLiteral("Engine: no response for 5 s"));
     QTRY_COMPARE(window.infoBar()->message(), QStringLiteral("The engine has not answered for 6 s."));
   }
 
@@ -207,7 +209,7 @@ class TestSurvival final : public QObject {
     bar->setTopic(QStringLiteral("engine"));
     shown.session.measure();
     QVERIFY(bar->isVisible());
-    bar->show(InfoBar::Tone::Error, QStringLiteral("The model has not been analysed yet."));
+    bar->show(InfoBar::Tone::Error, QStringLiteral("The model has not been analyzed yet."));
     shown.child<QAction>("restartEngine")->trigger();
     QVERIFY(!bar->isVisible());
   }
@@ -245,7 +247,7 @@ class TestSurvival final : public QObject {
     }
     const auto labels = window.infoBar()->findChildren<QLabel*>();
     QVERIFY(std::ranges::any_of(labels, [](QLabel* label) {
-      return label->text().contains(QStringLiteral("ended 3 times before it was ready"));
+      return label->text().contains(QStringLiteral("stopped 3 times before it was ready"));
     }));
     QCOMPARE(test::contentOf(count).count('\n'), 3);
   }

@@ -79,18 +79,18 @@ class TestWindow final : public test::ModelTest {
   void verdictsThatNoRunHasShownAreUnknownEverywhere() {
     Shown shown(test::modelFile(folder_, QStringLiteral("hidden.pt")));
     const QString counted = shown.child<StorySegment>("storyFoldable")->accessibleName();
-    QVERIFY2(counted.contains(QStringLiteral("9 unknown")) && !counted.contains(QStringLiteral("blocked")),
+    QVERIFY2(counted.contains(QStringLiteral("9 not known")) && !counted.contains(QStringLiteral("blocked")),
              qPrintable(counted));
     shown.clickNorm(5);
-    QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Unknown"));
+    QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Not known"));
     QCOMPARE(shown.child<QLabel>("reason")->text(),
              QStringLiteral("The model was not run, so the shape of its input is not known. Allow more time in "
-                            "Preferences, or give inputs on the tab Inputs."));
+                            "Preferences, or give inputs on the Inputs tab."));
     QCOMPARE(recentFiles().front().layerNorms, -1);
     const QAbstractItemModel* table = shown.child<QTableView>("normTable")->model();
     for (const int column : {NormTable::Paper, NormTable::Practical, NormTable::Strict})
-      QCOMPARE(table->index(0, column).data().toString(), QStringLiteral("unknown"));
-    QVERIFY(shown.child<QLabel>("planEmpty")->text().contains(QStringLiteral("of 9 it is unknown")));
+      QCOMPARE(table->index(0, column).data().toString(), QStringLiteral("not known"));
+    QVERIFY(shown.child<QLabel>("planEmpty")->text().contains(QStringLiteral("9 are not known")));
     QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Inputs);
     shown.click("nextAction");
     QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Inputs);
@@ -122,7 +122,7 @@ class TestWindow final : public test::ModelTest {
 
   void theFlavourChosenIsTheFlavourExported() {
     Shown shown(model_);
-    shown.child<QAction>("flavour_fast")->trigger();
+    shown.child<QAction>("flavor_fast")->trigger();
     shown.fold();
     const QString target = folder_.filePath(QStringLiteral("fast.pt"));
     shown.click("exportButton");
@@ -277,7 +277,7 @@ class TestWindow final : public test::ModelTest {
     shown.click("nextAction");
     QTRY_VERIFY(shown.session.foldResult().has_value());
     QVERIFY(shown.window.infoBar()->showsError());
-    QCOMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Not exact"));
+    QCOMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Outputs differ"));
     QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::ShowProof);
     QVERIFY(!shown.child<QAbstractButton>("exportButton")->isEnabled());
     QVERIFY(shown.child<QAbstractButton>("exportAnyway")->isVisible());

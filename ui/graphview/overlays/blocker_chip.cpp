@@ -150,7 +150,7 @@ void BlockerChip::describe() {
   const QString away = chipWords(distance(), reason_, QFontMetrics(wordsFont()), QWIDGETSIZE_MAX);
   setText(away);
   setAccessibleName(tr("Blocker: %1, %2").arg(name_, away));
-  setToolTip(tr("Blocker: %1, %2\nA click goes there, and so does G.").arg(name_, away));
+  setToolTip(tr("Blocker: %1, %2\nClick or press G to go there.").arg(name_, away));
 }
 
 QSize BlockerChip::sizeHint() const {

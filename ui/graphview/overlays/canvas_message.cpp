@@ -35,7 +35,7 @@ QString CanvasMessage::text() const {
   if (!error.isEmpty()) return error;
   if (!busy.isEmpty()) return busy;
   if (!spins()) return tr("Open a model to see its graph");
-  return stage.isEmpty() ? tr("Arranging the graph") : stage;
+  return stage.isEmpty() ? tr("Laying out the graph") : stage;
 }
 
 void CanvasMessage::paint(QPainter& painter, const QRectF& area, bool overGraph, const ui::Theme& theme) const {

@@ -78,7 +78,7 @@ class MeanLegend : public QWidget {
     return {{MeanState::Now, tr("zero-mean now: %1").arg(count(MeanState::Now))},
             {MeanState::Planned, tr("zero-mean after the plan: %1").arg(count(MeanState::Planned))},
             {MeanState::NotZero, tr("not zero-mean: %1").arg(count(MeanState::NotZero))},
-            {MeanState::Unknown, tr("no LayerNorm depends on it")}};
+            {MeanState::Unknown, tr("no LayerNorm depends on this")}};
   }
 
   MeanStates states_;

@@ -12,30 +12,30 @@ namespace normlens::graphview {
 
 ShortcutSheet::ShortcutSheet(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("shortcutSheet"));
-  setAccessibleName(tr("Keys of the graph"));
-  setToolTip(tr("Click to take this card away."));
+  setAccessibleName(tr("Graph keys"));
+  setToolTip(tr("Click to close."));
   auto* grid = new QGridLayout(this);
   grid->setContentsMargins(20, 16, 20, 16);
   grid->setHorizontalSpacing(24);
   grid->setVerticalSpacing(6);
   const QString rows[][2] = {
-      {tr("Arrow keys"), tr("along the edges, and to what stands beside")},
+      {tr("Arrow keys"), tr("along the edges, and to neighbors")},
       {tr("Enter"), tr("open or close a group")},
-      {tr("Backspace"), tr("to the group around")},
-      {tr("Esc"), tr("select nothing")},
+      {tr("Backspace"), tr("to the enclosing group")},
+      {tr("Esc"), tr("clear the selection")},
       {tr("+  −  Ctrl+0"), tr("zoom in, out, to actual size")},
       {tr("0  F  Home"), tr("show everything")},
-      {tr("1 … 9"), tr("open groups that many levels deep")},
+      {tr("1 … 9"), tr("open that many levels of groups")},
       {tr("Shift+E  Shift+C"), tr("open all groups, close all")},
-      {tr("B"), tr("the model before the plan, or after it")},
-      {tr("G"), tr("to what blocks the chosen LayerNorm")},
-      {tr("Alt+Left  Alt+Right"), tr("back and forward, also with the mouse's buttons")},
+      {tr("B"), tr("the model before or after the plan")},
+      {tr("G"), tr("to what blocks the selected LayerNorm")},
+      {tr("Alt+Left  Alt+Right"), tr("back and forward, also with mouse buttons")},
       {tr("Ctrl+F  F3  Shift+F3"), tr("search, next, previous")},
-      {tr("Menu"), tr("what can be done with the selected")},
+      {tr("Menu"), tr("actions for the selection")},
       {tr("Wheel, Shift+wheel"), tr("zoom, move sideways")},
       {tr("Drag"), tr("move the graph")},
       {tr("Double-click"), tr("open or close a group")},
-      {tr("?"), tr("this card")},
+      {tr("?"), tr("all keys")},
   };
   int line = 0;
   for (const auto& [keysText, meaning] : rows) {

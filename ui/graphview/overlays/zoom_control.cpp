@@ -110,7 +110,7 @@ void ZoomControl::leaveEvent(QEvent*) {
 bool ZoomControl::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const QString texts[] = {tr("Zoom out (−)"), tr("Zoom to 100 % (Ctrl+0)"), tr("Zoom in (+)"),
+    const QString texts[] = {tr("Zoom out (−)"), tr("Zoom to 100% (Ctrl+0)"), tr("Zoom in (+)"),
                              tr("Show everything (F)")};
     const int part = partAt(help->pos());
     if (part >= 0) QToolTip::showText(help->globalPos(), texts[part], this);

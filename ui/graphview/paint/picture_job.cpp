@@ -53,7 +53,7 @@ class Writer {
                           : suffix == QLatin1String("pdf") ? writePdf()
                           : suffix == QLatin1String("png")
                               ? writePng()
-                              : fail(ErrorCode::Usage, tr("A picture's name ends in .svg, .pdf or .png."));
+                              : fail(ErrorCode::Usage, tr("Use a name ending in .svg, .pdf or .png."));
     if (!status) {
       for (const QString& file : files_) QFile::remove(file);
       return tl::unexpected(status.error());

@@ -120,7 +120,7 @@ QWidget* AngleStrip::makeHead() {
   auto* row = makeRow(head, -1);
   title_ = makeLabel({}, "section", head);
   tokens_ = makeLabel({}, "soft", head);
-  norms_ = describe(makeNameChoice(14, head), "stripNorm", tr("The norm whose input is shown."), tr("Norm"));
+  norms_ = describe(makeNameChoice(14, head), "stripNorm", tr("The norm whose input is drawn."), tr("Norm"));
   row->addWidget(title_);
   row->addStretch();
   row->addWidget(tokens_);
@@ -221,8 +221,8 @@ void AngleStrip::showRow() {
   randomNote_->setText(
       tr("the control: spread 1/√%1 = %2°").arg(shown.width).arg(shown.random.expected_std, 0, 'f', 1));
   AngleView view{shown.input_angles, shown.random_angles, {}, {}};
-  tokens_->setText(real != nullptr ? tr("%1 rows into").arg(formatCount(shown.input.rows))
-                                   : tr("no model with norms: %1 random vectors").arg(kVectors));
+  tokens_->setText(real != nullptr ? tr("%1 rows to").arg(formatCount(shown.input.rows))
+                                   : tr("no norms in the model: %1 random vectors").arg(kVectors));
   if (real != nullptr) {
     const bool isLayerNorm = shown.kind == protocol::ProbedKind::LayerNorm;
     if (showsOutput_) view.output = shown.output_angles;
@@ -231,15 +231,15 @@ void AngleStrip::showRow() {
     inputNote_->setText(tr("%1° of mean").arg(std::abs(90 - shown.input.angle_deg), 0, 'f', 1));
     output_->setText(isExact(shown) ? tr("90.0° exactly") : spreadWords(shown.bare_angle_deg, shown.bare_angle_std));
     outputNote_->setText(
-        !isLayerNorm ? tr("an RMSNorm leaves the angle as it is")
+        !isLayerNorm ? tr("an RMSNorm does not change the angle")
         : showsOutput_
-            ? tr("before γ and β; behind them %1").arg(spreadWords(shown.output.angle_deg, shown.output.angle_std))
+            ? tr("before γ and β; after them %1").arg(spreadWords(shown.output.angle_deg, shown.output.angle_std))
             : tr("before γ and β"));
   }
   plot_->setAngles(std::move(view));
-  setAccessibleName(real != nullptr ? tr("Input of %1 at %2 to the uniform vector, random vectors at %3")
+  setAccessibleName(real != nullptr ? tr("Angle of %1's input to the uniform vector: %2; of random vectors: %3")
                                           .arg(text(shown.title), input_->text(), random_->text())
-                                    : tr("Random vectors at %1 to the uniform vector").arg(random_->text()));
+                                    : tr("Angle of random vectors to the uniform vector: %1").arg(random_->text()));
   Q_EMIT changed();
 }
 

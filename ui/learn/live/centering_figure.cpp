@@ -75,8 +75,8 @@ class WeightCard final : public QFrame {
     map_->setCells(heat, weight->heat_rows, weight->heat_columns, reach);
     if (!centered) return;
     const double largest = weight->before.largest_column_mean * (1 - share);
-    largest_->setText(share > 0 ? tr("What is left of the means: the largest is %1").arg(formatNumber(largest, 2))
-                                : tr("The means that go: the largest is %1").arg(formatNumber(largest, 2)));
+    largest_->setText(share > 0 ? tr("What remains of the means: the largest is %1").arg(formatNumber(largest, 2))
+                                : tr("The means that are removed: the largest is %1").arg(formatNumber(largest, 2)));
   }
   void setTitle(const QString& title) { title_->setText(title); }
   // Scales text.
@@ -96,7 +96,7 @@ class WeightCard final : public QFrame {
 // The shares at which the curve is drawn, coarse to fine: it drops where nothing is left.
 constexpr double kCurve[] = {0, 1, 0.5, 0.9, 0.99, 0.75, 0.97, 0.25, 0.997, 0.999};
 
-QString percent(double share) { return QObject::tr("%1 %").arg(formatNumber(share * 100, 4)); }
+QString percent(double share) { return QObject::tr("%1%").arg(formatNumber(share * 100, 4)); }
 
 protocol::PlanParams freePlan() {
   protocol::PlanParams plan;
@@ -251,10 +251,10 @@ class CenteringFigure final : public Figure {
   QWidget* makeControls() {
     auto* card = makeCard(this);
     auto* row = makeRow(card, 24, {16, 10, 16, 10});
-    play_ = describe(new IconButton({}, tr("Play"), tr("From nothing to all of the mean (Space)."), card), "playShare");
+    play_ = describe(new IconButton({}, tr("Play"), tr("Centers from 0% to 100% (Space)."), card), "playShare");
     play_->setLook(IconButton::Look::Outlined);
     slider_ = new ValueSlider("shareSlider",
-                              {tr("Centered"), tr("How much of each mean is taken away."), 0, 1, 0.01, percent}, card);
+                              {tr("Centered"), tr("How much of each mean is subtracted."), 0, 1, 0.01, percent}, card);
     row->addWidget(play_);
     row->addWidget(slider_, 1);
     auto* checks = new QVBoxLayout;
@@ -268,8 +268,7 @@ class CenteringFigure final : public Figure {
       return check;
     };
     biases_ = add("withBiases", tr("the biases too"), tr("A bias adds its mean to every row."));
-    others_ =
-        add("withOthers", tr("its other layers"), tr("All that the LayerNorm's input is a sum of, by the same share."));
+    others_ = add("withOthers", tr("its other layers"), tr("Every term of the LayerNorm's input, by the same share."));
     row->addLayout(checks);
     connect(play_, &IconButton::clicked, this, &CenteringFigure::togglePlay);
     connect(slider_, &ValueSlider::moved, this, [this](double share) {
@@ -287,7 +286,7 @@ class CenteringFigure final : public Figure {
       const bool there = std::ranges::find(layers_, each, &CenteredLayer::kind) != layers_.end();
       segments << Segment{
           layerKindName(each),
-          there ? layerKindMeaning(each) : tr("This model has none that is known to be centered for a LayerNorm."),
+          there ? layerKindMeaning(each) : tr("No weight of this model is known to be centered for a LayerNorm."),
           there};
     }
     kinds_->setSegments(segments);
@@ -336,7 +335,7 @@ class CenteringFigure final : public Figure {
     trouble_ = missingModel(model_);
     if (model_.document != nullptr && layers_.empty()) {
       trouble_ = someUnknown(model_)
-                     ? tr("Which weights are centered is unknown: no run has shown the shapes that decide.")
+                     ? tr("Which weights are centered is not known: no run has shown the shapes that decide.")
                      : tr("No weight of this model is centered for a LayerNorm.");
     }
     spread_->setBefore({});

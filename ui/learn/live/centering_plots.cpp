@@ -26,7 +26,7 @@ double meanSize(const std::vector<double>& means) {
 MeanSpreadPlot::MeanSpreadPlot(QWidget* parent) : ScaledPlot(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setAccessibleName(tr("Means of the LayerNorm's input"));
-  setToolTip(tr("The mean of each row that the LayerNorm normalises: what it would have to take away."));
+  setToolTip(tr("The mean of each row that the LayerNorm normalizes: what it has to subtract."));
 }
 
 void MeanSpreadPlot::setCaption(const QString& caption) {
@@ -45,7 +45,7 @@ void MeanSpreadPlot::setBefore(const std::vector<double>& means) {
 void MeanSpreadPlot::setNow(const std::vector<double>& means, const QString& words) {
   now_ = means;
   words_ = words;
-  setAccessibleDescription(tr("on average %1 away from zero").arg(formatNumber(meanSize(means), 3)));
+  setAccessibleDescription(tr("on average %1 from zero").arg(formatNumber(meanSize(means), 3)));
   update();
 }
 
@@ -104,8 +104,8 @@ void MeanSpreadPlot::paintEvent(QPaintEvent*) {
 
 ShareErrorPlot::ShareErrorPlot(QWidget* parent) : ScaledPlot(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-  setAccessibleName(tr("Error of the outputs with RMSNorm in its place"));
-  setToolTip(tr("The largest relative difference of an output, each point a run of the model."));
+  setAccessibleName(tr("Output error with RMSNorm in its place"));
+  setToolTip(tr("The largest relative difference of an output. Each point is one run of the model."));
 }
 
 void ShareErrorPlot::setErrors(const std::map<double, double>& errors, double limit) {
@@ -154,7 +154,7 @@ void ShareErrorPlot::paintAxis(QPainter& painter, const QRectF& plot) const {
   }
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     painter.drawText(QRectF(plot.left() + share * plot.width() - 40, plot.bottom() + 2, 80, line), Qt::AlignCenter,
-                     share < 1 ? QString::number(share * 100) : QStringLiteral("100 %"));
+                     share < 1 ? QString::number(share * 100) : QStringLiteral("100%"));
   }
 }
 
@@ -176,7 +176,7 @@ void ShareErrorPlot::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(theme.textSoft, 1, Qt::DashLine));
   painter.drawLine(QPointF(plot.left(), limit), QPointF(plot.right(), limit));
   painter.setPen(theme.textSoft);
-  painter.drawText(QPointF(plot.left() + 4, limit - 4), tr("6 × noise of rounding"));
+  painter.drawText(QPointF(plot.left() + 4, limit - 4), tr("6 × rounding noise"));
   QPainterPath path;
   for (const auto& [share, error] : errors_) {
     const QPointF point = at(plot, share, error);

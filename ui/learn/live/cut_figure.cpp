@@ -50,7 +50,7 @@ class PriceCurve final : public ScaledPlot {
     const Theme theme = themeOf(this);
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    const CardWords words{tr("Price of a centering"), tr("%1 × as it is").arg(formatNumber(price_, 3))};
+    const CardWords words{tr("Price of a centering"), tr("%1 × the measured price").arg(formatNumber(price_, 3))};
     const QRectF inside = paintCard(painter, rect(), words, theme, factor());
     painter.setFont(uiFont(static_cast<int>(11 * factor())));
     if (points_.size() < 2) return;
@@ -66,7 +66,7 @@ class PriceCurve final : public ScaledPlot {
     painter.setPen(theme.textSoft);
     painter.drawText(QRectF(inside.left() + 8, inside.top(), inside.width(), 18 * scale()),
                      Qt::AlignLeft | Qt::AlignVCenter,
-                     tr("saved in each run, after paying; at most %1").arg(amountWords(most, measured_)));
+                     tr("net saving per run; at most %1").arg(amountWords(most, measured_)));
     painter.setPen(QPen(theme.hairline, 1));
     painter.drawLine(plot.bottomLeft(), plot.bottomRight());
     painter.setPen(theme.textFaint);
@@ -101,7 +101,8 @@ class PriceCurve final : public ScaledPlot {
       painter.setPen(QPen(theme.hairline, 1, Qt::DashLine));
       if (begin > 0) painter.drawLine(region.topLeft(), region.bottomLeft());
       painter.setPen(here ? theme.text : theme.textSoft);
-      const QString words = points_[begin].freed > 0 ? tr("%1 freed").arg(points_[begin].freed) : tr("none pays");
+      const QString words =
+          points_[begin].freed > 0 ? tr("%1 freed").arg(points_[begin].freed) : tr("none is worth it");
       if (painter.fontMetrics().horizontalAdvance(words) < region.width())
         painter.drawText(region.adjusted(0, 2, 0, 0), Qt::AlignHCenter | Qt::AlignTop, words);
       begin = next;
@@ -217,15 +218,14 @@ class CutFigure final : public Figure {
     name_ = makeLabel({}, "soft", bar);
     row->addWidget(name_);
     row->addStretch();
-    prices_ = new Segmented(
-        {{tr("Counted"), tr("A centering costs what folding a norm of its size saves, and a shade more.")},
-         {tr("Measured here"), tr("What norms and centerings take on this machine, measured now.")}},
-        bar);
-    prices_->setObjectName(QStringLiteral("cutPrices"));
-    way_ =
-        new Segmented({{tr("Reduced"), tr("Only what the choice is about.")},
-                       {tr("On the model"), tr("The same cut over the graph: triangles where a mean is taken away.")}},
+    prices_ =
+        new Segmented({{tr("Counted"), tr("A centering costs slightly more than folding a norm of its size saves.")},
+                       {tr("Measured here"), tr("The times of norms and centerings, measured now on this machine.")}},
                       bar);
+    prices_->setObjectName(QStringLiteral("cutPrices"));
+    way_ = new Segmented({{tr("Reduced"), tr("Only the part that the choice depends on.")},
+                          {tr("On the model"), tr("The same cut in the graph: a triangle marks each centering.")}},
+                         bar);
     way_->setObjectName(QStringLiteral("cutWay"));
     row->addWidget(prices_);
     row->addWidget(way_);
@@ -250,7 +250,7 @@ class CutFigure final : public Figure {
     sums_->setObjectName(QStringLiteral("cutSums"));
     stays_ = add("soft");
     column->addStretch();
-    column->addWidget(makeLabel(tr("Why nothing beats it"), "section", card));
+    column->addWidget(makeLabel(tr("Why no plan is cheaper"), "section", card));
     proof_ = add("fact");
     proof_->setObjectName(QStringLiteral("cutProof"));
     return card;
@@ -259,7 +259,7 @@ class CutFigure final : public Figure {
     auto* card = makeCard(this);
     auto* row = makeRow(card, -1, {16, 10, 16, 10});
     slider_ = new ValueSlider("priceSlider",
-                              {tr("Price of a centering"), tr("Times what it costs."), 0, 3, 0.05, times}, card);
+                              {tr("Price of a centering"), tr("A multiple of its cost."), 0, 3, 0.05, times}, card);
     row->addWidget(slider_);
     connect(slider_, &ValueSlider::moved, this, [this](double price) {
       price_ = price;
@@ -308,16 +308,16 @@ class CutFigure final : public Figure {
     QString trouble = trouble_;
     if (trouble.isEmpty() && model_.document != nullptr && model_.norms.empty())
       trouble = tr("This model has no LayerNorm.");
-    if (trouble.isEmpty() && !cut_) trouble = asked_ ? tr("The engine solves it") : QString();
+    if (trouble.isEmpty() && !cut_) trouble = asked_ ? tr("The engine computes the cut") : QString();
     if (trouble.isEmpty() && cut_ && cut_->norms.empty())
-      trouble = tr("There is nothing to cut: no LayerNorm of this model waits for a centering at run time.");
+      trouble = tr("Nothing to cut: no LayerNorm of this model needs a run-time centering.");
     QStringList names;
     if (cut_) {
       for (const auto& norm : cut_->norms) names << nameOf(norm.norm);
     }
     reduced_->setCut(cut_.value_or(protocol::CenteringCut{}), names, trouble);
     showModelState(*graph_, model_, trouble);
-    name_->setText(cut_ ? tr("%1 LayerNorms wait for a centering at run time").arg(cut_->norms.size()) : QString());
+    name_->setText(cut_ ? tr("%1 LayerNorms need a run-time centering").arg(cut_->norms.size()) : QString());
     showOnModel();
     showPlan();
     Q_EMIT changed();
@@ -354,8 +354,8 @@ class CutFigure final : public Figure {
     }
     const int more = static_cast<int>(staying.size()) - kMostNamed;
     if (more > 0) staying = staying.mid(0, kMostNamed) << tr("and %1 more").arg(more);
-    if (!staying.isEmpty()) stays_->setText(tr("Stay LayerNorms: %1").arg(staying.join(QStringLiteral(", "))));
-    proof_->setText(tr("Flow %1 = cut %2. Whatever is cut has to let no flow by, so no cut is cheaper.")
+    if (!staying.isEmpty()) stays_->setText(tr("Remain LayerNorms: %1").arg(staying.join(QStringLiteral(", "))));
+    proof_->setText(tr("Flow %1 = cut %2. Every cut must stop the whole flow, so no cut is cheaper.")
                         .arg(amount(cut_->flow), amount(cut_->paid + cut_->given_up)));
   }
   [[nodiscard]] QString nameOf(int norm) const {

@@ -180,8 +180,9 @@ void CutView::paintEvent(QPaintEvent*) {
   const QString claim = trouble_.isEmpty()
                             ? tr("cheapest cut: %1").arg(amountWords(cut_.paid + cut_.given_up, cut_.measured))
                             : QString();
-  const QRectF inside = paintCard(painter, rect(), {tr("What a mean has to get past"), claim}, theme, factor())
-                            .adjusted(0, 0, 0, -22 * scale());
+  const QRectF inside =
+      paintCard(painter, rect(), {tr("The barriers between a mean and a LayerNorm"), claim}, theme, factor())
+          .adjusted(0, 0, 0, -22 * scale());
   painter.setFont(uiFont(static_cast<int>(12 * factor())));
   painter.setPen(theme.textSoft);
   if (!trouble_.isEmpty()) {
@@ -200,7 +201,7 @@ void CutView::paintEvent(QPaintEvent*) {
   paintLinks(painter, inside);
   paintValues(painter, inside);
   paintNorms(painter, inside);
-  QString foot = tr("Filled: the flow. Dashed: the cut, through full bars only.");
+  QString foot = tr("Filled: the flow. Dashed: the cut, which crosses full bars only.");
   if (cut_.values.size() > kMostValues) foot += u' ' + tr("%1 more values.").arg(cut_.values.size() - kMostValues);
   if (cut_.norms.size() > kMostNorms) foot += u' ' + tr("%1 more norms.").arg(cut_.norms.size() - kMostNorms);
   painter.setFont(uiFont(static_cast<int>(11 * factor())));
@@ -219,7 +220,7 @@ bool CutView::event(QEvent* event) {
   QString words;
   if (left && row >= 0 && row < static_cast<int>(rows.shown.size())) {
     const protocol::CutValue& value = cut_.values[rows.shown[static_cast<size_t>(row)]];
-    words = tr("%1\nCentering it costs %2; %3 norms wait for it.")
+    words = tr("%1\nCentering it costs %2; %3 norms need it.")
                 .arg(text(value.name), amountWords(value.price, cut_.measured))
                 .arg(value.norms.size());
   } else if (!left && row >= 0 && row < static_cast<int>(shownNorms())) {

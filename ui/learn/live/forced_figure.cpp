@@ -29,8 +29,8 @@ class ErrorBars final : public ScaledPlot {
  public:
   explicit ErrorBars(QWidget* parent) : ScaledPlot(parent) {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-    setAccessibleName(tr("Error of the outputs if folded anyway"));
-    setToolTip(tr("The largest relative difference of an output; the line is six times what rounding does there."));
+    setAccessibleName(tr("Output error if folded anyway"));
+    setToolTip(tr("The largest relative difference of an output; the line is six times the rounding noise."));
   }
 
   // `waiting`: of the types that are still to come.
@@ -57,7 +57,7 @@ class ErrorBars final : public ScaledPlot {
     const Theme theme = themeOf(this);
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    const CardWords words{tr("Error if folded anyway"), tr("line: 6 × noise of rounding")};
+    const CardWords words{tr("Error if folded anyway"), tr("line: 6 × rounding noise")};
     const QRectF inside = paintCard(painter, rect(), words, theme, factor());
     const auto count = static_cast<double>(errors_.size()) + static_cast<double>(waiting_.size());
     const double tall = std::min(34 * scale(), inside.height() / std::max(1.0, count));
@@ -248,7 +248,7 @@ class ForcedFigure final : public Figure {
     setAccessibleName(tr("No LayerNorm"));
     if (of != nullptr) {
       title_->setText((of->verdict == Verdict::Blocked   ? tr("%1 cannot fold")
-                       : of->verdict == Verdict::Unknown ? tr("Whether %1 folds is unknown")
+                       : of->verdict == Verdict::Unknown ? tr("Whether %1 folds is not known")
                                                          : tr("%1 folds"))
                           .arg(shortName(text(of->title))));
       reason_->setText(unbroken(text(of->reason)));

@@ -32,7 +32,7 @@ struct Speed {
 };
 constexpr Speed kSpeeds[] = {{"½×", 0.5}, {"1×", 1}, {"2×", 2}, {"4×", 4}};
 
-QString wholePercent(double share) { return QStringLiteral("%1 %").arg(static_cast<int>(std::lround(share * 100))); }
+QString wholePercent(double share) { return QStringLiteral("%1%").arg(static_cast<int>(std::lround(share * 100))); }
 
 QFrame* makeWordCard(QWidget* parent, const QMargins& margins) {
   auto* card = makeCard(parent);
@@ -95,7 +95,7 @@ class GraphWalkFigure final : public Figure {
     for (const protocol::NormInfo& norm : model_.norms) norms_->addItem(text(norm.title));
     if (isNew) view_->setDocument(model_.document);
     view_->setNorms(model_.norms);
-    showModelState(*view_, model_, model_.norms.empty() ? tr("This model has no LayerNorm to walk to.") : QString());
+    showModelState(*view_, model_, model_.norms.empty() ? tr("This model has no LayerNorm.") : QString());
     graph_ = {};
     awaited_ = false;
     show();
@@ -161,8 +161,8 @@ class GraphWalkFigure final : public Figure {
     norms_ = describe(makeNameChoice(16, bar), "walkNorm", {}, tr("LayerNorm"));
     row->addWidget(norms_);
     row->addStretch();
-    direction_ = new Segmented({{tr("Forward"), tr("As the model runs: from the leaves to the norm.")},
-                                {tr("Backward"), tr("As the question runs: from the norm to the leaves.")}},
+    direction_ = new Segmented({{tr("Forward"), tr("In execution order: from the leaves to the norm.")},
+                                {tr("Backward"), tr("In search order: from the norm to the leaves.")}},
                                bar);
     row->addWidget(direction_);
     connect(norms_, &QComboBox::activated, this, &GraphWalkFigure::chooseNorm);
@@ -197,14 +197,15 @@ class GraphWalkFigure final : public Figure {
       row->addWidget(button);
       return button;
     };
-    play_ = add("walkPlay", tr("Play"), tr("A vertex after the other (Space)."), [this] { togglePlay(); });
-    add("walkStep", tr("Step"), tr("The next vertex."), [this] { goTo(step_ + 1); });
-    speed_ = describe(new QComboBox(card), "walkSpeed", tr("How fast it plays."), tr("Speed"));
+    play_ = add("walkPlay", tr("Play"), tr("One node after another (Space)."), [this] { togglePlay(); });
+    add("walkStep", tr("Step"), tr("The next node."), [this] { goTo(step_ + 1); });
+    speed_ = describe(new QComboBox(card), "walkSpeed", tr("Playing speed."), tr("Speed"));
     for (const Speed& speed : kSpeeds) speed_->addItem(QString::fromUtf8(speed.name));
     speed_->setCurrentIndex(1);
     row->addWidget(speed_);
     connect(speed_, &QComboBox::currentIndexChanged, this, [this] { clock_.setInterval(tick()); });
-    slider_ = new ValueSlider("walkSlider", {tr("Way"), tr("How far the walk is."), 0, 1, 0.02, wholePercent}, card);
+    slider_ =
+        new ValueSlider("walkSlider", {tr("Progress"), tr("Position in the walk."), 0, 1, 0.02, wholePercent}, card);
     row->addWidget(slider_, 1);
     add("walkNextAdd", tr("Next add"), tr("To the next residual add."), [this] { jump(NodeClass::Residual); });
     add("walkNextLayer", tr("Next layer"), tr("To the next layer that would be centered."),
@@ -250,11 +251,11 @@ class GraphWalkFigure final : public Figure {
                                                 .arg(count("folds"))
                                                 .arg(count("paper")));
     if (const int open = count("unknown"); open > 0)
-      totals_->setText(totals_->text() + tr("\nunknown are %1").arg(open));
+      totals_->setText(totals_->text() + tr("\nnot known: %1").arg(open));
     if (!there) {
       for (QLabel* label : {rule_, why_, set_, setTitle_}) label->clear();
       if (unknown != nullptr) {
-        rule_->setText(tr("Whether %1 folds is unknown").arg(shortName(text(unknown->title))));
+        rule_->setText(tr("Whether %1 folds is not known").arg(shortName(text(unknown->title))));
         why_->setText(unbroken(text(unknown->reason)));
       }
       setAccessibleName(tr("No walk"));
@@ -266,7 +267,7 @@ class GraphWalkFigure final : public Figure {
     rule_->setText(at.note.empty() ? place : place + QStringLiteral(": ") + text(at.note));
     why_->setText(classMeaning(letter));
     const std::vector<int> layers = layersUpTo(step_);
-    setTitle_->setText(layers.size() == 1 ? tr("Set so far: 1 layer") : tr("Set so far: %1 layers").arg(layers.size()));
+    setTitle_->setText(layers.size() == 1 ? tr("So far: 1 layer") : tr("So far: %1 layers").arg(layers.size()));
     QStringList names;
     const size_t hidden = layers.size() > shownLayers_ ? layers.size() - shownLayers_ : 0;
     if (hidden > 0) names << tr("%1 more above").arg(hidden);

@@ -20,24 +20,25 @@ struct Words {
 // Ordered as LayerKind.
 constexpr std::array<Words, kLayerKinds> kWords = {{
     {QT_TRANSLATE_NOOP("LayerKind", "Linear"),
-     QT_TRANSLATE_NOOP("LayerKind",
-                       "What one input adds to all outputs, a column or a row of the weight, loses its mean.")},
-    {QT_TRANSLATE_NOOP("LayerKind", "Table"),
-     QT_TRANSLATE_NOOP("LayerKind", "Each row is what one token is looked up as; its mean goes.")},
+     QT_TRANSLATE_NOOP(
+         "LayerKind",
+         "A column (or row) of the weight is what one input adds to all outputs. Centering subtracts its mean.")},
+    {QT_TRANSLATE_NOOP("LayerKind", "Embedding"),
+     QT_TRANSLATE_NOOP("LayerKind", "Each row is the vector of one token. Centering subtracts its mean.")},
     {QT_TRANSLATE_NOOP("LayerKind", "Convolution"),
-     QT_TRANSLATE_NOOP("LayerKind",
-                       "At each place of the kernel and for each input channel, the mean over the output "
-                       "channels goes.")},
+     QT_TRANSLATE_NOOP(
+         "LayerKind",
+         "Centering subtracts the mean over the output channels, at each kernel position and input channel.")},
     {QT_TRANSLATE_NOOP("LayerKind", "Grouped"),
-     QT_TRANSLATE_NOOP("LayerKind", "Output channels of one group see the same inputs; the mean goes group by group.")},
+     QT_TRANSLATE_NOOP("LayerKind",
+                       "Output channels of one group read the same inputs. Centering subtracts the mean per group.")},
     {QT_TRANSLATE_NOOP("LayerKind", "Attention V"),
      QT_TRANSLATE_NOOP("LayerKind",
-                       "Attention only mixes the rows of V, with weights that sum to one: what is "
-                       "centered before it is centered behind it.")},
+                       "Attention mixes the rows of V with weights that sum to one, so centered rows stay centered.")},
     {QT_TRANSLATE_NOOP("LayerKind", "Gate"),
-     QT_TRANSLATE_NOOP("LayerKind",
-                       "One weight for several gates that are cut apart behind it; the mean goes gate by "
-                       "gate.")},
+     QT_TRANSLATE_NOOP(
+         "LayerKind",
+         "One weight makes several gates, which are split after it. Centering subtracts the mean per gate.")},
 }};
 
 bool has(std::string_view text, std::initializer_list<std::string_view> parts) {

@@ -118,7 +118,7 @@ void LabRuns::train(KeptRun& run) {
   lock_->setStaleLockTime(0);
   if (!lock_->tryLock() && lock_->error() == QLockFile::LockFailedError) {
     lock_.reset();
-    problem_ = tr("Run %1 is trained by another window.").arg(number_);
+    problem_ = tr("Another window trains run %1.").arg(number_);
     Q_EMIT changed();
     return;
   }
@@ -168,7 +168,7 @@ void LabRuns::ended(Reply<lab::RunResult>& reply) {
     if (!error.engineDied && !error.hint.isEmpty()) {
       problem_ += u' ' + asSentence(error.hint);
     } else if (run != nullptr && run->hasCheckpoint()) {
-      problem_ += u' ' + tr("Go on continues from the last checkpoint.");
+      problem_ += u' ' + tr("Resume continues from the last checkpoint.");
     }
   }
   rest();

@@ -34,7 +34,7 @@ constexpr double kFarthest = 1e9;  // Bounds the drawing; that of a million ops 
 
 Json listIn(const Json& json, const char* key) {
   Json list = json.value(key, Json::array());
-  if (!list.is_array()) refuse("what it holds as '" + std::string(key) + "' is no list");
+  if (!list.is_array()) refuse("its field '" + std::string(key) + "' is not a list");
   if (list.size() > kMostNames) {
     refuse("its list '" + std::string(key) + "' has " + std::to_string(list.size()) + " entries, more than " +
            std::to_string(kMostNames));
@@ -44,7 +44,7 @@ Json listIn(const Json& json, const char* key) {
 
 int64_t wholeIn(const Json& json, const char* key, int64_t otherwise) {
   const Json number = json.value(key, Json(otherwise));
-  if (!number.is_number_integer()) refuse("what it holds as '" + std::string(key) + "' is no whole number");
+  if (!number.is_number_integer()) refuse("its field '" + std::string(key) + "' is not a whole number");
   return number.get<int64_t>();
 }
 
@@ -88,7 +88,7 @@ Json planJson(const Project& project) {
 template <Named E>
 E named(const Json& json) {
   const auto known = fromName<E>(json.get<std::string>());
-  if (!known) refuse("its plan is of a kind that this program does not know");
+  if (!known) refuse("this version does not know its kind of plan");
   return *known;
 }
 
@@ -151,7 +151,8 @@ protocol::InputsParams inputsFrom(const Json& json) {
   auto inputs = decoded<protocol::InputsParams>(json).value_or(protocol::InputsParams());
   for (const auto* texts : {&inputs.specs, &inputs.assume}) {
     const auto isLong = [](const std::string& text) { return text.size() > kLongestInput; };
-    if (texts->size() > kMostInputs || std::ranges::any_of(*texts, isLong)) refuse("its inputs are beyond any model's");
+    if (texts->size() > kMostInputs || std::ranges::any_of(*texts, isLong))
+      refuse("its inputs are larger than any model allows");
   }
   return inputs;
 }
@@ -294,7 +295,7 @@ std::string projectToJson(const Project& project, const QString& beside) {
 Result<Project> projectFromJson(const std::string& written) {
   const auto json = protocol::parseJson(written, kLimits);
   if (!json || !json->is_object() || !json->contains(kMark) || !json->at(kMark).is_number_integer()) {
-    return fail(ErrorCode::Unreadable, "this is not a NormLens project, or it is cut off");
+    return fail(ErrorCode::Unreadable, "this is not a NormLens project, or the file is truncated");
   }
   if (json->at(kMark).get<int64_t>() > kProjectVersion) {
     return fail(ErrorCode::Unsupported, "the project was saved by a newer NormLens", "install the newest version");
@@ -302,7 +303,7 @@ Result<Project> projectFromJson(const std::string& written) {
   try {
     return fromJson(*json);
   } catch (const Json::exception&) {
-    return fail(ErrorCode::Unreadable, "the project lacks its model or its plan, or holds something else there");
+    return fail(ErrorCode::Unreadable, "the project has no valid model or plan");
   } catch (const std::range_error& error) {
     return fail(ErrorCode::Unreadable, std::string("this is not a NormLens project: ") + error.what());
   }

@@ -34,8 +34,9 @@ double roundUp(double value) {
 
 ColumnPlot::ColumnPlot(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  setToolTip(tr("The mean of what each input adds to the outputs (at most 256 are drawn). Centering subtracts these."));
-  setAccessibleName(tr("Means of the weight, one for each input"));
+  setToolTip(
+      tr("The mean of what each input adds to the outputs (at most 256 drawn). Centering subtracts these means."));
+  setAccessibleName(tr("Means of the weight, one per input"));
 }
 
 void ColumnPlot::setMeans(const std::vector<double>& means) {

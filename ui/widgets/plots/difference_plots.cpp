@@ -247,7 +247,7 @@ void DepthPlot::paintAxes(QPainter& painter) const {
   if (height() >= kCaptionFrom) {
     painter.setPen(theme.textFaint);
     painter.drawText(QRectF(plot.left(), height() - kCaption - 2, plot.width(), kCaption),
-                     Qt::AlignRight | Qt::AlignVCenter, tr("LayerNorms and outputs, in order of execution"));
+                     Qt::AlignRight | Qt::AlignVCenter, tr("LayerNorms and outputs, in execution order"));
   }
   if (chosen_ < 0) return;
   const double x = scale.at(chosen_, 1).x();
@@ -309,10 +309,9 @@ bool DepthPlot::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const Mark mark = markAt(help->pos());
   QToolTip::showText(help->globalPos(),
-                     mark.place >= 0
-                         ? model_->tip(mark.place, mark.type)
-                         : tr("How the error grows from the first LayerNorm to the outputs; dotted: six times what "
-                              "the original loses by that precision alone. What lies below is its rounding."),
+                     mark.place >= 0 ? model_->tip(mark.place, mark.type)
+                                     : tr("How the error grows from the first LayerNorm to the outputs. Dotted: six "
+                                          "times the original's own rounding error in that precision."),
                      this);
   return true;
 }

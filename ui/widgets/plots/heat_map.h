@@ -35,7 +35,7 @@ class HeatMap final : public QWidget {
   int rows_ = 0, columns_ = 0;
   double reach_ = 0;
   QImage image_;  // one pixel a cell
-  QString meaning_ = tr("Mean of this cell: %1. Axis 0 runs down, the others across.");
+  QString meaning_ = tr("Mean of this cell: %1. Axis 0 runs down, the other axes across.");
 };
 
 }  // namespace normlens::ui

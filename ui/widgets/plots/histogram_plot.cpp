@@ -19,7 +19,7 @@ constexpr int kAxis = 18;
 HistogramPlot::HistogramPlot(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("histogram"));
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  setToolTip(tr("How many of the tensor's numbers lie where; every bar is as wide as the others."));
+  setToolTip(tr("Histogram of the tensor's numbers, in bars of equal width."));
   setAccessibleName(tr("Histogram of the tensor"));
 }
 

@@ -49,15 +49,15 @@ class SideChoice final : public QComboBox {
       setItemData(count() - 1, tip, Qt::ToolTipRole);
     };
     const auto addSide = [&](const std::string& side, const QString& tip) { add(sideName(side), text(side), tip); };
-    addSide("original", tr("The open model as it is in its file."));
+    addSide("original", tr("The open model, as in its file."));
     addSide("folded", tr("The open model's last fold."));
     for (const NamedWay& flavour : normFlavours()) {
-      addSide(std::string("folded:") + flavour.name, QCoreApplication::translate("Flavour", flavour.meaning));
+      addSide(std::string("folded:") + flavour.name, QCoreApplication::translate("Flavor", flavour.meaning));
     }
     addSide("fused",
-            tr("The open model with each norm, and the residual add before it, as one op; nothing is folded."));
+            tr("The open model with each norm and the residual add before it fused into one node; nothing is folded."));
     if (which == Which::B) add(tr("alone"), {}, tr("The first model alone."));
-    add(tr("a file…"), kAsk, tr("The model of a file, with the open model's inputs."));
+    add(tr("a file…"), kAsk, tr("The model of another file, with the open model's inputs."));
     connect(this, &QComboBox::activated, this, [this] {
       if (currentData().toString() != kAsk) return choose(currentData().toString().toStdString());
       setSide(side_);  // until a file is chosen
@@ -103,8 +103,8 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
     row_->addWidget(made);
     return made;
   };
-  start_ = button(tr("Measure"), "benchStart", tr("Run both models in turn and time them."));
-  stop_ = button(tr("Stop"), "benchStop", tr("Stop; what was measured stays."));
+  start_ = button(tr("Measure"), "benchStart", tr("Run both models in alternating rounds and time them."));
+  stop_ = button(tr("Stop"), "benchStop", tr("Stop; the results so far are kept."));
   buildSides();
   row_->addStretch(0);
   row_ = makeRow(nullptr, 6);
@@ -149,9 +149,10 @@ void BenchBar::buildCounts() {
     connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
     return field;
   };
-  rounds_ = spin(tr("Rounds"), "benchRounds", tr("Rounds of A B B A; more of them narrow the interval."));
+  rounds_ = spin(tr("Rounds"), "benchRounds", tr("Rounds of A B B A. More rounds narrow the interval."));
   iterations_ = spin(tr("Runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
-  const QString varied = tr("What is varied: NAME=VALUE,VALUE with spaces between; batch, seq, dtype, device or norm.");
+  const QString varied =
+      tr("What to vary: NAME=VALUE,VALUE separated by spaces; NAME is batch, seq, dtype, device or norm.");
   sweep_ = describe(new QLineEdit(this), "benchSweep", varied, varied);
   const QString example = tr("seq=64,256 dtype=float32,bfloat16");
   sweep_->setPlaceholderText(example);
@@ -185,7 +186,7 @@ void BenchBar::buildChoices() {
   }
   for (QComboBox* field : {device_, type_}) connect(field, &QComboBox::activated, this, &BenchBar::apply);
   graphs_ = describe(new QCheckBox(tr("Graphs"), this), "benchGraphs",
-                     tr("CUDA graphs: a run is recorded once and replayed, which spares its launches."));
+                     tr("CUDA graphs: record a run once and replay it, which saves the kernel launches."));
   row_->addWidget(graphs_);
   connect(graphs_, &QCheckBox::clicked, this, &BenchBar::apply);
 }
@@ -199,7 +200,7 @@ void BenchBar::buildSides() {
   };
   a_ = add(SideChoice::Which::A, "benchA", tr("The first model, A."));
   row_->addWidget(makeLabel(tr("vs"), "soft", this));
-  b_ = add(SideChoice::Which::B, "benchB", tr("The second model, B, which A is measured against."));
+  b_ = add(SideChoice::Which::B, "benchB", tr("The second model, B, which is compared with A."));
 }
 
 void BenchBar::fill() {

@@ -118,14 +118,13 @@ BenchPage::BenchPage(Session* session, QWidget* parent)
 
 void BenchPage::buildBar() {
   bar_ = new BenchBar(session_, this);
-  beside_ = addButton(bar_->row(), "secondary", tr("Beside"), "benchBeside",
-                      tr("An earlier measurement or a paper's figures beside this one."));
+  beside_ = addButton(bar_->row(), "secondary", tr("Compare with…"), "benchBeside",
+                      tr("Compare with an earlier measurement or with a paper's figures."));
   export_ = addButton(bar_->row(), "secondary", tr("Export"), "benchExport",
-                      tr("The chart as a picture, the figures as text."));
+                      tr("Export the chart as a picture or the figures as text."));
   buildBesideMenu();
   buildExportMenu();
-  auto* more = describe(new IconButton(QStringLiteral("more"), {}, tr("What can stand beside it, and export."), bar_),
-                        "benchMore");
+  auto* more = describe(new IconButton(QStringLiteral("more"), {}, tr("Comparison and export."), bar_), "benchMore");
   auto* menu = new QMenu(more);
   for (QPushButton* button : {beside_, export_}) {
     button->menu()->setTitle(button->text());
@@ -152,10 +151,10 @@ QWidget* BenchPage::buildKinds() {
     const char* name;
     QString title, tip;
   } kinds[] = {{"benchLatency", tr("Latency"), tr("Medians over the rounds.")},
-               {"benchDistribution", tr("Distribution"), tr("How many runs took how long.")},
-               {"benchSpeedup", tr("Speed-up"), tr("Over what is varied, with its intervals.")},
-               {"benchOps", tr("Ops"), tr("Time in norms and in everything else.")},
-               {"benchBreakEven", tr("Break-even"), tr("After how many runs the fold has paid for itself.")},
+               {"benchDistribution", tr("Distribution"), tr("Histogram of the times of all runs.")},
+               {"benchSpeedup", tr("Speed-up"), tr("Speed-up over the varied setting, with 95% intervals.")},
+               {"benchOps", tr("Operators"), tr("Time in norms and in everything else.")},
+               {"benchBreakEven", tr("Break-even"), tr("Number of runs after which the fold pays off.")},
                {"benchTableButton", tr("Table"), tr("All points with all figures.")}};
   for (int i = 0; i <= kTable; ++i) {
     auto* button = describe(new QToolButton(column), kinds[i].name, kinds[i].tip);
@@ -178,7 +177,7 @@ QWidget* BenchPage::buildKinds() {
 QWidget* BenchPage::buildMiddle() {
   middle_ = new QStackedWidget(this);
   chart_ = describe(new ChartView(middle_), "benchChart",
-                    tr("Wheel or a drawn frame: zoom. Double click: all. Click the legend: hide."),
+                    tr("Wheel or drag a frame: zoom. Double-click: show all. Click the legend: hide."),
                     tr("Chart of the measurement"));
   table_ = makeTable("benchTable", tr("Points of the measurement"), 24, points_, middle_);
   table_->setItemDelegate(new NumberDelegate(table_));
@@ -235,10 +234,10 @@ const protocol::BenchResult* BenchPage::earlier() const {
 }
 
 QString BenchPage::emptyText() const {
-  if (session_->job().kind == JobKind::Measuring) return tr("Measuring: rounds of the two models alternate.");
+  if (session_->job().kind == JobKind::Measuring) return tr("Measuring both models in alternating rounds.");
   if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
-  if (session_->canMeasure() || session_->busy()) return tr("Not measured yet. Measure times both models.");
-  return tr("Fold first, or choose models that need no fold.");
+  if (session_->canMeasure() || session_->busy()) return tr("Not measured yet. Press Measure to time both models.");
+  return tr("Fold first, or select models that need no fold.");
 }
 
 void BenchPage::showResult() {
@@ -266,14 +265,14 @@ QString BenchPage::noteOf(const protocol::BenchPoint& point) const {
   QStringList notes;
   if (const QString caution = cautionOf(point); !caution.isEmpty()) notes << caution;
   const bool measuring = session_->job().kind == JobKind::Measuring;
-  if (!point.complete && !measuring) notes << tr("Stopped; what was measured stays.");
+  if (!point.complete && !measuring) notes << tr("Stopped; the results so far are kept.");
   if (isMixed(point))
     notes << tr("Two runtimes are compared: %1 and %2.").arg(text(point.a.runtime), text(point.b->runtime));
   if (!notes.isEmpty()) return notes.join(u' ');
   const QString device = point.device == "cpu" ? tr("CPU") : point.cuda_graph ? tr("CUDA graph") : tr("CUDA");
   const QString setting = tr("%1 · %2 · %3 threads").arg(device, text(point.dtype)).arg(point.threads);
   return losesToSeveralOps(point)
-             ? tr("%1. On a CPU torch's own rms_norm is several ops: try “folded, fast”.").arg(setting)
+             ? tr("%1. On a CPU, torch's own rms_norm runs several operators: try “folded, fast”.").arg(setting)
              : setting;
 }
 
@@ -333,7 +332,7 @@ void BenchPage::buildBesideMenu() {
   menu->setToolTipsVisible(true);
   earlierMenu_ = menu->addMenu(tr("Earlier measurement"));
   earlierGroup_ = new QActionGroup(this);
-  paperMenu_ = menu->addMenu(tr("Figures of the papers"));
+  paperMenu_ = menu->addMenu(tr("Figures from the papers"));
   paperMenu_->setToolTipsVisible(true);
   paperGroup_ = new QActionGroup(this);
   addChoice(paperMenu_, paperGroup_, tr("None"), -1)->setChecked(true);
@@ -366,7 +365,7 @@ void BenchPage::buildExportMenu() {
     action->setObjectName(QLatin1String(name));
     connect(action, &QAction::triggered, this, run);
   };
-  add(tr("Chart as picture…"), "benchSavePicture", [this] {
+  add(tr("Chart as a picture…"), "benchSavePicture", [this] {
     askWhere(tr("Save the chart"), "benchPictureDialog", pictureFilters(),
              [this](const QString& path) { return chart_->savePicture(path); });
   });

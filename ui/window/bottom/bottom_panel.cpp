@@ -60,15 +60,15 @@ QWidget* BottomPanel::makeHeader(Actions* actions) {
   tabs_->setExpanding(false);
   tabs_->setUsesScrollButtons(false);
   const QPair<QString, QString> titles[] = {
-      {tr("Plan"), tr("The edits, in the order in which they are made; untick one to leave it out.")},
+      {tr("Plan"), tr("The edits, in the order in which they are applied. Clear a box to leave one out.")},
       {tr("LayerNorms"), tr("All LayerNorms as a table: sort, filter, group, copy.")},
-      {tr("Inputs"), tr("What the model is run with; yours can be set or loaded.")},
-      {tr("Proof"), tr("How far the folded model's outputs are from the original's.")},
-      {tr("Differences"), tr("Where two models part, LayerNorm by LayerNorm and precision by precision.")},
+      {tr("Inputs"), tr("The inputs of the model. Set or load your own.")},
+      {tr("Proof"), tr("How much the folded model's outputs differ from the original's.")},
+      {tr("Differences"), tr("Where two models diverge, LayerNorm by LayerNorm and precision by precision.")},
       {tr("Benchmark"), tr("How long the original and the folded model take.")},
-      {tr("Streams"), tr("Residual streams that can lose a channel, and a model written with it.")},
-      {tr("Learn"), tr("How the method works, in short lessons; F1 over anything opens the one that explains it.")},
-      {tr("Log"), tr("What the engine said.")}};
+      {tr("Streams"), tr("Residual streams that can lose a channel, and the narrow model.")},
+      {tr("Learn"), tr("How the method works, in short lessons. F1 opens the lesson about what is under the pointer.")},
+      {tr("Log"), tr("The engine's messages.")}};
   for (const auto& [title, tip] : titles) tabs_->setTabToolTip(tabs_->addTab(title), tip);
   summary_ = new ElidedLabel({}, Qt::ElideRight, header);
   summary_->setProperty("kind", "faint");
@@ -146,7 +146,7 @@ QPlainTextEdit* BottomPanel::makeLog() {
   log->setMaximumBlockCount(kMostLogLines);
   log->setTabChangesFocus(true);
   log->document()->setDocumentMargin(12);
-  log->setPlaceholderText(tr("Nothing said yet."));
+  log->setPlaceholderText(tr("The log is empty."));
   return log;
 }
 
@@ -185,11 +185,11 @@ void BottomPanel::showSummary() {
     parts << (plan->gap == 0 ? tr("no other plan saves more") : tr("another plan may save more"));
     summary = parts.join(QStringLiteral(" · "));
   } else if (tab() == Benchmark && session_->measurements()->last()) {
-    summary = tr("on %1 · interleaved rounds, same inputs").arg(deviceName(*session_->measurements()->last()));
+    summary = tr("on %1 · alternating rounds, same inputs").arg(deviceName(*session_->measurements()->last()));
   } else if (tab() == Differences && session_->foldResult()) {
     summary = tr("both models on the same inputs");
   } else if (tab() == Proof && session_->foldResult()) {
-    summary = tr("same plan, original against folded, same inputs");
+    summary = tr("original against folded, same plan, same inputs");
   }
   summary_->setFullText(summary);
   showPlanButtons();

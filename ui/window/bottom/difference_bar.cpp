@@ -59,23 +59,23 @@ void DifferenceBar::buildControls() {
   buildTypesMenu(row);
   batches_ =
       describe(new QSpinBox(this), "differenceBatches",
-               tr("How many input sets: the first is the model's own, others are drawn like it; the worst counts."),
+               tr("Number of input sets. The first is the model's own, others are drawn like it. The worst counts."),
                tr("Batches"));
   batches_->setRange(1, kMostBatches);
   batches_->setButtonSymbols(QAbstractSpinBox::NoButtons);
   followText(batches_, [this] { showBatches(); });
   row->addWidget(batches_);
-  other_ = addButton(row, "menu", {}, "differenceAgainst", tr("What the original is compared with."));
+  other_ = addButton(row, "menu", {}, "differenceAgainst", tr("The model to compare with the original."));
   inputs_ = addButton(row, "secondary", {}, "differenceInputs",
-                      tr("What both models are run with: set or load your own on the Inputs tab."));
+                      tr("The inputs of both models. Set or load your own on the Inputs tab."));
   connect(inputs_, &QPushButton::clicked, this, &DifferenceBar::inputsWanted);
   words_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "differenceState");
   row->addWidget(words_, 1);
   view_ = new Segmented({{tr("By depth"), tr("Errors by place and precision, as a heat map and as a chart.")},
                          {tr("Figures"), tr("The same errors as a table of numbers.")},
-                         {tr("Tensors"), tr("Both tensors of the chosen row, and their difference.")}},
+                         {tr("Tensors"), tr("Both tensors of the selected row, and their difference.")}},
                         this);
-  describe(view_, "differenceView", {}, tr("What is shown beside the table"));
+  describe(view_, "differenceView", {}, tr("What is shown next to the table"));
   progress_ = describe(new QProgressBar(this), "differenceProgress", {}, tr("Progress of the comparison"));
   progress_->setTextVisible(false);
   progress_->setRange(0, 1000);
@@ -174,8 +174,8 @@ void DifferenceBar::showState() {
   const QString obstacle = run_->obstacle(settings());
   const bool running = run_->running();
   go_->setText(running ? tr("Cancel") : tr("Compare"));
-  go_->setToolTip(running ? tr("Stop; what is done stays.")
-                          : tr("Run both models on the same inputs in each chosen precision."));
+  go_->setToolTip(running ? tr("Stop; the results so far are kept.")
+                          : tr("Run both models on the same inputs in each selected precision."));
   go_->setEnabled(running || (obstacle.isEmpty() && !session_->busy()));
   progress_->setVisible(running);
   progress_->setValue(static_cast<int>(1000 * run_->fraction()));
@@ -184,7 +184,8 @@ void DifferenceBar::showState() {
                                             : tr("Folded model");
   other_->setText(
       other_->fontMetrics().elidedText(other, Qt::ElideMiddle, grown(briefOther_ ? kBriefNameWidth : kMostNameWidth)));
-  other_->setToolTip(tr("What the original is compared with.") + (against_.isEmpty() ? QString() : u'\n' + against_));
+  other_->setToolTip(tr("The model to compare with the original.") +
+                     (against_.isEmpty() ? QString() : u'\n' + against_));
   const size_t types = settings().dtypes.size();
   typesMenu_->setText(types == 1 ? tr("1 type") : tr("%1 types").arg(types));
   const protocol::InputsParams& inputs = session_->inputs();

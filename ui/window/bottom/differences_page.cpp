@@ -34,7 +34,7 @@ namespace {
 constexpr int kScale = 150, kLeastScale = 40, kBar = 8, kSwatch = 14, kGap = 6, kApart = 18, kHeight = 18;
 
 struct Words {
-  QString floor = QObject::tr("within 6 × noise floor"), line = QObject::tr("6 × noise floor");
+  QString floor = QObject::tr("within 6 × rounding noise"), line = QObject::tr("6 × rounding noise");
   QString least = QStringLiteral("≤ 1e-16"), most = QStringLiteral("1");
 };
 
@@ -54,11 +54,10 @@ class ErrorLegend final : public QWidget {
   explicit ErrorLegend(QWidget* parent = nullptr) : QWidget(parent) {
     setObjectName(QStringLiteral("errorLegend"));
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-    setAccessibleName(tr("Colour scale of the errors"));
-    setToolTip(tr(
-        "The colours stand for the largest relative difference, from 1e-16 or less to 1 or more, by decades. What is "
-        "within six times what the original loses by that precision alone is its rounding: it has a calm colour, and "
-        "lies below the dotted line of the chart."));
+    setAccessibleName(tr("Color scale of the errors"));
+    setToolTip(
+        tr("The colors show the largest relative difference, from 1e-16 or less to 1 or more, by decades. A calm color "
+           "marks errors within six times the original's own rounding error: they lie below the dotted line."));
   }
   [[nodiscard]] QSize sizeHint() const override { return {floorWidth({}) + endsWidth({}) + kScale, grown(kHeight)}; }
   // Without the scale.
@@ -159,20 +158,18 @@ class ForcedErrorsPage final : public QWidget {
     bool all = rows_->rowCount() > 0;
     for (const ForcedErrorRow& row : rows_->rows()) all = all && errors_->has(row.norm);
     go_->setText(running ? tr("Stop") : tr("Measure all"));
-    go_->setToolTip(running
-                        ? tr("What is measured so far stays.")
-                        : tr("Fold one LayerNorm at a time, whatever its verdict, and run it in four floating types."));
+    go_->setToolTip(running ? tr("Stop; the results so far are kept.")
+                            : tr("Fold one LayerNorm at a time, whatever its verdict, and run the model in four "
+                                 "floating-point types."));
     go_->setVisible(running || !all);
     go_->setEnabled(running || (obstacle.isEmpty() && rows_->rowCount() > 0));
     const QString problem = errors_->problem();
     setKind(words_, problem.isEmpty() ? "soft" : "error");
-    words_->setFullText(
-        running              ? errors_->stage()
-        : !problem.isEmpty() ? problem
-        : !obstacle.isEmpty()
-            ? obstacle
-            : tr("Error at the model's outputs, one LayerNorm folded at a time, the others as they are; ✓ is "
-                 "within the noise of rounding."));
+    words_->setFullText(running               ? errors_->stage()
+                        : !problem.isEmpty()  ? problem
+                        : !obstacle.isEmpty() ? obstacle
+                                              : tr("Error at the model's outputs with one LayerNorm folded at a time, "
+                                                   "the others unchanged. ✓: within rounding noise."));
   }
   void followSelection() {
     if (following_) return;
@@ -210,8 +207,8 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
   auto* layout = makeColumn(this);
   head_ = makeRow(nullptr, 0, {16, 0, 0, 0});
   subject_ = describe(new Segmented({{tr("Two models"), tr("The model and its fold, or another file, place by place.")},
-                                     {tr("Folded anyway"), tr("What folding each LayerNorm against its verdict would "
-                                                              "do to the outputs.")}},
+                                     {tr("Folded anyway"),
+                                      tr("What folding each LayerNorm despite its verdict changes in the outputs.")}},
                                     this),
                       "differenceSubject", {}, tr("What is compared"));
   subject_->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
@@ -259,7 +256,7 @@ QWidget* DifferencesPage::makeRows() {
   type_ = describe(new QComboBox(panel), "differenceType", tr("The precision whose rows the table shows."),
                    tr("Precision of the rows"));
   agreement_ = describe(new ElidedLabel({}, Qt::ElideRight, panel), "differenceAgreement",
-                        tr("How often both models would choose the same: the largest entries along the last axis."));
+                        tr("How often both models agree on the largest entries along the last axis."));
   setKind(agreement_, "soft");
   head->addWidget(type_);
   head->addWidget(agreement_, 1);
@@ -318,10 +315,11 @@ QWidget* DifferencesPage::makeViews() {
 }
 
 QString DifferencesPage::emptyWords() const {
-  if (run_->running()) return tr("Both models are running on the same inputs.");
+  if (run_->running()) return tr("Running both models on the same inputs.");
   if (!run_->problem().isEmpty()) return run_->problem();
   const QString obstacle = run_->obstacle(bar_->settings());
-  return obstacle.isEmpty() ? tr("Not compared yet. Compare runs both models and shows where they part.") : obstacle;
+  return obstacle.isEmpty() ? tr("Not compared yet. Press Compare to run both models and show where they diverge.")
+                            : obstacle;
 }
 
 void DifferencesPage::showResult() {

@@ -116,11 +116,11 @@ class InputsPage final : public QWidget {
     state_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "inputsState");
     bar->addWidget(state_, 1);
     load_ = addButton(bar, "secondary", tr("Load .npy or .npz"), "inputsLoad",
-                      tr("Run the model on arrays from a file: in_0, in_1 and so on, or by the names of the inputs."));
+                      tr("Run the model on arrays from a file, named in_0, in_1 and so on or like the inputs."));
     guess_ = addButton(bar, "secondary", tr("Guess again"), "inputsGuess",
-                       tr("Forget what you set; the engine infers the inputs from the graph."));
+                       tr("Discard your settings; the engine infers the inputs from the graph."));
     apply_ = addButton(bar, "secondary", tr("Use these inputs"), "inputsApply",
-                       tr("Run the model on numbers drawn by this table and analyse anew; the plan is kept."));
+                       tr("Run the model on numbers drawn by this table and analyze it again; the plan is kept."));
     connect(load_, &QPushButton::clicked, this, &InputsPage::load);
     connect(guess_, &QPushButton::clicked, this, [this] {
       forgetTyped();
@@ -172,26 +172,26 @@ class InputsPage final : public QWidget {
     const QString refusal = asWhole ? unused_.value_or(QString()) : model_->refusal();
     QString words;
     if (!session_->model()) {
-      words = tr("The inputs come with the model.");
+      words = tr("Open a model to see its inputs.");
     } else if (session_->job().kind == JobKind::Analyzing) {
-      words = tr("The engine runs the model on them.");
+      words = tr("The engine is running the model on them.");
     } else if (!error.isEmpty()) {
       words = error;
     } else if (!refusal.isEmpty()) {
       words = refusal;
     } else if (session_->analysis() && session_->analysis()->never_runs) {
-      words = tr("The model is never run, whatever its inputs are.");
+      words = tr("The model cannot be run with any inputs.");
     } else if (model_->edited()) {
       words = tr("Changed, not used yet.");
     } else if (!inputs.npz.empty()) {
       words = tr("From %1.").arg(QFileInfo(text(inputs.npz)).fileName());
       const auto& unused = session_->analysis() ? session_->analysis()->unused_arrays : std::vector<std::string>();
-      if (!unused.empty()) words += tr(" Not used, since no input has such a name: %1.").arg(nameList(unused));
+      if (!unused.empty()) words += tr(" Not used, because no input has this name: %1.").arg(nameList(unused));
     } else if (set) {
-      words = tr("As you set them; kept for this model.");
+      words = tr("Your settings, kept for this model.");
     } else {
       words = session_->analysis() && session_->analysis()->inputs.empty()
-                  ? tr("The model ran on no guess. Double-click a cell to say what fits.")
+                  ? tr("The model ran with none of the guesses. Double-click a cell to set it.")
                   : tr("Guessed from the graph. Double-click a cell to change it.");
     }
     setKind(state_, error.isEmpty() && refusal.isEmpty() ? "soft" : "error");

@@ -53,8 +53,7 @@ void setOut(QTextDocument& document) {
 LearnPage::LearnPage(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("learn"));
   auto* row = makeRow(this);
-  titles_ = describe(new QListWidget(this), "lessons", tr("What the words of this program mean, a page each."),
-                     tr("Lessons"));
+  titles_ = describe(new QListWidget(this), "lessons", tr("The words of this program, one page each."), tr("Lessons"));
   setTextWidth(titles_, kTitleWidth);
   titles_->setFrameShape(QFrame::NoFrame);
   text_ = describe(new QTextBrowser(this), "lessonText", {}, tr("Lesson"));

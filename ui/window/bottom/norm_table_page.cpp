@@ -90,15 +90,14 @@ class NormTablePage final : public QWidget {
  private:
   QLayout* buildBar() {
     auto* bar = makeRow(nullptr, 14, {16, 6, 16, 6});
-    auto* filter =
-        describe(new QLineEdit(this), "normTableFilter",
-                 tr("Filter by name, verdict or reason: only norms in which all these words occur are shown."),
-                 tr("Filter the table of LayerNorms"));
+    auto* filter = describe(new QLineEdit(this), "normTableFilter",
+                            tr("Filter by name, verdict or reason: show only norms that contain all these words."),
+                            tr("Filter the table of LayerNorms"));
     filter->setPlaceholderText(tr("Filter by name, verdict or reason"));
     filter->setClearButtonEnabled(true);
     followText(filter, [filter] { filter->setMaximumWidth(grown(280)); });
     auto* grouped = describe(new QCheckBox(tr("Group by verdict"), this), "normTableGrouped",
-                             tr("Norms that fold free first, blocked ones last; the columns sort within each group."));
+                             tr("Free norms first, blocked ones last. The columns sort within each group."));
     count_ = makeLabel({}, "faint", this);
     bar->addWidget(filter, 100);  // before the stretch, up to its own most
     bar->addWidget(grouped);
@@ -149,7 +148,7 @@ class NormTablePage final : public QWidget {
   void showPlan() { model_->setPlan(session_->planMarks()); }
   void showCount() {
     const int all = model_->rowCount(), shown = sorter_->rowCount();
-    count_->setText(!session_->analysis() ? tr("The norms come with the analysis.")
+    count_->setText(!session_->analysis() ? tr("Waiting for the analysis.")
                     : shown < all         ? tr("%1 of %2 LayerNorms").arg(shown).arg(all)
                     : all == 1            ? tr("1 LayerNorm")
                                           : tr("%1 LayerNorms").arg(all));
@@ -175,7 +174,7 @@ class NormTablePage final : public QWidget {
       connect(action, &QAction::triggered, this, [this, norms, keep] { session_->choices()->keepNorms(norms, keep); });
     };
     add(tr("Keep as LayerNorm"), "keepChosen", true);
-    add(tr("Fold if the plan can"), "foldChosen", false);
+    add(tr("Allow folding"), "foldChosen", false);
   }
 
   Session* session_;  // Not owned.

@@ -125,10 +125,10 @@ class PlanPage final : public QWidget {
     const QString never = session_->cannotRun();
     empty_->setText(planned && !never.isEmpty() ? never
                     : planned && session_->analysis()->totals.unknown > 0
-                        ? tr("There is nothing to edit: no LayerNorm is known to fold, and of %1 it is unknown.")
+                        ? tr("Nothing to fold: no LayerNorm is known to fold, and %1 are not known.")
                               .arg(session_->analysis()->totals.unknown)
-                    : planned          ? tr("With this policy there is nothing to edit: no LayerNorm folds.")
-                    : session_->busy() ? tr("The plan comes after the analysis.")
+                    : planned          ? tr("Nothing to fold.")
+                    : session_->busy() ? tr("Waiting for the analysis.")
                                        : tr("No plan yet."));
     const bool some = model_->rowCount() > 0;
     static_cast<QStackedLayout*>(layout())->setCurrentWidget(some ? static_cast<QWidget*>(table_) : empty_);

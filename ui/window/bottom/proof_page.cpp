@@ -15,11 +15,11 @@ QString noteOf(const protocol::VerifyResult& proof) {
   if (!proof.algebra_reason.empty()) return text(proof.algebra_reason);
   if (proof.sections)
     return QObject::tr(
-        "the whole does not fit in memory: %n section(s) of it were compared, on drawn values along "
-        "the stream, and rounding was judged in each alone",
+        "the whole model does not fit in memory: %n section(s) were compared, each on drawn values along the stream, "
+        "and rounding was judged per section",
         nullptr, *proof.sections);
   if (proof.sample_only)
-    return QObject::tr("compared on these inputs alone: the model refused all other values and sizes");
+    return QObject::tr("compared on these inputs only: the model refused all other values and sizes");
   return {};
 }
 
@@ -46,7 +46,7 @@ class ProofPage final : public ColumnsPage {
 
     QVBoxLayout* second = addColumn(
         tr("Algebra, in float64"), 4, 1,
-        tr("The same plan on a float64 copy: rounding is out of the way, only an error of the method shows."));
+        tr("The same plan on a float64 copy. Rounding is negligible there, so only an error of the method shows."));
     algebra_ = new PropertyList(body());
     algebraNote_ = makeWords("soft", body());
     second->addWidget(algebra_);
@@ -54,8 +54,8 @@ class ProofPage final : public ColumnsPage {
     second->addStretch(1);
 
     QVBoxLayout* third = addColumn(tr("File, in its own type"), 4, 1,
-                                   tr("The folded weights are rounded: the difference is held against how far the "
-                                      "original moves when its weights move by half a unit in the last place."));
+                                   tr("The folded weights are rounded. The limit is how far the original moves when "
+                                      "its weights move by half a unit in the last place."));
     file_ = new PropertyList(body());
     third->addWidget(file_);
     third->addStretch(1);
@@ -86,19 +86,19 @@ class ProofPage final : public ColumnsPage {
     work.append({{tr("tensors centered"), QString::number(plan.tensors_centered), {}},
                  {tr("bytes written"), formatBytes(plan.bytes_centered), {}},
                  {tr("copies add"), formatBytes(plan.bytes_grown),
-                  tr("Tensors that others read as they were have a centered copy beside them.")},
+                  tr("Tensors that other nodes read uncentered get a centered copy.")},
                  {tr("centerings at run time"), QString::number(plan.centerings), {}},
                  {tr("time to fold"), formatMilliseconds(result->fold_ms),
-                  tr("Analysis, centering and rewriting; without load, save and proof.")}});
+                  tr("Analysis, centering and rewriting, without load, save and proof.")}});
     work_->setProperties(work);
   }
   [[nodiscard]] QString emptyText() const {
     if (session_->job().kind == JobKind::Folding) return tr("Folding and proving.");
     if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
     if (session_->plan() && session_->plan()->folded.empty())
-      return tr("The plan folds no LayerNorm: nothing to prove.");
-    if (session_->keepsProof()) return tr("The plan has changed. Its proof is kept: Undo brings both back.");
-    return tr("Nothing folded yet. Fold applies the plan and proves the result.");
+      return tr("Nothing to prove: the plan folds no LayerNorm.");
+    if (session_->keepsProof()) return tr("The plan has changed. Its proof is kept for undo.");
+    return tr("Nothing is folded yet. Press Fold to apply the plan and prove the result.");
   }
   void showVerdict(const protocol::FoldResult& result) {
     anyway_->setVisible(!result.ok && !result.plan.folded.empty());
@@ -106,16 +106,17 @@ class ProofPage final : public ColumnsPage {
     file_->setProperties({});
     algebraNote_->hide();
     if (!result.verify) {
-      badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not verified"));
+      badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not proved"));
       return;
     }
     const protocol::VerifyResult& proof = *result.verify;
     ui::showProof(badge_, proof);
     if (proof.algebra_done) {
-      algebra_->setProperties({{tr("largest relative difference"), formatError(proof.algebra.max_rel), {}, true},
-                               {tr("allowed"), formatError(proof.algebra.limit),
-                                tr("1e-10, or six times the original's own noise in float64 where that is more.")},
-                               {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
+      algebra_->setProperties(
+          {{tr("largest relative difference"), formatError(proof.algebra.max_rel), {}, true},
+           {tr("allowed"), formatError(proof.algebra.limit),
+            tr("1e-10, or six times the original's own rounding noise in float64 if that is more.")},
+           {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
     }
     const QString note = noteOf(proof);
     algebraNote_->setVisible(!note.isEmpty());
@@ -132,12 +133,12 @@ class ProofPage final : public ColumnsPage {
     if (proof.errors) {
       file.push_back({tr("error of the fold, of the original"),
                       tr("%1, %2").arg(formatError(proof.errors->folded), formatError(proof.errors->original)),
-                      tr("How far each is from the original's float64 copy, in the row that decides."), true});
+                      tr("Difference of each from the original's float64 copy, in the row that decides."), true});
     }
     if (!proof.first_diverging.empty())
-      file.push_back({tr("first to differ"), session_->titleOfNorm(proof.first_diverging), {}, true});
+      file.push_back({tr("outputs differ from"), session_->titleOfNorm(proof.first_diverging), {}, true});
     if (!proof.not_run.empty()) {
-      file.push_back({tr("folded, but not run by these inputs"), nameList(proof.not_run), {}, true});
+      file.push_back({tr("folded, not run by these inputs"), nameList(proof.not_run), {}, true});
     }
     file_->setProperties(file);
   }

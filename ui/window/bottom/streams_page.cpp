@@ -85,17 +85,17 @@ class StreamsPage final : public ColumnsPage {
     QVBoxLayout* column = addColumn(tr("2  Pre-CRMSNorm"), 6, 6);
     column->addWidget(
         makeWords("soft", body(),
-                  tr("Residual streams lose one channel: d → d − 1. Their sum is 0: turned, their last coordinate is "
-                     "0 and need not be kept, and the norm of the others is an RMSNorm.")));
+                  tr("Residual streams lose one channel: d → d − 1. Their channels sum to 0, so after a rotation the "
+                     "last one is 0 and can be dropped. An RMSNorm then normalizes the others.")));
     streamWords_ = describe(add(column, makeWords("body", body())), "streamWords");
     streamList_ = describe(add(column, new PropertyList(body())), "streamList");
     column->addStretch(1);
   }
   void buildSaving() {
-    QVBoxLayout* column = addColumn(tr("Beside the original"), 6, 7);
+    QVBoxLayout* column = addColumn(tr("Compared with the original"), 6, 7);
     auto* row = makeRow(nullptr, 8);
     QLabel* label = makeLabel(tr("Padding"), "fact", body());
-    padding_ = new Segmented({{tr("None"), tr("d − 1 channels: odd where d is even, which few kernels like.")},
+    padding_ = new Segmented({{tr("None"), tr("d − 1 channels: odd where d is even, which few kernels handle well.")},
                               {tr("Even"), tr("Widened with a zero to the next even number of channels.")},
                               {tr("× 64"), tr("Widened with zeros to the next multiple of 64 channels.")}},
                              body());
@@ -112,10 +112,10 @@ class StreamsPage final : public ColumnsPage {
             [this](int index) { streams_->setPadding(kPaddings.at(static_cast<size_t>(index))); });
   }
   void buildResult() {
-    QVBoxLayout* column = addColumn(tr("Narrowed model"), 6, 6);
+    QVBoxLayout* column = addColumn(tr("Narrow model"), 6, 6);
     auto* row = makeRow(nullptr, 8);
-    write_ = describe(new PushButton(tr("Write narrowed model…"), PushButton::Look::Outlined, body()), "writeNarrow",
-                      tr("Fold the model with narrow streams, prove it, and write it to a file."));
+    write_ = describe(new PushButton(tr("Export narrow model…"), PushButton::Look::Outlined, body()), "writeNarrow",
+                      tr("Fold the model with narrow streams, prove it and write it to a file."));
     write_->setIconName(QStringLiteral("export"));
     row->addWidget(write_);
     row->addStretch(1);
@@ -125,7 +125,7 @@ class StreamsPage final : public ColumnsPage {
     words_ = describe(add(column, makeWords("soft", body())), "narrowWords");
     proof_ = describe(add(column, new PropertyList(body())), "narrowProof");
     anyway_ = addButton(column, "secondary", tr("Write anyway…"), "narrowAnyway",
-                        tr("Write the narrowed model although it is not proved equal to the original."));
+                        tr("Write the narrow model although it is not proved equal to the original."));
     column->setAlignment(anyway_, Qt::AlignLeft);
     column->addStretch(1);
     connect(write_, &QPushButton::clicked, this, [this] { askForFile(false); });
@@ -134,7 +134,7 @@ class StreamsPage final : public ColumnsPage {
   // Asks where to write the narrow model.
   void askForFile(bool force) {
     const QFileInfo model(session_->path());
-    const FileQuestion question{QStringLiteral("narrowDialog"), tr("Write the narrowed model"),
+    const FileQuestion question{QStringLiteral("narrowDialog"), tr("Write the narrow model"),
                                 exportFilters(model.suffix()), model.absolutePath(),
                                 model.completeBaseName() + QStringLiteral(".narrow")};
     ui::askForFile(this, question, [this, force, asked = session_->path()](const QString& path) {
@@ -143,8 +143,7 @@ class StreamsPage final : public ColumnsPage {
   }
   void showAll() {
     const bool some = session_->analysis() && session_->analysis()->totals.layer_norms > 0;
-    notice()->setText(!session_->analysis() ? tr("Residual streams come after the analysis.")
-                                            : tr("There is no LayerNorm in this model."));
+    notice()->setText(!session_->analysis() ? tr("Waiting for the analysis.") : tr("No LayerNorms here."));
     showColumns(some);
     if (!some) return;
     showFold();
@@ -154,11 +153,11 @@ class StreamsPage final : public ColumnsPage {
   }
   void showFold() {
     const auto& plan = session_->plan();
-    setWords(fold_, plan ? foldWords(*plan) : tr("The plan is being made."));
+    setWords(fold_, plan ? foldWords(*plan) : tr("Planning."));
     QVector<Property> facts;
     if (plan) {
       facts = {{tr("become RMSNorms"), tr("%1 of %2").arg(plan->folded.size()).arg(plan->layer_norms),
-                tr("By the plan: it is the same fold that Export writes.")},
+                tr("The plan's fold, which Export writes too.")},
                {tr("tensors centered"), QString::number(plan->tensors_centered), {}},
                {tr("centerings at run time"), QString::number(plan->centerings), {}}};
     }
@@ -189,8 +188,8 @@ class StreamsPage final : public ColumnsPage {
       add(tr("bytes of all weights"), report->weight_bytes, true);
     }
     saving_->setProperties(rows);
-    setWords(savingWords_, known    ? tr("RMSNorm alone, then narrow; of one pass on the inputs.")
-                           : report ? tr("Nothing is saved: no stream is narrowed.")
+    setWords(savingWords_, known    ? tr("RMSNorm alone, then narrow streams; for one run on the inputs.")
+                           : report ? tr("Nothing to save: no stream can be narrow.")
                                     : QString());
   }
   void showResult() {
@@ -205,7 +204,7 @@ class StreamsPage final : public ColumnsPage {
     badge_->setVisible(result && !narrowing && result->verify);
     if (result && result->verify) ui::showProof(badge_, *result->verify);
     const auto& report = streams_->report();
-    QString words = report && !report->reason.empty() ? tr("There is no narrowed model to write.") : obstacle;
+    QString words = report && !report->reason.empty() ? tr("There is no narrow model to write.") : obstacle;
     if (narrowing) {
       words = session_->job().stage.isEmpty() ? tr("Narrowing. Esc stops it.")
                                               : tr("Narrowing: %1. Esc stops it.").arg(session_->job().stage);

@@ -46,8 +46,8 @@ QLayout* TensorPairView::buildHead() {
   auto* row = makeRow(nullptr, 6);
   head_ = describe(new ElidedLabel({}, Qt::ElideMiddle, this), "tensorPairHead");
   row->addWidget(head_, 1);
-  worst_ = addButton(row, "link", tr("Worst place"), "tensorPairWorst",
-                     tr("Look closely at the element that differs most."));
+  worst_ =
+      addButton(row, "link", tr("Largest difference"), "tensorPairWorst", tr("Zoom to the element that differs most."));
   whole_ = addButton(row, "link", tr("Whole tensor"), "tensorPairWhole", tr("Show all of both tensors again."));
   connect(whole_, &QPushButton::clicked, this, [this] { ask({}); });
   connect(worst_, &QPushButton::clicked, this, &TensorPairView::zoomToWorst);
@@ -61,10 +61,10 @@ void TensorPairView::buildMaps() {
     const char* name;
     QString accessible, meaning;
   } kinds[] = {
-      {"pairOriginal", tr("Heat map of the original's tensor"), tr("Mean of this cell: %1. Click to look closer.")},
-      {"pairOther", tr("Heat map of the other model's tensor"), tr("Mean of this cell: %1. Click to look closer.")},
+      {"pairOriginal", tr("Heat map of the original's tensor"), tr("Mean of this cell: %1. Click to zoom in.")},
+      {"pairOther", tr("Heat map of the other model's tensor"), tr("Mean of this cell: %1. Click to zoom in.")},
       {"pairDifference", tr("Heat map of the difference"),
-       tr("Largest difference in this cell: %1. Click to look closer.")}};
+       tr("Largest difference in this cell: %1. Click to zoom in.")}};
   for (const auto& kind : kinds) {
     auto* column = makeColumn(nullptr, 2);
     Panel panel{makeWords("faint", maps), describe(new HeatMap(maps), kind.name, {}, kind.accessible)};
@@ -93,7 +93,7 @@ void TensorPairView::setRow(const std::optional<protocol::DiffRow>& row, const s
   asked_ = false;
   head_->setFullText(row ? QStringLiteral("%1 · %2").arg(text(row->name), kindWords(row->kind)) : QString());
   if (!row) {
-    say(tr("Choose a row to see both tensors and their difference."));
+    say(tr("Select a row to see both tensors and their difference."));
   } else if (isVisible()) {
     ask({});
   }

@@ -86,20 +86,20 @@ CommandPalette::CommandPalette(QWidget* parent) : QFrame(parent), model_(new Pal
   setGraphicsEffect(shadow);
   auto* layout = makeColumn(this, 8, {1, 10, 1, 8});
   field_ = describe(new QLineEdit(this), "paletteField",
-                    tr("Letters in order are enough: \"fa\" finds Fold all. Enter does it, Esc closes."),
+                    tr("Type letters in order: \"fa\" finds Fold all. Enter runs it, Esc closes."),
                     tr("Command, LayerNorm or panel"));
   field_->setPlaceholderText(tr("Type a command, a LayerNorm or a panel"));
   auto* margin = makeRow(nullptr, 0, {12, 0, 12, 0});
   margin->addWidget(field_);
   layout->addLayout(margin);
-  list_ = describe(new QListView(this), "paletteList", {}, tr("What fits"));
+  list_ = describe(new QListView(this), "paletteList", {}, tr("Matches"));
   list_->setModel(model_);
   list_->setItemDelegate(new PaletteDelegate(list_));
   list_->setFocusPolicy(Qt::NoFocus);
   list_->setUniformItemSizes(true);
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   layout->addWidget(list_);
-  nothing_ = makeLabel(tr("Nothing is called that."), "faint", this);
+  nothing_ = makeLabel(tr("No matches."), "faint", this);
   nothing_->setAlignment(Qt::AlignCenter);
   setTextHeight(nothing_, kRow);
   layout->addWidget(nothing_);

@@ -50,7 +50,7 @@ PreferencesPage::PreferencesPage(QWidget* parent) : QWidget(parent) {
   auto* head = new QHBoxLayout;
   head->addWidget(makeLabel(tr("Preferences"), "hero", page));
   head->addStretch(1);
-  auto* done = addButton(head, "secondary", tr("Done"), "preferencesDone", tr("Back to where you were (Esc)."));
+  auto* done = addButton(head, "secondary", tr("Done"), "preferencesDone", tr("Back (Esc)."));
   connect(done, &QPushButton::clicked, this, &PreferencesPage::closed);
   column_->addLayout(head);
   addAppearance();
@@ -71,7 +71,7 @@ void PreferencesPage::addDirection(QAction* leftToRight) {
           [leftToRight](int index) { leftToRight->setChecked(index == 1); });
   connect(leftToRight, &QAction::toggled, direction, follow);
   follow();
-  addRow(appearance_, tr("Direction of the graph"), direction, tr("Which way the data runs in the graph."));
+  addRow(appearance_, tr("Direction of the graph"), direction, tr("The direction of the data in the graph."));
 }
 
 QVBoxLayout* PreferencesPage::addSection(const QString& title, const QString& meaning) {
@@ -133,39 +133,38 @@ void PreferencesPage::addNumber(QVBoxLayout* section, int Preferences::*field, c
 void PreferencesPage::addAppearance() {
   appearance_ = addSection(tr("Appearance"), {});
   // As they are numbered in ColorScheme.
-  scheme_ = new Segmented({{tr("As the desktop"), tr("Light or dark as the desktop was when the window opened.")},
-                           {tr("Light"), tr("Dark text on a light ground.")},
-                           {tr("Dark"), tr("Light text on a dark ground.")}},
+  scheme_ = new Segmented({{tr("System"), tr("The desktop's light or dark theme when the window opened.")},
+                           {tr("Light"), tr("Dark text on a light background.")},
+                           {tr("Dark"), tr("Light text on a dark background.")}},
                           column_->parentWidget());
   scheme_->setObjectName(QStringLiteral("preferScheme"));
   connect(scheme_, &Segmented::chosen, this, [this](int index) {
     chosen_.scheme = static_cast<ColorScheme>(index);
     Q_EMIT changed();
   });
-  addRow(appearance_, tr("Theme"), scheme_, tr("The colours of the window."));
+  addRow(appearance_, tr("Theme"), scheme_, tr("The colors of the window."));
   addNumber(appearance_, &Preferences::fontPixels, "preferFont", tr("Text size"),
-            tr("The size of ordinary text; everything else follows it."), tr(" px"));
+            tr("The size of body text; everything else scales with it."), tr(" px"));
 }
 
 void PreferencesPage::addNumbers() {
   QVBoxLayout* section = addSection(tr("Numbers and projects"), {});
   addNumber(section, &Preferences::digits, "preferDigits", tr("Precision"),
             tr("Significant digits of the numbers in the inspector."), tr(" digits"));
-  addNumber(section, &Preferences::autosaveSeconds, "preferAutosave", tr("Save for recovery every"),
-            tr("How often what you changed is put aside, to be offered again after a crash."), tr(" s"), tr("never"));
+  addNumber(section, &Preferences::autosaveSeconds, "preferAutosave", tr("Autosave every"),
+            tr("How often your changes are saved for recovery after a crash."), tr(" s"), tr("never"));
 }
 
 void PreferencesPage::addEngine() {
-  QVBoxLayout* section = addSection(
-      tr("Engine"),
-      tr("The program that reads and runs models. It may be on another machine: \"ssh gpu-box normlens-engine serve\" "
-         "shows the models of gpu-box here and measures there."));
+  QVBoxLayout* section =
+      addSection(tr("Engine"), tr("The program that reads and runs models. It may run on another machine: \"ssh "
+                                  "gpu-box normlens-engine serve\" opens the models of gpu-box and measures there."));
   engine_ = describe(new QLineEdit(column_->parentWidget()), "preferEngine");
   engine_->setMinimumWidth(380);
   addRow(section, tr("Command"), engine_, {});
   QHBoxLayout* row = addIndented(section);
   applyEngine_ = addButton(row, "secondary", tr("Use this engine"), "preferEngineApply",
-                           tr("Start the engine with this command and open the model again; the plan is kept."));
+                           tr("Start the engine with this command and reopen the model; the plan is kept."));
   engineNote_ = makeWords("faint", column_->parentWidget());
   row->addWidget(engineNote_, 1);
   device_ = describe(new Segmented(QVector<Segment>(std::size(kDevices)), column_->parentWidget()), "preferDevice");
@@ -173,18 +172,17 @@ void PreferencesPage::addEngine() {
     chosen_.device = QLatin1String(kDevices[index]);
     Q_EMIT changed();
   });
-  addRow(section, tr("Device"), device_, tr("Where models are measured unless the Benchmark panel says otherwise."));
+  addRow(section, tr("Device"), device_, tr("Where models are measured unless the Benchmark panel overrides it."));
   deviceNote_ = describe(makeWords("faint", column_->parentWidget()), "preferDeviceNote");
   addIndented(section)->addWidget(deviceNote_, 1);
-  addNumber(
-      section, &Preferences::timeLimitSeconds, "preferTimeLimit", tr("Longest run"),
-      tr("A run of a model is stopped after this time. Usual: 10 minutes, a minute to find the shapes, 20 seconds on "
-         "guessed inputs. For the next model that is opened."),
-      tr(" s"), tr("usual"));
-  addNumber(section, &Preferences::memoryLimitGb, "preferMemoryLimit", tr("Most memory"),
-            tr("A model gets no more memory than this. Usual: nine tenths of what is free. For the next model that is "
-               "opened."),
-            tr(" GB"), tr("usual"));
+  addNumber(section, &Preferences::timeLimitSeconds, "preferTimeLimit", tr("Time limit"),
+            tr("A run of a model stops after this time. Default: 10 minutes; 1 minute to find shapes, 20 seconds on "
+               "guessed inputs. Applies to the next model."),
+            tr(" s"), tr("default"));
+  addNumber(section, &Preferences::memoryLimitGb, "preferMemoryLimit", tr("Memory limit"),
+            tr("A model gets at most this much memory. Default: nine tenths of the available memory. Applies to the "
+               "next model."),
+            tr(" GB"), tr("default"));
   connect(engine_, &QLineEdit::textEdited, this, &PreferencesPage::showEngineState);
   connect(engine_, &QLineEdit::returnPressed, this, &PreferencesPage::applyEngine);
   connect(applyEngine_, &QPushButton::clicked, this, &PreferencesPage::applyEngine);
@@ -203,16 +201,16 @@ void PreferencesPage::showEngineState() {
   applyEngine_->setEnabled(!fixed && engine_->text().trimmed() != chosen_.engineCommand);
   engineNote_->setText(fixed ? tr("The environment variable NORMLENS_ENGINE names the engine now.") : QString());
   const QString usual = defaultEngineProgram();
-  engine_->setPlaceholderText(usual.isEmpty() ? tr("no engine was found beside the window") : usual);
-  engine_->setToolTip(tr("Program and arguments that start the engine; empty: the one that came with the window.") +
-                      u'\n' + engine_->placeholderText());
+  engine_->setPlaceholderText(usual.isEmpty() ? tr("no engine was found next to the window") : usual);
+  engine_->setToolTip(tr("Program and arguments that start the engine. Empty: the installed one.") + u'\n' +
+                      engine_->placeholderText());
 }
 
 void PreferencesPage::setDevices(const Devices& devices) {
   devices_ = devices;
   const bool hasGpu = !devices.gpu.isEmpty();
-  device_->setSegments({{tr("CPU"), tr("Measurements start out on the processor of the engine's machine.")},
-                        {tr("CUDA"), tr("Measurements start out on the engine's GPU."), hasGpu}});
+  device_->setSegments({{tr("CPU"), tr("Measurements run on the CPU of the engine's machine by default.")},
+                        {tr("CUDA"), tr("Measurements run on the engine's GPU by default."), hasGpu}});
   device_->setCurrent(devices.used(chosen_.device) == QLatin1String(kDevices[1]) ? 1 : 0);
   deviceNote_->setText(hasGpu ? devices.gpu : devices.missing);
 }

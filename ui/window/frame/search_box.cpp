@@ -23,9 +23,9 @@ constexpr int kKeyRoom = 46, kIconRoom = 40;
 SearchBox::SearchBox(QWidget* parent)
     : QLineEdit(parent), model_(new SearchModel(this)), completer_(new QCompleter(this)) {
   describe(this, "search",
-           tr("Type any part of a name, or op:, name:, shape:, dtype:, attr: and a word, or /a regular expression/; "
-              "Enter goes there, F3 to the next. Ctrl+F brings you here."),
-           tr("Search norms, modules, operators and commands"));
+           tr("Type part of a name, op:, name:, shape:, dtype: or attr: with a word, or /a regular expression/. Enter "
+              "goes to the match, F3 to the next."),
+           tr("Search norms, modules, nodes and commands"));
   setTextMargins(0, 0, kKeyRoom, 0);
   addLeadingIcon(this, "search");
   setAcceptDrops(false);  // a file dropped here is opened by the window
@@ -38,7 +38,7 @@ SearchBox::SearchBox(QWidget* parent)
   completer_->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
   completer_->setMaxVisibleItems(12);
   completer_->setWidget(this);  // not setCompleter(): the model does the matching, in its own time
-  describe(completer_->popup(), "searchResults", {}, tr("What was found"));
+  describe(completer_->popup(), "searchResults", {}, tr("Search results"));
   completer_->popup()->setItemDelegate(new RowDelegate(
       [](const QModelIndex& index) {
         return RowLook{index.data(SearchModel::IconRole).toString(), index.data().toString(),

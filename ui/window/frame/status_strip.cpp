@@ -23,8 +23,8 @@ constexpr int kStoppedMs = 6000;  // for which it is shown what was stopped
 // By JobKind.
 constexpr const char* kJobWords[] = {"",
                                      QT_TRANSLATE_NOOP("StatusStrip", "Opening"),
-                                     QT_TRANSLATE_NOOP("StatusStrip", "Analysing"),
-                                     QT_TRANSLATE_NOOP("StatusStrip", "Confirming what was inferred"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Analyzing"),
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Confirming inferred shapes"),
                                      QT_TRANSLATE_NOOP("StatusStrip", "Planning"),
                                      QT_TRANSLATE_NOOP("StatusStrip", "Folding"),
                                      QT_TRANSLATE_NOOP("StatusStrip", "Measuring"),
@@ -33,7 +33,7 @@ constexpr const char* kJobWords[] = {"",
                                      QT_TRANSLATE_NOOP("StatusStrip", "Saving the tensor"),
                                      QT_TRANSLATE_NOOP("StatusStrip", "Comparing"),
                                      QT_TRANSLATE_NOOP("StatusStrip", "Probing"),
-                                     QT_TRANSLATE_NOOP("StatusStrip", "Making the report")};
+                                     QT_TRANSLATE_NOOP("StatusStrip", "Writing the report")};
 
 std::optional<qint64> residentBytesOfOne(qint64 processId) {
   QFile file(QStringLiteral("/proc/%1/statm").arg(processId));
@@ -103,10 +103,10 @@ StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
     layout->addWidget(label);
     return label;
   };
-  engineLabel_ = addLabel("engineState", tr("The engine is a program of its own: if it stops, this window stays."));
-  device_ = addLabel("engineDevice", tr("What the engine runs models on."));
+  engineLabel_ = addLabel("engineState", tr("The engine is a separate program: if it stops, this window stays open."));
+  device_ = addLabel("engineDevice", tr("The device that runs the models."));
   model_ = addLabel("modelSize", tr("Size of the opened file."));
-  memory_ = addLabel("engineMemory", tr("Memory that the engine holds now."));
+  memory_ = addLabel("engineMemory", tr("Memory the engine uses now."));
   layout->addStretch(1);
   stage_ = describe(makeLabel({}, "status", this), "jobStage");
   bar_ = new QProgressBar(this);
@@ -131,7 +131,7 @@ void StatusStrip::showEngine(const EngineClient& engine) {
   engine_ = &engine;
   state_ = engine.state();
   silence_ = engine.silence();
-  engineLabel_->setText(silence_ > 0 ? tr("Engine silent for %1 s").arg(silence_) : engineWord(state_));
+  engineLabel_->setText(silence_ > 0 ? tr("Engine: no response for %1 s").arg(silence_) : engineWord(state_));
   const bool ready = state_ == EngineClient::State::Ready;
   device_->setText(ready ? text(engine.info().device) : QStringLiteral("–"));
   setKind(dot_, dotKind(state_, silence_));
@@ -147,7 +147,7 @@ void StatusStrip::showMemory() {
     bytes = local ? residentBytes(engine_->processId()).value_or(engine_->info().memory_bytes)
                   : engine_->info().memory_bytes;
   }
-  memory_->setText(bytes > 0 ? tr("%1 memory").arg(formatBytes(bytes)) : tr("no memory held"));
+  memory_->setText(bytes > 0 ? tr("%1 memory").arg(formatBytes(bytes)) : tr("no memory used"));
 }
 
 void StatusStrip::showModel(const Session& session) {
@@ -164,7 +164,7 @@ void StatusStrip::showJob(const Job& job) {
   QString words = jobWords(job);
   const QString left = remainingWords(job.remainingMs);
   if (silence_ > 0) {
-    words += tr(" · no news for %1 s").arg(silence_);
+    words += tr(" · no response for %1 s").arg(silence_);
   } else if (!left.isEmpty()) {
     words += QStringLiteral(" · ") + left;
   }

@@ -29,9 +29,9 @@ StoryStep modelStep(const Session& session) {
 }
 
 StoryStep foldableStep(const Session& session) {
-  StoryStep step{tr("Can be done"), session.analysis().has_value(), {}, session.early()};
+  StoryStep step{tr("Verdict"), session.analysis().has_value(), {}, session.early()};
   if (!session.analysis()) {
-    step.pieces.push_back({session.busy() ? tr("finding out") : tr("not yet"), Tone::Faint});
+    step.pieces.push_back({session.busy() ? tr("analyzing…") : tr("not yet"), Tone::Faint});
     return step;
   }
   const protocol::Totals& totals = session.analysis()->totals;
@@ -50,21 +50,21 @@ StoryStep foldableStep(const Session& session) {
   if (totals.blocked > 0)
     step.pieces.push_back({tr("%1 blocked").arg(totals.blocked), Tone::Blocked, QStringLiteral("blocked")});
   if (totals.unknown > 0)
-    step.pieces.push_back({tr("%1 unknown").arg(totals.unknown), Tone::Plain, QStringLiteral("unknown")});
+    step.pieces.push_back({tr("%1 not known").arg(totals.unknown), Tone::Plain, QStringLiteral("unknown")});
   if (session.early() && !session.busy() && session.confirmation().kind == JobKind::None)
     step.pieces.push_back({tr("· not confirmed"), Tone::Faint});
   return step;
 }
 
 StoryStep planStep(const Session& session) {
-  StoryStep step{tr("The plan does"), session.plan().has_value(), {}};
+  StoryStep step{tr("Plan"), session.plan().has_value(), {}};
   if (!session.plan()) {
     step.pieces.push_back({session.job().kind == JobKind::Planning ? tr("planning") : tr("not yet"), Tone::Faint});
     return step;
   }
   const int edits = static_cast<int>(session.plan()->edits.size());
   step.brief = step.caption;
-  step.caption = tr("The plan does · %1, policy %2")
+  step.caption = tr("Plan · %1, policy %2")
                      .arg(edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits), text(nameOf(session.plan()->policy)));
   const PlanSummary summary = planSummary(session.analysis()->norms, session.planMarks());
   const auto& fold = session.foldResult();
@@ -91,7 +91,7 @@ StoryStep provedStep(const Session& session) {
   const auto& fold = session.foldResult();
   if (!fold || !fold->verify) {
     step.pieces.push_back({session.job().kind == JobKind::Folding ? tr("proving")
-                           : session.keepsProof()                 ? tr("kept with its plan")
+                           : session.keepsProof()                 ? tr("kept for undo")
                            : session.cannotRun().isEmpty()        ? tr("not yet")
                                                                   : tr("cannot be run"),
                            Tone::Faint});
@@ -100,7 +100,7 @@ StoryStep provedStep(const Session& session) {
   }
   const protocol::VerifyResult& proof = *fold->verify;
   if (proof.exact == false) {
-    step.pieces.push_back({tr("not exact"), Tone::Blocked, QStringLiteral("blocked")});
+    step.pieces.push_back({tr("outputs differ"), Tone::Blocked, QStringLiteral("blocked")});
     return step;
   }
   step.done = proof.exact == true;
@@ -141,12 +141,9 @@ StoryStep measuredStep(const Session& session) {
   const bool wrong = first->outputs && first->outputs->beyond, doubtful = first->crowded || wrong;
   step.pieces.push_back({wrong      ? tr("wrong outputs")
                          : doubtful ? tr("not reliable")
-                                    : formatRatio(first->speedup),
-                         Tone::Strong});
-  const QString where = wrong            ? tr("on %1")
-                        : first->crowded ? tr("on a busy %1")
-                        : first->noise   ? tr("within noise on %1")
-                                         : tr("on %1");
+                                    : formatSpeedup(first->speedup, first->ci_low, first->ci_high),
+                         doubtful || !first->noise ? Tone::Strong : Tone::Plain});
+  const QString where = wrong || !first->crowded ? tr("on %1") : tr("on a busy %1");
   step.pieces.push_back({where.arg(device)});
   step.pieces.push_back({tr("· %1 → %2 ms").arg(a, formatMedian(first->b->latency.median_ms))});
   if (bench->points.size() > 1) step.pieces.push_back({tr("· at %1").arg(pointName(*first))});
@@ -168,7 +165,7 @@ void chooseNext(Story& story, const Session& session) {
   if (session.busy() && session.job().kind != JobKind::Planning) return;
   if (session.engine()->state() == EngineClient::State::Dead) {
     setNext(story, NextAction::Restart, tr("Restart engine"), QStringLiteral("restart"),
-            tr("Start a new engine and open the model again; the plan is kept."));
+            tr("Start a new engine and reopen the model; the plan is kept."));
     return;
   }
   if (!session.model()) {
@@ -177,18 +174,17 @@ void chooseNext(Story& story, const Session& session) {
   }
   if (!session.served()) {
     setNext(story, NextAction::Resume, tr("Open again"), QStringLiteral("restart"),
-            tr("Let the engine read the model again; the plan is kept."));
+            tr("Reopen the model in the engine; the plan is kept."));
     return;
   }
   const auto& fold = session.foldResult();
   if (!session.analysis()) {
-    setNext(story, NextAction::Resume, tr("Analyse"), QStringLiteral("search"),
-            tr("Run the analysis that was stopped."));
+    setNext(story, NextAction::Resume, tr("Analyze"), QStringLiteral("search"), tr("Run the stopped analysis again."));
     return;
   }
   if (!session.plan()) {
     if (!session.busy())
-      setNext(story, NextAction::Resume, tr("Make a plan"), QStringLiteral("fold"), tr("Ask for the plan again."));
+      setNext(story, NextAction::Resume, tr("Make a plan"), QStringLiteral("fold"), tr("Make the plan again."));
     return;
   }
   if (fold && fold->ok && !fold->plan.folded.empty()) {
@@ -197,7 +193,7 @@ void chooseNext(Story& story, const Session& session) {
               tr("Time the original against the folded model."));
     } else if (!session.exported()) {
       setNext(story, NextAction::Export, tr("Export folded model"), QStringLiteral("export"),
-              tr("Write the folded model to a file of its own; the opened file stays as it is."));
+              tr("Write the folded model to a new file. The opened file does not change."));
     }
     return;
   }
@@ -215,10 +211,10 @@ void chooseNext(Story& story, const Session& session) {
             tr("Select the first blocked norm and the node that blocks it."));
   } else if (session.analysis()->totals.unknown > 0 && !session.analysis()->never_runs) {
     setNext(story, NextAction::Inputs, tr("Give inputs"), QStringLiteral("unknown"),
-            tr("Give inputs that show the shapes on which the unknown verdicts hang."));
+            tr("Give inputs that show the shapes on which these verdicts depend."));
   } else if (session.cannotRun().isEmpty() && session.analysis()->totals.layer_norms > 0) {
     setNext(story, NextAction::Suggest, tr("Suggest best"), QStringLiteral("fold"),
-            tr("Let the planner choose what pays on this machine."));
+            tr("Let the planner choose what is worth it on this machine."));
   }
 }
 

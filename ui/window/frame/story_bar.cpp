@@ -23,11 +23,11 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
   auto* layout = makeRow(this, 0, {8, 0, 12, 0});
   // Ordered as StoryIndex.
   const std::pair<const char*, QString> segments[StorySteps] = {
-      {"storyModel", tr("The opened file. Click for what is in it.")},
+      {"storyModel", tr("The opened file. Click to see its contents.")},
       {"storyFoldable", tr("How many LayerNorms can become RMSNorms without changing an output.")},
-      {"storyPlan", tr("The edits that would be made; the opened file itself is never changed.")},
-      {"storyProved", tr("The largest relative difference between the original's and the folded model's outputs.")},
-      {"storyMeasured", tr("Median latency of the original divided by that of the folded model.")}};
+      {"storyPlan", tr("The edits to make. The opened file never changes.")},
+      {"storyProved", tr("The largest relative difference between the outputs of the original and the folded model.")},
+      {"storyMeasured", tr("Median time of the original divided by that of the folded model.")}};
   for (int i = 0; i < StorySteps; ++i) {
     if (i > 0) {
       arrows_[static_cast<size_t>(i)] =
@@ -53,7 +53,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
 // The model gives way first, then what was measured and proved: the plan and what can be done stay.
 void StoryBar::addOverflow() {
   more_ =
-      describe(new IconButton(QStringLiteral("more"), {}, tr("The steps that have no room here."), this), "storyMore");
+      describe(new IconButton(QStringLiteral("more"), {}, tr("The steps that do not fit here."), this), "storyMore");
   more_->setMenu(new QMenu(more_));
   more_->setPopupMode(QToolButton::InstantPopup);
   more_->hide();

@@ -24,7 +24,7 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
   layout->addSpacing(4);
   IconButton* fold = addButton(QStringLiteral("fold"), actions->fold, true);
   linkLesson(fold, "plan");
-  addMenuArrow(actions->foldMenu, tr("Choose what may be folded: the policy."));
+  addMenuArrow(actions->foldMenu, tr("Choose the policy: what may be folded."));
   layout->addSpacing(4);
   IconButton* verify = addButton(QStringLiteral("verify"), actions->verify, true);
   linkLesson(verify, "proof");

@@ -24,9 +24,9 @@ CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent)
   auto* buttons = new QHBoxLayout;
   add_ = makeButton({}, "secondary", this);
   add_->setObjectName(QStringLiteral("addCentering") + suffix);
-  add_->setToolTip(tr("Change the plan so; Undo takes it back."));
+  add_->setToolTip(tr("Change the plan this way. Undo reverts it."));
   auto* close = makeButton(tr("Close"), "link", this);
-  close->setToolTip(tr("Leave the plan as it is."));
+  close->setToolTip(tr("Keep the plan unchanged."));
   buttons->addWidget(add_);
   buttons->addWidget(close);
   buttons->addStretch(1);
@@ -46,7 +46,7 @@ void CenterCard::ask(int value) {
   question_.drop();
   value_ = value;
   if (value < 0) {
-    showAnswer(tr("Nothing to center here"), tr("This has no tensor that changes with the input."), false, false);
+    showAnswer(tr("Nothing to center here"), tr("No tensor here changes with the input."), false, false);
     return;
   }
   const auto& already = session_->choices()->params().center_values;
@@ -54,7 +54,7 @@ void CenterCard::ask(int value) {
     showAnswer(tr("Centered here"), tr("You added this centering to the plan."), true, true);
     return;
   }
-  showAnswer(tr("Center here?"), tr("Asking the engine."), false, false);
+  showAnswer(tr("Center here?"), tr("Waiting for the engine."), false, false);
   question_.ask(protocol::methods::kPreviewCenter, {value}, [this](const Reply<protocol::CenterPreview>& reply) {
     if (!reply) {
       showAnswer(tr("Center here?"), asSentence(reply.error().message), false, false);
@@ -75,7 +75,7 @@ void CenterCard::showAnswer(const QString& title, const QString& sentence, bool 
   sentence_->setText(sentence);
   sentence_->setVisible(!sentence.isEmpty());
   add_->setVisible(allowed);
-  add_->setText(remove ? tr("Take it out of the plan") : tr("Add to the plan"));
+  add_->setText(remove ? tr("Remove from the plan") : tr("Add to the plan"));
   show();
 }
 

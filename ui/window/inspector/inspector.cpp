@@ -114,7 +114,7 @@ QString modelText(const Session& session) {
   lines.fact(tr("fold free"), QString::number(totals.free));
   lines.fact(tr("with centering"), QString::number(totals.with_centering));
   lines.fact(tr("blocked"), QString::number(totals.blocked));
-  if (totals.unknown > 0) lines.fact(tr("unknown"), QString::number(totals.unknown));
+  if (totals.unknown > 0) lines.fact(tr("not known"), QString::number(totals.unknown));
   for (const protocol::InputSpec& input : session.analysis()->inputs) {
     lines.fact(tr("input"),
                QStringLiteral("%1 %2 %3").arg(text(input.name), text(input.dtype), formatShape(input.shape)));
@@ -145,7 +145,7 @@ class ModelPage final : public QWidget {
     InspectorPage page(this);
     title_ = page.addTitle(page.layout, Qt::ElideMiddle);
     subtitle_ = page.add(makeWords("soft", page.body));
-    const QString tip = tr("The file holds several models; this one is shown.");
+    const QString tip = tr("The file contains several models. This one is shown.");
     models_ = page.add(describe(makeNameChoice(kNameLetters, page.body), "modelChoice", tip, tip));
     connect(models_, &QComboBox::activated, this, [this] {
       if (models_->currentText() != session_->modelName()) Q_EMIT modelWanted(session_->path(), models_->currentText());
@@ -161,9 +161,9 @@ class ModelPage final : public QWidget {
       label = page.add(makeLabel(title, "section", page.body));
       return page.add(new PropertyList(page.body));
     };
-    inputs_ = addSection(tr("Inputs of the probe run"), inputsTitle_);
+    inputs_ = addSection(tr("Inputs used for analysis"), inputsTitle_);
     assumed_ = page.add(makeWords("faint", page.body));
-    papers_ = addSection(tr("By the papers' criteria"), papersTitle_);
+    papers_ = addSection(tr("Foldable by"), papersTitle_);
     // A long name in the words makes nothing wider than the panel.
     for (QLabel* words : {note_, assumed_}) {
       QSizePolicy policy = words->sizePolicy();
@@ -185,12 +185,13 @@ class ModelPage final : public QWidget {
     if (model) {
       facts.push_back({tr("file"), formatBytes(model->file_bytes), session_->path()});
       facts.push_back({tr("weights"), formatBytes(model->parameter_bytes), {}});
-      facts.push_back({tr("operators"), formatCount(static_cast<qint64>(session_->index().graph().nodes.size())), {}});
+      facts.push_back({tr("nodes"), formatCount(static_cast<qint64>(session_->index().graph().nodes.size())), {}});
     }
     if (analysis) {
       facts.push_back({tr("LayerNorms"), QString::number(analysis->totals.layer_norms), {}});
-      facts.push_back({tr("other norms"), QString::number(analysis->other_norms.size()),
-                       tr("Over space, and those that take no mean: they are left alone. Each one's page says why.")});
+      facts.push_back(
+          {tr("other norms"), QString::number(analysis->other_norms.size()),
+           tr("Norms over space and norms without a mean do not fold. The page of each gives the reason.")});
     }
     facts_->setProperties(facts);
     QVector<Property> inputs;
@@ -210,10 +211,12 @@ class ModelPage final : public QWidget {
     if (analysis && analysis->totals.layer_norms > analysis->totals.unknown) {
       const protocol::Totals& t = analysis->totals;
       const auto ofAll = [&](int count) { return formatShare(count, t.layer_norms, t.unknown); };
-      papers = {{tr("paper"), ofAll(t.paper), tr("Algorithm 1 of the paper.")},
-                {tr("paper, practical"), ofAll(t.paper_practical), tr("With auxiliary centering after opaque leaves.")},
-                {tr("paper, strict"), ofAll(t.paper_strict), tr("Foldable, and every affected layer is a LayerNorm.")},
-                {tr("exact, free"), ofAll(t.free), tr("NormLens, by editing weights alone."), true}};
+      papers = {
+          {tr("paper's Algorithm 1"), ofAll(t.paper), tr("The paper's Algorithm 1, run by NormLens.")},
+          {tr("with run-time centering"), ofAll(t.paper_practical),
+           tr("The paper's Algorithm 1 with run-time centering after opaque leaves.")},
+          {tr("paper, strict (D.2)"), ofAll(t.paper_strict), tr("Foldable, and every affected layer is a LayerNorm.")},
+          {tr("NormLens"), ofAll(t.free), tr("By editing weights alone, without changing any output."), true}};
     }
     papers_->setProperties(papers);
     papersTitle_->setVisible(!papers.isEmpty());
@@ -299,7 +302,7 @@ class NodePage final : public QWidget {
     attributes_ = page.add(new PropertyList(page.body));
     page.layout->addStretch(1);
     centerHere_ = page.addFooterButton(tr("Center here"), "centerHereNode");
-    centerHere_->setToolTip(tr("Subtract the mean of this value at run time; shows first what that would free."));
+    centerHere_->setToolTip(tr("Subtract the mean of this value at run time. First shows what that would free."));
     connect(centerHere_, &QPushButton::clicked, this, &NodePage::centerHere);
   }
 
@@ -327,7 +330,7 @@ class NodePage final : public QWidget {
     showMeaning(meaning);
     for (const auto& [name, value] : node->attributes) rows.push_back({text(name), text(value)});
     if (!node->source.empty())
-      rows.push_back({tr("source"), text(node->source), tr("Where it was written, as the file says.")});
+      rows.push_back({tr("source"), text(node->source), tr("The place in the source, according to the file.")});
     rows.push_back(deviceRow());
     attributes_->setProperties(rows);
     if (!node->outputs.empty()) centerValue_ = node->outputs.front();
@@ -342,7 +345,7 @@ class NodePage final : public QWidget {
     const protocol::GraphNode* producer = session_->index().producer(id);
     subtitle_->setText(producer != nullptr ? tr("made by %1").arg(session_->index().nodeTitle(producer->id))
                                            : tr("a value"));
-    showMeaning(value->stream ? tr("Lies on a residual stream: blocks add to it one after another.") : QString());
+    showMeaning(value->stream ? tr("Part of a residual stream: one block after another adds to it.") : QString());
     inputSection_->hide();
     outputSection_->show();
     outputsTitle_->setText(tr("Read by"));
@@ -394,7 +397,7 @@ class NodePage final : public QWidget {
     centerValue_ = -1;
   }
   [[nodiscard]] static Property deviceRow() {
-    return {tr("device"), tr("CPU"), tr("Where the probe run computes it; measurements choose their device.")};
+    return {tr("device"), tr("CPU"), tr("The device of the analysis run. Measurements have their own device.")};
   }
   void showMeaning(const QString& sentence) {
     meaning_->setText(sentence);
@@ -467,8 +470,8 @@ Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), sessio
   QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
   layoutOf(header)->addWidget(makeLabel(tr("Inspector"), "strong", header));
   layoutOf(header)->addStretch(1);
-  auto* copyButton = describe(new IconButton(QStringLiteral("copy"), {}, tr("Copy what is shown here as text"), header),
-                              "copyInspector");
+  auto* copyButton =
+      describe(new IconButton(QStringLiteral("copy"), {}, tr("Copy this page as text"), header), "copyInspector");
   connect(copyButton, &QToolButton::clicked, this,
           [this] { QGuiApplication::clipboard()->setText(selectionText(*session_)); });
   layoutOf(header)->addWidget(copyButton);

@@ -65,11 +65,11 @@ constexpr std::array<Tone, kPlanStates> kPlanTones = {Tone::Neutral, Tone::Accen
 // Returns what a way costs: "each run 4.1 µs · file 0 B".
 QString priceOf(const protocol::PlanWay& way) {
   if (way.kind == protocol::WayKind::Copy) {
-    return PlanCard::tr("each run nothing · file +%1 (%2%)")
+    return PlanCard::tr("no run-time cost, file +%1 (%2%)")
         .arg(formatBytes(way.bytes_grown), formatNumber(way.growth_percent, 2));
   }
-  return way.cost_us > 0 ? PlanCard::tr("each run %1 · file 0 B").arg(formatMicroseconds(way.cost_us))
-                         : PlanCard::tr("each run one mean over the channels · file 0 B");
+  return way.cost_us > 0 ? PlanCard::tr("costs %1 per run, file unchanged").arg(formatMicroseconds(way.cost_us))
+                         : PlanCard::tr("one mean over the channels per run, file unchanged");
 }
 
 }  // namespace
@@ -82,9 +82,9 @@ PlanCard::PlanCard(Session* session, QWidget* parent) : QWidget(parent), session
   marks->setColumnStretch(2, 1);
   verdict_ = describe(new Badge(this), "verdictBadge");
   plan_ = describe(new Badge(this, Badge::Look::Outlined), "planBadge");
-  marks->addWidget(makeLabel(tr("Can be done"), "soft", this), 0, 0);
+  marks->addWidget(makeLabel(tr("Verdict"), "soft", this), 0, 0);
   marks->addWidget(verdict_, 0, 1);
-  marks->addWidget(makeLabel(tr("The plan does"), "soft", this), 1, 0);
+  marks->addWidget(makeLabel(tr("Plan"), "soft", this), 1, 0);
   marks->addWidget(plan_, 1, 1);
   column->addLayout(marks);
   because_ = describe(makeWords("soft", this), "planReason");
@@ -127,7 +127,7 @@ void PlanCard::showWays(const protocol::NormState* state) {
     auto* lines = makeColumn(card, 2, {10, 8, 10, 8});
     auto* choice = describe(new QRadioButton(asSentence(text(way.text)).chopped(1), card),
                             way.kind == protocol::WayKind::Copy ? "wayCopy" : "wayCentering",
-                            tr("Plan it so; Undo takes it back."));
+                            tr("Change the plan this way. Undo reverts it."));
     choice->setChecked(way.chosen);
     choice->setAutoExclusive(false);
     lines->addWidget(choice);
@@ -152,9 +152,8 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   plan_ = page.add(new PlanCard(session, page.body));
   reason_ = page.add(describe(makeWords("body", page.body), "reason"));
   reason_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  conditions_ =
-      page.add(describe(makeWords("soft", page.body), "conditions",
-                        tr("The file does not fix this size. It was tried with another one before it was relied on.")));
+  conditions_ = page.add(describe(makeWords("soft", page.body), "conditions",
+                                  tr("The file does not fix this size. A run with another size tested it first.")));
   conditions_->setTextFormat(Qt::RichText);
   conditions_->setTextInteractionFlags(Qt::TextBrowserInteraction);
   connect(conditions_, &QLabel::linkActivated, this, &NormPage::assume);
@@ -173,10 +172,10 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   attributes_ = page.add(new PropertyList(page.body));
   page.layout->addStretch(1);
   goToBlocker_ = page.addFooterButton(tr("Go to the blocker"), "goToBlockerButton");
-  goToBlocker_->setToolTip(tr("Show in the graph what is in the way (G)."));
+  goToBlocker_->setToolTip(tr("Show the blocker in the graph (G)."));
   foldThis_ = page.addFooterButton(tr("Fold this LayerNorm"), "foldThis");
   centerHere_ = page.addFooterButton(tr("Center here"), "centerHere");
-  explain(centerHere_, tr("Subtract the mean of this norm's input at run time; shows first what that would free."),
+  explain(centerHere_, tr("Subtract the mean of this norm's input at run time. First shows what that would free."),
           "auxiliary");
   connect(goToBlocker_, &QPushButton::clicked, this, [this] {
     if (const protocol::NormInfo* norm = session_->norm(norm_); norm != nullptr && norm->blocker)
@@ -243,8 +242,8 @@ QWidget* NormPage::makeCriteria(QWidget* parent) {
   paper_ = add(tr("Paper criterion"));
   exact_ = add(tr("Exact"));
   explain(both,
-          tr("The paper's Algorithm 1 takes an LN's output for zero-mean whatever its γ and β, and an embedding for "
-             "opaque; the exact rule reads the weights."),
+          tr("The paper's Algorithm 1 counts a LayerNorm's output as zero-mean whatever its γ and β, and an embedding "
+             "as opaque. The exact rule reads the weights."),
           "gamma_beta");
   return both;
 }
@@ -261,16 +260,16 @@ void NormPage::showCriteria(const protocol::NormInfo& norm, Verdict verdict) {
        norm.paper             ? tr("foldable")
        : norm.paper_practical ? tr("with centering")
                               : tr("not foldable"),
-       norm.paper ? tr("ignores γ and β") : tr("tables are opaque"));
+       norm.paper ? tr("ignores γ and β") : tr("embeddings count as opaque"));
   switch (verdict) {
     case Verdict::Free:
-      show(exact_, tr("folds free"), tr("tables center free"));
+      show(exact_, tr("folds free"), tr("embeddings can be centered"));
       break;
     case Verdict::WithCentering:
       show(exact_, tr("with centering"), tr("at run time, shared"));
       break;
     case Verdict::Blocked:
-      show(exact_, tr("no"), tr("γ, β or an op matter"), true);
+      show(exact_, tr("no"), tr("blocked by γ, β or an operator"), true);
       break;
     case Verdict::Unknown:
       break;
@@ -288,7 +287,7 @@ void NormPage::showConditions(const protocol::NormInfo& norm) {
     const QString size = QStringLiteral("%1[%2]=1").arg(text(condition.input)).arg(condition.axis);
     lines << QStringLiteral("%1 <a href=\"%2\">%3</a>")
                  .arg(tr("Would fold if %1.").arg(inWords(condition)).toHtmlEscaped(), size.toHtmlEscaped(),
-                      tr("Rely on it"));
+                      tr("Accept this condition"));
   }
   conditions_->setVisible(!lines.isEmpty());
   conditions_->setText(lines.join(QStringLiteral("<br>")));
@@ -325,13 +324,15 @@ void NormPage::showButtons() {
   foldThis_->setVisible(!blocked);
   foldThis_->setIconName(folds && !kept ? QString() : QStringLiteral("fold"));
   foldThis_->setText(folds && !kept ? tr("Keep as LayerNorm") : tr("Fold this LayerNorm"));
-  foldThis_->setToolTip(folds && !kept ? tr("Take this norm out of the plan; what only it needs goes with it.")
-                        : kept         ? tr("Put this norm back into the plan.")
-                                       : tr("The plan leaves this norm as it is; centering its input would fold it."));
+  foldThis_->setToolTip(folds && !kept ? tr("Remove this norm from the plan, with the edits that only it needs.")
+                        : kept         ? tr("Fold this norm by the plan again.")
+                                       : tr("The plan does not fold this norm. Centering its input would fold it."));
   const auto cost = blocked ? session_->costs()->of(norm_) : std::nullopt;
-  const double more = cost ? cost->together() : 0;
-  const QString sign = more < 0 ? QStringLiteral("−") : more > 0 ? QStringLiteral("+") : QStringLiteral("±");
-  centerHere_->setText(cost ? tr("Center here: %1").arg(sign + formatMicroseconds(std::abs(more))) : tr("Center here"));
+  const QString net = !cost                   ? tr("Center here")
+                      : cost->together() == 0 ? tr("Center here: no difference")
+                      : cost->together() < 0  ? tr("Center here: saves %1")
+                                              : tr("Center here: costs %1");
+  centerHere_->setText(cost && cost->together() != 0 ? net.arg(formatMicroseconds(std::abs(cost->together()))) : net);
   const QString cannotRun = session_->cannotRun();
   centerHere_->setEnabled(cannotRun.isEmpty() && session_->inputOfNorm(norm_) >= 0);
   foldThis_->setEnabled(cannotRun.isEmpty());
@@ -370,8 +371,8 @@ void NormPage::showNeeds(const protocol::NormInfo& norm) {
                                                 : tr("%1, if it folds").arg(needs.size()));
   const int others = static_cast<int>(norm.shared_with.size());
   shared_->setVisible(others > 0);
-  shared_->setText(others == 1 ? tr("The same centering serves one other norm.")
-                               : tr("The same centering serves %1 other norms.").arg(others));
+  shared_->setText(others == 1 ? tr("One other norm uses the same centering.")
+                               : tr("%1 other norms use the same centering.").arg(others));
 }
 
 QVector<Need> NormPage::neededEdits() const {
@@ -408,13 +409,13 @@ void NormPage::showAttributes() {
             : u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
         tr("The trailing axes over which mean and variance are taken.")},
        {tr("groups"), QString::number(norm->groups), tr("Each group of channels has a mean of its own.")},
-       {tr("eps"), formatNumber(norm->eps, digits), tr("Added to the variance; RMSNorm keeps the same.")},
+       {tr("eps"), formatNumber(norm->eps, digits), tr("Added to the variance. The RMSNorm uses the same value.")},
        {tr("γ range"), norm->has_gamma ? range(norm->gamma_min, norm->gamma_max, digits) : tr("none"),
         tr("The norm's weight. Where it varies, the norm's output is not zero-mean.")},
        {tr("β range"), norm->has_beta ? range(norm->beta_min, norm->beta_max, digits) : tr("none"),
-        tr("The norm's bias; it is kept, or moved into the layers that follow.")},
+        tr("The norm's bias. It stays, or moves into the layers that follow.")},
        {tr("place"), tr("%1 of %2").arg(norm->index + 1).arg(session_->analysis()->totals.layer_norms),
-        tr("Its place among the LayerNorms, in order of execution.")}});
+        tr("Its position among the LayerNorms, in execution order.")}});
 }
 
 }  // namespace normlens::ui

@@ -88,10 +88,10 @@ void WeightView::build() {
   layout->addWidget(state_);
   body_ = new QWidget(this);
   auto* column = makeColumn(body_, 6);
-  columnsTitle_ = makeWords("soft", body_, tr("What centering takes away: a mean for each input"));
+  columnsTitle_ = makeWords("soft", body_, tr("What centering subtracts: one mean per input"));
   columns_ = new ColumnPlot(body_);
-  when_ = new Segmented({{tr("In the file"), tr("The tensor as it is in the file.")},
-                         {tr("After the plan"), tr("The tensor centered, and rounded to its type.")}},
+  when_ = new Segmented({{tr("In the file"), tr("The tensor in the file.")},
+                         {tr("After the plan"), tr("The tensor after centering, rounded to its type.")}},
                         body_);
   describe(when_, "weightWhen", {}, tr("The tensor before or after the plan"));
   auto* choices = new QWidget(body_);
@@ -113,8 +113,8 @@ QWidget* WeightView::makeButtons() {
   auto* layout = makeRow(row, -1, {0, 2, 0, 2});
   auto* copy = addButton(layout, "secondary", tr("Copy as text"), "copyTensor",
                          tr("Copy name, type, shape and all figures of this tensor to the clipboard."));
-  auto* save = addButton(layout, "secondary", tr("Save as .npy"), "saveTensor",
-                         tr("Write the tensor as it is in the file to a NumPy file; the engine does it, in pieces."));
+  auto* save =
+      addButton(layout, "secondary", tr("Save as .npy"), "saveTensor", tr("Write the file's tensor to a NumPy file."));
   layout->addStretch(1);
   (new RoomSteps(row))->add([layout](bool taken) {
     layout->setDirection(taken ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
@@ -147,7 +147,7 @@ void WeightView::showReading() {
   const protocol::GraphValue* value = session_->index().value(value_);
   title_->setFullText(value != nullptr ? shortName(text(value->name)) : QString());
   shape_->setText(value != nullptr && value->has_shape ? formatShape(value->shape) : QString());
-  state_->setText(tr("The engine reads the tensor."));
+  state_->setText(tr("The engine is reading the tensor."));
   state_->show();
   body_->hide();
 }

@@ -41,9 +41,9 @@ std::vector<int64_t> fewBars(const std::vector<int64_t>& bins) {
 }
 
 QString difference(const NormCost& cost) {
-  if (cost.together() == 0) return WhyNot::tr("as fast");
+  if (cost.together() == 0) return WhyNot::tr("no difference");
   const QString size = formatMicroseconds(std::abs(cost.together()));
-  return cost.together() > 0 ? WhyNot::tr("%1 slower").arg(size) : WhyNot::tr("%1 faster").arg(size);
+  return cost.together() > 0 ? WhyNot::tr("costs %1").arg(size) : WhyNot::tr("saves %1").arg(size);
 }
 
 }  // namespace
@@ -97,9 +97,10 @@ class ForcedErrorCard final : public QWidget {
     name_ = new ElidedLabel({}, Qt::ElideLeft, table_);
     name_->setProperty("kind", "section");
     grid_->addWidget(name_, 1, 0);
-    auto* floor = makeLabel(tr("6 × floor"), "soft", table_);
-    floor->setToolTip(tr(
-        "Six times what moving every weight by half a unit in its last place does to the outputs: the proof's limit."));
+    auto* floor = makeLabel(tr("6 × noise"), "soft", table_);
+    floor->setToolTip(
+        tr("The proof's limit: six times the change of the outputs when every weight moves by half a unit in the last "
+           "place."));
     grid_->addWidget(floor, 2, 0);
     int column = 0;
     for (const std::string& type : ForcedErrors::types()) {
@@ -130,15 +131,15 @@ class ForcedErrorCard final : public QWidget {
       const protocol::ForcedError* error = errors_->at(norm_, ForcedErrors::types()[static_cast<size_t>(i)]);
       const bool there = error != nullptr && error->error.empty();
       any = any || error != nullptr;
-      figures_[i]->setText(there ? forcedFigure(error->max_rel) : error != nullptr ? QStringLiteral("–") : QString());
+      figures_[i]->setText(there ? formatError(error->max_rel) : error != nullptr ? QStringLiteral("–") : QString());
       setKind(figures_[i], there && error->max_rel > error->limit ? "monoBad" : "monoStrong");
       figures_[i]->setToolTip(
           error == nullptr ? QString()
           : !there         ? asSentence(text(error->error))
           : error->max_rel > error->limit
-              ? tr("Other outputs: %1 times the limit.").arg(formatError(error->max_rel / error->limit))
-              : tr("Within the noise of rounding."));
-      limits_[i]->setText(there ? forcedFigure(error->limit) : QString());
+              ? tr("Outputs differ by %1 times the limit.").arg(formatError(error->max_rel / error->limit))
+              : tr("Within rounding noise."));
+      limits_[i]->setText(there ? formatError(error->limit) : QString());
     }
     table_->setVisible(any);
     missing_->setText(missingFigures(*errors_, norm_));
@@ -148,14 +149,14 @@ class ForcedErrorCard final : public QWidget {
                     : !errors_->problem().isEmpty() ? errors_->problem()
                     : any                           ? QString()
                     : obstacle.isEmpty()
-                        ? tr("Folds this LayerNorm alone, the others as they are, and runs both models.")
+                        ? tr("Folds this LayerNorm alone, leaves the others unchanged, and runs both models.")
                         : obstacle);
     words_->setVisible(!words_->text().isEmpty());
     go_->setVisible(running || !errors_->has(norm_));
     go_->setEnabled(running || obstacle.isEmpty());
     go_->setText(running ? tr("Stop") : tr("Show the error if folded anyway"));
-    go_->setToolTip(running ? tr("What is measured so far stays.")
-                            : tr("Measure in four floating types what folding it against its verdict changes."));
+    go_->setToolTip(running ? tr("Stop; the results so far are kept.")
+                            : tr("Measure in four floating-point types what folding it despite the verdict changes."));
   }
 
   Session* session_;      // Not owned.
@@ -205,7 +206,7 @@ QWidget* WhyNot::makeGamma() {
 QWidget* WhyNot::makeCosts() {
   costs_ = describe(new QWidget(this), "ownCentering");
   auto* lines = makeColumn(costs_, 4);
-  costsNote_ = addSection(lines, makeLabel(tr("Its own centering"), "section", costs_));
+  costsNote_ = addSection(lines, makeLabel(tr("Own centering"), "section", costs_));
   costList_ = describe(new PropertyList(costs_), "costs");
   lines->addWidget(costList_);
   return costs_;
@@ -246,14 +247,14 @@ void WhyNot::showPaths() {
     paths.push_back({centers ? u'L' : u'O',
                      session_->index().nodeTitle(vertex.node),
                      {},
-                     centers ? tr("can center") : text(vertex.note),
+                     centers ? tr("can be centered") : text(vertex.note),
                      centers ? Need::State::Done : Need::State::Bad,
                      vertex.node});
   }
   for (Need& path : paths) path.leads = true;
   std::ranges::stable_sort(paths, {}, [](const Need& path) { return path.state == Need::State::Done; });
   const auto done = std::ranges::count(paths, Need::State::Done, &Need::state);
-  count_->setText(tr("paths to it: %1 of %2 can center").arg(done).arg(paths.size()));
+  count_->setText(tr("%1 of %2 paths can be centered").arg(done).arg(paths.size()));
   const bool known = graph && graph->norm == norm_;
   count_->setVisible(known && !paths.isEmpty());
   paths_->setNeeds(paths);
@@ -279,7 +280,7 @@ void WhyNot::showGamma(const protocol::TensorStats& stats) {
   gammaTitle_->setFullText(tr("γ of %1").arg(name));
   gammaCount_->setText(tr("%1 values").arg(formatCount(count)));
   histogram_->setBins(fewBars(stats.before.histogram), stats.low, stats.high);
-  histogram_->setAim(stats.before.mean, tr("equal values would fold"));
+  histogram_->setAim(stats.before.mean, tr("would fold if all γ were equal"));
   gamma_->show();
 }
 
@@ -288,21 +289,21 @@ void WhyNot::showCosts() {
   costs_->setVisible(session_->inputOfNorm(norm_) >= 0);
   const auto cost = session_->costs()->of(norm_);
   const QString problem = session_->costs()->problem(norm_);
-  costsNote_->setText(cost ? tr("estimates, each run") : problem.isEmpty() ? tr("not measured yet") : QString());
+  costsNote_->setText(cost ? tr("estimates per run") : problem.isEmpty() ? tr("not measured yet") : QString());
   if (!cost) {
     const QString unknown = QStringLiteral("–");
-    return costList_->setProperties(
-        {{tr("folding it saves"), unknown, problem}, {tr("a centering costs"), unknown, problem}});
+    return costList_->setProperties({{tr("saves"), unknown, problem}, {tr("costs"), unknown, problem}});
   }
   QVector<Property> lines{
-      {cost->saves < 0 ? tr("folding it costs") : tr("folding it saves"), formatMicroseconds(std::abs(cost->saves)),
-       tr("What a LayerNorm takes more than an RMSNorm, or less where tensors are small.")},
-      {tr("a centering costs"), formatMicroseconds(cost->centers), tr("Subtracting the mean of what it reads.")},
-      {tr("together"), difference(*cost),
-       tr("Measured where the model runs, over one tensor of the norm's size; a whole run may differ."), true}};
+      {cost->saves < 0 ? tr("fold costs") : tr("saves"), formatMicroseconds(std::abs(cost->saves)),
+       tr("How much longer a LayerNorm takes than an RMSNorm; shorter where tensors are small.")},
+      {tr("costs"), formatMicroseconds(cost->centers), tr("The time to subtract the mean of its input.")},
+      {tr("net per run"), difference(*cost),
+       tr("Measured on the model's device, over one tensor of the norm's size. A whole run may differ."), true}};
   if (cost->together() < 0) {
-    lines.push_back({tr("the plan counts"), tr("elements, not time"),
-                     tr("The verdict holds on every machine. 'Suggest best' plans by times measured on this one.")});
+    lines.push_back(
+        {tr("the plan uses"), tr("element counts, not times"),
+         tr("The plan uses element counts, not times. “Suggest best” plans by times measured on this machine.")});
   }
   costList_->setProperties(lines);
 }

@@ -57,7 +57,7 @@ Outcome outcomeOf(const KeptRun& run) {
 
 ClaimCards::ClaimCards(const LabRuns* runs, QWidget* parent) : QWidget(parent), runs_(runs) {
   auto* column = makeColumn(this, kBetweenCards, {20, 18, 20, 18});
-  auto* title = makeWords("title", this, tr("Which claim do you want to see?"));
+  auto* title = makeWords("title", this, tr("Which claim do you want to test?"));
   column->addWidget(title);
   column->addWidget(
       makeWords("soft", this, tr("Each card trains small networks on this machine and draws what happens.")));
@@ -157,7 +157,7 @@ void ClaimCards::refresh(lab::Experiment claim, const Card& card) {
   const KeptRun* run = runOf(*runs_, claim);
   Outcome state{tr("not run yet"), {}};
   if (run != nullptr && run->number == runs_->running()) {
-    state = {tr("running: %1%").arg(qRound(100 * runs_->fraction())), {}, "strong"};
+    state = {tr("running, %1%").arg(qRound(100 * runs_->fraction())), {}, "strong"};
   } else if (run != nullptr) {
     state = outcomeOf(*run);
   }

@@ -70,7 +70,7 @@ LabFigures::Card LabFigures::makeChartCard(LabChart kind) {
   setKind(caption, "soft");
   head->addWidget(caption);
   column->addLayout(head);
-  auto* view = describe(new ChartView(frame), nullptr, tr("Ctrl and wheel, or a drawn frame: zoom. Double click: all."),
+  auto* view = describe(new ChartView(frame), nullptr, tr("Ctrl+wheel or drag a frame: zoom. Double-click: show all."),
                         labChartTitle(kind));
   view->setObjectName(QStringLiteral("labChartView%1").arg(static_cast<int>(kind)));
   followText(view, [view] { view->setMinimumSize(grown(kLeastWidth), grown(kChart)); });
@@ -101,7 +101,7 @@ QWidget* LabFigures::makeLegend() {
 void LabFigures::makeSays() {
   auto* frame = makeCard(this);
   auto* column = makeColumn(frame, 4, {12, 8, 12, 10});
-  column->addWidget(makeLabel(tr("What the papers say, and what came out"), "section", frame));
+  column->addWidget(makeLabel(tr("Claims and results"), "section", frame));
   says_ = describe(makeWords("fact", frame), "labSays");
   says_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // a long word makes the page no wider
   column->addWidget(says_);
@@ -137,7 +137,7 @@ void LabFigures::showPaler(const LabPicture& picture) {
       if (curve.group > 0 && !groups.contains(curve.groupName)) groups << curve.groupName;
     }
   }
-  paler_->setFullText(groups.isEmpty() ? QString() : tr("paler: %1").arg(groups.join(QStringLiteral("; "))));
+  paler_->setFullText(groups.isEmpty() ? QString() : tr("lighter lines: %1").arg(groups.join(QStringLiteral("; "))));
 }
 
 }  // namespace normlens::ui

@@ -100,16 +100,16 @@ class RunBar final : public QFrame {
   void makeButtons() {
     act_ = describe(new PushButton(tr("Pause"), PushButton::Look::Filled, this), "labAct");
     stop_ = describe(new PushButton(tr("Stop"), PushButton::Look::Outlined, this), "labStop",
-                     tr("End the run here; what was trained is kept."));
+                     tr("Stop the run here; the trained networks are kept."));
     export_ = describe(new PushButton(tr("Export"), PushButton::Look::Outlined, this), "labExport",
-                       tr("The charts, the table, or the settings that make this run again."));
+                       tr("Export the charts, the table, or the settings that repeat this run."));
     auto* menu = new QMenu(export_);
     menu->addAction(tr("Charts as a picture…"), this, &RunBar::pictureWanted);
     menu->addAction(tr("Table…"), this, &RunBar::tableWanted);
     menu->addAction(tr("Settings of the run…"), this, &RunBar::settingsWanted);
     export_->setMenu(menu);
     auto* full = describe(new PushButton(tr("Full page"), PushButton::Look::Outlined, this), "labFull",
-                          tr("Hide the cards, or show them again."));
+                          tr("Hide or show the cards."));
     full->setCheckable(true);
     connect(full, &PushButton::toggled, this, [this, full](bool on) {
       full->setText(on ? tr("Show cards") : tr("Full page"));
@@ -134,10 +134,10 @@ class RunBar final : public QFrame {
     const KeptRun* run = runs_->run(shown_);
     const bool unfinished = run != nullptr && !run->isDone();
     const bool goesOn = state == State::Pausing || state == State::Paused;
-    act_->setText(!runs_->busy() || goesOn ? tr("Go on") : tr("Pause"));
-    act_->setToolTip(runs_->busy() ? goesOn ? tr("From where it stands.") : tr("Between two steps.")
-                     : unfinished && run->hasCheckpoint() ? tr("From the last epoch that was kept.")
-                                                          : tr("From the beginning: there is no checkpoint."));
+    act_->setText(!runs_->busy() || goesOn ? tr("Resume") : tr("Pause"));
+    act_->setToolTip(runs_->busy() ? goesOn ? tr("Resume the training.") : tr("Pause after this step.")
+                     : unfinished && run->hasCheckpoint() ? tr("Resume from the last saved epoch.")
+                                                          : tr("Start again: the run has no checkpoint."));
     act_->setEnabled(runs_->busy() ? state == State::Training || goesOn : unfinished);
     act_->setVisible(runs_->busy() || unfinished);
     stop_->setEnabled(runs_->busy() && state != State::Stopping);
@@ -154,18 +154,18 @@ class RunBar final : public QFrame {
       case State::Idle:
         return {};
       case State::Starting:
-        return tr("LibTorch starts");
+        return tr("Starting LibTorch");
       case State::Pausing:
-        return tr("Pauses after this step");
+        return tr("Pausing after this step");
       case State::Paused:
-        return tr("Paused at %1 %").arg(qRound(100 * runs_->fraction()));
+        return tr("Paused at %1%").arg(qRound(100 * runs_->fraction()));
       case State::Stopping:
-        return tr("Stops, and keeps what it has");
+        return tr("Stopping; results are kept");
       case State::Training:
         break;
     }
     const QString left = remainingWords(runs_->remainingMs());
-    const QString done = tr("Run %1: %2 %").arg(runs_->running()).arg(qRound(100 * runs_->fraction()));
+    const QString done = tr("Run %1: %2%").arg(runs_->running()).arg(qRound(100 * runs_->fraction()));
     return left.isEmpty() ? done : done + QStringLiteral(", ") + left;
   }
 
@@ -265,9 +265,9 @@ QWidget* LabPage::makeFoot(QWidget* side) {
   start_ =
       describe(new PushButton(tr("Start"), PushButton::Look::Filled, foot), "labStart", tr("Train these networks."));
   open_ = describe(new PushButton(tr("Open…"), PushButton::Look::Outlined, foot), "labOpen",
-                   tr("Settings of a run from a file: what “normlens lab” reads."));
+                   tr("Load the settings of a run from a file of “normlens lab”."));
   save_ = describe(new PushButton(tr("Save…"), PushButton::Look::Outlined, foot), "labSave",
-                   tr("These settings as a file: “normlens lab” trains the same run without a window."));
+                   tr("Save these settings to a file. “normlens lab” trains the same run without a window."));
   for (PushButton* button : {start_, open_, save_}) row->addWidget(button);
   row->addStretch();
   column->addLayout(row);
@@ -287,7 +287,7 @@ QWidget* LabPage::makeFigures() {
   auto* inside = makeColumn(ground, kPageGap, {kPageGap, kPageGap, kPageGap, kPageGap});
   empty_ = describe(makeNotice(ground), "labEmpty");
   empty_->setText(
-      tr("Start a card: its charts appear here. All networks of a run start from the same weights, on the same "
+      tr("Start a card: its charts appear here. All networks of a run start from the same weights and read the same "
          "examples."));
   figures_ = describe(new LabFigures(ground), "labFigures");
   inside->addWidget(empty_, 1);
@@ -346,9 +346,9 @@ void LabPage::extendMenu(QMenu* menu, const QModelIndex& at) {
     menu->addAction(words, this, does)->setEnabled(enabled);
   };
   add(tr("Open the trained network"), !row.weights.isEmpty(), [this, path = row.weights] { Q_EMIT modelWanted(path); });
-  add(tr("Go on with the run"), !runs_->busy() && !run->isDone(), [this, run = row.run] { runs_->resume(run); });
+  add(tr("Resume the run"), !runs_->busy() && !run->isDone(), [this, run = row.run] { runs_->resume(run); });
   if (run->settings.device != "cpu") {
-    add(tr("Go on with the run on the CPU"), !runs_->busy() && !run->isDone(),
+    add(tr("Resume the run on the CPU"), !runs_->busy() && !run->isDone(),
         [this, run = row.run] { runs_->resume(run, "cpu"); });
   }
   add(tr("Use its settings"), !runs_->busy(), [this, settings = run->settings] { useSettings(settings); });

@@ -47,9 +47,10 @@ SettingsForm::SettingsForm(QWidget* parent)
   others_ = describe(makeWords("soft", this), "labOthers");
   column->addWidget(others_);
   column->addSpacing(8);
-  column->addWidget(makeLabel(tr("Trained side by side"), "section", this));
+  column->addWidget(makeLabel(tr("Networks"), "section", this));
   makeNetworks(this);
-  column->addWidget(makeWords("soft", this, tr("All start from the same weights, and read the same examples.")));
+  column->addWidget(
+      makeWords("soft", this, tr("All networks start from the same weights and read the same examples.")));
   for (size_t i = 0; i < controls_.size(); ++i) {
     if (auto* edit = controls_[i].edit)
       connect(edit, &QLineEdit::textEdited, this, [this, i](const QString& words) { take(i, words); });

@@ -80,10 +80,9 @@ QWidget* AtlasPage::makeFigures() {
   auto* ground = describe(new QWidget(this), "figureGround");
   auto* column = makeColumn(ground, 8, {16, 16, 16, 12});
   column->addWidget(makeLabel(tr("Which architectures fold?"), "title", ground));
-  column->addWidget(
-      makeWords("soft", ground,
-                tr("Small configurations with random γ and β, built from their libraries, exported as .pt2 "
-                   "and .onnx, and analyzed. Open your own model to see its own weights.")));
+  column->addWidget(makeWords("soft", ground,
+                              tr("Small configurations with random γ and β, built by their libraries, exported as .pt2 "
+                                 "and .onnx, and analyzed. Open your own model to see its weights.")));
   column->addLayout(makeFilters(ground));
   view_ = makeTable("atlasTable", tr("Architectures"), kAtlasRow, filter_, ground);
   view_->setItemDelegate(new FigureDelegate(-1, view_));
@@ -189,9 +188,9 @@ void AtlasPage::showChosen() {
     return row.printed ? tr("%1 of %2").arg((*row.printed).*count).arg(row.printed->norms) : QStringLiteral("–");
   };
   counts_->setProperties({{tr("Algorithm 1, as printed"), printed(&AtlasRow::Printed::foldable)},
-                          {tr("the same, run by NormLens"), QString::number(row.paper)},
+                          {tr("Algorithm 1, run by NormLens"), QString::number(row.paper)},
                           {tr("with centering, as printed"), printed(&AtlasRow::Printed::practical)},
-                          {tr("the same, run by NormLens"), QString::number(row.practical)},
+                          {tr("Algorithm 1, run by NormLens"), QString::number(row.practical)},
                           {tr("strict (D.2), run by NormLens"), QString::number(row.strict)},
                           {tr("NormLens, weights only"), QString::number(row.free)},
                           {tr("NormLens, with centering"), QString::number(row.free + row.centering)}});

@@ -51,13 +51,13 @@ void FigureExport::fill(QMenu* menu) {
   menu->setToolTipsVisible(true);
   QAction* picture = menu->addAction(tr("Save picture of the figure…"), this, &FigureExport::askForPicture);
   picture->setObjectName(QStringLiteral("saveFigure"));
-  picture->setToolTip(tr("As it is shown, as SVG, PDF or PNG."));
+  picture->setToolTip(tr("The figure as shown, as SVG, PDF or PNG."));
   picture->setEnabled(free);
   QAction* frames = menu->addAction(tr("Save frames of the animation…"), this, &FigureExport::askForFrames);
   frames->setObjectName(QStringLiteral("saveFrames"));
   const bool plays = free && figure->film().length > 0;
-  frames->setToolTip(plays ? tr("%1 pictures, for a film.").arg(figure->film().frames())
-                           : tr("Nothing moves by itself in this step."));
+  frames->setToolTip(plays ? tr("%1 pictures, for a video.").arg(figure->film().frames())
+                           : tr("This step has no animation."));
   frames->setEnabled(plays);
 }
 

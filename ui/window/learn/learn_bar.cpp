@@ -16,9 +16,9 @@ LearnBar::LearnBar(LearnPageKind page, QWidget* parent) : QFrame(parent) {
       describe(new IconButton(QStringLiteral("chevron_left"), {}, tr("Back to the model (Esc)."), this), "learnBack");
   back_->setLook(IconButton::Look::Outlined);
   auto* pages =
-      describe(new Segmented({{tr("Lessons"), tr("What the norms do, to be moved by hand (Ctrl+1).")},
+      describe(new Segmented({{tr("Lessons"), tr("What the norms do, in interactive figures (Ctrl+1).")},
                               {tr("Laboratory"), tr("Networks trained side by side (Ctrl+2).")},
-                              {tr("Geometry probe"), tr("Where the open model's own vectors point (Ctrl+3).")},
+                              {tr("Geometry probe"), tr("The directions of the open model's vectors (Ctrl+3).")},
                               {tr("Atlas"), tr("Which architectures fold (Ctrl+4).")}},
                              this),
                "learnPages");

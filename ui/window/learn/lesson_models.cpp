@@ -80,7 +80,7 @@ void LessonModels::open(const QString& path) {
   path_ = path;
   own_ = {};
   if (path.isEmpty()) {
-    own_.trouble = tr("The model of this lesson did not come with the program.");
+    own_.trouble = tr("The model of this lesson is not installed.");
     return;
   }
   if (!engine_) {
@@ -116,7 +116,7 @@ void LessonModels::open(const QString& path) {
 void LessonModels::fail(const QString& reason) {
   path_.clear();
   own_ = {};
-  own_.trouble = tr("%1 Press R to open it anew.").arg(asSentence(reason));
+  own_.trouble = tr("%1 Press R to open it again.").arg(asSentence(reason));
   tellOwn();
 }
 

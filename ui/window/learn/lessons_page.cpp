@@ -349,12 +349,12 @@ LessonsPage::~LessonsPage() = default;
 
 QWidget* LessonsPage::makeTopBar() {
   bar_ = new LearnBar(LearnPageKind::Lessons, this);
-  auto* present = new IconButton({}, tr("Present"),
-                                 tr("The same lesson for a room: large type, one figure, nothing else (F5)."), bar_);
+  auto* present =
+      new IconButton({}, tr("Present"), tr("The same lesson for an audience: large type and one figure (F5)."), bar_);
   present->setObjectName(QStringLiteral("present"));
   present->setLook(IconButton::Look::Outlined);
   auto* save = describe(
-      new IconButton(QStringLiteral("export"), {}, tr("Save the figure as a picture, or what it plays."), bar_),
+      new IconButton(QStringLiteral("export"), {}, tr("Save the figure as a picture, or its animation."), bar_),
       "figureExport");
   save->setLook(IconButton::Look::Outlined);
   auto* menu = new QMenu(save);
@@ -469,7 +469,7 @@ void LessonsPage::showModelName() {
 void LessonsPage::showWhichModel() {
   const QString& own = walk_->current().model;
   const bool asks = figure() != nullptr && figure()->wantsModel();
-  which_->setText(!own.isEmpty()       ? tr("On a small model of this lesson, %1.pt").arg(own)
+  which_->setText(!own.isEmpty()       ? tr("On this lesson's small model, %1.pt").arg(own)
                   : models_->usesToy() ? tr("No model is open: using the demo gpt2.pt")
                                        : QString());
   which_->setVisible(asks && !which_->text().isEmpty());

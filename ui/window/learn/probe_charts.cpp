@@ -11,6 +11,7 @@
 #include "ui/theme/theme.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -80,10 +81,11 @@ ProbeCharts::ProbeCharts(QWidget* parent) : QWidget(parent) {
   auto* grid = new QGridLayout(this);
   grid->setContentsMargins({});
   grid->setSpacing(16);
-  angles_ = addChart(tr("Angle to the uniform vector"), tr("norm, in order of use · bars: one standard deviation"));
+  angles_ = addChart(tr("Angle to the uniform vector"), tr("norm, in execution order · bars: one standard deviation"));
   shares_ = addChart(tr("Energy along the uniform vector"), tr("share of the squared length"));
-  lengths_ = addChart(tr("Length of the vectors"), tr("norm, in order of use"));
-  errors_ = addChart(tr("If a LayerNorm became RMSNorm: output error"), tr("norm, in order of use · one at a time"));
+  lengths_ = addChart(tr("Length of the vectors"), tr("norm, in execution order"));
+  errors_ =
+      addChart(tr("Output error if a LayerNorm became an RMSNorm"), tr("norm, in execution order · one at a time"));
   grid->addWidget(angles_, 0, 0, 1, 3);
   grid->addWidget(shares_, 0, 3, 1, 2);
   grid->addWidget(lengths_, 1, 0, 1, 2);
@@ -106,7 +108,7 @@ void ProbeCharts::makeSwapNote() {
   says_ = describe(makeWords("soft", note_), "probeSwapNote");
   says_->setAlignment(Qt::AlignCenter);
   measure_ = describe(new PushButton(tr("Measure"), PushButton::Look::Outlined, note_), "probeMeasure",
-                      tr("Swap one LayerNorm after the other and compare the model's outputs."));
+                      tr("Replace one LayerNorm after another and compare the model's outputs."));
   column->addWidget(says_);
   column->addWidget(measure_, 0, Qt::AlignCenter);
   connect(measure_, &PushButton::clicked, this,
@@ -155,7 +157,7 @@ void ProbeCharts::showAngles(const Rows& rows, bool showsControl) {
     series.push_back({tr("random vectors"), Way::Marks, Shape::Square, &Theme::textFaint, mean,
                       oneWidth ? std::vector<double>() : spread});
     const double expected = oneWidth ? rows.front().row.random.expected_std : 0;
-    if (oneWidth) bands.push_back({90, expected, tr("expected of random vectors: ± %1°").arg(expected, 0, 'f', 2)});
+    if (oneWidth) bands.push_back({90, expected, tr("expected for random vectors: ± %1°").arg(expected, 0, 'f', 2)});
   }
   angles_->setSeries(std::move(series), angleAxis(angles, spreads), std::move(bands));
 }
@@ -198,8 +200,8 @@ void ProbeCharts::showErrors(const Rows& rows, const ProbeView& view) {
   errors_->setVisible(swappable || rows.empty());
   measuring_ = view.measuring;
   note_->setVisible(swappable && (measuring_ || view.swaps == nullptr || view.swaps->cancelled));
-  says_->setText(measuring_ ? tr("The engine runs the model.")
-                            : tr("Many runs: each LayerNorm is swapped alone, then all of them at once."));
+  says_->setText(measuring_ ? tr("The engine is running the model.")
+                            : tr("Many runs: replaces each LayerNorm alone, then all at once."));
   measure_->setText(measuring_ ? tr("Stop") : tr("Measure"));
   placeSwapNote();
   const auto swapped = errorsOf(rows, asItIs, &Error::max_rel), limits = errorsOf(rows, asItIs, &Error::limit);
@@ -209,14 +211,14 @@ void ProbeCharts::showErrors(const Rows& rows, const ProbeView& view) {
   if (view.swaps != nullptr && view.swaps->all && view.swaps->all->error.empty()) {
     const double all = view.swaps->all->max_rel;
     levels.push_back(all);
-    bands.push_back({all, 0, tr("all %1 at once: %2").arg(view.swaps->swaps.size()).arg(forcedFigure(all)),
+    bands.push_back({all, 0, tr("all %1 at once: %2").arg(view.swaps->swaps.size()).arg(formatError(all)),
                      &Theme::opaqueLine, true});
   }
   std::vector<DepthSeries> series;
   if (view.swaps != nullptr) {
-    series = {{tr("as it is (simulated)"), Way::Stems, Shape::Disc, &Theme::opaqueLine, swapped, {}},
+    series = {{tr("unchanged (simulated)"), Way::Stems, Shape::Disc, &Theme::opaqueLine, swapped, {}},
               {tr("folded first (measured)"), Way::Marks, Shape::HollowDiamond, &Theme::linearLine, folded, {}},
-              {tr("6 × noise floor"), Way::Limit, Shape::Disc, &Theme::textSoft, limits, {}}};
+              {tr("6 × rounding noise"), Way::Limit, Shape::Disc, &Theme::textSoft, limits, {}}};
   }
   DepthAxis axis = logarithmicAxis({&swapped, &folded, &limits, &levels});
   constexpr double kRoom = 0.6;  // powers of ten, for the words above the level

@@ -60,7 +60,7 @@ QWidget* ProbePage::makeControls(QWidget* side) {
   auto* words = makeColumn(inside, 8, {20, 18, 20, 16});
   words->addWidget(makeLabel(tr("Geometry probe"), "title", inside));
   words->addWidget(makeWords(
-      "soft", inside, tr("How much of each norm's input lies along the uniform vector, and would anyone miss it?")));
+      "soft", inside, tr("How much of each norm's input lies along the uniform vector, and does removing it matter?")));
   words->addSpacing(8);
   words->addWidget(makeLabel(tr("Inputs"), "soft", inside));
   inputs_ = describe(makeWords("fact", inside), "probeInputs");
@@ -68,22 +68,22 @@ QWidget* ProbePage::makeControls(QWidget* side) {
   words->addSpacing(8);
   words->addWidget(makeLabel(tr("Model"), "soft", inside));
   model_ = describe(new Segmented({{tr("As opened"), tr("The open model.")},
-                                   {tr("Folded"), tr("What the last Fold made of it.")},
-                                   {tr("Both"), tr("The open model, and its fold beside it.")}},
+                                   {tr("Folded"), tr("The result of the last fold.")},
+                                   {tr("Both"), tr("The open model next to its fold.")}},
                                   inside),
                     "probeModel");
   model_->setSnug(true);
   words->addWidget(model_);
   words->addSpacing(8);
   words->addWidget(makeLabel(tr("Control"), "soft", inside));
-  control_ =
-      describe(new QCheckBox(tr("random vectors"), inside), "probeControl",
-               tr("The angles of the same inputs to two random vectors: the same ones for all norms of a width."));
+  control_ = describe(
+      new QCheckBox(tr("random vectors"), inside), "probeControl",
+      tr("The angles of the same inputs to two random vectors, which are the same for all norms of one width."));
   control_->setChecked(true);
   words->addWidget(control_);
   auto* line = makeRow(nullptr, 8);
   line->addWidget(makeLabel(tr("Seed"), "soft", inside));
-  seed_ = describe(new QSpinBox(inside), "probeSeed", tr("Of the random vectors."), tr("Seed"));
+  seed_ = describe(new QSpinBox(inside), "probeSeed", tr("Seed of the random vectors."), tr("Seed"));
   seed_->setRange(0, kMostSeed);
   seed_->setButtonSymbols(QAbstractSpinBox::NoButtons);
   seed_->setValue(static_cast<int>(protocol::ProbeParams().seed));
@@ -92,7 +92,7 @@ QWidget* ProbePage::makeControls(QWidget* side) {
   words->addLayout(line);
   words->addSpacing(12);
   words->addWidget(makeLine(Qt::Horizontal, inside));
-  words->addWidget(makeLabel(tr("What it says"), "section", inside));
+  words->addWidget(makeLabel(tr("Findings"), "section", inside));
   says_ = describe(makeWords("fact", inside), "probeSays");
   words->addWidget(says_);
   words->addStretch();
@@ -174,7 +174,7 @@ QString ProbePage::inputsWords() const {
 }
 
 QString ProbePage::findings() const {
-  if (probe_->running()) return tr("The engine runs the model and looks at each norm.");
+  if (probe_->running()) return tr("The engine is running the model and reading each norm.");
   for (const EngineRun* each : std::initializer_list<EngineRun*>{probe_, swaps_}) {
     if (!each->problem().isEmpty()) return each->problem();
   }
@@ -208,7 +208,7 @@ void ProbePage::showFigures() {
 }
 
 void ProbePage::showProgress() {
-  charts_->showProgress(tr("%1, %2 %").arg(swaps_->stage()).arg(qRound(swaps_->fraction() * 100)));
+  charts_->showProgress(tr("%1, %2%").arg(swaps_->stage()).arg(qRound(swaps_->fraction() * 100)));
 }
 
 void ProbePage::choose(int row) {

@@ -74,7 +74,7 @@ void CompareView::missFold() {
   if (!isVisible() || !path_.isEmpty()) return;
   forgetOther();
   missesFold_ = true;
-  viewB_->setError(tr("The plan is not folded now."));
+  viewB_->setError(tr("The plan is not folded."));
   showSummary();
 }
 
@@ -126,7 +126,7 @@ QWidget* CompareView::makeTopBar() {
   next_ = new IconButton({}, tr("Next"), tr("Go to the next change (F8)."), bar);
   for (QWidget* button : {link_, listed_, previous_, next_}) layoutOf(bar)->addWidget(button);
   auto* close = describe(new PushButton(tr("Back to the model"), PushButton::Look::Outlined, bar), "leaveCompare",
-                         tr("Leave the comparison (Esc)."));
+                         tr("Close the comparison (Esc)."));
   layoutOf(bar)->addWidget(close);
   connect(close, &PushButton::clicked, this, &CompareView::leave);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), this, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
@@ -251,12 +251,12 @@ void CompareView::showSummary() {
   previous_->setEnabled(some);
   next_->setEnabled(some);
   if (other_ == nullptr)
-    return summary_->setFullText(missesFold_ ? tr("Once the plan is folded again, its fold is compared here.")
-                                             : tr("The graphs are compared when both are read."));
+    return summary_->setFullText(missesFold_ ? tr("Fold again to compare the fold here.")
+                                             : tr("Waiting for both graphs."));
   const QString remark = weightsRemark();
   const QString words = some               ? changes_->changes().summary()
-                        : remark.isEmpty() ? tr("The same operators with the same weights in the same modules.")
-                                           : tr("The same operators in the same modules.");
+                        : remark.isEmpty() ? tr("The same nodes with the same weights in the same modules.")
+                                           : tr("The same nodes in the same modules.");
   summary_->setFullText(remark.isEmpty() ? words : QStringLiteral("%1   %2").arg(words, remark));
 }
 
@@ -284,7 +284,7 @@ void CompareView::followUser(bool other, int node) {
 QString CompareView::weightsRemark() const {
   if (!weightsProblem_.isEmpty()) return tr("The weights could not be compared: %1").arg(weightsProblem_);
   if (weightsA_.question.pending() || weightsB_.question.pending() || figures_.pending())
-    return tr("The weights are being compared.");
+    return tr("Comparing the weights.");
   return {};
 }
 

@@ -13,42 +13,42 @@ GraphActions::GraphActions(GraphView* view, QWidget* parent)
   menu->setObjectName(QStringLiteral("graphMenu"));
   menu->setToolTipsVisible(true);
   back = add(QStringLiteral("graphBack"), tr("Back"), QKeySequence(Qt::ALT | Qt::Key_Left),
-             tr("To where the graph was before the last jump."));
+             tr("Return to the view before the last jump."));
   forward = add(QStringLiteral("graphForward"), tr("Forward"), QKeySequence(Qt::ALT | Qt::Key_Right),
-                tr("To where the graph was before going back."));
-  goToBlocker = add(QStringLiteral("goToBlocker"), tr("Go to the blocker"), {},
-                    tr("Show what is in the way of the chosen LayerNorm."));
+                tr("Return to the view before going back."));
+  goToBlocker =
+      add(QStringLiteral("goToBlocker"), tr("Go to the blocker"), {}, tr("Show what blocks the selected LayerNorm."));
   goToBlocker->setShortcut(Qt::Key_G);  // wherever nothing is written: it is used from the list, too
   goToBlocker->setEnabled(false);
   parent->addAction(goToBlocker);
   menu->addSeparator();
   beforeAfter = add(QStringLiteral("beforeAfterAction"), tr("Before or after the plan"), {},
-                    tr("Show the model as it was read, or as the plan makes it."));
+                    tr("Show the model before or after the plan."));
   beforeAfter->setShortcut(Qt::Key_B);  // wherever nothing is written: it is used after Fold, too
   parent->addAction(beforeAfter);
   leftToRight = addSwitch(QStringLiteral("leftToRight"), tr("Left to right"),
-                          tr("Let the data run to the right instead of down."));
-  showHelpers = addSwitch(QStringLiteral("showHelpers"), tr("Show helper operators"),
-                          tr("Show sizes, constants and conversions, which only serve the other operators."));
+                          tr("Draw the data flow to the right instead of down."));
+  showHelpers = addSwitch(QStringLiteral("showHelpers"), tr("Show helper nodes"),
+                          tr("Show sizes, constants and conversions, which only serve other nodes."));
   foldRepeats = addSwitch(QStringLiteral("foldRepeats"), tr("Equal blocks once, ×N"),
-                          tr("Show blocks that are built the same, in a row, as one with their number."));
+                          tr("Show a row of equal blocks as one block with its count."));
   menu->addSeparator();
   expandAll =
       add(QStringLiteral("expandAll"), tr("Expand all"), QKeySequence(Qt::SHIFT | Qt::Key_E), tr("Open every group."));
   addDepths();
   collapseAll = add(QStringLiteral("collapseAll"), tr("Collapse all"), QKeySequence(Qt::SHIFT | Qt::Key_C),
                     tr("Close every group."));
-  resetGroups = add(QStringLiteral("resetGroups"), tr("Groups as at first"), {},
-                    tr("Open the groups that were open when the model was opened, and close the others."));
+  resetGroups = add(QStringLiteral("resetGroups"), tr("Reset groups"), {},
+                    tr("Open the groups that were open at first, and close the others."));
   menu->addSeparator();
   fit = add(QStringLiteral("fitGraph"), tr("Show everything"), QKeySequence(Qt::Key_0), tr("Zoom to the whole graph."));
   keys = add(QStringLiteral("graphKeys"), tr("Keys and gestures"), QKeySequence(Qt::Key_Question),
-             tr("What can be done with the graph by keyboard and mouse."));
+             tr("All keys and mouse gestures of the graph."));
   menu->addSeparator();
   saveView = add(QStringLiteral("savePictureOfView"), tr("Save picture of the view…"), {},
-                 tr("Write what is in sight as SVG, PDF or PNG."));
+                 tr("Write the visible part as SVG, PDF or PNG."));
   saveWhole = add(QStringLiteral("savePictureOfAll"), tr("Save picture of the whole graph…"), {},
-                  tr("Write the graph with the groups as they stand as SVG, PDF or PNG, however large it is."));
+                  tr("Write the whole graph, with the groups as shown, as SVG, PDF or PNG."));
   connect(saveView, &QAction::triggered, this, [this] { Q_EMIT pictureWanted(false); });
   connect(saveWhole, &QAction::triggered, this, [this] { Q_EMIT pictureWanted(true); });
   connect(back, &QAction::triggered, view_, &GraphView::goBack);
@@ -94,7 +94,7 @@ void GraphActions::addDepths() {
     QAction* action = depths->addAction(tr("%n level(s)", nullptr, depth) + u'\t' + QString::number(depth), view_,
                                         [this, depth] { view_->expandToDepth(depth); });
     action->setObjectName(QStringLiteral("expandToDepth%1").arg(depth));
-    action->setToolTip(tr("Open the groups that many levels below the model, and close the others."));
+    action->setToolTip(tr("Open that many levels of groups below the model, and close the others."));
   }
 }
 

@@ -134,7 +134,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   pictures_ = new PictureBar(this);
   layout->addWidget(pictures_);
   describe(view_, "graph", {}, tr("Graph of the model"));
-  hint_ = describe(new HintCard(view_), "planHint", {}, tr("What would fall with the edit"));
+  hint_ = describe(new HintCard(view_), "planHint", {}, tr("What goes with the edit"));
   layout->addWidget(view_, 1);
   connectView();
   connectSession();
@@ -146,23 +146,24 @@ QFrame* GraphPane::makeHeader() {
   IconButton* const history[] = {addButton(bar, QStringLiteral("chevron_left"), actions_->back),
                                  addButton(bar, QStringLiteral("chevron_right"), actions_->forward)};
   crumbs_ = new QFrame(bar);
-  crumbs_->setAccessibleName(tr("Place in the model"));
+  crumbs_->setAccessibleName(tr("Position in the model"));
   crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   setTextWidthAtLeast(crumbs_, 110);
   crumbLayout_ = makeRow(crumbs_, 1);
   crumbRoom_ = new RoomSteps(crumbs_);
   layoutOf(bar)->addWidget(crumbs_, 1);
-  after_ = describe(new Segmented({{tr("Before"), tr("The model as it was read (B).")},
-                                   {tr("After"), tr("The model as the plan makes it: RMSNorms, weights that are "
-                                                    "rewritten, means that are subtracted at run time (B).")}},
-                                  bar),
-                    "beforeAfter", {}, tr("Before or after the plan"));
+  after_ = describe(
+      new Segmented({{tr("Before"), tr("The original model (B).")},
+                     {tr("After"),
+                      tr("The model after the plan: RMSNorms, rewritten weights, means subtracted at run time (B).")}},
+                    bar),
+      "beforeAfter", {}, tr("Before or after the plan"));
   layoutOf(bar)->addWidget(after_);
   layoutOf(bar)->addSpacing(8);
   mode_ = new Segmented(
-      {{tr("Zero-mean"), tr("Light up what decides the chosen norm, dim the rest.")},
+      {{tr("Zero-mean"), tr("Highlight what decides the selected norm, dim the rest.")},
        {tr("All tensors"), tr("Show for every tensor whether it is zero-mean now, after the plan, or not.")},
-       {tr("Types"), tr("Show every operator in the colour of its role.")}},
+       {tr("Types"), tr("Color every node by its role.")}},
       bar);
   describe(mode_, "graphMode", {}, tr("What the graph shows"));
   layoutOf(bar)->addWidget(mode_);
@@ -334,7 +335,7 @@ void GraphPane::requestCone(int node) {
 // Lights up, like a zero-mean graph, the layer, what carries its shift, and the norms that do not notice.
 void GraphPane::showCone(int node, const protocol::ShiftCone& cone) {
   if (cone.values.empty()) {
-    Q_EMIT reported(cone.reason.empty() ? tr("Nothing reads what this layer makes.") : text(cone.reason));
+    Q_EMIT reported(cone.reason.empty() ? tr("Nothing reads this layer's output.") : text(cone.reason));
     return;
   }
   protocol::ZeroMeanGraph graph;
@@ -348,7 +349,7 @@ void GraphPane::showCone(int node, const protocol::ShiftCone& cone) {
                               tr("carries the shift").toStdString()});
   }
   for (const int end : cone.ends)
-    graph.vertices.push_back({end, NodeClass::ZeroMean, tr("does not notice the shift").toStdString()});
+    graph.vertices.push_back({end, NodeClass::ZeroMean, tr("unaffected by the shift").toStdString()});
   coneShown_ = true;
   view_->setHighlight(graph);
 }
@@ -369,9 +370,9 @@ void GraphPane::showOwnCentering() {
   const protocol::NormInfo* norm = blockedNorm();
   const auto cost = norm != nullptr ? session_->costs()->of(norm->index) : std::nullopt;
   if (!cost) return view_->setOwnCentering({}, {});
-  view_->setOwnCentering(tr("Its own centering: %1").arg(formatMicroseconds(cost->centers)),
-                         (cost->saves < 0 ? tr("folding it costs %1") : tr("folding it saves %1"))
-                             .arg(formatMicroseconds(std::abs(cost->saves))));
+  view_->setOwnCentering(
+      tr("Own centering: costs %1").arg(formatMicroseconds(cost->centers)),
+      (cost->saves < 0 ? tr("fold costs %1") : tr("fold saves %1")).arg(formatMicroseconds(std::abs(cost->saves))));
 }
 
 void GraphPane::askForPicture(bool whole) {

@@ -69,7 +69,7 @@ void ReportExport::drawn() {
   QFile file(orders_[pictures_.size()].path);
   protocol::ReportPicture picture;
   picture.title = (before ? tr("Before") : tr("After")).toStdString();
-  picture.alt = (before ? tr("The graph of the original, with the groups as they stand in the window")
+  picture.alt = (before ? tr("The graph of the original, with the groups as shown in the window")
                         : tr("The same graph after the fold: RMSNorms, and what was centered"))
                     .toStdString();
   if (file.open(QIODevice::ReadOnly)) picture.svg = file.readAll().toStdString();

@@ -230,11 +230,12 @@ QHBoxLayout* makeSteps(QWidget* parent) {
     steps->addWidget(makeStepCard(steps->count() + 1, picture, title, text, parent), 1);
   };
   add(paintOpen, WelcomePage::tr("Open"),
-      WelcomePage::tr("Load a TorchScript, torch.export or ONNX model. Each LayerNorm gets a verdict and a reason."));
+      WelcomePage::tr(
+          "Open a TorchScript, torch.export or ONNX model. Each LayerNorm gets a verdict with its reason."));
   add(paintFold, WelcomePage::tr("Fold"),
-      WelcomePage::tr("Center the weights it depends on. The fold is proved in float64 and in the file's own type."));
+      WelcomePage::tr("Center the weights that feed it. The fold is proved in float64 and in the file's own type."));
   add(paintMeasure, WelcomePage::tr("Measure"),
-      WelcomePage::tr("Time both models in interleaved rounds and export the faster one."));
+      WelcomePage::tr("Time both models in alternating rounds and export the faster one."));
   return steps;
 }
 
@@ -317,8 +318,7 @@ QWidget* WelcomePage::makeDropArea(QWidget* parent) {
   for (QWidget* part : std::initializer_list<QWidget*>{
            new ThemedIcon("file", &Theme::textSoft, {30, 30}, {0, 0, 30, 30}, drop_),
            makeLabel(tr("Drop a model here"), "title", drop_),
-           makeLabel(tr("TorchScript .pt, torch.export .pt2 or ONNX .onnx, up to the memory of this machine"), "step",
-                     drop_),
+           makeLabel(tr("TorchScript .pt, torch.export .pt2 or ONNX .onnx, as large as memory allows"), "step", drop_),
            open}) {
     column->addWidget(part, 0, Qt::AlignHCenter);
   }
@@ -353,7 +353,7 @@ void WelcomePage::fillRecent() {
     recent_->addWidget(row);
   }
   if (shown == 0) {
-    QLabel* none = makeLabel(tr("Files that you open are listed here."), "soft", recentCard_);
+    QLabel* none = makeLabel(tr("Files that you open appear here."), "soft", recentCard_);
     none->setContentsMargins(14, 12, 14, 12);
     recent_->addWidget(none);
   }

@@ -63,7 +63,7 @@ class TestHostileFiles final : public QObject {
     QTest::addColumn<QByteArray>("content");
     QTest::addColumn<QString>("words");
     const QString none = QStringLiteral("this is not a NormLens project");
-    const QString lacks = QStringLiteral("the project lacks its model or its plan");
+    const QString lacks = QStringLiteral("the project has no valid model or plan");
     QTest::newRow("empty") << QByteArray() << none;
     // NOLINTNEXTLINE(modernize-raw-string-literal): moc does not read such a string
     QTest::newRow("cut off") << QByteArray("{\"normlens_project\":1,\"model\":{\"pa") << none;
@@ -80,20 +80,20 @@ class TestHostileFiles final : public QObject {
                                   << QStringLiteral("its list 'kept' has 500000 entries, more than 100000");
     QTest::newRow("500,000 runs") << projectWith("bench_runs", listOf("{}", 500'000))
                                   << QStringLiteral("its list 'bench_runs' has 500000 entries");
-    const QString beyond = QStringLiteral("its inputs are beyond any model's");
+    const QString beyond = QStringLiteral("its inputs are larger than any model allows");
     QTest::newRow("long input") << projectWith("inputs", "{\"specs\": [\"" + QByteArray(60'000, 'x') + "\"]}")
                                 << beyond;
     QTest::newRow("2,000 inputs") << projectWith("inputs", "{\"assume\": " + listOf("\"a\"", 2000) + '}') << beyond;
     QTest::newRow("number beside") << projectWith("model", json("{'path': 'gpt2.pt', 'beside': 5}")) << lacks;
     QTest::newRow("model is a list") << projectWith("model", "[]") << lacks;
     QTest::newRow("kept is an object") << projectWith("plan", json("{'policy': 'all', 'kept': {'a': 1}}"))
-                                       << QStringLiteral("'kept' is no list");
+                                       << QStringLiteral("'kept' is not a list");
     QTest::newRow("kept numbers") << projectWith("plan", json("{'policy': 'all', 'kept': [1]}")) << lacks;
     QTest::newRow("huge bytes") << projectWith("model", json("{'path': 'gpt2.pt', 'bytes': 1e300}"))
-                                << QStringLiteral("'bytes' is no whole number");
+                                << QStringLiteral("'bytes' is not a whole number");
     QTest::newRow("centered by a fraction")
         << projectWith("plan", json("{'policy': 'all', 'centered': [{'value': 1e300}]}"))
-        << QStringLiteral("'value' is no whole number");
+        << QStringLiteral("'value' is not a whole number");
     QTest::newRow("newer") << QByteArray("{\"normlens_project\": 18446744073709551615}") << lacks;
     QTest::newRow("not UTF-8") << QByteArray("\xff\xfe\x00", 3) << none;
   }

@@ -70,11 +70,11 @@ class TestProject final : public QObject {
       return read ? QString() : QString::fromStdString(read.error().message);
     };
     QVERIFY(error("").contains(QStringLiteral("not a NormLens project")));
-    QVERIFY(error("{\"normlens_project\": 1, \"model\": {\"path\": \"x\"").contains(QStringLiteral("cut off")));
+    QVERIFY(error("{\"normlens_project\": 1, \"model\": {\"path\": \"x\"").contains(QStringLiteral("truncated")));
     QVERIFY(error("{\"normlens_project\": 99}").contains(QStringLiteral("newer")));
-    QVERIFY(error("{\"normlens_project\": 1, \"model\": 3}").contains(QStringLiteral("lacks its model")));
+    QVERIFY(error("{\"normlens_project\": 1, \"model\": 3}").contains(QStringLiteral("has no valid model")));
     QVERIFY(error("{\"normlens_project\": 1, \"model\": {\"path\": \"x\"}, \"plan\": {\"policy\": []}}")
-                .contains(QStringLiteral("lacks its model")));
+                .contains(QStringLiteral("has no valid model")));
   }
 
   void aProjectHasItsSuffixWhateverIsTyped() {
@@ -162,7 +162,7 @@ class TestProject final : public QObject {
 
     Shown shown;
     shown.window.openFile(project_);
-    QVERIFY(shown.says(QStringLiteral("not there any more")));
+    QVERIFY(shown.says(QStringLiteral("no longer exists")));
     QVERIFY(!shown.session.model().has_value());
     shown.click("infoAction");
     shown.answerFileDialog("locateDialog", moved);
@@ -179,11 +179,11 @@ class TestProject final : public QObject {
     QVERIFY(saveProject(project_, project).has_value());
     Shown shown(model_);
     shown.window.openFile(project_);
-    QVERIFY(shown.says(QStringLiteral("not there any more")));
+    QVERIFY(shown.says(QStringLiteral("no longer exists")));
     QCOMPARE(shown.window.project()->path(), QString());
     QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("bert.pt")));
     test::write(model_, "written by somebody else");
-    QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
+    QTRY_VERIFY(shown.says(QStringLiteral("changed on disk")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.path(), model_);
@@ -217,7 +217,7 @@ class TestProject final : public QObject {
     test::write(model_, "other content");
     Shown shown;
     shown.window.openFile(project_);
-    QTRY_VERIFY(shown.says(QStringLiteral("not the one that this project was made with")));
+    QTRY_VERIFY(shown.says(QStringLiteral("has changed since this project was saved")));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{0});
   }
@@ -240,7 +240,7 @@ class TestProject final : public QObject {
     shown.session.choices()->setPolicy(Policy::All);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     test::write(model_, "written by somebody else");
-    QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
+    QTRY_VERIFY(shown.says(QStringLiteral("changed on disk")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.choices()->params().policy, Policy::All);
@@ -254,7 +254,7 @@ class TestProject final : public QObject {
     shown.session.choices()->setPolicy(Policy::All);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     test::write(model_, "written by somebody else");
-    QTRY_VERIFY(shown.says(QStringLiteral("changed on the disk")));
+    QTRY_VERIFY(shown.says(QStringLiteral("changed on disk")));
     shown.click("infoAction");
     QTRY_COMPARE(shown.session.job().kind, JobKind::Analyzing);
     shown.window.project()->reload(model_);
@@ -294,7 +294,7 @@ class TestProject final : public QObject {
     const QString orphan = leftBehind(project);
 
     Shown shown({}, false, recovery_);
-    QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
+    QTRY_VERIFY(shown.says(QStringLiteral("You have unsaved work on bert.pt from last time")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.choices()->params().policy, Policy::All);
@@ -308,11 +308,11 @@ class TestProject final : public QObject {
     project.model.path = model_;
     const QString orphan = leftBehind(project);
     Shown shown({}, false, recovery_);
-    QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
+    QTRY_VERIFY(shown.says(QStringLiteral("You have unsaved work on bert.pt from last time")));
     shown.session.open(test::modelFile(*folder_, QStringLiteral("several.pt2")));
     QTRY_VERIFY(shown.session.plan().has_value());
     QVERIFY2(!shown.session.model()->note.empty(), "a message of its own");
-    QVERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
+    QVERIFY(shown.says(QStringLiteral("You have unsaved work on bert.pt from last time")));
   }
 
   void whatAnotherWindowRestoredIsNotOfferedTwice() {
@@ -320,7 +320,7 @@ class TestProject final : public QObject {
     project.model.path = model_;
     const QString orphan = leftBehind(project);
     Shown shown({}, false, recovery_);
-    QTRY_VERIFY(shown.says(QStringLiteral("Work on bert.pt was not saved")));
+    QTRY_VERIFY(shown.says(QStringLiteral("You have unsaved work on bert.pt from last time")));
     Recovery::discard(orphan);
     shown.click("infoAction");
     QCOMPARE(shown.window.infoBar()->message(), QStringLiteral("Another window has restored bert.pt."));
@@ -366,7 +366,7 @@ class TestProject final : public QObject {
     }
     QCOMPARE(Recovery(recovery_).orphans().size(), 1);
     Shown shown({}, false, recovery_);
-    QTRY_VERIFY(shown.says(QStringLiteral("was not saved")));
+    QTRY_VERIFY(shown.says(QStringLiteral("unsaved work")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.choices()->params().policy, Policy::All);

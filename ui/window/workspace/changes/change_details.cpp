@@ -1,4 +1,5 @@
 #include "ui/window/workspace/changes/change_details.h"
+#include "ui/words/format.h"
 
 #include <QCoreApplication>
 
@@ -19,13 +20,11 @@ QString typeAndShape(const protocol::GraphValue& value) {
   return value.has_shape ? QStringLiteral("%1 %2").arg(text(value.dtype), formatShape(value.shape)) : text(value.dtype);
 }
 
-QString percent(double part) { return QStringLiteral("%1 %").arg(formatNumber(100 * part, 2)); }
-
 QString changeOf(const protocol::WeightChange& change) {
   if (!change.reason.empty()) return text(change.reason);
   return change.max_original > 0
              ? tr("by up to %1, %2 of its largest element")
-                   .arg(formatNumber(change.max_abs, 2), percent(change.max_abs / change.max_original))
+                   .arg(formatNumber(change.max_abs, 2), formatPercent(change.max_abs / change.max_original))
              : tr("by up to %1").arg(formatNumber(change.max_abs, 2));
 }
 
@@ -57,19 +56,19 @@ void addFigures(QVector<Property>& all, const protocol::WeightChange& change) {
   all.append({tr("largest change"), formatNumber(change.max_abs), tr("The largest difference of two elements.")});
   if (change.max_original > 0) {
     all.append(
-        {tr("of the largest element"), percent(change.max_abs / change.max_original),
+        {tr("of the largest element"), formatPercent(change.max_abs / change.max_original),
          tr("Its share of the largest magnitude on the left, which is %1.").arg(formatNumber(change.max_original))});
   }
   if (!change.shift_of.empty()) {
     all.append({tr("shift moved in"), tr("β of %1").arg(text(change.shift_of)),
-                tr("The right is the left and the linear's weight times that β, up to rounding.")});
+                tr("The right tensor is the left plus the linear layer's weight times that β, up to rounding.")});
   }
   if (change.centered_axis >= 0) {
     all.append({tr("centered"),
                 change.centered_part == 0
                     ? tr("mean along axis %1 is gone").arg(change.centered_axis)
                     : tr("means of %1 each along axis %2 are gone").arg(change.centered_part).arg(change.centered_axis),
-                tr("The right is the left less its means along this axis, up to rounding.")});
+                tr("The right tensor is the left minus its means along this axis, up to rounding.")});
   }
 }
 
@@ -77,7 +76,7 @@ void addWeight(QVector<Property>& all, const ChangeRow& row, const ComparedGraph
   const WeightPair& pair = row.change.weights.front();
   const auto side = [&](const QString& name, const protocol::GraphValue* value) {
     if (value == nullptr) {
-      all.append({name, tr("has none")});
+      all.append({name, tr("none")});
     } else {
       all.append({name, QStringLiteral("%1 %2").arg(text(value->name), typeAndShape(*value))});
     }
@@ -97,7 +96,7 @@ QVector<Property> changeDetails(const ChangeRow& row, const ComparedGraphs& grap
     return all;
   }
   const auto side = [&](const QString& name, const protocol::GraphNode* node) {
-    all.append({name, node != nullptr ? text(node->op) : tr("has none")});
+    all.append({name, node != nullptr ? text(node->op) : tr("none")});
   };
   side(tr("left"), graphs.nodeA(row.change.a));
   side(tr("right"), graphs.nodeB(row.change.b));

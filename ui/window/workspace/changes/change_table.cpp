@@ -85,11 +85,11 @@ QString tipOf(const Row& row) {
   switch (row.change.kind) {
     case Change::Kind::RmsNorm:
     case Change::Kind::Operator:
-      return ChangeTable::tr("Another operator in its place.");
+      return ChangeTable::tr("Another node in its place.");
     case Change::Kind::Added:
-      return ChangeTable::tr("The model on the left has nothing of the kind there.");
+      return ChangeTable::tr("The model on the left has no such node there.");
     case Change::Kind::Removed:
-      return ChangeTable::tr("The model on the right has nothing of the kind there.");
+      return ChangeTable::tr("The model on the right has no such node there.");
     case Change::Kind::Weight:
       break;
   }
@@ -97,10 +97,10 @@ QString tipOf(const Row& row) {
   if (figures != nullptr && !figures->reason.empty())
     return ChangeTable::tr("There is no figure: %1.").arg(text(figures->reason));
   if (row.change.weights.front().through)
-    return ChangeTable::tr("On the right it is read through ops that the left has not, as a centering at run time is.");
-  if (hasShift(row)) return ChangeTable::tr("The β of %1 was moved into it.").arg(text(figures->shift_of));
-  return isCentered(row) ? ChangeTable::tr("The weight on the right is that on the left less its means.")
-                         : ChangeTable::tr("The same operator with another weight.");
+    return ChangeTable::tr("On the right it is read through nodes that the left lacks, such as a run-time centering.");
+  if (hasShift(row)) return ChangeTable::tr("The β of %1 moved into it.").arg(text(figures->shift_of));
+  return isCentered(row) ? ChangeTable::tr("The right weight is the left minus its means.")
+                         : ChangeTable::tr("The same node with another weight.");
 }
 
 // Weights by their figures, behind them what has none.
@@ -111,9 +111,9 @@ double largestKey(const Row& row) {
 
 ChangeTable::Columns columns() {
   const auto tr = [](const char* words) { return ChangeTable::tr(words); };
-  return {{tr("Kind"), tr("What became of it, from the left to the right."), &Row::kindWord},
+  return {{tr("Kind"), tr("The change from left to right."), &Row::kindWord},
           {tr("Where, in order"),
-           tr("The weight or the module, in the order in which the operators run."),
+           tr("The weight or module, in execution order."),
            &Row::where,
            {{kSortRole, [](const Row& row) { return row.order; }}}},
           {tr("Largest change"),
@@ -149,12 +149,12 @@ QString ChangeRow::kindWord() const {
 }
 
 QString ChangeRow::largest() const {
-  if (change.kind == Change::Kind::Added) return ChangeTable::tr("new op");
-  if (change.kind == Change::Kind::Removed) return ChangeTable::tr("op gone");
+  if (change.kind == Change::Kind::Added) return ChangeTable::tr("new node");
+  if (change.kind == Change::Kind::Removed) return ChangeTable::tr("node gone");
   if (change.kind != Change::Kind::Weight) return QStringLiteral("%1 → %2").arg(before, after);
   if (change.weights.front().a < 0) return ChangeTable::tr("new weight");
   if (change.weights.front().b < 0) return ChangeTable::tr("weight gone");
-  if (change.weights.front().through) return ChangeTable::tr("through new ops");
+  if (change.weights.front().through) return ChangeTable::tr("through new nodes");
   const auto* known = figuresOf(*this);
   if (known == nullptr) return QStringLiteral("…");
   return known->reason.empty() ? formatNumber(known->max_abs, 2) : QStringLiteral("–");
@@ -231,9 +231,9 @@ QString ChangeTable::summary() const {
   add(of(ChangeClass::Shifts), tr("1 shift moved"), tr("%1 shifts moved"));
   add(of(ChangeClass::Weights), others ? tr("1 other weight changed") : tr("1 weight changed"),
       others ? tr("%1 other weights changed") : tr("%1 weights changed"));
-  add(ops(Change::Kind::Operator), tr("1 other op in its place"), tr("%1 other ops in their places"));
-  add(ops(Change::Kind::Added), tr("1 op only on the right"), tr("%1 ops only on the right"));
-  add(ops(Change::Kind::Removed), tr("1 op only on the left"), tr("%1 ops only on the left"));
+  add(ops(Change::Kind::Operator), tr("1 node replaced"), tr("%1 nodes replaced"));
+  add(ops(Change::Kind::Added), tr("1 node only on the right"), tr("%1 nodes only on the right"));
+  add(ops(Change::Kind::Removed), tr("1 node only on the left"), tr("%1 nodes only on the left"));
   return parts.join(QStringLiteral(" · "));
 }
 

@@ -30,15 +30,15 @@ constexpr int kSide = 16, kTitleHeight = 30, kRowHeight = 26, kKindWidth = 124, 
 QString nothingOf(ChangeClass kind) {
   switch (kind) {
     case ChangeClass::RmsNorms:
-      return ChangesPanel::tr("No LayerNorm is an RMSNorm on the right.");
+      return ChangesPanel::tr("No LayerNorm became an RMSNorm on the right.");
     case ChangeClass::Centered:
       return ChangesPanel::tr("No weight was only centered.");
     case ChangeClass::Shifts:
-      return ChangesPanel::tr("No shift of a LayerNorm was moved into a bias.");
+      return ChangesPanel::tr("No shift of a LayerNorm moved into a bias.");
     case ChangeClass::Weights:
-      return ChangesPanel::tr("No weights differ otherwise than by centering and shifts.");
+      return ChangesPanel::tr("No weights differ other than by centering and shifts.");
     case ChangeClass::Ops:
-      return ChangesPanel::tr("No operators differ but LayerNorms that are RMSNorms.");
+      return ChangesPanel::tr("No nodes differ except LayerNorms that became RMSNorms.");
     case ChangeClass::All:
       break;
   }
@@ -101,7 +101,7 @@ QWidget* ChangesPanel::makeHeader() {
   QFrame* bar = makeBar(QStringLiteral("crumbBar"), kTitleHeight, this);
   layoutOf(bar)->addWidget(makeLabel(tr("Changes"), "section", bar), 1);
   auto* button = describe(new IconButton(QStringLiteral("export"), tr("Export list"),
-                                         tr("Copy or save the changes that are shown, in the order shown."), bar),
+                                         tr("Copy or save the changes, in the order shown."), bar),
                           "changesExport");
   auto* menu = new QMenu(button);
   addCopyActions(menu, table_, CopyRows::All);
@@ -204,10 +204,10 @@ void ChangesPanel::showCounts() {
   filter_->setSegments(
       {segment(tr("All"), ChangeClass::All, tr("All changes.")),
        segment(tr("RMSNorm"), ChangeClass::RmsNorms, tr("LayerNorms that are RMSNorms on the right.")),
-       segment(tr("Centered"), ChangeClass::Centered, tr("Weights whose mean was taken out.")),
-       segment(tr("Shifts"), ChangeClass::Shifts, tr("Biases into which the β of a LayerNorm was moved.")),
-       segment(tr("Weights"), ChangeClass::Weights, tr("Weights that were changed otherwise.")),
-       segment(tr("Ops"), ChangeClass::Ops, tr("Operators that only one side has, or others in their places."))});
+       segment(tr("Centered"), ChangeClass::Centered, tr("Weights whose mean was subtracted.")),
+       segment(tr("Shifts"), ChangeClass::Shifts, tr("Biases into which the β of a LayerNorm moved.")),
+       segment(tr("Weights"), ChangeClass::Weights, tr("Weights with other changes.")),
+       segment(tr("Nodes"), ChangeClass::Ops, tr("Nodes that only one side has, or that were replaced."))});
   foldFilter();
   fitLargest();
   showNothing();
