@@ -69,7 +69,7 @@ void LabDesk::hear(const LabControl& control) {
 Result<EngineInfo> initialize(const InitializeParams& params, confine::Confinement level) {
   if (params.protocol != kProtocolVersion) {
     return fail(ErrorCode::Unsupported,
-                "this engine speaks protocol " + std::to_string(kProtocolVersion) + " and the window protocol " +
+                "this engine uses protocol " + std::to_string(kProtocolVersion) + " and the window protocol " +
                     std::to_string(params.protocol),
                 "install the same version of both");
   }

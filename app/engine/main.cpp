@@ -50,12 +50,11 @@ void addLimits(CLI::App& app, confine::Limits& limits) {
   app.add_option_function<double>(
          "--time-limit",
          [&](double seconds) { limits.setTime(std::chrono::milliseconds(std::llround(seconds * 1000))); },
-         "How long a run of the model may take; without it: 10 minutes, a minute to find its shapes, 20 seconds "
-         "on inputs that are guessed")
+         "Time limit of one run of the model; default: 10 minutes, 1 minute to find its shapes, 20 seconds on guessed "
+         "inputs")
       ->check(CLI::Range(0.1, 1e7))
       ->type_name("SECONDS");
-  app.add_option("--memory-limit", limits.memoryBytes,
-                 "How much memory may be taken; without it: nine tenths of what is free")
+  app.add_option("--memory-limit", limits.memoryBytes, "Memory limit; default: nine tenths of the available memory")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(CLI::Range(int64_t{64} << 20, std::numeric_limits<int64_t>::max()))
       ->type_name("SIZE");
@@ -71,7 +70,7 @@ int runProgram(int argc, char** argv, Console& console) {
   for (const auto& verb : normlens::engine::verbs()) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     sub->add_flag("--json", unused, "Print one JSON object on stdout");
-    sub->add_flag("--quiet", unused, "Say nothing but errors");
+    sub->add_flag("--quiet", unused, "Print errors only");
     declared[sub] = verb.declare(*sub, limits);
     if (verb.runsModels) addLimits(*sub, limits);
   }

@@ -72,8 +72,8 @@ int parse(const QCoreApplication& application, CommandLine& line) {
   const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("Size of the window."), QStringLiteral("WxH"));
   const QCommandLineOption select(QStringLiteral("select"), QStringLiteral("Select this LayerNorm, by name."),
                                   QStringLiteral("LN"));
-  const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("light or dark; else as the desktop."),
-                                 QStringLiteral("THEME"));
+  const QCommandLineOption theme(
+      QStringLiteral("theme"), QStringLiteral("light or dark; default: the desktop's theme."), QStringLiteral("THEME"));
   const QCommandLineOption times(
       QStringLiteral("times"),
       QStringLiteral("Print to stderr when the window, the graph and the analysis were on the screen."));
@@ -146,7 +146,7 @@ int becomeEngine(char** arguments) {
   if (!error) {
     execv(engine.c_str(), arguments);
   }
-  std::fprintf(stderr, "normlens: the engine %s could not be started (%s); install it beside normlens.\n",
+  std::fprintf(stderr, "normlens: the engine %s could not be started (%s); install it next to normlens.\n",
                engine.c_str(), std::strerror(errno));
   return kUsage;
 }

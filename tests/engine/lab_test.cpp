@@ -102,7 +102,7 @@ TEST_F(Lab, AKilledRunGoesOnToTheSameNumbers) {
   ASSERT_FALSE(std::filesystem::exists(folder + "/result.json")) << "it was done before it was killed";
   const auto resumed = lab({run, "-o", folder, "--json"});
   ASSERT_EQ(resumed.status, 0) << resumed.err;
-  EXPECT_NE(resumed.err.find("goes on from the checkpoint of epoch "), std::string::npos) << resumed.err;
+  EXPECT_NE(resumed.err.find("resuming from the checkpoint of epoch "), std::string::npos) << resumed.err;
   EXPECT_EQ(numbersOf(reported(resumed)), numbersOf(whole));
 }
 
@@ -118,7 +118,7 @@ TEST_F(Lab, AStoppedRunIsToldAndGoesOn) {
   ASSERT_TRUE(report.is_object()) << program.out << program.err;
   EXPECT_EQ(report["end"], "stopped");
   EXPECT_GT(report["records"].size(), 3U);
-  EXPECT_NE(program.err.find("stopped: what was trained until then is told, and the same command goes on there"),
+  EXPECT_NE(program.err.find("stopped: the results so far are shown, and the same command resumes the run"),
             std::string::npos)
       << program.err;
   EXPECT_EQ(report["weights"].size(), 3U);
@@ -137,7 +137,7 @@ TEST_F(Lab, WhatIsWrongIsToldInALine) {
       << misspelt.second;
   const auto file = told(lab({runFile(), "-o", path}));
   EXPECT_EQ(file.first, 3);
-  EXPECT_NE(file.second.find(path + " is no folder"), std::string::npos) << file.second;
+  EXPECT_NE(file.second.find(path + " is not a folder"), std::string::npos) << file.second;
   const auto folder = told(lab({runFile(), "-o", path + "/runs"}));
   EXPECT_EQ(folder.first, 3);
   EXPECT_NE(folder.second.find("the folder " + path + "/runs cannot be made: "), std::string::npos) << folder.second;

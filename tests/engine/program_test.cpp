@@ -242,7 +242,7 @@ TEST_F(Serve, IntroducesItselfAndEnds) {
 TEST_F(Serve, RefusesAnotherProtocol) {
   const auto failure = must(ask(methods::kInitialize, {{"protocol", 999}}).failure);
   EXPECT_EQ(failure.message,
-            "this engine speaks protocol " + std::to_string(kProtocolVersion) + " and the window protocol 999");
+            "this engine uses protocol " + std::to_string(kProtocolVersion) + " and the window protocol 999");
   EXPECT_EQ(ask(methods::kAnalyze).failure->code, RpcError::NotInitialized);
 }
 
@@ -310,7 +310,8 @@ TEST(BenchStop, TextTellsThePointsThatWereMeasured) {
   EXPECT_NE(program.out.find("seq=4 a: median"), std::string::npos) << program.out;
   EXPECT_EQ(program.out.find("seq=" + std::to_string(kLastSize) + " "), std::string::npos) << program.out;
   EXPECT_NE(program.out.find("norms of a by their shapes"), std::string::npos) << program.out;
-  EXPECT_NE(program.err.find("stopped: what is told was measured, the rest was not"), std::string::npos) << program.err;
+  EXPECT_NE(program.err.find("stopped: the figures above were measured, the others were not"), std::string::npos)
+      << program.err;
 }
 
 // With --json nothing is written before the end, so when the first round is done is found by trying.

@@ -135,7 +135,7 @@ TEST(Report, ItsTitleHasBothErrorsAndTheNormsThatDidNotRun) {
 TEST(Report, WhatIsNotProvedIsNotCalledSo) {
   Facts facts = someFacts();
   facts.fold->verify->exact = false;
-  facts.fold->reason = "the folded model gives other outputs; the first LayerNorm to differ is ln0";
+  facts.fold->reason = "the folded model gives outputs that differ; the first LayerNorm to differ is ln0";
   Document document = composed(facts);
   EXPECT_EQ(document.banner.tone, Tone::Bad);
   EXPECT_EQ(document.banner.title, "The fold changes an output");

@@ -37,7 +37,7 @@ constexpr std::chrono::milliseconds kCancelPatience{700};
 
 Error sentence(const ServeSide& side, const confine::Worker::End& end) {
   if (!end.byItself) return inFile(side.modelPath, end.error);
-  return {ErrorCode::Internal, "the process of " + side.modelPath + " ended by itself", "please report it"};
+  return {ErrorCode::Internal, "the process of " + side.modelPath + " exited", "please report it"};
 }
 
 // The client sees the stream end, as it would if this process had died.

@@ -44,17 +44,18 @@ void printSide(const std::string& where, const char* name, const protocol::Bench
 // Prints what makes figures doubtful that look like others.
 void printCautions(const std::string& where, const BenchPoint& point, Console& console) {
   if (const auto& outputs = point.outputs; outputs && outputs->beyond) {
-    console.print(where + formatted("the outputs differ by %.3g where %.3g is the limit: "
-                                    "a measured speed of a wrong result means nothing",
-                                    outputs->max_rel, outputs->noise_floor));
+    console.print(where +
+                  formatted("the outputs differ by %.3g, the limit is %.3g: the speed of a wrong result means nothing",
+                            outputs->max_rel, outputs->noise_floor));
   }
-  if (!point.warmed_up) console.print(where + "the clock never settled: read with care");
+  if (!point.warmed_up) console.print(where + "clock speed kept changing: treat these figures with caution");
   if (point.crowded) {
     console.print(where +
-                  formatted("other programs kept %.1f cores busy meanwhile: read with care", point.other_cores));
+                  formatted("other programs used %.1f cores: treat these figures with caution", point.other_cores));
   }
   if (point.a.ops_late || (point.b && point.b->ops_late)) {
-    console.print(where + "the device waited for launches: times of single ops are late, read them with care");
+    console.print(where +
+                  "the device waited for launches, so times of single operators are late: treat them with caution");
   }
 }
 
@@ -171,7 +172,7 @@ Result<Exit> runBench(BenchOptions options, const Call& call) {
   const Task task = console.task(call.stop());
   const bool folds = options.fold || options.sweepsNorms();
   if (folds && !options.b.empty()) {
-    return fail(ErrorCode::Usage, "the first model is to be folded, and a second one was given",
+    return fail(ErrorCode::Usage, "--fold folds the first model, but a second model was given",
                 "leave one of the two out");
   }
   RETURN_IF_ERROR(service::checkBenchParams(options.params));
@@ -203,7 +204,7 @@ Result<Exit> runBench(BenchOptions options, const Call& call) {
       printFolds(result, console);
       console.print("in the papers: " + paperFoldText());
     }
-    if (result.cancelled) console.note("stopped: what is told was measured, the rest was not");
+    if (result.cancelled) console.note("stopped: the figures above were measured, the others were not");
     return console.finish(
         [&] { return benchReport(result, opened.analysis.inputs, !params.sweep.empty(), commandLine()); },
         result.cancelled ? Exit::NotDone : Exit::Done);
@@ -231,13 +232,13 @@ NamedFiles filesOf(const BenchOptions& options) {
 void declareSettings(CLI::App& app, BenchOptions& options) {
   BenchParams& params = options.params;
   app.add_option("--device", params.device, kDeviceHelp)->capture_default_str();
-  app.add_option("--dtype", params.dtype, "Type of weights and float inputs; without it: as in the file")
+  app.add_option("--dtype", params.dtype, "Type of weights and float inputs; default: as in the file")
       ->check(CLI::IsMember({"float32", "float16", "bfloat16", "float64"}));
-  app.add_option("--threads", params.threads, "Threads of one operation; without it: the runtime's choice")
+  app.add_option("--threads", params.threads, "Threads of one operation; default: the runtime's choice")
       ->check(wholeFrom(1));
   app.add_flag("--cuda-graphs", params.cuda_graph,
-               "On CUDA: record a pass once and replay it, which spares its launches");
-  app.add_option("--warmup", options.warmup, "Runs before measuring; without it: until the clock settles")
+               "On CUDA: record a run once and replay it, which saves the kernel launches");
+  app.add_option("--warmup", options.warmup, "Runs before measuring; default: until the clock settles")
       ->check(wholeFrom(0));
   app.add_option("--iterations", params.iterations, "Runs in each part of a round")
       ->check(wholeFrom(1))
@@ -258,7 +259,7 @@ Declared declareBench(CLI::App& app, const confine::Limits&) {
   app.add_option("a", options->a, "The model, or the first of two")->required()->type_name("A");
   app.add_option("b", options->b, "The second model, measured against the first")->type_name("B");
   options->inputs.addTo(app);
-  app.add_flag("--fold", options->fold, "Measure A against A folded, which is made in memory first");
+  app.add_flag("--fold", options->fold, "Measure A against A folded; the fold is made in memory first");
   addChoice(app, "--policy", options->policy, "What --fold folds: free, balanced, all or paper");
   addNorm(app, options->norm, "What --fold writes");
   declareSettings(app, *options);

@@ -59,7 +59,7 @@ Result<Exit> runCheck(const CheckOptions& options, const Call& call) {
 Declared declareCheck(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<CheckOptions>();
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
-  app.add_flag("--graph", options->graph, "Print the graph as it was understood");
+  app.add_flag("--graph", options->graph, "Print the graph as NormLens reads it");
   options->inputs.addTo(app);
   return {[options](const Call& call) { return runCheck(*options, call); },
           [options] { return namedFiles({options->model}, options->inputs); },

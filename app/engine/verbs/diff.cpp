@@ -26,7 +26,7 @@ Result<std::vector<graph::DType>> dtypesOf(const std::string& text) {
   for (std::string name; std::getline(names, name, ',');) {
     dtypes.push_back(graph::dtypeFromName(name));
     if (!graph::isFloat(dtypes.back())) {
-      return fail(ErrorCode::Usage, "--dtype " + text + ": '" + name + "' is no floating type",
+      return fail(ErrorCode::Usage, "--dtype " + text + ": '" + name + "' is not a floating-point type",
                   "float64, float32, float16 or bfloat16");
     }
   }
@@ -40,7 +40,7 @@ Result<std::vector<graph::ValueId>> valuesNamed(const graph::Graph& graph, const
     const auto found = std::ranges::find(graph.values, name, &graph::Value::name);
     if (found == graph.values.end()) {
       return fail(ErrorCode::Usage, "the first model has no value '" + name + "'",
-                  "names are those that the window shows");
+                  "use the names that the window shows");
     }
     ids.push_back(static_cast<graph::ValueId>(found - graph.values.begin()));
   }
@@ -136,11 +136,11 @@ Declared declareDiff(CLI::App& app, const confine::Limits&) {
       ->type_name("TYPES");
   app.add_option("--device", options->device, kDeviceHelp)->capture_default_str();
   app.add_option("--batches", options->batches,
-                 "Input sets: the first as given, others drawn like it; the worst counts")
+                 "Number of input sets: the first as given, others drawn like it; the worst counts")
       ->check(CLI::Range(1, 10'000))
       ->type_name("N");
-  app.add_option("--seed", options->seed, "Of the input sets that are drawn")->type_name("N");
-  app.add_flag("--rounding", options->rounding, "Also what A loses by its type alone: against its float64 copy");
+  app.add_option("--seed", options->seed, "Seed of the drawn input sets")->type_name("N");
+  app.add_flag("--rounding", options->rounding, "Also the rounding error of A in its type: against its float64 copy");
   app.add_option("--value", options->values, "Also this value of A, against the one of the same name in B")
       ->type_name("NAME")
       ->take_all()

@@ -32,7 +32,7 @@ std::vector<Missing> missingParts(bool ops, bool noOnnxRuntime, bool gpu) {
   for (const std::string& wall : confine::missingWalls())
     missing.push_back({wall + ", a part of the confinement of models",
                        "a Linux kernel (5.13 or newer) that has it enabled; containers may hide it"});
-  if (!gpu) missing.push_back({"a CUDA GPU", "models run on the CPU; nothing else is lost"});
+  if (!gpu) missing.push_back({"a CUDA GPU", "models run on the CPU; everything else works"});
   return missing;
 }
 
@@ -44,7 +44,7 @@ std::string gpuStepText(const std::string& step) {
   static const std::map<std::string, std::string> kTexts = {
       {"driver", "the driver is loaded"},
       {"start", "the driver starts (cuInit) and shows a GPU"},
-      {"torch", "LibTorch's CUDA half is loaded"},
+      {"torch", "LibTorch's CUDA part is loaded"},
       {"memory", "memory is allocated, written and read"},
       {"own_kernel", "normlens::rms_norm agrees with float64"},
       {"torch_kernel", "torch's layer_norm agrees with float64"},
@@ -104,7 +104,7 @@ Exit runDoctor(Console& console, confine::Confinement level, const std::optional
 
 Declared declareDoctor(CLI::App& app, const confine::Limits& limits) {
   const auto gpu = std::make_shared<bool>(false);
-  app.add_flag("--gpu", *gpu, "Try the GPU, confined as a model is: driver, memory, kernels, a CUDA graph");
+  app.add_flag("--gpu", *gpu, "Test the GPU, confined like a model: driver, memory, kernels, a CUDA graph");
   return {{}, {}, [gpu, &limits](Console& console) {
             const confine::Confinement level = confine::offeredConfinement();
             if (!*gpu) {

@@ -108,7 +108,7 @@ Result<FoldOutcome> foldModel(service::Service& service, const FoldOptions& opti
 
 // Nothing folds of a model that was not seen running: that shows nothing about it.
 Error notKnown(Error error) {
-  error.message += "; so it is not known which of its LayerNorms can be folded, and nothing was written";
+  error.message += "; so it is not known which LayerNorms can be folded, and nothing was written";
   return error;
 }
 
@@ -194,14 +194,13 @@ void FoldOptions::addTo(CLI::App& app) {
   app.add_option("-o,--output", output, "Where to write the folded model")->required()->type_name("OUT");
   inputs.addTo(app);
   inputs.addSizesTo(app);
-  addChoice(app, "--policy", policy, "What may be done to fold");
+  addChoice(app, "--policy", policy, "Policy: what may be folded");
   addMaxGrowth(app, maxGrowth);
-  addChoice(app, "--prices", prices,
-            "What folding saves and centering costs, policy balanced: element counts, or times measured now");
-  addNorm(app, norm, "What takes LayerNorm's place");
+  addChoice(app, "--prices", prices, "Savings and costs for policy balanced: element counts, or times measured now");
+  addNorm(app, norm, "What replaces LayerNorm");
   addChoice(app, "--proof", proof,
-            "How to prove the result: the whole model at once, or an ONNX file section by section along its stream; "
-            "auto: in sections where the whole does not fit in memory");
+            "How to prove the result: the whole model at once, or an ONNX file in sections along its stream; auto: in "
+            "sections if the whole does not fit in memory");
   app.add_flag("--no-verify", noVerify, "Do not prove the result");
   app.add_flag("--force", force, "Write the result although it could not be proved");
   inputs.addVerdictsTo(app);

@@ -16,7 +16,7 @@ void printFusing(const std::string& model, const FuseOutcome& outcome, Console& 
   console.print(model + ": " + std::to_string(outcome.fusing.fused.size()) + " of " +
                 plural(outcome.fusing.norms, "norm") + " fused with a residual add");
   if (!outcome.fusing.joined.empty())
-    console.print("  written out in several ops and made one op: " + std::to_string(outcome.fusing.joined.size()));
+    console.print("  written out as several nodes, now one node: " + std::to_string(outcome.fusing.joined.size()));
   if (outcome.fusing.verify) printVerify(*outcome.fusing.verify, console);
   if (outcome.output) console.print("  written to " + *outcome.output);
 }

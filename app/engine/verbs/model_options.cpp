@@ -72,7 +72,7 @@ CLI::Validator wholeFrom(int least) {
             const auto number = numberOf<int>(text);
             return number && *number >= least
                        ? std::string()
-                       : "'" + text + "' is no whole number from " + std::to_string(least) + " on";
+                       : "'" + text + "' is not a whole number from " + std::to_string(least) + " on";
           },
           ""};
 }
@@ -80,7 +80,7 @@ CLI::Validator wholeFrom(int least) {
 CLI::Validator notNegative() {
   return {[](const std::string& text) {
             const auto number = numberOf<double>(text);
-            return number && *number >= 0 ? std::string() : "'" + text + "' is no number from 0 on";
+            return number && *number >= 0 ? std::string() : "'" + text + "' is not a number from 0 on";
           },
           ""};
 }
@@ -146,17 +146,17 @@ void InputOptions::addDrawnTo(CLI::App& app) {
 }
 
 void InputOptions::addSizesTo(CLI::App& app) {
-  app.add_option("--assume", sizes.assume, "Rely on an input's axis having size 1 in every run: 'gate[-1]=1'")
+  app.add_option("--assume", sizes.assume,
+                 "Accept the condition that an input's axis has size 1 in every run: 'gate[-1]=1'")
       ->type_name("SIZE")
       ->take_all()
       ->allow_extra_args(false);
   app.add_flag("--strict", sizes.strict,
-               "Rely on no size of 1 that neither the file fixes nor --assume names, tested or not");
+               "Accept no size of 1 that neither the file fixes nor --assume names, tested or not");
 }
 
 void InputOptions::addVerdictsTo(CLI::App& app) {
-  app.add_flag("--require-verdicts", requireVerdicts,
-               "End with exit code 3 where the verdict of a LayerNorm is unknown");
+  app.add_flag("--require-verdicts", requireVerdicts, "Exit with code 3 if the verdict of a LayerNorm is unknown");
 }
 
 Result<service::InputChoice> InputOptions::choice() const {

@@ -191,12 +191,12 @@ json breakEvenSize(const std::vector<BenchPoint>& points) {
 std::vector<std::string> verifyLines(const protocol::VerifyResult& verify) {
   std::vector<std::string> lines{outcomeOf(verify)};
   if (verify.sections) {
-    lines.push_back("section by section, " + std::to_string(*verify.sections) +
+    lines.push_back("in sections, " + std::to_string(*verify.sections) +
                     " of them, on drawn values along the stream: the model as a whole was not run, and rounding was "
                     "judged in each section alone");
   }
   if (verify.sample_only) {
-    lines.emplace_back("compared on these inputs alone: the model refused all other values and sizes that were tried");
+    lines.emplace_back("compared on these inputs only: the model refused all other values and sizes that were tried");
   }
   if (!verify.not_run.empty()) {
     lines.push_back("folded, but in a branch that these inputs do not take: " +

@@ -106,10 +106,11 @@ std::vector<std::string> crmsLines(const protocol::Analysis& analysis, const Crm
   for (const auto& stream : narrowing.streams) lines.push_back("  " + lineOf(stream));
   if (!narrowing.model) return lines;
   const auto& work = narrowing.work;
-  lines.push_back("  operations beside the original: norms " + percentLess(work.normFlops[0], work.normFlops[2]) +
-                  " (RMSNorm alone " + percentLess(work.normFlops[0], work.normFlops[1]) + "), linears at streams " +
+  lines.push_back("  operations compared with the original: norms " +
+                  percentLess(work.normFlops[0], work.normFlops[2]) + " (RMSNorm alone " +
+                  percentLess(work.normFlops[0], work.normFlops[1]) + "), linears at streams " +
                   percentLess(work.linearFlops[0], work.linearFlops[2]));
-  lines.push_back("  bytes beside the original: streams " +
+  lines.push_back("  bytes compared with the original: streams " +
                   percentLess(static_cast<double>(work.streamBytes[0]), static_cast<double>(work.streamBytes[2])) +
                   ", weights " +
                   percentLess(static_cast<double>(work.weightBytes[0]), static_cast<double>(work.weightBytes[2])));
@@ -186,9 +187,9 @@ Declared declareCrms(CLI::App& app, const confine::Limits&) {
   app.add_option("-o,--output", options->output, "Where to write the narrow model")->required()->type_name("OUT");
   options->inputs.addTo(app);
   options->inputs.addSizesTo(app);
-  addChoice(app, "--policy", options->policy, "What may be done to fold", static_cast<size_t>(Policy::Paper));
+  addChoice(app, "--policy", options->policy, "Policy: what may be folded", static_cast<size_t>(Policy::Paper));
   addMaxGrowth(app, options->maxGrowth);
-  addNorm(app, options->norm, "What takes the place of a LayerNorm that gets all channels back");
+  addNorm(app, options->norm, "What replaces a LayerNorm that restores all channels");
   app.add_option("--pad", options->pad, "Widen streams with zeros: to an even number of channels, or a multiple of 64")
       ->check(CLI::IsMember({"none", "even", "64"}))
       ->capture_default_str();

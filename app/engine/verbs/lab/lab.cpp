@@ -37,7 +37,7 @@ std::vector<std::string> networkLines(const lab::RunResult& result) {
         {nameOf(member.network), std::to_string(member.layers),
          lab::describe(result.settings.optimizers[static_cast<size_t>(member.optimizer)]), std::to_string(member.seed),
          nameOf(member.precision), std::to_string(last.epoch), orDash(last.train_loss, "%.4g"),
-         formatted("%.4g", last.test_loss), formatted("%.1f %%", last.test_accuracy * 100),
+         formatted("%.4g", last.test_loss), formatted("%.1f%%", last.test_accuracy * 100),
          reference ? "reference" : orDash(last.weight_difference, "%.2g"), formatted("%.3g", last.ms_per_step),
          formatted("%.1f", static_cast<double>(last.bytes) / 1e6)});
   }
@@ -111,7 +111,7 @@ Status makeFolder(const std::string& folder) {
   std::error_code error;
   if (folder.empty() || fs::is_directory(folder, error)) return {};
   if (fs::exists(folder, error))
-    return fail(ErrorCode::WriteFailed, printable(folder + " is no folder"), "choose another name");
+    return fail(ErrorCode::WriteFailed, printable(folder + " is not a folder"), "choose another name");
   if (fs::create_directories(folder, error); !error) return {};
   return fail(ErrorCode::WriteFailed, printable("the folder " + folder + " cannot be made: " + error.message()),
               "choose another one");
@@ -131,8 +131,8 @@ void tell(const lab::RunRecord& record, const Options& options, Console& console
   } else if (record.event == lab::RunEvent::Diverged) {
     console.note(nameOf(record.member.network) + " diverged: " + record.text);
   } else if (record.event == lab::RunEvent::Resumed) {
-    console.note(record.done == record.of ? "the run is done, and told again"
-                                          : formatted("goes on from the checkpoint of epoch %d", record.epoch));
+    console.note(record.done == record.of ? "the run is done; these are its results"
+                                          : formatted("resuming from the checkpoint of epoch %d", record.epoch));
   }
 }
 
@@ -150,8 +150,8 @@ Result<Exit> run(const Options& options, const Call& call) {
   console.print(name + ": " + plural(lab::memberCount(result.settings), "network") + ", " + result.machine);
   for (const std::string& line : labLines(result)) console.print("  " + line);
   if (stopped) {
-    console.note("stopped: what was trained until then is told" +
-                 std::string(options.folder.empty() ? "" : ", and the same command goes on there"));
+    console.note("stopped: the results so far are shown" +
+                 std::string(options.folder.empty() ? "" : ", and the same command resumes the run"));
   }
   return console.finish([&] { return labReport(result); }, stopped ? Exit::NotDone : Exit::Done);
 }
@@ -174,16 +174,16 @@ NamedFiles filesOf(Options& options) {
 
 Declared declareLab(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<Options>();
-  app.add_option("run", options->run, "What is trained, on what and how: docs/lab.md has the fields")
+  app.add_option("run", options->run, "Settings of the run: docs/lab.md describes the fields")
       ->required()
       ->type_name("RUN.json");
-  app.add_option("-o,--output", options->folder,
-                 "Keep the checkpoint, the result and the trained networks in this folder, which is made; begun there, "
-                 "it goes on")
+  app.add_option(
+         "-o,--output", options->folder,
+         "Write the checkpoint, the results and the trained networks to this folder; a run that started there resumes")
       ->type_name("FOLDER");
-  app.add_flag("--anew", options->anew, "Begin anew although the folder has a checkpoint");
+  app.add_flag("--anew", options->anew, "Start again although the folder has a checkpoint");
   app.add_flag("--json-lines", options->lines,
-               "Print a JSON object a line on stdout, one for each epoch of each network, as it is trained");
+               "Print one JSON object per line to stdout, one for each epoch of each network");
   return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
 }
 

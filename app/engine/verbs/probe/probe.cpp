@@ -43,14 +43,14 @@ Status probeFold(service::Service& service, const Options& options, ProbeOutcome
   fold.verify = false;
   ASSIGN_OR_RETURN(const auto folded, service.fold(fold, task));
   if (folded.plan.folded.empty()) {
-    console.note(folded.reason + ", so there is no fold to look at");
+    console.note(folded.reason + ", so there is no fold to probe");
     return {};
   }
   if (options.after) {
     auto params = options.params();
     params.folded = true;
     ASSIGN_OR_RETURN(auto after, service.probe(params, task));
-    if (!after.paired) console.note("the norms of the fold are not those of the model one for one, so it is not told");
+    if (!after.paired) console.note("the fold is not shown, because its norms do not match the model's one to one");
     outcome.after = std::move(after);
   }
   if (!options.drift) return {};
@@ -156,11 +156,11 @@ Declared declareProbe(CLI::App& app, const confine::Limits&) {
       ->required()
       ->type_name("MODEL");
   options->inputs.addSeveralTo(app);
-  app.add_option("--seed", options->seed, "Of the random vectors that the inputs are held against")
+  app.add_option("--seed", options->seed, "Seed of the random vectors that the inputs are compared with")
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--csv", options->csv, "Write the table to this file")->type_name("FILE.csv");
-  app.add_flag("--after", options->after, "Also of the folded model, which is made in memory");
+  app.add_flag("--after", options->after, "Also probe the folded model, which is made in memory");
   app.add_option("--dtype", options->dtype, "Run the model in this type")
       ->check(CLI::IsMember({"float64", "float32", "float16", "bfloat16"}));
   app.add_flag(

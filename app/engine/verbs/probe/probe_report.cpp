@@ -90,9 +90,9 @@ std::string percent(double share) { return formatted("%.3g%%", 100 * share); }
 std::string relative(double error) { return formatted("%.2g", error); }
 
 std::vector<std::string> heads(bool after) {
-  std::vector<std::string> all = {"norm",           "kind",        "rows x width", "input angle", "output",
-                                  "to random",      "input norm",  "output norm",  "mean share",  "error if swapped",
-                                  "of the outputs", "would notice"};
+  std::vector<std::string> all = {"norm",           "kind",         "rows x width", "input angle", "output",
+                                  "to random",      "input norm",   "output norm",  "mean share",  "error if replaced",
+                                  "of the outputs", "output change"};
   if (after) all.insert(all.end(), {"folded to", "input angle", "mean share"});
   return all;
 }

@@ -102,7 +102,7 @@ Banner ofFile(const Facts& facts) {
     return banner;
   }
   banner.text +=
-      " The two files were compared on the inputs below, in their own type; this is a comparison, not a proof.";
+      " The two files were compared on the inputs below, in their own type. This is a comparison, not a proof.";
   if (!facts.inType->first_diverging.empty())
     banner.text += " The first norm that differs is " + facts.inType->first_diverging + ".";
   return banner;
@@ -140,7 +140,7 @@ void addFigures(const Facts& facts, Banner& banner) {
   banner.figures.emplace_back(formatted("%.2f×", measured->speedup), "speed on " + where +
                                                                          (wrong             ? ": of wrong outputs"
                                                                           : measured->noise ? ": noise"
-                                                                          : doubtful        ? ": read with care"
+                                                                          : doubtful        ? ": treat with caution"
                                                                                             : ""));
 }
 
@@ -160,9 +160,12 @@ std::string some(const std::vector<std::string>& all, const char* between) {
 
 // These titles describe the edits of one kind, in the order in which a plan carries them out.
 constexpr std::pair<EditKind, const char*> kEditKinds[] = {
-    {EditKind::AbsorbScale, "Scales moved into weights"},    {EditKind::CenterConstant, "Weights and tables centered"},
-    {EditKind::InsertCentering, "Centerings at run time"},   {EditKind::DropAddend, "Addends dropped"},
-    {EditKind::AbsorbShift, "β moved into the next biases"}, {EditKind::ReplaceNorm, "LayerNorms replaced"}};
+    {EditKind::AbsorbScale, "Scales moved into weights"},
+    {EditKind::CenterConstant, "Weights and embeddings centered"},
+    {EditKind::InsertCentering, "Centerings at run time"},
+    {EditKind::DropAddend, "Addends dropped"},
+    {EditKind::AbsorbShift, "β moved into the next biases"},
+    {EditKind::ReplaceNorm, "LayerNorms replaced"}};
 
 Table editsTable(const protocol::PlanInfo& plan) {
   Table table;
@@ -180,8 +183,7 @@ std::string leftText(const protocol::PlanInfo& plan) {
   const int left = plan.layer_norms - static_cast<int>(plan.folded.size());
   std::string text =
       plan.centerings == 0 ? "No centering at run time. " : plural(plan.centerings, "centering") + " at run time. ";
-  return text +
-         (left == 0 ? "Nothing is left as LayerNorm." : plural(left, "LayerNorm") + " stay" + (left == 1 ? "s." : "."));
+  return text + (left == 0 ? "No LayerNorms remain." : plural(left, "LayerNorm") + " stay" + (left == 1 ? "s." : "."));
 }
 
 // Charts the norms' outputs and the limits of the proof.
@@ -352,7 +354,7 @@ std::optional<Section> normsSection(const Facts& facts) {
   for (size_t i = 0; i < norms.size(); ++i) say(norms[i].verdict, stateOf(facts, i), norms[i].reason, norms[i].title);
   for (const auto& other : facts.analysis.other_norms)
     say(other.verdict, "stays as it is", other.reason, other.name + " (" + other.kind + ")");
-  Table table{{"can be folded", "in this fold", "how many", "which", "why"}, {}};
+  Table table{{"can be folded", "in this fold", "count", "norms", "why"}, {}};
   if (!facts.fold) table.heads.erase(table.heads.begin() + 1);
   for (size_t row = 0; row < said.size(); ++row) {
     const auto& [verdict, state, reason] = said[row];
@@ -392,18 +394,19 @@ std::optional<Section> latencySection(const Facts& facts) {
                       " · batch " + std::to_string(point->batch) + " · " + point->dtype,
                   true,
                   {}};
-  section.blocks.emplace_back(Paragraph{"Milliseconds per run: medians of " + plural(point->rounds.size(), "round") +
-                                        " in which both are run in turns (A B B A), after a warm-up. " +
-                                        facts.bench->versions + "; clock: " + point->clock + "."});
+  section.blocks.emplace_back(
+      Paragraph{"Milliseconds per run: medians of " + plural(point->rounds.size(), "alternating round") +
+                " (A B B A), after a warm-up. " + facts.bench->versions + "; clock: " + point->clock + "."});
   section.blocks.emplace_back(latencyFigure(point->rounds));
   section.blocks.emplace_back(Table{{},
                                     {{"original", formatted("%.4g ms", point->a.latency.median_ms)},
                                      {"folded", formatted("%.4g ms", point->b->latency.median_ms)},
                                      {"speed-up", speedText(*point)},
-                                     {"95 % interval", formatted("%.3f to %.3f", point->ci_low, point->ci_high)}}});
-  if (!point->warmed_up) section.blocks.emplace_back(Paragraph{"The clock never settled: read with care."});
+                                     {"95% interval", formatted("%.3f to %.3f", point->ci_low, point->ci_high)}}});
+  if (!point->warmed_up)
+    section.blocks.emplace_back(Paragraph{"Clock speed kept changing; treat these figures with caution."});
   if (point->crowded)
-    section.blocks.emplace_back(Paragraph{"Other programs kept cores busy meanwhile: read with care."});
+    section.blocks.emplace_back(Paragraph{"Other programs used cores; treat these figures with caution."});
   return section;
 }
 
@@ -412,7 +415,7 @@ Section commandsSection(const Facts& facts) {
   Commands commands;
   if (!facts.file && facts.plan.empty()) {
     commands.lines.push_back(lineOf(command({"normlens", "analyze", facts.model}, facts.inputWords)));
-    return {"Do it again", "needs NormLens and the model", true, {std::move(commands)}};
+    return {"Reproduce", "needs NormLens and the model", true, {std::move(commands)}};
   }
   if (!facts.file) {
     commands.lines.push_back(
@@ -425,7 +428,7 @@ Section commandsSection(const Facts& facts) {
                                              "--rounds", std::to_string(point->rounds.size())},
                                             facts.inputWords)));
   }
-  return {"Do it again",
+  return {"Reproduce",
           facts.file ? "needs NormLens and the two files" : "needs NormLens and the model",
           true,
           {std::move(commands)}};
@@ -470,7 +473,7 @@ Document composed(const Facts& facts) {
   }
   document.plan = facts.plan;
   document.planName = planName(facts);
-  document.footer = "Made by NormLens " + facts.version + ": one file, no scripts, nothing from elsewhere.";
+  document.footer = "Made by NormLens " + facts.version + ": one self-contained file.";
   return document;
 }
 

@@ -26,8 +26,7 @@ Result<const Writer*> writerFor(const std::string& output) {
   const std::string suffix = std::filesystem::path(output).extension().string();
   const auto* found = std::ranges::find(kWriters, suffix, &Writer::suffix);
   if (found != kWriters.end()) return found;
-  return fail(ErrorCode::Usage, "-o " + output + ": a report is written as HTML or as Markdown",
-              "name it .html or .md");
+  return fail(ErrorCode::Usage, "-o " + output + ": a report is HTML or Markdown", "name it .html or .md");
 }
 
 nlohmann::json summary(const Facts& facts, const std::string& output, const Writer& writer, size_t bytes) {
@@ -70,7 +69,7 @@ NamedFiles filesOf(const ReportOptions& options) {
 void declareFold(CLI::App& app, ReportOptions& options) {
   addChoice(app, "--policy", options.policy, "What may be done to fold, where no FOLDED is given");
   addMaxGrowth(app, options.maxGrowth);
-  addNorm(app, options.norm, "What takes LayerNorm's place");
+  addNorm(app, options.norm, "What replaces LayerNorm");
   app.add_option("--plan", options.planFile, "Use the edits of this file")->type_name("PLAN.json");
 }
 
@@ -87,7 +86,7 @@ void declareBench(CLI::App& app, ReportOptions& options) {
 Declared declareReport(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<ReportOptions>();
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
-  app.add_option("folded", options->folded, "Its fold; without it the model is folded in memory, and that is proved")
+  app.add_option("folded", options->folded, "Its fold; without it, the model is folded in memory and proved")
       ->type_name("FOLDED");
   app.add_option("-o,--output", options->output, "Where to write the report: .html or .md")
       ->required()

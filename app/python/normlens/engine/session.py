@@ -108,7 +108,7 @@ def _run(program: str, words: List[str]) -> Json:
         result = json.loads(done.stdout)
     except ValueError:
         said = done.stderr.strip().splitlines()
-        raise EngineDied(f"{program} {words[0]} told nothing{': ' + said[-1] if said else ''}") from None
+        raise EngineDied(f"{program} {words[0]} returned no result{': ' + said[-1] if said else ''}") from None
     error = result.get("error")
     if error is not None:
         raise EngineError(error.get("message", ""), str(error.get("code", "")), error.get("hint", "") or "")

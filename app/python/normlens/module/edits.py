@@ -31,7 +31,7 @@ class NoCounterpart(Exception):
 def joined(exact: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> List[Edit]:
     """exact: of the plan file; told: of the protocol's PlanInfo, in the same order."""
     if [edit["kind"] for edit in exact] != [edit["kind"] for edit in told]:
-        raise NormLensError("the engine told two different plans for one model; this is an error of NormLens")
+        raise NormLensError("the engine returned two different plans for one model; this is an error of NormLens")
     return [Edit(edit["kind"], edit, frozenset(indices(info["frees"])), info["text"]) for edit, info in zip(exact, told)]
 
 

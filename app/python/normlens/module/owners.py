@@ -109,7 +109,7 @@ class Graph:
             return owners[0]
         if len({owner for owner in near}) != 1:
             names = " and ".join(map(str, owners))
-            raise NoCounterpart(f"{names} are one tensor, and it cannot be told which of them {scope or 'the model'} reads")
+            raise NoCounterpart(f"{names} are one tensor, and it is not known which of them {scope or 'the model'} reads")
         return near[0]
 
     def reads_through(self, owner: Owner) -> List[int]:
