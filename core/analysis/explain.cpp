@@ -114,7 +114,7 @@ ValueId unequalGamma(const Analysis& analysis, const Claim& claim, NodeId at) {
 Blocker blockerOf(const Analysis& analysis, const Claim& claim, NodeId at) {
   Blocker blocker{at, unequalGamma(analysis, claim, at), claim.reason};
   if (blocker.gamma != kNoValue) {
-    blocker.reason = "\xCE\xB3 not equal";
+    blocker.reason = "\xCE\xB3 varies";
   } else if (claim.kind != Claim::Kind::Refused) {
     const std::string reader =
         claim.otherNode == kNone ? "a model output" : describeNode(analysis.scales.graph(), claim.otherNode);

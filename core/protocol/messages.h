@@ -173,7 +173,7 @@ NORMLENS_FIELDS(SizeCondition, input, axis, text, tested)
 struct Blocker {
   int node = -1;       // that makes it, or that reads the tensor which cannot be centered
   int gamma = -1;      // value id of the constant whose numbers would have to be equal; -1: that is not the reason
-  std::string reason;  // a few words: "γ not equal"
+  std::string reason;  // a few words: "γ varies"
 };
 NORMLENS_FIELDS(Blocker, node, gamma, reason)
 

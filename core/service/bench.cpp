@@ -360,7 +360,7 @@ Result<BenchResult> measureModels(BenchModels models, const BenchParams& params,
                                   const Task& task) {
   ASSIGN_OR_RETURN(const auto points, pointsOf(params));
   if (points.front().norm && !models.fold) {
-    return fail(ErrorCode::Usage, "norm flavours are swept by folding the first model",
+    return fail(ErrorCode::Usage, "norm flavors are swept by folding the first model",
                 "measure the original against its fold");
   }
   return Measurement(models, params, listener, task).run(points);
@@ -384,7 +384,7 @@ Result<BenchModel> Service::State::foldedIn(formats::NormFlavour wanted, const T
 Result<double> Service::State::timeFoldAt(const formats::Tensors& at, const Task& task) {
   constexpr int kFolds = 5;
   constexpr double kLongEnoughMs = 200;  // of a small model there are more: other programs may stop one
-  if (plans->isFromFile()) return fail(ErrorCode::Unsupported, "a plan of a file is not made anew");
+  if (plans->isFromFile()) return fail(ErrorCode::Unsupported, "a plan from a file is not made again");
   ASSIGN_OR_RETURN(const auto options, plans->options(foldParams.plan, flavour, task));
   ASSIGN_OR_RETURN(const auto copy, model->apply({}, layerNorms(), flavour, task));
   RETURN_IF_ERROR(copy->probe(at, task));
@@ -421,7 +421,7 @@ Result<BenchModel> Service::State::side(const std::string& name, const Task& tas
   const auto wanted = protocol::flavourOfFold(name);
   if (!wanted) return other(name, task);
   const auto known = wanted->empty() ? flavour : formats::normFlavourFromName(*wanted);
-  if (!known) return fail(ErrorCode::Usage, "there is no norm flavour '" + *wanted + "'");
+  if (!known) return fail(ErrorCode::Usage, "there is no norm flavor '" + *wanted + "'");
   return foldedIn(*known, task);
 }
 

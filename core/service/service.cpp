@@ -17,7 +17,7 @@ namespace {
 Result<formats::NormFlavour> flavourOf(const protocol::FoldParams& params) {
   const auto flavour = formats::normFlavourFromName(params.norm);
   if (!flavour) {
-    return fail(ErrorCode::Usage, "there is no norm flavour '" + params.norm + "'",
+    return fail(ErrorCode::Usage, "there is no norm flavor '" + params.norm + "'",
                 "portable, primitives or fast; for ONNX also standard or ort");
   }
   return *flavour;

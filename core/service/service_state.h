@@ -128,7 +128,7 @@ struct Service::State {
   [[nodiscard]] Status needAnalysis() const {
     RETURN_IF_ERROR(needModel());
     if (analysis) return {};
-    return fail(ErrorCode::Usage, "the model has not been analysed yet");
+    return fail(ErrorCode::Usage, "the model has not been analyzed yet");
   }
   [[nodiscard]] Status needInputs() const {
     RETURN_IF_ERROR(needAnalysis());

@@ -65,7 +65,7 @@ class NotRun(unittest.TestCase):
         drawn, = ran(self, "analyze", self.at("one.pt"))["inputs"]
         batch = drawn["shape"][0]
         self.assertGreater(batch, 1)
-        self.assertIn("the shape [1, 5, 8] of the example that the file was traced with", drawn["assumed"])
+        self.assertIn("shape [1, 5, 8] from the traced example", drawn["assumed"])
         self.assertIn(f"; the batch is {batch} instead of the traced 1", drawn["assumed"])
 
     def test_a_model_that_would_write_a_file_is_shown_and_never_run(self):

@@ -97,7 +97,7 @@ TEST(Findings, TheDepthOrderingIsThatOfTheNumbers) {
     const Finding better = numbers.about("LayerNorm reaches a better test accuracy than RMSNorm");
     EXPECT_EQ(better.holds, false);
     EXPECT_EQ(better.text.find("in each one's best epoch "), 0U) << better.text;
-    EXPECT_TRUE(better.text.ends_with(" against 75.0 %")) << better.text;
+    EXPECT_TRUE(better.text.ends_with(" against 75.0%")) << better.text;
   }
 }
 

@@ -189,7 +189,7 @@ TEST_F(BenchSides, WhatIsNotThereIsSaid) {
   service_.folded();
   const Error unknown = failureOf(bench("original", "folded:quick"));
   EXPECT_EQ(unknown.code, ErrorCode::Usage);
-  EXPECT_EQ(unknown.message, "there is no norm flavour 'quick'");
+  EXPECT_EQ(unknown.message, "there is no norm flavor 'quick'");
   EXPECT_FALSE(bench("", "original"));
   EXPECT_FALSE(bench("/no/such/model.pt", "original"));
   EXPECT_FALSE(bench("folded", "original", {"norm=fast"}));  // A is to be what is folded

@@ -24,7 +24,7 @@ protocol::Analysis described(const std::string& text, const std::string& probeEr
 
 TEST(Describe, ThatThereIsNoLayerNormIsOnlySaidWhereShapesAreKnown) {
   const std::string relu = "graph {\n  input %x: float32[2, 8]\n  %y: float32[2, 8] = Elementwise(%x)\n  return %y\n}";
-  EXPECT_EQ(described(relu, "").note, "There is no LayerNorm in this model.");
+  EXPECT_EQ(described(relu, "").note, "No LayerNorms here.");
   const auto unknown = described(relu, "no kernel for Odd");
   EXPECT_EQ(unknown.probe_error, "no kernel for Odd");
   EXPECT_NE(unknown.note.find("may be missed"), std::string::npos) << unknown.note;

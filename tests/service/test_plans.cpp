@@ -146,7 +146,7 @@ TEST_F(ForcedErrorsOfBert, TheBlockerIsTheNormBefore) {
   const auto& blocker = analysis_.norms[5].blocker;
   ASSERT_TRUE(blocker);
   EXPECT_EQ(blocker->node, analysis_.norms[4].node);
-  EXPECT_EQ(blocker->reason, "γ not equal");
+  EXPECT_EQ(blocker->reason, "γ varies");
   EXPECT_EQ(service_.model()->graph().value(blocker->gamma).name, "layer.1.ln_2.weight");
   EXPECT_FALSE(analysis_.norms[0].blocker);
 }

@@ -190,7 +190,7 @@ TEST(ProbeFindings, OfAngles) {
   const auto said = angleFindings(
       {row(ProbedKind::LayerNorm, 82, 0.02), row(ProbedKind::LayerNorm, 90, 0), row(ProbedKind::LayerNorm, 85, 0.008)});
   EXPECT_TRUE(says(said, "2 of 3 LayerNorms get inputs within 6° of a right angle")) << said.front();
-  EXPECT_TRUE(says(said, "holds 0 to 2 % of the energy of all inputs"));
+  EXPECT_TRUE(says(said, "holds 0 to 2% of the energy of all inputs"));
   EXPECT_TRUE(says(said, "1 of 3 LayerNorms gets an input at exactly 90°: the mean that is subtracted is zero"));
   EXPECT_TRUE(says(said, "Random vectors stand at 90.0° with a spread of 7.10°; expected: 90°, 1/√64 = 7.16°"));
 }
@@ -221,13 +221,13 @@ TEST(ProbeFindings, OfSwaps) {
   swaps.hardly = 3e-2;
   swaps.swaps = {swap(0.2, 1e-6), swap(0.02, 1e-6), swap(1e-8, 1e-6)};
   swaps.swaps.emplace_back().as_it_is.error = "nothing would make an RMSNorm of it";
-  EXPECT_TRUE(says(swapFindings(swaps), "2 of 3 LayerNorms would hardly be missed"));
+  EXPECT_TRUE(says(swapFindings(swaps), "2 of 3 LayerNorms could be replaced, one at a time, by a plain RMSNorm"));
   EXPECT_FALSE(says(swapFindings(swaps), "all of them"));
   EXPECT_FALSE(says(swapFindings(swaps), "Folding"));
   swaps.all = error(0.21, 1e-6);
   swaps.swaps[0].folded = error(3e-7, 1e-6);
   swaps.swaps[1].folded = error(4e-7, 1e-6);
-  EXPECT_TRUE(says(swapFindings(swaps), "all of them change an output by 0.21 (rounding: up to 1e-06)"));
+  EXPECT_TRUE(says(swapFindings(swaps), "all of them at once changes an output by 0.21 (rounding: up to 1e-06)"));
   EXPECT_TRUE(says(swapFindings(swaps), "Folding one first changes an output by 4e-07 at most"));
   EXPECT_TRUE(swapFindings({}).empty());
 }

@@ -159,7 +159,7 @@ class Builder {
       if (next_ % 1024 == 0) {
         RETURN_IF_ERROR(task.check());
       }
-      if (claims_.size() > kMaxClaims) return fail(ErrorCode::Unsupported, "the graph is too entangled to analyse");
+      if (claims_.size() > kMaxClaims) return fail(ErrorCode::Unsupported, "the graph is too entangled to analyze");
       const auto id = static_cast<ClaimId>(next_);
       if (settled_.contains(id)) continue;
       const Demand demand{claims_[next_].value, claims_[next_].pattern};

@@ -45,7 +45,7 @@ Shift ShiftTolerance::shiftOf(int shifted, const Use& use) const {
 Shift ShiftTolerance::shiftOfReturned(int shifted, const graph::Node& owner, const Use& use) const {
   const auto index = static_cast<size_t>(use.operand);
   const bool loops = owner.kind == graph::OpKind::Loop;
-  if (loops && index == 0) return Shift::refused("the shifted values decide whether the loop goes on");
+  if (loops && index == 0) return Shift::refused("the shifted values decide whether the loop continues");
   std::vector<ValueId> becomes{owner.outputs.at(loops ? index - 1 : index)};
   if (loops) becomes.push_back(graph_.block(use.block).params.at(index));
   const graph::Shape* shape = ops::shapeOf(graph_, index_.value(shifted));
@@ -92,7 +92,7 @@ ShiftTolerance::Notice ShiftTolerance::noticeBehind(int id, const Carried& carri
   const bool isJoined =
       graph_.node(node).kind == graph::OpKind::Concat && before.wholeRegion() && !behind.wholeRegion();
   if (isJoined && notice.node != kNone && graph_.node(notice.node).kind == graph::OpKind::LayerNorm)
-    return {std::make_shared<const std::string>("it puts them beside others, and a norm takes one mean of all"), node};
+    return {std::make_shared<const std::string>("it joins them with others, and a norm takes one mean of all"), node};
   return notice;
 }
 

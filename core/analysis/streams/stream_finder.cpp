@@ -130,7 +130,7 @@ class Finder {
       if (stream.adds == 0) continue;
       if (stream.refused.empty() && stream.norms.size() < 2) {
         stream.refused = "its residual sum is read by " + titleOf(stream.norms[0]) +
-                         " alone, and what goes on is that norm's output: it is post-norm";
+                         " alone, and the next block reads that norm's output: it is post-norm";
       }
       out.push_back(std::move(stream));
     }
@@ -204,7 +204,7 @@ class Finder {
       open_.push_back(claim.value);
     } else {
       join(at->second.group, group);
-      if (at->second.axis != axis) refuse(group, describeValue(graph_, claim.value) + " is normalised along two axes");
+      if (at->second.axis != axis) refuse(group, describeValue(graph_, claim.value) + " is normalized along two axes");
     }
   }
 

@@ -70,10 +70,10 @@ std::string titleOf(NormUse network) {
   return network == NormUse::RmsNorm ? "RMSNorm alone" : "No norm";
 }
 std::string shortNumber(double value) { return formatted("%.3g", value); }
-std::string inPercent(double share) { return formatted("%.1f %%", share * 100); }
+std::string inPercent(double share) { return formatted("%.1f%%", share * 100); }
 std::string inPercent(const Summary& shares) {
   if (shares.count < 2) return inPercent(shares.mean);
-  return formatted("%.1f ± %.1f %%", shares.mean * 100, shares.deviation * 100);
+  return formatted("%.1f ± %.1f%%", shares.mean * 100, shares.deviation * 100);
 }
 std::string shortNumber(const Summary& values) {
   return shortNumber(values.mean) + (values.count < 2 ? "" : " ± " + formatted("%.2g", values.deviation));

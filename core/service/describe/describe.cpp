@@ -152,18 +152,18 @@ std::vector<protocol::NormState> describeStates(const analysis::Analysis& analys
 }
 
 std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bool hasRun) {
-  if (!hasRun) return "No LayerNorm was found in this model; without shapes one that is written out may be missed.";
-  const std::string note = "There is no LayerNorm in this model";
+  if (!hasRun) return "No LayerNorms were found here. Without shapes, a written-out one may be missed.";
+  const std::string note = "No LayerNorms here";
   const auto rms = std::ranges::count(others, OtherNormKind::RmsNorm, &analysis::OtherNorm::kind);
   const auto narrow = std::ranges::count(others, OtherNormKind::CrmsNorm, &analysis::OtherNorm::kind);
   if (narrow > 0) {
-    return note + ": " + std::to_string(narrow + rms) + " of its norms are " +
-           (rms > 0 ? "RMSNorms or CRMSNorms" : "CRMSNorms") + " already.";
+    return note + ": " + std::to_string(narrow + rms) + " norms are already " +
+           (rms > 0 ? "RMSNorms or CRMSNorms." : "CRMSNorms.");
   }
   const auto near = std::ranges::count(others, OtherNormKind::NearLayerNorm, &analysis::OtherNorm::kind);
-  if (rms == 0) return note + (near > 0 ? "; what comes near is told as another norm." : ".");
-  return note + (rms == 1 ? ": one norm of it is an RMSNorm already."
-                          : ": " + std::to_string(rms) + " norms of it are RMSNorms already.");
+  if (rms == 0) return note + (near > 0 ? "; similar norms are listed as other norms." : ".");
+  return note +
+         (rms == 1 ? ": 1 norm is already an RMSNorm." : ": " + std::to_string(rms) + " norms are already RMSNorms.");
 }
 
 protocol::ErrorPair errorPair(const run::Worst& worst, double limit) { return {worst.maxAbs, worst.maxRel, limit}; }
@@ -295,7 +295,7 @@ std::string whyNotProved(const run::Verification& verification, std::string_view
     return inType +
            formatted("it is off by %.2g where the original is off by %.2g", file.errors->folded, file.errors->original);
   }
-  std::string why = model + "gives other outputs";
+  std::string why = model + "gives outputs that differ";
   if (!verification.firstDiverging.empty()) why += "; the first LayerNorm to differ is " + verification.firstDiverging;
   return why;
 }

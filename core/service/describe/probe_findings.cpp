@@ -47,11 +47,11 @@ std::vector<const ProbeRow*> told(const std::vector<ProbeRow>& rows, ProbedKind 
   return all;
 }
 
-// "0.03 to 3 %"
+// "0.03 to 3%"
 std::string shares(const std::vector<const ProbeRow*>& norms) {
   const auto [least, most] = std::ranges::minmax(norms, {}, [](const ProbeRow* row) { return row->input.mean_share; });
   const auto percent = [](double share) { return formatted(share < 0.1 ? "%.2g" : "%.0f", 100 * share); };
-  return percent(least->input.mean_share) + " to " + percent(most->input.mean_share) + " %";
+  return percent(least->input.mean_share) + " to " + percent(most->input.mean_share) + "%";
 }
 
 // Counts the LayerNorms, or the RMSNorms that a fold has put in their places, with an input at 90°.
@@ -138,12 +138,12 @@ std::vector<std::string> swapFindings(const protocol::ProbeSwaps& swaps) {
     if (isKnown(swap.folded)) folded = std::max(folded, swap.folded->max_rel);
   }
   if (known > 0) {
-    said.push_back(
-        partOf(unmissed, known, "would hardly be missed", "would hardly be missed") +
-        formatted(": an RMSNorm in its place alone, as it is, changes an output by less than %.2g", swaps.hardly));
+    said.push_back(partOf(unmissed, known, "could be replaced", "could be replaced") +
+                   formatted(", one at a time, by a plain RMSNorm with less than %.2g%% change in the outputs",
+                             100 * swaps.hardly));
   }
   if (isKnown(swaps.all)) {
-    said.push_back(formatted("RMSNorms in the places of all of them change an output by %.2g (rounding: up to %.2g)",
+    said.push_back(formatted("Replacing all of them at once changes an output by %.2g (rounding: up to %.2g)",
                              swaps.all->max_rel, swaps.all->limit));
   }
   if (folded >= 0) said.push_back(formatted("Folding one first changes an output by %.2g at most", folded));

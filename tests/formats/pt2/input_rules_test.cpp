@@ -57,7 +57,7 @@ TEST(InputRulesTest, SizesThatTheExampleHadEqualOnOneAxisStayEqual) {
 }
 
 TEST(InputRulesTest, SayWhichSizesMayVary) {
-  EXPECT_TRUE(says(InputRules({input("x", {"3", "8"})}, {}).inWords(), "for the sizes of its example alone"));
+  EXPECT_TRUE(says(InputRules({input("x", {"3", "8"})}, {}).inWords(), "for the sizes of its example only"));
   const InputRules rules({input("x", {kS0, kTwice, "4"})}, {{"s0", {2, 8}}});
   EXPECT_TRUE(
       says(rules.inWords(), "axis 0 of the model's input 'x' (s0: 2 to 8), axis 1 of the model's input 'x' (2*s0)."));

@@ -121,7 +121,7 @@ Result<std::vector<InputSpec>> specsFor(const std::vector<SizedInput>& inputs, c
     spec.assumed = std::string(graph::dtypeName(spec.dtype)) + shapeText(input) +
                    (input.one                ? " (1 where the file leaves it open: larger sizes do not run)"
                     : input.freeAxes.empty() ? " as the file says"
-                                             : " (open sizes chosen)");
+                                             : " with dynamic sizes set by NormLens");
     setRange(graph, graph.inputs().at(i), spec);
     specs.push_back(std::move(spec));
   }

@@ -104,7 +104,7 @@ Result<std::unique_ptr<Runner>> OnnxModel::runner(const Tensors& inputs, const R
   if (settings.dtype == graph::DType::Unknown || settings.dtype == facts_.dtype)
     return makeRunner(source_, lowered_, /*inType=*/false, inputs, settings);
   if (settings.dtype == graph::DType::BFloat16) {
-    return fail(ErrorCode::Unsupported, "ONNX Runtime has hardly a kernel for bfloat16, so nothing was measured in it",
+    return fail(ErrorCode::Unsupported, "ONNX Runtime lacks most kernels for bfloat16, so nothing was measured in it",
                 "measure in float32 or float16");
   }
   ASSIGN_OR_RETURN(const auto made, converted(settings.dtype));

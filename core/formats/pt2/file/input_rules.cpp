@@ -53,9 +53,8 @@ std::string InputRules::inWords() const {
     if (ranges_.contains(name)) varying += ": " + rangeInWords(rangeOf(name));
     varying += ')';
   }
-  return varying.empty()
-             ? "It was exported for the sizes of its example alone, and what is reported of it holds for them."
-             : "Sizes that may vary, in what is folded too: " + printable(varying) + ".";
+  return varying.empty() ? "It was exported for the sizes of its example only. All results hold for these sizes."
+                         : "Dynamic sizes, also in the folded model: " + printable(varying) + ".";
 }
 
 Status InputRules::checkRange(const SymExpr& expr, int64_t value, const std::string& where) const {

@@ -28,8 +28,8 @@ Result<WrittenProgram> asResult(const std::function<WrittenProgram()>& make) {
 
 Status Pt2Model::checkWritable(const std::string& what) const {
   if (program_->file.isOutdated())
-    return fail(ErrorCode::Unsupported, "a program of torch 2.5 is shown and analysed; no newer torch would load it",
-                "export the model anew, with torch 2.6 or newer");
+    return fail(ErrorCode::Unsupported, "a program of torch 2.5 is shown and analyzed; no newer torch would load it",
+                "export the model again, with torch 2.6 or newer");
   return checkOperators(what + " could not be proved");
 }
 

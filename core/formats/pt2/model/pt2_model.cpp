@@ -286,7 +286,7 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   task.report("reading the graph");
   facts.cannotRun = opaqueInWords(program->translation);
   if (isRepacked && !facts.cannotRun.empty()) container.clear();  // it describes how a fold is written
-  const std::string analysed = facts.cannotRun.empty() ? "" : "It is analysed by the file's own shapes.";
+  const std::string analysed = facts.cannotRun.empty() ? "" : "It is analyzed by the file's own shapes.";
   for (const std::string& words : {container, facts.cannotRun, analysed, program->rules.inWords()}) {
     if (!words.empty()) facts.note += (facts.note.empty() ? "" : " ") + words;
   }
@@ -446,9 +446,8 @@ Result<std::vector<InputSpec>> Pt2Model::inferInputs(InputsFor /*use*/) const {
       if (!size.isFixed()) spec.freeAxes.push_back(static_cast<int>(axis));
     }
     const bool asExample = example && (*example)[i] == spec.shape;
-    spec.assumed = "the shape " + shapeText(spec.shape) +
-                   (asExample ? " of the example that the file was exported with"
-                              : ", which the file allows, like its example's with free sizes that differ");
+    spec.assumed = "shape " + shapeText(spec.shape) +
+                   (asExample ? " from the exported example" : ", the example's with other dynamic sizes");
     if (graph::isFloat(spec.dtype)) continue;
     if (const auto& range = program_->samples[i]) {
       spec.low = range->low;

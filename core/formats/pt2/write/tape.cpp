@@ -145,7 +145,7 @@ Json metaOfResult(const Node& node, const MetaOf& metaOf, const Json* replaced) 
   try {
     return described(node, metaOf, replaced);
   } catch (const BrokenDocument& error) {
-    throw EditRefused(std::string("the sizes of what the fold adds cannot be told: ") + error.what());
+    throw EditRefused(std::string("the sizes of what the fold adds are not known: ") + error.what());
   }
 }
 

@@ -74,7 +74,7 @@ class InputInference {
       const TracedInput& example = traced[candidate.size()];
       InputSpec& spec = candidate.emplace_back(specOf(slot, example.shape, example.dtype));
       spec.dtype = graph::isFloat(example.dtype) ? floats_ : example.dtype;
-      spec.assumed = "the shape " + shapeText(example.shape) + " of the example that the file was traced with";
+      spec.assumed = "shape " + shapeText(example.shape) + " from the traced example";
       if (!graph::isFloat(spec.dtype) && spec.dtype != graph::DType::Bool)
         spec.assumed += "; " + (slot.guess.reason.empty() ? "values 0 and 1" : slot.guess.reason);
     }

@@ -141,7 +141,7 @@ void fastAddNorm(Graph& graph, Node& node, const NormReplacement& norm) {
 BodyEdit replaceNorm(const NormReplacement& norm) {
   const auto flavour = norm.flavour;
   if (flavour != NormFlavour::Portable && flavour != NormFlavour::Primitives && flavour != NormFlavour::Fast)
-    throw EditRefused("this norm flavour exists for ONNX files only");
+    throw EditRefused("this norm flavor exists for ONNX files only");
   return {signature("norm", norm.node, static_cast<int>(norm.flavour), norm.axes, norm.gamma, norm.beta,
                     norm.computeInFloat32, norm.castBack, norm.narrow, norm.groups, c10::IntArrayRef(norm.sizes),
                     c10::IntArrayRef(norm.affine)),
