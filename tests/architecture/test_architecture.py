@@ -12,6 +12,7 @@ import unittest
 import check_includes
 import check_lesson_links
 import check_rooms
+import check_words
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -71,6 +72,33 @@ class LessonLinks(unittest.TestCase):
                 "resources/words/03_silent.md: no link leads on to a lesson",
                 "ui/a.cpp: there is no page of words 'nowhere'",
             ],
+        )
+
+
+class Words(unittest.TestCase):
+    def test_no_word_that_is_out_is_shown(self):
+        self.assertEqual(list(check_words.violations(ROOT)), [])
+
+    def test_something_was_read(self):
+        self.assertGreater(len(list(check_words.shown(ROOT))), 1500)
+
+    def test_planted(self):
+        code = (
+            "// Somebody told nonsense in a comment.\n"
+            'label(tr("Somebody "\n         "reads it"), "beside", \'"\');\n'
+            'label(tr("Run %1: %2 %"), R"(told)", 1\'000, tr("Analyse"), "goes on?");\n'
+        )
+        page = '# Title\n<!-- {"name": "vertex", "list": "A colour"} -->\n`told` [here](lesson:told/beside)\n'
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {"ui/a.cpp": code, "app/clean.cpp": 'f("told");', "resources/words/1.md": page}.items():
+                file = pathlib.Path(folder, name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+            found = list(check_words.violations(folder))
+        self.assertEqual(
+            [line.split("'")[0] + line.split("'")[1] for line in found],
+            ["ui/a.cpp:2: Somebody", "ui/a.cpp:4: %2 %", "ui/a.cpp:4: Analyse", "ui/a.cpp:4: goes on",
+             "resources/words/1.md: colour"],
         )
 
 
