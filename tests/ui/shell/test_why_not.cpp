@@ -85,7 +85,7 @@ class TestWhyNot final : public test::ModelTest {
   void theBlockerComesFirstAndARowGoesToItsNode() {
     BlockedShown shown(model_);
     QVERIFY(shown.child<QWidget>("whyNot")->isVisible());
-    QCOMPARE(words(shown, "pathCount"), QStringLiteral("1 of 2 paths can be centered"));
+    QCOMPARE(words(shown, "pathCount"), QStringLiteral("centerable paths: 1 of 2"));
     QCOMPARE(rows(shown).size(), 2);
     QVERIFY(rows(shown)[0]->accessibleName().contains(QStringLiteral("γ varies")));
     QVERIFY(rows(shown)[1]->accessibleName().contains(QStringLiteral("can be centered")));

@@ -254,7 +254,7 @@ void WhyNot::showPaths() {
   for (Need& path : paths) path.leads = true;
   std::ranges::stable_sort(paths, {}, [](const Need& path) { return path.state == Need::State::Done; });
   const auto done = std::ranges::count(paths, Need::State::Done, &Need::state);
-  count_->setText(tr("%1 of %2 paths can be centered").arg(done).arg(paths.size()));
+  count_->setText(tr("centerable paths: %1 of %2").arg(done).arg(paths.size()));
   const bool known = graph && graph->norm == norm_;
   count_->setVisible(known && !paths.isEmpty());
   paths_->setNeeds(paths);
