@@ -123,6 +123,14 @@ TEST(NormTitles, AreTheModulesOfTheirOwn) {
       (std::vector<std::string>{"m.norm", "m.layers.0.norm"}));
 }
 
+TEST(NormTitles, AreTheModulesThoughACastIsInThem) {
+  EXPECT_EQ(titles(norm("a", "x", R"(name "/m/ln_2/LayerNormalization" scope "m.ln_2")") +
+                   R"(  %c: float32[2, 8] = Identity(%a) {function = "Cast"} name "/m/ln_2/Cast" scope "m.ln_2")"
+                   "\n" +
+                   "  return %c\n"),
+            (std::vector<std::string>{"m.ln_2"}));
+}
+
 TEST(NormTitles, SayWhichOpWhereTheModuleHoldsMore) {
   EXPECT_EQ(titles(norm("a", "x", R"(name "node_layer_norm" scope "m.block")") +
                    norm("b", "a", R"(name "node_layer_norm_1" scope "m.block")") +

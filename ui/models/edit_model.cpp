@@ -107,7 +107,6 @@ EditModel::Columns EditModel::columns() const {
            return QStringLiteral("%1: %2").arg(kindWord(line.row.edit.kind), text(line.row.edit.text));
          }}}},
       {tr("What"), tr("What the edit does."), ofEdit(textOf(&protocol::EditInfo::text))},
-      {tr("Where"), tr("The module that the edit changes."), &EditLine::where},
       {tr("Cost or gain"), tr("What it adds to the file, or costs or saves per run."),
        [this](const EditLine& line) { return costOf(line.row.edit, prices_); }},
       {tr("Needed by"),

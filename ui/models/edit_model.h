@@ -15,7 +15,6 @@ inline constexpr size_t kNamedNorms = 12;
 // A row and the names of what the protocol gives only by number.
 struct EditLine {
   PlanRow row;
-  QString where;      // module path of its node
   QStringList norms;  // names of the first kNamedNorms that need it
 };
 
@@ -23,7 +22,7 @@ class EditModel final : public RecordTable<EditLine> {
   Q_OBJECT
 
  public:
-  enum Column { Kind, What, Where, Cost, Frees, ColumnCount };
+  enum Column { Kind, What, Cost, Frees, ColumnCount };
   enum Role { NodeRole = kSortRole + 1, ClassRole, FallsRole };  // ClassRole: letter of the mark
 
   explicit EditModel(QObject* parent = nullptr);

@@ -175,7 +175,9 @@ QVariant NormModel::rowData(Verdict verdict, const Row& row, int role) {
     case NameRole:
       return row.name;
     case Qt::ToolTipRole:
-      return QStringLiteral("%1\n%2").arg(row.name, row.reason);
+      return row.mark.state == PlanState::Unknown
+                 ? row.name + u'\n' + row.reason
+                 : QStringLiteral("%1\n%2\n%3").arg(row.name, planWord(row.mark.state), row.reason);
     case Qt::AccessibleTextRole:
       return row.mark.state == PlanState::Unknown
                  ? QStringLiteral("%1: %2").arg(row.name, verdictTitle(verdict))

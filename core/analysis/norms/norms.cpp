@@ -126,13 +126,16 @@ class Names {
 };
 
 // Gives ONNX norms the path of their module: "/encoder/norm/LayerNormalization" and "node_layer_norm_1" are both of the
-// module encoder.norm. If more is in that module, the name's own part follows.
+// module encoder.norm. If much more, or another norm, is in that module, the name's own part follows.
 void giveTitles(const Graph& graph, std::vector<LayerNorm>& norms) {
   std::vector<size_t> parts(graph.scopes.size());
   for (const Node& node : graph.nodes) parts[static_cast<size_t>(node.scope)] += node.helper ? 0 : 1;
   for (const graph::Scope& scope : graph.scopes) {
     if (scope.parent != graph::kNone) parts[static_cast<size_t>(scope.parent)] += graph.nodes.size();
   }
+  constexpr size_t kFewMore = 4;  // nodes that an exporter puts into the norm's module: a cast, what reads it first
+  std::map<graph::ScopeId, int> normsIn;
+  for (const LayerNorm& norm : norms) ++normsIn[graph.node(norm.node).scope];
   Names names;
   for (LayerNorm& norm : norms) {
     const graph::ScopeId scope = graph.node(norm.node).scope;
@@ -140,7 +143,7 @@ void giveTitles(const Graph& graph, std::vector<LayerNorm>& norms) {
     if (path.empty() || norm.name.starts_with(path)) {
       norm.title = names.give(norm.name);
     } else {
-      const bool alone = parts[static_cast<size_t>(scope)] <= norm.members.size();
+      const bool alone = normsIn[scope] == 1 && parts[static_cast<size_t>(scope)] <= norm.members.size() + kFewMore;
       norm.title = names.give(alone ? path : path + "." + norm.name.substr(norm.name.find_last_of("/.") + 1));
     }
   }

@@ -268,7 +268,8 @@ class LabTest final : public QObject {
     lab.tick(1);
     lab.tick(7);
     QCOMPARE(lab.linesOf(LabChart::TestAccuracy), 2);
-    QVERIFY2(paler->accessibleName().startsWith(QStringLiteral("paler: run ")), qPrintable(paler->accessibleName()));
+    QVERIFY2(paler->accessibleName().startsWith(QStringLiteral("lighter lines: run ")),
+             qPrintable(paler->accessibleName()));
     lab.tick(7);
     QCOMPARE(paler->accessibleName(), QString());
   }

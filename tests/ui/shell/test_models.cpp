@@ -255,7 +255,7 @@ class TestModels final : public QObject {
         EditKind::CenterConstant, "center wte.weight over 48 columns", 3, 40000, 40000, {0, 1}};
     const protocol::EditInfo replace{EditKind::ReplaceNorm, "replace ln_f", 9, 0, 0, {1}};
     const QStringList both{QStringLiteral("h.ln_1"), QStringLiteral("ln_f")};
-    model.setLines({{{center, true}, QStringLiteral("wte"), both}, {{replace, false}, {}, both.mid(1)}}, {});
+    model.setLines({{{center, true}, both}, {{replace, false}, both.mid(1)}}, {});
     QCOMPARE(model.rowCount(), 2);
     QCOMPARE(model.index(0, EditModel::What).data().toString(), QStringLiteral("center wte.weight over 48 columns"));
     QCOMPARE(model.index(0, EditModel::Cost).data().toString(), QStringLiteral("file grows by 40 kB"));
@@ -269,11 +269,11 @@ class TestModels final : public QObject {
     QVERIFY(!model.setData(model.index(0, 0), Qt::Checked, Qt::CheckStateRole));
     QCOMPARE(switched.count(), 1);
     // The same edits, one of them switched: no reset, so a view keeps its place.
-    model.setLines({{{center, true}, {}, {}}, {{replace, true}, {}, {}}}, {16, 48, 3.0, 2.0, 1.5});
+    model.setLines({{{center, true}, {}}, {{replace, true}, {}}}, {16, 48, 3.0, 2.0, 1.5});
     QCOMPARE(reset.count(), 0);
     QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("saves 1.0 µs per run"));
     const protocol::EditInfo drop{EditKind::DropAddend, "drop the number 3, constant along the channels", 3, 0, 0, {1}};
-    model.setLines({{{drop, true}, {}, {}}}, {});
+    model.setLines({{{drop, true}, {}}}, {});
     QCOMPARE(model.index(0, EditModel::Kind).data().toString(), QStringLiteral("Drop addend"));
     QVERIFY(!model.index(0, EditModel::Kind).data(Qt::ToolTipRole).toString().isEmpty());
     model.setLines({}, {});

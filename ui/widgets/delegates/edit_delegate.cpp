@@ -51,13 +51,13 @@ void EditDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
               theme.blocked);
     area.setLeft(area.left() + 20);
   }
-  const bool mono = index.column() == EditModel::Where;
-  const QFont font = mono ? monoFont(11) : uiFont(12);
+  const QFont font = uiFont(12);
   painter->setFont(font);
   painter->setPen(!on ? theme.textFaint : index.column() <= EditModel::What ? theme.text : theme.textSoft);
-  painter->drawText(
-      area, Qt::AlignVCenter | Qt::AlignLeft,
-      QFontMetrics(font).elidedText(index.data().toString(), mono ? Qt::ElideLeft : Qt::ElideRight, area.width()));
+  // Names differ at their ends.
+  const auto cut = index.column() == EditModel::Frees ? Qt::ElideLeft : Qt::ElideRight;
+  painter->drawText(area, Qt::AlignVCenter | Qt::AlignLeft,
+                    QFontMetrics(font).elidedText(index.data().toString(), cut, area.width()));
   painter->setPen(theme.hairline);
   painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());
   painter->restore();

@@ -177,10 +177,7 @@ void BottomPanel::showSummary() {
   const auto& plan = session_->plan();
   if (tab() == Plan && plan) {
     QStringList parts;
-    parts << tr("folds %1 of %2").arg(plan->folded.size()).arg(plan->layer_norms);
-    if (plan->centerings == 1) parts << tr("1 centering at run time");
-    if (plan->centerings > 1) parts << tr("%1 centerings at run time").arg(plan->centerings);
-    parts << tr("%1 written").arg(formatBytes(plan->bytes_centered));
+    parts << tr("%1 rewritten").arg(formatBytes(plan->bytes_centered));
     if (plan->bytes_grown > 0) parts << tr("file grows by %1").arg(formatBytes(plan->bytes_grown));
     parts << (plan->gap == 0 ? tr("no other plan saves more") : tr("another plan may save more"));
     summary = parts.join(QStringLiteral(" · "));

@@ -22,9 +22,6 @@ std::vector<EditLine> linesOf(const Session& session) {
   std::vector<EditLine> lines;
   for (PlanRow& row : session.planRows()) {
     EditLine line;
-    const protocol::GraphNode* node = session.index().node(row.edit.node);
-    const protocol::GraphScope* scope = node != nullptr ? session.index().scope(node->scope) : nullptr;
-    if (scope != nullptr) line.where = text(scope->path);
     for (const int norm : row.edit.frees.indices(kNamedNorms)) {
       if (const protocol::NormInfo* info = session.norm(norm)) line.norms << text(info->title);
     }
@@ -97,8 +94,7 @@ class PlanPage final : public QWidget {
   // The columns around it give way so far that what an edit does can be read.
   void fitColumns() {
     constexpr int kLeastWhat = 170;
-    constexpr std::pair<int, int> kWidths[] = {
-        {EditModel::Kind, 216}, {EditModel::Where, 190}, {EditModel::Cost, 150}, {EditModel::Frees, 130}};
+    constexpr std::pair<int, int> kWidths[] = {{EditModel::Kind, 216}, {EditModel::Cost, 170}, {EditModel::Frees, 280}};
     int all = 0;
     for (const auto& [column, wide] : kWidths) all += grown(wide);
     const double share = qBound(0.6, (width() - grown(kLeastWhat)) / static_cast<double>(all), 1.0);

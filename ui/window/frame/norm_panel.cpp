@@ -98,8 +98,8 @@ void paintName(QPainter& painter, const QRect& area, const QString& name, const 
 }
 
 // Paints the norm list: group rows with the verdict's ring, title, count and what the plan does with them; norm rows
-// with the ring, the name (its last part strong) and at the right the plan's square with its word; under the current
-// norm the reason.
+// with the ring, the name (its last part strong) and at the right the plan's square, or before there is a plan the
+// width; under the current norm the reason.
 class NormDelegate final : public QStyledItemDelegate {
  public:
   // view: not owned, the parent
@@ -183,12 +183,12 @@ class NormDelegate final : public QStyledItemDelegate {
       right += 20;
     }
     const QFont wordFont = uiFont(11);
-    const int role = state == PlanState::Unknown ? NormModel::WidthRole : NormModel::PlanWordRole;
-    const QString word = index.data(role).toString(), name = index.data().toString();
+    // The square alone says the state: a word would push names out. It is in the tooltip, the table and the inspector.
+    const QString word = state == PlanState::Unknown ? index.data(NormModel::WidthRole).toString() : QString();
+    const QString name = index.data().toString();
     const int wordWidth = QFontMetrics(wordFont).horizontalAdvance(word) + 8;
     const int nameWidth = QFontMetrics(uiFont(12, QFont::DemiBold)).horizontalAdvance(name);
-    // The name goes first: the square says the state as well.
-    if (kTextLeft + 4 + nameWidth + wordWidth + right <= line.width()) {
+    if (!word.isEmpty() && kTextLeft + 4 + nameWidth + wordWidth + right <= line.width()) {
       painter.setFont(wordFont);
       painter.setPen(theme.textSoft);
       painter.drawText(line.adjusted(0, 0, -right, 0), Qt::AlignVCenter | Qt::AlignRight, word);
