@@ -142,8 +142,12 @@ TEST(Bench, WhatTheTypeAloneCostsIsNoise) {
   ASSERT_TRUE(noisy && noisy->outputs) << noisy->outputsReason;
   EXPECT_GT(noisy->outputs->maxRel, divergenceLimit(DType::Float16));
   EXPECT_FALSE(noisy->outputs->isBeyond()) << noisy->outputs->maxRel << " " << noisy->outputs->noiseFloor;
-  for (const auto& wrong : {benchOnGpu(Fault::None, DType::Float16, 0, off),        // the original loses nothing
-                            benchOnGpu(Fault::None, DType::Float16, 10 * last)}) {  // more than rounding explains
+  const auto lost = benchOnGpu(Fault::None, DType::Float16, 10 * last);
+  ASSERT_TRUE(lost && lost->outputs) << lost->outputsReason;
+  EXPECT_FALSE(lost->outputs->isBeyond()) << "the fold is right where the original is not";
+  for (const auto& wrong :
+       {benchOnGpu(Fault::None, DType::Float16, 0, off),                    // the original loses nothing
+        benchOnGpu(Fault::None, DType::Float16, 10 * last, -10 * last)}) {  // more than rounding explains
     ASSERT_TRUE(wrong && wrong->outputs) << wrong->outputsReason;
     EXPECT_TRUE(wrong->outputs->isBeyond()) << wrong->outputs->maxRel << " " << wrong->outputs->noiseFloor;
   }

@@ -128,12 +128,12 @@ class Names {
 // Gives ONNX norms the path of their module: "/encoder/norm/LayerNormalization" and "node_layer_norm_1" are both of the
 // module encoder.norm. If much more, or another norm, is in that module, the name's own part follows.
 void giveTitles(const Graph& graph, std::vector<LayerNorm>& norms) {
+  constexpr size_t kFewMore = 4;  // nodes that an exporter puts into the norm's module: a cast, what reads it first
   std::vector<size_t> parts(graph.scopes.size());
   for (const Node& node : graph.nodes) parts[static_cast<size_t>(node.scope)] += node.helper ? 0 : 1;
   for (const graph::Scope& scope : graph.scopes) {
-    if (scope.parent != graph::kNone) parts[static_cast<size_t>(scope.parent)] += graph.nodes.size();
+    if (scope.parent != graph::kNone) parts[static_cast<size_t>(scope.parent)] += graph.nodes.size() + kFewMore;
   }
-  constexpr size_t kFewMore = 4;  // nodes that an exporter puts into the norm's module: a cast, what reads it first
   std::map<graph::ScopeId, int> normsIn;
   for (const LayerNorm& norm : norms) ++normsIn[graph.node(norm.node).scope];
   Names names;
