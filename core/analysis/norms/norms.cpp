@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -129,21 +130,21 @@ class Names {
 // module encoder.norm. If much more, or another norm, is in that module, the name's own part follows.
 void giveTitles(const Graph& graph, std::vector<LayerNorm>& norms) {
   constexpr size_t kFewMore = 4;  // nodes that an exporter puts into the norm's module: a cast, what reads it first
-  std::vector<size_t> parts(graph.scopes.size());
+  std::vector<size_t> parts(graph.scopes.size()), normsIn(graph.scopes.size());
   for (const Node& node : graph.nodes) parts[static_cast<size_t>(node.scope)] += node.helper ? 0 : 1;
   for (const graph::Scope& scope : graph.scopes) {
-    if (scope.parent != graph::kNone) parts[static_cast<size_t>(scope.parent)] += graph.nodes.size() + kFewMore;
+    if (scope.parent != graph::kNone) parts[static_cast<size_t>(scope.parent)] = std::numeric_limits<size_t>::max();
   }
-  std::map<graph::ScopeId, int> normsIn;
-  for (const LayerNorm& norm : norms) ++normsIn[graph.node(norm.node).scope];
+  for (const LayerNorm& norm : norms) ++normsIn[static_cast<size_t>(graph.node(norm.node).scope)];
   Names names;
   for (LayerNorm& norm : norms) {
-    const graph::ScopeId scope = graph.node(norm.node).scope;
-    const std::string& path = graph.scope(scope).path;
+    const graph::ScopeId id = graph.node(norm.node).scope;
+    const auto scope = static_cast<size_t>(id);
+    const std::string& path = graph.scope(id).path;
     if (path.empty() || norm.name.starts_with(path)) {
       norm.title = names.give(norm.name);
     } else {
-      const bool alone = normsIn[scope] == 1 && parts[static_cast<size_t>(scope)] <= norm.members.size() + kFewMore;
+      const bool alone = normsIn[scope] == 1 && parts[scope] <= norm.members.size() + kFewMore;
       norm.title = names.give(alone ? path : path + "." + norm.name.substr(norm.name.find_last_of("/.") + 1));
     }
   }

@@ -148,8 +148,10 @@ Result<OutputsReport> compareSides(const formats::Model& a, const formats::Model
   constexpr double kMostRounding = 0.1;  // with more it is not rounding alone: a model may draw random numbers
   if (rounding <= kMostRounding) {
     report.noiseFloor = std::max(report.noiseFloor, proof.floorFactor * rounding);
-  } else if (largestDifference(std::move(*outputs), std::move(ofB)).value_or(2 * kMostRounding) <= kMostRounding) {
-    report.noiseFloor = std::max(report.noiseFloor, difference);  // A is lost in its type's rounding, and B is right
+  } else {
+    const auto ofFold = largestDifference(std::move(*outputs), std::move(ofB));
+    const bool isRight = ofFold && *ofFold <= kMostRounding;  // and A is lost in its type's rounding
+    if (isRight) report.noiseFloor = std::max(report.noiseFloor, difference);
   }
   return report;
 }

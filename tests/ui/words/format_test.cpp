@@ -1,4 +1,4 @@
-// How numbers are written: one rule for each kind of figure.
+// The tests hold numbers to one rule for each kind of figure.
 #include "ui/words/format.h"
 
 #include <QtTest>

@@ -176,23 +176,25 @@ class NormDelegate final : public QStyledItemDelegate {
     paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14),
               verdictIcon(verdict, index.data(NormModel::EarlyRole).toBool()), verdictColor(verdict, theme));
     const auto state = static_cast<PlanState>(index.data(NormModel::PlanRole).toInt());
+    const QString name = index.data().toString();
     int right = kRight;
     if (state != PlanState::Unknown) {
+      // The square alone says the state: a word would push names out. It is in the tooltip, the table and the
+      // inspector.
       paintIcon(painter, QRectF(line.right() - kRight - 13, line.center().y() - 6.5, 14, 14), planIcon(state),
                 planColor(state, theme));
       right += 20;
-    }
-    const QFont wordFont = uiFont(11);
-    // The square alone says the state: a word would push names out. It is in the tooltip, the table and the inspector.
-    const QString word = state == PlanState::Unknown ? index.data(NormModel::WidthRole).toString() : QString();
-    const QString name = index.data().toString();
-    const int wordWidth = QFontMetrics(wordFont).horizontalAdvance(word) + 8;
-    const int nameWidth = QFontMetrics(uiFont(12, QFont::DemiBold)).horizontalAdvance(name);
-    if (!word.isEmpty() && kTextLeft + 4 + nameWidth + wordWidth + right <= line.width()) {
-      painter.setFont(wordFont);
-      painter.setPen(theme.textSoft);
-      painter.drawText(line.adjusted(0, 0, -right, 0), Qt::AlignVCenter | Qt::AlignRight, word);
-      right += wordWidth;
+    } else {
+      const QFont font = uiFont(11);
+      const QString width = index.data(NormModel::WidthRole).toString();
+      const int taken = QFontMetrics(font).horizontalAdvance(width) + 8;
+      const int nameWidth = QFontMetrics(uiFont(12, QFont::DemiBold)).horizontalAdvance(name);
+      if (kTextLeft + 4 + nameWidth + taken + right <= line.width()) {
+        painter.setFont(font);
+        painter.setPen(theme.textSoft);
+        painter.drawText(line.adjusted(0, 0, -right, 0), Qt::AlignVCenter | Qt::AlignRight, width);
+        right += taken;
+      }
     }
     paintName(painter, line.adjusted(kTextLeft + 4, 0, -right, 0), name, theme, current);
     if (!current) return;
