@@ -62,5 +62,15 @@ class Samples(unittest.TestCase):
             analysis = ran(self, "analyze", out)
             self.assertIn("3 of 3 LayerNorms", analysis["note"])
 
+    def test_a_report_is_not_written_over_the_data_of_the_fold(self):
+        original = MODELS / "visible" / "mlp.dyn18x.onnx"
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            self.assertEqual(engine("fold", original, "-o", folder / "o.onnx", "--no-verify")[0], 0)
+            before = (folder / "o.onnx.data").read_bytes()
+            (folder / "page.md").symlink_to("o.onnx.data")
+            self.assertEqual(engine("report", original, folder / "o.onnx", "-o", folder / "page.md")[0], 2)
+            self.assertEqual((folder / "o.onnx.data").read_bytes(), before)
+
 
 add_cases(FoldOnnx, ".onnx", further)
