@@ -72,8 +72,16 @@ class Supervisor {
       while (const auto signal = signals_.next()) stop(worker);
       if (stopAsked_ && Clock::now() > *stopAsked_ + kStopPatience) worker.kill(Worker::Reason::Stopped);
       if (worker.overdue()) worker.kill(Worker::Reason::Deadline);
-      if (auto end = worker.ended()) return std::move(*end);
+      if (auto end = worker.ended()) return sayWhatIsWritten(std::move(*end), worker.keeper().written());
     }
+  }
+
+  // A file whose name was given before the end is whole: what is lost is what would have been reported.
+  static Worker::End sayWhatIsWritten(Worker::End end, const std::filesystem::path& written) {
+    if (end.byItself || written.empty()) return end;
+    end.error.hint = {};
+    end.error.message += "; " + written.filename().string() + " was written before that and is complete";
+    return end;
   }
 
   void stop(Worker& worker) {

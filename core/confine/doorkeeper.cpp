@@ -122,6 +122,7 @@ bool HandedFile::isAsItWas() const {
 
 Doorkeeper::~Doorkeeper() {
   for (auto& [ticket, file] : unnamed_) direct::discard(file);
+  for (const fs::path& data : early_) static_cast<void>(direct::remove(data));
 }
 
 bool Doorkeeper::serve(int socket) {
@@ -188,19 +189,23 @@ int Doorkeeper::name(int64_t ticket, direct::Naming naming) {
   if (entry.empty()) return EINVAL;
   direct::NewFile& file = entry.mapped();
   const bool onlyNew = naming == direct::Naming::OnlyNew;
-  const bool may = grants_.mayReplace(file.target) || (onlyNew && grants_.mayMakeOrRemove(file.target));
+  const bool isExport = grants_.mayReplace(file.target);
+  const bool may = isExport || (onlyNew && grants_.mayMakeOrRemove(file.target));
   auto older = may && !onlyNew ? direct::openToRead(file.target) : tl::unexpected(ENOENT);
   const int error = may ? direct::name(file, naming) : EACCES;
   if (error == 0 && onlyNew) made_.insert(file.target);
   if (error == 0 && older) replaced_ = std::move(*older);
+  if (error == 0 && isExport) written_ = file.target;
+  if (error == 0) isExport ? early_.clear() : static_cast<void>(early_.insert(file.target));
   direct::discard(file);
   return error;
 }
 
 // Its own, and what the model that was replaced may have needed: it names its data files.
-int Doorkeeper::remove(const fs::path& path) const {
+int Doorkeeper::remove(const fs::path& path) {
   if (!grants_.mayMakeOrRemove(path)) return EACCES;
   const bool may = made_.contains(path) || (replaced_ && mentions(replaced_, path.filename().string()));
+  early_.erase(path);
   return may ? direct::remove(path) : EACCES;
 }
 

@@ -75,6 +75,8 @@ class Doorkeeper {
   [[nodiscard]] std::vector<HandedFile> takeHanded() { return std::exchange(handedNow_, {}); }
   // Returns a file that was handed over and has become shorter since; empty: none has.
   [[nodiscard]] std::string shortened() const;
+  // Returns the last file that was granted to be written and has been; empty: none.
+  [[nodiscard]] const std::filesystem::path& written() const { return written_; }
 
  private:
   [[nodiscard]] door::Answer answer(const door::Question& question);
@@ -82,14 +84,17 @@ class Doorkeeper {
   [[nodiscard]] door::Answer read(const std::filesystem::path& path, const std::string& shown);
   [[nodiscard]] door::Answer create(const std::filesystem::path& path);
   [[nodiscard]] int name(int64_t ticket, direct::Naming naming);
-  [[nodiscard]] int remove(const std::filesystem::path& path) const;
+  [[nodiscard]] int remove(const std::filesystem::path& path);
 
   Grants grants_;
   std::map<std::pair<dev_t, ino_t>, HandedFile> handed_;
   std::vector<HandedFile> handedNow_;
   std::map<int64_t, direct::NewFile> unnamed_;  // by ticket
   std::set<std::filesystem::path> made_;        // Names of files that the process made where nothing was before.
-  Descriptor replaced_;                         // the older model
+  // Those of them whose model has no name yet: no file needs them if the process ends here.
+  std::set<std::filesystem::path> early_;
+  std::filesystem::path written_;
+  Descriptor replaced_;  // the older model
   int64_t lastTicket_ = 0;
 };
 

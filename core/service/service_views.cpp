@@ -200,7 +200,9 @@ Result<protocol::ProbeResult> Service::probe(const protocol::ProbeParams& params
   RETURN_IF_ERROR(probing.add(state_->inputs.tensors, task));
   for (const std::string& file : params.more_inputs) {
     ASSIGN_OR_RETURN(const auto inputs, chooseModelInputs(*state_->model, {file, {}, {}, formats::InputsFor::Values}));
-    RETURN_IF_ERROR(probing.add(inputs.tensors, task));
+    auto run = probing.add(inputs.tensors, task);
+    if (!run && run.error().code != ErrorCode::Cancelled) run.error().message += " (inputs of " + file + ")";
+    RETURN_IF_ERROR(run);
   }
   protocol::ProbeResult result;
   result.dtype = graph::dtypeName(model.facts().dtype);

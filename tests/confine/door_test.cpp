@@ -92,16 +92,18 @@ TEST_F(Door, NamesAFileOnceItIsComplete) {
 }
 
 TEST_F(Door, MakesDataFilesAndNoOthersBesideWhatItWrites) {
-  const std::vector<std::string> data{"m.onnx.data", "m.onnx.w", "m.onnx_data", "m.onnx_data_1", "m_data", "m_data_2"};
+  std::vector<std::string> data{"m.onnx.data", "m.onnx.w", "m.onnx_data", "m.onnx_data_1", "m_data", "m_data_2"};
   const std::vector<std::string> others{"m.py",      "m.data",    "m",        "m2.onnx",
                                         "m_data.py", "m_test.py", "m.onnx_2", "x_data"};
   const Outcome outcome = run(
       [&](Confinement) {
         const auto makes = [&](const std::string& name) { return writes(path(name), "x", files::Naming::OnlyNew); };
-        return (std::ranges::all_of(data, makes) ? 1 : 0) + (std::ranges::none_of(others, makes) ? 2 : 0);
+        const bool all = std::ranges::all_of(data, makes), none = std::ranges::none_of(others, makes);
+        return writes(path("m.onnx"), "model", files::Naming::Replace) ? (all ? 1 : 0) + (none ? 2 : 0) : 4;
       },
       granting([&](Grants& grants) { grants.toWrite(path("m.onnx")); }));
   EXPECT_EQ(outcome.end.status, 3);
+  data.insert(data.begin(), "m.onnx");
   EXPECT_EQ(names(), data);
 }
 
@@ -284,6 +286,24 @@ TEST_F(Door, LeavesNothingOfAKilledWriter) {
       granting([&](Grants& grants) { grants.toWrite(out); }));
   EXPECT_FALSE(outcome.end.byItself);
   EXPECT_TRUE(names().empty());
+}
+
+TEST_F(Door, LeavesNoDataOfAModelThatWasNotNamed) {
+  const fs::path out = write("m.onnx", "old model");
+  const auto killed = [&](bool namesModel) {
+    return run(
+        [&](Confinement) {
+          static_cast<void>(writes(path("m.onnx.data"), "new", files::Naming::OnlyNew));
+          if (namesModel) static_cast<void>(writes(out, "new model", files::Naming::Replace));
+          ::kill(::getpid(), SIGKILL);
+          return 0;
+        },
+        granting([&](Grants& grants) { grants.toWrite(out); }));
+  };
+  EXPECT_FALSE(killed(false).end.byItself);
+  EXPECT_EQ(names(), std::vector<std::string>{"m.onnx"});
+  EXPECT_FALSE(killed(true).end.byItself);
+  EXPECT_EQ(names(), (std::vector<std::string>{"m.onnx", "m.onnx.data"}));
 }
 
 TEST_F(Door, TellsAFileThatBecameShorter) {

@@ -195,6 +195,15 @@ TEST(ProbeFindings, OfAngles) {
   EXPECT_TRUE(says(said, "Random vectors stand at 90.0° with a spread of 7.10°; expected: 90°, 1/√64 = 7.16°"));
 }
 
+TEST(ProbeFindings, SayWhatWasLeftOut) {
+  auto norm = row(ProbedKind::LayerNorm, 82, 0.02);
+  norm.title = "norms.0";
+  norm.input.rows = 30;
+  EXPECT_FALSE(says(angleFindings({norm}), "left out"));
+  norm.input.bad_rows = 6;
+  EXPECT_TRUE(says(angleFindings({norm}), "6 of 30 rows of norms.0 are not finite and were left out"));
+}
+
 TEST(ProbeFindings, AFoldedModelStandsUpright) {
   const auto said = angleFindings({row(ProbedKind::RmsNorm, 90, 0), row(ProbedKind::RmsNorm, 90, 0)});
   EXPECT_TRUE(says(said, "2 of 2 RMSNorms get inputs at exactly 90°"));

@@ -18,12 +18,13 @@ int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path& path) {
   const std::string shown = path.string();
+  if (path.empty()) return fail(ErrorCode::Unreadable, "the file's name is empty", "name a file");
   auto opened = files::openToRead(path);
   if (!opened) {
     if (opened.error() == ENOENT || opened.error() == ENOTDIR)
       return fail(ErrorCode::Unreadable, "there is no file " + shown, "check the path");
     return fail(ErrorCode::Unreadable, shown + " cannot be opened: " + std::strerror(opened.error()),
-                "check the file's permissions");
+                "check the file's permissions; a model's data is not read from hidden files or folders");
   }
   Descriptor& file = *opened;
   struct stat info {};
@@ -32,7 +33,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
   if (S_ISDIR(info.st_mode))
     return fail(ErrorCode::Unreadable, shown + " is a folder, not a file", "name the file inside it");
   if (!S_ISREG(info.st_mode))
-    return fail(ErrorCode::Unreadable, shown + " is not a regular file", "copy the model into a file first");
+    return fail(ErrorCode::Unreadable, shown + " is not a regular file", "copy it into a file first");
   std::shared_ptr<MappedFile> mapped(new MappedFile);
   mapped->path_ = path;
   mapped->size_ = static_cast<size_t>(info.st_size);

@@ -63,6 +63,16 @@ void addUpright(const std::vector<const ProbeRow*>& norms, const char* noun, con
                  (upright == 1 ? " gets an input at exactly 90°" : " get inputs at exactly 90°") + so);
 }
 
+void addLeftOut(const std::vector<ProbeRow>& rows, std::vector<std::string>& said) {
+  const auto worst =
+      std::ranges::max_element(rows, {}, [](const ProbeRow& row) { return row.input.bad_rows + row.output.bad_rows; });
+  if (worst == rows.end()) return;
+  const int64_t bad = std::max(worst->input.bad_rows, worst->output.bad_rows);
+  if (bad == 0) return;
+  said.push_back(std::to_string(bad) + " of " + plural(worst->input.rows, "row") + " of " + worst->title +
+                 (bad == 1 ? " is not finite and was left out" : " are not finite and were left out"));
+}
+
 bool isKnown(const std::optional<ForcedError>& error) { return error && error->error.empty(); }
 
 }  // namespace
@@ -103,7 +113,11 @@ bool callLike(const std::vector<run::NormGeometry>& original, std::vector<protoc
 std::vector<std::string> angleFindings(const std::vector<ProbeRow>& rows) {
   std::vector<std::string> said;
   const auto layerNorms = told(rows, ProbedKind::LayerNorm), rmsNorms = told(rows, ProbedKind::RmsNorm);
-  if (layerNorms.empty() && rmsNorms.empty()) return {"There is no norm whose input could be measured"};
+  addLeftOut(rows, said);
+  if (layerNorms.empty() && rmsNorms.empty()) {
+    said.emplace_back("There is no norm whose input could be measured");
+    return said;
+  }
   if (!layerNorms.empty()) {
     const auto near = std::ranges::count_if(
         layerNorms, [](const ProbeRow* row) { return std::abs(row->input.angle_deg - 90) <= kNear; });
