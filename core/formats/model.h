@@ -94,8 +94,7 @@ struct ModelFacts {
 
 // Names what takes LayerNorm's place (command line: --norm).
 enum class NormFlavour {
-  Portable,    // TorchScript, torch.export: aten::rms_norm (+ add for beta), torch >= 2.4. ONNX: Standard where it is
-               // possible, else Primitives
+  Portable,    // TorchScript, torch.export: aten::rms_norm (+ add for beta), torch >= 2.4. ONNX: Primitives
   Standard,    // ONNX only: RMSNormalization; lifts the model to opset 23
   Ort,         // ONNX only: ONNX Runtime's SimplifiedLayerNormalization, its residual add taken in
   Primitives,  // written out (square, mean, root, division): any version

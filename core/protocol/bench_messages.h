@@ -158,6 +158,18 @@ NORMLENS_FIELDS(BenchResult, points, work_a, work_b, init_ms, machine, versions,
   return point.b ? 100 * (1 - point.b->latency.median_ms / point.a.latency.median_ms) : 0;
 }
 
+// Returns the first of the folds that no other is faster than beyond both intervals; nullptr: none was measured.
+[[nodiscard]] inline const BenchPoint* fastestFold(const BenchResult& result) {
+  const auto counts = [](const BenchPoint& point) {
+    return point.b && point.complete && point.error.empty() && !(point.outputs && point.outputs->beyond);
+  };
+  double least = 0;  // that the fastest gains
+  for (const BenchPoint& point : result.points) least = counts(point) ? std::max(least, point.ci_low) : least;
+  const auto first = std::ranges::find_if(
+      result.points, [&](const BenchPoint& point) { return counts(point) && point.ci_high >= least; });
+  return first == result.points.end() ? nullptr : &*first;
+}
+
 // Describes how the time of a fold varies over points of a sweep, as in table 6 of paper 001.
 struct FoldSpread {
   int points = 0;

@@ -172,13 +172,6 @@ SideNames namesOf(const formats::Model& model, std::string name) {
   return {std::move(name), run::normNodes(model.graph(), analysis::findNorms(model.graph()))};
 }
 
-// Written-out norms are found once shapes are known. A model that cannot be probed is reported without them.
-void needShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
-  const auto known = [&](graph::ValueId output) { return model.graph().value(output).shape.has_value(); };
-  if (std::ranges::all_of(model.graph().outputs(), known)) return;
-  static_cast<void>(model.probe(inputs, task));
-}
-
 std::string utcNow() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm utc{};
@@ -351,6 +344,23 @@ BenchModel kept(std::unique_ptr<formats::Model> made, std::string norm = {}, dou
 }
 
 }  // namespace
+
+void needShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
+  const graph::Graph& graph = model.graph();
+  const auto known = [&](graph::ValueId id) {
+    if (id == graph::kNoValue || graph.value(id).shape) return true;
+    const graph::DType dtype = graph.value(id).dtype;  // sizes and other numbers have no shape
+    return dtype != graph::DType::Unknown && !graph::isFloat(dtype);
+  };
+  // Files declare the shapes of outputs, not those of what these are made of.
+  const auto isMadeOfKnown = [&](graph::ValueId output) {
+    const graph::NodeId maker = graph.value(output).producer;
+    return graph.value(output).shape &&
+           (maker == graph::kNone || std::ranges::all_of(graph.node(maker).operands, known));
+  };
+  if (std::ranges::all_of(graph.outputs(), isMadeOfKnown)) return;
+  static_cast<void>(model.probe(inputs, task));
+}
 
 Status checkBenchParams(const BenchParams& params) {
   return pointsOf(params).map([](const auto&) {});

@@ -34,6 +34,9 @@ struct BenchModels {
 // Called after each round at most ten times a second, and when a point is complete.
 using BenchListener = std::function<void(int index, int points, const protocol::BenchPoint& now)>;
 
+// Written-out norms are found once shapes are known. A model that cannot be probed stays without them.
+void needShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task);
+
 // Checks the parameters that do not depend on the models: device, type, counts, sweeps. Error: Usage.
 [[nodiscard]] Status checkBenchParams(const protocol::BenchParams& params);
 

@@ -188,7 +188,8 @@ Result<protocol::ProbeResult> Service::probe(const protocol::ProbeParams& params
     if (!made.model) return fail(ErrorCode::Unsupported, made.reason);
     narrow = std::move(made.model);
   }
-  const formats::Model& whole = narrow ? *narrow : params.folded ? *state_->folded : *state_->model;
+  formats::Model& whole = narrow ? *narrow : params.folded ? *state_->folded : *state_->model;
+  needShapes(whole, state_->inputs.tensors, task);
   const auto type = params.dtype.empty() ? whole.facts().dtype : graph::dtypeFromName(params.dtype);
   if (!graph::isFloat(type)) return fail(ErrorCode::Usage, "'" + params.dtype + "' is no floating type");
   ASSIGN_OR_RETURN(const auto pair, run::inType(whole, whole, type));

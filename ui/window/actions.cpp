@@ -26,10 +26,10 @@ constexpr NamedWay kPolicies[] = {
 };
 
 constexpr NamedWay kFlavours[] = {
-    {"portable", QT_TRANSLATE_NOOP("Flavor", "Portable: the framework's rms_norm"),
+    {"portable", QT_TRANSLATE_NOOP("Flavor", "Portable: runs almost everywhere"),
      QT_TRANSLATE_NOOP(
          "Flavor",
-         "The framework's own norm: torch 2.4 or later; ONNX opset 23 where the model can be converted to it.")},
+         "torch's own norm, from 2.4 on. In ONNX: operators of the model's own opset, which run everywhere.")},
     {"primitives", QT_TRANSLATE_NOOP("Flavor", "Primitives: for older runtimes"),
      QT_TRANSLATE_NOOP("Flavor", "Written out as multiplications, a mean and a square root, which every runtime has.")},
     {"fast", QT_TRANSLATE_NOOP("Flavor", "Fast: fused kernels"),

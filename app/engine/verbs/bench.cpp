@@ -17,7 +17,8 @@ using protocol::BenchParams;
 using protocol::BenchPoint;
 
 struct BenchOptions {
-  std::string a, b, norm = "portable";
+  std::string a, b;
+  NormChoice norm;
   Policy policy = Policy::Balanced;
   bool fold = false;
   std::optional<int> warmup;
@@ -136,10 +137,19 @@ void printFolds(const protocol::BenchResult& result, Console& console) {
   }
 }
 
+// Names the fastest of the norms that alone were swept.
+void printFastest(const protocol::BenchResult& result, Console& console) {
+  const BenchPoint* const fastest = protocol::fastestFold(result);
+  if (fastest == nullptr || std::ranges::any_of(result.points, [](const auto& point) { return point.at.size() != 1; }))
+    return;
+  console.print("fastest outside noise: --norm " + fastest->norm +
+                (fastest->ci_high < 1 ? ", which is slower than the original here" : ""));
+}
+
 Status foldFirst(service::Service& service, const BenchOptions& options, const Task& task) {
   protocol::FoldParams params;
   params.plan.policy = options.policy;
-  params.norm = options.norm;
+  params.norm = options.norm.name;
   params.verify = false;
   ASSIGN_OR_RETURN(const auto folded, service.fold(params, task));
   if (folded.ok) return {};
@@ -181,7 +191,7 @@ Result<Exit> runBench(BenchOptions options, const Call& call) {
   RETURN_IF_ERROR(requireRunnable(options.a, opened.analysis));
   noteAssumedInputs(opened.analysis, console);
   if (folds) {
-    RETURN_IF_ERROR(checkFlavour(opened.info.format, options.norm));
+    RETURN_IF_ERROR(options.norm.chooseFor(opened.info.format));
     RETURN_IF_ERROR(foldFirst(service, options, task));
   }
   BenchParams& params = options.params;
@@ -199,6 +209,7 @@ Result<Exit> runBench(BenchOptions options, const Call& call) {
       if (point.a.model == "original") point.a.model = options.a;
     }
     if (const BenchPoint& last = result.points.back(); last.error.empty() && !last.complete) printPoint(last, console);
+    if (options.sweepsNorms()) printFastest(result, console);
     printWork(result, console);
     if (folds) {
       printFolds(result, console);
@@ -261,7 +272,7 @@ Declared declareBench(CLI::App& app, const confine::Limits&) {
   options->inputs.addTo(app);
   app.add_flag("--fold", options->fold, "Measure A against A folded; the fold is made in memory first");
   addChoice(app, "--policy", options->policy, "What --fold folds: free, balanced, all or paper");
-  addNorm(app, options->norm, "What --fold writes");
+  options->norm.addTo(app, "What --fold writes");
   declareSettings(app, *options);
   return {
       [options](const Call& call) { return runBench(*options, call); }, [options] { return filesOf(*options); }, {}};

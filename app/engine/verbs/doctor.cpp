@@ -9,6 +9,7 @@
 #include "app/engine/verbs.h"
 #include "core/base/formatted.h"
 #include "core/base/library/own_library.h"
+#include "core/formats/targets.h"
 #include "core/protocol/json.h"
 #include "core/service/describe/engine_info.h"
 
@@ -63,6 +64,30 @@ bool printGpuCheck(const protocol::GpuCheck& check, Console& console) {
   return !check.steps.empty() && check.steps.back().error.empty();
 }
 
+json targetsReport() {
+  json all = json::array();
+  for (const formats::Target& target : formats::targets()) {
+    json forms = json::array();
+    for (const auto& form : target.forms) {
+      if (form.format.empty()) continue;
+      const std::string since = std::to_string(form.major) + "." + std::to_string(form.minor);
+      forms.push_back({{"format", form.format},
+                       {"norm", formats::normFlavourName(form.flavour)},
+                       {"operators", formats::operatorsOf(form.flavour, form.format)},
+                       {"since", form.major > 0 ? json(since) : json(nullptr)}});
+    }
+    all.push_back({{"name", target.name},
+                   {"title", target.title},
+                   {"forms", std::move(forms)},
+                   {"speed", target.speed},
+                   {"range", target.range},
+                   {"limits", target.limits},
+                   {"source", target.source},
+                   {"ran", target.ran}});
+  }
+  return all;
+}
+
 // check: of the GPU, where one was requested.
 Exit runDoctor(Console& console, confine::Confinement level, const std::optional<protocol::GpuCheck>& check) {
   const protocol::EngineInfo info = service::engineInfo();
@@ -95,6 +120,7 @@ Exit runDoctor(Console& console, confine::Confinement level, const std::optional
             {"confinement", confine::confinementName(level)},
             {"ops_library", ops ? json(ops->string()) : json(nullptr)},
             {"gpu_check", check ? protocol::toJson(check->steps) : json(nullptr)},
+            {"targets", targetsReport()},
             {"missing", missing}};
   };
   return console.finish(report, gpuWorks ? Exit::Done : Exit::NotDone);

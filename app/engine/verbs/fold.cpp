@@ -2,12 +2,14 @@
 #include "app/engine/verbs/reports.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
+#include "core/formats/targets.h"
 
 namespace normlens::engine {
 namespace {
 
 struct FoldOptions {
-  std::string model, output, norm = "portable", planFile, savePlan;
+  std::string model, output, planFile, savePlan, device = "cpu";
+  NormChoice norm;
   Policy policy = Policy::Balanced;
   protocol::Prices prices = protocol::Prices::Fixed;
   double maxGrowth = 10;
@@ -34,6 +36,19 @@ void printPrices(const protocol::NormPrices& prices, Console& console) {
                 formatted("%.3g us", prices.centering_us));
 }
 
+// "each LayerNorm became aten::rms_norm, for torch (folds were run there); ..."
+std::string writtenFor(const NormChoice& norm, const std::string& format) {
+  const auto flavour = *formats::normFlavourFromName(norm.name);
+  const std::string became =
+      "folded LayerNorms became " + std::string(formats::operatorsOf(flavour, format)) + ", for ";
+  const auto form = formats::formFor(norm.target, format);
+  if (!form) return became + std::string(formats::loadedBy(flavour, format));
+  const formats::Target& target = *form->target;
+  return became + std::string(target.title) +
+         (target.ran ? " (tested there)" : " (not run there: by its documentation)") +
+         "; fast there: " + std::string(target.speed);
+}
+
 void printOutcome(const std::string& model, const protocol::Analysis& analysis, const FoldOutcome& outcome,
                   Console& console) {
   console.print(model + ": " + foldSummary(outcome.fold.plan));
@@ -49,6 +64,7 @@ void printOutcome(const std::string& model, const protocol::Analysis& analysis, 
   }
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;
+  console.print("  " + writtenFor(outcome.norm, outcome.format));
   console.print("  written to " + *outcome.output + " (load " + formatted("%.0f ms", outcome.times.load_ms) +
                 ", fold " + formatted("%.0f ms", outcome.times.fold_ms) + ", save " +
                 formatted("%.0f ms", outcome.times.save_ms) + ")");
@@ -74,7 +90,7 @@ protocol::FoldParams foldParams(const FoldOptions& options) {
   params.plan.policy = options.policy;
   params.plan.max_growth_percent = options.maxGrowth;
   params.plan.prices = options.prices;
-  params.norm = options.norm;
+  params.norm = options.norm.name;
   params.verify = !options.noVerify;
   params.proof = options.proof;
   return params;
@@ -103,7 +119,8 @@ Result<FoldOutcome> foldModel(service::Service& service, const FoldOptions& opti
   if (applied && !options.savePlan.empty()) {
     RETURN_IF_ERROR(service.savePlanFile(options.savePlan));
   }
-  return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied, {}};
+  const std::string format = service.model()->facts().format;
+  return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied, {}, options.norm, format};
 }
 
 // Nothing folds of a model that was not seen running: that shows nothing about it.
@@ -124,7 +141,7 @@ struct Folding {
 Result<protocol::ExportResult> exportModel(const Folding& on) {
   protocol::ExportParams params;
   params.path = on.options.output;
-  params.norm = on.options.norm;
+  params.norm = on.options.norm.name;
   params.force = on.options.force;
   return on.service.exportTo(params, on.task);
 }
@@ -158,8 +175,33 @@ Result<Exit> foldAndWrite(const Folding& on, bool again) {
   return console.finish([&] { return foldReport(analysis, outcome); }, Exit::Done);
 }
 
+// Measures the format's norms in folds of the model and sets the fastest of them.
+Status chooseFastest(service::Service& service, FoldOptions& options, const std::string& format, Console& console,
+                     const Task& task) {
+  protocol::FoldParams params = foldParams(options);
+  params.norm = NormChoice().name;
+  params.verify = false;
+  options.norm.name = params.norm;
+  ASSIGN_OR_RETURN(const auto folded, service.fold(params, task));
+  if (!folded.ok) return {};  // which is reported when it is folded to be written
+  protocol::BenchParams bench;
+  bench.device = options.device;
+  bench.sweep = {format == "onnx" ? "norm=portable,standard,ort" : "norm=portable,primitives,fast"};
+  ASSIGN_OR_RETURN(const auto measured, service.bench(bench, {}, task));
+  if (measured.cancelled) return fail(ErrorCode::Cancelled, "stopped on request");
+  for (const protocol::BenchPoint& point : measured.points) {
+    console.print("  --norm " + point.norm +
+                  (point.error.empty() ? formatted(": %.3f ms, the original %.3f ms, speed-up %.3f (%.3f to %.3f)",
+                                                   point.b->latency.median_ms, point.a.latency.median_ms, point.speedup,
+                                                   point.ci_low, point.ci_high)
+                                       : ": " + point.error));
+  }
+  if (const auto* const fastest = protocol::fastestFold(measured)) options.norm.name = fastest->norm;
+  return {};
+}
+
 // Runs in a worker that may be handed options.files(). Exit::NotDone: refused or not proved, nothing was written.
-Result<Exit> foldToFile(const FoldOptions& options, const Call& call) {
+Result<Exit> foldToFile(FoldOptions options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   service::Service service;
@@ -172,12 +214,15 @@ Result<Exit> foldToFile(const FoldOptions& options, const Call& call) {
   if (!options.savePlan.empty()) {
     RETURN_IF_ERROR(checkWrittenBeside("the plan", options.savePlan, files, {options.output, options.inputs.npz}));
   }
-  RETURN_IF_ERROR(checkFlavour(info.format, options.norm));
+  RETURN_IF_ERROR(options.norm.chooseFor(info.format));
   service.expectExport();
   const auto use = options.noVerify ? formats::InputsFor::Shapes : formats::InputsFor::Values;
   ASSIGN_OR_RETURN(const auto analysis, analyzeModel(service, options.model, options.inputs, console, task, use));
   RETURN_IF_ERROR(requireVerdicts(options.model, options.inputs, analysis));
   if (!analysis.norms.empty()) noteAssumedInputs(analysis, console);
+  if (options.norm.isAuto()) {
+    RETURN_IF_ERROR(chooseFastest(service, options, info.format, console, task));
+  }
   return foldAndWrite({service, options, analysis, info.note, console, task}, false);
 }
 
@@ -186,6 +231,7 @@ NamedFiles FoldOptions::files() const {
   files.grants.toRead(planFile);
   files.grants.toWrite(output);
   files.grants.toWrite(savePlan);
+  files.gpu = norm.isAuto() && device.starts_with("cuda");
   return files;
 }
 
@@ -197,7 +243,8 @@ void FoldOptions::addTo(CLI::App& app) {
   addChoice(app, "--policy", policy, "Policy: what may be folded");
   addMaxGrowth(app, maxGrowth);
   addChoice(app, "--prices", prices, "Savings and costs for policy balanced: element counts, or times measured now");
-  addNorm(app, norm, "What replaces LayerNorm");
+  norm.addTo(app, "What replaces LayerNorm; auto: what is fastest on --device", true);
+  app.add_option("--device", device, "Where --norm auto measures: cpu, cuda, or cuda:1")->capture_default_str();
   addChoice(app, "--proof", proof,
             "How to prove the result: the whole model at once, or an ONNX file in sections along its stream; auto: in "
             "sections if the whole does not fit in memory");

@@ -10,6 +10,7 @@
 #include "core/base/files.h"
 #include "core/base/plural.h"
 #include "core/base/stopwatch.h"
+#include "core/formats/targets.h"
 #include "core/protocol/input_groups.h"
 
 namespace normlens::engine {
@@ -220,10 +221,13 @@ std::vector<std::string> wouldFold(const protocol::NormInfo& norm) {
   return lines;
 }
 
-void addNorm(CLI::App& app, std::string& norm, const std::string& help) {
-  app.add_option("--norm", norm, help)
-      ->check(CLI::IsMember({"portable", "fast", "standard", "ort", "primitives"}))
-      ->capture_default_str();
+void NormChoice::addTo(CLI::App& app, const std::string& help, bool withAuto) {
+  std::vector<std::string> norms{"portable", "fast", "standard", "ort", "primitives"};
+  if (withAuto) norms.emplace_back("auto");
+  auto* const byName = app.add_option("--norm", name, help)->check(CLI::IsMember(norms))->capture_default_str();
+  app.add_option("--for", target, "Write the norm that this runtime loads: see docs/targets.md")
+      ->type_name("TARGET[@VERSION]")
+      ->excludes(byName);
 }
 
 void addMaxGrowth(CLI::App& app, double& percent) {
@@ -233,10 +237,14 @@ void addMaxGrowth(CLI::App& app, double& percent) {
       ->capture_default_str();
 }
 
-Status checkFlavour(const std::string& format, const std::string& norm) {
-  const bool onnxOnly = norm == "standard" || norm == "ort";
+Status NormChoice::chooseFor(const std::string& format) {
+  if (!target.empty()) {
+    ASSIGN_OR_RETURN(const auto form, formats::formFor(target, format));
+    name = formats::normFlavourName(form.flavour);
+  }
+  const bool onnxOnly = name == "standard" || name == "ort";
   if (!onnxOnly || format == "onnx") return {};
-  return fail(ErrorCode::Usage, "--norm " + norm + " exists for ONNX files only",
+  return fail(ErrorCode::Usage, "--norm " + name + " exists for ONNX files only",
               "choose portable, primitives or fast");
 }
 

@@ -98,12 +98,18 @@ void addChoice(CLI::App& app, const std::string& name, E& chosen, const std::str
 // Every verb's --device has this help.
 inline constexpr const char* kDeviceHelp = "Where to run: cpu, cuda, or cuda:1 for another GPU than the first";
 
-// Each adds one option: the norm that a fold writes in a LayerNorm's place (--norm), and the percent by which the file
-// may grow (--max-growth).
-void addNorm(CLI::App& app, std::string& norm, const std::string& help);
+// Names the norm that a fold writes in a LayerNorm's place, by what is to run it (--for) or by itself (--norm).
+struct NormChoice {
+  std::string name = "portable", target;
+
+  void addTo(CLI::App& app, const std::string& help, bool withAuto = false);
+  [[nodiscard]] bool isAuto() const { return name == "auto"; }
+  // Sets `name` to what the target loads of this format. Error: Usage where that, or the norm of that name, is none.
+  [[nodiscard]] Status chooseFor(const std::string& format);
+};
+
+// Adds the percent by which the file may grow (--max-growth).
 void addMaxGrowth(CLI::App& app, double& percent);
-// Error: Usage where this format cannot be written with it.
-[[nodiscard]] Status checkFlavour(const std::string& format, const std::string& norm);
 
 struct OpenedModel {
   protocol::ModelInfo info;

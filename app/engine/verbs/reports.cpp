@@ -291,6 +291,8 @@ json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome) 
           {"reason", orNull(outcome.fold.reason)},
           {"holds_if", toJson(outcome.fold.holds_if)},
           {"note", orNull(outcome.note)},
+          {"norm", outcome.norm.name},
+          {"target", orNull(outcome.norm.target)},
           {"load_ms", toJson(outcome.times.load_ms)},
           {"fold_ms", toJson(outcome.times.fold_ms)},
           {"save_ms", toJson(outcome.times.save_ms)},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/engine/console.h"
+#include "app/engine/verbs/model_options.h"
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
 #include "core/service/fuse_norms.h"
@@ -41,6 +42,8 @@ struct FoldOutcome {
   std::optional<std::string> output;  // path, where a file was written
   bool applied = false;               // there is a folded model, whether it is proved or not
   std::string note;                   // of the model's file
+  NormChoice norm;                    // what was written
+  std::string format;                 // of the model's file
 };
 [[nodiscard]] nlohmann::json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome);
 

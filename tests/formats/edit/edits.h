@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <optional>
 
 #include <algorithm>
 #include <functional>
@@ -105,8 +106,9 @@ class EditTest : public ::testing::TestWithParam<TestedFormat> {
     return out;
   }
 
-  // Everything that the policy folds.
-  Changed fold(const Net& net, Policy policy = Policy::Free, NormFlavour flavour = NormFlavour::Portable) {
+  // Everything that the policy folds, by default into a norm that is one operator.
+  Changed fold(const Net& net, Policy policy = Policy::Free, std::optional<NormFlavour> wanted = {}) {
+    const NormFlavour flavour = wanted.value_or(GetParam().flavours.front());
     SCOPED_TRACE(net.code + std::string(normFlavourName(flavour)));
     Changed out = planned(net, policy);
     const auto edits = analysis::narrowed(out.plan, {});
@@ -117,7 +119,7 @@ class EditTest : public ::testing::TestWithParam<TestedFormat> {
   }
 
   // Every norm of the net, under policy `free`.
-  Changed foldWhole(const Net& net, NormFlavour flavour = NormFlavour::Portable) {
+  Changed foldWhole(const Net& net, std::optional<NormFlavour> flavour = {}) {
     Changed out = fold(net, Policy::Free, flavour);
     for (const auto& verdict : out.analysis->verdicts)
       EXPECT_EQ(verdict.verdict, analysis::Verdict::Free) << verdict.reason;

@@ -55,7 +55,7 @@ struct OpRow {
 struct TestedFormat {
   std::string name, suffix;
   bool freeTokens = true;
-  std::vector<NormFlavour> flavours;
+  std::vector<NormFlavour> flavours;  // The first writes one operator.
   void (*write)(const Net& net, const std::filesystem::path& path) = nullptr;
 };
 [[nodiscard]] const std::vector<TestedFormat>& testedFormats();

@@ -187,7 +187,7 @@ const std::vector<TestedFormat>& testedFormats() {
   using enum NormFlavour;
   static const std::vector<TestedFormat> formats = {
       {"TorchScript", ".pt", true, {Portable, Primitives, Fast}, writeTorchScript},
-      {"Onnx", ".onnx", true, {Portable, Primitives, Standard, Ort}, writeOnnx},
+      {"Onnx", ".onnx", true, {Standard, Primitives, Ort}, writeOnnx},
       {"Exported", ".pt2", false, {Portable, Primitives, Fast}, writeExported},
   };
   return formats;

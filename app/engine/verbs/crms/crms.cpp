@@ -124,7 +124,8 @@ std::vector<std::string> crmsLines(const protocol::Analysis& analysis, const Crm
 }
 
 struct Options {
-  std::string model, output, norm = "portable", pad = "none";
+  std::string model, output, pad = "none";
+  NormChoice norm;
   Policy policy = Policy::Balanced;
   double maxGrowth = 10;
   bool noVerify = false, force = false, measure = false;
@@ -144,7 +145,7 @@ Result<service::Narrowing> narrow(service::Service& service, const Options& opti
                                   const Task& task) {
   service::NarrowOptions how;
   how.padding = *analysis::streamPaddingFromName(options.pad);
-  how.flavour = *formats::normFlavourFromName(options.norm);
+  how.flavour = *formats::normFlavourFromName(options.norm.name);
   how.verify = !options.noVerify;
   if (options.measure) how.measureOn = device;
   protocol::PlanParams plan;
@@ -153,7 +154,7 @@ Result<service::Narrowing> narrow(service::Service& service, const Options& opti
   return service.narrowStreams(plan, how, task);
 }
 
-Result<Exit> run(const Options& options, const Call& call) {
+Result<Exit> run(Options options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   formats::RunSettings device;
@@ -161,7 +162,7 @@ Result<Exit> run(const Options& options, const Call& call) {
   service::Service service;
   ASSIGN_OR_RETURN(const auto opened, openModel(service, options.model, options.inputs, call, task));
   RETURN_IF_ERROR(checkOutput(service.model()->facts().files(), options.output));
-  RETURN_IF_ERROR(checkFlavour(opened.info.format, options.norm));
+  RETURN_IF_ERROR(options.norm.chooseFor(opened.info.format));
   RETURN_IF_ERROR(requireRunnable(options.model, opened.analysis));
   noteAssumedInputs(opened.analysis, console);
   auto narrowing = narrow(service, options, device, task);
@@ -189,7 +190,7 @@ Declared declareCrms(CLI::App& app, const confine::Limits&) {
   options->inputs.addSizesTo(app);
   addChoice(app, "--policy", options->policy, "Policy: what may be folded", static_cast<size_t>(Policy::Paper));
   addMaxGrowth(app, options->maxGrowth);
-  addNorm(app, options->norm, "What replaces a LayerNorm that restores all channels");
+  options->norm.addTo(app, "What replaces a LayerNorm that restores all channels");
   app.add_option("--pad", options->pad, "Widen streams with zeros: to an even number of channels, or a multiple of 64")
       ->check(CLI::IsMember({"none", "even", "64"}))
       ->capture_default_str();

@@ -32,7 +32,7 @@ void nameWords(const ReportOptions& options, Facts& facts) {
   } else {
     addWord("--plan", options.planFile, words);
   }
-  if (options.norm != ReportOptions().norm) addWord("--norm", options.norm, words);
+  if (options.norm.name != NormChoice().name) addWord("--norm", options.norm.name, words);
   for (const std::string& size : options.inputs.sizes.assume) addWord("--assume", size, words);
   if (options.inputs.sizes.strict) words.emplace_back("--strict");
 }
@@ -45,7 +45,7 @@ Status foldInMemory(service::Service& service, const ReportOptions& options, Fac
   protocol::FoldParams params;
   params.plan.policy = options.policy;
   params.plan.max_growth_percent = options.maxGrowth;
-  params.norm = options.norm;
+  params.norm = options.norm.name;
   auto fold = service.fold(params, task);
   if (!fold && fold.error().code != ErrorCode::Refused) return tl::unexpected(fold.error());
   facts.fold = fold ? std::move(*fold) : protocol::FoldResult{};
@@ -127,7 +127,7 @@ Result<Facts> gather(service::Service& service, const OpenedModel& opened, const
   Facts facts = named(options.model);
   facts.info = opened.info;
   facts.analysis = opened.analysis;
-  facts.norm = options.norm;
+  facts.norm = options.norm.name;
   nameWords(options, facts);
   const Status folded =
       options.folded.empty() ? foldInMemory(service, options, facts, task) : openFolded(options, rules, facts, task);

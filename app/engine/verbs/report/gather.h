@@ -10,7 +10,8 @@
 namespace normlens::engine::report {
 
 struct ReportOptions {
-  std::string model, folded, output, norm = "portable", planFile, device = "cpu";
+  std::string model, folded, output, planFile, device = "cpu";
+  NormChoice norm;
   Policy policy = Policy::Balanced;
   double maxGrowth = 10;
   bool bench = false;

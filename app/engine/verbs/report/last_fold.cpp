@@ -140,7 +140,7 @@ Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::R
   facts.bench = ofFold(std::move(params.bench));
   // The window's plan may be no policy's: the commands take it from the page.
   facts.policyWords = {"--plan", planName(facts)};
-  if (facts.norm != ReportOptions().norm) facts.policyWords.insert(facts.policyWords.end(), {"--norm", facts.norm});
+  if (facts.norm != NormChoice().name) facts.policyWords.insert(facts.policyWords.end(), {"--norm", facts.norm});
   RETURN_IF_ERROR(compare(service, facts, task));
   const Document document = composed(facts);
   return protocol::Report{params.format == protocol::ReportFormat::Html ? asHtml(document) : asMarkdown(document)};

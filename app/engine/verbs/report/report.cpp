@@ -39,7 +39,7 @@ nlohmann::json summary(const Facts& facts, const std::string& output, const Writ
           {"measured", facts.bench.has_value()}};
 }
 
-Result<Exit> run(const ReportOptions& options, const Call& call) {
+Result<Exit> run(ReportOptions options, const Call& call) {
   Console& console = call.console;
   const Task task = console.task(call.stop());
   ASSIGN_OR_RETURN(const auto writer, writerFor(options.output));
@@ -47,7 +47,7 @@ Result<Exit> run(const ReportOptions& options, const Call& call) {
   ASSIGN_OR_RETURN(const auto opened, openModel(service, options.model, options.inputs, call, task));
   RETURN_IF_ERROR(checkWrittenBeside("the report", options.output, service.model()->facts().files(),
                                      {options.folded, options.planFile, options.inputs.npz}));
-  RETURN_IF_ERROR(checkFlavour(opened.info.format, options.norm));
+  RETURN_IF_ERROR(options.norm.chooseFor(opened.info.format));
   noteAssumedInputs(opened.analysis, console);
   ASSIGN_OR_RETURN(const auto facts, report::gather(service, opened, options, call.rules, task));
   const report::Document document = report::composed(facts);
@@ -69,7 +69,7 @@ NamedFiles filesOf(const ReportOptions& options) {
 void declareFold(CLI::App& app, ReportOptions& options) {
   addChoice(app, "--policy", options.policy, "What may be done to fold, where no FOLDED is given");
   addMaxGrowth(app, options.maxGrowth);
-  addNorm(app, options.norm, "What replaces LayerNorm");
+  options.norm.addTo(app, "What replaces LayerNorm");
   app.add_option("--plan", options.planFile, "Use the edits of this file")->type_name("PLAN.json");
 }
 

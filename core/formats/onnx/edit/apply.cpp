@@ -23,8 +23,7 @@ Result<OnnxSource> applyPlan(const OpenedModel& model, const fold::FoldPlan& pla
     Dialect dialect{flavour, edited.opset(edited.main())};
     // Neither the lift nor the weights need the other, and both take their time.
     std::future<Result<OpsetLift>> lifting;
-    const bool wantsStandard = flavour == NormFlavour::Portable || flavour == NormFlavour::Standard;
-    if (wantsStandard && replacesNorms(plan) && dialect.opset < kRmsOpset) {
+    if (flavour == NormFlavour::Standard && replacesNorms(plan) && dialect.opset < kRmsOpset) {
       lifting = std::async(std::launch::async, [&] { return OpsetLift::plan(edited, lowered, kRmsOpset); });
     }
     const bool fuses = flavour == NormFlavour::Ort || flavour == NormFlavour::Fast;
@@ -39,12 +38,9 @@ Result<OnnxSource> applyPlan(const OpenedModel& model, const fold::FoldPlan& pla
     std::optional<OpsetLift> lift;
     if (lifting.valid()) {
       auto lifted = lifting.get();
-      if (lifted) {
-        lift = std::move(*lifted);
-        dialect.opset = kRmsOpset;
-      } else if (flavour == NormFlavour::Standard) {
-        return fail(ErrorCode::Refused, lifted.error().message, {"fold", HintKey::PortableNorm});
-      }
+      if (!lifted) return fail(ErrorCode::Refused, lifted.error().message, {"fold", HintKey::PortableNorm});
+      lift = std::move(*lifted);
+      dialect.opset = kRmsOpset;
     }
     // Before the nodes: the tensors are found through reads that node edits may remove.
     placeWeights(lowered, edited, weights);

@@ -242,13 +242,13 @@ class NodeEdits final : public EditTarget {
   [[nodiscard]] NormStyle styleIn(const Body& body) const {
     const bool insideFunction = EditableModel::insideFunction(body);
     const int opset = opsetOf(body);
-    if (dialect_.flavour == NormFlavour::Primitives) return NormStyle::Primitives;
+    if (dialect_.flavour == NormFlavour::Primitives || dialect_.flavour == NormFlavour::Portable)
+      return NormStyle::Primitives;
     // ONNX Runtime crashes on an operator of its own in the standard domain that is in a local function.
     if (dialect_.flavour == NormFlavour::Ort || dialect_.flavour == NormFlavour::Fast) {
       return insideFunction ? NormStyle::Primitives : NormStyle::Ort;
     }
     if (opset >= kRmsOpset) return NormStyle::Standard;
-    if (dialect_.flavour == NormFlavour::Portable) return NormStyle::Primitives;
     throw EditRefused("a standard norm inside a function of opset " + std::to_string(opset) +
                       " is not possible; a portable one is");
   }

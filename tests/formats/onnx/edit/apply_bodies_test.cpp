@@ -95,7 +95,7 @@ TEST(OnnxApply, NormsInBranchesShareAnOuterWeight) {
   addTensor(model, "w", {8, 6}, 1);
   addTensor(model, "gamma", {6}, 2);
   addTensor(model, "beta", {6}, 3);
-  const Folded folded = foldText(model, NormFlavour::Portable);
+  const Folded folded = foldText(model, NormFlavour::Standard);
   expectSound(folded, 2);
   EXPECT_EQ(folded.ops, "MatMul,If{RMSNormalization,Add}{RMSNormalization,Relu}");
 }
@@ -183,7 +183,7 @@ TEST(OnnxPlaces, WhatASumAddsUpFirstIsNotCentered) {
   addTensor(model, "w", {8, 6}, 1);
   addTensor(model, "gamma", {6}, 2);
   addTensor(model, "beta", {6}, 3);
-  expectSound(foldText(model, NormFlavour::Portable), 1);
+  expectSound(foldText(model, NormFlavour::Standard), 1);
 }
 
 TEST(OnnxPlaces, AnEmbeddingNormWithoutSegmentIdsKeepsItsFirstSegment) {

@@ -26,7 +26,7 @@ ModelProto plain(int opset, int ir = 8) {
 }
 
 TEST(OnnxApply, StandardNormInAnOpsetThatHasIt) {
-  const Folded folded = foldText(plain(23, 11), NormFlavour::Portable);
+  const Folded folded = foldText(plain(23, 11), NormFlavour::Standard);
   expectSound(folded, 1);
   EXPECT_EQ(folded.ops, "MatMul,RMSNormalization,Add,MatMul");
   const auto& norm = folded.model.graph().node(1);
@@ -74,7 +74,7 @@ ModelProto withBias(bool gemm) {
 
 TEST(OnnxApply, BetaMovesIntoTheBiasBehind) {
   for (const auto& [flavour, norm] :
-       {std::pair{NormFlavour::Portable, "RMSNormalization"},
+       {std::pair{NormFlavour::Standard, "RMSNormalization"},
         {NormFlavour::Ort, "SimplifiedLayerNormalization"},
         {NormFlavour::Primitives, "Constant,Pow,Constant,ReduceMean,Constant,Add,Sqrt,Div,Mul"}}) {
     const Folded product = foldText(withBias(false), flavour);
@@ -86,16 +86,17 @@ TEST(OnnxApply, BetaMovesIntoTheBiasBehind) {
   }
 }
 
-TEST(OnnxApply, PortableLiftsAnOlderModel) {
-  const Folded folded = foldText(plain(17), NormFlavour::Portable);
+TEST(OnnxApply, AStandardNormLiftsAnOlderModel) {
+  const Folded folded = foldText(plain(17), NormFlavour::Standard);
   expectSound(folded, 1);
   EXPECT_EQ(folded.ops, "MatMul,RMSNormalization,Add,MatMul");
   EXPECT_EQ(folded.model.opset_import(0).version(), 23);
 }
 
-TEST(OnnxApply, PrimitivesLeaveTheOpsetAlone) {
+TEST(OnnxApply, PortableNormsLeaveTheOpsetAlone) {
   for (const int opset : {17, 18}) {
-    const Folded folded = foldText(plain(opset), NormFlavour::Primitives);
+    const Folded folded = foldText(plain(opset), NormFlavour::Portable);
+    EXPECT_EQ(folded.ops, foldText(plain(opset), NormFlavour::Primitives).ops);
     expectSound(folded, 1);
     EXPECT_EQ(folded.model.opset_import(0).version(), opset);
     EXPECT_EQ(folded.ops.find("RMS"), std::string::npos) << folded.ops;
@@ -149,7 +150,7 @@ TEST(OnnxApply, SkipNormKeepsItsSum) {
     EXPECT_EQ(ort.norms, 2U);
     EXPECT_LT(ort.difference, 1e-5);
     EXPECT_EQ(ort.ops, "MatMul,MatMul,SkipSimplifiedLayerNormalization,Add,MatMul,SkipSimplifiedLayerNormalization");
-    const Folded standard = foldText(model, NormFlavour::Portable);
+    const Folded standard = foldText(model, NormFlavour::Standard);
     EXPECT_EQ(standard.norms, 2U);
     EXPECT_LT(standard.difference, 1e-5);
     EXPECT_EQ(standard.ops, "MatMul,MatMul,Add,Add,RMSNormalization,Add,MatMul,Add,RMSNormalization");
@@ -171,7 +172,7 @@ TEST(OnnxApply, ASkipNormIsCenteredWhereItIsRead) {
   for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
   addTensor(model, "u", {6, 6}, 5);
   for (const char* name : {"gamma", "beta"}) addTensor(model, name, {6}, name[0]);
-  expectSound(foldText(model, NormFlavour::Portable), 3);
+  expectSound(foldText(model, NormFlavour::Standard), 3);
 }
 
 TEST(OnnxApply, ASkipNormWhoseMeanIsReadStays) {
@@ -187,7 +188,7 @@ TEST(OnnxApply, ASkipNormWhoseMeanIsReadStays) {
   for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
   addTensor(model, "u", {6, 6}, 5);
   for (const char* name : {"gamma", "beta"}) addTensor(model, name, {6}, name[0]);
-  EXPECT_EQ(foldText(model, NormFlavour::Portable).ops, "MatMul,MatMul,SkipLayerNormalization,MatMul,RMSNormalization");
+  EXPECT_EQ(foldText(model, NormFlavour::Standard).ops, "MatMul,MatMul,SkipLayerNormalization,MatMul,RMSNormalization");
 }
 
 TEST(OnnxApply, WeightsInConstantNodesAndTypedFields) {
@@ -208,7 +209,7 @@ TEST(OnnxApply, WeightsInConstantNodesAndTypedFields) {
   graph.mutable_initializer()->DeleteSubrange(0, 1);
   *graph.add_node() = constant;
   for (int i = graph.node_size() - 1; i > 0; --i) graph.mutable_node()->SwapElements(i, i - 1);
-  const Folded folded = foldText(model, NormFlavour::Portable);
+  const Folded folded = foldText(model, NormFlavour::Standard);
   expectSound(folded, 1);
   EXPECT_EQ(folded.ops, "Constant,MatMul,RMSNormalization,Add,MatMul");
   const auto& stored = folded.model.graph().node(0).attribute(0).t();
@@ -229,7 +230,7 @@ TEST(OnnxApply, SharedWeightIsSplitForItsOtherReaders) {
   addTensor(model, "w", {8, 6}, 1);
   addTensor(model, "gamma", {6}, 2);
   for (const size_t large : {size_t{1}, size_t{100000}}) {
-    const Folded folded = foldText(model, NormFlavour::Portable, analysis::Policy::All, large);
+    const Folded folded = foldText(model, NormFlavour::Standard, analysis::Policy::All, large);
     expectSound(folded, 1);
     const auto& graph = folded.model.graph();
     EXPECT_EQ(graph.initializer_size(), 3);
@@ -252,7 +253,7 @@ TEST(OnnxApply, AReadThatTheAnalysisDoesNotSeeKeepsTheOriginal) {
   addTensor(model, "w", {8, 6}, 1);
   addTensor(model, "gamma", {6}, 2);
   addTensor(model, "one", {}, 3);
-  const Folded folded = foldText(model, NormFlavour::Portable);
+  const Folded folded = foldText(model, NormFlavour::Standard);
   expectSound(folded, 1);
 }
 
@@ -284,7 +285,7 @@ TEST(OnnxApply, AWeightThatIsAnOutputKeepsWhatItWas) {
     })");
   addTensor(model, "w", {8, 6}, 1);
   addTensor(model, "gamma", {6}, 2);
-  const Folded folded = foldText(model, NormFlavour::Portable);
+  const Folded folded = foldText(model, NormFlavour::Standard);
   expectSound(folded, 1);
   EXPECT_EQ(folded.model.graph().initializer(0).SerializeAsString(), model.graph().initializer(0).SerializeAsString());
 }

@@ -18,7 +18,7 @@ void expectFolded(const ModelProto& model, const std::vector<std::string>& gone,
 }
 
 TEST(WrittenNorms, DecomposedNormBecomesOneNode) {
-  const Folded folded = foldText(decomposed(14), NormFlavour::Portable);
+  const Folded folded = foldText(decomposed(14), NormFlavour::Standard);
   expectSound(folded, 1);
   EXPECT_EQ(folded.ops, "MatMul,RMSNormalization,Add");
   EXPECT_EQ(folded.model.graph().node(1).name(), "norm");

@@ -82,7 +82,7 @@ TEST(RowBatchNorms, BecomeRmsNorms) {
     EXPECT_EQ(folded.ops.find("BatchNormalization"), std::string::npos) << folded.ops;
     EXPECT_EQ(folded.ops.find("Reshape"), std::string::npos) << folded.ops;
   }
-  const Folded folded = foldText(RowBatchNorm().model(), NormFlavour::Portable, analysis::Policy::Free);
+  const Folded folded = foldText(RowBatchNorm().model(), NormFlavour::Standard, analysis::Policy::Free);
   EXPECT_EQ(folded.ops, "MatMul,Add,RMSNormalization,Add");
 }
 
