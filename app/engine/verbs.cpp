@@ -52,6 +52,7 @@ std::span<const Verb> verbs() {
       Verb{"fuse", "Fuse each norm and the residual add before it into one node, without folding", declareFuse},
       Verb{"crms", "Fold, and remove one channel from each residual stream that only norms read", declareCrms},
       Verb{"diff", "Compare the outputs and the norms of two models on the same inputs", declareDiff},
+      Verb{"verify", "Judge whether a model is a right fold of another, whoever made it", declareVerify},
       Verb{"probe", "Directions of the norms' inputs, and whether an RMSNorm could replace each norm", declareProbe},
       Verb{"bench", "Measure the latency of a model, or of two side by side", declareBench},
       Verb{"report", "Write a page about a fold: verdicts, plan, proof, differences, latency", declareReport},

@@ -86,6 +86,7 @@ Declared declareFold(CLI::App& app, const confine::Limits& limits);
 Declared declareFuse(CLI::App& app, const confine::Limits& limits);
 Declared declareCrms(CLI::App& app, const confine::Limits& limits);
 Declared declareDiff(CLI::App& app, const confine::Limits& limits);
+Declared declareVerify(CLI::App& app, const confine::Limits& limits);
 Declared declareProbe(CLI::App& app, const confine::Limits& limits);
 Declared declareBench(CLI::App& app, const confine::Limits& limits);
 Declared declareLab(CLI::App& app, const confine::Limits& limits);

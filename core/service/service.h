@@ -22,6 +22,7 @@
 #include "core/protocol/weight_messages.h"
 #include "core/service/bench.h"
 #include "core/service/inputs/model_inputs.h"
+#include "core/service/judge_fold.h"
 #include "core/service/narrow_streams.h"
 
 namespace normlens::service {
@@ -126,6 +127,9 @@ class Service {
   [[nodiscard]] Result<protocol::TensorStats> tensorStats(const protocol::TensorParams& params, const Task& task);
   [[nodiscard]] Result<protocol::SavedTensor> saveTensor(const protocol::SaveTensorParams& params,
                                                          const Task& task) const;
+
+  // Judges another file as a fold of the open model: see judge_fold.h. Errors: it cannot be opened, and those there.
+  [[nodiscard]] Result<JudgedFold> judgeFold(const std::string& path, const Task& task) const;
 
   // A plan from a file (--plan) instead of the planner's own; its SHA-256 must be the open model's.
   [[nodiscard]] Status usePlanFile(const std::filesystem::path& path);

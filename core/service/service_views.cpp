@@ -176,6 +176,12 @@ Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, c
   return state_->differences.compare(state_->diffSubject(), params, task);
 }
 
+Result<JudgedFold> Service::judgeFold(const std::string& path, const Task& task) const {
+  RETURN_IF_ERROR(state_->needInputs());
+  ASSIGN_OR_RETURN(const auto other, formats::openModel(path, task, state_->besides));
+  return service::judgeFold(*state_->model, *other, state_->inputs.tensors, task);
+}
+
 Result<protocol::ProbeResult> Service::probe(const protocol::ProbeParams& params, const Task& task) {
   RETURN_IF_ERROR(state_->needInputs());
   const bool changed = params.folded || params.narrow;

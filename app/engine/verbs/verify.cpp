@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/engine/verbs.h"
+#include "app/engine/verbs/model_options.h"
+#include "app/engine/verbs/report/document.h"
+#include "core/base/formatted.h"
+#include "core/protocol/json.h"
+
+namespace normlens::engine {
+namespace {
+
+using nlohmann::json;
+using service::FoldJudgement;
+using service::JudgedFold;
+using service::JudgedNorm;
+
+struct VerifyOptions {
+  std::string a, b;
+  InputOptions inputs;
+};
+
+std::string textOf(FoldJudgement judgement) {
+  switch (judgement) {
+    case FoldJudgement::Right:
+      return "right";
+    case FoldJudgement::Kept:
+      return "kept";
+    case FoldJudgement::NotShown:
+      return "not shown";
+    case FoldJudgement::Wrong:
+      return "wrong";
+    case FoldJudgement::Missing:
+      return "missing";
+  }
+  return {};
+}
+
+void print(const VerifyOptions& options, const JudgedFold& judged, Console& console) {
+  const auto count = [&](FoldJudgement judgement) {
+    return std::to_string(std::ranges::count(judged.norms, judgement, &JudgedNorm::judgement));
+  };
+  console.print(options.b + (judged.isRight() ? " is a right fold of " : " is not shown to be a right fold of ") +
+                options.a + ": " + std::to_string(judged.norms.size()) + " LayerNorms, " + count(FoldJudgement::Right) +
+                " right, " + count(FoldJudgement::Kept) + " kept, " + count(FoldJudgement::NotShown) + " not shown, " +
+                count(FoldJudgement::Wrong) + " wrong, " + count(FoldJudgement::Missing) + " missing");
+  report::Table table{{"norm", "in B", "verdict", "error in float64"}, {}};
+  for (const JudgedNorm& norm : judged.norms) {
+    table.rows.push_back({norm.name, norm.partner.empty() ? "-" : norm.partner, textOf(norm.judgement),
+                          norm.maxRel ? formatted("%.2g", *norm.maxRel) : "-"});
+  }
+  for (const std::string& line : report::asLines(table)) console.print("  " + line);
+  for (const JudgedNorm& norm : judged.norms) {
+    if (!norm.reason.empty()) console.print("  " + norm.name + ": " + norm.reason);
+  }
+  console.print(formatted("  outputs differ by %.2g in float64, the limit is %.2g; sets of inputs: %d", judged.maxRel,
+                          judged.limit, judged.batches));
+}
+
+json reportOf(const JudgedFold& judged) {
+  json norms = json::array();
+  for (const JudgedNorm& norm : judged.norms) {
+    norms.push_back({{"name", norm.name},
+                     {"partner", norm.partner.empty() ? json(nullptr) : json(norm.partner)},
+                     {"verdict", service::nameOf(norm.judgement)},
+                     {"reason", norm.reason.empty() ? json(nullptr) : json(norm.reason)},
+                     {"tensors", norm.tensors},
+                     {"max_rel", protocol::toJson(norm.maxRel)}});
+  }
+  const JudgedNorm* const first = judged.firstWrong();
+  return {{"right", judged.isRight()},
+          {"norms", std::move(norms)},
+          {"first_wrong", first != nullptr ? json(first->name) : json(nullptr)},
+          {"max_rel", protocol::toJson(judged.maxRel)},
+          {"limit", judged.limit},
+          {"batches", judged.batches}};
+}
+
+Result<Exit> runVerify(const VerifyOptions& options, const Call& call) {
+  const Task task = call.console.task(call.stop());
+  service::Service service;
+  ASSIGN_OR_RETURN(const auto a, openModel(service, options.a, options.inputs, call, task));
+  RETURN_IF_ERROR(requireRunnable(options.a, a.analysis));
+  noteAssumedInputs(a.analysis, call.console);
+  ASSIGN_OR_RETURN(const auto judged, service.judgeFold(options.b, task));
+  print(options, judged, call.console);
+  return call.console.finish([&] { return reportOf(judged); }, judged.isRight() ? Exit::Done : Exit::NotDone);
+}
+
+}  // namespace
+
+Declared declareVerify(CLI::App& app, const confine::Limits&) {
+  const auto options = std::make_shared<VerifyOptions>();
+  app.add_option("a", options->a, "The original model, which gives the inputs")->required()->type_name("A");
+  app.add_option("b", options->b, "The model that is to be a fold of it, whoever made it")->required()->type_name("B");
+  options->inputs.addTo(app);
+  return {[options](const Call& call) { return runVerify(*options, call); },
+          [options] {
+            return namedFiles({options->a, options->b}, options->inputs);
+          },
+          {}};
+}
+
+}  // namespace normlens::engine

@@ -1,0 +1,147 @@
+#include "core/service/judge_fold.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <unordered_map>
+
+#include "core/analysis/claims/held_means.h"
+#include "core/base/formatted.h"
+#include "core/run/compare/compare_models.h"
+#include "core/run/compare/norm_order.h"
+#include "core/run/tensors.h"
+
+namespace normlens::service {
+namespace {
+
+using run::EitherNorm;
+
+constexpr int kBatches = 3;
+constexpr double kRoundings = 8;  // of a weight's type that a mean of rounded numbers may be off by
+
+// By each LayerNorm of the first model, in execution order; parts() of a norm without a partner may not be asked for.
+struct Partner {
+  const analysis::LayerNorm* norm = nullptr;
+  EitherNorm other;
+  [[nodiscard]] bool exists() const { return other.layer != nullptr || other.rms != nullptr; }
+};
+
+// The norm of the same rank where both models have equally many, else that whose output has the same name.
+std::vector<Partner> partnersOf(const graph::Graph& a, const analysis::Norms& normsOfA, const graph::Graph& b,
+                                const analysis::Norms& normsOfB) {
+  const auto listA = run::normsInOrder(a, normsOfA.layerNorms, normsOfA.others);
+  const auto listB = run::normsInOrder(b, normsOfB.layerNorms, normsOfB.others);
+  std::unordered_map<std::string, EitherNorm> byName;
+  for (const EitherNorm& norm : listB) byName.emplace(b.value(norm.parts().output).name, norm);
+  std::vector<Partner> partners;
+  for (size_t i = 0; i < listA.size(); ++i) {
+    if (listA[i].layer == nullptr) continue;
+    partners.push_back({listA[i].layer, {}});
+    const auto named = byName.find(a.value(listA[i].parts().output).name);
+    if (listA.size() == listB.size()) {
+      partners.back().other = listB[i];
+    } else if (named != byName.end()) {
+      partners.back().other = named->second;
+    }
+  }
+  return partners;
+}
+
+// What of the norm itself explains outputs that differ.
+std::string differenceOf(const graph::Graph& a, const EitherNorm& normA, const graph::Graph& b,
+                         const EitherNorm& normB) {
+  const auto numbers = [](const graph::Graph& graph, graph::ValueId value) -> std::vector<double> {
+    const auto constant = value == graph::kNoValue ? graph::kNone : graph.value(value).constant;
+    return constant == graph::kNone ? std::vector<double>()
+                                    : graph::toDoubles(graph.constant(constant).view).value_or(std::vector<double>());
+  };
+  const auto &partsA = normA.parts(), &partsB = normB.parts();
+  constexpr double kSameEps = 1e-6;
+  if (std::abs(partsA.eps - partsB.eps) > kSameEps * partsA.eps)
+    return formatted("its epsilon is %.3g, not %.3g", partsB.eps, partsA.eps);
+  if (!partsA.axes.empty() && !partsB.axes.empty() && partsA.axes != partsB.axes) return "it is taken over other axes";
+  const auto gammaA = numbers(a, partsA.gamma), gammaB = numbers(b, partsB.gamma);
+  if (!gammaA.empty() && gammaA.size() == gammaB.size() && gammaA != gammaB) return "its scale is another";
+  return "its outputs differ";
+}
+
+JudgedNorm judge(const Partner& partner, const graph::Graph& a, const graph::Graph& b, const analysis::HeldMean* held,
+                 std::optional<double> maxRel, double limit) {
+  JudgedNorm judged{partner.norm->title, {}, FoldJudgement::Missing, {}, {}, maxRel};
+  if (!partner.exists()) {
+    judged.reason = "the models have different numbers of norms, and none there has its name";
+    return judged;
+  }
+  judged.partner = partner.other.name();
+  const bool differs = maxRel && !(*maxRel <= limit);
+  const std::string mean = held == nullptr || held->isZero ? "" : "its input is not zero-mean: " + held->reason;
+  if (differs) {
+    judged.judgement = FoldJudgement::Wrong;
+    judged.reason = !mean.empty() ? mean : differenceOf(a, {partner.norm, nullptr}, b, partner.other);
+  } else if (held == nullptr) {
+    judged.judgement = FoldJudgement::Kept;
+  } else if (!maxRel || !mean.empty()) {
+    judged.judgement = FoldJudgement::NotShown;
+    judged.reason = mean.empty() ? "its outputs could not be compared" : mean;
+  } else {
+    judged.judgement = FoldJudgement::Right;
+    for (const auto constant : held->centered) judged.tensors.push_back(b.constant(constant).name);
+  }
+  return judged;
+}
+
+}  // namespace
+
+const char* nameOf(FoldJudgement judgement) {
+  constexpr std::array<const char*, 5> kNames = {"right", "kept", "not_shown", "wrong", "missing"};
+  return kNames[static_cast<size_t>(judgement)];
+}
+
+bool JudgedFold::isRight() const {
+  const bool folds = std::ranges::count(norms, FoldJudgement::Right, &JudgedNorm::judgement) > 0;
+  return folds && !outputsDiffer && firstWrong() == nullptr;
+}
+
+const JudgedNorm* JudgedFold::firstWrong() const {
+  const auto first = std::ranges::find_if(norms, [](const JudgedNorm& norm) {
+    return norm.judgement != FoldJudgement::Right && norm.judgement != FoldJudgement::Kept;
+  });
+  return first == norms.end() ? nullptr : &*first;
+}
+
+Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& folded, const formats::Tensors& inputs,
+                             const Task& task) {
+  RETURN_IF_ERROR(folded.probe(inputs, task));
+  const graph::Graph &a = original.graph(), &b = folded.graph();
+  const analysis::Norms normsOfA = analysis::findNorms(a), normsOfB = analysis::findNorms(b);
+  const auto partners = partnersOf(a, normsOfA, b, normsOfB);
+  std::vector<analysis::NormParts> folds;
+  for (const Partner& partner : partners) {
+    if (partner.other.rms != nullptr) folds.push_back(*partner.other.rms);
+  }
+  const auto tolerance = [](graph::DType dtype) { return kRoundings * run::machineEpsilon(dtype); };
+  ASSIGN_OR_RETURN(const auto held, analysis::heldMeans(b, folds, tolerance, task));
+  ASSIGN_OR_RETURN(const auto exact, run::inType(original, folded, graph::DType::Float64));
+  ASSIGN_OR_RETURN(const auto batches, run::batchesLike(inputs, kBatches, 1));
+  ASSIGN_OR_RETURN(const auto diff, run::diffModels(*exact.a, normsOfA.layerNorms, *exact.b, batches, {}, task));
+  JudgedFold judged;
+  judged.limit = exact.limit;
+  judged.batches = diff.batches;
+  std::unordered_map<int, double> byNorm;
+  for (const run::DiffRow& row : diff.rows) {
+    if (row.kind == run::SiteKind::NormOutput) byNorm.emplace(row.norm, row.diff.maxRel);
+    if (row.kind != run::SiteKind::Output) continue;
+    judged.maxRel = std::max(judged.maxRel, row.diff.maxRel);
+    judged.outputsDiffer = judged.outputsDiffer || !(row.diff.maxRel <= judged.limit);
+  }
+  size_t fold = 0;
+  for (const Partner& partner : partners) {
+    const analysis::HeldMean* const mean = partner.other.rms != nullptr ? &held.norms[fold++] : nullptr;
+    const auto seen = byNorm.find(partner.norm->index);
+    judged.norms.push_back(
+        judge(partner, a, b, mean, seen == byNorm.end() ? std::nullopt : std::optional(seen->second), judged.limit));
+  }
+  return judged;
+}
+
+}  // namespace normlens::service

@@ -1,0 +1,49 @@
+// Is a model a right fold of another one, whoever made it? Norm by norm: what stands in its place, whether the input
+// there is zero-mean for every input of the model by the weights that it has, and how far the outputs are apart in
+// float64.
+//
+// Thread: one thread per model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/formats/model.h"
+
+namespace normlens::service {
+
+enum class FoldJudgement : uint8_t {
+  Right,     // an RMSNorm whose input is zero-mean, with the outputs of the LayerNorm
+  Kept,      // a LayerNorm still, with the same outputs
+  NotShown,  // Its outputs are equal on what was tried; that its input is zero-mean is not shown.
+  Wrong,     // Its outputs differ.
+  Missing,   // nothing in the other model is known to stand in its place
+};
+[[nodiscard]] const char* nameOf(FoldJudgement judgement);
+
+struct JudgedNorm {
+  std::string name, partner;  // "": none
+  FoldJudgement judgement = FoldJudgement::Missing;
+  std::string reason;
+  std::vector<std::string> tensors;  // Lists the weights of the other model that the zero mean rests on.
+  std::optional<double> maxRel;      // of its outputs in float64, against the largest number; nullopt: not compared
+};
+
+struct JudgedFold {
+  std::vector<JudgedNorm> norms;  // the first model's LayerNorms, in execution order
+  double maxRel = 0, limit = 0;   // of the outputs in float64
+  int batches = 0;                // that were compared
+  bool outputsDiffer = false;
+
+  // Every norm is right or kept, some is right, and the outputs agree.
+  [[nodiscard]] bool isRight() const;
+  [[nodiscard]] const JudgedNorm* firstWrong() const;  // or missing, or not shown; nullptr: none
+};
+
+// `original` has been probed with `inputs`; `folded` is probed with them here. Errors: those of running either in
+// float64, BadInput where the outputs do not fit each other, Cancelled.
+[[nodiscard]] Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& folded,
+                                           const formats::Tensors& inputs, const Task& task);
+
+}  // namespace normlens::service

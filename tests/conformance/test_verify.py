@@ -1,0 +1,184 @@
+"""`verify A B`: folds by other hands, right ones and wrong ones of many kinds, are told apart, with the first wrong norm and why."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy
+import onnx
+import torch
+from onnx import numpy_helper
+from samples import engine
+from torch import nn
+
+
+class Norm(nn.Module):
+    """What people write by hand in a LayerNorm's place."""
+
+    def __init__(self, norm, eps=None):
+        super().__init__()
+        self.weight, self.bias, self.eps = norm.weight, norm.bias, eps or norm.eps
+
+    def forward(self, x):
+        return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight + self.bias
+
+
+class Blocks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(20, 16)
+        self.norms = nn.ModuleList(nn.LayerNorm(16) for _ in range(3))
+        self.ups = nn.ModuleList(nn.Linear(16, 32) for _ in range(3))
+        self.downs = nn.ModuleList(nn.Linear(32, 16) for _ in range(3))
+        self.last = nn.LayerNorm(16)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for norm, up, down in zip(self.norms, self.ups, self.downs):
+            x = x + down(torch.relu(up(norm(x))))
+        return self.head(self.last(x))
+
+
+def centered(model, leave_out=()):
+    """As by hand: every weight that goes into the stream."""
+    with torch.no_grad():
+        parts = {"embed.weight": (model.embed.weight, 1)}
+        for i, down in enumerate(model.downs):
+            parts[f"downs.{i}.weight"], parts[f"downs.{i}.bias"] = (down.weight, 0), (down.bias, 0)
+        for name, (tensor, axis) in parts.items():
+            if name not in leave_out:
+                tensor -= tensor.mean(axis, keepdim=True)
+    return model
+
+
+class Verify(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.ids = torch.randint(0, 20, (2, 7), generator=torch.Generator().manual_seed(1))
+        numpy.savez(cls.folder / "ids.npz", in_0=cls.ids.numpy())
+        cls.write(cls.model(), "a")
+
+    @staticmethod
+    def model():
+        torch.manual_seed(0)
+        model = Blocks().eval()
+        for parameter in model.parameters():
+            nn.init.uniform_(parameter, -1, 1)
+        return model
+
+    @classmethod
+    def write(cls, model, name):
+        torch.jit.trace(model, cls.ids).save(cls.folder / f"{name}.pt")
+        torch.export.save(torch.export.export(model, (cls.ids,)), cls.folder / f"{name}.pt2")
+        torch.onnx.export(model, (cls.ids,), cls.folder / f"{name}.onnx", input_names=["ids"], opset_version=17, dynamo=False)
+
+    def by_hand(self, change=None, leave_out=(), eps=None):
+        model = centered(self.model(), leave_out)
+        model.norms = nn.ModuleList(Norm(norm, eps) for norm in model.norms)
+        model.last = Norm(model.last)
+        if change:
+            change(model)
+        return model
+
+    def verdicts(self, suffix, b, a="a"):
+        status, result, errors = engine("verify", self.folder / f"{a}{suffix}", self.folder / b, "--inputs", self.folder / "ids.npz")
+        self.assertIn(status, (0, 1), errors)
+        self.assertEqual(status == 0, result["right"])
+        return result
+
+    def test_our_folds(self):
+        for suffix, norms in {".pt": ("portable", "primitives"), ".pt2": ("portable", "primitives"), ".onnx": ("portable", "standard", "ort")}.items():
+            for norm in norms:
+                out = self.folder / f"ours_{norm}{suffix}"
+                status, _, errors = engine("fold", self.folder / f"a{suffix}", "-o", out, "--norm", norm, "--inputs", self.folder / "ids.npz")
+                self.assertEqual(status, 0, errors)
+                result = self.verdicts(suffix, out.name)
+                self.assertEqual([one["verdict"] for one in result["norms"]], ["right"] * 4, (suffix, norm, result))
+                self.assertTrue(all(any("embed" in tensor or "Gather" in tensor for tensor in one["tensors"]) for one in result["norms"]))
+
+    def test_right_by_hand(self):
+        self.write(self.by_hand(), "hand")
+        for suffix in (".pt", ".pt2", ".onnx"):
+            result = self.verdicts(suffix, f"hand{suffix}")
+            self.assertEqual([one["verdict"] for one in result["norms"]], ["right"] * 4, result)
+
+    def test_wrong_by_hand(self):
+        def gamma(model):
+            with torch.no_grad():
+                model.norms[1].weight *= 1.01
+
+        def column(model):
+            with torch.no_grad():
+                model.downs[1].weight[:, 3] += 1e-3
+
+        class Shifted(nn.Module):
+            def __init__(self, norm):
+                super().__init__()
+                self.norm = norm
+
+            def forward(self, x):
+                return self.norm(x + 0.1)
+
+        def shifted(model):
+            model.norms[2] = Shifted(model.norms[2])
+
+        wrong = {
+            "nothing centered": ({"leave_out": ("embed.weight", *(f"downs.{i}.{part}" for i in range(3) for part in ("weight", "bias")))}, 0, "zero-mean"),
+            "the embedding left out": ({"leave_out": ("embed.weight",)}, 0, "zero-mean"),
+            "a bias left out": ({"leave_out": ("downs.0.bias",)}, 1, "zero-mean"),
+            "a weight left out": ({"leave_out": ("downs.1.weight",)}, 2, "zero-mean"),
+            "a column off by little": ({"change": column}, 2, "zero-mean"),
+            "another epsilon": ({"eps": 1e-2}, 0, "epsilon"),
+            "gamma changed": ({"change": gamma}, 1, ""),
+            "its input shifted": ({"change": shifted}, 2, "zero-mean"),
+        }
+        for name, (how, first, said) in wrong.items():
+            self.write(self.by_hand(**how), "wrong")
+            for suffix in (".pt", ".onnx"):
+                with self.subTest(name, suffix=suffix):
+                    result = self.verdicts(suffix, f"wrong{suffix}")
+                    self.assertFalse(result["right"])
+                    names = [one["name"] for one in result["norms"]]
+                    self.assertEqual(result["first_wrong"], names[first], result)
+                    self.assertIn(said, result["norms"][first]["reason"])
+
+    def test_a_mean_that_no_input_shows(self):
+        """A row of the table that the inputs do not look up is not centered: equal on them, and not shown to be a fold."""
+        def row(model):
+            with torch.no_grad():
+                model.embed.weight[int(set(range(20)).difference(self.ids.flatten().tolist()).pop())] += 1
+
+        self.write(self.by_hand(change=row), "row")
+        result = self.verdicts(".onnx", "row.onnx")
+        self.assertFalse(result["right"])
+        self.assertIn("zero-mean", result["norms"][0]["reason"])
+
+    def test_graph_edits_of_an_onnx_file(self):
+        """The weights are those of a right fold, the wiring is not."""
+        out = self.folder / "ours.onnx"
+        engine("fold", self.folder / "a.onnx", "-o", out, "--inputs", self.folder / "ids.npz", "--norm", "standard")
+        for kind in ("relu", "scale", "bias"):
+            model = onnx.load(out)
+            norm = [node for node in model.graph.node if node.op_type == "RMSNormalization"][1]
+            at = list(model.graph.node).index(norm)
+            value = numpy.linspace(0.9, 1.1, 16, dtype=numpy.float32)
+            model.graph.initializer.append(numpy_helper.from_array(value, "planted"))
+            op = {"relu": ("Relu", [norm.input[0]]), "scale": ("Mul", [norm.input[0], "planted"]), "bias": ("Add", [norm.input[0], "planted"])}[kind]
+            model.graph.node.insert(at, onnx.helper.make_node(op[0], op[1], ["planted_out"]))
+            norm.input[0] = "planted_out"
+            path = self.folder / f"planted_{kind}.onnx"
+            onnx.save(model, path)
+            result = self.verdicts(".onnx", path.name)
+            self.assertFalse(result["right"], kind)
+            self.assertEqual(result["first_wrong"], result["norms"][1]["name"], result)
+
+    def test_nothing_folded(self):
+        result = self.verdicts(".pt", "a.pt")
+        self.assertFalse(result["right"])
+        self.assertEqual({one["verdict"] for one in result["norms"]}, {"kept"})
+
+
+if __name__ == "__main__":
+    unittest.main()
