@@ -23,11 +23,12 @@ struct Target {
   std::string_view name;   // "onnxruntime", of --for
   std::string_view title;  // "ONNX Runtime"
   std::array<Form, 4> forms;
-  std::string_view speed;   // Which form is fast there.
-  std::string_view range;   // Where x squared can leave float16.
-  std::string_view limits;  // What it cannot take.
-  std::string_view source;  // How this is known.
-  bool ran = false;         // Folds were run there, in tests of this project.
+  std::string_view speed;         // Which form is fast there.
+  bool squaresInFloat16 = false;  // of a float16 model, or by itself
+  std::string_view range;         // What that means, and what to do.
+  std::string_view limits;        // What it cannot take.
+  std::string_view source;        // How this is known.
+  bool ran = false;               // Folds were run there, in tests of this project.
 };
 [[nodiscard]] std::span<const Target> targets();
 

@@ -10,42 +10,16 @@
 #include "core/run/compare/compare_models.h"
 #include "core/run/compare/norm_order.h"
 #include "core/run/tensors.h"
+#include "core/service/describe/certificate.h"
 
 namespace normlens::service {
 namespace {
 
 using run::EitherNorm;
+using run::NormPartner;
 
 constexpr int kBatches = 3;
 constexpr double kRoundings = 8;  // of a weight's type that a mean of rounded numbers may be off by
-
-// By each LayerNorm of the first model, in execution order; parts() of a norm without a partner may not be asked for.
-struct Partner {
-  const analysis::LayerNorm* norm = nullptr;
-  EitherNorm other;
-  [[nodiscard]] bool exists() const { return other.layer != nullptr || other.rms != nullptr; }
-};
-
-// The norm of the same rank where both models have equally many, else that whose output has the same name.
-std::vector<Partner> partnersOf(const graph::Graph& a, const analysis::Norms& normsOfA, const graph::Graph& b,
-                                const analysis::Norms& normsOfB) {
-  const auto listA = run::normsInOrder(a, normsOfA.layerNorms, normsOfA.others);
-  const auto listB = run::normsInOrder(b, normsOfB.layerNorms, normsOfB.others);
-  std::unordered_map<std::string, EitherNorm> byName;
-  for (const EitherNorm& norm : listB) byName.emplace(b.value(norm.parts().output).name, norm);
-  std::vector<Partner> partners;
-  for (size_t i = 0; i < listA.size(); ++i) {
-    if (listA[i].layer == nullptr) continue;
-    partners.push_back({listA[i].layer, {}});
-    const auto named = byName.find(a.value(listA[i].parts().output).name);
-    if (listA.size() == listB.size()) {
-      partners.back().other = listB[i];
-    } else if (named != byName.end()) {
-      partners.back().other = named->second;
-    }
-  }
-  return partners;
-}
 
 // What of the norm itself explains outputs that differ.
 std::string differenceOf(const graph::Graph& a, const EitherNorm& normA, const graph::Graph& b,
@@ -65,8 +39,8 @@ std::string differenceOf(const graph::Graph& a, const EitherNorm& normA, const g
   return "its outputs differ";
 }
 
-JudgedNorm judge(const Partner& partner, const graph::Graph& a, const graph::Graph& b, const analysis::HeldMean* held,
-                 std::optional<double> maxRel, double limit) {
+JudgedNorm judge(const NormPartner& partner, const graph::Graph& a, const graph::Graph& b,
+                 const analysis::HeldMean* held, std::optional<double> maxRel, double limit) {
   JudgedNorm judged{partner.norm->title, {}, FoldJudgement::Missing, {}, {}, maxRel};
   if (!partner.exists()) {
     judged.reason = "the models have different numbers of norms, and none there has its name";
@@ -114,9 +88,9 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
   RETURN_IF_ERROR(folded.probe(inputs, task));
   const graph::Graph &a = original.graph(), &b = folded.graph();
   const analysis::Norms normsOfA = analysis::findNorms(a), normsOfB = analysis::findNorms(b);
-  const auto partners = partnersOf(a, normsOfA, b, normsOfB);
+  const auto partners = run::normPartners(a, normsOfA, b, normsOfB);
   std::vector<analysis::NormParts> folds;
-  for (const Partner& partner : partners) {
+  for (const NormPartner& partner : partners) {
     if (partner.other.rms != nullptr) folds.push_back(*partner.other.rms);
   }
   const auto tolerance = [](graph::DType dtype) { return kRoundings * run::machineEpsilon(dtype); };
@@ -134,13 +108,18 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
     judged.maxRel = std::max(judged.maxRel, row.diff.maxRel);
     judged.outputsDiffer = judged.outputsDiffer || !(row.diff.maxRel <= judged.limit);
   }
-  size_t fold = 0;
-  for (const Partner& partner : partners) {
-    const analysis::HeldMean* const mean = partner.other.rms != nullptr ? &held.norms[fold++] : nullptr;
+  int fold = 0;
+  std::vector<CertifiedNorm> certified;
+  for (const NormPartner& partner : partners) {
+    const int place = partner.other.rms != nullptr ? fold++ : -1;
+    const analysis::HeldMean* const mean = place >= 0 ? &held.norms[static_cast<size_t>(place)] : nullptr;
     const auto seen = byNorm.find(partner.norm->index);
-    judged.norms.push_back(
-        judge(partner, a, b, mean, seen == byNorm.end() ? std::nullopt : std::optional(seen->second), judged.limit));
+    const auto maxRel = seen == byNorm.end() ? std::nullopt : std::optional(seen->second);
+    judged.norms.push_back(judge(partner, a, b, mean, maxRel, judged.limit));
+    if (judged.norms.back().judgement == FoldJudgement::Right)
+      certified.push_back({partner.norm->title, partner.other.rms, held.claims.root(place)});
   }
+  ASSIGN_OR_RETURN(judged.certificate, certificateOf(folded, certified, held.claims));
   return judged;
 }
 

@@ -35,6 +35,7 @@ struct JudgedFold {
   double maxRel = 0, limit = 0;   // of the outputs in float64
   int batches = 0;                // that were compared
   bool outputsDiffer = false;
+  std::string certificate;  // of the norms that are right: see describe/certificate.h
 
   // Every norm is right or kept, some is right, and the outputs agree.
   [[nodiscard]] bool isRight() const;

@@ -20,6 +20,7 @@
 #include "core/protocol/probe_messages.h"
 #include "core/protocol/stream_messages.h"
 #include "core/protocol/weight_messages.h"
+#include "core/run/geometry/norm_range.h"
 #include "core/service/bench.h"
 #include "core/service/inputs/model_inputs.h"
 #include "core/service/judge_fold.h"
@@ -130,6 +131,10 @@ class Service {
 
   // Judges another file as a fold of the open model: see judge_fold.h. Errors: it cannot be opened, and those there.
   [[nodiscard]] Result<JudgedFold> judgeFold(const std::string& path, const Task& task) const;
+
+  // Returns how large the squares are that each norm takes, in the open model and in its last fold, on the model's
+  // inputs. Errors: nothing has been folded yet, either model fails.
+  [[nodiscard]] Result<std::vector<run::NormRange>> normRanges(const Task& task) const;
 
   // A plan from a file (--plan) instead of the planner's own; its SHA-256 must be the open model's.
   [[nodiscard]] Status usePlanFile(const std::filesystem::path& path);

@@ -182,6 +182,13 @@ Result<JudgedFold> Service::judgeFold(const std::string& path, const Task& task)
   return service::judgeFold(*state_->model, *other, state_->inputs.tensors, task);
 }
 
+Result<std::vector<run::NormRange>> Service::normRanges(const Task& task) const {
+  RETURN_IF_ERROR(state_->needInputs());
+  if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  needShapes(*state_->folded, state_->inputs.tensors, task);
+  return run::normRanges(*state_->model, *state_->folded, state_->inputs.tensors, task);
+}
+
 Result<protocol::ProbeResult> Service::probe(const protocol::ProbeParams& params, const Task& task) {
   RETURN_IF_ERROR(state_->needInputs());
   const bool changed = params.folded || params.narrow;

@@ -2,13 +2,14 @@
 #include "app/engine/verbs/reports.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
+#include "core/formats/file/whole_file.h"
 #include "core/formats/targets.h"
 
 namespace normlens::engine {
 namespace {
 
 struct FoldOptions {
-  std::string model, output, planFile, savePlan, device = "cpu";
+  std::string model, output, planFile, savePlan, certificate, device = "cpu";
   NormChoice norm;
   Policy policy = Policy::Balanced;
   protocol::Prices prices = protocol::Prices::Fixed;
@@ -49,6 +50,36 @@ std::string writtenFor(const NormChoice& norm, const std::string& format) {
          "; fast there: " + std::string(target.speed);
 }
 
+// What float16 does not hold, norm by norm; one line where it holds all.
+void printRange(const FoldOutcome& outcome, Console& console) {
+  if (outcome.ranges.empty()) return;
+  bool all = true;
+  double sum = 0;
+  const auto text = [](const std::optional<run::NormReach>& reach) {
+    return reach ? formatted("%.3g", reach->square) : std::string("not known");
+  };
+  for (const run::NormRange& range : outcome.ranges) {
+    if (!range.after) continue;
+    sum = std::max(sum, range.after->sum);
+    if (range.after->square <= kLargestFloat16) continue;
+    all = false;
+    console.print("  " + range.title + ": x² reaches " + text(range.after) + " (before the fold " + text(range.before) +
+                  "), float16 ends at 65504: keep this norm in float32, or scale its input and epsilon upstream");
+  }
+  if (all) console.print("  range: float16 holds the squares of all norms' inputs here");
+  if (sum > kLargestFloat16)
+    console.print(formatted("  range: sums of squares reach %.3g: they have to be taken in float32", sum));
+}
+
+// They matter where squares are taken in float16.
+Result<std::vector<run::NormRange>> rangesOf(const service::Service& service, const FoldOptions& options,
+                                             const Task& task) {
+  const auto form = formats::formFor(options.norm.target, service.model()->facts().format);
+  const bool targets = form && form->target->squaresInFloat16;
+  if (!targets && service.model()->facts().dtype != graph::DType::Float16) return std::vector<run::NormRange>();
+  return service.normRanges(task);
+}
+
 void printOutcome(const std::string& model, const protocol::Analysis& analysis, const FoldOutcome& outcome,
                   Console& console) {
   console.print(model + ": " + foldSummary(outcome.fold.plan));
@@ -65,6 +96,7 @@ void printOutcome(const std::string& model, const protocol::Analysis& analysis, 
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;
   console.print("  " + writtenFor(outcome.norm, outcome.format));
+  printRange(outcome, console);
   console.print("  written to " + *outcome.output + " (load " + formatted("%.0f ms", outcome.times.load_ms) +
                 ", fold " + formatted("%.0f ms", outcome.times.fold_ms) + ", save " +
                 formatted("%.0f ms", outcome.times.save_ms) + ")");
@@ -120,7 +152,7 @@ Result<FoldOutcome> foldModel(service::Service& service, const FoldOptions& opti
     RETURN_IF_ERROR(service.savePlanFile(options.savePlan));
   }
   const std::string format = service.model()->facts().format;
-  return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied, {}, options.norm, format};
+  return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied, {}, options.norm, format, {}};
 }
 
 // Nothing folds of a model that was not seen running: that shows nothing about it.
@@ -170,6 +202,13 @@ Result<Exit> foldAndWrite(const Folding& on, bool again) {
   if (!exported && exported.error().code == ErrorCode::Refused && !again) return foldAndWrite(on, true);
   if (!exported) return tl::unexpected(exported.error());
   outcome.output = exported->path;
+  if (!options.noVerify) {
+    ASSIGN_OR_RETURN(outcome.ranges, rangesOf(service, options, task));
+  }
+  if (!options.certificate.empty()) {
+    ASSIGN_OR_RETURN(const auto judged, service.judgeFold(exported->path, task));
+    RETURN_IF_ERROR(formats::writeWhole(options.certificate, judged.certificate));
+  }
   outcome.times = service.times();
   printOutcome(options.model, analysis, outcome, console);
   return console.finish([&] { return foldReport(analysis, outcome); }, Exit::Done);
@@ -214,6 +253,10 @@ Result<Exit> foldToFile(FoldOptions options, const Call& call) {
   if (!options.savePlan.empty()) {
     RETURN_IF_ERROR(checkWrittenBeside("the plan", options.savePlan, files, {options.output, options.inputs.npz}));
   }
+  if (!options.certificate.empty()) {
+    RETURN_IF_ERROR(checkWrittenBeside("the certificate", options.certificate, files,
+                                       {options.output, options.inputs.npz, options.savePlan, options.planFile}));
+  }
   RETURN_IF_ERROR(options.norm.chooseFor(info.format));
   service.expectExport();
   const auto use = options.noVerify ? formats::InputsFor::Shapes : formats::InputsFor::Values;
@@ -231,6 +274,7 @@ NamedFiles FoldOptions::files() const {
   files.grants.toRead(planFile);
   files.grants.toWrite(output);
   files.grants.toWrite(savePlan);
+  files.grants.toWrite(certificate);
   files.gpu = norm.isAuto() && device.starts_with("cuda");
   return files;
 }
@@ -251,6 +295,9 @@ void FoldOptions::addTo(CLI::App& app) {
   app.add_flag("--no-verify", noVerify, "Do not prove the result");
   app.add_flag("--force", force, "Write the result although it could not be proved");
   inputs.addVerdictsTo(app);
+  app.add_option("--certificate", certificate,
+                 "Write what the zero mean of each norm rests on, to be checked by others")
+      ->type_name("F.json");
   app.add_option("--plan", planFile, "Use the edits of this file")->type_name("PLAN.json");
   app.add_option("--save-plan", savePlan, "Write the edits to this file")->type_name("PLAN.json");
 }

@@ -274,6 +274,23 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
           {"note", orNull(note)}};
 }
 
+namespace {
+
+json reachEntry(const std::optional<run::NormReach>& reach) {
+  return reach ? json{{"square", protocol::toJson(reach->square)}, {"sum", protocol::toJson(reach->sum)}}
+               : json(nullptr);
+}
+
+json rangeEntry(const std::vector<run::NormRange>& ranges) {
+  if (ranges.empty()) return nullptr;
+  json norms = json::array();
+  for (const run::NormRange& range : ranges)
+    norms.push_back({{"name", range.title}, {"before", reachEntry(range.before)}, {"after", reachEntry(range.after)}});
+  return {{"type", "float16"}, {"limit", kLargestFloat16}, {"norms", std::move(norms)}};
+}
+
+}  // namespace
+
 json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome) {
   const protocol::PlanInfo& plan = outcome.fold.plan;
   return {{"layer_norms", plan.layer_norms},
@@ -293,6 +310,7 @@ json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome) 
           {"note", orNull(outcome.note)},
           {"norm", outcome.norm.name},
           {"target", orNull(outcome.norm.target)},
+          {"range", rangeEntry(outcome.ranges)},
           {"load_ms", toJson(outcome.times.load_ms)},
           {"fold_ms", toJson(outcome.times.fold_ms)},
           {"save_ms", toJson(outcome.times.save_ms)},

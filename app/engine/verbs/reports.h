@@ -36,14 +36,17 @@ void printVerify(const protocol::VerifyResult& verify, Console& console);
 
 [[nodiscard]] nlohmann::json verifyEntry(const protocol::VerifyResult& verify);
 
+inline constexpr double kLargestFloat16 = 65504;
+
 struct FoldOutcome {
   protocol::FoldResult fold;
   service::FoldTimes times;
-  std::optional<std::string> output;  // path, where a file was written
-  bool applied = false;               // there is a folded model, whether it is proved or not
-  std::string note;                   // of the model's file
-  NormChoice norm;                    // what was written
-  std::string format;                 // of the model's file
+  std::optional<std::string> output;   // path, where a file was written
+  bool applied = false;                // there is a folded model, whether it is proved or not
+  std::string note;                    // of the model's file
+  NormChoice norm;                     // what was written
+  std::string format;                  // of the model's file
+  std::vector<run::NormRange> ranges;  // where float16 may hold them; else empty
 };
 [[nodiscard]] nlohmann::json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome);
 

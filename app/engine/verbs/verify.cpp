@@ -5,6 +5,7 @@
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/report/document.h"
 #include "core/base/formatted.h"
+#include "core/formats/file/whole_file.h"
 #include "core/protocol/json.h"
 
 namespace normlens::engine {
@@ -16,7 +17,7 @@ using service::JudgedFold;
 using service::JudgedNorm;
 
 struct VerifyOptions {
-  std::string a, b;
+  std::string a, b, certificate;
   InputOptions inputs;
 };
 
@@ -82,7 +83,14 @@ Result<Exit> runVerify(const VerifyOptions& options, const Call& call) {
   ASSIGN_OR_RETURN(const auto a, openModel(service, options.a, options.inputs, call, task));
   RETURN_IF_ERROR(requireRunnable(options.a, a.analysis));
   noteAssumedInputs(a.analysis, call.console);
+  if (!options.certificate.empty()) {
+    RETURN_IF_ERROR(checkWrittenBeside("the certificate", options.certificate, service.model()->facts().files(),
+                                       {options.b, options.inputs.npz}));
+  }
   ASSIGN_OR_RETURN(const auto judged, service.judgeFold(options.b, task));
+  if (!options.certificate.empty()) {
+    RETURN_IF_ERROR(formats::writeWhole(options.certificate, judged.certificate));
+  }
   print(options, judged, call.console);
   return call.console.finish([&] { return reportOf(judged); }, judged.isRight() ? Exit::Done : Exit::NotDone);
 }
@@ -94,9 +102,11 @@ Declared declareVerify(CLI::App& app, const confine::Limits&) {
   app.add_option("a", options->a, "The original model, which gives the inputs")->required()->type_name("A");
   app.add_option("b", options->b, "The model that is to be a fold of it, whoever made it")->required()->type_name("B");
   options->inputs.addTo(app);
+  app.add_option("--certificate", options->certificate, "Write what the zero mean of each right norm rests on")
+      ->type_name("F.json");
   return {[options](const Call& call) { return runVerify(*options, call); },
           [options] {
-            return namedFiles({options->a, options->b}, options->inputs);
+            return namedFiles({options->a, options->b}, options->inputs, options->certificate);
           },
           {}};
 }

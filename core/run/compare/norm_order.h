@@ -20,9 +20,21 @@ struct EitherNorm {
   [[nodiscard]] const std::string& name() const { return layer != nullptr ? layer->name : rms->name; }
 };
 
+// Pairs a LayerNorm of one model with a norm of another.
+struct NormPartner {
+  const analysis::LayerNorm* norm = nullptr;
+  EitherNorm other;  // neither: nothing is known to stand in its place
+  [[nodiscard]] bool exists() const { return other.layer != nullptr || other.rms != nullptr; }
+};
+
 // Lists norms, written out or not, in execution order.
 [[nodiscard]] std::vector<EitherNorm> normsInOrder(const graph::Graph& graph,
                                                    const std::vector<analysis::LayerNorm>& layerNorms,
                                                    const std::vector<analysis::OtherNorm>& others);
+
+// Returns one for each LayerNorm of `a`, in execution order: the norm of the same rank where both have equally many,
+// else that whose output has the same name. The norms outlive the result.
+[[nodiscard]] std::vector<NormPartner> normPartners(const graph::Graph& a, const analysis::Norms& normsOfA,
+                                                    const graph::Graph& b, const analysis::Norms& normsOfB);
 
 }  // namespace normlens::run
