@@ -7,13 +7,15 @@ Tools that are not installed are skipped, and the page is not compared then; pac
 import contextlib
 import importlib.util
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
 
+import numpy
 import onnx
 import torch
-from samples import engine
+from samples import ENGINE, engine
 from sessions import LEVELS, TOLERANCE, far, outputs
 from torch import nn
 
@@ -186,6 +188,32 @@ class Targets(unittest.TestCase):
         model = onnx.load(path)
         self.assertEqual([one.version for one in model.opset_import if not one.domain], [17])
         self.assertIn("Pow", [node.op_type for node in model.graph.node])
+
+    def test_range_of_float16(self):
+        """Where squares are taken in float16, a fold says which norms leave its range: before and after, as torch has them."""
+        model = Blocks().eval()
+        with torch.no_grad():
+            model.stem.weight *= 1000
+        seen = [[], []]
+        for norm in (model.norms[0], model.last):
+            norm.register_forward_pre_hook(lambda _, given: seen[0].append(given[0].double()))
+        torch.onnx.export(model, (self.x,), self.folder / "large.onnx", input_names=["x"], opset_version=17, dynamo=False)
+        numpy.savez(self.folder / "x.npz", in_0=self.x.numpy())
+        seen[0].clear()
+        model(self.x)
+        words = ("fold", self.folder / "large.onnx", "-o", self.folder / "large_folded.onnx", "--inputs", self.folder / "x.npz")
+        _, result, _ = engine(*words, "--for", "tensorrt")
+        norms = result["range"]["norms"]
+        self.assertEqual((result["range"]["limit"], len(norms)), (65504, 4))
+        for entry, x in zip((norms[0], norms[-1]), seen[0]):
+            self.assertAlmostEqual(entry["before"]["square"] / float((x**2).max()), 1, delta=1e-5)
+            self.assertAlmostEqual(entry["before"]["sum"] / float((x**2).sum(-1).max()), 1, delta=1e-5)
+            centered = x - x.mean(-1, keepdim=True)
+            self.assertAlmostEqual(entry["after"]["square"] / float((centered**2).max()), 1, delta=1e-4)
+        text = subprocess.run([ENGINE, *map(str, words), "--for", "tensorrt"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("float16 ends at 65504: keep this norm in float32", text)
+        _, result, _ = engine(*words)
+        self.assertIsNone(result["range"])
 
     def test_auto(self):
         for suffix in (".pt", ".onnx"):
