@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "core/analysis/claims/held_means.h"
 #include "tests/analysis/analyzed.h"
 #include "tests/support/must.h"
 #include "tests/support/random_graph.h"
@@ -29,6 +30,7 @@ struct Tally {
   int shifts = 0;
   int drops = 0;
   int otherSize = 0;
+  int held = 0;
 };
 
 std::string describe(const graph::Graph& graph, const Plan& plan) {
@@ -107,6 +109,23 @@ double difference(const graph::Graph& graph, const std::vector<LayerNorm>& norms
   return worst;
 }
 
+double toleranceOf(graph::DType) { return 1e-13; }
+
+// Where a LayerNorm's input is zero-mean by the weights as they are, an RMSNorm in its place changes nothing.
+void checkHeldMeans(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Plan& plan, Tally& tally,
+                    std::mt19937& random) {
+  Plan replacing;
+  const auto before = must(heldMeans(graph, {norms.begin(), norms.end()}, toleranceOf, Task{}));
+  for (size_t n = 0; n < norms.size(); ++n) {
+    const bool folds = std::ranges::find(plan.folded, static_cast<int>(n)) != plan.folded.end();
+    if (!before.norms[n].isZero || !folds) continue;
+    replacing.edits.push_back({fold::ReplaceNorm{static_cast<int>(n)}, graph::kNone, {static_cast<int>(n)}, 0, 0});
+    replacing.folded.push_back(static_cast<int>(n));
+  }
+  tally.held += static_cast<int>(replacing.folded.size());
+  EXPECT_LT(difference(graph, norms, replacing, random), kTolerance) << describe(graph, replacing);
+}
+
 // Analysed at one size, carried out there and at others.
 void checkModel(unsigned seed, const ModelSize& probe, const std::vector<ModelSize>& others, Tally& tally) {
   const int steps = 3 + static_cast<int>(seed % 9);
@@ -122,6 +141,7 @@ void checkModel(unsigned seed, const ModelSize& probe, const std::vector<ModelSi
     EXPECT_LT(difference(graph, norms, plan, random), kTolerance)
         << "seed " << seed << ", policy " << nameOf(policy) << "\n"
         << describe(graph, plan);
+    checkHeldMeans(graph, norms, plan, tally, random);
     for (const ModelSize& size : others) {
       const graph::Graph other = testing::randomModel(seed, size, steps);
       ASSERT_EQ(graph.nodes.size(), other.nodes.size());
@@ -162,6 +182,7 @@ TEST(RandomGraphs, everyPlanKeepsTheOutputs) {
   EXPECT_GT(tally.shifts, 30);
   EXPECT_GT(tally.drops, 30);
   EXPECT_GT(tally.otherSize, 600);
+  EXPECT_GT(tally.held, 10);
 }
 
 }  // namespace
