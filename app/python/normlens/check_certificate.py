@@ -1,0 +1,463 @@
+"""Checks the certificate of a fold against the folded file. It shares no code with what wrote either of them.
+
+    python -m normlens.check_certificate FOLDED CERTIFICATE
+
+A certificate claims of each folded norm that its input is zero-mean, and names the values that this rests on. Every step
+is derived again from the graph of the file (.onnx, .pt2), and every mean of a weight from its bytes. Exit code 0: all
+norms hold; 1: one is refused; 2: wrong usage; 3: a file cannot be read. The wiring of a .pt file is source text, which is
+not checked.
+
+Labels are an array of a value's shape: the number of each element's group, or -1 where it is in none. A value is
+zero-mean over labels if each group sums to 0. Where the file does not say the shape, the labels may lie in one row.
+"""
+
+import hashlib
+import json
+import math
+import mmap
+import pathlib
+import sys
+from collections import Counter
+
+import numpy as np
+
+if __package__:
+    from .certified_file import Archive, OnnxGraph, Pt2Graph, Refused, TensorPickle, Unreadable, need
+else:
+    from certified_file import Archive, OnnxGraph, Pt2Graph, Refused, TensorPickle, Unreadable, need
+
+EPS = {"f8": 2.0**-52, "f4": 2.0**-23, "f2": 2.0**-10, "bf": 2.0**-7}  # of the types that a weight may have
+
+
+# ---- labels
+
+
+def labels_of(factors):
+    """The labels that a pattern of the certificate stands for, in one row."""
+    need(all(0 <= begin < end <= size for size, begin, end, _ in factors), "a pattern of the certificate has an empty factor")
+    need(math.prod(size for size, *_ in factors) < 1 << 31, "a pattern of the certificate is too long")
+    labels = np.zeros(1, np.int64)
+    for size, begin, end, summed in factors:
+        place = np.arange(size)
+        part = labels[:, None] + 0 * place if summed else labels[:, None] * (end - begin) + place - begin
+        labels = np.where((labels[:, None] >= 0) & (place >= begin) & (place < end), part, -1).reshape(-1)
+    return labels
+
+
+def same_groups(a, b):
+    """Whether two rows of labels group the same elements."""
+    if a.size != b.size or ((a < 0) != (b < 0)).any():
+        return False
+    a, b = a[a >= 0], b[b >= 0]
+    there, back = (np.zeros(int(x.max(initial=0)) + 1, np.int64) for x in (a, b))
+    there[a], back[b] = b, a
+    return bool((there[a] == b).all() and (back[b] == a).all())
+
+
+def common_row(rows, reason):
+    """The groups within a row, where all rows that are in any agree on them."""
+    rows = rows[(rows >= 0).any(1)]
+    starts = np.arange(len(rows))[:, None]
+    keys = np.where(rows < 0, -1, rows + starts * (rows.max(initial=0) + 1))
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    row = np.where(rows < 0, -1, first[inverse].reshape(rows.shape) - starts * rows.shape[1])
+    need(len(row) and (row == row[0]).all(), reason)
+    return row[0]
+
+
+def each(row, count):
+    """So many rows with the groups of this one, each by itself."""
+    return np.where(row < 0, -1, np.arange(count)[:, None] * row.size + row)
+
+
+def check_means(name, tensors, labels):
+    """The means of one tensor, or of several that are centered together."""
+    need(all(t.kind in EPS and math.prod(t.dims) == part.size for t, part in zip(tensors, labels)), f"{name} does not fit its pattern")
+    try:
+        w = np.concatenate([t.read() for t in tensors]).astype(np.float64)
+    except Refused as error:
+        raise Refused(f"{name} cannot be read: {error}") from None
+    at = np.concatenate([part.reshape(-1) for part in labels])
+    w, at = w[at >= 0], at[at >= 0]
+    need(w.size and np.isfinite(w).all(), f"{name} holds a number that is not finite")
+    peak = np.zeros(at.max() + 1)
+    np.maximum.at(peak, at, np.abs(w))
+    mean = np.abs(np.bincount(at, w)) / np.maximum(np.bincount(at), 1)
+    over = mean - 8 * max(EPS[t.kind] for t in tensors) * peak
+    worst = int(over.argmax())
+    need(over[worst] <= 0, f"{name} is not centered: group {worst} has a mean of {mean[worst]:.3g}")
+
+
+# ---- rules: what has to be zero-mean for a node's output to be zero-mean over its labels, as [(value, labels)]
+
+MIXED = "it mixes the norm's channels"
+
+
+class Rules:
+    """The rules of one node. hints: how many elements its operands have by the certificate, where the file does not say."""
+
+    def __init__(self, graph, node, value, hints):
+        self.graph, self.node, self.value, self.hints, self.x = graph, node, value, hints, (node.ins or [None])[0]
+
+    def par(self, names, place=99, default=None):
+        """An attribute, or the constant in this place of the inputs."""
+        found = [self.node.arg[name] for name in names.split() if self.node.arg.get(name) is not None]
+        value = self.node.ins[place] if place < len(self.node.ins) else None
+        need(found or not value or value in self.graph.ints, f"{value} is computed")
+        return found[0] if found else self.graph.ints[value] if value else default
+
+    def count(self, value):
+        shape = self.graph.shape(value)
+        size = math.prod(shape) if shape is not None and None not in shape else self.hints.get(value)
+        need(size, f"the size of {value} is not known")
+        return size
+
+    def axis(self, axis, rank):
+        need(isinstance(axis, int) and rank > 1 and -rank <= axis < rank, "the file does not say which axis it means")
+        return axis % rank
+
+    def narrowed(self, labels, value):
+        """The labels as an operand sees them that is broadcast to their shape."""
+        shape = self.graph.shape(value)
+        if (shape is None or None in shape) and 0 < self.hints.get(value, labels.size) < labels.size:
+            lead = next((i for i in range(labels.ndim) if math.prod(labels.shape[i:]) == self.hints[value]), labels.ndim)
+            shape = [1] * lead + list(labels.shape[lead:])
+        if shape is None or len(shape) > labels.ndim and None in shape:
+            return labels
+        lead = labels.ndim - len(shape)
+        shape = [labels.shape[lead + i] if n is None else n for i, n in enumerate(shape)]
+        size = math.prod(shape)
+        if size == labels.size:
+            return labels
+        flat = labels.ndim == 1 or lead < 0
+        need(labels.size % size == 0 if flat else all(n in (1, labels.shape[lead + i]) for i, n in enumerate(shape)), f"{value} is not of its shape")
+        wide = [] if flat else [i for i in range(labels.ndim) if i < lead or shape[i - lead] == 1]
+        rows = np.moveaxis(labels, wide, range(len(wide))).reshape(-1, size)
+        return common_row(rows, f"it repeats {value} along the norm's channels").reshape(shape)
+
+    def apart(self, labels, axis):
+        """Refuses groups that reach over several places of an axis, which only a known size allows."""
+        rows = np.moveaxis(labels, axis, 0).reshape(labels.shape[axis], -1)
+        firsts = np.full(labels.max(initial=0) + 2, -1)
+        firsts[rows] = np.arange(len(rows))[:, None]
+        need((firsts[rows] == np.arange(len(rows))[:, None])[rows >= 0].all(), "the file does not say the size of the norm's channels")
+
+    def same(self, labels):
+        return [(self.x, labels)]
+
+    def dropout(self, labels):
+        training = self.node.arg.get("train", 0) or self.graph.number((self.node.ins[2:] or [0])[0] or 0)
+        need(training == 0, "it drops elements at random")
+        return [(self.x, labels)]
+
+    def cast(self, labels):
+        need(self.node.arg.get("to", 1) in (1, 11) and self.node.arg.get("dtype") in (None, 7, 8), "it is a cast that may round")
+        return [(self.x, labels)]
+
+    def add(self, labels):
+        mean, rule = self.graph.maker(self.node.ins[1])
+        if rule == "-mean" and "ub" in self.node.op and mean.ins[0] == self.x and self.par("alpha", 99, 1) == 1 and labels.ndim > 1:
+            axes = self.graph.mean_axes(mean, labels.ndim)
+            if axes and (labels == labels[tuple(slice(0, 1 if i in axes else None) for i in range(labels.ndim))]).all():
+                return []
+        return [(value, self.narrowed(labels, value)) for value in self.node.ins]
+
+    def mul(self, labels):
+        for data, scale in ((0, 1),) if "iv" in self.node.op else ((0, 1), (1, 0)):
+            if self.constant_along(self.node.ins[scale], labels):
+                return [(self.node.ins[data], self.narrowed(labels, self.node.ins[data]))]
+        raise Refused("it scales each channel differently")
+
+    def constant_along(self, value, labels):
+        shape = self.graph.shape(value)
+        if not shape or None in shape or labels.ndim < max(2, len(shape)):
+            return shape is not None and math.prod(n or 2 for n in shape) == 1
+        held = self.graph.tensors[value].read() if value in self.graph.tensors else np.arange(math.prod(shape))
+        held, inside = np.broadcast_to(held.reshape(shape), labels.shape)[labels >= 0], labels[labels >= 0]
+        one = np.zeros(inside.max(initial=0) + 1, held.dtype)
+        one[inside] = held
+        return bool((one[inside] == held).all())
+
+    def matmul(self, labels):
+        a, b, *bias = self.node.ins
+        turned, shape = bool(self.node.arg.get("transB")) or "linear" in self.node.op, self.graph.shape(b)
+        need(shape is None or len(shape) > 1, f"{b} is no matrix")
+        wide = shape[-2 if turned else -1] if shape else labels.shape[-1]
+        need(wide and labels.size % wide == 0 and (labels.ndim == 1 or wide == labels.shape[-1]), f"{b} does not make the norm's channels")
+        rows, needs = labels.reshape(-1, wide), [(v, self.narrowed(labels, v)) for v in bias if v]
+        try:
+            row = common_row(rows, MIXED)
+        except Refused:
+            row = np.arange(wide)
+        if np.unique(row[row >= 0]).size < (row >= 0).sum():
+            part = each(row, self.count(b) // wide)
+            return [(b, (part.T if turned else part).reshape(shape if shape and None not in shape else (*labels.shape[:-2], -1, wide))), *needs]
+        known = None not in (self.graph.shape(a) or [None]) and not self.node.arg.get("transA")
+        need(known and labels.ndim > 1 and self.count(a) % len(rows) == 0, MIXED)
+        return [(a, each(common_row(rows.T, MIXED), self.count(a) // len(rows)).T.reshape(*labels.shape[:-1], -1)), *needs]
+
+    def conv(self, labels):
+        weight, *bias = self.node.ins[1:]
+        shape, parts = self.graph.shape(weight), self.par("group groups", 99, 1)
+        need(shape and labels.ndim > 1 and labels.shape[1] == shape[0] and shape[0] % parts == 0, f"{weight} does not make the norm's channels")
+        row = common_row(np.moveaxis(labels, 1, -1).reshape(-1, shape[0]), MIXED)
+        split = np.where(row < 0, -1, row * parts + np.arange(shape[0]) // (shape[0] // parts))
+        rest = np.arange(math.prod(shape[1:]))[:, None] * parts * shape[0]
+        return [(weight, np.where(split < 0, -1, rest + split).T.reshape(shape))] + [(v, row) for v in bias if v]
+
+    def gather(self, labels):
+        shape, index = self.graph.shape(self.x), self.graph.ints.get(self.node.ins[1])
+        if isinstance(index, int) and "aten" not in self.node.op:
+            return self.cut(np.expand_dims(labels, self.axis(self.par("axis", 99, 0), labels.ndim + 1)), self.par("axis", 99, 0), index)
+        need(shape and self.par("axis", 99, 0) == 0 and labels.size % math.prod(shape[1:]) == 0, "it does not look up rows")
+        return [(self.x, each(common_row(labels.reshape(-1, math.prod(shape[1:])), MIXED), shape[0]).reshape(shape))]
+
+    def cut(self, labels, axis, start, step=1):
+        """The labels of an operand of which these are a part."""
+        shape, axis, total = list(labels.shape), self.axis(axis, labels.ndim), self.count(self.x)
+        if None in (self.graph.shape(self.x) or [None]):
+            self.apart(labels, axis)
+        shape[axis] = total * shape[axis] // labels.size
+        start += shape[axis] if start < 0 else 0
+        place = (slice(None),) * axis + (slice(start, start + (labels.shape[axis] - 1) * step + 1, step),)
+        out = np.full(shape, -1)
+        need(out.size == total and start >= 0 and out[place].shape == labels.shape, "the file does not say what it takes")
+        out[place] = labels
+        return [(self.x, out)]
+
+    def select(self, labels):
+        index = self.node.arg["index"] if "index" in self.node.arg else self.node.outs.index(self.value)
+        return self.cut(np.expand_dims(labels, self.axis(self.par("dim", 99, 0), labels.ndim + 1)), self.par("dim", 99, 0), index)
+
+    def slice(self, labels):
+        lists = [self.par(*item) for item in (("starts start", 1, 0), ("axes dim", 3, 0), ("steps step", 4, 1))]
+        start, axis, step = (item[0] if isinstance(item, list) and len(item) == 1 else item for item in lists)
+        need(isinstance(start, int) and isinstance(step, int) and step > 0, "it does not take one part")
+        return self.cut(labels, axis, start, step)
+
+    def split(self, labels):
+        axis, place = self.axis(self.par("axis dim", 99, 0), labels.ndim), self.node.outs.index(self.value)
+        shapes = [self.graph.shape(out) for out in self.node.outs]
+        sizes = self.par("split", 1) if self.node.op == "Split" else [shape and shape[axis] for shape in shapes]
+        need(sizes is None or None not in sizes, "the file does not say where its parts begin")
+        return self.cut(labels, axis, sum(sizes[:place]) if sizes else place * labels.shape[axis])
+
+    def permute(self, labels):
+        order = list(self.par("perm dims", 99, range(labels.ndim)[::-1]))
+        if "dim0" in self.node.arg:
+            a, b, order = self.node.arg["dim0"], self.node.arg["dim1"], list(range(labels.ndim))
+            order[a], order[b] = order[b], order[a]
+        order = [i % labels.ndim for i in order]
+        need(labels.ndim > 1 and sorted(order) == list(range(labels.ndim)), "the file does not say which axes it moves")
+        return [(self.x, labels.transpose(np.argsort(order)))]
+
+    def unsqueeze(self, labels):
+        axes = tuple(self.axis(int(i), labels.ndim) for i in np.atleast_1d(self.par("axes dim", 1)))
+        need(all(labels.shape[i] == 1 for i in axes), "the file does not say which axes it adds")
+        return [(self.x, labels.squeeze(axes))]
+
+    def squeeze(self, labels):
+        axes = np.atleast_1d(self.par("axes dim", 1, 0))
+        need(self.par("axes dim", 1) is not None and labels.ndim > 1, "the file does not say which axes it removes")
+        return [(self.x, np.expand_dims(labels, tuple(self.axis(int(i), labels.ndim + len(axes)) for i in axes)))]
+
+    def expand(self, labels):
+        need(None not in (self.graph.shape(self.x) or [None]), f"the shape of {self.x} is not known")
+        return [(self.x, self.narrowed(labels, self.x))]
+
+    def reshape(self, labels):
+        shape, symbols = self.graph.shape(self.x), self.graph.symbols.get(self.x, [])
+        goal = (self.graph.entries(self.node.ins[1]) if self.node.op == "Reshape" else self.graph.symbols.get(self.value)) or []
+        made = self.graph.shape(self.value) or (goal if len(goal) == labels.ndim else [None] * labels.ndim)
+        for i, n in enumerate(made if labels.ndim > 1 else []):
+            if not isinstance(n, int) or n < 1:
+                self.apart(labels, i)
+            else:
+                need(n == labels.shape[i], f"it makes {n} channels of another number")
+        if shape is None or shape.count(None) > 1:
+            kept = [n == (self.x, i) or n == 0 and not self.par("allowzero") or n in symbols[i:i + 1] for i, n in enumerate(goal)]
+            shape = [*labels.shape[:(kept + [False]).index(False)], None] if len(goal) == labels.ndim else [None]
+        shape = [-1 if n is None else n for n in shape]
+        known = math.prod(n for n in shape if n > 0)
+        need(known and labels.size % known == 0 and (-1 in shape or known == labels.size), f"{self.x} has another number of elements")
+        return [(self.x, labels.reshape(shape))]
+
+    def concat(self, labels):
+        axis = self.axis(self.par("axis dim", 99, 0), labels.ndim)
+        if not set(self.node.ins) & set(self.hints):
+            return self.joint(labels, axis)
+        if any(None in (self.graph.shape(v) or [None]) for v in self.node.ins):
+            self.apart(labels, axis)
+        sizes = [self.count(v) * labels.shape[axis] // labels.size for v in self.node.ins]
+        need(sum(sizes) == labels.shape[axis], "the file does not say where its parts begin")
+        parts = np.split(labels, np.cumsum(sizes)[:-1], axis)
+        return [(v, part) for v, part in zip(self.node.ins, parts) if (part >= 0).any()]
+
+    def joint(self, labels, axis):
+        """Linear layers of one input, joined along the norm's axis, are one layer: their columns have one mean."""
+        linears = [self.linear_of(v) for v in self.node.ins]
+        need(axis == labels.ndim - 1 and len({x for x, *_ in linears}) == 1, "its parts are not linear layers of one input")
+        row, needs = common_row(labels.reshape(-1, labels.shape[-1]), MIXED), []
+        parts = np.split(row, np.cumsum([self.graph.shape(w)[0 if turned else 1] for _, w, turned, _ in linears])[:-1])
+        for place in (1, 3):
+            names = [linear[place] for linear in linears if linear[place]]
+            need(all(n in self.graph.tensors for n in names) and len(names) in (0, len(parts)), "its weights are no constants")
+            rows = np.arange(self.count(names[0]) // parts[0].size if names else 0)[:, None] * row.size
+            at = [np.where(part < 0, -1, rows + part) for part in parts[:len(names)]]
+            at = [part.T if turned and place == 1 else part for part, (_, _, turned, _) in zip(at, linears)]
+            if names:
+                check_means(", ".join(names), [self.graph.tensors[n] for n in names], at)
+            needs += [(n, part, "joint") for n, part in zip(names, at)]
+        return needs
+
+    def linear_of(self, value):
+        """(input, weight, whether its first axis is the output's, bias) of a linear layer."""
+        node, rule = self.graph.maker(value)
+        bias = next((v for v in node.ins if v in self.graph.tensors), None) if rule == "add" else None
+        if bias:
+            node, rule = self.graph.maker(next((v for v in node.ins if v != bias), None))
+        need(rule == "matmul" and {node.arg.get("alpha", 1), node.arg.get("beta", 1)} == {1}, f"{value} is no linear layer")
+        need(len(self.graph.shape(node.ins[1]) or []) == 2 and not node.arg.get("transA"), f"{value} is no linear layer")
+        return node.ins[0], node.ins[1], bool(node.arg.get("transB")) or "linear" in node.op, bias or (node.ins[2:] or [None])[0]
+
+
+# ---- the norms
+
+
+def check_norm(graph, norm, claims, listed):
+    value, shape = norm["input"], norm["shape"]
+    need(value in graph.made or value in graph.tensors or value in graph.inputs, f"the file holds no value {value}")
+    declared = graph.shapes.get(value) or [None] * len(shape)
+    need(len(declared) == len(shape) and all(a in (None, b) for a, b in zip(declared, shape)), f"{value} is not of the shape {shape}")
+    axes, (reads, others) = sorted(i % len(shape) for i in norm["axes"]), graph.norm_reads(len(shape))
+    size = math.prod(shape[i] for i in axes)
+    alike = {value} | {out for node in graph.nodes if node.rule == "cast" and node.ins[0] == value for out in node.outs}
+    fit = sum(read in alike and over == axes and held in (None, 1, size) for read, over, held in reads)
+    need(fit or not others & alike, f"a LayerNorm, which subtracts the mean, reads {value}")
+    need(fit, f"no RMS norm over the axes {axes}, of {size} numbers, reads {value}")
+    need(fit >= listed[value], f"{listed[value]} norms that read {value} are listed, and the file has {fit}")
+    start = labels_of([(n, 0, n, i in axes) for i, n in enumerate(shape)]).reshape(shape)
+    waiting, done = [(norm["claim"], value, start)], []
+    while waiting:
+        index, value, labels = waiting.pop()
+        if not any(i == index and seen.shape == labels.shape and (seen == labels).all() for i, seen in done):
+            done.append((index, labels))
+            waiting += check_claim(graph, claims, index, value, labels)
+
+
+def check_claim(graph, claims, index, value, labels, joint=False):
+    """Checks one claim, and returns what it rests on: [(claim, value, labels)]."""
+    claim = claims[index]
+    need(same_groups(labels_of(claim["pattern"]), labels.reshape(-1)), f"{value} has to be zero-mean over other groups than claim {index} says")
+    need(value not in graph.inputs, f"{value} is an input of the model, which a caller may set")
+    if value in graph.tensors:
+        need(not claim["needs"] and claim["kind"] in ("constant", "joint", "proven"), f"{value} is a constant, and claim {index} says {claim['kind']}")
+        need(claim.get("tensor", value) in (value, graph.names.get(value)), f"claim {index} names the tensor {claim.get('tensor')}, and {value} is read")
+        if not joint:
+            check_means(value, [graph.tensors[value]], [labels])
+        return []
+    node = graph.made.get(value)
+    need(node, f"the file holds no value {value}")
+    need(claim.get("op", node.op) == node.op, f"{value} is made by {node.op}, and claim {index} says {claim.get('op')}")
+    need(node.rule and hasattr(Rules, node.rule), f"{value}: there is no rule for {node.op}")
+    named = {claims[i]["value"]: i for i in claim["needs"]}
+    hints = {v: math.prod(f[0] for f in claims[i]["pattern"]) for v, i in named.items()}
+    try:
+        needs = getattr(Rules(graph, node, value, hints), node.rule)(labels)
+    except Refused as error:
+        raise Refused(f"{value}: {node.op} does not keep it zero-mean: {error}") from None
+    out = []
+    for operand, part, *together in needs:
+        need(isinstance(operand, str) or operand == 0, f"{value}: {node.op} adds the number {operand}")
+        if operand in graph.tensors and operand not in named and not graph.tensors[operand].read().any():
+            continue
+        need(operand in named, f"{value}: {node.op} rests on {operand}, which claim {index} does not need")
+        if together:
+            check_claim(graph, claims, named[operand], operand, part, True)
+        else:
+            out.append((named[operand], operand, part))
+    extra = set(named) - {v for v, *_ in needs}
+    need(not extra, f"{value}: claim {index} needs {min(extra, default='')}, on which {node.op} does not rest")
+    need(not needs or claim["kind"] != "proven", f"{value}: claim {index} says proven, and {node.op} rests on its operands")
+    return out
+
+
+def check_order(claims):
+    """Refuses claims that rest on each other in a circle."""
+    left = {i: set(claim["needs"]) for i, claim in enumerate(claims)}
+    need(all(0 <= i < len(claims) for needs in left.values() for i in needs), "a claim needs one that is not there")
+    readers, ready = {}, [i for i, needs in left.items() if not needs]
+    for i, needs in left.items():
+        for other in needs:
+            readers.setdefault(other, []).append(i)
+    for i in ready:
+        for reader in readers.get(i, []):
+            left[reader].discard(i)
+            ready += [] if left[reader] else [reader]
+    need(len(ready) == len(claims), "the claims rest on each other in a circle")
+
+
+def check_tensors(found, claims, index):
+    """Checks the constants that a claim rests on, without the wiring."""
+    waiting, seen = [index], set()
+    while waiting:
+        claim = claims[waiting.pop()]
+        waiting += [i for i in claim["needs"] if i not in seen]
+        seen.update(claim["needs"])
+        together = {}
+        for c in [claims[i] for i in claim["needs"] if claims[i]["kind"] == "joint"] + ([claim] if claim["kind"] == "constant" else []):
+            need(c["tensor"] in found, f"the file holds no tensor {c['tensor']}")
+            together.setdefault(len(found[c["tensor"]].dims), []).append(c)
+        for part in together.values():
+            check_means(", ".join(c["tensor"] for c in part), [found[c["tensor"]] for c in part], [labels_of(c["pattern"]) for c in part])
+
+
+def mapped(path):
+    with path.open("rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def check(path, certificate):
+    path, cert = pathlib.Path(path), json.loads(pathlib.Path(certificate).read_text("utf-8"))
+    need(cert["certificate"] == 1, f"the certificate has version {cert['certificate']}, and only 1 is known", Unreadable)
+    data, files, claims = mapped(path), {}, cert["claims"]
+    need(hashlib.sha256(data).hexdigest() == cert["sha256"], f"{path.name} is not the file that was certified")
+    for item in cert.get("data") or []:
+        other = path.parent / item["name"]
+        need(pathlib.PurePath(item["name"]).name == item["name"] and other.resolve().parent == path.parent.resolve(), "a data file lies outside the folder", Unreadable)
+        files[item["name"]] = mapped(other)
+        need(hashlib.sha256(files[item["name"]]).hexdigest() == item["sha256"], f"{item['name']} is not the file that was certified")
+    check_order(claims)
+    archive = Archive(path) if bytes(data[:2]) == b"PK" else None
+    kind = "onnx" if archive is None else "pt2" if "archive_format" in archive.records else "torchscript"
+    need(cert["format"] == kind, f"the file is {kind}, and the certificate says {cert['format']}")
+    graph = OnnxGraph(data, files) if kind == "onnx" else Pt2Graph(archive) if kind == "pt2" else TensorPickle(archive).tensors()
+    listed = Counter(norm["input"] for norm in cert["norms"])
+    for norm in cert["norms"]:
+        try:
+            need(0 <= norm["claim"] < len(claims), f"there is no claim {norm['claim']}")
+            check_tensors(graph, claims, norm["claim"]) if kind == "torchscript" else check_norm(graph, norm, claims, listed)
+        except Refused as error:
+            raise Refused(f"norm {norm['name']}: {error}") from None
+    return f"{len(cert['norms'])} norms hold" + ("; wiring not checked" if kind == "torchscript" else "")
+
+
+def main(arguments):
+    if len(arguments) != 2:
+        print("usage: python -m normlens.check_certificate FOLDED CERTIFICATE", file=sys.stderr)
+        return 2
+    try:
+        print(check(*arguments))
+        return 0
+    except Refused as error:
+        print(f"refused: {error}")
+        return 1
+    except (Unreadable, OSError) as error:
+        print(f"not read: {error}")
+    except Exception as error:  # noqa: BLE001 - a damaged file may fail anywhere
+        print(f"not read: the file or the certificate is damaged ({type(error).__name__}: {error})")
+    return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
