@@ -5,9 +5,12 @@ of a .pt file are read here. Nothing that a file names is looked up or run. Shap
 are.
 """
 
+import hashlib
 import io
 import json
 import math
+import mmap
+import pathlib
 import pickle
 import struct
 import zipfile
@@ -153,6 +156,16 @@ class Graph:
         kept = node.arg.get("keepdims", 1) if node.op == "ReduceMean" else node.arg.get("keepdim")
         axes = node.arg.get("axes", node.arg.get("dim", self.ints.get((node.ins[1:] or [""])[0])))
         return sorted(i % rank for i in axes) if kept and axes else []
+
+    def linear_of(self, value):
+        """(input, weight, whether its first axis is the output's, bias) of a linear layer."""
+        node, rule = self.maker(value)
+        bias = next((v for v in node.ins if v in self.tensors), None) if rule == "add" else None
+        if bias:
+            node, rule = self.maker(next((v for v in node.ins if v != bias), None))
+        need(rule == "matmul" and {node.arg.get("alpha", 1), node.arg.get("beta", 1)} == {1}, f"{value} is no linear layer")
+        need(len(self.shape(node.ins[1]) or []) == 2 and not node.arg.get("transA"), f"{value} is no linear layer")
+        return node.ins[0], node.ins[1], bool(node.arg.get("transB")) or "linear" in node.op, bias or (node.ins[2:] or [None])[0]
 
     def norm_reads(self, rank):
         """(what it reads, its axes, its size if known) of each RMS norm, if its input has this rank; what LayerNorms read."""
@@ -335,3 +348,24 @@ class TensorPickle(pickle.Unpickler):
                 seen.add(id(item))
                 waiting += [(f"{name}.{key}".lstrip("."), value) for key, value in item.items()]
         return found
+
+
+def mapped(path):
+    with path.open("rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def opened(path, cert):
+    """The graph of the file that a certificate is for, or the tensors of a .pt file; all files as they were hashed."""
+    data, files = mapped(path), {}
+    need(hashlib.sha256(data).hexdigest() == cert["sha256"], f"{path.name} is not the file that was certified")
+    for item in cert.get("data") or []:
+        name, other = item["name"], path.parent / item["name"]
+        inside = pathlib.PurePath(name).name == name and other.resolve().parent == path.parent.resolve()
+        need(inside, f"the data file {name} lies outside the folder", Unreadable)
+        files[name] = mapped(other)
+        need(hashlib.sha256(files[name]).hexdigest() == item["sha256"], f"{name} is not the file that was certified")
+    archive = Archive(path) if bytes(data[:2]) == b"PK" else None
+    kind = "onnx" if archive is None else "pt2" if "archive_format" in archive.records else "torchscript"
+    need(cert["format"] == kind, f"the file is {kind}, and the certificate says {cert['format']}")
+    return OnnxGraph(data, files) if kind == "onnx" else Pt2Graph(archive) if kind == "pt2" else TensorPickle(archive).tensors()

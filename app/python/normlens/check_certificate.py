@@ -14,7 +14,6 @@ zero-mean over labels if each group sums to 0. Where the file does not say the s
 import hashlib
 import json
 import math
-import mmap
 import pathlib
 import sys
 from collections import Counter
@@ -22,9 +21,9 @@ from collections import Counter
 import numpy as np
 
 if __package__:
-    from .certified_file import Archive, OnnxGraph, Pt2Graph, Refused, TensorPickle, Unreadable, need
+    from .certified_file import Graph, Refused, Unreadable, need, opened
 else:
-    from certified_file import Archive, OnnxGraph, Pt2Graph, Refused, TensorPickle, Unreadable, need
+    from certified_file import Graph, Refused, Unreadable, need, opened
 
 EPS = {"f8": 2.0**-52, "f4": 2.0**-23, "f2": 2.0**-10, "bf": 2.0**-7}  # of the types that a weight may have
 
@@ -36,9 +35,9 @@ def labels_of(factors):
     """The labels that a pattern of the certificate stands for, in one row."""
     need(all(0 <= begin < end <= size for size, begin, end, _ in factors), "a pattern of the certificate has an empty factor")
     need(math.prod(size for size, *_ in factors) < 1 << 31, "a pattern of the certificate is too long")
-    labels = np.zeros(1, np.int64)
+    labels = np.zeros(1, np.int32)
     for size, begin, end, summed in factors:
-        place = np.arange(size)
+        place = np.arange(size, dtype=np.int32)
         part = labels[:, None] + 0 * place if summed else labels[:, None] * (end - begin) + place - begin
         labels = np.where((labels[:, None] >= 0) & (place >= begin) & (place < end), part, -1).reshape(-1)
     return labels
@@ -49,7 +48,7 @@ def same_groups(a, b):
     if a.size != b.size or ((a < 0) != (b < 0)).any():
         return False
     a, b = a[a >= 0], b[b >= 0]
-    there, back = (np.zeros(int(x.max(initial=0)) + 1, np.int64) for x in (a, b))
+    there, back = (np.zeros(int(x.max(initial=0)) + 1, np.int32) for x in (a, b))
     there[a], back[b] = b, a
     return bool((there[a] == b).all() and (back[b] == a).all())
 
@@ -67,7 +66,7 @@ def common_row(rows, reason):
 
 def each(row, count):
     """So many rows with the groups of this one, each by itself."""
-    return np.where(row < 0, -1, np.arange(count)[:, None] * row.size + row)
+    return np.where(row < 0, -1, np.arange(count, dtype=np.int32)[:, None] * row.size + row.astype(np.int32))
 
 
 def check_means(name, tensors, labels):
@@ -268,15 +267,16 @@ class Rules:
     def reshape(self, labels):
         shape, symbols = self.graph.shape(self.x), self.graph.symbols.get(self.x, [])
         goal = (self.graph.entries(self.node.ins[1]) if self.node.op == "Reshape" else self.graph.symbols.get(self.value)) or []
+        kept = [n == (self.x, i) or n == 0 and not self.par("allowzero") or n in symbols[i:i + 1] for i, n in enumerate(goal)]
+        head = (kept + [False]).index(False) if len(goal) == labels.ndim else 0
         made = self.graph.shape(self.value) or (goal if len(goal) == labels.ndim else [None] * labels.ndim)
-        for i, n in enumerate(made if labels.ndim > 1 else []):
+        for i, n in list(enumerate(made))[head:] if labels.ndim > 1 else []:
             if not isinstance(n, int) or n < 1:
                 self.apart(labels, i)
             else:
                 need(n == labels.shape[i], f"it makes {n} channels of another number")
         if shape is None or shape.count(None) > 1:
-            kept = [n == (self.x, i) or n == 0 and not self.par("allowzero") or n in symbols[i:i + 1] for i, n in enumerate(goal)]
-            shape = [*labels.shape[:(kept + [False]).index(False)], None] if len(goal) == labels.ndim else [None]
+            shape = [*labels.shape[:head], None]
         shape = [-1 if n is None else n for n in shape]
         known = math.prod(n for n in shape if n > 0)
         need(known and labels.size % known == 0 and (-1 in shape or known == labels.size), f"{self.x} has another number of elements")
@@ -295,7 +295,7 @@ class Rules:
 
     def joint(self, labels, axis):
         """Linear layers of one input, joined along the norm's axis, are one layer: their columns have one mean."""
-        linears = [self.linear_of(v) for v in self.node.ins]
+        linears = [self.graph.linear_of(v) for v in self.node.ins]
         need(axis == labels.ndim - 1 and len({x for x, *_ in linears}) == 1, "its parts are not linear layers of one input")
         row, needs = common_row(labels.reshape(-1, labels.shape[-1]), MIXED), []
         parts = np.split(row, np.cumsum([self.graph.shape(w)[0 if turned else 1] for _, w, turned, _ in linears])[:-1])
@@ -310,21 +310,11 @@ class Rules:
             needs += [(n, part, "joint") for n, part in zip(names, at)]
         return needs
 
-    def linear_of(self, value):
-        """(input, weight, whether its first axis is the output's, bias) of a linear layer."""
-        node, rule = self.graph.maker(value)
-        bias = next((v for v in node.ins if v in self.graph.tensors), None) if rule == "add" else None
-        if bias:
-            node, rule = self.graph.maker(next((v for v in node.ins if v != bias), None))
-        need(rule == "matmul" and {node.arg.get("alpha", 1), node.arg.get("beta", 1)} == {1}, f"{value} is no linear layer")
-        need(len(self.graph.shape(node.ins[1]) or []) == 2 and not node.arg.get("transA"), f"{value} is no linear layer")
-        return node.ins[0], node.ins[1], bool(node.arg.get("transB")) or "linear" in node.op, bias or (node.ins[2:] or [None])[0]
-
 
 # ---- the norms
 
 
-def check_norm(graph, norm, claims, listed):
+def check_norm(graph, norm, claims, listed, done):
     value, shape = norm["input"], norm["shape"]
     need(value in graph.made or value in graph.tensors or value in graph.inputs, f"the file holds no value {value}")
     declared = graph.shapes.get(value) or [None] * len(shape)
@@ -337,11 +327,12 @@ def check_norm(graph, norm, claims, listed):
     need(fit, f"no RMS norm over the axes {axes}, of {size} numbers, reads {value}")
     need(fit >= listed[value], f"{listed[value]} norms that read {value} are listed, and the file has {fit}")
     start = labels_of([(n, 0, n, i in axes) for i, n in enumerate(shape)]).reshape(shape)
-    waiting, done = [(norm["claim"], value, start)], []
+    waiting = [(norm["claim"], value, start)]
     while waiting:
         index, value, labels = waiting.pop()
-        if not any(i == index and seen.shape == labels.shape and (seen == labels).all() for i, seen in done):
-            done.append((index, labels))
+        key = (index, value, labels.shape, hashlib.sha256(np.ascontiguousarray(labels)).digest())
+        if key not in done:
+            done.add(key)
             waiting += check_claim(graph, claims, index, value, labels)
 
 
@@ -412,34 +403,22 @@ def check_tensors(found, claims, index):
             check_means(", ".join(c["tensor"] for c in part), [found[c["tensor"]] for c in part], [labels_of(c["pattern"]) for c in part])
 
 
-def mapped(path):
-    with path.open("rb") as file:
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-
-
 def check(path, certificate):
-    path, cert = pathlib.Path(path), json.loads(pathlib.Path(certificate).read_text("utf-8"))
-    need(cert["certificate"] == 1, f"the certificate has version {cert['certificate']}, and only 1 is known", Unreadable)
-    data, files, claims = mapped(path), {}, cert["claims"]
-    need(hashlib.sha256(data).hexdigest() == cert["sha256"], f"{path.name} is not the file that was certified")
-    for item in cert.get("data") or []:
-        other = path.parent / item["name"]
-        need(pathlib.PurePath(item["name"]).name == item["name"] and other.resolve().parent == path.parent.resolve(), "a data file lies outside the folder", Unreadable)
-        files[item["name"]] = mapped(other)
-        need(hashlib.sha256(files[item["name"]]).hexdigest() == item["sha256"], f"{item['name']} is not the file that was certified")
+    cert = json.loads(pathlib.Path(certificate).read_text("utf-8"))
+    need(cert["certificate"] == 1, f"version {cert['certificate']} of certificates is not known", Unreadable)
+    graph, claims = opened(pathlib.Path(path), cert), cert["claims"]
     check_order(claims)
-    archive = Archive(path) if bytes(data[:2]) == b"PK" else None
-    kind = "onnx" if archive is None else "pt2" if "archive_format" in archive.records else "torchscript"
-    need(cert["format"] == kind, f"the file is {kind}, and the certificate says {cert['format']}")
-    graph = OnnxGraph(data, files) if kind == "onnx" else Pt2Graph(archive) if kind == "pt2" else TensorPickle(archive).tensors()
-    listed = Counter(norm["input"] for norm in cert["norms"])
+    listed, done = Counter(norm["input"] for norm in cert["norms"]), set()
     for norm in cert["norms"]:
         try:
             need(0 <= norm["claim"] < len(claims), f"there is no claim {norm['claim']}")
-            check_tensors(graph, claims, norm["claim"]) if kind == "torchscript" else check_norm(graph, norm, claims, listed)
+            if isinstance(graph, Graph):
+                check_norm(graph, norm, claims, listed, done)
+            else:
+                check_tensors(graph, claims, norm["claim"])
         except Refused as error:
             raise Refused(f"norm {norm['name']}: {error}") from None
-    return f"{len(cert['norms'])} norms hold" + ("; wiring not checked" if kind == "torchscript" else "")
+    return f"{len(cert['norms'])} norms hold" + ("" if isinstance(graph, Graph) else "; wiring not checked")
 
 
 def main(arguments):
