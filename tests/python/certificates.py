@@ -9,7 +9,7 @@ import numpy as np
 
 
 class OnnxFile:
-    def __init__(self, path, sizes):
+    def __init__(self, path, sizes, shapes):
         import onnx
         import onnx.reference
 
@@ -18,9 +18,9 @@ class OnnxFile:
         self.external = sorted({entry.value for tensor in onnx.load(path, load_external_data=False).graph.initializer
                                 for entry in tensor.external_data if entry.key == "location"})
         inputs = {v.name: np.zeros(sizes[v.name], onnx.helper.tensor_dtype_to_np_dtype(v.type.tensor_type.elem_type))
-                  for v in model.graph.input}
-        values = onnx.reference.ReferenceEvaluator(model).run(None, inputs, intermediate=True)
-        graph, self.shapes = model.graph, {name: list(np.shape(value)) for name, value in values.items()}
+                  for v in model.graph.input if not shapes}
+        values = {} if shapes else onnx.reference.ReferenceEvaluator(model).run(None, inputs, intermediate=True)
+        graph, self.shapes = model.graph, {**(shapes or {}), **{name: list(np.shape(value)) for name, value in values.items()}}
         self.shapes |= {t.name: list(t.dims) for t in graph.initializer}
         self.constants = {t.name: t.name for t in graph.initializer}
         self.numbers = {}
@@ -32,8 +32,9 @@ class OnnxFile:
                 self.constants[node.output[0]], self.numbers[node.output[0]] = node.output[0], array.tolist()
                 self.shapes[node.output[0]] = list(array.shape)
             for out in node.output:
-                self.made[out] = (node.op_type, list(node.input), arg)
-        self.norms = [(n.name, n.input[0], -1) for n in graph.node if n.op_type == "RMSNormalization"]
+                self.made[out] = (f"{node.domain}::{node.op_type}" if node.domain else node.op_type, list(node.input), arg)
+        self.norms = [(n.name, n.input[0], -1) for n in graph.node if n.op_type in ("RMSNormalization", "SimplifiedLayerNormalization")]
+        self.norms += [(n.name, n.output[3], -1) for n in graph.node if n.op_type.startswith("Skip") and len(n.output) > 3]
         for node in graph.node:  # a norm in primitives: its Sqrt is read by a Div
             if node.op_type == "Div" and self.made.get(node.input[1], [""])[0] == "Sqrt":
                 self.norms.append((node.name, node.input[0], -1))
@@ -46,7 +47,7 @@ class OnnxFile:
 
 
 class Pt2File:
-    def __init__(self, path, sizes):
+    def __init__(self, path, sizes, _):
         self.format, self.external = "pt2", []
         with zipfile.ZipFile(path) as file:
             model = json.loads(file.read(next(n for n in file.namelist() if n.endswith("models/model.json"))))["graph_module"]
@@ -60,8 +61,12 @@ class Pt2File:
             for out in node["outputs"]:
                 for tensor in out.get("as_tensors") or [out.get("as_tensor") or {"name": ""}]:
                     self.made[tensor["name"]] = (op, arg)
-            if op == "aten.rms_norm.default":
-                self.norms.append((node["outputs"][0]["as_tensor"]["name"], arg["input"]["name"], -1))
+            if op == "normlens.add_rms_norm.default":
+                self.norms.append((node["outputs"][1]["as_tensor"]["name"], node["outputs"][0]["as_tensor"]["name"], -1))
+            if op in ("aten.rms_norm.default", "normlens.rms_norm.default"):
+                self.norms.append((node["outputs"][0]["as_tensor"]["name"], arg.get("input", arg.get("x"))["name"], -1))
+            if op == "aten.mul.Tensor" and self.made.get(dict(arg["other"] if isinstance(arg["other"], dict) else {}).get("name"), [""])[0] == "aten.rsqrt.default":
+                self.norms.append((node["outputs"][0]["as_tensor"]["name"], arg["self"]["name"], -1))
 
     def operands(self, value):
         op, arg = self.made[value]
@@ -107,7 +112,7 @@ class Maker:
 
     def rule(self, value, axes):
         op, ins, arg = self.file.operands(value)
-        kind = {"Sub": "Add"}.get(op, op).removeprefix("aten.").split(".")[0].lower()
+        kind = {"Sub": "Add"}.get(op, op).removeprefix("aten.").removeprefix("com.microsoft::").split(".")[0].lower()
         shapes, rank = self.file.shapes, len(self.file.shapes[value])
         if kind in ("sub", "add") and op[-3:] != "Add" and len(ins) > 1 and ins[1] in self.file.made:
             if self.file.operands(ins[1])[0] in ("ReduceMean", "aten.mean.dim"):
@@ -135,13 +140,32 @@ class Maker:
             same = all(before[:a + 1] == after[:a + 1] for a in axes)
             return op, [(ins[0], axes if same else tuple(a - rank + len(before) for a in axes))]
         if kind in ("concat", "cat"):
-            return op, [(v, axes) for v in ins]
+            joined = arg.get("axis", arg.get("dim", 0)) % rank in axes
+            return op, self.joint(ins) if joined else [(v, axes) for v in ins]
+        if kind == "normlens":
+            return op, [(v, self.aligned(v, axes, rank)) for v in ins[:2]]
+        if kind == "skipsimplifiedlayernormalization":
+            return op, [(ins[i], self.aligned(ins[i], axes, rank)) for i in (0, 1, 3) if i < len(ins)]
         return op, [(ins[0], tuple(a - rank + len(shapes[ins[0]]) for a in axes))]
 
+    def joint(self, parts):
+        """The weights and biases of linear layers that are joined."""
+        out = []
+        for value in parts:
+            op, ins, _ = self.file.operands(value)
+            if op == "Add":
+                bias = ins[0] if ins[0] in self.file.constants else ins[1]
+                op, ins, _ = self.file.operands(ins[1] if ins[0] == bias else ins[0])
+                ins = [*ins, bias]
+            out += [(ins[1], (0,) if "linear" in op or op == "Gemm" else (1,)), (ins[2], (0,))]
+        for need in out:
+            self.claims[self.claim(*need)]["kind"] = "joint"
+        return out
 
-def certificate(path, sizes):
-    """The certificate of a folded .onnx or .pt2 file; sizes: the shape of each input."""
-    file = (OnnxFile if path.suffix == ".onnx" else Pt2File)(path, sizes)
+
+def certificate(path, sizes, shapes=None):
+    """The certificate of a folded .onnx or .pt2 file; sizes: the shape of each input; shapes: of values that are known."""
+    file = (OnnxFile if path.suffix == ".onnx" else Pt2File)(path, sizes, shapes)
     maker, norms = Maker(file), []
     for name, value, axis in file.norms:
         shape = file.shapes[value]

@@ -34,8 +34,8 @@ RULES = {op: rule for rule, ops in {
     "permute": "Transpose aten.permute aten.transpose aten.t", "slice": "Slice aten.slice",
     "split": "Split aten.split aten.split_with_sizes aten.chunk", "-mean": "ReduceMean aten.mean", "-pow": "Pow aten.pow",
     "-sqrt": "Sqrt aten.sqrt", "-rsqrt": "aten.rsqrt", "-inverse": "Reciprocal aten.reciprocal",
-    "-rms": "RMSNormalization SimplifiedLayerNormalization aten.rms_norm normlens.rms_norm", "-skip": "com.microsoft::"
-    "SkipSimplifiedLayerNormalization", "-layer_norm": "LayerNormalization aten.layer_norm aten.native_layer_norm",
+    "-rms": "RMSNormalization SimplifiedLayerNormalization aten.rms_norm normlens.rms_norm", "skip": "com.microsoft::"
+    "SkipSimplifiedLayerNormalization normlens.add_rms_norm", "-layer_norm": "LayerNormalization aten.layer_norm aten.native_layer_norm",
 }.items() for op in ops.split()}  # those with a minus are parts of norms
 
 
@@ -167,17 +167,23 @@ class Graph:
         need(len(self.shape(node.ins[1]) or []) == 2 and not node.arg.get("transA"), f"{value} is no linear layer")
         return node.ins[0], node.ins[1], bool(node.arg.get("transB")) or "linear" in node.op, bias or (node.ins[2:] or [None])[0]
 
+    def sum_of(self, node):
+        """The sum that a fused addition and norm makes, if it is an output, and what is added."""
+        if node.op.startswith("normlens"):
+            return node.outs[0], node.ins[:2]
+        return (node.outs[3:] or [None])[0], [value for value in node.ins[:2] + node.ins[3:4] if value]
+
     def norm_reads(self, rank):
         """(what it reads, its axes, its size if known) of each RMS norm, if its input has this rank; what LayerNorms read."""
         found, others = [], set()
         for node in self.nodes:
             if node.rule == "-layer_norm":
                 others.add(node.ins[0])
-            elif node.rule in ("-rms", "-skip"):
+            elif node.rule in ("-rms", "skip"):
                 dims, scale = node.arg.get("normalized_shape"), node.ins[1 if node.rule == "-rms" else 2:][:1]
                 first = -len(dims or "1") if "rms_norm" in node.op else node.arg.get("axis", -1)
                 held = dims or (self.shape(scale[0]) if scale and scale[0] in self.tensors else None)
-                read = node.ins[0] if node.rule == "-rms" else (node.outs[3:] or [None])[0]
+                read = node.ins[0] if node.rule == "-rms" else self.sum_of(node)[0]
                 found.append((read, list(range(first % rank, rank)), math.prod(held) if held else None))
             elif node.rule == "mul" and len(node.ins) == 2:
                 for x, scale in (node.ins, node.ins[::-1]):
