@@ -35,8 +35,10 @@ class OnnxFile:
                 self.made[out] = (f"{node.domain}::{node.op_type}" if node.domain else node.op_type, list(node.input), arg)
         self.norms = [(n.name, n.input[0], -1) for n in graph.node if n.op_type in ("RMSNormalization", "SimplifiedLayerNormalization")]
         self.norms += [(n.name, n.output[3], -1) for n in graph.node if n.op_type.startswith("Skip") and len(n.output) > 3]
-        for node in graph.node:  # a norm in primitives: its Sqrt is read by a Div
-            if node.op_type == "Div" and self.made.get(node.input[1], [""])[0] == "Sqrt":
+        for node in graph.node:  # a norm in primitives ends with a division by the root of a mean
+            root = self.made.get(node.input[1]) if node.op_type == "Div" else None
+            total = self.made.get(root[1][0]) if root and root[0] == "Sqrt" else None
+            if total and self.made.get(total[1][0], [""])[0] == "ReduceMean":
                 self.norms.append((node.name, node.input[0], -1))
 
     def operands(self, value):

@@ -20,8 +20,9 @@ MIXED = "it mixes the norm's channels"
 
 def labels_of(factors):
     """The labels that a pattern of the certificate stands for, in one row."""
-    need(all(0 <= begin < end <= size for size, begin, end, _ in factors), "a pattern of the certificate has an empty factor")
-    need(math.prod(size for size, *_ in factors) < 1 << 31, "a pattern of the certificate is too long")
+    whole = all(type(n) is int for factor in factors for n in factor[:3])
+    need(whole and all(0 <= begin < end <= size for size, begin, end, _ in factors), "a pattern of the certificate has an empty factor")
+    need(math.prod(size for size, *_ in factors) < 1 << 30, "a pattern of the certificate is too long")
     labels = np.zeros(1, np.int32)
     for size, begin, end, summed in factors:
         place = np.arange(size, dtype=np.int32)
@@ -111,15 +112,17 @@ class Rules:
         size = math.prod(shape)
         if size == labels.size:
             return labels
-        flat = labels.ndim == 1 or lead < 0
-        need(labels.size % size == 0 if flat else all(n in (1, labels.shape[lead + i]) for i, n in enumerate(shape)), f"{value} is not of its shape")
+        flat, long = labels.ndim == 1 or lead < 0, [n for i, n in enumerate(shape) if max(shape[:i + 1]) > 1]
+        fits = labels.size % size == 0 and 1 not in long if flat else all(n in (1, labels.shape[lead + i]) for i, n in enumerate(shape))
+        need(fits, f"{value} is not of the shape that it has to have")
         wide = [] if flat else [i for i in range(labels.ndim) if i < lead or shape[i - lead] == 1]
         rows = np.moveaxis(labels, wide, range(len(wide))).reshape(-1, size)
         return common_row(rows, f"it repeats {value} along the norm's channels").reshape(shape)
 
     def apart(self, labels, axis):
-        """Refuses groups that reach over several places of an axis, which only a known size allows."""
+        """Refuses groups that tell the places of an axis apart or reach over several, where its size is only a hint."""
         rows = np.moveaxis(labels, axis, 0).reshape(labels.shape[axis], -1)
+        need(((rows < 0) == (rows[:1] < 0)).all(), "the file does not say which part it is")
         firsts = np.full(labels.max(initial=0) + 2, -1)
         firsts[rows] = np.arange(len(rows))[:, None]
         need((firsts[rows] == np.arange(len(rows))[:, None])[rows >= 0].all(), "the file does not say the size of the norm's channels")
@@ -163,7 +166,7 @@ class Rules:
     def matmul(self, labels):
         a, b, *bias = self.node.ins
         turned, shape = bool(self.node.arg.get("transB")) or "linear" in self.node.op, self.graph.shape(b)
-        need(shape is None or len(shape) > 1, f"{b} is no matrix")
+        need(len(shape) > 1 if shape is not None else labels.ndim > 1, f"{b} is no matrix of a known size")
         wide = shape[-2 if turned else -1] if shape else labels.shape[-1]
         need(wide and labels.size % wide == 0 and (labels.ndim == 1 or wide == labels.shape[-1]), f"{b} does not make the norm's channels")
         rows, needs = labels.reshape(-1, wide), [(v, self.narrowed(labels, v)) for v in bias if v]
@@ -186,7 +189,8 @@ class Rules:
     def conv(self, labels):
         weight, *bias = self.node.ins[1:]
         shape, parts = self.graph.shape(weight), self.par("group groups", 99, 1)
-        need(shape and labels.ndim > 1 and labels.shape[1] == shape[0] and shape[0] % parts == 0, f"{weight} does not make the norm's channels")
+        ranks = len(self.graph.shape(self.value) or shape or []) == len(shape or []) > 1 < labels.ndim
+        need(ranks and labels.shape[1] == shape[0] and shape[0] % parts == 0, f"{weight} does not make the norm's channels")
         row = common_row(np.moveaxis(labels, 1, -1).reshape(-1, shape[0]), MIXED)
         split = np.where(row < 0, -1, row * parts + np.arange(shape[0]) // (shape[0] // parts))
         rest = np.arange(math.prod(shape[1:]))[:, None] * parts * shape[0]
@@ -196,13 +200,14 @@ class Rules:
         shape, index = self.graph.shape(self.x), self.graph.ints.get(self.node.ins[1])
         if isinstance(index, int) and "aten" not in self.node.op:
             return self.cut(np.expand_dims(labels, self.axis(self.par("axis", 99, 0), labels.ndim + 1)), self.par("axis", 99, 0), index)
-        need(shape and self.par("axis", 99, 0) == 0 and labels.size % math.prod(shape[1:]) == 0, "it does not look up rows")
+        need(shape and None not in shape and self.par("axis", 99, 0) == 0 and labels.size % math.prod(shape[1:]) == 0, "it does not look up rows")
         return [(self.x, each(common_row(labels.reshape(-1, math.prod(shape[1:])), MIXED), shape[0]).reshape(shape))]
 
     def cut(self, labels, axis, start, step=1):
         """The labels of an operand of which these are a part."""
         shape, axis, total = list(labels.shape), self.axis(axis, labels.ndim), self.count(self.x)
         if None in (self.graph.shape(self.x) or [None]):
+            need(start >= 0, f"the shape of {self.x} is not known")
             self.apart(labels, axis)
         shape[axis] = total * shape[axis] // labels.size
         start += shape[axis] if start < 0 else 0
@@ -226,7 +231,7 @@ class Rules:
         axis, place = self.axis(self.par("axis dim", 99, 0), labels.ndim), self.node.outs.index(self.value)
         shapes = [self.graph.shape(out) for out in self.node.outs]
         sizes = self.par("split", 1) if self.node.op == "Split" else [shape and shape[axis] for shape in shapes]
-        need(sizes is None or None not in sizes, "the file does not say where its parts begin")
+        need(None not in sizes if sizes else self.count(self.x) == labels.size * len(shapes), "the file does not say where its parts begin")
         return self.cut(labels, axis, sum(sizes[:place]) if sizes else place * labels.shape[axis])
 
     def permute(self, labels):
@@ -263,8 +268,8 @@ class Rules:
                 self.apart(labels, i)
             else:
                 need(n == labels.shape[i], f"it makes {n} channels of another number")
-        if shape is None or shape.count(None) > 1:
-            shape = [*labels.shape[:head], None]
+        if shape is None or shape.count(None) > 1:  # a convolution needs to know where its channels are, and no more
+            shape = [*labels.shape[:head], None] if self.graph.maker(self.x)[1] == "conv" else [None]
         shape = [-1 if n is None else n for n in shape]
         known = math.prod(n for n in shape if n > 0)
         need(known and labels.size % known == 0 and (-1 in shape or known == labels.size), f"{self.x} has another number of elements")

@@ -23,7 +23,7 @@ Tensor = namedtuple("Tensor", "dims kind read")  # read() returns the numbers in
 ONNX_KINDS = {1: "f4", 6: "i4", 7: "i8", 9: "b1", 10: "f2", 11: "f8", 16: "bf"}
 PT2_KINDS = {4: "i4", 5: "i8", 6: "f2", 7: "f4", 8: "f8", 12: "b1", 13: "bf"}
 STORAGES = {"Float": "f4", "Double": "f8", "Half": "f2", "BFloat16": "bf", "Long": "i8", "Int": "i4", "Bool": "b1"}
-OVERLOADS = {"default", "Tensor", "Scalar", "int", "dim", "dims", "using_ints", "dtype", "Tensor_Scalar"}
+OVERLOADS = {"default", "Tensor", "Scalar", "int", "dim", "dims", "using_ints", "dtype", "dtype_layout", "device", "Tensor_Scalar"}
 RULES = {op: rule for rule, ops in {
     "add": "Add Sub aten.add aten.sub", "mul": "Mul Div aten.mul aten.div", "gather": "Gather aten.embedding",
     "matmul": "MatMul Gemm aten.linear aten.matmul aten.mm aten.bmm aten.addmm", "cast": "Cast aten.to aten._to_copy",
@@ -208,7 +208,7 @@ class OnnxGraph(Graph):
         super().__init__()
         self.files, model = files, fields(data)
         need(len(model.get(7, [])) == 1, "the file is no ONNX model", Unreadable)
-        body = fields(model[7][0])
+        body, own = fields(model[7][0]), {(text(n, 10), text(n, 1)) for n in map(fields, model.get(25, []))}
         for t in map(fields, body.get(5, [])):
             self.hold(text(t, 8), self.tensor(t))
         for number in (13, 12, 11):
@@ -225,12 +225,15 @@ class OnnxGraph(Graph):
                 self.hold(outs[0], arg["value"])
                 continue
             old = op in ("Add", "Sub", "Mul", "Div") and arg  # broadcasting as before opset 7
-            self.add(f"old {op}" if old else op if domain in ("", "ai.onnx") else f"{domain}::{op}", ins, outs, arg)
+            self.add(f"another {op}" if old or (domain, op) in own else op if domain in ("", "ai.onnx") else f"{domain}::{op}", ins, outs, arg)
 
     def attribute(self, a):
-        if 5 in a or 2 in a:
-            return self.tensor(fields(a[5][-1])) if 5 in a else struct.unpack("<f", a[2][-1])[0]
-        return integers(a, 8) if 8 in a else integers(a, 3)[-1] if 3 in a else text(a, 4)
+        kind = a.get(20, [0])[-1]
+        if kind == 4:
+            return self.tensor(fields(a[5][-1]))
+        if kind == 1:
+            return struct.unpack("<f", a.get(2, [bytes(4)])[-1])[0]
+        return integers(a, 8) if kind == 7 else (integers(a, 3) or [0])[-1] if kind == 2 else text(a, 4)
 
     def tensor(self, t):
         dims, kind = integers(t, 1), ONNX_KINDS.get(t.get(2, [0])[-1])
@@ -257,6 +260,7 @@ class Archive:
 
     def __init__(self, path):
         self.zip, self.records = zipfile.ZipFile(path), {}
+        need(len({info.filename.partition("/")[0] for info in self.zip.infolist()}) == 1, "the archive holds several folders", Unreadable)
         for info in self.zip.infolist():
             name = info.filename.partition("/")[2]
             need(name not in self.records and (not info.compress_type or info.file_size < 1 << 28), f"{name} is there twice or too long", Unreadable)
@@ -304,7 +308,8 @@ class Pt2Graph(Graph):
             need("user_output" in spec or "token" in spec, f"the model changes its own state ({next(iter(spec))})")
         for n in model["graph"]["nodes"]:
             op = n["target"].removeprefix("torch.ops.")
-            need("_." not in op or "__." in op or op == "aten.detach_.default", f"the graph changes a value in place ({op})")
+            changes = "_." in op and "__." not in op and op != "aten.detach_.default" or op.endswith("out")
+            need(not changes, f"the graph changes a value in place ({op})")
             arg = {item["name"]: self.argument(item["arg"]) for item in n["inputs"]}
             ins = [v for name, v in arg.items() if isinstance(v, str) and name not in ("dtype", "device") or name in ("other", "exponent")]
             outs = [t["name"] for out in n["outputs"] for t in out.get("as_tensors", [out["as_tensor"]] if "as_tensor" in out else [])]

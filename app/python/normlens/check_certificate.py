@@ -37,6 +37,7 @@ def check_norm(graph, norm, claims, listed, done):
     need(fit or not others & alike, f"a LayerNorm, which subtracts the mean, reads {value}")
     need(fit, f"no RMS norm over the axes {axes}, of {size} numbers, reads {value}")
     need(fit >= listed[value], f"{listed[value]} norms that read {value} are listed, and the file has {fit}")
+    need(math.prod(shape) <= 1 << 28, f"{value} is too long")
     start = labels_of([(n, 0, n, i in axes) for i, n in enumerate(shape)]).reshape(shape)
     waiting = [(norm["claim"], value, start)]
     while waiting:
@@ -50,7 +51,8 @@ def check_norm(graph, norm, claims, listed, done):
 def check_claim(graph, claims, index, value, labels, joint=False):
     """Checks one claim, and returns what it rests on: [(claim, value, labels)]."""
     claim = claims[index]
-    need(same_groups(labels_of(claim["pattern"]), labels.reshape(-1)), f"{value} has to be zero-mean over other groups than claim {index} says")
+    alike = math.prod(f[0] for f in claim["pattern"]) == labels.size and same_groups(labels_of(claim["pattern"]), labels.reshape(-1))
+    need(alike, f"{value} has to be zero-mean over other groups than claim {index} says")
     need(value not in graph.inputs, f"{value} is an input of the model, which a caller may set")
     if value in graph.tensors:
         need(not claim["needs"] and claim["kind"] in ("constant", "joint", "proven"), f"{value} is a constant, and claim {index} says {claim['kind']}")
@@ -61,7 +63,9 @@ def check_claim(graph, claims, index, value, labels, joint=False):
     node = graph.made.get(value)
     need(node, f"the file holds no value {value}")
     need(claim.get("op", node.op) == node.op, f"{value} is made by {node.op}, and claim {index} says {claim.get('op')}")
+    need(claim.get("node", value) == value, f"claim {index} names the node of {claim.get('node')} for {value}")
     need(node.rule and hasattr(Rules, node.rule), f"{value}: there is no rule for {node.op}")
+    need(value == node.outs[0] or node.rule in ("split", "select", "skip"), f"{value}: there is no rule for this output of {node.op}")
     named = {claims[i]["value"]: i for i in claim["needs"]}
     hints = {v: math.prod(f[0] for f in claims[i]["pattern"]) for v, i in named.items()}
     try:
