@@ -107,14 +107,16 @@ class Graph:
     """The nodes, constants and shapes of a file, as far as a claim may rest on them."""
 
     def __init__(self):
-        self.nodes, self.made, self.tensors, self.inputs = [], {}, {}, set()
+        self.nodes, self.made, self.tensors, self.inputs, self.read = [], {}, {}, set(), set()
         self.shapes, self.symbols = {}, {}  # None for an open size, and how the file calls it
         self.ints, self.names = {}, {}  # the numbers of short constants, and what else a constant is called
 
     def add(self, op, ins, outs, arg):
         self.nodes.append(Node(RULES.get(op.rpartition(".")[0] if op.rpartition(".")[2] in OVERLOADS else op), op, ins, outs, arg))
+        self.read.update(value for value in ins if isinstance(value, str))
         for value in filter(None, outs):
             need(value not in self.made and value not in self.tensors, f"{value} is made twice", Unreadable)
+            need(value not in self.read, f"{value} is read before it is made", Unreadable)
             self.made[value] = self.nodes[-1]
 
     def hold(self, name, tensor):
@@ -276,8 +278,9 @@ class Archive:
             need(all(isinstance(n, int) and n >= 0 for n in (offset, *sizes, *strides)), "its sizes are not stated")
             held = numbers(data, kind, len(data) // width(kind or "i1"))
             last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
-            need(math.prod(sizes) == 0 or last < len(held), "its data is cut short")
-            return np.lib.stride_tricks.as_strided(held[offset:], sizes, [s * held.itemsize for s in strides]).reshape(-1)
+            need(math.prod(sizes) < 1 << 31 and (math.prod(sizes) == 0 or last < len(held)), "its data is cut short")
+            steps = [step * held.itemsize for step in strides]
+            return np.lib.stride_tricks.as_strided(held[offset:], sizes, steps).reshape(-1)
 
         return Tensor(sizes, kind, read)
 

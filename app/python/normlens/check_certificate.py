@@ -64,14 +64,9 @@ def check_claim(graph, claims, index, value, labels, joint=False):
     need(node, f"the file holds no value {value}")
     need(claim.get("op", node.op) == node.op, f"{value} is made by {node.op}, and claim {index} says {claim.get('op')}")
     need(claim.get("node", value) == value, f"claim {index} names the node of {claim.get('node')} for {value}")
-    need(node.rule and hasattr(Rules, node.rule), f"{value}: there is no rule for {node.op}")
-    need(value == node.outs[0] or node.rule in ("split", "select", "skip"), f"{value}: there is no rule for this output of {node.op}")
     named = {claims[i]["value"]: i for i in claim["needs"]}
     hints = {v: math.prod(f[0] for f in claims[i]["pattern"]) for v, i in named.items()}
-    try:
-        needs = getattr(Rules(graph, node, value, hints), node.rule)(labels)
-    except Refused as error:
-        raise Refused(f"{value}: {node.op} does not keep it zero-mean: {error}") from None
+    needs = [seen_through(graph, *each, named=named, hints=hints) for each in derived(graph, value, labels, hints)]
     out = []
     for operand, part, *together in needs:
         need(isinstance(operand, str) or operand == 0, f"{value}: {node.op} adds the number {operand}")
@@ -86,6 +81,23 @@ def check_claim(graph, claims, index, value, labels, joint=False):
     need(not extra, f"{value}: claim {index} needs {min(extra, default='')}, on which {node.op} does not rest")
     need(not needs or claim["kind"] != "proven", f"{value}: claim {index} says proven, and {node.op} rests on its operands")
     return out
+
+
+def derived(graph, value, labels, hints):
+    node = graph.made[value]
+    need(node.rule and hasattr(Rules, node.rule), f"{value}: there is no rule for {node.op}")
+    need(value == node.outs[0] or node.rule in ("split", "select", "skip"), f"{value}: there is no rule for this output of {node.op}")
+    try:
+        return getattr(Rules(graph, node, value, hints), node.rule)(labels)
+    except Refused as error:
+        raise Refused(f"{value}: {node.op} does not keep it zero-mean: {error}") from None
+
+
+def seen_through(graph, value, labels, *joint, named, hints):
+    """A value on which a claim rests, or the one behind it if the certificate leaves out what has the same numbers."""
+    while value not in named and graph.maker(value)[1] in ("same", "cast", "dropout"):
+        value, labels = derived(graph, value, labels, hints)[0]
+    return value, labels, *joint
 
 
 def check_order(claims):
