@@ -21,7 +21,8 @@ MIXED = "it mixes the norm's channels"
 def labels_of(factors):
     """The labels that a pattern of the certificate stands for, in one row."""
     whole = all(type(n) is int for factor in factors for n in factor[:3])
-    need(whole and all(0 <= begin < end <= size for size, begin, end, _ in factors), "a pattern of the certificate has an empty factor")
+    filled = whole and all(0 <= begin < end <= size for size, begin, end, _ in factors)
+    need(filled, "a pattern of the certificate has an empty factor")
     need(math.prod(size for size, *_ in factors) < 1 << 30, "a pattern of the certificate is too long")
     labels = np.zeros(1, np.int32)
     for size, begin, end, summed in factors:
@@ -59,7 +60,8 @@ def each(row, count):
 
 def check_means(name, tensors, labels):
     """The means of one tensor, or of several that are centered together."""
-    need(all(t.kind in EPS and math.prod(t.dims) == part.size for t, part in zip(tensors, labels)), f"{name} does not fit its pattern")
+    fits = all(t.kind in EPS and math.prod(t.dims) == part.size for t, part in zip(tensors, labels))
+    need(fits, f"{name} holds no floats, or does not fit its pattern")
     try:
         w = np.concatenate([t.read() for t in tensors]).astype(np.float64)
     except Refused as error:
@@ -113,7 +115,7 @@ class Rules:
         if size == labels.size:
             return labels
         flat, long = labels.ndim == 1 or lead < 0, [n for i, n in enumerate(shape) if max(shape[:i + 1]) > 1]
-        fits = labels.size % size == 0 and 1 not in long if flat else all(n in (1, labels.shape[lead + i]) for i, n in enumerate(shape))
+        fits = all(n in (1, labels.shape[lead + i]) for i, n in enumerate(shape)) if not flat else labels.size % size == 0 and 1 not in long
         need(fits, f"{value} is not of the shape that it has to have")
         wide = [] if flat else [i for i in range(labels.ndim) if i < lead or shape[i - lead] == 1]
         rows = np.moveaxis(labels, wide, range(len(wide))).reshape(-1, size)
@@ -125,7 +127,8 @@ class Rules:
         need(((rows < 0) == (rows[:1] < 0)).all(), "the file does not say which part it is")
         firsts = np.full(labels.max(initial=0) + 2, -1)
         firsts[rows] = np.arange(len(rows))[:, None]
-        need((firsts[rows] == np.arange(len(rows))[:, None])[rows >= 0].all(), "the file does not say the size of the norm's channels")
+        alone = (firsts[rows] == np.arange(len(rows))[:, None])[rows >= 0].all()
+        need(alone, "the file does not say the size of the norm's channels")
 
     def same(self, labels):
         return [(self.x, labels)]
@@ -168,7 +171,8 @@ class Rules:
         turned, shape = bool(self.node.arg.get("transB")) or "linear" in self.node.op, self.graph.shape(b)
         need(len(shape) > 1 if shape is not None else labels.ndim > 1, f"{b} is no matrix of a known size")
         wide = shape[-2 if turned else -1] if shape else labels.shape[-1]
-        need(wide and labels.size % wide == 0 and (labels.ndim == 1 or wide == labels.shape[-1]), f"{b} does not make the norm's channels")
+        fits = wide and labels.size % wide == 0 and (labels.ndim == 1 or wide == labels.shape[-1])
+        need(fits, f"{b} does not make the norm's channels")
         rows, needs = labels.reshape(-1, wide), [(v, self.narrowed(labels, v)) for v in bias if v]
         try:
             row = common_row(rows, MIXED)
@@ -176,7 +180,8 @@ class Rules:
             row = np.arange(wide)
         if np.unique(row[row >= 0]).size < (row >= 0).sum():
             part = each(row, self.count(b) // wide)
-            return [(b, (part.T if turned else part).reshape(shape if shape and None not in shape else (*labels.shape[:-2], -1, wide))), *needs]
+            stated = shape if shape and None not in shape else (*labels.shape[:-2], -1, wide)
+            return [(b, (part.T if turned else part).reshape(stated)), *needs]
         known = None not in (self.graph.shape(a) or [None]) and not self.node.arg.get("transA")
         need(known and labels.ndim > 1 and self.count(a) % len(rows) == 0, MIXED)
         return [(a, each(common_row(rows.T, MIXED), self.count(a) // len(rows)).T.reshape(*labels.shape[:-1], -1)), *needs]
@@ -199,8 +204,10 @@ class Rules:
     def gather(self, labels):
         shape, index = self.graph.shape(self.x), self.graph.ints.get(self.node.ins[1])
         if isinstance(index, int) and "aten" not in self.node.op:
-            return self.cut(np.expand_dims(labels, self.axis(self.par("axis", 99, 0), labels.ndim + 1)), self.par("axis", 99, 0), index)
-        need(shape and None not in shape and self.par("axis", 99, 0) == 0 and labels.size % math.prod(shape[1:]) == 0, "it does not look up rows")
+            axis = self.axis(self.par("axis", 99, 0), labels.ndim + 1)
+            return self.cut(np.expand_dims(labels, axis), axis, index)
+        rows = shape and None not in shape and self.par("axis", 99, 0) == 0
+        need(rows and labels.size % math.prod(shape[1:]) == 0, "it does not look up rows")
         return [(self.x, each(common_row(labels.reshape(-1, math.prod(shape[1:])), MIXED), shape[0]).reshape(shape))]
 
     def cut(self, labels, axis, start, step=1):
@@ -219,7 +226,8 @@ class Rules:
 
     def select(self, labels):
         index = self.node.arg["index"] if "index" in self.node.arg else self.node.outs.index(self.value)
-        return self.cut(np.expand_dims(labels, self.axis(self.par("dim", 99, 0), labels.ndim + 1)), self.par("dim", 99, 0), index)
+        axis = self.axis(self.par("dim", 99, 0), labels.ndim + 1)
+        return self.cut(np.expand_dims(labels, axis), axis, index)
 
     def slice(self, labels):
         lists = [self.par(*item) for item in (("starts start", 1, 0), ("axes dim", 3, 0), ("steps step", 4, 1))]
@@ -231,7 +239,8 @@ class Rules:
         axis, place = self.axis(self.par("axis dim", 99, 0), labels.ndim), self.node.outs.index(self.value)
         shapes = [self.graph.shape(out) for out in self.node.outs]
         sizes = self.par("split", 1) if self.node.op == "Split" else [shape and shape[axis] for shape in shapes]
-        need(None not in sizes if sizes else self.count(self.x) == labels.size * len(shapes), "the file does not say where its parts begin")
+        known = None not in sizes if sizes else self.count(self.x) == labels.size * len(shapes)
+        need(known, "the file does not say where its parts begin")
         return self.cut(labels, axis, sum(sizes[:place]) if sizes else place * labels.shape[axis])
 
     def permute(self, labels):
@@ -251,13 +260,17 @@ class Rules:
     def squeeze(self, labels):
         axes = np.atleast_1d(self.par("axes dim", 1, 0))
         need(self.par("axes dim", 1) is not None and labels.ndim > 1, "the file does not say which axes it removes")
-        return [(self.x, np.expand_dims(labels, tuple(self.axis(int(i), labels.ndim + len(axes)) for i in axes)))]
+        axes, shape = [self.axis(int(i), labels.ndim + len(axes)) for i in axes], self.graph.shape(self.x)
+        ones = shape is None or len(shape) == labels.ndim + len(axes) and all(shape[i] == 1 for i in axes)
+        need(ones, "it removes no axes of size 1")
+        return [(self.x, np.expand_dims(labels, tuple(axes)))]
 
     def expand(self, labels):
         need(None not in (self.graph.shape(self.x) or [None]), f"the shape of {self.x} is not known")
         return [(self.x, self.narrowed(labels, self.x))]
 
     def reshape(self, labels):
+        need(self.node.arg.get("dtype") is None, "it takes the bits for another type")
         shape, symbols = self.graph.shape(self.x), self.graph.symbols.get(self.x, [])
         goal = (self.graph.entries(self.node.ins[1]) if self.node.op == "Reshape" else self.graph.symbols.get(self.value)) or []
         kept = [n == (self.x, i) or n == 0 and not self.par("allowzero") or n in symbols[i:i + 1] for i, n in enumerate(goal)]
@@ -272,7 +285,8 @@ class Rules:
             shape = [*labels.shape[:head], None] if self.graph.maker(self.x)[1] == "conv" else [None]
         shape = [-1 if n is None else n for n in shape]
         known = math.prod(n for n in shape if n > 0)
-        need(known and labels.size % known == 0 and (-1 in shape or known == labels.size), f"{self.x} has another number of elements")
+        fits = known and labels.size % known == 0 and (-1 in shape or known == labels.size)
+        need(fits, f"{self.x} has another number of elements")
         return [(self.x, labels.reshape(shape))]
 
     def concat(self, labels):

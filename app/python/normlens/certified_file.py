@@ -35,7 +35,8 @@ RULES = {op: rule for rule, ops in {
     "split": "Split aten.split aten.split_with_sizes aten.chunk", "-mean": "ReduceMean aten.mean", "-pow": "Pow aten.pow",
     "-sqrt": "Sqrt aten.sqrt", "-rsqrt": "aten.rsqrt", "-inverse": "Reciprocal aten.reciprocal",
     "-rms": "RMSNormalization SimplifiedLayerNormalization aten.rms_norm normlens.rms_norm", "skip": "com.microsoft::"
-    "SkipSimplifiedLayerNormalization normlens.add_rms_norm", "-layer_norm": "LayerNormalization aten.layer_norm aten.native_layer_norm",
+    "SkipSimplifiedLayerNormalization normlens.add_rms_norm",
+    "-layer_norm": "LayerNormalization aten.layer_norm aten.native_layer_norm",
 }.items() for op in ops.split()}  # those with a minus are parts of norms
 
 
@@ -112,7 +113,8 @@ class Graph:
         self.ints, self.names = {}, {}  # the numbers of short constants, and what else a constant is called
 
     def add(self, op, ins, outs, arg):
-        self.nodes.append(Node(RULES.get(op.rpartition(".")[0] if op.rpartition(".")[2] in OVERLOADS else op), op, ins, outs, arg))
+        name, _, overload = op.rpartition(".")
+        self.nodes.append(Node(RULES.get(name if overload in OVERLOADS else op), op, ins, outs, arg))
         self.read.update(value for value in ins if isinstance(value, str))
         for value in filter(None, outs):
             need(value not in self.made and value not in self.tensors, f"{value} is made twice", Unreadable)
@@ -144,13 +146,16 @@ class Graph:
         if not node or held is not None:
             return [held] if isinstance(held, int) else held
         of, index = self.made.get(node.ins[0]), self.ints.get(node.ins[1]) if len(node.ins) > 1 else None
-        if of and of.op == "Shape" and node.op == "Gather" and index is not None:
+        sizes = of and of.op == "Shape" and not of.arg
+        if sizes and node.op == "Gather" and index is not None:
             return [(of.ins[0], i) for i in np.atleast_1d(index)]
-        if of and of.op == "Shape" and node.op == "Slice" and index == [0] and node.ins[2] in self.ints:
+        if sizes and node.op == "Slice" and index == [0] and node.ins[2] in self.ints:
             return [(of.ins[0], i) for i in range(*self.ints[node.ins[2]])]
         if node.op in ("Cast", "Unsqueeze", "Squeeze", "Identity"):
             return self.entries(node.ins[0])
-        parts = [self.entries(part) for part in node.ins] if node.op == "Concat" else [[None] if node.op in ("Mul", "Div") else None]
+        if node.op in ("Mul", "Div"):
+            return [None]
+        parts = [self.entries(part) for part in node.ins] if node.op == "Concat" else [None]
         return None if None in parts else sum(parts, [])
 
     def mean_axes(self, node, rank):
@@ -188,8 +193,9 @@ class Graph:
                 read = node.ins[0] if node.rule == "-rms" else self.sum_of(node)[0]
                 found.append((read, list(range(first % rank, rank)), math.prod(held) if held else None))
             elif node.rule == "mul" and len(node.ins) == 2:
-                for x, scale in (node.ins, node.ins[::-1]):
-                    found += [(x, axes, None) for axes in [self.square_mean(x, scale, "iv" in node.op, rank)] if axes]
+                divides = "iv" in node.op
+                for x, scale in (node.ins, node.ins[::-1])[:1 if divides else 2]:
+                    found += [(x, axes, None) for axes in [self.square_mean(x, scale, divides, rank)] if axes]
         return found, others
 
     def square_mean(self, x, scale, divides, rank):
@@ -200,7 +206,7 @@ class Graph:
         total, adds = self.maker(root.ins[0] if rule == ("-sqrt" if divides else "-rsqrt") else None)
         mean, means = self.maker(total.ins[0] if adds == "add" and "dd" in total.op and self.number(total.ins[1]) else None)
         square, rule = self.maker(mean.ins[0] if means == "-mean" else None)
-        by_power = rule == "-pow" and square.ins[0] == x and self.number(square.ins[1]) == 2
+        by_power = rule == "-pow" and square.ins[:1] == [x] and [self.number(value) for value in square.ins[1:]] == [2]
         by_product = rule == "mul" and square.ins == [x, x] and "iv" not in square.op
         return self.mean_axes(mean, rank) if by_power or by_product else None
 
@@ -226,8 +232,9 @@ class OnnxGraph(Graph):
             if isinstance(arg.get("value"), Tensor) and op == "Constant":
                 self.hold(outs[0], arg["value"])
                 continue
-            old = op in ("Add", "Sub", "Mul", "Div") and arg  # broadcasting as before opset 7
-            self.add(f"another {op}" if old or (domain, op) in own else op if domain in ("", "ai.onnx") else f"{domain}::{op}", ins, outs, arg)
+            if op in ("Add", "Sub", "Mul", "Div") and arg or (domain, op) in own:
+                op = f"another {op}"  # one that broadcasts as before opset 7, or a function of the file
+            self.add(op if domain in ("", "ai.onnx") else f"{domain}::{op}", ins, outs, arg)
 
     def attribute(self, a):
         kind = a.get(20, [0])[-1]
@@ -251,7 +258,8 @@ class OnnxGraph(Graph):
             elif 9 not in t and kind in ("f4", "f8"):
                 data = b"".join(bytes(part) for part in t.get(4 if kind == "f4" else 10, []))
             elif 9 not in t and kind:
-                data = np.asarray(integers(t, 7) or integers(t, 5), "<i8").astype("<u2" if width(kind) == 2 else "<" + kind).tobytes()
+                data = np.asarray(integers(t, 7) or integers(t, 5), "<i8")
+                data = data.astype("<u2" if width(kind) == 2 else "<" + kind).tobytes()
             return numbers(data, kind, math.prod(dims))
 
         return Tensor(dims, kind, read)
@@ -262,10 +270,12 @@ class Archive:
 
     def __init__(self, path):
         self.zip, self.records = zipfile.ZipFile(path), {}
-        need(len({info.filename.partition("/")[0] for info in self.zip.infolist()}) == 1, "the archive holds several folders", Unreadable)
+        folders = {info.filename.partition("/")[0] for info in self.zip.infolist()}
+        need(len(folders) == 1, "the archive holds several folders", Unreadable)
         for info in self.zip.infolist():
             name = info.filename.partition("/")[2]
-            need(name not in self.records and (not info.compress_type or info.file_size < 1 << 28), f"{name} is there twice or too long", Unreadable)
+            fits = name not in self.records and (not info.compress_type or info.file_size < 1 << 28)
+            need(fits, f"{name} is there twice or too long", Unreadable)
             self.records[name] = info
 
     def read(self, name):
@@ -314,15 +324,17 @@ class Pt2Graph(Graph):
             changes = "_." in op and "__." not in op and op != "aten.detach_.default" or op.endswith("out")
             need(not changes, f"the graph changes a value in place ({op})")
             arg = {item["name"]: self.argument(item["arg"]) for item in n["inputs"]}
-            ins = [v for name, v in arg.items() if isinstance(v, str) and name not in ("dtype", "device") or name in ("other", "exponent")]
-            outs = [t["name"] for out in n["outputs"] for t in out.get("as_tensors", [out["as_tensor"]] if "as_tensor" in out else [])]
+            ins = [v for name, v in arg.items() if isinstance(v, str) or name in ("other", "exponent")]
+            outs = [t["name"] for out in n["outputs"] for t in out.get("as_tensors") or [out.get("as_tensor") or {"name": ""}]]
             self.add(op, arg["tensors"] if "tensors" in arg else ins[1:] + ins[:1] if "addmm" in op else ins, outs, arg)
 
     def argument(self, union):
         kind, value = next(iter(union.items()))
         if kind in ("as_tensor", "as_optional_tensor"):
             return value["name"] if "name" in value else self.argument(value)
-        return [item["name"] for item in value] if kind == "as_tensors" else None if kind in ("as_none", "as_string", "as_device") else value
+        if kind == "as_tensors":
+            return [item["name"] for item in value]
+        return value if isinstance(value, (bool, int, float, list)) and kind != "as_none" else None
 
 
 class Stub:

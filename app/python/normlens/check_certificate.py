@@ -29,7 +29,8 @@ def check_norm(graph, norm, claims, listed, done):
     value, shape = norm["input"], norm["shape"]
     need(value in graph.made or value in graph.tensors or value in graph.inputs, f"the file holds no value {value}")
     declared = graph.shapes.get(value) or [None] * len(shape)
-    need(len(declared) == len(shape) and all(a in (None, b) for a, b in zip(declared, shape)), f"{value} is not of the shape {shape}")
+    fits = len(declared) == len(shape) and all(a in (None, b) for a, b in zip(declared, shape))
+    need(fits, f"{value} is not of the shape {shape}")
     axes, (reads, others) = sorted(i % len(shape) for i in norm["axes"]), graph.norm_reads(len(shape))
     size = math.prod(shape[i] for i in axes)
     alike = {value} | {out for node in graph.nodes if node.rule == "cast" and node.ins[0] == value for out in node.outs}
@@ -51,12 +52,14 @@ def check_norm(graph, norm, claims, listed, done):
 def check_claim(graph, claims, index, value, labels, joint=False):
     """Checks one claim, and returns what it rests on: [(claim, value, labels)]."""
     claim = claims[index]
-    alike = math.prod(f[0] for f in claim["pattern"]) == labels.size and same_groups(labels_of(claim["pattern"]), labels.reshape(-1))
+    alike = math.prod(f[0] for f in claim["pattern"]) == labels.size
+    alike = alike and same_groups(labels_of(claim["pattern"]), labels.reshape(-1))
     need(alike, f"{value} has to be zero-mean over other groups than claim {index} says")
     need(value not in graph.inputs, f"{value} is an input of the model, which a caller may set")
     if value in graph.tensors:
-        need(not claim["needs"] and claim["kind"] in ("constant", "joint", "proven"), f"{value} is a constant, and claim {index} says {claim['kind']}")
-        need(claim.get("tensor", value) in (value, graph.names.get(value)), f"claim {index} names the tensor {claim.get('tensor')}, and {value} is read")
+        constant, tensor = claim["kind"] in ("constant", "joint", "proven"), claim.get("tensor", value)
+        need(constant and not claim["needs"], f"{value} is a constant, and claim {index} says {claim['kind']}")
+        need(tensor in (value, graph.names.get(value)), f"claim {index} names the tensor {tensor}, and {value} is read")
         if not joint:
             check_means(value, [graph.tensors[value]], [labels])
         return []
@@ -86,7 +89,8 @@ def check_claim(graph, claims, index, value, labels, joint=False):
 def derived(graph, value, labels, hints):
     node = graph.made[value]
     need(node.rule and hasattr(Rules, node.rule), f"{value}: there is no rule for {node.op}")
-    need(value == node.outs[0] or node.rule in ("split", "select", "skip"), f"{value}: there is no rule for this output of {node.op}")
+    first = value == node.outs[0] or node.rule in ("split", "select", "skip")
+    need(first, f"{value}: there is no rule for this output of {node.op}")
     try:
         return getattr(Rules(graph, node, value, hints), node.rule)(labels)
     except Refused as error:
@@ -123,11 +127,13 @@ def check_tensors(found, claims, index):
         waiting += [i for i in claim["needs"] if i not in seen]
         seen.update(claim["needs"])
         together = {}
-        for c in [claims[i] for i in claim["needs"] if claims[i]["kind"] == "joint"] + ([claim] if claim["kind"] == "constant" else []):
-            need(c["tensor"] in found, f"the file holds no tensor {c['tensor']}")
-            together.setdefault(len(found[c["tensor"]].dims), []).append(c)
+        constants = [claims[i] for i in claim["needs"] if claims[i]["kind"] == "joint"]
+        for one in constants + ([claim] if claim["kind"] == "constant" else []):
+            need(one["tensor"] in found, f"the file holds no tensor {one['tensor']}")
+            together.setdefault(len(found[one["tensor"]].dims), []).append(one)
         for part in together.values():
-            check_means(", ".join(c["tensor"] for c in part), [found[c["tensor"]] for c in part], [labels_of(c["pattern"]) for c in part])
+            names = [one["tensor"] for one in part]
+            check_means(", ".join(names), [found[name] for name in names], [labels_of(one["pattern"]) for one in part])
 
 
 def check(path, certificate):
