@@ -250,6 +250,7 @@ class Holds(Folder):
         broken = copy.deepcopy(certificate)
         broken["claims"][1]["pattern"].reverse()
         self.assert_refused(folded, broken, "norm norm: first.weight is not centered")
+        self.assert_refused(folded, {**certificate, "claims": [{**claims[0], "needs": []}]}, "x is derived from nothing")
         broken["claims"][1]["tensor"] = "second.weight"
         self.assert_refused(folded, broken, "holds no tensor second.weight")
 

@@ -124,6 +124,7 @@ def check_tensors(found, claims, index):
     waiting, seen = [index], set()
     while waiting:
         claim = claims[waiting.pop()]
+        need(claim["needs"] or claim["kind"] != "derived", f"{claim['value']} is derived from nothing")
         waiting += [i for i in claim["needs"] if i not in seen]
         seen.update(claim["needs"])
         together = {}
