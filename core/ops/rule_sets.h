@@ -60,6 +60,7 @@ SizeRule reduceSize, mixSize;
 
 // rules_norm.cpp
 NORMLENS_RULE(layerNorm);
+NORMLENS_RULE(rmsNorm);
 NORMLENS_RULE(batchNorm);
 NORMLENS_RULE(otherNorm);
 NORMLENS_RULE(softmax);

@@ -116,6 +116,26 @@ ZeroMean layerNormZeroMean(const Graph& graph, const Node& node, int output, con
   return ZeroMean::of({{beta, std::move(*seen)}});
 }
 
+// y = gamma * x / r, with one number r for each of the norm's own groups: zero-mean where x is.
+ZeroMean rmsNormZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  if (output != 0) return ZeroMean::refused("it is a statistic of the norm");
+  const Shape* shape = shapeOf(graph, operandAt(node, 0));
+  const Shape* full = shapeOf(graph, node.outputs[0]);
+  const auto axes = graph::intsAttribute(node, "axes");
+  if (shape == nullptr || full == nullptr || !axes || !areAxesAsProbed(graph, node, *axes))
+    return ZeroMean::refused(kNoShape);
+  if (!Pattern::overAxes(*shape, *axes).coversGroupsOf(pattern) || *shape != *full)
+    return ZeroMean::refused("an RMSNorm divides these channels by different numbers");
+  if (const ValueId gamma = operandAt(node, 1); gamma != kNoValue) {
+    const auto seen = narrowedInEveryRun(graph, gamma, pattern, *full);
+    if (!seen || !isConstantAlong(graph, gamma, *seen)) return ZeroMean::refused(kUnequalGamma);
+  }
+  return ZeroMean::of({{node.operands[0], pattern}});
+}
+Shift rmsNormShift(const Graph&, const Node&, int, const Pattern&) {
+  return Shift::refused("it reads the shifted values");
+}
+
 Shift layerNormShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
   if (operand == 0) {
     const auto groups = normalizedGroups(graph, node);
@@ -149,9 +169,8 @@ Shift batchNormShift(const Graph& graph, const Node& node, int operand, const Pa
   return Shift::carried({{node.outputs[0], std::move(*wide)}});
 }
 
-ZeroMean otherNormZeroMean(const Graph&, const Node& node, int, const Pattern&) {
-  return ZeroMean::refused(node.kind == OpKind::RmsNorm ? "an RMSNorm does not remove the mean"
-                                                        : "it normalizes over other channels than this norm");
+ZeroMean otherNormZeroMean(const Graph&, const Node&, int, const Pattern&) {
+  return ZeroMean::refused("it normalizes over other channels than this norm");
 }
 Shift otherNormShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
   const auto groups = operand == 0 ? normalizedGroups(graph, node) : std::nullopt;

@@ -1,6 +1,10 @@
 """`verify A B`: folds by other hands, right ones and wrong ones of many kinds, are told apart, with the first wrong norm and why."""
 
+import hashlib
+import json
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -10,6 +14,9 @@ import torch
 from onnx import numpy_helper
 from samples import engine
 from torch import nn
+
+
+CHECKER = pathlib.Path(__file__).parents[2] / "app" / "python" / "normlens" / "check_certificate.py"
 
 
 class Norm(nn.Module):
@@ -173,6 +180,45 @@ class Verify(unittest.TestCase):
             result = self.verdicts(".onnx", path.name)
             self.assertFalse(result["right"], kind)
             self.assertEqual(result["first_wrong"], result["norms"][1]["name"], result)
+
+    def checked(self, folded, certificate):
+        words = [sys.executable, CHECKER, self.folder / folded, self.folder / certificate]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    def test_certificates(self):
+        """What the engine writes, of its own folds and of one by hand, holds for a checker that shares no code with it."""
+        self.write(self.by_hand(), "hand")
+        for suffix, norms in {".pt": ("portable",), ".pt2": ("portable", "primitives", "fast"), ".onnx": ("portable", "standard")}.items():
+            for norm in norms:
+                out, certificate = f"certified_{norm}{suffix}", f"{norm}{suffix}.json"
+                words = ("--norm", norm, "--inputs", self.folder / "ids.npz", "--certificate", self.folder / certificate)
+                status, _, errors = engine("fold", self.folder / f"a{suffix}", "-o", self.folder / out, *words)
+                self.assertEqual(status, 0, errors)
+                result = self.checked(out, certificate)
+                self.assertEqual(result.returncode, 0, (out, result.stdout))
+                self.assertIn("4 norms hold", result.stdout)
+                self.assertEqual("wiring not checked" in result.stdout, suffix == ".pt")
+            words = ("--inputs", self.folder / "ids.npz", "--certificate", self.folder / "hand.json")
+            engine("verify", self.folder / f"a{suffix}", self.folder / f"hand{suffix}", *words)
+            self.assertEqual(self.checked(f"hand{suffix}", "hand.json").returncode, 0)
+
+    def test_a_certificate_of_another_file_is_refused(self):
+        words = ("--inputs", self.folder / "ids.npz", "--certificate", self.folder / "c.json")
+        engine("fold", self.folder / "a.onnx", "-o", self.folder / "c.onnx", *words)
+        certificate = json.loads((self.folder / "c.json").read_text())
+        model = onnx.load(self.folder / "c.onnx")
+        for tensor in model.graph.initializer:
+            if tensor.name.endswith("downs.1.bias"):
+                array = numpy_helper.to_array(tensor).copy()
+                array[3] += 1e-3
+                tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+        onnx.save(model, self.folder / "off.onnx")
+        self.assertIn("refused", self.checked("off.onnx", "c.json").stdout)
+        certificate.update(file="off.onnx", sha256=hashlib.sha256((self.folder / "off.onnx").read_bytes()).hexdigest())
+        (self.folder / "off.json").write_text(json.dumps(certificate))
+        result = self.checked("off.onnx", "off.json")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("downs.1.bias is not centered", result.stdout)
 
     def test_nothing_folded(self):
         result = self.verdicts(".pt", "a.pt")

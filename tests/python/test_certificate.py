@@ -280,7 +280,7 @@ class Broken(Folder):
         for model, form in ((Text, "onnx"), (Encoder, "onnx"), (Rows, "onnx"), (Joined, "onnx"), (Text, "dynamo.onnx"), (Text, "pt2")):
             path = pathlib.Path(folder.name) / f"{model.__name__}.{form}"
             path.mkdir()
-            folded = fold(path, model, form)
+            folded = fold(path, model, form, *(("--norm", "standard") if "onnx" in form else ()))
             cls.made[model, form] = (folded, certificates.certificate(folded, {"in": EXAMPLES[model].shape}))
             if form == "onnx":
                 cls.shapes[model] = certificates.OnnxFile(folded, {"in": EXAMPLES[model].shape}, None).shapes
@@ -426,8 +426,9 @@ class Broken(Folder):
             (node("Softmax", ["inner"], ["OUT"]), {}, "no rule for Softmax"),
             (node("Dropout", ["inner", "", "held"], ["OUT"]), {"held": np.bool_(True)}, "drops elements at random"),
             (node("Transpose", ["inner"], ["OUT"], perm=[0, 2, 1]), {}, "Transpose|other groups"),
-            (node("RMSNormalization", ["inner", "held"], ["OUT"]), {"held": scale * 0 + 1}, "no rule for RMSNormalization"),
+            (node("RMSNormalization", ["inner", "held"], ["OUT"]), ramp, "scales each channel differently"),
             (node("MatMul", ["inner", "held"], ["OUT"]), {"held": np.diag(scale)}, "held is not centered"),
+            (node("RMSNormalization", ["inner", "held"], ["OUT"]), {"held": scale * 0 + 2}, None),
             (node("Identity", ["inner"], ["OUT"]), {}, None),
             (node("Mul", ["inner", "held"], ["OUT"]), {"held": scale * 0 + 3}, None),
             (node("Div", ["inner", "held"], ["OUT"]), {"held": np.ones((2, 6, 1), np.float32)}, None),

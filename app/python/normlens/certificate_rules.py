@@ -151,12 +151,39 @@ class Rules:
         return [(value, self.narrowed(labels, value)) for value in self.node.ins]
 
     def mul(self, labels):
-        for data, scale in ((0, 1),) if "iv" in self.node.op else ((0, 1), (1, 0)):
-            if self.constant_along(self.node.ins[scale], labels):
-                return [(self.node.ins[data], self.narrowed(labels, self.node.ins[data]))]
+        divides = "iv" in self.node.op
+        for data, scale in ((0, 1),) if divides else ((0, 1), (1, 0)):
+            x, by = self.node.ins[data], self.node.ins[scale]
+            axes = self.graph.square_mean(x, by, divides, labels.ndim) if isinstance(by, str) else None
+            if self.constant_along(by, labels) or axes and self.in_rows(labels, axes):
+                return [(x, self.narrowed(labels, x))]
         raise Refused("it scales each channel differently")
 
+    def in_rows(self, labels, axes):
+        """Whether each group lies in one row over these axes: what is one number for each row is one for each group."""
+        kept = [1 if i in axes else n for i, n in enumerate(labels.shape)]
+        rows = np.broadcast_to(np.arange(math.prod(kept)).reshape(kept), labels.shape)[labels >= 0]
+        inside, one = labels[labels >= 0], np.zeros(labels.max(initial=0) + 1, rows.dtype)
+        one[inside] = rows
+        return labels.ndim > 1 and bool((one[inside] == rows).all())
+
+    def rms(self, labels):
+        """A norm divides a row by one number; its scale has to be one number, too."""
+        scale, dims = (self.node.ins[1:2] or [None])[0], len(self.node.arg.get("normalized_shape") or "1")
+        first = -dims if "rms_norm" in self.node.op else self.node.arg.get("axis", -1)
+        need(not self.node.ins[2:3] or self.node.ins[2] in ("", None), "it adds a shift")
+        held = self.graph.tensors.get(self.behind(scale)) if scale else None
+        need(not scale or held and len(np.unique(held.read())) == 1, "it scales each channel differently")
+        need(self.in_rows(labels, range(first % labels.ndim, labels.ndim)), "it is taken over other axes")
+        return [(self.x, labels)]
+
+    def behind(self, value):
+        """What a value is a copy of."""
+        node, rule = self.graph.maker(value)
+        return self.behind(node.ins[0]) if rule == "same" else value
+
     def constant_along(self, value, labels):
+        value = self.behind(value) if isinstance(value, str) else value
         shape = self.graph.shape(value)
         if not shape or None in shape or labels.ndim < max(2, len(shape)):
             return shape is not None and math.prod(n or 2 for n in shape) == 1

@@ -321,7 +321,7 @@ class Pt2Graph(Graph):
             need("user_output" in spec or "token" in spec, f"the model changes its own state ({next(iter(spec))})")
         for n in model["graph"]["nodes"]:
             op = n["target"].removeprefix("torch.ops.")
-            changes = "_." in op and "__." not in op and op != "aten.detach_.default" or op.endswith("out")
+            changes = "_." in op and "__." not in op and op != "aten.detach_.default" or op.endswith(".out")
             need(not changes, f"the graph changes a value in place ({op})")
             arg = {item["name"]: self.argument(item["arg"]) for item in n["inputs"]}
             ins = [v for name, v in arg.items() if isinstance(v, str) or name in ("other", "exponent")]

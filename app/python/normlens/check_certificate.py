@@ -88,11 +88,12 @@ def check_claim(graph, claims, index, value, labels, joint=False):
 
 def derived(graph, value, labels, hints):
     node = graph.made[value]
-    need(node.rule and hasattr(Rules, node.rule), f"{value}: there is no rule for {node.op}")
+    rule = (node.rule or "-").lstrip("-")
+    need(rule and hasattr(Rules, rule), f"{value}: there is no rule for {node.op}")
     first = value == node.outs[0] or node.rule in ("split", "select", "skip")
     need(first, f"{value}: there is no rule for this output of {node.op}")
     try:
-        return getattr(Rules(graph, node, value, hints), node.rule)(labels)
+        return getattr(Rules(graph, node, value, hints), rule)(labels)
     except Refused as error:
         raise Refused(f"{value}: {node.op} does not keep it zero-mean: {error}") from None
 
@@ -142,6 +143,9 @@ def check(path, certificate):
     need(cert["certificate"] == 1, f"version {cert['certificate']} of certificates is not known", Unreadable)
     graph, claims = opened(pathlib.Path(path), cert), cert["claims"]
     check_order(claims)
+    if isinstance(graph, Graph):
+        own = {name: value for value, name in graph.names.items()}  # a .pt2 calls a parameter by two names
+        claims = [claim if claim["value"] in graph.tensors else {**claim, "value": own.get(claim["value"], claim["value"])} for claim in claims]
     listed, done = Counter(norm["input"] for norm in cert["norms"]), set()
     for norm in cert["norms"]:
         try:

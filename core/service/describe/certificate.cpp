@@ -61,7 +61,6 @@ class Listed {
     for (const analysis::Need& need : claim.needs) needs.push_back(add(need.claim));
     json entry{{"value", value.name}, {"pattern", patternOf(claim.pattern)}, {"kind", kindOf(claim)}, {"needs", needs}};
     if (value.constant != graph::kNone) entry["tensor"] = graph_.constant(value.constant).name;
-    if (value.producer != graph::kNone) entry["op"] = graph_.node(value.producer).op;
     return entry;
   }
 
