@@ -2,13 +2,16 @@
 
     report = normlens.analyze(model, inputs)          # or a .pt, .pt2, .onnx file
     folded, report = normlens.fold(model, inputs)     # an equal module with nn.RMSNorm
+    report = normlens.fold_folder(HF_DIR, OUT_DIR)    # an equal checkpoint of transformers or timm
     model, report = normlens.cbwc(model, inputs)      # train it; then normlens.uncbwc(model)
 
 torch is imported by what needs a module: a path is analysed without it.
 """
 
 from normlens.analyzing import analyze
-from normlens.errors import EngineDied, EngineError, EngineNotFound, ExportFailed, NormLensError, NotEqual, OutsideContract
+from normlens.checkpoint import fold_folder
+from normlens.errors import EngineDied, EngineError, EngineNotFound, ExportFailed, FolderRefused
+from normlens.errors import NormLensError, NotEqual, OutsideContract
 from normlens.folding import fold, unguard
 from normlens.report.picture import Picture
 from normlens.report.report import ChangeReport, Check, Norm, Report
@@ -23,6 +26,7 @@ __all__ = [
     "EngineError",
     "EngineNotFound",
     "ExportFailed",
+    "FolderRefused",
     "Norm",
     "NormLensError",
     "NotEqual",
@@ -32,6 +36,7 @@ __all__ = [
     "analyze",
     "cbwc",
     "fold",
+    "fold_folder",
     "uncbwc",
     "unguard",
 ]

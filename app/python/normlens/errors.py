@@ -32,6 +32,10 @@ class ExportFailed(NormLensError):
     """torch.export could not make a graph of the module; the message has its reason."""
 
 
+class FolderRefused(NormLensError):
+    """A checkpoint's folder cannot be read safely, or is of a kind that is not folded; the message names the file."""
+
+
 class OutsideContract(NormLensError):
     """A folded module was called in a way that its fold does not hold for; the message names the argument."""
 

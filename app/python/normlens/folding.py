@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import os
 import pathlib
-from typing import TYPE_CHECKING, Any, Collection, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Collection, Dict, List, Optional, Sequence, Tuple
 
 from normlens.analyzing import ModuleOrPath, is_path, name_of, opened, report_of, widths_of
 from normlens.engine.client import Progress
@@ -115,10 +116,22 @@ def _fold_module(
     from normlens.module.guard import attach
     from normlens.module.inputs import as_inputs
 
+    made = (lambda: module) if inplace else functools.partial(copy.deepcopy, module)
+    folded, done, contract, report = folded_into(made, module, as_inputs(example), policy, max_growth, asking)
+    if guard is not None and done.exact is not None:
+        attach(folded, contract, guard)
+    return folded, report
+
+
+def folded_into(
+    made: Callable[[], "nn.Module"], module: "nn.Module", inputs: "Inputs", policy: str, max_growth: float, asking: Json
+) -> Tuple["nn.Module", "Done", "Contract", ChangeReport]:
+    """(target, what was done to it, the contract that is left, the report). made: returns the target, the module or a copy of
+    it, and is called after the module's first run, which may change it. asking: keywords of `opened`."""
     source = name_of(module)
-    with opened(module, example, **asking) as (session, analysis, branch):
-        folded, inputs = module if inplace else copy.deepcopy(module), as_inputs(example)
-        done = carried_out(session, analysis, branch, module, folded, inputs, policy, max_growth)
+    with opened(module, inputs, **asking) as (session, analysis, branch):
+        target = made()
+        done = carried_out(session, analysis, branch, module, target, inputs, policy, max_growth)
         settles = done.exact is not None
         contract, holds = settled(branch, done.exact, done.others, done.changed) if settles else (branch.contract, [])
         more = {
@@ -130,9 +143,7 @@ def _fold_module(
             "contract": contract.text(),
             "conditions": tuple(holds),
         }
-        if guard is not None and done.exact is not None:
-            attach(folded, contract, guard)
-        return folded, report_of(session, source, analysis, done.plan, ChangeReport, **more)
+        return target, done, contract, report_of(session, source, analysis, done.plan, ChangeReport, **more)
 
 
 @dataclasses.dataclass

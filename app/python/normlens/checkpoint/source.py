@@ -1,0 +1,187 @@
+"""A checkpoint's folder as a stranger's: JSON, weights and links are checked before anything is made of them. No code runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import pathlib
+import re
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from normlens.engine.session import Json
+from normlens.errors import FolderRefused
+
+LARGEST_JSON = 1 << 28  # bytes; a tokenizer has some 30 MB
+KEPT = (".json", ".txt", ".model", ".jinja", ".tiktoken")  # files of tokenizers and processors
+INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+WHOLE = ("model.safetensors", "pytorch_model.bin")
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.(safetensors|bin)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """config: of config.json. tensors: by their names in the files, in the types that they are stored in. shards: file that
+    is to be written -> names of its tensors. copied: files that are copied as they are. code: its Python files, of a
+    trusted folder only."""
+
+    root: pathlib.Path
+    config: Json
+    tensors: Mapping[str, torch.Tensor]
+    shards: Mapping[str, Tuple[str, ...]]
+    copied: Tuple[pathlib.Path, ...]
+    code: Tuple[pathlib.Path, ...]
+
+    def widest(self) -> torch.dtype:
+        """A type that holds the numbers of all its floating-point types."""
+        return functools.reduce(torch.promote_types, self._counted())
+
+    def stored(self) -> torch.dtype:
+        """The floating-point type that most numbers are stored in."""
+        return max(self._counted(), key=self._counted().__getitem__)
+
+    def _counted(self) -> Dict[torch.dtype, int]:
+        found: Dict[torch.dtype, int] = {}
+        for tensor in self.tensors.values():
+            if tensor.is_floating_point():
+                found[tensor.dtype] = found.get(tensor.dtype, 0) + tensor.numel()
+        return found
+
+
+def read_source(folder: pathlib.Path, trusted: bool = False) -> Source:
+    """Raises FolderRefused."""
+    if not (folder / "config.json").is_file():
+        raise FolderRefused(f"{folder} is no checkpoint's folder: it has no config.json")
+    config = read_json(inside(folder, "config.json"))
+    if not isinstance(config, dict):
+        raise FolderRefused(f"{folder / 'config.json'} is no JSON object")
+    if (folder / "adapter_config.json").exists():
+        raise FolderRefused(f"{folder} is an adapter (adapter_config.json); merge it into its model first")
+    names = sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    copied = [inside(folder, name) for name in names if name.endswith(KEPT) and name not in (*INDICES, "config.json")]
+    for path, content in [(folder / "config.json", config), *((one, _content(one)) for one in copied)]:
+        _check_settings(path, content, trusted)
+    licenses = [inside(folder, name) for name in names if name.startswith(("LICENSE", "NOTICE")) and not name.endswith(KEPT)]
+    code = tuple(inside(folder, name) for name in names if name.endswith(".py")) if trusted else ()
+    tensors, shards = _weights(folder)
+    if not any(tensor.is_floating_point() for tensor in tensors.values()):
+        raise FolderRefused(f"{folder} has no weights that are floating-point numbers")
+    return Source(folder, config, tensors, shards, (*copied, *licenses), code)
+
+
+def inside(folder: pathlib.Path, name: str) -> pathlib.Path:
+    """The path of that file; a link may lead to a file of the folder, or of the hub's cache that the folder is a snapshot of."""
+    path = folder / name
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise FolderRefused(f"{path} is missing, or a link that leads nowhere") from None
+    root = folder.resolve()
+    roots = [root, root.parent.parent / "blobs"] if root.parent.name == "snapshots" else [root]
+    if target.parent not in roots or not target.is_file():
+        raise FolderRefused(f"{path} is a link to a file outside the folder, or no file; put a copy of the file there")
+    return path
+
+
+def read_json(path: pathlib.Path) -> Any:
+    if path.stat().st_size > LARGEST_JSON:
+        raise FolderRefused(f"{path} has more than {LARGEST_JSON >> 20} MB, which no such file has")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise FolderRefused(f"{path} is no JSON file: {str(error).splitlines()[0]}") from None
+
+
+def _content(path: pathlib.Path) -> Any:
+    return read_json(path) if path.suffix == ".json" else None
+
+
+def _check_settings(path: pathlib.Path, content: Any, trusted: bool) -> None:
+    for key, value in _entries(content):
+        if key == "auto_map" and value and not trusted:
+            raise FolderRefused(f"{path} names code of the folder (auto_map); --trust-remote-code runs it")
+        if key == "auto_map" and any("--" in str(one) for one in _leaves(value)):
+            raise FolderRefused(f"{path} names code of another repository (auto_map); put the code into the folder")
+        if key.endswith("_implementation") and "/" in str(value):
+            raise FolderRefused(f"{path} names code of a repository ({key}); write \"eager\" there")
+        if key == "quantization_config" and value:
+            raise FolderRefused(f"{path} describes quantized weights (quantization_config), which are not folded")
+
+
+def _entries(content: Any) -> Iterator[Tuple[str, Any]]:
+    """All keys with their values, however deep."""
+    waiting: List[Any] = [content]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            yield from one.items()
+        waiting.extend(one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
+
+
+def _leaves(value: Any) -> List[Any]:
+    return [value, *(one for _, one in _entries(value))]
+
+
+def _weights(folder: pathlib.Path) -> Tuple[Dict[str, torch.Tensor], Dict[str, Tuple[str, ...]]]:
+    for whole, index in zip(WHOLE, INDICES):
+        if (folder / whole).exists():
+            return _joined({whole: _read_tensors(inside(folder, whole))})
+        if (folder / index).exists():
+            return _joined(_indexed(folder, index))
+    raise FolderRefused(f"{folder} has no weights that are read: {', '.join((*WHOLE, *INDICES))}")
+
+
+def _indexed(folder: pathlib.Path, index: str) -> Dict[str, Dict[str, torch.Tensor]]:
+    content = read_json(inside(folder, index))
+    names = content.get("weight_map") if isinstance(content, dict) else None
+    if not isinstance(names, dict) or not names or not all(isinstance(file, str) for file in names.values()):
+        raise FolderRefused(f"{folder / index} has no weight_map from tensors to files")
+    for file in set(names.values()):
+        if not PLAIN_NAME.fullmatch(file):
+            raise FolderRefused(f"{folder / index} names {file!r}, which is no weights file of the folder")
+    parts = {file: _read_tensors(inside(folder, file)) for file in sorted(set(names.values()))}
+    for name, file in names.items():
+        if name not in parts[file]:
+            raise FolderRefused(f"{folder / index} says that {file} has the tensor {name!r}, which it has not")
+    return parts
+
+
+def _joined(parts: Mapping[str, Mapping[str, torch.Tensor]]) -> Tuple[Dict[str, torch.Tensor], Dict[str, Tuple[str, ...]]]:
+    tensors: Dict[str, torch.Tensor] = {}
+    for file, held in parts.items():
+        twice = tensors.keys() & held.keys()
+        if twice:
+            raise FolderRefused(f"the tensor {sorted(twice)[0]!r} is in two files of the folder, {file} is one of them")
+        tensors.update(held)
+    return tensors, {_as_safetensors(file): tuple(held) for file, held in parts.items()}
+
+
+def _as_safetensors(file: str) -> str:
+    return file.replace("pytorch_model", "model").removesuffix(".bin").removesuffix(".safetensors") + ".safetensors"
+
+
+def _read_tensors(path: pathlib.Path) -> Dict[str, torch.Tensor]:
+    try:
+        if path.suffix == ".safetensors":
+            with safe_open(path, "pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}
+        else:
+            tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except (SafetensorError, OSError, RuntimeError, ValueError, EOFError, KeyError) as error:
+        raise FolderRefused(f"{path} cannot be read: {_line(error)}") from None
+    except Exception as error:  # an unpickler may raise anything
+        raise FolderRefused(f"{path} holds more than tensors, or is damaged, and was not run: {_line(error)}") from None
+    if not isinstance(tensors, dict) or not all(isinstance(name, str) for name in tensors):
+        raise FolderRefused(f"{path} is no table of tensors by name")
+    for name, tensor in tensors.items():
+        small = isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and tensor.element_size() < 2
+        if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided or tensor.is_quantized or small:
+            raise FolderRefused(f"{path} has {name!r}, which is no plain tensor of 16 bits or more")
+    return dict(tensors)
+
+
+def _line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".")

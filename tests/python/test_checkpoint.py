@@ -1,0 +1,403 @@
+"""normlens.fold_folder: what is written, what of it is a stranger's, and that a folder is written completely or not at all.
+
+    run_tests.py test_checkpoint.py ENGINE
+"""
+
+import contextlib
+import io
+import json
+import pathlib
+import pickle
+import re
+import shutil
+import struct
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+from checkpoints import IDS, IMAGE, assert_equal_in_float64, assert_equal_within_rounding, loaded, model_of, rms_norms, saved
+
+import normlens
+import timm
+import torch
+from safetensors.torch import load_file, save_file
+
+from normlens.atlas.models import settled
+from normlens.checkpoint import code
+from normlens.checkpoint.__main__ import main
+
+LM = "AutoModelForCausalLM"
+WEIGHTS, INDEX, TIED = "model.safetensors", "model.safetensors.index.json", "lm_head.weight"
+
+
+def gpt2(dtype=torch.float32):
+    return model_of("GPT2LMHeadModel", dtype)
+
+
+def tensors_of(folder):
+    return {name: tensor for file in sorted(folder.glob("*.safetensors")) for name, tensor in load_file(file).items()}
+
+
+def changed_json(path, **new):
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, **new}))
+
+
+class Checkpoint(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.source, self.output = self.folder / "source", self.folder / "folded"
+
+    def command(self, *words):
+        """(exit code, stdout, stderr)"""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code_ = main([str(word) for word in words])
+            except SystemExit as ended:
+                code_ = ended.code
+        return code_, out.getvalue(), err.getvalue()
+
+
+class Written(Checkpoint):
+    """What OUT_DIR holds."""
+
+    def fold(self, auto=LM, inputs=IDS, dtype=torch.float32, compare=assert_equal_within_rounding, **options):
+        report = normlens.fold_folder(self.source, self.output, **options)
+        for trusted in (True, False):
+            model = loaded(self, self.output, auto, dtype, trusted)
+            self.assertEqual(len(rms_norms(model)), len(report.folded) if trusted else 0)
+            compare(self, model, loaded(self, self.source, auto, dtype, False), inputs)
+        return report
+
+    def test_a_sharded_bfloat16_checkpoint_is_judged_and_written_as_such(self):
+        saved(gpt2(torch.bfloat16), self.source, max_shard_size="20KB")
+        report = self.fold(dtype=torch.bfloat16)
+        before, after = (json.loads((each / INDEX).read_text())["weight_map"] for each in (self.source, self.output))
+        self.assertGreater(len(set(before.values())), 2)
+        self.assertEqual({name: file for name, file in after.items() if name != TIED}, before)
+        self.assertIn(TIED, after)
+        self.assertEqual({tensor.dtype for tensor in tensors_of(self.output).values()}, {torch.bfloat16})
+        self.assertEqual({check.dtype for check in report.checks}, {"float64", "bfloat16"})
+        moved, rounding = re.search(r"In bfloat16, outputs moved by (\S+) of the largest; .* by (\S+)\.$", report.notes[-1]).groups()
+        self.assertTrue(1e-4 < float(moved) < 6 * float(rounding) < 0.3, report.notes)
+
+    def test_a_tied_head_gets_a_tensor_of_its_own(self):
+        saved(gpt2(), self.source)
+        report = self.fold()
+        self.assertEqual(len(report.untied), 1)
+        before, after = tensors_of(self.source), tensors_of(self.output)
+        self.assertEqual(after.keys() - before.keys(), {TIED})
+        self.assertTrue(torch.equal(after[TIED], before["transformer.wte.weight"]))
+        self.assertLess(after["transformer.wte.weight"].mean(-1).abs().max(), 1e-7)
+        self.assertIs(json.loads((self.output / "config.json").read_text())["tie_word_embeddings"], False)
+
+    def test_text_is_generated_as_before(self):
+        saved(gpt2(torch.float64), self.source)
+        normlens.fold_folder(self.source, self.output)
+        given = {**IDS, "max_new_tokens": 8, "min_new_tokens": 8, "do_sample": False}
+        expected = loaded(self, self.source, LM, torch.float64, False).generate(**given)
+        for trusted in (True, False):
+            self.assertTrue(torch.equal(loaded(self, self.output, LM, torch.float64, trusted).generate(**given), expected))
+
+    def test_each_tensor_keeps_its_own_type(self):
+        """Norms in float32, all else in bfloat16."""
+        saved(gpt2(torch.bfloat16), self.source)
+        mixed = {name: one.float() if "ln_" in name else one for name, one in tensors_of(self.source).items()}
+        save_file(mixed, self.source / WEIGHTS, {"format": "pt"})
+        self.fold(dtype=torch.bfloat16)
+        after = tensors_of(self.output)
+        self.assertEqual({name: one.dtype for name, one in after.items() if name != TIED}, {name: one.dtype for name, one in mixed.items()})
+
+    def test_names_of_tensors_stay_as_they_are(self):
+        """Without the prefix of the class, and with tensors that no class reads."""
+        saved(gpt2(), self.source)
+        held = {name.removeprefix("transformer."): one for name, one in tensors_of(self.source).items()}
+        held["h.0.attn.bias"] = torch.ones(1, 1, 64, 64).tril()
+        save_file(held, self.source / WEIGHTS, {"format": "pt"})
+        self.fold()
+        after = tensors_of(self.output)
+        self.assertEqual(after.keys() - held.keys(), {TIED})
+        self.assertTrue(torch.equal(after["h.0.attn.bias"], held["h.0.attn.bias"]))
+
+    def test_a_pickle_of_tensors_becomes_safetensors(self):
+        saved(gpt2(), self.source)
+        torch.save(tensors_of(self.source), self.source / "pytorch_model.bin")
+        (self.source / WEIGHTS).unlink()
+        self.fold()
+        self.assertEqual([path.name for path in self.output.glob("*model*") if path.suffix != ".py"], [WEIGHTS])
+        self.assertEqual((self.output / WEIGHTS).stat().st_mode, (self.output / "config.json").stat().st_mode)
+
+    def test_files_of_the_tokenizer_are_copied_and_no_others(self):
+        saved(gpt2(), self.source)
+        for name in ("tokenizer.json", "vocab.txt", "LICENSE", "evil.py", "optimizer.pt", ".hidden.json"):
+            (self.source / name).write_text("{}")
+        normlens.fold_folder(self.source, self.output)
+        self.assertEqual(
+            sorted(path.name for path in self.output.iterdir()),
+            ["LICENSE", "config.json", "generation_config.json", WEIGHTS, "modeling_normlens.py", "tokenizer.json", "vocab.txt"],
+        )
+
+    def test_a_hub_snapshot_is_read_through_its_links(self):
+        saved(gpt2(), self.folder / "plain")
+        snapshot, blobs = self.folder / "cache" / "snapshots" / "abc", self.folder / "cache" / "blobs"
+        snapshot.mkdir(parents=True), blobs.mkdir()
+        for path in (self.folder / "plain").iterdir():
+            shutil.move(path, blobs / f"blob-{path.name}")
+            (snapshot / path.name).symlink_to(f"../../blobs/blob-{path.name}")
+        self.assertEqual(len(normlens.fold_folder(snapshot, self.output).folded), 5)
+        self.assertFalse(any(path.is_symlink() for path in self.output.iterdir()))
+
+    def test_centerings_at_run_time_are_in_the_class(self):
+        """The stream of BLOOM begins with a LayerNorm: the class centers its output, the unchanged class need not."""
+        saved(model_of("BloomForCausalLM", torch.float64), self.source)
+        report = self.fold(dtype=torch.float64, compare=assert_equal_in_float64, policy="all", max_growth=100)
+        self.assertEqual(len(report.folded), 6)
+        self.assertIn("CENTERED", (self.output / "modeling_normlens.py").read_text())
+
+    def test_a_norm_that_computes_its_weight_keeps_its_place(self):
+        """Nemotron's adds 1 to it: the numbers in the file are not those of an RMSNorm."""
+        saved(model_of("NemotronForCausalLM", num_key_value_heads=4), self.source)
+        report = normlens.fold_folder(self.source, self.output)
+        self.assertIsNone(report.output)
+        self.assertIn("computes its weight", next(iter(report.kept.values())))
+
+    def test_numbers_that_the_class_computes_are_in_no_file(self):
+        """XGLM's positions are sines, and made again where they are too few."""
+        saved(model_of("XGLMForCausalLM", attention_heads=4), self.source)
+        status, _, said = self.command(self.source, "-o", self.output)
+        self.assertEqual((status, self.output.exists()), (3, False))
+        self.assertIn("would center model.embed_positions.weights", said)
+
+    def test_a_norm_without_parameters(self):
+        saved(model_of("OlmoForCausalLM"), self.source)
+        self.assertGreater(len(self.fold().folded), 0)
+
+    def test_an_attention_that_is_not_installed_makes_no_difference(self):
+        """The folder is judged with the plain one, and keeps its own setting."""
+        saved(gpt2(), self.source)
+        changed_json(self.source / "config.json", attn_implementation="flash_attention_2")
+        with mock.patch("socket.socket.connect", side_effect=AssertionError("something was looked up")):
+            self.assertEqual(len(normlens.fold_folder(self.source, self.output).folded), 5)
+        self.assertEqual(json.loads((self.output / "config.json").read_text())["attn_implementation"], "flash_attention_2")
+
+    def test_nothing_is_written_where_nothing_folds(self):
+        saved(model_of("LlamaForCausalLM"), self.source)
+        self.assertEqual(self.command(self.source, "-o", self.output)[0], 0)
+        self.assertFalse(self.output.exists())
+
+    def test_the_command_prints_the_report(self):
+        saved(gpt2(), self.source)
+        status, text, _ = self.command(self.source, "-o", self.output, "--json")
+        told = json.loads(text)
+        self.assertEqual((status, len(told["folded"]), told["output"]), (0, 5, str(self.output)))
+        self.assertTrue(all(check["passed"] for check in told["checks"]))
+        self.assertEqual(self.command(self.source)[0], 2)
+
+
+class Timm(Checkpoint):
+    def test_a_model_of_timm(self):
+        from timm.models import _hub
+
+        sizes = {"img_size": 32, "patch_size": 8, "embed_dim": 24, "depth": 2, "num_heads": 2, "init_values": 0.1}
+        model = settled(timm.create_model("vit_tiny_patch16_224", num_classes=5, **sizes)).eval()
+        _hub.save_for_hf(model, self.source, safe_serialization=True)
+        report = normlens.fold_folder(self.source, self.output)
+        self.assertEqual(len(report.folded), 5)
+        self.assertEqual((self.output / "config.json").read_text().split(), (self.source / "config.json").read_text().split())
+        x = IMAGE["pixel_values"].float()
+        folded = timm.create_model(f"local-dir:{self.output}", pretrained=True).eval()
+        self.assertLess((folded(x) - model(x)).abs().max().item(), 1e-5)
+        snippet = re.search(r"```python\n(.*)```", (self.output / "README.md").read_text(), re.DOTALL).group(1)
+        names = {}
+        with mock.patch.object(sys, "path", [str(self.output), *sys.path]), mock.patch.object(sys, "dont_write_bytecode", True):
+            exec(snippet.replace("FOLDER", str(self.output)), names)
+        self.assertEqual(len(rms_norms(names["model"])), 5)
+        self.assertLess((names["model"].eval()(x) - model(x)).abs().max().item(), 1e-5)
+
+    def test_arguments_that_read_other_files_are_refused(self):
+        self.source.mkdir()
+        save_file({"a": torch.ones(1)}, self.source / WEIGHTS)
+        for config in ({"model_args": {"checkpoint_path": "/x.pth"}}, {"model_args": {"pretrained": True}}, {"architecture": "hf-hub:a/b"}):
+            (self.source / "config.json").write_text(json.dumps({"architecture": "vit_tiny_patch16_224", "num_classes": 5, **config}))
+            with self.assertRaises(normlens.FolderRefused):
+                normlens.fold_folder(self.source, self.output)
+
+
+class Runs:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return pathlib.Path.touch, (self.marker,)
+
+
+OWN = """
+import pathlib
+from transformers import GPT2Config, GPT2LMHeadModel
+pathlib.Path({marker!r}).touch()
+class OwnConfig(GPT2Config):
+    model_type = "own"
+class OwnModel(GPT2LMHeadModel):
+    config_class = OwnConfig
+"""
+
+
+class Hostile(Checkpoint):
+    """Each breaks a folder that folds, and names a part of what is said."""
+
+    def setUp(self):
+        super().setUp()
+        self.marker = self.folder / "it_ran"
+        saved(gpt2(), self.source, max_shard_size="20KB")
+        self.shard = sorted(self.source.glob("*.safetensors"))[0]
+
+    def map(self, **new):
+        names = json.loads((self.source / INDEX).read_text())["weight_map"]
+        changed_json(self.source / INDEX, weight_map={**names, **new})
+
+    def config(self, **new):
+        changed_json(self.source / "config.json", **new)
+
+    def refused(self, said, *words):
+        status, out, err = self.command(self.source, "-o", self.output, *words)
+        self.assertEqual((status, out, err.count("\n")), (3, "", 1), err)
+        self.assertRegex(err, said)
+        self.assertFalse(self.marker.exists(), "code of the folder ran")
+        self.assertEqual({path.name for path in self.folder.iterdir()} - {"elsewhere"}, {"source"}, "something was left")
+
+    def test_names_in_the_index(self):
+        name = "transformer.wte.weight"
+        for file in ("../elsewhere.safetensors", "/etc/passwd", "a/b.safetensors", "..", "x.py", "\0.safetensors", ".hidden.bin"):
+            with self.subTest(file):
+                self.map(**{name: file})
+                self.refused("is no weights file of the folder")
+        self.map(**{name: "missing.safetensors"})
+        self.refused("missing.safetensors is missing")
+        self.map(**{name: 7})
+        self.refused("has no weight_map")
+
+    def test_an_index_that_does_not_fit(self):
+        self.map(**{"invented.weight": self.shard.name})
+        self.refused("has the tensor 'invented.weight', which it has not")
+
+    def test_a_tensor_in_two_files(self):
+        other = sorted(self.source.glob("*.safetensors"))[1]
+        save_file({**load_file(other), **load_file(self.shard)}, other)
+        self.refused("is in two files of the folder")
+
+    def test_links_out_of_the_folder(self):
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / "secret.json").write_text("{}")
+        (self.source / "tokenizer.json").symlink_to(elsewhere / "secret.json")
+        self.refused("is a link to a file outside the folder")
+        (self.source / "tokenizer.json").unlink()
+        shutil.move(self.shard, elsewhere / "weights")
+        self.shard.symlink_to(elsewhere / "weights")
+        self.refused("is a link to a file outside the folder")
+
+    def test_damaged_weights(self):
+        whole = self.shard.read_bytes()
+        for broken in (b"", whole[:5], whole[:-7], struct.pack("<Q", 1 << 62) + whole[8:], struct.pack("<Q", 1 << 26) + whole[8:]):
+            self.shard.write_bytes(broken)
+            self.refused("cannot be read")
+
+    def test_a_pickle_with_code(self):
+        for path in self.source.glob("model*"):
+            path.unlink()
+        (self.source / "pytorch_model.bin").write_bytes(pickle.dumps({"a": Runs(self.marker)}))
+        self.refused("was not run|cannot be read")
+        torch.save({"a": Runs(self.marker)}, self.source / "pytorch_model.bin")
+        self.refused("was not run|cannot be read")
+        torch.save({"a": torch.nn.Parameter(torch.ones(2)).to_sparse()}, self.source / "pytorch_model.bin")
+        self.refused("no plain tensor")
+
+    def test_code_without_the_flag(self):
+        (self.source / "modeling_own.py").write_text(OWN.format(marker=str(self.marker)))
+        own = {"AutoConfig": "modeling_own.OwnConfig", LM: "modeling_own.OwnModel"}
+        self.config(auto_map=own, architectures=["OwnModel"], model_type="own")
+        self.refused("--trust-remote-code")
+        self.config(auto_map={LM: "someone/repo--modeling_own.OwnModel"})
+        self.refused("another repository", "--trust-remote-code")
+        self.config(auto_map=None, architectures=["GPT2LMHeadModel"], model_type="gpt2")
+        (self.source / "tokenizer_config.json").write_text('{"a": [{"auto\\u005fmap": {"AutoTokenizer": "x.X"}}]}')
+        self.refused("tokenizer_config.json names code of the folder")
+
+    def test_code_with_the_flag(self):
+        (self.source / "modeling_own.py").write_text(OWN.format(marker=str(self.marker)))
+        own = {"AutoConfig": "modeling_own.OwnConfig", LM: "modeling_own.OwnModel"}
+        self.config(auto_map=own, architectures=["OwnModel"], model_type="own")
+        report = normlens.fold_folder(self.source, self.output, trust_remote_code=True)
+        self.assertTrue(self.marker.exists())
+        self.assertTrue((self.output / "modeling_own.py").exists())
+        self.assertFalse((self.source / "__pycache__").exists() or (self.output / "__pycache__").exists())
+        folded = loaded(self, self.output, LM, torch.float32, True)
+        self.assertEqual(len(rms_norms(folded)), len(report.folded))
+        assert_equal_within_rounding(self, folded, loaded(self, self.source, LM, torch.float32, True), IDS)
+
+    def test_what_config_json_describes(self):
+        told = {
+            "is no model of transformers": [{"architectures": [name]} for name in ("NoSuchModel", "AutoModel", "pipeline", "__doc__", "a.b")],
+            "does not name one class": [{"architectures": one} for one in ([], None, "GPT2LMHeadModel", ["A", "B"], [7])],
+            "is not BertModel's": [{"architectures": ["BertModel"]}],
+            "quantized": [{"quantization_config": {"quant_method": "gptq"}}],
+            "names code of a repository": [{"attn_implementation": "someone/kernels"}, {"a": {"_attn_implementation": "x/y"}}],
+            "describes a model of": [{"n_embd": 4096, "n_layer": 40}],
+            "cannot be made": [{"n_head": 7}, {"n_embd": -4}, {"n_layer": "many"}, {"activation_function": "os.system"}, {"n_inner": 50}],
+        }
+        for said, changes in told.items():
+            for change in changes:
+                with self.subTest(change):
+                    before = (self.source / "config.json").read_text()
+                    self.config(**change)
+                    self.refused(said)
+                    (self.source / "config.json").write_text(before)
+
+    def test_a_config_that_is_none(self):
+        for text in ("", "[]", "{", "[" * 100000, '{"a": ' * 100000, "\xff"):
+            (self.source / "config.json").write_bytes(text.encode("latin-1"))
+            self.refused("is no JSON")
+        (self.source / "config.json").unlink()
+        self.refused("has no config.json")
+
+    def test_a_head_without_weights(self):
+        """Its numbers would be drawn at each load."""
+        self.config(architectures=["GPT2ForSequenceClassification"])
+        self.refused("score.weight is not among the weights")
+
+    def test_an_adapter(self):
+        (self.source / "adapter_config.json").write_text("{}")
+        self.refused("is an adapter")
+
+    def test_what_output_may_be(self):
+        def refused(output):
+            with self.assertRaises(normlens.FolderRefused):
+                normlens.fold_folder(self.source, output)
+
+        held = {path: path.read_bytes() for path in self.source.iterdir()}
+        refused(self.source)
+        refused(self.source / "inside")
+        refused(self.folder)
+        refused(self.folder / "none" / "folded")
+        self.output.write_text("")
+        refused(self.output)
+        self.output.unlink()
+        self.output.mkdir()
+        (self.output / "kept").write_text("mine")
+        refused(self.output)
+        self.assertEqual([path.name for path in self.output.iterdir()], ["kept"])
+        (self.output / "kept").unlink()
+        self.assertEqual(normlens.fold_folder(self.source, self.output).output, self.output)
+        self.assertEqual({path: path.read_bytes() for path in self.source.iterdir()}, held)
+
+    def test_a_folder_that_is_not_equal_is_not_written(self):
+        for old, new in (("+ self.bias", "- self.bias"), ("rms_norm(x,", "rms_norm(x + 0.01,")):
+            with mock.patch.object(code, "NORM", code.NORM.replace(old, new)):
+                status, _, said = self.command(self.source, "-o", self.output)
+            self.assertEqual(status, 1)
+            self.assertIn("nothing was written", said)
+            self.assertEqual([path.name for path in self.folder.iterdir()], ["source"])
