@@ -6,11 +6,13 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
 import pickle
 import re
 import shutil
 import struct
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -19,6 +21,7 @@ from unittest import mock
 from checkpoints import IDS, IMAGE, assert_equal_in_float64, assert_equal_within_rounding, loaded, model_of, rms_norms, saved
 
 import normlens
+import package
 import timm
 import torch
 from safetensors.torch import load_file, save_file
@@ -58,6 +61,34 @@ class Checkpoint(unittest.TestCase):
             except SystemExit as ended:
                 code_ = ended.code
         return code_, out.getvalue(), err.getvalue()
+
+
+class Command(Checkpoint):
+    """The engine's verb hands a folder on to the package."""
+
+    def engine(self, *words, **variables):
+        environment = {**os.environ, "NORMLENS_PYTHON": sys.executable, **variables}
+        done = subprocess.run([package.ENGINE, "fold", *map(str, words)], env=environment, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_fold(self):
+        saved(gpt2(torch.float32), self.source)
+        code_, out, err = self.engine(self.source, "-o", self.output, "--json")
+        self.assertEqual((code_, len(json.loads(out)["folded"])), (0, 5), err)
+        self.assertTrue((self.output / "modeling_normlens.py").exists())
+        self.assertEqual(self.engine(self.source, "-o", self.output)[0], 3)  # it is there now
+
+    def test_what_it_does_not_take(self):
+        saved(gpt2(torch.float32), self.source)
+        for words, variables, said, code_ in (
+            (("--norm", "fast"), {}, "--norm is for files", 2),
+            ((), {"NORMLENS_PYTHON": "/nonexistent"}, "cannot be started", 3),
+            (("--policy", "paper"), {}, "invalid choice", 2),
+        ):
+            found, _, err = self.engine(self.source, "-o", self.output, *words, **variables)
+            self.assertEqual(found, code_, err)
+            self.assertIn(said, err)
+            self.assertFalse(self.output.exists())
 
 
 class Written(Checkpoint):

@@ -96,6 +96,23 @@ class Folds(unittest.TestCase):
         for name, parameter in module.named_parameters():
             self.assertIs(parameter, parameters[name], "an optimizer holds it")
 
+    def test_a_centered_buffer_that_no_state_dict_holds_is_named(self):
+        class Sines(nn.Module):
+            def __init__(self, persistent):
+                super().__init__()
+                self.stem, self.norm = nn.Linear(WIDTH, WIDTH), nn.LayerNorm(WIDTH)
+                self.register_buffer("positions", torch.randn(WIDTH), persistent=persistent)
+
+            def forward(self, x):
+                return self.norm(self.stem(x) + self.positions)
+
+        for persistent in (True, False):
+            for inplace in (False, True):
+                module = settled(Sines(persistent).double())
+                _, report = normlens.fold(module, torch.randn(3, WIDTH, dtype=torch.float64), inplace=inplace)
+                said = [text for text in report.conditions if "no state_dict holds it" in text]
+                self.assertEqual(said, [] if persistent else ["positions is centered, and no state_dict holds it: save the module itself"])
+
     def test_modes_are_left_alone(self):
         module = stream(drop=0.5).train()
         module.mix[0].eval()

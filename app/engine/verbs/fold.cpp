@@ -1,3 +1,5 @@
+#include "app/engine/supervise_verb.h"
+#include "app/engine/verbs/fold_folder.h"
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/reports.h"
 #include "core/base/formatted.h"
@@ -15,7 +17,7 @@ struct FoldOptions {
   protocol::Prices prices = protocol::Prices::Fixed;
   double maxGrowth = 10;
   protocol::ProofParts proof = protocol::ProofParts::Auto;
-  bool noVerify = false, force = false;
+  bool noVerify = false, force = false, trustCode = false;
   InputOptions inputs;
 
   void addTo(CLI::App& app);
@@ -280,7 +282,9 @@ NamedFiles FoldOptions::files() const {
 }
 
 void FoldOptions::addTo(CLI::App& app) {
-  app.add_option("model", model, "The model file")->required()->type_name("MODEL");
+  app.add_option("model", model, "The model file, or the folder of a Hugging Face checkpoint")
+      ->required()
+      ->type_name("MODEL");
   app.add_option("-o,--output", output, "Where to write the folded model")->required()->type_name("OUT");
   inputs.addTo(app);
   inputs.addSizesTo(app);
@@ -294,6 +298,7 @@ void FoldOptions::addTo(CLI::App& app) {
             "sections if the whole does not fit in memory");
   app.add_flag("--no-verify", noVerify, "Do not prove the result");
   app.add_flag("--force", force, "Write the result although it could not be proved");
+  app.add_flag("--trust-remote-code", trustCode, "MODEL is a folder: run its Python files");
   inputs.addVerdictsTo(app);
   app.add_option("--certificate", certificate,
                  "Write what the zero mean of each norm rests on, to be checked by others")
@@ -304,11 +309,36 @@ void FoldOptions::addTo(CLI::App& app) {
 
 }  // namespace
 
-Declared declareFold(CLI::App& app, const confine::Limits&) {
+// Hands what was given on to the package that folds folders; what it does not take is an error.
+Exit foldFolder(const CLI::App& app, const FoldOptions& options, Console& console) {
+  std::vector<std::string> words{options.model, "-o", options.output};
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "model" || name == "--output" || name == "--help") continue;
+    const bool isFlag = name == "--trust-remote-code" || name == "--json" || name == "--quiet";
+    if (!isFlag && name != "--policy" && name != "--max-growth") {
+      return console.fail({ErrorCode::Usage, name + " is for files",
+                           "a folder takes --policy, --max-growth, --trust-remote-code, --json and --quiet"});
+    }
+    words.push_back(name);
+    if (name == "--policy") words.emplace_back(nameOf(options.policy));
+    if (name == "--max-growth") words.push_back(formatted("%g", options.maxGrowth));
+  }
+  return foldFolder(words, console);
+}
+
+Declared declareFold(CLI::App& app, const confine::Limits& limits) {
   const auto options = std::make_shared<FoldOptions>();
   options->addTo(app);
-  return {
-      [options](const Call& call) { return foldToFile(*options, call); }, [options] { return options->files(); }, {}};
+  const auto fold = [options, &app, &limits](Console& console) {
+    if (isFolder(options->model)) return foldFolder(app, *options, console);
+    if (options->trustCode)
+      return console.fail({ErrorCode::Usage, "--trust-remote-code is for a folder: a file runs none", "leave it out"});
+    const Declared confined{
+        [options](const Call& call) { return foldToFile(*options, call); }, [options] { return options->files(); }, {}};
+    return superviseVerb(confined, limits, console);
+  };
+  return {{}, {}, fold};
 }
 
 }  // namespace normlens::engine

@@ -134,6 +134,7 @@ def folded_into(
         done = carried_out(session, analysis, branch, module, target, inputs, policy, max_growth)
         settles = done.exact is not None
         contract, holds = settled(branch, done.exact, done.others, done.changed) if settles else (branch.contract, [])
+        holds = [*holds, *(f"{name} is centered, and no state_dict holds it: save the module itself" for name in unsaved(done))]
         more = {
             "norms": done.norms,
             "changes": done.changes,
@@ -159,6 +160,14 @@ class Done:
     changes: Tuple[str, ...] = ()
     untied: Tuple[str, ...] = ()
     checks: Tuple[Check, ...] = ()
+
+
+def unsaved(done: Done) -> Tuple[str, ...]:
+    """Centered buffers that a class computes when it is made (persistent=False): a state_dict is of the original's."""
+    if done.exact is None:
+        return ()
+    held = done.exact.state_dict().keys()
+    return tuple(name for name, _ in done.exact.named_buffers() if name in done.changed and name not in held)
 
 
 def carried_out(

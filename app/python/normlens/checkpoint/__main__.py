@@ -17,12 +17,13 @@ DONE, NOT_EQUAL, REFUSED = 0, 1, 3  # argparse exits with 2
 
 
 def _words(given: Optional[List[str]]) -> argparse.Namespace:
-    words = argparse.ArgumentParser("python -m normlens.checkpoint", description=__doc__)
+    words = argparse.ArgumentParser("normlens fold", description=__doc__)
     words.add_argument("folder", metavar="HF_DIR", help="a folder with config.json and weights, of transformers or timm")
     words.add_argument("-o", "--output", metavar="OUT_DIR", required=True, help="the folder to write; it must be new or empty")
     words.add_argument("--policy", default="free", choices=("free", "balanced", "all"), help="default: free")
     words.add_argument("--max-growth", metavar="PERCENT", type=float, default=10, help="by which copies may enlarge the weights")
     words.add_argument("--trust-remote-code", action="store_true", help="run Python files of HF_DIR, and copy them")
+    words.add_argument("--quiet", action="store_true", help="print errors only")
     words.add_argument("--json", action="store_true", help="print the report as JSON")
     return words.parse_args(given)
 
@@ -49,7 +50,8 @@ def main(given: Optional[List[str]] = None) -> int:
         # A name in a stranger's file may hold control characters.
         print("normlens:", "".join(one if one.isprintable() else "?" for one in str(error)), file=sys.stderr)
         return NOT_EQUAL if isinstance(error, NotEqual) else REFUSED
-    print(_json(report) if words.json else report)
+    if words.json or not words.quiet:
+        print(_json(report) if words.json else report)
     return DONE
 
 
