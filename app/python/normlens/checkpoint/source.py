@@ -7,6 +7,7 @@ import functools
 import json
 import pathlib
 import re
+import warnings
 from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 import torch
@@ -169,7 +170,9 @@ def _read_tensors(path: pathlib.Path) -> Dict[str, torch.Tensor]:
             with safe_open(path, "pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}
         else:
-            tensors = torch.load(path, map_location="cpu", weights_only=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is read is a stranger's, and so is its protocol
+                tensors = torch.load(path, map_location="cpu", weights_only=True)
     except (SafetensorError, OSError, RuntimeError, ValueError, EOFError, KeyError) as error:
         raise FolderRefused(f"{path} cannot be read: {_line(error)}") from None
     except Exception as error:  # an unpickler may raise anything
