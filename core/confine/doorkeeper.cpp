@@ -57,6 +57,11 @@ bool mentions(const Descriptor& file, const std::string& name) {
   }
 }
 
+std::pair<dev_t, ino_t> fileAt(const fs::path& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 ? std::pair(info.st_dev, info.st_ino) : std::pair(dev_t{0}, ino_t{0});
+}
+
 bool same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 
 }  // namespace
@@ -122,7 +127,9 @@ bool HandedFile::isAsItWas() const {
 
 Doorkeeper::~Doorkeeper() {
   for (auto& [ticket, file] : unnamed_) direct::discard(file);
-  for (const fs::path& data : early_) static_cast<void>(direct::remove(data));
+  for (const auto& [data, file] : early_) {
+    if (fileAt(data) == file) static_cast<void>(direct::remove(data));  // nobody has put another in its place
+  }
 }
 
 bool Doorkeeper::serve(int socket) {
@@ -196,7 +203,7 @@ int Doorkeeper::name(int64_t ticket, direct::Naming naming) {
   if (error == 0 && onlyNew) made_.insert(file.target);
   if (error == 0 && older) replaced_ = std::move(*older);
   if (error == 0 && isExport) written_ = file.target;
-  if (error == 0) isExport ? early_.clear() : static_cast<void>(early_.insert(file.target));
+  if (error == 0) isExport ? early_.clear() : static_cast<void>(early_.emplace(file.target, fileAt(file.target)));
   direct::discard(file);
   return error;
 }

@@ -92,7 +92,7 @@ class Doorkeeper {
   std::map<int64_t, direct::NewFile> unnamed_;  // by ticket
   std::set<std::filesystem::path> made_;        // Names of files that the process made where nothing was before.
   // Those of them whose model has no name yet: no file needs them if the process ends here.
-  std::set<std::filesystem::path> early_;
+  std::map<std::filesystem::path, std::pair<dev_t, ino_t>> early_;
   std::filesystem::path written_;
   Descriptor replaced_;  // the older model
   int64_t lastTicket_ = 0;

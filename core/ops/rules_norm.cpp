@@ -116,7 +116,7 @@ ZeroMean layerNormZeroMean(const Graph& graph, const Node& node, int output, con
   return ZeroMean::of({{beta, std::move(*seen)}});
 }
 
-// y = gamma * x / r, with one number r for each of the norm's own groups: zero-mean where x is.
+// y = gamma * x / r + beta, with one number r for each of the norm's own groups: zero-mean where x and beta are.
 ZeroMean rmsNormZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
   if (output != 0) return ZeroMean::refused("it is a statistic of the norm");
   const Shape* shape = shapeOf(graph, operandAt(node, 0));
@@ -130,7 +130,13 @@ ZeroMean rmsNormZeroMean(const Graph& graph, const Node& node, int output, const
     const auto seen = narrowedInEveryRun(graph, gamma, pattern, *full);
     if (!seen || !isConstantAlong(graph, gamma, *seen)) return ZeroMean::refused(kUnequalGamma);
   }
-  return ZeroMean::of({{node.operands[0], pattern}});
+  std::vector<Demand> needs{{node.operands[0], pattern}};
+  if (const ValueId beta = operandAt(node, 2); beta != kNoValue) {
+    auto seen = narrowedInEveryRun(graph, beta, pattern, *full);
+    if (!seen) return ZeroMean::refused(kNoShape);
+    needs.push_back({beta, std::move(*seen)});
+  }
+  return ZeroMean::of(std::move(needs));
 }
 Shift rmsNormShift(const Graph&, const Node&, int, const Pattern&) {
   return Shift::refused("it reads the shifted values");

@@ -19,7 +19,7 @@ using run::EitherNorm;
 using run::NormPartner;
 
 constexpr int kBatches = 3;
-constexpr double kRoundings = 8;  // of a weight's type that a mean of rounded numbers may be off by
+constexpr double kRoundings = 2;  // of the mean magnitude: rounded numbers have half of one at most
 
 // What of the norm itself explains outputs that differ.
 std::string differenceOf(const graph::Graph& a, const EitherNorm& normA, const graph::Graph& b,
@@ -52,11 +52,11 @@ JudgedNorm judge(const NormPartner& partner, const graph::Graph& a, const graph:
   if (differs) {
     judged.judgement = FoldJudgement::Wrong;
     judged.reason = !mean.empty() ? mean : differenceOf(a, {partner.norm, nullptr}, b, partner.other);
-  } else if (held == nullptr) {
-    judged.judgement = FoldJudgement::Kept;
   } else if (!maxRel || !mean.empty()) {
     judged.judgement = FoldJudgement::NotShown;
-    judged.reason = mean.empty() ? "its outputs could not be compared" : mean;
+    judged.reason = mean.empty() ? "the inputs do not reach it, or its outputs have nothing to compare" : mean;
+  } else if (held == nullptr) {
+    judged.judgement = FoldJudgement::Kept;
   } else {
     judged.judgement = FoldJudgement::Right;
     for (const auto constant : held->centered) judged.tensors.push_back(b.constant(constant).name);
@@ -73,7 +73,7 @@ const char* nameOf(FoldJudgement judgement) {
 
 bool JudgedFold::isRight() const {
   const bool folds = std::ranges::count(norms, FoldJudgement::Right, &JudgedNorm::judgement) > 0;
-  return folds && !outputsDiffer && firstWrong() == nullptr;
+  return folds && isTelling && !outputsDiffer && firstWrong() == nullptr;
 }
 
 const JudgedNorm* JudgedFold::firstWrong() const {
@@ -103,8 +103,10 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
   judged.batches = diff.batches;
   std::unordered_map<int, double> byNorm;
   for (const run::DiffRow& row : diff.rows) {
-    if (row.kind == run::SiteKind::NormOutput) byNorm.emplace(row.norm, row.diff.maxRel);
+    const bool compared = !row.diff.vacuous && row.diff.telling;  // else nothing, or flags, which agree by chance
+    if (row.kind == run::SiteKind::NormOutput && compared) byNorm.emplace(row.norm, row.diff.maxRel);
     if (row.kind != run::SiteKind::Output) continue;
+    judged.isTelling = judged.isTelling || compared;
     judged.maxRel = std::max(judged.maxRel, row.diff.maxRel);
     judged.outputsDiffer = judged.outputsDiffer || !(row.diff.maxRel <= judged.limit);
   }
@@ -118,6 +120,10 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
     judged.norms.push_back(judge(partner, a, b, mean, maxRel, judged.limit));
     if (judged.norms.back().judgement == FoldJudgement::Right)
       certified.push_back({partner.norm->title, partner.other.rms, held.claims.root(place)});
+  }
+  for (const std::string& name : run::unpaired(a, normsOfA, b, normsOfB)) {
+    judged.norms.push_back(
+        {name, {}, FoldJudgement::NotShown, "no norm of the other model is known to be its partner", {}, {}});
   }
   ASSIGN_OR_RETURN(judged.certificate, certificateOf(folded, certified, held.claims));
   return judged;

@@ -31,10 +31,12 @@ struct JudgedNorm {
 };
 
 struct JudgedFold {
-  std::vector<JudgedNorm> norms;  // the first model's LayerNorms, in execution order
-  double maxRel = 0, limit = 0;   // of the outputs in float64
-  int batches = 0;                // that were compared
+  // The first model's LayerNorms, in execution order, then norms of either that have no partner.
+  std::vector<JudgedNorm> norms;
+  double maxRel = 0, limit = 0;  // of the outputs in float64
+  int batches = 0;               // that were compared
   bool outputsDiffer = false;
+  bool isTelling = false;   // some floating-point output was compared
   std::string certificate;  // of the norms that are right: see describe/certificate.h
 
   // Every norm is right or kept, some is right, and the outputs agree.

@@ -220,6 +220,27 @@ class Verify(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("downs.1.bias is not centered", result.stdout)
 
+    def test_a_half_type_excuses_no_mean(self):
+        """Rounding to bfloat16 leaves means, but not those of weights that nobody centered."""
+        class One(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.stem, self.norm, self.head = nn.Linear(64, 768), nn.LayerNorm(768), nn.Linear(768, 8)
+
+            def forward(self, x):
+                return self.head(self.norm(self.stem(x)))
+
+        torch.manual_seed(0)
+        model, x = One().bfloat16().eval(), torch.randn(3, 64).bfloat16()
+        torch.jit.trace(model, x).save(self.folder / "half.pt")
+        status, _, errors = engine("fold", self.folder / "half.pt", "-o", self.folder / "half_folded.pt")
+        self.assertEqual(status, 0, errors)
+        model.norm = Norm(model.norm)
+        torch.jit.trace(model, x).save(self.folder / "half_swapped.pt")
+        for name, right in (("half_folded", True), ("half_swapped", False)):
+            _, result, _ = engine("verify", self.folder / "half.pt", self.folder / f"{name}.pt")
+            self.assertIs(result["right"], right, result)
+
     def test_nothing_folded(self):
         result = self.verdicts(".pt", "a.pt")
         self.assertFalse(result["right"])

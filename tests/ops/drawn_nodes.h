@@ -108,10 +108,9 @@ class Draw {
 [[nodiscard]] testing::OneNode attention(Draw& draw);
 [[nodiscard]] testing::OneNode projectedAttention(Draw& draw);
 [[nodiscard]] testing::OneNode zeros(Draw& draw);
-[[nodiscard]] testing::OneNode layerNorm(Draw& draw);
+[[nodiscard]] testing::OneNode lastAxesNorm(Draw& draw, graph::OpKind kind);
 [[nodiscard]] testing::OneNode channelNorm(Draw& draw, graph::OpKind kind);
 [[nodiscard]] testing::OneNode batchNorm(Draw& draw);
-[[nodiscard]] testing::OneNode rmsNorm(Draw& draw);
 [[nodiscard]] testing::OneNode softmax(Draw& draw);
 [[nodiscard]] testing::OneNode reduce(Draw& draw);
 [[nodiscard]] testing::OneNode mix(Draw& draw);

@@ -114,14 +114,14 @@ Ints trailing(const Shape& shape, int64_t count) {
 
 }  // namespace
 
-OneNode layerNorm(Draw& draw) {
+OneNode lastAxesNorm(Draw& draw, OpKind kind) {
   const Shape x = draw.shape(2, 4);
   const int64_t count = 1 + draw.below(2);
   const Shape tail(x.end() - count, x.end());
   Operand gamma = Operand::none();
   if (draw.coin()) gamma = draw.coin() ? Operand::of(draw.flat(tail)) : Operand(tail);
   const Operand beta = draw.coin() ? Operand(tail) : Operand::none();
-  return oneNode(OpKind::LayerNorm, {x, gamma, beta}, {{"axes", trailing(x, count)}, {"eps", 1e-5}}, {x});
+  return oneNode(kind, {x, gamma, beta}, {{"axes", trailing(x, count)}, {"eps", 1e-5}}, {x});
 }
 
 OneNode channelNorm(Draw& draw, OpKind kind) {
@@ -140,11 +140,6 @@ OneNode batchNorm(Draw& draw) {
   graph::Node& node = out.graph.nodes.at(static_cast<size_t>(out.node));
   node.attributes.emplace_back("shift_operand", 2 + draw.below(2));
   return out;
-}
-
-OneNode rmsNorm(Draw& draw) {
-  const Shape x = draw.shape(2, 4);
-  return oneNode(OpKind::RmsNorm, {x, Shape{x.back()}}, {{"axes", trailing(x, 1)}, {"eps", 1e-5}}, {x});
 }
 
 OneNode softmax(Draw& draw) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "app/engine/supervise_verb.h"
 #include "app/engine/verbs/fold_folder.h"
 #include "app/engine/verbs/model_options.h"
@@ -61,10 +63,9 @@ void printRange(const FoldOutcome& outcome, Console& console) {
     return reach ? formatted("%.3g", reach->square) : std::string("not known");
   };
   for (const run::NormRange& range : outcome.ranges) {
-    if (!range.after) continue;
-    sum = std::max(sum, range.after->sum);
-    if (range.after->square <= kLargestFloat16) continue;
-    all = false;
+    all = all && range.after && range.after->square <= kLargestFloat16;
+    if (range.after) sum = std::max(sum, range.after->sum);
+    if (range.after && range.after->square <= kLargestFloat16) continue;
     console.print("  " + range.title + ": x² reaches " + text(range.after) + " (before the fold " + text(range.before) +
                   "), float16 ends at 65504: keep this norm in float32, or scale its input and epsilon upstream");
   }
@@ -205,14 +206,19 @@ Result<Exit> foldAndWrite(const Folding& on, bool again) {
   if (!exported) return tl::unexpected(exported.error());
   outcome.output = exported->path;
   if (!options.noVerify) {
-    ASSIGN_OR_RETURN(outcome.ranges, rangesOf(service, options, task));
-  }
-  if (!options.certificate.empty()) {
-    ASSIGN_OR_RETURN(const auto judged, service.judgeFold(exported->path, task));
-    RETURN_IF_ERROR(formats::writeWhole(options.certificate, judged.certificate));
+    auto ranges = rangesOf(service, options, task);
+    if (!ranges) console.note("the squares that norms take could not be measured: " + ranges.error().message);
+    outcome.ranges = std::move(ranges).value_or(std::vector<run::NormRange>());
   }
   outcome.times = service.times();
   printOutcome(options.model, analysis, outcome, console);
+  if (!options.certificate.empty()) {
+    ASSIGN_OR_RETURN(const auto judged, service.judgeFold(exported->path, task));
+    RETURN_IF_ERROR(formats::writeWhole(options.certificate, judged.certificate));
+    const auto right = std::ranges::count(judged.norms, service::FoldJudgement::Right, &service::JudgedNorm::judgement);
+    console.print(options.certificate + ": certificate of " + plural(right, "norm") + " of " +
+                  std::to_string(outcome.fold.plan.folded.size()) + " folded");
+  }
   return console.finish([&] { return foldReport(analysis, outcome); }, Exit::Done);
 }
 
@@ -223,8 +229,13 @@ Status chooseFastest(service::Service& service, FoldOptions& options, const std:
   params.norm = NormChoice().name;
   params.verify = false;
   options.norm.name = params.norm;
-  ASSIGN_OR_RETURN(const auto folded, service.fold(params, task));
-  if (!folded.ok) return {};  // which is reported when it is folded to be written
+  if (!options.planFile.empty()) {
+    RETURN_IF_ERROR(service.usePlanFile(options.planFile));
+  }
+  const auto folded = service.fold(params, task);
+  const bool refused = !folded && folded.error().code == ErrorCode::Refused;
+  if (refused || (folded && !folded->ok)) return {};  // which is reported when it is folded to be written
+  if (!folded) return tl::unexpected(folded.error());
   protocol::BenchParams bench;
   bench.device = options.device;
   bench.sweep = {format == "onnx" ? "norm=portable,standard,ort" : "norm=portable,primitives,fast"};
@@ -331,7 +342,7 @@ Declared declareFold(CLI::App& app, const confine::Limits& limits) {
   const auto options = std::make_shared<FoldOptions>();
   options->addTo(app);
   const auto fold = [options, &app, &limits](Console& console) {
-    if (isFolder(options->model)) return foldFolder(app, *options, console);
+    if (isCheckpointFolder(options->model)) return foldFolder(app, *options, console);
     if (options->trustCode)
       return console.fail({ErrorCode::Usage, "--trust-remote-code is for a folder: a file runs none", "leave it out"});
     const Declared confined{

@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 // The package may be missing, which is no result of a fold.
 constexpr const char* kProgram =
     "import sys\n"
+    "sys.path[:] = [path for path in sys.path if path]\n"  // the working directory may be a stranger's
     "try:\n"
     "    from normlens.checkpoint.__main__ import main\n"
     "    sys.exit(main(sys.argv[1:]))\n"
@@ -32,15 +33,15 @@ void addCheckout(const fs::path& engine) {
   if (!fs::exists(package / "normlens/checkpoint", error)) return;
   const char* const before = std::getenv("PYTHONPATH");
   const std::string path =
-      fs::canonical(package, error).string() + (before != nullptr ? ":" + std::string(before) : "");
+      fs::canonical(package, error).string() + (before != nullptr && *before != '\0' ? ":" + std::string(before) : "");
   ::setenv("PYTHONPATH", path.c_str(), 1);
 }
 
 }  // namespace
 
-bool isFolder(const std::string& model) {
+bool isCheckpointFolder(const std::string& model) {
   std::error_code error;
-  return fs::is_directory(model, error);
+  return fs::is_directory(model, error) && fs::exists(fs::path(model) / "config.json", error);
 }
 
 Exit foldFolder(const std::vector<std::string>& words, Console& console) {

@@ -9,8 +9,8 @@
 
 namespace normlens::engine {
 
-// A folder, whatever is in it: the package says what it lacks.
-[[nodiscard]] bool isFolder(const std::string& model);
+// A folder with config.json: the package says what else it lacks.
+[[nodiscard]] bool isCheckpointFolder(const std::string& model);
 
 // Ends this process: `python -m normlens.checkpoint WORDS` takes its place, with this engine. The program is
 // NORMLENS_PYTHON, else python3. Returns where that cannot be started.

@@ -69,10 +69,9 @@ def check_means(name, tensors, labels):
     at = np.concatenate([part.reshape(-1) for part in labels])
     w, at = w[at >= 0], at[at >= 0]
     need(w.size and np.isfinite(w).all(), f"{name} holds a number that is not finite")
-    peak = np.zeros(at.max() + 1)
-    np.maximum.at(peak, at, np.abs(w))
-    mean = np.abs(np.bincount(at, w)) / np.maximum(np.bincount(at), 1)
-    over = mean - 8 * max(EPS[t.kind] for t in tensors) * peak
+    count = np.maximum(np.bincount(at), 1)
+    mean, magnitude = np.abs(np.bincount(at, w)) / count, np.bincount(at, np.abs(w)) / count
+    over = mean - 2 * max(EPS[t.kind] for t in tensors) * magnitude
     worst = int(over.argmax())
     place = int((np.bincount(at)[:worst] > 0).sum())
     need(over[worst] <= 0, f"{name} is not centered: group {place} has a mean of {mean[worst]:.3g}")

@@ -11,15 +11,15 @@ namespace {
 
 using graph::Graph;
 
-// Sums and largest numbers of the groups of a pattern, in the order of their kept indices.
+// Sums, of the numbers and of their magnitudes, over the groups of a pattern, in the order of their kept indices.
 struct Groups {
-  std::vector<double> sums, largest;
+  std::vector<double> sums, magnitudes;
   int64_t size = 0;  // elements in each
 
   void add(const Groups& other) {
     for (size_t i = 0; i < sums.size(); ++i) {
       sums[i] += other.sums[i];
-      largest[i] = std::max(largest[i], other.largest[i]);
+      magnitudes[i] += other.magnitudes[i];
     }
     size += other.size;
   }
@@ -50,8 +50,7 @@ std::optional<Groups> groupsOf(const graph::TensorView& view, const ops::Pattern
     const int64_t group = groupOf(pattern, static_cast<int64_t>(i));
     if (group < 0) continue;
     groups.sums[static_cast<size_t>(group)] += (*numbers)[i];
-    double& largest = groups.largest[static_cast<size_t>(group)];
-    largest = std::max(largest, std::abs((*numbers)[i]));
+    groups.magnitudes[static_cast<size_t>(group)] += std::abs((*numbers)[i]);
   }
   return groups;
 }
@@ -89,7 +88,8 @@ class Judge {
   }
 
   [[nodiscard]] HeldMean of(ClaimId root) const {
-    if (root == graph::kNone) return {false, graph::kNone, "its axes or the shape of its input are not known", {}};
+    if (root == graph::kNone)
+      return {false, graph::kNone, "its axes, or the sizes that it is taken over, are known at run time only", {}};
     const ClaimId decides = decides_[static_cast<size_t>(root)];
     if (decides != graph::kNone) return {false, decides, reasons_[static_cast<size_t>(decides)], {}};
     HeldMean held{true, graph::kNone, {}, {}};
@@ -128,11 +128,9 @@ class Judge {
     }
     double worst = 0;
     for (size_t i = 0; i < all->sums.size(); ++i) {
-      const double mean = std::abs(all->sums[i]) / static_cast<double>(all->size);
-      // Not <=: NaN holds nothing.
-      if (!(mean <= tolerance_(constant.view.dtype) * all->largest[i]))
-        worst = std::isnan(mean) ? mean : std::max(worst, mean);
-      if (std::isnan(worst)) break;
+      const double mean = std::abs(all->sums[i]), most = tolerance_(constant.view.dtype) * all->magnitudes[i];
+      if (!std::isfinite(mean)) return constant.name + " holds numbers that are not finite";
+      if (mean > most) worst = std::max(worst, mean / static_cast<double>(all->size));
     }
     return worst == 0 ? "" : constant.name + formatted(" has means of up to %.3g", worst);
   }
@@ -152,6 +150,7 @@ Result<HeldMeans> heldMeans(const Graph& graph, const std::vector<NormParts>& no
   for (size_t i = 0; i < norms.size(); ++i) {
     static_cast<NormParts&>(asked[i]) = norms[i];
     asked[i].asOne = true;  // None of its nodes counts as one that notices a shift: nothing is to be shifted.
+    if (!isOverKnownSizes(graph, asked[i])) asked[i].blockedReason = "it is taken over sizes that a run decides";
   }
   FiniteWeights weights;
   HeldMeans held;

@@ -24,7 +24,7 @@ struct HeldMeans {
   std::vector<HeldMean> norms;
 };
 
-// `norms`: RMSNorms of the graph, which has shapes. tolerance: what a mean may be of the largest number of its group,
+// `norms`: RMSNorms of the graph, which has shapes. tolerance: what a mean may be of the mean magnitude in its group,
 // in a weight of this type. Errors: Cancelled, Unsupported.
 [[nodiscard]] Result<HeldMeans> heldMeans(const graph::Graph& graph, const std::vector<NormParts>& norms,
                                           const std::function<double(graph::DType)>& tolerance, const Task& task);

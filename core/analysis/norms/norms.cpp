@@ -94,18 +94,6 @@ OtherNorm otherFromOp(const Graph& graph, NodeId id) {
   return norm;
 }
 
-// Returns whether the sizes that a norm is taken over are the probe's in every run.
-bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
-  if (ops::shapeOf(graph, norm.input) == nullptr) return true;  // Nothing is known of it anyway.
-  if (norm.type != NormType::LayerNorm) return isWithoutSpaceInEveryRun(graph, norm);
-  return std::ranges::all_of(norm.members, [&](NodeId member) {
-    const Node& node = graph.node(member);
-    const bool takesMean =
-        node.kind == OpKind::LayerNorm || node.kind == OpKind::RmsNorm || node.kind == OpKind::Reduce;
-    return !takesMean || graph::operandAt(node, 0) != norm.input || ops::areAxesAsProbed(graph, node, norm.axes);
-  });
-}
-
 // norm_kind: of one that is opaque to all rules, and a norm for whoever looks.
 bool isOtherNorm(const Node& node) {
   const OpKind kind = node.kind;
@@ -162,6 +150,17 @@ bool areLastAxes(const std::vector<int64_t>& axes, size_t rank) {
     if (axes[axes.size() - 1 - i] != static_cast<int64_t>(rank) - 1 - static_cast<int64_t>(i)) return false;
   }
   return axes.size() <= rank;
+}
+
+bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
+  if (ops::shapeOf(graph, norm.input) == nullptr) return true;  // Nothing is known of it anyway.
+  if (norm.type != NormType::LayerNorm) return isWithoutSpaceInEveryRun(graph, norm);
+  return std::ranges::all_of(norm.members, [&](NodeId member) {
+    const Node& node = graph.node(member);
+    const bool takesMean =
+        node.kind == OpKind::LayerNorm || node.kind == OpKind::RmsNorm || node.kind == OpKind::Reduce;
+    return !takesMean || graph::operandAt(node, 0) != norm.input || ops::areAxesAsProbed(graph, node, norm.axes);
+  });
 }
 
 Norms findNorms(const Graph& graph) {

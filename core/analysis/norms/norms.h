@@ -99,6 +99,8 @@ struct Norms {
 };
 
 [[nodiscard]] Norms findNorms(const graph::Graph& graph);
+// Returns whether the sizes that a norm is taken over are the probe's in every run.
+[[nodiscard]] bool isOverKnownSizes(const graph::Graph& graph, const LayerNorm& norm);
 
 // Returns why it is not known that the members compute a norm: what they read or make is written to in between. Empty:
 // it is not.

@@ -37,4 +37,9 @@ struct NormPartner {
 [[nodiscard]] std::vector<NormPartner> normPartners(const graph::Graph& a, const analysis::Norms& normsOfA,
                                                     const graph::Graph& b, const analysis::Norms& normsOfB);
 
+// Names the LayerNorms of `a` that normPartners() leaves out, as they share an operator, and the RMSNorms of `b` that
+// are the partner of no norm.
+[[nodiscard]] std::vector<std::string> unpaired(const graph::Graph& a, const analysis::Norms& normsOfA,
+                                                const graph::Graph& b, const analysis::Norms& normsOfB);
+
 }  // namespace normlens::run

@@ -18,7 +18,7 @@ NormReach reachOf(const std::vector<double>& numbers, const graph::Shape& shape,
   std::map<int64_t, double> sums;  // by the index over the axes that stay
   for (size_t i = 0; i < numbers.size(); ++i) {
     const double square = numbers[i] * numbers[i];
-    reach.square = std::max(reach.square, square);
+    if (!(square <= reach.square)) reach.square = square;  // NaN is the largest
     auto rest = static_cast<int64_t>(i);
     int64_t row = 0, step = 1;
     for (size_t axis = shape.size(); axis-- > 0;) {
@@ -27,15 +27,18 @@ NormReach reachOf(const std::vector<double>& numbers, const graph::Shape& shape,
     }
     sums[row] += square;
   }
-  for (const auto& [row, sum] : sums) reach.sum = std::max(reach.sum, sum);
+  for (const auto& [row, sum] : sums) {
+    if (!(sum <= reach.sum)) reach.sum = sum;
+  }
   return reach;
 }
 
 std::optional<NormReach> reachOf(const Captured& seen, const analysis::NormParts& norm) {
   const auto found = seen.find(norm.input);
   if (found == seen.end() || !found->second.data || norm.axes.empty()) return std::nullopt;
-  const auto numbers = graph::toDoubles(found->second);
-  return numbers ? std::optional(reachOf(*numbers, found->second.shape, norm.axes)) : std::nullopt;
+  const graph::TensorView rows = analysis::byGroups(found->second, norm.groups);
+  const auto numbers = graph::toDoubles(rows);
+  return numbers ? std::optional(reachOf(*numbers, rows.shape, analysis::axesByGroups(norm))) : std::nullopt;
 }
 
 }  // namespace
