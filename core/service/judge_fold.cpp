@@ -21,7 +21,7 @@ using run::NormPartner;
 constexpr int kBatches = 3;
 constexpr double kRoundings = 2;  // of the mean magnitude: rounded numbers have half of one at most
 
-// What of the norm itself explains outputs that differ.
+// Names the part of the norm itself that explains outputs that differ.
 std::string differenceOf(const graph::Graph& a, const EitherNorm& normA, const graph::Graph& b,
                          const EitherNorm& normB) {
   const auto numbers = [](const graph::Graph& graph, graph::ValueId value) -> std::vector<double> {

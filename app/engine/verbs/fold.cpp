@@ -41,7 +41,7 @@ void printPrices(const protocol::NormPrices& prices, Console& console) {
                 formatted("%.3g us", prices.centering_us));
 }
 
-// "each LayerNorm became aten::rms_norm, for torch (folds were run there); ..."
+// "folded LayerNorms became aten::rms_norm, for torch (tested there); ..."
 std::string writtenFor(const NormChoice& norm, const std::string& format) {
   const auto flavour = *formats::normFlavourFromName(norm.name);
   const std::string became =
@@ -54,7 +54,7 @@ std::string writtenFor(const NormChoice& norm, const std::string& format) {
          "; fast there: " + std::string(target.speed);
 }
 
-// What float16 does not hold, norm by norm; one line where it holds all.
+// Prints each norm whose squares float16 does not hold; one line where it holds all.
 void printRange(const FoldOutcome& outcome, Console& console) {
   if (outcome.ranges.empty()) return;
   bool all = true;

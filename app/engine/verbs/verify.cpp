@@ -21,20 +21,11 @@ struct VerifyOptions {
   InputOptions inputs;
 };
 
+// "not shown"
 std::string textOf(FoldJudgement judgement) {
-  switch (judgement) {
-    case FoldJudgement::Right:
-      return "right";
-    case FoldJudgement::Kept:
-      return "kept";
-    case FoldJudgement::NotShown:
-      return "not shown";
-    case FoldJudgement::Wrong:
-      return "wrong";
-    case FoldJudgement::Missing:
-      return "missing";
-  }
-  return {};
+  std::string text = service::nameOf(judgement);
+  std::ranges::replace(text, '_', ' ');
+  return text;
 }
 
 void print(const VerifyOptions& options, const JudgedFold& judged, Console& console) {

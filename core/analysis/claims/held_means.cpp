@@ -60,7 +60,7 @@ class Judge {
   Judge(const Graph& graph, const Claims& claims, const std::function<double(graph::DType)>& tolerance)
       : graph_(graph), claims_(claims), tolerance_(tolerance), decides_(claims.all().size(), graph::kNone) {}
 
-  // What does not hold takes with it all that needs it; loops hold unless something in them does not.
+  // A claim that does not hold takes with it all that need it; loops hold unless something in them does not.
   Status run(const Task& task) {
     std::vector<std::vector<ClaimId>> readers(claims_.all().size());
     std::vector<ClaimId> open;
@@ -89,10 +89,10 @@ class Judge {
 
   [[nodiscard]] HeldMean of(ClaimId root) const {
     if (root == graph::kNone)
-      return {false, graph::kNone, "its axes, or the sizes that it is taken over, are known at run time only", {}};
+      return {false, "its axes, or the sizes that it is taken over, are known at run time only", {}};
     const ClaimId decides = decides_[static_cast<size_t>(root)];
-    if (decides != graph::kNone) return {false, decides, reasons_[static_cast<size_t>(decides)], {}};
-    HeldMean held{true, graph::kNone, {}, {}};
+    if (decides != graph::kNone) return {false, reasons_[static_cast<size_t>(decides)], {}};
+    HeldMean held{true, {}, {}};
     std::vector<ClaimId> open{root};
     std::set<ClaimId> seen{root};
     std::set<graph::ConstantId> centered;

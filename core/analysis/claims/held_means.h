@@ -14,8 +14,7 @@ namespace normlens::analysis {
 
 struct HeldMean {
   bool isZero = false;
-  ClaimId decides = graph::kNone;           // the claim that does not hold and from which the rest follows
-  std::string reason;                       // of that claim, in words
+  std::string reason;                       // why not, in words: of the claim that the rest follows from
   std::vector<graph::ConstantId> centered;  // Lists the weights that the zero mean rests on.
 };
 
