@@ -32,6 +32,19 @@ class GroupsOfTokens(torch.nn.Module):
         return self.norm(y.reshape([-1, 4])).reshape([y.size(0), y.size(1), 4])
 
 
+class WrittenInAList(LinearAndNorm):
+    """`write` changes what the norm reads, as an element of a list."""
+
+    def __init__(self, write):
+        super().__init__()
+        self.write = write
+
+    def forward(self, x: Tensor):
+        y = self.first(x)
+        self.write(y, x * torch.arange(4.0))
+        return self.norm(y)
+
+
 class NormInASum(torch.nn.Module):
     """The sum is another one after the fold, which centers its second addend; the second norm's output is not."""
 
@@ -379,6 +392,21 @@ class HuntFinds(unittest.TestCase):
             x = torch.randn(1, 400, WIDTH, dtype=torch.float64)
             if out.exists():
                 torch.testing.assert_close(torch.jit.load(str(out))(x), made(x))
+
+    def test_writes_into_lists_are_seen(self):
+        """torch.export keeps them, and TorchScript's passes leave them out as if nothing were written."""
+        writes = {
+            "foreach_add": lambda h, v: torch._foreach_add_([h], [v]),
+            "foreach_mul of a view": lambda h, v: torch._foreach_mul_([h[:2]], [v[:2]]),
+            "foreach_copy": lambda h, v: torch._foreach_copy_([h], [v]),
+            "unbind": lambda h, v: torch.ops.aten.unbind_copy.int_out(v.unsqueeze(0), 0, out=[h]),
+        }
+        for name, write in writes.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                model, out = pathlib.Path(folder) / "m.pt2", pathlib.Path(folder) / "o.pt2"
+                torch.export.save(torch.export.export(WrittenInAList(write).eval(), (torch.rand(4, WIDTH),)), str(model))
+                engine("fold", model, "-o", out)
+                self.assertFalse(out.exists())
 
     def test_a_stream_whose_elements_are_counted_keeps_its_channels(self):
         torch.manual_seed(5)

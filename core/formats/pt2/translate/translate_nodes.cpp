@@ -62,6 +62,17 @@ OpName opName(std::string_view target) {
   return made;
 }
 
+// TorchScript's passes, and so its runs, take such an operator for one that changes nothing, and leave it out where
+// nothing reads its result: aten::_foreach_add_, aten::unbind_copy.int_out.
+bool writesIntoList(const c10::FunctionSchema& schema) {
+  return std::ranges::any_of(schema.arguments(), [](const c10::Argument& argument) {
+    const c10::AliasInfo* alias = argument.alias_info();
+    const bool list = argument.type()->kind() == c10::TypeKind::ListType;
+    return list && alias != nullptr &&
+           (alias->isWrite() || std::ranges::any_of(alias->containedTypes(), &c10::AliasInfo::isWrite));
+  });
+}
+
 std::string opaqueName(const OpName& op) {
   return op.space + "::" + op.name + (op.overload.empty() ? "" : "." + op.overload);
 }
@@ -247,7 +258,7 @@ void Translator::operatorNode(const std::string& target, const Json& json, Scope
   if (op.space == "quantized_decomposed" && quantizedNode(op.name, json, scope)) return;
   const c10::FunctionSchema* known = schemaOf(op);
   if (known == nullptr && op.space == "normlens") throw unknownOperator(target);
-  if (known == nullptr) return opaqueNode(opaqueName(op), json, scope);
+  if (known == nullptr || writesIntoList(*known)) return opaqueNode(opaqueName(op), json, scope);
   const c10::FunctionSchema& schema = *known;
   std::unordered_map<std::string, const Json*> given;
   for (const Json& input : json.at("inputs").items()) given[input.at("name").text()] = &input.at("arg");
