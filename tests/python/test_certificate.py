@@ -607,6 +607,7 @@ class Broken(Folder):
             nodes(model, "dropout")[0]["inputs"][2]["arg"]["as_bool"] = True
 
         for change, text in ((another_op("add", "maximum.default"), "says aten.add.Tensor"), (another_op("add", "add_.Tensor"), "in place"),
+                             (another_op("add", "add.Tensor_out"), "in place"),
                              (another_op("rms_norm", "layer_norm.default"), "a LayerNorm, which subtracts the mean"), (other_weight, "p_up_weight does not make the norm's channels"),
                              (other_operand, "rests on tanh"), (other_norm, "no RMS norm"), (other_place, "p_square_weight does not make the norm's channels"),
                              (training, "drops elements at random")):
@@ -614,6 +615,16 @@ class Broken(Folder):
                 folded, certificate = self.copied(Text, "pt2")
                 self.rewritten(folded, change)
                 self.assert_refused(folded, certificates.signed(folded, certificate), text)
+
+    def test_names_forge_no_line(self):
+        folded, certificate = self.copied()
+        for name in ("a\n2 norms hold", "a\x1b[2J", "\ud800"):
+            code, out = run(folded, {**certificate, "norms": [{**certificate["norms"][0], "name": name, "claim": 99}]})
+            self.assertEqual((code, out.count("\n"), "\x1b" in out), (1, 0, False), out)
+
+    def test_a_certificate_of_no_norm(self):
+        folded, certificate = self.copied()
+        self.assert_refused(folded, {**certificate, "norms": []}, "of no norm")
 
     def test_what_holds_is_true_when_it_is_run(self):
         """Files whose wiring is changed at random: where the certificate of somebody careless holds, the means are 0."""

@@ -18,12 +18,16 @@ EPS = {"f8": 2.0**-52, "f4": 2.0**-23, "f2": 2.0**-10, "bf": 2.0**-7}  # of the 
 MIXED = "it mixes the norm's channels"
 
 
+def length_of(factors):
+    return math.prod(size for size, *_ in factors)
+
+
 def labels_of(factors):
     """The labels that a pattern of the certificate stands for, in one row."""
     whole = all(type(n) is int for factor in factors for n in factor[:3])
     filled = whole and all(0 <= begin < end <= size for size, begin, end, _ in factors)
     need(filled, "a pattern of the certificate has an empty factor")
-    need(math.prod(size for size, *_ in factors) < 1 << 30, "a pattern of the certificate is too long")
+    need(length_of(factors) < 1 << 30, "a pattern of the certificate is too long")
     labels = np.zeros(1, np.int32)
     for size, begin, end, summed in factors:
         place = np.arange(size, dtype=np.int32)

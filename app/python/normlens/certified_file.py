@@ -1,8 +1,7 @@
 """Reads a folded file for check_certificate.py: the nodes and constants of .onnx and .pt2, the tensors of .pt.
 
 It shares no code with the engine, and needs numpy alone: protobuf's wire format, the JSON of a .pt2 file and the pickle
-of a .pt file are read here. Nothing that a file names is looked up or run. Shapes that a file declares are taken as they
-are.
+of a .pt file are read here. Nothing that a file names is looked up or run. Declared shapes are taken as they are.
 """
 
 import hashlib
@@ -23,6 +22,7 @@ Tensor = namedtuple("Tensor", "dims kind read")  # read() returns the numbers in
 ONNX_KINDS = {1: "f4", 6: "i4", 7: "i8", 9: "b1", 10: "f2", 11: "f8", 16: "bf"}
 PT2_KINDS = {4: "i4", 5: "i8", 6: "f2", 7: "f4", 8: "f8", 12: "b1", 13: "bf"}
 STORAGES = {"Float": "f4", "Double": "f8", "Half": "f2", "BFloat16": "bf", "Long": "i8", "Int": "i4", "Bool": "b1"}
+SPACES = {"aten", "prims", "normlens", "quantized_decomposed", "higher_order"}
 OVERLOADS = {"default", "Tensor", "Scalar", "int", "dim", "dims", "using_ints", "dtype", "dtype_layout", "device", "Tensor_Scalar"}
 RULES = {op: rule for rule, ops in {
     "add": "Add Sub aten.add aten.sub", "mul": "Mul Div aten.mul aten.div", "gather": "Gather aten.embedding",
@@ -278,8 +278,9 @@ class Archive:
             need(fits, f"{name} is there twice or too long", Unreadable)
             self.records[name] = info
 
-    def read(self, name):
+    def read(self, name, plain=False):
         need(name in self.records, f"the archive holds no {name}", Unreadable)
+        need(not (plain and self.records[name].compress_type), f"{name} is compressed, which torch does not do", Unreadable)
         return self.zip.read(self.records[name])
 
     def tensor(self, record, kind, sizes, strides, offset):
@@ -288,11 +289,12 @@ class Archive:
             need(all(isinstance(n, int) and n >= 0 for n in (offset, *sizes, *strides)), "its sizes are not stated")
             held = numbers(data, kind, len(data) // width(kind or "i1"))
             last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
-            need(math.prod(sizes) < 1 << 31 and (math.prod(sizes) == 0 or last < len(held)), "its data is cut short")
-            steps = [step * held.itemsize for step in strides]
-            return np.lib.stride_tricks.as_strided(held[offset:], sizes, steps).reshape(-1)
+            need(math.prod(sizes) == 0 or last < len(held), "its data is cut short")
+            return np.lib.stride_tricks.as_strided(held[offset:], sizes, [n * held.itemsize for n in strides]).reshape(-1)
 
-        return Tensor(sizes, kind, read)
+        size = self.records[record].file_size if record in self.records else 0
+        long = math.prod(n for n in sizes if isinstance(n, int)) > max(size, 1 << 20)  # than it can be without strides of 0
+        return Tensor(sizes, None if long else kind, read)
 
 
 class Pt2Graph(Graph):
@@ -321,8 +323,9 @@ class Pt2Graph(Graph):
             need("user_output" in spec or "token" in spec, f"the model changes its own state ({next(iter(spec))})")
         for n in model["graph"]["nodes"]:
             op = n["target"].removeprefix("torch.ops.")
-            changes = "_." in op and "__." not in op and op != "aten.detach_.default" or op.endswith(".out")
+            changes = "_." in op and "__." not in op and op != "aten.detach_.default" or op.endswith((".out", "_out"))
             need(not changes, f"the graph changes a value in place ({op})")
+            need(op == n["target"] or op.split(".")[0] in SPACES, f"the graph has an operator of unknown effect ({op})")
             arg = {item["name"]: self.argument(item["arg"]) for item in n["inputs"]}
             ins = [v for name, v in arg.items() if isinstance(v, str) or name in ("other", "exponent")]
             outs = [t["name"] for out in n["outputs"] for t in out.get("as_tensors") or [out.get("as_tensor") or {"name": ""}]]
@@ -347,11 +350,11 @@ class Stub:
         self.state = state
 
 
-class TensorPickle(pickle.Unpickler):
-    """The tensors of a TorchScript archive, by name."""
+class TensorPickle(pickle._Unpickler):
+    """The tensors of a TorchScript archive, by name. The unpickler in C makes as much room as a number in the file says."""
 
     def __init__(self, archive):
-        super().__init__(io.BytesIO(archive.read("data.pkl")))
+        super().__init__(io.BytesIO(archive.read("data.pkl", plain=True)))
         self.archive = archive
 
     def find_class(self, module, name):

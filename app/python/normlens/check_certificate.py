@@ -18,10 +18,10 @@ from collections import Counter
 import numpy as np
 
 if __package__:
-    from .certificate_rules import Rules, check_means, labels_of, same_groups
+    from .certificate_rules import Rules, check_means, labels_of, length_of, same_groups
     from .certified_file import Graph, Refused, Unreadable, need, opened
 else:
-    from certificate_rules import Rules, check_means, labels_of, same_groups
+    from certificate_rules import Rules, check_means, labels_of, length_of, same_groups
     from certified_file import Graph, Refused, Unreadable, need, opened
 
 
@@ -134,6 +134,9 @@ def check_tensors(found, claims, index):
             need(one["tensor"] in found, f"the file holds no tensor {one['tensor']}")
             together.setdefault(len(found[one["tensor"]].dims), []).append(one)
         for part in together.values():
+            for one in part:
+                tensor, length = found[one["tensor"]], length_of(one["pattern"])
+                need(tensor.kind and math.prod(tensor.dims) == length, f"{one['tensor']} does not fit its pattern")
             names = [one["tensor"] for one in part]
             check_means(", ".join(names), [found[name] for name in names], [labels_of(one["pattern"]) for one in part])
 
@@ -142,6 +145,7 @@ def check(path, certificate):
     cert = json.loads(pathlib.Path(certificate).read_text("utf-8"))
     need(cert["certificate"] == 1, f"version {cert['certificate']} of certificates is not known", Unreadable)
     graph, claims = opened(pathlib.Path(path), cert), cert["claims"]
+    need(cert["norms"], "it is of no norm")
     check_order(claims)
     if isinstance(graph, Graph):
         own = {name: value for value, name in graph.names.items()}  # a .pt2 calls a parameter by two names
@@ -159,20 +163,25 @@ def check(path, certificate):
     return f"{len(cert['norms'])} norms hold" + ("" if isinstance(graph, Graph) else "; wiring not checked")
 
 
+def line(words):
+    """Names in a stranger's file may hold control characters."""
+    return "".join(one if one.isprintable() else "?" for one in str(words))
+
+
 def main(arguments):
     if len(arguments) != 2:
         print("usage: python -m normlens.check_certificate FOLDED CERTIFICATE", file=sys.stderr)
         return 2
     try:
-        print(check(*arguments))
+        print(line(check(*arguments)))
         return 0
     except Refused as error:
-        print(f"refused: {error}")
+        print(line(f"refused: {error}"))
         return 1
     except (Unreadable, OSError) as error:
-        print(f"not read: {error}")
+        print(line(f"not read: {error}"))
     except Exception as error:  # noqa: BLE001 - a damaged file may fail anywhere
-        print(f"not read: the file or the certificate is damaged ({type(error).__name__}: {error})")
+        print(line(f"not read: the file or the certificate is damaged ({type(error).__name__}: {error})"))
     return 3
 
 
