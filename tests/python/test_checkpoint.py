@@ -11,6 +11,7 @@ import pathlib
 import pickle
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -377,7 +378,7 @@ class Hostile(Checkpoint):
             "is not BertModel's": [{"architectures": ["BertModel"]}],
             "quantized": [{"quantization_config": {"quant_method": "gptq"}}],
             "names code of a repository": [{"attn_implementation": "someone/kernels"}, {"a": {"_attn_implementation": "x/y"}}],
-            "describes a model of": [{"n_embd": 4096, "n_layer": 40}],
+            "describes a model of": [{"n_embd": 4096, "n_layer": 40}, {"n_layer": 10**6}, {"a": {"decoder_layers": 10**9}}],
             "cannot be made": [{"n_head": 7}, {"n_embd": -4}, {"n_layer": "many"}, {"activation_function": "os.system"}, {"n_inner": 50}],
         }
         for said, changes in told.items():
@@ -387,6 +388,40 @@ class Hostile(Checkpoint):
                     self.config(**change)
                     self.refused(said)
                     (self.source / "config.json").write_text(before)
+
+    def test_names_that_are_no_text_are_kept(self):
+        self.config(note="\ud800")
+        normlens.fold_folder(self.source, self.output)
+        self.assertEqual(json.loads((self.output / "config.json").read_text())["note"], "\ud800")
+
+    def test_a_tensor_that_repeats_its_numbers(self):
+        for path in self.source.glob("model*"):
+            path.unlink()
+        torch.save({"a": torch.zeros(1).expand(1 << 29)}, self.source / "pytorch_model.bin")
+        self.refused("repeats the numbers")
+
+    def test_a_fold_is_not_folded_with_its_code(self):
+        (self.source / "modeling_normlens.py").write_text("")
+        self.refused("is a fold already", "--trust-remote-code")
+
+    def test_what_stops_it_leaves_nothing(self):
+        slow = "import os, time; import normlens.checkpoint.folder as f; f._write = lambda *_: (open(os.path.join(str(_[0]), 'a'), 'w'), print('half', flush=True), time.sleep(60)); from normlens.checkpoint.__main__ import end_cleanly, main; end_cleanly(); main()"
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process = subprocess.Popen(
+                [sys.executable, "-c", slow, self.source, "-o", self.output], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                env={**os.environ, "PYTHONPATH": str(package.ROOT / "app" / "python")},
+            )
+            self.assertEqual(process.stdout.readline(), "half\n")
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=30)
+            self.assertEqual((process.returncode, errors), (128 + number, ""))
+            self.assertEqual([path.name for path in self.output.parent.iterdir() if path.name.startswith(".")], [])
+
+    def test_a_full_disk_is_a_sentence(self):
+        with mock.patch("normlens.checkpoint.folder.save_file", side_effect=OSError(28, "No space left on device")):
+            with self.assertRaisesRegex(normlens.FolderRefused, "cannot be written: No space left"):
+                normlens.fold_folder(self.source, self.output)
+        self.assertFalse(self.output.exists())
 
     def test_a_config_that_is_none(self):
         for text in ("", "[]", "{", "[" * 100000, '{"a": ' * 100000, "\xff"):

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import json
 import os
+import signal
 import sys
 from typing import List, Optional
 
@@ -35,6 +36,12 @@ def _json(report: ChangeReport) -> str:
     return json.dumps({**{name: getattr(report, name) for name in fields}, "checks": checks, "output": output}, indent=2)
 
 
+def end_cleanly() -> None:
+    """What is half written is removed when a signal ends the process."""
+    for stop in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(stop, lambda number, _: sys.exit(128 + number))
+
+
 def main(given: Optional[List[str]] = None) -> int:
     words = _words(given)
     os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is looked up
@@ -56,4 +63,5 @@ def main(given: Optional[List[str]] = None) -> int:
 
 
 if __name__ == "__main__":
+    end_cleanly()
     sys.exit(main())

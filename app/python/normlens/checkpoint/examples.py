@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from typing import Any, Dict, Iterator, Tuple
 
 import torch
@@ -15,6 +16,7 @@ from normlens.module.modes import quiet
 from normlens.module.verify import run
 
 TOKENS = (2, 7)
+MOST_WORDS, MOST_NUMBERS = 1 << 20, 1 << 28  # of a vocabulary that ids are drawn from, and of one input
 SPECIAL = ("pad_token_id", "bos_token_id", "eos_token_id")  # masks and poolings are computed from them
 Shapes = Dict[str, Tuple[int, ...]]
 
@@ -24,11 +26,13 @@ def example_of(model: nn.Module, config: Any) -> Inputs:
     refused: Exception = ValueError("its forward has no parameter of a known name")
     dtype = next((one.dtype for one in model.parameters() if one.is_floating_point()), torch.float32)
     for shapes in _candidates(model, config):
-        inputs = _drawn(shapes, config, dtype)
         try:
+            inputs = _drawn(shapes, config, dtype)
             with quiet():
                 run(model, inputs, False)
             return inputs
+        except FolderRefused:
+            raise
         except Exception as error:  # the class may raise anything
             refused = error
     reason = f"{type(refused).__name__}: {refused}".splitlines()[0].rstrip(".")
@@ -63,11 +67,14 @@ def _shapes(config: Any, audio_last: bool) -> Shapes:
 def _drawn(shapes: Shapes, config: Any, dtype: torch.dtype) -> Inputs:
     generator, text = torch.Generator().manual_seed(0), config.get_text_config()
     special = {getattr(one, name, None) for one in (config, text) for name in SPECIAL}
-    plain = torch.tensor([one for one in range(getattr(text, "vocab_size", None) or 0) if one not in special] or [0])
+    words = min(getattr(text, "vocab_size", None) or 0, MOST_WORDS)
+    plain = torch.tensor([one for one in range(words) if one not in special] or [0])
 
     def of(name: str, shape: Tuple[int, ...]) -> torch.Tensor:
         if name.endswith("ids"):
             return plain[torch.randint(len(plain), shape, generator=generator)]
+        if math.prod(shape) > MOST_NUMBERS:
+            raise FolderRefused(f"config.json describes an input of the sizes {list(shape)}, which is too large to try")
         return torch.randn(shape, generator=generator).to(dtype)
 
     return Inputs((), {name: of(name, shape) for name, shape in shapes.items()})

@@ -12,6 +12,7 @@ import shutil
 from typing import Any, Dict, Iterator, Set, Tuple
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
@@ -42,6 +43,8 @@ def fold(folder: pathlib.Path, output: pathlib.Path, policy: str, max_growth: fl
     """As normlens.fold_folder. asking: keywords of normlens.analyzing.opened."""
     _check_output(folder, output)
     source = read_source(folder, trusted)
+    if any(path.stem == MODULE for path in source.code):
+        raise FolderRefused(f"{folder} holds {MODULE}.py: it is a fold already, and a new one would take that file's place")
     with contextlib.ExitStack() as code:
         library = library_of(source, code)
         model = library.make(source.config, source.tensors, source.widest())
@@ -109,7 +112,11 @@ def _written(output: pathlib.Path) -> Iterator[pathlib.Path]:
     made = output.resolve().parent / f".{output.name}.{secrets.token_hex(4)}"
     made.mkdir()
     try:
-        yield made
+        try:
+            yield made
+        except (OSError, SafetensorError) as error:
+            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            raise FolderRefused(f"{output} cannot be written: {reason}") from None
         try:
             made.rename(output.resolve())
         except OSError as error:
@@ -130,7 +137,7 @@ def _write(
     _write_tensors(made, source, tensors, bool(done.untied))
     for path in (*source.copied, *source.code):
         shutil.copyfile(path, made / path.name)
-    (made / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (made / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     code = code_of(library.name, library.base, library.imports, what)
     (made / f"{MODULE}.py").write_text(code, encoding="utf-8")
     if not library.base:

@@ -16,13 +16,14 @@ from torch import nn
 
 from normlens.checkpoint.code import MODULE
 from normlens.checkpoint.examples import example_of
-from normlens.checkpoint.source import Source
+from normlens.checkpoint.source import Source, entries
 from normlens.engine.session import Json
 from normlens.errors import FolderRefused
 from normlens.module.inputs import Inputs
 from normlens.module.modes import quiet
 
 Tensors = Mapping[str, torch.Tensor]
+MOST_LAYERS = 1000  # may be described where the weights are fewer
 
 
 @contextlib.contextmanager
@@ -118,7 +119,11 @@ class Transformers:
         return settings
 
     def _check_size(self, config: Json, tensors: Tensors) -> None:
-        """Before any memory is taken for what no file has."""
+        """Before any memory, or time, is taken for what no file has."""
+        layers = [(key, one) for key, one in entries(config) if "layer" in key and isinstance(one, int)]
+        for key, one in layers:
+            if one > max(len(tensors), MOST_LAYERS):
+                raise FolderRefused(f"config.json describes a model of {one} layers ({key}), and the weights are {len(tensors)}")
         with torch.device("meta"):
             described = sum(one.numel() for one in self.kind(self._settings(config)).parameters())
         held = sum(one.numel() for one in tensors.values())

@@ -101,7 +101,7 @@ def _content(path: pathlib.Path) -> Any:
 
 
 def _check_settings(path: pathlib.Path, content: Any, trusted: bool) -> None:
-    for key, value in _entries(content):
+    for key, value in entries(content):
         if key == "auto_map" and value and not trusted:
             raise FolderRefused(f"{path} names code of the folder (auto_map); --trust-remote-code runs it")
         if key == "auto_map" and any("--" in str(one) for one in _leaves(value)):
@@ -112,7 +112,7 @@ def _check_settings(path: pathlib.Path, content: Any, trusted: bool) -> None:
             raise FolderRefused(f"{path} describes quantized weights (quantization_config), which are not folded")
 
 
-def _entries(content: Any) -> Iterator[Tuple[str, Any]]:
+def entries(content: Any) -> Iterator[Tuple[str, Any]]:
     """All keys with their values, however deep."""
     waiting: List[Any] = [content]
     while waiting:
@@ -123,7 +123,7 @@ def _entries(content: Any) -> Iterator[Tuple[str, Any]]:
 
 
 def _leaves(value: Any) -> List[Any]:
-    return [value, *(one for _, one in _entries(value))]
+    return [value, *(one for _, one in entries(value))]
 
 
 def _weights(folder: pathlib.Path) -> Tuple[Dict[str, torch.Tensor], Dict[str, Tuple[str, ...]]]:
@@ -183,6 +183,8 @@ def _read_tensors(path: pathlib.Path) -> Dict[str, torch.Tensor]:
         small = isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and tensor.element_size() < 2
         if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided or tensor.is_quantized or small:
             raise FolderRefused(f"{path} has {name!r}, which is no plain tensor of 16 bits or more")
+        if tensor.nbytes > tensor.untyped_storage().nbytes():
+            raise FolderRefused(f"{path} has {name!r}, which repeats the numbers that it holds")
     return dict(tensors)
 
 
