@@ -79,12 +79,29 @@ OrErrno<std::vector<std::string>> namesIn(const Descriptor& folder) {
 
 int remove(const fs::path& path) { return hasDoor() ? ask(Ask::Remove, path).error : direct::remove(path); }
 
+namespace {
+
+// The place that a write to the path goes to, through links that lead to nothing yet, too.
+fs::path placeOf(const fs::path& path) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  fs::path at = fs::absolute(path, error);
+  for (int links = 0; links < kMostLinks && fs::is_symlink(fs::symlink_status(at, error)); ++links) {
+    const fs::path target = fs::read_symlink(at, error);
+    if (error) break;
+    at = at.parent_path() / target;  // an absolute one takes the place of the whole
+  }
+  return fs::weakly_canonical(at, error);
+}
+
+}  // namespace
+
 bool isOneOf(const std::vector<fs::path>& all, const fs::path& file) {
   return std::ranges::any_of(all, [&](const fs::path& each) {
     if (each.empty()) return false;
     std::error_code error;
     if (fs::equivalent(each, file, error) && !error) return true;
-    return fs::weakly_canonical(each, error) == fs::weakly_canonical(file, error);
+    return placeOf(each) == placeOf(file);
   });
 }
 

@@ -125,6 +125,7 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
     judged.norms.push_back(
         {name, {}, FoldJudgement::NotShown, "no norm of the other model is known to be its partner", {}, {}});
   }
+  judged.files = folded.facts().files();
   ASSIGN_OR_RETURN(judged.certificate, certificateOf(folded, certified, held.claims));
   return judged;
 }

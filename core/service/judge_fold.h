@@ -5,6 +5,7 @@
 // Thread: one thread per model.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,8 +37,9 @@ struct JudgedFold {
   double maxRel = 0, limit = 0;  // of the outputs in float64
   int batches = 0;               // that were compared
   bool outputsDiffer = false;
-  bool isTelling = false;   // some floating-point output was compared
-  std::string certificate;  // of the norms that are right: see describe/certificate.h
+  bool isTelling = false;                    // some floating-point output was compared
+  std::string certificate;                   // of the norms that are right: see describe/certificate.h
+  std::vector<std::filesystem::path> files;  // of the other model
 
   // Every norm is right or kept, some is right, and the outputs agree.
   [[nodiscard]] bool isRight() const;

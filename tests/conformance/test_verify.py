@@ -220,6 +220,27 @@ class Verify(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("downs.1.bias is not centered", result.stdout)
 
+    def test_a_certificate_takes_the_place_of_no_other_file(self):
+        """However the path to it is written, and where it is a link that leads to nothing yet."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            large = nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64))
+            torch.onnx.export(large.eval(), (torch.randn(2, 64),), folder / "a.onnx", dynamo=False)
+            model = onnx.load(folder / "a.onnx")
+            onnx.save(model, folder / "a.onnx", save_as_external_data=True, location="a.data", size_threshold=0)
+            self.assertEqual(engine("fold", folder / "a.onnx", "-o", folder / "b.onnx")[0], 0)
+            held = {path.name: path.read_bytes() for path in folder.iterdir()}
+            data = next(path for path in held if path.startswith("b.onnx."))
+            (folder / "to_data").symlink_to(data)
+            for path in (data, "to_data", "b.onnx", "a.data"):
+                self.assertEqual(engine("verify", folder / "a.onnx", folder / "b.onnx", "--certificate", folder / path)[0], 2, path)
+                self.assertEqual({name: (folder / name).read_bytes() for name in held}, held)
+            (folder / "to_new").symlink_to("new.onnx")
+            for path in (f"{folder}/../{folder.name}/new.onnx", folder / "to_new", folder / "new.onnx.data", folder / "none" / "c.json"):
+                for option in ("--certificate", "--save-plan"):
+                    self.assertIn(engine("fold", folder / "a.onnx", "-o", folder / "new.onnx", option, path)[0], (2, 3), path)
+                    self.assertEqual(sorted(path.name for path in folder.glob("new*")), [], path)
+
     def test_a_half_type_excuses_no_mean(self):
         """Rounding to bfloat16 leaves means, but not those of weights that nobody centered."""
         class One(nn.Module):

@@ -10,6 +10,7 @@
 #include "core/base/files.h"
 #include "core/base/plural.h"
 #include "core/base/stopwatch.h"
+#include "core/formats/file/whole_file.h"
 #include "core/formats/targets.h"
 #include "core/protocol/input_groups.h"
 
@@ -24,6 +25,13 @@ Status checkPlainFile(const std::filesystem::path& path) {
   const bool folder = std::filesystem::is_directory(there);
   return fail(ErrorCode::WriteFailed, path.string() + " is a " + (folder ? "folder" : "device or a pipe"),
               "choose another name");
+}
+
+Status checkFolderOf(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  if (std::filesystem::is_directory(folder, error)) return {};
+  return fail(ErrorCode::WriteFailed, "there is no folder " + folder.string() + " to write to");
 }
 
 template <class Number>
@@ -44,11 +52,7 @@ Status checkOutput(const Files& model, const std::filesystem::path& out) {
     return fail(ErrorCode::Usage, "the output " + out.string() + " has another suffix than the model",
                 "name it " + std::filesystem::path(out).replace_extension(model.front().extension()).string());
   }
-  std::error_code error;
-  const std::filesystem::path folder = out.has_parent_path() ? out.parent_path() : std::filesystem::path(".");
-  if (!std::filesystem::is_directory(folder, error)) {
-    return fail(ErrorCode::WriteFailed, "there is no folder " + folder.string() + " to write to");
-  }
+  RETURN_IF_ERROR(checkFolderOf(out));
   return checkPlainFile(out);
 }
 
@@ -58,7 +62,28 @@ Status checkWrittenBeside(const std::string& what, const std::filesystem::path& 
     return fail(ErrorCode::Usage, what + " would be written over " + path.string() + ", which is read or written here",
                 "choose another name");
   }
+  RETURN_IF_ERROR(checkFolderOf(path));
   return checkPlainFile(path);
+}
+
+Status checkBesideOutput(const std::string& what, const std::filesystem::path& path, const std::filesystem::path& out) {
+  const auto folderOf = [](const std::filesystem::path& file) {
+    std::error_code error;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(file, error).parent_path(), error);
+  };
+  const bool reserved = path.filename().string().starts_with(out.filename().string() + ".data");
+  if (!reserved || folderOf(path) != folderOf(out)) return {};
+  return fail(ErrorCode::Usage, what + " has a name that is kept for the data of " + out.string(),
+              "choose another name");
+}
+
+Status writeCertificate(const std::filesystem::path& path, const service::JudgedFold& judged) {
+  if (files::isOneOf(judged.files, path)) {
+    return fail(ErrorCode::Usage,
+                "the certificate would be written over " + path.string() + ", which belongs to the fold",
+                "choose another name");
+  }
+  return formats::writeWhole(path, judged.certificate);
 }
 
 Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task) {

@@ -30,6 +30,13 @@ using Files = std::vector<std::filesystem::path>;  // of a model: itself, then w
 [[nodiscard]] Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
                                         const Files& others);
 
+// What an export of `out` calls its data is left to it. Errors: Usage.
+[[nodiscard]] Status checkBesideOutput(const std::string& what, const std::filesystem::path& path,
+                                       const std::filesystem::path& out);
+
+// Errors: Usage where the path is one of the files that were judged; those of formats::writeWhole.
+[[nodiscard]] Status writeCertificate(const std::filesystem::path& path, const service::JudgedFold& judged);
+
 // Saves what a verb made of a model; returns how long that took, in milliseconds.
 [[nodiscard]] Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task);
 

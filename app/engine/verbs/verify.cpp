@@ -5,7 +5,6 @@
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/report/document.h"
 #include "core/base/formatted.h"
-#include "core/formats/file/whole_file.h"
 #include "core/protocol/json.h"
 
 namespace normlens::engine {
@@ -80,7 +79,7 @@ Result<Exit> runVerify(const VerifyOptions& options, const Call& call) {
   }
   ASSIGN_OR_RETURN(const auto judged, service.judgeFold(options.b, task));
   if (!options.certificate.empty()) {
-    RETURN_IF_ERROR(formats::writeWhole(options.certificate, judged.certificate));
+    RETURN_IF_ERROR(writeCertificate(options.certificate, judged));
   }
   print(options, judged, call.console);
   return call.console.finish([&] { return reportOf(judged); }, judged.isRight() ? Exit::Done : Exit::NotDone);
