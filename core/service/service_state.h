@@ -104,9 +104,10 @@ struct Service::State {
   bool early = false;     // shapes are inferred ones
   analysis::Norms norms;  // The structure's, before the probe.
   analysis::FiniteWeights weights;
-  std::unique_ptr<analysis::Analysis> analysis;               // nullptr until analyze()
-  std::optional<PlanMaker> plans;                             // the same
-  std::vector<std::vector<protocol::SizeCondition>> holdsIf;  // by norm
+  std::unique_ptr<analysis::Analysis> analysis;  // nullptr until analyze()
+  std::optional<PlanMaker> plans;                // the same
+  // By norm, as protocol::NormInfo has them.
+  std::vector<std::vector<protocol::SizeCondition>> holdsIf, wouldFoldIf;
 
   // The last fold.
   analysis::Plan plan;
@@ -154,20 +155,20 @@ struct Service::State {
   }
   [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
 
-  // Runs after the probe. Drops the results of the analysis before; returns, by norm, under which sizes more would
-  // fold.
-  [[nodiscard]] Result<std::vector<std::vector<protocol::SizeCondition>>> analyseGraph(const Task& task) {
+  // Runs after the probe. Drops the results of the analysis before.
+  [[nodiscard]] Status analyseGraph(const Task& task) {
     // The old plans are of the graph as it was before the run.
     plans.reset();
     analysis.reset();
     ASSIGN_OR_RETURN(auto conditional, analyzeUnderConditions(*model, inputs.tensors, choice.sizes, weights, task));
     analysis = std::move(conditional.analysis);
     holdsIf = std::move(conditional.holdsIf);
+    wouldFoldIf = std::move(conditional.wouldFoldIf);
     plans.emplace(*model, *analysis);
     folded.reset();
     differences.forget();
     originalInType.forget();
-    return std::move(conditional.wouldFoldIf);
+    return {};
   }
 
   // Returns what makes unknown verdicts known; empty: nothing does.
@@ -183,13 +184,13 @@ struct Service::State {
   [[nodiscard]] Result<protocol::Analysis> analysed(const Error& notProbed, const Task& task) {
     task.report("analysing");
     const Stopwatch watch;
-    ASSIGN_OR_RETURN(auto wouldFoldIf, analyseGraph(task));
+    RETURN_IF_ERROR(analyseGraph(task));
     times.analysis_ms = watch.ms();
     auto out = describeAnalysis(model->graph(), *analysis, inputs.specs, notProbed.message);
     auto conditional = conditionsByNorm(analysis->best);
     for (size_t norm = 0; norm < out.norms.size(); ++norm) {
       out.norms[norm].holds_if = std::move(conditional[norm]);
-      out.norms[norm].would_fold_if = std::move(wouldFoldIf[norm]);
+      out.norms[norm].would_fold_if = wouldFoldIf[norm];
     }
     out.advice = whatToGive(notProbed);
     out.never_runs = notProbed.code == ErrorCode::Unsupported;
@@ -202,7 +203,7 @@ struct Service::State {
   // biases stay, and what turns out not to be finite, or to be so centered, is no longer centered.
   [[nodiscard]] Result<bool> canDoWithout(const Error& refused, const Task& task) {
     if (refused.code != ErrorCode::Refused || plans->isFromFile()) return false;
-    if (weights.readRest() || weights.leaveOutLarge()) return analyseGraph(task).map([](const auto&) { return true; });
+    if (weights.readRest() || weights.leaveOutLarge()) return analyseGraph(task).map([] { return true; });
     return plans->leaveShifts();
   }
 
@@ -227,6 +228,13 @@ struct Service::State {
     const auto conditional = conditionsByNorm(folding);
     for (const int norm : folding.folded) {
       for (const auto& condition : conditional[static_cast<size_t>(norm)]) addOnce(all, condition);
+      if (!plans->isFromFile() || folds(analysis->verdicts[static_cast<size_t>(norm)].verdict)) continue;
+      // The plan was made where these sizes were accepted, and the verdict here does without them.
+      if (std::ranges::any_of(folding.edits, [&](const analysis::PlannedEdit& planned) {
+            return std::holds_alternative<fold::InsertCentering>(planned.edit) && planned.frees.contains(norm);
+          }))
+        continue;
+      for (const auto& condition : wouldFoldIf[static_cast<size_t>(norm)]) addOnce(all, condition);
     }
     return all;
   }

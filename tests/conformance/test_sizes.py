@@ -292,6 +292,14 @@ class Sizes(unittest.TestCase):
         told = engine("analyze", self.folder / "out.pt", "--inputs", self.folder / "inputs.npz")[1]
         self.assertIn("holds if gate has size 1 in its last axis", told["note"])
 
+    def test_a_plan_that_relies_on_it_states_it(self):
+        sample, plan = (numbers(2, 3, WIDTH), numbers(2, 3, 1)), self.folder / "plan.json"
+        relied = self.run_on("fold", Gate(), sample, "--assume", "gate[-1]=1", "--save-plan", plan)[1]["holds_if"]
+        files = ("-o", self.folder / "out.pt", "--inputs", self.folder / "inputs.npz", "--plan", plan)
+        status, result, errors = engine("fold", self.folder / "model.pt", *files)
+        self.assertEqual((status, result["folded"]), (0, 1), errors)
+        self.assertEqual([held["text"] for held in result["holds_if"]], [held["text"] for held in relied])
+
     def test_what_the_model_refuses_to_run_otherwise_is_relied_on_unless_strict(self):
         sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))
         status, result = self.run_on("fold", GateThatMustBeOne(), sample)

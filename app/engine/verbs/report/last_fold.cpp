@@ -134,6 +134,8 @@ Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::R
   facts.norm = fold->norm;
   if (!fold->inputs.npz.empty()) facts.inputWords = {"--inputs", fold->inputs.npz.string()};
   for (const std::string& spec : fold->inputs.specs) facts.inputWords.insert(facts.inputWords.end(), {"--input", spec});
+  if (!facts.info.model.empty() && facts.info.models.size() > 1)
+    facts.inputWords.insert(facts.inputWords.end(), {"--model", facts.info.model});
   ASSIGN_OR_RETURN(auto plan, service.planText());
   facts.plan = std::move(plan);
   facts.sha256 = service.sourceSha256();
@@ -141,6 +143,9 @@ Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::R
   // The window's plan may be no policy's: the commands take it from the page.
   facts.policyWords = {"--plan", planName(facts)};
   if (facts.norm != NormChoice().name) facts.policyWords.insert(facts.policyWords.end(), {"--norm", facts.norm});
+  for (const std::string& size : fold->inputs.sizes.assume)
+    facts.policyWords.insert(facts.policyWords.end(), {"--assume", size});
+  if (fold->inputs.sizes.strict) facts.policyWords.emplace_back("--strict");
   RETURN_IF_ERROR(compare(service, facts, task));
   const Document document = composed(facts);
   return protocol::Report{params.format == protocol::ReportFormat::Html ? asHtml(document) : asMarkdown(document)};
