@@ -69,8 +69,6 @@ const VerdictWords& wordsOf(Verdict verdict) { return kVerdictWords[static_cast<
 const StateWords& wordsOf(PlanState state) { return kWords[static_cast<size_t>(state)]; }
 QString tr(const char* words) { return QCoreApplication::translate("PlanMark", words); }
 
-bool centered(PlanState state) { return state == PlanState::PlannedCentered || state == PlanState::FoldedCentered; }
-
 // The reason that all of them share; empty where they have several, or none.
 QString sharedReason(const std::vector<PlanMark>& marks, const std::function<bool(const PlanMark&)>& of) {
   QString reason;
@@ -93,7 +91,7 @@ PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* 
   PlanMark mark{PlanState::Kept, text(state.because), !state.centerings.empty()};
   if (state.state == NormOutcome::Kept) return mark;
   const std::optional<bool> exact = result != nullptr && result->verify ? result->verify->exact : std::nullopt;
-  const bool own = state.state == NormOutcome::FoldedWithCentering && state.counted;
+  const bool own = mark.own = state.state == NormOutcome::FoldedWithCentering && state.counted;
   if (exact == false && state.norm >= firstOther) {
     mark.state = PlanState::OtherOutputs;
   } else if (exact == true && result->ok) {
@@ -120,7 +118,7 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   const auto count = [&](auto of) { return std::count_if(marks.begin(), marks.end(), of); };
   const auto folds = count([](const PlanMark& mark) { return mark.folds(); });
   const auto folded = count([](const PlanMark& mark) { return mark.folded(); });
-  const auto own = count([](const PlanMark& mark) { return centered(mark.state); });
+  const auto own = count([](const PlanMark& mark) { return mark.own; });
   const auto others = count([](const PlanMark& mark) { return mark.state == PlanState::OtherOutputs; });
   const auto notRun = count([](const PlanMark& mark) { return mark.state == PlanState::NotRun; });
   const auto kept = count([](const PlanMark& mark) { return mark.state == PlanState::Kept; });
@@ -135,8 +133,8 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   long against = 0, free = 0;
   for (const protocol::NormInfo& norm : norms) {
     const auto at = static_cast<size_t>(norm.index);
-    if (at >= marks.size() || !marks[at].folds() || centered(marks[at].state)) continue;
-    against += !normlens::folds(norm.verdict) && !marks[at].rests ? 1 : 0;
+    if (at >= marks.size() || !marks[at].folds() || marks[at].rests) continue;
+    against += !normlens::folds(norm.verdict) ? 1 : 0;
     free += norm.verdict == Verdict::Free ? 1 : 0;
   }
   if (free > 0) parts << (free == folds && kept == 0 ? tr("all free") : tr("%1 free").arg(free));
@@ -144,7 +142,7 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   if (against > 0) parts << tr("%1 despite the verdict").arg(against);
   if (own > 0) {
     parts << because(own == 1 ? tr("1 with its own centering") : tr("%1 with their own centerings").arg(own),
-                     sharedReason(marks, [](const PlanMark& mark) { return centered(mark.state); }));
+                     sharedReason(marks, [](const PlanMark& mark) { return mark.own; }));
   }
   if (notRun > 0) parts << tr("%1 not run by the proof").arg(notRun);
   if (kept > 0) {

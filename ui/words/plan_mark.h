@@ -26,6 +26,7 @@ struct PlanMark {
   PlanState state = PlanState::Unknown;
   QString because;     // "a copy of wte.weight would add 131 kB"; empty: nothing to explain
   bool rests = false;  // on a run-time centering, its own or another's
+  bool own = false;    // it is folded with a centering that counts as its own
 
   [[nodiscard]] bool folds() const { return state != PlanState::Unknown && state != PlanState::Kept; }
   [[nodiscard]] bool folded() const {

@@ -264,11 +264,11 @@ class LabTest final : public QObject {
     QCOMPARE(lab.table->rowCount(), 12);
     QCOMPARE(lab.linesOf(LabChart::TestAccuracy), 3);
     auto* paler = lab.child<ElidedLabel>("labPaler");
-    QCOMPARE(paler->accessibleName(), QStringLiteral("lighter lines: float64"));  // among the differences
+    QCOMPARE(paler->accessibleName(), QStringLiteral("fainter lines: float64"));  // among the differences
     lab.tick(1);
     lab.tick(7);
     QCOMPARE(lab.linesOf(LabChart::TestAccuracy), 2);
-    QVERIFY2(paler->accessibleName().startsWith(QStringLiteral("lighter lines: run ")),
+    QVERIFY2(paler->accessibleName().startsWith(QStringLiteral("fainter lines: run ")),
              qPrintable(paler->accessibleName()));
     lab.tick(7);
     QCOMPARE(paler->accessibleName(), QString());

@@ -131,12 +131,18 @@ class TestModels final : public QObject {
     const std::vector<protocol::NormInfo> norms{norm(0, "a", Verdict::Free), norm(1, "b", Verdict::Free),
                                                 norm(2, "c", Verdict::Blocked)};
     const QString why = QStringLiteral("a copy would add 131 kB");
-    const PlanMark free{PlanState::Folded, {}}, own{PlanState::FoldedCentered, why}, kept{PlanState::Kept, {}},
-        planned{PlanState::Planned, {}}, other{PlanState::OtherOutputs, {}};
+    const PlanMark free{PlanState::Folded, {}}, own{PlanState::FoldedCentered, why, true, true},
+        kept{PlanState::Kept, {}}, planned{PlanState::Planned, {}}, other{PlanState::OtherOutputs, {}};
     QCOMPARE(planSummary(norms, {free, own, kept}).head, QStringLiteral("Folded 2 of 3"));
     QCOMPARE(planSummary(norms, {free, own, kept}).detail,
              QStringLiteral("1 free, 1 with its own centering because a copy would add 131 kB, 1 stays a LayerNorm"));
     QCOMPARE(planSummary(norms, {planned, planned, planned}).detail, QStringLiteral("2 free, 1 despite the verdict"));
+    // Free by its verdict, and yet the plan centers before it.
+    const PlanMark resting{PlanState::Folded, {}, true}, ownDiffers{PlanState::OtherOutputs, {}, true, true};
+    QCOMPARE(planSummary(norms, {resting, resting, kept}).detail,
+             QStringLiteral("2 by a shared centering, 1 stays a LayerNorm"));
+    QCOMPARE(planSummary(norms, {ownDiffers, resting, kept}).detail,
+             QStringLiteral("1 by a shared centering, 1 with its own centering, 1 stays a LayerNorm"));
     const PlanMark unseen{PlanState::NotRun, {}};
     QCOMPARE(planSummary(norms, {free, unseen, kept}).head, QStringLiteral("Folded 2 of 3"));
     QCOMPARE(planSummary(norms, {free, unseen, kept}).detail,

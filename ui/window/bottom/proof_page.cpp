@@ -74,7 +74,8 @@ class ProofPage final : public ColumnsPage {
       return;
     }
     const protocol::PlanInfo& plan = result->plan;
-    headline_->setText(tr("Folded %1 of %2").arg(plan.folded.size()).arg(plan.layer_norms));
+    headline_->setText(
+        (result->ok ? tr("Folded %1 of %2") : tr("Would fold %1 of %2")).arg(plan.folded.size()).arg(plan.layer_norms));
     showVerdict(*result);
     const QString caution = result->verify ? proofCaution(*result->verify) : QString();
     sentence_->setText(caution.isEmpty() ? asSentence(text(result->reason)) : caution);
@@ -84,7 +85,7 @@ class ProofPage final : public ColumnsPage {
     for (const auto& condition : result->holds_if)
       work.push_back({tr("holds if"), text(condition.text), text(condition.tested), true});
     work.append({{tr("tensors centered"), QString::number(plan.tensors_centered), {}},
-                 {tr("bytes written"), formatBytes(plan.bytes_centered), {}},
+                 {tr("bytes rewritten"), formatBytes(plan.bytes_centered), {}},
                  {tr("copies add"), formatBytes(plan.bytes_grown),
                   tr("Tensors that other nodes read uncentered get a centered copy.")},
                  {tr("centerings at run time"), QString::number(plan.centerings), {}},

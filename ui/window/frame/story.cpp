@@ -56,6 +56,18 @@ StoryStep foldableStep(const Session& session) {
   return step;
 }
 
+// Names what the verdicts of folded norms rest on, accepted sizes among it; empty where that is nothing.
+QString conditionOf(const Session& session) {
+  QStringList all;
+  for (const int norm : session.plan()->folded) {
+    for (const auto& condition : session.norm(norm)->holds_if) {
+      if (!all.contains(text(condition.text))) all << text(condition.text);
+    }
+  }
+  if (all.isEmpty()) return {};
+  return all.size() == 1 ? tr("· holds if %1").arg(all.front()) : tr("· holds under %1 conditions").arg(all.size());
+}
+
 StoryStep planStep(const Session& session) {
   StoryStep step{tr("Plan"), session.plan().has_value(), {}};
   if (!session.plan()) {
@@ -81,6 +93,7 @@ StoryStep planStep(const Session& session) {
                                   : Tone::Strong,
                          icon});
   if (some) step.pieces.push_back({summary.detail});
+  if (const QString condition = conditionOf(session); !condition.isEmpty()) step.pieces.push_back({condition});
   if (const int tensors = session.plan()->tensors_centered; tensors > 0)
     step.pieces.push_back({tensors == 1 ? tr("· 1 tensor centered") : tr("· %1 tensors centered").arg(tensors)});
   return step;
@@ -105,6 +118,10 @@ StoryStep provedStep(const Session& session) {
   }
   step.done = proof.exact == true;
   step.why = proofCaution(proof);
+  if (!proof.exact) {
+    step.pieces.push_back({tr("not decided"), Tone::Plain});
+    return step;
+  }
   const auto put = [&](const protocol::ErrorPair& error, const QString& type, bool rounding) {
     step.pieces.push_back(rounding ? StoryPiece{formatError(error.max_rel), Tone::Strong}
                                    : StoryPiece{formatError(error.max_rel), Tone::Blocked, QStringLiteral("warning")});
@@ -115,7 +132,6 @@ StoryStep provedStep(const Session& session) {
     if (proof.algebra_done) step.pieces.back().text += u',';
     put(proof.file, text(proof.file_dtype), !proof.beyond_rounding);
   }
-  if (step.pieces.isEmpty()) step.pieces.push_back({tr("not decided"), Tone::Plain});
   return step;
 }
 

@@ -108,7 +108,9 @@ void PlanCard::showNorm(int norm) {
   plan_->set(kPlanTones[static_cast<size_t>(mark.state)], planIcon(mark.state), planBadge(mark.state));
   plan_->setToolTip(planMeaning(mark.state));
   // A blocked or unknown norm that is kept shows why once: in its verdict's reason.
-  const bool isShown = mark.because.isEmpty() || text(info->reason).contains(mark.because, Qt::CaseInsensitive);
+  // What made the plan choose a centering is not why outputs differ.
+  const bool isShown = mark.because.isEmpty() || mark.state == PlanState::OtherOutputs ||
+                       text(info->reason).contains(mark.because, Qt::CaseInsensitive);
   because_->setVisible(!isShown);
   because_->setText(unbroken(tr("Because %1.").arg(mark.because)));
   showWays(session_->normState(norm));
@@ -125,13 +127,13 @@ void PlanCard::showWays(const protocol::NormState* state) {
     auto* card = new QFrame(ways_);
     setKind(card, "card");
     auto* lines = makeColumn(card, 2, {10, 8, 10, 8});
-    auto* choice = describe(new QRadioButton(asSentence(text(way.text)).chopped(1), card),
-                            way.kind == protocol::WayKind::Copy ? "wayCopy" : "wayCentering",
-                            tr("Change the plan this way. Undo reverts it."));
+    const bool copies = way.kind == protocol::WayKind::Copy;
+    auto* choice = describe(new QRadioButton(copies ? tr("With a copy") : tr("With a centering"), card),
+                            copies ? "wayCopy" : "wayCentering", tr("Change the plan this way. Undo reverts it."));
     choice->setChecked(way.chosen);
     choice->setAutoExclusive(false);
     lines->addWidget(choice);
-    lines->addWidget(makeWords("small", card, priceOf(way)));
+    lines->addWidget(makeWords("small", card, asSentence(text(way.text)) + u' ' + priceOf(way)));
     wayList_->addWidget(card);
     // Checked or not, what it shows is the plan; the click requests another.
     connect(choice, &QRadioButton::clicked, this, [this, choice, way] {

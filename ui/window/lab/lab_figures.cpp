@@ -137,7 +137,7 @@ void LabFigures::showPaler(const LabPicture& picture) {
       if (curve.group > 0 && !groups.contains(curve.groupName)) groups << curve.groupName;
     }
   }
-  paler_->setFullText(groups.isEmpty() ? QString() : tr("lighter lines: %1").arg(groups.join(QStringLiteral("; "))));
+  paler_->setFullText(groups.isEmpty() ? QString() : tr("fainter lines: %1").arg(groups.join(QStringLiteral("; "))));
 }
 
 }  // namespace normlens::ui

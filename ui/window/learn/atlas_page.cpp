@@ -190,7 +190,7 @@ void AtlasPage::showChosen() {
   counts_->setProperties({{tr("Algorithm 1, as printed"), printed(&AtlasRow::Printed::foldable)},
                           {tr("Algorithm 1, run by NormLens"), QString::number(row.paper)},
                           {tr("with centering, as printed"), printed(&AtlasRow::Printed::practical)},
-                          {tr("Algorithm 1, run by NormLens"), QString::number(row.practical)},
+                          {tr("with centering, run by NormLens"), QString::number(row.practical)},
                           {tr("strict (D.2), run by NormLens"), QString::number(row.strict)},
                           {tr("NormLens, weights only"), QString::number(row.free)},
                           {tr("NormLens, with centering"), QString::number(row.free + row.centering)}});
