@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/analysis/claims/gains.h"
 #include "core/analysis/claims/shifts.h"
 #include "core/analysis/explain.h"
 #include "core/analysis/graph_names.h"
@@ -94,24 +95,77 @@ std::set<graph::ValueId> changedAtRunTime(const Plan& plan) {
   return values;
 }
 
-void moveShifts(const Analysis& analysis, const std::vector<graph::ValueId>& keep, Plan& plan) {
-  const auto changed = changedAtRunTime(plan);
-  std::set<graph::ConstantId> kept;
-  for (const graph::ValueId value : keep) kept.insert(analysis.scales.graph().value(value).constant);
-  const auto isChanged = [&](graph::ValueId value) { return changed.contains(value); };
-  std::vector<PlannedEdit> moves;
-  for (const int norm : plan.folded) {
-    auto shift = movableShift(*analysis.scales.original, analysis.norms.layerNorms[static_cast<size_t>(norm)]);
-    if (!shift || std::any_of(shift->between.begin(), shift->between.end(), isChanged)) continue;
-    if (std::ranges::any_of(shift->edit.parts, [&](const auto& part) { return kept.contains(part.bias); })) continue;
-    const int64_t bytes = bytesOf(shift->edit, analysis.scales.graph());
-    moves.push_back({std::move(shift->edit), graph::kNone, {norm}, bytes, 0});
+// A beta or a gamma moves on as long as nothing between its norm and the linears, and none of these tensors, is to be
+// changed or kept as it is.
+class Moves {
+ public:
+  Moves(const Analysis& analysis, const PlanOptions& options, Plan& plan)
+      : analysis_(analysis), graph_(*analysis.scales.original), plan_(plan), changed_(changedAtRunTime(plan)) {
+    for (const graph::ValueId value : options.keepValues) kept_.insert(graph_.value(value).constant);
   }
-  const auto replacements = std::find_if(plan.edits.begin(), plan.edits.end(), [](const PlannedEdit& planned) {
-    return std::holds_alternative<fold::ReplaceNorm>(planned.edit);
-  });
-  plan.edits.insert(replacements, std::make_move_iterator(moves.begin()), std::make_move_iterator(moves.end()));
-}
+
+  void moveShifts() {
+    for (const int norm : plan_.folded) {
+      auto shift = movableShift(graph_, analysis_.norms.layerNorms[static_cast<size_t>(norm)]);
+      if (!shift || !mayLack(shift->between)) continue;
+      if (std::ranges::any_of(shift->edit.parts, [&](const auto& part) { return kept_.contains(part.bias); })) continue;
+      add(std::move(shift->edit), norm);
+    }
+    insert();
+  }
+
+  // Behind the shifts.
+  void moveGains() {
+    std::map<int, const fold::AbsorbShift*> shifts;
+    for (const PlannedEdit& planned : plan_.edits) {
+      if (const auto* shift = std::get_if<fold::AbsorbShift>(&planned.edit)) shifts[shift->norm] = shift;
+    }
+    for (const int norm : plan_.folded) {
+      const auto shift = shifts.find(norm);
+      moveGain(movableGain(graph_, analysis_.norms.layerNorms[static_cast<size_t>(norm)],
+                           shift == shifts.end() ? nullptr : shift->second),
+               norm);
+    }
+    for (const OtherNorm& norm : analysis_.norms.others) {
+      if (norm.kind == OtherNormKind::RmsNorm) moveGain(movableGain(graph_, norm), graph::kNone);
+    }
+    insert();
+  }
+
+ private:
+  void moveGain(tl::expected<MovableGain, Obstacle> gain, int norm) {
+    if (!gain || !mayLack(gain->between)) return;
+    if (std::ranges::any_of(gain->edit.parts, [&](const auto& part) { return kept_.contains(part.weight); })) return;
+    add(std::move(gain->edit), norm);
+  }
+
+  [[nodiscard]] bool mayLack(const std::vector<graph::ValueId>& between) const {
+    return std::ranges::none_of(between, [&](graph::ValueId value) { return changed_.contains(value); });
+  }
+
+  template <class Edit>
+  void add(Edit edit, int norm) {
+    const int64_t bytes = bytesOf(edit, graph_);
+    PlannedEdit planned{std::move(edit), graph::kNone, {}, bytes, 0};
+    if (norm != graph::kNone) planned.frees = {norm};
+    made_.push_back(std::move(planned));
+  }
+
+  void insert() {
+    const auto replacements = std::ranges::find_if(plan_.edits, [](const PlannedEdit& planned) {
+      return std::holds_alternative<fold::ReplaceNorm>(planned.edit);
+    });
+    plan_.edits.insert(replacements, std::make_move_iterator(made_.begin()), std::make_move_iterator(made_.end()));
+    made_.clear();
+  }
+
+  const Analysis& analysis_;
+  const Graph& graph_;
+  Plan& plan_;
+  std::set<graph::ValueId> changed_;
+  std::set<graph::ConstantId> kept_;
+  std::vector<PlannedEdit> made_;
+};
 
 class Builder {
  public:
@@ -255,7 +309,9 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, FiniteWeigh
 Plan makePlan(const Analysis& analysis, const PlanOptions& options) {
   if (options.policy == Policy::Paper) return paperPlan(analysis);
   Plan plan = plannerOf(analysis).plan(options);
-  if (options.moveShifts) moveShifts(analysis, options.keepValues, plan);
+  Moves moves(analysis, options, plan);
+  if (options.moveShifts) moves.moveShifts();
+  if (options.foldGains) moves.moveGains();
   return plan;
 }
 

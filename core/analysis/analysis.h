@@ -57,7 +57,8 @@ struct Analysis {
 Result<std::unique_ptr<Analysis>> analyze(graph::Graph&& graph, const Task& task) = delete;
 
 // A plan under a policy, with the beta of each folded norm in the linears behind it where all that read it are such
-// (the papers' policy leaves it). `analysis` may be used by several threads at once.
+// (the papers' policy leaves it), and the gamma of each RMSNorm where the options ask for it. `analysis` may be used by
+// several threads at once.
 [[nodiscard]] Plan makePlan(const Analysis& analysis, const PlanOptions& options);
 
 // The folded norms that each centering at run time reaches become its `frees`, where no planner has recorded them.

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 
+#include "core/analysis/claims/gains.h"
 #include "core/analysis/graph_names.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
@@ -272,24 +273,68 @@ EditWords describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms, 
     }
     EditWords operator()(const fold::AbsorbShift& edit) const {
       const auto beta = graph.node(edit.shiftNode).operands[static_cast<size_t>(edit.shiftOperand)];
-      const std::string subject = describeValue(graph, beta);
-      std::string text = "move " + subject + " into " + graph.constant(edit.parts.front().bias).name;
-      const size_t others = edit.parts.size() - 1;
-      if (others == 1) text += " and " + graph.constant(edit.parts.back().bias).name;
-      if (others > 1) text += " and " + std::to_string(others) + " other biases";
-      return {text, subject, {}};
+      return moved(beta, edit.parts.front().bias, edit.parts.back().bias, edit.parts.size(), "biases");
+    }
+    EditWords operator()(const fold::AbsorbGain& edit) const {
+      const auto gamma = graph.node(edit.gainNode).operands[static_cast<size_t>(edit.gainOperand)];
+      return moved(gamma, edit.parts.front().weight, edit.parts.back().weight, edit.parts.size(), "weights");
     }
     EditWords operator()(const fold::ReplaceNorm& edit) const {
       const std::string& subject = norms[static_cast<size_t>(edit.norm)].title;
       return {"replace " + subject + " by an RMSNorm", subject, {}};
     }
+
+    [[nodiscard]] EditWords moved(ValueId vector, graph::ConstantId first, graph::ConstantId last, size_t count,
+                                  const char* tensors) const {
+      const std::string subject = describeValue(graph, vector);
+      std::string text = "move " + subject + " into " + graph.constant(first).name;
+      if (count == 2) text += " and " + graph.constant(last).name;
+      if (count > 2) text += " and " + std::to_string(count - 1) + " other " + tensors;
+      return {text, subject, {}};
+    }
   };
   return std::visit(Visitor{graph, norms}, planned.edit);
+}
+
+std::optional<OtherVerdict> gammaVerdict(const Graph& graph, const OtherNorm& norm) {
+  if (norm.kind != OtherNormKind::RmsNorm) return std::nullopt;
+  const auto gain = movableGain(graph, norm);
+  if (gain) {
+    return OtherVerdict{Verdict::Free, "its weight can move into the " +
+                                           plural(gain->edit.parts.size(), "linear layer") + " behind it"};
+  }
+  const Obstacle& obstacle = gain.error();
+  const std::string at = obstacle.node == kNone ? std::string() : describeNode(graph, obstacle.node);
+  const auto blocked = [](std::string reason) { return OtherVerdict{Verdict::Blocked, std::move(reason)}; };
+  switch (obstacle.kind) {
+    case Obstacle::Kind::NoGamma:
+      return std::nullopt;
+    case Obstacle::Kind::ComputedGamma:
+      return blocked("its weight is computed, is no vector of the file, or lies inside the norm");
+    case Obstacle::Kind::BetaStays:
+      return blocked("its bias stays behind it");
+    case Obstacle::Kind::UnknownValue:
+      return OtherVerdict{Verdict::Unknown, "no run has shown what its readers are"};
+    case Obstacle::Kind::ModelOutput:
+      return blocked("what it makes is an output of the model, or leaves a branch or a loop");
+    case Obstacle::Kind::OtherReader:
+      return blocked(at + " reads it, and is no linear layer");
+    case Obstacle::Kind::NoReader:
+      return blocked("no linear layer reads it");
+    case Obstacle::Kind::ComputedWeight:
+      return blocked("the weight of " + at + " is computed, or may change while the model runs");
+    case Obstacle::Kind::OtherType:
+      return blocked("the weight of " + at + " has another type than its output");
+    case Obstacle::Kind::SharedWeight:
+      break;
+  }
+  return blocked("the weight of " + at + " is read elsewhere, too");
 }
 
 NodeId placeOfEdit(const Graph& graph, const std::vector<LayerNorm>& norms, const fold::Edit& edit) {
   if (const auto* scale = std::get_if<fold::AbsorbScale>(&edit)) return scale->scaleNode;
   if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) return shift->shiftNode;
+  if (const auto* gain = std::get_if<fold::AbsorbGain>(&edit)) return gain->gainNode;
   if (const auto* norm = std::get_if<fold::ReplaceNorm>(&edit)) return norms[static_cast<size_t>(norm->norm)].node;
   if (const auto* drop = std::get_if<fold::DropAddend>(&edit))
     return drop->uses.empty() ? kNone : drop->uses.front().node;

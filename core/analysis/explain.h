@@ -1,10 +1,12 @@
 // Plain words for what the analysis found: one sentence per verdict, one line per edit, the zero-mean graph of a norm.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/analysis/analysis.h"
+#include "core/analysis/norms/group_norms.h"
 
 namespace normlens::analysis {
 
@@ -25,6 +27,10 @@ struct EditWords {
 // Fills reason, blockerPath and blocker of every verdict. A blocked norm becomes unknown where only missing shapes are
 // in its way.
 void explainVerdicts(Analysis& analysis);
+
+// Whether the gamma of an RMSNorm can move into the linears behind it, and what shows it or is in the way: a sentence
+// without its capital. nullopt: it is no RMSNorm, or has no gamma.
+[[nodiscard]] std::optional<OtherVerdict> gammaVerdict(const graph::Graph& graph, const OtherNorm& norm);
 
 // Makes a sentence a reason that can follow "because": without capital and full stop.
 [[nodiscard]] std::string asReason(std::string sentence);

@@ -11,6 +11,8 @@ int64_t bytesOf(const Edit& edit, const graph::Graph& graph) {
     for (const auto& part : center->parts) add(part.constant);
   } else if (const auto* shift = std::get_if<AbsorbShift>(&edit)) {
     for (const auto& part : shift->parts) add(part.bias);
+  } else if (const auto* gain = std::get_if<AbsorbGain>(&edit)) {
+    for (const auto& part : gain->parts) add(part.weight);
   }
   return sum;
 }

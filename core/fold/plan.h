@@ -80,6 +80,19 @@ struct AbsorbShift {
   std::vector<Part> parts;
 };
 
+// y = gamma * n goes into linear layers only: W' = W diag(gamma), and gamma is left out. An op that normalizes keeps a
+// weight of ones, or none where its new form needs none. It comes after every AbsorbShift: a beta meets the weights as
+// they were before. Source: docs/method.md 8.4.
+struct AbsorbGain {
+  graph::NodeId gainNode = graph::kNone;  // the norm's own op, or the Mul behind a decomposed norm
+  int gainOperand = 0;                    // where it reads gamma
+  struct Part {
+    graph::ConstantId weight = graph::kNone;  // two axes; read by this linear alone
+    int inputDim = 0;                         // axis of the weight that is multiplied by gamma
+  };
+  std::vector<Part> parts;
+};
+
 // The LayerNorm becomes an RMSNorm with the same eps, gamma and beta.
 struct ReplaceNorm {
   int norm = 0;        // index in analysis::Analysis::norms
@@ -87,7 +100,8 @@ struct ReplaceNorm {
 };
 
 // In the order of EditKind.
-using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, DropAddend, AbsorbShift, ReplaceNorm>;
+using Edit =
+    std::variant<AbsorbScale, CenterConstant, InsertCentering, DropAddend, AbsorbShift, AbsorbGain, ReplaceNorm>;
 [[nodiscard]] inline EditKind kindOf(const Edit& edit) { return static_cast<EditKind>(edit.index()); }
 
 // Bytes of the tensors that an edit rewrites.

@@ -207,11 +207,13 @@ NORMLENS_FIELDS(NormInfo, index, name, title, scope, form, kind, node, normalize
 struct OtherNormInfo {
   std::string name, kind;
   int node = -1;
-  NormForm form = NormForm::Op;    // or Decomposed
-  std::optional<Verdict> verdict;  // nullopt: it takes no mean that a fold could leave out
-  std::string reason;              // a sentence without its capital
+  NormForm form = NormForm::Op;       // or Decomposed
+  std::optional<Verdict> verdict;     // nullopt: it takes no mean that a fold could leave out
+  std::string reason;                 // a sentence without its capital
+  std::optional<Verdict> weightless;  // of an RMSNorm with a weight: whether that can move into the linears behind it
+  std::string weightless_reason;      // a sentence without its capital
 };
-NORMLENS_FIELDS(OtherNormInfo, name, kind, node, form, verdict, reason)
+NORMLENS_FIELDS(OtherNormInfo, name, kind, node, form, verdict, reason, weightless, weightless_reason)
 
 struct Totals {
   int layer_norms = 0, free = 0, with_centering = 0, blocked = 0, unknown = 0;

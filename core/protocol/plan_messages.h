@@ -41,8 +41,10 @@ struct PlanParams {
   std::vector<int> keep_norms;     // norms the user does not want folded
   double max_growth_percent = 10;
   Prices prices = Prices::Fixed;
+  Gamma gamma = Gamma::Keep;
 };
-NORMLENS_FIELDS(PlanParams, policy, center_values, copy_values, keep_values, keep_norms, max_growth_percent, prices)
+NORMLENS_FIELDS(PlanParams, policy, center_values, copy_values, keep_values, keep_norms, max_growth_percent, prices,
+                gamma)
 
 // ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
 // norm_prices: no params -> NormPrices. The figures behind Prices::Measured; measured once.
@@ -85,11 +87,15 @@ struct PlanInfo {
   std::vector<int> folded;       // norms that will become RMSNorm
   std::vector<NormState> norms;  // all of them, in the order of Analysis::norms
   int layer_norms = 0, centerings = 0, tensors_centered = 0;
+  int gains_absorbed = 0;   // RMSNorms whose gamma moves into the weights of the linears behind them
   int shifts_absorbed = 0;  // norms whose beta moves into the biases of the linears behind them
   int64_t bytes_centered = 0, bytes_grown = 0;
   double gap = 0;  // elements of LayerNorm that a better plan could still save; 0: proved best
+
+  // Nothing of the model would change.
+  [[nodiscard]] bool isEmpty() const { return folded.empty() && gains_absorbed == 0; }
 };
 NORMLENS_FIELDS(PlanInfo, policy, prices, edits, folded, norms, layer_norms, centerings, tensors_centered,
-                shifts_absorbed, bytes_centered, bytes_grown, gap)
+                gains_absorbed, shifts_absorbed, bytes_centered, bytes_grown, gap)
 
 }  // namespace normlens::protocol

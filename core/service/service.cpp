@@ -209,8 +209,10 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   ASSIGN_OR_RETURN(auto planned, state_->plans->make(params.plan, flavour, task));
   protocol::FoldResult result;
   result.plan = state_->describe(planned);
-  if (planned.plan.folded.empty() && planned.nothingFolds.empty()) {  // else the model refuses, in its own words
-    result.reason = state_->layerNorms().empty() ? "there is no LayerNorm in this model"
+  if (result.plan.isEmpty() && planned.nothingFolds.empty()) {  // else the model refuses, in its own words
+    result.reason = state_->layerNorms().empty() && params.plan.gamma == Gamma::Fold
+                        ? "there is no LayerNorm in this model, and no RMSNorm whose weight can move"
+                    : state_->layerNorms().empty() ? "there is no LayerNorm in this model"
                     : state_->noInputs.empty()
                         ? "no LayerNorm of this model can be folded under this policy"
                         : "no LayerNorm can be folded: the model was not run: " + state_->noInputs;

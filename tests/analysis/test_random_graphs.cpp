@@ -27,7 +27,7 @@ struct Tally {
   int joint = 0;
   int scales = 0;
   int batchNorms = 0;
-  int shifts = 0;
+  int shifts = 0, gains = 0;
   int drops = 0;
   int otherSize = 0;
   int held = 0;
@@ -50,6 +50,8 @@ std::string describe(const graph::Graph& graph, const Plan& plan) {
       out += "drop " + graph.value(drop->value).name + " for " + std::to_string(drop->uses.size()) + " reads\n";
     } else if (const auto* shift = std::get_if<fold::AbsorbShift>(&planned.edit)) {
       out += "move the shift of norm " + std::to_string(shift->norm) + "\n";
+    } else if (const auto* gain = std::get_if<fold::AbsorbGain>(&planned.edit)) {
+      out += "move the gain at node " + std::to_string(gain->gainNode) + "\n";
     } else {
       out += "fold norm " + std::to_string(std::get<fold::ReplaceNorm>(planned.edit).norm) + "\n";
     }
@@ -69,6 +71,7 @@ void count(Tally& tally, const Plan& plan) {
     tally.batchNorms += scale != nullptr && scale->nodeStays ? 1 : 0;
     tally.drops += std::holds_alternative<fold::DropAddend>(planned.edit) ? 1 : 0;
     tally.shifts += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
+    tally.gains += std::holds_alternative<fold::AbsorbGain>(planned.edit) ? 1 : 0;
   }
 }
 
@@ -136,7 +139,9 @@ void checkModel(unsigned seed, const ModelSize& probe, const std::vector<ModelSi
   tally.norms += static_cast<int>(norms.size());
   std::mt19937 random(seed);
   for (const Policy policy : kPolicies) {
-    const Plan plan = makePlan(*analysis, optionsOf(policy));
+    PlanOptions options = optionsOf(policy);
+    options.foldGains = seed % 2 == 0;
+    const Plan plan = makePlan(*analysis, options);
     count(tally, plan);
     EXPECT_LT(difference(graph, norms, plan, random), kTolerance)
         << "seed " << seed << ", policy " << nameOf(policy) << "\n"
@@ -180,6 +185,7 @@ TEST(RandomGraphs, everyPlanKeepsTheOutputs) {
   EXPECT_GT(tally.scales, 5);
   EXPECT_GT(tally.batchNorms, 5);
   EXPECT_GT(tally.shifts, 30);
+  EXPECT_GT(tally.gains, 30);
   EXPECT_GT(tally.drops, 30);
   EXPECT_GT(tally.otherSize, 600);
   EXPECT_GT(tally.held, 10);

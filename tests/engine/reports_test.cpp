@@ -29,7 +29,7 @@ TEST(AnalyzeReport, HasTheFieldsOfTheContract) {
   protocol::Analysis analysis;
   analysis.norms.emplace_back().verdict = Verdict::Free;
   analysis.other_norms.push_back(
-      {"norm", "GroupNorm", 3, NormForm::Op, Verdict::Blocked, "it takes its mean over space"});
+      {"norm", "GroupNorm", 3, NormForm::Op, Verdict::Blocked, "it takes its mean over space", {}, {}});
   protocol::PlanInfo plan;
   plan.policy = Policy::Balanced;
   plan.edits.emplace_back().text = "center add at run time";

@@ -103,6 +103,27 @@ class Applier {
     node.kind = OpKind::Identity;
   }
 
+  // W' = W diag(gamma), with what the reads hold at this point.
+  void add(const fold::AbsorbGain& edit) {
+    Node& node = nodeAt(edit.gainNode);
+    const auto operand = static_cast<size_t>(edit.gainOperand);
+    const auto gamma = graph::toDoubles(graph_.constant(graph_.value(node.operands.at(operand)).constant).view).value();
+    for (const auto& part : edit.parts) {
+      Tensor weight = fromView(graph_.constant(part.weight).view);
+      size_t at = 0;
+      forEachIndex(weight.shape, [&](const Index& index) {
+        weight.at.at(at++) *= gamma.at(static_cast<size_t>(index.at(static_cast<size_t>(part.inputDim))));
+      });
+      store(part.weight, weight);
+    }
+    if (node.kind == OpKind::Mul) {
+      node.operands = {node.operands.at(1 - operand)};
+      node.kind = OpKind::Identity;
+    } else {
+      node.operands.at(operand) = kNoValue;
+    }
+  }
+
   void add(const fold::ReplaceNorm& edit) {
     const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
     if (norm.type != NormType::LayerNorm) return nodeAt(norm.node).attributes.push_back({"keeps_mean", true});

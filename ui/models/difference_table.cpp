@@ -109,6 +109,7 @@ QString kindWords(SiteKind kind) {
 
 QString alignmentWords(Alignment aligned) {
   if (aligned == Alignment::None) return {};
+  if (aligned == Alignment::GammaAndBeta) return DifferenceTable::tr("with γ and β");
   return aligned == Alignment::Mean ? DifferenceTable::tr("without the mean") : DifferenceTable::tr("with β added");
 }
 

@@ -33,6 +33,8 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
   for (const auto& other : model.analysis.other_norms) {
     const std::string verdict = other.verdict ? std::string(nameOf(*other.verdict)) + ": " : "";
     console.print("  " + other.name + "  (" + other.kind + ")  " + verdict + other.reason);
+    if (other.weightless)
+      console.print("    weightless " + std::string(nameOf(*other.weightless)) + ": " + other.weightless_reason);
   }
 }
 

@@ -91,6 +91,7 @@ std::string rowLine(const DiffRow& row) {
   if (row.diff.vacuous) line += " (not finite anywhere)";
   if (row.alignment == run::Alignment::Mean) line += " (without the mean)";
   if (row.alignment == run::Alignment::Beta) line += " (with beta added)";
+  if (row.alignment == run::Alignment::GammaAndBeta) line += " (with gamma and beta)";
   if (row.top) line += formatted("  top-1 %.4g%%", 100 * row.top->first());
   if (row.top && row.top->hasMany) line += formatted(", top-5 %.4g%%", 100 * row.top->many());
   return line;

@@ -16,6 +16,7 @@ struct FoldOptions {
   std::string model, output, planFile, savePlan, certificate, device = "cpu";
   NormChoice norm;
   Policy policy = Policy::Balanced;
+  Gamma gamma = Gamma::Keep;
   protocol::Prices prices = protocol::Prices::Fixed;
   double maxGrowth = 10;
   protocol::ProofParts proof = protocol::ProofParts::Auto;
@@ -28,10 +29,13 @@ struct FoldOptions {
 
 // "25 of 25 LayerNorms folded, 4 tensors centered (1.2 MB), ..."
 std::string foldSummary(const protocol::PlanInfo& plan) {
+  const std::string gains =
+      plan.gains_absorbed == 0 ? "" : plural(plan.gains_absorbed, "norm weight") + " moved into linear layers";
+  if (plan.layer_norms == 0) return gains;
   return std::to_string(plan.folded.size()) + " of " + plural(plan.layer_norms, "LayerNorm") + " folded, " +
          plural(plan.tensors_centered, "tensor") + " centered (" + megabytes(plan.bytes_centered) + "), " +
-         plural(plan.shifts_absorbed, "shift") + " moved into biases, " + plural(plan.centerings, "centering") +
-         " at run time, copies add " + megabytes(plan.bytes_grown);
+         plural(plan.shifts_absorbed, "shift") + " moved into biases, " + (gains.empty() ? "" : gains + ", ") +
+         plural(plan.centerings, "centering") + " at run time, copies add " + megabytes(plan.bytes_grown);
 }
 
 void printPrices(const protocol::NormPrices& prices, Console& console) {
@@ -98,7 +102,7 @@ void printOutcome(const std::string& model, const protocol::Analysis& analysis, 
   }
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;
-  console.print("  " + writtenFor(outcome.norm, outcome.format));
+  if (!outcome.fold.plan.folded.empty()) console.print("  " + writtenFor(outcome.norm, outcome.format));
   printRange(outcome, console);
   console.print("  written to " + *outcome.output + " (load " + formatted("%.0f ms", outcome.times.load_ms) +
                 ", fold " + formatted("%.0f ms", outcome.times.fold_ms) + ", save " +
@@ -123,6 +127,7 @@ std::string whyRefused(const protocol::FoldResult& fold) {
 protocol::FoldParams foldParams(const FoldOptions& options) {
   protocol::FoldParams params;
   params.plan.policy = options.policy;
+  params.plan.gamma = options.gamma;
   params.plan.max_growth_percent = options.maxGrowth;
   params.plan.prices = options.prices;
   params.norm = options.norm.name;
@@ -148,7 +153,7 @@ Result<FoldOutcome> foldModel(service::Service& service, const FoldOptions& opti
   }
   const protocol::FoldParams params = foldParams(options);
   auto fold = service.fold(params, task);
-  const bool applied = fold && !fold->plan.folded.empty();
+  const bool applied = fold && !fold->plan.isEmpty();
   if (!fold) fold = refusedFold(service, params, fold.error(), task);
   if (!fold) return tl::unexpected(fold.error());
   if (applied && !options.savePlan.empty()) {
@@ -186,7 +191,7 @@ Result<Exit> foldAndWrite(const Folding& on, bool again) {
   const auto& [service, options, analysis, note, console, task] = on;
   ASSIGN_OR_RETURN(auto outcome, foldModel(service, options, task));
   outcome.note = note;
-  if (outcome.fold.plan.folded.empty()) {
+  if (outcome.fold.plan.isEmpty()) {
     if (const Status runs = requireRunnable(options.model, analysis); !runs)
       return tl::unexpected(notKnown(runs.error()));
     std::string why =
@@ -214,7 +219,7 @@ Result<Exit> foldAndWrite(const Folding& on, bool again) {
   printOutcome(options.model, analysis, outcome, console);
   if (!options.certificate.empty()) {
     ASSIGN_OR_RETURN(const auto judged, service.judgeFold(exported->path, task));
-    RETURN_IF_ERROR(formats::writeWhole(options.certificate, judged.certificate));
+    RETURN_IF_ERROR(writeCertificate(options.certificate, judged));
     const auto right = std::ranges::count(judged.norms, service::FoldJudgement::Right, &service::JudgedNorm::judgement);
     console.print(options.certificate + ": certificate of " + plural(right, "norm") + " of " +
                   std::to_string(outcome.fold.plan.folded.size()) + " folded");
@@ -264,9 +269,11 @@ Result<Exit> foldToFile(FoldOptions options, const Call& call) {
   const Files files = service.model()->facts().files();
   RETURN_IF_ERROR(checkOutput(files, options.output));
   if (!options.savePlan.empty()) {
+    RETURN_IF_ERROR(checkBesideOutput("the plan", options.savePlan, options.output));
     RETURN_IF_ERROR(checkWrittenBeside("the plan", options.savePlan, files, {options.output, options.inputs.npz}));
   }
   if (!options.certificate.empty()) {
+    RETURN_IF_ERROR(checkBesideOutput("the certificate", options.certificate, options.output));
     RETURN_IF_ERROR(checkWrittenBeside("the certificate", options.certificate, files,
                                        {options.output, options.inputs.npz, options.savePlan, options.planFile}));
   }
@@ -301,6 +308,8 @@ void FoldOptions::addTo(CLI::App& app) {
   inputs.addSizesTo(app);
   addChoice(app, "--policy", policy, "Policy: what may be folded");
   addMaxGrowth(app, maxGrowth);
+  addChoice(app, "--gamma", gamma,
+            "The weight of each RMSNorm, old and new: keep it, or fold it into the linear layers behind the norm");
   addChoice(app, "--prices", prices, "Savings and costs for policy balanced: element counts, or times measured now");
   norm.addTo(app, "What replaces LayerNorm; auto: what is fastest on --device", true);
   app.add_option("--device", device, "Where --norm auto measures: cpu, cuda, or cuda:1")->capture_default_str();

@@ -253,7 +253,7 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
     addState(norms.back(), plan, i);
   }
   for (const auto& other : analysis.other_norms) {
-    others.push_back(picked(other, {"name", "kind", "form", "verdict", "reason"}));
+    others.push_back(picked(other, {"name", "kind", "form", "verdict", "reason", "weightless", "weightless_reason"}));
   }
   const std::string& note = model.note.empty() ? analysis.note : model.note;
   const auto isOp = [](const protocol::GraphNode& node) {
@@ -300,6 +300,7 @@ json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome) 
           {"tensors_centered", plan.tensors_centered},
           {"bytes_centered", plan.bytes_centered},
           {"shifts_absorbed", plan.shifts_absorbed},
+          {"gains_absorbed", plan.gains_absorbed},
           {"bytes_grown", plan.bytes_grown},
           {"gap", toJson(plan.gap)},
           {"norms", stateReport(analysis, plan)},

@@ -65,19 +65,35 @@ enum class Policy : uint8_t {
 };
 NORMLENS_NAMES(Policy, "free", "balanced", "all", "paper")
 
-enum class EditKind : uint8_t { AbsorbScale, CenterConstant, InsertCentering, DropAddend, AbsorbShift, ReplaceNorm };
+// Says what becomes of an RMSNorm's weight.
+enum class Gamma : uint8_t {
+  Keep,
+  Fold,  // it moves into the linear layers behind the norm where nothing else reads the norm
+};
+NORMLENS_NAMES(Gamma, "keep", "fold")
+
+enum class EditKind : uint8_t {
+  AbsorbScale,
+  CenterConstant,
+  InsertCentering,
+  DropAddend,
+  AbsorbShift,
+  AbsorbGain,
+  ReplaceNorm
+};
 NORMLENS_NAMES(EditKind, "absorb_scale", "center_constant", "insert_centering", "drop_addend", "absorb_shift",
-               "replace_norm")
+               "absorb_gain", "replace_norm")
 
 // Says which tensor of two models is compared, and how the two are made comparable.
 enum class SiteKind : uint8_t { Output, NormInput, NormOutput, Value };
 NORMLENS_NAMES(SiteKind, "output", "norm_input", "norm_output", "value")
 
 enum class Alignment : uint8_t {
-  None,  // as they are
-  Mean,  // the mean over the site's axes is taken out of both: the norm does not notice it
-  Beta,  // the norm's beta is added to that of the second model
+  None,          // as they are
+  Mean,          // the mean over the site's axes is taken out of both: the norm does not notice it
+  Beta,          // the norm's beta is added to that of the second model
+  GammaAndBeta,  // that of the second model is multiplied by the norm's gamma first
 };
-NORMLENS_NAMES(Alignment, "none", "mean", "beta")
+NORMLENS_NAMES(Alignment, "none", "mean", "beta", "gamma_and_beta")
 
 }  // namespace normlens

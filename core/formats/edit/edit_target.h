@@ -14,6 +14,12 @@
 
 namespace normlens::formats {
 
+// The vectors of a replaced norm that did not move into the layers behind it. A gamma that moved is a vector of ones by
+// now, for ops that cannot do without one.
+struct KeptVectors {
+  bool gamma = true, beta = true;
+};
+
 class EditTarget {
  public:
   virtual ~EditTarget() = default;
@@ -34,7 +40,7 @@ class EditTarget {
   virtual void resize(const fold::ResizeAxis& edit) = 0;
 
   // An op that normalizes; `narrow`: over so many numbers of a narrow stream, fold::ReplaceNorm, or 0.
-  virtual void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta, int64_t narrow) = 0;
+  virtual void replaceOp(const analysis::LayerNorm& norm, KeptVectors kept, int64_t narrow) = 0;
   // A norm that is written out in several nodes.
   virtual void replaceDecomposed(const analysis::LayerNorm& norm) = 0;
 };

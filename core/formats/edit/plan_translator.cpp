@@ -85,6 +85,10 @@ class Translator {
     }
     for (const auto& edit : plan_.streams.sizes) target_.resize(edit);
     forEach<fold::AbsorbShift>(plan_, [&](const auto& edit) { moveShift(edit); });
+    forEach<fold::AbsorbGain>(plan_, [&](const auto& edit) {
+      if (graph_.node(edit.gainNode).kind == OpKind::Mul) bypass(edit.gainNode, 1 - edit.gainOperand);
+      withoutGamma_.insert(edit.gainNode);
+    });
     forEach<fold::ReplaceNorm>(plan_, [&](const auto& edit) { replace(edit); });
     if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
   }
@@ -137,10 +141,11 @@ class Translator {
     const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
     if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
     const bool keepsBeta = withoutBeta_.erase(edit.norm) == 0 && edit.narrow == 0;
+    const bool keepsGamma = !withoutGamma_.contains(norm.node) && edit.narrow == 0;
     if (norm.form == analysis::NormForm::Decomposed) {
       target_.replaceDecomposed(norm);
     } else {
-      target_.replaceOp(norm, keepsBeta, edit.narrow);
+      target_.replaceOp(norm, {keepsGamma, keepsBeta}, edit.narrow);
     }
   }
 
@@ -148,7 +153,8 @@ class Translator {
   const graph::Graph& graph_;
   const std::vector<LayerNorm>& norms_;
   EditTarget& target_;
-  std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
+  std::set<int> withoutBeta_;             // norms whose beta has moved, until they are replaced
+  std::set<graph::NodeId> withoutGamma_;  // what applied a gamma that has moved
 };
 
 }  // namespace

@@ -47,13 +47,16 @@ WeightVersions::WeightVersions(const graph::Graph& graph, OpenedFiles files, Rea
       values_(graph::valuesOfConstants(graph)) {}
 
 void WeightVersions::add(const fold::FoldPlan& plan) {
-  std::vector<const fold::AbsorbShift*> shifts;
   for (const auto& edit : plan.edits) {
     if (const auto* scaling = std::get_if<fold::AbsorbScale>(&edit)) scale(*scaling);
     if (const auto* centering = std::get_if<fold::CenterConstant>(&edit)) center(*centering);
-    if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) shifts.push_back(shift);
   }
-  for (const auto* shift : shifts) absorb(*shift);
+  for (const auto& edit : plan.edits) {
+    if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) absorb(*shift);
+  }
+  for (const auto& edit : plan.edits) {
+    if (const auto* gain = std::get_if<fold::AbsorbGain>(&edit)) absorb(*gain);
+  }
   narrow(plan.streams);
   std::erase_if(versions_, [](const auto& item) { return std::ranges::none_of(item.second, &WeightVersion::changed); });
   giveViews();
@@ -138,18 +141,40 @@ void WeightVersions::center(const fold::CenterConstant& edit) {
   for (size_t i = 0; i < sources.size(); ++i) *sources[i] = std::move(centered[i]);
 }
 
+std::vector<double> WeightVersions::numbersOf(const graph::Use& read, const char* what) {
+  const auto& node = graph_.node(read.node);
+  const auto constant = graph_.value(node.operands.at(static_cast<size_t>(read.operand))).constant;
+  if (constant == graph::kNone)
+    throw EditRefused(std::string("the ") + what + " of '" + node.name + "' is not a constant");
+  const auto held = sourceFor(constant, read).inMemory(threads_);
+  auto numbers = held ? graph::toDoubles(*held) : std::nullopt;
+  if (!numbers)
+    throw EditRefused(std::string("the ") + what + " of '" + node.name + "' is not of a real floating type");
+  return std::move(*numbers);
+}
+
 void WeightVersions::absorb(const fold::AbsorbShift& edit) {
-  const auto& node = graph_.node(edit.shiftNode);
-  const auto shift = graph_.value(node.operands.at(static_cast<size_t>(edit.shiftOperand))).constant;
-  if (shift == graph::kNone) throw EditRefused("the shift of '" + node.name + "' is not a constant");
-  const auto beta = sourceFor(shift, {edit.shiftNode, edit.shiftOperand, graph::kNone}).inMemory(threads_);
-  const auto numbers = beta ? graph::toDoubles(*beta) : std::nullopt;
-  if (!numbers) throw EditRefused("the shift of '" + node.name + "' is not of a real floating type");
-  if (std::ranges::all_of(*numbers, [](double x) { return x == 0; })) return;
+  const auto beta = numbersOf({edit.shiftNode, edit.shiftOperand, graph::kNone}, "shift");
+  if (std::ranges::all_of(beta, [](double x) { return x == 0; })) return;
   for (const auto& part : edit.parts) {
     const fold::WeightSource weight = sourceFor(part.weight, part.weightUse);
-    for (auto* source : sourcesFor(part.bias, nullptr)) *source = fold::shift(*source, weight, part.inputDim, *numbers);
+    for (auto* source : sourcesFor(part.bias, nullptr)) *source = fold::shift(*source, weight, part.inputDim, beta);
   }
+}
+
+void WeightVersions::absorb(const fold::AbsorbGain& edit) {
+  const graph::Use read{edit.gainNode, edit.gainOperand, graph::kNone};
+  const auto gamma = numbersOf(read, "scale");
+  for (const auto& part : edit.parts) {
+    for (auto* source : sourcesFor(part.weight, nullptr)) *source = fold::scale(*source, {gamma, {}, part.inputDim});
+  }
+  const auto& node = graph_.node(edit.gainNode);
+  if (node.kind == graph::OpKind::Mul) return;  // it is left out
+  const auto constant = graph_.value(node.operands.at(static_cast<size_t>(edit.gainOperand))).constant;
+  const graph::Uses only{read};
+  const auto axis = static_cast<int>(graph_.constant(constant).view.shape.size()) - 1;
+  const std::vector<double> zeros(gamma.size(), 0.0), ones(gamma.size(), 1.0);
+  for (auto* source : sourcesFor(constant, &only)) *source = fold::scale(*source, {zeros, ones, axis});
 }
 
 void WeightVersions::narrow(const fold::StreamEdits& streams) {
@@ -163,12 +188,8 @@ std::vector<double> WeightVersions::factorOf(const fold::NarrowConstant& edit) {
   const double scale = edit.channels.scale();
   std::vector<double> factor(static_cast<size_t>(edit.channels.full), edit.readsNorm ? 1 / scale : scale);
   if (edit.gamma.node == graph::kNone) return factor;
-  const auto& node = graph_.node(edit.gamma.node);
-  const auto constant = graph_.value(node.operands.at(static_cast<size_t>(edit.gamma.operand))).constant;
-  const auto gamma = sourceFor(constant, edit.gamma).inMemory(threads_);
-  const auto numbers = gamma ? graph::toDoubles(*gamma) : std::nullopt;
-  if (!numbers) throw EditRefused("the scale of '" + node.name + "' is not of a real floating type");
-  for (size_t i = 0; i < factor.size(); ++i) factor[i] *= numbers->at(i);
+  const auto gamma = numbersOf(edit.gamma, "scale");
+  for (size_t i = 0; i < factor.size(); ++i) factor[i] *= gamma.at(i);
   return factor;
 }
 

@@ -51,12 +51,15 @@ class WeightVersions {
   void scale(const fold::AbsorbScale& edit);
   void center(const fold::CenterConstant& edit);
   void absorb(const fold::AbsorbShift& edit);
+  void absorb(const fold::AbsorbGain& edit);
   // Last: the edits before are of weights as the file has them.
   void narrow(const fold::StreamEdits& streams);
   std::vector<double> factorOf(const fold::NarrowConstant& edit);
   std::vector<WeightVersion>& versionsOf(graph::ConstantId constant);
   // The versions that an edit of these reads (null: of all) changes, split off where needed; valid until the next call.
   std::vector<fold::WeightSource*> sourcesFor(graph::ConstantId constant, const graph::Uses* only);
+  // Returns the numbers of the constant that the node reads there, as they are by now.
+  std::vector<double> numbersOf(const graph::Use& read, const char* what);
   // Returns the source that this read has by now.
   const fold::WeightSource& sourceFor(graph::ConstantId constant, const graph::Use& use);
   void giveViews();

@@ -130,8 +130,8 @@ class Matcher {
       return partner != nullptr && a_.value(value).name == b_.value(partner->output).name;
     };
     Site site = start(SiteKind::NormOutput, norm, comparableOutput(norm.output, isPartners));
-    const auto beta = norm.beta == graph::kNoValue ? graph::kNone : a_.value(norm.beta).constant;
-    if (beta != graph::kNone) site.beta = a_.constant(beta).view;
+    site.gamma = held(norm.gamma);
+    site.beta = held(norm.beta);
     if (const ValueId same = named(site.value); same != graph::kNoValue) addWithSum(b_, same, site.partners);
     const bool ownOutput = site.value == norm.output;
     if (partner != nullptr && (ownOutput || isPartners(site.value))) addWithSum(b_, partner->output, site.partners);
@@ -157,6 +157,11 @@ class Matcher {
   }
 
  private:
+  // The tensor of the file that a norm reads; without data where it reads none.
+  [[nodiscard]] TensorView held(ValueId vector) const {
+    const auto constant = vector == graph::kNoValue ? graph::kNone : a_.value(vector).constant;
+    return constant == graph::kNone ? TensorView() : a_.constant(constant).view;
+  }
   [[nodiscard]] Site start(SiteKind kind, const analysis::LayerNorm& norm, ValueId value) const {
     Site site;
     site.kind = kind;
@@ -232,13 +237,21 @@ class Matcher {
 
 // ---- alignments, in float64; nullopt where they are not possible
 
-// Returns x + v along the last axis.
-std::optional<TensorView> plusVector(const TensorView& x, const TensorView& v) {
-  if (v.data == nullptr || x.shape.empty()) return std::nullopt;
+// Returns x * factor + addend along the last axis; a vector without data stands for ones or zeros.
+std::optional<TensorView> scaledAndShifted(const TensorView& x, const TensorView& factor, const TensorView& addend) {
   auto numbers = graph::toDoubles(x);
-  const auto addend = graph::toDoubles(v);
-  if (!numbers || !addend || static_cast<int64_t>(addend->size()) != x.shape.back()) return std::nullopt;
-  for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] += (*addend)[i % addend->size()];
+  if (!numbers || x.shape.empty()) return std::nullopt;
+  const auto width = static_cast<size_t>(x.shape.back());
+  for (const bool adds : {false, true}) {
+    const TensorView& view = adds ? addend : factor;
+    if (view.data == nullptr) continue;
+    const auto vector = graph::toDoubles(view);
+    if (!vector || vector->size() != width) return std::nullopt;
+    for (size_t i = 0; i < numbers->size(); ++i) {
+      double& number = (*numbers)[i];
+      number = adds ? number + (*vector)[i % width] : number * (*vector)[i % width];
+    }
+  }
   return fromDoubles(graph::DType::Float64, x.shape, *numbers);
 }
 
@@ -347,7 +360,12 @@ std::optional<SitePair> bestPair(const Site& site, const Captured& ofA, const Ca
   for (const ValueId partner : site.partners) {
     const TensorView* got = reached(partner);
     if (got == nullptr) continue;
-    if (const auto shifted = plusVector(*got, site.beta)) best.consider(a, *shifted, Alignment::Beta);
+    for (const auto alignment : {Alignment::Beta, Alignment::GammaAndBeta}) {
+      const bool scales = alignment == Alignment::GammaAndBeta;
+      if ((scales ? site.gamma : site.beta).data == nullptr) continue;
+      if (const auto full = scaledAndShifted(*got, scales ? site.gamma : TensorView(), site.beta))
+        best.consider(a, *full, alignment);
+    }
     if (!centered) continue;
     if (const auto other = withoutMean(*got, site)) {
       best.consider(*centered, *other, Alignment::Mean);

@@ -1,9 +1,9 @@
 // Places of one model that can be compared with another one: the inputs and outputs of its LayerNorms, and any value.
 //
 // A fold changes some of them on purpose: what flows into a folded norm differs by a mean over the norm's axes, which
-// the norm does not notice, and a norm whose beta moved into the layers behind it lacks that beta. So a pair of tensors
-// is compared as it is, and where that is much worse, with the mean taken out of both or beta added: Alignment records
-// which. Thread: pure functions.
+// the norm does not notice, and a norm whose gamma and beta moved into the layers behind it lacks these. So a pair of
+// tensors is compared as it is, and where that is much worse, with the mean taken out of both, or with beta, or both
+// gamma and beta, given to the second: Alignment records which. Thread: pure functions.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct Site {
   int depth = 0;                         // ops on the longest path from the model's inputs to the value
   std::vector<int64_t> axes;             // over which a mean may be taken out; empty: none may
   int64_t groups = 1;                    // equal parts of the elements along them, each with a mean of its own
-  graph::TensorView beta;                // that may have moved; no data: there is none
+  graph::TensorView gamma, beta;         // that may have moved; no data: there is none
   std::vector<graph::ValueId> partners;  // values of the other model that may correspond to it
 };
 

@@ -52,6 +52,11 @@ class InSection {
     });
     return edit;
   }
+  std::optional<fold::Edit> operator()(fold::AbsorbGain edit) const {
+    if (!to(edit.gainNode)) return std::nullopt;
+    std::erase_if(edit.parts, [&](auto& part) { return !toConstant(part.weight); });
+    return edit;
+  }
   std::optional<fold::Edit> operator()(fold::ReplaceNorm edit) const {
     const auto norm = normOf(edit.norm);
     if (!norm) return std::nullopt;

@@ -104,6 +104,8 @@ std::vector<int> editedValues(const Values& valueOf, const fold::Edit& edit) {
     for (const auto& part : center->parts) add(part.constant);
   } else if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) {
     for (const auto& part : shift->parts) add(part.bias);
+  } else if (const auto* gain = std::get_if<fold::AbsorbGain>(&edit)) {
+    for (const auto& part : gain->parts) add(part.weight);
   }
   return {values.begin(), values.end()};
 }
@@ -214,8 +216,13 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   std::ranges::move(analysis::nearNorms(graph, analysis.norms), std::back_inserter(others));
   for (const auto& other : others) {
     auto verdict = analysis::verdictOf(graph, other);
-    out.other_norms.push_back(
-        {other.name, nameOf(other.kind), other.node, other.form, verdict.verdict, std::move(verdict.reason)});
+    protocol::OtherNormInfo info{other.name,      nameOf(other.kind),        other.node, other.form,
+                                 verdict.verdict, std::move(verdict.reason), {},         {}};
+    if (auto gamma = analysis::gammaVerdict(graph, other)) {
+      info.weightless = gamma->verdict;
+      info.weightless_reason = std::move(gamma->reason);
+    }
+    out.other_norms.push_back(std::move(info));
   }
   out.totals = totalsOf(out.norms);
   // Only now: some LayerNorms that are written out show themselves by their shapes.
@@ -274,6 +281,7 @@ protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& an
       info.bytes_centered += planned.bytes;
     }
     info.shifts_absorbed += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
+    info.gains_absorbed += std::holds_alternative<fold::AbsorbGain>(planned.edit) ? 1 : 0;
     info.edits.push_back(describePlanned(graph, analysis, valueOf, planned));
   }
   return info;

@@ -87,6 +87,12 @@ struct ToJson {
             {"shift_operand", edit.shiftOperand},
             {"parts", parts}};
   }
+  json operator()(const fold::AbsorbGain& edit) const {
+    json parts = json::array();
+    for (const auto& part : edit.parts)
+      parts.push_back({{"weight", graph.constant(part.weight).name}, {"input_dim", part.inputDim}});
+    return {{"node", edit.gainNode}, {"gain_operand", edit.gainOperand}, {"parts", parts}};
+  }
   json operator()(const fold::ReplaceNorm& edit) const {
     return {{"norm", norms[static_cast<size_t>(edit.norm)].name}};
   }
@@ -125,6 +131,8 @@ class FromJson {
         return fold::DropAddend{valueNamed(item.at("value").get<std::string>()), uses(item.at("uses"))};
       case EditKind::AbsorbShift:
         return absorbShift(item);
+      case EditKind::AbsorbGain:
+        return absorbGain(item);
       case EditKind::ReplaceNorm:
         break;
     }
@@ -186,6 +194,21 @@ class FromJson {
       out.parts.push_back({constantNamed(part.at("weight").get<std::string>()), use(part.at("use")),
                            whole(part.at("input_dim")), constantNamed(part.at("bias").get<std::string>())});
     }
+    return out;
+  }
+
+  [[nodiscard]] fold::Edit absorbGain(const json& item) const {
+    fold::AbsorbGain out;
+    out.gainNode = inRange(whole(item.at("node")), graph_.nodes.size());
+    const graph::Node& node = graph_.node(out.gainNode);
+    out.gainOperand = presentOperand(node, whole(item.at("gain_operand")));
+    const bool norm = node.kind == OpKind::LayerNorm || node.kind == OpKind::RmsNorm;
+    const bool product = node.kind == OpKind::Mul && node.operands.size() == 2;
+    if (!product && !(norm && out.gainOperand == 1)) throw std::runtime_error("a gain that is none");
+    if (product) presentOperand(node, 1 - out.gainOperand);
+    for (const json& part : item.at("parts"))
+      out.parts.push_back({constantNamed(part.at("weight").get<std::string>()), whole(part.at("input_dim"))});
+    if (out.parts.empty()) throw std::runtime_error("an edit without tensors");
     return out;
   }
 

@@ -117,6 +117,7 @@ Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& 
   options.copyValues = params.copy_values;
   options.keepValues = params.keep_values;
   options.keepNorms = params.keep_norms;
+  options.foldGains = params.gamma == Gamma::Fold;
   return options;
 }
 
@@ -142,7 +143,7 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
     return given;
   }
   ASSIGN_OR_RETURN(auto options, optionsFor(params));
-  options.moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
+  options.moveShifts = moveShifts_ && (options.foldGains || !formats::addsShift(norm, model_.facts().format));
   if (params.prices == protocol::Prices::Fixed || !pricesMatter(analysis_, options.policy))
     return PricedPlan{makePlan(analysis_, options), {}, options};
   ASSIGN_OR_RETURN(const auto times, timesOf(norm, task));

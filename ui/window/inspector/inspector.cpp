@@ -216,7 +216,8 @@ class ModelPage final : public QWidget {
           {tr("with run-time centering"), ofAll(t.paper_practical),
            tr("The paper's Algorithm 1 with run-time centering after opaque leaves.")},
           {tr("paper, strict (D.2)"), ofAll(t.paper_strict), tr("Foldable, and every affected layer is a LayerNorm.")},
-          {tr("NormLens"), ofAll(t.free), tr("By editing weights alone, without changing any output."), true}};
+          {tr("NormLens, weights only"), ofAll(t.free), tr("By editing weights alone, without changing any output."),
+           true}};
     }
     papers_->setProperties(papers);
     papersTitle_->setVisible(!papers.isEmpty());
@@ -326,6 +327,8 @@ class NodePage final : public QWidget {
       if (other.node != id) continue;
       if (other.verdict) rows.push_back({tr("verdict"), verdictTitle(*other.verdict), verdictMeaning(*other.verdict)});
       if (!other.reason.empty()) meaning = asSentence(text(other.reason));
+      if (other.weightless)
+        rows.push_back({tr("weightless"), verdictTitle(*other.weightless), asSentence(text(other.weightless_reason))});
     }
     showMeaning(meaning);
     for (const auto& [name, value] : node->attributes) rows.push_back({text(name), text(value)});

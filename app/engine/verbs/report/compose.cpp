@@ -165,6 +165,7 @@ constexpr std::pair<EditKind, const char*> kEditKinds[] = {
     {EditKind::InsertCentering, "Centerings at run time"},
     {EditKind::DropAddend, "Addends dropped"},
     {EditKind::AbsorbShift, "β moved into the next biases"},
+    {EditKind::AbsorbGain, "γ moved into the next weights"},
     {EditKind::ReplaceNorm, "LayerNorms replaced"}};
 
 Table editsTable(const protocol::PlanInfo& plan) {

@@ -53,7 +53,7 @@ Status foldInMemory(service::Service& service, const ReportOptions& options, Fac
     facts.fold->reason = fold.error().message;
     return {};
   }
-  if (facts.fold->plan.folded.empty()) return {};
+  if (facts.fold->plan.isEmpty()) return {};
   ASSIGN_OR_RETURN(auto plan, service.planText());
   facts.plan = std::move(plan);
   return {};

@@ -167,14 +167,14 @@ class NodeEdits final : public EditTarget {
     model_.setInput(site, narrow);
   }
 
-  void replaceOp(const LayerNorm& norm, bool keepsBeta, int64_t narrow) override {
+  void replaceOp(const LayerNorm& norm, KeptVectors kept, int64_t narrow) override {
     const ReadSite at = siteOf(norm.node, 0);
-    if (narrow == 0 && isFusedNorm(*at.node)) return replaceFused(norm, at, keepsBeta);
+    if (narrow == 0 && isFusedNorm(*at.node)) return replaceFused(norm, at, kept);
     const std::string& op = at.node->op_type();
     if (op != "LayerNormalization" && op != "GroupNormalization" && op != "InstanceNormalization") {
       throw EditRefused("'" + norm.name + "' is part of a fused operation, " + at.node->op_type());
     }
-    writeOperator(norm, at, keepsBeta, narrow);
+    writeOperator(norm, at, kept, narrow);
   }
 
   void replaceDecomposed(const LayerNorm& norm) override {
@@ -276,12 +276,13 @@ class NodeEdits final : public EditTarget {
     writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opsetOf(*norm.body), norm);
   }
 
-  void writeOperator(const LayerNorm& norm, const ReadSite& at, bool keepsBeta, int64_t narrow) {
+  void writeOperator(const LayerNorm& norm, const ReadSite& at, KeptVectors kept, int64_t narrow) {
     NormToWrite out = describe(norm, at, inputOf(*at.node, 0));
     out.narrow = narrow;
     // A function's input has a name also where the call leaves it out.
-    if (narrow == 0 && norm.gamma != kNoValue) out.gamma = inputOf(*at.node, 1);
-    if (keepsBeta && norm.beta != kNoValue) out.beta = inputOf(*at.node, 2);
+    const bool needsGamma = kept.gamma || styleIn(*at.body) != NormStyle::Primitives;
+    if (narrow == 0 && norm.gamma != kNoValue && needsGamma) out.gamma = inputOf(*at.node, 1);
+    if (kept.beta && norm.beta != kNoValue) out.beta = inputOf(*at.node, 2);
     if (const auto* stash = findAttribute(*at.node, "stash_type")) out.stashType = stash->i();
     if (norm.type != NormType::LayerNorm) viewByGroups(norm, out);
     write(out);
@@ -323,13 +324,13 @@ class NodeEdits final : public EditTarget {
     model_.replace(*at.body, *at.node, std::move(plain));
   }
 
-  void replaceFused(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) {
+  void replaceFused(const LayerNorm& norm, const ReadSite& at, KeptVectors kept) {
     const bool skip = at.node->op_type() == "SkipLayerNormalization";
     if (skip && styleIn(*at.body) == NormStyle::Ort) {
-      return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body), keepsBeta);
+      return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body), kept.beta);
     }
     writeOut(at);
-    writeOperator(norm, at, keepsBeta, 0);
+    writeOperator(norm, at, kept, 0);
   }
 
   // A query for a size of a narrow value still returns d: what reads it is not narrow, or resized.

@@ -100,12 +100,12 @@ class CodeEdits final : public EditTarget {
     edits(site.frame).push_back(readZeros(site));
   }
 
-  void replaceOp(const LayerNorm& norm, bool keepsBeta, int64_t narrow) override {
+  void replaceOp(const LayerNorm& norm, KeptVectors kept, int64_t narrow) override {
     const auto& node = programNode(norm.node);
     if (!isLayerNormOp(*node.node)) {
       throw EditRefused("'" + norm.name + "' is part of a fused operation, " + node.node->kind().toQualString());
     }
-    replacements_.push_back({norm.node, node.frame, describe(norm, node.node, keepsBeta, narrow)});
+    replacements_.push_back({norm.node, node.frame, describe(norm, node.node, kept, narrow)});
   }
 
   // x - mean becomes x, a variance of x or mean(x^2) - mean(x)^2 its mean square; whatever only the mean needed is
@@ -197,7 +197,7 @@ class CodeEdits final : public EditTarget {
     return value == kNoValue ? graph::DType::Unknown : model_.graph().value(value).dtype;
   }
 
-  NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node, bool keepsBeta, int64_t narrow) const {
+  NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node, KeptVectors kept, int64_t narrow) const {
     NormReplacement out;
     out.node = node;
     out.axes = static_cast<int>(norm.axes.size());
@@ -213,8 +213,8 @@ class CodeEdits final : public EditTarget {
     // The fast norm works over the last axis only.
     out.flavour = flavour_ == NormFlavour::Fast && out.axes != 1 ? NormFlavour::Portable : flavour_;
     out.narrow = narrow;
-    out.gamma = norm.gamma != kNoValue && narrow == 0;
-    out.beta = norm.beta != kNoValue && keepsBeta;
+    out.gamma = norm.gamma != kNoValue && kept.gamma;
+    out.beta = norm.beta != kNoValue && kept.beta;
     auto input = dtypeOf(norm.input);
     if (input == graph::DType::Unknown) input = model_.facts.dtype;
     out.computeInFloat32 = input == graph::DType::Float16 || input == graph::DType::BFloat16;

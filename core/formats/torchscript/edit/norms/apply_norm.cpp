@@ -157,8 +157,9 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
             NormParts parts = partsOf(graph, *node);
             if (norm.narrow > 0) {
               parts.shape = graph.insertConstant(std::vector<int64_t>{norm.narrow});
-              parts.gamma = parts.beta = graph.insertConstant(c10::IValue());
+              parts.beta = graph.insertConstant(c10::IValue());
             }
+            if (!norm.gamma) parts.gamma = graph.insertConstant(c10::IValue());
             NormOps ops(graph, parts, norm);
             const auto given = [](bool is, Value* value) { return is ? std::optional(value) : std::nullopt; };
             const bool addsBeta =
