@@ -57,7 +57,9 @@ TEST(AnalyzeReport, HasTheFieldsOfTheContract) {
                                             {"kind", "GroupNorm"},
                                             {"form", "op"},
                                             {"verdict", "blocked"},
-                                            {"reason", "it takes its mean over space"}}));
+                                            {"reason", "it takes its mean over space"},
+                                            {"weightless", nullptr},
+                                            {"weightless_reason", ""}}));
   EXPECT_EQ(keys(report["totals"]),
             (std::vector<std::string>{"blocked", "free", "layer_norms", "paper", "paper_practical", "paper_strict",
                                       "unknown", "with_centering"}));

@@ -162,6 +162,7 @@ constexpr const char* kModel = R"(graph {
   const %w: float32[8, 8] random 1
   const %scale: float32[8] random 3
   const %beta: float32[8] random 4
+  const %gamma: float32[8] random 7
   const %w2: float32[8, 8] random 5
   const %b2: float32[8] random 6
   %s: float32[2, 5, 8] = Elementwise(%x)
@@ -170,7 +171,7 @@ constexpr const char* kModel = R"(graph {
   %g: float32[2, 5, 8] = Mul(%f, %scale)
   %h: float32[2, 5, 8] = Add(%s, %g)
   %r: float32[2, 5, 8] = Add(%h, 3)
-  %n2: float32[2, 5, 8] = LayerNorm(%r, _, %beta) {axes = [2], eps = 1e-05} name "b"
+  %n2: float32[2, 5, 8] = LayerNorm(%r, %gamma, %beta) {axes = [2], eps = 1e-05} name "b"
   %y: float32[2, 5, 8] = Linear(%n2, %w2, %b2)
   return %y
 })";
@@ -192,7 +193,9 @@ Planned planned() {
   const auto analysis = *analysis::analyze(out.graph, Task{});
   out.norms = analysis->norms.layerNorms;
   out.plan = {Policy::Balanced, {}};
-  for (const auto& edit : analysis::makePlan(*analysis, {}).edits) out.plan.edits.push_back(edit.edit);
+  analysis::PlanOptions options;
+  options.foldGains = true;
+  for (const auto& edit : analysis::makePlan(*analysis, options).edits) out.plan.edits.push_back(edit.edit);
   return out;
 }
 
@@ -296,6 +299,10 @@ TEST(PlanFile, whatIsNotInTheModelIsRefused) {
         first<fold::AbsorbShift>(p).shiftNode = kLinear;
         first<fold::AbsorbShift>(p).shiftOperand = 2;
       },
+      [](Planned& p) { first<fold::AbsorbGain>(p).gainNode = 99; },
+      [](Planned& p) { first<fold::AbsorbGain>(p).gainOperand = 0; },  // what is normalized
+      [](Planned& p) { first<fold::AbsorbGain>(p).gainNode = kLinear; },
+      [](Planned& p) { first<fold::AbsorbGain>(p).parts.clear(); },
   };
   for (size_t i = 0; i < std::size(changes); ++i) {
     Planned made = planned();
