@@ -137,6 +137,7 @@ def plan(folder):
         "drop_addend": {"value": "s", "uses": [[1, 0, 0]]},
         "absorb_shift": {"norm": "b", "node": 5, "shift_operand": 2,
                          "parts": [{"weight": "w2", "use": [6, 1, 0], "input_dim": 0, "bias": "b2"}]},
+        "absorb_gain": {"node": 5, "gain_operand": 1, "parts": [{"weight": "w2", "input_dim": 0}]},
         "replace_norm": {"norm": "a"},
     }
     written = [{"kind": kind, **edit} for kind, edit in edits.items()]

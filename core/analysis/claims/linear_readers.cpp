@@ -105,11 +105,14 @@ NodeId soleReader(const Graph& graph, ValueId value, OpKind kind) {
   return uses.size() == 1 && uses[0].node != kNone && graph.node(uses[0].node).kind == kind ? uses[0].node : kNone;
 }
 
+bool isVector(const Graph& graph, ValueId value, int64_t size) {
+  const Shape* shape = value == kNoValue ? nullptr : ops::shapeOf(graph, value);
+  return shape != nullptr && !shape->empty() && shape->back() == size && graph::elementCount(*shape) == size;
+}
+
 bool readsVector(const Graph& graph, const Use& use, int64_t channels) {
   const auto found = constantBehind(graph, use, 0);
-  if (!found || found->use != use) return false;
-  const Shape* shape = ops::shapeOf(graph, valueAt(graph, use));
-  return shape != nullptr && !shape->empty() && shape->back() == channels && graph::elementCount(*shape) == channels;
+  return found && found->use == use && isVector(graph, valueAt(graph, use), channels);
 }
 
 }  // namespace normlens::analysis

@@ -52,6 +52,8 @@ struct Obstacle {
 [[nodiscard]] graph::ValueId valueAt(const graph::Graph& graph, const graph::Use& use);
 // The node of this kind that alone reads the value; kNone where there is none.
 [[nodiscard]] graph::NodeId soleReader(const graph::Graph& graph, graph::ValueId value, graph::OpKind kind);
+// A vector of so many numbers, perhaps with axes of size 1 in front.
+[[nodiscard]] bool isVector(const graph::Graph& graph, graph::ValueId value, int64_t size);
 // The read is of a vector of `channels` numbers, a constant that is not seen through other nodes.
 [[nodiscard]] bool readsVector(const graph::Graph& graph, const graph::Use& use, int64_t channels);
 

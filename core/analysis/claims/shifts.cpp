@@ -63,9 +63,11 @@ class ShiftFinder {
   bool addPart(const LinearReader& linear) {
     if (linear.bias.node == kNone) return false;
     const Shape& weight = graph_.constant(linear.weight.constant).view.shape;
-    if (!readsVector(graph_, linear.bias, weight[static_cast<size_t>(1 - linear.weight.axis)])) return false;
+    const int64_t outputs = weight[static_cast<size_t>(1 - linear.weight.axis)];
+    if (!isVector(graph_, valueAt(graph_, linear.bias), outputs)) return false;
     const auto bias = constantBehind(graph_, linear.bias, 0);
-    if (!bias->soleReader || graph_.value(valueAt(graph_, linear.bias)).dtype != graph_.value(linear.output).dtype)
+    if (!bias || !bias->soleReader ||
+        graph_.value(valueAt(graph_, linear.bias)).dtype != graph_.value(linear.output).dtype)
       return false;
     if (linear.bias.node != linear.node) out_.between.push_back(linear.output);
     out_.edit.parts.push_back(

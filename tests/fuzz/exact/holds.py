@@ -6,10 +6,12 @@ def is_claimed(fold, inputs):
 
 
 def keeps(condition, inputs):
-    """Size 1 there, or no such axis. Of the values that have to be finite (axis 0) the inputs make none infinite."""
+    """Size 1 there, or no such axis; no such axis alone where the condition is how many there are. Of the values that have to
+    be finite (axis 0) the inputs make none infinite."""
     if condition["axis"] == 0:
         return True
     names = list(inputs)
     name = condition["input"] if condition["input"] in inputs else names[int(condition["input"].removeprefix("in_"))]
     shape, axis = inputs[name].shape, -condition["axis"]
-    return axis > len(shape) or shape[-axis] == 1
+    counted = condition.get("text", "").endswith((" axes", " has one axis"))
+    return axis > len(shape) or (not counted and shape[-axis] == 1)

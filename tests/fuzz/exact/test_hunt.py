@@ -81,6 +81,9 @@ class Hunted(unittest.TestCase):
         self.assertFalse(is_claimed(fold, {"g": numpy.zeros(4)}))
         self.assertFalse(is_claimed(fold, {"g": numpy.zeros((3, 1))}))
         self.assertTrue(is_claimed({}, {"g": numpy.zeros(4)}))
+        two = {"holds_if": [{"input": "g", "axis": -3, "text": "g has 2 axes"}]}
+        self.assertTrue(is_claimed(two, {"g": numpy.zeros((3, 1))}))
+        self.assertFalse(is_claimed(two, {"g": numpy.zeros((1, 3, 1))}))
 
     def test_what_does_not_matter_goes(self):
         case = draw_case(5, "onnx", STEPS)
