@@ -174,7 +174,7 @@ class Opaque(Case):
         out = self.path / "out.pt2"
         for options in ((), ("--no-verify",), ("--force",)):
             result = ran(self, "fold", path, "-o", out, "--policy", "all", *options, expected=3)
-            self.assertIn(f"uses the operator {name}, which this engine does not have", result["error"]["message"])
+            self.assertIn(f"uses the operator {name}, which this engine does not run", result["error"]["message"])
             self.assertEqual(result["error"]["hint"], "export it without that operator")
             self.assertFalse(out.exists())
 
@@ -187,7 +187,7 @@ class Opaque(Case):
         self.assertEqual(norms["after"]["verdict"], "blocked")
         self.assertIn("comes from mix", norms["after"]["reason"])
         self.assertEqual({norm["state"] for norm in norms.values()}, {"kept"})
-        self.assertIn("this engine does not have normlens_test::mix", norms["before"]["because"])
+        self.assertIn("this engine does not run normlens_test::mix", norms["before"]["because"])
         self.refused(path, "normlens_test::mix")
         result = ran(self, "diff", path, path, expected=3)
         self.assertIn("normlens_test::mix", result["error"]["message"])

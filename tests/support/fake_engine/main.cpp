@@ -184,7 +184,7 @@ class Engine {
     protocol::ModelInfo info = modelInfo(*model_, params.path);
     runs_ = params.path.find("opaque") == std::string::npos;
     hidden_ = params.path.find("hidden") != std::string::npos;
-    if (!runs_) info.cannot_run = "This engine does not have mylib::mix.";
+    if (!runs_) info.cannot_run = "This engine does not run mylib::mix.";
     return info;
   }
 

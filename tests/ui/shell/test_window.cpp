@@ -104,7 +104,7 @@ class TestWindow final : public test::ModelTest {
     const auto* actions = shown.window.actions();
     for (const QAction* action : {actions->fold, actions->suggestBest, actions->foldAll, actions->foldNorm})
       QVERIFY(!action->isEnabled());
-    const QString why = QStringLiteral("This engine does not have mylib::mix.");
+    const QString why = QStringLiteral("This engine does not run mylib::mix.");
     QCOMPARE(shown.child<QAbstractButton>("foldButton")->toolTip(), why);
     QCOMPARE(shown.child<QLabel>("proofEmpty")->text(), why);
     QCOMPARE(shown.child<QLabel>("benchEmpty")->text(), why);

@@ -139,7 +139,7 @@ std::string opaqueInWords(const Translation& translation) {
   if (translation.opaque.empty()) return {};
   std::string names;
   for (const std::string& name : translation.opaque) names += (names.empty() ? "" : ", ") + printable(name);
-  return "This engine does not have " + names + ": the model can be neither run nor folded.";
+  return "This engine does not run " + names + ": the model can be neither run nor folded.";
 }
 
 std::string shapeText(const graph::Shape& shape) {
@@ -362,7 +362,7 @@ Status Pt2Model::checkOperators(const std::string& so) const {
   if (opaque.empty()) return {};
   const std::string& name = opaque.front();
   return fail(ErrorCode::Unsupported,
-              "the model uses the operator " + printable(name) + ", which this engine does not have, so " + so,
+              "the model uses the operator " + printable(name) + ", which this engine does not run, so " + so,
               name.starts_with("aten::") ? "export it with run_decompositions({}), or without that operator"
                                          : "export it without that operator");
 }

@@ -78,7 +78,7 @@ std::string opaqueName(const OpName& op) {
 }
 
 UnsupportedProgram unknownOperator(const std::string& what) {
-  return {"uses the operator " + what.substr(0, 80) + ", which this engine does not have",
+  return {"uses the operator " + what.substr(0, 80) + ", which this engine does not run",
           "export it with run_decompositions({}), or without that operator"};
 }
 
