@@ -5,7 +5,7 @@
 
 #include "core/analysis/graph_names.h"
 #include "core/graph/queries.h"
-#include "core/ops/rules.h"
+#include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
 namespace {

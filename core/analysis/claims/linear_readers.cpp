@@ -3,6 +3,7 @@
 #include "core/analysis/claims/kept_channels.h"
 #include "core/analysis/graph_names.h"
 #include "core/graph/queries.h"
+#include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
