@@ -309,6 +309,7 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, FiniteWeigh
 Plan makePlan(const Analysis& analysis, const PlanOptions& options) {
   if (options.policy == Policy::Paper) return paperPlan(analysis);
   Plan plan = plannerOf(analysis).plan(options);
+  if (!options.moveShifts && !options.foldGains) return plan;
   Moves moves(analysis, options, plan);
   if (options.moveShifts) moves.moveShifts();
   if (options.foldGains) moves.moveGains();

@@ -26,6 +26,24 @@ inline PlanOptions optionsOf(Policy policy, double maxGrowthPercent = PlanOption
   return options;
 }
 
+// A norm, which makes %n of %x or of the linear %h, with %g and %beta; then `rest`, which reads %n and says what is
+// returned.
+inline std::string betweenLinears(const std::string& norm, const std::string& rest) {
+  return R"(graph {
+  input %x: float64[2, 5, 8]
+  const %w: float64[8, 8] random 1
+  const %b: float64[8] random 2
+  const %g: float64[8] random 3
+  const %beta: float64[8] random 4
+  const %w1: float64[6, 8] random 5
+  const %b1: float64[6] random 6
+  const %w2: float64[8, 6] random 7
+  const %b2: float64[6] random 8
+  %h: float64[2, 5, 8] = Linear(%x, %w, %b)
+  )" + norm +
+         "\n" + rest + "\n}";
+}
+
 // The largest difference of an output between a graph and the same graph with the plan carried out, on random inputs.
 template <class AnyPlan>
 double differenceOf(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const AnyPlan& plan) {

@@ -11,22 +11,6 @@ namespace {
 constexpr const char* kRmsNorm = "%n: float64[2, 5, 8] = RmsNorm(%x, %g) {axes = [2], eps = 1e-05}";
 constexpr const char* kLinear = "%y: float64[2, 5, 6] = Linear(%n, %w1, _)\nreturn %y";
 
-// A norm, then `rest`, which reads %n and says what is returned.
-std::string normThen(const std::string& norm, const std::string& rest) {
-  return R"(graph {
-  input %x: float64[2, 5, 8]
-  const %w: float64[8, 8] random 1
-  const %b: float64[8] random 2
-  const %g: float64[8] random 3
-  const %beta: float64[8] random 4
-  const %w1: float64[6, 8] random 5
-  const %b1: float64[6] random 6
-  const %w2: float64[8, 6] random 7
-  %h: float64[2, 5, 8] = Linear(%x, %w, %b)
-  )" + norm +
-         "\n" + rest + "\n}";
-}
-
 // The kind of what keeps the only RMSNorm's gamma in its place; nullopt: it moves, and no output changes.
 std::optional<Obstacle::Kind> obstacleOf(const std::string& text) {
   const Analyzed model(text);
@@ -42,7 +26,7 @@ std::optional<Obstacle::Kind> obstacleOf(const std::string& text) {
   return found ? std::nullopt : std::optional(found.error().kind);
 }
 
-// How many gammas of folded LayerNorms move.
+// Counts the gammas of folded LayerNorms that move.
 size_t movedOf(const std::string& text) {
   const Analyzed model(text);
   PlanOptions options{Policy::All, 1000, {}, {}};
@@ -63,18 +47,18 @@ TEST(Gains, moveIntoEveryFormOfLinear) {
                     "%y"),
         std::string("%y: float64[2, 5, 6] = Linear(%n, %w1, _)\n%z: float64[2, 5, 6] = MatMul(%n, %w2)\nreturn %y, "
                     "%z")}) {
-    EXPECT_EQ(obstacleOf(normThen(kRmsNorm, rest)), std::nullopt) << rest;
+    EXPECT_EQ(obstacleOf(betweenLinears(kRmsNorm, rest)), std::nullopt) << rest;
   }
 }
 
 TEST(Gains, ofNormsThatAreWrittenOutAreProducts) {
-  EXPECT_EQ(obstacleOf(normThen(R"(%s: float64[2, 5, 8] = Mul(%x, %x)
+  EXPECT_EQ(obstacleOf(betweenLinears(R"(%s: float64[2, 5, 8] = Mul(%x, %x)
   %v: float64[2, 5, 1] = Reduce(%s) {op = "mean", axes = [2], keepdim = true}
   %e: float64[2, 5, 1] = Add(%v, 1e-05)
   %r: float64[2, 5, 1] = Elementwise(%e) function SquareRoot
   %d: float64[2, 5, 8] = Div(%x, %r)
   %n: float64[2, 5, 8] = Mul(%g, %d))",
-                                kLinear)),
+                                      kLinear)),
             std::nullopt);
 }
 
@@ -94,16 +78,17 @@ TEST(Gains, stayWhereSomethingElseReadsThem) {
        "%v: float64[2, 5, 8] = Roll(%n) {axes = [2]}\n%y: float64[2, 5, 6] = Linear(%v, %w1, "
        "_)\nreturn %y"},
   };
-  for (const auto& [kind, rest] : kept) EXPECT_EQ(obstacleOf(normThen(kRmsNorm, rest)), kind) << rest;
-  EXPECT_EQ(obstacleOf(normThen("%n: float64[2, 5, 8] = RmsNorm(%x, _) {axes = [2], eps = 1e-05}", kLinear)),
+  for (const auto& [kind, rest] : kept) EXPECT_EQ(obstacleOf(betweenLinears(kRmsNorm, rest)), kind) << rest;
+  EXPECT_EQ(obstacleOf(betweenLinears("%n: float64[2, 5, 8] = RmsNorm(%x, _) {axes = [2], eps = 1e-05}", kLinear)),
             Kind::NoGamma);
 }
 
 TEST(Gains, ofFoldedNormsMoveBehindTheirBetas) {
   const std::string norm = "%n: float64[2, 5, 8] = LayerNorm(%h, %g, %beta) {axes = [2], eps = 1e-05}";
-  EXPECT_EQ(movedOf(normThen(norm, "%y: float64[2, 5, 6] = Linear(%n, %w1, %b1)\nreturn %y")), 1U);
-  EXPECT_EQ(movedOf(normThen(norm, kLinear)), 0U);  // its beta has no bias to go to
-  EXPECT_EQ(movedOf(normThen("%n: float64[2, 5, 8] = LayerNorm(%h, %g, _) {axes = [2], eps = 1e-05}", kLinear)), 1U);
+  EXPECT_EQ(movedOf(betweenLinears(norm, "%y: float64[2, 5, 6] = Linear(%n, %w1, %b1)\nreturn %y")), 1U);
+  EXPECT_EQ(movedOf(betweenLinears(norm, kLinear)), 0U);  // its beta has no bias to go to
+  EXPECT_EQ(movedOf(betweenLinears("%n: float64[2, 5, 8] = LayerNorm(%h, %g, _) {axes = [2], eps = 1e-05}", kLinear)),
+            1U);
 }
 
 }  // namespace

@@ -11,19 +11,7 @@ namespace {
 // A norm that folds for free, then `rest`, which reads %n and says what is returned.
 std::string normThen(const std::string& rest,
                      const std::string& norm = "%n: float64[2, 5, 8] = LayerNorm(%h, %g, %beta)") {
-  return R"(graph {
-  input %x: float64[2, 5, 8]
-  const %w: float64[8, 8] random 1
-  const %b: float64[8] random 2
-  const %g: float64[8] random 3
-  const %beta: float64[8] random 4
-  const %w1: float64[6, 8] random 5
-  const %b1: float64[6] random 6
-  const %w2: float64[8, 6] random 7
-  const %b2: float64[6] random 8
-  %h: float64[2, 5, 8] = Linear(%x, %w, %b)
-  )" + norm +
-         " {axes = [2], eps = 1e-05}\n" + rest + "\n}";
+  return betweenLinears(norm + " {axes = [2], eps = 1e-05}", rest);
 }
 
 // How many parts the plan's only shift has; 0: beta stays. Checks that the plan keeps the outputs either way.

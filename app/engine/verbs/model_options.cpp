@@ -27,9 +27,13 @@ Status checkPlainFile(const std::filesystem::path& path) {
               "choose another name");
 }
 
+std::filesystem::path folderOf(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
 Status checkFolderOf(const std::filesystem::path& path) {
   std::error_code error;
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path folder = folderOf(path);
   if (std::filesystem::is_directory(folder, error)) return {};
   return fail(ErrorCode::WriteFailed, "there is no folder " + folder.string() + " to write to");
 }
@@ -67,12 +71,8 @@ Status checkWrittenBeside(const std::string& what, const std::filesystem::path& 
 }
 
 Status checkBesideOutput(const std::string& what, const std::filesystem::path& path, const std::filesystem::path& out) {
-  const auto folderOf = [](const std::filesystem::path& file) {
-    std::error_code error;
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(file, error).parent_path(), error);
-  };
   const bool reserved = path.filename().string().starts_with(out.filename().string() + ".data");
-  if (!reserved || folderOf(path) != folderOf(out)) return {};
+  if (!reserved || !files::isOneOf({folderOf(out)}, folderOf(path))) return {};
   return fail(ErrorCode::Usage, what + " has a name that is kept for the data of " + out.string(),
               "choose another name");
 }

@@ -30,7 +30,7 @@ using Files = std::vector<std::filesystem::path>;  // of a model: itself, then w
 [[nodiscard]] Status checkWrittenBeside(const std::string& what, const std::filesystem::path& path, const Files& model,
                                         const Files& others);
 
-// What an export of `out` calls its data is left to it. Errors: Usage.
+// Errors: Usage where the path is a name that an export of `out` gives to its data.
 [[nodiscard]] Status checkBesideOutput(const std::string& what, const std::filesystem::path& path,
                                        const std::filesystem::path& out);
 

@@ -52,7 +52,7 @@ def check_norm(graph, norm, claims, listed, done):
 def check_claim(graph, claims, index, value, labels, joint=False):
     """Checks one claim, and returns what it rests on: [(claim, value, labels)]."""
     claim = claims[index]
-    alike = math.prod(f[0] for f in claim["pattern"]) == labels.size
+    alike = length_of(claim["pattern"]) == labels.size
     alike = alike and same_groups(labels_of(claim["pattern"]), labels.reshape(-1))
     need(alike, f"{value} has to be zero-mean over other groups than claim {index} says")
     need(value not in graph.inputs, f"{value} is an input of the model, which a caller may set")
@@ -68,7 +68,7 @@ def check_claim(graph, claims, index, value, labels, joint=False):
     need(claim.get("op", node.op) == node.op, f"{value} is made by {node.op}, and claim {index} says {claim.get('op')}")
     need(claim.get("node", value) == value, f"claim {index} names the node of {claim.get('node')} for {value}")
     named = {claims[i]["value"]: i for i in claim["needs"]}
-    hints = {v: math.prod(f[0] for f in claims[i]["pattern"]) for v, i in named.items()}
+    hints = {v: length_of(claims[i]["pattern"]) for v, i in named.items()}
     needs = [seen_through(graph, *each, named=named, hints=hints) for each in derived(graph, value, labels, hints)]
     out = []
     for operand, part, *together in needs:

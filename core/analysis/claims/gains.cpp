@@ -16,7 +16,7 @@ tl::unexpected<Obstacle> obstacle(Obstacle::Kind kind, NodeId node = kNone) {
   return tl::unexpected(Obstacle{kind, node});
 }
 
-// Where gamma is read, and the value with gamma in it.
+// Holds the read of a gamma, and the value with gamma in it.
 struct Gain {
   Use read;
   ValueId output = kNoValue;

@@ -24,7 +24,7 @@ struct MovableGain {
 };
 
 [[nodiscard]] tl::expected<MovableGain, Obstacle> movableGain(const graph::Graph& graph, const OtherNorm& rmsNorm);
-// Of a norm that folds. shift: where its beta goes; null: it does not move.
+// The norm is one that folds. shift: the edit that moves its beta; null: beta does not move.
 [[nodiscard]] tl::expected<MovableGain, Obstacle> movableGain(const graph::Graph& graph, const LayerNorm& norm,
                                                               const fold::AbsorbShift* shift);
 

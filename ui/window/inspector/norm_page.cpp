@@ -108,7 +108,7 @@ void PlanCard::showNorm(int norm) {
   plan_->set(kPlanTones[static_cast<size_t>(mark.state)], planIcon(mark.state), planBadge(mark.state));
   plan_->setToolTip(planMeaning(mark.state));
   // A blocked or unknown norm that is kept shows why once: in its verdict's reason.
-  // What made the plan choose a centering is not why outputs differ.
+  // A reason for choosing a centering is no reason for outputs that differ.
   const bool isShown = mark.because.isEmpty() || mark.state == PlanState::OtherOutputs ||
                        text(info->reason).contains(mark.because, Qt::CaseInsensitive);
   because_->setVisible(!isShown);

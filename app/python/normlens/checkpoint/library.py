@@ -120,9 +120,8 @@ class Transformers:
 
     def _check_size(self, config: Json, tensors: Tensors) -> None:
         """Before any memory, or time, is taken for what no file has."""
-        layers = [(key, one) for key, one in entries(config) if "layer" in key and isinstance(one, int)]
-        for key, one in layers:
-            if one > max(len(tensors), MOST_LAYERS):
+        for key, one in entries(config):
+            if "layer" in key and isinstance(one, int) and one > max(len(tensors), MOST_LAYERS):
                 raise FolderRefused(f"config.json describes a model of {one} layers ({key}), and the weights are {len(tensors)}")
         with torch.device("meta"):
             described = sum(one.numel() for one in self.kind(self._settings(config)).parameters())
