@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "core/base/huge_pages.h"
 #include "core/base/parallel.h"
 #include "core/base/plain_error.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 // Filling fresh memory is bound by page faults (4 KiB pages: twice the time of the copy itself), so large weights start
 // where a huge page can.
-constexpr size_t kHugePage = size_t{2} << 20;
 
 size_t roundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -69,10 +69,7 @@ Status PendingWeights::computeLocked(PendingWeight& pending) {
   const size_t whole = roundUp(pending.bytes, alignmentOf(0));
   if (::mprotect(pending.address, whole, PROT_READ | PROT_WRITE) != 0)
     return fail(ErrorCode::RunFailed, plainError(std::bad_alloc()));
-#ifdef MADV_HUGEPAGE
-  // Only whole huge pages: the rounded-up tail would otherwise be memory that nobody wanted. A refusal is harmless.
-  if (pending.bytes >= kHugePage) ::madvise(pending.address, pending.bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-#endif
+  wantHugePages(pending.address, pending.bytes);
   Status status;
   try {
     status = pending.weight->compute({pending.address, pending.bytes}, hardwareThreads());

@@ -47,6 +47,7 @@ inline constexpr Method<PlanParams, PlanInfo> kPlan{"plan"};
 inline constexpr Method<NoParams, NormPrices> kNormPrices{"norm_prices"};
 inline constexpr Method<CenterParams, CenterPreview> kPreviewCenter{"preview_center"};
 inline constexpr Method<FoldParams, FoldResult> kFold{"fold"};
+inline constexpr Method<NoParams, PlanText> kPlanText{"plan_text"};  // of the last fold
 inline constexpr Method<ExportParams, ExportResult> kExport{"export"};
 inline constexpr Method<BenchParams, BenchResult> kBench{"bench"};
 inline constexpr Method<TensorParams, TensorStats> kTensorStats{"tensor_stats"};

@@ -98,4 +98,10 @@ struct PlanInfo {
 NORMLENS_FIELDS(PlanInfo, policy, prices, edits, folded, norms, layer_norms, centerings, tensors_centered,
                 gains_absorbed, shifts_absorbed, bytes_centered, bytes_grown, gap)
 
+// plan_text: no params -> PlanText, once something was folded.
+struct PlanText {
+  std::string text;  // a plan file of the last fold, which names patterns and reads
+};
+NORMLENS_FIELDS(PlanText, text)
+
 }  // namespace normlens::protocol

@@ -286,17 +286,18 @@ TEST(DrawLike, EmptyTensorsStayEmpty) { EXPECT_TRUE(valuesOf(drawLike(one(DType:
 
 TEST(OtherSizes, ChangesFreeAxesTogetherFirst) {
   const auto sets = otherSizes({{2, 7}, {2, 7, 7, 4}, {}}, {{0, 1}, {0, 1, 2}, {}});
-  ASSERT_EQ(sets.size(), 5U);
-  EXPECT_EQ(sets[0], (SizeTrials{{{3, 10}, {3, 10, 10, 4}, {}},
+  ASSERT_EQ(sets.size(), 4U);
+  EXPECT_EQ(sets[0], (SizeTrials{{{3, 8}, {3, 8, 8, 4}, {}},
+                                 {{3, 10}, {3, 10, 10, 4}, {}},
                                  {{4, 14}, {4, 14, 14, 4}, {}},
-                                 {{4, 7}, {4, 7, 7, 4}, {}},
-                                 {{3, 8}, {3, 8, 8, 4}, {}}}));
+                                 {{4, 7}, {4, 7, 7, 4}, {}}}));
   EXPECT_EQ(sets[1], (SizeTrials{{{2, 14}, {2, 14, 14, 4}, {}},
                                  {{2, 3}, {2, 3, 3, 4}, {}},
                                  {{2, 8}, {2, 8, 8, 4}, {}},
                                  {{2, 6}, {2, 6, 6, 4}, {}}}));
   EXPECT_EQ(sets[2][0], (Shapes{{2, 7}, {2, 7, 7, 8}, {}})) << "perhaps that is free as well";
-  EXPECT_EQ(sets[3], (SizeTrials{{{2, 8}, {2, 8, 8, 4}, {}}, {{2, 6}, {2, 6, 6, 4}, {}}}));
+  EXPECT_EQ(sets[3], (SizeTrials{{{2, 7}, {2, 7, 7, 5}, {}}, {{2, 7}, {2, 7, 7, 3}, {}}}))
+      << "the others went by one together";
 }
 
 TEST(OtherSizes, OtherRanksAreOfAllOpenInputs) {
@@ -323,8 +324,8 @@ TEST(OtherSizes, GuessesTheBatchWhereNothingIsKnownAndTriesTheOthersByTheirSize)
 }
 
 TEST(OtherSizes, OneOfABatchGetsASecondAndSizesThatDifferStillDo) {
-  EXPECT_EQ(otherSizes({{1, 3, 224, 224}}, {{0, 2, 3}})[0][0], (Shapes{{2, 3, 336, 336}}));
-  EXPECT_EQ(otherSizes({{1, 2, 3, 4, 5}}, {{0, 1, 2, 3, 4}})[0][0], (Shapes{{2, 3, 4, 6, 7}}));
+  EXPECT_EQ(otherSizes({{1, 3, 224, 224}}, {{0, 2, 3}})[0][0], (Shapes{{2, 3, 225, 225}}));
+  EXPECT_EQ(otherSizes({{1, 2, 3, 4, 5}}, {{0, 1, 2, 3, 4}})[0][0], (Shapes{{2, 3, 4, 5, 6}}));
 }
 
 TEST(OtherSizes, OfLargeSidesTheSmallerFirst) {

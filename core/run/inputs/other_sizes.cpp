@@ -12,6 +12,7 @@ using graph::Shape;
 
 struct Axis {
   size_t input, axis;
+  bool operator==(const Axis&) const = default;
 };
 using Axes = std::vector<Axis>;
 
@@ -122,12 +123,17 @@ std::vector<SizeTrials> otherSizes(const std::vector<Shape>& shapes, const std::
   Axes firstAxes = together;
   std::erase_if(firstAxes, [](const Axis& at) { return at.axis != 0; });
   std::vector<SizeTrials> all(1);
+  addTrial(all[0], shapes, together, oneMore);
   addTrial(all[0], shapes, together, halfMore);
   addTrial(all[0], shapes, together, twice);
   addTrial(all[0], shapes, firstAxes, twice);
-  addTrial(all[0], shapes, together, oneMore);
+  const auto isOneMoreAlready = [&](const Axes& set) {
+    return std::ranges::all_of(set, [&](const Axis& at) { return std::ranges::find(together, at) != together.end(); });
+  };
   for (const auto& trialsOfSet : {trialsOf, neighboursOf, fewOf}) {
-    for (const Axes& set : setsOfOneSize(shapes)) all.push_back(trialsOfSet(shapes, set));
+    for (const Axes& set : setsOfOneSize(shapes)) {
+      if (trialsOfSet != neighboursOf || !isOneMoreAlready(set)) all.push_back(trialsOfSet(shapes, set));
+    }
   }
   std::erase_if(all, [](const SizeTrials& trials) { return trials.empty(); });
   return all;

@@ -11,10 +11,11 @@ namespace normlens::run {
 // Ways to change one thing, the best first: a model takes some of them and refuses others.
 using SizeTrials = std::vector<std::vector<graph::Shape>>;
 
-// First all free axes together (`freeAxes` is by input and may be empty: then axis 0, where it agrees with that of the
-// first input). Then, one after the other, each set of axes that have one size (a sequence, an image's sides), free or
-// not as far as is known, but for the batch; at most five sets, each by a factor, by one (what repeats at a factor does
-// not there) and to few (what the sample is cut at may lie beyond those).
+// First all free axes together, by one where the model takes that (`freeAxes` is by input and may be empty: then axis
+// 0, where it agrees with that of the first input). Then, one after the other, each set of axes that have one size (a
+// sequence, an image's sides), free or not as far as is known, but for the batch; at most five sets, each by a factor,
+// by one (what repeats at a factor does not there; those that went by one together are passed over) and to few (what
+// the sample is cut at may lie beyond those).
 [[nodiscard]] std::vector<SizeTrials> otherSizes(const std::vector<graph::Shape>& shapes,
                                                  const std::vector<std::vector<int>>& freeAxes);
 

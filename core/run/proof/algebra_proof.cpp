@@ -30,6 +30,7 @@ struct TwinRun {
   std::vector<ComparedPair> pairs;
   std::string unseen;                     // a norm, see InnerSites
   std::optional<std::string> narrowOp{};  // The changed one's; nullopt: such a run does not record it.
+  Tensors outputs{};                      // the original's
 };
 
 class Twins {
@@ -89,6 +90,7 @@ Result<TwinRun> Twins::run(const Tensors& inputs, const Task& task) const {
     return run;
   }
   run.narrowOp = got.seen->narrowOp;
+  run.outputs = expected.seen->outputs;
   auto pairs = compare(*expected.seen, *got.seen);
   if (pairs) {
     run.pairs = std::move(*pairs);
@@ -244,6 +246,8 @@ class AlgebraProof {
     fewestBytes_ = bytes;
     kept.resize(std::min<size_t>(kept.size(), 1));
     kept.push_back(inputs);
+    outcome_.outputs.resize(kept.size() - 1);
+    outcome_.outputs.push_back(run.outputs);
   }
 
   // Inputs of other sizes have other values as well: only what is wanting of those is drawn at the sample's sizes.

@@ -130,6 +130,11 @@ Result<std::string> overflowsEarlier(const ChangeUnderTest& change, const format
 constexpr double kMostRounding = 0.1;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
+// The same tensors, not only equal ones.
+bool shareMemory(const Tensors& a, const Tensors& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) { return x.view.data == y.view.data; });
+}
+
 // One output on one set of inputs.
 struct Judged {
   TensorDiff diff;
@@ -176,6 +181,7 @@ class FileProof {
     constexpr int kSets = 2, kMostSets = 48;
     constexpr size_t kEnoughRows = 600;
     std::vector<Tensors> sets = algebra.inputs;
+    if (wide_ && wide_ == algebra.exact) known_ = &algebra;
     ASSIGN_OR_RETURN(const auto first, batchesLike(sample, kSets, options_.seed));
     for (size_t i = sets.size(); i < kSets; ++i) sets.push_back(first[i]);
     RETURN_IF_ERROR(compareOnAll(sets));
@@ -273,6 +279,9 @@ class FileProof {
   // Returns the outputs of the wider copy; empty: there is none, or it does not run.
   [[nodiscard]] Result<Tensors> exactOutputs(const Tensors& inputs, const std::vector<ComparedPair>& inner) const {
     if (!wide_) return Tensors();
+    for (size_t i = 0; known_ != nullptr && inner.empty() && i < known_->outputs.size(); ++i) {
+      if (shareMemory(inputs, known_->inputs[i])) return known_->outputs[i];
+    }
     ASSIGN_OR_RETURN(auto ran, runOn(*wide_, inputs, task_, inner_.ofA()));
     RETURN_IF_ERROR(unlessMemoryWanted(ran.error));
     if (!ran.seen) return Tensors();
@@ -499,8 +508,9 @@ class FileProof {
   graph::DType type_;
   InnerSites inner_;
   std::shared_ptr<const formats::Model> wide_;
-  double most_ = kMostRounding;  // of the original's own error, relative
-  bool unknown_ = false;         // how far the original itself is off, where the two differ
+  const AlgebraOutcome* known_ = nullptr;  // holds outputs of the wider copy; null: none
+  double most_ = kMostRounding;            // of the original's own error, relative
+  bool unknown_ = false;                   // how far the original itself is off, where the two differ
   std::vector<Trial> trials_;
   std::vector<Errors> errors_;  // by output
   FileOutcome outcome_;

@@ -109,6 +109,7 @@ Result<Verification> verifyChange(const ChangeUnderTest& change, const Tensors& 
   auto file = compareFiles(change, inner, sample, options, algebra, task);
   algebra.exact.reset();
   algebra.inputs.clear();
+  algebra.outputs.clear();
   if (!file) return tl::unexpected(file.error());
   if (file->worst && !file->passes && algebra.firstDiverging.empty()) {
     algebra.firstDiverging = firstDiverging(change.original, change.norms, change.changed, sample, file->limit, task);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/graph/queries.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/inputs/input_spec.h"
 #include "core/run/inputs/npz.h"
@@ -78,13 +79,22 @@ Result<graph::TensorView> doubled(const graph::TensorView& view, size_t axis) {
   return run::ownedTensor(wide.dtype, wide.shape, std::move(bytes));
 }
 
-// nullopt: no input has size 1 along any of these axes.
-std::optional<formats::Tensors> widened(const formats::Tensors& inputs, std::initializer_list<size_t> axes) {
+// Returns whether the file states the size of an input's axis: it takes no other one.
+bool isDeclared(const graph::Graph& graph, const std::string& input, size_t axis) {
+  return std::ranges::any_of(graph.inputs(), [&](graph::ValueId id) {
+    return graph.value(id).name == input && graph::isSizeDeclared(graph.value(id), axis);
+  });
+}
+
+// nullopt: no input has size 1 along any of these axes, and may have another.
+std::optional<formats::Tensors> widened(const graph::Graph& graph, const formats::Tensors& inputs,
+                                        std::initializer_list<size_t> axes) {
   formats::Tensors out = inputs;
   bool any = false;
   for (auto& tensor : out) {
     for (const size_t axis : axes) {
       if (axis >= tensor.view.shape.size() || tensor.view.shape[axis] != 1) continue;
+      if (isDeclared(graph, tensor.name, axis)) continue;
       auto wide = doubled(tensor.view, axis);
       if (!wide) return std::nullopt;
       tensor.view = std::move(*wide);
@@ -95,10 +105,10 @@ std::optional<formats::Tensors> widened(const formats::Tensors& inputs, std::ini
 }
 
 // Returns wider copies of the inputs, the widest first.
-std::vector<formats::Tensors> widened(const formats::Tensors& inputs) {
+std::vector<formats::Tensors> widened(const formats::Model& model, const formats::Tensors& inputs) {
   std::vector<formats::Tensors> all;
   for (const auto axes : {std::initializer_list<size_t>{0, 1}, std::initializer_list<size_t>{0}}) {
-    if (auto wide = widened(inputs, axes)) all.push_back(std::move(*wide));
+    if (auto wide = widened(model.graph(), inputs, axes)) all.push_back(std::move(*wide));
   }
   return all;
 }
@@ -130,7 +140,7 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
 }
 
 Status probeModel(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
-  for (const auto& wide : widened(inputs)) {
+  for (const auto& wide : widened(model, inputs)) {
     if (model.probe(wide, task)) return {};
     RETURN_IF_ERROR(task.check());
   }
@@ -147,7 +157,7 @@ Status probeInferred(formats::Model& model, ChosenInputs& inputs, const Task& ta
 }
 
 bool inferModelShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
-  const auto wide = widened(inputs);
+  const auto wide = widened(model, inputs);
   return std::ranges::any_of(wide, [&](const auto& tensors) { return model.inferShapes(tensors, task); }) ||
          model.inferShapes(inputs, task);
 }

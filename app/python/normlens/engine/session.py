@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
-import tempfile
 from typing import Any, Dict, List, Optional
 
 from normlens.engine.client import Client, Progress
 from normlens.engine.program import Path
-from normlens.errors import EngineDied, EngineError
+from normlens.errors import EngineError
 
 Json = Dict[str, Any]
 
@@ -41,11 +38,6 @@ class Session:
         except BaseException:
             self._client.close()
             raise
-
-    @property
-    def engine(self) -> str:
-        """The program's path."""
-        return self._client.program
 
     @property
     def version(self) -> str:
@@ -78,18 +70,13 @@ class Session:
     def exact_edits(self, policy: str, max_growth: float) -> List[Json]:
         """The edits of a plan with their patterns and reads, as a plan file has them, in the order of `plan`.
 
-        The protocol tells edits in words; the command line writes them (--save-plan). Raises EngineError, with the
-        reason, where the engine cannot carry its plan out.
+        Raises EngineError, with the reason, where the engine cannot carry its plan out.
         """
-        with tempfile.TemporaryDirectory(prefix="normlens-") as folder:
-            saved = pathlib.Path(folder, "plan.json")
-            words = ["fold", str(self.path), "-o", str(pathlib.Path(folder, f"folded{self.path.suffix}"))]
-            words += ["--save-plan", str(saved), "--policy", policy, "--max-growth", repr(float(max_growth))]
-            words += ["--inputs", str(self.inputs)] if self.inputs is not None else []
-            result = _run(self.engine, [*words, "--no-verify", "--json", "--quiet"])
-            if not saved.exists():
-                raise EngineError(result["reason"] or "no LayerNorm can be folded")
-            return json.loads(saved.read_text(encoding="utf-8"))["edits"]
+        plan = {"policy": policy, "max_growth_percent": max_growth}
+        result = self._client.request("fold", plan=plan, verify=False)
+        if not result["plan"]["folded"]:
+            raise EngineError(result["reason"])
+        return json.loads(self._client.request("plan_text")["text"])["edits"]
 
     def close(self) -> None:
         self._client.close()
@@ -100,16 +87,3 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-
-def _run(program: str, words: List[str]) -> Json:
-    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False, env=environment)
-    try:
-        result = json.loads(done.stdout)
-    except ValueError:
-        said = done.stderr.strip().splitlines()
-        raise EngineDied(f"{program} {words[0]} returned no result{': ' + said[-1] if said else ''}") from None
-    error = result.get("error")
-    if error is not None:
-        raise EngineError(error.get("message", ""), str(error.get("code", "")), error.get("hint", "") or "")
-    return result

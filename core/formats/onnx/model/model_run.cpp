@@ -18,6 +18,13 @@ constexpr int kManyNodes = 4000;  // a session takes the better part of a second
 
 bool anyPath(const std::string&) { return true; }
 
+// Returns who makes a value in less than float64, empty: nobody.
+std::string narrowOpAt(const TapSite& site, const graph::TensorView& value) {
+  const bool narrow = graph::isFloat(value.dtype) && value.dtype != graph::DType::Float64;
+  if (!narrow || graph::elementCount(value.shape).value_or(0) == 0) return {};
+  return site.op.empty() ? "an input" : site.op;
+}
+
 struct RunShapes {
   ProbeShapes shapes;
   bool agree = true;  // with all that was inferred and also seen
@@ -168,32 +175,33 @@ Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::ve
   for (const auto& [path, places] : wanted) paths.insert(path);
   if (!tapped_ || paths != tappedPaths_) {
     tapped_.reset();
-    const auto isWanted = [&](const std::string& path) { return paths.contains(path); };
+    const auto isWanted = [&](const std::string& path) { return source_.float64Twin || paths.contains(path); };
     ASSIGN_OR_RETURN(auto opened, Session::open(source_, {.optimised = false, .taps = isWanted}));
     tapped_ = std::move(opened);
     tappedPaths_ = std::move(paths);
   }
+  std::string narrow;
   auto ran = tapped_->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
-    const graph::TensorView copy = value.data ? copyOf(value) : graph::TensorView{};
+    if (narrow.empty()) narrow = narrowOpAt(site, value);
     const auto give = [&](const std::string& path) {
       const auto found = wanted.find(path);
       if (found == wanted.end()) return;
+      const graph::TensorView copy = value.data ? copyOf(value) : graph::TensorView{};
       for (const size_t index : found->second) captured[index].view = copy;
     };
     give(site.path);
     for (const std::string& alias : site.aliases) give(alias);
   });
   if (!ran) return tl::unexpected(ran.error());
-  return SeenRun{std::move(*ran), std::move(captured)};
+  // Every value of a twin was seen, and only some of another model.
+  return SeenRun{std::move(*ran), std::move(captured), source_.float64Twin ? std::optional(narrow) : std::nullopt};
 }
 
 Result<std::string> OnnxModel::narrowOp(const Tensors& inputs, const Task& task) const {
   ASSIGN_OR_RETURN(auto tapped, Session::open(source_, {.optimised = false, .taps = anyPath}));
   std::string found;
   RETURN_IF_ERROR(tapped->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
-    if (!found.empty() || !graph::isFloat(value.dtype) || value.dtype == graph::DType::Float64) return;
-    if (graph::elementCount(value.shape).value_or(0) == 0) return;
-    found = site.op.empty() ? "an input" : site.op;
+    if (found.empty()) found = narrowOpAt(site, value);
   }));
   return found;
 }

@@ -65,6 +65,7 @@ struct Session::Impl {
   std::vector<TapSite> sites;
   std::shared_ptr<const Weights> weights;
   std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<MadeTensors> madeTensors;  // the source's
   std::vector<std::shared_ptr<const void>> memory;
   std::vector<Ort::Value> shared;
   std::vector<std::string> weightNames;  // those that are given with each run
@@ -117,12 +118,13 @@ struct Session::Impl {
   [[nodiscard]] std::optional<graph::TensorView> fileCopy(const Weight& weight) const {
     const bool inFile = file && weight.asOpened && weight.storedAt.location.empty();
     if (!inFile || suitsRuntime(weight.view)) return std::nullopt;
-    const FreshTensor fresh = freshTensor(weight.view.dtype, weight.view.shape);
-    const auto bytes = static_cast<size_t>(graph::byteCount(weight.view));
-    if (weight.storedAt.bytes != bytes || !file->readAt(weight.storedAt.offset, {fresh.bytes, bytes})) {
-      return std::nullopt;
-    }
-    return fresh.view;
+    return madeTensors->get(weight.view, MadeForm::Copy, [&]() -> std::optional<graph::TensorView> {
+      const FreshTensor fresh = freshTensor(weight.view.dtype, weight.view.shape);
+      const auto bytes = static_cast<size_t>(graph::byteCount(weight.view));
+      if (weight.storedAt.bytes != bytes || !file->readAt(weight.storedAt.offset, {fresh.bytes, bytes}))
+        return std::nullopt;
+      return fresh.view;
+    });
   }
 
   void open(SessionModel model, const SessionOptions& wanted, bool weightsAsInputs) {
@@ -295,12 +297,13 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
   RETURN_IF_ERROR(computeWeights(source, {}));
   // As it is; else with weights as constants, which some kernels insist on; else with our kernels, where a model of
   // doubles needs some; else with fewer taps.
-  std::vector<std::pair<SessionWishes, bool>> attempts{{{options.taps, false, false}, false}};
-  if (!options.optimised) attempts.insert(attempts.begin(), {{options.taps, false, false}, true});
+  std::vector<std::pair<SessionWishes, bool>> attempts{{{.taps = options.taps}, false}};
+  const bool transposed = options.onlyForShape.empty();
+  if (!options.optimised) attempts.insert(attempts.begin(), {{.taps = options.taps, .transposed = transposed}, true});
   const bool doubles =
       options.measures.ownKernels && !source.float64Twin && mentionsType(*source.skeleton, TensorProto::DOUBLE);
-  if (doubles) attempts.push_back({{options.taps, false, true}, false});
-  if (options.taps) attempts.push_back({{options.taps, true, doubles}, false});
+  if (doubles) attempts.push_back({{.taps = options.taps, .ownKernels = true}, false});
+  if (options.taps) attempts.push_back({{.taps = options.taps, .tapKnownOnly = true, .ownKernels = doubles}, false});
   const RunWatch watch(RunWatch::Kind::Run);  // constants are folded then: ops run
   std::string problem;
   for (const auto& [wishes, weightsAsInputs] : attempts) {
@@ -309,6 +312,7 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
     if (!options.measures.profile.empty()) nameNodesByOutputs(*model);
     try {
       auto impl = std::make_unique<Impl>();
+      impl->madeTensors = source.made;
       impl->open(std::move(*model), options, weightsAsInputs);
       return std::shared_ptr<Session>(new Session(std::move(impl)));
     } catch (const std::exception& error) {

@@ -10,8 +10,10 @@
 
 #include "core/formats/onnx/float64/element_types.h"
 #include "core/formats/onnx/float64/float64_ops.h"
+#include "core/formats/onnx/run/stand_ins.h"
 #include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/source/operators.h"
+#include "core/formats/onnx/tensors/float_cast.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/formats/onnx/types/retype.h"
 
@@ -112,6 +114,42 @@ void dropUnread(ModelProto& model, std::shared_ptr<const Weights>& weights) {
   weights = std::move(used);
 }
 
+bool swapsTwoAxes(const NodeProto& node) {
+  const auto* perm = findAttribute(node, "perm");
+  return node.op_type() == "Transpose" && isStandardDomain(node.domain()) &&
+         (perm == nullptr || (perm->ints_size() == 2 && perm->ints(0) == 1));
+}
+
+// A head that is tied to a table is exported as a product with its Transpose: a copy of the whole table in each run.
+void transposeWeights(SessionModel& model, MadeTensors& tensors) {
+  GraphProto& graph = *model.proto.mutable_graph();
+  std::set<std::string> ports;  // what a caller may give, and gets
+  for (const auto* list : {&graph.input(), &graph.output()}) {
+    for (const auto& port : *list) ports.insert(port.name());
+  }
+  auto weights = std::make_shared<Weights>(*model.weights);
+  keepOnly(*graph.mutable_node(), [&](const NodeProto& node) {
+    if (!swapsTwoAxes(node) || ports.contains(node.input(0)) || ports.contains(node.output(0))) return true;
+    const auto weight = weights->find(node.input(0));
+    if (weight == weights->end() || !isLargeFloat(weight->second.view)) return true;
+    graph::TensorView turned = weight->second.view;
+    if (turned.shape.size() != 2) return true;
+    std::swap(turned.shape[0], turned.shape[1]);
+    std::swap(turned.strides[0], turned.strides[1]);
+    const auto made =
+        tensors.get(weight->second.view, MadeForm::Transpose, [&] { return std::optional(denseView(turned)); });
+    TensorProto& tensor = *graph.add_initializer();
+    tensor.set_name(node.output(0));
+    tensor.set_data_type(toOnnxType(made->dtype));
+    tensor.mutable_dims()->Add(made->shape.begin(), made->shape.end());
+    tensor.set_data_location(TensorProto::EXTERNAL);
+    (*weights)[node.output(0)] = {.view = *made, .storedAt = {}, .asOpened = false};
+    return false;
+  });
+  model.weights = std::move(weights);
+  dropUnread(model.proto, model.weights);
+}
+
 // A function with an operator that its version does not define makes ONNX Runtime 1.31 crash instead of refusing it.
 bool functionsAreDefined(const ModelProto& model) {
   return std::ranges::all_of(model.functions(), [](const auto& function) {
@@ -173,6 +211,7 @@ Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWis
     made.weights = std::make_shared<const Weights>(retypeWeights(*made.weights, bfloat16ToFloat32()));
   }
   if (ownKernels) useOwnKernels(made.proto, source.float64Twin);
+  if (wishes.transposed) transposeWeights(made, *source.made);
   if (wishes.taps) {
     dropTaps(made, wishes.tapKnownOnly);
     chainTaps(*made.proto.mutable_graph());

@@ -23,6 +23,7 @@ struct SessionWishes {
   TapFilter taps;             // empty: no taps
   bool tapKnownOnly = false;  // only values known to be tensors; else unknown ones too, going by their operators
   bool ownKernels = false;    // nodes on doubles that ONNX Runtime cannot run go to our kernels; of a twin always
+  bool transposed = false;    // a large weight that a node transposes stands there transposed, not anew in each run
 };
 
 // bfloat16 becomes float32; functions are written out, so that the runtime never sees any; see flatten_functions.h for

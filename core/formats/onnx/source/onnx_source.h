@@ -19,6 +19,7 @@
 #include "core/base/task.h"
 #include "core/fold/pending_weights.h"
 #include "core/formats/file/mapped_file.h"
+#include "core/formats/onnx/source/made_tensors.h"
 #include "core/graph/types.h"
 
 namespace normlens::formats::onnx {
@@ -64,6 +65,7 @@ struct OnnxSource {
   std::shared_ptr<const MappedFile> file;  // the opened file; null for a model that was made in memory from nothing
   DataFiles dataFiles;                     // as opened, those of nodes and bodies too
   std::shared_ptr<OpenedContent> content = std::make_shared<OpenedContent>();  // also of what is made of it
+  std::shared_ptr<MadeTensors> made = std::make_shared<MadeTensors>();         // alike
   std::shared_ptr<fold::PendingWeights> pending;    // edited weights that are not computed yet; null: none
   bool externalData = false;                        // the opened model kept (some) tensors in files of their own
   graph::DType everyFloat = graph::DType::Unknown;  // made by converted(): every floating type is this one

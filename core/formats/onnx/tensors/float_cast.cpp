@@ -1,11 +1,13 @@
 #include "core/formats/onnx/tensors/float_cast.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <new>
 
+#include "core/base/huge_pages.h"
 #include "core/base/parallel.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
 
@@ -52,6 +54,33 @@ double within(double value, double largest) {
   return std::isfinite(value) ? std::clamp(value, -largest, largest) : value;
 }
 
+// The most frequent cast, without a question for each element: models are copied to float64 whole.
+void widen(const std::byte* from, std::byte* to, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) put(to, i, static_cast<double>(bitsAt<float>(from, i)));
+}
+
+// Some rows along the last axis, side by side: of a transposed matrix, they are neighbors in memory.
+constexpr int64_t kRowsPerPiece = 32;
+
+template <class T>
+void copyRows(const TensorView& view, int64_t first, int64_t last, std::byte* out) {
+  const int64_t length = view.shape.empty() ? 1 : view.shape.back(),
+                step = view.strides.empty() ? 1 : view.strides.back();
+  std::array<int64_t, kRowsPerPiece> starts{};
+  for (int64_t row = first; row < last; ++row) {
+    int64_t rest = row, start = 0;
+    for (size_t axis = view.shape.size(); axis-- > 1;) {
+      start += rest % view.shape[axis - 1] * view.strides[axis - 1];
+      rest /= view.shape[axis - 1];
+    }
+    starts[static_cast<size_t>(row - first)] = start;
+  }
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t row = first; row < last; ++row)
+      put(out, row * length + i, bitsAt<T>(view.data, starts[static_cast<size_t>(row - first)] + i * step));
+  }
+}
+
 constexpr double kLargestHalf = 65504, kLargestBfloat16 = 0x1.FEp127;
 
 void store(std::byte* data, DType dtype, int64_t index, double value) {
@@ -72,6 +101,7 @@ void store(std::byte* data, DType dtype, int64_t index, double value) {
 FreshTensor freshTensor(DType dtype, const graph::Shape& shape) {
   const size_t bytes = static_cast<size_t>(graph::elementCount(shape).value_or(0)) * graph::dtypeBytes(dtype);
   auto* memory = static_cast<std::byte*>(::operator new[](std::max(bytes, kAlignment), std::align_val_t{kAlignment}));
+  wantHugePages(memory, bytes);
   FreshTensor fresh;
   fresh.bytes = memory;
   fresh.view.data = memory;
@@ -85,10 +115,11 @@ FreshTensor freshTensor(DType dtype, const graph::Shape& shape) {
 TensorView castFloats(const TensorView& view, DType to, const ChangeElement& change) {
   FreshTensor fresh = freshTensor(to, view.shape);
   const int64_t count = graph::elementCount(view.shape).value_or(0);
-  const int threads = hardwareThreads();
-  parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
-    const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
-    for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
+  const bool widens = !change && view.dtype == DType::Float32 && to == DType::Float64;
+  parallelFor(hardwareThreads(), (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
+    const int64_t begin = piece * kElementsPerPiece, end = std::min(count, begin + kElementsPerPiece);
+    if (widens) return widen(view.data, fresh.bytes, begin, end);
+    for (int64_t i = begin; i < end; ++i) {
       const double value = load(view.data, view.dtype, i);
       store(fresh.bytes, to, i, change ? change(value, i) : value);
     }
@@ -105,19 +136,18 @@ TensorView copyOf(const TensorView& view) {
 
 TensorView denseView(const TensorView& view) {
   if (view.contiguous()) return view;
-  const size_t width = graph::dtypeBytes(view.dtype);
   FreshTensor fresh = freshTensor(view.dtype, view.shape);
-  const int64_t count = graph::elementCount(view.shape).value_or(0);
-  std::vector<int64_t> index(view.shape.size(), 0);
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t offset = 0;
-    for (size_t axis = 0; axis < index.size(); ++axis) offset += index[axis] * view.strides[axis];
-    std::memcpy(fresh.bytes + static_cast<size_t>(i) * width, view.data + offset * static_cast<int64_t>(width), width);
-    for (size_t axis = index.size(); axis-- > 0;) {
-      if (++index[axis] < view.shape[axis]) break;
-      index[axis] = 0;
-    }
-  }
+  const size_t width = graph::dtypeBytes(view.dtype);
+  const int64_t length = view.shape.empty() ? 1 : view.shape.back();
+  const int64_t rows = length == 0 ? 0 : graph::elementCount(view.shape).value_or(0) / length;
+  parallelFor(hardwareThreads(), (rows + kRowsPerPiece - 1) / kRowsPerPiece, [&](int64_t piece) {
+    const int64_t first = piece * kRowsPerPiece, last = std::min(rows, first + kRowsPerPiece);
+    width == 16  ? copyRows<std::array<uint64_t, 2>>(view, first, last, fresh.bytes)
+    : width == 8 ? copyRows<uint64_t>(view, first, last, fresh.bytes)
+    : width == 4 ? copyRows<uint32_t>(view, first, last, fresh.bytes)
+    : width == 2 ? copyRows<uint16_t>(view, first, last, fresh.bytes)
+                 : copyRows<std::byte>(view, first, last, fresh.bytes);
+  });
   return fresh.view;
 }
 
