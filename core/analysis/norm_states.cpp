@@ -222,7 +222,7 @@ class States {
     if (options_->policy == Policy::Paper) return "the papers' criterion does not hold for it";
     if (!folds(verdictOf(norm))) return asReason(analysis_.verdicts[static_cast<size_t>(norm)].reason);
     if (std::string kept = keptConstants(norm); !kept.empty()) return kept + withPrice(norm);
-    if (options_->policy == Policy::Free) return "policy free allows no centering";
+    if (options_->policy == Policy::Free) return "the policy allows no centering";
     for (const PlanWay& way : state.ways) {
       if (way.copy) return copiesInWords(copiesFor(freely().costly, norm)) + withPrice(norm);
     }

@@ -30,6 +30,32 @@ TEST(Describe, ThatThereIsNoLayerNormIsOnlySaidWhereShapesAreKnown) {
   EXPECT_NE(unknown.note.find("may be missed"), std::string::npos) << unknown.note;
 }
 
+TEST(Describe, AnIfReadsItsConditionAndWhatItsBranchesReturn) {
+  const auto graph = graph::parsed(R"(graph {
+    input %x: float32[2, 8]
+    %g: float32[2] = Elementwise(%x) op "gt"
+    %c: float32 = Elementwise(%g) helper
+    %y: float32[2, 8] = If(%c)
+      block() {
+        %t: float32[2, 8] = Neg(%x)
+        return %t
+      }
+      block() {
+        return %x
+      }
+    return %y
+  })");
+  const auto document = graphDocument(graph, {});
+  const auto place = [&](graph::OpKind kind) {
+    return std::ranges::find_if(document.nodes, [&](const auto& node) { return graph.node(node.id).kind == kind; });
+  };
+  const auto valueNamed = [&](const std::string& name) {
+    return static_cast<int>(std::ranges::find(graph.values, name, &graph::Value::name) - graph.values.begin());
+  };
+  EXPECT_EQ(place(graph::OpKind::If)->inputs, (std::vector<int>{valueNamed("g"), valueNamed("t"), valueNamed("x")}));
+  EXPECT_LT(place(graph::OpKind::Neg), place(graph::OpKind::If)) << "drawn before what reads it";
+}
+
 TEST(Describe, NormsThatAreFoundNeedNoNote) {
   const auto analysis = described(R"(graph {
     input %x: float32[2, 8]

@@ -82,6 +82,33 @@ NodeClass roleOf(const Graph& graph, const Node& node) {
   return role == NodeClass::Residual && !isResidualSum(graph, node) ? NodeClass::Scalar : role;
 }
 
+// An If stands behind its branches, whose results it passes on.
+void addInOrder(const Graph& graph, graph::BlockId block, std::vector<NodeId>& order) {
+  for (const NodeId id : graph.block(block).nodes) {
+    const Node& node = graph.node(id);
+    if (node.kind != OpKind::If) order.push_back(id);
+    for (const graph::BlockId inner : node.blocks) addInOrder(graph, inner, order);
+    if (node.kind == OpKind::If) order.push_back(id);
+  }
+}
+
+// The condition before what only makes a truth value of it, then what the branches return.
+std::vector<int> inputsOfIf(const Graph& graph, const Node& node) {
+  ValueId condition = node.operands.at(0);
+  while (condition != kNoValue && graph.value(condition).producer != kNone) {
+    const Node& maker = graph.node(graph.value(condition).producer);
+    if (!maker.helper || maker.operands.size() != 1 || maker.operands[0] == kNoValue) break;
+    condition = maker.operands[0];
+  }
+  std::vector<int> inputs{condition};
+  for (const graph::BlockId block : node.blocks) {
+    const auto& returns = graph.block(block).returns;
+    inputs.insert(inputs.end(), returns.begin(), returns.end());
+  }
+  std::erase(inputs, kNoValue);
+  return inputs;
+}
+
 }  // namespace
 
 std::vector<protocol::GraphValue> graphValues(const Graph& graph) {
@@ -119,7 +146,9 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
   for (const auto& norm : norms.layerNorms) {
     for (const NodeId member : norm.members) normOf.emplace(member, norm.index);
   }
-  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes.size()); ++id) {
+  std::vector<NodeId> order;
+  addInOrder(graph, 0, order);
+  for (const NodeId id : order) {
     const Node& node = graph.node(id);
     protocol::GraphNode item;
     item.id = id;
@@ -129,8 +158,11 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     item.scope = node.scope;
     item.role = rmsNorms.contains(id) ? NodeClass::RmsNorm : roleOf(graph, node);
     item.helper = item.role == NodeClass::Helper;
-    std::copy_if(node.operands.begin(), node.operands.end(), std::back_inserter(item.inputs),
-                 [](ValueId v) { return v != kNoValue; });
+    if (node.kind == OpKind::If) {
+      item.inputs = inputsOfIf(graph, node);
+    } else {
+      std::ranges::copy_if(node.operands, std::back_inserter(item.inputs), [](ValueId v) { return v != kNoValue; });
+    }
     item.outputs.assign(node.outputs.begin(), node.outputs.end());
     for (const auto& [name, value] : node.attributes) item.attributes.emplace_back(name, attributeText(value));
     item.source = node.source;

@@ -59,8 +59,8 @@ class InputInference {
                 "no workable inputs could be guessed from the graph; of " + plural(trials_.made(), "set") +
                     " tried in " + formatted("%.1f s", trials_.elapsed().count()) + ", " + textOf(search_.furthest()) +
                     " came furthest: " + search_.whyFurthestFailed(),
-                trials_.searchedEnough() ? Hint("search longer", HintKey::TimeOrInputs)
-                                         : Hint("give inputs in the way of these", HintKey::Inputs));
+                trials_.endless() ? Hint("search longer", HintKey::TimeOrInputs)
+                                  : Hint("give inputs in the way of these", HintKey::Inputs));
   }
 
  private:

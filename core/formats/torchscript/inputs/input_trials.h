@@ -49,6 +49,7 @@ class InputTrials {
   // Trials cost a forward pass each: after some seconds no more are made. A large model gets a few all the same.
   [[nodiscard]] bool searchedEnough() const;
   [[nodiscard]] bool outOfTime() const { return endless_ || elapsed() > limit_; }
+  [[nodiscard]] bool endless() const { return endless_; }  // a trial took too long and was stopped
   [[nodiscard]] int made() const { return made_; }
   [[nodiscard]] std::chrono::duration<double> elapsed() const { return std::chrono::steady_clock::now() - start_; }
 
