@@ -12,12 +12,11 @@ QColor mixed(const QColor& a, const QColor& b, double amount) {
 namespace {
 
 BoxStyle opStyle(char letter, const BoxState& state, const ui::Theme& theme) {
-  // A lit N is the norm itself; else it is a role, of what makes zero-mean values. An RMSNorm stays one when chosen.
-  const QColor color = letter == 'M'                 ? theme.classes.rmsNorm
-                       : state.chosen                ? theme.classes.chosen
-                       : state.blocker               ? theme.classes.opaque
-                       : letter == 'N' && !state.lit ? theme.classes.zeroMean
-                                                     : theme.classColor(QLatin1Char(letter));
+  // An RMSNorm stays one when chosen.
+  const QColor color = letter == 'M'   ? theme.classes.rmsNorm
+                       : state.chosen  ? theme.classes.chosen
+                       : state.blocker ? theme.classes.opaque
+                                       : theme.classColor(QLatin1Char(letter));
   const QColor ground = theme.panel;
   const bool dark = theme.dark;
   BoxStyle style;

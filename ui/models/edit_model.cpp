@@ -14,11 +14,11 @@ struct KindWords {
 };
 
 // Ordered as EditKind.
-constexpr std::array<KindWords, namesOf(EditKind{}).size()> kKinds = {{
+constexpr auto kKinds = std::to_array<KindWords>({
     {QT_TRANSLATE_NOOP("EditModel", "Absorb scale"),
      QT_TRANSLATE_NOOP("EditModel", "Multiplies a per-channel scale into the weight before it. No run-time cost."),
      u'S'},
-    {QT_TRANSLATE_NOOP("EditModel", "Center weight"),
+    {QT_TRANSLATE_NOOP("EditModel", "Center"),
      QT_TRANSLATE_NOOP(
          "EditModel", "Subtracts the mean of what each input adds from a weight, once, in the file. No run-time cost."),
      u'L'},
@@ -33,10 +33,16 @@ constexpr std::array<KindWords, namesOf(EditKind{}).size()> kKinds = {{
          "EditModel",
          "Adds what the norm's β contributes to the biases after it, once, in the file. The RMSNorm then needs no β."),
      u'S'},
-    {QT_TRANSLATE_NOOP("EditModel", "LayerNorm → RMSNorm"),
+    {QT_TRANSLATE_NOOP("EditModel", "Absorb γ"),
+     QT_TRANSLATE_NOOP("EditModel",
+                       "Multiplies an RMSNorm's weight into the linear layers after it, once, in the file. The norm "
+                       "then needs none."),
+     u'S'},
+    {QT_TRANSLATE_NOOP("EditModel", "Fold"),
      QT_TRANSLATE_NOOP("EditModel", "The input has zero mean here, so RMSNorm gives the same output with less work."),
      u'N'},
-}};
+});
+static_assert(kKinds.size() == namesOf(EditKind{}).size());
 
 const KindWords& wordsOf(EditKind kind) { return kKinds.at(static_cast<size_t>(kind)); }
 QString kindWord(EditKind kind) { return EditModel::tr(wordsOf(kind).word); }
@@ -47,16 +53,24 @@ QString microseconds(double value) {
   return value < 0 ? EditModel::tr("saves %1 per run").arg(time) : EditModel::tr("costs %1 per run").arg(time);
 }
 
-QString costOf(const protocol::EditInfo& edit, const protocol::NormPrices& prices) {
-  const bool measured = prices.rows > 0;
+QString costOf(const EditLine& line) {
+  const protocol::EditInfo& edit = line.row.edit;
   if (edit.kind == EditKind::InsertCentering) {
-    return measured ? microseconds(prices.centering_us) : EditModel::tr("one mean per run");
+    return line.cost ? microseconds(line.cost->centers) : EditModel::tr("one mean more per run");
   }
   if (edit.kind == EditKind::ReplaceNorm) {
-    return measured ? microseconds(prices.rms_norm_us - prices.layer_norm_us) : EditModel::tr("saves one mean per run");
+    return line.cost ? microseconds(-line.cost->saves) : EditModel::tr("one mean less per run");
   }
   if (edit.bytes_grown > 0) return EditModel::tr("file grows by %1").arg(formatBytes(edit.bytes_grown));
   return edit.bytes > 0 ? EditModel::tr("rewrites %1").arg(formatBytes(edit.bytes)) : QString();
+}
+
+// The kind tells what is done with it.
+QString subjectOf(const EditLine& line) {
+  const protocol::EditInfo& edit = line.row.edit;
+  if (edit.subject.empty()) return text(edit.text);
+  return edit.kind == EditKind::ReplaceNorm ? EditModel::tr("%1 → RMSNorm").arg(text(edit.subject))
+                                            : text(edit.subject);
 }
 
 QString freesText(const EditLine& line) {
@@ -106,9 +120,11 @@ EditModel::Columns EditModel::columns() const {
          [](const EditLine& line) {
            return QStringLiteral("%1: %2").arg(kindWord(line.row.edit.kind), text(line.row.edit.text));
          }}}},
-      {tr("What"), tr("What the edit does."), ofEdit(textOf(&protocol::EditInfo::text))},
-      {tr("Cost or gain"), tr("What it adds to the file, or costs or saves per run."),
-       [this](const EditLine& line) { return costOf(line.row.edit, prices_); }},
+      {tr("Tensor or norm"),
+       tr("What the edit changes."),
+       subjectOf,
+       {{Qt::ToolTipRole, ofEdit(textOf(&protocol::EditInfo::text))}}},
+      {tr("Cost or gain"), tr("What it adds to the file, or costs or saves per run."), costOf},
       {tr("Needed by"),
        tr("The LayerNorms that cannot fold without this edit."),
        [this](const EditLine& line) { return needText(line); },
@@ -116,8 +132,7 @@ EditModel::Columns EditModel::columns() const {
   };
 }
 
-void EditModel::setLines(std::vector<EditLine> lines, const protocol::NormPrices& prices) {
-  prices_ = prices;
+void EditModel::setLines(std::vector<EditLine> lines) {
   if (std::equal(rows().begin(), rows().end(), lines.begin(), lines.end(), sameEdit)) {
     replaceRows(0, std::move(lines));
   } else {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ui/models/record_table.h"
+#include "ui/session/norm_costs.h"
 #include "ui/session/plan_preview.h"
 #include "ui/words/plan_rows.h"
 
@@ -15,7 +16,8 @@ inline constexpr size_t kNamedNorms = 12;
 // A row and the names of what the protocol gives only by number.
 struct EditLine {
   PlanRow row;
-  QStringList norms;  // names of the first kNamedNorms that need it
+  QStringList norms;                  // names of the first kNamedNorms that need it
+  std::optional<NormCost> cost = {};  // of the norm that it folds, or centers for, where measured
 };
 
 class EditModel final : public RecordTable<EditLine> {
@@ -27,8 +29,7 @@ class EditModel final : public RecordTable<EditLine> {
 
   explicit EditModel(QObject* parent = nullptr);
 
-  // prices: of the plan; costs in microseconds where they were measured.
-  void setLines(std::vector<EditLine> lines, const protocol::NormPrices& prices);
+  void setLines(std::vector<EditLine> lines);
 
   // Sets what would be lost with the edit that is pointed at; nullopt: none is.
   void setFall(std::optional<Fall> fall);
@@ -46,7 +47,6 @@ class EditModel final : public RecordTable<EditLine> {
   [[nodiscard]] bool falls(const EditLine& line) const;
   [[nodiscard]] QString needText(const EditLine& line) const;
 
-  protocol::NormPrices prices_;
   std::optional<Fall> fall_;
 };
 

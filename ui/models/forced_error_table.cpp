@@ -20,18 +20,18 @@ const protocol::ForcedError* measured(const Row& row, size_t type) {
   return error && error->error.empty() ? &*error : nullptr;
 }
 
-int toneOf(const protocol::ForcedError* error) {
+// A coarse type hides what folding a blocked norm changes: below the limit it is still not exact.
+int toneOf(const Row& row, const protocol::ForcedError* error) {
   if (error == nullptr) return ForcedErrorTable::Plain;
-  return error->max_rel > error->limit ? ForcedErrorTable::Wrong : ForcedErrorTable::Within;
+  if (error->max_rel > error->limit) return ForcedErrorTable::Wrong;
+  return folds(row.verdict) ? ForcedErrorTable::Within : ForcedErrorTable::Plain;
 }
 
 QString tipOf(const Row& row, size_t type) {
   const auto& error = row.errors[type];
   if (!error) return ForcedErrorTable::tr("Not measured yet.");
   if (!error->error.empty()) return asSentence(text(error->error));
-  return toneOf(&*error) == ForcedErrorTable::Within ? ForcedErrorTable::tr("Within rounding noise.")
-                                                     : ForcedErrorTable::tr("Outputs differ by %1 times the limit.")
-                                                           .arg(formatError(error->max_rel / error->limit));
+  return forcedErrorTip(*error, folds(row.verdict));
 }
 
 ForcedErrorTable::Columns columns() {
@@ -61,7 +61,7 @@ ForcedErrorTable::Columns columns() {
                    figure,
                    {{kSortRole, key(&protocol::ForcedError::max_rel)},
                     {Qt::ToolTipRole, tip},
-                    {ForcedErrorTable::ToneRole, [type](const Row& row) { return toneOf(measured(row, type)); }}},
+                    {ForcedErrorTable::ToneRole, [type](const Row& row) { return toneOf(row, measured(row, type)); }}},
                    Qt::AlignRight});
     all.push_back({ForcedErrorTable::tr("6 × floor, %1").arg(text(types[type])),
                    tr("What rounding alone may cause in this type: six times its noise."),
@@ -74,6 +74,14 @@ ForcedErrorTable::Columns columns() {
 }
 
 }  // namespace
+
+QString forcedErrorTip(const protocol::ForcedError& error, bool folds) {
+  if (error.max_rel > error.limit) {
+    return ForcedErrorTable::tr("Outputs differ by %1 times the limit.").arg(formatError(error.max_rel / error.limit));
+  }
+  return folds ? ForcedErrorTable::tr("Within rounding noise.")
+               : ForcedErrorTable::tr("Rounding in this type hides the difference. The fold is not exact.");
+}
 
 QString missingFigures(const ForcedErrors& errors, int norm) {
   std::vector<std::pair<std::string, QStringList>> reasons;  // with the types that each applies to

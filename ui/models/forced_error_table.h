@@ -13,6 +13,8 @@ namespace normlens::ui {
 class ForcedErrors;
 class Session;
 
+// Explains a figure in one sentence. folds: the norm's verdict allows the fold.
+[[nodiscard]] QString forcedErrorTip(const protocol::ForcedError& error, bool folds);
 // Returns why a norm has no figures in some types, "float16: There is no kernel for it."; empty: none is missing.
 [[nodiscard]] QString missingFigures(const ForcedErrors& errors, int norm);
 

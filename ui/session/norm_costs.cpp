@@ -51,17 +51,21 @@ double NormCosts::elementsOf(int norm) const {
   return elements;
 }
 
-double NormCosts::measured() const {
-  return prices_ ? static_cast<double>(prices_->rows) * static_cast<double>(prices_->width) : 0;
+protocol::NormPrices NormCosts::prices() const {
+  if (prices_) return *prices_;
+  return session_->plan() ? session_->plan()->prices : protocol::NormPrices();
 }
+
+double NormCosts::measured() const { return static_cast<double>(prices().rows) * static_cast<double>(prices().width); }
 
 // Prices are of one tensor; a norm over another number of elements takes as much more or less.
 std::optional<NormCost> NormCosts::of(int norm) const {
   const double elements = elementsOf(norm);
   if (elements <= 0 || measured() <= 0 || !isNear(elements, measured())) return std::nullopt;
   const double share = elements / measured();
-  return NormCost{shownMicroseconds(share * (prices_->layer_norm_us - prices_->rms_norm_us)),
-                  shownMicroseconds(share * prices_->centering_us)};
+  const protocol::NormPrices prices = this->prices();
+  return NormCost{shownMicroseconds(share * (prices.layer_norm_us - prices.rms_norm_us)),
+                  shownMicroseconds(share * prices.centering_us)};
 }
 
 QString NormCosts::problem(int norm) const {

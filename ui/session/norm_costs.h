@@ -36,8 +36,9 @@ class NormCosts final : public EngineRun {
  private:
   void askIfReady();
   void clear() override { prices_.reset(); }
-  [[nodiscard]] double elementsOf(int norm) const;  // Counts its input; 0: its shape is open.
-  [[nodiscard]] double measured() const;            // elements of the tensor that was measured; 0: none was
+  [[nodiscard]] protocol::NormPrices prices() const;  // the plan's where none were requested; without rows: none
+  [[nodiscard]] double elementsOf(int norm) const;    // Counts its input; 0: its shape is open.
+  [[nodiscard]] double measured() const;              // elements of the tensor that was measured; 0: none was
 
   std::optional<protocol::NormPrices> prices_;
   bool wanted_ = false;

@@ -46,7 +46,7 @@ void PlanChoices::setPolicy(Policy policy) {
   if (wanted_.params.policy == policy) return;
   protocol::PlanParams params = wanted_.params;
   params.policy = policy;
-  push(params, tr("policy %1").arg(text(normlens::nameOf(policy))));
+  push(params, tr("policy %1").arg(policyTitle(policy)));
 }
 
 void PlanChoices::centerValue(int value, bool centered) {

@@ -9,7 +9,8 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kHeight = 22, kIcon = 14, kSide = 8, kGap = 4, kLeastLetters = 6;
+constexpr int kHeight = 22, kIcon = 14, kSide = 8, kGap = 4,
+              kSlack = 2;  // kSlack: of advances that are no whole pixels
 
 QFont badgeFont() { return uiFont(12, QFont::DemiBold); }
 
@@ -36,7 +37,9 @@ Colors colorsOf(Badge::Tone tone, const Theme& theme) {
 }  // namespace
 
 Badge::Badge(QWidget* parent, Look look) : QWidget(parent), look_(look) {
-  setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+  QSizePolicy policy(QSizePolicy::Maximum, QSizePolicy::Minimum);
+  policy.setHeightForWidth(true);
+  setSizePolicy(policy);
 }
 
 void Badge::set(Tone tone, const QString& icon, const QString& word) {
@@ -53,9 +56,17 @@ QSize Badge::sizeHint() const {
 }
 
 QSize Badge::minimumSizeHint() const {
+  int widest = 0;
+  for (const QString& word : word_.split(u' '))
+    widest = qMax(widest, QFontMetrics(badgeFont()).horizontalAdvance(word));
+  return {widthWith(widest), grown(kHeight)};
+}
+
+int Badge::heightForWidth(int width) const {
+  const QRect room(0, 0, width - widthWith(0) + kSlack, QWIDGETSIZE_MAX);
   const QFontMetrics metrics(badgeFont());
-  return {widthWith(qMin(metrics.horizontalAdvance(word_), kLeastLetters * metrics.averageCharWidth())),
-          grown(kHeight)};
+  const int high = metrics.boundingRect(room, Qt::TextWordWrap, word_).height();
+  return grown(kHeight) + qMax(0, high - metrics.height());
 }
 
 int Badge::widthWith(int word) const { return 2 * kSide + (icon_.isEmpty() ? 0 : grown(kIcon) + kGap) + word; }
@@ -67,7 +78,7 @@ void Badge::paintEvent(QPaintEvent*) {
   if (look_ == Look::Filled) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(colors.ground);
-    painter.drawRoundedRect(rect(), height() / 2.0, height() / 2.0);
+    painter.drawRoundedRect(rect(), grown(kHeight) / 2.0, grown(kHeight) / 2.0);
   } else {
     painter.setPen(colors.ink);
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
@@ -80,10 +91,8 @@ void Badge::paintEvent(QPaintEvent*) {
   }
   painter.setFont(badgeFont());
   painter.setPen(colors.ink);
-  const double room = width() - left;
-  const int words = width() >= sizeHint().width() ? width() : static_cast<int>(room) - kSide;
-  painter.drawText(QRectF(left, 0, room, height()), Qt::AlignVCenter | Qt::AlignLeft,
-                   QFontMetrics(badgeFont()).elidedText(word_, Qt::ElideRight, words));
+  painter.drawText(QRectF(left, 0, width() - left - kSide + kSlack, height()),
+                   Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap, word_);
 }
 
 }  // namespace normlens::ui

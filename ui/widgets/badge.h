@@ -18,7 +18,8 @@ class Badge final : public QWidget {
   void set(Tone tone, const QString& icon, const QString& word);
   [[nodiscard]] QString word() const { return word_; }
   [[nodiscard]] QSize sizeHint() const override;
-  [[nodiscard]] QSize minimumSizeHint() const override;  // its word ends in "…"
+  [[nodiscard]] QSize minimumSizeHint() const override;  // of its widest word: the others are below
+  [[nodiscard]] int heightForWidth(int width) const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -11,20 +11,6 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr NamedWay kPolicies[] = {
-    {"free", QT_TRANSLATE_NOOP("Policy", "Weights only"),
-     QT_TRANSLATE_NOOP("Policy", "Edits weights only: nothing is added at run time.")},
-    {"balanced", QT_TRANSLATE_NOOP("Policy", "Balanced"),
-     QT_TRANSLATE_NOOP("Policy",
-                       "Centers at run time where that saves more than it costs. The file grows by at most 10%.")},
-    {"all", QT_TRANSLATE_NOOP("Policy", "All"),
-     QT_TRANSLATE_NOOP("Policy", "Folds every LayerNorm that can be folded, even where it needs its own centering.")},
-    {"paper", QT_TRANSLATE_NOOP("Policy", "Paper"),
-     QT_TRANSLATE_NOOP(
-         "Policy",
-         "Folds what the paper's criterion allows. Where γ or β matter, the proof fails and shows by how much.")},
-};
-
 constexpr NamedWay kFlavours[] = {
     {"portable", QT_TRANSLATE_NOOP("Flavor", "Portable: runs almost everywhere"),
      QT_TRANSLATE_NOOP(
@@ -51,7 +37,7 @@ Actions::Actions(QWidget* window) : QObject(window) {
   addViewActions();
   addPlanActions();
   addPanels();
-  std::tie(foldMenu, policyGroup) = addWays(tr("Policy"), tr("Policy"), "Policy", kPolicies);
+  std::tie(foldMenu, policyGroup) = addWays(tr("Policy"), tr("Policy"), "Policy", policies());
   std::tie(exportMenu, flavourGroup) =
       addWays(tr("Norm flavor"), tr("Norm in the exported file"), "Flavor", normFlavours());
   std::tie(themeMenu, themeGroup) = addWays(tr("Appearance"), {}, "Theme", kThemes);

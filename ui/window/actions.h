@@ -7,16 +7,12 @@
 #include <QObject>
 #include <span>
 
+#include "ui/words/plan_mark.h"
+
 namespace normlens::ui {
 
 class Session;
 
-// One of several ways: a policy of the plan, a flavour of the norm in the exported file.
-struct NamedWay {
-  const char* name;
-  const char* title;
-  const char* meaning;
-};
 [[nodiscard]] std::span<const NamedWay> normFlavours();  // first: the default; words of the context "Flavour"
 
 // Checks the action of the group that has this data.

@@ -40,7 +40,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kManyFailedStarts = 3;
-constexpr QLatin1String kEngineTopic("engine"), kLeftOutTopic("left out");
+constexpr QLatin1String kEngineTopic("engine"), kLeftOutTopic("left out"), kWorkTopic("work"), kFoldTopic("fold");
 
 ProjectView viewOf(const graphview::GraphView& graph) {
   const graphview::ViewPlace place = graph.place();
@@ -69,6 +69,7 @@ void MainWindow::connectEngine() {
   connect(session_, &Session::problem, this, [this, bottom](const QString& message, const QString& hint) {
     bottom->log(message);
     info_->show(InfoBar::Tone::Error, message, hint);
+    info_->setTopic(kWorkTopic);
   });
 }
 
@@ -77,6 +78,7 @@ void MainWindow::connectSession() {
   connect(session_, &Session::modelChanged, this, [this] {
     fillSearch();
     if (!session_->model()) return;
+    info_->dismissAbout(kWorkTopic);
     if (!session_->model()->note.empty() && !info_->asks())  // a bar with a choice is kept
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->model()->note)));
   });
@@ -128,7 +130,10 @@ void MainWindow::connectSession() {
   connect(session_->measurements(), &Measurements::paramsChanged, this, &MainWindow::refresh);
   connect(session_->selection(), &GraphSelection::changed, this, &MainWindow::refresh);
   connect(session_, &Session::jobChanged, this, &MainWindow::dismissWhenWorkBegins);
-  connect(session_->choices()->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::refresh);
+  connect(session_->choices()->undoStack(), &QUndoStack::indexChanged, this, [this] {
+    info_->dismissAbout(kWorkTopic);  // its cause was the plan as it was
+    refresh();
+  });
 }
 
 void MainWindow::logConfirmation(const QStringList& norms) {
@@ -200,7 +205,7 @@ void MainWindow::showSilence(int seconds) {
 
 void MainWindow::showFoldResult() {
   const auto& result = session_->foldResult();
-  if (!result) return;
+  if (!result) return info_->dismissAbout(kFoldTopic);
   workspace_->bottom()->showTab(BottomPanel::Proof);
   if (result->ok) return;
   const QString why = result->reason.empty() ? tr("The folded model is not proved equal to the original.")
@@ -212,6 +217,7 @@ void MainWindow::showFoldResult() {
         u' ' + tr("The first LayerNorm to differ is %1.").arg(session_->titleOfNorm(result->verify->first_diverging));
   }
   info_->show(InfoBar::Tone::Error, why, hint);
+  info_->setTopic(kFoldTopic);
 }
 
 void MainWindow::showLeftOut() {

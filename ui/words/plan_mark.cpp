@@ -65,6 +65,21 @@ constexpr std::array<VerdictWords, namesOf(Verdict{}).size()> kVerdictWords = {{
      QT_TRANSLATE_NOOP("PlanMark", "No run has shown the shapes that decide whether it folds.")},
 }};
 
+// Ordered as Policy.
+constexpr std::array<NamedWay, namesOf(Policy{}).size()> kPolicies = {{
+    {"free", QT_TRANSLATE_NOOP("Policy", "Weights only"),
+     QT_TRANSLATE_NOOP("Policy", "Edits weights only: nothing is added at run time.")},
+    {"balanced", QT_TRANSLATE_NOOP("Policy", "Balanced"),
+     QT_TRANSLATE_NOOP("Policy",
+                       "Centers at run time where that saves more than it costs. The file grows by at most 10%.")},
+    {"all", QT_TRANSLATE_NOOP("Policy", "Fold all"),
+     QT_TRANSLATE_NOOP("Policy", "Folds every LayerNorm that can be folded, even where it needs its own centering.")},
+    {"paper", QT_TRANSLATE_NOOP("Policy", "Paper"),
+     QT_TRANSLATE_NOOP(
+         "Policy",
+         "Folds what the paper's criterion allows. Where γ or β matter, the proof fails and shows by how much.")},
+}};
+
 const VerdictWords& wordsOf(Verdict verdict) { return kVerdictWords[static_cast<size_t>(verdict)]; }
 const StateWords& wordsOf(PlanState state) { return kWords[static_cast<size_t>(state)]; }
 QString tr(const char* words) { return QCoreApplication::translate("PlanMark", words); }
@@ -80,8 +95,11 @@ QString sharedReason(const std::vector<PlanMark>& marks, const std::function<boo
   return reason;
 }
 
-QString because(const QString& what, const QString& reason) {
-  return reason.isEmpty() ? what : tr("%1 because %2").arg(what, reason);
+// The reason is a clause about one norm.
+QString because(const QString& what, QString reason, bool several) {
+  if (reason.isEmpty()) return what;
+  if (several && reason.startsWith(QStringLiteral("its "))) reason.replace(0, 3, tr("their"));
+  return tr("%1 because %2").arg(what, reason);
 }
 
 }  // namespace
@@ -109,6 +127,11 @@ QString verdictIcon(Verdict verdict, bool early) {
 QString verdictTitle(Verdict verdict) { return tr(wordsOf(verdict).title); }
 QString verdictMeaning(Verdict verdict) { return tr(wordsOf(verdict).meaning); }
 
+std::span<const NamedWay> policies() { return kPolicies; }
+QString policyTitle(Policy policy) {
+  return QCoreApplication::translate("Policy", kPolicies.at(static_cast<size_t>(policy)).title);
+}
+
 QString planIcon(PlanState state) { return QString::fromLatin1(wordsOf(state).icon); }
 QString planWord(PlanState state) { return tr(wordsOf(state).word); }
 QString planBadge(PlanState state) { return tr(wordsOf(state).badge); }
@@ -123,10 +146,10 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   const auto notRun = count([](const PlanMark& mark) { return mark.state == PlanState::NotRun; });
   const auto kept = count([](const PlanMark& mark) { return mark.state == PlanState::Kept; });
   const QString of = tr("%1 of %2").arg(folds).arg(norms.size());
+  if (others > 0) return {tr("Outputs differ with %1 folded").arg(of), {}};
   PlanSummary summary{norms.empty() ? tr("Nothing to fold")
                       : folds == 0  ? tr("Folds %1").arg(of)
                       : folded > 0  ? tr("Folded %1").arg(of)
-                      : others > 0  ? tr("Outputs differ")
                                     : tr("Will fold %1").arg(of),
                       {}};
   QStringList parts;
@@ -142,12 +165,12 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   if (against > 0) parts << tr("%1 despite the verdict").arg(against);
   if (own > 0) {
     parts << because(own == 1 ? tr("1 with its own centering") : tr("%1 with their own centerings").arg(own),
-                     sharedReason(marks, [](const PlanMark& mark) { return mark.own; }));
+                     sharedReason(marks, [](const PlanMark& mark) { return mark.own; }), own > 1);
   }
   if (notRun > 0) parts << tr("%1 not run by the proof").arg(notRun);
   if (kept > 0) {
     parts << because(kept == 1 ? tr("1 stays a LayerNorm") : tr("%1 stay LayerNorms").arg(kept),
-                     sharedReason(marks, [](const PlanMark& mark) { return mark.state == PlanState::Kept; }));
+                     sharedReason(marks, [](const PlanMark& mark) { return mark.state == PlanState::Kept; }), kept > 1);
   }
   summary.detail = parts.join(QStringLiteral(", "));
   return summary;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QString>
+#include <span>
 #include <vector>
 
 #include "core/protocol/messages.h"
@@ -44,6 +45,15 @@ struct PlanMark {
 [[nodiscard]] QString verdictIcon(Verdict verdict, bool early = false);
 [[nodiscard]] QString verdictTitle(Verdict verdict);    // "Can fold free"
 [[nodiscard]] QString verdictMeaning(Verdict verdict);  // one sentence
+
+// One of several ways: a policy of the plan, a flavor of the norm in the exported file.
+struct NamedWay {
+  const char* name;
+  const char* title;
+  const char* meaning;
+};
+[[nodiscard]] std::span<const NamedWay> policies();  // words of the context "Policy"
+[[nodiscard]] QString policyTitle(Policy policy);    // "Weights only"
 
 [[nodiscard]] QString planIcon(PlanState state);     // name of an icon
 [[nodiscard]] QString planWord(PlanState state);     // "folded, centering": in a list

@@ -138,10 +138,10 @@ class TestModels final : public QObject {
              QStringLiteral("1 free, 1 with its own centering because a copy would add 131 kB, 1 stays a LayerNorm"));
     QCOMPARE(planSummary(norms, {planned, planned, planned}).detail, QStringLiteral("2 free, 1 despite the verdict"));
     // Free by its verdict, and yet the plan centers before it.
-    const PlanMark resting{PlanState::Folded, {}, true}, ownDiffers{PlanState::OtherOutputs, {}, true, true};
+    const PlanMark resting{PlanState::Folded, {}, true}, alone{PlanState::FoldedCentered, {}, true, true};
     QCOMPARE(planSummary(norms, {resting, resting, kept}).detail,
              QStringLiteral("2 by a shared centering, 1 stays a LayerNorm"));
-    QCOMPARE(planSummary(norms, {ownDiffers, resting, kept}).detail,
+    QCOMPARE(planSummary(norms, {alone, resting, kept}).detail,
              QStringLiteral("1 by a shared centering, 1 with its own centering, 1 stays a LayerNorm"));
     const PlanMark unseen{PlanState::NotRun, {}};
     QCOMPARE(planSummary(norms, {free, unseen, kept}).head, QStringLiteral("Folded 2 of 3"));
@@ -153,7 +153,13 @@ class TestModels final : public QObject {
     const QModelIndex first = model.index(0, 0);
     QCOMPARE(first.data(NormModel::PlanWordRole).toString(), QStringLiteral("1 folded, 1 folded, not run"));
     QCOMPARE(planSummary(norms, {kept, kept, kept}).head, QStringLiteral("Folds 0 of 3"));
-    QCOMPARE(planSummary(norms, {other, other, other}).head, QStringLiteral("Outputs differ"));
+    // Why others stay is no reason for outputs that differ.
+    const PlanSummary differ = planSummary(norms, {other, other, {PlanState::Kept, why}});
+    QCOMPARE(differ.head, QStringLiteral("Outputs differ with 2 of 3 folded"));
+    QCOMPARE(differ.detail, QString());
+    const PlanMark fed{PlanState::Kept, QStringLiteral("its input comes from a")};
+    QCOMPARE(planSummary(norms, {free, fed, fed}).detail,
+             QStringLiteral("1 free, 2 stay LayerNorms because their input comes from a"));
   }
 
   void aProofColoursOnlyWhatItProved() {
@@ -261,13 +267,13 @@ class TestModels final : public QObject {
         EditKind::CenterConstant, "center wte.weight over 48 columns", 3, 40000, 40000, {0, 1}};
     const protocol::EditInfo replace{EditKind::ReplaceNorm, "replace ln_f", 9, 0, 0, {1}};
     const QStringList both{QStringLiteral("h.ln_1"), QStringLiteral("ln_f")};
-    model.setLines({{{center, true}, both}, {{replace, false}, both.mid(1)}}, {});
+    model.setLines({{{center, true}, both}, {{replace, false}, both.mid(1)}});
     QCOMPARE(model.rowCount(), 2);
     QCOMPARE(model.index(0, EditModel::What).data().toString(), QStringLiteral("center wte.weight over 48 columns"));
     QCOMPARE(model.index(0, EditModel::Cost).data().toString(), QStringLiteral("file grows by 40 kB"));
     QCOMPARE(model.index(0, EditModel::Frees).data().toString(), QStringLiteral("2 norms"));
     QCOMPARE(model.index(1, EditModel::Frees).data().toString(), QStringLiteral("ln_f"));
-    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("saves one mean per run"));
+    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("one mean less per run"));
     QCOMPARE(model.index(0, 0).data(EditModel::NodeRole).toInt(), 3);
     QCOMPARE(model.index(1, 0).data(Qt::CheckStateRole).toInt(), static_cast<int>(Qt::Unchecked));
     QSignalSpy switched(&model, &EditModel::switched), reset(&model, &QAbstractItemModel::modelReset);
@@ -275,14 +281,14 @@ class TestModels final : public QObject {
     QVERIFY(!model.setData(model.index(0, 0), Qt::Checked, Qt::CheckStateRole));
     QCOMPARE(switched.count(), 1);
     // The same edits, one of them switched: no reset, so a view keeps its place.
-    model.setLines({{{center, true}, {}}, {{replace, true}, {}}}, {16, 48, 3.0, 2.0, 1.5});
+    model.setLines({{{center, true}, {}}, {{replace, true}, {}, NormCost{1.0, 1.5}}});
     QCOMPARE(reset.count(), 0);
     QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("saves 1.0 µs per run"));
     const protocol::EditInfo drop{EditKind::DropAddend, "drop the number 3, constant along the channels", 3, 0, 0, {1}};
-    model.setLines({{{drop, true}, {}}}, {});
+    model.setLines({{{drop, true}, {}}});
     QCOMPARE(model.index(0, EditModel::Kind).data().toString(), QStringLiteral("Drop addend"));
     QVERIFY(!model.index(0, EditModel::Kind).data(Qt::ToolTipRole).toString().isEmpty());
-    model.setLines({}, {});
+    model.setLines({});
     QCOMPARE(model.rowCount(), 0);
   }
 

@@ -250,6 +250,11 @@ class TestWhyNot final : public test::ModelTest {
     };
     QCOMPARE(tone(0), int{ForcedErrorTable::Within});
     QCOMPARE(tone(kBlocked), int{ForcedErrorTable::Wrong});
+    // bfloat16 is so coarse that its limit is above the error: that makes the fold no better.
+    const QModelIndex coarse = table.index(kBlocked, ForcedErrorTable::FirstType + 4);
+    QCOMPARE(coarse.data().toString(), QStringLiteral("0.032"));
+    QCOMPARE(coarse.data(ForcedErrorTable::ToneRole).toInt(), int{ForcedErrorTable::Plain});
+    QVERIFY(coarse.data(Qt::ToolTipRole).toString().contains(QStringLiteral("not exact")));
     QCOMPARE(table.index(kBlocked, ForcedErrorTable::FirstType).data().toString(), QStringLiteral("0.032"));
     QCOMPARE(table.index(kBlocked, ForcedErrorTable::FirstType + 1).data().toString(), QStringLiteral("5e-15"));
     const int last = table.columnCount() - 1;

@@ -281,6 +281,8 @@ class TestWindow final : public test::ModelTest {
     QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::ShowProof);
     QVERIFY(!shown.child<QAbstractButton>("exportButton")->isEnabled());
     QVERIFY(shown.child<QAbstractButton>("exportAnyway")->isVisible());
+    shown.window.actions()->undo->trigger();
+    QVERIFY(!shown.window.infoBar()->isVisible());  // its cause is gone
   }
 
   void anotherModelReplacesTheFirst() {

@@ -34,7 +34,9 @@ class ErrorBars final : public ScaledPlot {
   }
 
   // `waiting`: of the types that are still to come.
-  void setErrors(const std::vector<protocol::ForcedError>& errors, const QStringList& waiting) {
+  // folds: the norm's verdict allows the fold, so that an error below the limit is none.
+  void setErrors(const std::vector<protocol::ForcedError>& errors, const QStringList& waiting, bool folds) {
+    folds_ = folds;
     errors_ = errors;
     waiting_ = waiting;
     double least = 1, most = 1;
@@ -92,7 +94,9 @@ class ErrorBars final : public ScaledPlot {
     }
     const double tall = std::min(14 * scale(), row.height() - 6), middle = row.center().y();
     painter.fillRect(QRectF(bars.left(), middle - tall / 2, bars.width() * share(error.max_rel), tall),
-                     error.max_rel > error.limit ? theme.opaqueLine : theme.linearLine);
+                     error.max_rel > error.limit ? theme.opaqueLine
+                     : folds_                    ? theme.linearLine
+                                                 : theme.textFaint);
     const double limit = bars.left() + bars.width() * share(error.limit);
     painter.setPen(QPen(theme.text, 1.5));
     painter.drawLine(QPointF(limit, middle - tall / 2 - 4), QPointF(limit, middle + tall / 2 + 4));
@@ -106,6 +110,7 @@ class ErrorBars final : public ScaledPlot {
 
   std::vector<protocol::ForcedError> errors_;
   QStringList waiting_;
+  bool folds_ = false;
   int low_ = -16, high_ = 0;
 };
 
@@ -243,7 +248,7 @@ class ForcedFigure final : public Figure {
     QStringList waiting;
     for (size_t type = errors_.size(); of != nullptr && type < kTypes.size(); ++type)
       waiting << QString::fromLatin1(kTypes.at(type));
-    bars_->setErrors(errors_, waiting);
+    bars_->setErrors(errors_, waiting, of != nullptr && folds(of->verdict));
     for (QLabel* label : {title_, reason_, facts_}) label->clear();
     setAccessibleName(tr("No LayerNorm"));
     if (of != nullptr) {

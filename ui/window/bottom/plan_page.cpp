@@ -8,6 +8,7 @@
 #include <QWidget>
 
 #include "ui/models/edit_model.h"
+#include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/edit_delegate.h"
@@ -25,6 +26,8 @@ std::vector<EditLine> linesOf(const Session& session) {
     for (const int norm : row.edit.frees.indices(kNamedNorms)) {
       if (const protocol::NormInfo* info = session.norm(norm)) line.norms << text(info->title);
     }
+    const std::vector<int> first = row.edit.frees.indices(1);
+    if (!first.empty()) line.cost = session.costs()->of(first.front());
     line.row = std::move(row);
     lines.push_back(std::move(line));
   }
@@ -60,6 +63,7 @@ class PlanPage final : public QWidget {
     connect(session_->preview(), &PlanPreview::changed, this, [this] { model_->setFall(session_->preview()->fall()); });
     connect(session_, &Session::planChanged, this, &PlanPage::showPlan);
     connect(session_, &Session::modelChanged, this, &PlanPage::showPlan);
+    connect(session_->costs(), &NormCosts::changed, this, &PlanPage::showPlan);
     connect(session_, &Session::jobChanged, this, &PlanPage::showState);
     showPlan();
   }
@@ -94,7 +98,7 @@ class PlanPage final : public QWidget {
   // The columns around it give way so far that what an edit does can be read.
   void fitColumns() {
     constexpr int kLeastWhat = 170;
-    constexpr std::pair<int, int> kWidths[] = {{EditModel::Kind, 216}, {EditModel::Cost, 170}, {EditModel::Frees, 280}};
+    constexpr std::pair<int, int> kWidths[] = {{EditModel::Kind, 190}, {EditModel::Cost, 170}, {EditModel::Frees, 280}};
     int all = 0;
     for (const auto& [column, wide] : kWidths) all += grown(wide);
     const double share = qBound(0.6, (width() - grown(kLeastWhat)) / static_cast<double>(all), 1.0);
@@ -110,14 +114,12 @@ class PlanPage final : public QWidget {
   void showPlan() {
     // While it is planned anew the rows stay: the user may be in the middle of them.
     const bool replanning = !session_->plan() && session_->analysis();
-    if (!replanning) {
-      model_->setLines(linesOf(*session_), session_->plan() ? session_->plan()->prices : protocol::NormPrices());
-    }
+    if (!replanning) model_->setLines(linesOf(*session_));
     showState();
   }
   void showState() {
     const bool planned = session_->plan().has_value();
-    if (!planned && !session_->busy()) model_->setLines({}, {});
+    if (!planned && !session_->busy()) model_->setLines({});
     const QString never = session_->cannotRun();
     empty_->setText(planned && !never.isEmpty() ? never
                     : planned && session_->analysis()->totals.unknown > 0

@@ -76,8 +76,8 @@ StoryStep planStep(const Session& session) {
   }
   const int edits = static_cast<int>(session.plan()->edits.size());
   step.brief = step.caption;
-  step.caption = tr("Plan · %1, policy %2")
-                     .arg(edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits), text(nameOf(session.plan()->policy)));
+  step.caption = tr("Plan · %1, %2")
+                     .arg(policyTitle(session.plan()->policy), edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits));
   const PlanSummary summary = planSummary(session.analysis()->norms, session.planMarks());
   const auto& fold = session.foldResult();
   const bool failed = fold && fold->verify && fold->verify->exact == false;
@@ -104,11 +104,12 @@ StoryStep provedStep(const Session& session) {
   const auto& fold = session.foldResult();
   if (!fold || !fold->verify) {
     step.pieces.push_back({session.job().kind == JobKind::Folding ? tr("proving")
-                           : session.keepsProof()                 ? tr("kept for undo")
+                           : session.keepsProof()                 ? tr("not this plan")
                            : session.cannotRun().isEmpty()        ? tr("not yet")
                                                                   : tr("cannot be run"),
                            Tone::Faint});
-    step.why = session.cannotRun();
+    step.why =
+        session.keepsProof() ? tr("Another plan was proved. Undo restores it with its proof.") : session.cannotRun();
     return step;
   }
   const protocol::VerifyResult& proof = *fold->verify;

@@ -13,14 +13,13 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kArrow = 30, kNarrowArrow = 18, kLeastModel = 110, kLeastPlan = 190;
+constexpr int kArrow = 30, kNarrowArrow = 18;
 
 }  // namespace
 
 StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
   describe(this, "storyBar", {}, tr("Progress of the work"));
-  setTextHeight(this, 52);
-  auto* layout = makeRow(this, 0, {8, 0, 12, 0});
+  auto* layout = makeRow(this, 0, {8, 4, 12, 4});
   // Ordered as StoryIndex.
   const std::pair<const char*, QString> segments[StorySteps] = {
       {"storyModel", tr("The opened file. Click to see its contents.")},
@@ -40,9 +39,6 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
     segments_[static_cast<size_t>(i)] = segment;
     layout->addWidget(segment);
   }
-  // A file's name and what the plan does can be long: they end in "…" before another step has to go.
-  segments_[StoryModel]->setLeastPieces(kLeastModel);
-  segments_[StoryPlan]->setLeastPieces(kLeastPlan);
   addOverflow();
   layout->addStretch(1);
   button_ = describe(new PushButton({}, PushButton::Look::Filled, this), "nextAction");
@@ -59,7 +55,11 @@ void StoryBar::addOverflow() {
   more_->hide();
   layout()->addWidget(more_);
   room_ = new RoomSteps(this);
+  segments_[StoryPlan]->setWraps(true);
   room_->add([this](bool taken) { segments_[StoryPlan]->setBrief(taken); });
+  room_->add([this](bool taken) {
+    for (int i = 0; i < StorySteps; ++i) segments_[static_cast<size_t>(i)]->setWraps(taken || i == StoryPlan);
+  });
   room_->add([this](bool taken) {
     for (QWidget* arrow : arrows_) {
       if (arrow != nullptr) arrow->setFixedWidth(taken ? kNarrowArrow : kArrow);

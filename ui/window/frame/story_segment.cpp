@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kSide = 8, kIcon = 15, kIconGap = 4, kPieceGap = 4, kIconPieceGap = 14;
 constexpr int kHeight = 44, kCaptionTop = 4, kCaptionHeight = 16, kPiecesTop = 21, kPiecesHeight = 19, kTick = 12;
+constexpr int kLine = 16, kLongestWord = 240, kRoomyWindow = 1280;
 
 QFont fontOf(StoryPiece::Tone tone) {
   const bool strong = tone != StoryPiece::Tone::Plain && tone != StoryPiece::Tone::Faint;
@@ -42,17 +43,16 @@ QColor iconColorOf(StoryPiece::Tone tone, const Theme& theme) {
 // Returns the gap between a piece and the one before it; one with an icon begins something new.
 int gapBefore(const StoryPiece& piece) { return piece.icon.isEmpty() ? kPieceGap : kIconPieceGap; }
 
-int widthOf(const StoryPiece& piece) {
-  const int icon = piece.icon.isEmpty() ? 0 : grown(kIcon) + kIconGap;
-  return icon + QFontMetrics(fontOf(piece.tone)).horizontalAdvance(piece.text);
-}
+int iconWidth(const StoryPiece& piece) { return piece.icon.isEmpty() ? 0 : grown(kIcon) + kIconGap; }
 
 }  // namespace
 
 StorySegment::StorySegment(QWidget* parent) : QAbstractButton(parent) {
   setFocusPolicy(Qt::TabFocus);
   setAttribute(Qt::WA_Hover);
-  setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Preferred);
+  policy.setHeightForWidth(true);
+  setSizePolicy(policy);
 }
 
 void StorySegment::setStep(const StoryStep& step) {
@@ -68,7 +68,10 @@ QString StorySegment::words() const {
   return all.join(u' ');
 }
 
-void StorySegment::setLeastPieces(int pixels) { leastPieces_ = pixels; }
+void StorySegment::setWraps(bool wraps) {
+  wraps_ = wraps;
+  updateGeometry();
+}
 
 void StorySegment::setBrief(bool brief) {
   brief_ = brief;
@@ -82,16 +85,74 @@ int StorySegment::captionWidth() const {
   return QFontMetrics(uiFont(11)).horizontalAdvance(caption()) + (step_.done ? grown(kTick) + 8 : 0);
 }
 
-int StorySegment::piecesWidth() const {
-  int width = 0;
-  for (const StoryPiece& piece : step_.pieces) width += widthOf(piece) + (width > 0 ? gapBefore(piece) : 0);
-  return width;
+QVector<StorySegment::Run> StorySegment::flow(int width) const {
+  QVector<Run> runs;
+  int left = 0, line = 0;
+  for (const StoryPiece& piece : step_.pieces) {
+    const QFontMetrics metrics(fontOf(piece.tone));
+    bool first = true;
+    for (const QString& word : piece.text.split(u' ', Qt::SkipEmptyParts)) {
+      const int icon = first ? iconWidth(piece) : 0;
+      const bool more = !first && runs.back().line == line;  // it continues the run
+      const QString text = more ? runs.back().text + u' ' + word : word;
+      const int from = more ? runs.back().left : left == 0 ? 0 : left + (first ? gapBefore(piece) : kPieceGap);
+      if (const int end = from + icon + metrics.horizontalAdvance(text); end <= width || left == 0) {
+        if (more) {
+          runs.back().text = text;
+        } else {
+          runs.push_back({&piece, word, from + icon, line, first});
+        }
+        left = end;
+      } else {
+        runs.push_back({&piece, word, icon, ++line, first});
+        left = icon + metrics.horizontalAdvance(word);
+      }
+      first = false;
+    }
+  }
+  return runs;
 }
 
-QSize StorySegment::sizeHint() const { return {2 * kSide + qMax(piecesWidth(), captionWidth()) + 1, grown(kHeight)}; }
+int StorySegment::linesIn(int width) const {
+  const QVector<Run> runs = flow(width - 2 * kSide);
+  return runs.isEmpty() ? 1 : runs.back().line + 1;
+}
 
+int StorySegment::heightForWidth(int width) const {
+  const int lines = linesIn(width);
+  return grown(kHeight) + (lines > 1 ? (lines - 1) * grown(kLine) - grown(kPiecesHeight - kLine) - 1 : 0);
+}
+
+QSize StorySegment::sizeHint() const {
+  const QVector<Run> runs = flow(QWIDGETSIZE_MAX);
+  const int pieces =
+      runs.isEmpty()
+          ? 0
+          : runs.back().left + QFontMetrics(fontOf(runs.back().piece->tone)).horizontalAdvance(runs.back().text);
+  return {2 * kSide + qMax(pieces, captionWidth()) + 1, grown(kHeight)};
+}
+
+// The narrowest that has all words in two lines, or three.
 QSize StorySegment::minimumSizeHint() const {
-  return {2 * kSide + qMax(qMin(piecesWidth(), grown(leastPieces_)), captionWidth()) + 1, grown(kHeight)};
+  if (!wraps_) return sizeHint();
+  const int most = window()->width() < grown(kRoomyWindow) ? 3 : 2;
+  int least = captionWidth() + 2 * kSide, widest = sizeHint().width();
+  for (const StoryPiece& piece : step_.pieces) {
+    for (const QString& word : piece.text.split(u' ', Qt::SkipEmptyParts)) {
+      const int wide = iconWidth(piece) + QFontMetrics(fontOf(piece.tone)).horizontalAdvance(word);
+      least = qMax(least, qMin(wide, grown(kLongestWord)) + 2 * kSide);
+    }
+  }
+  least = qMin(least + 1, widest);
+  while (least < widest) {
+    const int middle = (least + widest) / 2;
+    if (linesIn(middle) <= most) {
+      widest = middle;
+    } else {
+      least = middle + 1;
+    }
+  }
+  return {least, grown(kHeight)};
 }
 
 void StorySegment::paintEvent(QPaintEvent*) {
@@ -115,22 +176,21 @@ void StorySegment::paintEvent(QPaintEvent*) {
     paintIcon(painter, QRectF(left, top, tick, tick), step_.early ? QStringLiteral("clock") : QStringLiteral("check"),
               step_.early ? theme.textSoft : theme.good);
   }
-  int left = kSide;
-  const int right = width() - kSide + 1, top = grown(kPiecesTop), high = grown(kPiecesHeight), icon = grown(kIcon);
-  for (const StoryPiece& piece : step_.pieces) {
-    if (left > kSide) left += gapBefore(piece);
-    if (left >= right) break;
-    if (!piece.icon.isEmpty()) {
-      paintIcon(painter, QRectF(left, top + (high - icon) / 2.0, icon, icon), piece.icon,
-                iconColorOf(piece.tone, theme));
-      left += icon + kIconGap;
+  const QVector<Run> runs = flow(width() - 2 * kSide);
+  const bool several = !runs.isEmpty() && runs.back().line > 0;
+  const int top = grown(kPiecesTop), high = several ? grown(kLine) : grown(kPiecesHeight), icon = grown(kIcon);
+  for (const Run& run : runs) {
+    const QFont font = fontOf(run.piece->tone);
+    const int left = kSide + run.left, line = top + run.line * high;
+    if (run.first && !run.piece->icon.isEmpty()) {
+      const QRectF area(left - icon - kIconGap, line + (high - icon) / 2.0, icon, icon);
+      paintIcon(painter, area, run.piece->icon, iconColorOf(run.piece->tone, theme));
     }
-    const QFont font = fontOf(piece.tone);
-    const QString shown = QFontMetrics(font).elidedText(piece.text, Qt::ElideRight, qMax(0, right - left));
     painter.setFont(font);
-    painter.setPen(colorOf(piece.tone, theme));
-    painter.drawText(QRectF(left, top, right - left + 2, high), Qt::AlignVCenter | Qt::AlignLeft, shown);
-    left += QFontMetrics(font).horizontalAdvance(shown);
+    painter.setPen(colorOf(run.piece->tone, theme));
+    const int room = width() - kSide + 1 - left;
+    painter.drawText(QRectF(left, line, room + 2, high), Qt::AlignVCenter | Qt::AlignLeft,
+                     QFontMetrics(font).elidedText(run.text, Qt::ElideMiddle, room));
   }
 }
 

@@ -1,4 +1,5 @@
-// One step of the story bar: a caption with a tick once it is done, and a line of pieces below. Clickable.
+// One step of the story bar: a caption with a tick once it is done, and pieces below that wrap to a second line, in a
+// narrow window to a third; no word is cut but one that is very long. Clickable.
 #pragma once
 
 #include <QAbstractButton>
@@ -32,21 +33,29 @@ class StorySegment final : public QAbstractButton {
   [[nodiscard]] const StoryStep& step() const { return step_; }
   [[nodiscard]] QString words() const;  // Joins all pieces.
   void setBrief(bool brief);            // the short caption
-  void setLeastPieces(int pixels);      // the pieces may be cut down to that, at the usual size of text
+  void setWraps(bool wraps);            // it may be narrower than its pieces in one line
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override;
+  [[nodiscard]] int heightForWidth(int width) const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  // Words of one piece that stand together in a line.
+  struct Run {
+    const StoryPiece* piece;
+    QString text;
+    int left = 0, line = 0;
+    bool first = false;  // begins the piece: with its icon
+  };
   [[nodiscard]] const QString& caption() const;
   [[nodiscard]] int captionWidth() const;
-  [[nodiscard]] int piecesWidth() const;
+  [[nodiscard]] QVector<Run> flow(int width) const;  // width: of the line
+  [[nodiscard]] int linesIn(int width) const;        // width: of the segment
 
   StoryStep step_;
-  bool brief_ = false;
-  int leastPieces_ = QWIDGETSIZE_MAX;
+  bool brief_ = false, wraps_ = false;
 };
 
 }  // namespace normlens::ui

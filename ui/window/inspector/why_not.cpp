@@ -133,12 +133,9 @@ class ForcedErrorCard final : public QWidget {
       any = any || error != nullptr;
       figures_[i]->setText(there ? formatError(error->max_rel) : error != nullptr ? QStringLiteral("–") : QString());
       setKind(figures_[i], there && error->max_rel > error->limit ? "monoBad" : "monoStrong");
-      figures_[i]->setToolTip(
-          error == nullptr ? QString()
-          : !there         ? asSentence(text(error->error))
-          : error->max_rel > error->limit
-              ? tr("Outputs differ by %1 times the limit.").arg(formatError(error->max_rel / error->limit))
-              : tr("Within rounding noise."));
+      figures_[i]->setToolTip(error == nullptr ? QString()
+                              : !there         ? asSentence(text(error->error))
+                                               : forcedErrorTip(*error, folds(norm->verdict)));
       limits_[i]->setText(there ? formatError(error->limit) : QString());
     }
     table_->setVisible(any);
