@@ -1,6 +1,7 @@
 # normlens::onnx: the onnx C++ library, built by packaging/setup_onnx against the system's protobuf.
-# normlens::onnxruntime: ONNX Runtime, where its headers and library were found (NORMLENS_HAVE_ONNXRUNTIME says so);
-# without it the ONNX engine opens, analyses and folds, and says that it cannot run a model.
+# normlens::onnxruntime: ONNX Runtime's headers, where they and its library were found (NORMLENS_HAVE_ONNXRUNTIME says so);
+# without it the ONNX engine opens, analyses and folds, and says that it cannot run a model. The library is loaded when
+# the engine runs.
 #
 # Found in this order: -DONNXRUNTIME_ROOT or the variable of the environment (an unpacked release); headers of the
 # system, then of the deps folder, with the library of the deps folder's venv, then of the system.
@@ -52,7 +53,7 @@ if(NORMLENS_FUZZ)
 elseif(onnxruntime_include AND onnxruntime_library)
   set(NORMLENS_HAVE_ONNXRUNTIME ON)
   message(STATUS "ONNX Runtime: ${onnxruntime_library}, headers ${onnxruntime_include}")
-  # The wheel's file is not called what the loader looks for (libonnxruntime.so.1). Providers are looked for beside it.
+  # The engine looks there (core/base/library/runtime_library.h), and the runtime for its providers beside itself.
   get_filename_component(onnxruntime_folder ${onnxruntime_library} DIRECTORY)
   set(onnxruntime_links ${CMAKE_BINARY_DIR}/lib/onnxruntime)
   file(REMOVE_RECURSE ${onnxruntime_links})
@@ -62,15 +63,12 @@ elseif(onnxruntime_include AND onnxruntime_library)
     get_filename_component(name ${library} NAME)
     file(CREATE_LINK ${library} ${onnxruntime_links}/${name} SYMBOLIC)
   endforeach()
-  foreach(name libonnxruntime.so libonnxruntime.so.1)
-    file(CREATE_LINK ${onnxruntime_library} ${onnxruntime_links}/${name} SYMBOLIC)
-  endforeach()
+  file(CREATE_LINK ${onnxruntime_library} ${onnxruntime_links}/libonnxruntime.so SYMBOLIC)
+  install(DIRECTORY ${onnxruntime_links} DESTINATION lib)
   add_library(normlens_onnxruntime_library INTERFACE)
   add_library(normlens::onnxruntime ALIAS normlens_onnxruntime_library)
   target_include_directories(normlens_onnxruntime_library SYSTEM INTERFACE ${onnxruntime_include})
-  target_compile_definitions(normlens_onnxruntime_library INTERFACE NORMLENS_HAVE_ONNXRUNTIME)
-  target_link_libraries(normlens_onnxruntime_library INTERFACE ${onnxruntime_links}/libonnxruntime.so)
-  target_link_options(normlens_onnxruntime_library INTERFACE -Wl,-rpath,${onnxruntime_links})
+  target_compile_definitions(normlens_onnxruntime_library INTERFACE ORT_API_MANUAL_INIT)
 else()
   message(STATUS "ONNX Runtime: not found; ONNX models will open and fold, but not run")
 endif()

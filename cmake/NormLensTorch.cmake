@@ -27,7 +27,10 @@ if(NOT EXISTS "${torch_root}/include/torch/script.h")
   message(FATAL_ERROR "LibTorch not found. Run packaging/run once, or give -DTorch_DIR=.../share/cmake/Torch, "
                       "or build the window alone with -DNORMLENS_TORCH=OFF.")
 endif()
-message(STATUS "LibTorch: ${torch_root}")
+# "2.15": libraries of ours that are built for one version of LibTorch have it in their names.
+file(STRINGS ${torch_root}/include/torch/headeronly/version.h torch_numbers REGEX "define TORCH_VERSION_(MAJOR|MINOR) [0-9]+")
+string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*" "\\1.\\2" NORMLENS_TORCH_VERSION "${torch_numbers}")
+message(STATUS "LibTorch: ${torch_root}, version ${NORMLENS_TORCH_VERSION}")
 
 add_library(normlens_torch INTERFACE)
 add_library(normlens::torch ALIAS normlens_torch)

@@ -40,7 +40,7 @@ class Supervisor {
   Result<Worker::End> attempt(const Error& notRun) {
     Worker::Start start;
     start.walls.gpu = files_.gpu;
-    start.walls.libraries = service::runtimeLibraries();
+    service::loadRuntimes();
     start.limits = limits_;
     start.grants = files_.grants;
     start.keep = {console_.ownStdout(), console_.ownStderr()};

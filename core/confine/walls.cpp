@@ -22,7 +22,6 @@
 #include <string>
 
 #include "core/base/descriptor.h"
-#include "core/base/library/own_library.h"
 #include "core/base/machine.h"
 #include "core/confine/system_calls.h"
 
@@ -113,9 +112,7 @@ void forgetVariables() {
 }
 
 // The driver's libraries load others of theirs when CUDA starts.
-void loadLibraries(const Walls& walls) {
-  for (const std::string& name : walls.libraries) loadAhead(name.c_str());
-  if (!walls.gpu) return;
+void loadDriver() {
   for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1"}) ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
 }
 
@@ -274,7 +271,7 @@ Confinement confineThisProcess(const Walls& walls, pid_t parent) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Confinement::None;
   dropCapabilities();
   forgetVariables();
-  loadLibraries(walls);
+  if (walls.gpu) loadDriver();
   // Landlock holds for the calling thread alone: what a library has started meanwhile would stand outside.
   const bool files = hasOneThread() && raiseLandlock(walls);
   const bool calls = refuseCalls(!files, walls.gpu, walls.door);

@@ -38,9 +38,6 @@ struct Walls {
   int64_t memoryBytes = 0;        // see limitMemory(); 0: as much as there is
   bool gpu = false;  // lets NVIDIA's driver work: its devices, its threads' names, sockets that connect to nothing
   int door = -1;     // the one socket that it may send on
-  // Each is loaded, by the loader's own search, before the walls are up; libraries may be loaded from beside it later.
-  // One that the loader does not find is left out.
-  std::vector<std::string> libraries = {};
 };
 
 // Call while the process has one thread. Returns what is in force: where a part cannot be had the others are still put

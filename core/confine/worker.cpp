@@ -104,7 +104,7 @@ void closeAllBut(const std::vector<int>& kept, int door) {
   Confinement level = Confinement::None;
   {
     const RunWatch starting(RunWatch::Kind::Load);  // a driver's library may hang while it is loaded
-    RunWatch::at("dlopen", "a library that is loaded ahead");
+    RunWatch::at("dlopen", "NVIDIA's driver");
     level = confineThisProcess(start.walls, parent);
   }
   int status = EXIT_FAILURE;

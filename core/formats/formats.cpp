@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/library/own_library.h"
 #include "core/formats/archive/archive_reader.h"
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
@@ -25,7 +26,7 @@ struct Format {
   std::array<std::string_view, 5> suffixes;  // as people name such files
   std::string_view alsoWrittenAs;            // the suffix of another format that such a model can be saved in
   Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task, const OpenChoice& choice);
-  std::string (*runtimeVersion)();
+  Result<std::string> (*runtimeVersion)();
   std::vector<std::string> (*providers)();
 };
 
@@ -35,7 +36,7 @@ constexpr std::array kFormats = {
            {".pt", ".pth", ".ts", ".jit", ".torchscript"},
            "",
            torchscript::openByLibrary,
-           torchscript::torchVersion,
+           torchVersion,
            [] { return std::vector<std::string>(); }},
     Format{"torch.export",
            FileKind::ExportedProgram,
@@ -44,7 +45,7 @@ constexpr std::array kFormats = {
            [](const std::filesystem::path& path, const Task& task, const OpenChoice& choice) {
              return torchscript::openByDoor(pt2::kLibraryDoor, path, task, choice);
            },
-           torchscript::torchVersion,
+           torchVersion,
            [] { return std::vector<std::string>(); }},
 #ifdef NORMLENS_ONNX
     Format{"ONNX",
@@ -108,7 +109,9 @@ std::vector<FormatInfo> formats() {
 
 Result<GpuCheck> checkGpu() { return torchscript::checkGpuByLibrary(); }
 
-std::vector<std::string> runtimeLibraries() { return {torchscript::kTorchLibrary}; }
+void loadRuntimes() {
+  for (const Format& format : kFormats) static_cast<void>(format.runtimeVersion());
+}
 
 bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {
   if (model.extension() == out.extension()) return true;

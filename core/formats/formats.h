@@ -19,7 +19,7 @@ namespace normlens::formats {
 
 struct FormatInfo {
   std::string name;                    // "TorchScript"
-  std::string runtime;                 // version of what runs its models; empty: this build cannot run them
+  Result<std::string> runtime;         // Version of what runs its models, or why nothing does.
   std::vector<std::string> providers;  // Its parts that run them, where it has such: "CPUExecutionProvider".
 };
 // Lists the formats that this build reads.
@@ -32,8 +32,7 @@ struct FormatInfo {
 // Tries the first GPU with what a measurement needs of it. Error: Internal, LibTorch cannot be loaded.
 [[nodiscard]] Result<GpuCheck> checkGpu();
 
-// Libraries beside which the runtimes lie that are loaded when a file first needs one, as the loader knows them: a
-// confined process must be able to read there.
-[[nodiscard]] std::vector<std::string> runtimeLibraries();
+// Loads the runtimes that must be found before a process is confined, and finds what versions they are.
+void loadRuntimes();
 
 }  // namespace normlens::formats

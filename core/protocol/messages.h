@@ -87,7 +87,7 @@ NORMLENS_FIELDS(InitializeParams, protocol, client)
 struct EngineInfo {
   int protocol = kProtocolVersion;
   std::string version;
-  std::string torch;                 // "2.15.0"
+  std::string torch;                 // "2.15.0"; empty: .pt and .pt2 files cannot be opened
   std::string onnx_runtime;          // "1.31.0"; empty: ONNX models cannot be run
   std::vector<std::string> formats;  // "torchscript", "onnx": what it reads
   std::string device;                // "CPU" or the GPU's name

@@ -185,7 +185,7 @@ std::string versions() {
   std::string all = std::string("NormLens ") + NORMLENS_VERSION;
   for (const auto& format : formats::formats()) {
     const bool onnx = format.name == "ONNX";
-    if (!format.runtime.empty()) all += (onnx ? ", ONNX Runtime " : ", LibTorch ") + format.runtime;
+    if (format.runtime) all += (onnx ? ", ONNX Runtime " : ", LibTorch ") + *format.runtime;
   }
   return all;
 }

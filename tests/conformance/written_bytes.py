@@ -39,7 +39,7 @@ if __name__ == "__main__" and os.environ.get("PYTHONHASHSEED") != "0":
 LIBRARIES = pathlib.Path(sys.argv[1]).resolve().parents[1] / "lib" if len(sys.argv) > 1 else pathlib.Path()
 if (LIBRARIES / "libnormlens_fork_server.so").exists():
     os.environ.setdefault("NORMLENS_FORK_SERVER_LIBRARY", str(LIBRARIES / "libnormlens_fork_server.so"))
-    os.environ.setdefault("NORMLENS_FORK_SERVER_LOADS", str(LIBRARIES / "libnormlens_torchscript.so"))
+    os.environ.setdefault("NORMLENS_FORK_SERVER_LOADS", str(next(LIBRARIES.glob("libnormlens_torchscript-*.so"))))
 
 from samples import ENGINE, MODELS, REPOSITORY, base, engine, run_engine  # noqa: E402
 

@@ -55,7 +55,8 @@ void MainWindow::connectEngine() {
   connect(engine_, &EngineClient::stateChanged, this, &MainWindow::refresh);
   connect(engine_, &EngineClient::ready, this, [this, bottom] {
     const protocol::EngineInfo& info = engine_->info();
-    bottom->log(tr("Engine %1 ready, torch %2, on %3.").arg(text(info.version), text(info.torch), text(info.device)));
+    bottom->log(tr("Engine %1 ready, torch %2, on %3.")
+                    .arg(text(info.version), info.torch.empty() ? tr("none") : text(info.torch), text(info.device)));
     info_->dismissAbout(kEngineTopic);
     if (!info.unconfined.empty() && !std::exchange(toldUnconfined_, true)) {
       bottom->log(text(info.unconfined));

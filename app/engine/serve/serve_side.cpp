@@ -130,7 +130,7 @@ Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confi
   side->journal_ = std::move(journal);
   side->answered_ = std::move(answered);
   confine::Worker::Start start;
-  start.walls.libraries = service::runtimeLibraries();
+  service::loadRuntimes();
   start.walls.gpu = !gpuDevices().empty();
   start.limits = limits;
   start.grants = std::move(grants);

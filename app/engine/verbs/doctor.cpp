@@ -21,12 +21,13 @@ struct Missing {
   std::string what, how;
 };
 
-std::vector<Missing> missingParts(bool ops, bool noOnnxRuntime, bool gpu) {
+std::vector<Missing> missingParts(bool ops, bool gpu) {
   std::vector<Missing> missing;
   if (!ops) missing.push_back({"libnormlens_ops.so, so --norm fast cannot run", "build the target normlens_ops"});
-  if (noOnnxRuntime)
-    missing.push_back({"ONNX Runtime, so ONNX models open and fold but cannot be run or proved",
-                       "build with -DONNXRUNTIME_ROOT=/path/to/an/unpacked/release"});
+  if (const auto providers = service::executionProviders(); !providers)
+    missing.push_back(
+        {"ONNX Runtime, so ONNX models open and fold but cannot be run or proved: " + providers.error().message,
+         providers.error().hint.text()});
   if (const auto torch = loadOwnLibrary(kTorchScriptLibrary); !torch)
     missing.push_back(
         {"LibTorch, so .pt and .pt2 files cannot be opened: " + torch.error().message, torch.error().hint.text()});
@@ -94,24 +95,23 @@ Exit runDoctor(Console& console, confine::Confinement level, const std::optional
   const auto ops = ownLibrary(kOpsLibrary);
   const bool gpu = info.device != "CPU";
   json gpus = json::array(), missing = json::array();
-  const std::vector<std::string> providers = service::executionProviders();
+  const std::vector<std::string> providers = service::executionProviders().value_or(std::vector<std::string>());
   if (gpu) gpus.push_back(info.device);
 
-  const bool readsOnnx = std::ranges::find(info.formats, "onnx") != info.formats.end();
-  console.print("NormLens " + info.version + ", LibTorch " + info.torch +
+  console.print("NormLens " + info.version + (info.torch.empty() ? "" : ", LibTorch " + info.torch) +
                 (info.onnx_runtime.empty() ? "" : ", ONNX Runtime " + info.onnx_runtime) + ", " + info.device);
   if (!providers.empty()) console.print("ONNX Runtime has: " + boost::algorithm::join(providers, ", "));
   console.print("ops library: " + (ops ? ops->string() : "not found"));
   console.print("confinement of models: " + std::string(confine::confinementName(level)));
   if (level != confine::Confinement::Full) console.print(std::string(confine::whatIsMissing(level, gpu)));
   const bool gpuWorks = !check || printGpuCheck(*check, console);
-  for (const Missing& part : missingParts(ops.has_value(), readsOnnx && info.onnx_runtime.empty(), gpu)) {
+  for (const Missing& part : missingParts(ops.has_value(), gpu)) {
     console.print("missing: " + part.what + " (" + part.how + ")");
     missing.push_back({{"what", part.what}, {"how", part.how}});
   }
   const auto report = [&]() -> json {
     return {{"version", info.version},
-            {"torch", info.torch},
+            {"torch", info.torch.empty() ? json(nullptr) : json(info.torch)},
             {"device", info.device},
             {"gpus", gpus},
             {"providers", providers},

@@ -1,4 +1,4 @@
-// Libraries of NormLens that are loaded when they are first needed. Thread: any.
+// Libraries of NormLens that need LibTorch and are loaded when they are first needed. Thread: any.
 #pragma once
 
 #include <filesystem>
@@ -9,22 +9,24 @@
 
 namespace normlens {
 
-// The norm ops (kernels/ops), which a model file may use too.
+// The norm ops (kernels/ops), which a model file may use too. They serve each LibTorch that has its stable ABI.
 inline constexpr const char* kOpsLibrary = "libnormlens_ops.so";
-// This one opens and runs TorchScript and torch.export files; LibTorch comes with it.
+// This one opens and runs TorchScript and torch.export files. It is built for one version of LibTorch and has that in
+// its file's name, as all others but the ops have: libnormlens_torchscript-2.15.so.
 inline constexpr const char* kTorchScriptLibrary = "libnormlens_torchscript.so";
 
-// Finds a library of NormLens beside the program, or in lib/ or lib/normlens/ next to the program's folder. nullopt: it
-// is in none of them.
+// Finds a library of NormLens beside the program, or in lib/ or lib/normlens/ next to the program's folder, for the
+// LibTorch that was found. nullopt: it is in none of them.
 [[nodiscard]] std::optional<std::filesystem::path> ownLibrary(const char* name);
 
-// Loads it, if need be; it stays loaded. global: its symbols serve libraries that are loaded later.
-// Error: Internal, with the loader's own words and the folders that the loader searches.
-[[nodiscard]] Result<void*> loadOwnLibrary(const char* name, bool global = false);
+// Returns the version of the LibTorch that was found; for one that names none, the newest that NormLens is built for.
+// Errors: Unsupported, where there is no LibTorch or NormLens is not built for that version, Internal where NormLens is
+// not complete. The first call belongs before the walls: see torchLibrary().
+[[nodiscard]] Result<std::string> torchVersion();
 
-// Loads a library by the loader's own search, before others need it: an error with it is then reported by
-// loadOwnLibrary(), whose own loader may no longer see that file. Call while the process has one thread.
-void loadAhead(const char* name);
+// Loads it and LibTorch, if need be; they stay loaded. global: its symbols serve libraries that are loaded later.
+// Errors: as torchVersion(), or Internal with the loader's own words.
+[[nodiscard]] Result<void*> loadOwnLibrary(const char* name, bool global = false);
 
 // The address of a symbol of a library that is loaded so. Error: as above, or that the symbol is not in it.
 [[nodiscard]] Result<void*> symbolOfOwnLibrary(const char* library, const char* symbol);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
-#include <iterator>
 
 #include "core/base/machine.h"
 #include "core/base/run_watch.h"
@@ -36,7 +35,7 @@ protocol::EngineInfo engineInfo() {
   for (const auto& format : formats::formats()) {
     std::string name = format.name;
     std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    (name == "onnx" ? info.onnx_runtime : info.torch) = format.runtime;
+    (name == "onnx" ? info.onnx_runtime : info.torch) = format.runtime.value_or("");
     info.formats.push_back(std::move(name));
   }
   static const MachineFacts facts = machineFacts();  // read once: the window requests the memory again and again
@@ -59,12 +58,15 @@ Result<protocol::GpuCheck> checkGpu() {
   return found;
 }
 
-std::vector<std::string> runtimeLibraries() { return formats::runtimeLibraries(); }
+void loadRuntimes() { formats::loadRuntimes(); }
 
-std::vector<std::string> executionProviders() {
-  std::vector<std::string> all;
-  for (auto& format : formats::formats()) std::ranges::move(format.providers, std::back_inserter(all));
-  return all;
+Result<std::vector<std::string>> executionProviders() {
+  for (auto& format : formats::formats()) {
+    if (format.name != "ONNX") continue;
+    RETURN_IF_ERROR(format.runtime);
+    return std::move(format.providers);
+  }
+  return std::vector<std::string>();
 }
 
 }  // namespace normlens::service

@@ -9,13 +9,14 @@
 namespace normlens::service {
 
 [[nodiscard]] protocol::EngineInfo engineInfo();
-// Returns ONNX Runtime's providers: "CPUExecutionProvider"; empty without it.
-[[nodiscard]] std::vector<std::string> executionProviders();
+// Returns ONNX Runtime's providers: "CPUExecutionProvider"; empty in a build that reads no ONNX. Errors: Unsupported,
+// why there is no ONNX Runtime.
+[[nodiscard]] Result<std::vector<std::string>> executionProviders();
 
 // See formats::checkGpu.
 [[nodiscard]] Result<protocol::GpuCheck> checkGpu();
 
-// See formats::runtimeLibraries.
-[[nodiscard]] std::vector<std::string> runtimeLibraries();
+// See formats::loadRuntimes.
+void loadRuntimes();
 
 }  // namespace normlens::service

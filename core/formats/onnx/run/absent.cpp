@@ -23,7 +23,7 @@ Result<std::unique_ptr<Runner>> makeRunner(const OnnxSource&, const Lowered&, bo
   return absent();
 }
 
-std::string runtimeVersion() { return {}; }
+Result<std::string> runtimeVersion() { return absent(); }
 std::vector<std::string> runtimeProviders() { return {}; }
 bool runtimeHasCuda() { return false; }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/formats/onnx/run/ort_environment.h"
+#include "core/formats/onnx/run/runtime.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -31,6 +32,7 @@ CountedMemory::~CountedMemory() {
 }
 
 Result<std::unique_ptr<CountedMemory>> CountedMemory::make() {
+  RETURN_IF_ERROR(runtimeVersion());
   try {
     std::unique_ptr<CountedMemory> made(new CountedMemory);
     Ort::ThrowOnError(Ort::GetApi().RegisterAllocator(*made->environment_, made.get()));

@@ -1,12 +1,16 @@
 #include "core/formats/onnx/run/ort_environment.h"
-#include "core/base/printable.h"
+
+#include <dlfcn.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <mutex>
 #include <regex>
 
+#include "core/base/library/runtime_library.h"
 #include "core/base/plain_error.h"
+#include "core/base/printable.h"
 #include "core/formats/onnx/run/runtime.h"
 #include "core/formats/onnx/source/operators.h"
 
@@ -23,7 +27,40 @@ constexpr size_t kLongestText = 300, kLongestGiven = 2000;
 // Errors come back as exceptions; nothing is written to the terminal.
 void dropMessage(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
 
+// "1.31.0" -> 31, which is the version of its interface as well.
+uint32_t interfaceOf(std::string_view version) {
+  uint32_t minor = 0;
+  version.remove_prefix(std::min(version.find('.'), version.size() - 1) + 1);
+  std::from_chars(version.data(), version.data() + version.size(), minor);
+  return minor;
+}
+
+Result<std::string> load() {
+  ASSIGN_OR_RETURN(const RuntimeLibrary library, onnxRuntimeLibrary());
+  using Base = const OrtApiBase* (*)();
+  const auto base = reinterpret_cast<Base>(dlsym(library.handle, "OrtGetApiBase"));
+  const std::string wanted = "1." + std::to_string(ORT_API_VERSION) + " or newer is needed";
+  const Hint hint("install onnxruntime 1." + std::to_string(ORT_API_VERSION) + " or newer");
+  if (base == nullptr) {
+    return fail(ErrorCode::Unsupported, library.path.string() + " is no ONNX Runtime, of which " + wanted, hint);
+  }
+  const std::string version = base()->GetVersionString();
+  const OrtApi* api = interfaceOf(version) < ORT_API_VERSION ? nullptr : base()->GetApi(ORT_API_VERSION);
+  if (api == nullptr) {
+    return fail(ErrorCode::Unsupported,
+                "ONNX Runtime " + version + " in " + library.path.parent_path().string() + " is too old: " + wanted,
+                hint);
+  }
+  Ort::InitApi(api);
+  return version;
+}
+
 }  // namespace
+
+Result<std::string> runtimeVersion() {
+  static const Result<std::string> version = load();
+  return version;
+}
 
 std::shared_ptr<Ort::Env> ortEnvironment() {
   static std::mutex mutex;
@@ -37,8 +74,9 @@ std::shared_ptr<Ort::Env> ortEnvironment() {
   return environment;
 }
 
-std::string runtimeVersion() { return Ort::GetVersionString(); }
-std::vector<std::string> runtimeProviders() { return Ort::GetAvailableProviders(); }
+std::vector<std::string> runtimeProviders() {
+  return runtimeVersion() ? Ort::GetAvailableProviders() : std::vector<std::string>();
+}
 bool runtimeHasCuda() { return std::ranges::count(runtimeProviders(), "CUDAExecutionProvider") > 0; }
 
 std::string plainOrtText(const std::string& given) {

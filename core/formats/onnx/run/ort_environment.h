@@ -10,7 +10,7 @@
 
 namespace normlens::formats::onnx {
 
-// The one environment of the process: made on first use, kept by each session. Thread: any.
+// The one environment of the process: made on first use, kept by each session. Thread: any, after runtimeVersion().
 [[nodiscard]] std::shared_ptr<Ort::Env> ortEnvironment();
 
 // Returns ONNX Runtime's message without its source files, function names and codes, as one line.

@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
+
 namespace normlens::formats::onnx {
 
-// "1.31.0"; empty in a build without ONNX Runtime: models open and fold then, and do not run.
-[[nodiscard]] std::string runtimeVersion();
-// Execution providers of the runtime that was loaded, "CPUExecutionProvider" among them; not whether their hardware is
-// there.
+// "1.31.0"; loads the runtime on the first call, before anything else uses it. Errors: Unsupported, where it is not
+// found or older than the headers that this was built with: models open and fold then, and do not run. Thread: any.
+[[nodiscard]] Result<std::string> runtimeVersion();
+// Execution providers of the runtime, "CPUExecutionProvider" among them; not whether their hardware is there. Empty
+// where there is no runtime.
 [[nodiscard]] std::vector<std::string> runtimeProviders();
 [[nodiscard]] bool runtimeHasCuda();
 

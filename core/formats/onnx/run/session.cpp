@@ -10,6 +10,7 @@
 #include "core/formats/onnx/run/ort_environment.h"
 #include "core/formats/onnx/run/ort_kernels.h"
 #include "core/formats/onnx/run/ort_values.h"
+#include "core/formats/onnx/run/runtime.h"
 #include "core/formats/onnx/run/stand_ins.h"
 #include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/tensors/float_cast.h"
@@ -294,6 +295,7 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
     return fail(ErrorCode::Unsupported,
                 "ONNX Runtime does not know the operator " + unknown + ": the model can be viewed, but not run");
   }
+  RETURN_IF_ERROR(runtimeVersion());
   RETURN_IF_ERROR(computeWeights(source, {}));
   // As it is; else with weights as constants, which some kernels insist on; else with our kernels, where a model of
   // doubles needs some; else with fewer taps.

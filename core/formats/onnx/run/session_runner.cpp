@@ -79,7 +79,7 @@ class SessionRunner final : public Runner {
   }
 
   std::string clock() const override { return parts_.measures.cudaGraph ? "wall clock, CUDA graph" : "wall clock"; }
-  std::string runtime() const override { return "ONNX Runtime " + runtimeVersion(); }
+  std::string runtime() const override { return "ONNX Runtime " + runtimeVersion().value_or(""); }
   int threads() const override { return parts_.measures.threads; }
 
  private:
@@ -118,9 +118,10 @@ class SessionRunner final : public Runner {
 
 Result<std::unique_ptr<Runner>> makeRunner(const OnnxSource& source, const Lowered& lowered, bool inType,
                                            const Tensors& inputs, const RunSettings& settings) {
+  RETURN_IF_ERROR(runtimeVersion());
   if (settings.device == Device::Cuda && !runtimeHasCuda()) {
     return fail(ErrorCode::Unsupported, "this ONNX Runtime has no CUDA execution provider",
-                "measure on the CPU, or build with an ONNXRUNTIME_ROOT that has one");
+                "measure on the CPU, or name the folder of one that has it in NORMLENS_ONNXRUNTIME");
   }
   SessionRunner::Parts parts{source, inputs, settings, {}};
   parts.measures.device = settings.device;

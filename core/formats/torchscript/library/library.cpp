@@ -1,7 +1,5 @@
 #include "core/formats/torchscript/library/library.h"
 
-#include <torch/version.h>
-
 #include "core/base/library/own_library.h"
 
 namespace normlens::formats::torchscript {
@@ -21,7 +19,5 @@ Result<GpuCheck> checkGpuByLibrary() {
   ASSIGN_OR_RETURN(const auto symbol, symbolOfOwnLibrary(kTorchScriptLibrary, kGpuDoor));
   return reinterpret_cast<const GpuDoor* (*)()>(symbol)()->check();
 }
-
-std::string torchVersion() { return TORCH_VERSION; }
 
 }  // namespace normlens::formats::torchscript

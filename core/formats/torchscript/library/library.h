@@ -34,10 +34,5 @@ inline constexpr const char* kGpuDoor = "normlensGpu";
 // openTorchScript() of the library; Internal where there is none.
 [[nodiscard]] Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, const Task& task,
                                                            const OpenChoice& choice);
-// Returns the version of the LibTorch that it was built with: "2.15.0+cu132".
-[[nodiscard]] std::string torchVersion();
-// The smallest library of LibTorch: the loader knows by LD_LIBRARY_PATH, the program's RUNPATH or its cache where it
-// lies, and the others lie beside it.
-inline constexpr const char* kTorchLibrary = "libc10.so";
 
 }  // namespace normlens::formats::torchscript
