@@ -8,7 +8,8 @@ namespace {
 void benchEngine(const Setting& setting) {
   const std::filesystem::path model = setting.folder / "gpt2_124m.pt",
                               output = setting.folder / "normlens_bench_torch.pt";
-  benchCommand(setting.folder / "gpt2_124m.onnx", setting.engine);
+  for (const char* name : {"gpt2_124m.onnx", "gpt2_exported.onnx", "gpt2_exported.pt2"})
+    benchCommand(setting.folder / name, setting.engine);
   const double ms = benchCommand(model, setting.engine);
   // Last: this process's own memory would count as that of the processes that it starts.
   printRow("fold, no verification / torch::jit::load and save",

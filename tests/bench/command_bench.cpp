@@ -57,6 +57,7 @@ double benchCommand(const std::filesystem::path& model, const std::string& engin
   const std::vector<std::string> fold = {engine, "fold", model, "-o", output, "--max-growth", "100", "--quiet"};
   std::vector<std::string> unproved = fold;
   unproved.insert(unproved.end(), {"--no-verify", "--force"});
+  const Outcome analysed = medianOf(5, {engine, "analyze", model, "--quiet", "--json"});
   const Outcome copied = medianOf(5, {"/bin/cp", model, output});
   const Outcome folded = medianOf(5, unproved);
   const std::filesystem::path written = output.string() + ".written";
@@ -69,6 +70,7 @@ double benchCommand(const std::filesystem::path& model, const std::string& engin
   std::printf("The engine as a process, %s (page cache warm; resident memory counts mapped file pages)\n",
               model.filename().c_str());
   printRow("start: --version", idle.ms, "ms");
+  printRow("verdicts, start included", analysed.ms, "ms");
   printRow("fold, start and fsync included, no verification", folded.ms, "ms");
   printRow("  / cp of the model", folded.ms / copied.ms, "");
   printRow("  / cp of what is written", folded.ms / copiedBack.ms, "");

@@ -748,3 +748,69 @@ class Refuses(unittest.TestCase):
         module = settled(Lost().double())
         with self.assertRaisesRegex(normlens.NotEqual, "finite"):
             normlens.fold(module, IDS)
+
+
+class Gated(nn.Module):
+    """As LLaMA has it, with its own class of norm: one norm read by two linears without biases, a norm before a head."""
+
+    def __init__(self, tied):
+        super().__init__()
+        self.table, self.norm, self.last = nn.Embedding(12, WIDTH), Written(), Written()
+        self.gate, self.up = nn.Linear(WIDTH, 16, bias=False), nn.Linear(WIDTH, 16, bias=False)
+        self.down, self.head = nn.Linear(16, WIDTH, bias=False), nn.Linear(WIDTH, 12, bias=False)
+        if tied:
+            self.head.weight = self.table.weight
+
+    def forward(self, ids):
+        x = self.table(ids)
+        y = self.norm(x)
+        return self.head(self.last(x + self.down(torch.sigmoid(self.gate(y)) * self.up(y))))
+
+
+class Written(nn.Module):
+    """As transformers writes it: float32 inside, the weight behind it."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(WIDTH))
+
+    def forward(self, x):
+        y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return self.weight * y
+
+
+class Gammas(unittest.TestCase):
+    """fold(gamma="fold")"""
+
+    def moved(self, module, example, **options):
+        """Names of the norms' weights that are ones then; outputs are equal, and the original is as it was."""
+        before = snapshot(module)
+        folded, report, original = fold_of(module, example, gamma="fold", **options)
+        assert_same(self, before, module)
+        assert_equal(self, folded, original, example)
+        weights = {name: weight for name, weight in folded.named_parameters() if weight.dim() == 1 and "norm" in name or "last" in name}
+        return {name for name, weight in weights.items() if bool((weight == 1).all())}, report
+
+    def test_of_norms_that_were_there_before(self):
+        names, report = self.moved(settled(Gated(tied=False).double()), IDS % 12)
+        self.assertEqual(names, {"norm.weight", "last.weight"})
+        self.assertEqual(report.folded, ())
+        self.assertTrue(report.checks and all(check.passed for check in report.checks))
+        self.assertEqual(sum("last.weight" in text for text in report.changes), 1, report.changes)
+
+    def test_a_tied_head_is_left_alone(self):
+        names, _ = self.moved(settled(Gated(tied=True).double()), IDS % 12)
+        self.assertEqual(names, {"norm.weight"})
+
+    def test_of_norms_that_a_fold_makes(self):
+        module = stream()
+        names, report = self.moved(module, IDS)
+        self.assertEqual(len(report.folded), 3)
+        self.assertEqual(names, {"norms.0.weight", "norms.1.weight"}, "the head has no bias that could take the last one's shift")
+
+    def test_only_where_it_is_asked_for(self):
+        folded, report, _ = fold_of(settled(Gated(tied=False).double()), IDS % 12)
+        self.assertEqual(report.changes, ())
+        self.assertFalse(bool((folded.norm.weight == 1).any()))
+
+

@@ -54,15 +54,16 @@ def analyze(
     Raises EngineNotFound, EngineDied, EngineError (a file that cannot be read), ExportFailed, TypeError.
     """
     with opened(module_or_path, example_inputs, engine, progress, time_limit=time_limit) as (session, analysis, branch):
+        wanted = {"policy": policy, "max_growth_percent": max_growth}
         if branch is None:
-            plan = session.plan(policy=policy, max_growth_percent=max_growth)
+            plan = session.plan(**wanted)
             return report_of(session, name_of(module_or_path), analysis, plan)
         from normlens.folding import carried_out
         from normlens.module.inputs import as_inputs
 
         inputs, copied = as_inputs(example_inputs), copy.deepcopy(module_or_path)
         module: Any = module_or_path
-        done = carried_out(session, analysis, branch, module, copied, inputs, policy, max_growth, foretells=True)
+        done = carried_out(session, analysis, branch, module, copied, inputs, wanted, foretells=True)
         return report_of(session, name_of(module_or_path), analysis, done.plan, norms=done.norms)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Collection, Dict, List, Optiona
 from normlens.analyzing import ModuleOrPath, is_path, name_of, opened, report_of, widths_of
 from normlens.engine.client import Progress
 from normlens.engine.program import Path
-from normlens.engine.session import Json, Session
+from normlens.engine.session import Json, Session, changes_anything
 from normlens.errors import EngineError, NotEqual
 from normlens.report.report import ChangeReport, Check, Norm, norms_of
 
@@ -34,6 +34,7 @@ def fold(
     *,
     policy: str = "balanced",
     max_growth: float = 10,
+    gamma: str = "keep",
     norm: str = "portable",
     inplace: bool = False,
     guard: Optional[str] = "warn",
@@ -54,6 +55,8 @@ def fold(
     Of a file: (path, report), folded by the engine and written to `output`, which is required then; path is None where
         nothing folds.
 
+    gamma: "fold" also moves the weight (γ) of each RMSNorm, old and new, into the linear layers behind it, where nothing else reads
+        the norm and each of their weights is read once; of a module the norm keeps a weight of ones.
     guard: of a module, a check of that contract which costs some microseconds a call: it names the first argument outside it, in
         a warning ("warn"), or raises OutsideContract at each such call ("raise"). None attaches none; normlens.unguard(module)
         removes it. torch.compile and torch.export leave it out.
@@ -67,26 +70,26 @@ def fold(
     if guard not in ("warn", "raise", None):
         raise ValueError(f"guard is 'warn', 'raise' or None, not {guard!r}")
     asking = {"engine": engine, "progress": progress, "time_limit": time_limit}
+    wanted = {"policy": policy, "max_growth_percent": max_growth, "gamma": gamma}
     if is_path(module_or_path):
         if output is None or inplace:
             raise ValueError("a file is folded to another file: name it with output, and leave inplace out")
-        return _fold_file(module_or_path, example_inputs, policy, max_growth, norm, output, asking)
+        return _fold_file(module_or_path, example_inputs, wanted, norm, output, asking)
     if output is not None or norm != "portable":
         raise ValueError("output and other norms are for files; a module gets torch.nn.RMSNorm and is returned")
-    return _fold_module(module_or_path, example_inputs, policy, max_growth, inplace, guard, asking)
+    return _fold_module(module_or_path, example_inputs, wanted, inplace, guard, asking)
 
 
 def _fold_file(
-    path: Any, arrays: Any, policy: str, max_growth: float, norm: str, output: Path, asking: Json
+    path: Any, arrays: Any, wanted: Json, norm: str, output: Path, asking: Json
 ) -> Tuple[Optional[pathlib.Path], ChangeReport]:
     source = name_of(path)
     with opened(path, arrays, **asking) as (session, analysis, _):
-        asked = {"policy": policy, "max_growth_percent": max_growth}
-        result = session.fold(asked, norm)
+        result = session.fold(wanted, norm)
         plan = result["plan"]
         written: Optional[pathlib.Path] = None
         checks = _checks_of(result)
-        if plan["folded"]:
+        if changes_anything(plan):
             if not result["ok"]:
                 raise NotEqual(f"{source} was not folded: {result['reason']}", checks)
             written = pathlib.Path(session.export(os.fspath(output), norm)["path"])
@@ -111,27 +114,27 @@ def _checks_of(result: Json) -> Tuple[Check, ...]:
 
 
 def _fold_module(
-    module: "nn.Module", example: Any, policy: str, max_growth: float, inplace: bool, guard: Any, asking: Json
+    module: "nn.Module", example: Any, wanted: Json, inplace: bool, guard: Any, asking: Json
 ) -> Tuple["nn.Module", ChangeReport]:
     from normlens.module.guard import attach
     from normlens.module.inputs import as_inputs
 
     made = (lambda: module) if inplace else functools.partial(copy.deepcopy, module)
-    folded, done, contract, report = folded_into(made, module, as_inputs(example), policy, max_growth, asking)
+    folded, done, contract, report = folded_into(made, module, as_inputs(example), wanted, asking)
     if guard is not None and done.exact is not None:
         attach(folded, contract, guard)
     return folded, report
 
 
 def folded_into(
-    made: Callable[[], "nn.Module"], module: "nn.Module", inputs: "Inputs", policy: str, max_growth: float, asking: Json
+    made: Callable[[], "nn.Module"], module: "nn.Module", inputs: "Inputs", wanted: Json, asking: Json
 ) -> Tuple["nn.Module", "Done", "Contract", ChangeReport]:
     """(target, what was done to it, the contract that is left, the report). made: returns the target, the module or a copy of
-    it, and is called after the module's first run, which may change it. asking: keywords of `opened`."""
+    it, and is called after the module's first run, which may change it. wanted: PlanParams. asking: keywords of `opened`."""
     source = name_of(module)
     with opened(module, inputs, **asking) as (session, analysis, branch):
         target = made()
-        done = carried_out(session, analysis, branch, module, target, inputs, policy, max_growth)
+        done = carried_out(session, analysis, branch, module, target, inputs, wanted)
         settles = done.exact is not None
         contract, holds = settled(branch, done.exact, done.others, done.changed) if settles else (branch.contract, [])
         holds = [*holds, *(f"{name} is centered, and no state_dict holds it: save the module itself" for name in unsaved(done))]
@@ -177,11 +180,10 @@ def carried_out(
     module: "nn.Module",
     target: "nn.Module",
     inputs: "Inputs",
-    policy: str,
-    max_growth: float,
+    wanted: Json,
     foretells: bool = False,
 ) -> Done:
-    """Changes target as that policy's plan requires, and verifies it; of norms and policies for which it is not equal it is
+    """Changes target as the plan of these PlanParams requires, and verifies it; of norms and policies for which it is not equal it is
     undone, and tried without them. target: the module, or a copy of it. Where nothing else is left to try NotEqual is raised.
     foretells: it is the reason of the norms then, and calls beyond the example are not tried."""
     from normlens.module.modes import twin
@@ -190,8 +192,8 @@ def carried_out(
     graph, seen = looked_at(session, analysis, module, inputs)
     expected, others = [], []
     while True:
-        plan, followed = best_of(session, analysis, graph, module, seen, (policy, "free"), max_growth)
-        if not followed.folded:
+        plan, followed = best_of(session, analysis, graph, module, seen, (wanted, {**wanted, "policy": "free"}))
+        if not followed.actions:
             return Done(plan, states_of(session, analysis, plan, followed))
         try:
             exact = twin(module)
@@ -252,17 +254,16 @@ def best_of(
     graph: "Graph",
     module: "nn.Module",
     seen: "Observed",
-    policies: Sequence[str],
-    max_growth: float = 10,
+    wanted: Sequence[Json],
     trained: bool = False,
 ) -> Tuple[Json, "Followed"]:
-    """The plan of the first of these policies of which the module can follow most: "free" needs no centering at run time, of
-    which a module has few places. Each norm that it keeps has a reason, that of the first of these policies."""
+    """The plan of the first of these PlanParams of which the module can follow most: policy "free" needs no centering at run
+    time, of which a module has few places. Each norm that it keeps has a reason, that of the first of these plans."""
     found = []
-    for name in dict.fromkeys(policies):
-        plan = session.plan(policy=name, max_growth_percent=max_growth)
-        found.append((plan, followed_of(session, analysis, plan, graph, module, seen, max_growth, trained)))
-        if not found[-1][1].kept:
+    for params in wanted:
+        plan = session.plan(**params)
+        found.append((plan, followed_of(session, analysis, plan, graph, module, seen, params, trained)))
+        if not found[-1][1].kept or params["policy"] == "free":
             break
     plan, followed = max(found, key=lambda pair: len(pair[1].folded))
     asked, first = found[0]
@@ -290,19 +291,19 @@ def followed_of(
     graph: "Graph",
     module: "nn.Module",
     seen: "Observed",
-    max_growth: float = 10,
+    params: Json,
     trained: bool = False,
 ) -> "Followed":
-    """What the module can follow of this plan. max_growth: that of the request for the plan."""
+    """What the module can follow of this plan. params: PlanParams, of the request for the plan."""
     from normlens.module.apply import Followed, follow
     from normlens.module.edits import joined
 
-    if not plan["folded"]:
+    if not changes_anything(plan):
         return Followed(set(), {}, [], [], [])
     if plan["policy"] in seen.undone:
         return Followed(set(), dict.fromkeys(plan["folded"], seen.undone[plan["policy"]]), [], [], [])
     try:
-        exact = session.exact_edits(plan["policy"], max_growth)
+        exact = session.exact_edits(params)
     except EngineError as reason:
         return Followed(set(), dict.fromkeys(plan["folded"], str(reason)), [], [], [])
     return follow(joined(exact, plan["edits"]), norms_of(analysis, plan, session.graph), graph, module, seen, trained)

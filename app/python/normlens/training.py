@@ -60,7 +60,7 @@ def cbwc(
         opening = opened(unsettled(module), inputs, program, progress, training=True)
         session, analysis, branch = stack.enter_context(opening)
         graph, seen = looked_at(session, analysis, module, inputs)
-        plan, followed = best_of(session, analysis, graph, module, seen, ("free",), trained=True)
+        plan, followed = best_of(session, analysis, graph, module, seen, ({"policy": "free"},), trained=True)
         norms = states_of(session, analysis, plan, followed)
         practical = None if dropouts is None else Practical(session, norms, graph, module, seen, inputs, dropouts)
         checks: Tuple[Check, ...] = ()

@@ -50,7 +50,8 @@ def fold(folder: pathlib.Path, output: pathlib.Path, policy: str, max_growth: fl
         model = library.make(source.config, source.tensors, source.widest())
         inputs, target = library.example(model), copy.deepcopy(model)
         before = dict(target.named_parameters(remove_duplicate=False))
-        _, done, _, report = folded_into(lambda: target, model, inputs, policy, max_growth, asking)
+        wanted = {"policy": policy, "max_growth_percent": max_growth}
+        _, done, _, report = folded_into(lambda: target, model, inputs, wanted, asking)
         what = changed(target, report.folded, before)
         report = dataclasses.replace(report, source=str(folder), norms=_states(report, what))
         if done.exact is None or not what.norms:

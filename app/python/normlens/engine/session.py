@@ -67,14 +67,14 @@ class Session:
         """Writes the last fold; refused where it was not proved."""
         return self._client.request("export", path=str(pathlib.Path(path).absolute()), norm=norm)
 
-    def exact_edits(self, policy: str, max_growth: float) -> List[Json]:
-        """The edits of a plan with their patterns and reads, as a plan file has them, in the order of `plan`.
+    def exact_edits(self, plan: Json) -> List[Json]:
+        """The edits of the plan that PlanParams describe with their patterns and reads, as a plan file has them, in the order of
+        `plan`.
 
         Raises EngineError, with the reason, where the engine cannot carry its plan out.
         """
-        plan = {"policy": policy, "max_growth_percent": max_growth}
         result = self._client.request("fold", plan=plan, verify=False)
-        if not result["plan"]["folded"]:
+        if not changes_anything(result["plan"]):
             raise EngineError(result["reason"])
         return json.loads(self._client.request("plan_text")["text"])["edits"]
 
@@ -87,3 +87,6 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+
+def changes_anything(plan: Json) -> bool:
+    return bool(plan["folded"]) or plan["gains_absorbed"] > 0

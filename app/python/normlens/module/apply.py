@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Mapping, Sequence, Set, Tuple, Union
+from typing import Collection, Dict, Iterator, List, Mapping, Sequence, Set, Tuple, Union
 
 import torch
 from torch import nn
@@ -14,7 +14,7 @@ from normlens.module.edits import Edit, NoCounterpart
 from normlens.module.norms import GroupNormForm, LayerNormForm
 from normlens.module.observe import Observed
 from normlens.module.owners import Graph, Owner
-from normlens.module.resolve import Action, absorbing_shift, actions_of, replaceable
+from normlens.module.resolve import Action, absorbing_gain, absorbing_shift, actions_of, replaceable
 from normlens.report.report import Norm
 
 Form = Union[LayerNormForm, GroupNormForm]
@@ -51,7 +51,7 @@ def follow(
             kept[index] = reason
     actions: List[Tuple[Edit, Action]] = []
     for edit in edits:
-        if edit.kind in ("replace_norm", "absorb_shift"):
+        if edit.kind in ("replace_norm", "absorb_shift", "absorb_gain"):
             continue
         try:
             action = parametrising(edit, graph, seen, module) if trained else actions_of(edit, graph, seen, module)
@@ -64,7 +64,7 @@ def follow(
     elsewhere = _read_elsewhere(norms, graph, module, folded, forms)
     shifts = {} if trained else _shifts(edits, norms, graph, folded, elsewhere)
     chosen = [(edit, action) for edit, action in actions if edit.frees & folded]
-    chosen += [(edit, action) for edit, action in shifts.values()]
+    chosen += [*shifts.values(), *_gains(edits, graph, folded, shifts.keys())]
     absorbed = {norms[index].path for index in shifts}
     paths = list(dict.fromkeys(norms[index].path for index in sorted(folded)))
     stays = elsewhere if not trained else set(paths)
@@ -121,6 +121,21 @@ def _shifts(
         if not alike <= found.keys():
             del found[index]
     return found
+
+
+def _gains(
+    edits: Sequence[Edit], graph: Graph, folded: Set[int], shifted: Collection[int]
+) -> Iterator[Tuple[Edit, Action]]:
+    """Those that the layers behind a norm can take: of RMSNorms that are there, and of new ones whose β, if they have one, went
+    first."""
+    with_shift = {index for edit in edits if edit.kind == "absorb_shift" for index in edit.frees}
+    for edit in edits:
+        if edit.kind != "absorb_gain" or not edit.frees <= folded or edit.frees & with_shift - set(shifted):
+            continue
+        try:
+            yield edit, absorbing_gain(edit, graph)
+        except NoCounterpart:
+            pass
 
 
 def replacing(path: str, form: Form, absorbed: bool, stays: bool) -> Action:

@@ -13,7 +13,7 @@ Read = Tuple[int, int]  # node, operand
 
 @dataclasses.dataclass(frozen=True)
 class Edit:
-    """kind: absorb_scale, center_constant, insert_centering, drop_addend, absorb_shift, replace_norm.
+    """kind: absorb_scale, center_constant, insert_centering, drop_addend, absorb_shift, absorb_gain, replace_norm.
 
     what: the edit as a plan file has it. frees: indices of the norms that need it. text: in words.
     """

@@ -149,6 +149,21 @@ def absorbing_shift(edit: Edit, graph: Graph, norm: str) -> Action:
     return act
 
 
+def absorbing_gain(edit: Edit, graph: Graph) -> Action:
+    gain = _sole(graph, graph.constant(graph.nodes[edit.what["node"]]["inputs"][edit.what["gain_operand"]]))
+    parts = [(_sole(graph, part["weight"]), part["input_dim"]) for part in edit.what["parts"]]
+
+    def act(changes: Changes) -> str:
+        gamma = changes.tensor(gain).detach().double().reshape(-1)
+        for weight, dim in parts:
+            matrix = changes.tensor(weight).detach().double()
+            changes.overwrite(weight, matrix * gamma.reshape([-1 if axis == dim else 1 for axis in range(matrix.dim())]))
+        changes.overwrite(gain, torch.ones_like(changes.tensor(gain)))
+        return ""
+
+    return act
+
+
 def replaceable(module: nn.Module, one: Norm, seen: Observed, trained: bool) -> Optional[str]:
     """Why the module of that norm cannot be replaced by an RMSNorm; None where it can."""
     path = one.path
@@ -181,7 +196,7 @@ def replaceable(module: nn.Module, one: Norm, seen: Observed, trained: bool) -> 
 
 
 def actions_of(edit: Edit, graph: Graph, seen: Observed, module: nn.Module) -> Action:
-    """Of all kinds but absorb_shift and replace_norm. NoCounterpart with the reason."""
+    """Of all kinds but absorb_shift, absorb_gain and replace_norm. NoCounterpart with the reason."""
     makers: Dict[str, Callable[[], Action]] = {
         "center_constant": lambda: centering(edit, graph, module),
         "absorb_scale": lambda: absorbing_scale(edit, graph),
