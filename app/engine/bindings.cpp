@@ -112,6 +112,7 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kPlanText, [&](const auto&, const Task&) {
     return s.planText().map([](std::string&& text) { return PlanText{std::move(text)}; });
   });
+  to.bind(methods::kTargets, [&](const auto&, const Task&) { return s.targets(); });
   to.bind(methods::kExport, [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
   to.bind(methods::kBench, [&](const BenchParams& p, const Task& task, int64_t id, const Dispatcher::Notify& notify) {
     const auto report = [&](int index, int points, const BenchPoint& now) {

@@ -380,20 +380,47 @@ struct FoldResult {
 };
 NORMLENS_FIELDS(FoldResult, plan, fold_ms, verify, ok, reason, holds_if)
 
+// ---- targets: NoParams -> Targets. What runs a file of the open model's format, and the norm that each loads.
+struct TargetInfo {
+  std::string name;                 // of ExportParams::target; empty: any runtime
+  std::string title;                // "ONNX Runtime"
+  std::string norm;                 // of FoldParams::norm
+  std::string operators;            // in a LayerNorm's place: "Pow, ReduceMean, Add, Sqrt, Div"
+  std::string speed, range;         // what is fast there; where squares are taken in float16. May be empty.
+  std::string limits, source;       // what it cannot load; how this is known
+  bool squares_in_float16 = false;  // ... and range says what to do about it
+  bool ran = false;                 // folds were run there, in tests of this project
+};
+NORMLENS_FIELDS(TargetInfo, name, title, norm, operators, speed, range, limits, source, squares_in_float16, ran)
+
+struct Targets {
+  std::vector<TargetInfo> targets;
+};
+NORMLENS_FIELDS(Targets, targets)
+
 // ---- export: ExportParams -> ExportResult. Writes the last folded model.
 struct ExportParams {
   std::string path;
   std::string norm = "portable";  // portable, primitives, fast
   bool force = false;
+  std::string target;  // a TargetInfo's name: its norm is written, whatever `norm` is; empty: none
 };
-NORMLENS_FIELDS(ExportParams, path, norm, force)
+NORMLENS_FIELDS(ExportParams, path, norm, force, target)
+
+// A norm whose squares float16 does not hold, on the inputs that were set.
+struct Overflow {
+  std::string norm;   // its title
+  double square = 0;  // the largest x²
+};
+NORMLENS_FIELDS(Overflow, norm, square)
 
 struct ExportResult {
   std::string path;
   int64_t bytes = 0;
   double save_ms = 0;
+  std::vector<Overflow> overflows;  // looked for where the target, or the model, takes squares in float16
 };
-NORMLENS_FIELDS(ExportResult, path, bytes, save_ms)
+NORMLENS_FIELDS(ExportResult, path, bytes, save_ms, overflows)
 
 // ---- tensor_stats: TensorParams -> TensorStats. For the inspector, computed in the engine.
 struct TensorParams {

@@ -48,6 +48,7 @@ inline constexpr Method<NoParams, NormPrices> kNormPrices{"norm_prices"};
 inline constexpr Method<CenterParams, CenterPreview> kPreviewCenter{"preview_center"};
 inline constexpr Method<FoldParams, FoldResult> kFold{"fold"};
 inline constexpr Method<NoParams, PlanText> kPlanText{"plan_text"};  // of the last fold
+inline constexpr Method<NoParams, Targets> kTargets{"targets"};
 inline constexpr Method<ExportParams, ExportResult> kExport{"export"};
 inline constexpr Method<BenchParams, BenchResult> kBench{"bench"};
 inline constexpr Method<TensorParams, TensorStats> kTensorStats{"tensor_stats"};

@@ -7,6 +7,7 @@
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
 #include "core/formats/file/whole_file.h"
+#include "core/formats/targets.h"
 #include "core/service/describe/graph_document.h"
 #include "core/service/inputs/table_limits.h"
 #include "core/service/service_state.h"
@@ -263,9 +264,13 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   const std::filesystem::path path = params.path;
   RETURN_IF_ERROR(state_->checkExport("the folded model", path));
-  if (const auto flavour = formats::normFlavourFromName(params.norm); flavour != state_->flavour) {
-    protocol::FoldParams again = state_->foldParams;
-    again.norm = params.norm;
+  protocol::FoldParams again = state_->foldParams;
+  again.norm = params.norm;
+  if (!params.target.empty()) {
+    ASSIGN_OR_RETURN(const auto form, formats::formFor(params.target, state_->model->facts().format));
+    again.norm = formats::normFlavourName(form.flavour);
+  }
+  if (formats::normFlavourFromName(again.norm) != state_->flavour) {
     RETURN_IF_ERROR(fold(again, task));
   }
   if (!state_->foldOk && !params.force) {
@@ -283,7 +288,14 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   state_->times.save_ms = watch.ms();
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(path, ignored);
-  return protocol::ExportResult{path.string(), static_cast<int64_t>(bytes), state_->times.save_ms};
+  protocol::ExportResult result{path.string(), static_cast<int64_t>(bytes), state_->times.save_ms, {}};
+  if (params.target.empty()) return result;
+  const auto ranges = normRanges(params.target, task);  // where they fail, the file is there all the same
+  for (const run::NormRange& range : ranges.value_or(std::vector<run::NormRange>())) {
+    if (range.after && range.after->square > run::kLargestFloat16)
+      result.overflows.push_back({range.title, range.after->square});
+  }
+  return result;
 }
 
 Status Service::usePlanFile(const std::filesystem::path& path) {
@@ -367,7 +379,7 @@ Result<protocol::NarrowResult> Service::writeNarrow(const protocol::NarrowParams
   RETURN_IF_ERROR(made.model->save(path, task));
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(path, ignored);
-  result.written = protocol::ExportResult{path.string(), static_cast<int64_t>(bytes), watch.ms()};
+  result.written = protocol::ExportResult{path.string(), static_cast<int64_t>(bytes), watch.ms(), {}};
   return result;
 }
 

@@ -101,6 +101,8 @@ class Service {
   [[nodiscard]] Result<ToldFold> lastFold() const;
   // Writes the fold. If it was not proved, large weights are read here for the first time. Refused where one holds what
   // has no mean; the next fold() leaves it out.
+  // What runs a file of the open model's format. Error: no model is open.
+  [[nodiscard]] Result<protocol::Targets> targets() const;
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
   // A fold whose residual streams lose a channel, see narrow_streams.h; the last fold is left alone.
   [[nodiscard]] Result<Narrowing> narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,
@@ -133,8 +135,9 @@ class Service {
   [[nodiscard]] Result<JudgedFold> judgeFold(const std::string& path, const Task& task) const;
 
   // Returns how large the squares are that each norm takes, in the open model and in its last fold, on the model's
-  // inputs. Errors: nothing has been folded yet, either model fails.
-  [[nodiscard]] Result<std::vector<run::NormRange>> normRanges(const Task& task) const;
+  // inputs; none where neither the target (--for; may be empty) nor the model takes squares in float16. Errors: nothing
+  // has been folded yet, either model fails.
+  [[nodiscard]] Result<std::vector<run::NormRange>> normRanges(std::string_view target, const Task& task) const;
 
   // A plan from a file (--plan) instead of the planner's own; its SHA-256 must be the open model's.
   [[nodiscard]] Status usePlanFile(const std::filesystem::path& path);

@@ -3,11 +3,13 @@
 #include <utility>
 
 #include "core/base/task.h"
+#include "core/formats/targets.h"
 #include "core/protocol/probe_messages.h"
 #include "core/run/compare/compare_models.h"
 #include "core/run/geometry/probe_norms.h"
 #include "core/run/inputs/npy.h"
 #include "core/service/describe/probe_findings.h"
+#include "core/service/describe/targets_info.h"
 #include "core/service/describe/tensor_stats.h"
 #include "core/service/describe/weight_changes.h"
 #include "core/service/forced_error.h"
@@ -182,8 +184,17 @@ Result<JudgedFold> Service::judgeFold(const std::string& path, const Task& task)
   return service::judgeFold(*state_->model, *other, state_->inputs.tensors, task);
 }
 
-Result<std::vector<run::NormRange>> Service::normRanges(const Task& task) const {
+Result<protocol::Targets> Service::targets() const {
+  RETURN_IF_ERROR(state_->needModel());
+  return describeTargets(state_->model->facts().format);
+}
+
+Result<std::vector<run::NormRange>> Service::normRanges(std::string_view target, const Task& task) const {
   RETURN_IF_ERROR(state_->needInputs());
+  const auto& facts = state_->model->facts();
+  const auto form = formats::formFor(target, facts.format);
+  const bool halves = (form && form->target->squaresInFloat16) || facts.dtype == graph::DType::Float16;
+  if (!halves) return std::vector<run::NormRange>();
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   needShapes(*state_->folded, state_->inputs.tensors, task);
   return run::normRanges(*state_->model, *state_->folded, state_->inputs.tensors, task);

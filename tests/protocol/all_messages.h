@@ -19,14 +19,14 @@ using AllMessages = ::testing::Types<
     GraphDocument, OpenParams, ReadGraphParams, ModelInfo, SizeCondition, Blocker, NormInfo, OtherNormInfo, Totals,
     InputSpec, Analysis, NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams,
     EditInfo, NormPrices, PlanWay, NormState, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, FromExact,
-    VerifyResult, FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, OpShare, BenchSide,
-    BenchOutputs, BenchPoint, NormWork, FoldSpread, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats,
-    SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult,
-    ForcedErrorParams, ForcedError, TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests,
-    WeightChangesParams, WeightChange, WeightChanges, ProbeParams, SideAngles, RandomAngles, SwapError, AngleCounts,
-    ProbeRow, ProbeResult, ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture, ReportParams, Report,
-    PartialCenteringParams, PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut, LabParams,
-    LabUpdate, LabControl, StreamParams, StreamInfo, StreamFigures, StreamReport, NarrowParams, NarrowResult,
-    lab::RunSettings, lab::RunRecord, lab::RunResult>;
+    VerifyResult, FoldResult, TargetInfo, Targets, ExportParams, Overflow, ExportResult, BenchParams, LatencyStats,
+    BenchResult, OpShare, BenchSide, BenchOutputs, BenchPoint, NormWork, FoldSpread, BenchMachine, BenchUpdate,
+    TensorParams, TensorFigures, TensorStats, SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress,
+    DiffParams, DiffRow, DiffResult, ForcedErrorParams, ForcedError, TensorTile, TensorPairParams, TensorPair,
+    WeightDigestsParams, WeightDigests, WeightChangesParams, WeightChange, WeightChanges, ProbeParams, SideAngles,
+    RandomAngles, SwapError, AngleCounts, ProbeRow, ProbeResult, ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture,
+    ReportParams, Report, PartialCenteringParams, PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint,
+    CenteringCut, LabParams, LabUpdate, LabControl, StreamParams, StreamInfo, StreamFigures, StreamReport, NarrowParams,
+    NarrowResult, lab::RunSettings, lab::RunRecord, lab::RunResult>;
 
 }  // namespace normlens::protocol

@@ -35,11 +35,23 @@ TEST_P(DemoModels, foldsProvesAndExports) {
   ASSERT_TRUE(fold.verify);
   EXPECT_LE(fold.verify->algebra.max_rel, 1e-10);
   const auto out = folder_ / "folded.pt";
-  ASSERT_TRUE(service_.exportTo({out.string(), "portable", false}, Task{}));
+  ASSERT_TRUE(service_.exportTo({out.string(), "portable", false, {}}, Task{}));
   Service again;
   ASSERT_TRUE(again.open(out, Task{}));
   const auto after = must(again.analyze(Task{}));
   EXPECT_EQ(after.totals.layer_norms, totals.layer_norms - static_cast<int>(fold.plan.folded.size()));
+}
+
+TEST_F(DemoModels, aTargetChoosesTheNormThatIsWritten) {
+  service_.analyzed("gpt2.pt");
+  service_.folded();
+  const auto out = folder_ / "coreml.pt";
+  ASSERT_TRUE(service_.exportTo({out.string(), "portable", false, "coreml"}, Task{}));
+  Service again;
+  const auto ops = must(again.open(out, Task{})).graph.nodes;
+  EXPECT_EQ(std::ranges::count(ops, "aten::rms_norm", &protocol::GraphNode::op), 0) << "Core ML loads none";
+  EXPECT_GT(std::ranges::count(ops, "aten::rsqrt", &protocol::GraphNode::op), 0);
+  EXPECT_EQ(failureOf(service_.exportTo({out.string(), "portable", false, "openvino"}, Task{})).code, ErrorCode::Usage);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DemoModels, testing::Values("gpt2.pt", "bert.pt", "vit.pt"), [](const auto& row) {
@@ -54,9 +66,9 @@ TEST_F(DemoModels, paperPolicyFailsOnTrainedPostNormAndWritesNothing) {
   EXPECT_FALSE(fold.ok);
   EXPECT_FALSE(fold.verify->first_diverging.empty());
   const auto out = folder_ / "folded.pt";
-  EXPECT_EQ(failureOf(service_.exportTo({out.string(), "portable", false}, Task{})).code, ErrorCode::Refused);
+  EXPECT_EQ(failureOf(service_.exportTo({out.string(), "portable", false, {}}, Task{})).code, ErrorCode::Refused);
   EXPECT_FALSE(std::filesystem::exists(out));
-  EXPECT_TRUE(service_.exportTo({out.string(), "portable", true}, Task{}));
+  EXPECT_TRUE(service_.exportTo({out.string(), "portable", true, {}}, Task{}));
 }
 
 TEST_F(DemoModels, theOriginalIsNeverOverwritten) {
@@ -65,7 +77,7 @@ TEST_F(DemoModels, theOriginalIsNeverOverwritten) {
   service_.analyzed(copy);
   service_.folded();
   for (const auto& path : {copy, folder_ / "." / "model.pt", folder_ / "folded.onnx"}) {
-    const auto refused = service_.exportTo({path.string(), "portable", false}, Task{});
+    const auto refused = service_.exportTo({path.string(), "portable", false, {}}, Task{});
     ASSERT_FALSE(refused) << path;
     EXPECT_EQ(refused.error().code, ErrorCode::Usage);
   }

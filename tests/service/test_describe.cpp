@@ -9,6 +9,7 @@
 
 #include "core/service/describe/describe.h"
 #include "core/service/describe/graph_document.h"
+#include "core/service/describe/targets_info.h"
 #include "core/service/describe/tensor_stats.h"
 #include "tests/service/demo_service.h"
 #include "tests/support/graph_text.h"
@@ -54,6 +55,18 @@ TEST(Describe, AnIfReadsItsConditionAndWhatItsBranchesReturn) {
   };
   EXPECT_EQ(place(graph::OpKind::If)->inputs, (std::vector<int>{valueNamed("g"), valueNamed("t"), valueNamed("x")}));
   EXPECT_LT(place(graph::OpKind::Neg), place(graph::OpKind::If)) << "drawn before what reads it";
+}
+
+TEST(Describe, TargetsAreThoseThatLoadTheFormat) {
+  const auto onnx = describeTargets("onnx").targets, traced = describeTargets("torchscript").targets;
+  EXPECT_EQ(onnx.at(0).name, "") << "first the norm that is written without a target";
+  EXPECT_EQ(onnx.at(0).norm, "portable");
+  EXPECT_EQ(std::ranges::count(onnx, "coreml", &protocol::TargetInfo::name), 0);
+  EXPECT_EQ(std::ranges::count(traced, "", &protocol::TargetInfo::name), 0) << "torch loads it";
+  const auto tensorrt = std::ranges::find(onnx, "tensorrt", &protocol::TargetInfo::name);
+  ASSERT_NE(tensorrt, onnx.end());
+  EXPECT_FALSE(tensorrt->ran);
+  EXPECT_TRUE(tensorrt->squares_in_float16);
 }
 
 TEST(Describe, NormsThatAreFoundNeedNoNote) {

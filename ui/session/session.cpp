@@ -243,6 +243,7 @@ void Session::planChosen() {
   if (engine_->state() != EngineClient::State::Dead) plan_.dropPlan();
   statsCache_.clear();
   ++planRevision_;
+  toWrite_.reset();
   voidProof();
   Q_EMIT planChanged();
   requestPlan();
@@ -307,8 +308,12 @@ void Session::fold() {
         choices_->setFolded(static_cast<int>(result.plan.folded.size()));
         Q_EMIT planChanged();
         Q_EMIT foldChanged();
+        writeNext();
       },
-      [this](const EngineError&) { voidProof(); });
+      [this](const EngineError&) {
+        toWrite_.reset();
+        voidProof();
+      });
 }
 
 // Shows the kept proof of a plan that is to be folded and was proved; the engine has yet to make the fold anew.
@@ -331,8 +336,12 @@ void Session::foldAgain() {
       [this](const protocol::FoldResult& result) {
         foldServed_ = fold_ && sameEdits(result.plan, fold_->plan);
         if (!foldServed_) voidProof();
+        writeNext();
       },
-      [this](const EngineError&) { voidProof(); });
+      [this](const EngineError&) {
+        toWrite_.reset();
+        voidProof();
+      });
 }
 
 // A fold is there once one was made; all else can be made from the open model.
@@ -401,6 +410,7 @@ void Session::takeNext() {
 }
 
 void Session::startOver(const QString& path) {
+  toWrite_.reset();
   if (model_) Q_EMIT leaving();
   path_ = path;
   opening_.restoring.reset();
@@ -552,11 +562,35 @@ void Session::setDigits(int digits) {
 // ---- the jobs that write a file
 
 void Session::exportTo(const QString& path, bool force) {
-  if (!fold_) return;
+  if (fold_) write(path, {}, force);
+}
+
+const protocol::FoldResult* Session::foldWith(const std::string& norm) {
+  if (norm == flavour_) return fold_ ? &*fold_ : nullptr;
+  const Proof* known = choices_->folded() && plan() ? proofs_.of(choices_->params(), norm) : nullptr;
+  return known != nullptr && sameEdits(known->result.plan, *plan()) ? &known->result : nullptr;
+}
+
+void Session::exportFor(const QString& path, const protocol::TargetInfo& target) {
+  if (!plan() || busy()) return;
+  setFlavour(text(target.norm));
+  toWrite_ = {path, target.name};
+  if (fold_ && foldServed_) return writeNext();
+  if (!busy()) fold();  // else the fold is being made anew
+}
+
+void Session::writeNext() {
+  if (!toWrite_ || busy()) return;
+  const auto [path, target] = *std::exchange(toWrite_, std::nullopt);
+  if (fold_ && fold_->ok) write(path, target, false);
+}
+
+void Session::write(const QString& path, const std::string& target, bool force) {
   protocol::ExportParams params;
   params.path = path.toStdString();
   params.norm = flavour_;
   params.force = force;
+  params.target = target;
   runJob(JobKind::Exporting, methods::kExport, params, [this](const protocol::ExportResult& result) {
     exported_ = result;
     if (Proof* proved = proofs_.of(choices_->params(), flavour_)) proved->exported = result;

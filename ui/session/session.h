@@ -161,6 +161,11 @@ class Session final : public QObject {
   void fold();                                             // applies the plan and proves it; again: proves anew
   void measure();                                          // by measurements(); stopped, what was measured is kept
   void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
+  // Writes the norm of the target; folds and proves first where that is to be done. Nothing is written of a fold that
+  // is not proved.
+  void exportFor(const QString& path, const protocol::TargetInfo& target);
+  // Returns the fold of the plan with another norm: proved before, or shown; nullptr: there is none.
+  [[nodiscard]] const protocol::FoldResult* foldWith(const std::string& norm);
   void narrowTo(const QString& path, bool force = false);  // with the streams of streams()
   void cancel();                                           // Cancels the job that running() returns.
 
@@ -252,6 +257,8 @@ class Session final : public QObject {
   void requestPlan();
   void requestOffer();
   [[nodiscard]] protocol::FoldParams foldParams(bool verify) const;
+  void write(const QString& path, const std::string& target, bool force);
+  void writeNext();
 
   EngineClient* engine_;  // not owned
   PlanChoices* choices_;
@@ -276,6 +283,12 @@ class Session final : public QObject {
   bool foldServed_ = false;  // the engine has it
   Proofs proofs_;            // This model's.
   std::optional<protocol::ExportResult> exported_;
+  // Names what exportFor() is to write, once the fold is there.
+  struct ToWrite {
+    QString path;
+    std::string target;
+  };
+  std::optional<ToWrite> toWrite_;
   std::string flavour_ = protocol::FoldParams().norm;
   int digits_ = 4;
   double limitSeconds_ = 0;

@@ -38,8 +38,6 @@ Actions::Actions(QWidget* window) : QObject(window) {
   addPlanActions();
   addPanels();
   std::tie(foldMenu, policyGroup) = addWays(tr("Policy"), tr("Policy"), "Policy", policies());
-  std::tie(exportMenu, flavourGroup) =
-      addWays(tr("Norm flavor"), tr("Norm in the exported file"), "Flavor", normFlavours());
   std::tie(themeMenu, themeGroup) = addWays(tr("Appearance"), {}, "Theme", kThemes);
   addMenus(window);
 }
@@ -57,8 +55,8 @@ void Actions::addModelActions() {
                tr("Repeat the proof: original against folded, in float64 and in the file's own type."));
   measure = add("measure", tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
                 tr("Time the two models of the Benchmark panel in alternating rounds."));
-  exportModel =
-      add("export", tr("Export"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Write the folded model to a file."));
+  exportModel = add("export", tr("Export"), QKeySequence(Qt::CTRL | Qt::Key_E),
+                    tr("Choose where the folded model will run, and write its file."));
   exportReport = add("exportReport", tr("Export report"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
                      tr("Write a page about the fold, with pictures of the graph, for a pull request or a paper."));
   undo = add("undo", tr("Undo"), QKeySequence::Undo, tr("Undo the last change of the plan."));
@@ -117,7 +115,6 @@ void Actions::addMenus(QWidget* window) {
   fileMenu->addActions({saveProject, saveProjectAs});
   fileMenu->addSeparator();
   fileMenu->addAction(exportModel);
-  fileMenu->addMenu(exportMenu);
   fileMenu->addAction(exportReport);
   fileMenu->addSeparator();
   fileMenu->addAction(closeModel);
@@ -159,8 +156,6 @@ void Actions::addPanels() {
       {ActionPanel::Differences, Qt::Key_7, "showDifferences", tr("Differences"),
        tr("Go to where two models diverge.")},
       {ActionPanel::Benchmark, Qt::Key_8, "showBenchmark", tr("Benchmark"), tr("Go to the measured times.")},
-      {ActionPanel::Streams, 0, "showStreams", tr("Narrow streams (CRMSNorm)"),
-       tr("Go to the residual streams that can lose a channel.")},
       {ActionPanel::Learn, Qt::Key_9, "showLearn", tr("Learn"), tr("Go to the lessons.")},
       {ActionPanel::Log, Qt::Key_0, "showLog", tr("Log"), tr("Go to the engine's messages.")}};
   for (const Panel& row : rows) {
@@ -230,10 +225,8 @@ void Actions::update(Session& session) {
   foldMenu->setEnabled(analysed && alive);
   verify->setEnabled(folded && idle);
   measure->setEnabled(alive && session.canMeasure());
-  exportModel->setEnabled(folded && session.foldResult()->ok && idle);
-  exportMenu->setEnabled(settled);
+  exportModel->setEnabled(folds && alive);
   exportReport->setEnabled(folded && idle);
-  flavourGroup->setEnabled(settled);  // not while the other one is folded or measured
   updatePlan(session, alive);
   stop->setEnabled(session.running().kind != JobKind::None);
   for (QAction* save : {saveProject, saveProjectAs}) save->setEnabled(analysed);
@@ -243,7 +236,6 @@ void Actions::update(Session& session) {
   for (QAction* panel : panels) panel->setEnabled(!session.path().isEmpty());
   explain->setEnabled(!session.path().isEmpty());
   setChosen(*policyGroup, text(nameOf(session.choices()->params().policy)));
-  setChosen(*flavourGroup, text(session.flavour()));
 }
 
 void Actions::updatePlan(Session& session, bool alive) {
@@ -265,8 +257,6 @@ void Actions::updatePlan(Session& session, bool alive) {
   centerHere->setEnabled(asked && (norm || selection.node >= 0 || selection.value >= 0));
 }
 
-QList<QAction*> Actions::searchable() const {
-  return all_ + policyGroup->actions() + flavourGroup->actions() + themeGroup->actions();
-}
+QList<QAction*> Actions::searchable() const { return all_ + policyGroup->actions() + themeGroup->actions(); }
 
 }  // namespace normlens::ui

@@ -19,19 +19,7 @@ class Session;
 void setChosen(const QActionGroup& group, const QString& data);
 
 // The places of the window that an action leads to: two at the left, then those of BottomPanel::Tab in its order.
-enum class ActionPanel {
-  NormList,
-  Modules,
-  Plan,
-  NormTable,
-  Inputs,
-  Proof,
-  Differences,
-  Benchmark,
-  Streams,
-  Learn,
-  Log
-};
+enum class ActionPanel { NormList, Modules, Plan, NormTable, Inputs, Proof, Differences, Benchmark, Learn, Log };
 
 // Owned by the window; the names are those of what they do.
 class Actions final : public QObject {
@@ -46,7 +34,7 @@ class Actions final : public QObject {
   QAction* fold;
   QAction* verify;
   QAction* measure;
-  QAction* exportModel;  // in the flavour that was folded
+  QAction* exportModel;  // opens the sheet
   QAction* exportReport;
   QAction* undo;
   QAction* redo;
@@ -73,12 +61,10 @@ class Actions final : public QObject {
   QAction* toggleInspector;
   QAction* toggleBottom;
   QAction* preferences;
-  QVector<QAction*> panels;    // data(): what they show, an ActionPanel
-  QActionGroup* policyGroup;   // data(): name of the policy
-  QActionGroup* flavourGroup;  // data(): name of the flavour
-  QActionGroup* themeGroup;    // data(): light, dark, system
-  QMenu* foldMenu;             // policies
-  QMenu* exportMenu;           // flavours
+  QVector<QAction*> panels;   // data(): what they show, an ActionPanel
+  QActionGroup* policyGroup;  // data(): name of the policy
+  QActionGroup* themeGroup;   // data(): light, dark, system
+  QMenu* foldMenu;            // policies
   QMenu* fileMenu;
   QMenu* editMenu;  // undo, redo by name, changes of the plan
   QMenu* viewMenu;

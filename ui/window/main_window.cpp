@@ -124,8 +124,8 @@ void MainWindow::connectActions() {
     session_->measure();
     workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
-  connect(actions_->exportModel, &QAction::triggered, this, [this] { askForExport(false); });
-  connect(actions_->exportReport, &QAction::triggered, this, [this] { report_->ask(this); });
+  connect(actions_->exportModel, &QAction::triggered, this, [this] { showExport(ExportSheet::Kind::Target); });
+  connect(actions_->exportReport, &QAction::triggered, this, [this] { showExport(ExportSheet::Kind::Report); });
   connect(actions_->undo, &QAction::triggered, session_->choices()->undoStack(), &QUndoStack::undo);
   connect(actions_->redo, &QAction::triggered, session_->choices()->undoStack(), &QUndoStack::redo);
   connect(actions_->suggestBest, &QAction::triggered, session_->choices(), &PlanChoices::suggestBest);
@@ -153,8 +153,6 @@ void MainWindow::connectActions() {
   connect(actions_->findPrevious, &QAction::triggered, this, [this] { tools_->search()->step(-1); });
   connect(actions_->toggleInspector, &QAction::toggled, workspace_->inspector(), &QWidget::setVisible);
   connect(actions_->toggleBottom, &QAction::toggled, workspace_->bottom(), &QWidget::setVisible);
-  connect(actions_->flavourGroup, &QActionGroup::triggered, this,
-          [this](QAction* action) { session_->setFlavour(action->data().toString()); });
   connect(actions_->policyGroup, &QActionGroup::triggered, this, [this](QAction* action) {
     session_->choices()->setPolicy(*fromName<Policy>(action->data().toString().toStdString()));
   });
@@ -187,7 +185,14 @@ void MainWindow::connectViews() {
   connect(workspace_->inspector(), &Inspector::hideClicked, this,
           [this] { actions_->toggleInspector->setChecked(false); });
   connect(workspace_->bottom(), &BottomPanel::nodeChosen, graph, &GraphPane::goToNode);
-  connect(workspace_->bottom(), &BottomPanel::exportAnywayClicked, this, [this] { askForExport(true); });
+  connect(workspace_->bottom(), &BottomPanel::exportAnywayClicked, this, &MainWindow::exportAnyway);
+  connect(workspace_->sheet(), &ExportSheet::reportWanted, report_, &ReportExport::start);
+  connect(workspace_->sheet(), &ExportSheet::differenceWanted, this, [this] {
+    workspace_->hideSheet();
+    const int norm = session_->normNamed(text(session_->foldResult()->verify->first_diverging));
+    if (norm >= 0) session_->selection()->selectNorm(norm);
+    workspace_->bottom()->showTab(BottomPanel::Proof);
+  });
 }
 
 void MainWindow::connectTheme() {
@@ -250,13 +255,18 @@ void MainWindow::showPage(QWidget* page) {
 
 void MainWindow::showWork() { showPage(session_->path().isEmpty() ? static_cast<QWidget*>(welcome_) : workspace_); }
 
-void MainWindow::askForExport(bool force) {
+void MainWindow::showExport(ExportSheet::Kind kind) {
+  showPage(workspace_);
+  workspace_->showSheet(kind);
+}
+
+void MainWindow::exportAnyway() {
   if (!session_->foldResult()) return;
   const QFileInfo model(session_->path());
   const FileQuestion question{QStringLiteral("exportDialog"), tr("Export the folded model"),
                               exportFilters(model.suffix()), model.absolutePath(),
                               model.completeBaseName() + QStringLiteral(".folded")};
-  askForFile(this, question, [this, force](const QString& path) { session_->exportTo(path, force); });
+  askForFile(this, question, [this](const QString& path) { session_->exportTo(path, true); });
 }
 
 void MainWindow::closeModel() {
@@ -372,7 +382,6 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
   std::vector<PaletteEntry> entries;
   const auto titleOf = [&](QAction* action) {
     if (action->actionGroup() == actions_->policyGroup) return tr("Policy: %1").arg(action->text());
-    if (action->actionGroup() == actions_->flavourGroup) return tr("Exported norm: %1").arg(action->text());
     if (action->actionGroup() == actions_->themeGroup) return tr("Theme: %1").arg(action->text());
     if (actions_->panels.contains(action)) return tr("Go to: %1").arg(action->text());
     return action->text().section(u'\t', 0, 0);
@@ -473,6 +482,7 @@ bool MainWindow::fillsWindow(const QWidget* page) const {
 void MainWindow::showPanel(ActionPanel panel) {
   if (session_->path().isEmpty()) return;
   showPage(workspace_);
+  workspace_->hideSheet();
   if (panel == ActionPanel::NormList) return workspace_->norms()->showNorms();
   if (panel == ActionPanel::Modules) return workspace_->norms()->showModules();
   actions_->toggleBottom->setChecked(true);

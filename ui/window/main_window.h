@@ -14,6 +14,7 @@
 #include "ui/client/engine_command.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/info_bar.h"
+#include "ui/window/export/export_sheet.h"
 #include "ui/window/frame/preferences.h"
 #include "ui/window/frame/story.h"
 
@@ -104,7 +105,8 @@ class MainWindow final : public QMainWindow {
   void recover(const QString& orphan);
   void tellRestored(const QStringList& lost);
   void showTitle();
-  void askForExport(bool force);
+  void showExport(ExportSheet::Kind kind);
+  void exportAnyway();
   void closeModel();
   void nextAction(NextAction action);
   void showStep(int step);

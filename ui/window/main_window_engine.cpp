@@ -289,6 +289,7 @@ void MainWindow::nextAction(NextAction action) {
 }
 
 void MainWindow::showStep(int step) {
+  workspace_->hideSheet();
   if (step == StoryModel) return session_->selection()->clear();
   if (step == StoryFoldable) return workspace_->norms()->showNorms();
   constexpr BottomPanel::Tab kTabs[] = {BottomPanel::Plan, BottomPanel::Proof, BottomPanel::Benchmark};

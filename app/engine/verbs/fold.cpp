@@ -67,24 +67,15 @@ void printRange(const FoldOutcome& outcome, Console& console) {
     return reach ? formatted("%.3g", reach->square) : std::string("not known");
   };
   for (const run::NormRange& range : outcome.ranges) {
-    all = all && range.after && range.after->square <= kLargestFloat16;
+    all = all && range.after && range.after->square <= run::kLargestFloat16;
     if (range.after) sum = std::max(sum, range.after->sum);
-    if (range.after && range.after->square <= kLargestFloat16) continue;
+    if (range.after && range.after->square <= run::kLargestFloat16) continue;
     console.print("  " + range.title + ": x² reaches " + text(range.after) + " (before the fold " + text(range.before) +
                   "), float16 ends at 65504: keep this norm in float32, or scale its input and epsilon upstream");
   }
   if (all) console.print("  range: float16 holds the squares of all norms' inputs here");
-  if (sum > kLargestFloat16)
+  if (sum > run::kLargestFloat16)
     console.print(formatted("  range: sums of squares reach %.3g: they have to be taken in float32", sum));
-}
-
-// They matter where squares are taken in float16.
-Result<std::vector<run::NormRange>> rangesOf(const service::Service& service, const FoldOptions& options,
-                                             const Task& task) {
-  const auto form = formats::formFor(options.norm.target, service.model()->facts().format);
-  const bool targets = form && form->target->squaresInFloat16;
-  if (!targets && service.model()->facts().dtype != graph::DType::Float16) return std::vector<run::NormRange>();
-  return service.normRanges(task);
 }
 
 void printOutcome(const std::string& model, const protocol::Analysis& analysis, const FoldOutcome& outcome,
@@ -211,7 +202,7 @@ Result<Exit> foldAndWrite(const Folding& on, bool again) {
   if (!exported) return tl::unexpected(exported.error());
   outcome.output = exported->path;
   if (!options.noVerify) {
-    auto ranges = rangesOf(service, options, task);
+    auto ranges = service.normRanges(options.norm.target, task);
     if (!ranges) console.note("the squares that norms take could not be measured: " + ranges.error().message);
     outcome.ranges = std::move(ranges).value_or(std::vector<run::NormRange>());
   }

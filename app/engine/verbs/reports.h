@@ -36,8 +36,6 @@ void printVerify(const protocol::VerifyResult& verify, Console& console);
 
 [[nodiscard]] nlohmann::json verifyEntry(const protocol::VerifyResult& verify);
 
-inline constexpr double kLargestFloat16 = 65504;
-
 struct FoldOutcome {
   protocol::FoldResult fold;
   service::FoldTimes times;

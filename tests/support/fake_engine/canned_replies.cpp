@@ -408,6 +408,15 @@ protocol::ProbeSwaps probeSwaps(const CannedModel& model, const protocol::ProbeS
   return swaps;
 }
 
+protocol::Targets targets() {
+  return {{{"torch", "torch", "portable", "aten::rms_norm", "aten::rms_norm, fused by torch.compile", "sums in float32",
+            "before 2.4 there is no rms_norm", "tests/conformance/test_targets.py", false, true},
+           {"coreml", "Core ML", "primitives", "pow, mean, add, rsqrt, mul", "not measured",
+            "squares in float16 unless compute_precision is FLOAT32", "", "coremltools' issues", true, false},
+           {"normlens", "torch with libnormlens_ops.so", "fast", "normlens::rms_norm", "one kernel", "sums in float32",
+            "the library is loaded before the model", "tests/conformance/test_targets.py", false, true}}};
+}
+
 protocol::Report report(const protocol::ReportParams& params) {
   protocol::Report made;
   made.text = nameOf(params.format) + " report of " + params.model + (params.bench ? ", measured" : "");
@@ -463,7 +472,7 @@ protocol::NarrowResult narrow(const CannedModel& model, const protocol::NarrowPa
   if (!proved && !params.force) return result;
   std::ofstream(params.path) << "narrow, padding " << params.streams.padding << "\n";
   result.written =
-      protocol::ExportResult{params.path, static_cast<int64_t>(std::filesystem::file_size(params.path)), 0.7};
+      protocol::ExportResult{params.path, static_cast<int64_t>(std::filesystem::file_size(params.path)), 0.7, {}};
   return result;
 }
 

@@ -33,6 +33,7 @@ void hideShapes(protocol::Analysis& told);  // as if the model had not been run
 [[nodiscard]] protocol::InputsInfo inputsInfo(const protocol::InputsParams& params);
 
 // Inputs of a mean that dies away with depth; folded they have none.
+[[nodiscard]] protocol::Targets targets();  // of a TorchScript file
 [[nodiscard]] protocol::Report report(const protocol::ReportParams& params);
 [[nodiscard]] protocol::ProbeSwaps probeSwaps(const CannedModel& model, const protocol::ProbeSwapsParams& params);
 [[nodiscard]] protocol::ProbeResult probe(const CannedModel& model, const protocol::ProbeParams& params);

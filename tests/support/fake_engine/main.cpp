@@ -87,9 +87,12 @@ class Engine {
       return protocol::SavedTensor{p.path, static_cast<int64_t>(std::filesystem::file_size(p.path))};
     });
     bindNeedingModel(methods::kSetInputs, [this](const auto& p) { return setInputs(p); });
+    bindNeedingModel(methods::kTargets, [](const auto&) { return targets(); });
     bindNeedingModel(methods::kExport, [](const auto& p) {
-      std::ofstream(p.path) << "folded with " << p.norm << "\n";
-      return protocol::ExportResult{p.path, static_cast<int64_t>(std::filesystem::file_size(p.path)), 0.7};
+      std::ofstream(p.path) << "folded with " << p.norm << (p.target.empty() ? "" : " for " + p.target) << "\n";
+      return protocol::ExportResult{p.path, static_cast<int64_t>(std::filesystem::file_size(p.path)), 0.7,
+                                    p.target == "coreml" ? std::vector<protocol::Overflow>{{"h.3.ln_1", 97344}}
+                                                         : std::vector<protocol::Overflow>()};
     });
   }
 

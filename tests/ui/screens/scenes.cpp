@@ -246,7 +246,7 @@ void differences(Stage& stage, const QString& model, int view) {
 // Written to a place that is gone afterwards.
 void narrowed(Stage& stage) {
   open(stage, stage.model);
-  showTab(stage, BottomPanel::Streams);
+  stage.window.workspace()->showSheet(ui::ExportSheet::Kind::Streams);
   ui::Session& session = *stage.window.session();
   (void)waitFor([&] { return session.streams()->obstacle().isEmpty(); });
   const QTemporaryDir folder(QDir::temp().filePath(QStringLiteral("n-XXXXXX")));  // short: the bar tells it
@@ -254,9 +254,15 @@ void narrowed(Stage& stage) {
   (void)waitFor([&] { return session.streams()->result().has_value(); });
 }
 
+void exportSheet(Stage& stage) {
+  trigger(stage, "export");
+  (void)waitFor([&] { return stage.window.findChild<QAbstractButton*>(QStringLiteral("exportPlace5")) != nullptr; });
+  QTest::qWait(200);
+}
+
 void streams(Stage& stage, const QString& model) {
   open(stage, model);
-  showTab(stage, BottomPanel::Streams);
+  stage.window.workspace()->showSheet(ui::ExportSheet::Kind::Streams);
   (void)waitFor([&] { return stage.window.session()->streams()->report().has_value(); });
 }
 
@@ -296,6 +302,17 @@ QVector<Scene> windowScenes() {
       {QStringLiteral("differences_tensors"), [](Stage& stage) { differences(stage, stage.model, 2); }},
       {QStringLiteral("differences_paper"), [](Stage& stage) { differences(stage, stage.other, 0); }},
       {QStringLiteral("benchmark_empty"), at(BottomPanel::Benchmark)},
+      {QStringLiteral("export_folded"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         fold(stage);
+         exportSheet(stage);
+       }},
+      {QStringLiteral("export_before"),
+       [](Stage& stage) {
+         open(stage, stage.other);
+         exportSheet(stage);
+       }},
       {QStringLiteral("streams"), [](Stage& stage) { streams(stage, stage.model); }},
       {QStringLiteral("streams_refused"), [](Stage& stage) { streams(stage, stage.other); }},
       {QStringLiteral("streams_written"), narrowed},

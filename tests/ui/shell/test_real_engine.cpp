@@ -78,7 +78,7 @@ class TestRealEngine final : public QObject {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     Session& session = *window.session();
     QVERIFY(showPlanned(window, "gpt2.pt"));
-    window.workspace()->bottom()->showTab(BottomPanel::Streams);
+    window.workspace()->showSheet(ExportSheet::Kind::Streams);
     Streams& streams = *session.streams();
     QTRY_VERIFY_WITH_TIMEOUT(streams.obstacle().isEmpty(), kPatienceMs);
     const auto& stream = streams.report()->streams.front();
@@ -95,6 +95,8 @@ class TestRealEngine final : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->message().contains(QStringLiteral("may not overwrite")), kPatienceMs);
     // A model that cannot be narrowed says why.
     window.openFile(demo("bert.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.path() == demo("bert.pt") && session.plan(), kPatienceMs);
+    window.workspace()->showSheet(ExportSheet::Kind::Streams);
     QTRY_VERIFY_WITH_TIMEOUT(streams.report() && session.path() == demo("bert.pt"), kPatienceMs);
     QVERIFY2(streams.obstacle().contains(QStringLiteral("post-norm")), qPrintable(streams.obstacle()));
   }
@@ -103,7 +105,7 @@ class TestRealEngine final : public QObject {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     Session& session = *window.session();
     QVERIFY(showPlanned(window, "vit.pt"));
-    window.workspace()->bottom()->showTab(BottomPanel::Streams);
+    window.workspace()->showSheet(ExportSheet::Kind::Streams);
     Streams& streams = *session.streams();
     QTRY_VERIFY_WITH_TIMEOUT(streams.obstacle().isEmpty(), kPatienceMs);
     const QString target = folder_.filePath(QStringLiteral("killed.pt"));

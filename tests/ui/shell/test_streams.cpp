@@ -9,17 +9,14 @@
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/widgets/segmented.h"
-#include "ui/window/actions.h"
-#include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 namespace {
 
 struct Page : Shown {
-  explicit Page(const QString& model, const QStringList& mischief = {}) : Shown(model, mischief) {
-    window.workspace()->bottom()->showTab(BottomPanel::Streams);
-  }
+  explicit Page(const QString& model, const QStringList& mischief = {}) : Shown(model, mischief) { show(); }
+  void show() { window.workspace()->showSheet(ExportSheet::Kind::Streams); }
   QAbstractButton* write() { return child<QAbstractButton>("writeNarrow"); }
   QString words(const char* name) { return child<QLabel>(name)->text(); }
   // All that a list of names and values says.
@@ -130,6 +127,7 @@ class StreamsTest final : public QObject {
     page.startWriting(path);
     QTRY_COMPARE(page.session.job().kind, JobKind::Narrowing);
     page.openAndAnalyse(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    page.show();
     QTRY_VERIFY(page.words("streamWords").contains(QStringLiteral("it is post-norm")));
     QVERIFY(!QFile::exists(path));
   }
@@ -140,6 +138,7 @@ class StreamsTest final : public QObject {
     QTRY_VERIFY(page.write()->isEnabled());
     page.click("writeNarrow");
     page.openAndAnalyse(test::modelFile(folder_, QStringLiteral("opt.pt")));
+    page.show();
     QTRY_VERIFY(page.write()->isEnabled());
     const QString path = folder_.filePath(QStringLiteral("late.pt"));
     page.answerFileDialog("narrowDialog", path);
@@ -174,10 +173,7 @@ class StreamsTest final : public QObject {
     Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
     QTest::qWait(100);
     QVERIFY(!shown.session.streams()->report());
-    for (QAction* panel : shown.window.actions()->panels) {
-      if (panel->objectName() == QStringLiteral("showStreams")) panel->trigger();
-    }
-    QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Streams);
+    shown.window.workspace()->showSheet(ExportSheet::Kind::Streams);
     QTRY_VERIFY(shown.session.streams()->report().has_value());
   }
 

@@ -65,8 +65,13 @@ class TestWindow final : public test::ModelTest {
 
     const QString target = folder_.filePath(QStringLiteral("out.pt"));
     shown.click("nextAction");
+    QVERIFY(shown.child<QWidget>("exportSheet")->isVisible() && !shown.window.workspace()->graph()->isVisible());
+    shown.click("exportChange");
     shown.answerFileDialog("exportDialog", target);
+    shown.click("exportWrite");
     QTRY_VERIFY(shown.session.exported().has_value());
+    shown.click("exportClose");
+    QVERIFY(shown.window.workspace()->graph()->isVisible());
     QVERIFY(QFile::exists(target));
     QVERIFY(shown.window.infoBar()->message().contains(target));
     QVERIFY(!shown.window.infoBar()->showsError());
@@ -120,17 +125,6 @@ class TestWindow final : public test::ModelTest {
     QVERIFY(shown.child<QAbstractButton>("foldButton")->toolTip().contains(QStringLiteral("Apply the plan")));
   }
 
-  void theFlavourChosenIsTheFlavourExported() {
-    Shown shown(model_);
-    shown.child<QAction>("flavor_fast")->trigger();
-    shown.fold();
-    const QString target = folder_.filePath(QStringLiteral("fast.pt"));
-    shown.click("exportButton");
-    shown.answerFileDialog("exportDialog", target);
-    QTRY_VERIFY(shown.session.exported().has_value());
-    QCOMPARE(test::contentOf(target), QByteArray("folded with fast\n"));
-  }
-
   void selectionInListAndGraphFollowEachOther() {
     Shown shown(model_);
     auto* view = shown.window.workspace()->graph()->view();
@@ -168,7 +162,6 @@ class TestWindow final : public test::ModelTest {
     shown.fold();
     shown.session.choices()->keepNorm(0, true);
     QVERIFY(!shown.session.foldResult().has_value());
-    QVERIFY(!shown.child<QAbstractButton>("exportButton")->isEnabled());
   }
 
   void centerHereIsShownBeforeItIsDone() {
@@ -279,7 +272,6 @@ class TestWindow final : public test::ModelTest {
     QVERIFY(shown.window.infoBar()->showsError());
     QCOMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Outputs differ"));
     QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::ShowProof);
-    QVERIFY(!shown.child<QAbstractButton>("exportButton")->isEnabled());
     QVERIFY(shown.child<QAbstractButton>("exportAnyway")->isVisible());
     shown.window.actions()->undo->trigger();
     QVERIFY(!shown.window.infoBar()->isVisible());  // its cause is gone

@@ -66,7 +66,6 @@ QWidget* BottomPanel::makeHeader(Actions* actions) {
       {tr("Proof"), tr("How much the folded model's outputs differ from the original's.")},
       {tr("Differences"), tr("Where two models diverge, LayerNorm by LayerNorm and precision by precision.")},
       {tr("Benchmark"), tr("How long the original and the folded model take.")},
-      {tr("Streams"), tr("Residual streams that can lose a channel, and the narrow model.")},
       {tr("Learn"), tr("How the method works, in short lessons. F1 opens the lesson about what is under the pointer.")},
       {tr("Log"), tr("The engine's messages.")}};
   for (const auto& [title, tip] : titles) tabs_->setTabToolTip(tabs_->addTab(title), tip);
@@ -111,7 +110,6 @@ void BottomPanel::addPages() {
           "proof");
   differences_ = addPage(new DifferencesPage(session_, pages_), "proof");
   addPage(new BenchPage(session_, pages_), "latency");
-  addPage(makeStreamsPage(session_, pages_), nullptr);
   learn_ = addPage(new LearnPage(pages_), nullptr);
   log_ = addPage(makeLog(), nullptr);
   connect(learn_, &LearnPage::lessonWanted, this, &BottomPanel::lessonWanted);

@@ -1,4 +1,4 @@
-// The bottom dock: Plan, LayerNorms, Inputs, Proof, Differences, Benchmark, Streams, Learn, Log.
+// The bottom dock: Plan, LayerNorms, Inputs, Proof, Differences, Benchmark, Learn, Log.
 #pragma once
 
 #include <QFrame>
@@ -21,7 +21,7 @@ class BottomPanel final : public QFrame {
   Q_OBJECT
 
  public:
-  enum Tab { Plan, Norms, Inputs, Proof, Differences, Benchmark, Streams, Learn, Log };
+  enum Tab { Plan, Norms, Inputs, Proof, Differences, Benchmark, Learn, Log };
 
   BottomPanel(Session* session, Actions* actions, QWidget* parent);  // session, actions: not owned
 

@@ -209,8 +209,8 @@ void chooseNext(Story& story, const Session& session) {
       setNext(story, NextAction::Measure, tr("Measure the gain"), QStringLiteral("measure"),
               tr("Time the original against the folded model."));
     } else if (!session.exported()) {
-      setNext(story, NextAction::Export, tr("Export folded model"), QStringLiteral("export"),
-              tr("Write the folded model to a new file. The opened file does not change."));
+      setNext(story, NextAction::Export, tr("Export…"), QStringLiteral("export"),
+              tr("Choose where the folded model will run. The opened file does not change."));
     }
     return;
   }

@@ -34,7 +34,6 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
   layout->addSpacing(4);
   IconButton* write = addButton(QStringLiteral("export"), actions->exportModel, true);
   linkLesson(write, "flavours");
-  addMenuArrow(actions->exportMenu, tr("Choose how the norm is written into the exported file."));
   const auto addSeparator = [&] {
     QFrame* line = makeLine(Qt::Vertical, this);
     line->setFixedHeight(20);

@@ -1,7 +1,6 @@
 #include "ui/window/workspace/report_export.h"
 
 #include <QFile>
-#include <QFileInfo>
 
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/paint/picture_job.h"
@@ -25,17 +24,6 @@ ReportExport::ReportExport(Session* session, GraphPane* graph, QObject* parent)
 }
 
 ReportExport::~ReportExport() = default;
-
-void ReportExport::ask(QWidget* window) {
-  if (!session_->foldResult()) return;
-  const QFileInfo model(session_->path());
-  const FileQuestion question{QStringLiteral("reportDialog"),
-                              tr("Export a report of the fold"),
-                              {tr("Web page (*.html)"), tr("Markdown (*.md)")},
-                              model.absolutePath(),
-                              model.completeBaseName() + QStringLiteral(".report")};
-  askForFile(window, question, [this](const QString& path) { start(path); });
-}
 
 void ReportExport::start(const QString& path) {
   job_.reset();

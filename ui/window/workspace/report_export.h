@@ -26,7 +26,6 @@ class ReportExport final : public QObject {
   ReportExport(Session* session, GraphPane* graph, QObject* parent);  // not owned
   ~ReportExport() override;
 
-  void ask(QWidget* window);        // where to write it; nothing is folded: it does nothing
   void start(const QString& path);  // its ending chooses the format: .html, .md
 
  Q_SIGNALS:

@@ -4,6 +4,8 @@
 #include <QWidget>
 #include <array>
 
+#include "ui/window/export/export_sheet.h"
+
 class QSplitter;
 
 namespace normlens::ui {
@@ -25,6 +27,10 @@ class Workspace final : public QWidget {
   [[nodiscard]] GraphPane* graph() const { return graph_; }
   [[nodiscard]] Inspector* inspector() const { return inspector_; }
   [[nodiscard]] BottomPanel* bottom() const { return bottom_; }
+  [[nodiscard]] ExportSheet* sheet() const { return sheet_; }
+  // The sheet takes the place of all but the list of norms, which stays as it is.
+  void showSheet(ExportSheet::Kind kind = ExportSheet::Kind::Target);
+  void hideSheet();
   void saveSizes() const;  // to QSettings
   void restoreSizes();
 
@@ -37,11 +43,13 @@ class Workspace final : public QWidget {
 
   QSplitter* across_;  // everything but the inspector, inspector
   QSplitter* down_;    // left and graph, bottom
-  QSplitter* upper_;   // left, graph
+  QSplitter* upper_;   // left, graph or sheet
   NormPanel* norms_;
   GraphPane* graph_;
   BottomPanel* bottom_;
   Inspector* inspector_;
+  Actions* actions_;  // Not owned.
+  ExportSheet* sheet_;
   bool arranged_ = false;  // the user moved a border, now or another time
 };
 

@@ -1,0 +1,150 @@
+// The export sheet: a target's norm is folded, proved and written; nothing counts as checked that was not run.
+#include <QCheckBox>
+#include <QClipboard>
+#include <QFile>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QPlainTextEdit>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/widgets/badge.h"
+#include "ui/window/actions.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
+
+namespace normlens::ui {
+
+namespace {
+
+struct Sheet : Shown {
+  explicit Sheet(const QString& model, const QStringList& mischief = {}) : Shown(model, mischief) {
+    click("exportButton");
+    QTRY_VERIFY(place("Core ML") != nullptr);
+  }
+  QAbstractButton* place(const QString& title) {
+    for (auto* row : child<QWidget>("exportTargets")->findChildren<QAbstractButton*>()) {
+      if (row->accessibleName() == title) return row;
+    }
+    return nullptr;
+  }
+  void choose(const QString& title) { QTest::mouseClick(place(title), Qt::LeftButton); }
+  void setFile(const QString& path) { child<QLineEdit>("exportFile")->setText(path); }
+  QString words(const char* label) { return child<QLabel>(label)->text(); }
+  QString lines(const char* box) { return child<QPlainTextEdit>(box)->toPlainText(); }
+};
+
+}  // namespace
+
+class TestExport final : public test::ModelTest {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() { model_ = test::modelFile(folder_, QStringLiteral("gpt2.pt")); }
+
+  void aTargetIsFoldedProvedAndWritten() {
+    Sheet sheet(model_);
+    QVERIFY(sheet.place("torch")->isChecked());  // it loads the norm that a fold has without a target
+    QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Not proved yet"));
+    QVERIFY(sheet.words("exportProofNote").contains(QStringLiteral("before it is written")));
+    sheet.choose("torch with libnormlens_ops.so");
+    QVERIFY(sheet.lines("exportCodeText").contains(QStringLiteral("load_library")));
+    const QString path = folder_.filePath(QStringLiteral("fast.pt"));
+    sheet.setFile(path);
+    QCOMPARE(sheet.child<QAbstractButton>("exportWrite")->text(), QStringLiteral("Write fast.pt"));
+    sheet.click("exportWrite");
+    QTRY_VERIFY(sheet.session.exported().has_value());
+    QCOMPARE(test::contentOf(path), QByteArray("folded with fast for normlens\n"));
+    QCOMPARE(sheet.session.flavour(), std::string("fast"));
+    QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Exact in float64 and float32"));
+    sheet.choose("Core ML");  // another norm: that fold was not proved
+    QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Not proved yet"));
+    sheet.choose("torch with libnormlens_ops.so");
+    QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Exact in float64 and float32"));
+  }
+
+  void lookingAtATargetLeavesTheProofAlone() {
+    Shown shown(model_);
+    shown.fold();
+    shown.click("exportButton");
+    QTRY_VERIFY(shown.child<QWidget>("exportTargets")->findChildren<QAbstractButton*>().size() > 4);
+    shown.child<QAbstractButton>("exportPlace1")->click();
+    QCOMPARE(shown.child<QLabel>("exportTitle")->text(), QStringLiteral("Core ML"));
+    QVERIFY(shown.session.foldResult().has_value());
+    QCOMPARE(shown.session.flavour(), std::string("portable"));
+  }
+
+  void squaresThatFloat16CannotHoldAreShown() {
+    Sheet sheet(model_);
+    auto* warning = sheet.child<QWidget>("exportWarning");
+    QVERIFY(!warning->isVisible());
+    sheet.choose("Core ML");
+    QVERIFY(warning->isVisible());
+    QVERIFY(sheet.words("exportAbout").contains(QStringLiteral("NormLens does not run files there")));
+    sheet.setFile(folder_.filePath(QStringLiteral("coreml.pt")));
+    sheet.click("exportWrite");
+    QTRY_VERIFY(sheet.session.exported().has_value());
+    QStringList words;
+    for (const auto* label : warning->findChildren<QLabel*>()) words << label->text();
+    QVERIFY2(words.join(u' ').contains(QStringLiteral("x² of h.3.ln_1 reaches 97,344")), qPrintable(words.join(u' ')));
+  }
+
+  void outputsThatDifferAreNotWritten() {
+    Shown shown(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    shown.session.choices()->setPolicy(Policy::Paper);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    shown.fold();
+    shown.click("exportButton");
+    auto* write = shown.child<QAbstractButton>("exportWrite");
+    QTRY_COMPARE(write->text(), QStringLiteral("Go to the first difference"));
+    QTest::mouseClick(write, Qt::LeftButton);
+    QVERIFY(!shown.child<QWidget>("exportSheet")->isVisible());
+    QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Proof);
+    QVERIFY(!shown.session.exported());
+  }
+
+  void keysWriteAndClose() {
+    Sheet sheet(model_);
+    const QString path = folder_.filePath(QStringLiteral("keys.pt"));
+    sheet.setFile(path);
+    auto* row = sheet.place("torch");
+    row->setFocus();
+    QTest::keyClick(row, Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY(QFile::exists(path) && !sheet.session.busy());
+    QTest::keyClick(row, Qt::Key_Escape);
+    QVERIFY(!sheet.child<QWidget>("exportSheet")->isVisible());
+    QVERIFY(sheet.window.workspace()->graph()->isVisible() && sheet.window.workspace()->bottom()->isVisible());
+  }
+
+  void theTextForAPullRequestIsTheEnginesReport() {
+    Sheet sheet(model_);
+    QVERIFY(!sheet.child<QAbstractButton>("makePullRequest")->isEnabled());  // nothing is folded
+    sheet.fold();
+    sheet.click("makePullRequest");
+    QTRY_COMPARE(sheet.lines("pullRequestText"), QStringLiteral("markdown report of gpt2.pt"));
+    sheet.click("pullRequestCopy");
+    QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("markdown report of gpt2.pt"));
+    sheet.window.actions()->undo->trigger();
+    QVERIFY(sheet.lines("pullRequestText").isEmpty());  // it was of the fold
+  }
+
+  void theReportCanBeWrittenWithIt() {
+    Sheet sheet(model_);
+    sheet.child<QCheckBox>("exportAlsoReport")->setChecked(true);
+    sheet.setFile(folder_.filePath(QStringLiteral("both.pt")));
+    sheet.click("exportWrite");
+    QTRY_VERIFY(QFile::exists(folder_.filePath(QStringLiteral("both.report.html"))));
+  }
+
+  void otherModelsCloseIt() {
+    Sheet sheet(model_);
+    sheet.openAndAnalyse(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    QVERIFY(!sheet.child<QWidget>("exportSheet")->isVisible());
+  }
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestExport>(argc, argv); }
+
+#include "test_export.moc"

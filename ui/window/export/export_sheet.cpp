@@ -1,0 +1,482 @@
+#include "ui/window/export/export_sheet.h"
+
+#include <QAbstractButton>
+#include <QButtonGroup>
+#include <QCheckBox>
+#include <QFileInfo>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <algorithm>
+
+#include "core/protocol/methods.h"
+#include "ui/client/engine_client.h"
+#include "ui/session/report_run.h"
+#include "ui/session/session.h"
+#include "ui/widgets/badge.h"
+#include "ui/widgets/follow_text.h"
+#include "ui/widgets/icon_button.h"
+#include "ui/widgets/property_list.h"
+#include "ui/widgets/push_button.h"
+#include "ui/window/bottom/columns_page.h"
+#include "ui/window/bottom/pages.h"
+#include "ui/window/export/code_box.h"
+#include "ui/window/export/snippets.h"
+#include "ui/window/parts.h"
+#include "ui/words/format.h"
+#include "ui/words/proof_words.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kList = 264;
+
+QStringList inputNames(const Session& session) {
+  QStringList names;
+  if (session.analysis()) {
+    for (const auto& input : session.analysis()->inputs) names << text(input.name);
+  }
+  return names.isEmpty() ? QStringList{QStringLiteral("x")} : names;
+}
+
+// The runtime that the engine checks a file of this format in.
+QString checkedIn(const Session& session) {
+  const protocol::EngineInfo& engine = session.engine()->info();
+  return session.model()->format == "onnx" ? ExportSheet::tr("ONNX Runtime %1").arg(text(engine.onnx_runtime))
+                                           : ExportSheet::tr("torch %1").arg(text(engine.torch));
+}
+
+// What is known of a target, a sentence each.
+QString aboutTarget(const protocol::TargetInfo& target) {
+  QStringList lines;
+  if (!target.speed.empty())
+    lines << (target.speed.starts_with("not measured") ? ExportSheet::tr("Speed there: %1").arg(text(target.speed))
+                                                       : ExportSheet::tr("Fast there: %1").arg(text(target.speed)));
+  if (!target.limits.empty()) lines << ExportSheet::tr("Limits: %1").arg(text(target.limits));
+  lines << (target.ran ? ExportSheet::tr("NormLens's own tests run folded files there.")
+                       : ExportSheet::tr("NormLens does not run files there. Known from: %1").arg(text(target.source)));
+  for (QString& line : lines) line = asSentence(line);
+  return lines.join(u'\n');
+}
+
+}  // namespace
+
+ExportSheet::ExportSheet(Session* session, QWidget* parent)
+    : QFrame(parent), session_(session), targetsQuestion_(session->engine(), this) {
+  describe(this, "exportSheet", {}, tr("Export"));
+  auto* column = makeColumn(this);
+  QFrame* head = makeBar(QStringLiteral("panelHeader"), 36, this);
+  layoutOf(head)->setContentsMargins(20, 0, 12, 0);
+  layoutOf(head)->addWidget(makeLabel(tr("Export"), "title", head));
+  layoutOf(head)->addSpacing(12);
+  layoutOf(head)->addWidget(makeLabel(tr("Choose where the folded model will run."), "soft", head));
+  layoutOf(head)->addStretch(1);
+  auto* close = describe(new IconButton(QStringLiteral("close"), {}, tr("Close (Esc)"), head), "exportClose");
+  layoutOf(head)->addWidget(close);
+  connect(close, &QToolButton::clicked, this, &ExportSheet::closed);
+  column->addWidget(head);
+  auto* middle = makeRow(nullptr);
+  buildList(this);
+  auto* listArea = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
+  listArea->setWidget(listBody_);
+  followText(listArea, [listArea] { listArea->setFixedWidth(grown(kList)); });
+  middle->addWidget(listArea);
+  middle->addWidget(makeLine(Qt::Vertical, this));
+  pages_ = new QStackedWidget(this);
+  pages_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
+  pages_->addWidget(makePage());
+  pages_->addWidget(makeStreamsPage(session, pages_));
+  middle->addWidget(pages_, 1);
+  column->addLayout(middle, 1);
+  column->addWidget(makeLine(Qt::Horizontal, this));
+  column->addWidget(makeFoot());
+  for (const auto signal : {&Session::planChanged, &Session::foldChanged, &Session::jobChanged,
+                            &Session::analysisChanged, &Session::exportDone}) {
+    connect(session_, signal, this, [this] {
+      if (isVisible()) showAll();
+    });
+  }
+  connect(session_, &Session::exportDone, this, [this] {
+    if (!isVisible() || !isTarget() || !alsoReport_->isChecked()) return;
+    const QFileInfo file(file_->text());
+    Q_EMIT reportWanted(file.dir().filePath(file.completeBaseName() + QStringLiteral(".report.html")));
+  });
+  connect(session_, &Session::foldChanged, this, [this] { pullRequest_->setText({}); });
+  connect(session_->report(), &ReportRun::made, this, [this](const QByteArray& made) {
+    if (makePullRequest_->isEnabled()) return;  // it is of another page
+    pullRequest_->setText(QString::fromUtf8(made));
+    showAll();
+  });
+  connect(session_->report(), &ReportRun::changed, this, [this] {
+    if (isVisible()) showAll();
+  });
+  connect(session_, &Session::analysisChanged, this, &ExportSheet::requestTargets);
+  fillList();
+}
+
+void ExportSheet::buildList(QWidget* parent) {
+  listBody_ = describe(new QWidget(parent), "exportTargets", {}, tr("Targets"));
+  list_ = makeColumn(listBody_, 2, {8, 12, 8, 12});
+  rows_ = new QButtonGroup(this);
+  connect(rows_, &QButtonGroup::idClicked, this, &ExportSheet::choose);
+}
+
+QWidget* ExportSheet::makePage() {
+  auto* area = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
+  auto* body = describe(new QWidget(area), "exportPage");
+  auto* page = makeColumn(body, 14, {20, 14, 20, 14});
+  auto* title = makeRow(nullptr, 12);
+  title_ = describe(makeLabel({}, "title", body), "exportTitle");
+  badge_ = describe(new Badge(body), "exportBadge");
+  source_ = makeLabel({}, "soft", body);
+  title->addWidget(title_);
+  title->addWidget(badge_);
+  title->addStretch(1);
+  title->addWidget(source_);
+  page->addLayout(title);
+  fileRow_ = new QWidget(body);
+  auto* file = makeRow(fileRow_, 8);
+  file->addWidget(makeLabel(tr("File"), "soft", fileRow_));
+  file_ = describe(new QLineEdit(fileRow_), "exportFile", tr("The file to write."), tr("File"));
+  file->addWidget(file_, 1);
+  QPushButton* change = addButton(file, "secondary", tr("Change…"), "exportChange", tr("Choose another file."));
+  connect(change, &QPushButton::clicked, this, &ExportSheet::askForPath);
+  connect(file_, &QLineEdit::textChanged, this, &ExportSheet::showAll);
+  page->addWidget(fileRow_);
+  auto* columns = makeRow(nullptr, 24);
+  auto* facts = makeColumn(nullptr, 6);
+  addFacts(facts, body);
+  auto* texts = makeColumn(nullptr, 12);
+  addTexts(texts, body);
+  columns->addLayout(facts, 5);
+  columns->addLayout(texts, 4);
+  page->addLayout(columns);
+  page->addStretch(1);
+  area->setWidget(body);
+  return area;
+}
+
+void ExportSheet::addFacts(QVBoxLayout* column, QWidget* parent) {
+  const auto addPart = [&](const QString& head, const char* name) {
+    auto* part = describe(new QWidget(parent), name);
+    makeColumn(part, 4)->addWidget(makeLabel(head, "section", part));
+    column->addWidget(part);
+    return part;
+  };
+  about_ = describe(makeWords("soft", parent), "exportAbout");
+  column->addWidget(about_);
+  column->addSpacing(6);
+  written_ = addPart(tr("What is written"), "exportWritten");
+  facts_ = new PropertyList(written_);
+  written_->layout()->addWidget(facts_);
+  column->addSpacing(6);
+  proved_ = addPart(tr("Proved and checked for this file"), "exportProved");
+  proof_ = new PropertyList(proved_);
+  proofNote_ = describe(makeWords("soft", proved_), "exportProofNote");
+  proved_->layout()->addWidget(proof_);
+  proved_->layout()->addWidget(proofNote_);
+  column->addStretch(1);
+}
+
+void ExportSheet::addTexts(QVBoxLayout* column, QWidget* parent) {
+  warningCard_ = describe(new QFrame(parent), "exportWarning");
+  auto* warning = makeColumn(warningCard_, 2, {12, 10, 12, 10});
+  warningTitle_ = makeWords("strong", warningCard_);
+  warning_ = makeWords("soft", warningCard_);
+  warning->addWidget(warningTitle_);
+  warning->addWidget(warning_);
+  column->addWidget(warningCard_);
+  code_ = new CodeBox("exportCode", tr("Use it in Python"), parent);
+  column->addWidget(code_);
+  pullRequestPart_ = new QWidget(parent);
+  auto* part = makeColumn(pullRequestPart_, 4);
+  pullRequest_ = new CodeBox("pullRequest", tr("Text for the pull request"), pullRequestPart_);
+  part->addWidget(pullRequest_);
+  auto* row = makeRow(nullptr);
+  makePullRequest_ = addButton(row, "secondary", tr("Make the text for a pull request"), "makePullRequest",
+                               tr("Compare both models once more and write the result as Markdown."));
+  row->addStretch(1);
+  part->addLayout(row);
+  connect(makePullRequest_, &QPushButton::clicked, this, &ExportSheet::makePullRequestText);
+  column->addWidget(pullRequestPart_);
+  column->addStretch(1);
+}
+
+QWidget* ExportSheet::makeFoot() {
+  QFrame* foot = makeBar(QStringLiteral("exportFoot"), 52, this);
+  layoutOf(foot)->setContentsMargins(20, 0, 16, 0);
+  alsoReport_ = describe(new QCheckBox(tr("Also write the report"), foot), "exportAlsoReport",
+                         tr("Write a page about the fold next to the file, with pictures of the graph."));
+  layoutOf(foot)->addWidget(alsoReport_);
+  layoutOf(foot)->addStretch(1);
+  foot_ = describe(makeLabel({}, "soft", foot), "exportFootWords");
+  layoutOf(foot)->addWidget(foot_);
+  layoutOf(foot)->addSpacing(12);
+  write_ = describe(new PushButton({}, PushButton::Look::Filled, foot), "exportWrite");
+  layoutOf(foot)->addWidget(write_);
+  connect(write_, &QPushButton::clicked, this, &ExportSheet::write);
+  return foot;
+}
+
+void ExportSheet::open(Kind kind) {
+  wantedKind_ = kind;
+  requestTargets();
+  const auto wanted = std::ranges::find_if(places_, [&](const Place& each) {
+    return each.kind == kind && (kind != Kind::Target || each.target.norm == session_->flavour());
+  });
+  choose(wanted == places_.end() ? 0 : static_cast<int>(wanted - places_.begin()));
+  if (QAbstractButton* row = rows_->button(chosen_)) row->setFocus(Qt::OtherFocusReason);
+}
+
+// The list is the engine's: which norm each target loads depends on the format.
+void ExportSheet::requestTargets() {
+  if (!session_->model() || !session_->served() || listedFor_ == session_->path()) return;
+  listedFor_ = session_->path();
+  targets_.clear();
+  fillList();
+  targetsQuestion_.ask(protocol::methods::kTargets, {}, [this](const Reply<protocol::Targets>& reply) {
+    if (!reply) return listedFor_.clear();
+    targets_ = reply->targets;
+    fillList();
+    if (!isHidden()) open(wantedKind_);
+  });
+}
+
+void ExportSheet::fillList() {
+  places_.clear();
+  while (QLayoutItem* item = list_->takeAt(0)) {
+    delete item->widget();
+    delete item;
+  }
+  addHead(tr("Run it"));
+  for (const protocol::TargetInfo& target : targets_)
+    addPlace({Kind::Target, target}, text(target.title),
+             target.ran ? text(target.operators) : tr("%1 · not run here").arg(text(target.operators)));
+  addPlace({Kind::Streams, {}}, tr("Narrow streams"), tr("a channel less in each residual stream"));
+  addHead(tr("By Python"));
+  addPlace({Kind::Module, {}}, tr("A module in memory"), tr("normlens.fold, no file"));
+  addPlace({Kind::Folder, {}}, tr("Hugging Face folder"), tr("normlens fold FOLDER"));
+  addHead(tr("Share it"));
+  addPlace({Kind::Report, {}}, tr("Report"), tr("one page, with pictures"));
+  list_->addStretch(1);
+}
+
+void ExportSheet::addHead(const QString& words) {
+  if (list_->count() > 0) list_->addSpacing(10);
+  QLabel* head = makeLabel(words, "section", listBody_);
+  head->setContentsMargins(10, 2, 0, 2);
+  list_->addWidget(head);
+}
+
+void ExportSheet::addPlace(Place place, const QString& title, const QString& words) {
+  auto* row = makeButton({}, "placeRow", listBody_);
+  const auto index = static_cast<int>(places_.size());
+  row->setCheckable(true);
+  row->setAccessibleName(title);
+  row->setAccessibleDescription(words);
+  row->setObjectName(QStringLiteral("exportPlace%1").arg(index));
+  auto* lines = makeColumn(row, 1, {10, 6, 10, 6});
+  QLabel* small = makeWords("small", row, words);
+  for (QLabel* label : {makeWords("name", row, title), small}) {
+    label->setAttribute(Qt::WA_TransparentForMouseEvents);
+    lines->addWidget(label);
+  }
+  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+  policy.setHeightForWidth(true);
+  row->setSizePolicy(policy);
+  rows_->addButton(row, index);
+  list_->addWidget(row);
+  places_.push_back(std::move(place));
+}
+
+const ExportSheet::Place& ExportSheet::place() const { return places_.at(static_cast<size_t>(chosen_)); }
+
+void ExportSheet::choose(int index) {
+  chosen_ = index;
+  if (QAbstractButton* row = rows_->button(index)) row->setChecked(true);
+  suggestFile();
+  showAll();
+}
+
+void ExportSheet::suggestFile() {
+  const QFileInfo model(session_->path());
+  const QString name = place().kind == Kind::Report
+                           ? model.completeBaseName() + QStringLiteral(".report.html")
+                           : model.completeBaseName() + QStringLiteral(".folded.") + model.suffix();
+  file_->setText(model.dir().filePath(name));
+}
+
+void ExportSheet::askForPath() {
+  const QFileInfo file(file_->text());
+  const bool report = place().kind == Kind::Report;
+  const QStringList filters = report ? QStringList{tr("Web page (*.html)"), tr("Markdown (*.md)")}
+                                     : exportFilters(QFileInfo(session_->path()).suffix());
+  askForFile(this,
+             {QStringLiteral("exportDialog"), report ? tr("Write the report") : tr("Write the folded model"), filters,
+              file.absolutePath(), file.completeBaseName()},
+             [this](const QString& path) { file_->setText(path); });
+}
+
+QString ExportSheet::obstacle(const protocol::FoldResult* fold) const {
+  if (const QString never = session_->cannotRun(); !never.isEmpty()) return never;
+  if (!session_->plan()) return session_->busy() ? QString() : tr("There is no plan yet.");
+  if (session_->plan()->folded.empty()) return tr("Nothing to fold.");
+  if (fold != nullptr && fold->verify && fold->verify->exact == false)
+    return tr("The outputs differ, so nothing is written.");
+  if (fold != nullptr && !fold->ok) return asSentence(text(fold->reason));
+  if (place().kind == Kind::Report && !session_->foldResult()) return tr("Fold the model first.");
+  return {};
+}
+
+void ExportSheet::showAll() {
+  if (places_.empty() || !session_->model()) return;
+  const bool streams = place().kind == Kind::Streams;
+  const bool report = place().kind == Kind::Report, file = isTarget() || report;
+  pages_->setCurrentIndex(streams ? 1 : 0);
+  const protocol::FoldResult* fold = isTarget()               ? session_->foldWith(place().target.norm)
+                                     : session_->foldResult() ? &*session_->foldResult()
+                                                              : nullptr;
+  title_->setText(rows_->button(chosen_)->accessibleName());
+  source_->setText(tr("of %1").arg(session_->title()));
+  fileRow_->setVisible(file);
+  about_->setText(isTarget() ? aboutTarget(place().target)
+                  : report   ? tr("One self-contained page for a pull request or a paper, or the same as Markdown.")
+                  : place().kind == Kind::Module
+                      ? tr("The Python package folds a copy of an nn.Module and proves it on your inputs.")
+                      : tr("The command folds a checkpoint's folder to another folder: safetensors and the class that "
+                           "loads them."));
+  showFacts(fold);
+  showProof(fold);
+  showWarning();
+  code_->setVisible(!report);
+  code_->setText(isTarget()                     ? runSnippet(text(session_->model()->format), text(place().target.name),
+                                                             QFileInfo(file_->text()).fileName(), inputNames(*session_))
+                 : place().kind == Kind::Module ? moduleSnippet(inputNames(*session_))
+                                                : folderSnippet());
+  pullRequestPart_->setVisible(file);
+  const bool running = session_->report()->running(), made = !pullRequest_->text().isEmpty();
+  pullRequest_->setVisible(made);
+  makePullRequest_->setVisible(!made);
+  if (!running) makePullRequest_->setEnabled(session_->foldResult().has_value() && !session_->busy());
+  showFoot(fold);
+}
+
+void ExportSheet::showFacts(const protocol::FoldResult* fold) {
+  const auto& plan = fold != nullptr ? std::optional(fold->plan) : session_->plan();
+  written_->setVisible(plan.has_value() && isTarget());
+  if (!plan) return;
+  const int64_t bytes = session_->model()->file_bytes + plan->bytes_grown;
+  QVector<Property> rows{
+      {tr("in a LayerNorm's place"), text(place().target.operators), {}},
+      {tr("norms folded"), tr("%1 of %2").arg(plan->folded.size()).arg(plan->layer_norms), {}},
+      {tr("tensors centered"), tr("%1 · %2").arg(plan->tensors_centered).arg(formatBytes(plan->bytes_centered)), {}},
+      {tr("shifts moved into biases"), QString::number(plan->shifts_absorbed), {}},
+      {tr("centerings at run time"), QString::number(plan->centerings), {}},
+      {tr("file size"),
+       plan->bytes_grown == 0 ? tr("about %1, as before").arg(formatBytes(bytes))
+                              : tr("about %1, %2 more").arg(formatBytes(bytes), formatBytes(plan->bytes_grown)),
+       {}}};
+  facts_->setProperties(rows);
+}
+
+void ExportSheet::showProof(const protocol::FoldResult* fold) {
+  proved_->setVisible(isTarget());
+  badge_->setVisible(isTarget());
+  if (!isTarget()) return;
+  const protocol::VerifyResult* proof = fold != nullptr && fold->verify ? &*fold->verify : nullptr;
+  QVector<Property> rows;
+  if (proof == nullptr) {
+    badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not proved yet"));
+  } else {
+    ui::showProof(badge_, *proof);
+    const auto add = [&](const QString& what, const protocol::ErrorPair& error) {
+      rows.push_back({tr("%1, allowed %2").arg(what, formatError(error.limit)), formatError(error.max_rel),
+                      tr("The largest relative difference of an output from the original's.")});
+    };
+    if (proof->algebra_done) add(tr("proved in float64"), proof->algebra);
+    if (proof->file_done) add(tr("checked in %1, %2").arg(checkedIn(*session_), text(proof->file_dtype)), proof->file);
+  }
+  proof_->setProperties(rows);
+  proof_->setVisible(!rows.isEmpty());
+  const QString caution = proof == nullptr ? QString() : proofCaution(*proof);
+  proofNote_->setText(proof == nullptr ? tr("The fold with this norm is proved before it is written.") : caution);
+  proofNote_->setVisible(!proofNote_->text().isEmpty());
+  setKind(proofNote_, caution.isEmpty() ? "soft" : "error");
+}
+
+// What float16 does to squares there: found in the last file that was written for it, else as far as it is known.
+void ExportSheet::showWarning() {
+  const auto& done = session_->exported();
+  const bool here = isTarget() && done && text(done->path) == file_->text();
+  const size_t count = here ? done->overflows.size() : 0;
+  warningCard_->setVisible(isTarget() && (count > 0 || place().target.squares_in_float16));
+  setKind(warningCard_, count > 0 ? "criterionBad" : "criterion");
+  if (count > 0) {
+    const protocol::Overflow& worst = *std::ranges::max_element(done->overflows, {}, &protocol::Overflow::square);
+    warningTitle_->setText(count == 1 ? tr("In float16 one norm would overflow")
+                                      : tr("In float16 %1 norms would overflow").arg(count));
+    warning_->setText(tr("On these inputs, x² of %1 reaches %2; float16 ends at 65,504. Compute it in float32.")
+                          .arg(text(worst.norm), formatCount(static_cast<int64_t>(worst.square))));
+  } else {
+    warningTitle_->setText(tr("Mind float16"));
+    warning_->setText(asSentence(tr("This target %1").arg(text(place().target.range))));
+  }
+}
+
+void ExportSheet::showFoot(const protocol::FoldResult* fold) {
+  const bool file = !targets_.empty() && (isTarget() || place().kind == Kind::Report);
+  const bool differs = fold != nullptr && fold->verify && fold->verify->exact == false;
+  const QString why = obstacle(fold), name = QFileInfo(file_->text()).fileName();
+  const JobKind job = session_->job().kind;
+  alsoReport_->setVisible(isTarget());
+  write_->setVisible(file);
+  write_->setIconName(differs ? QString() : QStringLiteral("export"));
+  write_->setText(differs                         ? tr("Go to the first difference")
+                  : job == JobKind::Folding       ? tr("Proving…")
+                  : job == JobKind::Exporting     ? tr("Writing…")
+                  : session_->report()->running() ? tr("Comparing…")
+                                                  : tr("Write %1").arg(name));
+  write_->setEnabled(differs || (why.isEmpty() && !session_->busy() && session_->served() && !name.isEmpty() &&
+                                 !session_->report()->running()));
+  write_->setToolTip(tr("Ctrl+Enter"));
+  foot_->setText(!file                          ? QString()
+                 : !why.isEmpty()               ? why
+                 : session_->busy()             ? tr("Esc stops it.")
+                 : place().kind == Kind::Report ? tr("1 file")
+                 : fold == nullptr
+                     ? tr("The model is folded and proved first.")
+                     : tr("1 file, about %1").arg(formatBytes(session_->model()->file_bytes + fold->plan.bytes_grown)));
+}
+
+void ExportSheet::write() {
+  if (!write_->isEnabled() || write_->isHidden()) return;
+  const protocol::FoldResult* fold = isTarget() ? session_->foldWith(place().target.norm) : nullptr;
+  if (fold != nullptr && fold->verify && fold->verify->exact == false) return Q_EMIT differenceWanted();
+  if (isTarget()) return session_->exportFor(file_->text(), place().target);
+  Q_EMIT reportWanted(file_->text());
+}
+
+void ExportSheet::makePullRequestText() {
+  makePullRequest_->setEnabled(false);
+  session_->report()->start(protocol::ReportFormat::Markdown, {});
+}
+
+bool ExportSheet::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const bool enter =
+        (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) && key->modifiers().testFlag(Qt::ControlModifier);
+    const bool leaves = key->key() == Qt::Key_Escape && session_->running().kind == JobKind::None;
+    if (enter || leaves) {
+      event->accept();
+      if (event->type() == QEvent::KeyPress) enter ? write() : Q_EMIT closed();
+      return true;
+    }
+  }
+  return QFrame::event(event);
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,103 @@
+// Export, a place beside the list of norms: where the folded model will run, and for each such target the file, what is
+// written into it, what was proved for it, and the lines that use it. Nothing is shown as checked that was not run.
+//
+// The parent hides and shows it. Thread: GUI thread.
+#pragma once
+
+#include <QFrame>
+#include <functional>
+#include <vector>
+
+#include "core/protocol/messages.h"
+#include "ui/client/question.h"
+
+class QButtonGroup;
+class QCheckBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QStackedWidget;
+class QVBoxLayout;
+
+namespace normlens::ui {
+
+class Badge;
+class CodeBox;
+class PropertyList;
+class PushButton;
+class Session;
+
+class ExportSheet final : public QFrame {
+  Q_OBJECT
+
+ public:
+  ExportSheet(Session* session, QWidget* parent);  // session: not owned
+
+  // One row of the list at the left.
+  enum class Kind { Target, Streams, Module, Folder, Report };
+
+  void open(Kind kind = Kind::Target);  // at the first of the kind; of targets at the one of the norm that was folded
+  // Ctrl+Enter: writes the file of the target that is chosen. Does nothing where that cannot be.
+  void write();
+
+ Q_SIGNALS:
+  void closed();
+  void reportWanted(const QString& path);
+  void differenceWanted();  // the first of an output
+
+ protected:
+  bool event(QEvent* event) override;
+
+ private:
+  struct Place {
+    Kind kind = Kind::Target;
+    protocol::TargetInfo target;
+  };
+
+  void buildList(QWidget* parent);
+  [[nodiscard]] QWidget* makePage();
+  void addFacts(QVBoxLayout* column, QWidget* parent);
+  void addTexts(QVBoxLayout* column, QWidget* parent);
+  [[nodiscard]] QWidget* makeFoot();
+  void requestTargets();
+  void fillList();
+  void addHead(const QString& words);
+  void addPlace(Place place, const QString& title, const QString& words);
+  void choose(int index);
+  [[nodiscard]] const Place& place() const;
+  [[nodiscard]] bool isTarget() const { return place().kind == Kind::Target; }
+  void suggestFile();
+  void askForPath();
+  void showAll();
+  void showFacts(const protocol::FoldResult* fold);
+  void showProof(const protocol::FoldResult* fold);
+  void showWarning();
+  void showFoot(const protocol::FoldResult* fold);
+  void makePullRequestText();
+  [[nodiscard]] QString obstacle(const protocol::FoldResult* fold) const;  // why nothing can be written; or empty
+
+  Session* session_;
+  Question targetsQuestion_;
+  QString listedFor_;  // the path whose targets are listed
+  std::vector<protocol::TargetInfo> targets_;
+  std::vector<Place> places_;
+  int chosen_ = 0;
+  Kind wantedKind_ = Kind::Target;  // until the targets are there
+  QButtonGroup* rows_;
+  QVBoxLayout* list_;
+  QWidget* listBody_;
+  QStackedWidget* pages_;
+  QWidget* fileRow_;
+  QLabel *title_, *source_, *about_, *proofNote_, *warningTitle_, *warning_, *foot_;
+  Badge* badge_;
+  QLineEdit* file_;
+  QWidget *written_, *proved_, *pullRequestPart_;
+  QFrame* warningCard_;
+  PropertyList *facts_, *proof_;
+  CodeBox *code_, *pullRequest_;
+  QPushButton* makePullRequest_;
+  QCheckBox* alsoReport_;
+  PushButton* write_;
+};
+
+}  // namespace normlens::ui
