@@ -62,7 +62,11 @@ void addLimits(CLI::App& app, confine::Limits& limits) {
 
 int runProgram(int argc, char** argv, Console& console) {
   CLI::App app("Replaces LayerNorm by RMSNorm where that changes no output.", "normlens");
-  app.set_version_flag("--version", std::string(normlens::engine::kVersion));
+  app.set_version_flag("-v,--version", "NormLens " + std::string(normlens::engine::kVersion));
+  app.footer(
+      "Without a verb: normlens [MODEL] opens the window, and normlens MODEL --screenshot F.png makes a picture of "
+      "it;\n"
+      "normlens-window --help has all of its options.");
   app.require_subcommand(1);
   std::map<const CLI::App*, normlens::engine::Declared> declared;
   confine::Limits limits;

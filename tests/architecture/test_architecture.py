@@ -1,6 +1,6 @@
 """The sources keep the layering, and the check that says so finds planted violations.
 
-    test_architecture.py [WINDOW]     WINDOW: the built window program, which must not link a framework
+    test_architecture.py [PROGRAM...]     the built normlens, normlens-engine and normlens-window: which libraries each needs
 """
 
 import pathlib
@@ -102,16 +102,28 @@ class Words(unittest.TestCase):
         )
 
 
-class Window(unittest.TestCase):
-    program = None
+class Programs(unittest.TestCase):
+    built = {}
 
-    def test_links_no_framework(self):
-        if self.program is None:
-            self.skipTest("the window was not built")
-        libraries = subprocess.run(["ldd", self.program], capture_output=True, text=True, check=True).stdout
-        self.assertIn("libQt6Widgets", libraries)
-        for name in ("torch", "c10", "onnx", "protobuf", "cuda"):
+    def libraries(self, name):
+        if name not in self.built:
+            self.skipTest(f"{name} was not built")
+        return subprocess.run(["ldd", self.built[name]], capture_output=True, text=True, check=True).stdout
+
+    def assertNone(self, names, libraries):
+        for name in names:
             self.assertNotIn(f"lib{name}", libraries)
+
+    def test_the_window_needs_no_framework(self):
+        libraries = self.libraries("normlens-window")
+        self.assertIn("libQt6Widgets", libraries)
+        self.assertNone(("torch", "c10", "onnx", "protobuf", "cuda"), libraries)
+
+    def test_a_verb_needs_no_display_and_no_runtime(self):
+        for name in ("normlens", "normlens-engine"):
+            libraries = self.libraries(name)
+            self.assertIn("libc.so", libraries)
+            self.assertNone(("Qt", "X11", "xcb", "wayland", "GL", "EGL", "torch", "c10", "onnxruntime"), libraries)
 
 
 class Planted(unittest.TestCase):
@@ -219,5 +231,6 @@ class Planted(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Window.program = sys.argv.pop(1) if len(sys.argv) > 1 else None
+    Programs.built = {pathlib.Path(path).name: path for path in sys.argv[1:]}
+    del sys.argv[1:]
     unittest.main()

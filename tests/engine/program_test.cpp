@@ -37,6 +37,7 @@ TEST(Program, HelpNamesEveryVerb) {
     EXPECT_EQ(run({std::string(verb.name), "--help"}).status, 0) << verb.name;
   }
   EXPECT_EQ(run({"--version"}).status, 0);
+  EXPECT_EQ(run({"--version"}).out.rfind("NormLens ", 0), 0U);
 }
 
 TEST(Program, UsageErrorsAreOneLineAndTwo) {
