@@ -6,9 +6,14 @@
 #include <QByteArray>
 #include <QString>
 #include <algorithm>
+#include <array>
 #include <clocale>
 #include <cmath>
 #include <numeric>
+
+// The plugin with dot, which is linked: gvContext() would look for plugins in a folder that was chosen when Graphviz
+// was built.
+extern "C" gvplugin_library_t gvplugin_dot_layout_LTX_library;  // NOLINT(readability-identifier-naming)
 
 namespace normlens::layout {
 namespace {
@@ -244,7 +249,9 @@ GVC_t* theContext() {
     // gvLayout switches LC_NUMERIC around its work for the whole process; with "C" throughout nothing can change.
     std::setlocale(LC_NUMERIC, "C");
     agseterrf(silent);
-    return gvContext();
+    static std::array<lt_symlist_t, 2> plugins{
+        {{"gvplugin_dot_layout_LTX_library", &gvplugin_dot_layout_LTX_library}, {nullptr, nullptr}}};
+    return gvContextPlugins(plugins.data(), /*demand_loading=*/0);
   }();
   return context;
 }
