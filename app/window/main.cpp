@@ -1,8 +1,10 @@
 // The window's program.
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QDir>
 #include <QElapsedTimer>
 #include <QFileInfo>
+#include <QFontDatabase>
 
 #include <algorithm>
 #include <clocale>
@@ -118,6 +120,14 @@ bool hasDisplay() {
          !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
 }
 
+// Loads the fonts that are installed with the program, for machines that have none.
+void loadFonts() {
+  const QDir folder(QCoreApplication::applicationDirPath() + QStringLiteral("/../share/normlens/fonts"));
+  for (const QFileInfo& font : folder.entryInfoList({QStringLiteral("*.otf")})) {
+    QFontDatabase::addApplicationFont(font.filePath());
+  }
+}
+
 int takeScreenshot(ui::MainWindow& window, const CommandLine& line) {
   ui::Screenshot screenshot(&window, line.screenshot, [&](int status, const QString& text) {
     if (!text.isEmpty()) std::fprintf(stderr, "normlens: %s\n", qPrintable(text));
@@ -143,6 +153,7 @@ int main(int argc, char** argv) {
   if (!hasDisplay()) return usageError(QStringLiteral("there is no display for the window; see normlens --help."));
   QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
   QApplication application(argc, argv);
+  loadFonts();
   std::setlocale(LC_NUMERIC, "C");  // number formatting relies on it
   QCoreApplication::setOrganizationName(QStringLiteral("NormLens"));
   QCoreApplication::setApplicationName(QStringLiteral("NormLens"));

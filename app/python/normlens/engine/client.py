@@ -7,7 +7,7 @@ import tempfile
 from typing import Any, Callable, Mapping, Optional
 
 from normlens.engine.frames import read_frame, write_frame
-from normlens.engine.program import Path, find_engine
+from normlens.engine.program import Path, environment_for, find_engine
 from normlens.errors import EngineDied, EngineError
 
 PROTOCOL = 4  # core/protocol/messages.h
@@ -34,7 +34,11 @@ class Client:
         self._errors = tempfile.TemporaryFile()
         try:
             self._process = subprocess.Popen(
-                [self.program, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+                [self.program, "serve"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=environment_for(self.program),
             )
         except OSError as error:
             self._errors.close()
