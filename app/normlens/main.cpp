@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -15,14 +14,6 @@
 namespace {
 
 constexpr int kUsage = 2;
-
-// Lets a thread of OpenMP that has nothing to do sleep after a hundredth of its usual wait. It would otherwise wait for
-// the others in a loop for milliseconds, which on a machine with other work (a window that is drawn, a container with
-// two of many cores) is time that they could have: a proof took up to ten times as long. Leaves what the user has set.
-void letWaitingThreadsSleep() {
-  constexpr const char* kTurns = "3000";  // Limits GNU OpenMP's waiting loop, which takes 300,000 turns by itself.
-  if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", kTurns, /*overwrite=*/0);
-}
 
 // Accepts only what a verb can be: lower-case letters and hyphens. A model's path has a dot or a slash in it.
 bool looksLikeVerb(std::string_view argument) {
@@ -41,7 +32,6 @@ bool wantsText(std::string_view first) {
 int main(int argc, char** argv) {
   std::signal(SIGCHLD, SIG_DFL);  // Whoever started this may have ignored it: children could not be waited for.
   const std::string_view first = argc > 1 ? argv[1] : "";
-  if (first != "bench") letWaitingThreadsSleep();  // A measured program waits as it does where a model is deployed.
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   std::filesystem::path program = folder / "normlens-engine";

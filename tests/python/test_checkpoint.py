@@ -92,6 +92,18 @@ class Command(Checkpoint):
             self.assertFalse(self.output.exists())
 
 
+    def test_waiting_threads_of_the_engine_sleep(self):
+        saved(gpt2(torch.float32), self.source)
+        script = self.source / "python"
+        script.write_text('#!/bin/sh\necho "$GOMP_SPINCOUNT"\n', encoding="utf-8")
+        script.chmod(0o755)
+        for variables, turns in (({}, "3000"), ({"OMP_WAIT_POLICY": "active"}, ""), ({"GOMP_SPINCOUNT": "7"}, "7")):
+            with mock.patch.dict(os.environ):
+                for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+                    os.environ.pop(name, None)
+                self.assertEqual(self.engine(self.source, "-o", self.output, NORMLENS_PYTHON=str(script), **variables)[1].strip(), turns)
+
+
 class Written(Checkpoint):
     """What OUT_DIR holds."""
 

@@ -1,4 +1,4 @@
-// The program itself where there is no display: texts and errors instead of a core dump; and how it starts the engine.
+// The program itself where there is no display: texts and errors instead of a core dump.
 #include <QFile>
 #include <QProcess>
 #include <QTemporaryDir>
@@ -22,35 +22,6 @@ Answer runWithoutDisplay(const QStringList& arguments) {
   return {program.exitCode(), QString::fromUtf8(program.readAllStandardOutput()),
           QString::fromUtf8(program.readAllStandardError())};
 }
-
-// What the program, installed beside a script in the engine's place, lets that one know about waiting.
-class WaitsOfEngine {
- public:
-  WaitsOfEngine() {
-    QFile script(folder_.filePath(QStringLiteral("normlens-engine")));
-    if (!script.open(QIODevice::WriteOnly)) return;
-    script.write("#!/bin/sh\necho \"$1:$GOMP_SPINCOUNT\"\n");
-    script.close();
-    script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
-    QFile::copy(QStringLiteral(NORMLENS_PROGRAM), program());
-  }
-
-  [[nodiscard]] QString of(const QString& verb, const QMap<QString, QString>& given = {}) const {
-    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) environment.remove(QLatin1String(name));
-    for (auto it = given.begin(); it != given.end(); ++it) environment.insert(it.key(), it.value());
-    QProcess process;
-    process.setProcessEnvironment(environment);
-    process.start(program(), {verb});
-    process.waitForFinished(60'000);
-    return QString::fromUtf8(process.readAllStandardOutput()).trimmed();
-  }
-
- private:
-  [[nodiscard]] QString program() const { return folder_.filePath(QStringLiteral("normlens")); }
-
-  QTemporaryDir folder_;
-};
 
 }  // namespace
 
@@ -90,16 +61,6 @@ class TestProgram final : public QObject {
     QVERIFY(refused("model.onnx", "--screenshot", "model.onnx"));
     QVERIFY(refused("model.png", "--screenshot", "model.png"));
     QVERIFY(refused("model.png", "--picture", "model.png"));
-  }
-
-  void threadsOfTheEngineSleepUnlessTheyAreMeasured() {
-    const WaitsOfEngine waits;
-    QCOMPARE(waits.of(QStringLiteral("fold")), QStringLiteral("fold:3000"));
-    QCOMPARE(waits.of(QStringLiteral("bench")), QStringLiteral("bench:"));
-    QCOMPARE(waits.of(QStringLiteral("fold"), {{QStringLiteral("OMP_WAIT_POLICY"), QStringLiteral("active")}}),
-             QStringLiteral("fold:"));
-    QCOMPARE(waits.of(QStringLiteral("fold"), {{QStringLiteral("GOMP_SPINCOUNT"), QStringLiteral("7")}}),
-             QStringLiteral("fold:7"));
   }
 };
 

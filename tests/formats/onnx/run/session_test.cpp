@@ -103,6 +103,34 @@ TEST(Session, WeightsThatNobodyReadAreNoHindrance) {
   }
 }
 
+// As a head that is tied to a table is exported.
+TEST(Session, ATableIsTransposedOnceForAllRuns) {
+  ModelProto proto = modelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    agraph (float[n, 128] x) => (float[n, 160] y, float[n, 160] z) {
+      turned = Transpose(w)
+      y = MatMul(x, turned)
+      z = Gemm<transB = 1>(x, w)
+    })");
+  addTensor(proto, "w", {160, 128}, 5);
+  const OnnxSource source = sourceOf(proto, 64);
+  const SessionModel once = must(makeSessionModel(source, {.transposed = true}));
+  EXPECT_EQ(opsOf(once.proto.graph()), "MatMul,Gemm");
+  EXPECT_EQ(once.weights->at("turned").view.shape, (graph::Shape{128, 160}));
+  const SessionModel again = must(makeSessionModel(source, {.transposed = true}));
+  EXPECT_EQ(again.weights->at("turned").view.data, once.weights->at("turned").view.data);
+  EXPECT_EQ(opsOf(must(makeSessionModel(source, {})).proto.graph()), "Transpose,MatMul,Gemm");
+
+  const auto model = modelOf(proto);
+  const auto twin = must(model->toFloat64());
+  const Tensors inputs{floats("x", {1, 128}, std::vector<double>(128, 0.5))};
+  const auto seen = must(twin->runSeeing(inputs, {idAt(*model, "turned")}, {}));
+  EXPECT_EQ(seen.values[0].view.shape, (graph::Shape{128, 160}));
+  EXPECT_EQ(seen.narrowOp, "") << "such a run shows each of a twin's values";
+  const auto y = valuesOf(seen.outputs, 0), z = valuesOf(seen.outputs, 1);
+  ASSERT_EQ(y.size(), 160U);
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], z[i], 1e-12);
+}
+
 TEST(Session, AnOutputThatIsAnInputOutlivesTheRun) {
   const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 2] x) => (float[2, 2] x, float[2, 2] y) { y = Neg(x) })");
